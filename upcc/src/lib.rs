@@ -1,0 +1,1 @@
+//! A UPC-to-C compiler.
