@@ -1,0 +1,108 @@
+//! What a rank is told when it starts: who it is, and the descriptors it shares with the rest of the job.
+//!
+//! A launcher fills in a [`Boot`]; the core turns it into a running rank. This module also holds the few packets
+//! that a rank sends to the launcher's *monitor* (the process that watches over all ranks of a host).
+
+use std::os::fd::OwnedFd;
+
+/// Everything a rank needs to know about its job before it can map anything.
+#[derive(Debug)]
+pub struct Boot {
+    /// This rank, `0..size`.
+    pub rank: u32,
+    /// Number of ranks in the job, at least 1.
+    pub size: u32,
+    /// Memory file common to all ranks of the host, of length 0 at start. The core sizes and maps it.
+    pub shm: OwnedFd,
+    /// Second memory file of the host, likewise, for the segments.
+    pub segments: OwnedFd,
+    /// `SOCK_SEQPACKET` socket to the monitor; `None` in a job of one rank that nobody watches.
+    pub link: Option<OwnedFd>,
+    /// Random, the same on all ranks of the job.
+    pub job_id: u64,
+}
+
+/// A packet on [`Boot::link`], rank to monitor: `u32` kind, `i32` code, both little endian, then UTF-8 text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToMonitor {
+    /// End the whole job now with this code; the first such packet wins.
+    GlobalExit(i32),
+    /// This rank leaves in order with this code; the job goes on.
+    Done(i32),
+    /// Fatal error, already printed by the rank: end the job now. The text is for the record.
+    Abort(i32, String),
+    /// Initialisation has finished: from here on, leaving without `Done` is an abnormal end.
+    Attached,
+}
+
+/// Longest packet that is ever sent on the link; longer abort texts are cut.
+pub const MAX_PACKET: usize = 4096;
+
+/// The fixed part of a packet.
+const HEADER: usize = 8;
+
+impl ToMonitor {
+    /// The packet's bytes, at most [`MAX_PACKET`].
+    pub fn encode(&self) -> Vec<u8> {
+        let (kind, code, text): (u32, i32, &str) = match self {
+            ToMonitor::GlobalExit(code) => (1, *code, ""),
+            ToMonitor::Done(code) => (2, *code, ""),
+            ToMonitor::Abort(code, text) => (3, *code, text),
+            ToMonitor::Attached => (4, 0, ""),
+        };
+        let mut cut = text.len().min(MAX_PACKET - HEADER);
+        while !text.is_char_boundary(cut) {
+            cut -= 1;
+        }
+        let mut packet = Vec::with_capacity(HEADER + cut);
+        packet.extend_from_slice(&kind.to_le_bytes());
+        packet.extend_from_slice(&code.to_le_bytes());
+        packet.extend_from_slice(&text.as_bytes()[..cut]);
+        packet
+    }
+
+    /// Reads a packet back; `None` if it is too short or of an unknown kind.
+    pub fn decode(packet: &[u8]) -> Option<ToMonitor> {
+        let kind = u32::from_le_bytes(packet.get(0..4)?.try_into().ok()?);
+        let code = i32::from_le_bytes(packet.get(4..8)?.try_into().ok()?);
+        match kind {
+            1 => Some(ToMonitor::GlobalExit(code)),
+            2 => Some(ToMonitor::Done(code)),
+            3 => Some(ToMonitor::Abort(code, String::from_utf8_lossy(&packet[HEADER..]).into_owned())),
+            4 => Some(ToMonitor::Attached),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_survive_the_wire() {
+        for packet in [
+            ToMonitor::GlobalExit(-1),
+            ToMonitor::Done(7),
+            ToMonitor::Abort(3, "put outside the segment: é".into()),
+            ToMonitor::Attached,
+        ] {
+            assert_eq!(ToMonitor::decode(&packet.encode()), Some(packet));
+        }
+    }
+
+    #[test]
+    fn long_texts_are_cut_at_a_character() {
+        let packet = ToMonitor::Abort(1, "é".repeat(MAX_PACKET)).encode();
+        assert!(packet.len() <= MAX_PACKET);
+        let Some(ToMonitor::Abort(1, text)) = ToMonitor::decode(&packet) else { panic!("not an abort") };
+        assert!(text.chars().all(|c| c == 'é'));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        assert_eq!(ToMonitor::decode(&[]), None);
+        assert_eq!(ToMonitor::decode(&[1, 0, 0, 0, 0, 0, 0]), None);
+        assert_eq!(ToMonitor::decode(&[9, 0, 0, 0, 0, 0, 0, 0]), None);
+    }
+}
