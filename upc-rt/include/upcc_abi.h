@@ -1,0 +1,461 @@
+/* upcc_abi.h: what the C emitted by upcc is written against.
+ *
+ * Freestanding: no system header, only reserved names, so that nothing a user declares can collide.
+ * Words: a *place* (struct __upc_w) is (offset, thread, phase), the working form of every address in shared memory;
+ * a __upc_pts is the form in which a pointer-to-shared is stored. Offsets are bytes from the start of a thread's segment.
+ * B is a block size in elements (0: indefinite), E the size of an element in bytes; both are constants at every use.
+ *
+ * The emitted file defines, before it includes this one:
+ *   __UPC_STATIC_THREADS N   when the number of threads was given at compile time
+ *   __UPC_PTS_STRUCT 1       for 16-byte pointers-to-shared
+ *   __UPC_USE_<function> 1   for each library function that it calls and does not define
+ */
+#ifndef __UPCC_ABI_H
+#define __UPCC_ABI_H 1
+
+#define __UPC_ABI 1
+#define __UPC_IN static __inline__ __attribute__((__always_inline__, __unused__))
+#define __UPC_LIKELY(x) __builtin_expect(!!(x), 1)
+
+/* ---- what the runtime fills in before any user code runs; constant afterwards, so compilers may hoist every field ---- */
+struct __upc_rt {
+  unsigned mythread, threads;
+  unsigned first, mapped;    /* threads first .. first+mapped-1 are directly addressable by this process */
+  char *base;                /* (t, o) is at base + t*stride + o */
+  unsigned long stride;      /* 1 << 34 in programs with packed pointers */
+  unsigned long recip;       /* ceil(2^(63+shift) / threads): division by the number of threads without a divide */
+  unsigned shift;            /* ceil(log2(threads)) */
+};
+extern const struct __upc_rt __upc_rt;
+
+struct __upc_shvar { unsigned long offset; };   /* the proxy of a shared variable: same offset on every thread */
+struct __upc_shrec {                            /* one per definition, in section upc_shvars */
+  struct __upc_shvar *proxy;
+  unsigned long bytes_per_thread, align;
+  const char *name;
+  unsigned flags;
+};
+typedef void (*__upc_initfn)(void);             /* in section upc_inits */
+struct __upc_image {
+  unsigned abi, struct_pts;
+  int static_threads;
+  int (*main)(int, char **);
+  const struct __upc_shrec *shrec_begin, *shrec_end;
+  const __upc_initfn *init_begin, *init_end;
+  unsigned long heap_bytes;
+  const char *name;
+};
+
+int __upc_run(int, char **, const struct __upc_image *);
+void __upc_get(void *, unsigned, unsigned long, unsigned long);
+void __upc_put(unsigned, unsigned long, const void *, unsigned long);
+void __upc_copy(unsigned, unsigned long, unsigned, unsigned long, unsigned long);
+void __upc_set(unsigned, unsigned long, int, unsigned long);
+void __upc_fence(void);
+void __upc_poll(void);
+void __upc_notify(int, int);
+void __upc_wait(int, int);
+void __upc_barrier(int, int);
+extern int __upc_forall_depth;
+unsigned long __upc_alloc_local(unsigned long);
+unsigned long __upc_alloc_global(unsigned long, unsigned long, int);
+void __upc_free(unsigned, unsigned long, int);
+unsigned long __upc_lock_alloc(int, unsigned *);
+void __upc_lock_free(unsigned, unsigned long, int);
+void __upc_lock(unsigned, unsigned long);
+int __upc_lock_attempt(unsigned, unsigned long);
+void __upc_unlock(unsigned, unsigned long);
+void __upc_global_exit(int) __attribute__((__noreturn__));
+
+/* ---- threads ---- */
+#ifdef __UPC_STATIC_THREADS
+#define __UPC_T ((unsigned long)(__UPC_STATIC_THREADS))
+#define __UPC_THREADS ((int)(__UPC_STATIC_THREADS))
+#else
+#define __UPC_T ((unsigned long)__upc_rt.threads)
+#define __UPC_THREADS ((int)__upc_rt.threads)
+#endif
+#define __UPC_MYTHREAD ((int)__upc_rt.mythread)
+
+/* n / THREADS for 0 <= n < 2^63 */
+__UPC_IN unsigned long __upc_udivt(unsigned long __n)
+{
+#ifdef __UPC_STATIC_THREADS
+  return __n / __UPC_T;
+#else
+  return (unsigned long)(((unsigned __int128)(__n << 1) * __upc_rt.recip) >> 64) >> __upc_rt.shift;
+#endif
+}
+
+/* floor(n / THREADS) */
+__UPC_IN long __upc_divt(long __n)
+{
+#ifdef __UPC_STATIC_THREADS
+  if ((__UPC_T & (__UPC_T - 1)) == 0)
+    return __n >> __builtin_ctzl(__UPC_T);
+#endif
+  long __s = __n >> 63;
+  return (long)__upc_udivt((unsigned long)(__n ^ __s)) ^ __s;
+}
+
+/* floor(n / B), B > 0 */
+__UPC_IN long __upc_divb(long __n, unsigned long __b)
+{
+  if ((__b & (__b - 1)) == 0)
+    return __n >> __builtin_ctzl(__b);
+  long __s = __n >> 63;
+  return (long)((unsigned long)(__n ^ __s) / __b) ^ __s;
+}
+
+/* ---- places and pointers ---- */
+struct __upc_w { unsigned long o, t, ph; };
+
+#ifdef __UPC_PTS_STRUCT
+typedef struct __upc_pts_s { unsigned long addr; unsigned thread, phase; } __upc_pts;
+#define __UPC_NULL ((__upc_pts){0, 0, 0})
+#define __UPC_NULLINIT {0, 0, 0}
+#define __UPC_MAXTHREADS 0x7fffffffu
+__UPC_IN struct __upc_w __upc_u(__upc_pts __p)
+{
+  struct __upc_w __w = { __p.addr, __p.thread, __p.phase };
+  return __w;
+}
+__UPC_IN __upc_pts __upc_p(struct __upc_w __w)
+{
+  __upc_pts __p = { __w.o, (unsigned)__w.t, (unsigned)__w.ph };
+  return __p;
+}
+__UPC_IN char *__upc_at(struct __upc_w __w)
+{
+  return __upc_rt.base + (__w.t * __upc_rt.stride + __w.o);
+}
+__UPC_IN unsigned long __upc_bits(__upc_pts __p)
+{
+  return (unsigned long)__p.thread << 48 ^ __p.addr;
+}
+#else
+typedef unsigned long __upc_pts;
+#define __UPC_NULL ((__upc_pts)0)
+#define __UPC_NULLINIT 0
+#define __UPC_AB 34
+#define __UPC_TB 10
+#define __UPC_AM ((1ul << __UPC_AB) - 1)
+__UPC_IN struct __upc_w __upc_u(__upc_pts __p)
+{
+  struct __upc_w __w = { __p & __UPC_AM, __p >> __UPC_AB & ((1ul << __UPC_TB) - 1), __p >> (__UPC_AB + __UPC_TB) };
+  return __w;
+}
+__UPC_IN __upc_pts __upc_p(struct __upc_w __w)
+{
+  return (__w.o & __UPC_AM) | __w.t << __UPC_AB | __w.ph << (__UPC_AB + __UPC_TB);
+}
+__UPC_IN char *__upc_at(struct __upc_w __w)
+{
+  return __upc_rt.base + ((__w.t << __UPC_AB) + __w.o);
+}
+__UPC_IN unsigned long __upc_bits(__upc_pts __p)
+{
+  return __p;
+}
+#endif
+
+/* where a shared variable starts */
+#define __UPC_VAR(proxy) ((struct __upc_w){ (proxy).offset, 0, 0 })
+
+__UPC_IN int __upc_near(struct __upc_w __w)
+{
+  return __UPC_LIKELY((unsigned long)(__w.t - __upc_rt.first) < __upc_rt.mapped);
+}
+/* address of an object known to be the calling thread's own */
+__UPC_IN char *__upc_mine(unsigned long __o)
+{
+#ifdef __UPC_PTS_STRUCT
+  return __upc_rt.base + ((unsigned long)__upc_rt.mythread * __upc_rt.stride + __o);
+#else
+  return __upc_rt.base + (((unsigned long)__upc_rt.mythread << __UPC_AB) + __o);
+#endif
+}
+
+/* w + d elements of E bytes, block size B */
+__UPC_IN struct __upc_w __upc_add(struct __upc_w __w, long __d, unsigned long __b, unsigned long __e)
+{
+  if (__b == 0) {
+    __w.o += (unsigned long)__d * __e;
+  } else if (__b == 1) {
+    long __n = (long)__w.t + __d, __q = __upc_divt(__n);
+    __w.t = (unsigned long)__n - (unsigned long)__q * __UPC_T;
+    __w.o += (unsigned long)__q * __e;
+  } else {
+    long __f = (long)__w.ph + __d, __nb = __upc_divb(__f, __b);
+    unsigned long __ph = (unsigned long)__f - (unsigned long)__nb * __b;
+    long __n = (long)__w.t + __nb, __q = __upc_divt(__n);
+    __w.t = (unsigned long)__n - (unsigned long)__q * __UPC_T;
+    __w.o += (__ph - __w.ph + (unsigned long)__q * __b) * __e;
+    __w.ph = __ph;
+  }
+  return __w;
+}
+
+/* elements from v to w */
+__UPC_IN long __upc_sub(struct __upc_w __w, struct __upc_w __v, unsigned long __b, unsigned long __e)
+{
+  long __d = (long)(__w.o - __v.o);
+#ifndef __UPC_PTS_STRUCT
+  __d = (long)((unsigned long)__d << (64 - __UPC_AB)) >> (64 - __UPC_AB);
+#endif
+  __d /= (long)__e;
+  if (__b == 0)
+    return __d;
+  if (__b == 1)
+    return __d * (long)__UPC_T + ((long)__w.t - (long)__v.t);
+  long __p = (long)__w.ph - (long)__v.ph;
+  return (__d - __p) * (long)__UPC_T + ((long)__w.t - (long)__v.t) * (long)__b + __p;
+}
+
+__UPC_IN int __upc_eq(struct __upc_w __w, struct __upc_w __v)
+{
+  return ((__w.o ^ __v.o) | (__w.t ^ __v.t)) == 0;
+}
+__UPC_IN int __upc_nonnull(struct __upc_w __w)
+{
+  return (__w.o | __w.t) != 0;
+}
+/* a member (or a byte offset) of an object */
+__UPC_IN struct __upc_w __upc_off(struct __upc_w __w, unsigned long __n)
+{
+  struct __upc_w __r = { __w.o + __n, __w.t, 0 };
+  return __r;
+}
+__UPC_IN struct __upc_w __upc_ph0(struct __upc_w __w)
+{
+  __w.ph = 0;
+  return __w;
+}
+/* cast to a private pointer */
+__UPC_IN void *__upc_priv(struct __upc_w __w)
+{
+  return __upc_nonnull(__w) ? (void *)__upc_at(__w) : (void *)0;
+}
+/* cast to an integer: the private address where there is one */
+__UPC_IN unsigned long __upc_int(struct __upc_w __w)
+{
+  if (!__upc_nonnull(__w))
+    return 0;
+  return __upc_near(__w) ? (unsigned long)__upc_at(__w) : __upc_bits(__upc_p(__upc_ph0(__w)));
+}
+__UPC_IN int __upc_ismine(struct __upc_w __w)
+{
+  return __w.t == __upc_rt.mythread;
+}
+/* integer affinity of upc_forall */
+__UPC_IN int __upc_turn(long __i)
+{
+  return (unsigned long)(__i - __upc_divt(__i) * (long)__UPC_T) == __upc_rt.mythread;
+}
+__UPC_IN void __upc_forall_end(const int *__saved)
+{
+  __upc_forall_depth = *__saved;
+}
+
+/* ---- accesses: T is the unqualified type of the object (spelled so that `T x` and `T *` work), w its place, Q nothing or
+ * volatile; each argument is evaluated once ---- */
+#define __UPC_GETQ(Q, T, w) __extension__({ \
+  const struct __upc_w __upc_a = (w); T __upc_r; \
+  if (__upc_near(__upc_a)) __upc_r = *(Q T *)__upc_at(__upc_a); \
+  else { T __upc_s; __upc_get(&__upc_s, (unsigned)__upc_a.t, __upc_a.o, sizeof(T)); __upc_r = __upc_s; } \
+  __upc_r; })
+#define __UPC_PUTQ(Q, T, w, v) __extension__({ \
+  const struct __upc_w __upc_a = (w); T __upc_r = (v); \
+  if (__upc_near(__upc_a)) *(Q T *)__upc_at(__upc_a) = __upc_r; \
+  else { T __upc_s = __upc_r; __upc_put((unsigned)__upc_a.t, __upc_a.o, &__upc_s, sizeof(T)); } \
+  __upc_r; })
+#define __UPC_GET(T, w) __UPC_GETQ(, T, w)
+#define __UPC_PUT(T, w, v) __UPC_PUTQ(, T, w, v)
+#define __UPC_GETV(T, w) __UPC_GETQ(volatile, T, w)
+#define __UPC_PUTV(T, w, v) __UPC_PUTQ(volatile, T, w, v)
+/* an object that is known to be the calling thread's own */
+#define __UPC_MINE(T, w) (*(T *)__upc_mine((w).o))
+
+/* strict: ordered with everything before and after, for all observers */
+static unsigned __upc_spins __attribute__((__unused__));
+__UPC_IN void __upc_sbefore(int __store)
+{
+  if (!__UPC_LIKELY(__upc_rt.mapped == __upc_rt.threads)) {
+    __upc_fence();
+  } else if (__store) {
+    __atomic_thread_fence(__ATOMIC_ACQ_REL);
+  } else {
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if ((++__upc_spins & 63) == 0)   /* a flag may be spun on */
+      __upc_poll();
+  }
+}
+__UPC_IN void __upc_safter(int __store)
+{
+  if (!__UPC_LIKELY(__upc_rt.mapped == __upc_rt.threads))
+    __upc_fence();
+  else if (__store)
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  else
+    __atomic_thread_fence(__ATOMIC_ACQ_REL);
+}
+#define __UPC_GETS(T, w) __extension__({ \
+  const struct __upc_w __upc_b = (w); T __upc_x; \
+  __upc_sbefore(0); __upc_x = __UPC_GETQ(volatile, T, __upc_b); __upc_safter(0); \
+  __upc_x; })
+#define __UPC_PUTS(T, w, v) __extension__({ \
+  const struct __upc_w __upc_b = (w); T __upc_x = (v); \
+  __upc_sbefore(1); (void)__UPC_PUTQ(volatile, T, __upc_b, __upc_x); __upc_safter(1); \
+  __upc_x; })
+
+/* bit-field F of the structure T at w: only bytes lo .. lo+n-1, those that hold the field, are touched */
+#define __UPC_BFGET(T, w, F, lo, n) __extension__({ \
+  const struct __upc_w __upc_a = (w); T __upc_s; const T *__upc_q = &__upc_s; \
+  if (__upc_near(__upc_a)) __upc_q = (const T *)__upc_at(__upc_a); \
+  else __upc_get((char *)&__upc_s + (lo), (unsigned)__upc_a.t, __upc_a.o + (lo), n); \
+  __upc_q->F; })
+#define __UPC_BFPUT(T, w, F, lo, n, v) __extension__({ \
+  const struct __upc_w __upc_a = (w); T __upc_s, *__upc_q = &__upc_s; \
+  __typeof__(__upc_q->F + 0) __upc_r = (v); \
+  if (__upc_near(__upc_a)) __upc_q = (T *)__upc_at(__upc_a); \
+  else __upc_get((char *)&__upc_s + (lo), (unsigned)__upc_a.t, __upc_a.o + (lo), n); \
+  __upc_r = __upc_q->F = __upc_r; \
+  if (__upc_q == &__upc_s) __upc_put((unsigned)__upc_a.t, __upc_a.o + (lo), (char *)&__upc_s + (lo), n); \
+  __upc_r; })
+#define __UPC_BFGETS(T, w, F, lo, n) __extension__({ \
+  const struct __upc_w __upc_b = (w); __upc_sbefore(0); \
+  __auto_type __upc_x = __UPC_BFGET(T, __upc_b, F, lo, n); __upc_safter(0); \
+  __upc_x; })
+#define __UPC_BFPUTS(T, w, F, lo, n, v) __extension__({ \
+  const struct __upc_w __upc_b = (w); __auto_type __upc_v = (v); __upc_sbefore(1); \
+  __auto_type __upc_x = __UPC_BFPUT(T, __upc_b, F, lo, n, __upc_v); __upc_safter(1); \
+  __upc_x; })
+
+/* ---- functions of upc.h that become inline code ---- */
+#define __upc_threadof(p) ((unsigned long)__upc_u(p).t)
+#define __upc_phaseof(p) ((unsigned long)__upc_u(p).ph)
+#define __upc_addrfield(p) ((unsigned long)__upc_u(p).o)
+#define __upc_resetphase(p) __upc_p(__upc_ph0(__upc_u(p)))
+__UPC_IN unsigned long __upc_affinitysize(unsigned long __total, unsigned long __nbytes, unsigned long __t)
+{
+  if (__nbytes == 0 || __nbytes >= __total)
+    return __t == 0 ? __total : 0;
+  unsigned long __nb = __total / __nbytes, __q = __nb / __UPC_T, __cut = __nb % __UPC_T;
+  if (__t < __cut)
+    return (__q + 1) * __nbytes;
+  return __t > __cut ? __q * __nbytes : __q * __nbytes + (__total - __nb * __nbytes);
+}
+
+#endif
+
+/* ---- library functions: weak, in every object that uses them, so that a definition of the user's wins. The emitted file
+ * includes this header a second time, at its end, with __UPC_LIBRARY defined. ---- */
+#if defined __UPC_LIBRARY && !defined __UPCC_ABI_LIBRARY
+#define __UPCC_ABI_LIBRARY 1
+#define __UPC_WEAK __attribute__((__weak__))
+#ifdef __UPC_USE_upc_threadof
+__UPC_WEAK unsigned long upc_threadof(__upc_pts p) { return __upc_threadof(p); }
+#endif
+#ifdef __UPC_USE_upc_phaseof
+__UPC_WEAK unsigned long upc_phaseof(__upc_pts p) { return __upc_phaseof(p); }
+#endif
+#ifdef __UPC_USE_upc_addrfield
+__UPC_WEAK unsigned long upc_addrfield(__upc_pts p) { return __upc_addrfield(p); }
+#endif
+#ifdef __UPC_USE_upc_resetphase
+__UPC_WEAK __upc_pts upc_resetphase(__upc_pts p) { return __upc_resetphase(p); }
+#endif
+#ifdef __UPC_USE_upc_affinitysize
+__UPC_WEAK unsigned long upc_affinitysize(unsigned long total, unsigned long nbytes, unsigned long t)
+{
+  return __upc_affinitysize(total, nbytes, t);
+}
+#endif
+#ifdef __UPC_USE_upc_global_exit
+__UPC_WEAK void upc_global_exit(int status) { __upc_global_exit(status); }
+#endif
+#ifdef __UPC_USE_upc_global_alloc
+__UPC_WEAK __upc_pts upc_global_alloc(unsigned long nblocks, unsigned long nbytes)
+{
+  return __upc_p((struct __upc_w){ __upc_alloc_global(nblocks, nbytes, 0), 0, 0 });
+}
+#endif
+#ifdef __UPC_USE_upc_all_alloc
+__UPC_WEAK __upc_pts upc_all_alloc(unsigned long nblocks, unsigned long nbytes)
+{
+  return __upc_p((struct __upc_w){ __upc_alloc_global(nblocks, nbytes, 1), 0, 0 });
+}
+#endif
+#ifdef __UPC_USE_upc_alloc
+__UPC_WEAK __upc_pts upc_alloc(unsigned long nbytes)
+{
+  unsigned long o = __upc_alloc_local(nbytes);
+  return o ? __upc_p((struct __upc_w){ o, __upc_rt.mythread, 0 }) : __UPC_NULL;
+}
+#endif
+#ifdef __UPC_USE_upc_free
+__UPC_WEAK void upc_free(__upc_pts p) { __upc_free((unsigned)__upc_u(p).t, __upc_u(p).o, 0); }
+#endif
+#ifdef __UPC_USE_upc_all_free
+__UPC_WEAK void upc_all_free(__upc_pts p) { __upc_free((unsigned)__upc_u(p).t, __upc_u(p).o, 1); }
+#endif
+#ifdef __UPC_USE_upc_global_lock_alloc
+__UPC_WEAK __upc_pts upc_global_lock_alloc(void)
+{
+  unsigned t = 0;
+  unsigned long o = __upc_lock_alloc(0, &t);
+  return __upc_p((struct __upc_w){ o, t, 0 });
+}
+#endif
+#ifdef __UPC_USE_upc_all_lock_alloc
+__UPC_WEAK __upc_pts upc_all_lock_alloc(void)
+{
+  unsigned t = 0;
+  unsigned long o = __upc_lock_alloc(1, &t);
+  return __upc_p((struct __upc_w){ o, t, 0 });
+}
+#endif
+#ifdef __UPC_USE_upc_lock_free
+__UPC_WEAK void upc_lock_free(__upc_pts p) { __upc_lock_free((unsigned)__upc_u(p).t, __upc_u(p).o, 0); }
+#endif
+#ifdef __UPC_USE_upc_all_lock_free
+__UPC_WEAK void upc_all_lock_free(__upc_pts p) { __upc_lock_free((unsigned)__upc_u(p).t, __upc_u(p).o, 1); }
+#endif
+#ifdef __UPC_USE_upc_lock
+__UPC_WEAK void upc_lock(__upc_pts p) { __upc_lock((unsigned)__upc_u(p).t, __upc_u(p).o); }
+#endif
+#ifdef __UPC_USE_upc_lock_attempt
+__UPC_WEAK int upc_lock_attempt(__upc_pts p) { return __upc_lock_attempt((unsigned)__upc_u(p).t, __upc_u(p).o); }
+#endif
+#ifdef __UPC_USE_upc_unlock
+__UPC_WEAK void upc_unlock(__upc_pts p) { __upc_unlock((unsigned)__upc_u(p).t, __upc_u(p).o); }
+#endif
+#ifdef __UPC_USE_upc_memcpy
+__UPC_WEAK void upc_memcpy(__upc_pts d, __upc_pts s, unsigned long n)
+{
+  struct __upc_w a = __upc_u(d), b = __upc_u(s);
+  __upc_copy((unsigned)a.t, a.o, (unsigned)b.t, b.o, n);
+}
+#endif
+#ifdef __UPC_USE_upc_memget
+__UPC_WEAK void upc_memget(void *d, __upc_pts s, unsigned long n)
+{
+  struct __upc_w b = __upc_u(s);
+  __upc_get(d, (unsigned)b.t, b.o, n);
+}
+#endif
+#ifdef __UPC_USE_upc_memput
+__UPC_WEAK void upc_memput(__upc_pts d, const void *s, unsigned long n)
+{
+  struct __upc_w a = __upc_u(d);
+  __upc_put((unsigned)a.t, a.o, s, n);
+}
+#endif
+#ifdef __UPC_USE_upc_memset
+__UPC_WEAK void upc_memset(__upc_pts d, int c, unsigned long n)
+{
+  struct __upc_w a = __upc_u(d);
+  __upc_set((unsigned)a.t, a.o, c, n);
+}
+#endif
+#endif
