@@ -1,1 +1,2 @@
-//! See the crate description; module docs follow with the code.
+//! x
+mod heap;
