@@ -1,0 +1,3 @@
+/* upc_relaxed.h: accesses are relaxed unless qualified otherwise. No include guard around the pragma. */
+#pragma upc relaxed
+#include <upc.h>
