@@ -1,0 +1,561 @@
+//! The UPC test programs: each file says at its head how it is built and what must happen.
+//! `tests/upc/README.md` explains the comments.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use crate::run::{Outcome, run};
+
+/// Where things are and what to run.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The folder with the programs, `tests/upc`.
+    pub programs: PathBuf,
+    /// Where the tools are installed: `PREFIX/bin/upcc` and `PREFIX/bin/upcrun`.
+    pub prefix: PathBuf,
+    /// Scratch folder; a folder for each test is made in it and removed when the test passed.
+    pub scratch: PathBuf,
+    /// Only tests whose path contains one of these; empty: all.
+    pub filters: Vec<String>,
+    /// Only these numbers of threads, out of those a test asks for; empty: all.
+    pub ranks: Vec<u32>,
+    /// Environment of every run, such as `GASNET_NEIGHBORHOOD=off`.
+    pub env: Vec<(String, String)>,
+    /// Tests at a time.
+    pub jobs: usize,
+    /// Time limit of one command.
+    pub limit: Duration,
+}
+
+/// What came out.
+#[derive(Debug, Default)]
+pub struct Summary {
+    /// Tests that passed.
+    pub passed: usize,
+    /// Name and report of each test that failed, by name.
+    pub failed: Vec<(String, String)>,
+    /// Commands that ran: compiles and jobs.
+    pub commands: usize,
+}
+
+/// Run the suite; `note` gets a line for each test as it ends.
+pub fn suite(options: &Options, note: &(dyn Fn(&str) + Sync)) -> Result<Summary, String> {
+    let tests = find(options)?;
+    let next = AtomicUsize::new(0);
+    let summary = Mutex::new(Summary::default());
+    thread::scope(|scope| {
+        for _ in 0..options.jobs.max(1) {
+            scope.spawn(|| {
+                while let Some(test) = tests.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let mut bench = Bench { options, test, commands: 0 };
+                    let result = bench.test();
+                    let mut summary = summary.lock().expect("no panic while holding it");
+                    summary.commands += bench.commands;
+                    match result {
+                        Ok(()) => {
+                            summary.passed += 1;
+                            note(&format!("ok      {}", test.name));
+                        }
+                        Err(report) => {
+                            note(&format!("FAILED  {}", test.name));
+                            summary.failed.push((test.name.clone(), report));
+                        }
+                    }
+                }
+            });
+        }
+    });
+    let mut summary = summary.into_inner().expect("no panic while holding it");
+    summary.failed.sort();
+    Ok(summary)
+}
+
+/// The names of the tests that the filters let through.
+pub fn list(options: &Options) -> Result<Vec<String>, String> {
+    Ok(find(options)?.into_iter().map(|test| test.name).collect())
+}
+
+/// In which environments a test is compiled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Static {
+    No,
+    Some,
+    Yes,
+    Only,
+}
+
+/// A diagnostic that must appear: where (`None`: anywhere), what severity, with what text.
+#[derive(Debug, Clone)]
+struct Expected {
+    line: Option<u32>,
+    severity: &'static str,
+    text: String,
+}
+
+/// What a file's head asks for.
+#[derive(Debug)]
+struct Test {
+    name: String,
+    path: PathBuf,
+    threads: Vec<u32>,
+    environment: Static,
+    flags: Vec<String>,
+    files: Vec<String>,
+    objects: Vec<Vec<String>>,
+    archive: Vec<String>,
+    args: Vec<String>,
+    stdin: String,
+    env: Vec<(String, String)>,
+    expect: Vec<String>,
+    exit: Option<i32>,
+    runtime_error: Option<String>,
+    link_error: Option<String>,
+    diagnostics: Vec<Expected>,
+}
+
+impl Test {
+    fn must_not_compile(&self) -> bool {
+        self.diagnostics.iter().any(|expected| expected.severity == "error")
+    }
+}
+
+fn find(options: &Options) -> Result<Vec<Test>, String> {
+    let mut paths = Vec::new();
+    walk(&options.programs, &mut paths)?;
+    paths.sort();
+    let mut tests = Vec::new();
+    for path in paths {
+        let name = path.strip_prefix(&options.programs).unwrap_or(&path).display().to_string();
+        if options.filters.is_empty() || options.filters.iter().any(|part| name.contains(part)) {
+            tests.push(parse(&path, name)?);
+        }
+    }
+    Ok(tests)
+}
+
+fn walk(folder: &Path, paths: &mut Vec<PathBuf>) -> Result<(), String> {
+    let problem = |error: std::io::Error| format!("{}: {error}", folder.display());
+    for entry in fs::read_dir(folder).map_err(problem)? {
+        let path = entry.map_err(problem)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if path.is_dir() {
+            walk(&path, paths)?;
+        } else if name.ends_with(".upc") && !name.starts_with('_') {
+            paths.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn parse(path: &Path, name: String) -> Result<Test, String> {
+    let source = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let mut test = Test {
+        name,
+        path: path.to_owned(),
+        threads: vec![1, 2, 3, 4, 8],
+        environment: Static::Some,
+        flags: Vec::new(),
+        files: Vec::new(),
+        objects: Vec::new(),
+        archive: Vec::new(),
+        args: Vec::new(),
+        stdin: String::new(),
+        env: Vec::new(),
+        expect: Vec::new(),
+        exit: None,
+        runtime_error: None,
+        link_error: None,
+        diagnostics: Vec::new(),
+    };
+    let mut head = true;
+    for (number, line) in (1u32..).zip(source.lines()) {
+        let problem = |what: &str| format!("{}:{number}: {what}: {line}", path.display());
+        head &= line.trim().is_empty() || line.starts_with("//");
+        if !head {
+            for severity in ["error", "warning"] {
+                if let Some((_, text)) = line.split_once(&format!("// expect-{severity}:")) {
+                    let text = text.trim().to_string();
+                    test.diagnostics.push(Expected { line: Some(number), severity, text });
+                }
+            }
+            continue;
+        }
+        let Some((key, value)) = line.trim_start_matches('/').split_once(':') else { continue };
+        let value = value.trim();
+        let words = || value.split_whitespace().map(String::from).collect::<Vec<_>>();
+        match key.trim() {
+            "threads" => {
+                test.threads = words()
+                    .iter()
+                    .map(|word| word.parse().map_err(|_| problem("not a number of threads")))
+                    .collect::<Result<_, _>>()?;
+            }
+            "static" => {
+                test.environment = match value {
+                    "no" => Static::No,
+                    "some" => Static::Some,
+                    "yes" => Static::Yes,
+                    "only" => Static::Only,
+                    _ => return Err(problem("static is no, some, yes or only")),
+                };
+            }
+            "flags" => test.flags.extend(words()),
+            "files" => test.files.extend(words()),
+            "object" => test.objects.push(words()),
+            "archive" => test.archive.extend(words()),
+            "args" => test.args.extend(words()),
+            "stdin" => test.stdin += &format!("{value}\n"),
+            "env" => {
+                let (name, value) = value.split_once('=').ok_or(problem("not NAME=value"))?;
+                test.env.push((name.into(), value.into()));
+            }
+            "expect" => test.expect.push(value.into()),
+            "expect-exit" => test.exit = Some(value.parse().map_err(|_| problem("not a status"))?),
+            "expect-runtime" => test.runtime_error = Some(value.into()),
+            "expect-link-error" => test.link_error = Some(value.into()),
+            "expect-error" | "expect-warning" => test.diagnostics.push(Expected {
+                line: None,
+                severity: if key.trim() == "expect-error" { "error" } else { "warning" },
+                text: value.into(),
+            }),
+            // Anything else is prose, unless it is a key with a slip of the pen.
+            key if key.starts_with("expect") => return Err(problem("unknown key")),
+            _ => {}
+        }
+    }
+    Ok(test)
+}
+
+/// Texts that no compile may print, whatever it compiles.
+const NEVER: [&str; 6] = [
+    "panicked at",
+    "internal compiler error",
+    "Internal compiler error",
+    "Segmentation fault",
+    "Please submit a full bug report",
+    "rejected the emitted",
+];
+
+/// One test at work.
+struct Bench<'a> {
+    options: &'a Options,
+    test: &'a Test,
+    commands: usize,
+}
+
+impl Bench<'_> {
+    fn test(&mut self) -> Result<(), String> {
+        let scratch = self.options.scratch.join(self.test.name.replace(['/', '.'], "-"));
+        drop(fs::remove_dir_all(&scratch));
+        fs::create_dir_all(&scratch).map_err(|e| format!("{}: {e}", scratch.display()))?;
+        let test = self.test;
+        let fixed = test.flags.iter().chain(test.objects.iter().flatten());
+        let fixed = fixed.clone().any(|flag| flag.starts_with("-T"));
+        let threads: Vec<u32> = test
+            .threads
+            .iter()
+            .copied()
+            .filter(|n| self.options.ranks.is_empty() || self.options.ranks.contains(n))
+            .collect();
+        if fixed || matches!(test.environment, Static::No | Static::Some | Static::Yes) {
+            self.build_and_run(&scratch, None, &threads)?;
+        }
+        if !fixed {
+            for count in match test.environment {
+                Static::No => vec![],
+                Static::Some => vec![4],
+                Static::Yes | Static::Only => test.threads.clone(),
+            } {
+                if self.options.ranks.is_empty() || self.options.ranks.contains(&count) {
+                    self.build_and_run(&scratch, Some(count), &[count])?;
+                }
+            }
+        }
+        drop(fs::remove_dir_all(&scratch));
+        Ok(())
+    }
+
+    fn build_and_run(&mut self, scratch: &Path, fixed: Option<u32>, threads: &[u32]) -> Result<(), String> {
+        let test = self.test;
+        let folder = test.path.parent().unwrap_or(Path::new("."));
+        let program = scratch.join(match fixed {
+            None => "program".to_string(),
+            Some(count) => format!("program-T{count}"),
+        });
+        drop(fs::remove_file(&program));
+        let mut common = test.flags.clone();
+        common.push(format!("-I{}", self.options.programs.display()));
+        if let Some(count) = fixed {
+            common.push(format!("-T={count}"));
+        }
+
+        let mut link = Vec::new();
+        let mut whole = true;
+        for (number, object) in test.objects.iter().enumerate() {
+            let (file, flags) = object.split_first().ok_or("object: needs a file")?;
+            whole &= file != ".";
+            let source = if file == "." { test.path.clone() } else { folder.join(file) };
+            let output = scratch.join(format!("part{number}.o"));
+            let mut args = common.clone();
+            args.extend(flags.iter().cloned());
+            self.compile_part(&args, &source, &output)?;
+            link.push(output);
+        }
+        if !test.archive.is_empty() {
+            let mut ar = Command::new("ar");
+            ar.arg("rcs").arg(scratch.join("lib.a"));
+            for (number, file) in test.archive.iter().enumerate() {
+                let output = scratch.join(format!("member{number}.o"));
+                self.compile_part(&common, &folder.join(file), &output)?;
+                ar.arg(output);
+            }
+            drop(fs::remove_file(scratch.join("lib.a")));
+            let outcome = self.run(ar, "")?;
+            if outcome.status != Some(0) {
+                return Err(outcome.report());
+            }
+            link.push(scratch.join("lib.a"));
+        }
+
+        let mut command = Command::new(self.options.prefix.join("bin/upcc"));
+        command.args(&common).arg("-o").arg(&program);
+        if whole {
+            command.arg(&test.path);
+        }
+        command.args(test.files.iter().map(|file| folder.join(file))).args(&link);
+        let outcome = self.run(command, "")?;
+        if test.must_not_compile() {
+            return self.judge_rejection(&outcome, &program);
+        }
+        if let Some(text) = &test.link_error {
+            let said = format!("{}{}", outcome.stdout, outcome.stderr);
+            if matches!(outcome.status, None | Some(0)) || program.exists() {
+                return Err(format!("expected a link error\n{}", outcome.report()));
+            }
+            if !said.contains("error") || !said.contains(text.as_str()) {
+                return Err(format!("no error with \"{text}\"\n{}", outcome.report()));
+            }
+            return refuse(&outcome, &NEVER);
+        }
+        self.judge_clean(&outcome)?;
+        for &count in threads {
+            self.run_program(&program, count)?;
+        }
+        Ok(())
+    }
+
+    fn compile_part(&mut self, args: &[String], source: &Path, output: &Path) -> Result<(), String> {
+        let mut command = Command::new(self.options.prefix.join("bin/upcc"));
+        command.args(args).arg("-c").arg(source).arg("-o").arg(output);
+        let outcome = self.run(command, "")?;
+        self.judge_clean(&outcome)
+    }
+
+    /// A compile that has to succeed: silent, but for warnings that the test asks for.
+    fn judge_clean(&self, outcome: &Outcome) -> Result<(), String> {
+        if outcome.status != Some(0) {
+            return Err(outcome.report());
+        }
+        if self.test.diagnostics.is_empty() {
+            if !outcome.stdout.is_empty() || !outcome.stderr.is_empty() {
+                return Err(format!("a clean compile prints nothing\n{}", outcome.report()));
+            }
+            return Ok(());
+        }
+        self.judge_diagnostics(outcome)
+    }
+
+    fn judge_rejection(&self, outcome: &Outcome, program: &Path) -> Result<(), String> {
+        if matches!(outcome.status, None | Some(0)) {
+            return Err(format!("expected the compiler to fail\n{}", outcome.report()));
+        }
+        if program.exists() {
+            return Err(format!("a failed compile left its output\n{}", outcome.report()));
+        }
+        refuse(outcome, &NEVER)?;
+        self.judge_diagnostics(outcome)
+    }
+
+    fn judge_diagnostics(&self, outcome: &Outcome) -> Result<(), String> {
+        let file = self.test.path.file_name().unwrap_or_default().to_string_lossy();
+        let said = diagnostics(&outcome.stderr, &file);
+        for expected in &self.test.diagnostics {
+            let hit = said.iter().any(|found| {
+                found.severity == expected.severity
+                    && (expected.line.is_none() || found.line == expected.line)
+                    && found.text.contains(&expected.text)
+            });
+            if !hit {
+                let place = expected.line.map(|l| format!(" at line {l}")).unwrap_or_default();
+                let text = &expected.text;
+                let what = expected.severity;
+                return Err(format!("no {what}{place} with \"{text}\"\n{}", outcome.report()));
+            }
+        }
+        // Where lines are marked, the marks are complete.
+        if self.test.diagnostics.iter().all(|expected| expected.line.is_some()) {
+            for found in &said {
+                let marked = self
+                    .test
+                    .diagnostics
+                    .iter()
+                    .any(|expected| expected.severity == found.severity && expected.line == found.line);
+                if !marked {
+                    let what = format!("an unexpected {} {:?}", found.severity, found.line);
+                    return Err(format!("{what}: {}\n{}", found.text, outcome.report()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn run_program(&mut self, program: &Path, threads: u32) -> Result<(), String> {
+        let test = self.test;
+        let mut command = Command::new(self.options.prefix.join("bin/upcrun"));
+        command.arg("-n").arg(threads.to_string()).arg(program).args(&test.args);
+        for (name, value) in self.options.env.iter().chain(&test.env) {
+            command.env(name, value);
+        }
+        let outcome = self.run(command, &test.stdin)?;
+        if outcome.timed_out {
+            return Err(outcome.report());
+        }
+        if let Some(text) = &test.runtime_error {
+            if matches!(outcome.status, None | Some(0)) {
+                return Err(format!("expected a run-time error\n{}", outcome.report()));
+            }
+            let said = &outcome.stderr;
+            if !said.lines().any(|line| line.starts_with("UPC Runtime error:"))
+                || !said.contains(text.as_str())
+            {
+                let what = format!("no line `UPC Runtime error:` with \"{text}\"");
+                return Err(format!("{what}\n{}", outcome.report()));
+            }
+        } else {
+            if outcome.status != Some(test.exit.unwrap_or(0)) {
+                return Err(outcome.report());
+            }
+            refuse(
+                &outcome,
+                &[
+                    "UPC Runtime error:",
+                    "UPC Runtime: GASNet error",
+                    "Caught a fatal signal",
+                    "terminated with signal",
+                ],
+            )?;
+        }
+        let plain = test.runtime_error.is_none() && test.exit.is_none() && test.expect.is_empty();
+        let default = ["passed".to_string()];
+        let wanted: &[String] = if plain { &default } else { &test.expect };
+        for text in wanted {
+            if !outcome.stdout.lines().any(|line| line.contains(text.as_str())) {
+                return Err(format!("no line with \"{text}\"\n{}", outcome.report()));
+            }
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, command: Command, input: &str) -> Result<Outcome, String> {
+        self.commands += 1;
+        run(command, input, self.options.limit).map_err(|error| error.to_string())
+    }
+}
+
+fn refuse(outcome: &Outcome, texts: &[&str]) -> Result<(), String> {
+    for text in texts {
+        if outcome.stderr.contains(text) || outcome.stdout.contains(text) {
+            return Err(format!("the output has \"{text}\"\n{}", outcome.report()));
+        }
+    }
+    Ok(())
+}
+
+/// A diagnostic as the compiler printed it.
+#[derive(Debug, PartialEq, Eq)]
+struct Found {
+    severity: &'static str,
+    /// The line in the test's file; `None` when it points elsewhere or nowhere.
+    line: Option<u32>,
+    text: String,
+}
+
+/// Find the diagnostics in the compiler's output: `FILE:LINE:COLUMN: error: TEXT`, or
+/// `error: TEXT` with `FILE:LINE:COLUMN` on one of the next lines.
+fn diagnostics(output: &str, file: &str) -> Vec<Found> {
+    let mut all: Vec<Found> = Vec::new();
+    for line in output.lines() {
+        let head = ["error", "warning"].into_iter().find_map(|severity| {
+            let at = line.find(severity)?;
+            let before = &line[..at];
+            let after = &line[at + severity.len()..];
+            let starts = before.is_empty() || before.ends_with(": ");
+            let coded = after.starts_with('[') && after.contains("]:");
+            (starts && (after.starts_with(':') || coded)).then_some((severity, before))
+        });
+        if let Some((severity, before)) = head {
+            let line_number = position(before, file);
+            all.push(Found { severity, line: line_number, text: line.to_string() });
+        } else if let Some(last) = all.last_mut() {
+            if last.line.is_none() {
+                last.line = position(line, file);
+            }
+            last.text += "\n";
+            last.text += line;
+        }
+    }
+    // Closing remarks such as "error: 3 errors" point nowhere and are no diagnostics.
+    let points = |found: &Found| found.line.is_some();
+    if all.iter().any(points) {
+        all.retain(points);
+    }
+    all
+}
+
+/// The line number in `...FILE:LINE:...`.
+fn position(text: &str, file: &str) -> Option<u32> {
+    let at = text.find(&format!("{file}:"))?;
+    let digits: String = text[at + file.len() + 1..].chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_diagnostics_of_both_shapes() {
+        let clang = "/x/a.upc:3:7: error: bad\n  3 | int;\n/x/a.upc:9:1: warning: odd\n";
+        let rustc = "error: bad\n  --> /x/a.upc:3:7\n   |\n\nwarning: odd\n  --> a.upc:9:1\n";
+        for output in [clang, rustc] {
+            let found = diagnostics(output, "a.upc");
+            let seen: Vec<_> = found.iter().map(|f| (f.severity, f.line)).collect();
+            assert_eq!(seen, [("error", Some(3)), ("warning", Some(9))], "{output}");
+        }
+    }
+
+    #[test]
+    fn reads_the_head_and_the_marks() {
+        let folder = std::env::temp_dir().join(format!("upc-suite-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("t.upc");
+        fs::write(
+            &path,
+            "// About this.\n// threads: 2 5\n// static: only\n// env: A=b\n\
+             int x; // expect-error: shape\n// threads: 9\n",
+        )
+        .unwrap();
+        let test = parse(&path, "t".into()).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(test.threads, [2, 5]);
+        assert_eq!(test.environment, Static::Only);
+        assert_eq!(test.env, [("A".to_string(), "b".to_string())]);
+        assert_eq!(test.diagnostics[0].line, Some(5));
+        assert_eq!(test.diagnostics[0].text, "shape");
+    }
+}
