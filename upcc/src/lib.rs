@@ -2,7 +2,12 @@
 #![forbid(unsafe_code)]
 
 pub mod ast;
+pub mod cc;
+pub mod cpp;
 pub mod diag;
+pub mod driver;
+pub mod emit;
+pub mod link;
 mod sema;
 pub mod token;
 pub mod types;

@@ -1,2 +1,4 @@
-//! Entry point.
-fn main() {}
+//! The UPC compiler driver.
+fn main() -> std::process::ExitCode {
+    upcc::driver::main()
+}

@@ -1,2 +1,4 @@
-//! Entry point.
-fn main() {}
+//! Runs UPC programs.
+fn main() -> std::process::ExitCode {
+    upcc::driver::run::main()
+}

@@ -1,0 +1,388 @@
+//! The driver `upcc`: command line, then preprocess, translate, compile, link.
+
+pub mod layout;
+pub mod options;
+pub mod run;
+pub mod temp;
+
+use crate::ast::{self, FrontOptions, Warnings};
+use crate::cc::Cc;
+use crate::types::PtsLayout;
+use crate::{cpp, emit, link};
+use layout::Layout;
+use options::{Info, Input, InputKind, LinkItem, Options, Stage};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{ExitCode, Stdio};
+use temp::TempDir;
+
+/// What `upcc --help` says.
+pub const HELP: &str = "\
+usage: upcc [options] file...
+
+Compiles UPC 1.3 (.upc, .c, preprocessed .i) and links it with objects and libraries (.o, .a) into a program.
+
+  -c  -S  -E  -trans      stop after compiling, at assembly, after preprocessing, after translation to C (foo.trans.c)
+  -o FILE                 output
+  -T N  -fupc-threads-N   exactly N threads (static environment); without it the number is chosen at each run
+  -O0 ... -O3  -g         optimisation (-O2 unless -g is given) and debugging
+  -I -D -U -L -l          as for a C compiler
+  -fupc-pts=struct        16-byte pointers-to-shared: no limits on blocks and heaps; all objects of a program must agree
+  -shared-heap=SIZE       shared heap of each thread (MB; suffixes KB, MB, GB); by default what the machine has
+  -Wall -Wupc -Werror -w  warnings
+  -noopt                  no UPC optimisations (-opt-disable=forall: one of them)
+  -save-temps             keep the emitted C (foo.trans.c) and the preprocessed text (foo.i)
+  -nolines                no #line in the emitted C
+  -show-sizes             print the sizes of pointers-to-shared and their limits
+  --cc=PROG               the C compiler to use
+  -v  -###                print the commands, or print them only
+  --version  --help       this text
+
+Other options (-std=, -march=, -MD, -Wl,..., -pthread, -f..., -m...) go to the C compiler. Options of Berkeley UPC's upcc are
+accepted with one or two dashes. Run the program with: upcrun -n N program arguments
+";
+
+/// Entry point of `upcc`.
+pub fn main() -> ExitCode {
+    let args: Vec<OsString> = std::env::args_os().skip(1).collect();
+    match options::parse(args).and_then(|o| drive(&o)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            if !e.is_empty() {
+                eprintln!("upcc: error: {e}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The version line.
+pub fn version() -> String {
+    format!("upcc (gasnet-rs) {}, UPC 1.3", env!("CARGO_PKG_VERSION"))
+}
+
+/// Carries out a command line. `Err("")` means that everything has been said.
+pub fn drive(o: &Options) -> Result<(), String> {
+    let layout = Layout::find()?;
+    if let Some(info) = &o.info {
+        return inform(info, o, &layout);
+    }
+    let mut cc = Cc::find(o.cc_program.as_deref())?;
+    cc.verbose = o.verbose;
+    cc.dry_run = o.dry_run;
+    if o.verbose {
+        eprintln!("{}", version());
+    }
+    if o.show_sizes {
+        let (size, threads) =
+            if o.pts_struct { (16, options::MAX_THREADS) } else { (8, options::MAX_THREADS_PACKED) };
+        println!(
+            "pointer-to-shared: {size} bytes, block size up to {}, {threads} threads",
+            cpp::max_block(o.pts_struct)
+        );
+        if o.inputs.is_empty() {
+            return Ok(());
+        }
+    }
+    if o.inputs.is_empty() {
+        if o.verbose && o.link.is_empty() {
+            return Ok(());
+        }
+        return Err("no input files; 'upcc --help' tells how to use upcc".into());
+    }
+    let compiled = o.inputs.iter().filter(|i| i.kind != InputKind::Linker).count();
+    if o.stage < Stage::Link && o.output.is_some() && compiled > 1 {
+        return Err(
+            "-o names one output file, but -c, -S, -E or -trans makes one for each source; give one source"
+                .into(),
+        );
+    }
+    for i in &o.inputs {
+        if !i.path.exists() {
+            return Err(format!("no such file: '{}'", i.path.display()));
+        }
+    }
+    layout.check_headers()?;
+    let temp = TempDir::new()?;
+    let mut d = Driver { o, layout, cc, temp };
+    d.all()
+}
+
+struct Driver<'a> {
+    o: &'a Options,
+    layout: Layout,
+    cc: Cc,
+    temp: TempDir,
+}
+
+impl Driver<'_> {
+    fn all(&mut self) -> Result<(), String> {
+        let o = self.o;
+        let mut objects: Vec<Option<PathBuf>> = Vec::new();
+        let mut failed = false;
+        for (n, input) in o.inputs.iter().enumerate() {
+            if input.kind == InputKind::Linker {
+                objects.push(None);
+                continue;
+            }
+            match self.compile(n, input) {
+                Ok(obj) => objects.push(obj),
+                Err(e) => {
+                    if !e.is_empty() {
+                        eprintln!("upcc: error: {e}");
+                    }
+                    failed = true;
+                    objects.push(None);
+                }
+            }
+        }
+        if failed {
+            if let Some(out) = &o.output {
+                remove_output(out);
+            }
+            return Err(String::new());
+        }
+        if o.stage == Stage::Link { self.link(&objects) } else { Ok(()) }
+    }
+
+    /// Where the result of compiling `input` goes.
+    fn target(&self, n: usize, input: &Input, suffix: &str, last: bool) -> PathBuf {
+        if last {
+            if let Some(out) = &self.o.output {
+                return out.clone();
+            }
+            return PathBuf::from(input.path.file_name().unwrap_or_default()).with_extension(suffix);
+        }
+        let stem = input.path.file_stem().unwrap_or_default().to_string_lossy();
+        self.temp.path().join(format!("{stem}-{n}.{suffix}"))
+    }
+
+    /// Compiles one source as far as asked. The object, if there is one.
+    fn compile(&mut self, n: usize, input: &Input) -> Result<Option<PathBuf>, String> {
+        let o = self.o;
+        let object = self.target(n, input, "o", o.stage == Stage::Object);
+        if input.kind == InputKind::Assembler {
+            if o.stage < Stage::Object {
+                return Ok(None);
+            }
+            let mut a: Vec<OsString> = vec!["-c".into(), "-o".into(), object.clone().into(), "-w".into()];
+            a.extend(o.cc.iter().chain(&o.cpp).map(OsString::from));
+            a.push(input.path.clone().into());
+            let out = self.cc.run(&a, Stdio::inherit(), Stdio::inherit())?;
+            return if out.is_none_or(|r| r.status.success()) {
+                Ok(Some(object))
+            } else {
+                Err(String::new())
+            };
+        }
+        if o.stage == Stage::Preprocess && input.kind == InputKind::Source {
+            return cpp::preprocess_to(&self.cc, o, &self.layout, &input.path).map(|()| None);
+        }
+        let text = if input.kind == InputKind::Preprocessed {
+            let b = std::fs::read(&input.path).map_err(|e| format!("{}: {e}", input.path.display()))?;
+            Some(
+                String::from_utf8(b)
+                    .unwrap_or_else(|e| e.into_bytes().into_iter().map(|b| b as char).collect()),
+            )
+        } else {
+            cpp::preprocess(&self.cc, o, &self.layout, &input.path, &object)?
+        };
+        if o.stage == Stage::Preprocess {
+            print!("{}", text.unwrap_or_default());
+            return Ok(None);
+        }
+        let stem = PathBuf::from(input.path.file_stem().unwrap_or_default());
+        let c_file = if o.stage == Stage::Translate {
+            o.output.clone().unwrap_or_else(|| stem.with_extension("trans.c"))
+        } else if o.save_temps {
+            stem.with_extension("trans.c")
+        } else {
+            self.temp.path().join(format!("{}-{n}.trans.c", stem.display()))
+        };
+        if let Some(text) = &text {
+            if o.save_temps {
+                write(&stem.with_extension("i"), text)?;
+            }
+            write(&c_file, &self.translate(text, &input.path)?)?;
+        } else {
+            eprintln!("upcc -trans '{}' -o '{}'", input.path.display(), c_file.display());
+        }
+        if o.stage == Stage::Translate {
+            return Ok(None);
+        }
+        let out = if o.stage == Stage::Assembly { self.target(n, input, "s", true) } else { object };
+        self.run_cc(&c_file, &out, input)?;
+        Ok(Some(out))
+    }
+
+    /// Front end and emission: UPC text to C text. Prints the diagnostics.
+    fn translate(&self, text: &str, path: &Path) -> Result<String, String> {
+        let o = self.o;
+        let front = FrontOptions {
+            static_threads: o.threads,
+            max_block: cpp::max_block(o.pts_struct),
+            pts: if o.pts_struct { PtsLayout::Struct } else { PtsLayout::Packed },
+            warn: Warnings { all: o.wall, upc: o.wupc, none: o.quiet, error: o.werror },
+            gnu_void: o.std.as_deref().is_some_and(|s| s.starts_with("-std=gnu")),
+            dir: PathBuf::new(),
+        };
+        let how = emit::EmitOptions {
+            source: path.display().to_string(),
+            threads: o.threads,
+            pts_struct: o.pts_struct,
+            lines: !o.no_lines,
+            optimise: o.optimising() && !o.disabled.iter().any(|d| d == "all" || d == "forall"),
+            heap_bytes: o.shared_heap,
+            own_headers: self.layout.include.clone(),
+            extern_main: o.extern_main,
+        };
+        ast::on_big_stack(|| {
+            let r = ast::check(text, &front);
+            let mut errors = 0;
+            for d in &r.diagnostics {
+                errors += usize::from(d.is_error());
+                eprintln!("{d}");
+            }
+            if r.failed() {
+                if errors > 1 {
+                    eprintln!("{}: {errors} errors", path.display());
+                }
+                return Err(String::new());
+            }
+            Ok(emit::emit(&r.unit, &how))
+        })
+    }
+
+    /// Compiles emitted C.
+    fn run_cc(&self, c_file: &Path, out: &Path, input: &Input) -> Result<(), String> {
+        let o = self.o;
+        let mut a: Vec<OsString> = vec![(if o.stage == Stage::Assembly { "-S" } else { "-c" }).into()];
+        // The text is preprocessed already: only the macros of our own header may be expanded.
+        a.extend(["-w".into(), "-undef".into(), "-fcommon".into()]);
+        match cpp::std_flag(o).as_str() {
+            "-ansi"
+            | "-std=c89"
+            | "-std=c90"
+            | "-std=gnu89"
+            | "-std=gnu90"
+            | "-std=iso9899:1990"
+            | "-std=iso9899:199409" => {
+                a.extend(["-std=gnu17".into(), "-fgnu89-inline".into()]);
+            }
+            s => a.push(s.into()),
+        }
+        a.push(o.opt_flag().into());
+        a.extend(o.debug.iter().map(OsString::from));
+        a.extend(o.cc.iter().chain(&o.cc_only).map(OsString::from));
+        a.extend(["-isystem".into(), self.layout.include.clone().into()]);
+        a.extend(["-o".into(), out.into(), "-x".into(), "c".into(), c_file.into()]);
+        let Some(r) = self.cc.run(&a, Stdio::inherit(), Stdio::piped())? else { return Ok(()) };
+        if r.status.success() {
+            return Ok(());
+        }
+        remove_output(out);
+        let text = String::from_utf8_lossy(&r.stderr);
+        eprint!("{text}");
+        if !text.ends_with('\n') {
+            eprintln!();
+        }
+        if text.contains("Error: ") && text.contains("Assembler messages") {
+            return Err(format!(
+                "the assembler rejected '{}': see its messages about asm statements above",
+                input.path.display()
+            ));
+        }
+        Err(format!(
+            "the C compiler rejected the C that upcc made of '{0}': this is a bug in upcc, or an option that the C compiler does \
+             not know.\n  To report it, run upcc again with -save-temps and send the preprocessed '{1}.i' and the emitted \
+             '{1}.trans.c' with the messages above.",
+            input.path.display(),
+            input.path.file_stem().unwrap_or_default().to_string_lossy(),
+        ))
+    }
+
+    fn link(&self, objects: &[Option<PathBuf>]) -> Result<(), String> {
+        let o = self.o;
+        let out = o.output.clone().unwrap_or_else(|| "a.out".into());
+        let mut files: Vec<PathBuf> = Vec::new();
+        let mut a: Vec<OsString> = vec!["-o".into(), out.clone().into()];
+        a.push(o.opt_flag().into());
+        a.extend(o.debug.iter().map(OsString::from));
+        a.extend(o.cc.iter().map(OsString::from));
+        for item in &o.link {
+            match item {
+                LinkItem::Input(i) => {
+                    let f = objects[*i].clone().unwrap_or_else(|| o.inputs[*i].path.clone());
+                    files.push(f.clone());
+                    a.push(f.into());
+                }
+                LinkItem::Arg(s) => a.push(s.into()),
+            }
+        }
+        if !o.no_libs {
+            if !o.dry_run {
+                self.layout.check_library()?;
+            }
+            a.push(self.layout.library().into());
+            a.extend(["-lpthread", "-ldl", "-lm"].map(OsString::from));
+        }
+        let Some(r) = self.cc.run(&a, Stdio::inherit(), Stdio::piped())? else { return Ok(()) };
+        let text = String::from_utf8_lossy(&r.stderr);
+        if !r.status.success() {
+            remove_output(&out);
+            // What upcc can say itself about the objects says more than the linker does.
+            link::check_objects(&files)?;
+            eprint!("{}", link::readable(&text));
+            return Err("linking failed".into());
+        }
+        if o.no_libs {
+            return Ok(());
+        }
+        let checked = link::check_program(&out);
+        if checked.is_err() {
+            remove_output(&out);
+        }
+        checked
+    }
+}
+
+fn inform(info: &Info, o: &Options, layout: &Layout) -> Result<(), String> {
+    match info {
+        Info::Help => print!("{HELP}"),
+        Info::Version => println!("{}", version()),
+        Info::IncludeDir => println!("{}", layout.include.display()),
+        Info::EchoVar(v) => {
+            let cc = Cc::find(o.cc_program.as_deref())?;
+            match v.as_str() {
+                "CC" | "GASNET_CC" => println!("{}", cc.program.display()),
+                "CONDUITS" | "conduits" | "DFLT_CONDUIT" | "default_network" => println!("smp"),
+                "VERSION" => println!("{}", env!("CARGO_PKG_VERSION")),
+                _ => {
+                    return Err(format!(
+                        "no configuration variable '{v}'; there are CC, CONDUITS, DFLT_CONDUIT, VERSION"
+                    ));
+                }
+            }
+        }
+        Info::AskCc(opt) => {
+            let mut args = vec![OsString::from(opt)];
+            args.extend(o.cc.iter().map(OsString::from));
+            let cc = Cc::find(o.cc_program.as_deref())?;
+            if cc.run(&args, Stdio::inherit(), Stdio::inherit())?.is_some_and(|r| !r.status.success()) {
+                return Err(String::new());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Removes a failed step's output (a regular file only: never `/dev/null`).
+fn remove_output(path: &Path) {
+    if std::fs::symlink_metadata(path).is_ok_and(|m| m.is_file()) {
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    std::fs::write(path, text).map_err(|e| format!("cannot write '{}': {e}", path.display()))
+}
