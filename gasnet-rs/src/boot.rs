@@ -33,6 +33,8 @@ pub enum ToMonitor {
     Abort(i32, String),
     /// Initialisation has finished: from here on, leaving without `Done` is an abnormal end.
     Attached,
+    /// The process has taken up its place as a rank (sent by the launcher's own start-up code).
+    Joined,
 }
 
 /// Longest packet that is ever sent on the link; longer abort texts are cut.
@@ -49,6 +51,7 @@ impl ToMonitor {
             ToMonitor::Done(code) => (2, *code, ""),
             ToMonitor::Abort(code, text) => (3, *code, text),
             ToMonitor::Attached => (4, 0, ""),
+            ToMonitor::Joined => (5, 0, ""),
         };
         let mut cut = text.len().min(MAX_PACKET - HEADER);
         while !text.is_char_boundary(cut) {
@@ -70,6 +73,7 @@ impl ToMonitor {
             2 => Some(ToMonitor::Done(code)),
             3 => Some(ToMonitor::Abort(code, String::from_utf8_lossy(&packet[HEADER..]).into_owned())),
             4 => Some(ToMonitor::Attached),
+            5 => Some(ToMonitor::Joined),
             _ => None,
         }
     }
@@ -86,6 +90,7 @@ mod tests {
             ToMonitor::Done(7),
             ToMonitor::Abort(3, "put outside the segment: é".into()),
             ToMonitor::Attached,
+            ToMonitor::Joined,
         ] {
             assert_eq!(ToMonitor::decode(&packet.encode()), Some(packet));
         }

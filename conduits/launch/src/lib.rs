@@ -1,1 +1,30 @@
-//! See the crate description; module docs follow with the code.
+//! Starts the ranks of a job on one host, and watches over them.
+//!
+//! Two ways to start:
+//! - `gasnetrun -n N program` starts N processes of any program ([`spawn`]).
+//! - A program started by itself with `GASNET_PSHM_NODES=N` forks its ranks in [`boot`].
+//!
+//! Either way the starting process becomes the *monitor*: it merges the ranks' output line by line ([`output`]), knows
+//! the rules of the job's end ([`job`]), and leaves nothing behind. Both are state machines without system calls; the
+//! poll loop around them is [`monitor`], and the system calls are all in one file ([`sys`]).
+//!
+//! A rank is connected to its monitor by a *link*, a socket on which it says that it joins, leaves or ends the job
+//! ([`gasnet::boot::ToMonitor`]). All ranks share two memory files; nothing of a job has a name in the file system.
+
+pub mod bind;
+mod boot;
+pub mod cli;
+mod error;
+pub mod job;
+pub mod monitor;
+pub mod output;
+mod spawn;
+mod start;
+pub mod sys;
+
+pub use boot::{BootOptions, boot};
+pub use error::Error;
+pub use spawn::{Command, spawn};
+
+/// Most ranks a job can have: what the ten thread bits of a packed UPC pointer can name.
+pub const MAX_RANKS: u32 = 1024;

@@ -1,2 +1,5 @@
-//! Entry point.
-fn main() {}
+//! `gasnetrun -n N program`: see `gasnetrun --help`.
+
+fn main() {
+    std::process::exit(gasnet_launch::cli::main());
+}

@@ -1,0 +1,103 @@
+//! Which processors each rank runs on.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use crate::sys;
+
+/// How ranks are placed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Bind {
+    /// Wherever the system likes.
+    None,
+    /// One core each, if there are enough.
+    #[default]
+    Core,
+}
+
+impl Bind {
+    /// Reads the name of a placement.
+    pub fn parse(name: &str) -> Option<Bind> {
+        match name {
+            "none" => Some(Bind::None),
+            "core" => Some(Bind::Core),
+            _ => None,
+        }
+    }
+
+    /// The processors of each of `size` ranks; `None` where ranks are not bound: when not asked for, for a single
+    /// rank, and when ranks outnumber the cores that this process may use.
+    pub fn placement(self, size: u32) -> Option<Vec<Vec<usize>>> {
+        match self {
+            Bind::None => None,
+            Bind::Core => place(size, cores(Path::new("/sys/devices/system/cpu"), &sys::allowed_cpus())),
+        }
+    }
+}
+
+/// One core for each rank, in the order of the topology.
+fn place(size: u32, mut cores: Vec<Vec<usize>>) -> Option<Vec<Vec<usize>>> {
+    if size < 2 || size as usize > cores.len() {
+        return None;
+    }
+    cores.truncate(size as usize);
+    Some(cores)
+}
+
+/// The allowed processors grouped by core; cores of one package side by side. A processor of which the system says
+/// nothing is a core of its own.
+fn cores(sysfs: &Path, allowed: &[usize]) -> Vec<Vec<usize>> {
+    let mut cores: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
+    for &cpu in allowed {
+        let number = |file: &str| {
+            let path = sysfs.join(format!("cpu{cpu}/topology/{file}"));
+            fs::read_to_string(path).ok()?.trim().parse::<usize>().ok()
+        };
+        let key = match (number("physical_package_id"), number("core_id")) {
+            (Some(package), Some(core)) => (package, core),
+            _ => (usize::MAX, cpu),
+        };
+        cores.entry(key).or_default().push(cpu);
+    }
+    cores.into_values().collect()
+}
+
+/// Processors as text, for `-v`.
+pub fn describe(cpus: &[usize]) -> String {
+    cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_never_share_a_core() {
+        let cores = vec![vec![0, 2], vec![1, 3]];
+        assert_eq!(place(2, cores.clone()), Some(cores.clone()));
+        assert_eq!(place(3, cores.clone()), None);
+        assert_eq!(place(1, cores), None);
+    }
+
+    #[test]
+    fn siblings_form_a_core() {
+        let dir = std::env::temp_dir().join(format!("gasnet-bind-{}", std::process::id()));
+        for (cpu, package, core) in [(0, 0, 0), (1, 0, 1), (2, 1, 0), (4, 0, 0), (5, 0, 1)] {
+            let topology = dir.join(format!("cpu{cpu}/topology"));
+            fs::create_dir_all(&topology).unwrap();
+            fs::write(topology.join("physical_package_id"), format!("{package}\n")).unwrap();
+            fs::write(topology.join("core_id"), format!("{core}\n")).unwrap();
+        }
+        let grouped = cores(&dir, &[0, 1, 2, 4, 5, 9]);
+        fs::remove_dir_all(&dir).unwrap();
+        assert_eq!(grouped, [vec![0, 4], vec![1, 5], vec![2], vec![9]]);
+    }
+
+    #[test]
+    fn names() {
+        assert_eq!(Bind::parse("none"), Some(Bind::None));
+        assert_eq!(Bind::parse("core"), Some(Bind::Core));
+        assert_eq!(Bind::parse("socket"), None);
+    }
+}

@@ -1,0 +1,190 @@
+//! How a program finds out which rank it is.
+
+use std::env;
+use std::io::Write;
+use std::os::fd::AsRawFd;
+use std::time::Duration;
+
+use gasnet::Boot;
+use gasnet::boot::ToMonitor;
+
+use crate::bind::Bind;
+use crate::start::{MESSAGE, Message, Start};
+use crate::sys::{self, Fork};
+use crate::{Error, MAX_RANKS};
+
+/// Environment variable that asks a program to fork this many ranks.
+const FORK: &str = "GASNET_PSHM_NODES";
+
+/// What the program itself has to say about its number of ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BootOptions {
+    /// Ranks when nothing else is said.
+    pub default_ranks: u32,
+    /// The only number of ranks this program can run on.
+    pub static_ranks: Option<u32>,
+}
+
+impl Default for BootOptions {
+    fn default() -> Self {
+        BootOptions { default_ranks: 1, static_ranks: None }
+    }
+}
+
+/// Finds out which rank this process is, or makes the ranks.
+///
+/// To be called once, while the process starts up and has one thread. Three cases:
+/// 1. The process was started as a rank by `gasnetrun`: its place is taken from the environment, which is cleared of
+///    it, so that programs it starts are not taken for ranks.
+/// 2. `GASNET_PSHM_NODES=N`, or else a static or default number of ranks above 1: the process forks N ranks. The call
+///    returns in each of them, and never in the original process, which becomes the monitor and exits with the job's
+///    status.
+/// 3. Otherwise the process is the only rank.
+///
+/// In a job of several ranks C's standard output becomes line buffered, so that lines printed before another rank
+/// ends the job are not lost.
+///
+/// # Errors
+/// A number of ranks that does not fit, a process with several threads, or a refusal of the system. A rank that was
+/// started by `gasnetrun` has then already told it to end the job; other ranks than 0 return only if that fails, so
+/// that the message appears once.
+pub fn boot(options: BootOptions) -> Result<Boot, Error> {
+    if let Some(message) = env::var_os(MESSAGE) {
+        sys::remove_env(MESSAGE);
+        return join(&message.to_string_lossy(), options);
+    }
+    let size = match env::var_os(FORK) {
+        Some(value) => {
+            let value = value.to_string_lossy();
+            parse_ranks(FORK, &value)?
+        }
+        None => options.static_ranks.unwrap_or(options.default_ranks),
+    };
+    check_static(options, size)?;
+    if size > 1 {
+        return fork_ranks(size);
+    }
+    Ok(Boot {
+        rank: 0,
+        size: 1,
+        shm: sys::memfd("gasnet-shm").map_err(Error::system("memfd_create"))?,
+        segments: sys::memfd("gasnet-segments").map_err(Error::system("memfd_create"))?,
+        link: None,
+        job_id: sys::random(),
+    })
+}
+
+/// Reads a number of ranks.
+pub(crate) fn parse_ranks(origin: &'static str, value: &str) -> Result<u32, Error> {
+    match value.trim().parse() {
+        Ok(ranks) if (1..=MAX_RANKS).contains(&ranks) => Ok(ranks),
+        _ => Err(Error::Ranks { origin, value: value.to_string() }),
+    }
+}
+
+fn check_static(options: BootOptions, started: u32) -> Result<(), Error> {
+    match options.static_ranks {
+        Some(compiled) if compiled != started => Err(Error::StaticRanks { compiled, started }),
+        _ => Ok(()),
+    }
+}
+
+/// Case 1.
+fn join(text: &str, options: BootOptions) -> Result<Boot, Error> {
+    let wrong = |why: String| Error::Message { variable: MESSAGE, why };
+    let message = Message::decode(text).ok_or_else(|| wrong(format!("cannot be read: '{text}'")))?;
+    let [shm, segments, link] = message.fds;
+    let adopt = |fd| sys::adopt(fd).map_err(|e| wrong(format!("descriptor {fd}: {e}")));
+    let (shm, segments, link) = (adopt(shm)?, adopt(segments)?, adopt(link)?);
+    if let Err(error) = check_static(options, message.size) {
+        if message.rank > 0 {
+            std::thread::sleep(Duration::from_secs(3));
+        }
+        tell(link.as_raw_fd(), &ToMonitor::Abort(1, error.to_string()));
+        return Err(error);
+    }
+    // Below a wrapper such as `timeout` the parent is not the monitor; what ends with the monitor is then the wrapper.
+    sys::die_with_parent(sys::parent_pid());
+    tell(link.as_raw_fd(), &ToMonitor::Joined);
+    if message.size > 1 {
+        sys::line_buffer_stdout();
+    }
+    Ok(Boot {
+        rank: message.rank,
+        size: message.size,
+        shm,
+        segments,
+        link: Some(link),
+        job_id: message.job_id,
+    })
+}
+
+fn tell(link: i32, packet: &ToMonitor) {
+    // Failing means that the monitor is gone, and this process about to be killed.
+    let _ = sys::send(link, &packet.encode());
+}
+
+/// Case 2.
+fn fork_ranks(size: u32) -> Result<Boot, Error> {
+    let threads = sys::thread_count();
+    if threads > 1 {
+        return Err(Error::Threads { ranks: size, threads });
+    }
+    let bind = match env::var("GASNET_BIND") {
+        Ok(name) => Bind::parse(&name).ok_or(Error::Bind(name))?,
+        Err(_) => Bind::default(),
+    };
+    // What is printed so far must not be printed by every rank.
+    sys::flush_stdio();
+    let _ = std::io::stdout().flush();
+    let mut start = Start::prepare(size, bind)?;
+    for rank in 0..size {
+        let forked =
+            start.connect(rank).and_then(|sides| Ok((sides, sys::fork().map_err(Error::system("fork"))?)));
+        match forked {
+            Ok(((ours, theirs), Fork::Parent(pid))) => {
+                drop(theirs);
+                start.started(pid, ours);
+            }
+            Ok(((ours, theirs), Fork::Child)) => {
+                drop(ours);
+                return become_rank(start, rank, theirs);
+            }
+            Err(error) => {
+                start.give_up();
+                return Err(error);
+            }
+        }
+    }
+    let status = match start.watch(None) {
+        Ok(monitor) => monitor.run(),
+        Err(error) => {
+            eprintln!("gasnetrun: {error}");
+            1
+        }
+    };
+    sys::exit_now(status)
+}
+
+/// A forked child becomes a rank.
+fn become_rank(start: Start, rank: u32, side: crate::start::RankSide) -> Result<Boot, Error> {
+    sys::die_with_parent(start.monitor);
+    let link = side.install()?;
+    sys::set_file_limit(start.files);
+    if let Some(cpus) = start.cpus(rank) {
+        let _ = sys::bind_to(cpus);
+    }
+    start.child_action.restore();
+    start.mask.set();
+    tell(link.as_raw_fd(), &ToMonitor::Joined);
+    sys::line_buffer_stdout();
+    // The connections of the ranks forked before this one are dropped with `start`.
+    Ok(Boot {
+        rank,
+        size: start.size,
+        shm: start.shm,
+        segments: start.segments,
+        link: Some(link),
+        job_id: start.job_id,
+    })
+}

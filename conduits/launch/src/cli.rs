@@ -1,0 +1,240 @@
+//! The command line of `gasnetrun`.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use lexopt::prelude::*;
+
+use crate::bind::Bind;
+use crate::boot::parse_ranks;
+use crate::spawn::Command;
+use crate::{Error, MAX_RANKS};
+
+/// Text of `--help`.
+pub const HELP: &str = "\
+Runs a program on N ranks of this host.
+
+usage: gasnetrun -n N [options] PROGRAM [arguments]
+
+  -n, --ranks N         number of ranks (-np works too)
+      --bind none|core  placement: 'core' (default) gives each rank a core of its own, if there are
+                        enough for all; 'none' leaves it to the system
+      --conduit NAME    network to use (sets GASNET_CONDUIT)
+  -e, --env NAME=VALUE  sets a variable for the ranks; may be repeated
+  -t, --timeout SECS    ends the job after this time, with status 124
+  -v, --verbose         says which process and processor each rank has
+  -h, --help            this text
+  -V, --version         version
+
+Output of the ranks appears in whole lines. Rank 0 reads standard input, the others read nothing.
+The exit status is that of the first rank that ends with another status than 0; 128 + S if a signal S
+ended a rank or the job.
+";
+
+/// What the user asked for.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Run this.
+    Run(Command),
+    /// Print this.
+    Print(String),
+}
+
+/// The long options.
+const OPTIONS: [&str; 8] =
+    ["--ranks", "--bind", "--conduit", "--env", "--timeout", "--verbose", "--help", "--version"];
+
+/// Reads the arguments (without the program's own name).
+///
+/// # Errors
+/// A message for the user.
+pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request, String> {
+    // `-np 4` is how other launchers spell it.
+    let mut seen_program = false;
+    let arguments = arguments.into_iter().map(move |a| {
+        seen_program |= !a.to_string_lossy().starts_with('-');
+        if a == "-np" && !seen_program { "-n".into() } else { a }
+    });
+    let mut parser = lexopt::Parser::from_args(arguments);
+    let mut command = Command {
+        ranks: 0,
+        program: OsString::new(),
+        arguments: Vec::new(),
+        environment: Vec::new(),
+        bind: Bind::default(),
+        verbose: false,
+        limit: None,
+    };
+    while let Some(argument) = parser.next().map_err(text)? {
+        match argument {
+            Short('n') | Long("ranks") => {
+                let value = parser.value().map_err(|_| "-n needs a number of ranks".to_string())?;
+                command.ranks = parse_ranks("-n", &value.to_string_lossy()).map_err(text)?;
+            }
+            Long("bind") => {
+                let value = parser.value().map_err(text)?.to_string_lossy().into_owned();
+                command.bind = Bind::parse(&value)
+                    .ok_or_else(|| format!("--bind: '{value}' is no placement; use 'none' or 'core'"))?;
+            }
+            Long("conduit") => {
+                let value = parser.value().map_err(text)?;
+                command.environment.push(("GASNET_CONDUIT".into(), value));
+            }
+            Short('e') | Long("env") => {
+                let value = parser.value().map_err(text)?.to_string_lossy().into_owned();
+                match value.split_once('=') {
+                    Some((name, value)) if !name.is_empty() => {
+                        command.environment.push((name.into(), value.into()));
+                    }
+                    _ => return Err(format!("--env: '{value}' is not of the form NAME=VALUE")),
+                }
+            }
+            Short('t') | Long("timeout") => {
+                let value = parser.value().map_err(text)?.to_string_lossy().into_owned();
+                let limit = value.parse().ok().and_then(|s| Duration::try_from_secs_f64(s).ok());
+                match limit.filter(|limit| !limit.is_zero()) {
+                    Some(limit) => command.limit = Some(limit),
+                    None => return Err(format!("--timeout: '{value}' is not a number of seconds above 0")),
+                }
+            }
+            Short('v') | Long("verbose") => command.verbose = true,
+            Short('h') | Long("help") => return Ok(Request::Print(HELP.to_string())),
+            Short('V') | Long("version") => {
+                return Ok(Request::Print(format!("gasnetrun {}\n", env!("CARGO_PKG_VERSION"))));
+            }
+            Value(program) => {
+                command.program = program;
+                command.arguments = parser.raw_args().map_err(text)?.collect();
+                break;
+            }
+            Long(name) => {
+                let name = format!("--{name}");
+                return Err(match nearest(&name, &OPTIONS) {
+                    Some(meant) => format!("unknown option {name}; did you mean {meant}?"),
+                    None => format!("unknown option {name}; see gasnetrun --help"),
+                });
+            }
+            Short(letter) => return Err(format!("unknown option -{letter}; see gasnetrun --help")),
+        }
+    }
+    if command.program.is_empty() {
+        return Err("which program? usage: gasnetrun -n N [options] PROGRAM [arguments]".to_string());
+    }
+    if command.ranks == 0 {
+        return Err(format!("how many ranks? Give -n N, with N from 1 to {MAX_RANKS}"));
+    }
+    Ok(Request::Run(command))
+}
+
+fn text(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+/// The known word that is most like `word`, if any is much like it.
+pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    if word.len() > 3
+        && let Some(longer) = known.iter().find(|k| k.starts_with(word))
+    {
+        return Some(longer);
+    }
+    let (distance, best) = known.iter().map(|&k| (distance(word, k), k)).min()?;
+    (distance <= 2).then_some(best)
+}
+
+/// Edit distance.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.iter().enumerate() {
+            let change = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// The whole program: returns its exit status.
+pub fn main() -> i32 {
+    let outcome = match parse(std::env::args_os().skip(1)) {
+        Ok(Request::Print(text)) => {
+            use std::io::Write;
+            let _ = std::io::stdout().write_all(text.as_bytes());
+            return 0;
+        }
+        Ok(Request::Run(command)) => crate::spawn(&command),
+        Err(message) => {
+            eprintln!("gasnetrun: {message}");
+            return 2;
+        }
+    };
+    outcome.unwrap_or_else(|error: Error| {
+        eprintln!("gasnetrun: {error}");
+        error.status()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Result<Request, String> {
+        parse(line.split_whitespace().map(OsString::from))
+    }
+
+    fn run(line: &str) -> Command {
+        match words(line) {
+            Ok(Request::Run(command)) => command,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn options_end_at_the_program() {
+        let command = run("-n 4 --bind=none -v prog -n 7 --bind -np -- x");
+        assert_eq!((command.ranks, command.bind, command.verbose), (4, Bind::None, true));
+        assert_eq!(command.program, "prog");
+        assert_eq!(command.arguments, ["-n", "7", "--bind", "-np", "--", "x"]);
+    }
+
+    #[test]
+    fn spellings_of_the_number_of_ranks() {
+        for line in ["-n 3 p", "-n3 p", "-n=3 p", "-np 3 p", "--ranks 3 p", "--ranks=3 p"] {
+            assert_eq!(run(line).ranks, 3, "{line}");
+        }
+    }
+
+    #[test]
+    fn environment_and_limit() {
+        let command = run("-n 1 --conduit smp -e A=b=c -t 1.5 p");
+        let expected: [(OsString, OsString); 2] =
+            [("GASNET_CONDUIT".into(), "smp".into()), ("A".into(), "b=c".into())];
+        assert_eq!(command.environment, expected);
+        assert_eq!(command.limit, Some(Duration::from_millis(1500)));
+    }
+
+    #[test]
+    fn mistakes_say_what_to_do() {
+        for (line, part) in [
+            ("", "which program?"),
+            ("-n 4", "which program?"),
+            ("p", "how many ranks?"),
+            ("-n 0 p", "use 1 to 1024"),
+            ("-n 1025 p", "use 1 to 1024"),
+            ("-n four p", "'four' is not a number of ranks"),
+            ("-n", "needs a number"),
+            ("--bnd none -n 2 p", "did you mean --bind?"),
+            ("--verb -n 2 p", "did you mean --verbose?"),
+            ("--frobnicate -n 2 p", "see gasnetrun --help"),
+            ("-x", "unknown option -x"),
+            ("--bind socket p", "use 'none' or 'core'"),
+            ("-t 0 -n 1 p", "above 0"),
+            ("-e A -n 1 p", "NAME=VALUE"),
+        ] {
+            let message = words(line).expect_err(line);
+            assert!(message.contains(part), "{line}: {message}");
+        }
+    }
+}

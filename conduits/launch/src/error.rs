@@ -1,0 +1,80 @@
+//! What can go wrong before a rank runs.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::MAX_RANKS;
+
+/// Why a job could not be started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A number of ranks that is none, or out of range.
+    #[error("{origin}: '{value}' is not a number of ranks; use 1 to {MAX_RANKS}")]
+    Ranks {
+        /// Where it was given.
+        origin: &'static str,
+        /// As it was given.
+        value: String,
+    },
+    /// A program compiled for a fixed number of ranks is started with another.
+    #[error("the program was compiled for {compiled} ranks and cannot run on {started}")]
+    StaticRanks {
+        /// Number it was compiled for.
+        compiled: u32,
+        /// Number it was started with.
+        started: u32,
+    },
+    /// Forking ranks out of a process with several threads.
+    #[error(
+        "cannot fork {ranks} ranks from a process that already has {threads} threads; \
+         initialise earlier, or start it with: gasnetrun -n {ranks} PROGRAM"
+    )]
+    Threads {
+        /// Ranks asked for.
+        ranks: u32,
+        /// Threads found.
+        threads: usize,
+    },
+    /// The launcher's message to this rank cannot be used.
+    #[error("{variable}: {why}; was it set by hand, or did a wrapper close descriptors?")]
+    Message {
+        /// The environment variable.
+        variable: &'static str,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// An unknown value of `GASNET_BIND`.
+    #[error("GASNET_BIND: '{0}' is no placement; use 'none' or 'core'")]
+    Bind(String),
+    /// No such program.
+    #[error("{0}: program not found{1}")]
+    NotFound(PathBuf, String),
+    /// A file that cannot be run.
+    #[error("{0}: {1}")]
+    NotExecutable(PathBuf, &'static str),
+    /// The system refused something.
+    #[error("{what}: {source}")]
+    System {
+        /// What was tried.
+        what: &'static str,
+        /// Why it failed.
+        source: io::Error,
+    },
+}
+
+impl Error {
+    /// For `map_err`: the system refused `what`.
+    pub(crate) fn system(what: &'static str) -> impl FnOnce(io::Error) -> Error {
+        move |source| Error::System { what, source }
+    }
+
+    /// The exit status of a launcher that fails for this reason, as shells have it.
+    pub fn status(&self) -> i32 {
+        match self {
+            Error::NotFound(..) => 127,
+            Error::NotExecutable(..) => 126,
+            _ => 1,
+        }
+    }
+}

@@ -1,0 +1,428 @@
+//! The rules of a job's end, as a state machine without system calls.
+//!
+//! The monitor feeds it what happens ([`Event`], with the time) and carries out what it answers ([`Action`]).
+//! Rules:
+//! - A rank leaves *in order* by saying `Done`; the others go on. `GlobalExit` and `Abort` end the job at once.
+//! - A rank that is killed by a signal, or that exits without a word, ends the job, with a message that names it. Only
+//!   programs that never join a job (`gasnetrun -n 4 hostname`) may exit with 0 without a word.
+//! - Ranks that must end are told ([`Action::Tell`]), and killed after a grace.
+//! - The job's status is that of what ended it; without such an event, the first non-zero code of a rank.
+
+use std::time::{Duration, Instant};
+
+use gasnet::boot::ToMonitor;
+
+use crate::sys::{self, Ended, Pid};
+
+/// How long a rank that closed its link may live on, before that counts as an abnormal end.
+const LINK_GRACE: Duration = Duration::from_secs(1);
+/// Least time between telling a rank to end and killing it.
+const TELL_GRACE: Duration = Duration::from_millis(500);
+/// How much longer each rank makes that, since many ranks share few cores.
+const TELL_GRACE_PER_RANK: Duration = Duration::from_millis(4);
+/// How long killed processes may take to vanish before the monitor leaves without them.
+const KILL_GRACE: Duration = Duration::from_secs(5);
+
+/// What can happen to a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// A rank has said something.
+    Packet(u32, ToMonitor),
+    /// A rank's link is closed.
+    LinkClosed(u32),
+    /// A rank's process has ended. Everything it had said was handed in before.
+    Ended(u32, Ended),
+    /// The monitor was asked to end by this signal.
+    Signal(i32),
+    /// Nobody reads the job's output any more.
+    OutputClosed,
+    /// The job's output cannot be written.
+    OutputFailed(String),
+    /// The time limit set by the user is over.
+    TimeLimit(Duration),
+}
+
+/// What the monitor has to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Print this line on standard error.
+    Say(String),
+    /// Ask this rank to end.
+    Tell(u32),
+    /// Kill this rank.
+    Kill(u32),
+}
+
+#[derive(Debug)]
+struct RankState {
+    pid: Pid,
+    /// Its process has ended.
+    gone: bool,
+    /// It has started to join the job.
+    joined: bool,
+    /// The code of its `Done`.
+    done: Option<i32>,
+    /// It announced that it ends the job, so it is on its way out by itself.
+    ending: bool,
+    /// When its link was seen closed.
+    unlinked: Option<Instant>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Running,
+    /// All ranks were told to end; at this time they are killed.
+    Told(Instant),
+    /// All ranks were killed; at this time the monitor gives up waiting.
+    Killed(Instant),
+}
+
+/// The state of one job.
+#[derive(Debug)]
+pub struct Job {
+    ranks: Vec<RankState>,
+    phase: Phase,
+    /// Status by what ended the job early.
+    verdict: Option<i32>,
+    /// First non-zero code of a rank that left in order.
+    first_code: Option<i32>,
+    /// A rank that exited with 0 without a word while no rank had joined yet.
+    silent: Option<u32>,
+}
+
+impl Job {
+    /// A job whose ranks run as these processes.
+    pub fn new(pids: &[Pid]) -> Job {
+        let rank =
+            |&pid| RankState { pid, gone: false, joined: false, done: None, ending: false, unlinked: None };
+        Job {
+            ranks: pids.iter().map(rank).collect(),
+            phase: Phase::Running,
+            verdict: None,
+            first_code: None,
+            silent: None,
+        }
+    }
+
+    /// Takes in one event.
+    pub fn handle(&mut self, now: Instant, event: Event) -> Vec<Action> {
+        let mut actions = Vec::new();
+        match event {
+            Event::Packet(rank, packet) => self.packet(now, rank, packet, &mut actions),
+            Event::LinkClosed(rank) => self.ranks[rank as usize].unlinked = Some(now),
+            Event::Ended(rank, how) => self.ended(now, rank, how, &mut actions),
+            // Asked twice: do not wait for anyone.
+            Event::Signal(_) if matches!(self.phase, Phase::Told(_)) => self.phase = Phase::Told(now),
+            Event::Signal(signal) => {
+                if signal != libc::SIGINT {
+                    let text = format!("ended by signal {signal} ({})", sys::signal_name(signal));
+                    self.say(&mut actions, text);
+                }
+                self.end(now, 128 + signal, None, &mut actions);
+            }
+            Event::OutputClosed => self.end(now, 128 + libc::SIGPIPE, None, &mut actions),
+            Event::OutputFailed(why) => {
+                self.say(&mut actions, format!("cannot write the job's output: {why}"));
+                self.end(now, 1, None, &mut actions);
+            }
+            Event::TimeLimit(limit) => {
+                self.say(&mut actions, format!("time limit of {} s reached", limit.as_secs_f64()));
+                self.end(now, 124, None, &mut actions);
+            }
+        }
+        actions
+    }
+
+    /// Does what is due by now. To be called whenever [`Job::deadline`] has passed.
+    pub fn tick(&mut self, now: Instant) -> Vec<Action> {
+        let mut actions = Vec::new();
+        for rank in 0..self.ranks.len() {
+            let state = &self.ranks[rank];
+            let overdue = state.unlinked.is_some_and(|since| now >= since + LINK_GRACE);
+            if overdue && state.joined && !state.gone && state.done.is_none() && !state.ending {
+                let text = format!("rank {rank} (pid {}) has closed its connection to the job", state.pid);
+                self.say(&mut actions, text);
+                self.end(now, 1, None, &mut actions);
+            }
+        }
+        match self.phase {
+            Phase::Told(until) if now >= until => {
+                self.phase = Phase::Killed(now + KILL_GRACE);
+                actions.extend(self.running().map(Action::Kill));
+            }
+            _ => {}
+        }
+        actions
+    }
+
+    /// When [`Job::tick`] must be called next.
+    pub fn deadline(&self) -> Option<Instant> {
+        match self.phase {
+            Phase::Running => self
+                .ranks
+                .iter()
+                .filter(|r| !r.gone && r.joined && r.done.is_none() && !r.ending)
+                .filter_map(|r| Some(r.unlinked? + LINK_GRACE))
+                .min(),
+            Phase::Told(until) | Phase::Killed(until) => Some(until),
+        }
+    }
+
+    /// Whether no rank is left (or those that are left cannot even be killed).
+    pub fn over(&self, now: Instant) -> bool {
+        self.running().next().is_none() || matches!(self.phase, Phase::Killed(until) if now >= until)
+    }
+
+    /// Whether the job has been told to end early.
+    pub fn ending(&self) -> bool {
+        self.phase != Phase::Running
+    }
+
+    /// The job's exit status, once it is [over](Job::over).
+    pub fn status(&self) -> i32 {
+        self.verdict.or(self.first_code).unwrap_or(0) & 255
+    }
+
+    fn running(&self) -> impl Iterator<Item = u32> {
+        (0..self.ranks.len() as u32).filter(|&rank| !self.ranks[rank as usize].gone)
+    }
+
+    /// Prints a message, unless the job is ending anyway.
+    fn say(&self, actions: &mut Vec<Action>, text: String) {
+        if self.phase == Phase::Running {
+            actions.push(Action::Say(text));
+        }
+    }
+
+    /// Ends the job with this status. The first call wins; `by` needs no telling.
+    fn end(&mut self, now: Instant, status: i32, by: Option<u32>, actions: &mut Vec<Action>) {
+        if self.phase != Phase::Running {
+            return;
+        }
+        self.verdict = Some(status);
+        let grace = TELL_GRACE + TELL_GRACE_PER_RANK * self.ranks.len() as u32;
+        self.phase = Phase::Told(now + grace);
+        actions.extend(self.running().filter(|&rank| Some(rank) != by).map(Action::Tell));
+    }
+
+    fn packet(&mut self, now: Instant, rank: u32, packet: ToMonitor, actions: &mut Vec<Action>) {
+        let state = &mut self.ranks[rank as usize];
+        state.joined = true;
+        match packet {
+            ToMonitor::Joined | ToMonitor::Attached => {
+                if let Some(silent) = self.silent.take() {
+                    self.left_silently(now, silent, actions);
+                }
+            }
+            ToMonitor::Done(code) => {
+                state.done = Some(code);
+                self.record(code);
+            }
+            ToMonitor::GlobalExit(code) => {
+                state.ending = true;
+                self.end(now, code, Some(rank), actions);
+            }
+            ToMonitor::Abort(code, _) => {
+                state.ending = true;
+                self.end(now, if code & 255 == 0 { 1 } else { code }, Some(rank), actions);
+            }
+        }
+    }
+
+    fn record(&mut self, code: i32) {
+        if self.first_code.is_none() && code & 255 != 0 {
+            self.first_code = Some(code);
+        }
+    }
+
+    fn ended(&mut self, now: Instant, rank: u32, how: Ended, actions: &mut Vec<Action>) {
+        let state = &mut self.ranks[rank as usize];
+        state.gone = true;
+        let pid = state.pid;
+        let excused = state.done.is_some() || state.ending;
+        match how {
+            Ended::Signal(signal) => {
+                let name = sys::signal_name(signal);
+                self.say(
+                    actions,
+                    format!("rank {rank} (pid {pid}) terminated with signal {signal} ({name})"),
+                );
+                self.end(now, 128 + signal, Some(rank), actions);
+            }
+            Ended::Code(code) if excused => self.record(code),
+            Ended::Code(0) => {
+                if self.ranks.iter().any(|r| r.joined) {
+                    self.left_silently(now, rank, actions);
+                } else {
+                    self.silent.get_or_insert(rank);
+                }
+            }
+            Ended::Code(code) => {
+                let when =
+                    if state.joined { "without leaving the job in order" } else { "before joining the job" };
+                self.say(actions, format!("rank {rank} (pid {pid}) exited with code {code} {when}"));
+                self.end(now, code, Some(rank), actions);
+            }
+        }
+    }
+
+    /// A rank exited with 0 without a word, in a job that others have joined.
+    fn left_silently(&mut self, now: Instant, rank: u32, actions: &mut Vec<Action>) {
+        let state = &self.ranks[rank as usize];
+        let when = if state.joined { "without leaving the job in order" } else { "before joining the job" };
+        let text = format!("rank {rank} (pid {}) exited with code 0 {when}", state.pid);
+        self.say(actions, text);
+        self.end(now, 1, Some(rank), actions);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(ranks: u32) -> (Job, Instant) {
+        let pids: Vec<Pid> = (0..ranks as Pid).map(|r| 100 + r).collect();
+        let mut job = Job::new(&pids);
+        let now = Instant::now();
+        for rank in 0..ranks {
+            assert_eq!(job.handle(now, Event::Packet(rank, ToMonitor::Joined)), []);
+        }
+        (job, now)
+    }
+
+    fn tells(ranks: impl IntoIterator<Item = u32>) -> Vec<Action> {
+        ranks.into_iter().map(Action::Tell).collect()
+    }
+
+    #[test]
+    fn orderly_end_takes_the_first_non_zero_code() {
+        let (mut job, now) = job(3);
+        for (rank, code) in [(1, 0), (2, 0x105), (0, 3)] {
+            assert_eq!(job.handle(now, Event::Packet(rank, ToMonitor::Done(code))), []);
+        }
+        for rank in 0..3 {
+            assert!(!job.over(now));
+            assert_eq!(job.handle(now, Event::Ended(rank, Ended::Code(0))), []);
+        }
+        assert!(job.over(now));
+        assert_eq!(job.status(), 5);
+    }
+
+    #[test]
+    fn global_exit_ends_the_peers_and_its_code_wins() {
+        let (mut job, now) = job(3);
+        job.handle(now, Event::Packet(0, ToMonitor::Done(9)));
+        let actions = job.handle(now, Event::Packet(1, ToMonitor::GlobalExit(0)));
+        assert_eq!(actions, tells([0, 2]));
+        assert_eq!(job.handle(now, Event::Packet(2, ToMonitor::GlobalExit(4))), []);
+        for rank in 0..3 {
+            assert_eq!(job.handle(now, Event::Ended(rank, Ended::Code(1))), []);
+        }
+        assert_eq!(job.status(), 0);
+    }
+
+    #[test]
+    fn death_by_signal_names_rank_and_signal() {
+        let (mut job, now) = job(3);
+        let actions = job.handle(now, Event::Ended(1, Ended::Signal(11)));
+        let text = "rank 1 (pid 101) terminated with signal 11 (SIGSEGV)".to_string();
+        assert_eq!(actions, [vec![Action::Say(text)], tells([0, 2])].concat());
+        assert_eq!(job.handle(now, Event::Ended(0, Ended::Signal(3))), []);
+        let later = job.deadline().unwrap();
+        assert!(later - now < Duration::from_secs(1));
+        assert_eq!(job.tick(now), []);
+        assert_eq!(job.tick(later), [Action::Kill(2)]);
+        assert_eq!(job.handle(later, Event::Ended(2, Ended::Signal(9))), []);
+        assert!(job.over(later));
+        assert_eq!(job.status(), 139);
+    }
+
+    #[test]
+    fn unkillable_ranks_do_not_hold_the_monitor() {
+        let (mut job, now) = job(1);
+        job.handle(now, Event::Signal(15));
+        let kill = job.deadline().unwrap();
+        job.tick(kill);
+        let give_up = job.deadline().unwrap();
+        assert!(!job.over(kill));
+        assert!(job.over(give_up));
+        assert_eq!(job.status(), 143);
+    }
+
+    #[test]
+    fn leaving_without_a_word_is_an_error() {
+        let (mut job, now) = job(2);
+        let actions = job.handle(now, Event::Ended(0, Ended::Code(0)));
+        assert!(
+            matches!(&actions[0], Action::Say(text) if text.contains("rank 0") && text.contains("in order"))
+        );
+        assert_eq!(actions[1..], tells([1]));
+        job.handle(now, Event::Ended(1, Ended::Signal(9)));
+        assert_eq!(job.status(), 1);
+    }
+
+    #[test]
+    fn plain_programs_may_exit_but_not_beside_ranks_that_join() {
+        let now = Instant::now();
+        let mut job = Job::new(&[7, 8]);
+        assert_eq!(job.handle(now, Event::Ended(0, Ended::Code(0))), []);
+        assert_eq!(job.handle(now, Event::Ended(1, Ended::Code(0))), []);
+        assert!(job.over(now));
+        assert_eq!(job.status(), 0);
+
+        let mut job = Job::new(&[7, 8]);
+        assert_eq!(job.handle(now, Event::Ended(0, Ended::Code(0))), []);
+        let actions = job.handle(now, Event::Packet(1, ToMonitor::Joined));
+        assert!(matches!(&actions[0], Action::Say(text) if text.contains("rank 0 (pid 7)")));
+        assert_eq!(actions[1..], tells([1]));
+        job.handle(now, Event::Ended(1, Ended::Code(0)));
+        assert_eq!(job.status(), 1);
+    }
+
+    #[test]
+    fn failing_before_joining_ends_the_job() {
+        let now = Instant::now();
+        let mut job = Job::new(&[7, 8]);
+        let actions = job.handle(now, Event::Ended(1, Ended::Code(42)));
+        assert!(matches!(&actions[0], Action::Say(text) if text.contains("code 42 before joining")));
+        assert_eq!(actions[1..], tells([0]));
+        job.handle(now, Event::Ended(0, Ended::Signal(15)));
+        assert_eq!(job.status(), 42);
+    }
+
+    #[test]
+    fn abort_is_quiet_and_never_a_success() {
+        let (mut job, now) = job(2);
+        assert_eq!(job.handle(now, Event::Packet(1, ToMonitor::Abort(0, "bad".into()))), tells([0]));
+        job.handle(now, Event::Ended(0, Ended::Code(0)));
+        job.handle(now, Event::Ended(1, Ended::Signal(6)));
+        assert_eq!(job.status(), 1);
+    }
+
+    #[test]
+    fn a_rank_that_replaced_itself_is_noticed() {
+        let (mut job, now) = job(2);
+        job.handle(now, Event::LinkClosed(1));
+        let later = job.deadline().unwrap();
+        let actions = job.tick(later);
+        assert!(matches!(&actions[0], Action::Say(text) if text.contains("rank 1 (pid 101) has closed")));
+        assert_eq!(actions[1..], tells([0, 1]));
+    }
+
+    #[test]
+    fn a_second_signal_cuts_the_grace() {
+        let (mut job, now) = job(1);
+        assert_eq!(job.handle(now, Event::Signal(2)), tells([0]));
+        assert_eq!(job.tick(now), []);
+        assert_eq!(job.handle(now, Event::Signal(2)), []);
+        assert_eq!(job.tick(now), [Action::Kill(0)]);
+        assert_eq!(job.status(), 130);
+    }
+
+    #[test]
+    fn a_closed_output_ends_the_job_without_a_word() {
+        let (mut job, now) = job(2);
+        assert_eq!(job.handle(now, Event::OutputClosed), tells([0, 1]));
+        assert_eq!(job.status(), 141);
+    }
+}

@@ -1,0 +1,118 @@
+//! Starts N processes of a program as the ranks of a job.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::process::{self, Stdio};
+use std::time::Duration;
+
+use crate::Error;
+use crate::bind::{self, Bind};
+use crate::monitor::Monitor;
+use crate::start::{MESSAGE, Message, Start};
+use crate::sys::{self, BeforeExec};
+
+/// What to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    /// Number of ranks.
+    pub ranks: u32,
+    /// The program: a path, or a name to be looked up in `PATH`.
+    pub program: OsString,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// Variables added to the environment of the ranks.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Placement of the ranks.
+    pub bind: Bind,
+    /// Say where ranks run.
+    pub verbose: bool,
+    /// Ends the job with status 124 after this time.
+    pub limit: Option<Duration>,
+}
+
+/// Starts the ranks, watches over them, and returns the job's exit status.
+///
+/// # Errors
+/// The program cannot be run, or the system refuses to start it. No process is left behind then.
+pub fn spawn(command: &Command) -> Result<i32, Error> {
+    let program = find(&command.program)?;
+    let mut start = Start::prepare(command.ranks, command.bind)?;
+    for rank in 0..command.ranks {
+        if let Err(error) = spawn_rank(command, &program, &mut start, rank) {
+            start.give_up();
+            return Err(error);
+        }
+    }
+    let placement = command.verbose.then(|| describe(&start));
+    let mut monitor: Monitor = start.watch(command.limit)?;
+    for line in placement.into_iter().flatten() {
+        monitor.say(&line);
+    }
+    Ok(monitor.run())
+}
+
+fn spawn_rank(command: &Command, program: &Path, start: &mut Start, rank: u32) -> Result<(), Error> {
+    let (ours, mut theirs) = start.connect(rank)?;
+    let mut child = process::Command::new(program);
+    child.args(&command.arguments).envs(command.environment.iter().map(|(name, value)| (name, value)));
+    child.env(MESSAGE, Message::of(start, rank, &theirs.link).encode());
+    if let Some((out, err)) = theirs.pipes.take() {
+        child.stdout(Stdio::from(out)).stderr(Stdio::from(err));
+    }
+    if let Some(input) = theirs.input.take() {
+        child.stdin(Stdio::from(input));
+    }
+    let keep = [start.shm.as_raw_fd(), start.segments.as_raw_fd(), theirs.link.as_raw_fd()];
+    let cpus = start.cpus(rank).cloned();
+    let setup = BeforeExec { keep, monitor: start.monitor, mask: start.mask, files: start.files, cpus };
+    sys::before_exec(&mut child, setup);
+    let child = child.spawn().map_err(Error::system("cannot start the program"))?;
+    start.started(child.id() as sys::Pid, ours);
+    Ok(())
+}
+
+fn describe(start: &Start) -> Vec<String> {
+    let place = |rank: u32| match start.cpus(rank) {
+        Some(cpus) => format!("on processor {}", bind::describe(cpus)),
+        None => "not bound".to_string(),
+    };
+    let ranks = start.ranks.iter().enumerate();
+    ranks.map(|(rank, end)| format!("rank {rank} (pid {}) {}", end.pid, place(rank as u32))).collect()
+}
+
+/// Finds the file to execute, as a shell would, so that a mistake gives one message and not one per rank.
+fn find(program: &OsStr) -> Result<PathBuf, Error> {
+    let path = Path::new(program);
+    if path.components().count() > 1 || path.is_absolute() || program.as_encoded_bytes().contains(&b'/') {
+        return match path.metadata() {
+            Err(_) => Err(Error::NotFound(path.into(), String::new())),
+            Ok(_) => runnable(path),
+        };
+    }
+    let search = env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
+    let mut refused = None;
+    for folder in env::split_paths(&search) {
+        let candidate = folder.join(path);
+        if candidate.is_file() {
+            match runnable(&candidate) {
+                Ok(found) => return Ok(found),
+                Err(error) => refused = refused.or(Some(error)),
+            }
+        }
+    }
+    let hint =
+        if path.is_file() { format!(" in PATH; did you mean ./{}?", path.display()) } else { String::new() };
+    Err(refused.unwrap_or_else(|| Error::NotFound(path.into(), hint)))
+}
+
+fn runnable(path: &Path) -> Result<PathBuf, Error> {
+    if path.is_dir() {
+        Err(Error::NotExecutable(path.into(), "is a directory"))
+    } else if !sys::executable(path) {
+        Err(Error::NotExecutable(path.into(), "is not executable"))
+    } else {
+        Ok(path.into())
+    }
+}

@@ -1,0 +1,207 @@
+//! What both ways of starting ranks have in common: preparing the monitor process, and the connections of each rank.
+
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::time::Duration;
+
+use crate::Error;
+use crate::bind::Bind;
+use crate::monitor::{self, Monitor, RankEnd};
+use crate::sys::{self, FileLimit, Pid, SignalAction, SignalSet};
+
+/// Environment variable by which a launcher tells an executed program that it is a rank.
+pub const MESSAGE: &str = "GASNETI_BOOT";
+
+/// A process about to become a monitor.
+pub struct Start {
+    /// Number of ranks.
+    pub size: u32,
+    /// Memory file of the job.
+    pub shm: OwnedFd,
+    /// Memory file for the segments.
+    pub segments: OwnedFd,
+    /// Random name of the job.
+    pub job_id: u64,
+    /// This process.
+    pub monitor: Pid,
+    /// The processors of each rank, if bound.
+    pub placement: Option<Vec<Vec<usize>>>,
+    /// Signal mask to be given to the ranks.
+    pub mask: SignalSet,
+    /// Limit on open descriptors to be given to the ranks.
+    pub files: FileLimit,
+    /// What `SIGCHLD` did before.
+    pub child_action: SignalAction,
+    /// Ranks started so far.
+    pub ranks: Vec<RankEnd>,
+    signals: SignalSet,
+    spared: Vec<Pid>,
+}
+
+/// The rank's ends of its connections.
+pub struct RankSide {
+    /// Socket to the monitor.
+    pub link: OwnedFd,
+    /// Standard output and error; `None` to keep the monitor's.
+    pub pipes: Option<(OwnedFd, OwnedFd)>,
+    /// Standard input; `None` to keep the monitor's.
+    pub input: Option<OwnedFd>,
+}
+
+/// The monitor's ends, before the rank's process is known.
+pub struct MonitorSide {
+    link: OwnedFd,
+    pipes: Option<(OwnedFd, OwnedFd)>,
+}
+
+impl Start {
+    /// Prepares this process: descriptors, limits, signals, the job's memory files.
+    pub fn prepare(size: u32, bind: Bind) -> Result<Start, Error> {
+        sys::ensure_standard_descriptors();
+        let spared = sys::children();
+        // Three descriptors a rank, and room for what the program has open.
+        let files = sys::raise_file_limit(u64::from(size) * 3 + 512);
+        let signals = monitor::signals();
+        let mask = signals.block();
+        let child_action = SignalAction::change(libc::SIGCHLD, false);
+        sys::become_subreaper();
+        Ok(Start {
+            size,
+            shm: sys::memfd("gasnet-shm").map_err(Error::system("memfd_create"))?,
+            segments: sys::memfd("gasnet-segments").map_err(Error::system("memfd_create"))?,
+            job_id: sys::random(),
+            monitor: sys::pid(),
+            placement: bind.placement(size),
+            mask,
+            files,
+            child_action,
+            ranks: Vec::with_capacity(size as usize),
+            signals,
+            spared,
+        })
+    }
+
+    /// Makes the connections of one rank. A job of one rank keeps the monitor's standard output and error: there is
+    /// nothing to merge. Rank 0 keeps its standard input.
+    pub fn connect(&self, rank: u32) -> Result<(MonitorSide, RankSide), Error> {
+        let (ours, link) = sys::packet_pair().map_err(Error::system("socketpair"))?;
+        let mut sides =
+            (MonitorSide { link: ours, pipes: None }, RankSide { link, pipes: None, input: None });
+        if self.size > 1 {
+            let (out, out_writer) = sys::pipe().map_err(Error::system("pipe"))?;
+            let (err, err_writer) = sys::pipe().map_err(Error::system("pipe"))?;
+            sides.0.pipes = Some((out, err));
+            sides.1.pipes = Some((out_writer, err_writer));
+        }
+        if rank > 0 {
+            sides.1.input = Some(sys::open("/dev/null", libc::O_RDONLY).map_err(Error::system("/dev/null"))?);
+        }
+        Ok(sides)
+    }
+
+    /// A rank's process is running.
+    pub fn started(&mut self, pid: Pid, side: MonitorSide) {
+        self.ranks.push(RankEnd { pid, link: side.link, pipes: side.pipes });
+    }
+
+    /// The processors of a rank, if bound.
+    pub fn cpus(&self, rank: u32) -> Option<&Vec<usize>> {
+        Some(&self.placement.as_ref()?[rank as usize])
+    }
+
+    /// All ranks are running: becomes their monitor. The memory files stay with the ranks alone.
+    pub fn watch(self, limit: Option<Duration>) -> Result<Monitor, Error> {
+        Monitor::new(self.ranks, &self.signals, self.spared, limit)
+            .map_err(Error::system("watching the ranks"))
+    }
+
+    /// Something failed half-way: ends the ranks started so far.
+    pub fn give_up(self) {
+        for rank in &self.ranks {
+            sys::kill(rank.pid, libc::SIGKILL);
+        }
+        while matches!(sys::reap(), sys::Reaped::Child(..)) {}
+        self.child_action.restore();
+        self.mask.set();
+    }
+}
+
+impl RankSide {
+    /// Puts the connections in their places, in the rank's own process, and returns the link.
+    pub fn install(self) -> Result<OwnedFd, Error> {
+        let put = |fd: &OwnedFd, to| sys::redirect(fd.as_fd(), to).map_err(Error::system("dup2"));
+        if let Some(input) = &self.input {
+            put(input, 0)?;
+        }
+        if let Some((out, err)) = &self.pipes {
+            put(out, 1)?;
+            put(err, 2)?;
+        }
+        Ok(self.link)
+    }
+}
+
+/// What a launcher writes into [`MESSAGE`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Message {
+    /// The rank.
+    pub rank: u32,
+    /// Number of ranks.
+    pub size: u32,
+    /// Descriptor numbers: memory file, segments, link.
+    pub fds: [i32; 3],
+    /// The launcher's process.
+    pub monitor: Pid,
+    /// The job's name.
+    pub job_id: u64,
+}
+
+impl Message {
+    /// The message of one rank.
+    pub fn of(start: &Start, rank: u32, link: &OwnedFd) -> Message {
+        Message {
+            rank,
+            size: start.size,
+            fds: [start.shm.as_raw_fd(), start.segments.as_raw_fd(), link.as_raw_fd()],
+            monitor: start.monitor,
+            job_id: start.job_id,
+        }
+    }
+
+    /// As text.
+    pub fn encode(&self) -> String {
+        let [shm, segments, link] = self.fds;
+        format!("1:{}:{}:{shm}:{segments}:{link}:{}:{:x}", self.rank, self.size, self.monitor, self.job_id)
+    }
+
+    /// Reads it back.
+    pub fn decode(text: &str) -> Option<Message> {
+        let mut fields = text.split(':');
+        if fields.next()? != "1" {
+            return None;
+        }
+        let mut number = || fields.next()?.parse::<u32>().ok();
+        let (rank, size) = (number()?, number()?);
+        let mut fd = || i32::try_from(number()?).ok();
+        let (fds, monitor) = ([fd()?, fd()?, fd()?], fd()?);
+        let job_id = u64::from_str_radix(fields.next()?, 16).ok()?;
+        (rank < size && fields.next().is_none()).then_some(Message { rank, size, fds, monitor, job_id })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_survive_the_environment() {
+        let message = Message { rank: 3, size: 4, fds: [5, 6, 9], monitor: 77, job_id: u64::MAX };
+        assert_eq!(Message::decode(&message.encode()), Some(message));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for text in ["", "1", "2:0:1:3:4:5:6:7", "1:1:1:3:4:5:6:7", "1:0:1:3:4:-5:6:7", "1:0:1:3:4:5:6:7:8"] {
+            assert_eq!(Message::decode(text), None, "{text}");
+        }
+    }
+}

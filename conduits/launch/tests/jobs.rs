@@ -1,0 +1,523 @@
+//! Whole jobs, started both ways, of the hand-made ranks in `rank/rank.rs`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use gasnet_launch::sys;
+
+const RANK: &str = env!("CARGO_BIN_EXE_gasnet-launch-test-rank");
+const RUN: &str = env!("CARGO_BIN_EXE_gasnetrun");
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum How {
+    Spawn,
+    Fork,
+}
+
+const BOTH: [How; 2] = [How::Spawn, How::Fork];
+
+/// A job of `ranks` ranks in this role.
+fn job(how: How, ranks: u32, role: &[&str]) -> Command {
+    let mut command = match how {
+        How::Spawn => {
+            let mut command = Command::new("timeout");
+            command.args(["-k1", "40", RUN, "-n", &ranks.to_string(), RANK]);
+            command
+        }
+        How::Fork => {
+            let mut command = Command::new("timeout");
+            command.args(["-k1", "40", RANK]).env("GASNET_PSHM_NODES", ranks.to_string());
+            command
+        }
+    };
+    command.args(role).stdin(Stdio::null());
+    command
+}
+
+/// The same without `timeout` around it, to be signalled.
+fn bare(how: How, ranks: u32, role: &[&str]) -> Command {
+    let mut command = match how {
+        How::Spawn => {
+            let mut command = Command::new(RUN);
+            command.args(["-n", &ranks.to_string(), RANK]);
+            command
+        }
+        How::Fork => {
+            let mut command = Command::new(RANK);
+            command.env("GASNET_PSHM_NODES", ranks.to_string());
+            command
+        }
+    };
+    command.args(role).stdin(Stdio::null()).stdout(Stdio::piped());
+    command
+}
+
+fn run(how: How, ranks: u32, role: &[&str]) -> Output {
+    job(how, ranks, role).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+#[track_caller]
+fn assert_status(output: &Output, status: i32) {
+    assert_eq!(output.status.code(), Some(status), "{output:?}");
+}
+
+fn exists(pid: &str) -> bool {
+    // A zombie that someone else has to reap is as good as gone.
+    std::fs::read_to_string(format!("/proc/{pid}/stat"))
+        .is_ok_and(|stat| stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z')))
+}
+
+fn scratch(name: &str) -> PathBuf {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&dir);
+    std::fs::create_dir_all(&dir).unwrap();
+    dir
+}
+
+#[test]
+fn every_rank_starts_in_the_same_job() {
+    for how in BOTH {
+        let output = run(how, 4, &["hello"]);
+        assert_status(&output, 0);
+        let lines: BTreeSet<&str> = text(&output.stdout).lines().collect();
+        assert_eq!(lines.len(), 4);
+        let jobs: BTreeSet<&str> = lines.iter().map(|l| l.split_once("job").unwrap().1).collect();
+        assert_eq!(jobs.len(), 1);
+        assert_eq!(text(&output.stderr), "");
+        assert_status(&run(how, 3, &["memory"]), 0);
+    }
+}
+
+#[test]
+fn one_rank_needs_no_launcher() {
+    let output = Command::new(RANK).arg("hello").output().unwrap();
+    assert!(text(&output.stdout).starts_with("hello 0 of 1 job"));
+    for how in BOTH {
+        let output = run(how, 1, &["exit", "3"]);
+        assert_status(&output, 3);
+    }
+}
+
+#[test]
+fn lines_stay_whole_and_streams_apart() {
+    for how in BOTH {
+        let output = run(how, 5, &["lines", "400"]);
+        assert_status(&output, 0);
+        for (stream, bytes) in [("out", &output.stdout), ("err", &output.stderr)] {
+            let mut next: BTreeMap<&str, usize> = BTreeMap::new();
+            for line in text(bytes).lines() {
+                let words: Vec<&str> = line.split(' ').collect();
+                let [kind, rank, number, filler, "end"] = words[..] else { panic!("broken line: {line}") };
+                assert_eq!(kind, stream);
+                assert_eq!(filler.len() % 10, 0);
+                let expected = next.entry(rank).or_default();
+                assert_eq!(number.parse::<usize>().unwrap(), *expected);
+                *expected += 1;
+            }
+            assert_eq!(next.len(), 5);
+            assert!(next.values().all(|&count| count == 400));
+        }
+    }
+}
+
+#[test]
+fn both_streams_in_one_file_keep_whole_lines() {
+    let dir = scratch("one-file");
+    let path = dir.join("all");
+    let file = File::create(&path).unwrap();
+    let mut command = job(How::Spawn, 4, &["lines", "300"]);
+    let status = command.stdout(file.try_clone().unwrap()).stderr(file).status().unwrap();
+    assert_eq!(status.code(), Some(0));
+    let all = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(all.lines().count(), 2 * 4 * 300);
+    for line in all.lines() {
+        assert!(line.starts_with("out ") || line.starts_with("err "), "broken line: {line}");
+        assert!(line.ends_with(" end") && line.matches("end").count() == 1, "broken line: {line}");
+    }
+}
+
+#[test]
+fn lines_of_any_length_stay_whole() {
+    let length = 3_000_000;
+    let output = run(How::Spawn, 4, &["long", &length.to_string()]);
+    assert_status(&output, 0);
+    let mut seen = BTreeSet::new();
+    for line in text(&output.stdout).lines() {
+        assert_eq!(line.len(), length);
+        assert!(line.bytes().all(|b| b == line.as_bytes()[0]));
+        seen.insert(line.as_bytes()[0]);
+    }
+    assert_eq!(seen.len(), 4);
+}
+
+#[test]
+fn unfinished_lines_come_out() {
+    for how in BOTH {
+        let output = run(how, 2, &["rest"]);
+        let lines: BTreeSet<&str> = text(&output.stdout).lines().collect();
+        assert_eq!(lines, BTreeSet::from(["rest of 0", "rest of 1"]));
+    }
+}
+
+#[test]
+fn a_slow_reader_gets_everything() {
+    for how in BOTH {
+        let mut child =
+            job(how, 3, &["lines", "2000"]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut pipe = child.stdout.take().unwrap();
+        let mut all = String::new();
+        std::thread::sleep(Duration::from_millis(300));
+        pipe.read_to_string(&mut all).unwrap();
+        assert_eq!(all.lines().count(), 6000);
+        assert!(all.lines().all(|l| l.ends_with(" end")));
+        assert!(child.wait().unwrap().success());
+    }
+}
+
+#[test]
+fn a_reader_that_leaves_ends_the_job() {
+    for how in BOTH {
+        let mut child =
+            job(how, 3, &["forever"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line.len(), 101);
+        let output = child.wait_with_output().unwrap();
+        assert_status(&output, 141);
+        assert_eq!(text(&output.stderr), "");
+    }
+}
+
+#[test]
+fn memory_is_bounded_when_nobody_reads() {
+    let mut child = bare(How::Spawn, 4, &["forever"]).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let resident = status.lines().find_map(|l| l.strip_prefix("VmRSS:")).unwrap();
+    let kib: u64 = resident.trim().trim_end_matches(" kB").parse().unwrap();
+    sys::kill(child.id() as i32, libc::SIGTERM);
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    assert!(kib < 20_000, "{kib} KiB");
+}
+
+#[test]
+fn exit_status_is_the_first_that_is_not_zero() {
+    for how in BOTH {
+        for (codes, status) in [(["0", "0", "0"], 0), (["0", "5", "0"], 5), (["256", "0", "300"], 44)] {
+            let mut role = vec!["exit"];
+            role.extend(codes);
+            let output = run(how, 3, &role);
+            assert_status(&output, status);
+            assert_eq!(text(&output.stderr), "");
+        }
+    }
+}
+
+#[test]
+fn exit_without_a_word_is_reported() {
+    for how in BOTH {
+        let output = run(how, 3, &["silent", "0", "0", "6"]);
+        assert!([1, 6].contains(&output.status.code().unwrap()));
+        assert!(text(&output.stderr).contains("without leaving the job in order"), "{output:?}");
+        assert_eq!(text(&output.stderr).lines().count(), 1);
+    }
+    let output = run(How::Spawn, 3, &["before", "9"]);
+    assert_status(&output, 9);
+    assert!(text(&output.stderr).contains("exited with code 9 before joining the job"), "{output:?}");
+}
+
+#[test]
+fn plain_programs_run_too() {
+    let output = Command::new(RUN).args(["-n", "3", "echo", "hi"]).output().unwrap();
+    assert_status(&output, 0);
+    assert_eq!(text(&output.stdout), "hi\nhi\nhi\n");
+}
+
+#[test]
+fn death_by_a_signal_ends_the_job_within_a_second() {
+    for how in BOTH {
+        for (signal, name) in
+            [(libc::SIGSEGV, "SIGSEGV"), (libc::SIGKILL, "SIGKILL"), (libc::SIGABRT, "SIGABRT")]
+        {
+            let start = Instant::now();
+            let output = run(how, 4, &["kill", "2", &signal.to_string()]);
+            assert!(start.elapsed() < Duration::from_millis(1500), "{:?}", start.elapsed());
+            assert_status(&output, 128 + signal);
+            let error = text(&output.stderr);
+            assert!(error.starts_with("gasnetrun: rank 2 (pid "), "{error}");
+            assert!(error.ends_with(&format!(") terminated with signal {signal} ({name})\n")), "{error}");
+            assert_eq!(error.lines().count(), 1);
+        }
+    }
+}
+
+#[test]
+fn global_exit_ends_all_and_loses_no_line() {
+    let dir = scratch("global");
+    for (n, how) in BOTH.into_iter().enumerate() {
+        for code in [0, 3] {
+            let marks = dir.join(format!("{n}-{code}"));
+            let output = run(how, 4, &["global", "1", &code.to_string(), marks.to_str().unwrap()]);
+            assert_status(&output, code);
+            let lines: BTreeSet<&str> = text(&output.stdout).lines().collect();
+            assert_eq!(lines, BTreeSet::from(["line of 0", "line of 2", "line of 3"]));
+            assert_eq!(text(&output.stderr), "");
+        }
+    }
+}
+
+#[test]
+fn abort_is_said_once() {
+    for how in BOTH {
+        let output = run(how, 3, &["abort", "1"]);
+        assert_status(&output, 7);
+        assert_eq!(text(&output.stderr), "fatal: no more\n");
+    }
+}
+
+#[test]
+fn a_rank_that_becomes_another_program_is_reported() {
+    let output = run(How::Spawn, 2, &["exec", "1"]);
+    assert_status(&output, 1);
+    assert!(text(&output.stderr).contains("rank 1 (pid "), "{output:?}");
+    assert!(text(&output.stderr).contains("closed its connection"), "{output:?}");
+}
+
+/// Starts sleeping ranks; returns the monitor and the ranks' process ids.
+fn sleeping(how: How, ranks: u32) -> (std::process::Child, Vec<String>) {
+    let mut child = bare(how, ranks, &["sleep"]).stderr(Stdio::piped()).spawn().unwrap();
+    let mut reader = BufReader::new(child.stdout.take().unwrap());
+    let mut pids = Vec::new();
+    for _ in 0..ranks {
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        pids.push(line.split(' ').nth(1).unwrap().to_string());
+    }
+    (child, pids)
+}
+
+fn wait_until_gone(pids: &[String]) {
+    let until = Instant::now() + Duration::from_secs(2);
+    while pids.iter().any(|pid| exists(pid)) {
+        assert!(Instant::now() < until, "left behind: {pids:?}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn signals_end_the_whole_job() {
+    for how in BOTH {
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+            let (mut child, pids) = sleeping(how, 3);
+            let start = Instant::now();
+            sys::kill(child.id() as i32, signal);
+            assert_eq!(child.wait().unwrap().code(), Some(128 + signal));
+            assert!(start.elapsed() < Duration::from_secs(1));
+            assert!(!pids.iter().any(|pid| exists(pid)), "left behind: {pids:?}");
+        }
+    }
+}
+
+#[test]
+fn a_killed_monitor_leaves_no_rank() {
+    for how in BOTH {
+        let (mut child, pids) = sleeping(how, 3);
+        sys::kill(child.id() as i32, libc::SIGKILL);
+        child.wait().unwrap();
+        wait_until_gone(&pids);
+    }
+}
+
+#[test]
+fn a_killed_rank_ends_the_job() {
+    for how in BOTH {
+        let (mut child, pids) = sleeping(how, 3);
+        sys::kill(pids[1].parse().unwrap(), libc::SIGKILL);
+        assert_eq!(child.wait().unwrap().code(), Some(137));
+        let mut error = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut error).unwrap();
+        assert!(error.contains("terminated with signal 9 (SIGKILL)"), "{error}");
+        wait_until_gone(&pids);
+    }
+}
+
+#[test]
+fn children_of_ranks_do_not_disturb_and_do_not_stay() {
+    for how in BOTH {
+        let start = Instant::now();
+        let output = run(how, 3, &["children"]);
+        assert_status(&output, 0);
+        assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+        assert_eq!(text(&output.stderr), "");
+        let orphans: Vec<String> = text(&output.stdout)
+            .lines()
+            .filter_map(|l| l.strip_prefix("orphan ").map(str::to_string))
+            .collect();
+        assert_eq!(orphans.len(), 3);
+        assert!(!orphans.iter().any(|pid| exists(pid)), "left behind: {orphans:?}");
+        for rank in 0..3 {
+            assert!(text(&output.stdout).contains(&format!("through cat {rank}\n")));
+        }
+        assert_eq!(text(&run(how, 2, &["late"]).stdout), "late\nlate\n");
+    }
+}
+
+#[test]
+fn standard_input_goes_to_rank_0() {
+    for how in BOTH {
+        let mut child = job(how, 3, &["stdin"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(&[b'x'; 100_000]).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let lines: BTreeSet<&str> = text(&output.stdout).lines().collect();
+        let expected = ["rank 0 read 100000 bytes", "rank 1 read 0 bytes", "rank 2 read 0 bytes"];
+        assert_eq!(lines, BTreeSet::from(expected));
+    }
+}
+
+#[test]
+fn arguments_and_environment_reach_every_rank() {
+    for how in BOTH {
+        let output =
+            job(how, 2, &["environment", "a b", "", "*"]).env("LAUNCH_TEST_X", "1\n2").output().unwrap();
+        let lines: BTreeSet<&str> = text(&output.stdout).lines().collect();
+        let expected = [
+            r#"rank 0 args ["a b", "", "*"] X Some("1\n2")"#,
+            r#"rank 1 args ["a b", "", "*"] X Some("1\n2")"#,
+        ];
+        assert_eq!(lines, BTreeSet::from(expected));
+    }
+}
+
+#[test]
+fn descriptors_stay_with_their_rank() {
+    for how in BOTH {
+        let output = run(how, 8, &["descriptors"]);
+        assert_status(&output, 0);
+        let count = |prefix: &str| text(&output.stdout).lines().filter(|l| l.starts_with(prefix)).count();
+        // What this test process passes on by itself, and for a rank two memory files and the link.
+        let plain = Command::new("ls").args(["-m", "/proc/self/fd"]).output().unwrap();
+        let plain = text(&plain.stdout).trim();
+        let inherited = plain.split(' ').count() - 1;
+        assert_eq!(count(&format!("own {}", inherited + 3)), 8, "{how:?} {output:?}");
+        assert_eq!(count(&format!("child {plain}")), 8, "{how:?} {output:?}");
+    }
+}
+
+#[test]
+fn a_program_started_by_a_rank_is_no_rank() {
+    for how in BOTH {
+        let output = run(how, 2, &["nested"]);
+        assert_status(&output, 0);
+        assert_eq!(text(&output.stdout).lines().filter(|l| l.starts_with("hello 0 of 1 job")).count(), 2);
+    }
+}
+
+#[test]
+fn wrappers_around_the_program_are_fine() {
+    let script = format!("{RANK} exit 0 4; exit $?");
+    let output = Command::new(RUN).args(["-n", "2", "sh", "-c", &script]).output().unwrap();
+    assert_status(&output, 4);
+    assert_eq!(text(&output.stderr), "");
+}
+
+#[test]
+fn wrong_numbers_of_ranks() {
+    for value in ["0", "x", "-1", "1025", ""] {
+        let output = Command::new(RANK).arg("hello").env("GASNET_PSHM_NODES", value).output().unwrap();
+        assert_status(&output, 1);
+        assert!(text(&output.stderr).contains("use 1 to 1024"), "{output:?}");
+    }
+    for how in BOTH {
+        assert_status(&run(how, 3, &["static", "3"]), 0);
+        let output = run(how, 2, &["static", "3"]);
+        assert_status(&output, 1);
+        assert_eq!(
+            text(&output.stderr),
+            "test rank: the program was compiled for 3 ranks and cannot run on 2\n"
+        );
+    }
+    let output = Command::new(RANK).args(["static", "3"]).output().unwrap();
+    assert_eq!(text(&output.stdout).lines().count(), 3);
+    let output = run(How::Fork, 2, &["threads"]);
+    assert_status(&output, 1);
+    assert!(text(&output.stderr).contains("gasnetrun -n 2"), "{output:?}");
+}
+
+#[test]
+fn programs_that_cannot_run() {
+    let dir = scratch("cannot");
+    let plain = dir.join("plain");
+    std::fs::write(&plain, "text").unwrap();
+    for (program, status, part) in [
+        ("/nonexistent/program", 127, "program not found"),
+        ("no-such-program-anywhere", 127, "program not found"),
+        (plain.to_str().unwrap(), 126, "is not executable"),
+        ("/tmp", 126, "is a directory"),
+    ] {
+        let output = Command::new(RUN).args(["-n", "4", program]).output().unwrap();
+        assert_status(&output, status);
+        assert!(text(&output.stderr).contains(part), "{output:?}");
+        assert_eq!(text(&output.stderr).lines().count(), 1);
+    }
+}
+
+#[test]
+fn many_ranks_start_quickly_even_with_few_descriptors() {
+    for how in BOTH {
+        let start = Instant::now();
+        let (what, variable) = match how {
+            How::Spawn => (format!("{RUN} -n 256 {RANK} descriptors"), "0"),
+            How::Fork => (format!("{RANK} descriptors"), "256"),
+        };
+        let script = format!("ulimit -Sn 64; exec timeout -k1 40 {what}");
+        let mut command = Command::new("sh");
+        command.args(["-c", &script]);
+        if how == How::Fork {
+            command.env("GASNET_PSHM_NODES", variable);
+        }
+        let output = command.output().unwrap();
+        assert_status(&output, 0);
+        let counts: BTreeSet<&str> = text(&output.stdout).lines().filter(|l| l.starts_with("own")).collect();
+        assert_eq!(counts.len(), 1, "descriptors differ between ranks: {counts:?}");
+        assert_eq!(text(&output.stdout).lines().filter(|l| l.starts_with("own")).count(), 256);
+        assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+    }
+}
+
+#[test]
+fn ranks_get_a_core_each_or_none() {
+    let all = sys::allowed_cpus();
+    let places = |ranks: u32, bind: &str| -> BTreeSet<String> {
+        let ranks = ranks.to_string();
+        let output =
+            Command::new(RUN).args(["-n", &ranks, "--bind", bind, RANK, "affinity"]).output().unwrap();
+        text(&output.stdout).lines().map(|l| l.split_once(" on ").unwrap().1.to_string()).collect()
+    };
+    assert_eq!(places(2, "none"), BTreeSet::from([format!("{all:?}")]));
+    assert_eq!(places(all.len() as u32 + 1, "core"), BTreeSet::from([format!("{all:?}")]));
+    let output = Command::new(RUN).args(["-n", "2", "-v", RANK, "affinity"]).output().unwrap();
+    let bound = places(2, "core");
+    if text(&output.stderr).contains("on processor") {
+        assert_eq!(bound.len(), 2);
+    } else {
+        assert_eq!(bound, BTreeSet::from([format!("{all:?}")]));
+        assert_eq!(text(&output.stderr).matches("not bound").count(), 2);
+    }
+}
+
+#[test]
+fn time_limit() {
+    let start = Instant::now();
+    let output = Command::new(RUN).args(["-n", "2", "-t", "0.2", RANK, "sleep"]).output().unwrap();
+    assert_status(&output, 124);
+    assert!(start.elapsed() < Duration::from_secs(2));
+    assert!(text(&output.stderr).contains("time limit of 0.2 s reached"));
+}

@@ -1,0 +1,187 @@
+//! A program that plays ranks by hand for the tests: `gasnet-launch-test-rank ROLE [arguments]`.
+
+use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
+use std::process::{Command, Stdio, exit};
+use std::time::Duration;
+
+use gasnet::Boot;
+use gasnet::boot::ToMonitor;
+use gasnet_launch::{BootOptions, boot, sys};
+
+struct Rank {
+    boot: Boot,
+    arguments: Vec<String>,
+}
+
+impl Rank {
+    fn say(&self, packet: ToMonitor) {
+        if let Some(link) = &self.boot.link {
+            let bytes = packet.encode();
+            assert_eq!(sys::send(link.as_raw_fd(), &bytes).unwrap(), bytes.len());
+        }
+    }
+
+    /// Leaves in order.
+    fn done(&self, code: i32) -> ! {
+        self.say(ToMonitor::Done(code));
+        exit(code)
+    }
+
+    fn number(&self, at: usize) -> i64 {
+        self.arguments[at].parse().unwrap()
+    }
+
+    fn is(&self, at: usize) -> bool {
+        i64::from(self.boot.rank) == self.number(at)
+    }
+}
+
+/// Writes in pieces of all sizes, straight to the descriptor.
+fn write_pieces(fd: i32, text: &str, seed: usize) {
+    let mut bytes = text.as_bytes();
+    let mut n = seed;
+    while !bytes.is_empty() {
+        n = n * 31 % 977;
+        let written = sys::write(fd, &bytes[..(n + 1).min(bytes.len())]).unwrap();
+        bytes = &bytes[written..];
+    }
+}
+
+fn wait_for_the_end() -> ! {
+    std::thread::sleep(Duration::from_secs(60));
+    exit(99)
+}
+
+fn main() {
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    let role = arguments.remove(0);
+    if role == "before" {
+        // Ends before it joins.
+        exit(arguments[0].parse().unwrap());
+    }
+    if role == "threads" {
+        std::thread::spawn(|| std::thread::sleep(Duration::from_secs(5)));
+    }
+    let static_ranks = (role == "static").then(|| arguments[0].parse().unwrap());
+    let boot = boot(BootOptions { default_ranks: 1, static_ranks }).unwrap_or_else(|error| {
+        eprintln!("test rank: {error}");
+        exit(1)
+    });
+    let rank = Rank { boot, arguments };
+    let (me, size) = (rank.boot.rank, rank.boot.size);
+    if role != "unattached" {
+        rank.say(ToMonitor::Attached);
+    }
+    match role.as_str() {
+        "hello" | "static" | "threads" => println!("hello {me} of {size} job {:x}", rank.boot.job_id),
+        "lines" => {
+            for i in 0..rank.number(0) {
+                let text = "abcdefghij".repeat((i as usize * 7 + me as usize) % 60);
+                write_pieces(1, &format!("out {me} {i} {text} end\n"), i as usize + 1);
+                write_pieces(2, &format!("err {me} {i} {text} end\n"), i as usize + 2);
+            }
+        }
+        "long" => {
+            let length = rank.number(0) as usize;
+            let letter = char::from(b'a' + me as u8).to_string();
+            write_pieces(1, &format!("{}\n", letter.repeat(length)), 5);
+        }
+        "rest" => print!("rest of {me}"),
+        "exit" => rank.done(rank.number(me as usize) as i32),
+        "unattached" | "silent" => exit(rank.number(me as usize) as i32),
+        "kill" => {
+            println!("alive {me}");
+            if rank.is(0) {
+                // Twice: Rust's own handler for SIGSEGV lets one pass that is not a stack overflow.
+                sys::kill(sys::pid(), rank.number(1) as i32);
+                sys::kill(sys::pid(), rank.number(1) as i32);
+            }
+            wait_for_the_end();
+        }
+        "global" => {
+            if !rank.is(0) {
+                println!("line of {me}");
+                // Its lines are out once this file exists.
+                std::fs::write(format!("{}.{me}", rank.arguments[2]), "").unwrap();
+                wait_for_the_end();
+            }
+            for other in (0..size).filter(|&other| other != me) {
+                while !std::path::Path::new(&format!("{}.{other}", rank.arguments[2])).exists() {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            }
+            let code = rank.number(1) as i32;
+            rank.say(ToMonitor::GlobalExit(code));
+            exit(code);
+        }
+        "abort" => {
+            if rank.is(0) {
+                eprintln!("fatal: no more");
+                rank.say(ToMonitor::Abort(7, "no more".into()));
+                std::process::abort();
+            }
+            wait_for_the_end();
+        }
+        "sleep" => {
+            println!("pid {} parent {}", sys::pid(), sys::parent_pid());
+            wait_for_the_end();
+        }
+        "forever" => loop {
+            println!("{}", "x".repeat(100));
+        },
+        "children" => {
+            // One that holds the pipes and outlives everything, one that dies by a signal, one through a pipe.
+            Command::new("sh").args(["-c", "sleep 50 & echo orphan $!; kill -9 $$"]).status().unwrap();
+            let mut cat = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+            cat.stdin.take().unwrap().write_all(format!("through cat {me}\n").as_bytes()).unwrap();
+            cat.wait().unwrap();
+        }
+        "late" => {
+            // A child that prints after the rank has ended.
+            Command::new("sh").args(["-c", "(sleep 0.05; echo late) &"]).status().unwrap();
+        }
+        "stdin" => {
+            let mut text = String::new();
+            std::io::stdin().read_to_string(&mut text).unwrap();
+            println!("rank {me} read {} bytes", text.len());
+        }
+        "environment" => {
+            println!("rank {me} args {:?} X {:?}", rank.arguments, std::env::var("LAUNCH_TEST_X").ok());
+            assert!(std::env::var_os("GASNETI_BOOT").is_none());
+        }
+        "descriptors" => {
+            let child = Command::new("ls").args(["-m", "/proc/self/fd"]).output().unwrap();
+            println!("child {}", String::from_utf8(child.stdout).unwrap().trim());
+            let own = std::fs::read_dir("/proc/self/fd").unwrap().count() - 1;
+            println!("own {own}");
+        }
+        "nested" => {
+            let me = std::env::current_exe().unwrap();
+            let child = Command::new(me).arg("hello").env_remove("GASNET_PSHM_NODES").output().unwrap();
+            print!("{}", String::from_utf8(child.stdout).unwrap());
+        }
+        "exec" => {
+            use std::os::unix::process::CommandExt;
+            if rank.is(0) {
+                panic!("{}", Command::new("sleep").arg("60").exec());
+            }
+            wait_for_the_end();
+        }
+        "affinity" => println!("rank {me} on {:?}", sys::allowed_cpus()),
+        "memory" => {
+            // The memory files are the same in all ranks: the last to come finds everybody's byte.
+            use std::os::unix::fs::FileExt;
+            let file = std::fs::File::from(rank.boot.shm.try_clone().unwrap());
+            file.write_all_at(&[1], u64::from(me)).unwrap();
+            let mut all = vec![0; size as usize];
+            while file.read_at(&mut all, 0).unwrap() < all.len() || all.contains(&0) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            println!("rank {me} sees all {}", all.len());
+        }
+        other => panic!("unknown role {other}"),
+    }
+    let _ = std::io::stdout().flush();
+    rank.done(0)
+}
