@@ -1,0 +1,10 @@
+// THREADS and MYTHREAD are values.
+// static: no
+#include <upc.h>
+int main(void)
+{
+    MYTHREAD = 1; // expect-error:
+    THREADS++; // expect-error:
+    int *p = &MYTHREAD; // expect-error:
+    return p != 0;
+}

@@ -1,0 +1,5 @@
+// expect-error: 
+#include <upc.h>
+int main(void)
+{
+    return 0;

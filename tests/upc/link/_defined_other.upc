@@ -1,0 +1,2 @@
+#include <upc.h>
+shared int x = 2;

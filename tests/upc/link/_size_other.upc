@@ -1,0 +1,2 @@
+#include <upc.h>
+shared [2] int array[9 * THREADS];

@@ -1,0 +1,9 @@
+// UPC_BARRIER_MISMATCH_WARNS=yes makes a warning of it.
+// threads: 2 4
+// env: UPC_BARRIER_MISMATCH_WARNS=yes
+#include "check.h"
+int main(void)
+{
+    upc_barrier MYTHREAD;
+    PASS();
+}
