@@ -89,12 +89,23 @@ enum Static {
     Only,
 }
 
-/// A diagnostic that must appear: where (`None`: anywhere), what severity, with what text.
+/// A diagnostic that must appear: where (`None`: anywhere), what severity ("diagnostic": either),
+/// with what text.
 #[derive(Debug, Clone)]
 struct Expected {
     line: Option<u32>,
     severity: &'static str,
     text: String,
+}
+
+const SEVERITIES: [&str; 3] = ["error", "warning", "diagnostic"];
+
+impl Expected {
+    fn matches(&self, found: &Found) -> bool {
+        (self.severity == found.severity || self.severity == "diagnostic")
+            && (self.line.is_none() || found.line == self.line)
+            && found.text.contains(&self.text)
+    }
 }
 
 /// What a file's head asks for.
@@ -121,6 +132,10 @@ struct Test {
 impl Test {
     fn must_not_compile(&self) -> bool {
         self.diagnostics.iter().any(|expected| expected.severity == "error")
+    }
+
+    fn may_fail_to_compile(&self) -> bool {
+        self.diagnostics.iter().any(|expected| expected.severity == "diagnostic")
     }
 }
 
@@ -177,7 +192,7 @@ fn parse(path: &Path, name: String) -> Result<Test, String> {
         let problem = |what: &str| format!("{}:{number}: {what}: {line}", path.display());
         head &= line.trim().is_empty() || line.starts_with("//");
         if !head {
-            for severity in ["error", "warning"] {
+            for severity in SEVERITIES {
                 if let Some((_, text)) = line.split_once(&format!("// expect-{severity}:")) {
                     let text = text.trim().to_string();
                     test.diagnostics.push(Expected { line: Some(number), severity, text });
@@ -218,14 +233,16 @@ fn parse(path: &Path, name: String) -> Result<Test, String> {
             "expect-exit" => test.exit = Some(value.parse().map_err(|_| problem("not a status"))?),
             "expect-runtime" => test.runtime_error = Some(value.into()),
             "expect-link-error" => test.link_error = Some(value.into()),
-            "expect-error" | "expect-warning" => test.diagnostics.push(Expected {
-                line: None,
-                severity: if key.trim() == "expect-error" { "error" } else { "warning" },
-                text: value.into(),
-            }),
-            // Anything else is prose, unless it is a key with a slip of the pen.
-            key if key.starts_with("expect") => return Err(problem("unknown key")),
-            _ => {}
+
+            key => {
+                let severity = SEVERITIES.into_iter().find(|s| key == format!("expect-{s}"));
+                if let Some(severity) = severity {
+                    test.diagnostics.push(Expected { line: None, severity, text: value.into() });
+                } else if key.starts_with("expect") {
+                    return Err(problem("unknown key"));
+                }
+                // Anything else is prose.
+            }
         }
     }
     Ok(test)
@@ -329,8 +346,11 @@ impl Bench<'_> {
         }
         command.args(test.files.iter().map(|file| folder.join(file))).args(&link);
         let outcome = self.run(command, "")?;
-        if test.must_not_compile() {
+        if test.must_not_compile() || test.may_fail_to_compile() && outcome.status != Some(0) {
             return self.judge_rejection(&outcome, &program);
+        }
+        if test.may_fail_to_compile() {
+            return self.judge_clean(&outcome);
         }
         if let Some(text) = &test.link_error {
             let said = format!("{}{}", outcome.stdout, outcome.stderr);
@@ -385,12 +405,7 @@ impl Bench<'_> {
         let file = self.test.path.file_name().unwrap_or_default().to_string_lossy();
         let said = diagnostics(&outcome.stderr, &file);
         for expected in &self.test.diagnostics {
-            let hit = said.iter().any(|found| {
-                found.severity == expected.severity
-                    && (expected.line.is_none() || found.line == expected.line)
-                    && found.text.contains(&expected.text)
-            });
-            if !hit {
+            if !said.iter().any(|found| expected.matches(found)) {
                 let place = expected.line.map(|l| format!(" at line {l}")).unwrap_or_default();
                 let text = &expected.text;
                 let what = expected.severity;
@@ -400,12 +415,7 @@ impl Bench<'_> {
         // Where lines are marked, the marks are complete.
         if self.test.diagnostics.iter().all(|expected| expected.line.is_some()) {
             for found in &said {
-                let marked = self
-                    .test
-                    .diagnostics
-                    .iter()
-                    .any(|expected| expected.severity == found.severity && expected.line == found.line);
-                if !marked {
+                if !self.test.diagnostics.iter().any(|expected| expected.matches(found)) {
                     let what = format!("an unexpected {} {:?}", found.severity, found.line);
                     return Err(format!("{what}: {}\n{}", found.text, outcome.report()));
                 }
