@@ -1,1 +1,63 @@
-//! See the crate description; module docs follow with the code.
+//! Starting a job: which network it uses, how its ranks come into being, and the one call of a Rust SPMD program.
+//!
+//! ```no_run
+//! fn main() {
+//!     gasnet_conduits::run(|rank| {
+//!         println!("rank {} of {}", rank.id(), rank.size());
+//!     });
+//! }
+//! ```
+//! Start it with `gasnetrun -n 4 ./program`, or directly with `GASNET_PSHM_NODES=4`.
+
+mod registry;
+
+pub use gasnet_launch::BootOptions;
+pub use registry::names;
+
+use gasnet::{Config, Error, Rank, Threading};
+
+/// Boots this process as a rank of its job: forks the ranks when the program was started directly, and opens the conduit.
+/// Nothing is attached yet.
+///
+/// # Collective
+/// Over all ranks.
+///
+/// # Errors
+/// A setting that is not understood, or resources that cannot be had.
+pub fn init(options: &BootOptions, threading: Threading) -> Result<&'static Rank, Error> {
+    let config = Config::from_env()?;
+    registry::check(&config)?;
+    let boot = gasnet_launch::boot(options.clone()).map_err(|e| Error::job(e.to_string()))?;
+    Rank::start(boot, config, threading, &registry::open)
+}
+
+/// Runs an SPMD program: `body` on every rank, with a segment of the default size attached.
+///
+/// # Collective
+/// Ends with a barrier, after which the process exits: with 0, or with 1 when the job could not start. A panic on any rank ends
+/// the job with 101.
+pub fn run(body: impl FnOnce(&'static Rank)) -> ! {
+    std::process::exit(run_with(body))
+}
+
+fn run_with(body: impl FnOnce(&'static Rank)) -> i32 {
+    let rank = match init(&BootOptions::default(), Threading::Parallel) {
+        Ok(rank) => rank,
+        Err(e) => {
+            eprintln!("gasnet: {e}");
+            return 1;
+        }
+    };
+    if let Err(e) = rank.attach(rank.max_local_segment(), None) {
+        rank.fatal(&e.to_string());
+    }
+    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| body(rank)));
+    use std::io::Write;
+    let _ = std::io::stdout().flush();
+    if outcome.is_err() {
+        rank.global_exit(101);
+    }
+    rank.barrier();
+    rank.done(0);
+    0
+}

@@ -1,5 +1,66 @@
-//! See the crate description; module docs follow with the code.
+//! The core of a PGAS runtime: N ranks, each owning a segment of memory that every rank can put to, get from and operate on
+//! atomically, plus active messages that run a handler on another rank.
+//!
+//! # Vocabulary
+//! *Rank*: one process of the job. *Segment*: the memory of a rank that others can reach. *Neighbourhood*: the ranks of one host,
+//! which map each other's segments. *Conduit*: a network that moves frames between hosts. *Handler*: the function an active
+//! message runs. *Event*: the completion of a non-blocking operation. *Access region*: a bracket that gathers implicit
+//! operations into one event.
+//!
+//! # Layers
+//! ```text
+//! rma  atomics  am  barrier      what programs call
+//! segment  event  wait           where data is; what is outstanding; how to wait
+//! amref                          put, get, atomics, barrier over active messages
+//! shm (map, ring, link, grid)    the neighbourhood        conduit: the seam to networks
+//! boot  job  config  error       start, end, settings, failures
+//! ```
+//!
+//! # One put, traced
+//! [`Rank::put`] (`rma.rs`) asks the segment table (`segment.rs`) where the bytes are. *Mapped here*: one copy, done. *Away*:
+//! `amref.rs` cuts the put into fragments and sends each as a request (`am.rs`), which goes as a frame through the conduit; the
+//! target's poll runs the handler (`amref.rs`), which copies and replies; the reply counts down the op (`event.rs`) the caller
+//! waits for.
+//!
+//! # A program
+//! ```no_run
+//! # fn demo(rank: &gasnet::Rank) -> Result<(), gasnet::Error> {
+//! use gasnet::GlobalPtr;
+//! let cell: GlobalPtr<u64> = GlobalPtr::new(rank.id(), rank.allocate(8, 8)?);
+//! let right = gasnet::RankId((rank.id().0 + 1) % rank.size());
+//! rank.write(cell.on(right), 42);
+//! rank.barrier();
+//! assert_eq!(rank.read(cell), 42);
+//! # Ok(()) }
+//! ```
+//! The crate `gasnet-conduits` starts a job: `gasnet_conduits::run(|rank| ...)`.
 
+pub mod am;
+mod amref;
+pub mod atomics;
+pub mod barrier;
 pub mod boot;
+pub mod conduit;
+pub mod config;
+mod error;
+mod event;
+mod job;
+mod lock;
+mod prim;
+mod rank;
+mod rma;
+mod segment;
+mod shm;
+mod wait;
 
+pub use am::{Handler, Message, Token};
 pub use boot::Boot;
+pub use config::Config;
+pub use error::Error;
+pub use event::Event;
+pub use lock::Threading;
+pub use rank::{OpenConduit, Rank, RankId};
+pub use rma::Pending;
+pub use segment::{GlobalPtr, SegmentEntry, SegmentTable, Shared};
+pub use shm::frames::FrameGrid;
+pub use wait::{WaitPolicy, Waiter};

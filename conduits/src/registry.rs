@@ -1,0 +1,37 @@
+//! Name -> conduit. A new conduit is a folder beside this one, a dependency, and a line in [`ALL`].
+
+use gasnet::conduit::{Conduit, OpenContext};
+use gasnet::{Config, Error};
+
+type Open = fn(&OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error>;
+
+/// All conduits, the preferred ones first.
+const ALL: &[(&str, Open)] = &[("smp", gasnet_smp::open)];
+
+/// The names `GASNET_CONDUIT` takes.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ALL.iter().map(|(name, _)| *name)
+}
+
+fn find(config: &Config) -> Option<Open> {
+    let wanted = config.conduit.as_deref().unwrap_or(ALL[0].0);
+    ALL.iter().find(|(name, _)| *name == wanted).map(|(_, open)| *open)
+}
+
+/// Refuses an unknown conduit before any process is started.
+pub(crate) fn check(config: &Config) -> Result<(), Error> {
+    if find(config).is_some() {
+        return Ok(());
+    }
+    let known: Vec<_> = names().collect();
+    let wanted = config.conduit.as_deref().unwrap_or_default();
+    Err(Error::job(format!("GASNET_CONDUIT={wanted}: no such conduit; known are: {}", known.join(", "))))
+}
+
+/// Opens the conduit the settings ask for.
+pub(crate) fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
+    match find(cx.config) {
+        Some(open) => open(cx),
+        None => check(cx.config).map(|()| None),
+    }
+}

@@ -1,0 +1,581 @@
+//! Active messages: a message that runs a handler on the rank it arrives at.
+//!
+//! **Kinds.** *Short*: up to 16 32-bit arguments. *Medium*: also a payload, which the handler sees in a buffer of the runtime.
+//! *Long*: also a payload, placed in the target's segment before the handler runs. A handler of a *request* may send one
+//! *reply* to where the request came from; a handler of a reply sends nothing.
+//!
+//! **Route** ([`Rank::route`], the one locality decision of messages): to oneself a handler runs at once, on the caller's stack;
+//! to a neighbour the message goes through a link in shared memory; to anyone else as a [frame](frame) through the conduit.
+//!
+//! **No deadlock.** Requests and replies have separate links. A sender without room polls: for a request, both channels; for a
+//! reply, replies only, which send nothing and so always make room. Every rank that is inside any call of the runtime drains
+//! replies, so a rank waiting for reply room waits only for a peer that computes without calling the runtime.
+//!
+//! **Order** is not guaranteed between any two messages.
+#![expect(unsafe_code, reason = "copies payloads between user memory, links and segments; calls C handlers")]
+
+pub(crate) mod frame;
+
+use crate::conduit::{Channel, Frame, Peer};
+use crate::segment::Place;
+use crate::shm::link::{Body, MAX_ARGS, Received};
+use crate::wait::Waiter;
+use crate::{Error, Rank, RankId};
+use core::cell::Cell;
+use frame::{FrameHead, payload_at};
+
+/// Handler indices of clients start here; lower ones are the runtime's.
+pub const FIRST_CLIENT_HANDLER: u8 = 128;
+/// Most arguments of a message.
+pub const MAX_ARGUMENTS: usize = MAX_ARGS;
+/// Largest payload of a medium message, in bytes, to any rank and with any number of arguments.
+pub const MAX_MEDIUM: usize = 65_536;
+/// Largest payload of a long message to a rank whose segment is mapped.
+const MAX_LONG_MAPPED: usize = 0x7fff_ffff;
+/// Messages of one channel a poll handles at most.
+pub(crate) const POLL_BUDGET: usize = 64;
+
+/// What a message carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// Arguments only.
+    Short = 0,
+    /// Arguments and a payload in a buffer.
+    Medium = 1,
+    /// Arguments and a payload in the target's segment.
+    Long = 2,
+}
+
+impl Kind {
+    fn from_u8(v: u8) -> Option<Kind> {
+        [Kind::Short, Kind::Medium, Kind::Long].into_iter().find(|k| *k as u8 == v)
+    }
+}
+
+/// What a handler gets besides the token.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Message<'a> {
+    /// Short, medium or long.
+    pub kind: Kind,
+    /// The arguments.
+    pub args: &'a [u32],
+    /// First byte of the payload: of a medium message, in a buffer valid during the handler, aligned for any type, that the
+    /// handler may overwrite; of a long message, in this rank's segment. Null for a short message.
+    pub payload: *mut u8,
+    /// Bytes of payload.
+    pub len: usize,
+}
+
+impl Message<'_> {
+    /// The payload of a medium message, as long as the handler runs.
+    ///
+    /// Empty for other kinds: a long message's payload lies where peers can write.
+    pub fn bytes(&self) -> &[u8] {
+        if self.kind != Kind::Medium || self.len == 0 {
+            return &[];
+        }
+        // SAFETY: a medium payload is in a link's arena, a conduit's frame or a loop-back buffer, which nobody writes until the
+        // handler returns; `self` does not outlive the handler.
+        unsafe { core::slice::from_raw_parts(self.payload, self.len) }
+    }
+}
+
+/// The form of every handler: `data` is what it was registered with.
+///
+/// # Safety
+/// The runtime calls it with the `data` it was registered with, the payload as described at [`Message`], and on whatever thread
+/// polls.
+pub type RawHandler = unsafe fn(data: *const (), token: &Token<'_>, message: &Message<'_>);
+
+/// A registered handler.
+#[derive(Debug, Clone, Copy)]
+pub struct Handler {
+    call: RawHandler,
+    data: *const (),
+}
+
+// SAFETY: registering (unsafe) promises that `data` may be used from any thread.
+unsafe impl Send for Handler {}
+// SAFETY: as above.
+unsafe impl Sync for Handler {}
+
+impl Handler {
+    /// A handler from its parts.
+    ///
+    /// # Safety
+    /// 1. `call` may be called with `data`, from any thread, as long as the rank lives (owed by the caller).
+    pub unsafe fn from_raw(call: RawHandler, data: *const ()) -> Handler {
+        Handler { call, data }
+    }
+
+    /// A handler from a closure. It may be called from any thread that polls; it must not block, and may use no call of the
+    /// runtime but [`Token::reply_short`], [`Token::reply_medium`], [`Token::reply_long`] and pure queries.
+    pub fn new<F: Fn(&Token<'_>, &Message<'_>) + Send + Sync + 'static>(f: F) -> Handler {
+        unsafe fn call<F: Fn(&Token<'_>, &Message<'_>)>(data: *const (), token: &Token<'_>, m: &Message<'_>) {
+            // SAFETY: `data` is the leaked box below, shared (F is Sync).
+            let f = unsafe { &*data.cast::<F>() };
+            f(token, m);
+        }
+        // A rank lives as long as its process, and so do its handlers.
+        let data: *const F = Box::leak(Box::new(f));
+        Handler { call: call::<F>, data: data.cast() }
+    }
+}
+
+/// The handle a handler has on the message it serves.
+#[derive(Debug)]
+pub struct Token<'a> {
+    rank: &'a Rank,
+    from: RankId,
+    channel: Channel,
+    replied: Cell<bool>,
+}
+
+impl<'a> Token<'a> {
+    /// The rank the handler runs on.
+    pub fn rank(&self) -> &'a Rank {
+        self.rank
+    }
+    /// The rank that sent the message.
+    pub fn source(&self) -> RankId {
+        self.from
+    }
+    /// Whether the message is a request, which may be replied to once.
+    pub fn is_request(&self) -> bool {
+        self.channel == Channel::Request
+    }
+    /// Whether a reply was sent.
+    pub fn has_replied(&self) -> bool {
+        self.replied.get()
+    }
+
+    fn begin_reply(&self) -> Result<(), Error> {
+        if self.channel != Channel::Request {
+            return Err(Error::op("a reply handler may not send: only handlers of requests may reply"));
+        }
+        if self.replied.replace(true) {
+            return Err(Error::op("a request handler may reply only once"));
+        }
+        Ok(())
+    }
+
+    /// Replies with arguments. See [`Rank::request_short`].
+    ///
+    /// # Errors
+    /// Not in a request's handler, a second reply, or arguments out of range.
+    pub fn reply_short(&self, handler: u8, args: &[u32]) -> Result<(), Error> {
+        self.begin_reply()?;
+        let out = Outgoing { kind: Kind::Short, handler, args, src: core::ptr::null(), len: 0, dst: 0 };
+        // SAFETY: no payload.
+        unsafe { self.rank.send(Channel::Reply, self.from, out) }
+    }
+
+    /// Replies with a payload of up to [`MAX_MEDIUM`] bytes; it may be reused on return.
+    ///
+    /// # Errors
+    /// As [`Token::reply_short`].
+    pub fn reply_medium(&self, handler: u8, args: &[u32], payload: &[u8]) -> Result<(), Error> {
+        // SAFETY: a slice is valid for its length.
+        unsafe { self.reply_medium_raw(handler, args, payload.as_ptr(), payload.len()) }
+    }
+
+    /// [`Token::reply_medium`] from raw memory.
+    ///
+    /// # Safety
+    /// 1. `src` is valid for `len` bytes (owed by the caller).
+    ///
+    /// # Errors
+    /// As [`Token::reply_short`].
+    pub unsafe fn reply_medium_raw(
+        &self,
+        handler: u8,
+        args: &[u32],
+        src: *const u8,
+        len: usize,
+    ) -> Result<(), Error> {
+        self.begin_reply()?;
+        // SAFETY: (1).
+        unsafe {
+            self.rank.send(
+                Channel::Reply,
+                self.from,
+                Outgoing { kind: Kind::Medium, handler, args, src, len, dst: 0 },
+            )
+        }
+    }
+
+    /// Replies with a payload placed at byte `dst` of the requester's segment; `src` may be reused on return.
+    ///
+    /// # Safety
+    /// 1. `src` is valid for `len` bytes (owed by the caller).
+    ///
+    /// # Errors
+    /// As [`Token::reply_short`], and a destination outside the segment.
+    pub unsafe fn reply_long(
+        &self,
+        handler: u8,
+        args: &[u32],
+        src: *const u8,
+        len: usize,
+        dst: u64,
+    ) -> Result<(), Error> {
+        self.begin_reply()?;
+        // SAFETY: (1).
+        unsafe {
+            self.rank.send(
+                Channel::Reply,
+                self.from,
+                Outgoing { kind: Kind::Long, handler, args, src, len, dst },
+            )
+        }
+    }
+}
+
+/// A message on its way out.
+#[derive(Clone, Copy)]
+pub(crate) struct Outgoing<'a> {
+    pub(crate) kind: Kind,
+    pub(crate) handler: u8,
+    pub(crate) args: &'a [u32],
+    pub(crate) src: *const u8,
+    pub(crate) len: usize,
+    pub(crate) dst: u64,
+}
+
+/// Where a message goes.
+pub(crate) enum Route {
+    Own,
+    Neighbour,
+    Conduit,
+}
+
+impl Rank {
+    /// Registers the handler for an index from [`FIRST_CLIENT_HANDLER`] on. Before any peer can send to it: register, then
+    /// [`Rank::attach`] or a barrier.
+    ///
+    /// # Errors
+    /// The index is the runtime's, or taken.
+    pub fn register(&self, index: u8, handler: Handler) -> Result<(), Error> {
+        if index < FIRST_CLIENT_HANDLER {
+            return Err(Error::op(format!(
+                "handler index {index} is reserved: use {FIRST_CLIENT_HANDLER}..=255"
+            )));
+        }
+        self.handlers[index as usize]
+            .set(handler)
+            .map_err(|_| Error::op(format!("handler index {index} is registered already")))
+    }
+
+    /// Largest payload of a long request or reply to this rank.
+    pub fn max_long(&self, to: RankId) -> usize {
+        match self.route(to) {
+            Route::Conduit => self.max_frame(to, MAX_ARGS),
+            _ => MAX_LONG_MAPPED,
+        }
+    }
+
+    /// Largest payload of a frame to this rank that carries `nargs` arguments.
+    pub(crate) fn max_frame(&self, to: RankId, nargs: usize) -> usize {
+        let limits = self.conduit.as_ref().map(|c| c.limits(Peer { rank: to, endpoint: 0 }, nargs).max_frame);
+        limits.unwrap_or(MAX_MEDIUM + payload_at(MAX_ARGS)) - payload_at(nargs)
+    }
+
+    /// Sends a short request: runs `handler` on `to` with up to 16 arguments. May run handlers here.
+    ///
+    /// # One-sided
+    /// Returns when the message is on its way.
+    ///
+    /// # Errors
+    /// A rank, handler or number of arguments out of range.
+    #[inline]
+    pub fn request_short(&self, to: RankId, handler: u8, args: &[u32]) -> Result<(), Error> {
+        let out = Outgoing { kind: Kind::Short, handler, args, src: core::ptr::null(), len: 0, dst: 0 };
+        // SAFETY: no payload.
+        unsafe { self.send(Channel::Request, to, out) }
+    }
+
+    /// Sends a medium request with a payload of up to [`MAX_MEDIUM`] bytes, which may be reused on return.
+    ///
+    /// # Errors
+    /// As [`Rank::request_short`], and a payload that is too long.
+    #[inline]
+    pub fn request_medium(&self, to: RankId, handler: u8, args: &[u32], payload: &[u8]) -> Result<(), Error> {
+        // SAFETY: a slice is valid for its length.
+        unsafe { self.request_medium_raw(to, handler, args, payload.as_ptr(), payload.len()) }
+    }
+
+    /// [`Rank::request_medium`] from raw memory.
+    ///
+    /// # Safety
+    /// 1. `src` is valid for `len` bytes (owed by the caller).
+    ///
+    /// # Errors
+    /// As [`Rank::request_medium`].
+    #[inline]
+    pub unsafe fn request_medium_raw(
+        &self,
+        to: RankId,
+        handler: u8,
+        args: &[u32],
+        src: *const u8,
+        len: usize,
+    ) -> Result<(), Error> {
+        // SAFETY: (1).
+        unsafe {
+            self.send(Channel::Request, to, Outgoing { kind: Kind::Medium, handler, args, src, len, dst: 0 })
+        }
+    }
+
+    /// Sends a long request: `len` bytes are placed at byte `dst` of the target's segment, then the handler runs. `src` may be
+    /// reused on return.
+    ///
+    /// # Safety
+    /// 1. `src` is valid for `len` bytes (owed by the caller).
+    ///
+    /// # Errors
+    /// As [`Rank::request_medium`], and a destination outside the segment.
+    pub unsafe fn request_long(
+        &self,
+        to: RankId,
+        handler: u8,
+        args: &[u32],
+        src: *const u8,
+        len: usize,
+        dst: u64,
+    ) -> Result<(), Error> {
+        // SAFETY: (1).
+        unsafe {
+            self.send(Channel::Request, to, Outgoing { kind: Kind::Long, handler, args, src, len, dst })
+        }
+    }
+
+    /// The locality decision of messages.
+    #[inline]
+    pub(crate) fn route(&self, to: RankId) -> Route {
+        if to == self.id() {
+            Route::Own
+        } else if self.grid.is_some() {
+            Route::Neighbour
+        } else {
+            Route::Conduit
+        }
+    }
+
+    /// # Safety
+    /// 1. `out.src` is valid for `out.len` bytes (owed by the caller).
+    #[inline]
+    pub(crate) unsafe fn send(&self, channel: Channel, to: RankId, out: Outgoing<'_>) -> Result<(), Error> {
+        if to.0 >= self.size() || out.args.len() > MAX_ARGS || out.len > MAX_MEDIUM || out.kind == Kind::Long
+        {
+            self.check_outgoing(to, &out)?;
+        }
+        match self.route(to) {
+            // SAFETY: (1).
+            Route::Neighbour => unsafe { self.send_neighbour(channel, to, out) },
+            // SAFETY: (1).
+            Route::Own => unsafe { self.send_own(channel, out) },
+            // SAFETY: (1).
+            Route::Conduit => unsafe { self.send_frame(channel, to, out) },
+        }
+    }
+
+    #[cold]
+    fn check_outgoing(&self, to: RankId, out: &Outgoing<'_>) -> Result<(), Error> {
+        if to.0 >= self.size() {
+            return Err(Error::op(format!("message to rank {to}: the job has {} ranks", self.size())));
+        }
+        if out.args.len() > MAX_ARGS {
+            return Err(Error::op(format!("message with {} arguments: at most {MAX_ARGS}", out.args.len())));
+        }
+        let max = if out.kind == Kind::Long { self.max_long(to) } else { MAX_MEDIUM };
+        if out.len > max {
+            return Err(Error::op(format!(
+                "message with {} bytes of payload: at most {max} to {to}",
+                out.len
+            )));
+        }
+        if out.kind == Kind::Long && out.len > 0 {
+            self.check_range("long message", to, out.dst, out.len)?;
+        }
+        Ok(())
+    }
+
+    unsafe fn send_neighbour(&self, channel: Channel, to: RankId, out: Outgoing<'_>) -> Result<(), Error> {
+        let grid = self.grid.as_ref().expect("a neighbour has links");
+        let carried = if out.kind == Kind::Medium { out.len } else { 0 };
+        if out.kind == Kind::Long && out.len > 0 {
+            match self.table().mapped_at(to, out.dst, out.len) {
+                // SAFETY: inside the mapped segment; owed by the caller for the source.
+                Some(Place::Here(at)) => unsafe { core::ptr::copy(out.src, at, out.len) },
+                _ => return Err(Error::op(format!("long message to rank {to}: its segment is not mapped"))),
+            }
+        }
+        let mut waiter: Option<Waiter> = None;
+        loop {
+            let mut sending = grid.sending(to.0, channel);
+            if let Some(claim) = sending.claim(carried, out.args.len()) {
+                let body = match out.kind {
+                    Kind::Long => Body::Placed { len: out.len, word: out.dst },
+                    _ if carried == 0 => Body::Empty,
+                    _ if claim.payload.is_null() => Body::Inline(out.src, out.len),
+                    _ => {
+                        // SAFETY: the claim has room for `len` bytes that nobody else uses; the source is owed by the caller.
+                        unsafe { core::ptr::copy_nonoverlapping(out.src, claim.payload, out.len) };
+                        Body::Arena(out.len)
+                    }
+                };
+                // SAFETY: the claim just made, with the body it asks for.
+                unsafe { sending.publish(claim, out.kind as u8, out.handler, out.args, body) };
+                return Ok(());
+            }
+            drop(sending);
+            self.make_room(channel, &mut waiter);
+        }
+    }
+
+    unsafe fn send_frame(&self, channel: Channel, to: RankId, out: Outgoing<'_>) -> Result<(), Error> {
+        let conduit = self.conduit.as_ref().expect("a rank that is not a neighbour is behind a conduit");
+        let nargs = out.args.len();
+        let at = payload_at(nargs);
+        let mut waiter = None;
+        let slot = loop {
+            match conduit.reserve(Peer { rank: to, endpoint: 0 }, channel, at + out.len, false)? {
+                Some(slot) => break slot,
+                None => self.make_room(channel, &mut waiter),
+            }
+        };
+        let mut args = [0; MAX_ARGS];
+        args[..nargs].copy_from_slice(out.args);
+        let head =
+            FrameHead { kind: out.kind, handler: out.handler, nargs, args, len: out.len, dst: out.dst };
+        // SAFETY: the slot has `at + len` bytes that are ours until commit; the source is owed by the caller.
+        unsafe {
+            core::ptr::write_bytes(slot.buf.as_ptr(), 0, at);
+            head.emit(core::slice::from_raw_parts_mut(slot.buf.as_ptr(), at));
+            if out.len > 0 {
+                core::ptr::copy_nonoverlapping(out.src, slot.buf.as_ptr().add(at), out.len);
+            }
+        }
+        conduit.commit(slot);
+        Ok(())
+    }
+
+    /// Runs the handler of a message to oneself, with the payload where a handler expects it.
+    unsafe fn send_own(&self, channel: Channel, out: Outgoing<'_>) -> Result<(), Error> {
+        let mut copy: Vec<u128> = Vec::new();
+        let payload = match out.kind {
+            Kind::Short => core::ptr::null_mut(),
+            Kind::Medium => {
+                copy.resize(out.len.div_ceil(16).max(1), 0);
+                let to = copy.as_mut_ptr().cast::<u8>();
+                if out.len > 0 {
+                    // SAFETY: room for `len` bytes just made; the source is owed by the caller.
+                    unsafe { core::ptr::copy_nonoverlapping(out.src, to, out.len) };
+                }
+                to
+            }
+            Kind::Long if out.len == 0 => self.own_address(out.dst),
+            Kind::Long => match self.table().mapped_at(self.id(), out.dst, out.len) {
+                Some(Place::Here(at)) => {
+                    // SAFETY: inside the own segment; the source is owed by the caller. `copy` allows overlap.
+                    unsafe { core::ptr::copy(out.src, at, out.len) };
+                    at
+                }
+                _ => return Err(Error::op("long message to oneself: outside the segment")),
+            },
+        };
+        let m = Message { kind: out.kind, args: out.args, payload, len: out.len };
+        self.run_handler(self.id(), channel, out.handler, &m);
+        Ok(())
+    }
+
+    fn own_address(&self, offset: u64) -> *mut u8 {
+        match self.segments.get().and_then(|t| t.get(self.id())) {
+            Some(e) => e.local.wrapping_add(offset as usize),
+            None => core::ptr::null_mut(),
+        }
+    }
+
+    /// Polls until the caller may try to send again.
+    #[cold]
+    fn make_room(&self, channel: Channel, waiter: &mut Option<Waiter>) {
+        let waiter = waiter.get_or_insert_with(|| Waiter::new(self.policy));
+        let mut done = self.poll_channel(Channel::Reply, POLL_BUDGET);
+        if channel == Channel::Request {
+            done += self.poll_channel(Channel::Request, POLL_BUDGET);
+        }
+        if done > 0 { waiter.progressed() } else { waiter.step() }
+    }
+
+    /// Handles up to `budget` messages of one channel; returns how many.
+    #[inline]
+    pub(crate) fn poll_channel(&self, channel: Channel, budget: usize) -> usize {
+        let mut done = 0;
+        if let Some(grid) = &self.grid {
+            done += grid.poll(channel, budget, &mut |from, m| {
+                self.deliver_message(RankId(from), channel, m);
+                true
+            });
+        }
+        if let Some(conduit) = &self.conduit {
+            match conduit.poll(channel, budget, &mut |f| self.deliver_frame(f)) {
+                Ok(n) => done += n,
+                Err(e) => self.fatal(&e.to_string()),
+            }
+        }
+        done
+    }
+
+    #[inline]
+    fn deliver_message(&self, from: RankId, channel: Channel, m: &Received) {
+        let (kind, payload) = match m.kind {
+            0 => (Kind::Short, core::ptr::null_mut()),
+            1 => (Kind::Medium, m.payload),
+            _ => (Kind::Long, self.own_address(m.word())),
+        };
+        let message = Message { kind, args: &m.args[..m.nargs], payload, len: m.len };
+        self.run_handler(from, channel, m.handler, &message);
+    }
+
+    fn deliver_frame(&self, f: Frame) {
+        // SAFETY: the conduit lends `len` bytes for the duration of the call; nobody else writes them.
+        let head = FrameHead::parse(unsafe { core::slice::from_raw_parts(f.data, f.len) });
+        let Some(head) = head else {
+            self.fatal(&format!("conduit delivered {} bytes that are no active message", f.len));
+        };
+        let carried = f.data.wrapping_add(payload_at(head.nargs));
+        let payload = match head.kind {
+            Kind::Short => core::ptr::null_mut(),
+            Kind::Medium => carried,
+            Kind::Long if head.len == 0 => self.own_address(head.dst),
+            Kind::Long => match self.table().mapped_at(self.id(), head.dst, head.len) {
+                Some(Place::Here(at)) => {
+                    // SAFETY: inside the own segment and the frame; they do not overlap.
+                    unsafe { core::ptr::copy_nonoverlapping(carried, at, head.len) };
+                    at
+                }
+                _ => self.fatal(&format!("rank {} sent a long message outside this segment", f.from.rank)),
+            },
+        };
+        let message = Message { kind: head.kind, args: &head.args[..head.nargs], payload, len: head.len };
+        self.run_handler(f.from.rank, f.channel, head.handler, &message);
+    }
+
+    #[inline]
+    fn run_handler(&self, from: RankId, channel: Channel, index: u8, m: &Message<'_>) {
+        let token = Token { rank: self, from, channel, replied: Cell::new(false) };
+        if index < FIRST_CLIENT_HANDLER {
+            return crate::amref::handle(self, &token, index, m);
+        }
+        match self.handlers[index as usize].get() {
+            // SAFETY: registered for this; the message is as Message describes.
+            Some(h) => unsafe { (h.call)(h.data, &token, m) },
+            None => self.fatal(&format!(
+                "rank {from} sent a message for handler {index}, which is not registered here: register every handler \
+                 before the job's first barrier"
+            )),
+        }
+    }
+}

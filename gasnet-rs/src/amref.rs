@@ -1,0 +1,250 @@
+//! The reference implementation of one-sided operations and the barrier, over active messages only.
+//!
+//! It serves every rank whose segment is not mapped here, over any conduit that moves frames. A transfer is cut into fragments
+//! that fit a frame; each fragment is one request and one reply, and the operation's [op](crate::event) counts the replies
+//! that are missing. Remote atomics run on the target's processor, in its own memory, with the same instructions a neighbour
+//! would use, so both kinds mix.
+//!
+//! **Barrier**: dissemination. In round `k` rank `r` sends its merged consensus to `r + 2^k`; after `ceil(log2 n)` rounds
+//! everybody has heard of everybody. A message belongs to a phase by parity: no rank can be two phases ahead of another.
+#![expect(unsafe_code, reason = "copies between segments, message payloads and user memory")]
+
+use crate::am::{Kind, MAX_MEDIUM, Message, Outgoing, Token};
+use crate::atomics::{self, Operation};
+use crate::barrier::Consensus;
+use crate::conduit::Channel;
+use crate::prim::{AtomicU64, Ordering};
+use crate::segment::Place;
+use crate::{Rank, RankId};
+use std::sync::{Mutex, PoisonError};
+
+const PUT: u8 = 1;
+const ACK: u8 = 2;
+const GET: u8 = 3;
+const DATA: u8 = 4;
+const SET: u8 = 5;
+const ATOMIC: u8 = 6;
+const VALUE: u8 = 7;
+const ROUND: u8 = 8;
+
+fn lo(v: u64) -> u32 {
+    v as u32
+}
+fn hi(v: u64) -> u32 {
+    (v >> 32) as u32
+}
+fn join(lo: u32, hi: u32) -> u64 {
+    u64::from(lo) | u64::from(hi) << 32
+}
+
+impl Rank {
+    fn request(&self, to: RankId, kind: Kind, handler: u8, args: &[u32], payload: (*const u8, usize)) {
+        let out = Outgoing { kind, handler, args, src: payload.0, len: payload.1, dst: 0 };
+        // SAFETY: callers pass memory that is valid for the call.
+        if let Err(e) = unsafe { self.send(Channel::Request, to, out) } {
+            self.fatal(&e.to_string());
+        }
+    }
+
+    fn fragment(&self, to: RankId) -> usize {
+        self.max_frame(to, 8).min(MAX_MEDIUM)
+    }
+
+    /// Puts in fragments that count in `op`.
+    ///
+    /// # Safety
+    /// 1. `src` is valid for `len` bytes during the call (owed by the caller). 2. The range is in the segment (checked).
+    pub(crate) unsafe fn ref_put(&self, op: u32, to: RankId, offset: u64, src: *const u8, len: usize) {
+        let step = self.fragment(to);
+        let mut done = 0;
+        while done < len {
+            let n = step.min(len - done);
+            let at = offset + done as u64;
+            self.ops.add(op);
+            self.request(to, Kind::Medium, PUT, &[op, lo(at), hi(at)], (src.wrapping_add(done), n));
+            done += n;
+        }
+    }
+
+    /// Gets in fragments that count in `op`; `dst` is written by reply handlers until the op is done.
+    pub(crate) fn ref_get(&self, op: u32, dst: *mut u8, from: RankId, offset: u64, len: usize) {
+        let step = self.fragment(from);
+        let mut done = 0;
+        while done < len {
+            let n = step.min(len - done);
+            let at = offset + done as u64;
+            let to = dst.wrapping_add(done) as u64;
+            self.ops.add(op);
+            let args = [op, lo(at), hi(at), n as u32, lo(to), hi(to)];
+            self.request(from, Kind::Short, GET, &args, (core::ptr::null(), 0));
+            done += n;
+        }
+    }
+
+    pub(crate) fn ref_memset(&self, op: u32, to: RankId, offset: u64, value: u8, len: usize) {
+        self.ops.add(op);
+        let n = len as u64;
+        let args = [op, lo(offset), hi(offset), lo(n), hi(n), u32::from(value)];
+        self.request(to, Kind::Short, SET, &args, (core::ptr::null(), 0));
+    }
+
+    pub(crate) fn ref_atomic(&self, op: u32, to: RankId, offset: u64, what: Operation, a: u64, b: u64) {
+        self.ops.add(op);
+        let args = [op, lo(offset), hi(offset), what.encode(), lo(a), hi(a), lo(b), hi(b)];
+        self.request(to, Kind::Short, ATOMIC, &args, (core::ptr::null(), 0));
+    }
+
+    /// The own bytes a peer asked for; ends the job when they are not in the segment.
+    fn own_bytes(&self, token: &Token<'_>, offset: u64, len: usize) -> *mut u8 {
+        match self.segments.get().and_then(|t| t.mapped_at(self.id(), offset, len)) {
+            Some(Place::Here(p)) => p,
+            _ => self.fatal(&format!(
+                "rank {} asked for {len} bytes at offset {offset:#x}, outside this segment",
+                token.source()
+            )),
+        }
+    }
+}
+
+/// Serves a message of the runtime itself.
+pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
+    let result = match (index, m.args) {
+        (PUT, &[op, olo, ohi]) => {
+            let to = rank.own_bytes(token, join(olo, ohi), m.len);
+            // SAFETY: own_bytes checked the destination; the payload is valid while the handler runs.
+            unsafe { core::ptr::copy_nonoverlapping(m.payload, to, m.len) };
+            token.reply_short(ACK, &[op])
+        }
+        (ACK, &[op]) => {
+            rank.ops.finish(op);
+            Ok(())
+        }
+        (GET, &[op, olo, ohi, n, dlo, dhi]) => {
+            let from = rank.own_bytes(token, join(olo, ohi), n as usize);
+            // SAFETY: own_bytes checked the source.
+            unsafe { token.reply_medium_raw(DATA, &[op, dlo, dhi], from, n as usize) }
+        }
+        (DATA, &[op, dlo, dhi]) => {
+            // SAFETY: the address is the one this rank sent with the request; its owner keeps it valid until the op is done.
+            unsafe { core::ptr::copy_nonoverlapping(m.payload, join(dlo, dhi) as *mut u8, m.len) };
+            rank.ops.finish(op);
+            Ok(())
+        }
+        (SET, &[op, olo, ohi, nlo, nhi, value]) => {
+            let len = join(nlo, nhi) as usize;
+            let to = rank.own_bytes(token, join(olo, ohi), len);
+            // SAFETY: own_bytes checked the destination.
+            unsafe { core::ptr::write_bytes(to, value as u8, len) };
+            token.reply_short(ACK, &[op])
+        }
+        (ATOMIC, &[op, olo, ohi, what, alo, ahi, blo, bhi]) => {
+            let Some(what) = Operation::decode(what) else {
+                rank.fatal(&format!("rank {} asked for an unknown atomic operation", token.source()));
+            };
+            let at = rank.own_bytes(token, join(olo, ohi), what.width());
+            // SAFETY: own_bytes checked the word; the initiator checked its alignment.
+            let old = unsafe { atomics::apply(at, what, join(alo, ahi), join(blo, bhi)) };
+            token.reply_short(VALUE, &[op, lo(old), hi(old)])
+        }
+        (VALUE, &[op, vlo, vhi]) => {
+            // Relaxed: finish publishes it.
+            rank.ops.op(op).value.store(join(vlo, vhi), Ordering::Relaxed);
+            rank.ops.finish(op);
+            Ok(())
+        }
+        (ROUND, &[parity, round, clo, chi]) => {
+            rank.rounds.arrived(parity as usize & 1, round as usize, join(clo, chi));
+            Ok(())
+        }
+        _ => rank.fatal(&format!("rank {} sent an unknown message {index}", token.source())),
+    };
+    if let Err(e) = result {
+        rank.fatal(&e.to_string());
+    }
+}
+
+/// Marks an arrived round; zero means nothing came yet.
+const HERE: u64 = 1 << 63;
+
+/// The state of the dissemination barrier.
+pub(crate) struct Rounds {
+    inbox: [Vec<AtomicU64>; 2],
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    active: bool,
+    phase: u32,
+    round: usize,
+    merged: u64,
+    /// The consensus of each finished phase, by parity.
+    results: [Option<u64>; 2],
+}
+
+impl Rounds {
+    pub(crate) fn new(size: u32) -> Rounds {
+        let rounds = size.next_power_of_two().trailing_zeros() as usize;
+        let inbox = [(); 2].map(|()| (0..rounds).map(|_| AtomicU64::new(0)).collect());
+        Rounds { inbox, state: Mutex::default() }
+    }
+
+    fn arrived(&self, parity: usize, round: usize, word: u64) {
+        if let Some(slot) = self.inbox[parity].get(round) {
+            // ORDER: Release; pairs with Acquire in advance_rounds: what the sender did before its barrier comes before ours.
+            slot.store(word | HERE, Ordering::Release);
+        }
+    }
+}
+
+impl Rank {
+    /// Joins a phase.
+    pub(crate) fn rounds_notify(&self, phase: u32, mine: Consensus) {
+        {
+            let mut s = self.rounds.state.lock().unwrap_or_else(PoisonError::into_inner);
+            s.active = true;
+            s.phase = phase;
+            s.round = 0;
+            s.merged = mine.encode();
+            s.results[phase as usize & 1] = None;
+            self.send_round(&s);
+        }
+        self.advance_rounds();
+    }
+
+    /// The consensus of a phase once it is complete.
+    pub(crate) fn rounds_done(&self, phase: u32) -> Option<Consensus> {
+        let s = self.rounds.state.try_lock().ok()?;
+        s.results[phase as usize & 1].map(Consensus::decode)
+    }
+
+    fn send_round(&self, s: &State) {
+        if s.round < self.rounds.inbox[0].len() {
+            let to = (u64::from(self.id().0) + (1 << s.round)) % u64::from(self.size());
+            let args = [s.phase & 1, s.round as u32, lo(s.merged), hi(s.merged)];
+            self.request(RankId(to as u32), Kind::Short, ROUND, &args, (core::ptr::null(), 0));
+        }
+    }
+
+    /// Takes the rounds that have arrived and sends the next ones.
+    pub(crate) fn advance_rounds(&self) {
+        // Busy: another thread does it, or this one further up its stack.
+        let Ok(mut s) = self.rounds.state.try_lock() else { return };
+        while s.active {
+            let parity = s.phase as usize & 1;
+            let Some(slot) = self.rounds.inbox[parity].get(s.round) else {
+                s.active = false;
+                s.results[parity] = Some(s.merged);
+                return;
+            };
+            // ORDER: Acquire; pairs with Release in `arrived`.
+            let word = slot.swap(0, Ordering::Acquire);
+            if word == 0 {
+                return;
+            }
+            s.merged = Consensus::decode(s.merged).merge(Consensus::decode(word & !HERE)).encode();
+            s.round += 1;
+            self.send_round(&s);
+        }
+    }
+}

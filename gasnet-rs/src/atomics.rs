@@ -1,0 +1,343 @@
+//! Remote atomics on naturally aligned words of any rank's segment.
+//!
+//! Where the segment is mapped an operation is one instruction (or a compare-and-swap loop: min, max and floats); elsewhere the
+//! owner executes the same on its side. All are atomic with each other, wherever they come from, and with the owner's own
+//! atomic instructions on the word. Operations on floats follow the language: an addition rounds, min and max compare, and a
+//! compare-and-swap compares bits.
+#![expect(unsafe_code, reason = "views words of mapped segments as atomics")]
+
+use crate::event::Event;
+use crate::segment::{GlobalPtr, Place};
+use crate::{Rank, RankId};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// The type of an atomic word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+#[expect(missing_docs, reason = "named after the types")]
+pub enum WordType {
+    I32,
+    U32,
+    I64,
+    U64,
+    F32,
+    F64,
+}
+
+/// What is done to a word; `a` and `b` are the operands. Every operation yields the word's old value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Function {
+    /// Nothing: read.
+    Get,
+    /// Becomes `a`.
+    Set,
+    /// Plus `a`, wrapping for integers.
+    Add,
+    /// Minus `a`.
+    Sub,
+    /// Plus one.
+    Inc,
+    /// Minus one.
+    Dec,
+    /// The smaller of itself and `a`.
+    Min,
+    /// The larger of itself and `a`.
+    Max,
+    /// Bitwise and with `a`; integers only, like the next two.
+    And,
+    /// Bitwise or with `a`.
+    Or,
+    /// Bitwise exclusive or with `a`.
+    Xor,
+    /// Times `a`.
+    Mul,
+    /// Becomes `b` if it is `a`, bit for bit.
+    CompareSwap,
+}
+
+const TYPES: [WordType; 6] =
+    [WordType::I32, WordType::U32, WordType::I64, WordType::U64, WordType::F32, WordType::F64];
+const FUNCTIONS: [Function; 13] = [
+    Function::Get,
+    Function::Set,
+    Function::Add,
+    Function::Sub,
+    Function::Inc,
+    Function::Dec,
+    Function::Min,
+    Function::Max,
+    Function::And,
+    Function::Or,
+    Function::Xor,
+    Function::Mul,
+    Function::CompareSwap,
+];
+
+/// A function on a type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Operation {
+    /// What is done.
+    pub function: Function,
+    /// To what.
+    pub word: WordType,
+}
+
+impl Operation {
+    pub(crate) fn encode(self) -> u32 {
+        self.function as u32 | (self.word as u32) << 8
+    }
+    pub(crate) fn decode(v: u32) -> Option<Operation> {
+        Some(Operation {
+            function: *FUNCTIONS.get((v & 0xff) as usize)?,
+            word: *TYPES.get((v >> 8) as usize)?,
+        })
+    }
+    /// Bytes of the word.
+    pub fn width(self) -> usize {
+        match self.word {
+            WordType::I32 | WordType::U32 | WordType::F32 => 4,
+            _ => 8,
+        }
+    }
+
+    /// The new value, given old value and operands as bits; `None` for no write.
+    fn new_value(self, old: u64, a: u64, b: u64) -> Option<u64> {
+        macro_rules! integer {
+            ($t:ty) => {{
+                let (x, y) = (old as $t, a as $t);
+                Some(match self.function {
+                    Function::Get => return None,
+                    Function::Set => y,
+                    Function::Add => x.wrapping_add(y),
+                    Function::Sub => x.wrapping_sub(y),
+                    Function::Inc => x.wrapping_add(1),
+                    Function::Dec => x.wrapping_sub(1),
+                    Function::Min => x.min(y),
+                    Function::Max => x.max(y),
+                    Function::And => x & y,
+                    Function::Or => x | y,
+                    Function::Xor => x ^ y,
+                    Function::Mul => x.wrapping_mul(y),
+                    Function::CompareSwap if x == y => b as $t,
+                    Function::CompareSwap => return None,
+                } as u64)
+            }};
+        }
+        macro_rules! float {
+            ($t:ty, $bits:ty) => {{
+                let (x, y) = (<$t>::from_bits(old as $bits), <$t>::from_bits(a as $bits));
+                let v = match self.function {
+                    Function::Set => y,
+                    Function::Add => x + y,
+                    Function::Sub => x - y,
+                    Function::Inc => x + 1.0,
+                    Function::Dec => x - 1.0,
+                    Function::Min => {
+                        if y < x {
+                            y
+                        } else {
+                            x
+                        }
+                    }
+                    Function::Max => {
+                        if y > x {
+                            y
+                        } else {
+                            x
+                        }
+                    }
+                    Function::Mul => x * y,
+                    Function::CompareSwap if old as $bits == a as $bits => {
+                        return Some(u64::from(b as $bits));
+                    }
+                    _ => return None,
+                };
+                Some(u64::from(v.to_bits()))
+            }};
+        }
+        match self.word {
+            WordType::I32 => integer!(i32),
+            WordType::U32 => integer!(u32),
+            WordType::I64 => integer!(i64),
+            WordType::U64 => integer!(u64),
+            WordType::F32 => float!(f32, u32),
+            WordType::F64 => float!(f64, u64),
+        }
+    }
+}
+
+/// Does an operation on a word in memory and returns its old value (32-bit values zero-extended).
+///
+/// # Safety
+/// 1. `at` is valid for reads and writes of the word, aligned to its width, and accessed by others with atomics only (owed by
+///    the caller and the program).
+#[inline]
+pub(crate) unsafe fn apply(at: *mut u8, op: Operation, a: u64, b: u64) -> u64 {
+    // Remote atomics order nothing by themselves across words, but programs build locks from them: acquire and release.
+    // ORDER: AcqRel (Acquire for loads, Release for stores) in every arm; pairs with the same in other ranks' operations.
+    use Function as F;
+    use Ordering::{AcqRel, Acquire, Release};
+    let signed_or_float = !matches!(op.word, WordType::U32 | WordType::U64);
+    let float = matches!(op.word, WordType::F32 | WordType::F64);
+    macro_rules! on {
+        ($atomic:ty, $t:ty) => {{
+            // SAFETY: (1).
+            let word = unsafe { &*at.cast::<$atomic>() };
+            let (x, y) = (a as $t, b as $t);
+            let old = match op.function {
+                F::Get => word.load(Acquire),
+                F::Add if !float => word.fetch_add(x, AcqRel),
+                F::Sub if !float => word.fetch_sub(x, AcqRel),
+                F::Inc if !float => word.fetch_add(1, AcqRel),
+                F::Dec if !float => word.fetch_sub(1, AcqRel),
+                F::And if !float => word.fetch_and(x, AcqRel),
+                F::Or if !float => word.fetch_or(x, AcqRel),
+                F::Xor if !float => word.fetch_xor(x, AcqRel),
+                F::Min if !signed_or_float => word.fetch_min(x, AcqRel),
+                F::Max if !signed_or_float => word.fetch_max(x, AcqRel),
+                F::Set => word.swap(x, AcqRel),
+                F::CompareSwap => match word.compare_exchange(x, y, AcqRel, Acquire) {
+                    Ok(old) | Err(old) => old,
+                },
+                _ => {
+                    let update = |old: $t| op.new_value(u64::from(old), a, b).map(|v| v as $t);
+                    match word.fetch_update(AcqRel, Acquire, update) {
+                        Ok(old) | Err(old) => old,
+                    }
+                }
+            };
+            // A set whose old value nobody reads still pays for a swap; Release alone would need another entry point.
+            let _ = Release;
+            u64::from(old)
+        }};
+    }
+    if op.width() == 4 { on!(AtomicU32, u32) } else { on!(AtomicU64, u64) }
+}
+
+impl Rank {
+    /// Does an atomic operation on the word at byte `offset` of a rank's segment and returns the old value as bits (32-bit
+    /// types zero-extended).
+    ///
+    /// # One-sided
+    /// # Completion
+    /// On return the operation is done.
+    ///
+    /// # Panics
+    /// Ends the job when the word is outside the segment or not aligned to its width.
+    #[inline]
+    pub fn atomic(&self, rank: RankId, offset: u64, op: Operation, a: u64, b: u64) -> u64 {
+        if let Some(Place::Here(at)) = self.table().mapped_at(rank, offset, op.width())
+            && offset.is_multiple_of(op.width() as u64)
+        {
+            // SAFETY: inside a mapped segment and aligned, segments being page-aligned.
+            return unsafe { apply(at, op, a, b) };
+        }
+        self.atomic_away(rank, offset, op, a, b)
+    }
+
+    #[cold]
+    fn atomic_away(&self, rank: RankId, offset: u64, op: Operation, a: u64, b: u64) -> u64 {
+        if let Err(e) = self.check_range("atomic operation", rank, offset, op.width()) {
+            self.fatal(&e.to_string());
+        }
+        if !offset.is_multiple_of(op.width() as u64) {
+            self.fatal(&format!(
+                "atomic operation on rank {rank} at offset {offset:#x}: must be a multiple of {}",
+                op.width()
+            ));
+        }
+        let Some(index) = self.ops.start(1) else {
+            self.fatal("more than a million operations are outstanding: wait for some");
+        };
+        self.ref_atomic(index, rank, offset, op, a, b);
+        self.ops.finish(index);
+        let event: Event = self.ops.event(index);
+        let mut value = 0;
+        self.wait_until("a remote atomic", || {
+            // Before the test: a completed test retires the op.
+            value = self.ops.op(index).value.load(Ordering::Relaxed);
+            self.test_quietly(event)
+        });
+        value
+    }
+
+    /// Adds to a `u64` of any rank's segment and returns what it was.
+    #[inline]
+    pub fn fetch_add(&self, at: GlobalPtr<u64>, n: u64) -> u64 {
+        let op = Operation { function: Function::Add, word: WordType::U64 };
+        self.atomic(at.rank(), at.offset(), op, n, 0)
+    }
+
+    /// Replaces a `u64` of any rank's segment by `new` if it is `expected`; returns what it was.
+    #[inline]
+    pub fn compare_swap(&self, at: GlobalPtr<u64>, expected: u64, new: u64) -> u64 {
+        let op = Operation { function: Function::CompareSwap, word: WordType::U64 };
+        self.atomic(at.rank(), at.offset(), op, expected, new)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn run(word: WordType, function: Function, old: u64, a: u64, b: u64) -> (u64, u64) {
+        let mut cell = old;
+        // SAFETY: a local, aligned word.
+        let was = unsafe { apply((&raw mut cell).cast(), Operation { function, word }, a, b) };
+        (was, cell)
+    }
+
+    /// Every function on every type against [`Operation::new_value`], itself checked by hand below.
+    #[test]
+    fn instructions_agree_with_the_definition() {
+        let mut x = 7u64;
+        let mut next = || {
+            x ^= x << 13;
+            x ^= x >> 7;
+            x ^= x << 17;
+            x
+        };
+        for _ in 0..20_000 {
+            for word in TYPES {
+                for function in FUNCTIONS {
+                    let op = Operation { function, word };
+                    let float = matches!(word, WordType::F32 | WordType::F64);
+                    let mask = if op.width() == 4 { u64::from(u32::MAX) } else { u64::MAX };
+                    let value = |bits: u64| match word {
+                        WordType::F32 => u64::from(((bits % 1000) as f32 - 500.0).to_bits()),
+                        WordType::F64 => ((bits % 1000) as f64 - 500.0).to_bits(),
+                        _ => bits & mask,
+                    };
+                    let (old, a, b) = (value(next()), value(next()), value(next()));
+                    let a = if function == Function::CompareSwap && next() % 2 == 0 { old } else { a };
+                    let bitwise = matches!(function, Function::And | Function::Or | Function::Xor);
+                    if float && bitwise {
+                        continue;
+                    }
+                    let (was, is) = run(word, function, old, a, b);
+                    assert_eq!(was, old);
+                    assert_eq!(
+                        is & mask,
+                        op.new_value(old, a, b).unwrap_or(old) & mask,
+                        "{op:?} {old:x} {a:x}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn by_hand() {
+        assert_eq!(run(WordType::I32, Function::Min, (-5i32) as u32 as u64, 3, 0).1 as i32, -5);
+        assert_eq!(run(WordType::U32, Function::Min, u64::from(u32::MAX), 3, 0).1, 3);
+        assert_eq!(run(WordType::I64, Function::Max, (-5i64) as u64, 3, 0).1, 3);
+        assert_eq!(
+            run(WordType::F64, Function::Add, 1.5f64.to_bits(), 2.0f64.to_bits(), 0).1,
+            3.5f64.to_bits()
+        );
+        assert_eq!(run(WordType::U64, Function::CompareSwap, 5, 5, 9), (5, 9));
+        assert_eq!(run(WordType::U64, Function::CompareSwap, 5, 6, 9), (5, 5));
+        assert_eq!(run(WordType::I32, Function::Dec, 0, 0, 0).1 as i32, -1);
+    }
+}

@@ -1,0 +1,330 @@
+//! The split-phase barrier: names, consensus, and the two ways to run it.
+//!
+//! A rank *notifies* with a name (`id`) or anonymously, then *waits* with one. All notifications of a phase are merged into a
+//! [`Consensus`]; merging is commutative, associative and idempotent, so it may happen in any order and more than once.
+//! Completion with the consensus is the same on all ranks; whether a rank's own wait agrees with it is decided locally.
+//!
+//! Ranks of one host use a [`CentralBarrier`] in shared memory: one atomic add per rank, one line that all waiters watch.
+//! Without shared memory the phases run as a dissemination barrier over active messages (module [`crate::amref`]).
+
+use crate::Rank;
+use crate::prim::{AtomicU32, AtomicU64, Ordering};
+use std::sync::PoisonError;
+
+/// Flag of notify and wait: no name is given.
+pub const ANONYMOUS: u32 = 1;
+/// Flag of notify: make every rank's phase end in a mismatch.
+pub const MISMATCH: u32 = 2;
+
+/// What the ranks of a phase agreed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Consensus {
+    /// Nobody gave a name.
+    Anonymous,
+    /// All names given are this one.
+    Named(i32),
+    /// Names differ, or somebody asked for a mismatch.
+    Mismatch,
+}
+
+impl Consensus {
+    /// What one notification says.
+    pub fn of(id: i32, flags: u32) -> Consensus {
+        if flags & MISMATCH != 0 {
+            Consensus::Mismatch
+        } else if flags & ANONYMOUS != 0 {
+            Consensus::Anonymous
+        } else {
+            Consensus::Named(id)
+        }
+    }
+
+    /// The consensus of both.
+    pub fn merge(self, other: Consensus) -> Consensus {
+        match (self, other) {
+            (Consensus::Anonymous, x) | (x, Consensus::Anonymous) => x,
+            (Consensus::Named(a), Consensus::Named(b)) if a == b => self,
+            _ => Consensus::Mismatch,
+        }
+    }
+
+    /// Whether a wait with this name and these flags agrees with it.
+    pub fn admits(self, id: i32, flags: u32) -> bool {
+        match self {
+            Consensus::Anonymous => true,
+            Consensus::Named(n) => flags & ANONYMOUS != 0 || n == id,
+            Consensus::Mismatch => false,
+        }
+    }
+
+    pub(crate) fn encode(self) -> u64 {
+        match self {
+            Consensus::Anonymous => 0,
+            Consensus::Named(id) => 1 << 32 | u64::from(id as u32),
+            Consensus::Mismatch => 2 << 32,
+        }
+    }
+
+    pub(crate) fn decode(word: u64) -> Consensus {
+        match word >> 32 {
+            0 => Consensus::Anonymous,
+            1 => Consensus::Named(word as u32 as i32),
+            _ => Consensus::Mismatch,
+        }
+    }
+}
+
+#[repr(C, align(128))]
+struct Line<T>(T);
+
+/// A barrier in shared memory that starts out as zeros.
+///
+/// `arrived` counts the ranks that notified in the current phase; the last one publishes the consensus and advances `phase`.
+/// Names and results are kept for two phases, since a fast rank may notify the next phase while a slow one still reads this
+/// phase's result; it cannot get further, because the next phase needs the slow one.
+#[repr(C)]
+pub(crate) struct CentralBarrier {
+    arrived: Line<AtomicU32>,
+    phase: Line<(AtomicU32, [AtomicU64; 2])>,
+    names: Line<[AtomicU64; 2]>,
+}
+
+impl CentralBarrier {
+    /// Joins phase `phase` (counted by the rank from 0); `size` ranks take part.
+    #[inline]
+    pub(crate) fn notify(&self, phase: u32, size: u32, mine: Consensus) {
+        let parity = (phase & 1) as usize;
+        if mine != Consensus::Anonymous {
+            self.merge_name(parity, mine);
+        }
+        // ORDER: AcqRel; pairs with itself: the last arrival sees all names and all writes made before the others' notify.
+        if self.arrived.0.fetch_add(1, Ordering::AcqRel) == size - 1 {
+            self.arrived.0.store(0, Ordering::Relaxed);
+            let name = self.names.0[parity].load(Ordering::Relaxed);
+            if name != 0 {
+                self.names.0[parity].store(0, Ordering::Relaxed);
+            }
+            self.phase.0.1[parity].store(name, Ordering::Relaxed);
+            // ORDER: Release; pairs with Acquire in `done`: the result, the reset counter and all earlier writes are visible.
+            self.phase.0.0.store(phase.wrapping_add(1), Ordering::Release);
+        }
+    }
+
+    #[cold]
+    fn merge_name(&self, parity: usize, mine: Consensus) {
+        // Relaxed: the add in `notify` publishes it.
+        let _ = self.names.0[parity].fetch_update(Ordering::Relaxed, Ordering::Relaxed, |w| {
+            Some(Consensus::decode(w).merge(mine).encode())
+        });
+    }
+
+    /// The consensus of phase `phase` once everyone has joined.
+    #[inline]
+    pub(crate) fn done(&self, phase: u32) -> Option<Consensus> {
+        // ORDER: Acquire; pairs with Release in `notify`.
+        if self.phase.0.0.load(Ordering::Acquire) == phase {
+            return None;
+        }
+        Some(Consensus::decode(self.phase.0.1[(phase & 1) as usize].load(Ordering::Relaxed)))
+    }
+}
+
+/// How a phase ended for this rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// All names agree, the wait's among them.
+    Agreed,
+    /// They do not.
+    Mismatched,
+}
+
+impl Rank {
+    /// Enters a barrier phase. `flags`: [`ANONYMOUS`], [`MISMATCH`] or 0.
+    ///
+    /// # Collective
+    /// Once per rank and phase, then [`Rank::barrier_wait`] or [`Rank::barrier_try`] until it is over.
+    ///
+    /// # Panics
+    /// Ends the job on a second notify in one phase.
+    #[inline]
+    pub fn barrier_notify(&self, id: i32, flags: u32) {
+        let phase = {
+            let mut p = self.phases.lock().unwrap_or_else(PoisonError::into_inner);
+            if p.notified {
+                self.fatal("barrier: two notifies without a wait between them");
+            }
+            p.notified = true;
+            p.phase
+        };
+        let mine = Consensus::of(id, flags);
+        if self.uses_rounds() {
+            self.rounds_notify(phase, mine);
+        } else {
+            self.host.header.program.notify(phase, self.size(), mine);
+        }
+    }
+
+    fn uses_rounds(&self) -> bool {
+        self.grid.is_none() && self.size() > 1
+    }
+
+    /// Whether the phase is over, without polling; if so, how it ended for a wait with this name.
+    #[inline]
+    fn barrier_check(&self, id: i32, flags: u32) -> Option<Outcome> {
+        let mut p = self.phases.lock().unwrap_or_else(PoisonError::into_inner);
+        if !p.notified {
+            self.fatal("barrier: a wait without a notify");
+        }
+        let result = if self.uses_rounds() {
+            self.rounds_done(p.phase)
+        } else {
+            self.host.header.program.done(p.phase)
+        }?;
+        p.notified = false;
+        p.phase = p.phase.wrapping_add(1);
+        p.result = Some(result);
+        Some(if result.admits(id, flags) { Outcome::Agreed } else { Outcome::Mismatched })
+    }
+
+    /// Polls once; if all ranks have entered the phase it ends, and the result says how.
+    ///
+    /// # Panics
+    /// Ends the job without a notify before it.
+    pub fn barrier_try(&self, id: i32, flags: u32) -> Option<Outcome> {
+        self.poll();
+        self.barrier_check(id, flags)
+    }
+
+    /// Waits until all ranks have entered the phase. What they wrote before their notify is visible on return.
+    ///
+    /// # Panics
+    /// Ends the job without a notify before it.
+    #[inline]
+    pub fn barrier_wait(&self, id: i32, flags: u32) -> Outcome {
+        let mut outcome = None;
+        self.wait_until("a barrier", || {
+            outcome = self.barrier_check(id, flags);
+            outcome.is_some()
+        });
+        outcome.unwrap_or(Outcome::Mismatched)
+    }
+
+    /// The consensus of the last phase that ended; `None` before the first, or between notify and wait.
+    pub fn barrier_result(&self) -> Option<Consensus> {
+        let p = self.phases.lock().unwrap_or_else(PoisonError::into_inner);
+        if p.notified { None } else { p.result }
+    }
+
+    /// An anonymous barrier: returns when every rank is in it.
+    ///
+    /// # Collective
+    #[inline]
+    pub fn barrier(&self) {
+        self.barrier_notify(0, ANONYMOUS);
+        self.barrier_wait(0, ANONYMOUS);
+    }
+}
+
+#[cfg(test)]
+impl CentralBarrier {
+    fn new() -> CentralBarrier {
+        let two = || [AtomicU64::new(0), AtomicU64::new(0)];
+        CentralBarrier {
+            arrived: Line(AtomicU32::new(0)),
+            phase: Line((AtomicU32::new(0), two())),
+            names: Line(two()),
+        }
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use loom::sync::Arc;
+    use loom::sync::atomic::AtomicU32 as Data;
+
+    /// Two ranks, two phases: nobody leaves a phase before both entered, results do not mix, and writes made before notify
+    /// are visible after wait.
+    #[test]
+    fn loom_central_barrier() {
+        loom::model(|| {
+            let shared = Arc::new((CentralBarrier::new(), [Data::new(0), Data::new(0)]));
+            let run = |me: usize, s: &(CentralBarrier, [Data; 2])| {
+                for phase in 0..2u32 {
+                    s.1[me].store(phase + 1, Ordering::Relaxed);
+                    s.0.notify(
+                        phase,
+                        2,
+                        if me == 0 { Consensus::Named(phase as i32) } else { Consensus::Anonymous },
+                    );
+                    let got = loop {
+                        match s.0.done(phase) {
+                            Some(c) => break c,
+                            None => loom::thread::yield_now(),
+                        }
+                    };
+                    assert_eq!(got, Consensus::Named(phase as i32));
+                    assert!(s.1[1 - me].load(Ordering::Relaxed) > phase);
+                }
+            };
+            let other = shared.clone();
+            let t = loom::thread::spawn(move || run(1, &other));
+            run(0, &shared);
+            t.join().unwrap();
+        });
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn merging_is_commutative_associative_idempotent() {
+        let all = [
+            Consensus::Anonymous,
+            Consensus::Named(0),
+            Consensus::Named(7),
+            Consensus::Named(-1),
+            Consensus::Mismatch,
+        ];
+        for a in all {
+            assert_eq!(Consensus::decode(a.encode()), a);
+            assert_eq!(a.merge(a), a);
+            for b in all {
+                assert_eq!(a.merge(b), b.merge(a));
+                for c in all {
+                    assert_eq!(a.merge(b).merge(c), a.merge(b.merge(c)));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn many_threads_many_phases() {
+        const RANKS: u32 = 3;
+        let barrier = CentralBarrier::new();
+        let phases = if cfg!(miri) { 20 } else { 2000 };
+        std::thread::scope(|s| {
+            for rank in 0..RANKS {
+                let barrier = &barrier;
+                s.spawn(move || {
+                    for phase in 0..phases {
+                        let mismatch = phase % 7 == 3;
+                        let id = if mismatch { rank as i32 } else { phase as i32 };
+                        barrier.notify(phase, RANKS, Consensus::of(id, 0));
+                        let got = loop {
+                            match barrier.done(phase) {
+                                Some(c) => break c,
+                                None => std::thread::yield_now(),
+                            }
+                        };
+                        let want =
+                            if mismatch { Consensus::Mismatch } else { Consensus::Named(phase as i32) };
+                        assert_eq!(got, want);
+                    }
+                });
+            }
+        });
+    }
+}

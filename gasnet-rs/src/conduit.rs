@@ -1,0 +1,216 @@
+//! The seam: what a network has to do for the runtime, and nothing more.
+//!
+//! A conduit moves *frames*: byte strings between ranks of different hosts (or of one host under `GASNET_NEIGHBORHOOD=off`).
+//! Put, get, atomics, barrier and collectives have reference implementations over frames in the core ([`crate::amref`]); a
+//! conduit whose hardware does better says so by returning an [`Rma`].
+//!
+//! **Sending** is reserve -> slot or would-block -> commit or cancel. A slot is memory of the conduit that the core fills in
+//! place. Would-block is an answer, not an error: the core polls and tries again, or gives up when the caller asked for
+//! *immediate*. Between reserve and commit nothing that can fail happens and no handler runs.
+//!
+//! **Two channels.** Requests and replies are separate streams with separate room. A conduit guarantees that a reply can be
+//! sent whenever its target keeps polling the reply channel, whatever the state of the request channel. Since reply handlers
+//! send nothing, polling replies always makes room: no cycle of full queues can form.
+//!
+//! **Receiving** happens in [`Conduit::poll`] only, on the caller's stack. Deliveries run handlers, and a request's handler
+//! sends a reply, so `deliver` re-enters the conduit: no lock that `reserve`, `commit` or a poll of the other channel needs may
+//! be held while delivering.
+//!
+//! **Order and reliability.** Frames arrive exactly once, in any order.
+
+use crate::{Error, RankId};
+use core::ptr::NonNull;
+
+/// Which stream a frame belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Channel {
+    /// Frames whose handler may send one reply.
+    Request = 0,
+    /// Frames whose handler sends nothing.
+    Reply = 1,
+}
+
+/// The far end of a frame: a rank and one of its endpoints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Peer {
+    /// The rank.
+    pub rank: RankId,
+    /// The endpoint; 0 is the one every rank has.
+    pub endpoint: u16,
+}
+
+/// The address of a byte another rank can reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RemoteAddr {
+    /// Whose memory.
+    pub peer: Peer,
+    /// Which of the endpoint's segments; 0 is the one attached at start.
+    pub segment: u16,
+    /// Bytes from the segment's start.
+    pub offset: u64,
+}
+
+/// What a segment's memory is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SegmentKind {
+    /// Host memory that stays put.
+    Host,
+    /// Memory of a device.
+    Device,
+    /// Host memory whose pages come and go under the conduit's control.
+    Paged,
+}
+
+/// A segment as a conduit sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct SegmentDesc {
+    /// First byte, in this process.
+    pub base: *mut u8,
+    /// Length in bytes.
+    pub len: usize,
+    /// What it is made of.
+    pub kind: SegmentKind,
+    /// Whether ranks of the same host may map it.
+    pub neighbours_may_map: bool,
+}
+
+/// What fits in a frame to one peer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Bytes of the largest frame.
+    pub max_frame: usize,
+}
+
+impl Limits {
+    /// Limits with this frame size.
+    pub fn new(max_frame: usize) -> Limits {
+        Limits { max_frame }
+    }
+}
+
+/// Room for one frame, to be filled, then given to [`Conduit::commit`] or [`Conduit::cancel`].
+#[derive(Debug)]
+pub struct RawSlot {
+    /// Where the frame's bytes go; 64-byte aligned.
+    pub buf: NonNull<u8>,
+    /// Bytes asked for.
+    pub len: usize,
+    /// The conduit's own.
+    pub cookie: [u64; 2],
+}
+
+/// A frame being delivered; valid during the call only.
+#[derive(Debug)]
+pub struct Frame {
+    /// Who sent it.
+    pub from: Peer,
+    /// On which stream.
+    pub channel: Channel,
+    /// Its bytes, 64-byte aligned, which the receiver may use as scratch.
+    pub data: *mut u8,
+    /// Its length.
+    pub len: usize,
+}
+
+/// A network.
+pub trait Conduit: Send + Sync {
+    /// Its name, as in `GASNET_CONDUIT`.
+    fn name(&self) -> &'static str;
+
+    /// What fits in a frame to `to` that carries `nargs` active-message arguments. Constant over the job.
+    fn limits(&self, to: Peer, nargs: usize) -> Limits;
+
+    /// Room for a frame of `len` bytes (at most the limit), or `None` when the call would have to block.
+    ///
+    /// `immediate` asks for an answer without any attempt to make room.
+    ///
+    /// # Errors
+    /// The peer or the conduit is unusable.
+    fn reserve(
+        &self,
+        to: Peer,
+        channel: Channel,
+        len: usize,
+        immediate: bool,
+    ) -> Result<Option<RawSlot>, Error>;
+
+    /// Sends the frame in `slot`. It cannot fail; the conduit owns delivery from here.
+    fn commit(&self, slot: RawSlot);
+
+    /// Gives a slot back unused.
+    fn cancel(&self, slot: RawSlot);
+
+    /// Delivers up to `budget` frames of one channel; returns how many. See the module's rules on locks.
+    ///
+    /// # Errors
+    /// The conduit is unusable.
+    fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error>;
+
+    /// Tells the conduit of this rank's segment, once, before any rank uses it.
+    ///
+    /// # Errors
+    /// The segment cannot be used with this conduit.
+    fn attach(&self, segment: &SegmentDesc) -> Result<(), Error> {
+        let _ = segment;
+        Ok(())
+    }
+
+    /// Native one-sided operations, if the network has them.
+    fn rma(&self) -> Option<&dyn Rma> {
+        None
+    }
+
+    /// A descriptor that becomes readable when [`Conduit::poll`] has something to do, if there is one.
+    fn descriptor(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
+        None
+    }
+}
+
+/// How far an operation has come, as a conduit reports it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Completion {
+    /// The local buffer may be reused.
+    Local,
+    /// The data is in place at the target (put) or here (get).
+    Remote,
+}
+
+/// One-sided operations of a network. `token` comes back through `complete` of [`Rma::poll`].
+pub trait Rma: Send + Sync {
+    /// Starts a put; `false` when it would block.
+    ///
+    /// # Safety
+    /// 1. `src` is valid for `len` bytes until [`Completion::Local`] is reported (owed by the caller).
+    /// 2. `to` is inside the target's segment (checked by the caller).
+    #[expect(unsafe_code, reason = "declares the obligation; no body")]
+    unsafe fn put(&self, to: RemoteAddr, src: *const u8, len: usize, token: u64) -> bool;
+
+    /// Starts a get; `false` when it would block.
+    ///
+    /// # Safety
+    /// 1. `dst` is valid for `len` bytes and used by nobody until [`Completion::Remote`] is reported (owed by the caller).
+    /// 2. `from` is inside the target's segment (checked by the caller).
+    #[expect(unsafe_code, reason = "declares the obligation; no body")]
+    unsafe fn get(&self, dst: *mut u8, from: RemoteAddr, len: usize, token: u64) -> bool;
+
+    /// Reports completions, up to `budget`; returns how many.
+    fn poll(&self, budget: usize, complete: &mut dyn FnMut(u64, Completion)) -> usize;
+}
+
+/// What a conduit gets to open itself with.
+#[derive(Debug, Clone, Copy)]
+pub struct OpenContext<'a> {
+    /// This rank and the job's size.
+    pub rank: RankId,
+    /// Ranks in the job.
+    pub size: u32,
+    /// The settings.
+    pub config: &'a crate::Config,
+    /// The host's shared memory file, and from which offset on it is the conduit's.
+    pub shm: std::os::fd::BorrowedFd<'a>,
+    /// First byte of `shm` that the core does not use (page-aligned).
+    pub shm_offset: u64,
+}

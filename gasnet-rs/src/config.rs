@@ -1,0 +1,288 @@
+//! Every setting the runtime reads from the environment, in one table; `docs/environment.md` is generated from it.
+//!
+//! Names starting `GASNET_` that are not in the table earn a warning from rank 0, so that a typo does not pass in silence.
+
+use crate::Error;
+
+/// One setting.
+#[derive(Debug, Clone, Copy)]
+pub struct Setting {
+    /// Name of the environment variable.
+    pub name: &'static str,
+    /// What it takes, and the default.
+    pub values: &'static str,
+    /// What it does.
+    pub meaning: &'static str,
+}
+
+const fn s(name: &'static str, values: &'static str, meaning: &'static str) -> Setting {
+    Setting { name, values, meaning }
+}
+
+/// All settings, in the order of the documentation.
+pub const SETTINGS: &[Setting] = &[
+    s("GASNET_PSHM_NODES", "1..1024", "Number of ranks of a program started directly, without `gasnetrun`."),
+    s("GASNET_CONDUIT", "smp (default)", "Network to use between hosts."),
+    s(
+        "GASNET_NEIGHBORHOOD",
+        "on (default), off",
+        "`off` sends everything between ranks of one host as frames through the conduit instead of shared memory.",
+    ),
+    s("GASNET_SMP_DELAY", "time: 0 (default), 500ns, 20us, 1ms", "Delay of every frame of the smp conduit."),
+    s(
+        "GASNET_MAX_SEGSIZE",
+        "size: 64M, 2G; default physical memory / ranks of the host",
+        "Largest segment a rank can attach.",
+    ),
+    s("GASNET_CHECK", "0 (default), 1", "Check the calling rules of active messages, locks and barriers."),
+    s(
+        "GASNET_SPIN",
+        "0..; default 2000, and 10 when ranks outnumber processors",
+        "Polls of a wait before it starts to give up the processor.",
+    ),
+    s("GASNET_QUIET", "0 (default), 1", "No warnings."),
+    s("GASNET_STATS", "0 (default), 1", "Print counters when the job ends."),
+    s("GASNET_BACKTRACE", "0 (default), 1", "Print a backtrace on a fatal error (C programs)."),
+    s("GASNET_BACKTRACE_TYPE", "list", "How to make the backtrace (C programs)."),
+    s("GASNET_BACKTRACE_SIGNAL", "signal name", "Print a backtrace when this signal arrives (C programs)."),
+    s("GASNET_FREEZE", "0 (default), 1", "Wait for a debugger at start (C programs)."),
+    s("GASNET_FREEZE_ON_ERROR", "0 (default), 1", "Wait for a debugger on a fatal error (C programs)."),
+    s(
+        "GASNET_CATCH_EXIT",
+        "1 (default), 0",
+        "Returning from `main` and `exit` end the job in order (C programs).",
+    ),
+    s("GASNET_NO_CATCH_SIGNAL", "list of signals, or *", "Signals the runtime leaves alone (C programs)."),
+    s("GASNET_VERBOSEENV", "0 (default), 1", "Report settings as they are read (C programs)."),
+    s("GASNET_TEST_TIME_SLACK", "number", "Read by test programs."),
+    s("GASNET_WAIT_REPORT", "seconds", "Report what a rank waits for when a wait takes longer than this."),
+];
+
+/// The settings of one rank, read once at start.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// `GASNET_CONDUIT`.
+    pub conduit: Option<String>,
+    /// `GASNET_NEIGHBORHOOD`: ranks of one host use shared memory.
+    pub neighborhood: bool,
+    /// `GASNET_SMP_DELAY` in nanoseconds.
+    pub smp_delay_ns: u64,
+    /// `GASNET_MAX_SEGSIZE` in bytes.
+    pub max_segment: Option<u64>,
+    /// `GASNET_CHECK`.
+    pub check: bool,
+    /// `GASNET_SPIN`.
+    pub spin: Option<u32>,
+    /// `GASNET_QUIET`.
+    pub quiet: bool,
+    /// `GASNET_STATS`.
+    pub stats: bool,
+    /// `GASNET_WAIT_REPORT` in seconds.
+    pub wait_report: Option<u64>,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            conduit: None,
+            neighborhood: true,
+            smp_delay_ns: 0,
+            max_segment: None,
+            check: false,
+            spin: None,
+            quiet: false,
+            stats: false,
+            wait_report: None,
+        }
+    }
+}
+
+impl Config {
+    /// Reads the environment.
+    ///
+    /// # Errors
+    /// A value that cannot be understood: the message names the variable and what it takes.
+    pub fn from_env() -> Result<Config, Error> {
+        Config::from_lookup(|name| std::env::var(name).ok())
+    }
+
+    /// Reads settings from any source.
+    ///
+    /// # Errors
+    /// As [`Config::from_env`].
+    pub fn from_lookup(get: impl Fn(&str) -> Option<String>) -> Result<Config, Error> {
+        let get = |name: &str| get(name).map(|v| v.trim().to_string()).filter(|v| !v.is_empty());
+        let flag = |name: &str, default: bool| match get(name) {
+            None => Ok(default),
+            Some(v) => parse_flag(&v).ok_or_else(|| bad(name, &v)),
+        };
+        let number = |name: &str| match get(name) {
+            None => Ok(None),
+            Some(v) => v.parse::<u64>().map(Some).map_err(|_| bad(name, &v)),
+        };
+        Ok(Config {
+            conduit: get("GASNET_CONDUIT").map(|v| v.to_ascii_lowercase()),
+            neighborhood: flag("GASNET_NEIGHBORHOOD", true)?,
+            smp_delay_ns: match get("GASNET_SMP_DELAY") {
+                None => 0,
+                Some(v) => parse_time(&v).ok_or_else(|| bad("GASNET_SMP_DELAY", &v))?,
+            },
+            max_segment: match get("GASNET_MAX_SEGSIZE") {
+                None => None,
+                Some(v) => Some(parse_segsize(&v).ok_or_else(|| bad("GASNET_MAX_SEGSIZE", &v))?),
+            },
+            check: flag("GASNET_CHECK", false)?,
+            spin: number("GASNET_SPIN")?.map(|n| n.min(u64::from(u32::MAX)) as u32),
+            quiet: flag("GASNET_QUIET", false)?,
+            stats: flag("GASNET_STATS", false)?,
+            wait_report: number("GASNET_WAIT_REPORT")?,
+        })
+    }
+}
+
+fn bad(name: &str, value: &str) -> Error {
+    let takes = SETTINGS.iter().find(|s| s.name == name).map_or("", |s| s.values);
+    Error::job(format!("{name}={value}: not understood; it takes: {takes}"))
+}
+
+/// `1`, `yes`, `on`, `true` and their opposites.
+pub fn parse_flag(v: &str) -> Option<bool> {
+    match v.to_ascii_lowercase().as_str() {
+        "1" | "y" | "yes" | "on" | "true" => Some(true),
+        "0" | "n" | "no" | "off" | "false" => Some(false),
+        _ => None,
+    }
+}
+
+/// A size in bytes: a number with an optional `K`, `M`, `G` or `T` (powers of 1024; `KB`, `KiB` likewise).
+pub fn parse_size(v: &str) -> Option<u64> {
+    let v = v.trim();
+    let digits = v.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(v.len());
+    let unit = match v[digits..].trim().to_ascii_lowercase().trim_end_matches("ib").trim_end_matches('b') {
+        "" => 1u64,
+        "k" => 1 << 10,
+        "m" => 1 << 20,
+        "g" => 1 << 30,
+        "t" => 1 << 40,
+        _ => return None,
+    };
+    if let Ok(n) = v[..digits].parse::<u64>() {
+        return n.checked_mul(unit);
+    }
+    let n = v[..digits].parse::<f64>().ok()? * unit as f64;
+    (n.is_finite() && n < 1e18).then_some(n as u64)
+}
+
+/// `GASNET_MAX_SEGSIZE` also takes `0.85` (fraction of physical memory) and a `/P` or `/H` suffix, which are read as sizes here.
+fn parse_segsize(v: &str) -> Option<u64> {
+    let v = v.split('/').next().unwrap_or(v);
+    if let Ok(f) = v.parse::<f64>()
+        && f > 0.0
+        && f < 1.0
+    {
+        return Some((crate::shm::map::physical_memory() as f64 * f) as u64);
+    }
+    parse_size(v).filter(|n| *n > 0)
+}
+
+/// A time in nanoseconds: a number with `ns`, `us`, `ms` or `s` (`ns` if none).
+pub fn parse_time(v: &str) -> Option<u64> {
+    let digits = v.find(|c: char| !c.is_ascii_digit()).unwrap_or(v.len());
+    let unit = match v[digits..].trim() {
+        "" | "ns" => 1,
+        "us" => 1_000,
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        _ => return None,
+    };
+    v[..digits].parse::<u64>().ok()?.checked_mul(unit)
+}
+
+/// Warnings about `GASNET_*` names nobody reads, with the nearest known name.
+pub fn unknown_names(names: impl Iterator<Item = String>) -> Vec<String> {
+    let mut out: Vec<String> = names
+        .filter(|n| n.starts_with("GASNET_") && !SETTINGS.iter().any(|s| s.name == n))
+        .map(|n| {
+            let near =
+                SETTINGS.iter().min_by_key(|s| distance(s.name, &n)).filter(|s| distance(s.name, &n) <= 3);
+            match near {
+                Some(s) => format!("unknown setting {n}: did you mean {}?", s.name),
+                None => {
+                    format!("unknown setting {n} has no effect; docs/environment.md lists the known ones")
+                }
+            }
+        })
+        .collect();
+    out.sort();
+    out
+}
+
+/// Edit distance.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, cb) in b.iter().enumerate() {
+            let substitute = diagonal + usize::from(ca != *cb);
+            diagonal = row[j + 1];
+            row[j + 1] = substitute.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// The text of `docs/environment.md`.
+pub fn environment_markdown() -> String {
+    let mut text = String::from(
+        "# Environment\n\nGenerated from `gasnet-rs/src/config.rs`. An unknown name that starts `GASNET_` earns a warning.\n\n\
+         | Name | Values | Meaning |\n|---|---|---|\n",
+    );
+    for s in SETTINGS {
+        text.push_str(&format!("| `{}` | {} | {} |\n", s.name, s.values.replace('|', "\\|"), s.meaning));
+    }
+    text
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_times_and_flags() {
+        assert_eq!(parse_size("64M"), Some(64 << 20));
+        assert_eq!(parse_size("1.5 GiB"), Some(3 << 29));
+        assert_eq!(parse_size("12"), Some(12));
+        assert_eq!(parse_size("12Q"), None);
+        assert_eq!(parse_size("99999999999999T"), None);
+        assert_eq!(parse_time("20us"), Some(20_000));
+        assert_eq!(parse_time("5 min"), None);
+        assert_eq!(parse_flag("Yes"), Some(true));
+    }
+
+    #[test]
+    fn a_bad_value_names_the_variable_and_what_it_takes() {
+        let e = Config::from_lookup(|n| (n == "GASNET_NEIGHBORHOOD").then(|| "maybe".into())).unwrap_err();
+        assert_eq!(e.to_string(), "GASNET_NEIGHBORHOOD=maybe: not understood; it takes: on (default), off");
+    }
+
+    #[test]
+    fn a_typo_is_pointed_out() {
+        let w = unknown_names(["GASNET_NEIGHBOURHOOD".into(), "PATH".into()].into_iter());
+        assert_eq!(w, ["unknown setting GASNET_NEIGHBOURHOOD: did you mean GASNET_NEIGHBORHOOD?"]);
+    }
+
+    #[test]
+    fn the_document_is_current() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/environment.md");
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            std::fs::write(path, environment_markdown()).unwrap();
+        }
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(
+            text == environment_markdown(),
+            "docs/environment.md is out of date: UPDATE_DOCS=1 cargo test -p gasnet"
+        );
+    }
+}

@@ -1,0 +1,251 @@
+//! Completion: events (explicit handles), access regions, and the implicit operations of a thread.
+//!
+//! An operation that is complete when its call returns (all of shared memory) has the event [`Event::DONE`] and leaves no
+//! state behind. Others have an *op*: a counter of outstanding fragments in a table of stable addresses. An event names an op
+//! by index and generation, so a stale or repeated use is noticed instead of waiting for a stranger.
+
+use crate::prim::{AtomicU32, AtomicU64, Ordering};
+use std::collections::HashMap;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread::ThreadId;
+
+/// The completion of one operation (or of an access region). It must be waited for, or tested until done, exactly once.
+#[must_use = "an operation is complete only when its event is"]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Event(u64);
+
+impl Event {
+    /// An operation that is already complete.
+    pub const DONE: Event = Event(0);
+
+    /// As a word, for C; 0 is [`Event::DONE`].
+    pub fn into_raw(self) -> u64 {
+        self.0
+    }
+    /// Back from a word.
+    pub fn from_raw(raw: u64) -> Event {
+        Event(raw)
+    }
+}
+
+/// What an implicit operation counts as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Implicit {
+    /// Puts and memsets.
+    Puts,
+    /// Gets.
+    Gets,
+}
+
+const CHUNK: usize = 256;
+const CHUNKS: usize = 4096;
+
+/// One op.
+#[derive(Debug)]
+pub(crate) struct Op {
+    generation: AtomicU32,
+    left: AtomicU32,
+    /// Result of a remote atomic.
+    pub(crate) value: AtomicU64,
+}
+
+#[derive(Debug)]
+struct ThreadOps {
+    puts: u32,
+    gets: u32,
+    region: Option<u32>,
+}
+
+/// All ops of a rank.
+#[derive(Debug)]
+pub(crate) struct Ops {
+    chunks: Box<[OnceLock<Box<[Op]>>]>,
+    free: Mutex<(Vec<u32>, u32)>,
+    threads: Mutex<HashMap<ThreadId, ThreadOps>>,
+}
+
+fn lock<T>(m: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    m.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Ops {
+    pub(crate) fn new() -> Ops {
+        Ops {
+            chunks: (0..CHUNKS).map(|_| OnceLock::new()).collect(),
+            free: Mutex::new((Vec::new(), 0)),
+            threads: Mutex::default(),
+        }
+    }
+
+    /// A new op with `left` outstanding fragments; `None` when a million are in use.
+    pub(crate) fn start(&self, left: u32) -> Option<u32> {
+        let index = {
+            let mut free = lock(&self.free);
+            match free.0.pop() {
+                Some(i) => i,
+                None if (free.1 as usize) < CHUNK * CHUNKS => {
+                    free.1 += 1;
+                    free.1 - 1
+                }
+                None => return None,
+            }
+        };
+        let chunk = self.chunks[index as usize / CHUNK].get_or_init(|| {
+            (0..CHUNK)
+                .map(|_| Op {
+                    generation: AtomicU32::new(1),
+                    left: AtomicU32::new(0),
+                    value: AtomicU64::new(0),
+                })
+                .collect()
+        });
+        chunk[index as usize % CHUNK].left.store(left, Ordering::Relaxed);
+        Some(index)
+    }
+
+    pub(crate) fn op(&self, index: u32) -> &Op {
+        &self.chunks[index as usize / CHUNK].get().expect("an op in use has its chunk")
+            [index as usize % CHUNK]
+    }
+
+    /// The event of an op.
+    pub(crate) fn event(&self, index: u32) -> Event {
+        let generation = self.op(index).generation.load(Ordering::Relaxed);
+        Event((u64::from(generation) << 32) | (u64::from(index) + 1))
+    }
+
+    /// One more outstanding fragment.
+    pub(crate) fn add(&self, index: u32) {
+        self.op(index).left.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// One fragment less.
+    pub(crate) fn finish(&self, index: u32) {
+        // ORDER: Release; pairs with Acquire in is_zero: the data the fragment brought is visible.
+        self.op(index).left.fetch_sub(1, Ordering::Release);
+    }
+
+    fn is_zero(&self, index: u32) -> bool {
+        // ORDER: Acquire; pairs with Release in finish.
+        self.op(index).left.load(Ordering::Acquire) == 0
+    }
+
+    fn retire(&self, index: u32) {
+        let op = self.op(index);
+        let next = op.generation.load(Ordering::Relaxed).wrapping_add(1).max(1);
+        op.generation.store(next, Ordering::Relaxed);
+        lock(&self.free).0.push(index);
+    }
+
+    /// Whether the event's operation is complete; if so the event is used up. `None` for an event that is not live.
+    pub(crate) fn test(&self, event: Event) -> Option<bool> {
+        if event == Event::DONE {
+            return Some(true);
+        }
+        let index = (event.0 as u32).wrapping_sub(1);
+        let chunk = self.chunks.get(index as usize / CHUNK)?.get()?;
+        if chunk[index as usize % CHUNK].generation.load(Ordering::Relaxed) != (event.0 >> 32) as u32 {
+            return None;
+        }
+        let done = self.is_zero(index);
+        if done {
+            self.retire(index);
+        }
+        Some(done)
+    }
+
+    fn with_thread<R>(&self, f: impl FnOnce(&Ops, &mut ThreadOps) -> R) -> R {
+        let mut threads = lock(&self.threads);
+        let t = threads.entry(std::thread::current().id()).or_insert_with(|| ThreadOps {
+            puts: self.start(0).expect("the first op of a thread"),
+            gets: self.start(0).expect("the first op of a thread"),
+            region: None,
+        });
+        f(self, t)
+    }
+
+    /// The op that an implicit operation of this thread counts in.
+    pub(crate) fn implicit(&self, kind: Implicit) -> u32 {
+        self.with_thread(|_, t| {
+            t.region.unwrap_or(match kind {
+                Implicit::Puts => t.puts,
+                Implicit::Gets => t.gets,
+            })
+        })
+    }
+
+    /// Whether all implicit operations of this thread of the given kinds are complete.
+    pub(crate) fn implicit_done(&self, puts: bool, gets: bool) -> bool {
+        self.with_thread(|s, t| (!puts || s.is_zero(t.puts)) && (!gets || s.is_zero(t.gets)))
+    }
+
+    /// Opens an access region; `false` if one is open.
+    pub(crate) fn begin_region(&self) -> bool {
+        self.with_thread(|s, t| {
+            if t.region.is_some() {
+                return false;
+            }
+            // One is the region's own: it is not complete before it is closed.
+            t.region = s.start(1);
+            true
+        })
+    }
+
+    /// Closes the access region; `None` if none is open.
+    pub(crate) fn end_region(&self) -> Option<Event> {
+        self.with_thread(|s, t| {
+            let index = t.region.take()?;
+            s.finish(index);
+            Some(s.event(index))
+        })
+    }
+
+    /// Whether this thread has an access region open.
+    pub(crate) fn in_region(&self) -> bool {
+        self.with_thread(|_, t| t.region.is_some())
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_complete_once_and_stale_ones_are_noticed() {
+        let ops = Ops::new();
+        let i = ops.start(2).unwrap();
+        let e = ops.event(i);
+        assert_eq!(ops.test(e), Some(false));
+        ops.finish(i);
+        ops.finish(i);
+        assert_eq!(ops.test(e), Some(true));
+        assert_eq!(ops.test(e), None);
+        assert_eq!(ops.test(Event::DONE), Some(true));
+        assert_eq!(ops.test(Event::from_raw(u64::MAX)), None);
+    }
+
+    #[test]
+    fn a_region_takes_the_implicit_operations_of_its_thread() {
+        let ops = Ops::new();
+        assert!(ops.begin_region());
+        assert!(!ops.begin_region());
+        let i = ops.implicit(Implicit::Gets);
+        ops.add(i);
+        assert!(ops.implicit_done(true, true));
+        let e = ops.end_region().unwrap();
+        assert_eq!(ops.test(e), Some(false));
+        ops.finish(i);
+        assert_eq!(ops.test(e), Some(true));
+        assert!(ops.end_region().is_none());
+    }
+
+    #[test]
+    fn a_hundred_thousand_outstanding() {
+        let ops = Ops::new();
+        let all: Vec<_> = (0..100_000).map(|_| ops.start(1).unwrap()).collect();
+        for &i in &all {
+            ops.finish(i);
+            assert_eq!(ops.test(ops.event(i)), Some(true));
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! How a rank leaves: the only fail-stop of the crate, and the packets that tell the monitor.
+#![expect(
+    unsafe_code,
+    reason = "_exit, and a send on the monitor's socket that must work in any state of the process"
+)]
+
+use crate::Rank;
+use crate::boot::ToMonitor;
+use std::os::fd::AsRawFd;
+
+impl Rank {
+    fn tell(&self, packet: &ToMonitor) {
+        // A child of this rank that inherited the object by fork is not the rank.
+        if std::process::id() != self.pid {
+            return;
+        }
+        if let Some(link) = &self.boot.link {
+            let bytes = packet.encode();
+            // SAFETY: plain system call on an open socket; a monitor that is gone is no reason to stop leaving.
+            unsafe {
+                libc::send(link.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL);
+            }
+        }
+    }
+
+    pub(crate) fn tell_attached(&self) {
+        self.tell(&ToMonitor::Attached);
+    }
+
+    /// Ends the whole job at once with this code; the first such call of the job decides. Flush standard output first: nothing
+    /// else of this process runs after it.
+    pub fn global_exit(&self, code: i32) -> ! {
+        self.tell(&ToMonitor::GlobalExit(code));
+        leave(code)
+    }
+
+    /// Tells the monitor that this rank ends in order with this code; the caller then returns from `main` or exits. The job goes
+    /// on until all ranks are done, and its code is the first one that is not 0.
+    pub fn done(&self, code: i32) {
+        self.tell(&ToMonitor::Done(code));
+    }
+
+    /// Ends the whole job because of an error: prints `text` with the rank and leaves with code 1.
+    pub fn fatal(&self, text: &str) -> ! {
+        self.fatal_with("gasnet: ", text)
+    }
+
+    /// [`Rank::fatal`] with another prefix than `gasnet: `.
+    #[cold]
+    pub fn fatal_with(&self, prefix: &str, text: &str) -> ! {
+        let line = format!("{prefix}rank {} of {}: {text}\n", self.id(), self.size());
+        // One write, so that the line comes out whole; standard error may be locked by the thread that failed.
+        // SAFETY: plain system call on our own buffer.
+        unsafe { libc::write(2, line.as_ptr().cast(), line.len()) };
+        self.tell(&ToMonitor::Abort(1, text.to_string()));
+        leave(1)
+    }
+
+    /// Whether this process is the rank itself, not a child it forked.
+    pub fn is_own_process(&self) -> bool {
+        std::process::id() == self.pid
+    }
+}
+
+fn leave(code: i32) -> ! {
+    // SAFETY: ends the process without running anything else.
+    unsafe { libc::_exit(code) }
+}

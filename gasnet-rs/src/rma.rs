@@ -1,0 +1,393 @@
+//! One-sided transfers: put, get and memset, blocking and not.
+//!
+//! **Locality** is decided in [`crate::segment`]: a mapped segment is accessed with a copy, everything else through
+//! [`crate::amref`]. **Completion**: a blocking call returns when the data is in place (put) or here (get). A non-blocking
+//! call returns an [`Event`]; a put's source may be reused when the call returns, a get's destination is undefined until the
+//! event is done. **Order**: none between different operations.
+//!
+//! Errors a caller can make, a range outside the target's segment above all, end the job with a message that names rank,
+//! address, length and segment: one-sided calls have no error codes (GASNet spec 1.8, section 3).
+#![expect(
+    unsafe_code,
+    reason = "declares and forwards the unsafe put and get; copies between user memory and segments"
+)]
+
+use crate::event::{Event, Implicit};
+use crate::prim::{Ordering, fence};
+use crate::segment::{GlobalPtr, Place, Shared};
+use crate::{Error, Rank, RankId};
+
+impl Rank {
+    pub(crate) fn check_range(&self, what: &str, rank: RankId, offset: u64, len: usize) -> Result<(), Error> {
+        if self.table().mapped_at(rank, offset, len).is_some() {
+            return Ok(());
+        }
+        Err(Error::op(self.outside(what, rank, offset, len)))
+    }
+
+    #[cold]
+    fn outside(&self, what: &str, rank: RankId, offset: u64, len: usize) -> String {
+        match self.table().get(rank) {
+            None => format!("{what} to rank {rank}: the job has {} ranks", self.size()),
+            Some(e) => format!(
+                "{what} of {len} bytes at address {:#x} (offset {:#x}) is outside the segment of rank {rank}, which is \
+                 [{:#x}, {:#x}), {} bytes",
+                e.addr.wrapping_add(offset as usize),
+                offset,
+                e.addr,
+                e.addr + e.size,
+                e.size
+            ),
+        }
+    }
+
+    #[cold]
+    fn fatal_outside(&self, what: &str, rank: RankId, offset: u64, len: usize) -> ! {
+        self.fatal(&self.outside(what, rank, offset, len))
+    }
+
+    /// Copies `len` bytes from `src` to byte `offset` of a rank's segment.
+    ///
+    /// # One-sided
+    /// # Completion
+    /// On return the data is in place and `src` may be reused.
+    ///
+    /// # Safety
+    /// 1. `src` is valid for `len` bytes (owed by the caller). 2. Nobody accesses the destination at the same time in a way that
+    ///    is not also a runtime call or atomic (owed by the program).
+    #[inline]
+    pub unsafe fn put(&self, rank: RankId, offset: u64, src: *const u8, len: usize) {
+        match self.table().mapped_at(rank, offset, len) {
+            Some(Place::Here(to)) => {
+                // SAFETY: the destination is inside a mapped segment; (1). `copy` allows overlap.
+                unsafe { core::ptr::copy(src, to, len) };
+                // ORDER: Release; pairs with whatever tells the target: the data comes before it.
+                fence(Ordering::Release);
+            }
+            // SAFETY: (1).
+            Some(Place::Away) => unsafe { self.put_away(rank, offset, src, len) },
+            None => self.fatal_outside("put", rank, offset, len),
+        }
+    }
+
+    #[cold]
+    unsafe fn put_away(&self, rank: RankId, offset: u64, src: *const u8, len: usize) {
+        // SAFETY: owed by the caller.
+        let event = unsafe { self.put_nb(rank, offset, src, len) };
+        self.wait(event);
+    }
+
+    /// Copies `len` bytes at byte `offset` of a rank's segment to `dst`.
+    ///
+    /// # One-sided
+    /// # Completion
+    /// On return the data is at `dst`.
+    ///
+    /// # Safety
+    /// 1. `dst` is valid for writes of `len` bytes (owed by the caller). 2. As for [`Rank::put`].
+    #[inline]
+    pub unsafe fn get(&self, dst: *mut u8, rank: RankId, offset: u64, len: usize) {
+        match self.table().mapped_at(rank, offset, len) {
+            Some(Place::Here(from)) => {
+                // ORDER: Acquire; pairs with the Release of whatever told us that the data is there.
+                fence(Ordering::Acquire);
+                // SAFETY: the source is inside a mapped segment; (1). `copy` allows overlap.
+                unsafe { core::ptr::copy(from, dst, len) }
+            }
+            Some(Place::Away) => {
+                // SAFETY: (1); we wait before returning.
+                let event = unsafe { self.get_nb(dst, rank, offset, len) };
+                self.wait(event);
+            }
+            None => self.fatal_outside("get", rank, offset, len),
+        }
+    }
+
+    /// Sets `len` bytes at byte `offset` of a rank's segment to `value`. As [`Rank::put`].
+    ///
+    /// # Safety
+    /// As [`Rank::put`], without a source.
+    pub unsafe fn memset(&self, rank: RankId, offset: u64, value: u8, len: usize) {
+        // SAFETY: owed by the caller.
+        let event = unsafe { self.memset_nb(rank, offset, value, len) };
+        self.wait(event);
+    }
+
+    /// Starts a put. `src` may be reused on return.
+    ///
+    /// # Safety
+    /// As [`Rank::put`].
+    #[inline]
+    pub unsafe fn put_nb(&self, rank: RankId, offset: u64, src: *const u8, len: usize) -> Event {
+        match self.table().mapped_at(rank, offset, len) {
+            Some(Place::Here(to)) => {
+                // SAFETY: as in `put`.
+                unsafe { core::ptr::copy(src, to, len) };
+                // ORDER: Release; as in `put`.
+                fence(Ordering::Release);
+                Event::DONE
+            }
+            Some(Place::Away) => self.explicit(|op| {
+                // SAFETY: owed by the caller; the range was checked.
+                unsafe { self.ref_put(op, rank, offset, src, len) }
+            }),
+            None => self.fatal_outside("put", rank, offset, len),
+        }
+    }
+
+    /// Starts a get. `dst` is undefined until the event is done.
+    ///
+    /// # Safety
+    /// 1. `dst` is valid for writes of `len` bytes, and used by nobody, until the event is done (owed by the caller). 2. As for
+    ///    [`Rank::put`].
+    #[inline]
+    pub unsafe fn get_nb(&self, dst: *mut u8, rank: RankId, offset: u64, len: usize) -> Event {
+        match self.table().mapped_at(rank, offset, len) {
+            Some(Place::Here(from)) => {
+                // ORDER: Acquire; as in `get`.
+                fence(Ordering::Acquire);
+                // SAFETY: as in `get`.
+                unsafe { core::ptr::copy(from, dst, len) };
+                Event::DONE
+            }
+            Some(Place::Away) => self.explicit(|op| self.ref_get(op, dst, rank, offset, len)),
+            None => self.fatal_outside("get", rank, offset, len),
+        }
+    }
+
+    /// Starts a memset.
+    ///
+    /// # Safety
+    /// As [`Rank::memset`].
+    pub unsafe fn memset_nb(&self, rank: RankId, offset: u64, value: u8, len: usize) -> Event {
+        match self.table().mapped_at(rank, offset, len) {
+            Some(Place::Here(to)) => {
+                // SAFETY: inside a mapped segment.
+                unsafe { core::ptr::write_bytes(to, value, len) };
+                // ORDER: Release; as in `put`.
+                fence(Ordering::Release);
+                Event::DONE
+            }
+            Some(Place::Away) => self.explicit(|op| self.ref_memset(op, rank, offset, value, len)),
+            None => self.fatal_outside("memset", rank, offset, len),
+        }
+    }
+
+    /// Starts an implicit put: it counts in this thread's puts, or in its open access region.
+    ///
+    /// # Safety
+    /// As [`Rank::put`].
+    #[inline]
+    pub unsafe fn put_nbi(&self, rank: RankId, offset: u64, src: *const u8, len: usize) {
+        match self.table().mapped_at(rank, offset, len) {
+            Some(Place::Away) => {
+                let op = self.ops.implicit(Implicit::Puts);
+                // SAFETY: owed by the caller; the range was checked.
+                unsafe { self.ref_put(op, rank, offset, src, len) }
+            }
+            // SAFETY: owed by the caller.
+            _ => unsafe { self.put(rank, offset, src, len) },
+        }
+    }
+
+    /// Starts an implicit get.
+    ///
+    /// # Safety
+    /// As [`Rank::get_nb`], until the implicit gets of this thread (or the region) are synchronised.
+    #[inline]
+    pub unsafe fn get_nbi(&self, dst: *mut u8, rank: RankId, offset: u64, len: usize) {
+        match self.table().mapped_at(rank, offset, len) {
+            Some(Place::Away) => {
+                let op = self.ops.implicit(Implicit::Gets);
+                self.ref_get(op, dst, rank, offset, len);
+            }
+            // SAFETY: owed by the caller.
+            _ => unsafe { self.get(dst, rank, offset, len) },
+        }
+    }
+
+    /// Starts an implicit memset, which counts as a put.
+    ///
+    /// # Safety
+    /// As [`Rank::memset`].
+    pub unsafe fn memset_nbi(&self, rank: RankId, offset: u64, value: u8, len: usize) {
+        match self.table().mapped_at(rank, offset, len) {
+            Some(Place::Away) => {
+                let op = self.ops.implicit(Implicit::Puts);
+                self.ref_memset(op, rank, offset, value, len);
+            }
+            // SAFETY: owed by the caller.
+            _ => unsafe { self.memset(rank, offset, value, len) },
+        }
+    }
+
+    fn explicit(&self, start: impl FnOnce(u32)) -> Event {
+        let Some(op) = self.ops.start(1) else {
+            self.fatal("more than a million operations are outstanding: wait for some");
+        };
+        start(op);
+        self.ops.finish(op);
+        self.ops.event(op)
+    }
+
+    /// Waits until an event's operation is complete; the event is used up.
+    #[inline]
+    pub fn wait(&self, event: Event) {
+        if event != Event::DONE {
+            self.wait_until("an operation to complete", || self.test_quietly(event));
+        }
+    }
+
+    /// Polls once and says whether an event's operation is complete; if so the event is used up.
+    #[inline]
+    pub fn test(&self, event: Event) -> bool {
+        self.poll();
+        self.test_quietly(event)
+    }
+
+    /// [`Rank::test`] without polling.
+    pub fn test_quietly(&self, event: Event) -> bool {
+        match self.ops.test(event) {
+            Some(done) => done,
+            None => self.fatal("an event was waited for twice, or is no event of this rank"),
+        }
+    }
+
+    /// Waits for the implicit operations of this thread: its puts, its gets, or both.
+    pub fn wait_implicit(&self, puts: bool, gets: bool) {
+        if self.all_mapped() {
+            return;
+        }
+        self.check_no_region();
+        self.wait_until("implicit operations to complete", || self.ops.implicit_done(puts, gets));
+    }
+
+    /// Polls once and says whether the implicit operations of this thread are complete.
+    pub fn test_implicit(&self, puts: bool, gets: bool) -> bool {
+        self.poll();
+        if self.all_mapped() {
+            return true;
+        }
+        self.check_no_region();
+        self.ops.implicit_done(puts, gets)
+    }
+
+    fn check_no_region(&self) {
+        if self.config.check && self.ops.in_region() {
+            self.fatal(
+                "implicit operations cannot be synchronised inside an access region: end the region first",
+            );
+        }
+    }
+
+    /// Opens an access region: implicit operations of this thread belong to it until it ends.
+    pub fn begin_region(&self) {
+        if !self.ops.begin_region() {
+            self.fatal("access regions do not nest: end the open one first");
+        }
+    }
+
+    /// Closes the access region; its event is done when all its operations are.
+    pub fn end_region(&self) -> Event {
+        match self.ops.end_region() {
+            Some(e) => e,
+            None => self.fatal("no access region is open"),
+        }
+    }
+
+    /// Whether every segment of the job is mapped here, so that no operation is ever outstanding.
+    fn all_mapped(&self) -> bool {
+        self.conduit.is_none()
+    }
+
+    /// Writes a value into another rank's segment.
+    ///
+    /// # One-sided
+    /// # Completion
+    /// On return the value is in place. Values of up to 8 bytes, naturally aligned, are written in one piece.
+    ///
+    /// # Panics
+    /// Ends the job when `to` is outside the segment.
+    #[inline]
+    pub fn write<T: Shared>(&self, to: GlobalPtr<T>, value: T) {
+        // SAFETY: `value` is valid for its size; T is plain data.
+        unsafe { self.put(to.rank(), to.offset(), (&raw const value).cast(), size_of::<T>()) }
+    }
+
+    /// Reads a value from another rank's segment. As [`Rank::write`].
+    #[inline]
+    pub fn read<T: Shared>(&self, from: GlobalPtr<T>) -> T {
+        let mut value = T::zeroed();
+        // SAFETY: `value` is valid for its size; any bytes are a T.
+        unsafe { self.get((&raw mut value).cast(), from.rank(), from.offset(), size_of::<T>()) };
+        value
+    }
+
+    /// Writes a slice into another rank's segment; blocking.
+    #[inline]
+    pub fn write_slice<T: Shared>(&self, to: GlobalPtr<T>, values: &[T]) {
+        // SAFETY: a slice is valid for its size.
+        unsafe { self.put(to.rank(), to.offset(), values.as_ptr().cast(), size_of_val(values)) }
+    }
+
+    /// Reads a slice from another rank's segment; blocking.
+    #[inline]
+    pub fn read_slice<T: Shared>(&self, from: GlobalPtr<T>, values: &mut [T]) {
+        // SAFETY: a slice is valid for its size; any bytes are a T.
+        unsafe { self.get(values.as_mut_ptr().cast(), from.rank(), from.offset(), size_of_val(values)) }
+    }
+
+    /// Starts to write a buffer into another rank's segment. The handle owns the buffer until it is waited for.
+    pub fn write_nb<T: Shared>(&self, to: GlobalPtr<T>, values: Vec<T>) -> Pending<'_, T> {
+        // SAFETY: the buffer lives in the handle, which gives it up only when the operation is complete, and leaks it if forgotten.
+        let event =
+            unsafe { self.put_nb(to.rank(), to.offset(), values.as_ptr().cast(), size_of_val(&*values)) };
+        Pending { rank: self, event, buffer: core::mem::ManuallyDrop::new(values) }
+    }
+
+    /// Starts to read `len` elements of another rank's segment into a buffer that the handle owns until it is waited for.
+    pub fn read_nb<T: Shared>(&self, from: GlobalPtr<T>, len: usize) -> Pending<'_, T> {
+        let mut values = vec![T::zeroed(); len];
+        // SAFETY: as in `write_nb`.
+        let event = unsafe {
+            self.get_nb(values.as_mut_ptr().cast(), from.rank(), from.offset(), size_of_val(&*values))
+        };
+        Pending { rank: self, event, buffer: core::mem::ManuallyDrop::new(values) }
+    }
+}
+
+/// A transfer under way and the buffer it uses. Forgetting it leaks the buffer and harms nothing; dropping it waits.
+#[must_use = "dropping the handle waits for the transfer"]
+#[derive(Debug)]
+pub struct Pending<'a, T: Shared> {
+    rank: &'a Rank,
+    event: Event,
+    buffer: core::mem::ManuallyDrop<Vec<T>>,
+}
+
+impl<T: Shared> Pending<'_, T> {
+    /// Waits for the transfer and gives the buffer back: what was read, or what was written and may be reused.
+    pub fn wait(mut self) -> Vec<T> {
+        self.rank.wait(core::mem::replace(&mut self.event, Event::DONE));
+        let buffer = core::mem::take(&mut *self.buffer);
+        core::mem::forget(self);
+        buffer
+    }
+
+    /// Polls once and says whether the transfer is complete; [`Pending::wait`] then returns at once.
+    pub fn test(&mut self) -> bool {
+        let done = self.rank.test(self.event);
+        if done {
+            self.event = Event::DONE;
+        }
+        done
+    }
+}
+
+impl<T: Shared> Drop for Pending<'_, T> {
+    fn drop(&mut self) {
+        self.rank.wait(self.event);
+        // SAFETY: dropped once, here; the transfer is over.
+        unsafe { core::mem::ManuallyDrop::drop(&mut self.buffer) }
+    }
+}

@@ -1,0 +1,65 @@
+//! The neighbourhood: the ranks of one host and the memory they share.
+//!
+//! Two memory files. The *control* file holds, in this order: the [header](HostHeader) with two central barriers (one for
+//! start-up, one for the program), a [block](RankBlock) per rank, the links of the [grid](grid::Grid), and from there on what
+//! the conduit wants. The *segment* file holds rank r's segment at `r * stride`; it is sparse, so only touched pages cost.
+#![expect(unsafe_code, reason = "overlays typed atomics on a shared mapping")]
+
+pub(crate) mod frames;
+pub(crate) mod grid;
+pub(crate) mod link;
+pub(crate) mod map;
+pub(crate) mod ring;
+
+use crate::barrier::CentralBarrier;
+use crate::error::Error;
+use crate::prim::AtomicU64;
+use std::os::fd::BorrowedFd;
+
+/// Start of the control file.
+#[repr(C, align(128))]
+pub(crate) struct HostHeader {
+    pub(crate) start: CentralBarrier,
+    pub(crate) program: CentralBarrier,
+    /// Where rank 0 put the segments, a suggestion to the others.
+    pub(crate) segment_base: AtomicU64,
+}
+
+/// What a rank tells the others of its host.
+#[repr(C, align(128))]
+pub(crate) struct RankBlock {
+    /// First byte of its segment, in its own address space.
+    pub(crate) segment_addr: AtomicU64,
+    /// Bytes of its segment.
+    pub(crate) segment_size: AtomicU64,
+}
+
+/// The control file, mapped.
+pub(crate) struct Host {
+    pub(crate) header: &'static HostHeader,
+    pub(crate) ranks: &'static [RankBlock],
+}
+
+impl Host {
+    /// Bytes of header and blocks: where the grid starts.
+    pub(crate) fn bytes(size: u32) -> u64 {
+        (size_of::<HostHeader>() + size as usize * size_of::<RankBlock>()).next_multiple_of(map::PAGE) as u64
+    }
+
+    pub(crate) fn map(shm: BorrowedFd<'_>, size: u32) -> Result<Host, Error> {
+        let len = Host::bytes(size);
+        map::grow(shm, len)?;
+        let base = map::map_shared(shm, 0, len as usize)?;
+        // SAFETY: both types are made of atomics, valid for any bytes; the mapping is long enough, page-aligned, and lives as
+        // long as the process.
+        unsafe {
+            Ok(Host {
+                header: &*base.cast::<HostHeader>(),
+                ranks: core::slice::from_raw_parts(
+                    base.add(size_of::<HostHeader>()).cast::<RankBlock>(),
+                    size as usize,
+                ),
+            })
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Frames over shared-memory links: what a conduit between the ranks of one host is made of.
+#![expect(unsafe_code, reason = "keeps a link's sending end taken between reserve and commit")]
+
+use super::grid::{Grid, GridLayout};
+use super::link::Body;
+use crate::conduit::{Channel, Frame, OpenContext, Peer, RawSlot};
+use crate::error::Error;
+use crate::lock::Threading;
+use core::ptr::NonNull;
+
+/// A grid of links that carries frames, each marked with a time before which it is not delivered.
+pub struct FrameGrid {
+    grid: Grid,
+}
+
+const FRAME: u8 = 1;
+
+impl FrameGrid {
+    /// Maps the links in the conduit's part of the host's shared memory; collective over the ranks of the host.
+    ///
+    /// # Errors
+    /// The memory cannot be had.
+    pub fn open(cx: &OpenContext<'_>, max_frame: usize) -> Result<FrameGrid, Error> {
+        let layout = GridLayout::new(cx.size, max_frame, cx.shm_offset);
+        Ok(FrameGrid { grid: Grid::map(cx.shm, layout, cx.rank.0, Threading::Parallel)? })
+    }
+
+    /// Room for a frame of `len` bytes, `len > 0`, or `None` while the peer has not released enough.
+    pub fn reserve(&self, to: Peer, channel: Channel, len: usize) -> Option<RawSlot> {
+        assert!(to.rank.0 < self.grid.size(), "frame to rank {} of {}", to.rank.0, self.grid.size());
+        // At least 65 bytes, so that the claim always lies in the arena and can be filled in place.
+        let room = len.max(super::link::INLINE + 1);
+        let mut sending = self.grid.sending(to.rank.0, channel);
+        let claim = sending.claim(room, 2)?;
+        let buf = NonNull::new(claim.payload).expect("a claim of this size has arena space");
+        sending.suspend();
+        Some(RawSlot { buf, len, cookie: [u64::from(to.rank.0) << 1 | channel as u64, claim.end()] })
+    }
+
+    /// Sends a reserved frame, to be delivered at `not_before` (nanoseconds of the host's monotonic clock) or later.
+    pub fn commit(&self, slot: RawSlot, not_before: u64) {
+        // SAFETY: the slot came from `reserve`, which suspended exactly this sending; a slot is used up by value.
+        let mut sending =
+            unsafe { self.grid.resume((slot.cookie[0] >> 1) as u32, channel_of(slot.cookie[0])) };
+        let claim = sending.reclaim(slot.buf.as_ptr(), slot.cookie[1]);
+        let args = [not_before as u32, (not_before >> 32) as u32];
+        // SAFETY: the claim of `reserve`, nothing having been sent since; the payload was written in place.
+        unsafe { sending.publish(claim, FRAME, 0, &args, Body::Arena(slot.len)) };
+    }
+
+    /// Gives a reserved slot back.
+    pub fn cancel(&self, slot: RawSlot) {
+        // SAFETY: as in `commit`.
+        drop(unsafe { self.grid.resume((slot.cookie[0] >> 1) as u32, channel_of(slot.cookie[0])) });
+    }
+
+    /// Delivers up to `budget` frames whose time has come.
+    pub fn poll(&self, channel: Channel, budget: usize, now: u64, deliver: &mut dyn FnMut(Frame)) -> usize {
+        self.grid.poll(channel, budget, &mut |from, m| {
+            if u64::from(m.args[0]) | u64::from(m.args[1]) << 32 > now {
+                return false;
+            }
+            let from = Peer { rank: crate::RankId(from), endpoint: 0 };
+            deliver(Frame { from, channel, data: m.payload, len: m.len });
+            true
+        })
+    }
+}
+
+fn channel_of(cookie: u64) -> Channel {
+    if cookie & 1 == 0 { Channel::Request } else { Channel::Reply }
+}

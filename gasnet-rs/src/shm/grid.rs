@@ -1,0 +1,288 @@
+//! All links between the ranks of a host: for every ordered pair of ranks a request link and a reply link.
+//!
+//! Few ranks: a poll looks at the front of every incoming link, which is one cache line per peer that stays in the poller's
+//! cache while nothing arrives. Many ranks: a sender also sets its bit in the receiver's *pending* words, and a poll looks at
+//! the links of set bits only. The bit is set after the message was published and cleared before the link is drained, so a
+//! message is never left behind a cleared bit.
+#![expect(
+    unsafe_code,
+    reason = "lays out links in shared memory and gives out their exclusive ends under locks"
+)]
+
+use super::link::{Claim, Inbox, Outbox, Received, Shape};
+use super::map;
+use crate::conduit::Channel;
+use crate::error::Error;
+use crate::lock::{Threading, TurnLock};
+use crate::prim::{AtomicU64, Ordering};
+use core::cell::UnsafeCell;
+use std::os::fd::BorrowedFd;
+
+/// Ranks up to which a poll looks at every link.
+const SCAN_ALL: u32 = 16;
+
+/// Where the links of a host lie in its shared memory file.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct GridLayout {
+    size: u32,
+    shape: Shape,
+    offset: u64,
+}
+
+impl GridLayout {
+    pub(crate) fn new(size: u32, max_payload: usize, offset: u64) -> GridLayout {
+        GridLayout { size, shape: Shape::for_ranks(size, max_payload), offset }
+    }
+
+    /// Bytes of one rank's pending words, for one channel.
+    fn pending_bytes(&self) -> usize {
+        (self.size as usize).div_ceil(64).next_multiple_of(8) * 8
+    }
+
+    fn pending_total(&self) -> usize {
+        (self.pending_bytes() * 2 * self.size as usize).next_multiple_of(map::PAGE)
+    }
+
+    /// Total bytes in the shared memory file.
+    pub(crate) fn bytes(&self) -> u64 {
+        let n = u64::from(self.size);
+        self.pending_total() as u64 + n * n * 2 * self.shape.bytes() as u64
+    }
+
+    fn link(&self, base: *mut u8, from: u32, to: u32, channel: Channel) -> *mut u8 {
+        let index = (to as usize * self.size as usize + from as usize) * 2 + channel as usize;
+        base.wrapping_add(self.pending_total() + index * self.shape.bytes())
+    }
+
+    fn pending(&self, base: *mut u8, of: u32, channel: Channel) -> &'static [AtomicU64] {
+        let at = base.wrapping_add((of as usize * 2 + channel as usize) * self.pending_bytes());
+        // SAFETY: inside the mapping, which lives as long as the process; atomics accept any bytes; page-aligned base.
+        unsafe { core::slice::from_raw_parts(at.cast::<AtomicU64>(), self.pending_bytes() / 8) }
+    }
+}
+
+struct Locked<T> {
+    lock: TurnLock,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: the value is reached under the lock only.
+unsafe impl<T: Send> Sync for Locked<T> {}
+
+impl<T> Locked<T> {
+    fn new(threading: Threading, value: T) -> Locked<T> {
+        Locked { lock: TurnLock::new(threading), value: UnsafeCell::new(value) }
+    }
+}
+
+/// One rank's ends of its links.
+pub(crate) struct Grid {
+    me: u32,
+    size: u32,
+    /// `out[channel][to]`, `None` for this rank itself.
+    out: [Vec<Option<Locked<Outbox>>>; 2],
+    inn: [Locked<Vec<Option<Inbox>>>; 2],
+    /// Pending words of every rank, per channel; empty when polls look at every link.
+    pending: [Vec<&'static [AtomicU64]>; 2],
+}
+
+/// Exclusive use of an outbox. Dropping it without sending costs nothing.
+pub(crate) struct Sending<'a> {
+    grid: &'a Grid,
+    slot: &'a Locked<Outbox>,
+    to: u32,
+    channel: Channel,
+}
+
+impl Grid {
+    /// Maps the links of rank `me`. Every rank of the host calls it once with the same layout.
+    pub(crate) fn map(
+        shm: BorrowedFd<'_>,
+        l: GridLayout,
+        me: u32,
+        threading: Threading,
+    ) -> Result<Grid, Error> {
+        map::grow(shm, l.offset + l.bytes())?;
+        let base = map::map_shared(shm, l.offset, l.bytes() as usize)?;
+        let peers = |f: &dyn Fn(u32) -> *mut u8| -> Vec<Option<*mut u8>> {
+            (0..l.size).map(|r| (r != me).then(|| f(r))).collect()
+        };
+        let out = [Channel::Request, Channel::Reply].map(|c| {
+            peers(&|to| l.link(base, me, to, c))
+                .into_iter()
+                // SAFETY: laid out by GridLayout inside the mapping; each rank makes its ends once, before any traffic.
+                .map(|at| at.map(|at| Locked::new(threading, unsafe { Outbox::new(l.shape, at) })))
+                .collect()
+        });
+        let inn = [Channel::Request, Channel::Reply].map(|c| {
+            let boxes = peers(&|from| l.link(base, from, me, c))
+                .into_iter()
+                // SAFETY: as above.
+                .map(|at| at.map(|at| unsafe { Inbox::new(l.shape, at) }))
+                .collect();
+            Locked::new(threading, boxes)
+        });
+        let pending = [Channel::Request, Channel::Reply].map(|c| {
+            if l.size > SCAN_ALL { (0..l.size).map(|r| l.pending(base, r, c)).collect() } else { Vec::new() }
+        });
+        Ok(Grid { me, size: l.size, out, inn, pending })
+    }
+
+    /// Takes the outbox to `to`; waits for another thread of this rank that has it.
+    #[inline]
+    pub(crate) fn sending(&self, to: u32, channel: Channel) -> Sending<'_> {
+        let slot = self.out[channel as usize][to as usize].as_ref().expect("no link to oneself");
+        slot.lock.lock();
+        Sending { grid: self, slot, to, channel }
+    }
+
+    /// Offers up to `budget` messages of one channel to `take`, oldest first per sender; a message for which `take` answers
+    /// `false` stays. Returns how many were taken. Does nothing while another thread (or a handler further up this stack)
+    /// polls the same channel.
+    #[inline]
+    pub(crate) fn poll(
+        &self,
+        channel: Channel,
+        budget: usize,
+        take: &mut dyn FnMut(u32, &Received) -> bool,
+    ) -> usize {
+        let inn = &self.inn[channel as usize];
+        if !inn.lock.try_lock() {
+            return 0;
+        }
+        let _unlock = Unlock(&inn.lock);
+        // SAFETY: under the lock; `take` cannot reach these inboxes again, because the lock is held.
+        let boxes = unsafe { &mut *inn.value.get() };
+        let mut done = 0;
+        if self.pending[channel as usize].is_empty() {
+            for (from, inbox) in boxes.iter_mut().enumerate() {
+                if let Some(inbox) = inbox {
+                    done += drain(inbox, from as u32, budget - done, take);
+                    if done == budget {
+                        break;
+                    }
+                }
+            }
+            return done;
+        }
+        for (w, word) in self.pending[channel as usize][self.me as usize].iter().enumerate() {
+            if done == budget || word.load(Ordering::Relaxed) == 0 {
+                continue;
+            }
+            // ORDER: AcqRel; pairs with fetch_or in Sending::wake: the messages behind a cleared bit are visible, and a bit
+            // set after this swap belongs to a message this drain may miss.
+            let mut bits = word.swap(0, Ordering::AcqRel);
+            let mut left = 0;
+            while bits != 0 {
+                let bit = bits.trailing_zeros();
+                bits &= bits - 1;
+                let from = w as u32 * 64 + bit;
+                let Some(Some(inbox)) = boxes.get_mut(from as usize) else { continue };
+                done += drain(inbox, from, budget - done, take);
+                if inbox.front().is_some() {
+                    left |= 1 << bit;
+                }
+            }
+            if left != 0 {
+                // ORDER: Relaxed; read again by this rank only.
+                word.fetch_or(left, Ordering::Relaxed);
+            }
+        }
+        done
+    }
+
+    pub(crate) fn size(&self) -> u32 {
+        self.size
+    }
+}
+
+#[inline]
+fn drain(inbox: &mut Inbox, from: u32, budget: usize, take: &mut dyn FnMut(u32, &Received) -> bool) -> usize {
+    let mut done = 0;
+    while done < budget {
+        let Some(m) = inbox.front() else { break };
+        if !take(from, &m) {
+            break;
+        }
+        inbox.release();
+        done += 1;
+    }
+    done
+}
+
+struct Unlock<'a>(&'a TurnLock);
+impl Drop for Unlock<'_> {
+    fn drop(&mut self) {
+        self.0.unlock();
+    }
+}
+
+impl Sending<'_> {
+    #[inline]
+    fn outbox(&mut self) -> &mut Outbox {
+        // SAFETY: `self` holds the lock.
+        unsafe { &mut *self.slot.value.get() }
+    }
+
+    /// See [`Outbox::claim`].
+    #[inline]
+    pub(crate) fn claim(&mut self, len: usize, nargs: usize) -> Option<Claim> {
+        self.outbox().claim(len, nargs)
+    }
+
+    /// See [`Outbox::reclaim`].
+    pub(crate) fn reclaim(&mut self, payload: *mut u8, end: u64) -> Claim {
+        self.outbox().reclaim(payload, end)
+    }
+
+    /// See [`Outbox::publish`]; also sets the receiver's pending bit.
+    ///
+    /// # Safety
+    /// As [`Outbox::publish`].
+    #[inline]
+    pub(crate) unsafe fn publish(
+        &mut self,
+        claim: Claim,
+        kind: u8,
+        handler: u8,
+        args: &[u32],
+        body: super::link::Body,
+    ) {
+        // SAFETY: owed by the caller.
+        unsafe { self.outbox().publish(claim, kind, handler, args, body) };
+        self.wake();
+    }
+
+    #[inline]
+    fn wake(&self) {
+        let pending = &self.grid.pending[self.channel as usize];
+        if !pending.is_empty() {
+            let word = &pending[self.to as usize][self.grid.me as usize / 64];
+            // ORDER: Release; pairs with the swap in Grid::poll; the published message is visible to who sees the bit.
+            word.fetch_or(1 << (self.grid.me % 64), Ordering::Release);
+        }
+    }
+
+    /// Keeps the outbox taken beyond this guard's life, for a reservation; ends with [`Grid::resume`].
+    pub(crate) fn suspend(self) {
+        core::mem::forget(self);
+    }
+}
+
+impl Grid {
+    /// Takes up a sending that was suspended.
+    ///
+    /// # Safety
+    /// 1. Exactly one `resume` per [`Sending::suspend`], with the same peer and channel (owed by the caller).
+    pub(crate) unsafe fn resume(&self, to: u32, channel: Channel) -> Sending<'_> {
+        let slot = self.out[channel as usize][to as usize].as_ref().expect("no link to oneself");
+        Sending { grid: self, slot, to, channel }
+    }
+}
+
+impl Drop for Sending<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.slot.lock.unlock();
+    }
+}

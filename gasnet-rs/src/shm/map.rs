@@ -1,0 +1,91 @@
+//! Mappings of memory files: the only place that calls `mmap`.
+#![expect(unsafe_code, reason = "mmap and friends")]
+
+use crate::error::Error;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// Bytes in a page.
+pub(crate) const PAGE: usize = 4096;
+
+fn os_error(what: &str) -> Error {
+    Error::job(format!("{what}: {}", std::io::Error::last_os_error()))
+}
+
+/// Makes a memory file at least `len` bytes long; never shorter, also when another rank makes it longer at the same time.
+pub(crate) fn grow(fd: BorrowedFd<'_>, len: u64) -> Result<(), Error> {
+    if len == 0 {
+        return Ok(());
+    }
+    // Allocating the last byte extends and never truncates or overwrites.
+    // SAFETY: plain system call on an open descriptor.
+    let rc = unsafe { libc::fallocate(fd.as_raw_fd(), 0, (len - 1) as libc::off_t, 1) };
+    if rc == 0 {
+        Ok(())
+    } else {
+        Err(os_error(&format!("cannot give shared memory a length of {len} bytes")))
+    }
+}
+
+/// Maps `len` bytes of a memory file from `offset`, shared, lazily, anywhere. The mapping lives as long as the process.
+pub(crate) fn map_shared(fd: BorrowedFd<'_>, offset: u64, len: usize) -> Result<*mut u8, Error> {
+    mmap(std::ptr::null_mut(), len, Some((fd, offset)), 0)
+}
+
+/// Maps `len` bytes of a memory file over part of a range got from [`reserve`].
+///
+/// # Safety
+/// 1. `[at, at + len)` lies inside one live reservation and nothing uses what was mapped there (owed by the caller).
+pub(crate) unsafe fn map_over(fd: BorrowedFd<'_>, offset: u64, at: *mut u8, len: usize) -> Result<(), Error> {
+    mmap(at, len, Some((fd, offset)), libc::MAP_FIXED).map(|_| ())
+}
+
+/// Reserves `len` bytes of address space without access, at `hint` exactly, else `None`.
+pub(crate) fn reserve_at(hint: usize, len: usize) -> Option<*mut u8> {
+    let at = hint as *mut u8;
+    match mmap(at, len, None, libc::MAP_FIXED_NOREPLACE) {
+        Ok(p) if p == at => Some(p),
+        Ok(p) => {
+            // An old kernel that takes the flag as a hint.
+            unmap(p, len);
+            None
+        }
+        Err(_) => None,
+    }
+}
+
+/// Reserves `len` bytes of address space without access, anywhere.
+pub(crate) fn reserve(len: usize) -> Result<*mut u8, Error> {
+    mmap(std::ptr::null_mut(), len, None, 0)
+}
+
+fn unmap(p: *mut u8, len: usize) {
+    // SAFETY: called only on a range this module has just mapped and given to nobody.
+    unsafe { libc::munmap(p.cast(), len) };
+}
+
+fn mmap(at: *mut u8, len: usize, file: Option<(BorrowedFd<'_>, u64)>, flags: i32) -> Result<*mut u8, Error> {
+    let (prot, kind, fd, offset) = match file {
+        Some((fd, offset)) => (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED, fd.as_raw_fd(), offset),
+        None => (libc::PROT_NONE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0),
+    };
+    // SAFETY: without MAP_FIXED a new mapping harms no existing one; with it, map_over's caller answers for the range.
+    let p = unsafe {
+        libc::mmap(at.cast(), len, prot, kind | flags | libc::MAP_NORESERVE, fd, offset as libc::off_t)
+    };
+    if p == libc::MAP_FAILED {
+        return Err(os_error(&format!("cannot map {len} bytes of shared memory")));
+    }
+    Ok(p.cast())
+}
+
+/// Physical memory of this host in bytes.
+pub(crate) fn physical_memory() -> u64 {
+    // SAFETY: plain queries.
+    let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+    (pages.max(1) as u64) * (size.max(4096) as u64)
+}
+
+/// Processors this process may run on.
+pub(crate) fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, |n| n.get())
+}
