@@ -192,6 +192,7 @@ impl<'a> Heap<'a> {
     }
 
     /// Bytes the heap has grown to.
+    #[cfg(test)]
     pub fn bytes(&self) -> u64 {
         u64::from(self.root.hi.load(Relaxed) - self.root.lo.load(Relaxed)) * PAGE
     }

@@ -1,2 +1,30 @@
-//! x
+//! The UPC runtime: what C emitted by `upcc` calls, on top of the core (`gasnet`).
+//!
+//! A UPC *thread* is a rank, a process of its own. Its *segment* is its part of shared memory: static shared data, then a
+//! heap, then the runtime's own words ([`layout`]). A shared address is a (thread, offset) pair; which bits of a
+//! pointer-to-shared hold what is the compiler's affair (`include/upcc_abi.h`), so one library serves all representations.
+//!
+//! Layers, top to bottom:
+//! - `capi`: the C functions, each a few lines; nothing unwinds out of them.
+//! - `run`: from `main` to the user's `main`; [`exit`](mod@exit): how a thread ends.
+//! - `alloc`, `locks`, `barrier`: the services, as methods of the one state object (`state`).
+//! - `heap`: the allocator, `control`: the words that other threads change, `layout`, `image`: where things lie.
+//! - `core`: the core's operations in terms of threads and offsets.
+//!
+//! A `upc_memput` is `capi` -> `core` -> a copy if the thread is near, else the core's `put`.
+
+mod abi;
+mod alloc;
+mod barrier;
+mod capi;
+mod control;
+mod core;
+mod error;
+mod exit;
 mod heap;
+mod image;
+mod layout;
+mod locks;
+mod run;
+mod settings;
+mod state;

@@ -1,0 +1,145 @@
+//! The types shared with emitted C (`upcc_abi.h`), and the two variables it reads directly.
+#![expect(unsafe_code, reason = "exports variables to C")]
+
+use std::cell::UnsafeCell;
+use std::ffi::{c_char, c_int, c_uint};
+use std::sync::atomic::AtomicI32;
+
+/// Version of the interface between emitted C and this library.
+pub const ABI: c_uint = 1;
+
+/// Packed pointers-to-shared hold offsets of this many bits ...
+pub const PACKED_OFFSET_BITS: u32 = 34;
+/// ... and thread numbers below this.
+pub const PACKED_THREADS: u32 = 1 << 10;
+
+/// `struct __upc_rt`: what emitted C needs to know of the running program.
+#[repr(C)]
+pub struct Rt {
+    /// MYTHREAD.
+    pub mythread: c_uint,
+    /// THREADS.
+    pub threads: c_uint,
+    /// First directly addressable thread.
+    pub first: c_uint,
+    /// Number of directly addressable threads.
+    pub mapped: c_uint,
+    /// Address of (t, o) less `t * stride + o`.
+    pub base: *mut c_char,
+    /// Distance of the segments.
+    pub stride: u64,
+    /// For division by the number of threads: `ceil(2^(63 + shift) / threads)`.
+    pub recip: u64,
+    /// `ceil(log2(threads))`.
+    pub shift: c_uint,
+}
+
+/// Holds [`Rt`]: written once, before any user code runs.
+#[repr(transparent)]
+pub struct RtCell(UnsafeCell<Rt>);
+
+// SAFETY: written once, by the only thread of the process, before user code can start others; read only afterwards.
+unsafe impl Sync for RtCell {}
+
+/// The variable that emitted C reads.
+#[unsafe(no_mangle)]
+pub static __upc_rt: RtCell = RtCell(UnsafeCell::new(Rt {
+    mythread: 0,
+    threads: 0,
+    first: 0,
+    mapped: 0,
+    base: std::ptr::null_mut(),
+    stride: 0,
+    recip: 0,
+    shift: 0,
+}));
+
+impl RtCell {
+    /// Fills it in.
+    ///
+    /// # Safety
+    /// 1. No other thread of this process runs user code yet (owed by the caller).
+    pub unsafe fn fill(&self, rt: Rt) {
+        // SAFETY: (1).
+        unsafe { *self.0.get() = rt };
+    }
+}
+
+/// Dynamic nesting of controlling `upc_forall` loops.
+#[unsafe(no_mangle)]
+pub static __upc_forall_depth: AtomicI32 = AtomicI32::new(0);
+
+/// `struct __upc_shvar`: the proxy of a shared variable.
+#[repr(C)]
+pub struct Shvar {
+    /// Its offset in every segment.
+    pub offset: u64,
+}
+
+/// `struct __upc_shrec`: registers a shared variable.
+#[repr(C)]
+pub struct Shrec {
+    /// The variable's proxy.
+    pub proxy: *mut Shvar,
+    /// Bytes on each thread.
+    pub bytes_per_thread: u64,
+    /// Alignment.
+    pub align: u64,
+    /// Its name.
+    pub name: *const c_char,
+    /// Reserved.
+    pub flags: c_uint,
+}
+
+/// `struct __upc_image`: what a program says of itself.
+#[repr(C)]
+pub struct Image {
+    /// [`ABI`].
+    pub abi: c_uint,
+    /// Non-zero: 16-byte pointers-to-shared.
+    pub struct_pts: c_uint,
+    /// Number of threads given at compile time, or 0.
+    pub static_threads: c_int,
+    /// The user's `main`.
+    pub main: extern "C" fn(c_int, *mut *mut c_char) -> c_int,
+    /// Registered variables.
+    pub shrec_begin: *const Shrec,
+    /// End of them.
+    pub shrec_end: *const Shrec,
+    /// Functions that initialise shared data.
+    pub init_begin: *const Option<extern "C" fn()>,
+    /// End of them.
+    pub init_end: *const Option<extern "C" fn()>,
+    /// Heap per thread asked for at compile time, or 0.
+    pub heap_bytes: u64,
+    /// The program's name.
+    pub name: *const c_char,
+}
+
+/// `recip` and `shift` for a number of threads.
+pub fn reciprocal(threads: u32) -> (u64, c_uint) {
+    let shift = threads.next_power_of_two().trailing_zeros();
+    ((1u128 << (63 + shift)).div_ceil(threads.into()) as u64, shift)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// As `__upc_udivt` in `upcc_abi.h`.
+    fn divide(n: u64, threads: u32) -> u64 {
+        let (recip, shift) = reciprocal(threads);
+        (((u128::from(n << 1) * u128::from(recip)) >> 64) as u64) >> shift
+    }
+
+    proptest! {
+        #[test]
+        fn multiplying_divides(n in 0..1u64 << 63, threads in 1..100_000u32) {
+            prop_assert_eq!(divide(n, threads), n / u64::from(threads));
+            let edge = n - n % u64::from(threads);
+            prop_assert_eq!(divide(edge, threads), edge / u64::from(threads));
+            prop_assert_eq!(divide(edge.saturating_sub(1), threads), edge.saturating_sub(1) / u64::from(threads));
+        }
+    }
+}

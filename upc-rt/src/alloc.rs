@@ -1,0 +1,358 @@
+//! `upc_alloc`, `upc_global_alloc`, `upc_all_alloc` and `upc_free`: which heap, where it runs, how it grows.
+//!
+//! Each thread has a *local* heap in its own segment. One *global* heap, whose bookkeeping is in thread 0's
+//! segment, hands out offsets that are free on all threads. Whoever has the bookkeeping mapped works on it
+//! directly, so no thread has to answer for another to allocate; otherwise the owner does it in an
+//! active-message handler (the same code, on the same bookkeeping).
+//!
+//! The heaps share one range, local from the bottom and global from the top. Each thread's [`Boundary`] says
+//! how far they have come there. A local heap grows with one compare-and-swap of its own boundary. The
+//! global heap moves the boundary of every thread, under the `grow` lock of thread 0; if one thread's local
+//! heap is in the way, the boundaries already moved go back.
+
+use crate::control::field;
+use crate::core::Op;
+use crate::heap::{FreeError, Heap, NeedPages, PAGE};
+use crate::state::Upc;
+
+/// Growth beyond what is asked, so that it is rare: pages.
+const CHUNK: u32 = 256;
+
+/// Pages in use at the bottom (`..local_hi`) and at the top (`global_lo..`) of the heap range of a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Boundary {
+    /// First page above the local heap.
+    pub local_hi: u32,
+    /// First page of the global heap.
+    pub global_lo: u32,
+}
+
+impl Boundary {
+    /// As one word.
+    pub fn encode(self) -> u64 {
+        u64::from(self.local_hi) << 32 | u64::from(self.global_lo)
+    }
+
+    fn decode(word: u64) -> Boundary {
+        Boundary { local_hi: (word >> 32) as u32, global_lo: word as u32 }
+    }
+}
+
+/// What a thread asks of the owner of a heap it cannot reach itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Request {
+    /// Allocate in the global heap.
+    Alloc { bytes: u64 },
+    /// Give pages to the global heap.
+    Donate { from: u32, to: u32 },
+    /// Free the object at an offset.
+    Free { off: u64 },
+}
+
+/// The owner's answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reply {
+    /// Done; for an allocation, the offset.
+    Ok(u64),
+    /// The heap has to grow by this many pages first.
+    Grow(u32),
+    /// Nothing is allocated there.
+    NotAllocated,
+    /// Inside the object at this offset.
+    Inside(u64),
+}
+
+impl Reply {
+    /// As (kind, value).
+    pub fn encode(self) -> (u32, u64) {
+        match self {
+            Reply::Ok(off) => (0, off),
+            Reply::Grow(n) => (1, n.into()),
+            Reply::NotAllocated => (2, 0),
+            Reply::Inside(off) => (3, off),
+        }
+    }
+
+    /// The inverse of [`encode`](Self::encode).
+    pub fn decode(kind: u32, value: u64) -> Reply {
+        match kind {
+            0 => Reply::Ok(value),
+            1 => Reply::Grow(value as u32),
+            3 => Reply::Inside(value),
+            _ => Reply::NotAllocated,
+        }
+    }
+}
+
+impl Request {
+    /// As (kind, first, second).
+    pub fn encode(self) -> (u32, u64, u64) {
+        match self {
+            Request::Alloc { bytes } => (0, bytes, 0),
+            Request::Donate { from, to } => (1, from.into(), to.into()),
+            Request::Free { off } => (2, off, 0),
+        }
+    }
+
+    /// The inverse of [`encode`](Self::encode).
+    pub fn decode(kind: u32, a: u64, b: u64) -> Request {
+        match kind {
+            0 => Request::Alloc { bytes: a },
+            1 => Request::Donate { from: a as u32, to: b as u32 },
+            _ => Request::Free { off: a },
+        }
+    }
+}
+
+impl Upc {
+    /// Prepares this thread's heaps; every thread does so before the barrier that precedes user code.
+    pub fn init_heaps(&self) {
+        let (lo, hi) = ((self.layout.heap_lo / PAGE) as u32, (self.layout.heap_hi / PAGE) as u32);
+        self.local_heap(self.me).init(lo, false);
+        let boundary = Boundary { local_hi: lo, global_lo: hi };
+        self.amo(self.me, field!(boundary), Op::Set, boundary.encode(), 0);
+        if self.me == 0 {
+            self.global_heap().init(hi, true);
+        }
+    }
+
+    /// `upc_alloc`.
+    pub fn alloc_local(&self, bytes: u64) -> u64 {
+        if bytes == 0 {
+            return 0;
+        }
+        loop {
+            match self.local_heap(self.me).alloc(bytes) {
+                Ok(off) => return off,
+                Err(NeedPages(n)) => {
+                    if !self.grow_local(n) {
+                        self.out_of_memory("upc_alloc", &format!("{bytes} bytes"), bytes);
+                    }
+                }
+            }
+        }
+    }
+
+    /// `upc_global_alloc`, and `upc_all_alloc` if `collective`.
+    pub fn alloc_global(&self, nblocks: u64, block: u64, collective: bool) -> u64 {
+        if nblocks == 0 || block == 0 {
+            return 0;
+        }
+        let per_thread = nblocks.div_ceil(self.size.into()).checked_mul(block);
+        if !collective {
+            return self.alloc_everywhere("upc_global_alloc", nblocks, block, per_thread);
+        }
+        self.collective("upc_all_alloc", || {
+            self.alloc_everywhere("upc_all_alloc", nblocks, block, per_thread)
+        })
+    }
+
+    fn alloc_everywhere(&self, function: &str, nblocks: u64, block: u64, per_thread: Option<u64>) -> u64 {
+        let what = || format!("{nblocks} blocks of {block} bytes");
+        let Some(bytes) = per_thread else { self.out_of_memory(function, &what(), u64::MAX) };
+        loop {
+            match self.ask(0, Request::Alloc { bytes }) {
+                Reply::Ok(off) => return off,
+                Reply::Grow(n) if self.grow_global(n) => {}
+                _ => self.out_of_memory(function, &what(), bytes),
+            }
+        }
+    }
+
+    /// `upc_free`, and `upc_all_free` if `collective`.
+    pub fn free(&self, t: u32, off: u64, collective: bool) {
+        if t == 0 && off == 0 {
+            return;
+        }
+        if collective {
+            // The object must stay until all have entered.
+            self.meet("upc_all_free");
+            if self.me != 0 {
+                return;
+            }
+        }
+        if t >= self.size || off >= self.layout.total {
+            self.fatal(&format!(
+                "upc_free: thread {t}, offset {off:#x} is no shared address (a corrupted pointer?)"
+            ));
+        }
+        if (crate::layout::FIRST..self.layout.heap_lo).contains(&off) {
+            self.fatal("upc_free: the pointer is to a shared variable, not to something that upc_alloc, upc_global_alloc or upc_all_alloc returned");
+        }
+        match self.ask(t, Request::Free { off }) {
+            Reply::Ok(_) => {}
+            Reply::Inside(start) => self.fatal(&format!(
+                "upc_free: the pointer is {} bytes inside an allocated object; only the start of an object can be freed (thread {t}, offset {off:#x})",
+                off - start
+            )),
+            _ => self.fatal(&format!(
+                "upc_free: nothing is allocated at the pointer: freed twice, or never allocated? (thread {t}, offset {off:#x})"
+            )),
+        }
+    }
+
+    /// Has thread `t` serve `request`: here if its bookkeeping is mapped, else there.
+    fn ask(&self, t: u32, request: Request) -> Reply {
+        if self.core.near(t) { self.serve(t, request) } else { self.call(t, request) }
+    }
+
+    /// Serves a request on the heaps of thread `t`, which are mapped. Never blocks; handlers call it.
+    pub fn serve(&self, t: u32, request: Request) -> Reply {
+        match request {
+            Request::Alloc { bytes } => match self.global_heap().alloc(bytes) {
+                Ok(off) => Reply::Ok(off),
+                Err(NeedPages(n)) => Reply::Grow(n),
+            },
+            Request::Donate { from, to } => {
+                self.global_heap().donate(from, to);
+                Reply::Ok(0)
+            }
+            Request::Free { off } => {
+                let local = self.local_heap(t);
+                let heap = if t == 0 && !local.covers(off) { self.global_heap() } else { local };
+                match heap.free(off) {
+                    Ok(()) => Reply::Ok(0),
+                    Err(FreeError::Inside(start)) => Reply::Inside(start),
+                    Err(FreeError::Outside | FreeError::NotAllocated) => Reply::NotAllocated,
+                }
+            }
+        }
+    }
+
+    fn local_heap(&self, t: u32) -> Heap<'_> {
+        let (control, pages) = self.bookkeeping(t);
+        Heap::new(&control.local, pages)
+    }
+
+    fn global_heap(&self) -> Heap<'_> {
+        let (control, pages) = self.bookkeeping(0);
+        Heap::new(&control.global, pages)
+    }
+
+    fn boundary(&self, t: u32) -> Boundary {
+        Boundary::decode(self.amo(t, field!(boundary), Op::Get, 0, 0))
+    }
+
+    /// Moves this thread's boundary up by about `n` pages; less may do, next to free ones. False if it cannot.
+    fn grow_local(&self, n: u32) -> bool {
+        loop {
+            let b = self.boundary(self.me);
+            let room = b.global_lo - b.local_hi;
+            if room == 0 {
+                return false;
+            }
+            let to = b.local_hi + n.max(CHUNK).min(room);
+            let new = Boundary { local_hi: to, ..b };
+            if self.amo(self.me, field!(boundary), Op::Cas, b.encode(), new.encode()) == b.encode() {
+                self.local_heap(self.me).donate(b.local_hi, to);
+                return true;
+            }
+        }
+    }
+
+    /// Moves every thread's boundary down by about `n` pages; less may do, next to free ones. False if it cannot.
+    fn grow_global(&self, n: u32) -> bool {
+        let me = u64::from(self.me) + 1;
+        self.core.wait_until("growth of the global heap", || self.amo(0, field!(grow), Op::Cas, 0, me) == 0);
+        let grown = loop {
+            let from = self.boundary(0).global_lo;
+            let room = (0..self.size).map(|t| from - self.boundary(t).local_hi).min().unwrap_or(0);
+            if room == 0 {
+                break false;
+            }
+            let to = from - n.max(CHUNK).min(room);
+            let moved = (0..self.size).take_while(|&t| self.lower(t, from, to)).count() as u32;
+            if moved == self.size {
+                self.ask(0, Request::Donate { from: to, to: from });
+                break true;
+            }
+            // A local heap grew meanwhile.
+            for t in 0..moved {
+                self.raise(t, to, from);
+            }
+        };
+        self.amo(0, field!(grow), Op::Set, 0, 0);
+        grown
+    }
+
+    /// Moves the lower end of the global heap on thread `t` from page `from` down to `to`, unless the local heap
+    /// is there already.
+    fn lower(&self, t: u32, from: u32, to: u32) -> bool {
+        loop {
+            let b = self.boundary(t);
+            debug_assert_eq!(b.global_lo, from);
+            if b.local_hi > to {
+                return false;
+            }
+            let new = Boundary { global_lo: to, ..b };
+            if self.amo(t, field!(boundary), Op::Cas, b.encode(), new.encode()) == b.encode() {
+                return true;
+            }
+        }
+    }
+
+    fn raise(&self, t: u32, from: u32, to: u32) {
+        loop {
+            let b = self.boundary(t);
+            debug_assert_eq!(b.global_lo, from);
+            let new = Boundary { global_lo: to, ..b };
+            if self.amo(t, field!(boundary), Op::Cas, b.encode(), new.encode()) == b.encode() {
+                return;
+            }
+        }
+    }
+
+    #[cold]
+    fn out_of_memory(&self, function: &str, what: &str, per_thread: u64) -> ! {
+        let heap = self.layout.heap_hi - self.layout.heap_lo;
+        let b = self.boundary(self.me);
+        let mut free = u64::from(b.global_lo - b.local_hi) * PAGE + self.local_heap(self.me).free_bytes();
+        if function != "upc_alloc" && self.core.near(0) {
+            free = u64::from(b.global_lo - b.local_hi) * PAGE + self.global_heap().free_bytes();
+        }
+        let want = per_thread.saturating_add(heap - free.min(heap)).div_ceil(1 << 20).max(1);
+        let advice = if per_thread == u64::MAX || want > self.max_heap >> 20 {
+            format!("no segment can be that large here: at most {} MB per thread", self.max_heap >> 20)
+        } else {
+            format!("raise UPC_SHARED_HEAP_SIZE (or upcc -shared-heap) to {want}MB or more")
+        };
+        self.fatal(&format!(
+            "out of shared memory: {function} of {what} on thread {}: {} of {} free per thread, not always in one piece; {advice}",
+            self.me,
+            human(free),
+            human(heap),
+        ))
+    }
+}
+
+/// A size for people.
+fn human(bytes: u64) -> String {
+    match bytes {
+        0..=9_999 => format!("{bytes} bytes"),
+        10_000..=9_999_999 => format!("{} KB", bytes >> 10),
+        _ => format!("{} MB", bytes >> 20),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_and_replies_survive_the_wire() {
+        for r in [
+            Request::Alloc { bytes: 1 << 40 },
+            Request::Donate { from: 3, to: u32::MAX },
+            Request::Free { off: (1 << 34) - 16 },
+        ] {
+            let (k, a, b) = r.encode();
+            assert_eq!(Request::decode(k, a, b), r);
+        }
+        for r in [Reply::Ok(1 << 33), Reply::Grow(7), Reply::NotAllocated, Reply::Inside(4096)] {
+            let (k, v) = r.encode();
+            assert_eq!(Reply::decode(k, v), r);
+        }
+        let b = Boundary { local_hi: 17, global_lo: u32::MAX };
+        assert_eq!(Boundary::decode(b.encode()), b);
+    }
+}

@@ -1,0 +1,136 @@
+//! `upc_notify`, `upc_wait`, `upc_barrier`, and where collective functions meet.
+//!
+//! The core's split-phase barrier does the work and merges the names given by all threads into a consensus; this
+//! module adds UPC's rules: strict alternation of notify and wait, what a mismatch is, and that a thread which
+//! has ended can never arrive. The implicit barriers at start and end are of other kinds (the start uses the core
+//! before user code runs, the end counts threads, see [`crate::exit`]), so they cannot match a barrier of the user.
+
+use crate::control::field;
+use crate::core::Op;
+use crate::state::Upc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*, fence};
+
+/// This thread's side of the barrier.
+#[derive(Default)]
+pub struct BarrierState {
+    /// Barriers joined so far.
+    joined: AtomicU64,
+    /// Between notify and wait.
+    inside: AtomicBool,
+    /// Collective results read so far.
+    results: AtomicU64,
+    /// A mismatch was reported and the program goes on: say so once.
+    warned: AtomicBool,
+}
+
+impl Upc {
+    /// `upc_notify`; `name` is its expression, if it has one.
+    pub fn notify(&self, name: Option<i32>) {
+        if self.barrier.inside.load(Relaxed) {
+            self.fatal("upc_notify: notified twice without upc_wait in between");
+        }
+        self.join(name);
+    }
+
+    /// `upc_wait`.
+    pub fn wait(&self, name: Option<i32>) {
+        if !self.barrier.inside.load(Relaxed) {
+            self.fatal("upc_wait: there was no upc_notify before it");
+        }
+        self.leave(name);
+    }
+
+    /// `upc_barrier`.
+    pub fn full_barrier(&self, name: Option<i32>) {
+        if self.barrier.inside.load(Relaxed) {
+            self.fatal("upc_barrier: between upc_notify and upc_wait");
+        }
+        self.join(name);
+        self.leave(name);
+    }
+
+    /// All threads meet inside a collective function.
+    pub fn meet(&self, function: &str) {
+        if self.barrier.inside.load(Relaxed) {
+            self.fatal(&format!(
+                "{function}: a collective function was called between upc_notify and upc_wait"
+            ));
+        }
+        self.join(None);
+        self.leave(None);
+    }
+
+    /// Collective: the value of `f` on thread 0, on all threads.
+    pub fn collective(&self, function: &str, f: impl FnOnce() -> u64) -> u64 {
+        let count = self.barrier.results.load(Relaxed);
+        self.barrier.results.store(count + 1, Relaxed);
+        // Two slots: a fast thread 0 may be one call ahead of a thread that still reads, never two.
+        let slot = field!(results) + count % 2 * 8;
+        let mut value = 0;
+        if self.me == 0 {
+            value = f();
+            self.amo(0, slot, Op::Set, value, 0);
+        }
+        self.meet(function);
+        if self.me == 0 { value } else { self.amo(0, slot, Op::Get, 0, 0) }
+    }
+
+    fn join(&self, name: Option<i32>) {
+        // ORDER: SeqCst; the strict write that notify implies, before the phase is joined.
+        fence(SeqCst);
+        self.barrier.inside.store(true, Relaxed);
+        self.barrier.joined.store(self.barrier.joined.load(Relaxed) + 1, Relaxed);
+        self.core.barrier_notify(name);
+    }
+
+    fn leave(&self, name: Option<i32>) {
+        let joined = self.barrier.joined.load(Relaxed);
+        let mut agreed = None;
+        self.core.wait_until("upc_wait", || {
+            agreed = self.core.barrier_try(name);
+            agreed.is_some() || self.somebody_missing(joined)
+        });
+        self.barrier.inside.store(false, Relaxed);
+        // Somebody may have completed the phase between the two looks, and then ended.
+        match agreed.or_else(|| self.core.barrier_try(name)) {
+            Some(true) => {}
+            Some(false) => self.mismatch(name),
+            None => self.fatal(&format!(
+                "barrier mismatch detected: thread {} waits in a barrier that another thread never reached before it ended",
+                self.me
+            )),
+        }
+        // ORDER: Acquire; the strict read that wait implies, after the core saw the phase complete.
+        fence(Acquire);
+    }
+
+    /// Whether a thread has ended that joined fewer barriers than this one.
+    fn somebody_missing(&self, joined: u64) -> bool {
+        let early = self.control.ended_early.load(Relaxed);
+        early != 0 && u64::MAX - early < joined
+    }
+
+    /// Barriers this thread has joined.
+    pub fn barriers_joined(&self) -> u64 {
+        self.barrier.joined.load(Relaxed)
+    }
+
+    #[cold]
+    fn mismatch(&self, name: Option<i32>) {
+        let mine = match name {
+            Some(n) => format!("thread {} gave {n}", self.me),
+            None => format!("thread {} gave no value", self.me),
+        };
+        let others = match self.core.barrier_name() {
+            Some(n) => format!("upc_notify was given {n}"),
+            None => "the values given to upc_notify differ".to_string(),
+        };
+        let text = format!("barrier mismatch detected: {mine}, {others}");
+        if !self.settings.mismatch_warns {
+            self.fatal(&text);
+        }
+        if !self.barrier.warned.swap(true, Relaxed) {
+            crate::error::warn(&text);
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! The functions that emitted C calls (`include/upcc_abi.h`). Each checks nothing and calls the state object.
+//!
+//! A panic inside them is a bug of this library; it ends the process with a message, since nothing may unwind into C.
+#![expect(unsafe_code, reason = "exports functions to C")]
+#![expect(clippy::missing_safety_doc, reason = "callable from emitted C only; the contract is in upcc_abi.h")]
+
+use crate::abi::Image;
+use crate::state::upc;
+use std::ffi::{CStr, c_char, c_int, c_uint, c_ulong, c_void};
+use std::sync::atomic::{Ordering::*, fence};
+
+/// What the emitted `main` calls.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __upc_run(argc: c_int, argv: *mut *mut c_char, image: *const Image) -> c_int {
+    // SAFETY: emitted C passes what `main` got and the image it describes.
+    unsafe { crate::run::run(argc, argv, image) }
+}
+
+/// Copies from thread `t`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __upc_get(dst: *mut c_void, t: c_uint, o: c_ulong, n: c_ulong) {
+    // SAFETY: the user's buffer, as for memcpy.
+    unsafe { upc().core.get(dst.cast(), t, o, n) }
+}
+
+/// Copies to thread `t`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __upc_put(t: c_uint, o: c_ulong, src: *const c_void, n: c_ulong) {
+    // SAFETY: the user's buffer, as for memcpy.
+    unsafe { upc().core.put(t, o, src.cast(), n) }
+}
+
+/// Copies between threads.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_copy(dt: c_uint, d: c_ulong, st: c_uint, s: c_ulong, n: c_ulong) {
+    upc().core.copy((dt, d), (st, s), n);
+}
+
+/// Fills memory of thread `t`.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_set(t: c_uint, o: c_ulong, c: c_int, n: c_ulong) {
+    upc().core.set(t, o, c as u8, n);
+}
+
+/// A full fence, and progress.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_fence() {
+    // ORDER: SeqCst; a strict access by itself; pairs with the fences of the other threads.
+    fence(SeqCst);
+    upc().core.poll();
+}
+
+/// Progress.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_poll() {
+    upc().core.poll();
+}
+
+fn name(value: c_int, named: c_int) -> Option<i32> {
+    (named != 0).then_some(value)
+}
+
+/// `upc_notify`.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_notify(value: c_int, named: c_int) {
+    upc().notify(name(value, named));
+}
+
+/// `upc_wait`.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_wait(value: c_int, named: c_int) {
+    upc().wait(name(value, named));
+}
+
+/// `upc_barrier`.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_barrier(value: c_int, named: c_int) {
+    upc().full_barrier(name(value, named));
+}
+
+/// `upc_alloc`: offset on this thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_alloc_local(bytes: c_ulong) -> c_ulong {
+    upc().alloc_local(bytes)
+}
+
+/// `upc_global_alloc`, `upc_all_alloc`: offset on all threads.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_alloc_global(nblocks: c_ulong, block: c_ulong, collective: c_int) -> c_ulong {
+    upc().alloc_global(nblocks, block, collective != 0)
+}
+
+/// `upc_free`, `upc_all_free`.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_free(t: c_uint, o: c_ulong, collective: c_int) {
+    upc().free(t, o, collective != 0);
+}
+
+/// `upc_global_lock_alloc`, `upc_all_lock_alloc`: offset, and thread through `thread`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __upc_lock_alloc(collective: c_int, thread: *mut c_uint) -> c_ulong {
+    let (t, off) = upc().lock_alloc(collective != 0);
+    // SAFETY: emitted C passes the address of a variable.
+    unsafe { *thread = t };
+    off
+}
+
+/// `upc_lock_free`, `upc_all_lock_free`.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_lock_free(t: c_uint, o: c_ulong, collective: c_int) {
+    upc().lock_free(t, o, collective != 0);
+}
+
+/// `upc_lock`.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_lock(t: c_uint, o: c_ulong) {
+    upc().lock(t, o);
+}
+
+/// `upc_lock_attempt`.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_lock_attempt(t: c_uint, o: c_ulong) -> c_int {
+    upc().lock_attempt(t, o).into()
+}
+
+/// `upc_unlock`.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_unlock(t: c_uint, o: c_ulong) {
+    upc().unlock(t, o);
+}
+
+/// `upc_global_exit`.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_global_exit(status: c_int) -> ! {
+    upc().global_exit(status)
+}
+
+/// Ends the job with a message: the text as it is, not a format.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __upc_error(text: *const c_char) -> ! {
+    // SAFETY: emitted C passes a string.
+    upc().fatal(&unsafe { CStr::from_ptr(text) }.to_string_lossy())
+}
+
+/// `upc_ticks_now`, in nanoseconds.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_ticks_now() -> u64 {
+    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `t` is valid; this clock always exists.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut t) };
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}
+
+/// Smallest step of the clock, in microseconds.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_tick_granularity() -> f64 {
+    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `t` is valid; this clock always exists.
+    unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC, &mut t) };
+    t.tv_sec as f64 * 1e6 + t.tv_nsec as f64 / 1e3
+}
+
+/// Cost of reading the clock, in microseconds: the mean of a thousand.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_tick_overhead() -> f64 {
+    let start = __upc_ticks_now();
+    for _ in 0..1000 {
+        std::hint::black_box(__upc_ticks_now());
+    }
+    (__upc_ticks_now() - start) as f64 / 1e6
+}

@@ -1,0 +1,291 @@
+//! What this crate needs of the core, in UPC's terms: threads, offsets and 64-bit words.
+//!
+//! A thread is a rank. Threads `first .. first + mapped` are *near*: their segments lie at `base + t * stride` in this
+//! process, and everything here works on them directly, with the processor's own atomics. The others are reached by the
+//! core's one-sided operations.
+#![expect(unsafe_code, reason = "copies to and from segments and overlays atomics on them")]
+
+use gasnet::atomics::{Function, Operation, WordType};
+use gasnet::barrier::{ANONYMOUS, Consensus, Outcome};
+use gasnet::{Rank, RankId};
+use std::sync::atomic::{AtomicU64, Ordering::*};
+
+/// An atomic operation on a 64-bit word; `a` and `b` are its operands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Op {
+    /// The value.
+    Get,
+    /// Becomes `a`. The result is not defined.
+    Set,
+    /// Becomes `a`.
+    Swap,
+    /// Becomes `b` if it is `a`.
+    Cas,
+    /// Grows by `a`.
+    Add,
+    /// Becomes the larger of it and `a`.
+    Max,
+}
+
+/// Where the near segments are.
+#[derive(Debug, Clone, Copy)]
+pub struct Near {
+    /// First near thread.
+    pub first: u32,
+    /// Number of near threads.
+    pub mapped: u32,
+    /// Address of thread 0's segment if it were near.
+    pub base: *mut u8,
+    /// Distance of the segments.
+    pub stride: u64,
+}
+
+/// The core, attached.
+pub struct Core {
+    rank: &'static Rank,
+    near: Near,
+    /// Bytes of each segment.
+    bytes: u64,
+}
+
+// SAFETY: the pointer in `near` is to mappings that live as long as the process; access to them is as for any shared
+// memory, by raw copies and atomics.
+unsafe impl Send for Core {}
+// SAFETY: as above.
+unsafe impl Sync for Core {}
+
+impl Core {
+    /// Attaches segments of `bytes` bytes, `stride` apart where that matters.
+    pub fn attach(rank: &'static Rank, bytes: u64, stride: Option<u64>) -> Result<Core, gasnet::Error> {
+        let table = rank.attach(bytes as usize, stride)?;
+        let me = rank.id().0;
+        let at = |t: u32| table.get(RankId(t)).map_or(std::ptr::null_mut(), |e| e.local);
+        let mine = at(me);
+        let stride = stride.unwrap_or_else(|| {
+            let next = if me + 1 < rank.size() { at(me + 1) } else { std::ptr::null_mut() };
+            let back = if me > 0 { at(me - 1) } else { std::ptr::null_mut() };
+            match (next.is_null(), back.is_null()) {
+                (false, _) => next as u64 - mine as u64,
+                (true, false) => mine as u64 - back as u64,
+                _ => bytes,
+            }
+        });
+        let base = mine.wrapping_sub(u64::from(me).wrapping_mul(stride) as usize);
+        let there = |t: u32| at(t) == base.wrapping_add((u64::from(t) * stride) as usize);
+        let first = (0..me).rev().take_while(|&t| there(t)).last().unwrap_or(me);
+        let mapped = (first..rank.size()).take_while(|&t| there(t)).count() as u32;
+        Ok(Core { rank, near: Near { first, mapped, base, stride }, bytes })
+    }
+
+    /// Where the near segments are.
+    pub fn near_segments(&self) -> Near {
+        self.near
+    }
+
+    /// Whether thread `t` is near.
+    #[inline]
+    pub fn near(&self, t: u32) -> bool {
+        t.wrapping_sub(self.near.first) < self.near.mapped
+    }
+
+    /// Address of `n` bytes at offset `o` of thread `t`, if it is near. `what` names the operation in the message about
+    /// a range that is not inside the segment.
+    #[inline]
+    fn address(&self, what: &str, t: u32, o: u64, n: u64) -> Option<*mut u8> {
+        if !self.near(t) {
+            return None;
+        }
+        if n > self.bytes || o > self.bytes - n {
+            self.outside(what, t, o, n);
+        }
+        Some(self.near.base.wrapping_add((u64::from(t) * self.near.stride + o) as usize))
+    }
+
+    #[cold]
+    fn outside(&self, what: &str, t: u32, o: u64, n: u64) -> ! {
+        self.abort(&format!(
+            "{what} of {n} bytes at offset {o:#x} of thread {t}, outside its shared memory of {:#x} bytes",
+            self.bytes
+        ))
+    }
+
+    /// A typed view of memory of a near thread.
+    ///
+    /// # Safety
+    /// 1. `T` is made of atomics, for which any bytes are a value (owed by the caller). 2. The range was laid out for
+    ///    `T`s by this crate, aligned (owed by the caller).
+    pub unsafe fn view<T>(&self, t: u32, o: u64, count: usize) -> &[T] {
+        let Some(at) = self.address("access", t, o, (count * size_of::<T>()) as u64) else {
+            self.abort(&format!("internal error: the bookkeeping of thread {t} is not mapped here"));
+        };
+        // SAFETY: (1), (2); the mapping lives as long as the process.
+        unsafe { std::slice::from_raw_parts(at.cast(), count) }
+    }
+
+    /// An atomic operation on the word at offset `o` of thread `t`; the old value. Read-modify-writes are sequentially
+    /// consistent, `Get` acquires, `Set` releases.
+    #[inline]
+    pub fn amo(&self, t: u32, o: u64, op: Op, a: u64, b: u64) -> u64 {
+        let Some(at) = self.address("atomic operation", t, o, 8) else {
+            return self.amo_away(t, o, op, a, b);
+        };
+        debug_assert!(at.cast::<AtomicU64>().is_aligned());
+        // SAFETY: inside a mapped segment; callers pass offsets of words; atomics tolerate concurrent access.
+        let word = unsafe { &*at.cast::<AtomicU64>() };
+        // ORDER: as documented above; the partners are the other calls of this function on the same word.
+        match op {
+            Op::Get => word.load(Acquire),
+            Op::Set => {
+                word.store(a, Release);
+                0
+            }
+            Op::Swap => word.swap(a, SeqCst),
+            Op::Cas => word.compare_exchange(a, b, SeqCst, SeqCst).unwrap_or_else(|old| old),
+            Op::Add => word.fetch_add(a, SeqCst),
+            Op::Max => word.fetch_max(a, SeqCst),
+        }
+    }
+
+    #[cold]
+    fn amo_away(&self, t: u32, o: u64, op: Op, a: u64, b: u64) -> u64 {
+        let function = match op {
+            Op::Get => Function::Get,
+            Op::Set | Op::Swap => Function::Set,
+            Op::Cas => Function::CompareSwap,
+            Op::Add => Function::Add,
+            Op::Max => Function::Max,
+        };
+        let operation = Operation { function, word: WordType::U64 };
+        self.rank.atomic(self.target("atomic operation", t), o, operation, a, b)
+    }
+
+    /// Copies `n` bytes to thread `t`; complete at the target on return.
+    ///
+    /// # Safety
+    /// 1. `src` is valid for reads of `n` bytes (owed by the caller).
+    #[inline]
+    pub unsafe fn put(&self, t: u32, o: u64, src: *const u8, n: u64) {
+        match self.address("put", t, o, n) {
+            // SAFETY: the target is inside a mapped segment; (1); `copy` allows overlap.
+            Some(to) => unsafe { std::ptr::copy(src, to, n as usize) },
+            // SAFETY: (1).
+            None => unsafe { self.rank.put(self.target("put", t), o, src, n as usize) },
+        }
+    }
+
+    /// Copies `n` bytes from thread `t`.
+    ///
+    /// # Safety
+    /// 1. `dst` is valid for writes of `n` bytes (owed by the caller).
+    #[inline]
+    pub unsafe fn get(&self, dst: *mut u8, t: u32, o: u64, n: u64) {
+        match self.address("get", t, o, n) {
+            // SAFETY: the source is inside a mapped segment; (1); `copy` allows overlap.
+            Some(from) => unsafe { std::ptr::copy(from, dst, n as usize) },
+            // SAFETY: (1).
+            None => unsafe { self.rank.get(dst, self.target("get", t), o, n as usize) },
+        }
+    }
+
+    /// Sets `n` bytes of thread `t`; complete at the target on return.
+    pub fn set(&self, t: u32, o: u64, c: u8, n: u64) {
+        match self.address("memset", t, o, n) {
+            // SAFETY: inside a mapped segment.
+            Some(to) => unsafe { std::ptr::write_bytes(to, c, n as usize) },
+            // SAFETY: no memory of ours is involved.
+            None => unsafe { self.rank.memset(self.target("memset", t), o, c, n as usize) },
+        }
+    }
+
+    /// Copies `n` bytes between two threads; complete on return.
+    pub fn copy(&self, (dt, d): (u32, u64), (st, s): (u32, u64), n: u64) {
+        if let Some(from) = self.address("copy", st, s, n) {
+            // SAFETY: the source is inside a mapped segment.
+            return unsafe { self.put(dt, d, from, n) };
+        }
+        if let Some(to) = self.address("copy", dt, d, n) {
+            // SAFETY: the target is inside a mapped segment.
+            return unsafe { self.get(to, st, s, n) };
+        }
+        let mut piece = vec![0u8; n.min(1 << 20) as usize];
+        let mut done = 0;
+        while done < n {
+            let now = (n - done).min(piece.len() as u64);
+            // SAFETY: the buffer has room for `now` bytes.
+            unsafe {
+                self.get(piece.as_mut_ptr(), st, s + done, now);
+                self.put(dt, d + done, piece.as_ptr(), now);
+            }
+            done += now;
+        }
+    }
+
+    /// Names thread `t` to the core, or ends the job if there is no such thread.
+    fn target(&self, what: &str, t: u32) -> RankId {
+        if t >= self.rank.size() {
+            self.abort(&format!(
+                "{what}: there is no thread {t} among {} (a corrupted pointer?)",
+                self.rank.size()
+            ));
+        }
+        RankId(t)
+    }
+
+    /// Lets the core make progress.
+    #[inline]
+    pub fn poll(&self) {
+        self.rank.poll();
+    }
+
+    /// Polls, politely, until `condition` holds.
+    pub fn wait_until(&self, what: &'static str, condition: impl FnMut() -> bool) {
+        self.rank.wait_until(what, condition);
+    }
+
+    /// Joins the barrier, with a name or without.
+    pub fn barrier_notify(&self, name: Option<i32>) {
+        let (id, flags) = named(name);
+        self.rank.barrier_notify(id, flags);
+    }
+
+    /// Once all threads have joined: whether their names and this wait's agree.
+    pub fn barrier_try(&self, name: Option<i32>) -> Option<bool> {
+        let (id, flags) = named(name);
+        Some(self.rank.barrier_try(id, flags)? == Outcome::Agreed)
+    }
+
+    /// The name all threads gave to the last barrier, if they agreed on one.
+    pub fn barrier_name(&self) -> Option<i32> {
+        match self.rank.barrier_result() {
+            Some(Consensus::Named(id)) => Some(id),
+            _ => None,
+        }
+    }
+
+    /// Runs a request's handler on thread `t`.
+    pub fn request(&self, t: u32, handler: u8, args: &[u32]) {
+        if let Err(e) = self.rank.request_short(RankId(t), handler, args) {
+            self.abort(&e.to_string());
+        }
+    }
+
+    /// This thread ends in order.
+    pub fn done(&self, code: i32) {
+        self.rank.done(code);
+    }
+
+    /// Ends the job with this code.
+    pub fn global_exit(&self, code: i32) -> ! {
+        self.rank.global_exit(code)
+    }
+
+    /// Ends the job because of an error.
+    pub fn abort(&self, text: &str) -> ! {
+        self.rank.fatal_with("UPC Runtime error: ", text)
+    }
+}
+
+/// A barrier's name as the core wants it.
+fn named(name: Option<i32>) -> (i32, u32) {
+    name.map_or((0, ANONYMOUS), |id| (id, 0))
+}

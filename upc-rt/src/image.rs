@@ -1,0 +1,91 @@
+//! The shared variables of a program: where each lies in the segments.
+//!
+//! Every object file registers each shared variable that it defines, tentatively or not, in the ELF section
+//! `upc_shvars`. Records with the same proxy are the same variable; the largest size and alignment count. All threads run
+//! the same executable, so the same records in the same order give the same offsets everywhere.
+
+use crate::layout::FIRST;
+use std::collections::HashMap;
+
+/// Smallest alignment of a variable; a cache line, so that variables of different threads do not share one.
+const ALIGN: u64 = 64;
+
+/// What one record says of its variable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Record {
+    /// Identifies the variable.
+    pub proxy: usize,
+    /// Bytes on each thread.
+    pub bytes: u64,
+    /// Alignment, a power of two.
+    pub align: u64,
+}
+
+/// Offsets of variables.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placement {
+    /// Proxy and offset of each variable, in order of first registration.
+    pub offsets: Vec<(usize, u64)>,
+    /// Bytes all of them take, from [`FIRST`] on; `None` if that overflows.
+    pub bytes: Option<u64>,
+}
+
+/// Places all variables.
+pub fn place(records: impl Iterator<Item = Record>) -> Placement {
+    let mut index: HashMap<usize, usize> = HashMap::new();
+    let mut variables: Vec<Record> = Vec::new();
+    for r in records {
+        let at = *index.entry(r.proxy).or_insert_with(|| {
+            variables.push(r);
+            variables.len() - 1
+        });
+        let v = &mut variables[at];
+        v.bytes = v.bytes.max(r.bytes);
+        v.align = v.align.max(r.align);
+    }
+    let mut end = Some(FIRST);
+    let mut offsets = Vec::with_capacity(variables.len());
+    for v in variables {
+        let align = v.align.max(ALIGN).next_power_of_two();
+        let start = end.and_then(|e| e.checked_next_multiple_of(align));
+        offsets.push((v.proxy, start.unwrap_or(FIRST)));
+        // Even an empty variable has an address of its own.
+        end = start.and_then(|s| s.checked_add(v.bytes.max(1)));
+    }
+    Placement { offsets, bytes: end.map(|e| e - FIRST) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn variables_never_overlap(
+            raw in proptest::collection::vec((0..40usize, 0..10_000u64, 0..13u32), 0..100)
+        ) {
+            let records: Vec<_> =
+                raw.iter().map(|&(proxy, bytes, a)| Record { proxy, bytes, align: 1 << a }).collect();
+            let p = place(records.iter().copied());
+            let end = FIRST + p.bytes.unwrap();
+            let mut spans = Vec::new();
+            for (proxy, off) in &p.offsets {
+                let same = records.iter().filter(|r| r.proxy == *proxy);
+                let size = same.clone().map(|r| r.bytes).max().unwrap();
+                prop_assert!(same.clone().all(|r| off % r.align == 0) && off % ALIGN == 0);
+                spans.push((*off, off + size.max(1)));
+            }
+            spans.sort_unstable();
+            prop_assert!(spans.windows(2).all(|w| w[0].1 <= w[1].0));
+            prop_assert!(spans.iter().all(|s| s.0 >= FIRST && s.1 <= end));
+            prop_assert!(records.iter().all(|r| p.offsets.iter().any(|o| o.0 == r.proxy)));
+        }
+    }
+
+    #[test]
+    fn sizes_beyond_any_memory_are_noticed() {
+        let huge = |proxy| Record { proxy, bytes: u64::MAX / 2, align: 8 };
+        assert_eq!(place([huge(1), huge(2), huge(3)].into_iter()).bytes, None);
+    }
+}

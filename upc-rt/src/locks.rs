@@ -1,0 +1,298 @@
+//! `upc_lock_t`: queue locks (after Mellor-Crummey and Scott), fair, each waiter watching a word of its own.
+//!
+//! A lock is 64 bytes of shared memory: [`TAIL`] names the last thread in line (0: the lock is free),
+//! [`HOLDER`] the one that has it, [`MARK`] tells a lock from other memory. A name is a thread and one of its
+//! [nodes](crate::control::Node), which live in the thread's own control area.
+//!
+//! - *Lock*: swap my name into the tail. If it was empty, the lock is mine. Else put my name into the `next` of
+//!   whoever was there and wait for my `granted`.
+//! - *Unlock*: if the tail is still me, empty it. Else wait for my `next` and set that thread's `granted`.
+//!
+//! Only remote atomics on single words are used, so a lock works whether its memory is mapped here or not.
+//! The holder word makes locking twice, and unlocking what one does not hold, errors instead of hangs.
+//!
+//! A lock may be freed while it is held. The node that its holder used is then given back to it: by the
+//! holder's own free list, or through the `returned` list of its control area.
+
+use crate::control::{NODES, field, node_fields};
+use crate::core::Op;
+use crate::state::Upc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering::*, compiler_fence, fence};
+
+/// Words of a lock, as offsets from its start.
+const MARK: u64 = 0;
+const TAIL: u64 = 8;
+const HOLDER: u64 = 16;
+/// Bytes of a lock.
+const BYTES: u64 = 64;
+/// Value of [`MARK`] while the lock exists.
+const ALIVE: u64 = 0x6b63_6f6c_5f63_7075;
+
+/// This thread's side of its locks.
+#[derive(Default)]
+pub struct LockState {
+    /// The node most recently put back, plus one; 0 for none. Saves the mutex in the common case.
+    spare: AtomicU32,
+    nodes: Mutex<FreeNodes>,
+    /// Failed attempts in a row.
+    failed: AtomicU32,
+}
+
+/// Nodes not in use: those given back, and all from `fresh` on.
+#[derive(Default)]
+struct FreeNodes {
+    list: Vec<u32>,
+    fresh: u32,
+}
+
+/// A thread and one of its nodes, as a non-zero word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Name {
+    thread: u32,
+    node: u32,
+}
+
+impl Name {
+    fn encode(self) -> u64 {
+        (u64::from(self.thread) + 1) << 32 | u64::from(self.node)
+    }
+
+    fn decode(word: u64) -> Option<Name> {
+        (word != 0).then(|| Name { thread: (word >> 32) as u32 - 1, node: word as u32 })
+    }
+}
+
+impl Upc {
+    /// `upc_global_lock_alloc`, and `upc_all_lock_alloc` if `collective`: thread and offset of a new lock.
+    pub fn lock_alloc(&self, collective: bool) -> (u32, u64) {
+        if collective {
+            // Collective locks all come from thread 0, which the result need not name.
+            let off = self.collective("upc_all_lock_alloc", || self.new_lock());
+            return (0, off);
+        }
+        (self.me, self.new_lock())
+    }
+
+    fn new_lock(&self) -> u64 {
+        let off = self.alloc_local(BYTES);
+        for word in [TAIL, HOLDER] {
+            self.core.amo(self.me, off + word, Op::Set, 0, 0);
+        }
+        self.core.amo(self.me, off + MARK, Op::Set, ALIVE, 0);
+        off
+    }
+
+    /// `upc_lock_free`, and `upc_all_lock_free` if `collective`.
+    pub fn lock_free(&self, t: u32, off: u64, collective: bool) {
+        if t == 0 && off == 0 {
+            return;
+        }
+        if collective {
+            self.meet("upc_all_lock_free");
+            if self.me != 0 {
+                return;
+            }
+        }
+        self.check_lock("upc_lock_free", t, off);
+        self.core.amo(t, off + MARK, Op::Set, 0, 0);
+        if let Some(holder) = Name::decode(self.core.amo(t, off + HOLDER, Op::Get, 0, 0)) {
+            if holder.thread == self.me { self.put_node(holder.node) } else { self.return_node(holder) }
+        }
+        self.free(t, off, false);
+    }
+
+    /// `upc_lock`.
+    pub fn lock(&self, t: u32, off: u64) {
+        self.check_lock("upc_lock", t, off);
+        let me = self.take_node();
+        let before = self.core.amo(t, off + TAIL, Op::Swap, me.encode(), 0);
+        if let Some(before) = Name::decode(before) {
+            self.queue_behind(before, me, t, off);
+        }
+        self.core.amo(t, off + HOLDER, Op::Set, me.encode(), 0);
+        after_rmw();
+    }
+
+    #[cold]
+    fn queue_behind(&self, before: Name, me: Name, t: u32, off: u64) {
+        let holder = Name::decode(self.core.amo(t, off + HOLDER, Op::Get, 0, 0));
+        if holder.is_some_and(|h| h.thread == self.me) {
+            self.fatal("upc_lock: the calling thread already holds this lock (locks are not recursive)");
+        }
+        self.amo(before.thread, node_fields(before.node).0, Op::Set, me.encode(), 0);
+        let granted = &self.control.nodes[me.node as usize].granted;
+        // ORDER: Acquire; pairs with the store in `hand_over`; the holder's writes are seen.
+        self.core.wait_until("upc_lock", || granted.load(Acquire) != 0);
+    }
+
+    /// `upc_lock_attempt`.
+    pub fn lock_attempt(&self, t: u32, off: u64) -> bool {
+        self.check_lock("upc_lock_attempt", t, off);
+        // A look first: failing attempts in a loop should not write to the holder's cache line.
+        if self.core.amo(t, off + TAIL, Op::Get, 0, 0) != 0 {
+            return self.attempt_failed();
+        }
+        let me = self.take_node();
+        if self.core.amo(t, off + TAIL, Op::Cas, 0, me.encode()) != 0 {
+            self.put_node(me.node);
+            return self.attempt_failed();
+        }
+        self.core.amo(t, off + HOLDER, Op::Set, me.encode(), 0);
+        self.locks.failed.store(0, Relaxed);
+        after_rmw();
+        true
+    }
+
+    /// Attempts come in loops: make progress for others, and let the holder run if it shares our processor.
+    fn attempt_failed(&self) -> bool {
+        self.core.poll();
+        let n = self.locks.failed.load(Relaxed).wrapping_add(1);
+        self.locks.failed.store(n, Relaxed);
+        if n % 16 == 0 {
+            std::thread::yield_now();
+        }
+        false
+    }
+
+    /// `upc_unlock`.
+    pub fn unlock(&self, t: u32, off: u64) {
+        self.check_lock("upc_unlock", t, off);
+        let me = match Name::decode(self.core.amo(t, off + HOLDER, Op::Get, 0, 0)) {
+            Some(h) if h.thread == self.me => h,
+            Some(h) => self.fatal(&format!(
+                "upc_unlock: thread {} does not hold this lock, thread {} does",
+                self.me, h.thread
+            )),
+            None => {
+                self.fatal(&format!("upc_unlock: thread {} does not hold this lock, nobody does", self.me))
+            }
+        };
+        self.core.amo(t, off + HOLDER, Op::Set, 0, 0);
+        let next = &self.control.nodes[me.node as usize].next;
+        // The strict write that an unlock implies.
+        before_rmw();
+        // ORDER: Acquire; pairs with the store of `next` in `queue_behind`.
+        if next.load(Acquire) == 0 && self.core.amo(t, off + TAIL, Op::Cas, me.encode(), 0) == me.encode() {
+            self.put_node(me.node);
+            return;
+        }
+        self.hand_over(me);
+    }
+
+    #[cold]
+    fn hand_over(&self, me: Name) {
+        let next = &self.control.nodes[me.node as usize].next;
+        // ORDER: Acquire; pairs with the store of `next` in `queue_behind`.
+        self.core.wait_until("upc_unlock", || next.load(Acquire) != 0);
+        // ORDER: SeqCst; the strict write that an unlock implies; pairs with the strict read of the heir.
+        fence(SeqCst);
+        let Some(heir) = Name::decode(next.load(Relaxed)) else { unreachable!("waited for it") };
+        self.amo(heir.thread, node_fields(heir.node).1, Op::Set, 1, 0);
+        self.put_node(me.node);
+    }
+
+    fn check_lock(&self, function: &str, t: u32, off: u64) {
+        let inside =
+            t < self.size && off >= self.layout.heap_lo && off < self.layout.heap_hi && off % 16 == 0;
+        if !inside || self.core.near(t) && self.core.amo(t, off + MARK, Op::Get, 0, 0) != ALIVE {
+            self.not_a_lock(function, t, off);
+        }
+    }
+
+    #[cold]
+    fn not_a_lock(&self, function: &str, t: u32, off: u64) -> ! {
+        if t == 0 && off == 0 {
+            self.fatal(&format!("{function}: the lock is a null pointer"));
+        }
+        self.fatal(&format!(
+            "{function}: the pointer is to no lock: already freed, or overwritten? (thread {t}, offset {off:#x})"
+        ))
+    }
+
+    fn take_node(&self) -> Name {
+        let node = match self.locks.spare.swap(0, Relaxed) {
+            0 => self.more_nodes(),
+            spare => spare - 1,
+        };
+        let n = &self.control.nodes[node as usize];
+        n.next.store(0, Relaxed);
+        n.granted.store(0, Relaxed);
+        Name { thread: self.me, node }
+    }
+
+    #[cold]
+    fn more_nodes(&self) -> u32 {
+        let mut free = self.locks.nodes.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some(node) = free.list.pop() {
+            return node;
+        }
+        // ORDER: Acquire; pairs with the compare-and-swap in `return_node`; the links are seen.
+        let mut at = self.control.returned.swap(0, Acquire);
+        while at != 0 {
+            let node = (at - 1) as u32;
+            free.list.push(node);
+            at = self.control.nodes[node as usize].next.load(Relaxed);
+        }
+        if let Some(node) = free.list.pop() {
+            return node;
+        }
+        if free.fresh as usize == NODES {
+            self.fatal(&format!("upc_lock: one thread holds more than {NODES} locks"));
+        }
+        free.fresh += 1;
+        free.fresh - 1
+    }
+
+    fn put_node(&self, node: u32) {
+        let other = self.locks.spare.swap(node + 1, Relaxed);
+        if other != 0 {
+            self.locks.nodes.lock().unwrap_or_else(|e| e.into_inner()).list.push(other - 1);
+        }
+    }
+
+    /// Gives a node back to the thread whose lock was freed while it held it.
+    #[cold]
+    fn return_node(&self, owner: Name) {
+        let own = u64::from(owner.node) + 1;
+        loop {
+            let head = self.amo(owner.thread, field!(returned), Op::Get, 0, 0);
+            self.amo(owner.thread, node_fields(owner.node).0, Op::Set, head, 0);
+            if self.amo(owner.thread, field!(returned), Op::Cas, head, own) == head {
+                return;
+            }
+        }
+    }
+}
+
+/// The strict read that acquiring a lock implies, after the atomic operation that acquired it.
+fn after_rmw() {
+    if cfg!(target_arch = "x86_64") {
+        // There, an atomic read-modify-write is a full fence already: only the compiler has to be told.
+        // ORDER: SeqCst; as below.
+        compiler_fence(SeqCst);
+    } else {
+        // ORDER: SeqCst; pairs with the fence of the unlock, through the words of the lock.
+        fence(SeqCst);
+    }
+}
+
+/// The strict write that releasing a lock implies, before the atomic operation that releases it.
+fn before_rmw() {
+    after_rmw();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_never_zero() {
+        let first = Name { thread: 0, node: 0 };
+        assert_ne!(first.encode(), 0);
+        for name in [first, Name { thread: 1023, node: NODES as u32 - 1 }] {
+            assert_eq!(Name::decode(name.encode()), Some(name));
+        }
+        assert_eq!(Name::decode(0), None);
+    }
+}

@@ -1,0 +1,167 @@
+//! From `main` of the executable to `main` of the program.
+#![expect(unsafe_code, reason = "reads the image that emitted C describes and calls into it")]
+
+use crate::abi::{self, __upc_rt, Image, PACKED_OFFSET_BITS, PACKED_THREADS, Rt};
+use crate::error::fatal_at_start;
+use crate::image::{Placement, Record, place};
+use crate::layout::Layout;
+use crate::settings::Settings;
+use crate::state::Upc;
+use gasnet::{Rank, Threading};
+use gasnet_conduits::BootOptions;
+use std::collections::HashMap;
+use std::ffi::{c_char, c_int};
+
+/// Runs the program that `image` describes; ends the process.
+///
+/// # Safety
+/// 1. `image` and everything it points to are as described in `upcc_abi.h` (owed by the caller).
+/// 2. `argc`, `argv` are `main`'s (owed by the caller).
+pub unsafe fn run(argc: c_int, argv: *mut *mut c_char, image: *const Image) -> ! {
+    // SAFETY: (1).
+    let image = unsafe { &*image };
+    if image.abi != abi::ABI {
+        fatal_at_start(&format!(
+            "the program was compiled for version {} of the runtime interface, this library has version {}: recompile it",
+            image.abi,
+            abi::ABI
+        ));
+    }
+    crate::exit::line_buffer_stdout();
+    let settings = match Settings::from_lookup(|name| std::env::var(name).ok()) {
+        Ok(s) => s,
+        Err(text) => fatal_at_start(&text),
+    };
+    let rank = boot(image);
+    check_threads(rank, image);
+    // SAFETY: (1).
+    let records = unsafe { slice(image.shrec_begin, image.shrec_end) };
+    let placement = place(records.iter().map(|r| Record {
+        proxy: r.proxy as usize,
+        bytes: r.bytes_per_thread,
+        align: r.align,
+    }));
+    let upc = attach(rank, image, settings, &placement);
+    let offsets: HashMap<usize, u64> = placement.offsets.iter().copied().collect();
+    for r in records {
+        // SAFETY: (1): a proxy is a variable of the program, and no user code runs yet.
+        unsafe { (*r.proxy).offset = offsets[&(r.proxy as usize)] };
+    }
+    fill_rt(upc);
+    upc.init_heaps();
+    upc.meet("start");
+    // SAFETY: (1).
+    for init in unsafe { slice(image.init_begin, image.init_end) } {
+        if let Some(init) = init {
+            init();
+        }
+    }
+    upc.meet("start");
+    crate::exit::arm();
+    let code = (image.main)(argc, argv);
+    // SAFETY: plain call; the hook armed above does the rest.
+    unsafe { libc::exit(code) }
+}
+
+/// The elements between two pointers.
+///
+/// # Safety
+/// 1. They delimit an array that lives as long as the process, or are both null (owed by the caller).
+unsafe fn slice<T>(begin: *const T, end: *const T) -> &'static [T] {
+    let count = (end as usize - begin as usize) / size_of::<T>();
+    if count == 0 {
+        return &[];
+    }
+    // SAFETY: (1).
+    unsafe { std::slice::from_raw_parts(begin, count) }
+}
+
+/// Starts this rank: on as many threads as the launcher says, else as the program was compiled for, else one.
+fn boot(image: &Image) -> &'static Rank {
+    let threads = u32::try_from(image.static_threads).ok().filter(|n| *n > 0);
+    let options = BootOptions { default_ranks: threads.unwrap_or(1), static_ranks: threads };
+    match gasnet_conduits::init(&options, Threading::Serial) {
+        Ok(rank) => rank,
+        Err(e) => fatal_at_start(&e.to_string()),
+    }
+}
+
+fn check_threads(rank: &Rank, image: &Image) {
+    let threads = rank.size();
+    let quiet = rank.id().0 != 0;
+    let refuse = |text: String| -> ! {
+        if quiet {
+            // One message is enough; thread 0 ends the job.
+            rank.wait_until("thread 0", || false);
+        }
+        rank.fatal_with("UPC Runtime error: ", &text)
+    };
+    if image.static_threads > 0 && image.static_threads as u32 != threads {
+        refuse(format!(
+            "the program was compiled for {} threads and runs on {threads}: use -n {}, or compile it with -T {threads}",
+            image.static_threads, image.static_threads
+        ));
+    }
+    if image.struct_pts == 0 && threads > PACKED_THREADS {
+        refuse(format!(
+            "packed pointers-to-shared reach {PACKED_THREADS} threads, the job has {threads}: compile with -fupc-pts=struct"
+        ));
+    }
+}
+
+/// Lays out and attaches the segments.
+fn attach(rank: &'static Rank, image: &Image, settings: Settings, placement: &Placement) -> &'static Upc {
+    let packed = image.struct_pts == 0;
+    let limit = if packed { 1 << PACKED_OFFSET_BITS } else { 1 << 44 };
+    let fail = |text: String| -> ! { rank.fatal_with("UPC Runtime error: ", &text) };
+    let share = rank.max_local_segment() as u64;
+    let Some(bare) = placement.bytes.and_then(|statics| Layout::new(statics, 0, limit)) else {
+        let wide = if packed { ": compile with -fupc-pts=struct" } else { "" };
+        fail(format!(
+            "could not allocate sufficient shared memory: the shared variables do not fit in {} GB per thread{wide}",
+            limit >> 30
+        ));
+    };
+    let statics = bare.heap_lo - crate::layout::FIRST;
+    let max_heap = Layout::largest(statics, u64::MAX >> 1, limit).map_or(0, |l| l.heap_hi - l.heap_lo);
+    let asked = settings.heap.or((image.heap_bytes > 0).then_some(image.heap_bytes));
+    let layout = match asked {
+        // Somebody asked: that much, or an error.
+        Some(bytes) => Layout::new(statics, bytes, limit).unwrap_or_else(|| {
+            let wide = if packed { "; -fupc-pts=struct lifts the limit" } else { "" };
+            fail(format!(
+                "could not allocate sufficient shared memory: a heap of {} MB per thread was asked for, {} MB is the most{wide}",
+                bytes >> 20,
+                max_heap >> 20
+            ))
+        }),
+        // Else a thread's share of physical memory: only what is touched costs anything.
+        None => match Layout::largest(statics, share, limit) {
+            Some(layout) => layout,
+            None => bare,
+        },
+    };
+    let stride = packed.then_some(1 << PACKED_OFFSET_BITS);
+    match Upc::start(rank, layout, max_heap, stride, settings) {
+        Ok(upc) => upc,
+        Err(e) => fail(format!("could not allocate sufficient shared memory: {e}")),
+    }
+}
+
+fn fill_rt(upc: &Upc) {
+    let near = upc.core.near_segments();
+    let (recip, shift) = abi::reciprocal(upc.size);
+    // SAFETY: no user code runs yet.
+    unsafe {
+        __upc_rt.fill(Rt {
+            mythread: upc.me,
+            threads: upc.size,
+            first: near.first,
+            mapped: near.mapped,
+            base: near.base.cast(),
+            stride: near.stride,
+            recip,
+            shift,
+        });
+    }
+}

@@ -1,0 +1,165 @@
+//! The [`Upc`] object: all state of one thread of a UPC program, reached through one pointer.
+#![expect(unsafe_code, reason = "overlays the control area, which is made of atomics, on the segment")]
+
+use crate::alloc::{Reply, Request};
+use crate::barrier::BarrierState;
+use crate::control::Control;
+use crate::core::{Core, Op};
+use crate::heap::Page;
+use crate::layout::Layout;
+use crate::locks::LockState;
+use crate::settings::Settings;
+use gasnet::am::{FIRST_CLIENT_HANDLER, Handler, Message, Token};
+use gasnet::{Error, Rank};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
+use std::sync::{Mutex, OnceLock};
+
+/// Active-message handlers: a request to the owner of a heap, and its reply.
+const HEAP_REQUEST: u8 = FIRST_CLIENT_HANDLER;
+const HEAP_REPLY: u8 = FIRST_CLIENT_HANDLER + 1;
+
+/// One thread of a running UPC program.
+pub struct Upc {
+    /// The core.
+    pub core: Core,
+    /// MYTHREAD.
+    pub me: u32,
+    /// THREADS.
+    pub size: u32,
+    /// What lies where in every segment.
+    pub layout: Layout,
+    /// Largest heap a thread could have been given.
+    pub max_heap: u64,
+    /// What the environment says.
+    pub settings: Settings,
+    /// This thread's own control area.
+    pub control: &'static Control,
+    /// The barrier's state.
+    pub barrier: BarrierState,
+    /// State of locks.
+    pub locks: LockState,
+    /// The process that is this thread; children that it forks are not.
+    pub pid: u32,
+    /// The end of this thread has begun.
+    pub leaving: AtomicBool,
+    calls: Calls,
+}
+
+/// At most one request to a heap's owner is under way.
+#[derive(Default)]
+struct Calls {
+    turn: Mutex<()>,
+    answered: AtomicBool,
+    kind: AtomicU64,
+    value: AtomicU64,
+}
+
+static UPC: OnceLock<Upc> = OnceLock::new();
+
+/// The state of this thread.
+#[inline]
+pub fn upc() -> &'static Upc {
+    match UPC.get() {
+        Some(upc) => upc,
+        None => not_running(),
+    }
+}
+
+/// The state of this thread, if it runs.
+pub fn get() -> Option<&'static Upc> {
+    UPC.get()
+}
+
+#[cold]
+fn not_running() -> ! {
+    crate::error::fatal_at_start(
+        "a UPC function was called before the UPC program started (from a constructor?)",
+    )
+}
+
+impl Upc {
+    /// Attaches the segments and makes the state; nothing in it works before [`Upc::init_heaps`] and a barrier.
+    ///
+    /// # Collective
+    pub fn start(
+        rank: &'static Rank,
+        layout: Layout,
+        max_heap: u64,
+        stride: Option<u64>,
+        settings: Settings,
+    ) -> Result<&'static Upc, Error> {
+        // Handlers have to be there before a peer can send to them.
+        rank.register(HEAP_REQUEST, Handler::new(|token, m| upc().handle_request(token, m)))?;
+        rank.register(HEAP_REPLY, Handler::new(|_, m| upc().handle_reply(m)))?;
+        let core = Core::attach(rank, layout.total, stride)?;
+        let me = rank.id().0;
+        // SAFETY: the control area of the own segment, which is always mapped, laid out for a Control; Control is made of
+        // atomics. The mapping lives as long as the process.
+        let control: &'static Control =
+            unsafe { &*std::ptr::from_ref(&core.view::<Control>(me, layout.control, 1)[0]) };
+        let upc = Upc {
+            core,
+            me,
+            size: rank.size(),
+            layout,
+            max_heap,
+            settings,
+            control,
+            barrier: BarrierState::default(),
+            locks: LockState::default(),
+            pid: std::process::id(),
+            leaving: AtomicBool::new(false),
+            calls: Calls::default(),
+        };
+        UPC.set(upc).map_err(|_| Error::op("the UPC runtime was started twice"))?;
+        Ok(self::upc())
+    }
+
+    /// The control area and the page descriptors of a near thread.
+    pub fn bookkeeping(&self, t: u32) -> (&Control, &[Page]) {
+        // SAFETY: laid out for these types in every segment; both are made of atomics.
+        unsafe {
+            let control = &self.core.view::<Control>(t, self.layout.control, 1)[0];
+            (control, self.core.view::<Page>(t, self.layout.table(), self.layout.pages()))
+        }
+    }
+
+    /// An atomic operation on a word of a thread's control area.
+    #[inline]
+    pub fn amo(&self, t: u32, field: u64, op: Op, a: u64, b: u64) -> u64 {
+        self.core.amo(t, self.layout.control + field, op, a, b)
+    }
+
+    /// Has the owner of a heap serve a request, in a handler.
+    pub fn call(&self, t: u32, request: Request) -> Reply {
+        let _turn = self.calls.turn.lock().unwrap_or_else(|e| e.into_inner());
+        self.calls.answered.store(false, Relaxed);
+        let (kind, a, b) = request.encode();
+        let args = [kind, (a >> 32) as u32, a as u32, (b >> 32) as u32, b as u32];
+        self.core.request(t, HEAP_REQUEST, &args);
+        // ORDER: Acquire; pairs with the Release in `handle_reply`; the answer is seen.
+        self.core.wait_until("an answer of the owner of a heap", || self.calls.answered.load(Acquire));
+        Reply::decode(self.calls.kind.load(Relaxed) as u32, self.calls.value.load(Relaxed))
+    }
+
+    fn handle_request(&self, token: &Token<'_>, message: &Message<'_>) {
+        let &[kind, a1, a0, b1, b0] = message.args else { return };
+        let reply = self.serve(self.me, Request::decode(kind, wide(a1, a0), wide(b1, b0)));
+        let (kind, value) = reply.encode();
+        if let Err(e) = token.reply_short(HEAP_REPLY, &[kind, (value >> 32) as u32, value as u32]) {
+            self.core.abort(&e.to_string());
+        }
+    }
+
+    fn handle_reply(&self, message: &Message<'_>) {
+        let &[kind, high, low] = message.args else { return };
+        self.calls.kind.store(kind.into(), Relaxed);
+        self.calls.value.store(wide(high, low), Relaxed);
+        // ORDER: Release; pairs with the Acquire in `call`.
+        self.calls.answered.store(true, Release);
+    }
+}
+
+fn wide(high: u32, low: u32) -> u64 {
+    u64::from(high) << 32 | u64::from(low)
+}
