@@ -2,7 +2,6 @@
 //!
 //! A panic inside them is a bug of this library; it ends the process with a message, since nothing may unwind into C.
 #![expect(unsafe_code, reason = "exports functions to C")]
-#![expect(clippy::missing_safety_doc, reason = "callable from emitted C only; the contract is in upcc_abi.h")]
 
 use crate::abi::Image;
 use crate::state::upc;

@@ -168,7 +168,7 @@ impl<'a> Heap<'a> {
         }
         let p = g.page(number);
         match p.kind.load(Relaxed) {
-            kind::LARGE if off % PAGE == 0 => {
+            kind::LARGE if off.is_multiple_of(PAGE) => {
                 p.kind.store(kind::NONE, Relaxed);
                 g.free_run(number, p.len.load(Relaxed));
                 Ok(())
@@ -203,7 +203,7 @@ impl<'a> Heap<'a> {
         while self.root.lock.swap(1, Acquire) != 0 {
             while self.root.lock.load(Relaxed) != 0 {
                 tries += 1;
-                if tries % 64 == 0 {
+                if tries.is_multiple_of(64) {
                     std::thread::yield_now();
                 } else {
                     std::hint::spin_loop();

@@ -149,7 +149,7 @@ impl Upc {
         self.core.poll();
         let n = self.locks.failed.load(Relaxed).wrapping_add(1);
         self.locks.failed.store(n, Relaxed);
-        if n % 16 == 0 {
+        if n.is_multiple_of(16) {
             std::thread::yield_now();
         }
         false
@@ -193,8 +193,10 @@ impl Upc {
     }
 
     fn check_lock(&self, function: &str, t: u32, off: u64) {
-        let inside =
-            t < self.size && off >= self.layout.heap_lo && off < self.layout.heap_hi && off % 16 == 0;
+        let inside = t < self.size
+            && off >= self.layout.heap_lo
+            && off < self.layout.heap_hi
+            && off.is_multiple_of(16);
         if !inside || self.core.near(t) && self.core.amo(t, off + MARK, Op::Get, 0, 0) != ALIVE {
             self.not_a_lock(function, t, off);
         }

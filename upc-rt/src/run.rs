@@ -51,10 +51,8 @@ pub unsafe fn run(argc: c_int, argv: *mut *mut c_char, image: *const Image) -> !
     upc.init_heaps();
     upc.meet("start");
     // SAFETY: (1).
-    for init in unsafe { slice(image.init_begin, image.init_end) } {
-        if let Some(init) = init {
-            init();
-        }
+    for init in unsafe { slice(image.init_begin, image.init_end) }.iter().flatten() {
+        init();
     }
     upc.meet("start");
     crate::exit::arm();
