@@ -458,4 +458,5 @@ __UPC_WEAK void upc_memset(__upc_pts d, int c, unsigned long n)
   __upc_set((unsigned)a.t, a.o, c, n);
 }
 #endif
+#include "upcc_lib.h"   /* the libraries beyond upc.h */
 #endif
