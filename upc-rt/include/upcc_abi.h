@@ -159,6 +159,7 @@ __UPC_IN unsigned long __upc_bits(__upc_pts __p)
 }
 #endif
 
+#define __UPC_NULLW ((struct __upc_w){ 0, 0, 0 })
 /* where a shared variable starts */
 #define __UPC_VAR(proxy) ((struct __upc_w){ (proxy).offset, 0, 0 })
 
@@ -225,6 +226,12 @@ __UPC_IN struct __upc_w __upc_off(struct __upc_w __w, unsigned long __n)
 {
   struct __upc_w __r = { __w.o + __n, __w.t, 0 };
   return __r;
+}
+/* the same, keeping the phase */
+__UPC_IN struct __upc_w __upc_off2(struct __upc_w __w, unsigned long __n)
+{
+  __w.o += __n;
+  return __w;
 }
 __UPC_IN struct __upc_w __upc_ph0(struct __upc_w __w)
 {
@@ -330,6 +337,19 @@ __UPC_IN void __upc_safter(int __store)
   const struct __upc_w __upc_b = (w); __auto_type __upc_v = (v); __upc_sbefore(1); \
   __auto_type __upc_x = __UPC_BFPUT(T, __upc_b, F, lo, n, __upc_v); __upc_safter(1); \
   __upc_x; })
+
+/* copies the calling thread's elements of a shared array out of the private image of its first n elements */
+__attribute__((__unused__)) static void __upc_spread(struct __upc_w __w, const void *__img, unsigned long __n, unsigned long __total,
+                                                     unsigned long __b, unsigned long __e)
+{
+  if (__n > __total)
+    __n = __total;
+  for (unsigned long __i = 0; __i < __n; __i++) {
+    struct __upc_w __x = __upc_add(__w, (long)__i, __b, __e);
+    if (__upc_ismine(__x))
+      __builtin_memcpy(__upc_mine(__x.o), (const char *)__img + __i * __e, __e);
+  }
+}
 
 /* ---- functions of upc.h that become inline code ---- */
 #define __upc_threadof(p) ((unsigned long)__upc_u(p).t)

@@ -8,6 +8,7 @@ pub mod diag;
 pub mod driver;
 pub mod emit;
 pub mod link;
+pub mod opt;
 mod sema;
 pub mod token;
 pub mod types;

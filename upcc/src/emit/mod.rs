@@ -1,5 +1,28 @@
-//! Emission of C.
-use crate::ast::TranslationUnit;
+//! Emission of C. The typed AST is kept to the end and lowered here: what uses no UPC is emitted as the tokens read, the rest is
+//! written anew, against `upcc_abi.h`.
+//!
+//! - `expr`: values, places (where a shared object is), loads and stores
+//! - `stmt`: statements, functions, `upc_forall`
+//! - `decl`: declarations, tags, shared objects and their initialisation
+//! - `types`: types as C spells them
+//! - `out`: the text, in step with the lines of the source
+//!
+//! Names of ours all begin with `__upc_`. For a shared variable `x`: `__upc_v_x` is its proxy (the symbol), `__upc_k_x` the constant
+//! alias that code reads, `__upc_i_x` the private image of its initialiser.
+
+mod decl;
+mod expr;
+mod out;
+mod stmt;
+mod types;
+pub mod walk;
+
+pub use expr::Frag;
+
+use crate::ast::{DeclId, DeclKind, Definition, ItemKind, Linkage, TranslationUnit};
+use crate::types::{ExprId, RecordId, Scalar, TypeKind};
+use out::Out;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 
 /// How to emit.
@@ -23,7 +46,334 @@ pub struct EmitOptions {
     pub extern_main: bool,
 }
 
-/// The translation of a unit.
-pub fn emit(_u: &TranslationUnit, _o: &EmitOptions) -> String {
-    String::new()
+/// The translation of a unit that was accepted without errors.
+pub fn emit(u: &TranslationUnit, o: &EmitOptions) -> String {
+    let mut tags = HashMap::new();
+    loop {
+        let mut e = Emitter::new(u, o, tags.clone());
+        e.items();
+        // A record without tag was named in text made anew: emit again, with a tag given to it where it is defined.
+        let before = tags.len();
+        for r in &e.need_tags {
+            let rec = &u.types.records[r.0 as usize];
+            if !rec.has_upc && !rec.toks.is_empty() {
+                tags.insert(rec.toks.start, format!("__upc_anon{}", r.0));
+            }
+        }
+        if tags.len() == before {
+            return e.assemble();
+        }
+    }
+}
+
+/// The state of an emission.
+pub struct Emitter<'a> {
+    /// What is emitted.
+    pub u: &'a TranslationUnit,
+    /// How.
+    pub o: &'a EmitOptions,
+    /// The text so far.
+    pub out: Out,
+    /// Text to come after the current item.
+    after: String,
+    counter: u32,
+    pts_names: BTreeSet<String>,
+    need_tags: BTreeSet<RecordId>,
+    record_typedef: HashMap<RecordId, DeclId>,
+    vla_vars: HashMap<ExprId, String>,
+    aliases: BTreeSet<DeclId>,
+    defined: HashSet<(bool, u32)>,
+    laid_out: BTreeSet<RecordId>,
+    anonymous: HashSet<RecordId>,
+    own_files: Vec<bool>,
+    /// What the loop being emitted knows to be local.
+    pub local: Vec<crate::opt::Local>,
+}
+
+impl<'a> Emitter<'a> {
+    fn new(u: &'a TranslationUnit, o: &'a EmitOptions, tags: HashMap<u32, String>) -> Self {
+        let mut record_typedef = HashMap::new();
+        for (n, d) in u.decls.iter().enumerate() {
+            if d.kind == DeclKind::Typedef && d.scope == 0 && !d.has_upc {
+                if let TypeKind::Record(r) = u.types.ckind(d.ty) {
+                    let rec = &u.types.records[r.0 as usize];
+                    if rec.tag.is_none() && !rec.has_upc && u.types.quals(d.ty).is_none() {
+                        record_typedef.entry(*r).or_insert(DeclId(n as u32));
+                    }
+                }
+            }
+        }
+        let mut anonymous = HashSet::new();
+        for rec in &u.types.records {
+            for f in &rec.fields {
+                if let (None, None, TypeKind::Record(r)) = (f.name, f.bits, u.types.ckind(f.ty)) {
+                    anonymous.insert(*r);
+                }
+            }
+        }
+        let dir = o.own_headers.canonicalize().unwrap_or_else(|_| o.own_headers.clone());
+        let own_files = u
+            .tokens
+            .files
+            .iter()
+            .map(|f| {
+                f.path
+                    .parent()
+                    .is_some_and(|p| p == o.own_headers || p.canonicalize().is_ok_and(|p| p == dir))
+            })
+            .collect();
+        Emitter {
+            u,
+            o,
+            out: Out::new(o.lines, 0, tags),
+            after: String::new(),
+            counter: 0,
+            pts_names: BTreeSet::new(),
+            need_tags: BTreeSet::new(),
+            record_typedef,
+            vla_vars: HashMap::new(),
+            aliases: BTreeSet::new(),
+            defined: HashSet::new(),
+            laid_out: BTreeSet::new(),
+            anonymous,
+            own_files,
+            local: Vec::new(),
+        }
+    }
+
+    fn items(&mut self) {
+        let u = self.u;
+        for item in &u.items {
+            match &item.kind {
+                ItemKind::Decl(d) if item.has_upc => self.declaration(d, false),
+                ItemKind::Func(f) => self.function(f),
+                ItemKind::UpcPragma | ItemKind::Empty => {}
+                ItemKind::StaticAssert if item.has_upc => {}
+                _ => self.out.tokens(&u.tokens, item.toks),
+            }
+            let after = std::mem::take(&mut self.after);
+            self.out.own_lines(&after);
+        }
+    }
+
+    /// The user's main, if defined here.
+    fn main(&self) -> Option<DeclId> {
+        self.u.items.iter().find_map(|i| match &i.kind {
+            ItemKind::Func(f) if self.u.name(self.u.decl(f.decl).name) == "main" => Some(f.decl),
+            _ => None,
+        })
+    }
+
+    /// Everything together.
+    fn assemble(self) -> String {
+        let mut s = format!("/* made by upcc from {} */\n", self.o.source.replace("*/", "* /"));
+        if let Some(n) = self.o.threads {
+            s.push_str(&format!("#define __UPC_STATIC_THREADS {n}\n"));
+        }
+        if self.o.pts_struct {
+            s.push_str("#define __UPC_PTS_STRUCT 1\n");
+        }
+        s.push_str("#include <upcc_abi.h>\n");
+        let main = self.main();
+        if main.is_some() {
+            s.push_str("#define main __upc_user_main\n");
+        }
+        for n in &self.pts_names {
+            s.push_str(&format!("typedef __upc_pts {n};\n"));
+        }
+        self.shared_objects(&mut s);
+        s.push_str(&self.out.text);
+        if !s.ends_with('\n') {
+            s.push('\n');
+        }
+        if self.o.lines {
+            s.push_str("#line 1 \"<upcc>\"\n");
+        }
+        self.layout_checks(&mut s);
+        if let Some(m) = main {
+            self.entry(&mut s, m);
+        }
+        self.library(&mut s);
+        s
+    }
+
+    /// Proxies, aliases and records of the shared objects, and the facts for the link step.
+    fn shared_objects(&self, s: &mut String) {
+        let u = self.u;
+        let pts = if self.o.pts_struct { "struct" } else { "packed" };
+        let threads = self.o.threads.map_or("dynamic".to_string(), |n| n.to_string());
+        let source: String =
+            self.o.source.chars().map(|c| if c == '"' || c == '\\' || c < ' ' { '_' } else { c }).collect();
+        let mut info = vec![format!("U 1 {pts} {threads} {source}")];
+        let initialised = self.initialised();
+        for n in 0..u.decls.len() as u32 {
+            let d = DeclId(n);
+            if !self.is_shared_object(d) {
+                continue;
+            }
+            let decl = u.decl(d);
+            let proxy = self.proxy(d);
+            let name = u.name(decl.name);
+            let here = self.defined_here(d);
+            let has_init = initialised.contains(&d);
+            if here {
+                let storage = if decl.linkage == Linkage::External { "" } else { "static " };
+                let value = if has_init { " = { 0 }" } else { "" };
+                let e = u.types.ultimate_elem(decl.ty);
+                let align = u.types.align_of(e).max(decl.align.unwrap_or(1));
+                s.push_str(&format!("{storage}struct __upc_shvar {proxy}{value};\n"));
+                s.push_str(&format!(
+                    "static struct __upc_shrec __upc_r_{} __attribute__((__section__(\"upc_shvars\"), __used__, __aligned__(8))) = \
+                     {{ &{proxy}, {}ul, {align}, \"{name}\", 0 }};\n",
+                    &proxy[crate::link::PROXY.len()..],
+                    self.bytes_per_thread(decl.ty),
+                ));
+            }
+            if self.aliases.contains(&d) {
+                s.push_str(&format!(
+                    "extern const struct __upc_shvar __upc_k_{} __asm__(\"{proxy}\");\n",
+                    &proxy[crate::link::PROXY.len()..]
+                ));
+            }
+            if decl.linkage == Linkage::External && (here || decl.used) {
+                let how = if has_init {
+                    "i"
+                } else if here {
+                    "d"
+                } else {
+                    "e"
+                };
+                let (elems, times) = u.types.total_elems(decl.ty).unwrap_or((0, false));
+                let block = u.types.block(decl.ty).map_or(0, |b| b.size());
+                let size = self.elem_size(decl.ty);
+                info.push(format!("V {how} {elems} {} {block} {size} {name}", u8::from(times)));
+            }
+        }
+        s.push_str("__asm__(\".pushsection ");
+        s.push_str(crate::link::SECTION);
+        s.push_str(",\\\"\\\",@progbits\\n\"\n");
+        for l in info {
+            s.push_str(&format!("  \"\\t.ascii \\\"{l}\\\\n\\\"\\n\"\n"));
+        }
+        s.push_str("  \"\\t.popsection\\n\");\n");
+    }
+
+    /// Shared objects with an initialiser.
+    fn initialised(&self) -> HashSet<DeclId> {
+        let mut set = HashSet::new();
+        let mut decl = |d: &crate::ast::Declaration| {
+            set.extend(d.declarators.iter().filter(|i| i.init.is_some()).map(|i| i.decl));
+        };
+        for i in &self.u.items {
+            match &i.kind {
+                ItemKind::Decl(d) => decl(d),
+                ItemKind::Func(f) if f.has_upc => {
+                    for s in &f.body.stmts {
+                        walk::stmt(
+                            s,
+                            &mut |s| {
+                                if let crate::ast::StmtKind::Decl(d) = &s.kind {
+                                    decl(d);
+                                }
+                            },
+                            &mut |_| {},
+                        );
+                    }
+                }
+                _ => {}
+            }
+        }
+        set
+    }
+
+    /// Offsets of members are computed by upcc: the C compiler must agree.
+    fn layout_checks(&self, s: &mut String) {
+        let u = self.u;
+        for r in &self.laid_out {
+            let rec = &u.types.records[r.0 as usize];
+            let name = match (rec.tag, self.record_typedef.get(r)) {
+                (Some(t), _) if rec.scope == 0 => {
+                    format!("{} {}", if rec.is_union { "union" } else { "struct" }, u.name(t))
+                }
+                (None, Some(d)) => u.name(u.decl(*d).name).to_string(),
+                _ => continue,
+            };
+            if !rec.complete || rec.variable {
+                continue;
+            }
+            s.push_str(&format!(
+                "_Static_assert(sizeof({name}) == {}, \"upcc: size of {name}\");\n",
+                rec.size
+            ));
+            for f in &rec.fields {
+                if let (Some(n), None) = (f.name, f.bits) {
+                    let n = u.name(n);
+                    s.push_str(&format!(
+                        "_Static_assert(__builtin_offsetof({name}, {n}) == {}, \"upcc: offset of {n} in {name}\");\n",
+                        f.offset
+                    ));
+                }
+            }
+        }
+    }
+
+    /// The C `main`.
+    fn entry(&self, s: &mut String, main: DeclId) {
+        let u = self.u;
+        let (args, void) = match u.types.signature(u.decl(main).ty) {
+            Some((ret, p, _, _)) => {
+                (p.len(), !matches!(u.types.ckind(ret), TypeKind::Scalar(x) if *x != Scalar::Void))
+            }
+            None => (0, false),
+        };
+        let args = match args {
+            0 => "",
+            1 => "__upc_argc",
+            2 => "__upc_argc, __upc_argv",
+            _ => "__upc_argc, __upc_argv, __environ",
+        };
+        let call = if void {
+            format!("__upc_user_main({args}); return 0;")
+        } else {
+            format!("return __upc_user_main({args});")
+        };
+        let name = PathBuf::from(&self.o.source);
+        let name = name.file_stem().unwrap_or_default().to_string_lossy().replace(['"', '\\'], "_");
+        s.push_str("#undef main\n");
+        for (t, sec) in [("struct __upc_shrec", "upc_shvars"), ("__upc_initfn", "upc_inits")] {
+            for e in ["start", "stop"] {
+                s.push_str(&format!(
+                    "extern const {t} __{e}_{sec}[] __attribute__((__weak__, __visibility__(\"hidden\")));\n"
+                ));
+            }
+        }
+        if args.ends_with("__environ") {
+            s.push_str("extern char **__environ;\n");
+        }
+        s.push_str(&format!(
+            "static int __upc_call_main(int __upc_argc, char **__upc_argv)\n{{\n  {call}\n}}\n\
+             int main(int __upc_argc, char **__upc_argv)\n{{\n\
+             \x20 static const struct __upc_image __upc_img = {{ __UPC_ABI, {}, {}, __upc_call_main, __start_upc_shvars, \
+             __stop_upc_shvars,\n    __start_upc_inits, __stop_upc_inits, {}ul, \"{name}\" }};\n\
+             \x20 return __upc_run(__upc_argc, __upc_argv, &__upc_img);\n}}\n",
+            u8::from(self.o.pts_struct),
+            self.o.threads.unwrap_or(0),
+            self.o.heap_bytes,
+        ));
+    }
+
+    /// The library functions used here.
+    fn library(&self, s: &mut String) {
+        let mut any = false;
+        for (n, d) in self.u.decls.iter().enumerate() {
+            let own = self.from_own_header(DeclId(n as u32));
+            if d.kind == DeclKind::Func && d.used && own && d.def == Definition::Declared {
+                s.push_str(&format!("#define __UPC_USE_{} 1\n", self.u.name(d.name)));
+                any = true;
+            }
+        }
+        if any {
+            s.push_str("#define __UPC_LIBRARY 1\n#include <upcc_abi.h>\n");
+        }
+    }
 }

@@ -1,0 +1,507 @@
+//! Declarations: tags, private objects, and the shared objects, which become proxies, records and initialisation functions.
+
+use super::Emitter;
+use crate::ast::{
+    ConstValue, Conv, DeclId, DeclKind, DeclSpec, Declaration, Definition, Expr, ExprKind, Init,
+    InitDeclarator, Linkage, PathElem, Storage, TagId, TypeName,
+};
+use crate::token::TokRange;
+use crate::types::{ArrayLen, RecordId, TypeId, TypeKind};
+
+/// Assignments to make at start-up, since C cannot express the values as constants: lvalue and value.
+pub type Patches = Vec<(String, String)>;
+
+impl Emitter<'_> {
+    /// A declaration with UPC in it (or not), at file scope or in a block.
+    pub fn declaration(&mut self, d: &Declaration, block: bool) {
+        let u = self.u;
+        if !d.has_upc {
+            self.out.tokens(&u.tokens, d.toks);
+            return;
+        }
+        self.defines(&d.spec.defines);
+        if d.declarators.is_empty() && d.spec.defines.is_empty() {
+            // `struct s;`
+            if !d.spec.has_upc {
+                self.out.tokens(&u.tokens, d.toks);
+            }
+            return;
+        }
+        for i in &d.declarators {
+            self.declarator(&d.spec, i, block);
+        }
+    }
+
+    fn declarator(&mut self, spec: &DeclSpec, i: &InitDeclarator, block: bool) {
+        let u = self.u;
+        let decl = u.decl(i.decl);
+        let name = u.name(decl.name).to_string();
+        if decl.kind == DeclKind::Typedef {
+            if self.typedef_usable(i.decl) {
+                self.at(spec.toks);
+                if block {
+                    let s = self.stash_bounds(&i.vla);
+                    self.out.put(&s);
+                }
+                let text = self.head(spec, i, false);
+                self.out.put(&format!("{text};"));
+            } else if block {
+                let s = self.stash_bounds(&i.vla);
+                self.out.put(&s);
+            }
+            return;
+        }
+        if decl.kind == DeclKind::Var && u.types.is_shared(i.ty) {
+            if let Some(init) = &i.init {
+                self.shared_init(i, init);
+            }
+            return;
+        }
+        self.at(spec.toks);
+        if block && i.declarator_upc {
+            let s = self.stash_bounds(&i.vla);
+            self.out.put(&s);
+        }
+        let Some(init) = &i.init else {
+            let text = self.head(spec, i, false);
+            self.out.put(&format!("{text};"));
+            return;
+        };
+        if !decl.is_static {
+            let text = self.head(spec, i, false);
+            let v = self.init_text(init, i.ty, None);
+            self.out.put(&format!("{text} = {v};"));
+            return;
+        }
+        let mut patches = Vec::new();
+        let v = self.init_text(init, i.ty, Some((&mut patches, name.clone())));
+        let text = self.head(spec, i, !patches.is_empty());
+        self.out.put(&format!("{text} = {v};"));
+        if patches.is_empty() {
+            return;
+        }
+        let mut body = String::new();
+        for (l, v) in &patches {
+            body.push_str(&format!(" {l} = {v};"));
+        }
+        if block {
+            let once = self.fresh("once");
+            self.out.put(&format!(" static char {once}; if (!{once}) {{ {once} = 1;{body} }}"));
+        } else {
+            self.start_up(&name, &body);
+        }
+    }
+
+    /// A function that runs on every thread before main.
+    fn start_up(&mut self, name: &str, body: &str) {
+        let f = self.fresh(&format!("init_{name}_"));
+        let text = format!(
+            "static void {f}(void) {{{body} }}\nstatic __upc_initfn {f}_p __attribute__((__section__(\"upc_inits\"), __used__)) = {f};\n"
+        );
+        self.after.push_str(&text);
+    }
+
+    /// Specifiers and declarator. `writable`: without `const`.
+    fn head(&mut self, spec: &DeclSpec, i: &InitDeclarator, writable: bool) -> String {
+        let u = self.u;
+        let name = u.name(u.decl(i.decl).name).to_string();
+        let mut s = if !spec.has_upc && !i.declarator_upc && spec.defines.is_empty() && !writable {
+            format!("{} {}", self.verbatim(spec.toks), self.verbatim(i.toks))
+        } else {
+            let words = self.spec_words(spec);
+            let t = if writable { self.ctype_plain(i.ty, &name) } else { self.ctype(i.ty, &name) };
+            format!("{words}{t}")
+        };
+        for r in &i.suffix {
+            s.push(' ');
+            s.push_str(&self.verbatim(*r));
+        }
+        s
+    }
+
+    /// An initialiser as C. For a static object, `patches` takes what C cannot express as a constant; the lvalues begin with the
+    /// given text.
+    pub fn init_text(&mut self, init: &Init, ty: TypeId, patches: Option<(&mut Patches, String)>) -> String {
+        match init {
+            Init::Expr(e) => match patches {
+                Some((p, lv)) => self.static_leaf(e, ty, p, &lv),
+                None => {
+                    let f = self.rv(e);
+                    f.p(2)
+                }
+            },
+            Init::List(l) => {
+                if !l.has_upc {
+                    return self.verbatim(l.toks);
+                }
+                let mut s = String::from("{");
+                let (list, base) = match patches {
+                    Some((p, b)) => (Some(p), b),
+                    None => (None, String::new()),
+                };
+                let mut list = list;
+                for (n, it) in l.items.iter().enumerate() {
+                    s.push_str(if n == 0 { " " } else { ", " });
+                    if !it.designator.is_empty() {
+                        s.push_str(&self.verbatim(it.designator));
+                        s.push(' ');
+                    }
+                    let sub = list.as_mut().map(|p| {
+                        let lv = self.path_text(&base, ty, &it.path);
+                        (&mut **p, lv)
+                    });
+                    let t = self.init_text(&it.init, it.ty, sub);
+                    s.push_str(&t);
+                }
+                s.push_str(" }");
+                s
+            }
+        }
+    }
+
+    /// A leaf of a static initialiser.
+    fn static_leaf(&mut self, e: &Expr, ty: TypeId, patches: &mut Patches, lv: &str) -> String {
+        if self.u.types.is_pts(ty) {
+            if !is_null(e) {
+                let v = self.rv(e).p(2);
+                patches.push((format!("*(__upc_pts *)&{lv}"), v));
+            }
+            return "__UPC_NULLINIT".into();
+        }
+        if e.has_upc && !matches!(e.value, Some(ConstValue::Int(_))) && runtime_value(e) {
+            let t = self.access_type(ty);
+            let v = self.rv(e).p(2);
+            patches.push((format!("*({t} *)&{lv}"), v));
+            return "0".into();
+        }
+        self.rv(e).p(2)
+    }
+
+    fn path_text(&self, base: &str, ty: TypeId, path: &[PathElem]) -> String {
+        let mut s = base.to_string();
+        let mut ty = ty;
+        for p in path {
+            match p {
+                PathElem::Index(i) | PathElem::Range(i, _) => {
+                    s.push_str(&format!("[{i}]"));
+                    ty = self.u.types.elem(ty).unwrap_or(ty);
+                }
+                PathElem::Field(f) => {
+                    let Some(field) = self.u.types.record(ty).and_then(|r| r.fields.get(*f as usize)) else {
+                        break;
+                    };
+                    if let Some(n) = field.name {
+                        s.push('.');
+                        s.push_str(self.u.name(n));
+                    }
+                    ty = field.ty;
+                }
+            }
+        }
+        s
+    }
+
+    /// A type name as C.
+    pub fn type_name(&mut self, t: &TypeName) -> String {
+        if t.has_upc { self.ctype(t.ty, "") } else { self.verbatim(t.toks) }
+    }
+
+    /// The type name of a compound literal whose bound may come from its initialiser.
+    pub fn type_name_as(&mut self, t: &TypeName, _full: TypeId) -> String {
+        self.type_name(t)
+    }
+
+    /// Definitions of structures, unions and enumerations that stand in specifiers which are not emitted as read.
+    pub fn defines(&mut self, tags: &[TagId]) {
+        let u = self.u;
+        let toks = |t: &TagId| match t {
+            TagId::Record(r) => u.types.records[r.0 as usize].toks,
+            TagId::Enum(e) => u.types.enums[e.0 as usize].toks,
+        };
+        for (n, t) in tags.iter().enumerate() {
+            let own = toks(t);
+            // Inside one that is emitted as read.
+            let inside = tags.iter().enumerate().any(|(m, o)| {
+                let r = toks(o);
+                let as_read = match o {
+                    TagId::Record(r) => !u.types.records[r.0 as usize].has_upc,
+                    TagId::Enum(_) => false,
+                };
+                m != n && as_read && r.start <= own.start && own.end <= r.end
+            });
+            if inside || !self.defined.insert(tag_key(*t)) {
+                continue;
+            }
+            match t {
+                TagId::Record(r) => self.define_record(*r),
+                TagId::Enum(e) => {
+                    let en = &u.types.enums[e.0 as usize];
+                    self.at(own);
+                    if !en.has_upc {
+                        self.out.tokens(&u.tokens, own);
+                    } else {
+                        let tag = en.tag.map_or(String::new(), |t| u.name(t).to_string());
+                        let list: Vec<String> = en
+                            .consts
+                            .iter()
+                            .map(|&c| {
+                                let d = u.decl(c);
+                                let v = d.value.and_then(ConstValue::int).unwrap_or(0);
+                                format!("{} = {v}", u.name(d.name))
+                            })
+                            .collect();
+                        self.out.put(&format!("enum {tag} {{ {} }}", list.join(", ")));
+                    }
+                    self.out.put(";");
+                }
+            }
+        }
+    }
+
+    fn define_record(&mut self, r: RecordId) {
+        let u = self.u;
+        let rec = &u.types.records[r.0 as usize];
+        if self.anonymous_member(r) {
+            return;
+        }
+        self.at(rec.toks);
+        if rec.has_upc {
+            let body = self.record_body(r, false);
+            self.out.put(&body);
+            self.laid_out.insert(r);
+        } else {
+            if rec.tag.is_none() {
+                self.need_tags.insert(r);
+            }
+            self.out.tokens(&u.tokens, rec.toks);
+        }
+        self.out.put(";");
+    }
+
+    /// A record that is an anonymous member of another.
+    fn anonymous_member(&self, r: RecordId) -> bool {
+        self.u.types.records[r.0 as usize].tag.is_none() && self.anonymous.contains(&r)
+    }
+
+    fn record_body(&mut self, r: RecordId, inline: bool) -> String {
+        let u = self.u;
+        let rec = &u.types.records[r.0 as usize];
+        let key = if rec.is_union { "union" } else { "struct" };
+        let tag = match rec.tag {
+            Some(t) => u.name(t).to_string(),
+            None if inline => String::new(),
+            None => format!("__upc_anon{}", r.0),
+        };
+        let mut s = format!("{key} {tag} {{");
+        for f in &rec.fields {
+            let name = f.name.map_or(String::new(), |n| u.name(n).to_string());
+            s.push(' ');
+            match u.types.ckind(f.ty) {
+                TypeKind::Record(inner) if f.name.is_none() && f.bits.is_none() => {
+                    let t = self.record_body(*inner, true);
+                    s.push_str(&t);
+                }
+                _ => {
+                    let plain = !u.types.mentions_shared(f.ty)
+                        && !self.has_brace(f.spec_toks)
+                        && !f.spec_toks.is_empty();
+                    if plain {
+                        s.push_str(&format!("{} {}", self.verbatim(f.spec_toks), self.verbatim(f.toks)));
+                    } else {
+                        s.push_str(&self.ctype(f.ty, &name));
+                        if let Some(b) = f.bits {
+                            s.push_str(&format!(" : {b}"));
+                        }
+                        if let Some(a) = f.align {
+                            s.push_str(&format!(" __attribute__((__aligned__({a})))"));
+                        }
+                        if f.packed {
+                            s.push_str(" __attribute__((__packed__))");
+                        }
+                    }
+                }
+            }
+            s.push(';');
+        }
+        s.push_str(" }");
+        for a in &rec.attrs {
+            s.push(' ');
+            s.push_str(&self.verbatim(*a));
+        }
+        s
+    }
+
+    fn has_brace(&self, r: TokRange) -> bool {
+        (r.start..r.end).any(|i| self.u.tokens.spelling(i) == "{")
+    }
+
+    /// The symbol of a shared variable's proxy.
+    pub fn proxy(&self, d: DeclId) -> String {
+        let decl = self.u.decl(d);
+        let name = self.u.name(decl.name);
+        match decl.function {
+            Some(f) if decl.linkage == Linkage::None => {
+                format!("{}{}_{name}_{}", crate::link::PROXY, self.u.name(self.u.decl(f).name), d.0)
+            }
+            _ => format!("{}{name}", crate::link::PROXY),
+        }
+    }
+
+    /// The C name by which code reads the proxy.
+    pub fn shared_alias(&mut self, d: DeclId) -> String {
+        self.aliases.insert(d);
+        format!("__upc_k_{}", &self.proxy(d)[crate::link::PROXY.len()..])
+    }
+
+    /// Initialisation of a shared object.
+    fn shared_init(&mut self, i: &InitDeclarator, init: &Init) {
+        let u = self.u;
+        let decl = u.decl(i.decl);
+        let ty = decl.ty;
+        let proxy = self.proxy(i.decl);
+        let short = proxy[crate::link::PROXY.len()..].to_string();
+        let alias = self.shared_alias(i.decl);
+        let (b, e) = (u.types.block(ty).map_or(0, |b| b.size()), self.elem_size(ty));
+        let image = format!("__upc_i_{short}");
+        // The image is a private object with the same initialiser. Its first bound comes from that, so that a multiple of
+        // THREADS does not matter there.
+        let (bound, is_array, inner) = match u.types.ckind(ty) {
+            TypeKind::Array { elem, len } => {
+                let n = match len {
+                    ArrayLen::Const(n) => n.to_string(),
+                    _ => String::new(),
+                };
+                (format!("[{n}]"), true, *elem)
+            }
+            _ => (String::new(), false, ty),
+        };
+        let full = if is_array { self.count_expr(ty) } else { "1".into() };
+        if is_array && self.has_threads_array(inner) {
+            self.spread_leaves(&short, ty, init);
+            return;
+        }
+        let mut patches = Vec::new();
+        let v = self.init_text(init, ty, Some((&mut patches, image.clone())));
+        let t = self.ctype_plain(inner, &format!("{image}{bound}"));
+        let v =
+            if is_array || v.starts_with('{') || !u.types.is_record(ty) { v } else { format!("{{ {v} }}") };
+        let c = if patches.is_empty() { "const " } else { "" };
+        self.after.push_str(&format!("static {c}{t} = {v};\n"));
+        let mut body = String::new();
+        for (l, v) in &patches {
+            body.push_str(&format!(" {l} = {v};"));
+        }
+        body.push_str(&format!(
+            " __upc_spread(__UPC_VAR({alias}), &{image}, sizeof({image}) / {e}, {full}, {b}, {e});"
+        ));
+        self.start_up(&short, &body);
+    }
+
+    /// Initialises element by element: for arrays whose inner bounds depend on THREADS.
+    fn spread_leaves(&mut self, short: &str, ty: TypeId, init: &Init) {
+        let mut body = String::new();
+        let alias = format!("__upc_k_{short}");
+        let (b, es) = (self.u.types.block(ty).map_or(0, |b| b.size()), self.elem_size(ty));
+        for (path, lty, e) in init.leaves(ty) {
+            let mut index = String::from("0");
+            let mut off = 0u64;
+            let mut t = ty;
+            for p in &path {
+                match p {
+                    PathElem::Index(i) | PathElem::Range(i, _) if self.u.types.is_array(t) => {
+                        let elem = self.u.types.elem(t).unwrap_or(t);
+                        let k = self.count_expr(elem);
+                        index.push_str(&format!(" + {i}ul * ({k})"));
+                        t = elem;
+                    }
+                    PathElem::Field(f) => {
+                        if let Some(field) = self.u.types.record(t).and_then(|r| r.fields.get(*f as usize)) {
+                            off += field.offset;
+                            t = field.ty;
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            let v = self.rv(e).p(2);
+            let at = self.access_type(lty);
+            body.push_str(&format!(
+                " {{ const struct __upc_w __upc_a = __upc_off2(__upc_add(__UPC_VAR({alias}), (long)({index}), {b}, {es}), {off}); \
+                 if (__upc_ismine(__upc_a)) __UPC_MINE({at}, __upc_a) = {v}; }}"
+            ));
+        }
+        self.start_up(short, &body);
+    }
+
+    /// Whether `d` is declared by a header of ours.
+    pub fn from_own_header(&self, d: DeclId) -> bool {
+        let t = self.u.tokens.tok(self.u.decl(d).tok);
+        self.own_files.get(t.file as usize).copied().unwrap_or(false)
+    }
+
+    /// Whether `d` is a shared object of static storage.
+    pub fn is_shared_object(&self, d: DeclId) -> bool {
+        let decl = self.u.decl(d);
+        decl.kind == DeclKind::Var
+            && decl.is_static
+            && decl.storage != Storage::Typedef
+            && self.u.types.is_shared(decl.ty)
+    }
+
+    /// Bytes of a shared object on the thread that has most of it.
+    pub fn bytes_per_thread(&self, ty: TypeId) -> u64 {
+        let e = self.elem_size(ty);
+        let b = self.u.types.block(ty).map_or(0, |b| b.size());
+        let Some((n, times)) = self.u.types.total_elems(ty) else { return e };
+        let n = n.max(1);
+        if b == 0 {
+            return n.saturating_mul(e);
+        }
+        let blocks = n.div_ceil(b);
+        let mine = match (times, self.o.threads) {
+            (true, _) => blocks,
+            (false, Some(t)) => blocks.div_ceil(u64::from(t.max(1))),
+            (false, None) => blocks,
+        };
+        mine.saturating_mul(b).min(if times { u64::MAX } else { n.max(b.min(n)) }).saturating_mul(e)
+    }
+
+    /// Whether the object is defined here.
+    pub fn defined_here(&self, d: DeclId) -> bool {
+        self.u.decl(d).def >= Definition::Tentative
+    }
+}
+
+fn tag_key(t: TagId) -> (bool, u32) {
+    match t {
+        TagId::Record(r) => (false, r.0),
+        TagId::Enum(e) => (true, e.0),
+    }
+}
+
+fn is_null(e: &Expr) -> bool {
+    match &e.unparen().kind {
+        ExprKind::Implicit { conv: Conv::NullToPts, .. } | ExprKind::Cast { conv: Conv::NullToPts, .. } => {
+            true
+        }
+        ExprKind::Implicit { conv: Conv::PtsToPts { .. } | Conv::Same, expr }
+        | ExprKind::Cast { conv: Conv::PtsToPts { .. } | Conv::Same, expr, .. } => is_null(expr),
+        _ => false,
+    }
+}
+
+/// Whether a constant of C's abstract machine is one that C itself cannot compute: it goes through a pointer-to-shared, or
+/// THREADS in the dynamic environment.
+fn runtime_value(e: &Expr) -> bool {
+    let mut found = false;
+    super::walk::expr(e, &mut |_| {}, &mut |x| {
+        found |= matches!(
+            x.kind,
+            ExprKind::Implicit { conv: Conv::PtsToPtr | Conv::PtsToInt | Conv::PtsToBool, .. }
+                | ExprKind::Cast { conv: Conv::PtsToPtr | Conv::PtsToInt | Conv::PtsToBool, .. }
+                | ExprKind::Threads
+                | ExprKind::MyThread
+        );
+    });
+    found
+}
