@@ -13,6 +13,7 @@
 //!
 //! A lock may be freed while it is held. The node that its holder used is then given back to it: by the
 //! holder's own free list, or through the `returned` list of its control area.
+#![expect(unsafe_code, reason = "asks the C library for the number of processors")]
 
 use crate::control::{NODES, field, node_fields};
 use crate::core::Op;
@@ -29,14 +30,29 @@ const BYTES: u64 = 64;
 /// Value of [`MARK`] while the lock exists.
 const ALIVE: u64 = 0x6b63_6f6c_5f63_7075;
 
+/// Attempts to take a lock out of turn (see [`Upc::barge`]).
+const BARGE: u32 = 200;
+
 /// This thread's side of its locks.
 #[derive(Default)]
 pub struct LockState {
+    /// Threads outnumber processors.
+    crowded: bool,
     /// The node most recently put back, plus one; 0 for none. Saves the mutex in the common case.
     spare: AtomicU32,
     nodes: Mutex<FreeNodes>,
     /// Failed attempts in a row.
     failed: AtomicU32,
+}
+
+impl LockState {
+    /// For a job of `threads` threads on this host.
+    pub fn new(threads: u32) -> LockState {
+        // Of the host, not of this thread, which may be bound to one.
+        // SAFETY: plain query.
+        let processors = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
+        LockState { crowded: i64::from(threads) > processors, ..LockState::default() }
+    }
 }
 
 /// Nodes not in use: those given back, and all from `fresh` on.
@@ -106,12 +122,33 @@ impl Upc {
     pub fn lock(&self, t: u32, off: u64) {
         self.check_lock("upc_lock", t, off);
         let me = self.take_node();
+        if self.locks.crowded && self.barge(me, t, off) {
+            self.core.amo(t, off + HOLDER, Op::Set, me.encode(), 0);
+            return after_rmw();
+        }
         let before = self.core.amo(t, off + TAIL, Op::Swap, me.encode(), 0);
         if let Some(before) = Name::decode(before) {
             self.queue_behind(before, me, t, off);
         }
         self.core.amo(t, off + HOLDER, Op::Set, me.encode(), 0);
         after_rmw();
+    }
+
+    /// Where threads outnumber processors, the next in line is seldom running: handing over to it costs a round of the
+    /// scheduler. So threads try for a while to take a lock that is free at the moment, before they join the line. The
+    /// bound keeps it fair: nobody is passed over for longer than that.
+    #[cold]
+    fn barge(&self, me: Name, t: u32, off: u64) -> bool {
+        for _ in 0..BARGE {
+            if self.core.amo(t, off + TAIL, Op::Get, 0, 0) == 0
+                && self.core.amo(t, off + TAIL, Op::Cas, 0, me.encode()) == 0
+            {
+                return true;
+            }
+            self.core.poll();
+            std::thread::yield_now();
+        }
+        false
     }
 
     #[cold]

@@ -106,7 +106,7 @@ impl Upc {
             settings,
             control,
             barrier: BarrierState::default(),
-            locks: LockState::default(),
+            locks: LockState::new(rank.size()),
             pid: std::process::id(),
             leaving: AtomicBool::new(false),
             calls: Calls::default(),
