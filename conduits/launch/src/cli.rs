@@ -17,12 +17,13 @@ Runs a program on N ranks of this host.
 usage: gasnetrun -n N [options] PROGRAM [arguments]
 
   -n, --ranks N         number of ranks (-np works too)
-      --bind none|core  placement: 'core' (default) gives each rank a core of its own, if there are
+      --bind=core|none  placement: 'core' (default) gives each rank a core of its own, if there are
                         enough for all; 'none' leaves it to the system
       --conduit NAME    network to use (sets GASNET_CONDUIT)
   -e, --env NAME=VALUE  sets a variable for the ranks; may be repeated
   -t, --timeout SECS    ends the job after this time, with status 124
   -v, --verbose         says which process and processor each rank has
+  -q, --quiet           no notices from the runtime (sets GASNET_QUIET)
   -h, --help            this text
   -V, --version         version
 
@@ -41,8 +42,8 @@ pub enum Request {
 }
 
 /// The long options.
-const OPTIONS: [&str; 8] =
-    ["--ranks", "--bind", "--conduit", "--env", "--timeout", "--verbose", "--help", "--version"];
+const OPTIONS: [&str; 9] =
+    ["--ranks", "--bind", "--conduit", "--env", "--timeout", "--verbose", "--quiet", "--help", "--version"];
 
 /// Reads the arguments (without the program's own name).
 ///
@@ -72,9 +73,11 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request, S
                 command.ranks = parse_ranks("-n", &value.to_string_lossy()).map_err(text)?;
             }
             Long("bind") => {
-                let value = parser.value().map_err(text)?.to_string_lossy().into_owned();
-                command.bind = Bind::parse(&value)
-                    .ok_or_else(|| format!("--bind: '{value}' is no placement; use 'none' or 'core'"))?;
+                command.bind = match placement(&mut parser)? {
+                    None => Bind::Core,
+                    Some(name) => Bind::parse(&name)
+                        .ok_or_else(|| format!("--bind: '{name}' is no placement; use 'none' or 'core'"))?,
+                };
             }
             Long("conduit") => {
                 let value = parser.value().map_err(text)?;
@@ -98,6 +101,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request, S
                 }
             }
             Short('v') | Long("verbose") => command.verbose = true,
+            Short('q') | Long("quiet") => command.environment.push(("GASNET_QUIET".into(), "1".into())),
             Short('h') | Long("help") => return Ok(Request::Print(HELP.to_string())),
             Short('V') | Long("version") => {
                 return Ok(Request::Print(format!("gasnetrun {}\n", env!("CARGO_PKG_VERSION"))));
@@ -124,6 +128,16 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request, S
         return Err(format!("how many ranks? Give -n N, with N from 1 to {MAX_RANKS}"));
     }
     Ok(Request::Run(command))
+}
+
+/// The value of `--bind`, which may be left out: a following word counts only if it is one.
+fn placement(parser: &mut lexopt::Parser) -> Result<Option<String>, String> {
+    if let Some(value) = parser.optional_value() {
+        return Ok(Some(value.to_string_lossy().into_owned()));
+    }
+    let is_placement = |word: &std::ffi::OsStr| word.to_str().is_some_and(|word| Bind::parse(word).is_some());
+    let next = parser.try_raw_args().and_then(|mut words| words.next_if(is_placement));
+    Ok(next.map(|word| word.to_string_lossy().into_owned()))
 }
 
 fn text(error: impl std::fmt::Display) -> String {
@@ -207,6 +221,19 @@ mod tests {
     }
 
     #[test]
+    fn the_placement_may_be_left_out() {
+        for (line, bind) in [
+            ("--bind -n 2 p", Bind::Core),
+            ("-n 2 --bind p", Bind::Core),
+            ("-n 2 --bind none p", Bind::None),
+            ("-n 2 --bind=none p", Bind::None),
+        ] {
+            let command = run(line);
+            assert_eq!((command.bind, command.program.to_str()), (bind, Some("p")), "{line}");
+        }
+    }
+
+    #[test]
     fn environment_and_limit() {
         let command = run("-n 1 --conduit smp -e A=b=c -t 1.5 p");
         let expected: [(OsString, OsString); 2] =
@@ -229,7 +256,7 @@ mod tests {
             ("--verb -n 2 p", "did you mean --verbose?"),
             ("--frobnicate -n 2 p", "see gasnetrun --help"),
             ("-x", "unknown option -x"),
-            ("--bind socket p", "use 'none' or 'core'"),
+            ("--bind=socket p", "use 'none' or 'core'"),
             ("-t 0 -n 1 p", "above 0"),
             ("-e A -n 1 p", "NAME=VALUE"),
         ] {
