@@ -1,2 +1,129 @@
-//! Entry point.
-fn main() {}
+//! Tasks of this repository: `cargo xtask run | test | stage | install | bench | soak`.
+
+mod programs;
+mod run;
+mod sh;
+mod soak;
+mod stage;
+mod test;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use lexopt::prelude::*;
+
+const HELP: &str = "\
+usage: cargo xtask TASK [options]
+
+  run [--conduit C] -n N FILE [arguments]   builds what is needed and runs a program: a .upc file,
+                                            a .c file over gasnet.h, or a Rust example's name
+  test [--only STEP] [--quick]              runs all tests
+  stage                                     brings target/stage up to date: bin, include, lib
+  install --prefix DIR                      installs upcc, upcrun, gasnetrun, headers, libraries
+  bench smp|upc [--json]                    measures
+  soak [--minutes M]                        random and long tests
+
+'cargo xtask TASK --help' says more.
+";
+
+const STAGE_HELP: &str = "\
+Builds the tools and libraries, and brings the layout under target/stage up to date.
+
+usage: cargo xtask stage
+";
+
+const INSTALL_HELP: &str = "\
+Builds and installs upcc, upcrun, gasnetrun, headers, libraries and pkg-config files.
+
+usage: cargo xtask install --prefix DIR
+";
+
+const BENCH_HELP: &str = "\
+Measures, each figure beside a floor measured in the same run (program pgas-bench in benches/).
+
+usage: cargo xtask bench smp|upc [--json] [options of pgas-bench]
+";
+
+fn main() -> ExitCode {
+    let mut parser = lexopt::Parser::from_env();
+    let task = match parser.next() {
+        Ok(Some(Value(task))) => task.to_string_lossy().into_owned(),
+        Ok(Some(Short('h') | Long("help"))) => {
+            print!("{HELP}");
+            return ExitCode::SUCCESS;
+        }
+        _ => {
+            eprint!("{HELP}");
+            return ExitCode::from(2);
+        }
+    };
+    let done = match task.as_str() {
+        "run" => run::main(parser),
+        "test" => test::main(parser),
+        "stage" => plain(parser, STAGE_HELP).and_then(|go| {
+            if go { stage::stage(&stage::folder(), stage::Parts::ALL) } else { Ok(()) }
+        }),
+        "install" => install(parser),
+        "bench" => bench(parser),
+        "soak" => soak::main(parser),
+        "help" => {
+            print!("{HELP}");
+            Ok(())
+        }
+        other => Err(format!("unknown task '{other}'\n\n{HELP}")),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask: {}", message.trim_end());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// A task without options: whether to go on after `--help`.
+fn plain(mut parser: lexopt::Parser, help: &str) -> Result<bool, String> {
+    match parser.next().map_err(|e| e.to_string())? {
+        None => Ok(true),
+        Some(Short('h') | Long("help")) => {
+            print!("{help}");
+            Ok(false)
+        }
+        Some(other) => Err(format!("{}\n\n{help}", other.unexpected())),
+    }
+}
+
+fn install(mut parser: lexopt::Parser) -> Result<(), String> {
+    let mut prefix = None::<PathBuf>;
+    while let Some(argument) = parser.next().map_err(|e| e.to_string())? {
+        match argument {
+            Long("prefix") => prefix = Some(parser.value().map_err(|e| e.to_string())?.into()),
+            Short('h') | Long("help") => {
+                print!("{INSTALL_HELP}");
+                return Ok(());
+            }
+            other => return Err(format!("{}\n\n{INSTALL_HELP}", other.unexpected())),
+        }
+    }
+    let prefix = prefix.ok_or_else(|| format!("where to?\n\n{INSTALL_HELP}"))?;
+    let prefix = std::path::absolute(&prefix).map_err(|e| format!("{}: {e}", prefix.display()))?;
+    stage::stage(&prefix, stage::Parts::ALL)?;
+    println!("installed in {0}; try {0}/bin/upcc --help", prefix.display());
+    Ok(())
+}
+
+fn bench(mut parser: lexopt::Parser) -> Result<(), String> {
+    let suite = match parser.next().map_err(|e| e.to_string())? {
+        Some(Value(suite)) if suite == "smp" || suite == "upc" => suite,
+        Some(Short('h') | Long("help")) => {
+            print!("{BENCH_HELP}");
+            return Ok(());
+        }
+        _ => return Err(format!("which suite?\n\n{BENCH_HELP}")),
+    };
+    stage::stage(&stage::folder(), stage::Parts::ALL)?;
+    let mut command = sh::cargo(&["run", "--release", "-p", "gasnet-benches", "--bin", "pgas-bench", "--"]);
+    command.arg(suite).args(parser.raw_args().map_err(|e| e.to_string())?);
+    sh::pass(command, Duration::from_secs(3600))
+}

@@ -1,0 +1,144 @@
+//! `cargo xtask run`: builds what a program needs, and runs it on N ranks.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use lexopt::prelude::*;
+
+use crate::sh;
+use crate::stage::{self, Parts};
+
+pub const HELP: &str = "\
+Builds what is needed, and runs a program on N ranks of this host.
+
+usage: cargo xtask run [--conduit NAME] -n N FILE [arguments]
+
+FILE is one of
+  a UPC program (.upc)               compiled by upcc, run by upcrun
+  a C program over gasnet.h (.c)     compiled against libgasnet, run by gasnetrun
+  the name of an example in examples/rust
+
+  -n N              number of ranks
+  --conduit NAME    network to use
+";
+
+const COMPILE: Duration = Duration::from_secs(300);
+
+/// Reads the command line and runs. Returns only on failure: the program takes this process's place.
+pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
+    let mut ranks = None;
+    let mut conduit = None::<OsString>;
+    while let Some(argument) = parser.next().map_err(|e| e.to_string())? {
+        match argument {
+            Short('n') => {
+                let value = parser.value().map_err(|e| e.to_string())?;
+                let count = value.to_str().and_then(|v| v.parse::<u32>().ok()).filter(|&n| n > 0);
+                ranks = Some(count.ok_or_else(|| format!("-n {value:?}: not a number of ranks"))?);
+            }
+            Long("conduit") => conduit = Some(parser.value().map_err(|e| e.to_string())?),
+            Short('h') | Long("help") => {
+                print!("{HELP}");
+                return Ok(());
+            }
+            Value(file) => {
+                let arguments: Vec<OsString> = parser.raw_args().map_err(|e| e.to_string())?.collect();
+                let ranks = ranks.ok_or("how many ranks? cargo xtask run -n 4 FILE")?;
+                let mut command = prepare(Path::new(&file), ranks, conduit.as_deref())?;
+                command.args(arguments);
+                return Err(format!("{}: {}", sh::show(&command), command.exec()));
+            }
+            other => return Err(format!("{}\n\n{HELP}", other.unexpected())),
+        }
+    }
+    Err(format!("which program?\n\n{HELP}"))
+}
+
+/// The command that runs the program, once everything for it is built.
+fn prepare(file: &Path, ranks: u32, conduit: Option<&std::ffi::OsStr>) -> Result<Command, String> {
+    let prefix = stage::folder();
+    let extension = file.extension().and_then(|e| e.to_str()).unwrap_or("");
+    if matches!(extension, "upc" | "c") && !file.is_file() {
+        return Err(format!("{}: no such file", file.display()));
+    }
+    let (tool, program) = match extension {
+        "upc" => {
+            stage::stage(&prefix, Parts { upc: true, c: false })?;
+            ("upcrun", file.to_path_buf())
+        }
+        "c" => {
+            stage::stage(&prefix, Parts { upc: false, c: true })?;
+            let name = file.file_stem().unwrap_or_default();
+            let program = sh::target().join("run").join(name);
+            compile_c(&prefix, &[file], &program, &["-DGASNET_SEQ=1"])?;
+            ("gasnetrun", program)
+        }
+        _ => {
+            let name = file.to_string_lossy();
+            let known = rust_examples();
+            if !known.iter().any(|example| *example == name) {
+                return Err(format!(
+                    "'{name}' is neither a .upc file, nor a .c file, nor one of the Rust examples: {}",
+                    known.join(", ")
+                ));
+            }
+            stage::stage(&prefix, Parts { upc: false, c: false })?;
+            ("gasnetrun", build_rust_example(&name)?)
+        }
+    };
+    let mut command = Command::new(prefix.join("bin").join(tool));
+    command.arg("-n").arg(ranks.to_string());
+    if let Some(conduit) = conduit {
+        command.arg("--conduit").arg(conduit);
+    }
+    command.arg(program);
+    Ok(command)
+}
+
+/// Compiles a C program against the staged library.
+pub fn compile_c(prefix: &Path, files: &[&Path], program: &Path, flags: &[&str]) -> Result<(), String> {
+    let folder = program.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let mut command = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
+    command.args(["-O2", "-Wall", "-Wextra"]).args(flags);
+    command.arg("-I").arg(prefix.join("include/gasnet")).args(files);
+    command.arg("-o").arg(program).arg(prefix.join("lib/libgasnet.a")).args(stage::system_libraries());
+    let shown = sh::show(&command);
+    let outcome = sh::capture(command, COMPILE)?;
+    if outcome.status != Some(0) {
+        return Err(format!("{shown}\n{}", outcome.report()));
+    }
+    Ok(())
+}
+
+/// Names of the Rust examples.
+pub fn rust_examples() -> Vec<String> {
+    let mut names = Vec::new();
+    for folder in ["src/bin", "examples", "."] {
+        let folder = sh::root().join("examples/rust").join(folder);
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let is_rust = path.extension().is_some_and(|e| e == "rs");
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            if is_rust && !matches!(name.as_str(), "lib" | "build") {
+                names.push(name);
+            }
+        }
+    }
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// Builds a Rust example and says where it is.
+pub fn build_rust_example(name: &str) -> Result<PathBuf, String> {
+    let base = sh::root().join("examples/rust");
+    let kind = if base.join("examples").join(format!("{name}.rs")).is_file() { "--example" } else { "--bin" };
+    let build = sh::cargo(&["build", "--release", "-p", "gasnet-examples", kind, name]);
+    sh::pass(build, Duration::from_secs(1500))?;
+    let built = sh::target().join("release");
+    Ok(if kind == "--example" { built.join("examples").join(name) } else { built.join(name) })
+}

@@ -1,0 +1,181 @@
+//! Running commands, bounded in time.
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The repository.
+pub fn root() -> PathBuf {
+    let manifest = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    manifest.parent().unwrap_or(&manifest).to_path_buf()
+}
+
+/// Where cargo puts what it builds (this program runs from its `debug` folder).
+pub fn target() -> PathBuf {
+    let own = std::env::current_exe().ok();
+    match own.as_deref().and_then(Path::parent).and_then(Path::parent) {
+        Some(target) => target.to_path_buf(),
+        None => root().join("target"),
+    }
+}
+
+/// A cargo command in the repository.
+pub fn cargo(arguments: &[&str]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(arguments).current_dir(root());
+    command.env("CARGO_TARGET_DIR", target());
+    // What `cargo run` set for this program is not meant for others, and would make cargo rebuild.
+    for name in ["CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH", "CARGO_PKG_NAME", "CARGO_PKG_VERSION"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// What a finished command left.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The exit status as a shell has it; `None` when the time limit struck.
+    pub status: Option<i32>,
+    /// All of standard output.
+    pub stdout: String,
+    /// All of standard error.
+    pub stderr: String,
+}
+
+impl Outcome {
+    /// How it ended, in words.
+    pub fn end(&self) -> String {
+        match self.status {
+            None => "ran into the time limit".to_string(),
+            Some(status) if status > 128 => format!("exit status {status} (signal {})", status - 128),
+            Some(status) => format!("exit status {status}"),
+        }
+    }
+
+    /// The end and the last lines of output, for a failure report.
+    pub fn report(&self) -> String {
+        let mut text = format!("  {}\n", self.end());
+        for (name, stream) in [("stdout", &self.stdout), ("stderr", &self.stderr)] {
+            let lines: Vec<&str> = stream.lines().collect();
+            let skipped = lines.len().saturating_sub(25);
+            if skipped > 0 {
+                text += &format!("  {name}| ... {skipped} lines\n");
+            }
+            for line in &lines[skipped..] {
+                text += &format!("  {name}| {line}\n");
+            }
+        }
+        text
+    }
+}
+
+/// Runs a command without input and collects what it says.
+pub fn capture(command: Command, limit: Duration) -> Result<Outcome, String> {
+    watch(command, limit, |_| {})
+}
+
+/// The same; `line` sees every line of standard output as it comes.
+pub fn watch(mut command: Command, limit: Duration, mut line: impl FnMut(&str)) -> Result<Outcome, String> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|e| format!("{}: {e}", show(&command)))?;
+    let (out, err) = (child.stdout.take(), child.stderr.take());
+    let waiter = thread::spawn(move || wait(&mut child, limit));
+    let err = thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // A read error ends the text; the exit status tells the rest.
+        let _ = err.map(|mut pipe| pipe.read_to_end(&mut bytes));
+        String::from_utf8_lossy(&bytes).into_owned()
+    });
+    let mut stdout = String::new();
+    if let Some(pipe) = out {
+        let mut reader = BufReader::new(pipe);
+        let mut bytes = Vec::new();
+        while reader.read_until(b'\n', &mut bytes).is_ok_and(|n| n > 0) {
+            let text = String::from_utf8_lossy(&bytes);
+            line(text.trim_end_matches('\n'));
+            stdout += &text;
+            bytes.clear();
+        }
+    }
+    let status = waiter.join().map_err(|_| "the waiting thread failed".to_string())??;
+    let stderr = err.join().map_err(|_| "the reading thread failed".to_string())?;
+    Ok(Outcome { status: status.map(code), stdout, stderr })
+}
+
+/// Runs a command that talks to the user itself. An error unless it exits with 0.
+pub fn pass(mut command: Command, limit: Duration) -> Result<(), String> {
+    let mut child = command.spawn().map_err(|e| format!("{}: {e}", show(&command)))?;
+    match wait(&mut child, limit)?.map(code) {
+        Some(0) => Ok(()),
+        Some(status) => Err(format!("{}: exit status {status}", show(&command))),
+        None => Err(format!("{}: ran into the time limit of {} s", show(&command), limit.as_secs())),
+    }
+}
+
+/// The exit status as a shell has it.
+pub fn code(status: ExitStatus) -> i32 {
+    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
+}
+
+/// Waits; after the limit the process is asked to end (a launcher then ends its ranks), and killed two seconds later.
+fn wait(child: &mut Child, limit: Duration) -> Result<Option<ExitStatus>, String> {
+    let start = Instant::now();
+    let mut asked = None::<Instant>;
+    let mut pause = Duration::from_micros(500);
+    loop {
+        if let Some(status) = child.try_wait().map_err(|e| e.to_string())? {
+            return Ok(asked.is_none().then_some(status));
+        }
+        match asked {
+            None if start.elapsed() > limit => {
+                let _ = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+                asked = Some(Instant::now());
+            }
+            Some(since) if since.elapsed() > Duration::from_secs(2) => {
+                child.kill().map_err(|e| e.to_string())?;
+            }
+            _ => {}
+        }
+        thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(10));
+    }
+}
+
+/// A command as one can type it (in the repository).
+pub fn show(command: &Command) -> String {
+    let root = root();
+    let root = root.to_string_lossy();
+    let word = |text: &OsStr| {
+        let text = text.to_string_lossy().replace(&format!("{root}/"), "");
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+:,@%".contains(c);
+        if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+    };
+    let mut words = Vec::new();
+    for (name, value) in command.get_envs() {
+        if let Some(value) = value.filter(|_| name != "CARGO_TARGET_DIR") {
+            words.push(format!("{}={}", name.to_string_lossy(), word(value)));
+        }
+    }
+    let program = Path::new(command.get_program());
+    words.push(match program.file_name() {
+        Some(name) if name == "cargo" => "cargo".to_string(),
+        _ => word(program.as_os_str()),
+    });
+    words.extend(command.get_args().map(word));
+    words.join(" ")
+}
+
+/// Finds a program in `PATH`.
+pub fn which(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
+}
+
+/// Seconds with one decimal.
+pub fn seconds(time: Duration) -> String {
+    format!("{:.1} s", time.as_secs_f64())
+}

@@ -1,0 +1,243 @@
+//! Builds the installed layout: `PREFIX/{bin,include,lib}`.
+//!
+//! Archives come out of cargo with every symbol of Rust's library visible. In the installed ones each is a single object
+//! in which only the names of our interfaces are global, so they meet no other library's names in a link.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::sh;
+
+/// What may be visible in the installed libraries.
+pub const VISIBLE: [&str; 6] = ["gasnet*", "gex*", "upc*", "__upc*", "bupc*", "UPCR*"];
+
+/// Longest time for a release build.
+const BUILD: Duration = Duration::from_secs(1500);
+/// Longest time for a binary tool.
+const TOOL: Duration = Duration::from_secs(120);
+
+/// Which parts of the layout are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parts {
+    /// The compiler and its runtime.
+    pub upc: bool,
+    /// The C library.
+    pub c: bool,
+}
+
+impl Parts {
+    /// Everything.
+    pub const ALL: Parts = Parts { upc: true, c: true };
+}
+
+/// Where `cargo xtask` itself keeps the layout.
+pub fn folder() -> PathBuf {
+    sh::target().join("stage")
+}
+
+/// Builds what is needed and brings the layout under `prefix` up to date.
+pub fn stage(prefix: &Path, parts: Parts) -> Result<(), String> {
+    let mut build = sh::cargo(&["build", "--release", "-p", "gasnet-launch", "--bin", "gasnetrun"]);
+    if parts.upc {
+        build.args(["-p", "upcc", "--bin", "upcc", "--bin", "upcrun"]);
+    }
+    sh::pass(build, BUILD)?;
+    let mut libraries = sh::cargo(&["build", "--release", "--lib"]);
+    if parts.upc {
+        libraries.args(["-p", "upc-rt"]);
+    }
+    if parts.c {
+        libraries.args(["-p", "gasnet-capi"]);
+    }
+    if parts.upc || parts.c {
+        sh::pass(libraries, BUILD)?;
+    }
+
+    let (root, built) = (sh::root(), sh::target().join("release"));
+    let (bin, lib) = (prefix.join("bin"), prefix.join("lib"));
+    copy(&built.join("gasnetrun"), &bin.join("gasnetrun"))?;
+    if parts.upc {
+        for name in ["upcc", "upcrun"] {
+            copy(&built.join(name), &bin.join(name))?;
+        }
+        copy_headers(&root.join("upc-rt/include"), &prefix.join("include/upc"))?;
+        combine(&built.join("libupc.a"), &lib.join("libupc.a"))?;
+    }
+    if parts.c {
+        copy_headers(&root.join("gasnet-rs/include"), &prefix.join("include/gasnet"))?;
+        combine(&built.join("libgasnet_capi.a"), &lib.join("libgasnet.a"))?;
+        copy(&built.join("libgasnet_capi.so"), &lib.join("libgasnet.so"))?;
+        for (name, text) in package_files() {
+            write(&lib.join("pkgconfig").join(name), &text)?;
+        }
+    }
+    Ok(())
+}
+
+/// The pkg-config files: one for each thread mode, and again for programs whose whole memory is the segment.
+fn package_files() -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    for mode in ["seq", "par", "parsync"] {
+        for (suffix, segment) in [("", ""), ("-everything", " -DGASNET_SEGMENT_EVERYTHING=1")] {
+            let name = format!("gasnet{suffix}-{mode}");
+            let upper = mode.to_uppercase();
+            let text = format!(
+                "prefix=${{pcfiledir}}/../..\n\
+                 includedir=${{prefix}}/include/gasnet\n\
+                 libdir=${{prefix}}/lib\n\
+                 \n\
+                 Name: {name}\n\
+                 Description: GASNet-1 over gasnet-rs, GASNET_{upper}\n\
+                 Version: {}\n\
+                 Cflags: -I${{includedir}} -DGASNET_{upper}=1{segment}\n\
+                 Libs: -L${{libdir}} -lgasnet\n\
+                 Libs.private: {}\n",
+                env!("CARGO_PKG_VERSION"),
+                system_libraries().join(" ")
+            );
+            files.push((format!("{name}.pc"), text));
+        }
+    }
+    files
+}
+
+/// What the archives need from the system, for static links.
+pub fn system_libraries() -> [&'static str; 4] {
+    ["-lpthread", "-ldl", "-lm", "-lgcc_s"]
+}
+
+/// Combines an archive into one object with few visible names, and packs it again. Does nothing if `to` is newer.
+fn combine(from: &Path, to: &Path) -> Result<(), String> {
+    if !newer(from, to) {
+        return Ok(());
+    }
+    make_parent(to)?;
+    let work = sh::target().join("combine");
+    fs::create_dir_all(&work).map_err(|e| format!("{}: {e}", work.display()))?;
+    let name = format!("{}-{}", to.file_stem().unwrap_or_default().to_string_lossy(), std::process::id());
+    let (all, few) = (work.join(format!("{name}-all.o")), work.join(format!("{name}.o")));
+    let archive = work.join(format!("{name}.a"));
+
+    let mut link = Command::new(tool("LD", "ld"));
+    link.arg("-r").arg("-o").arg(&all).arg("--whole-archive").arg(from);
+    run(link)?;
+    let mut hide = Command::new(tool("OBJCOPY", "objcopy"));
+    hide.args(["--strip-debug", "--wildcard"]);
+    hide.args(VISIBLE.map(|pattern| format!("--keep-global-symbol={pattern}")));
+    run({
+        hide.arg(&all).arg(&few);
+        hide
+    })?;
+    let _ = fs::remove_file(&archive);
+    let mut pack = Command::new(tool("AR", "ar"));
+    pack.arg("rcs").arg(&archive).arg(&few);
+    run(pack)?;
+    rename(&archive, to)?;
+    for file in [all, few] {
+        let _ = fs::remove_file(file);
+    }
+    Ok(())
+}
+
+fn tool(variable: &str, name: &str) -> std::ffi::OsString {
+    std::env::var_os(variable).unwrap_or_else(|| name.into())
+}
+
+fn run(command: Command) -> Result<(), String> {
+    let shown = sh::show(&command);
+    let outcome = sh::capture(command, TOOL)?;
+    match outcome.status {
+        Some(0) => Ok(()),
+        _ => Err(format!("{shown}\n{}", outcome.report())),
+    }
+}
+
+/// The defined global symbols of a library that are none of ours. `dynamic` looks at what a shared library exports.
+pub fn strangers(library: &Path, dynamic: bool) -> Result<Vec<String>, String> {
+    let mut list = Command::new(tool("NM", "nm"));
+    list.args(["--extern-only", "--defined-only", "--format=posix"]);
+    if dynamic {
+        list.arg("--dynamic");
+    }
+    list.arg(library);
+    let shown = sh::show(&list);
+    let outcome = sh::capture(list, TOOL)?;
+    if outcome.status != Some(0) {
+        return Err(format!("{shown}\n{}", outcome.report()));
+    }
+    // Lines of symbols have a type and a value after the name; the name of an archive member has not.
+    let names: Vec<&str> = outcome
+        .stdout
+        .lines()
+        .filter(|line| line.split(' ').count() >= 3)
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    if names.is_empty() {
+        return Err(format!("{}: no visible symbol at all", library.display()));
+    }
+    let ours = |name: &str| VISIBLE.iter().any(|pattern| name.starts_with(pattern.trim_end_matches('*')));
+    Ok(names.into_iter().filter(|name| !ours(name)).map(String::from).collect())
+}
+
+fn newer(from: &Path, than: &Path) -> bool {
+    let time = |path: &Path| fs::metadata(path).and_then(|m| m.modified()).ok();
+    match (time(from), time(than)) {
+        (Some(from), Some(than)) => from >= than,
+        _ => true,
+    }
+}
+
+fn make_parent(path: &Path) -> Result<(), String> {
+    let parent = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(parent).map_err(|e| format!("{}: {e}", parent.display()))
+}
+
+/// Puts a finished file in its place, in one step: a program that is just running keeps its old file.
+fn rename(from: &Path, to: &Path) -> Result<(), String> {
+    let near = to.with_extension(format!("new-{}", std::process::id()));
+    fs::copy(from, &near).map_err(|e| format!("{} to {}: {e}", from.display(), near.display()))?;
+    fs::rename(&near, to).map_err(|e| format!("{}: {e}", to.display()))
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), String> {
+    if !newer(from, to) {
+        return Ok(());
+    }
+    make_parent(to)?;
+    rename(from, to)
+}
+
+fn write(to: &Path, text: &str) -> Result<(), String> {
+    if fs::read_to_string(to).is_ok_and(|old| old == text) {
+        return Ok(());
+    }
+    make_parent(to)?;
+    fs::write(to, text).map_err(|e| format!("{}: {e}", to.display()))
+}
+
+/// Copies a folder of headers, and removes headers that are gone.
+fn copy_headers(from: &Path, to: &Path) -> Result<(), String> {
+    fs::create_dir_all(to).map_err(|e| format!("{}: {e}", to.display()))?;
+    let list = |folder: &Path| -> Result<Vec<PathBuf>, String> {
+        let entries = fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+        Ok(entries.flatten().map(|entry| entry.path()).collect())
+    };
+    for path in list(from)? {
+        let name = path.file_name().unwrap_or_default();
+        if path.is_dir() {
+            copy_headers(&path, &to.join(name))?;
+        } else if path.extension().is_some_and(|e| e == "h") {
+            let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+            write(&to.join(name), &text)?;
+        }
+    }
+    for path in list(to)? {
+        let gone = !from.join(path.file_name().unwrap_or_default()).exists();
+        if gone && path.extension().is_some_and(|e| e == "h") {
+            fs::remove_file(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        }
+    }
+    Ok(())
+}
