@@ -61,9 +61,8 @@ fn main() -> ExitCode {
     let done = match task.as_str() {
         "run" => run::main(parser),
         "test" => test::main(parser),
-        "stage" => plain(parser, STAGE_HELP).and_then(|go| {
-            if go { stage::stage(&stage::folder(), stage::Parts::ALL) } else { Ok(()) }
-        }),
+        "stage" => plain(parser, STAGE_HELP)
+            .and_then(|go| if go { stage::stage(&stage::folder(), stage::Parts::ALL) } else { Ok(()) }),
         "install" => install(parser),
         "bench" => bench(parser),
         "soak" => soak::main(parser),

@@ -152,7 +152,11 @@ pub fn show(command: &Command) -> String {
     let word = |text: &OsStr| {
         let text = text.to_string_lossy().replace(&format!("{root}/"), "");
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+:,@%".contains(c);
-        if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+        if !text.is_empty() && text.chars().all(plain) {
+            text
+        } else {
+            format!("'{}'", text.replace('\'', r"'\''"))
+        }
     };
     let mut words = Vec::new();
     for (name, value) in command.get_envs() {

@@ -1,0 +1,190 @@
+//! The example programs, and how they are run as tests: small sizes, several numbers of ranks, with and without
+//! neighbourhood. Each checks its own answer.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::run;
+use crate::sh;
+
+/// Numbers of ranks programs are tested with.
+pub const RANKS: [u32; 5] = [1, 2, 3, 4, 8];
+
+/// Longest time of one run.
+const RUN: Duration = Duration::from_secs(60);
+const COMPILE: Duration = Duration::from_secs(120);
+
+/// Sizes that keep a run short, by name of the example (the same in every language). Others run with their defaults.
+const SIZES: [(&str, &[&str]); 14] = [
+    ("hello", &["3"]),
+    ("heat", &["48", "40", "60"]),
+    ("matmul", &["96"]),
+    ("gups", &["12", "20000"]),
+    ("isort", &["20000", "5000"]),
+    ("cg", &["2000", "100"]),
+    ("nqueens", &["8"]),
+    ("uts", &["100"]),
+    ("pi", &["200000"]),
+    ("ring", &["20"]),
+    ("histogram", &[]),
+    ("hashtable", &[]),
+    ("putget", &[]),
+    ("am", &[]),
+];
+
+/// Outcomes of program runs.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// Runs that did what they must.
+    pub passed: usize,
+    /// Runs that did not.
+    pub failed: usize,
+    /// Runs that were left out.
+    pub skipped: usize,
+}
+
+/// One program, ready to run.
+#[derive(Debug)]
+pub struct Program {
+    /// What reports call it.
+    pub name: String,
+    /// The executable.
+    pub path: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// The launcher: `upcrun` or `gasnetrun`.
+    pub launcher: PathBuf,
+    /// A line that must appear.
+    pub expect: &'static str,
+}
+
+impl Program {
+    /// An example, with its small sizes.
+    pub fn example(name: &str, path: PathBuf, launcher: PathBuf) -> Program {
+        let sizes = SIZES.iter().find(|(known, _)| *known == name).map_or(&[][..], |(_, sizes)| sizes);
+        Program {
+            name: name.to_string(),
+            path,
+            arguments: sizes.iter().map(|size| size.to_string()).collect(),
+            launcher,
+            expect: "verification: passed",
+        }
+    }
+
+    /// The command for this many ranks.
+    pub fn command(&self, ranks: u32, neighbourhood: bool) -> Command {
+        let mut command = Command::new(&self.launcher);
+        if !neighbourhood {
+            command.env("GASNET_NEIGHBORHOOD", "off");
+        }
+        command.arg("-n").arg(ranks.to_string()).arg(&self.path).args(&self.arguments);
+        command
+    }
+
+    /// Runs once; an error is the report.
+    pub fn run(&self, ranks: u32, neighbourhood: bool) -> Result<(), String> {
+        let command = self.command(ranks, neighbourhood);
+        let shown = sh::show(&command);
+        let outcome = sh::capture(command, RUN)?;
+        let said = outcome.stdout.lines().any(|line| line.contains(self.expect));
+        if outcome.status == Some(0) && said {
+            return Ok(());
+        }
+        let missing = if said { String::new() } else { format!("  no line '{}'\n", self.expect) };
+        Err(format!("{shown}\n{missing}{}", outcome.report()))
+    }
+
+    /// Runs with all numbers of ranks; failures are reported as they come.
+    pub fn run_all(&self, ranks: &[u32], neighbourhoods: &[bool], tally: &mut Tally) {
+        for &neighbourhood in neighbourhoods {
+            for &ranks in ranks {
+                match self.run(ranks, neighbourhood) {
+                    Ok(()) => tally.passed += 1,
+                    Err(report) => {
+                        tally.failed += 1;
+                        println!("FAILED {} on {ranks} ranks; to repeat:\n{report}", self.name);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The files of a folder with this extension, in order.
+pub fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut files: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|e| e == extension)).collect();
+    files.sort();
+    files
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Compiles the UPC examples. A clean build must print nothing.
+pub fn upc_examples(prefix: &Path, tally: &mut Tally) -> Vec<Program> {
+    let mut programs = Vec::new();
+    for source in files(&sh::root().join("examples/upc"), "upc") {
+        let name = stem(&source);
+        let path = sh::target().join("programs").join(format!("upc-{name}"));
+        let mut compile = Command::new(prefix.join("bin/upcc"));
+        compile.arg(&source).arg("-o").arg(&path);
+        match build(compile, &path) {
+            Ok(()) => programs.push(Program::example(&name, path, prefix.join("bin/upcrun"))),
+            Err(report) => {
+                tally.failed += 1;
+                println!("FAILED to compile {name}; to repeat:\n{report}");
+            }
+        }
+    }
+    programs
+}
+
+fn build(compile: Command, path: &Path) -> Result<(), String> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let shown = sh::show(&compile);
+    let outcome = sh::capture(compile, COMPILE)?;
+    if outcome.status == Some(0) && outcome.stdout.is_empty() && outcome.stderr.is_empty() {
+        return Ok(());
+    }
+    Err(format!("{shown}\n{}", outcome.report()))
+}
+
+/// Compiles the C examples, in the modes of one thread and of many.
+pub fn c_examples(prefix: &Path, tally: &mut Tally) -> Vec<Program> {
+    let mut programs = Vec::new();
+    for source in files(&sh::root().join("examples/c"), "c") {
+        let name = stem(&source);
+        for mode in ["SEQ", "PAR"] {
+            let path = sh::target().join("programs").join(format!("c-{name}-{}", mode.to_lowercase()));
+            match run::compile_c(prefix, &[&source], &path, &["-Werror", &format!("-DGASNET_{mode}=1")]) {
+                Ok(()) => programs.push(Program::example(&name, path, prefix.join("bin/gasnetrun"))),
+                Err(report) => {
+                    tally.failed += 1;
+                    println!("FAILED to compile {name}; to repeat:\n{report}");
+                }
+            }
+        }
+    }
+    programs
+}
+
+/// Builds the Rust examples.
+pub fn rust_examples(prefix: &Path, tally: &mut Tally) -> Vec<Program> {
+    let mut programs = Vec::new();
+    for name in run::rust_examples() {
+        match run::build_rust_example(&name) {
+            Ok(path) => programs.push(Program::example(&name, path, prefix.join("bin/gasnetrun"))),
+            Err(report) => {
+                tally.failed += 1;
+                println!("FAILED to build {name}; to repeat:\n{report}");
+            }
+        }
+    }
+    programs
+}

@@ -1,0 +1,256 @@
+//! `cargo xtask soak`: random and long tests, for as long as one likes.
+//!
+//! - *programs*: examples with random numbers of ranks, with and without neighbourhood.
+//! - *compiler*: damaged UPC sources; the compiler must end by itself, with errors and without a crash.
+//! - *csmith*: random C programs, compiled by upcc and by the C compiler, must print the same.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use lexopt::prelude::*;
+
+use crate::programs::{self, Tally};
+use crate::sh;
+use crate::stage::{self, Parts};
+
+const HELP: &str = "\
+Random and long tests. Failing inputs are kept under target/soak.
+
+usage: cargo xtask soak [--minutes M] [--seed S] [--record]
+
+  --minutes M   for how long (default 10)
+  --seed S      start of the random numbers (default: from the clock)
+  --record      add the result to docs/soak.md
+";
+
+/// Longest time for one compile.
+const COMPILE: Duration = Duration::from_secs(30);
+
+/// Random numbers (xorshift).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    /// A number below `n`.
+    fn below(&mut self, n: usize) -> usize {
+        (self.next() % n.max(1) as u64) as usize
+    }
+}
+
+/// How often each kind of test ran and failed.
+type Score = BTreeMap<&'static str, (usize, usize)>;
+
+/// Reads the command line and runs.
+pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
+    let clock = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let (mut minutes, mut record) = (10.0_f64, false);
+    let mut seed = clock.map_or(1, |time| time.as_nanos() as u64);
+    while let Some(argument) = parser.next().map_err(|e| e.to_string())? {
+        match argument {
+            Long("minutes") => {
+                let value = parser.value().and_then(|v| v.parse()).map_err(|e| e.to_string());
+                minutes = value?;
+            }
+            Long("seed") => seed = parser.value().and_then(|v| v.parse()).map_err(|e| e.to_string())?,
+            Long("record") => record = true,
+            Short('h') | Long("help") => {
+                print!("{HELP}");
+                return Ok(());
+            }
+            other => return Err(format!("{}\n\n{HELP}", other.unexpected())),
+        }
+    }
+    let limit = Duration::try_from_secs_f64(minutes * 60.0).map_err(|e| format!("--minutes: {e}"))?;
+    let prefix = stage::folder();
+    stage::stage(&prefix, Parts { upc: true, c: false })?;
+    println!("seed {seed}");
+
+    let mut random = Random(seed | 1);
+    let mut tally = Tally::default();
+    let examples = programs::upc_examples(&prefix, &mut tally);
+    let sources = sources();
+    let csmith = sh::which("csmith").is_some();
+    let mut score: Score = BTreeMap::new();
+    if tally.failed > 0 {
+        score.insert("examples that do not compile", (tally.failed, tally.failed));
+    }
+    let start = Instant::now();
+    let mut round = 0;
+    while start.elapsed() < limit {
+        let mut count = |kind: &'static str, result: Result<(), String>| {
+            let entry = score.entry(kind).or_default();
+            entry.0 += 1;
+            if let Err(report) = result {
+                entry.1 += 1;
+                println!("FAILED {kind}\n{report}");
+            }
+        };
+        for _ in 0..20 {
+            if !sources.is_empty() {
+                count("compiler", damaged(&prefix, &sources, &mut random));
+            }
+        }
+        if !examples.is_empty() {
+            let program = &examples[random.below(examples.len())];
+            let ranks = 1 + random.below(12) as u32;
+            count("programs", program.run(ranks, random.below(3) > 0));
+        }
+        if csmith {
+            count("csmith", csmith_program(&prefix, random.next() >> 1));
+        }
+        round += 1;
+        if round % 50 == 0 {
+            println!("{} : {}", sh::seconds(start.elapsed()), summary(&score));
+        }
+    }
+    let text = summary(&score);
+    println!("{text}");
+    if !csmith {
+        println!("untested: csmith, which is not installed");
+    }
+    if record {
+        let note = if csmith { "" } else { "; csmith not installed" };
+        append(&format!("- {minutes} minutes, seed {seed}: {text}{note}\n"))?;
+    }
+    if score.values().all(|(_, failed)| *failed == 0) { Ok(()) } else { Err("some tests failed".to_string()) }
+}
+
+fn summary(score: &Score) -> String {
+    let parts: Vec<String> =
+        score.iter().map(|(kind, (ran, failed))| format!("{kind} {ran} run, {failed} failed")).collect();
+    parts.join("; ")
+}
+
+fn append(line: &str) -> Result<(), String> {
+    use std::io::Write;
+    let path = sh::root().join("docs/soak.md");
+    let new = !path.exists();
+    let open = fs::OpenOptions::new().create(true).append(true).open(&path);
+    let mut file = open.map_err(|e| format!("{}: {e}", path.display()))?;
+    let head = if new { "# Soak runs\n\nWritten by `cargo xtask soak --record`.\n\n" } else { "" };
+    file.write_all(format!("{head}{line}").as_bytes()).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// UPC sources to be damaged.
+fn sources() -> Vec<PathBuf> {
+    let mut all = Vec::new();
+    let mut folders = vec![sh::root().join("tests/upc"), sh::root().join("examples/upc")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "upc") {
+                all.push(path);
+            }
+        }
+    }
+    all.sort();
+    all
+}
+
+/// Compiles a source with some of its tokens lost, doubled, exchanged or taken from another source.
+fn damaged(prefix: &Path, sources: &[PathBuf], random: &mut Random) -> Result<(), String> {
+    let path = &sources[random.below(sources.len())];
+    let other = &sources[random.below(sources.len())];
+    let read = |path: &Path| fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()));
+    let (text, donor) = (read(path)?, read(other)?);
+    let mut tokens = split(&text);
+    let donor = split(&donor);
+    for _ in 0..1 + random.below(4) {
+        let at = random.below(tokens.len());
+        match random.below(5) {
+            0 => drop(tokens.remove(at)),
+            1 => tokens.insert(at, tokens[at]),
+            2 => {
+                let with = random.below(tokens.len());
+                tokens.swap(at, with);
+            }
+            3 => tokens[at] = donor[random.below(donor.len())],
+            _ => tokens.truncate(at.max(1)),
+        }
+    }
+    let folder = sh::target().join("soak");
+    fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let input = folder.join("damaged.upc");
+    fs::write(&input, tokens.concat()).map_err(|e| e.to_string())?;
+    let mut compile = Command::new(prefix.join("bin/upcc"));
+    compile.arg("-c").arg(&input).arg("-o").arg(folder.join("damaged.o"));
+    compile.arg("-I").arg(path.parent().unwrap_or(Path::new(".")));
+    let outcome = sh::capture(compile, COMPILE)?;
+    let said = &outcome.stderr;
+    let ended = matches!(outcome.status, Some(0 | 1));
+    let sound = !said.contains("panicked") && !said.contains("bug in upcc") && !said.contains("internal");
+    if ended && sound && (outcome.status == Some(0) || !said.is_empty()) {
+        return Ok(());
+    }
+    let kept = folder.join(format!("damaged-{:x}.upc", random.next()));
+    fs::rename(&input, &kept).map_err(|e| e.to_string())?;
+    Err(format!("target/stage/bin/upcc -c {}\n{}", kept.display(), outcome.report()))
+}
+
+/// Words, spaces and single other characters.
+fn split(text: &str) -> Vec<&str> {
+    let kind = |c: char| match c {
+        c if c.is_alphanumeric() || c == '_' => 0,
+        c if c.is_whitespace() => 1,
+        _ => 2,
+    };
+    let mut tokens = Vec::new();
+    let mut start = 0;
+    let mut last = None;
+    for (at, c) in text.char_indices() {
+        if last.is_some_and(|last| last != kind(c) || last == 2) {
+            tokens.push(&text[start..at]);
+            start = at;
+        }
+        last = Some(kind(c));
+    }
+    tokens.push(&text[start..]);
+    tokens
+}
+
+/// A random C program must print the same whether upcc or the C compiler compiled it.
+fn csmith_program(prefix: &Path, seed: u64) -> Result<(), String> {
+    let folder = sh::target().join("soak");
+    fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let source = folder.join("csmith.c");
+    let mut make = Command::new("csmith");
+    make.args(["--seed", &seed.to_string(), "--output"]).arg(&source);
+    if sh::capture(make, COMPILE)?.status != Some(0) {
+        return Ok(());
+    }
+    let include = std::env::var_os("CSMITH_INCLUDE").unwrap_or_else(|| "/usr/include/csmith".into());
+    let mut outputs = Vec::new();
+    for (name, compiler) in [("upcc", prefix.join("bin/upcc")), ("cc", "cc".into())] {
+        let program = folder.join(format!("csmith-{name}"));
+        let mut compile = Command::new(compiler);
+        compile.args(["-w", "-O1", "-I"]).arg(&include).arg(&source).arg("-o").arg(&program);
+        let outcome = sh::capture(compile, Duration::from_secs(60))?;
+        if outcome.status != Some(0) {
+            outputs.push(format!("{name}: {}", outcome.report()));
+            continue;
+        }
+        let run = sh::capture(Command::new(&program), Duration::from_secs(10))?;
+        match run.status {
+            // Many random programs never end.
+            None => return Ok(()),
+            Some(status) => outputs.push(format!("{status} {}", run.stdout)),
+        }
+    }
+    if outputs[0] == outputs[1] {
+        return Ok(());
+    }
+    let kept = folder.join(format!("csmith-{seed}.c"));
+    fs::rename(&source, &kept).map_err(|e| e.to_string())?;
+    Err(format!("{}\n{}\n{}", kept.display(), outputs[0], outputs[1]))
+}

@@ -1,0 +1,385 @@
+//! `cargo xtask test`: everything there is to test, step by step.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use lexopt::prelude::*;
+
+use crate::programs::{self, Program, RANKS, Tally};
+use crate::sh;
+use crate::stage::{self, Parts};
+
+/// Longest time of a cargo step.
+const CARGO: Duration = Duration::from_secs(1500);
+
+/// How a step ended.
+enum End {
+    /// Well, with a remark.
+    Passed(String),
+    /// Not well, for this reason.
+    Failed(String),
+    /// It cannot run on this machine, for this reason.
+    Untested(String),
+}
+
+impl From<Result<(), String>> for End {
+    fn from(result: Result<(), String>) -> End {
+        match result {
+            Ok(()) => End::Passed(String::new()),
+            Err(why) => End::Failed(why),
+        }
+    }
+}
+
+/// What steps share.
+struct Context {
+    quick: bool,
+    /// Outcomes of program runs, over all steps.
+    total: Tally,
+}
+
+impl Context {
+    fn ranks(&self) -> &'static [u32] {
+        if self.quick { &[1, 4] } else { &RANKS }
+    }
+
+    fn neighbourhoods(&self) -> &'static [bool] {
+        if self.quick { &[true] } else { &[true, false] }
+    }
+
+    /// Runs programs, adds up, and says how it went.
+    fn programs(&mut self, make: impl FnOnce(&mut Tally) -> Vec<Program>) -> End {
+        let mut tally = Tally::default();
+        let programs = make(&mut tally);
+        if programs.is_empty() && tally.failed == 0 {
+            return End::Untested("there are none".to_string());
+        }
+        for program in &programs {
+            program.run_all(self.ranks(), self.neighbourhoods(), &mut tally);
+        }
+        self.add(tally)
+    }
+
+    fn add(&mut self, tally: Tally) -> End {
+        self.total.passed += tally.passed;
+        self.total.failed += tally.failed;
+        self.total.skipped += tally.skipped;
+        let text = format!("{} runs passed", tally.passed);
+        if tally.failed > 0 {
+            End::Failed(format!("{} failed, {text}", tally.failed))
+        } else if tally.passed == 0 {
+            End::Failed("nothing ran".to_string())
+        } else {
+            End::Passed(text)
+        }
+    }
+}
+
+struct Step {
+    name: &'static str,
+    about: &'static str,
+    /// Part of `--quick`.
+    quick: bool,
+    run: fn(&mut Context) -> End,
+}
+
+const STEPS: [Step; 14] = [
+    Step { name: "fmt", about: "formatting", quick: true, run: fmt },
+    Step { name: "clippy", about: "lints of all targets, warnings denied", quick: true, run: clippy },
+    Step { name: "docs", about: "documentation builds, warnings denied", quick: false, run: docs },
+    Step { name: "unit", about: "unit, property and integration tests", quick: true, run: unit },
+    Step {
+        name: "doctest",
+        about: "examples in the documentation, compile-fail ones too",
+        quick: false,
+        run: doctest,
+    },
+    Step { name: "loom", about: "models of the lock-free parts", quick: false, run: loom },
+    Step { name: "stage", about: "release build of tools and libraries", quick: true, run: stage },
+    Step { name: "symbols", about: "what the installed libraries let be seen", quick: true, run: symbols },
+    Step { name: "c-clients", about: "C and C++ programs over gasnet.h", quick: true, run: c_clients },
+    Step { name: "c-examples", about: "examples/c", quick: true, run: c_examples },
+    Step { name: "rust-examples", about: "examples/rust", quick: true, run: rust_examples },
+    Step { name: "upc-examples", about: "examples/upc", quick: true, run: upc_examples },
+    Step { name: "upc-tests", about: "tests/upc", quick: true, run: upc_tests },
+    Step {
+        name: "upc-tests-off",
+        about: "tests/upc without neighbourhood",
+        quick: false,
+        run: upc_tests_off,
+    },
+];
+
+fn help() -> String {
+    let mut text = "\
+Runs all tests, and says what it could not test.
+
+usage: cargo xtask test [--quick] [--only STEP]... [--skip STEP]... [--list]
+
+  --quick       fewer steps, and programs on 1 and 4 ranks with neighbourhood only
+  --only STEP   this step (and what it needs); may be repeated
+  --skip STEP   all but this step; may be repeated
+  --list        the steps
+
+steps:
+"
+    .to_string();
+    for step in &STEPS {
+        text += &format!(
+            "  {:<14} {}{}\n",
+            step.name,
+            step.about,
+            if step.quick { "" } else { " (not with --quick)" }
+        );
+    }
+    text
+}
+
+/// Reads the command line and runs the steps.
+pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
+    let (mut quick, mut only, mut skip) = (false, Vec::new(), Vec::new());
+    while let Some(argument) = parser.next().map_err(|e| e.to_string())? {
+        match argument {
+            Long("quick") => quick = true,
+            Long("only") => only.push(step_name(&mut parser)?),
+            Long("skip") => skip.push(step_name(&mut parser)?),
+            Long("list") => {
+                STEPS.iter().for_each(|step| println!("{}", step.name));
+                return Ok(());
+            }
+            Short('h') | Long("help") => {
+                print!("{}", help());
+                return Ok(());
+            }
+            other => return Err(format!("{}\n\n{}", other.unexpected(), help())),
+        }
+    }
+    let chosen = |step: &&Step| {
+        let asked = only.iter().any(|name| name == step.name);
+        (asked || only.is_empty() && (step.quick || !quick)) && !skip.iter().any(|name| name == step.name)
+    };
+    let steps: Vec<&Step> = STEPS.iter().filter(chosen).collect();
+
+    let mut context = Context { quick, total: Tally::default() };
+    let mut ends = Vec::new();
+    let start = Instant::now();
+    for step in steps {
+        println!("==== {}: {}", step.name, step.about);
+        let start = Instant::now();
+        let end = (step.run)(&mut context);
+        if let End::Failed(why) = &end {
+            println!("==== {} FAILED: {why}", step.name);
+        }
+        ends.push((step, end, start.elapsed()));
+    }
+
+    println!("\n{:<14} {:>9}  result", "step", "time");
+    let mut failed = Vec::new();
+    for (step, end, time) in &ends {
+        let result = match end {
+            End::Passed(remark) if remark.is_empty() => "passed".to_string(),
+            End::Passed(remark) => format!("passed: {remark}"),
+            End::Failed(why) => {
+                failed.push(step.name);
+                format!("FAILED: {}", why.lines().next().unwrap_or_default())
+            }
+            End::Untested(why) => format!("untested: {why}"),
+        };
+        println!("{:<14} {:>9}  {result}", step.name, sh::seconds(*time));
+    }
+    println!("{:<14} {:>9}", "all", sh::seconds(start.elapsed()));
+    for name in &failed {
+        println!("to repeat: cargo xtask test --only {name}");
+    }
+    let Tally { passed, failed: bad, skipped } = context.total;
+    println!("{passed} passed, {bad} failed, {skipped} skipped");
+    if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", "))) }
+}
+
+fn step_name(parser: &mut lexopt::Parser) -> Result<String, String> {
+    let name = parser.value().map_err(|e| e.to_string())?.to_string_lossy().into_owned();
+    if STEPS.iter().any(|step| step.name == name) {
+        return Ok(name);
+    }
+    let names: Vec<&str> = STEPS.iter().map(|step| step.name).collect();
+    Err(format!("no step '{name}'; there are: {}", names.join(", ")))
+}
+
+/// A component of the toolchain that need not be installed.
+fn has_cargo(subcommand: &str) -> bool {
+    sh::capture(sh::cargo(&[subcommand, "--version"]), Duration::from_secs(60))
+        .is_ok_and(|outcome| outcome.status == Some(0))
+}
+
+fn fmt(_: &mut Context) -> End {
+    if !has_cargo("fmt") {
+        return End::Untested("no rustfmt; try: rustup component add rustfmt".to_string());
+    }
+    sh::pass(sh::cargo(&["fmt", "--all", "--check"]), CARGO).into()
+}
+
+fn clippy(_: &mut Context) -> End {
+    if !has_cargo("clippy") {
+        return End::Untested("no clippy; try: rustup component add clippy".to_string());
+    }
+    sh::pass(sh::cargo(&["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]), CARGO)
+        .into()
+}
+
+fn docs(_: &mut Context) -> End {
+    let mut doc = sh::cargo(&["doc", "--quiet", "--workspace", "--no-deps"]);
+    doc.env("RUSTDOCFLAGS", "-D warnings");
+    sh::pass(doc, CARGO).into()
+}
+
+fn unit(_: &mut Context) -> End {
+    if has_cargo("nextest") {
+        let test = sh::cargo(&[
+            "nextest",
+            "run",
+            "--workspace",
+            "--no-fail-fast",
+            "--status-level=fail",
+            "--final-status-level=slow",
+        ]);
+        return sh::pass(test, CARGO).into();
+    }
+    let test = sh::cargo(&["test", "--quiet", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"]);
+    sh::pass(test, CARGO).into()
+}
+
+/// Runs a test command and counts the tests in libtest's own lines: a run without any is a mistake.
+fn counted(command: Command, line: impl Fn(&str) -> bool) -> Result<(usize, usize), String> {
+    let shown = sh::show(&command);
+    let (mut tests, mut marked) = (0, 0);
+    let outcome = sh::watch(command, CARGO, |text| {
+        if text.starts_with("test ") && text.ends_with(" ok") {
+            tests += 1;
+            marked += usize::from(line(text));
+        }
+    })?;
+    match outcome.status {
+        Some(0) if tests > 0 => Ok((tests, marked)),
+        Some(0) => Err(format!("{shown}\n  no test ran")),
+        _ => {
+            println!("{shown}\n{}{}", outcome.stdout, outcome.stderr);
+            Err(format!("{shown}: {}", outcome.end()))
+        }
+    }
+}
+
+fn doctest(_: &mut Context) -> End {
+    match counted(sh::cargo(&["test", "--workspace", "--doc"]), |line| line.contains("compile fail")) {
+        Ok((tests, marked)) => End::Passed(format!("{tests} tests, {marked} of them must not compile")),
+        Err(why) => End::Failed(why),
+    }
+}
+
+fn loom(_: &mut Context) -> End {
+    let mut test = sh::cargo(&["test", "-p", "gasnet", "--lib", "loom_"]);
+    let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
+    test.env("RUSTFLAGS", format!("{flags} --cfg loom").trim());
+    test.env("CARGO_TARGET_DIR", sh::target().join("loom"));
+    match counted(test, |_| false) {
+        Ok((tests, _)) => End::Passed(format!("{tests} models")),
+        Err(why) => End::Failed(why),
+    }
+}
+
+fn stage(_: &mut Context) -> End {
+    stage::stage(&stage::folder(), Parts::ALL).into()
+}
+
+fn symbols(_: &mut Context) -> End {
+    let prefix = stage::folder();
+    if let Err(why) = stage::stage(&prefix, Parts::ALL) {
+        return End::Failed(why);
+    }
+    for (name, dynamic) in [("libupc.a", false), ("libgasnet.a", false), ("libgasnet.so", true)] {
+        match stage::strangers(&prefix.join("lib").join(name), dynamic) {
+            Ok(names) if names.is_empty() => {}
+            Ok(names) => return End::Failed(format!("{name} shows {}", names.join(", "))),
+            Err(why) => return End::Failed(why),
+        }
+    }
+    End::Passed(format!("only {}", stage::VISIBLE.join(", ")))
+}
+
+/// Brings the stage up to date, then goes on.
+fn staged(context: &mut Context, parts: Parts, go: impl FnOnce(&mut Context) -> End) -> End {
+    match stage::stage(&stage::folder(), parts) {
+        Ok(()) => go(context),
+        Err(why) => End::Failed(why),
+    }
+}
+
+fn c_clients(context: &mut Context) -> End {
+    if programs::files(&sh::root().join("tests/c"), "c").is_empty() {
+        return End::Untested("there are none".to_string());
+    }
+    staged(context, Parts { upc: false, c: true }, |context| suite(context, "c-suite", &[]))
+}
+
+fn c_examples(context: &mut Context) -> End {
+    staged(context, Parts { upc: false, c: true }, |context| {
+        context.programs(|tally| programs::c_examples(&stage::folder(), tally))
+    })
+}
+
+fn rust_examples(context: &mut Context) -> End {
+    staged(context, Parts { upc: false, c: false }, |context| {
+        context.programs(|tally| programs::rust_examples(&stage::folder(), tally))
+    })
+}
+
+fn upc_examples(context: &mut Context) -> End {
+    staged(context, Parts { upc: true, c: false }, |context| {
+        context.programs(|tally| programs::upc_examples(&stage::folder(), tally))
+    })
+}
+
+fn upc_tests(context: &mut Context) -> End {
+    staged(context, Parts { upc: true, c: false }, |context| suite(context, "upc-suite", &[]))
+}
+
+fn upc_tests_off(context: &mut Context) -> End {
+    staged(context, Parts { upc: true, c: false }, |context| {
+        suite(context, "upc-suite", &["--env", "GASNET_NEIGHBORHOOD=off"])
+    })
+}
+
+/// Runs a suite of the package `gasnet-tests`. It prints a line `ok NAME` or `FAILED NAME` for each test, and reports
+/// after that.
+fn suite(context: &mut Context, name: &str, arguments: &[&str]) -> End {
+    let mut command = sh::cargo(&["run", "--quiet", "-p", "gasnet-tests", "--bin", name, "--", "--prefix"]);
+    command.arg(stage::folder()).args(arguments);
+    if context.quick {
+        let ranks: Vec<String> = context.ranks().iter().map(u32::to_string).collect();
+        command.args(["--ranks", &ranks.join(" ")]);
+    }
+    let shown = sh::show(&command);
+    let mut tally = Tally::default();
+    let outcome = sh::watch(command, CARGO, |line| match line.split_whitespace().next() {
+        Some("ok") => tally.passed += 1,
+        Some("FAILED") => {
+            tally.failed += 1;
+            println!("{line}");
+        }
+        _ => {}
+    });
+    let outcome = match outcome {
+        Ok(outcome) => outcome,
+        Err(why) => return End::Failed(why),
+    };
+    let (passed, failed) = (tally.passed, tally.failed);
+    let end = context.add(tally);
+    if outcome.status == Some(0) && failed == 0 && passed > 0 {
+        return end;
+    }
+    let reports = outcome.stdout.find("\n----").map_or(outcome.stdout.as_str(), |at| &outcome.stdout[at..]);
+    println!("{reports}{}", outcome.stderr);
+    match end {
+        End::Failed(why) => End::Failed(format!("{why}; {shown}")),
+        _ => End::Failed(format!("{shown}: {}", outcome.end())),
+    }
+}
