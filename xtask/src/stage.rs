@@ -125,6 +125,8 @@ fn combine(from: &Path, to: &Path) -> Result<(), String> {
     run(link)?;
     let mut hide = Command::new(tool("OBJCOPY", "objcopy"));
     hide.args(["--strip-debug", "--wildcard"]);
+    // Bitcode of Rust's library, glued together by the link above, makes LLVM's plugin for `ar` and `nm` fail.
+    hide.args(["--remove-section=.llvmbc", "--remove-section=.llvmcmd"]);
     hide.args(VISIBLE.map(|pattern| format!("--keep-global-symbol={pattern}")));
     run({
         hide.arg(&all).arg(&few);
