@@ -22,6 +22,11 @@ const fn s(name: &'static str, values: &'static str, meaning: &'static str) -> S
 /// All settings, in the order of the documentation.
 pub const SETTINGS: &[Setting] = &[
     s("GASNET_PSHM_NODES", "1..1024", "Number of ranks of a program started directly, without `gasnetrun`."),
+    s(
+        "GASNET_BIND",
+        "core (default), none",
+        "Placement of ranks started with `GASNET_PSHM_NODES`: a core each if there are enough, or anywhere.",
+    ),
     s("GASNET_CONDUIT", "smp (default)", "Network to use between hosts."),
     s(
         "GASNET_NEIGHBORHOOD",
