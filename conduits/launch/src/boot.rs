@@ -53,11 +53,8 @@ pub fn boot(options: BootOptions) -> Result<Boot, Error> {
         sys::remove_env(MESSAGE);
         return join(&message.to_string_lossy(), options);
     }
-    let size = match env::var_os(FORK) {
-        Some(value) => {
-            let value = value.to_string_lossy();
-            parse_ranks(FORK, &value)?
-        }
+    let size = match setting(FORK) {
+        Some(value) => parse_ranks(FORK, &value)?,
         None => options.static_ranks.unwrap_or(options.default_ranks),
     };
     check_static(options, size)?;
@@ -72,6 +69,12 @@ pub fn boot(options: BootOptions) -> Result<Boot, Error> {
         link: None,
         job_id: sys::random(),
     })
+}
+
+/// An environment variable; empty is as good as unset.
+fn setting(name: &str) -> Option<String> {
+    let value = env::var_os(name)?.to_string_lossy().trim().to_string();
+    (!value.is_empty()).then_some(value)
 }
 
 /// Reads a number of ranks.
@@ -130,9 +133,9 @@ fn fork_ranks(size: u32) -> Result<Boot, Error> {
     if threads > 1 {
         return Err(Error::Threads { ranks: size, threads });
     }
-    let bind = match env::var("GASNET_BIND") {
-        Ok(name) => Bind::parse(&name).ok_or(Error::Bind(name))?,
-        Err(_) => Bind::default(),
+    let bind = match setting("GASNET_BIND") {
+        Some(name) => Bind::parse(&name).ok_or(Error::Bind(name))?,
+        None => Bind::default(),
     };
     // What is printed so far must not be printed by every rank.
     sys::flush_stdio();

@@ -430,7 +430,7 @@ fn wrappers_around_the_program_are_fine() {
 
 #[test]
 fn wrong_numbers_of_ranks() {
-    for value in ["0", "x", "-1", "1025", ""] {
+    for value in ["0", "x", "-1", "1025"] {
         let output = Command::new(RANK).arg("hello").env("GASNET_PSHM_NODES", value).output().unwrap();
         assert_status(&output, 1);
         assert!(text(&output.stderr).contains("use 1 to 1024"), "{output:?}");
