@@ -1,0 +1,79 @@
+/* What this library was built as: versions, page and cache sizes, segment mode, and the
+ * feature names that GASNet clients test. The thread mode is the client's choice, made
+ * with GASNET_SEQ, GASNET_PARSYNC or GASNET_PAR. */
+#ifndef _GASNET_CONFIG_H
+#define _GASNET_CONFIG_H
+#define _INCLUDED_GASNET_CONFIG_H 1
+
+#include "gasnet_portable_platform.h"
+
+#define GASNETI_STR_(x) #x
+#define GASNETI_STR(x) GASNETI_STR_(x)
+#define GASNETI_PASTE_(a, b) a##b
+#define GASNETI_PASTE(a, b) GASNETI_PASTE_(a, b)
+
+/* Versions: the specification, the tools' specification, and this release. */
+#define GASNETI_SPEC_VERSION_MAJOR 1
+#define GASNETI_SPEC_VERSION_MINOR 8
+#define GASNETIT_SPEC_VERSION_MAJOR 1
+#define GASNETIT_SPEC_VERSION_MINOR 17
+#define GASNET_RELEASE_VERSION_MAJOR 1
+#define GASNET_RELEASE_VERSION_MINOR 32
+#define GASNET_RELEASE_VERSION_PATCH 0
+#define GASNETI_RELEASE_VERSION \
+  GASNETI_STR(GASNET_RELEASE_VERSION_MAJOR) "." GASNETI_STR(GASNET_RELEASE_VERSION_MINOR) "." \
+  GASNETI_STR(GASNET_RELEASE_VERSION_PATCH)
+
+/* Segment mode: FAST, unless the client asks for EVERYTHING (the -everything
+ * pkg-config files do). Every object of a program must agree. */
+#if defined(GASNET_SEGMENT_EVERYTHING)
+  #undef GASNET_SEGMENT_EVERYTHING
+  #define GASNET_SEGMENT_EVERYTHING 1
+  #define GASNETI_SEGMENT_NAME EVERYTHING
+#elif defined(GASNET_SEGMENT_LARGE)
+  #undef GASNET_SEGMENT_LARGE
+  #define GASNET_SEGMENT_LARGE 1
+  #define GASNETI_SEGMENT_NAME LARGE
+#else
+  #undef GASNET_SEGMENT_FAST
+  #define GASNET_SEGMENT_FAST 1
+  #define GASNETI_SEGMENT_NAME FAST
+#endif
+
+#if PLATFORM_ARCH_64
+  #define GASNETI_PTR_CONFIG 64bit
+  #define GASNETI_PTR_BITS 64
+#else
+  #define GASNETI_PTR_CONFIG 32bit
+  #define GASNETI_PTR_BITS 32
+#endif
+
+#define GASNETI_PAGESHIFT 12
+#define GASNETI_PAGESIZE 4096
+#define GASNETI_CACHE_LINE_BYTES 64
+#define GASNETI_MAX_THREADS 256
+#define GASNET_PSHM 1
+#define GASNETI_PSHM_ENABLED 1
+
+#if PLATFORM_ARCH_X86_64
+  #define GASNETI_SYSTEM_TUPLE "x86_64-unknown-linux-gnu"
+#elif PLATFORM_ARCH_AARCH64
+  #define GASNETI_SYSTEM_TUPLE "aarch64-unknown-linux-gnu"
+#else
+  #define GASNETI_SYSTEM_TUPLE GASNETI_STR(PLATFORM_ARCH_FAMILYNAME) "-unknown-linux-gnu"
+#endif
+#define GASNETI_CONFIGURE_ARGS "cargo xtask install"
+
+/* System features, under the plain names that clients test. */
+#ifndef HAVE_PTHREAD_H
+  #define HAVE_PTHREAD_H 1
+#endif
+#ifndef HAVE_MMAP
+  #define HAVE_MMAP 1
+#endif
+/* declared by <pthread.h> only when the client asks for X/Open or GNU names */
+#if !defined(HAVE_PTHREAD_SETCONCURRENCY) && defined(_GNU_SOURCE)
+  #define HAVE_PTHREAD_SETCONCURRENCY 1
+#endif
+
+#endif
