@@ -26,6 +26,8 @@ use frame::{FrameHead, payload_at};
 
 /// Handler indices of clients start here; lower ones are the runtime's.
 pub const FIRST_CLIENT_HANDLER: u8 = 128;
+/// Indices from here up to [`FIRST_CLIENT_HANDLER`] belong to the libraries between the core and the program.
+pub const FIRST_LIBRARY_HANDLER: u8 = 96;
 /// Most arguments of a message.
 pub const MAX_ARGUMENTS: usize = MAX_ARGS;
 /// Largest payload of a medium message, in bytes, to any rank and with any number of arguments.
@@ -263,6 +265,21 @@ impl Rank {
                 "handler index {index} is reserved: use {FIRST_CLIENT_HANDLER}..=255"
             )));
         }
+        self.set_handler(index, handler)
+    }
+
+    /// [`Rank::register`] for a library's own messages: indices from [`FIRST_LIBRARY_HANDLER`] up to the clients'.
+    ///
+    /// # Errors
+    /// The index is outside that range, or taken.
+    pub fn register_library(&self, index: u8, handler: Handler) -> Result<(), Error> {
+        if !(FIRST_LIBRARY_HANDLER..FIRST_CLIENT_HANDLER).contains(&index) {
+            return Err(Error::op(format!("handler index {index} is not a library's")));
+        }
+        self.set_handler(index, handler)
+    }
+
+    fn set_handler(&self, index: u8, handler: Handler) -> Result<(), Error> {
         self.handlers[index as usize]
             .set(handler)
             .map_err(|_| Error::op(format!("handler index {index} is registered already")))
@@ -566,7 +583,7 @@ impl Rank {
     #[inline]
     fn run_handler(&self, from: RankId, channel: Channel, index: u8, m: &Message<'_>) {
         let token = Token { rank: self, from, channel, replied: Cell::new(false) };
-        if index < FIRST_CLIENT_HANDLER {
+        if index < FIRST_LIBRARY_HANDLER {
             return crate::amref::handle(self, &token, index, m);
         }
         match self.handlers[index as usize].get() {
