@@ -1,0 +1,96 @@
+//! The few words of state that inline C code reads: who we are, and where every rank's segment is.
+//!
+//! `gasnet_fwd.h` declares the same layout. Written by `gasnet_init` and `gasnet_attach` alone, before any other
+//! thread can be inside the library; constant for everybody else.
+
+#![expect(unsafe_code, reason = "a table shared with C by name")]
+
+use std::cell::UnsafeCell;
+
+/// One rank's segment as this process sees it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Peer {
+    /// Where the owner sees its segment.
+    pub base: usize,
+    /// Bytes this process may touch directly; 0 without a mapping.
+    pub near: usize,
+    /// Owner's address + delta = our address.
+    pub delta: isize,
+}
+
+/// What `gasneti_abi` holds.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Abi {
+    rank: u32,
+    size: u32,
+    peer: *const Peer,
+    check: u32,
+    interface_version: u32,
+}
+
+/// A cell that C reads by name.
+#[repr(transparent)]
+pub struct AbiCell(UnsafeCell<Abi>);
+
+// SAFETY: written only during gasnet_init, before which no other thread may use the library.
+unsafe impl Sync for AbiCell {}
+
+/// Version of the contract between the headers and this library.
+pub const INTERFACE_VERSION: u32 = 1;
+
+/// The table itself.
+#[unsafe(no_mangle)]
+pub static gasneti_abi: AbiCell = AbiCell(UnsafeCell::new(Abi {
+    rank: 0,
+    size: 1,
+    peer: std::ptr::null(),
+    check: 0,
+    interface_version: INTERFACE_VERSION,
+}));
+
+fn abi() -> Abi {
+    // SAFETY: only `publish` writes, and it runs while no other thread may be in the library.
+    unsafe { *gasneti_abi.0.get() }
+}
+
+/// This rank; 0 outside a job.
+pub fn rank() -> u32 {
+    abi().rank
+}
+
+/// Number of ranks; 1 outside a job.
+pub fn size() -> u32 {
+    abi().size
+}
+
+/// Whether the rule checks of `GASNET_CHECK` are on.
+pub fn check() -> bool {
+    abi().check != 0
+}
+
+/// Fills in the table at the end of `gasnet_init`. The peers start unreachable until [`set_peers`].
+pub fn publish(rank: u32, size: u32, check: bool) {
+    let peers: &'static mut [Peer] = vec![Peer::default(); size as usize].leak();
+    // SAFETY: gasnet_init runs once, and no other thread may use the library before it returns.
+    unsafe {
+        *gasneti_abi.0.get() = Abi {
+            rank,
+            size,
+            peer: peers.as_ptr(),
+            check: u32::from(check),
+            interface_version: INTERFACE_VERSION,
+        };
+    }
+}
+
+/// Tells inline code where the segments are. Under the rule checks every transfer goes through the library instead.
+pub fn set_peers(peers: &[Peer]) {
+    let table = abi();
+    assert_eq!(peers.len(), table.size as usize);
+    for (rank, peer) in peers.iter().enumerate() {
+        // SAFETY: the table has `size` entries that nobody reads before gasnet_attach returns.
+        unsafe { table.peer.cast_mut().add(rank).write(*peer) };
+    }
+}

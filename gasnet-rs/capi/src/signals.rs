@@ -1,0 +1,191 @@
+//! Signals: crashes are reported, requests to end become exits, and SIGQUIT belongs to the client if it wants it.
+//!
+//! | Signal | What happens |
+//! |---|---|
+//! | SIGABRT SIGILL SIGSEGV SIGBUS SIGFPE | a message that names the node, a backtrace if wanted, then the default action |
+//! | SIGINT SIGTERM SIGHUP | become SIGQUIT here; a second one ends the process at once |
+//! | SIGQUIT (also how the job's monitor says that it is over) | a client's own handler, else the exit below |
+//!
+//! A rank told to end by the monitor gets [`GRACE`] to reach an exit of its own: when all ranks call `gasnet_exit` at
+//! about the same time, those behind may still print what they were about to.
+//!
+//! Handlers use only what may be used in one: system calls, and stdio's locks without waiting for them.
+
+#![expect(unsafe_code, reason = "installs signal handlers; exported to C by name")]
+
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
+
+use crate::{abi, exit, tools};
+
+/// A signal handler as C declares it.
+pub type Handler = Option<extern "C" fn(c_int)>;
+
+const CRASHES: [(c_int, &str); 5] = [
+    (libc::SIGABRT, "SIGABRT"),
+    (libc::SIGILL, "SIGILL"),
+    (libc::SIGSEGV, "SIGSEGV"),
+    (libc::SIGBUS, "SIGBUS"),
+    (libc::SIGFPE, "SIGFPE"),
+];
+const REQUESTS: [(c_int, &str); 3] =
+    [(libc::SIGINT, "SIGINT"), (libc::SIGTERM, "SIGTERM"), (libc::SIGHUP, "SIGHUP")];
+
+/// Milliseconds between being told to end and ending.
+const GRACE: libc::suseconds_t = 100;
+
+/// The request to end that arrived, if any.
+static REQUEST: AtomicI32 = AtomicI32::new(0);
+
+/// Installs a handler with `sigaction`; the one before.
+///
+/// # Safety
+/// `handler` is the address of a handler, `SIG_DFL` or `SIG_IGN`.
+unsafe fn install(signal: c_int, handler: usize, flags: c_int) -> usize {
+    // SAFETY: all-zero sigactions are valid, and are filled in before use.
+    unsafe {
+        let mut new: libc::sigaction = std::mem::zeroed();
+        let mut old: libc::sigaction = std::mem::zeroed();
+        new.sa_sigaction = handler;
+        new.sa_flags = flags;
+        libc::sigemptyset(&mut new.sa_mask);
+        libc::sigaction(signal, &new, &mut old);
+        old.sa_sigaction
+    }
+}
+
+/// Installs a signal handler that stays installed; the one before.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasnett_reghandler(signal: c_int, handler: Handler) -> Handler {
+    let address = handler.map_or(libc::SIG_DFL, |f| f as *const () as usize);
+    // SAFETY: the caller gives a handler, or one of the two constants.
+    let before = unsafe { install(signal, address, libc::SA_RESTART) };
+    // SAFETY: what was installed before is a handler or one of the two constants; C makes the same conversion.
+    unsafe { std::mem::transmute::<usize, Handler>(before) }
+}
+
+/// Whether `GASNET_NO_CATCH_SIGNAL` (a list of names or numbers, or `*`) leaves a signal alone.
+fn is_excluded(list: &str, signal: c_int, name: &str) -> bool {
+    list.split(|c: char| c == ',' || c == ';' || c.is_whitespace()).any(|entry| {
+        entry == "*"
+            || entry.eq_ignore_ascii_case(name)
+            || entry.eq_ignore_ascii_case(&name[3..])
+            || entry.parse() == Ok(signal)
+    })
+}
+
+/// Installs the handlers of the table above where the client has none.
+pub fn set_up() {
+    let excluded = std::env::var("GASNET_NO_CATCH_SIGNAL").unwrap_or_default();
+    let unless_excluded = |signal, name, handler: extern "C" fn(c_int), flags| {
+        if !is_excluded(&excluded, signal, name) {
+            // SAFETY: our own handlers, which only do what a handler may.
+            let before = unsafe { install(signal, handler as *const () as usize, flags) };
+            if before != libc::SIG_DFL && !CRASHES.iter().any(|crash| crash.0 == signal) {
+                // SAFETY: puts back what was there.
+                unsafe { install(signal, before, libc::SA_RESTART) };
+            }
+        }
+    };
+    alternate_stack();
+    for (signal, name) in CRASHES {
+        unless_excluded(signal, name, on_crash, libc::SA_ONSTACK | libc::SA_NODEFER);
+    }
+    for (signal, name) in REQUESTS {
+        unless_excluded(signal, name, on_request, libc::SA_RESTART);
+    }
+    unless_excluded(libc::SIGQUIT, "SIGQUIT", on_quit, libc::SA_RESTART);
+}
+
+/// A stack for the handlers of crashes, since the usual one may be what crashed.
+fn alternate_stack() {
+    const SIZE: usize = 64 << 10;
+    let stack: &'static mut [u8] = vec![0u8; SIZE].leak();
+    let stack = libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: SIZE };
+    // SAFETY: the memory is leaked, so it outlives every handler.
+    unsafe { libc::sigaltstack(&stack, std::ptr::null_mut()) };
+}
+
+/// A short text put together without allocation.
+struct Line {
+    bytes: [u8; 128],
+    len: usize,
+}
+
+impl std::fmt::Write for Line {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        let n = text.len().min(self.bytes.len() - self.len);
+        self.bytes[self.len..self.len + n].copy_from_slice(&text.as_bytes()[..n]);
+        self.len += n;
+        Ok(())
+    }
+}
+
+/// Writes one line to standard error with a single system call.
+fn print(arguments: std::fmt::Arguments<'_>) {
+    let mut line = Line { bytes: [0; 128], len: 0 };
+    let _ = std::fmt::write(&mut line, arguments);
+    // SAFETY: the bytes are ours.
+    unsafe { libc::write(2, line.bytes.as_ptr().cast(), line.len) };
+}
+
+extern "C" fn on_crash(signal: c_int) {
+    // SAFETY: from here on the signal has its default action, so a second crash ends the process.
+    unsafe { install(signal, libc::SIG_DFL, 0) };
+    let name = CRASHES.iter().find(|crash| crash.0 == signal).map_or("?", |crash| crash.1);
+    exit::try_flush();
+    print(format_args!(
+        "*** Caught a fatal signal: {name}({signal}) on node {}/{}\n",
+        abi::rank(),
+        abi::size()
+    ));
+    tools::sys::gasnett_freezeForDebuggerErr();
+    let _ = tools::backtrace::gasnett_print_backtrace_ifenabled(2);
+    // SAFETY: raises the signal again, now with its default action.
+    unsafe { libc::raise(signal) };
+}
+
+extern "C" fn on_request(signal: c_int) {
+    if REQUEST.swap(signal, Relaxed) != 0 {
+        // SAFETY: asked twice; ends the process.
+        unsafe { libc::_exit(1) };
+    }
+    // SAFETY: runs the client's handler for SIGQUIT, or ours.
+    unsafe { libc::raise(libc::SIGQUIT) };
+}
+
+extern "C" fn on_quit(_: c_int) {
+    let request = REQUEST.load(Relaxed);
+    if request != 0 {
+        exit::job_exit(128 + request);
+    }
+    let grace = libc::timeval { tv_sec: 0, tv_usec: GRACE * 1000 };
+    let once = libc::itimerval { it_interval: grace, it_value: grace };
+    // SAFETY: our own handler; the timer's setting is ours.
+    unsafe {
+        install(libc::SIGQUIT, libc::SIG_IGN, 0);
+        install(libc::SIGALRM, on_grace_over as *const () as usize, 0);
+        libc::setitimer(libc::ITIMER_REAL, &once, std::ptr::null_mut());
+    }
+}
+
+extern "C" fn on_grace_over(_: c_int) {
+    exit::try_flush();
+    // SAFETY: ends the process; the monitor knows the job's code.
+    unsafe { libc::_exit(1) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_excluded;
+
+    #[test]
+    fn signals_are_excluded_by_name_number_or_star() {
+        assert!(is_excluded("SIGINT,SIGTERM", 15, "SIGTERM"));
+        assert!(is_excluded("term", 15, "SIGTERM"));
+        assert!(is_excluded("2 15", 15, "SIGTERM"));
+        assert!(is_excluded("*", 15, "SIGTERM"));
+        assert!(!is_excluded("SIGINT", 15, "SIGTERM"));
+        assert!(!is_excluded("", 15, "SIGTERM"));
+    }
+}

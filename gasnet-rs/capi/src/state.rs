@@ -1,0 +1,55 @@
+//! The one pointer to this process's rank, and what `gasnet_init` learned about the program.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+
+use gasnet::Rank;
+
+/// The C program's job.
+#[derive(Debug)]
+pub struct State {
+    /// The rank that every call works on.
+    pub rank: &'static Rank,
+    /// `GASNET_CHECK`.
+    pub check: bool,
+    /// The program was compiled for `GASNET_SEGMENT_EVERYTHING`.
+    pub everything: bool,
+    /// `gasnet_attach` has returned.
+    pub attached: AtomicBool,
+    /// `gasnet_set_waitmode`.
+    pub wait_mode: AtomicU32,
+    /// Largest long payload to any rank, once asked for.
+    pub max_long: OnceLock<usize>,
+}
+
+static STATE: OnceLock<State> = OnceLock::new();
+
+/// The job, once `gasnet_init` has run.
+#[inline]
+pub fn get() -> Option<&'static State> {
+    STATE.get()
+}
+
+/// The job; a call that needs one before `gasnet_init` ends the program with a message.
+#[inline]
+pub fn state(call: &str) -> &'static State {
+    match STATE.get() {
+        Some(state) => state,
+        None => crate::fatal::die(&format!("{call} was called before gasnet_init")),
+    }
+}
+
+/// The job after `gasnet_attach`; anything else ends the program with a message.
+#[inline]
+pub fn attached(call: &str) -> &'static State {
+    let state = state(call);
+    if !state.attached.load(Relaxed) {
+        crate::fatal::die(&format!("{call} was called before gasnet_attach"));
+    }
+    state
+}
+
+/// Sets the job; `false` if there is one.
+pub fn set(state: State) -> bool {
+    STATE.set(state).is_ok()
+}

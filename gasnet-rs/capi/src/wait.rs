@@ -1,0 +1,79 @@
+//! `GASNET_BLOCKUNTIL` and the wait mode.
+//!
+//! The macro loops in C; each turn calls [`gasneti_wait_step`], which polls and then spins, yields or sleeps shortly as
+//! the core's wait engine says. It never sleeps until a message: the condition may be made true by a peer's put.
+
+#![expect(unsafe_code, reason = "exported to C by name; keeps the wait engine's state in C memory")]
+
+use std::ffi::c_int;
+use std::mem::MaybeUninit;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use gasnet::{WaitPolicy, Waiter};
+
+use crate::info::{BAD_ARG, NOT_INIT, OK};
+use crate::{context, state};
+
+/// A wait in progress, in the memory of the C function that waits. C sets `started` to 0.
+#[repr(C)]
+pub struct CWaiter {
+    started: u64,
+    waiter: MaybeUninit<Waiter>,
+}
+
+/// `gasneti_waiter_t` has this many words.
+const WORDS: usize = 12;
+const _: () = assert!(size_of::<CWaiter>() <= WORDS * 8 && align_of::<CWaiter>() <= 8);
+
+/// Spin, without ever giving up the processor.
+const SPIN: u32 = 0;
+/// Give up the processor at once.
+const BLOCK: u32 = 1;
+/// Spin, then give up the processor: the default.
+pub const SPINBLOCK: u32 = 2;
+
+fn policy(state: &state::State) -> WaitPolicy {
+    let processors = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let usual = WaitPolicy::new(state.rank.size(), processors, state.rank.config().spin);
+    match state.wait_mode.load(Relaxed) {
+        SPIN => WaitPolicy { spins: u32::MAX, ..usual },
+        BLOCK => WaitPolicy { spins: 0, yields: usual.yields.min(100), sleep: Duration::from_micros(50) },
+        _ => usual,
+    }
+}
+
+/// One turn of a wait whose condition does not hold.
+///
+/// # Safety
+/// `waiter` points to memory for a [`CWaiter`] that only this wait uses, with `started` 0 at the first turn.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_wait_step(waiter: *mut CWaiter) {
+    const CALL: &str = "GASNET_BLOCKUNTIL";
+    let state = state::state(CALL);
+    context::unrestricted(state, CALL);
+    let progress = state.rank.poll() > 0;
+    // SAFETY: the caller's promise; initialised on the first turn.
+    let waiter = unsafe {
+        if (*waiter).started == 0 {
+            (*waiter).waiter.write(Waiter::new(policy(state)));
+            (*waiter).started = 1;
+            return;
+        }
+        (*waiter).waiter.assume_init_mut()
+    };
+    if progress { waiter.progressed() } else { waiter.step() }
+}
+
+/// A hint how this process should wait.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasnet_set_waitmode(mode: c_int) -> c_int {
+    let Some(state) = state::get() else { return NOT_INIT };
+    match u32::try_from(mode) {
+        Ok(mode @ (SPIN | BLOCK | SPINBLOCK)) => {
+            state.wait_mode.store(mode, Relaxed);
+            OK
+        }
+        _ => BAD_ARG,
+    }
+}
