@@ -28,7 +28,8 @@ impl WaitPolicy {
             spins: spins.unwrap_or(if crowded { 0 } else { 2000 }),
             // A yield with nobody else to run returns at once; with others it takes as long as they do.
             yields: 20_000 / per_processor.min(20),
-            sleep: Duration::from_micros(50),
+            // With very many ranks per processor the sleepers' wake-ups alone would keep it busy.
+            sleep: Duration::from_micros(u64::from(50 * (per_processor / 4).clamp(1, 40))),
         }
     }
 }
