@@ -46,7 +46,6 @@ pub const SETTINGS: &[Setting] = &[
         "Polls of a wait before it starts to give up the processor.",
     ),
     s("GASNET_QUIET", "0 (default), 1", "No warnings."),
-    s("GASNET_STATS", "0 (default), 1", "Print counters when the job ends."),
     s("GASNET_BACKTRACE", "0 (default), 1", "Print a backtrace on a fatal error (C programs)."),
     s("GASNET_BACKTRACE_TYPE", "list", "How to make the backtrace (C programs)."),
     s("GASNET_BACKTRACE_SIGNAL", "signal name", "Print a backtrace when this signal arrives (C programs)."),
@@ -80,8 +79,6 @@ pub struct Config {
     pub spin: Option<u32>,
     /// `GASNET_QUIET`.
     pub quiet: bool,
-    /// `GASNET_STATS`.
-    pub stats: bool,
     /// `GASNET_WAIT_REPORT` in seconds.
     pub wait_report: Option<u64>,
 }
@@ -96,7 +93,6 @@ impl Default for Config {
             check: false,
             spin: None,
             quiet: false,
-            stats: false,
             wait_report: None,
         }
     }
@@ -139,7 +135,6 @@ impl Config {
             check: flag("GASNET_CHECK", false)?,
             spin: number("GASNET_SPIN")?.map(|n| n.min(u64::from(u32::MAX)) as u32),
             quiet: flag("GASNET_QUIET", false)?,
-            stats: flag("GASNET_STATS", false)?,
             wait_report: number("GASNET_WAIT_REPORT")?,
         })
     }

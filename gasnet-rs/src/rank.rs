@@ -13,7 +13,6 @@ use crate::shm::grid::{Grid, GridLayout};
 use crate::shm::map;
 use crate::wait::{WaitPolicy, Waiter};
 use crate::{Boot, am, amref};
-use core::cell::Cell;
 use core::fmt;
 use std::os::fd::AsFd;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -143,7 +142,7 @@ impl Rank {
             heap: Mutex::new(0),
             config,
         }));
-        rank.start_barrier(&Cell::new(0), 0);
+        rank.start_barrier(0);
         rank.tell_attached();
         Ok(rank)
     }
@@ -176,7 +175,7 @@ impl Rank {
     }
 
     /// A barrier among the ranks of the host that runs nothing else, for start-up. `phase` counts its uses.
-    fn start_barrier(&self, _keep: &Cell<u32>, phase: u32) {
+    fn start_barrier(&self, phase: u32) {
         self.host.header.start.notify(phase, self.size, Consensus::Anonymous);
         let mut waiter = Waiter::new(self.policy);
         while self.host.header.start.done(phase).is_none() {
@@ -215,8 +214,7 @@ impl Rank {
         use crate::prim::Ordering::Relaxed;
         // Relaxed throughout: the start barriers order these exchanges.
         me.segment_size.store(size as u64, Relaxed);
-        let keep = Cell::new(0);
-        self.start_barrier(&keep, 1);
+        self.start_barrier(1);
         let sizes: Vec<u64> = self.host.ranks.iter().map(|r| r.segment_size.load(Relaxed)).collect();
         let largest = sizes.iter().copied().max().unwrap_or(0);
         let stride = stride.unwrap_or(largest).max(largest).max(1).next_multiple_of(SEGMENT_ALIGN);
@@ -229,10 +227,10 @@ impl Rank {
         let base = if self.id.0 == 0 {
             let base = map::reserve_at(SEGMENT_HINT, span).map_or_else(|| map::reserve(span), Ok)?;
             header.segment_base.store(base as u64, Relaxed);
-            self.start_barrier(&keep, 2);
+            self.start_barrier(2);
             base
         } else {
-            self.start_barrier(&keep, 2);
+            self.start_barrier(2);
             let wish = header.segment_base.load(Relaxed) as usize;
             map::reserve_at(wish, span).map_or_else(|| map::reserve(span), Ok)?
         };
@@ -263,12 +261,12 @@ impl Rank {
                 neighbours_may_map: true,
             })?;
         }
-        self.start_barrier(&keep, 3);
+        self.start_barrier(3);
         for (e, r) in entries.iter_mut().zip(self.host.ranks) {
             e.addr = r.segment_addr.load(Relaxed) as usize;
         }
         let table = self.segments.get_or_init(|| SegmentTable::new(entries));
-        self.start_barrier(&keep, 4);
+        self.start_barrier(4);
         Ok(table)
     }
 
