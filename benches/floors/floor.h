@@ -1,0 +1,149 @@
+/* What the floors share: processes that share memory, binding to processors, the clock, and the
+   way to wait. Plain C on libc: a floor shows what the machine can do without this project. */
+#ifndef FLOOR_H
+#define FLOOR_H
+
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NOINLINE __attribute__((noinline))
+#define LINE 64 /* bytes in a cache line */
+#define BATCHES 5
+
+static inline double now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
+}
+
+static inline void *shared_memory(size_t bytes)
+{
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) {
+        perror("mmap");
+        exit(1);
+    }
+    return p;
+}
+
+/* How a rank waits: spin, then yield, then sleep for short times. It hardly spins when ranks
+   outnumber processors. These are the lengths that the runtime uses too. */
+static unsigned spins = 2000, yields = 20000;
+static inline void set_wait(int ranks)
+{
+    const int processors = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    const int per = (ranks + processors - 1) / processors;
+    spins = ranks > processors ? 10 : 2000;
+    yields = 20000u / (unsigned)(per < 1 ? 1 : per > 20 ? 20 : per);
+}
+static inline void pause_cpu(void)
+{
+#if defined __x86_64__ || defined __i386__
+    __builtin_ia32_pause();
+#elif defined __aarch64__
+    __asm__ volatile("yield");
+#endif
+}
+static NOINLINE void wait_longer(unsigned *steps)
+{
+    ++*steps;
+    if (*steps - spins <= yields) {
+        sched_yield();
+    } else {
+        const struct timespec t = {0, 50000};
+        nanosleep(&t, NULL);
+    }
+}
+static inline void wait_step(unsigned *steps)
+{
+    if (*steps < spins) {
+        ++*steps;
+        pause_cpu();
+    } else {
+        wait_longer(steps);
+    }
+}
+
+/* Become `ranks` processes; returns which one this is. Bound to processors if there are enough. */
+static inline int start_ranks(int ranks)
+{
+    set_wait(ranks);
+    const int processors = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    fflush(stdout);
+    int rank = 0;
+    for (int r = 1; r < ranks; r++) {
+        const pid_t child = fork();
+        if (child < 0) {
+            perror("fork");
+            exit(1);
+        }
+        if (child == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            rank = r;
+            break;
+        }
+    }
+    if (ranks <= processors) {
+        cpu_set_t allowed, one;
+        sched_getaffinity(0, sizeof allowed, &allowed);
+        for (int cpu = 0, seen = 0; cpu < CPU_SETSIZE; cpu++)
+            if (CPU_ISSET(cpu, &allowed) && seen++ == rank) {
+                CPU_ZERO(&one);
+                CPU_SET(cpu, &one);
+                sched_setaffinity(0, sizeof one, &one);
+                break;
+            }
+    }
+    return rank;
+}
+static inline void end_ranks(int rank)
+{
+    fflush(stdout);
+    if (rank != 0)
+        _exit(0);
+    int status, bad = 0;
+    while (wait(&status) > 0)
+        bad |= status;
+    exit(bad != 0);
+}
+
+/* A barrier on one counter: the last to come opens the next round. */
+struct central {
+    uint32_t count;
+    char apart[LINE - 4];
+    uint32_t round;
+    char apart_too[LINE - 4];
+};
+static inline void central_barrier(struct central *b, unsigned ranks)
+{
+    const uint32_t round = __atomic_load_n(&b->round, __ATOMIC_RELAXED);
+    if (__atomic_add_fetch(&b->count, 1, __ATOMIC_ACQ_REL) == ranks) {
+        __atomic_store_n(&b->count, 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&b->round, round + 1, __ATOMIC_RELEASE);
+    } else {
+        unsigned steps = 0;
+        while (__atomic_load_n(&b->round, __ATOMIC_ACQUIRE) == round)
+            wait_step(&steps);
+    }
+}
+
+/* A result: one line a batch. */
+static inline void report(const char *name, double value) { printf("%s %.6g\n", name, value); }
+
+static inline long argument(int argc, char **argv, int i, long otherwise)
+{
+    return argc > i ? strtol(argv[i], NULL, 0) : otherwise;
+}
+
+#endif
