@@ -1,0 +1,271 @@
+//! The measured half of `pgas-bench smp` in Rust: one subcommand a run, results as lines `KEY VALUE` from rank 0.
+
+use std::hint::black_box;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Instant;
+
+use gasnet::{GlobalPtr, Handler, Rank, RankId};
+
+const BATCHES: i32 = 5;
+
+fn main() {
+    let begun = Instant::now();
+    gasnet_conduits::run(move |rank| {
+        let task = std::env::args().nth(1).unwrap_or_default();
+        match task.as_str() {
+            "rma" => rma(rank),
+            "am_short" => am_short(rank),
+            "am_flood" => am_flood(rank),
+            "am_medium" => am_medium(rank),
+            "barrier" => barrier(rank),
+            "fadd" => fadd(rank),
+            "start" => start(rank, begun),
+            other => {
+                if rank.id().0 == 0 {
+                    eprintln!("pgas-bench-rank: no task `{other}`");
+                }
+                rank.global_exit(2);
+            }
+        }
+    })
+}
+
+/// Run the batches: `work` returns the result of one; the first warms up.
+fn batches(rank: &Rank, mut work: impl FnMut() -> Vec<(&'static str, f64)>) {
+    for batch in -1..BATCHES {
+        rank.barrier();
+        let results = work();
+        if rank.id().0 == 0 && batch >= 0 {
+            for (key, value) in results {
+                println!("{key} {value:.6}");
+            }
+        }
+    }
+    rank.barrier();
+}
+
+fn ns_each(start: Instant, count: u64) -> f64 {
+    start.elapsed().as_nanos() as f64 / count as f64
+}
+
+fn rma(rank: &Rank) {
+    const MIB: usize = 1 << 20;
+    let at: GlobalPtr<u64> = GlobalPtr::new(RankId(1 % rank.size()), allocate(rank, MIB as u64));
+    rank.write_slice(at.on(rank.id()), &vec![2; MIB / 8]);
+    let source = vec![1u64; MIB / 8];
+    let (words, copies) = (2_000_000u64, 100);
+    batches(rank, || {
+        if rank.id().0 != 0 {
+            return vec![];
+        }
+        let start = Instant::now();
+        puts(rank, at, words);
+        let put = ns_each(start, words);
+        let start = Instant::now();
+        black_box(gets(rank, at, words));
+        let get = ns_each(start, words);
+        let start = Instant::now();
+        for _ in 0..copies {
+            rank.write_slice(at, black_box(&source));
+        }
+        let rate = MIB as f64 / ns_each(start, copies);
+        assert_eq!(rank.read(at.add(100)), 1);
+        vec![("put8", put), ("get8", get), ("bw", rate)]
+    });
+}
+
+#[inline(never)]
+fn puts(rank: &Rank, at: GlobalPtr<u64>, count: u64) {
+    for i in 0..count {
+        rank.write(at.add(i as usize & 511), black_box(i));
+    }
+}
+
+#[inline(never)]
+fn gets(rank: &Rank, at: GlobalPtr<u64>, count: u64) -> u64 {
+    (0..count).fold(0, |sum, i| sum.wrapping_add(rank.read(at.add(black_box(i as usize & 511)))))
+}
+
+fn allocate(rank: &Rank, bytes: u64) -> u64 {
+    match rank.allocate(bytes, 64) {
+        Ok(offset) => offset,
+        Err(problem) => rank.fatal(&problem.to_string()),
+    }
+}
+
+const REQUEST: u8 = 200;
+const REPLY: u8 = 201;
+const STOP: u8 = 202;
+const STOPPED: u8 = 203;
+/// Replies that came back to this rank, or requests that arrived.
+static COUNT: AtomicU64 = AtomicU64::new(0);
+static STOPS: AtomicU64 = AtomicU64::new(0);
+static BACK: AtomicU64 = AtomicU64::new(0);
+
+fn register(rank: &Rank, index: u8, handler: Handler) {
+    if let Err(problem) = rank.register(index, handler) {
+        rank.fatal(&problem.to_string());
+    }
+}
+
+fn sure(rank: &Rank, result: Result<(), gasnet::Error>) {
+    if let Err(problem) = result {
+        rank.fatal(&problem.to_string());
+    }
+}
+
+/// Even ranks ask, odd ranks answer.
+fn am_short(rank: &Rank) {
+    register(rank, REQUEST, Handler::new(|token, _| token.reply_short(REPLY, &[]).expect("may reply")));
+    register(
+        rank,
+        REPLY,
+        Handler::new(|_, _| {
+            COUNT.fetch_add(1, Relaxed);
+        }),
+    );
+    let round_trips = if rank.size() == 2 { 50_000 } else { 2_000 };
+    ask(rank, round_trips, || {
+        let peer = RankId(rank.id().0 ^ 1);
+        let goal = COUNT.load(Relaxed) + 1;
+        sure(rank, rank.request_short(peer, REQUEST, &[]));
+        rank.wait_until("a reply", || COUNT.load(Relaxed) == goal);
+    });
+}
+
+/// Batches of round trips between pairs; `once` is one round trip of the asking side.
+fn ask(rank: &Rank, round_trips: u64, mut once: impl FnMut()) {
+    register(
+        rank,
+        STOP,
+        Handler::new(|_, _| {
+            STOPS.fetch_add(1, Relaxed);
+        }),
+    );
+    rank.barrier();
+    let mut batch = 0;
+    batches(rank, || {
+        batch += 1;
+        let start = Instant::now();
+        if rank.id().0 % 2 == 0 {
+            for _ in 0..round_trips {
+                once();
+            }
+            sure(rank, rank.request_short(RankId(rank.id().0 ^ 1), STOP, &[]));
+        } else {
+            rank.wait_until("requests", || STOPS.load(Relaxed) == batch);
+        }
+        rank.barrier();
+        vec![("rtt", ns_each(start, round_trips))]
+    });
+}
+
+fn am_medium(rank: &Rank) {
+    const BYTES: usize = 4096;
+    use std::sync::Mutex;
+    static OUT: [u8; BYTES] = [7; BYTES];
+    static IN: Mutex<[u8; BYTES]> = Mutex::new([0; BYTES]);
+    register(
+        rank,
+        REQUEST,
+        Handler::new(|token, message| {
+            IN.lock().expect("whole").copy_from_slice(message.bytes());
+            token.reply_medium(REPLY, &[], &OUT).expect("may reply");
+        }),
+    );
+    register(
+        rank,
+        REPLY,
+        Handler::new(|_, message| {
+            IN.lock().expect("whole").copy_from_slice(message.bytes());
+            COUNT.fetch_add(1, Relaxed);
+        }),
+    );
+    ask(rank, 10_000, || {
+        let goal = COUNT.load(Relaxed) + 1;
+        sure(rank, rank.request_medium(RankId(rank.id().0 ^ 1), REQUEST, &[], &OUT));
+        rank.wait_until("a reply", || COUNT.load(Relaxed) == goal);
+    });
+    assert_eq!(IN.lock().expect("whole")[BYTES - 1], 7);
+}
+
+/// Rank 0 sends; rank 1 counts, and tells when it has them all.
+fn am_flood(rank: &Rank) {
+    register(
+        rank,
+        REQUEST,
+        Handler::new(|_, _| {
+            COUNT.fetch_add(1, Relaxed);
+        }),
+    );
+    register(
+        rank,
+        STOPPED,
+        Handler::new(|_, _| {
+            BACK.fetch_add(1, Relaxed);
+        }),
+    );
+    rank.barrier();
+    let count = 300_000;
+    let mut batch = 0;
+    batches(rank, || {
+        batch += 1;
+        let start = Instant::now();
+        if rank.id().0 == 0 {
+            for _ in 0..count {
+                sure(rank, rank.request_short(RankId(1), REQUEST, &[]));
+            }
+            rank.wait_until("the end of the flood", || BACK.load(Relaxed) == batch);
+        } else {
+            rank.wait_until("the flood", || COUNT.load(Relaxed) == batch * count);
+            sure(rank, rank.request_short(RankId(0), STOPPED, &[]));
+        }
+        vec![("flood", ns_each(start, count) / 1000.0)]
+    });
+}
+
+fn barrier(rank: &Rank) {
+    let count = if rank.size() <= 2 { 50_000 } else { 2_000 };
+    batches(rank, || {
+        let start = Instant::now();
+        for _ in 0..count {
+            rank.barrier();
+        }
+        vec![("barrier", ns_each(start, count))]
+    });
+}
+
+fn fadd(rank: &Rank) {
+    let word: GlobalPtr<u64> = GlobalPtr::new(RankId(0), allocate(rank, 64));
+    let count = 500_000;
+    batches(rank, || {
+        let start = Instant::now();
+        for _ in 0..count {
+            black_box(rank.fetch_add(word, 1));
+        }
+        rank.barrier();
+        vec![("fadd", ns_each(start, count))]
+    });
+    assert_eq!(rank.read(word), count * u64::from(rank.size()) * (BATCHES as u64 + 1));
+}
+
+/// 100 barriers; then what this rank occupies. The launcher's own time is in the figure: it began before this process.
+fn start(rank: &Rank, begun: Instant) {
+    for _ in 0..100 {
+        rank.barrier();
+    }
+    let ready = begun.elapsed().as_secs_f64();
+    let sums: GlobalPtr<u64> = GlobalPtr::new(RankId(0), allocate(rank, 16));
+    let memory = std::fs::read_to_string("/proc/self/smaps_rollup").unwrap_or_default();
+    for (i, name) in ["Rss:", "Pss:"].iter().enumerate() {
+        let kib = memory.lines().find_map(|line| line.strip_prefix(name));
+        let kib = kib.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0);
+        rank.fetch_add(sums.add(i), kib);
+    }
+    rank.barrier();
+    if rank.id().0 == 0 {
+        println!("ready {ready:.6}");
+        println!("rss {}", rank.read(sums) / u64::from(rank.size()));
+        println!("pss {}", rank.read(sums.add(1)) / u64::from(rank.size()));
+    }
+}

@@ -1,0 +1,223 @@
+//! Building the probes with the C compiler and the installed tools, and running them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use crate::Options;
+use crate::probe::Probe;
+use crate::source;
+
+/// Where a probe's program comes from.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Program {
+    /// `floors/NAME.c`, with more flags.
+    Floor(&'static str, Vec<String>),
+    /// `pgas-bench-rank`.
+    Rust,
+    /// `clients/NAME.c`, over `gasnet.h`.
+    Client(&'static str),
+    /// `upc/NAME.upc`, with flags for `upcc`.
+    Upc(&'static str, Vec<String>),
+    /// Time the compiler itself, on a program of about so many lines.
+    Compiler(usize),
+}
+
+/// The tools, and what was built with them.
+#[derive(Debug)]
+pub struct Tools {
+    prefix: PathBuf,
+    scratch: PathBuf,
+    sources: PathBuf,
+    cc: String,
+    built: BTreeMap<Program, Result<PathBuf, String>>,
+    commands: BTreeSet<String>,
+}
+
+impl Tools {
+    /// Look for what is needed.
+    pub fn new(options: &Options) -> Result<Tools, String> {
+        std::fs::create_dir_all(&options.scratch)
+            .map_err(|error| format!("{}: {error}", options.scratch.display()))?;
+        let absolute = |path: &Path| std::path::absolute(path).unwrap_or(path.to_owned());
+        Ok(Tools {
+            prefix: absolute(&options.prefix),
+            scratch: absolute(&options.scratch),
+            sources: PathBuf::from(env!("CARGO_MANIFEST_DIR")),
+            cc: std::env::var("CC").unwrap_or("cc".into()),
+            built: BTreeMap::new(),
+            commands: BTreeSet::new(),
+        })
+    }
+
+    /// The commands that built and ran the probes.
+    pub fn commands(&self) -> impl Iterator<Item = &String> {
+        self.commands.iter()
+    }
+
+    /// Build the probe if need be, run it, and read the lines `KEY VALUE` it prints.
+    pub fn measure(&mut self, probe: &Probe) -> Result<Vec<(String, f64)>, String> {
+        if let Program::Compiler(lines) = probe.program {
+            return self.time_compiler(lines);
+        }
+        let program = match self.built.get(&probe.program) {
+            Some(built) => built.clone()?,
+            None => {
+                let built = self.build(&probe.program);
+                self.built.insert(probe.program.clone(), built.clone());
+                built?
+            }
+        };
+        let mut command = if probe.ranks == 0 {
+            Command::new(&program)
+        } else {
+            let launcher = match probe.program {
+                Program::Upc(..) => "bin/upcrun",
+                _ => "bin/gasnetrun",
+            };
+            let mut command = Command::new(self.prefix.join(launcher));
+            command.arg("-n").arg(probe.ranks.to_string()).arg(&program);
+            command
+        };
+        command.args(&probe.args);
+        let start = Instant::now();
+        let mut lines = parse(&self.output(command)?)?;
+        lines.push(("wall".into(), start.elapsed().as_secs_f64()));
+        Ok(lines)
+    }
+
+    fn build(&mut self, program: &Program) -> Result<PathBuf, String> {
+        match program {
+            Program::Floor(name, flags) => {
+                let output = self.scratch.join(format!("floor-{name}{}", tag(flags)));
+                let mut command = Command::new(&self.cc);
+                // What upcc passes to the C compiler.
+                command.args(["-O2", "-w", "-fcommon"]).args(flags);
+                command.arg(self.sources.join(format!("floors/{name}.c"))).arg("-o").arg(&output);
+                self.output(command)?;
+                Ok(output)
+            }
+            Program::Rust => {
+                let own = std::env::current_exe().map_err(|error| error.to_string())?;
+                let rank = own.with_file_name("pgas-bench-rank");
+                if rank.exists() { Ok(rank) } else { Err(format!("{} is not built", rank.display())) }
+            }
+            Program::Client(name) => {
+                let output = self.scratch.join(format!("client-{name}"));
+                let mut command = Command::new(&self.cc);
+                command.arg("-O2").arg("-o").arg(&output);
+                command.arg(self.sources.join(format!("clients/{name}.c")));
+                for flag in self.gasnet_flags()? {
+                    command.arg(flag);
+                }
+                self.output(command)?;
+                Ok(output)
+            }
+            Program::Upc(name, flags) => {
+                let output = self.scratch.join(format!("upc-{name}{}", tag(flags)));
+                let mut command = Command::new(self.prefix.join("bin/upcc"));
+                command.args(flags).arg("-o").arg(&output);
+                command.arg(self.sources.join(format!("upc/{name}.upc")));
+                self.output(command)?;
+                Ok(output)
+            }
+            Program::Compiler(_) => Err("the compiler is not built here".into()),
+        }
+    }
+
+    /// How a C program is compiled against the installed `gasnet.h`.
+    fn gasnet_flags(&self) -> Result<Vec<String>, String> {
+        let library = self.prefix.join("lib/libgasnet.a");
+        if !library.exists() {
+            return Err(format!("{} is not installed", library.display()));
+        }
+        let include = self.prefix.join("include/gasnet");
+        let mut flags = vec!["-DGASNET_PAR".to_string(), format!("-I{}", include.display())];
+        flags.push(library.display().to_string());
+        flags.extend(["-lpthread", "-ldl", "-lm"].map(String::from));
+        Ok(flags)
+    }
+
+    /// `upcc -c` as a whole, and the C compiler alone on what upcc emits.
+    fn time_compiler(&mut self, lines: usize) -> Result<Vec<(String, f64)>, String> {
+        let program = self.scratch.join("generated.upc");
+        let text = source::generate(lines);
+        let count = text.lines().count();
+        std::fs::write(&program, text).map_err(|error| error.to_string())?;
+        let emitted = self.scratch.join("generated.c");
+        let object = self.scratch.join("generated.o");
+        let upcc = self.prefix.join("bin/upcc");
+
+        let mut translate = Command::new(&upcc);
+        translate.args(["-trans", "-O2"]).arg(&program).arg("-o").arg(&emitted);
+        let translate = self.timed(translate)?;
+        let mut whole = Command::new(&upcc);
+        whole.args(["-c", "-O2"]).arg(&program).arg("-o").arg(&object);
+        let whole = self.timed(whole)?;
+        let mut cc = Command::new(&self.cc);
+        cc.args(["-c", "-O2", "-w", "-fcommon"]);
+        cc.arg(format!("-I{}", self.prefix.join("include/upc").display()));
+        cc.arg(&emitted).arg("-o").arg(&object);
+        let cc = self.timed(cc)?;
+        let as_lines = |(key, value): (&str, f64)| (key.to_string(), value);
+        let all = [
+            ("lines", count as f64),
+            ("translate", translate),
+            ("besides", whole - cc),
+            ("whole", whole),
+            ("cc", cc),
+        ];
+        Ok(all.into_iter().map(as_lines).collect())
+    }
+
+    fn timed(&mut self, command: Command) -> Result<f64, String> {
+        let start = Instant::now();
+        self.output(command)?;
+        Ok(start.elapsed().as_secs_f64())
+    }
+
+    /// Run a command; its standard output if it succeeds.
+    fn output(&mut self, mut command: Command) -> Result<String, String> {
+        let mut shown = command.get_program().to_string_lossy().into_owned();
+        for arg in command.get_args() {
+            let arg = arg.to_string_lossy();
+            let plain = !arg.is_empty() && !arg.contains(|c: char| c.is_whitespace() || "*[]()'".contains(c));
+            shown += &if plain { format!(" {arg}") } else { format!(" '{arg}'") };
+        }
+        self.commands.insert(shown.clone());
+        let output = command.output().map_err(|error| format!("{shown}: {error}"))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let said: Vec<&str> = said.lines().take(8).collect();
+            return Err(format!("{shown}: {}\n  {}", output.status, said.join("\n  ")));
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+}
+
+/// A suffix for file names that tells flags apart.
+fn tag(flags: &[String]) -> String {
+    let mut tag = String::new();
+    for flag in flags {
+        tag.push('-');
+        tag.extend(flag.chars().map(|c| match c {
+            '*' => 's',
+            c if c.is_ascii_alphanumeric() => c,
+            _ => '_',
+        }));
+    }
+    tag
+}
+
+fn parse(text: &str) -> Result<Vec<(String, f64)>, String> {
+    let mut all = Vec::new();
+    for line in text.lines() {
+        if let Some((key, value)) = line.split_once(' ') {
+            if let Ok(value) = value.trim().parse() {
+                all.push((key.to_string(), value));
+            }
+        }
+    }
+    if all.is_empty() { Err(format!("the probe printed no figures: {text}")) } else { Ok(all) }
+}

@@ -1,0 +1,238 @@
+//! Which figures there are.
+
+use crate::Options;
+use crate::build::Program;
+use crate::probe::{Better, Figure, Group, Probe, caches, memory_bytes};
+
+fn words(text: &str) -> Vec<String> {
+    text.split_whitespace().map(String::from).collect()
+}
+
+fn floor(name: &'static str, args: &str) -> Probe {
+    Probe { program: Program::Floor(name, Vec::new()), args: words(args), ranks: 0 }
+}
+
+fn rank(ranks: u32, args: &str) -> Probe {
+    Probe { program: Program::Rust, args: words(args), ranks }
+}
+
+/// A figure of time, unscaled, whose value comes from probe 1 and whose floor from probe 0.
+fn time(
+    name: &str,
+    unit: &'static str,
+    ranks: u32,
+    value: &'static str,
+    floor: &'static [&'static str],
+) -> Figure {
+    Figure {
+        name: name.into(),
+        unit,
+        better: Better::Lower,
+        ranks,
+        value: (1, value),
+        floor: (0, floor),
+        bar: "",
+        scale: 1.0,
+    }
+}
+
+/// Figures of the runtime on one host.
+pub fn smp(options: &Options) -> Vec<Group> {
+    let mut groups = Vec::new();
+
+    let copies = vec![
+        floor("copy", ""),
+        rank(2, "rma"),
+        Probe { program: Program::Client("rma"), args: vec![], ranks: 2 },
+    ];
+    let mut figures = Vec::new();
+    for (probe, suffix) in [(1, ""), (2, "_c")] {
+        for (name, key, floor) in [
+            ("put8", "put8", &["store8"] as &[_]),
+            ("get8", "get8", &["load8"]),
+            ("put_bw_1m", "bw", &["memcpy_1m"]),
+        ] {
+            let bulk = name == "put_bw_1m";
+            figures.push(Figure {
+                value: (probe, key),
+                better: if bulk { Better::Higher } else { Better::Lower },
+                bar: if bulk { "ratio >= 0.95" } else { "<= 8 ns" },
+                ..time(&format!("{name}{suffix}"), if bulk { "GB/s" } else { "ns" }, 2, key, floor)
+            });
+        }
+    }
+    groups.push(Group { probes: copies, figures, rounds: 0 });
+
+    let mut pair = |name: &str, probes: [Probe; 2], ranks, scale, unit, value, floors, bar| {
+        let figure = Figure { scale, bar, ..time(name, unit, ranks, value, floors) };
+        groups.push(Group { probes: probes.into(), figures: vec![figure], rounds: 0 });
+    };
+    pair(
+        "am_short_rtt",
+        [floor("pingpong", "1"), rank(2, "am_short")],
+        2,
+        1e-3,
+        "us",
+        "rtt",
+        &["tight", "pause"],
+        "ratio <= 1.4",
+    );
+    pair(
+        "am_flood",
+        [floor("stream", ""), rank(2, "am_flood")],
+        2,
+        1.0,
+        "us",
+        "flood",
+        &["stream"],
+        "<= 0.08 us",
+    );
+    pair(
+        "am_medium_4k_rtt",
+        [floor("pingpong", "1 4096"), rank(2, "am_medium")],
+        2,
+        1e-3,
+        "us",
+        "rtt",
+        &["tight", "pause"],
+        "ratio <= 1.5",
+    );
+    for ranks in [2, 4, 8] {
+        pair(
+            &format!("barrier_{ranks}"),
+            [floor("barrier", &ranks.to_string()), rank(ranks, "barrier")],
+            ranks,
+            1e-3,
+            "us",
+            "barrier",
+            &["barrier"],
+            "ratio <= 1.3",
+        );
+    }
+    pair(
+        "am_short_rtt_8",
+        [floor("pingpong", "4"), rank(8, "am_short")],
+        8,
+        1e-3,
+        "us",
+        "rtt",
+        &["wait"],
+        "ratio <= 1.3",
+    );
+    pair(
+        "atomic_fadd",
+        [floor("fadd", "2"), rank(2, "fadd")],
+        2,
+        1.0,
+        "ns",
+        "fadd",
+        &["fadd"],
+        "ratio <= 1.3",
+    );
+
+    let many = if options.quick { 32 } else { 256 };
+    let probes = vec![floor("start", &format!("{many} 100")), rank(many, "start")];
+    let figures = vec![
+        Figure { bar: "< 10 s", ..time(&format!("start{many}"), "s", many, "wall", &["wall"]) },
+        Figure { bar: "reported", ..time(&format!("start{many}_rss"), "KiB/rank", many, "rss", &["rss"]) },
+        Figure { bar: "reported", ..time(&format!("start{many}_pss"), "KiB/rank", many, "pss", &["pss"]) },
+    ];
+    groups.push(Group { probes, figures, rounds: 3 });
+    groups
+}
+
+/// Figures of compiled UPC programs and of the compiler.
+pub fn upc(options: &Options) -> Vec<Group> {
+    let mut groups = Vec::new();
+    let ranks = 2u32;
+    let layouts = [("cyclic", "1"), ("5", "5"), ("1024", "1024"), ("star", "*")];
+    for (size, elements) in [("8k", 1024), ("4llc", large_elements(ranks, options.quick))] {
+        let flags = vec![format!("-DN={elements}L")];
+        let mut group = Group {
+            probes: vec![Probe {
+                program: Program::Floor("triad", flags.clone()),
+                args: words(&ranks.to_string()),
+                ranks: 0,
+            }],
+            figures: Vec::new(),
+            rounds: if size == "4llc" { 2 } else { 0 },
+        };
+        for (name, layout) in layouts {
+            for (suffix, environment) in [("", Some(format!("-T={ranks}"))), ("_dynamic", None)] {
+                let mut flags = flags.clone();
+                flags.push(format!("-DLAYOUT={layout}"));
+                flags.extend(environment);
+                group.probes.push(Probe { program: Program::Upc("triad", flags), args: vec![], ranks });
+                group.figures.push(Figure {
+                    better: Better::Higher,
+                    value: (group.probes.len() - 1, "triad"),
+                    bar: "ratio >= 0.90",
+                    // Three doubles move for each element: bytes per ns.
+                    scale: -24.0 * f64::from(ranks),
+                    ..time(
+                        &format!("upc_local_triad_{name}_{size}{suffix}"),
+                        "GB/s",
+                        ranks,
+                        "triad",
+                        &["triad_pointers", "triad_names"],
+                    )
+                });
+            }
+        }
+        groups.push(group);
+    }
+
+    for threads in [2u32, 3] {
+        let total = 1024 * threads;
+        let mut group =
+            Group { probes: vec![floor("gather", &total.to_string())], figures: Vec::new(), rounds: 0 };
+        for (name, layout) in [("indefinite", ""), ("cyclic", "1"), ("5", "5"), ("1024", "1024")] {
+            let flags =
+                vec![format!("-DLAYOUT={layout}"), format!("-DINDEFINITE={}", layout.is_empty() as u8)];
+            group.probes.push(Probe { program: Program::Upc("read", flags), args: vec![], ranks: threads });
+            let probe = group.probes.len() - 1;
+            for (figure, value, floor, bar) in [
+                ("read", "read", &["read"] as &[_], "value - floor <= 3 ns"),
+                ("chain", "chain", &["chain"], "published"),
+            ] {
+                let name = format!("upc_shared_{figure}_{name}_{threads}");
+                group.figures.push(Figure {
+                    value: (probe, value),
+                    bar,
+                    ..time(&name, "ns", threads, value, floor)
+                });
+            }
+        }
+        groups.push(group);
+    }
+
+    let compiler = Probe { program: Program::Compiler(5000), args: vec![], ranks: 0 };
+    groups.push(Group {
+        probes: vec![compiler],
+        figures: vec![
+            Figure {
+                value: (0, "besides"),
+                bar: "< 1 s (floor: the C compiler)",
+                ..time("upcc_5000_lines", "s", 1, "besides", &["cc"])
+            },
+            Figure {
+                value: (0, "translate"),
+                bar: "to emitted C",
+                ..time("upcc_5000_lines_translate", "s", 1, "translate", &["cc"])
+            },
+        ],
+        rounds: 0,
+    });
+    groups
+}
+
+/// Elements of one array on one rank so that the array has four times the last-level cache, or what fits: three arrays on all
+/// ranks take at most a quarter of the memory.
+fn large_elements(ranks: u32, quick: bool) -> u64 {
+    let cache = caches().iter().map(|(_, bytes)| *bytes).max().unwrap_or(32 << 20);
+    let wanted = 4 * cache / u64::from(ranks) / 8;
+    let most = memory_bytes() / 4 / 3 / u64::from(ranks) / 8;
+    let chosen = wanted.min(most).min(if quick { 1 << 20 } else { u64::MAX });
+    // Whole blocks for every layout, so that all ranks have the same.
+    chosen / (5 * 1024) * (5 * 1024)
+}

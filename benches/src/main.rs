@@ -1,0 +1,144 @@
+//! `pgas-bench`: figures of the runtime and the compiler, each beside a floor measured in the same run.
+//!
+//! A *probe* is a program that measures and prints lines `KEY VALUE`, one a batch: a floor (C on libc alone, `floors/`), a
+//! program of this project in Rust (`pgas-bench-rank`), C (`clients/`) or UPC (`upc/`). A *group* is a set of probes that run
+//! in turn, several rounds; a *figure* is the median of one key of one probe beside the median of a floor's key.
+
+mod build;
+mod figures;
+mod probe;
+mod source;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use build::Tools;
+use probe::Group;
+
+const USAGE: &str = "usage: pgas-bench [smp|upc]... [--json] [--prefix DIR] [--scratch DIR] [--rounds N] \
+[--filter TEXT]... [--quick] [--list]";
+
+/// What the command line asks for.
+#[derive(Debug, Clone)]
+pub struct Options {
+    sets: Vec<String>,
+    json: bool,
+    /// Where the tools are installed.
+    prefix: PathBuf,
+    /// Where programs are built.
+    scratch: PathBuf,
+    rounds: usize,
+    filters: Vec<String>,
+    /// Small arrays and fewer rounds: to see that everything runs.
+    quick: bool,
+    list: bool,
+}
+
+fn main() -> ExitCode {
+    let options = match options() {
+        Ok(options) => options,
+        Err(problem) => {
+            eprintln!("pgas-bench: {problem}\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    let mut groups = Vec::new();
+    for set in &options.sets {
+        groups.extend(match set.as_str() {
+            "smp" => figures::smp(&options),
+            _ => figures::upc(&options),
+        });
+    }
+    for group in &mut groups {
+        group.figures.retain(|f| {
+            options.filters.is_empty() || options.filters.iter().any(|text| f.name.contains(text.as_str()))
+        });
+    }
+    groups.retain(|group| !group.figures.is_empty());
+    if options.list {
+        groups.iter().flat_map(|group| &group.figures).for_each(|figure| println!("{}", figure.name));
+        return ExitCode::SUCCESS;
+    }
+    run(&options, &groups)
+}
+
+fn run(options: &Options, groups: &[Group]) -> ExitCode {
+    let mut tools = match Tools::new(options) {
+        Ok(tools) => tools,
+        Err(problem) => {
+            eprintln!("pgas-bench: {problem}");
+            return ExitCode::from(2);
+        }
+    };
+    let say = |text: &str| if options.json { eprintln!("{text}") } else { println!("{text}") };
+    say(&probe::machine());
+    let mut missing = 0;
+    if !options.json {
+        println!("{}", probe::table_head());
+    }
+    for group in groups {
+        let mut outcome = group.run(&mut tools, options.rounds);
+        for note in outcome.notes.drain(..) {
+            say(&note);
+        }
+        for figure in &group.figures {
+            match outcome.figure(figure) {
+                Ok(line) if options.json => println!("{}", line.json()),
+                Ok(line) => println!("{}", line.row()),
+                Err(problem) => {
+                    missing += 1;
+                    eprintln!("pgas-bench: {}: {problem}", figure.name);
+                }
+            }
+        }
+    }
+    say("commands:");
+    for command in tools.commands() {
+        say(&format!("  {command}"));
+    }
+    if missing > 0 {
+        eprintln!("pgas-bench: {missing} figures are missing");
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
+}
+
+fn options() -> Result<Options, lexopt::Error> {
+    use lexopt::prelude::*;
+    let target = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target");
+    let mut options = Options {
+        sets: Vec::new(),
+        json: false,
+        prefix: target.join("stage"),
+        scratch: target.join("bench"),
+        rounds: 0,
+        filters: Vec::new(),
+        quick: false,
+        list: false,
+    };
+    let mut parser = lexopt::Parser::from_env();
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Long("json") => options.json = true,
+            Long("prefix") => options.prefix = parser.value()?.into(),
+            Long("scratch") => options.scratch = parser.value()?.into(),
+            Long("rounds") => options.rounds = parser.value()?.parse()?,
+            Long("filter") => options.filters.push(parser.value()?.string()?),
+            Long("quick") => options.quick = true,
+            Long("list") => options.list = true,
+            Long("help") | Short('h') => {
+                println!("{USAGE}");
+                std::process::exit(0);
+            }
+            Value(set) if set == "smp" || set == "upc" => options.sets.push(set.string()?),
+            other => return Err(other.unexpected()),
+        }
+    }
+    if options.sets.is_empty() {
+        options.sets = vec!["smp".into(), "upc".into()];
+    }
+    if options.rounds == 0 {
+        options.rounds = if options.quick { 1 } else { 5 };
+    }
+    Ok(options)
+}

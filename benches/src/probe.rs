@@ -1,0 +1,289 @@
+//! Probes run in turn, and the figures taken from what they print.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use crate::build::{Program, Tools};
+
+/// A program that measures, with its arguments.
+#[derive(Debug, Clone)]
+pub struct Probe {
+    /// What to run.
+    pub program: Program,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// How many ranks; 0 for a floor, which starts its own.
+    pub ranks: u32,
+}
+
+/// Which of two values is the better one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Better {
+    /// Times.
+    Lower,
+    /// Rates.
+    Higher,
+}
+
+/// One line of the result.
+#[derive(Debug, Clone)]
+pub struct Figure {
+    /// Its name.
+    pub name: String,
+    /// Unit of value and floor.
+    pub unit: &'static str,
+    /// Direction.
+    pub better: Better,
+    /// Ranks that the value was measured with.
+    pub ranks: u32,
+    /// Probe (index in the group) and key of the value.
+    pub value: (usize, &'static str),
+    /// Probe and keys of the floor; the best of several counts.
+    pub floor: (usize, &'static [&'static str]),
+    /// The bar it is held against, in words.
+    pub bar: &'static str,
+    /// Value and floor are multiplied by this: to turn times into rates, its sign is negative and the result is
+    /// `-scale / sample`.
+    pub scale: f64,
+}
+
+/// Probes that run in turn and the figures they give.
+#[derive(Debug, Clone, Default)]
+pub struct Group {
+    /// The probes, floors first.
+    pub probes: Vec<Probe>,
+    /// The figures.
+    pub figures: Vec<Figure>,
+    /// Run that many rounds whatever is asked for; 0: as asked.
+    pub rounds: usize,
+}
+
+/// Samples of each probe by key, and why a probe gave none.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    samples: Vec<BTreeMap<String, Vec<f64>>>,
+    problems: Vec<Option<String>>,
+    /// Remarks for the reader.
+    pub notes: Vec<String>,
+}
+
+/// A finished figure.
+#[derive(Debug)]
+pub struct Line {
+    name: String,
+    value: f64,
+    unit: &'static str,
+    floor: f64,
+    ranks: u32,
+    bar: &'static str,
+}
+
+impl Group {
+    /// Build the probes the figures need and run them in turn.
+    pub fn run(&self, tools: &mut Tools, rounds: usize) -> Outcome {
+        let mut outcome = Outcome {
+            samples: vec![BTreeMap::new(); self.probes.len()],
+            problems: vec![None; self.probes.len()],
+            notes: Vec::new(),
+        };
+        let mut needed = vec![false; self.probes.len()];
+        for figure in &self.figures {
+            needed[figure.value.0] = true;
+            needed[figure.floor.0] = true;
+        }
+        let rounds = if self.rounds > 0 { self.rounds.min(rounds) } else { rounds };
+        for _ in 0..rounds {
+            for (i, probe) in self.probes.iter().enumerate() {
+                if !needed[i] || outcome.problems[i].is_some() {
+                    continue;
+                }
+                match tools.measure(probe) {
+                    Ok(lines) => {
+                        for (key, value) in lines {
+                            outcome.samples[i].entry(key).or_default().push(value);
+                        }
+                    }
+                    Err(problem) => outcome.problems[i] = Some(problem),
+                }
+            }
+        }
+        outcome
+    }
+}
+
+impl Outcome {
+    /// Take a figure out of the samples.
+    pub fn figure(&self, figure: &Figure) -> Result<Line, String> {
+        let turn = |sample: f64| {
+            if figure.scale < 0.0 { -figure.scale / sample } else { figure.scale * sample }
+        };
+        let value = turn(self.median(figure.value.0, figure.value.1)?);
+        let mut best: Option<f64> = None;
+        for key in figure.floor.1 {
+            let floor = turn(self.median(figure.floor.0, key)?);
+            best = Some(match (best, figure.better) {
+                (None, _) => floor,
+                (Some(best), Better::Lower) => best.min(floor),
+                (Some(best), Better::Higher) => best.max(floor),
+            });
+        }
+        Ok(Line {
+            name: figure.name.clone(),
+            value,
+            unit: figure.unit,
+            floor: best.ok_or("no floor")?,
+            ranks: figure.ranks,
+            bar: figure.bar,
+        })
+    }
+
+    fn median(&self, probe: usize, key: &str) -> Result<f64, String> {
+        if let Some(problem) = &self.problems[probe] {
+            return Err(problem.clone());
+        }
+        let samples = self.samples[probe].get(key).ok_or_else(|| format!("the probe printed no `{key}`"))?;
+        Ok(median(samples))
+    }
+}
+
+fn median(samples: &[f64]) -> f64 {
+    let mut sorted = samples.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 }
+}
+
+impl Line {
+    /// One JSON object.
+    pub fn json(&self) -> String {
+        format!(
+            "{{\"name\":\"{}\",\"value\":{},\"unit\":\"{}\",\"floor\":{},\"ratio\":{},\"ranks\":{}}}",
+            self.name,
+            short(self.value),
+            self.unit,
+            short(self.floor),
+            short(self.value / self.floor),
+            self.ranks
+        )
+    }
+
+    /// One row of the table.
+    pub fn row(&self) -> String {
+        format!(
+            "| {} | {} {} | {} | {} | {} | {} |",
+            self.name,
+            short(self.value),
+            self.unit,
+            short(self.floor),
+            short(self.value / self.floor),
+            self.ranks,
+            self.bar
+        )
+    }
+}
+
+/// Four significant digits.
+fn short(value: f64) -> String {
+    if !value.is_finite() {
+        return "0".into();
+    }
+    let digits = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
+    let places = (3 - digits).clamp(0, 9) as usize;
+    format!("{value:.places$}")
+}
+
+/// The head of the table.
+pub fn table_head() -> &'static str {
+    "| figure | value | floor | ratio | ranks | bar |\n|---|---|---|---|---|---|"
+}
+
+/// What the figures were measured on.
+pub fn machine() -> String {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let field = |text: &str, name: &str| {
+        let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_default();
+        line.split_once(':').map(|(_, value)| value.trim().to_string()).unwrap_or_default()
+    };
+    let cpu = read("/proc/cpuinfo");
+    let mut model = field(&cpu, "model name");
+    if model.is_empty() {
+        model = std::env::consts::ARCH.into();
+    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let memory = memory_bytes() >> 30;
+    let mut text = format!("machine: {model}, {cores} processors, {memory} GiB");
+    for (level, bytes) in caches() {
+        let _ = write!(text, ", L{level} {} KiB", bytes >> 10);
+    }
+    let kernel = read("/proc/sys/kernel/osrelease");
+    let _ = write!(text, ", Linux {}; load {}", kernel.trim(), field_of_load(&read("/proc/loadavg")));
+    text
+}
+
+fn field_of_load(text: &str) -> &str {
+    text.split_whitespace().next().unwrap_or("unknown")
+}
+
+/// All of the memory.
+pub fn memory_bytes() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let kib = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    kib.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(1 << 20) << 10
+}
+
+/// Level and size of the caches of the first processor, instruction caches left out.
+pub fn caches() -> Vec<(u32, u64)> {
+    let mut all = Vec::new();
+    for index in 0..8 {
+        let read = |name: &str| {
+            std::fs::read_to_string(format!("/sys/devices/system/cpu/cpu0/cache/index{index}/{name}"))
+                .map(|text| text.trim().to_string())
+        };
+        let (Ok(level), Ok(size), Ok(kind)) = (read("level"), read("size"), read("type")) else { continue };
+        let Some(kib) = size.strip_suffix('K').and_then(|kib| kib.parse::<u64>().ok()) else { continue };
+        if let (Ok(level), true) = (level.parse(), kind != "Instruction") {
+            all.push((level, kib << 10));
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians_and_digits() {
+        assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
+        assert_eq!(short(1234.5), "1234");
+        assert_eq!(short(0.012345), "0.01234");
+        assert_eq!(short(2.0), "2.000");
+    }
+
+    #[test]
+    fn the_best_floor_counts_and_rates_are_turned() {
+        let mut outcome =
+            Outcome { samples: vec![BTreeMap::new(); 2], problems: vec![None, None], notes: vec![] };
+        outcome.samples[0].insert("slow".into(), vec![4.0]);
+        outcome.samples[0].insert("fast".into(), vec![2.0]);
+        outcome.samples[1].insert("mine".into(), vec![2.5]);
+        let mut figure = Figure {
+            name: "f".into(),
+            unit: "ns",
+            better: Better::Lower,
+            ranks: 1,
+            value: (1, "mine"),
+            floor: (0, &["slow", "fast"]),
+            bar: "",
+            scale: 1.0,
+        };
+        assert!(outcome.figure(&figure).unwrap().json().contains("\"ratio\":1.250"));
+        figure.better = Better::Higher;
+        figure.scale = -10.0;
+        assert!(outcome.figure(&figure).unwrap().json().contains("\"value\":4.000"));
+        assert!(outcome.figure(&figure).unwrap().json().contains("\"ratio\":0.8000"));
+        figure.value.1 = "absent";
+        assert!(outcome.figure(&figure).is_err());
+    }
+}
