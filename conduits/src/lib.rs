@@ -9,6 +9,11 @@
 //! ```
 //! Start it with `gasnetrun -n 4 ./program`, or directly with `GASNET_PSHM_NODES=4`.
 
+/// The Rust part of the tour in `README.md` must compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
+
 mod registry;
 
 pub use gasnet_launch::BootOptions;

@@ -174,6 +174,46 @@ pub fn c_examples(prefix: &Path, tally: &mut Tally) -> Vec<Program> {
     programs
 }
 
+/// Compiles the UPC and C programs of the tour in `README.md`.
+pub fn tour(prefix: &Path, tally: &mut Tally) -> Vec<Program> {
+    let text = fs::read_to_string(sh::root().join("README.md")).unwrap_or_default();
+    let mut programs = Vec::new();
+    for (language, extension, expect) in [("upc", "upc", "the last of"), ("c", "c", "heard from")] {
+        let Some((_, rest)) = text.split_once(&format!("\n```{language}\n")) else {
+            tally.failed += 1;
+            println!("FAILED: README.md has no block ```{language}");
+            continue;
+        };
+        let code = rest.split_once("\n```").map_or(rest, |(code, _)| code);
+        let folder = sh::target().join("programs");
+        let source = folder.join(format!("tour.{extension}"));
+        let path = folder.join(format!("tour-{language}"));
+        let written = fs::create_dir_all(&folder).and_then(|()| fs::write(&source, format!("{code}\n")));
+        let built = written.map_err(|e| format!("{}: {e}", source.display())).and_then(|()| {
+            if language == "c" {
+                return run::compile_c(prefix, &[&source], &path, &["-Werror", "-DGASNET_SEQ=1"]);
+            }
+            let mut compile = Command::new(prefix.join("bin/upcc"));
+            compile.arg(&source).arg("-o").arg(&path);
+            build(compile, &path)
+        });
+        match built {
+            Ok(()) => programs.push(Program {
+                name: format!("README.md, {language}"),
+                path,
+                arguments: Vec::new(),
+                launcher: prefix.join("bin").join(if language == "c" { "gasnetrun" } else { "upcrun" }),
+                expect,
+            }),
+            Err(report) => {
+                tally.failed += 1;
+                println!("FAILED to compile the tour in README.md; to repeat:\n{report}");
+            }
+        }
+    }
+    programs
+}
+
 /// Builds the Rust examples.
 pub fn rust_examples(prefix: &Path, tally: &mut Tally) -> Vec<Program> {
     let mut programs = Vec::new();

@@ -68,7 +68,7 @@ pub fn stage(prefix: &Path, parts: Parts) -> Result<(), String> {
     if parts.c {
         copy_headers(&root.join("gasnet-rs/include"), &prefix.join("include/gasnet"))?;
         combine(&built.join("libgasnet_capi.a"), &lib.join("libgasnet.a"))?;
-        copy(&built.join("libgasnet_capi.so"), &lib.join("libgasnet.so"))?;
+        share(&lib.join("libgasnet.a"), &lib.join("libgasnet.so"))?;
         for (name, text) in package_files() {
             write(&lib.join("pkgconfig").join(name), &text)?;
         }
@@ -140,6 +140,23 @@ fn combine(from: &Path, to: &Path) -> Result<(), String> {
     for file in [all, few] {
         let _ = fs::remove_file(file);
     }
+    Ok(())
+}
+
+/// Makes a shared library of a combined archive: it exports what the archive lets be seen.
+fn share(from: &Path, to: &Path) -> Result<(), String> {
+    if !newer(from, to) {
+        return Ok(());
+    }
+    let name = to.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let made = sh::target().join("combine").join(format!("{name}-{}", std::process::id()));
+    let mut link = Command::new(tool("CC", "cc"));
+    link.args(["-shared", "-Wl,--gc-sections", "-Wl,-z,now", "-Wl,-z,relro", "-Wl,-z,defs"]);
+    link.arg(format!("-Wl,-soname,{name}")).arg("-o").arg(&made);
+    link.arg("-Wl,--whole-archive").arg(from).arg("-Wl,--no-whole-archive").args(system_libraries());
+    run(link)?;
+    rename(&made, to)?;
+    let _ = fs::remove_file(made);
     Ok(())
 }
 

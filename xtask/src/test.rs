@@ -83,7 +83,7 @@ struct Step {
     run: fn(&mut Context) -> End,
 }
 
-const STEPS: [Step; 14] = [
+const STEPS: [Step; 15] = [
     Step { name: "fmt", about: "formatting", quick: true, run: fmt },
     Step { name: "clippy", about: "lints of all targets, warnings denied", quick: true, run: clippy },
     Step { name: "docs", about: "documentation builds, warnings denied", quick: false, run: docs },
@@ -98,6 +98,7 @@ const STEPS: [Step; 14] = [
     Step { name: "stage", about: "release build of tools and libraries", quick: true, run: stage },
     Step { name: "symbols", about: "what the installed libraries let be seen", quick: true, run: symbols },
     Step { name: "c-clients", about: "C and C++ programs over gasnet.h", quick: true, run: c_clients },
+    Step { name: "tour", about: "the UPC and C programs in README.md", quick: true, run: tour },
     Step { name: "c-examples", about: "examples/c", quick: true, run: c_examples },
     Step { name: "rust-examples", about: "examples/rust", quick: true, run: rust_examples },
     Step { name: "upc-examples", about: "examples/upc", quick: true, run: upc_examples },
@@ -318,6 +319,10 @@ fn c_clients(context: &mut Context) -> End {
         return End::Untested("there are none".to_string());
     }
     staged(context, Parts { upc: false, c: true }, |context| suite(context, "c-suite", &[]))
+}
+
+fn tour(context: &mut Context) -> End {
+    staged(context, Parts::ALL, |context| context.programs(|tally| programs::tour(&stage::folder(), tally)))
 }
 
 fn c_examples(context: &mut Context) -> End {
