@@ -1,11 +1,9 @@
 //! Starting a job: which network it uses, how its ranks come into being, and the one call of a Rust SPMD program.
 //!
 //! ```no_run
-//! fn main() {
-//!     gasnet_conduits::run(|rank| {
-//!         println!("rank {} of {}", rank.id(), rank.size());
-//!     });
-//! }
+//! gasnet_conduits::run(|rank| {
+//!     println!("rank {} of {}", rank.id(), rank.size());
+//! });
 //! ```
 //! Start it with `gasnetrun -n 4 ./program`, or directly with `GASNET_PSHM_NODES=4`.
 
@@ -32,7 +30,7 @@ use gasnet::{Config, Error, Rank, Threading};
 pub fn init(options: &BootOptions, threading: Threading) -> Result<&'static Rank, Error> {
     let config = Config::from_env()?;
     registry::check(&config)?;
-    let boot = gasnet_launch::boot(options.clone()).map_err(|e| Error::job(e.to_string()))?;
+    let boot = gasnet_launch::boot(*options).map_err(|e| Error::job(e.to_string()))?;
     Rank::start(boot, config, threading, &registry::open)
 }
 
