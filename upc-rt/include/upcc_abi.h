@@ -264,6 +264,32 @@ __UPC_IN void __upc_forall_end(const int *__saved)
   __upc_forall_depth = *__saved;
 }
 
+/* ---- loops over the local part of an array: the calling thread is the me-th from the one that the array starts on ---- */
+__UPC_IN unsigned long __upc_rank_from(unsigned long __first)
+{
+  unsigned long __me = __upc_rt.mythread;
+  return __me >= __first ? __me - __first : __me + __UPC_T - __first;
+}
+/* how many of the elements 0 .. x-1 are its own; x >= 0 */
+__UPC_IN long __upc_count(long __x, unsigned long __b, unsigned long __me)
+{
+  unsigned long __nb = (unsigned long)__x / __b, __q = __upc_udivt(__nb), __t = __nb - __q * __UPC_T;
+  if (__t == __me)
+    return (long)(__q * __b + ((unsigned long)__x - __nb * __b));
+  return (long)((__t > __me ? __q + 1 : __q) * __b);
+}
+/* the number, in the whole array, of its k-th own element */
+__UPC_IN long __upc_elem(long __k, unsigned long __b, unsigned long __me)
+{
+  unsigned long __r = (unsigned long)__k / __b;
+  return (long)((__r * __UPC_T + __me) * __b + ((unsigned long)__k - __r * __b));
+}
+/* where its own elements begin, those of an array that starts at (t, o): threads before t have wrapped into the next row */
+__UPC_IN char *__upc_local(unsigned long __o, unsigned long __t, unsigned long __b, unsigned long __e)
+{
+  return __upc_mine(__upc_rt.mythread >= __t ? __o : __o + __b * __e);
+}
+
 /* ---- accesses: T is the unqualified type of the object (spelled so that `T x` and `T *` work), w its place, Q nothing or
  * volatile; each argument is evaluated once ---- */
 #define __UPC_GETQ(Q, T, w) __extension__({ \

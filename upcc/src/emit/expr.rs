@@ -69,8 +69,14 @@ impl Emitter<'_> {
 
     /// An unused name.
     pub fn fresh(&mut self, stem: &str) -> String {
+        let n = self.next_number();
+        format!("__upc_{stem}{n}")
+    }
+
+    /// A number not used in a name yet.
+    pub fn next_number(&mut self) -> u32 {
         self.counter += 1;
-        format!("__upc_{stem}{}", self.counter)
+        self.counter
     }
 
     /// A scalar used as a truth value.
@@ -282,7 +288,8 @@ impl Emitter<'_> {
         }
     }
 
-    fn member_names(&self, record: RecordId, path: &[u32]) -> String {
+    /// Names from a record to a member, joined by dots.
+    pub fn member_names(&self, record: RecordId, path: &[u32]) -> String {
         let mut rec = record;
         let mut names = Vec::new();
         for &f in path {

@@ -18,6 +18,7 @@ mod types;
 pub mod walk;
 
 pub use expr::Frag;
+pub use stmt::may_nest;
 
 use crate::ast::{DeclId, DeclKind, Definition, ItemKind, Linkage, TranslationUnit};
 use crate::types::{ExprId, RecordId, Scalar, TypeKind};
@@ -76,7 +77,7 @@ pub struct Emitter<'a> {
     pub out: Out,
     /// Text to come after the current item.
     after: String,
-    counter: u32,
+    pub(crate) counter: u32,
     pts_names: BTreeSet<String>,
     need_tags: BTreeSet<RecordId>,
     record_typedef: HashMap<RecordId, DeclId>,
@@ -86,6 +87,10 @@ pub struct Emitter<'a> {
     laid_out: BTreeSet<RecordId>,
     anonymous: HashSet<RecordId>,
     own_files: Vec<bool>,
+    /// Automatic variables of the current function whose address is taken.
+    pub address_taken: HashSet<DeclId>,
+    /// Depth of `upc_forall` bodies being emitted.
+    pub in_forall: u32,
     /// What the loop being emitted knows to be local.
     pub local: Vec<crate::opt::Local>,
 }
@@ -138,6 +143,8 @@ impl<'a> Emitter<'a> {
             anonymous,
             own_files,
             local: Vec::new(),
+            address_taken: HashSet::new(),
+            in_forall: 0,
         }
     }
 

@@ -1,9 +1,13 @@
 //! Statements and function definitions.
 
 use super::{Emitter, out::Out};
-use crate::ast::{Affinity, Asm, Block, Expr, ExprKind, ForInit, Forall, FuncDef, Stmt, StmtKind, Storage};
+use crate::ast::{
+    Affinity, Asm, Block, DeclId, Expr, ExprKind, ForInit, Forall, FuncDef, Stmt, StmtKind, Storage, UnOp,
+};
 use crate::token::TokRange;
 use crate::types::{Scalar, TypeKind};
+use std::cell::RefCell;
+use std::collections::HashSet;
 
 impl Emitter<'_> {
     /// A statement.
@@ -194,15 +198,22 @@ impl Emitter<'_> {
         if !matches!(f.affinity, Affinity::Always) && self.o.optimise && self.forall_optimised(f) {
             return;
         }
+        self.in_forall += 1;
+        self.forall_plain(f, false);
+        self.in_forall -= 1;
+    }
+
+    /// The plain lowering. `started`: the first clause has been done already.
+    pub fn forall_plain(&mut self, f: &Forall, started: bool) {
         let saved = self.fresh("forall");
-        let wrapped = self.for_init(&f.init);
+        let wrapped = !started && self.for_init(&f.init);
         let controls = !matches!(f.affinity, Affinity::Always);
         let calls = controls && may_nest(&f.body);
         if controls {
             let restore = if calls { " __attribute__((__cleanup__(__upc_forall_end)))" } else { "" };
-            self.out.put(&format!("{{ const int {saved}{restore} = __upc_forall_depth; "));
+            self.out.put(&format!(" {{ const int {saved}{restore} = __upc_forall_depth; "));
         }
-        let i = if wrapped { String::new() } else { self.for_init_text(&f.init) };
+        let i = if wrapped || started { String::new() } else { self.for_init_text(&f.init) };
         let c = f.cond.as_ref().map_or(String::new(), |c| self.cond(c).s);
         let mut t = f.step.as_ref().map_or(String::new(), |t| self.discard(t));
         if calls {
@@ -279,6 +290,7 @@ impl Emitter<'_> {
             let start = if f.spec.toks.is_empty() { f.declarator.start } else { f.spec.toks.start };
             self.out.tokens(&u.tokens, TokRange::new(start.min(f.toks.start), f.body.toks.start));
         }
+        self.address_taken = addresses(&f.body);
         self.at(f.body.toks);
         self.out.put("{");
         if f.sig_upc {
@@ -417,6 +429,33 @@ impl Emitter<'_> {
         }
         s
     }
+}
+
+/// Variables whose address is taken, by `&` or by an `asm` operand.
+fn addresses(b: &Block) -> HashSet<DeclId> {
+    let taken = RefCell::new(HashSet::new());
+    for s in &b.stmts {
+        super::walk::stmt(
+            s,
+            &mut |s| {
+                if let StmtKind::Asm(a) = &s.kind {
+                    for o in &a.operands {
+                        if let ExprKind::Name(d) = o.expr.unparen().kind {
+                            taken.borrow_mut().insert(d);
+                        }
+                    }
+                }
+            },
+            &mut |e| {
+                if let ExprKind::Unary { op: UnOp::AddrOf, expr } = &e.kind {
+                    if let ExprKind::Name(d) = expr.unparen().kind {
+                        taken.borrow_mut().insert(d);
+                    }
+                }
+            },
+        );
+    }
+    taken.into_inner()
 }
 
 /// Whether a `upc_forall` may run while this statement does: it holds one, or calls something.
