@@ -8,7 +8,7 @@ mod stage;
 mod test;
 
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use lexopt::prelude::*;
@@ -122,7 +122,9 @@ fn bench(mut parser: lexopt::Parser) -> Result<(), String> {
         _ => return Err(format!("which suite?\n\n{BENCH_HELP}")),
     };
     stage::stage(&stage::folder(), stage::Parts::ALL)?;
-    let mut command = sh::cargo(&["run", "--release", "-p", "gasnet-benches", "--bin", "pgas-bench", "--"]);
-    command.arg(suite).args(parser.raw_args().map_err(|e| e.to_string())?);
+    sh::pass(sh::cargo(&["build", "--release", "-p", "pgas-bench", "--bins"]), Duration::from_secs(1500))?;
+    let mut command = Command::new(sh::target().join("release/pgas-bench"));
+    command.arg(suite).arg("--prefix").arg(stage::folder());
+    command.args(parser.raw_args().map_err(|e| e.to_string())?);
     sh::pass(command, Duration::from_secs(3600))
 }
