@@ -1,6 +1,6 @@
 //! The operating system, one thin safe function per call. The only file of this crate with unsafe code.
 //!
-//! Every descriptor made here is close-on-exec; [`inherit`] lifts that for the few a rank must keep.
+//! Every descriptor made here is close-on-exec; [`before_exec`] lifts that for the few a rank must keep.
 
 #![expect(unsafe_code, reason = "system calls")]
 
