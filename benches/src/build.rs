@@ -213,10 +213,10 @@ fn tag(flags: &[String]) -> String {
 fn parse(text: &str) -> Result<Vec<(String, f64)>, String> {
     let mut all = Vec::new();
     for line in text.lines() {
-        if let Some((key, value)) = line.split_once(' ') {
-            if let Ok(value) = value.trim().parse() {
-                all.push((key.to_string(), value));
-            }
+        if let Some((key, value)) = line.split_once(' ')
+            && let Ok(value) = value.trim().parse()
+        {
+            all.push((key.to_string(), value));
         }
     }
     if all.is_empty() { Err(format!("the probe printed no figures: {text}")) } else { Ok(all) }

@@ -147,7 +147,7 @@ fn ask(rank: &Rank, round_trips: u64, mut once: impl FnMut()) {
     batches(rank, || {
         batch += 1;
         let start = Instant::now();
-        if rank.id().0 % 2 == 0 {
+        if rank.id().0.is_multiple_of(2) {
             for _ in 0..round_trips {
                 once();
             }
