@@ -1,5 +1,6 @@
 /* upcc_lib.h: the library functions beyond upc.h, as weak C definitions in every object that uses them, so that a
- * definition of the user's wins. Included by upcc_abi.h; the same conventions hold (__UPC_USE_<function>). */
+ * definition of the user's wins. Included by upcc_abi.h; the same conventions hold (__UPC_USE_<function>). Their types are
+ * those of the UPC headers, which the emitted file has declared before. */
 #ifndef __UPCC_LIB_H
 #define __UPCC_LIB_H 1
 
@@ -38,18 +39,18 @@ __UPC_WEAK void *upc_cast(__upc_pts p)
 }
 #endif
 #ifdef __UPC_USE_upc_thread_info
-struct __upc_thread_info { int __g, __p; };
-__UPC_WEAK struct __upc_thread_info upc_thread_info(unsigned long t)
+__UPC_WEAK struct upc_thread_info upc_thread_info(unsigned long t)
 {
   struct __upc_w w = { 0, t, 0 };
   int all = t < __UPC_T && __upc_near(w) ? 15 : 0;
-  return (struct __upc_thread_info){ all, all };
+  return (struct upc_thread_info){ all, all };
 }
 #endif
 
+struct __upc_transfer;
 /* ---- upc_nb.h: transfers that are complete when they return ---- */
 #ifdef __UPC_USE_upc_memcpy_nb
-__UPC_WEAK void *upc_memcpy_nb(__upc_pts d, __upc_pts s, unsigned long n)
+__UPC_WEAK struct __upc_transfer *upc_memcpy_nb(__upc_pts d, __upc_pts s, unsigned long n)
 {
   struct __upc_w a = __upc_u(d), b = __upc_u(s);
   __upc_copy((unsigned)a.t, a.o, (unsigned)b.t, b.o, n);
@@ -57,7 +58,7 @@ __UPC_WEAK void *upc_memcpy_nb(__upc_pts d, __upc_pts s, unsigned long n)
 }
 #endif
 #ifdef __UPC_USE_upc_memget_nb
-__UPC_WEAK void *upc_memget_nb(void *d, __upc_pts s, unsigned long n)
+__UPC_WEAK struct __upc_transfer *upc_memget_nb(void *d, __upc_pts s, unsigned long n)
 {
   struct __upc_w b = __upc_u(s);
   __upc_get(d, (unsigned)b.t, b.o, n);
@@ -65,7 +66,7 @@ __UPC_WEAK void *upc_memget_nb(void *d, __upc_pts s, unsigned long n)
 }
 #endif
 #ifdef __UPC_USE_upc_memput_nb
-__UPC_WEAK void *upc_memput_nb(__upc_pts d, const void *s, unsigned long n)
+__UPC_WEAK struct __upc_transfer *upc_memput_nb(__upc_pts d, const void *s, unsigned long n)
 {
   struct __upc_w a = __upc_u(d);
   __upc_put((unsigned)a.t, a.o, s, n);
@@ -73,7 +74,7 @@ __UPC_WEAK void *upc_memput_nb(__upc_pts d, const void *s, unsigned long n)
 }
 #endif
 #ifdef __UPC_USE_upc_memset_nb
-__UPC_WEAK void *upc_memset_nb(__upc_pts d, int c, unsigned long n)
+__UPC_WEAK struct __upc_transfer *upc_memset_nb(__upc_pts d, int c, unsigned long n)
 {
   struct __upc_w a = __upc_u(d);
   __upc_set((unsigned)a.t, a.o, c, n);
@@ -81,10 +82,10 @@ __UPC_WEAK void *upc_memset_nb(__upc_pts d, int c, unsigned long n)
 }
 #endif
 #ifdef __UPC_USE_upc_sync
-__UPC_WEAK void upc_sync(void *h) { (void)h; __upc_poll(); }
+__UPC_WEAK void upc_sync(struct __upc_transfer *h) { (void)h; __upc_poll(); }
 #endif
 #ifdef __UPC_USE_upc_sync_attempt
-__UPC_WEAK int upc_sync_attempt(void *h) { (void)h; __upc_poll(); return 1; }
+__UPC_WEAK int upc_sync_attempt(struct __upc_transfer *h) { (void)h; __upc_poll(); return 1; }
 #endif
 #ifdef __UPC_USE_upc_memcpy_nbi
 __UPC_WEAK void upc_memcpy_nbi(__upc_pts d, __upc_pts s, unsigned long n)
@@ -119,6 +120,447 @@ __UPC_WEAK void upc_synci(void) { __upc_poll(); }
 #endif
 #ifdef __UPC_USE_upc_synci_attempt
 __UPC_WEAK int upc_synci_attempt(void) { __upc_poll(); return 1; }
+#endif
+
+/* ---- upc_atomic.h ---- */
+#ifdef __UPC_USE_upc_all_atomicdomain_alloc
+unsigned long __upc_atomicdomain_alloc(int, int);
+__UPC_WEAK __upc_pts upc_all_atomicdomain_alloc(int type, int ops, int hints)
+{
+  (void)hints;
+  return __upc_p((struct __upc_w){ __upc_atomicdomain_alloc(type, ops), 0, 0 });
+}
+#endif
+#ifdef __UPC_USE_upc_all_atomicdomain_free
+void __upc_atomicdomain_free(unsigned long);
+__UPC_WEAK void upc_all_atomicdomain_free(__upc_pts p) { __upc_atomicdomain_free(__upc_u(p).o); }
+#endif
+void __upc_atomic(unsigned long, void *, int, unsigned, unsigned long, const void *, const void *, int);
+#ifdef __UPC_USE_upc_atomic_strict
+__UPC_WEAK void upc_atomic_strict(__upc_pts domain, void *fetch, int op, __upc_pts target, const void *a, const void *b)
+{
+  struct __upc_w w = __upc_u(target);
+  __upc_atomic(__upc_u(domain).o, fetch, op, (unsigned)w.t, w.o, a, b, 1);
+}
+#endif
+#ifdef __UPC_USE_upc_atomic_relaxed
+__UPC_WEAK void upc_atomic_relaxed(__upc_pts domain, void *fetch, int op, __upc_pts target, const void *a, const void *b)
+{
+  struct __upc_w w = __upc_u(target);
+  __upc_atomic(__upc_u(domain).o, fetch, op, (unsigned)w.t, w.o, a, b, 0);
+}
+#endif
+#ifdef __UPC_USE_upc_atomic_isfast
+__UPC_WEAK int upc_atomic_isfast(int type, int ops, __upc_pts p)
+{
+  (void)type; (void)ops;
+  return __upc_near(__upc_u(p));
+}
+#endif
+
+/* ---- upc_collective.h: data movement ---- */
+void __upc_all_move(int, unsigned, unsigned long, unsigned, unsigned long, unsigned long, int);
+void __upc_all_permute(unsigned, unsigned long, unsigned, unsigned long, unsigned, unsigned long, unsigned long, int);
+#ifdef __UPC_USE_upc_all_broadcast
+__UPC_WEAK void upc_all_broadcast(__upc_pts d, __upc_pts s, unsigned long n, int flags)
+{
+  struct __upc_w a = __upc_u(d), b = __upc_u(s);
+  __upc_all_move(0, (unsigned)a.t, a.o, (unsigned)b.t, b.o, n, flags);
+}
+#endif
+#ifdef __UPC_USE_upc_all_scatter
+__UPC_WEAK void upc_all_scatter(__upc_pts d, __upc_pts s, unsigned long n, int flags)
+{
+  struct __upc_w a = __upc_u(d), b = __upc_u(s);
+  __upc_all_move(1, (unsigned)a.t, a.o, (unsigned)b.t, b.o, n, flags);
+}
+#endif
+#ifdef __UPC_USE_upc_all_gather
+__UPC_WEAK void upc_all_gather(__upc_pts d, __upc_pts s, unsigned long n, int flags)
+{
+  struct __upc_w a = __upc_u(d), b = __upc_u(s);
+  __upc_all_move(2, (unsigned)a.t, a.o, (unsigned)b.t, b.o, n, flags);
+}
+#endif
+#ifdef __UPC_USE_upc_all_gather_all
+__UPC_WEAK void upc_all_gather_all(__upc_pts d, __upc_pts s, unsigned long n, int flags)
+{
+  struct __upc_w a = __upc_u(d), b = __upc_u(s);
+  __upc_all_move(3, (unsigned)a.t, a.o, (unsigned)b.t, b.o, n, flags);
+}
+#endif
+#ifdef __UPC_USE_upc_all_exchange
+__UPC_WEAK void upc_all_exchange(__upc_pts d, __upc_pts s, unsigned long n, int flags)
+{
+  struct __upc_w a = __upc_u(d), b = __upc_u(s);
+  __upc_all_move(4, (unsigned)a.t, a.o, (unsigned)b.t, b.o, n, flags);
+}
+#endif
+#ifdef __UPC_USE_upc_all_permute
+__UPC_WEAK void upc_all_permute(__upc_pts d, __upc_pts s, __upc_pts perm, unsigned long n, int flags)
+{
+  struct __upc_w a = __upc_u(d), b = __upc_u(s), p = __upc_u(perm);
+  __upc_all_permute((unsigned)a.t, a.o, (unsigned)b.t, b.o, (unsigned)p.t, p.o, n, flags);
+}
+#endif
+
+/* ---- upc_collective.h: reductions. The elements of an array on one thread lie side by side whatever the layout, so an
+ * operation that commutes is one loop over them, then one over the threads' results. In order (prefix reductions, functions
+ * that do not commute) it goes block by block: every thread computes the totals of its blocks, then reads those of all. ---- */
+#define __UPC_OP_FUNC 0x400000
+#define __UPC_OP_NONCOMM 0x800000
+void __upc_error(const char *) __attribute__((__noreturn__));
+void __upc_reduce_enter(int);
+void __upc_reduce_exit(int);
+void __upc_reduce_publish(const void *, unsigned long);
+int __upc_reduce_partial(unsigned, void *, unsigned long);
+void *__upc_malloc(unsigned long);
+void __upc_mfree(void *);
+#define __UPC_ST static __attribute__((__unused__))
+
+/* block k of n elements of e bytes from w on, block size b: its length, and its offset on its thread */
+__UPC_IN unsigned long __upc_block(struct __upc_w w, unsigned long n, unsigned long b, unsigned long e, unsigned long k, unsigned long *o)
+{
+  unsigned long first = k == 0 ? w.ph : 0, end = w.ph + n - k * b;
+  *o = w.o + ((w.t + k) / __UPC_T * b + first - w.ph) * e;
+  return (end < b ? end : b) - first;
+}
+
+#define __UPC_BITS(a, b) \
+  case 1 << 2: return a & b; case 1 << 3: return a | b; case 1 << 4: return a ^ b;
+#define __UPC_NOBITS(a, b)
+#define __UPC_REDUCTIONS(X, T, BITS) \
+__UPC_ST T __upc_combine##X(int op, T (*f)(T, T), T a, T b) \
+{ \
+  switch (op) { \
+  case 1 << 0: return a + b; \
+  case 1 << 1: return a * b; \
+  BITS(a, b) \
+  case 1 << 5: return a && b; \
+  case 1 << 6: return a || b; \
+  case 1 << 7: return b < a ? b : a; \
+  case 1 << 8: return a < b ? b : a; \
+  case __UPC_OP_FUNC: case __UPC_OP_NONCOMM: return f(a, b); \
+  } \
+  __upc_error("a reduction: there is no such operation on this type"); \
+} \
+__UPC_ST T __upc_fold##X(int op, T (*f)(T, T), const T *p, unsigned long n) \
+{ \
+  T a = p[0]; \
+  unsigned long i; \
+  switch (op) { \
+  case 1 << 0: for (i = 1; i < n; i++) a = a + p[i]; break; \
+  case 1 << 7: for (i = 1; i < n; i++) a = p[i] < a ? p[i] : a; break; \
+  case 1 << 8: for (i = 1; i < n; i++) a = a < p[i] ? p[i] : a; break; \
+  default: for (i = 1; i < n; i++) a = __upc_combine##X(op, f, a, p[i]); \
+  } \
+  return a; \
+} \
+__UPC_ST T *__upc_totals##X(int op, T (*f)(T, T), struct __upc_w s, unsigned long n, unsigned long b, unsigned long nb) \
+{ \
+  unsigned long per = (nb + __UPC_T - 1) / __UPC_T, k, j, o, t; \
+  unsigned long scratch = __upc_alloc_global(__UPC_T, per * sizeof(T), 1); \
+  T *all = (T *)__upc_malloc(nb * sizeof(T)), *some = (T *)__upc_malloc(per * sizeof(T)); \
+  for (k = (__upc_rt.mythread + __UPC_T - s.t) % __UPC_T; k < nb; k += __UPC_T) { \
+    unsigned long len = __upc_block(s, n, b, sizeof(T), k, &o); \
+    ((T *)__upc_mine(scratch))[k / __UPC_T] = __upc_fold##X(op, f, (const T *)__upc_mine(o), len); \
+  } \
+  __upc_reduce_publish(0, 0); \
+  for (t = 0; t < __UPC_T; t++) { \
+    k = (t + __UPC_T - s.t) % __UPC_T; \
+    if (k >= nb) continue; \
+    __upc_get(some, (unsigned)t, scratch, (nb - k + __UPC_T - 1) / __UPC_T * sizeof(T)); \
+    for (j = 0; k < nb; k += __UPC_T, j++) all[k] = some[j]; \
+  } \
+  __upc_free(0, scratch, 1); \
+  __upc_mfree(some); \
+  return all; \
+} \
+__UPC_ST void __upc_reduce##X(__upc_pts dst, __upc_pts src, int op, unsigned long n, unsigned long b, T (*f)(T, T), int flags, int all) \
+{ \
+  struct __upc_w d = __upc_u(dst), s = __upc_u(src); \
+  unsigned long nb, k, o, o2, m, len, t; \
+  int have = 0, root = all || d.t == __upc_rt.mythread; \
+  T a = 0, v; \
+  __upc_reduce_enter(flags); \
+  if (b == 0) { b = n ? n : 1; s.ph = 0; } \
+  nb = n ? (s.ph + n + b - 1) / b : 0; \
+  if (op == __UPC_OP_NONCOMM && nb > 1) { \
+    T *tot = __upc_totals##X(op, f, s, n, b, nb); \
+    if (root) \
+      for (a = tot[0], have = 1, k = 1; k < nb; k++) a = f(a, tot[k]); \
+    __upc_mfree(tot); \
+  } else { \
+    k = (__upc_rt.mythread + __UPC_T - s.t) % __UPC_T; \
+    m = k < nb ? (nb - k + __UPC_T - 1) / __UPC_T : 0; \
+    if (m > 0) { \
+      len = __upc_block(s, n, b, sizeof(T), k, &o); \
+      if (m > 1) len += (m - 2) * b + __upc_block(s, n, b, sizeof(T), k + (m - 1) * __UPC_T, &o2); \
+      a = __upc_fold##X(op, f, (const T *)__upc_mine(o), len); \
+    } \
+    __upc_reduce_publish(m > 0 ? &a : (T *)0, sizeof a); \
+    if (root) \
+      for (t = 0; t < __UPC_T; t++) \
+        if (__upc_reduce_partial((unsigned)t, &v, sizeof v)) { a = have ? __upc_combine##X(op, f, a, v) : v; have = 1; } \
+  } \
+  if (have) __upc_put(all ? __upc_rt.mythread : (unsigned)d.t, d.o, &a, sizeof a); \
+  __upc_reduce_exit(flags); \
+} \
+__UPC_ST void __upc_prefix##X(__upc_pts dst, __upc_pts src, int op, unsigned long n, unsigned long b, T (*f)(T, T), int flags) \
+{ \
+  struct __upc_w d = __upc_u(dst), s = __upc_u(src); \
+  unsigned long nb, k, o, o2, i, len, t; \
+  __upc_reduce_enter(flags); \
+  if (b == 0) { b = n ? n : 1; s.ph = 0; } \
+  d.t = s.t; \
+  d.ph = s.ph; \
+  nb = n ? (s.ph + n + b - 1) / b : 0; \
+  if (nb > 0) { \
+    T *tot = __upc_totals##X(op, f, s, n, b, nb), before = 0; \
+    for (k = 0, t = s.t; k < nb; k++, t = t + 1 == __UPC_T ? 0 : t + 1) { \
+      if (t == __upc_rt.mythread) { \
+        len = __upc_block(s, n, b, sizeof(T), k, &o); \
+        __upc_block(d, n, b, sizeof(T), k, &o2); \
+        const T *p = (const T *)__upc_mine(o); \
+        T *q = (T *)__upc_mine(o2), v = k > 0 ? __upc_combine##X(op, f, before, p[0]) : p[0]; \
+        for (q[0] = v, i = 1; i < len; i++) q[i] = v = __upc_combine##X(op, f, v, p[i]); \
+      } \
+      before = k > 0 ? __upc_combine##X(op, f, before, tot[k]) : tot[k]; \
+    } \
+    __upc_mfree(tot); \
+  } \
+  __upc_reduce_exit(flags); \
+}
+#if defined __UPC_USE_upc_all_reduceC || defined __UPC_USE_upc_all_prefix_reduceC || defined __UPC_USE_bupc_all_reduce_allC
+__UPC_REDUCTIONS(C, signed char, __UPC_BITS)
+#endif
+#ifdef __UPC_USE_upc_all_reduceC
+__UPC_WEAK void upc_all_reduceC(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, signed char (*f)(signed char, signed char), int flags)
+{
+  __upc_reduceC(d, s, op, n, b, f, flags, 0);
+}
+#endif
+#ifdef __UPC_USE_bupc_all_reduce_allC
+__UPC_WEAK void bupc_all_reduce_allC(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, signed char (*f)(signed char, signed char), int flags)
+{
+  __upc_reduceC(d, s, op, n, b, f, flags, 1);
+}
+#endif
+#ifdef __UPC_USE_upc_all_prefix_reduceC
+__UPC_WEAK void upc_all_prefix_reduceC(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, signed char (*f)(signed char, signed char), int flags)
+{
+  __upc_prefixC(d, s, op, n, b, f, flags);
+}
+#endif
+#if defined __UPC_USE_upc_all_reduceUC || defined __UPC_USE_upc_all_prefix_reduceUC || defined __UPC_USE_bupc_all_reduce_allUC
+__UPC_REDUCTIONS(UC, unsigned char, __UPC_BITS)
+#endif
+#ifdef __UPC_USE_upc_all_reduceUC
+__UPC_WEAK void upc_all_reduceUC(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, unsigned char (*f)(unsigned char, unsigned char), int flags)
+{
+  __upc_reduceUC(d, s, op, n, b, f, flags, 0);
+}
+#endif
+#ifdef __UPC_USE_bupc_all_reduce_allUC
+__UPC_WEAK void bupc_all_reduce_allUC(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, unsigned char (*f)(unsigned char, unsigned char), int flags)
+{
+  __upc_reduceUC(d, s, op, n, b, f, flags, 1);
+}
+#endif
+#ifdef __UPC_USE_upc_all_prefix_reduceUC
+__UPC_WEAK void upc_all_prefix_reduceUC(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, unsigned char (*f)(unsigned char, unsigned char), int flags)
+{
+  __upc_prefixUC(d, s, op, n, b, f, flags);
+}
+#endif
+#if defined __UPC_USE_upc_all_reduceS || defined __UPC_USE_upc_all_prefix_reduceS || defined __UPC_USE_bupc_all_reduce_allS
+__UPC_REDUCTIONS(S, signed short, __UPC_BITS)
+#endif
+#ifdef __UPC_USE_upc_all_reduceS
+__UPC_WEAK void upc_all_reduceS(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, signed short (*f)(signed short, signed short), int flags)
+{
+  __upc_reduceS(d, s, op, n, b, f, flags, 0);
+}
+#endif
+#ifdef __UPC_USE_bupc_all_reduce_allS
+__UPC_WEAK void bupc_all_reduce_allS(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, signed short (*f)(signed short, signed short), int flags)
+{
+  __upc_reduceS(d, s, op, n, b, f, flags, 1);
+}
+#endif
+#ifdef __UPC_USE_upc_all_prefix_reduceS
+__UPC_WEAK void upc_all_prefix_reduceS(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, signed short (*f)(signed short, signed short), int flags)
+{
+  __upc_prefixS(d, s, op, n, b, f, flags);
+}
+#endif
+#if defined __UPC_USE_upc_all_reduceUS || defined __UPC_USE_upc_all_prefix_reduceUS || defined __UPC_USE_bupc_all_reduce_allUS
+__UPC_REDUCTIONS(US, unsigned short, __UPC_BITS)
+#endif
+#ifdef __UPC_USE_upc_all_reduceUS
+__UPC_WEAK void upc_all_reduceUS(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, unsigned short (*f)(unsigned short, unsigned short), int flags)
+{
+  __upc_reduceUS(d, s, op, n, b, f, flags, 0);
+}
+#endif
+#ifdef __UPC_USE_bupc_all_reduce_allUS
+__UPC_WEAK void bupc_all_reduce_allUS(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, unsigned short (*f)(unsigned short, unsigned short), int flags)
+{
+  __upc_reduceUS(d, s, op, n, b, f, flags, 1);
+}
+#endif
+#ifdef __UPC_USE_upc_all_prefix_reduceUS
+__UPC_WEAK void upc_all_prefix_reduceUS(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, unsigned short (*f)(unsigned short, unsigned short), int flags)
+{
+  __upc_prefixUS(d, s, op, n, b, f, flags);
+}
+#endif
+#if defined __UPC_USE_upc_all_reduceI || defined __UPC_USE_upc_all_prefix_reduceI || defined __UPC_USE_bupc_all_reduce_allI
+__UPC_REDUCTIONS(I, signed int, __UPC_BITS)
+#endif
+#ifdef __UPC_USE_upc_all_reduceI
+__UPC_WEAK void upc_all_reduceI(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, signed int (*f)(signed int, signed int), int flags)
+{
+  __upc_reduceI(d, s, op, n, b, f, flags, 0);
+}
+#endif
+#ifdef __UPC_USE_bupc_all_reduce_allI
+__UPC_WEAK void bupc_all_reduce_allI(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, signed int (*f)(signed int, signed int), int flags)
+{
+  __upc_reduceI(d, s, op, n, b, f, flags, 1);
+}
+#endif
+#ifdef __UPC_USE_upc_all_prefix_reduceI
+__UPC_WEAK void upc_all_prefix_reduceI(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, signed int (*f)(signed int, signed int), int flags)
+{
+  __upc_prefixI(d, s, op, n, b, f, flags);
+}
+#endif
+#if defined __UPC_USE_upc_all_reduceUI || defined __UPC_USE_upc_all_prefix_reduceUI || defined __UPC_USE_bupc_all_reduce_allUI
+__UPC_REDUCTIONS(UI, unsigned int, __UPC_BITS)
+#endif
+#ifdef __UPC_USE_upc_all_reduceUI
+__UPC_WEAK void upc_all_reduceUI(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, unsigned int (*f)(unsigned int, unsigned int), int flags)
+{
+  __upc_reduceUI(d, s, op, n, b, f, flags, 0);
+}
+#endif
+#ifdef __UPC_USE_bupc_all_reduce_allUI
+__UPC_WEAK void bupc_all_reduce_allUI(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, unsigned int (*f)(unsigned int, unsigned int), int flags)
+{
+  __upc_reduceUI(d, s, op, n, b, f, flags, 1);
+}
+#endif
+#ifdef __UPC_USE_upc_all_prefix_reduceUI
+__UPC_WEAK void upc_all_prefix_reduceUI(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, unsigned int (*f)(unsigned int, unsigned int), int flags)
+{
+  __upc_prefixUI(d, s, op, n, b, f, flags);
+}
+#endif
+#if defined __UPC_USE_upc_all_reduceL || defined __UPC_USE_upc_all_prefix_reduceL || defined __UPC_USE_bupc_all_reduce_allL
+__UPC_REDUCTIONS(L, signed long, __UPC_BITS)
+#endif
+#ifdef __UPC_USE_upc_all_reduceL
+__UPC_WEAK void upc_all_reduceL(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, signed long (*f)(signed long, signed long), int flags)
+{
+  __upc_reduceL(d, s, op, n, b, f, flags, 0);
+}
+#endif
+#ifdef __UPC_USE_bupc_all_reduce_allL
+__UPC_WEAK void bupc_all_reduce_allL(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, signed long (*f)(signed long, signed long), int flags)
+{
+  __upc_reduceL(d, s, op, n, b, f, flags, 1);
+}
+#endif
+#ifdef __UPC_USE_upc_all_prefix_reduceL
+__UPC_WEAK void upc_all_prefix_reduceL(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, signed long (*f)(signed long, signed long), int flags)
+{
+  __upc_prefixL(d, s, op, n, b, f, flags);
+}
+#endif
+#if defined __UPC_USE_upc_all_reduceUL || defined __UPC_USE_upc_all_prefix_reduceUL || defined __UPC_USE_bupc_all_reduce_allUL
+__UPC_REDUCTIONS(UL, unsigned long, __UPC_BITS)
+#endif
+#ifdef __UPC_USE_upc_all_reduceUL
+__UPC_WEAK void upc_all_reduceUL(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, unsigned long (*f)(unsigned long, unsigned long), int flags)
+{
+  __upc_reduceUL(d, s, op, n, b, f, flags, 0);
+}
+#endif
+#ifdef __UPC_USE_bupc_all_reduce_allUL
+__UPC_WEAK void bupc_all_reduce_allUL(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, unsigned long (*f)(unsigned long, unsigned long), int flags)
+{
+  __upc_reduceUL(d, s, op, n, b, f, flags, 1);
+}
+#endif
+#ifdef __UPC_USE_upc_all_prefix_reduceUL
+__UPC_WEAK void upc_all_prefix_reduceUL(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, unsigned long (*f)(unsigned long, unsigned long), int flags)
+{
+  __upc_prefixUL(d, s, op, n, b, f, flags);
+}
+#endif
+#if defined __UPC_USE_upc_all_reduceF || defined __UPC_USE_upc_all_prefix_reduceF || defined __UPC_USE_bupc_all_reduce_allF
+__UPC_REDUCTIONS(F, float, __UPC_NOBITS)
+#endif
+#ifdef __UPC_USE_upc_all_reduceF
+__UPC_WEAK void upc_all_reduceF(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, float (*f)(float, float), int flags)
+{
+  __upc_reduceF(d, s, op, n, b, f, flags, 0);
+}
+#endif
+#ifdef __UPC_USE_bupc_all_reduce_allF
+__UPC_WEAK void bupc_all_reduce_allF(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, float (*f)(float, float), int flags)
+{
+  __upc_reduceF(d, s, op, n, b, f, flags, 1);
+}
+#endif
+#ifdef __UPC_USE_upc_all_prefix_reduceF
+__UPC_WEAK void upc_all_prefix_reduceF(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, float (*f)(float, float), int flags)
+{
+  __upc_prefixF(d, s, op, n, b, f, flags);
+}
+#endif
+#if defined __UPC_USE_upc_all_reduceD || defined __UPC_USE_upc_all_prefix_reduceD || defined __UPC_USE_bupc_all_reduce_allD
+__UPC_REDUCTIONS(D, double, __UPC_NOBITS)
+#endif
+#ifdef __UPC_USE_upc_all_reduceD
+__UPC_WEAK void upc_all_reduceD(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, double (*f)(double, double), int flags)
+{
+  __upc_reduceD(d, s, op, n, b, f, flags, 0);
+}
+#endif
+#ifdef __UPC_USE_bupc_all_reduce_allD
+__UPC_WEAK void bupc_all_reduce_allD(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, double (*f)(double, double), int flags)
+{
+  __upc_reduceD(d, s, op, n, b, f, flags, 1);
+}
+#endif
+#ifdef __UPC_USE_upc_all_prefix_reduceD
+__UPC_WEAK void upc_all_prefix_reduceD(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, double (*f)(double, double), int flags)
+{
+  __upc_prefixD(d, s, op, n, b, f, flags);
+}
+#endif
+#if defined __UPC_USE_upc_all_reduceLD || defined __UPC_USE_upc_all_prefix_reduceLD || defined __UPC_USE_bupc_all_reduce_allLD
+__UPC_REDUCTIONS(LD, long double, __UPC_NOBITS)
+#endif
+#ifdef __UPC_USE_upc_all_reduceLD
+__UPC_WEAK void upc_all_reduceLD(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, long double (*f)(long double, long double), int flags)
+{
+  __upc_reduceLD(d, s, op, n, b, f, flags, 0);
+}
+#endif
+#ifdef __UPC_USE_bupc_all_reduce_allLD
+__UPC_WEAK void bupc_all_reduce_allLD(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, long double (*f)(long double, long double), int flags)
+{
+  __upc_reduceLD(d, s, op, n, b, f, flags, 1);
+}
+#endif
+#ifdef __UPC_USE_upc_all_prefix_reduceLD
+__UPC_WEAK void upc_all_prefix_reduceLD(__upc_pts d, __upc_pts s, int op, unsigned long n, unsigned long b, long double (*f)(long double, long double), int flags)
+{
+  __upc_prefixLD(d, s, op, n, b, f, flags);
+}
 #endif
 
 /* ---- bupc_extensions.h ---- */

@@ -4,6 +4,8 @@
 #![expect(unsafe_code, reason = "exports functions to C")]
 
 use crate::abi::Image;
+use crate::atomics::Operands;
+use crate::collectives::Move;
 use crate::state::upc;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_ulong, c_void};
 use std::sync::atomic::{Ordering::*, fence};
@@ -167,4 +169,113 @@ pub extern "C" fn __upc_tick_overhead() -> f64 {
         std::hint::black_box(__upc_ticks_now());
     }
     (__upc_ticks_now() - start) as f64 / 1e6
+}
+
+/// `upc_all_atomicdomain_alloc`: offset on all threads.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_atomicdomain_alloc(upc_type: c_int, ops: c_int) -> c_ulong {
+    upc().domain_alloc(upc_type as u32, ops as u32)
+}
+
+/// `upc_all_atomicdomain_free`.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_atomicdomain_free(o: c_ulong) {
+    upc().domain_free(o);
+}
+
+/// `upc_atomic_relaxed`, `upc_atomic_strict`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __upc_atomic(
+    domain: c_ulong,
+    fetch: *mut c_void,
+    op: c_int,
+    t: c_uint,
+    o: c_ulong,
+    first: *const c_void,
+    second: *const c_void,
+    strict: c_int,
+) {
+    let operands = Operands { fetch: fetch.cast(), first: first.cast(), second: second.cast() };
+    // SAFETY: the user's operands, of the domain's type.
+    unsafe { upc().atomic(domain, op as u32, (t, o), operands, strict != 0) }
+}
+
+/// `upc_all_broadcast` (0), `scatter` (1), `gather` (2), `gather_all` (3), `exchange` (4).
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_all_move(
+    what: c_int,
+    dt: c_uint,
+    d: c_ulong,
+    st: c_uint,
+    s: c_ulong,
+    n: c_ulong,
+    flags: c_int,
+) {
+    let what = match what {
+        0 => Move::Broadcast,
+        1 => Move::Scatter,
+        2 => Move::Gather,
+        3 => Move::GatherAll,
+        _ => Move::Exchange,
+    };
+    upc().move_all(what, (dt, d), (st, s), n, flags as u32);
+}
+
+/// `upc_all_permute`.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_all_permute(
+    dt: c_uint,
+    d: c_ulong,
+    st: c_uint,
+    s: c_ulong,
+    pt: c_uint,
+    p: c_ulong,
+    n: c_ulong,
+    flags: c_int,
+) {
+    upc().permute((dt, d), (st, s), (pt, p), n, flags as u32);
+}
+
+/// Entry of a reduction.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_reduce_enter(flags: c_int) {
+    upc().enter("a reduction", flags as u32);
+}
+
+/// Exit of a reduction.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_reduce_exit(flags: c_int) {
+    upc().exit("a reduction", flags as u32);
+}
+
+/// Publishes a partial result, or none for a null pointer, and meets the other threads.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __upc_reduce_publish(value: *const c_void, n: c_ulong) {
+    // SAFETY: emitted C passes a scalar of at most 16 bytes.
+    unsafe { upc().publish_partial(value.cast(), n) }
+}
+
+/// Reads a thread's partial result; 0 if it had none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __upc_reduce_partial(t: c_uint, value: *mut c_void, n: c_ulong) -> c_int {
+    // SAFETY: emitted C passes a scalar of at most 16 bytes.
+    unsafe { upc().partial(t, value.cast(), n) }.into()
+}
+
+/// Private memory; ends the job if there is none.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_malloc(n: c_ulong) -> *mut c_void {
+    // SAFETY: plain call.
+    let p = unsafe { libc::malloc(n.max(1) as usize) };
+    if p.is_null() {
+        upc().fatal(&format!("out of memory: {n} bytes of private memory"));
+    }
+    p
+}
+
+/// Gives it back.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __upc_mfree(p: *mut c_void) {
+    // SAFETY: emitted C passes what `__upc_malloc` returned.
+    unsafe { libc::free(p) }
 }

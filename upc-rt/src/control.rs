@@ -37,6 +37,8 @@ pub struct Control {
     pub all_ended: AtomicU64,
     /// Lock nodes of this thread that others gave back: index plus one, linked by [`Node::next`].
     pub returned: AtomicU64,
+    /// Partial results of the last two reductions: presence, then the value in the third and fourth word.
+    pub partials: [AtomicU64; 8],
     /// Bookkeeping of this thread's heap of local objects.
     pub local: Root,
     /// (0) Bookkeeping of the heap of distributed objects.

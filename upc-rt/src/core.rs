@@ -159,6 +159,18 @@ impl Core {
         self.rank.atomic(self.target("atomic operation", t), o, operation, a, b)
     }
 
+    /// Any atomic operation of the core on offset `o` of thread `t`; the old value.
+    #[inline]
+    pub fn atomic(&self, (t, o): (u32, u64), op: Operation, a: u64, b: u64) -> u64 {
+        if !o.is_multiple_of(op.width() as u64) {
+            self.abort(&format!(
+                "atomic operation on offset {o:#x} of thread {t}: not aligned to {} bytes",
+                op.width()
+            ));
+        }
+        self.rank.atomic(self.target("atomic operation", t), o, op, a, b)
+    }
+
     /// Copies `n` bytes to thread `t`; complete at the target on return.
     ///
     /// # Safety

@@ -7,7 +7,7 @@
 //! Layers, top to bottom:
 //! - `capi`: the C functions, each a few lines; nothing unwinds out of them.
 //! - `run`: from `main` to the user's `main`; [`exit`](mod@exit): how a thread ends.
-//! - `alloc`, `locks`, `barrier`: the services, as methods of the one state object (`state`).
+//! - `alloc`, `locks`, `barrier`, `atomics`, `collectives`: the services, as methods of the one state object (`state`).
 //! - `heap`: the allocator, `control`: the words that other threads change, `layout`, `image`: where things lie.
 //! - `core`: the core's operations in terms of threads and offsets.
 //!
@@ -15,8 +15,10 @@
 
 mod abi;
 mod alloc;
+mod atomics;
 mod barrier;
 mod capi;
+mod collectives;
 mod control;
 mod core;
 mod error;

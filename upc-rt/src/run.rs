@@ -139,8 +139,7 @@ fn attach(rank: &'static Rank, image: &Image, settings: Settings, placement: &Pl
             None => bare,
         },
     };
-    let stride = packed.then_some(1 << PACKED_OFFSET_BITS);
-    match Upc::start(rank, layout, max_heap, stride, settings) {
+    match Upc::start(rank, layout, max_heap, !packed, settings) {
         Ok(upc) => upc,
         Err(e) => fail(format!("could not allocate sufficient shared memory: {e}")),
     }

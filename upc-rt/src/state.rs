@@ -1,6 +1,7 @@
 //! The [`Upc`] object: all state of one thread of a UPC program, reached through one pointer.
 #![expect(unsafe_code, reason = "overlays the control area, which is made of atomics, on the segment")]
 
+use crate::abi::PACKED_OFFSET_BITS;
 use crate::alloc::{Reply, Request};
 use crate::barrier::BarrierState;
 use crate::control::Control;
@@ -30,6 +31,8 @@ pub struct Upc {
     pub layout: Layout,
     /// Largest heap a thread could have been given.
     pub max_heap: u64,
+    /// Pointers-to-shared have 16 bytes.
+    pub struct_pts: bool,
     /// What the environment says.
     pub settings: Settings,
     /// This thread's own control area.
@@ -38,6 +41,8 @@ pub struct Upc {
     pub barrier: BarrierState,
     /// State of locks.
     pub locks: LockState,
+    /// Reductions so far.
+    pub partials: AtomicU64,
     /// The process that is this thread; children that it forks are not.
     pub pid: u32,
     /// The end of this thread has begun.
@@ -85,12 +90,14 @@ impl Upc {
         rank: &'static Rank,
         layout: Layout,
         max_heap: u64,
-        stride: Option<u64>,
+        struct_pts: bool,
         settings: Settings,
     ) -> Result<&'static Upc, Error> {
         // Handlers have to be there before a peer can send to them.
         rank.register(HEAP_REQUEST, Handler::new(|token, m| upc().handle_request(token, m)))?;
         rank.register(HEAP_REPLY, Handler::new(|_, m| upc().handle_reply(m)))?;
+        // Emitted code finds packed offsets and threads side by side in one address.
+        let stride = (!struct_pts).then_some(1 << PACKED_OFFSET_BITS);
         let core = Core::attach(rank, layout.total, stride)?;
         let me = rank.id().0;
         // SAFETY: the control area of the own segment, which is always mapped, laid out for a Control; Control is made of
@@ -103,10 +110,12 @@ impl Upc {
             size: rank.size(),
             layout,
             max_heap,
+            struct_pts,
             settings,
             control,
             barrier: BarrierState::default(),
             locks: LockState::new(rank.size()),
+            partials: AtomicU64::new(0),
             pid: std::process::id(),
             leaving: AtomicBool::new(false),
             calls: Calls::default(),

@@ -58,8 +58,8 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn everywhere(name: &str, args: &[&str], want: &str) {
-    let exe = program(name, &[]);
+fn everywhere(name: &str, flags: &[&str], args: &[&str], want: &str) {
+    let exe = program(name, flags);
     for threads in 1..=4 {
         for frames in [false, true] {
             let out = Run { threads, frames, env: &[] }.run(&exe, args);
@@ -72,12 +72,39 @@ fn everywhere(name: &str, args: &[&str], want: &str) {
 
 #[test]
 fn data_copies_and_allocation() {
-    everywhere("basics", &["one", "two words"], "basics ok\n");
+    everywhere("basics", &[], &["one", "two words"], "basics ok\n");
 }
 
 #[test]
 fn locks() {
-    everywhere("locks", &["300"], "locks ok\n");
+    everywhere("locks", &[], &["300"], "locks ok\n");
+}
+
+#[test]
+fn collective_functions() {
+    everywhere("collectives", &[], &[], "collectives ok\n");
+    everywhere("collectives", &["-D__UPC_PTS_STRUCT=1"], &[], "collectives ok\n");
+}
+
+#[test]
+fn atomic_operations() {
+    everywhere("atomics", &[], &[], "atomics ok\n");
+    everywhere("atomics", &["-D__UPC_PTS_STRUCT=1"], &[], "atomics ok\n");
+    let exe = program("atomics", &["-DBAD"]);
+    for (how, want) in [
+        ("add-null", "operand1 must not be NULL for UPC_ADD"),
+        ("cswap-null", "operand2 must not be NULL for UPC_CSWAP"),
+        ("get-null", "fetch_ptr must not be NULL for UPC_GET"),
+        ("foreign-op", "UPC_XOR is not among the operations of the domain"),
+        ("pts-null", "operand1 must not be NULL for UPC_SET"),
+        ("no-domain", "no domain"),
+        ("bad-op", "UPC_ADD does not exist for type 22"),
+        ("bad-type", "no atomic operations on type 1"),
+    ] {
+        let (_, stderr, status) = end(&exe, &SHARED, how);
+        assert!(stderr.starts_with("UPC Runtime error: ") && stderr.contains(want), "{how}: {stderr}");
+        assert!(status.is_some_and(|s| s != 0 && s < 124), "{how}: {status:?}");
+    }
 }
 
 #[test]

@@ -27,7 +27,12 @@ static int user_main(int argc, char **argv);
 int main(int argc, char **argv)
 {
   static struct __upc_image image;
-  image = (struct __upc_image){ 1, 0, STATIC_THREADS, user_main, __start_upc_shvars, __stop_upc_shvars,
+#ifdef __UPC_PTS_STRUCT
+  const int wide = 1;
+#else
+  const int wide = 0;
+#endif
+  image = (struct __upc_image){ 1, wide, STATIC_THREADS, user_main, __start_upc_shvars, __stop_upc_shvars,
     __start_upc_inits, __stop_upc_inits, 0, "test" };
   return __upc_run(argc, argv, &image);
 }

@@ -1,0 +1,303 @@
+//! `upc_atomic.h`: domains, and operations over the core's remote atomics.
+//!
+//! A domain is a small object at the same offset on all threads; each thread reads the type and the operations in its own
+//! copy. Arguments that do not fit the operation are errors, in every build.
+//!
+//! Where the core's atomics differ from UPC's: a compare-and-swap of floats compares values (`-0.0 == 0.0`), one of
+//! pointers-to-shared ignores phases; both loop over a compare-and-swap of bits. Pointers of 16 bytes
+//! (`-fupc-pts=struct`) are wider than any remote atomic, so they are changed under a lock, the domain's
+//! [`TURN`] word on the target's thread.
+#![expect(unsafe_code, reason = "reads operands and writes results through the user's pointers")]
+
+use crate::core::Op;
+use crate::state::Upc;
+use gasnet::atomics::{Function, Operation, WordType};
+use std::sync::atomic::{Ordering::*, fence};
+
+/// Words of a domain, as offsets from its start.
+const KIND: u64 = 0;
+const TURN: u64 = 8;
+const BYTES: u64 = 64;
+/// In the upper half of [`KIND`]: the object is a domain.
+const MARK: u64 = 0x5550_4344;
+
+/// Operations of `upc_types.h` and `upc_atomic.h`, by bit.
+const OPS: [(u32, &str, Function); 13] = [
+    (0, "UPC_ADD", Function::Add),
+    (1, "UPC_MULT", Function::Mul),
+    (2, "UPC_AND", Function::And),
+    (3, "UPC_OR", Function::Or),
+    (4, "UPC_XOR", Function::Xor),
+    (7, "UPC_MIN", Function::Min),
+    (8, "UPC_MAX", Function::Max),
+    (16, "UPC_GET", Function::Get),
+    (17, "UPC_SET", Function::Set),
+    (18, "UPC_CSWAP", Function::CompareSwap),
+    (19, "UPC_SUB", Function::Sub),
+    (20, "UPC_INC", Function::Inc),
+    (21, "UPC_DEC", Function::Dec),
+];
+const AND_OR_XOR: u32 = 1 << 2 | 1 << 3 | 1 << 4;
+const ACCESSORS: u32 = 1 << 16 | 1 << 17 | 1 << 18;
+
+/// What a domain is about: a word of the core, or a pointer-to-shared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Object {
+    Word(WordType),
+    Pointer,
+}
+
+impl Object {
+    /// By number of `upc_types.h`.
+    fn of(upc_type: u32) -> Option<Object> {
+        use Object::{Pointer, Word};
+        Some(match upc_type {
+            5 | 15 => Word(WordType::I32),
+            6 | 16 => Word(WordType::U32),
+            7 | 17 => Word(WordType::I64),
+            8 | 18 => Word(WordType::U64),
+            19 => Word(WordType::F32),
+            20 => Word(WordType::F64),
+            22 => Pointer,
+            _ => return None,
+        })
+    }
+
+    /// Operations there are for it, as bits.
+    fn allowed(self) -> u32 {
+        let all = OPS.iter().map(|o| 1 << o.0).sum::<u32>();
+        match self {
+            Object::Word(WordType::F32 | WordType::F64) => all & !AND_OR_XOR,
+            Object::Word(_) => all,
+            Object::Pointer => ACCESSORS,
+        }
+    }
+}
+
+/// The operands of one call, as the user gave them.
+#[derive(Debug, Clone, Copy)]
+pub struct Operands {
+    /// Where the old value goes, or null.
+    pub fetch: *mut u8,
+    /// First operand, or null.
+    pub first: *const u8,
+    /// Second operand, or null.
+    pub second: *const u8,
+}
+
+impl Upc {
+    /// `upc_all_atomicdomain_alloc`: offset of the domain.
+    pub fn domain_alloc(&self, upc_type: u32, ops: u32) -> u64 {
+        let Some(object) = Object::of(upc_type) else {
+            self.fatal(&format!(
+                "upc_all_atomicdomain_alloc: there are no atomic operations on type {upc_type}"
+            ));
+        };
+        let wrong = ops & !object.allowed();
+        if wrong != 0 {
+            let bit = wrong.trailing_zeros();
+            let op = OPS.iter().find(|o| o.0 == bit).map_or("this operation", |o| o.1);
+            self.fatal(&format!("upc_all_atomicdomain_alloc: {op} does not exist for type {upc_type}"));
+        }
+        let off = self.alloc_global(self.size.into(), BYTES, true);
+        self.core.amo(self.me, off + TURN, Op::Set, 0, 0);
+        // The word fits: operations have bits up to 21, types numbers up to 22.
+        self.core.amo(
+            self.me,
+            off + KIND,
+            Op::Set,
+            MARK << 32 | u64::from(ops) << 8 | u64::from(upc_type),
+            0,
+        );
+        // Nobody may use the turn words of others before they are set.
+        self.meet("upc_all_atomicdomain_alloc");
+        off
+    }
+
+    /// `upc_all_atomicdomain_free`.
+    pub fn domain_free(&self, off: u64) {
+        if off != 0 {
+            self.meet("upc_all_atomicdomain_free");
+            self.core.amo(self.me, off + KIND, Op::Set, 0, 0);
+            self.free(0, off, true);
+        }
+    }
+
+    /// `upc_atomic_relaxed`, and `upc_atomic_strict` if `strict`, on offset `o` of thread `t`.
+    ///
+    /// # Safety
+    /// 1. The operands are null or valid for the domain's type (owed by the caller).
+    pub unsafe fn atomic(&self, domain: u64, op: u32, (t, o): (u32, u64), x: Operands, strict: bool) {
+        let (object, op) = self.check_operands(domain, op, x);
+        if strict {
+            // ORDER: SeqCst; the strict read and write that the operation stands for; pairs with other strict accesses.
+            fence(SeqCst);
+        }
+        // SAFETY: (1) in all of these.
+        unsafe {
+            match object {
+                Object::Word(word) => {
+                    let read = |p: *const u8| if p.is_null() { 0 } else { read_word(p, word) };
+                    let old = self.word_op(word, op, (t, o), read(x.first), read(x.second));
+                    if !x.fetch.is_null() {
+                        write_word(x.fetch, word, old);
+                    }
+                }
+                Object::Pointer if self.struct_pts => self.wide_pointer_op(domain, op, (t, o), x),
+                Object::Pointer => {
+                    let read = |p: *const u8| if p.is_null() { 0 } else { p.cast::<u64>().read_unaligned() };
+                    let old = self.pointer_op(op, (t, o), read(x.first), read(x.second));
+                    if !x.fetch.is_null() {
+                        x.fetch.cast::<u64>().write_unaligned(old);
+                    }
+                }
+            }
+        }
+        if strict {
+            // ORDER: SeqCst; as above.
+            fence(SeqCst);
+        }
+    }
+
+    /// The domain's type and the function, if everything fits.
+    fn check_operands(&self, domain: u64, op: u32, x: Operands) -> (Object, Function) {
+        let inside =
+            domain >= self.layout.heap_lo && domain < self.layout.heap_hi && domain.is_multiple_of(16);
+        let kind = if inside { self.core.amo(self.me, domain + KIND, Op::Get, 0, 0) } else { 0 };
+        let object = Object::of(kind as u32 & 0xff);
+        let (MARK, Some(object)) = (kind >> 32, object) else {
+            self.fatal("upc_atomic: the domain is null, freed, or no domain");
+        };
+        let Some((_, name, function)) = OPS.iter().find(|o| 1 << o.0 == op) else {
+            self.fatal(&format!("upc_atomic: {op:#x} is no operation"));
+        };
+        if u64::from(op) & (kind >> 8 & 0xff_ffff) == 0 {
+            self.fatal(&format!("upc_atomic: {name} is not among the operations of the domain"));
+        }
+        let (first, second) = match function {
+            Function::Get | Function::Inc | Function::Dec => (false, false),
+            Function::CompareSwap => (true, true),
+            _ => (true, false),
+        };
+        for (nth, wanted, given) in
+            [("operand1", first, !x.first.is_null()), ("operand2", second, !x.second.is_null())]
+        {
+            if wanted != given {
+                let must = if wanted { "must not be NULL" } else { "must be NULL" };
+                self.fatal(&format!("upc_atomic: {nth} {must} for {name}"));
+            }
+        }
+        if *function == Function::Get && x.fetch.is_null() {
+            self.fatal("upc_atomic: fetch_ptr must not be NULL for UPC_GET");
+        }
+        (object, *function)
+    }
+
+    fn word_op(&self, word: WordType, function: Function, at: (u32, u64), a: u64, b: u64) -> u64 {
+        let float = matches!(word, WordType::F32 | WordType::F64);
+        if !float || function != Function::CompareSwap {
+            return self.core.atomic(at, Operation { function, word }, a, b);
+        }
+        let value = |bits: u64| match word {
+            WordType::F32 => f64::from(f32::from_bits(bits as u32)),
+            _ => f64::from_bits(bits),
+        };
+        self.swap_if(word, at, b, |old| value(old) == value(a))
+    }
+
+    /// An operation on a packed pointer.
+    fn pointer_op(&self, function: Function, at: (u32, u64), a: u64, b: u64) -> u64 {
+        if function != Function::CompareSwap {
+            return self.core.atomic(at, Operation { function, word: WordType::U64 }, a, b);
+        }
+        const WITHOUT_PHASE: u64 = (1 << 44) - 1;
+        self.swap_if(WordType::U64, at, b, |old| (old ^ a) & WITHOUT_PHASE == 0)
+    }
+
+    /// Becomes `new` if `equal` says so of the old value, which is returned.
+    fn swap_if(&self, word: WordType, at: (u32, u64), new: u64, equal: impl Fn(u64) -> bool) -> u64 {
+        let mut old = self.core.atomic(at, Operation { function: Function::Get, word }, 0, 0);
+        while equal(old) {
+            let was = self.core.atomic(at, Operation { function: Function::CompareSwap, word }, old, new);
+            if was == old {
+                break;
+            }
+            old = was;
+        }
+        old
+    }
+
+    /// An operation on a pointer of 16 bytes, {u64 offset, u32 thread, u32 phase}.
+    ///
+    /// # Safety
+    /// 1. The operands are null or valid for 16 bytes (owed by the caller).
+    unsafe fn wide_pointer_op(&self, domain: u64, function: Function, (t, o): (u32, u64), x: Operands) {
+        let turn = domain + TURN;
+        self.core
+            .wait_until("an atomic operation on a pointer", || self.core.amo(t, turn, Op::Cas, 0, 1) == 0);
+        // SAFETY: (1); 16 bytes of a local buffer.
+        unsafe {
+            let mut old = [0u64; 2];
+            self.core.get(old.as_mut_ptr().cast(), t, o, 16);
+            let pair = |p: *const u8| p.cast::<[u64; 2]>().read_unaligned();
+            let new = match function {
+                Function::Set => Some(pair(x.first)),
+                Function::CompareSwap => {
+                    let want = pair(x.first);
+                    // The upper half of the second word is the phase.
+                    let same = old[0] == want[0] && old[1] as u32 == want[1] as u32;
+                    same.then(|| pair(x.second))
+                }
+                _ => None,
+            };
+            if let Some(new) = new {
+                self.core.put(t, o, new.as_ptr().cast(), 16);
+            }
+            if !x.fetch.is_null() {
+                x.fetch.cast::<[u64; 2]>().write_unaligned(old);
+            }
+        }
+        self.core.amo(t, turn, Op::Set, 0, 0);
+    }
+}
+
+/// # Safety
+/// 1. `p` is valid for the word (owed by the caller).
+unsafe fn read_word(p: *const u8, word: WordType) -> u64 {
+    // SAFETY: (1).
+    unsafe {
+        match word {
+            WordType::I32 | WordType::U32 | WordType::F32 => p.cast::<u32>().read_unaligned().into(),
+            _ => p.cast::<u64>().read_unaligned(),
+        }
+    }
+}
+
+/// # Safety
+/// 1. `p` is valid for the word (owed by the caller).
+unsafe fn write_word(p: *mut u8, word: WordType, value: u64) {
+    // SAFETY: (1).
+    unsafe {
+        match word {
+            WordType::I32 | WordType::U32 | WordType::F32 => p.cast::<u32>().write_unaligned(value as u32),
+            _ => p.cast::<u64>().write_unaligned(value),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_have_the_operations_of_the_specification() {
+        let pts = Object::of(22).unwrap();
+        assert_eq!(pts.allowed(), ACCESSORS);
+        let float = Object::of(19).unwrap();
+        assert_eq!(float.allowed() & AND_OR_XOR, 0);
+        assert_eq!(Object::of(5).unwrap().allowed().count_ones(), 13);
+        for none in [0, 1, 4, 9, 14, 21, 23] {
+            assert_eq!(Object::of(none), None);
+        }
+    }
+}
