@@ -316,9 +316,9 @@ __UPC_IN void __upc_sbefore(int __store)
   if (!__UPC_LIKELY(__upc_rt.mapped == __upc_rt.threads)) {
     __upc_fence();
   } else if (__store) {
-    __atomic_thread_fence(__ATOMIC_ACQ_REL);
+    __atomic_thread_fence(4); /* acquire and release */
   } else {
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    __atomic_thread_fence(5); /* sequentially consistent */
     if ((++__upc_spins & 63) == 0)   /* a flag may be spun on */
       __upc_poll();
   }
@@ -328,9 +328,9 @@ __UPC_IN void __upc_safter(int __store)
   if (!__UPC_LIKELY(__upc_rt.mapped == __upc_rt.threads))
     __upc_fence();
   else if (__store)
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    __atomic_thread_fence(5); /* sequentially consistent */
   else
-    __atomic_thread_fence(__ATOMIC_ACQ_REL);
+    __atomic_thread_fence(4); /* acquire and release */
 }
 #define __UPC_GETS(T, w) __extension__({ \
   const struct __upc_w __upc_b = (w); T __upc_x; \
