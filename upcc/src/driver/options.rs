@@ -307,11 +307,11 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Options, String
         p.word(w)?;
     }
     let o = p.o;
-    if let Some(n) = o.threads {
-        if n > o.max_threads() {
-            let more = if o.pts_struct { "" } else { "; -fupc-pts=struct allows more" };
-            return Err(format!("-T {n}: at most {} threads{more}", o.max_threads()));
-        }
+    if let Some(n) = o.threads
+        && n > o.max_threads()
+    {
+        let more = if o.pts_struct { "" } else { "; -fupc-pts=struct allows more" };
+        return Err(format!("-T {n}: at most {} threads{more}", o.max_threads()));
     }
     Ok(o)
 }

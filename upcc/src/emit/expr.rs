@@ -145,15 +145,16 @@ impl Emitter<'_> {
         if !e.has_upc && !e.toks.is_empty() {
             return fr(self.verbatim(e.toks), Self::prec_of(e));
         }
-        if let (Some(ConstValue::Int(v)), true) = (e.value, self.u.types.is_integer(e.ty)) {
-            if !matches!(e.kind, ExprKind::Threads | ExprKind::EnumConst(_) | ExprKind::Number) {
-                return self.literal(v, e.ty);
-            }
+        if let (Some(ConstValue::Int(v)), true) = (e.value, self.u.types.is_integer(e.ty))
+            && !matches!(e.kind, ExprKind::Threads | ExprKind::EnumConst(_) | ExprKind::Number)
+        {
+            return self.literal(v, e.ty);
         }
-        if e.cat == Cat::Rvalue && self.is_pts(e.ty) {
-            if let Some(f) = self.pts_value(e) {
-                return f;
-            }
+        if e.cat == Cat::Rvalue
+            && self.is_pts(e.ty)
+            && let Some(f) = self.pts_value(e)
+        {
+            return f;
         }
         match &e.kind {
             ExprKind::Name(d) => fr(self.u.name(self.u.decl(*d).name), 16),
@@ -600,10 +601,10 @@ impl Emitter<'_> {
     }
 
     fn bit_base_or_place(&mut self, x: &Expr) -> String {
-        if x.bit_field(&self.u.types).is_some() {
-            if let Some(w) = self.bit_base(x) {
-                return w;
-            }
+        if x.bit_field(&self.u.types).is_some()
+            && let Some(w) = self.bit_base(x)
+        {
+            return w;
         }
         self.place(x)
     }
@@ -638,11 +639,9 @@ impl Emitter<'_> {
             let l = self.rv(lhs).p(15);
             return fr(format!("{l} {sign}= {}", r.p(2)), 2);
         }
-        if !pts {
-            if let Some(l) = self.privatised(lhs) {
-                let r = self.rv(rhs).p(2);
-                return fr(format!("{} {sign}= {r}", l.p(15)), 2);
-            }
+        if !pts && let Some(l) = self.privatised(lhs) {
+            let r = self.rv(rhs).p(2);
+            return fr(format!("{} {sign}= {r}", l.p(15)), 2);
         }
         let (w, o) = (self.fresh("w"), self.fresh("o"));
         let place = self.bit_base_or_place(lhs);

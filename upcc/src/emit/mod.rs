@@ -99,12 +99,14 @@ impl<'a> Emitter<'a> {
     fn new(u: &'a TranslationUnit, o: &'a EmitOptions, tags: HashMap<u32, String>) -> Self {
         let mut record_typedef = HashMap::new();
         for (n, d) in u.decls.iter().enumerate() {
-            if d.kind == DeclKind::Typedef && d.scope == 0 && !d.has_upc {
-                if let TypeKind::Record(r) = u.types.ckind(d.ty) {
-                    let rec = &u.types.records[r.0 as usize];
-                    if rec.tag.is_none() && !rec.has_upc && u.types.quals(d.ty).is_none() {
-                        record_typedef.entry(*r).or_insert(DeclId(n as u32));
-                    }
+            if d.kind == DeclKind::Typedef
+                && d.scope == 0
+                && !d.has_upc
+                && let TypeKind::Record(r) = u.types.ckind(d.ty)
+            {
+                let rec = &u.types.records[r.0 as usize];
+                if rec.tag.is_none() && !rec.has_upc && u.types.quals(d.ty).is_none() {
+                    record_typedef.entry(*r).or_insert(DeclId(n as u32));
                 }
             }
         }

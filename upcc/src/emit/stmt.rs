@@ -174,13 +174,13 @@ impl Emitter<'_> {
 
     /// Opens a block with the declarations of a `for` that cannot stand inside the parentheses. Whether it did.
     fn for_init(&mut self, init: &ForInit) -> bool {
-        if let ForInit::Decl(d) = init {
-            if d.has_upc {
-                self.out.put("{ ");
-                self.declaration(d, true);
-                self.out.space();
-                return true;
-            }
+        if let ForInit::Decl(d) = init
+            && d.has_upc
+        {
+            self.out.put("{ ");
+            self.declaration(d, true);
+            self.out.space();
+            return true;
         }
         false
     }
@@ -447,10 +447,10 @@ fn addresses(b: &Block) -> HashSet<DeclId> {
                 }
             },
             &mut |e| {
-                if let ExprKind::Unary { op: UnOp::AddrOf, expr } = &e.kind {
-                    if let ExprKind::Name(d) = expr.unparen().kind {
-                        taken.borrow_mut().insert(d);
-                    }
+                if let ExprKind::Unary { op: UnOp::AddrOf, expr } = &e.kind
+                    && let ExprKind::Name(d) = expr.unparen().kind
+                {
+                    taken.borrow_mut().insert(d);
                 }
             },
         );

@@ -132,13 +132,13 @@ pub fn conflicts(objects: &[Object]) -> Vec<String> {
                     "shared variable '{}' differs in {what}: {a} in '{}', {b} in '{}'",
                     v.name, p.source, o.source
                 ));
-            } else if v.initialised {
-                if let Some((p, _)) = before.iter().find(|(_, w)| w.initialised) {
-                    out.push(format!(
-                        "shared variable '{}' is initialised in '{}' and in '{}'",
-                        v.name, p.source, o.source
-                    ));
-                }
+            } else if v.initialised
+                && let Some((p, _)) = before.iter().find(|(_, w)| w.initialised)
+            {
+                out.push(format!(
+                    "shared variable '{}' is initialised in '{}' and in '{}'",
+                    v.name, p.source, o.source
+                ));
             }
             before.push((o, v));
         }
