@@ -86,12 +86,12 @@ impl Upc {
             Move::Scatter => self.core.copy((self.me, d), (st, s + me * n), n),
             Move::Gather => self.core.copy((dt, d + me * n), (self.me, s), n),
             Move::GatherAll => {
-                for t in self.from_me() {
+                for t in self.threads_from_here() {
                     self.core.copy((self.me, d + u64::from(t) * n), (t, s), n);
                 }
             }
             Move::Exchange => {
-                for t in self.from_me() {
+                for t in self.threads_from_here() {
                     self.core.copy((self.me, d + u64::from(t) * n), (t, s + me * n), n);
                 }
             }
@@ -121,7 +121,7 @@ impl Upc {
     }
 
     /// All threads, this one first, so that not all go to the same one at a time.
-    fn from_me(&self) -> impl Iterator<Item = u32> + use<> {
+    fn threads_from_here(&self) -> impl Iterator<Item = u32> + use<> {
         let (me, size) = (self.me, self.size);
         (0..size).map(move |i| (me + i) % size)
     }

@@ -10,14 +10,14 @@ use crate::heap::Page;
 use crate::layout::Layout;
 use crate::locks::LockState;
 use crate::settings::Settings;
-use gasnet::am::{FIRST_CLIENT_HANDLER, Handler, Message, Token};
+use gasnet::am::{FIRST_LIBRARY_HANDLER, Handler, Message, Token};
 use gasnet::{Error, Rank};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use std::sync::{Mutex, OnceLock};
 
 /// Active-message handlers: a request to the owner of a heap, and its reply.
-const HEAP_REQUEST: u8 = FIRST_CLIENT_HANDLER;
-const HEAP_REPLY: u8 = FIRST_CLIENT_HANDLER + 1;
+const HEAP_REQUEST: u8 = FIRST_LIBRARY_HANDLER;
+const HEAP_REPLY: u8 = FIRST_LIBRARY_HANDLER + 1;
 
 /// One thread of a running UPC program.
 pub struct Upc {
@@ -94,8 +94,8 @@ impl Upc {
         settings: Settings,
     ) -> Result<&'static Upc, Error> {
         // Handlers have to be there before a peer can send to them.
-        rank.register(HEAP_REQUEST, Handler::new(|token, m| upc().handle_request(token, m)))?;
-        rank.register(HEAP_REPLY, Handler::new(|_, m| upc().handle_reply(m)))?;
+        rank.register_library(HEAP_REQUEST, Handler::new(|token, m| upc().handle_request(token, m)))?;
+        rank.register_library(HEAP_REPLY, Handler::new(|_, m| upc().handle_reply(m)))?;
         // Emitted code finds packed offsets and threads side by side in one address.
         let stride = (!struct_pts).then_some(1 << PACKED_OFFSET_BITS);
         let core = Core::attach(rank, layout.total, stride)?;
