@@ -168,9 +168,12 @@ impl Rank {
         self.grid.is_none() && self.size() > 1
     }
 
-    /// Whether the phase is over, without polling; if so, how it ended for a wait with this name.
+    /// [`Rank::barrier_try`] without polling.
+    ///
+    /// # Panics
+    /// Ends the job without a notify before it.
     #[inline]
-    fn barrier_check(&self, id: i32, flags: u32) -> Option<Outcome> {
+    pub fn barrier_test(&self, id: i32, flags: u32) -> Option<Outcome> {
         let mut p = self.phases.lock().unwrap_or_else(PoisonError::into_inner);
         if !p.notified {
             self.fatal("barrier: a wait without a notify");
@@ -192,7 +195,7 @@ impl Rank {
     /// Ends the job without a notify before it.
     pub fn barrier_try(&self, id: i32, flags: u32) -> Option<Outcome> {
         self.poll();
-        self.barrier_check(id, flags)
+        self.barrier_test(id, flags)
     }
 
     /// Waits until all ranks have entered the phase. What they wrote before their notify is visible on return.
@@ -203,7 +206,7 @@ impl Rank {
     pub fn barrier_wait(&self, id: i32, flags: u32) -> Outcome {
         let mut outcome = None;
         self.wait_until("a barrier", || {
-            outcome = self.barrier_check(id, flags);
+            outcome = self.barrier_test(id, flags);
             outcome.is_some()
         });
         outcome.unwrap_or(Outcome::Mismatched)
