@@ -87,12 +87,12 @@ impl Upc {
         let joined = self.barrier.joined.load(Relaxed);
         let mut agreed = None;
         self.core.wait_until("upc_wait", || {
-            agreed = self.core.barrier_try(name);
+            agreed = self.core.barrier_test(name);
             agreed.is_some() || self.somebody_missing(joined)
         });
         self.barrier.inside.store(false, Relaxed);
         // Somebody may have completed the phase between the two looks, and then ended.
-        match agreed.or_else(|| self.core.barrier_try(name)) {
+        match agreed.or_else(|| self.core.barrier_test(name)) {
             Some(true) => {}
             Some(false) => self.mismatch(name),
             None => self.fatal(&format!(

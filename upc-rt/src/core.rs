@@ -260,10 +260,10 @@ impl Core {
         self.rank.barrier_notify(id, flags);
     }
 
-    /// Once all threads have joined: whether their names and this wait's agree.
-    pub fn barrier_try(&self, name: Option<i32>) -> Option<bool> {
+    /// Once all threads have joined, as polls show: whether their names and this wait's agree.
+    pub fn barrier_test(&self, name: Option<i32>) -> Option<bool> {
         let (id, flags) = named(name);
-        Some(self.rank.barrier_try(id, flags)? == Outcome::Agreed)
+        Some(self.rank.barrier_test(id, flags)? == Outcome::Agreed)
     }
 
     /// The name all threads gave to the last barrier, if they agreed on one.
