@@ -223,6 +223,9 @@ impl Monitor {
             std::thread::sleep(Duration::from_millis(10));
         }
         let ready = |at: usize| fds[at].revents != 0;
+        // A signal for the job comes before what ranks do about theirs (Ctrl-C reaches them too); the end of a rank comes
+        // after everything it has said.
+        let ended = ready(0) && self.take_signals();
         for (at, &stream) in streams.iter().enumerate() {
             if ready(1 + links.len() + at) {
                 self.read(stream);
@@ -233,8 +236,8 @@ impl Monitor {
                 self.listen(rank);
             }
         }
-        if ready(0) {
-            self.take_signals();
+        if ended {
+            self.reap();
         }
         let now = Instant::now();
         if let Some((at, limit)) = self.limit
@@ -270,10 +273,12 @@ impl Monitor {
         }
     }
 
-    fn take_signals(&mut self) {
+    /// Takes all signals that have come. Returns whether a child may have ended.
+    fn take_signals(&mut self) -> bool {
+        let mut ended = false;
         while let Some(signal) = sys::next_signal(self.signals.as_fd()) {
             if signal == libc::SIGCHLD {
-                self.reap();
+                ended = true;
             } else if FORWARDED.contains(&signal) {
                 for rank in self.ranks.iter().filter(|r| !r.gone) {
                     sys::kill(rank.pid, signal);
@@ -284,6 +289,7 @@ impl Monitor {
                 self.handle(Event::Signal(signal));
             }
         }
+        ended
     }
 
     /// Reaps all ended children: ranks, and orphans of theirs.
