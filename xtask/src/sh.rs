@@ -183,3 +183,45 @@ pub fn which(name: &str) -> Option<PathBuf> {
 pub fn seconds(time: Duration) -> String {
     format!("{:.1} s", time.as_secs_f64())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn outcomes() {
+        let outcome = capture(shell("echo out; echo err >&2; exit 3"), Duration::from_secs(10)).unwrap();
+        assert_eq!((outcome.status, &*outcome.stdout, &*outcome.stderr), (Some(3), "out\n", "err\n"));
+        let outcome = capture(shell("kill -9 $$"), Duration::from_secs(10)).unwrap();
+        assert_eq!(outcome.end(), "exit status 137 (signal 9)");
+    }
+
+    #[test]
+    fn time_limits() {
+        let start = Instant::now();
+        let outcome = capture(shell("exec sleep 20"), Duration::from_millis(100)).unwrap();
+        assert_eq!(outcome.status, None);
+        assert!(start.elapsed() < Duration::from_secs(5));
+        assert!(pass(shell("exec sleep 20"), Duration::from_millis(100)).unwrap_err().contains("time limit"));
+    }
+
+    #[test]
+    fn commands_can_be_typed_again() {
+        let mut command = Command::new(root().join("bin/x"));
+        command.env("A", "b c").args(["plain", "two words", "", "it's"]);
+        assert_eq!(show(&command), r"A='b c' bin/x plain 'two words' '' 'it'\''s'");
+    }
+
+    #[test]
+    fn reports_show_the_last_lines() {
+        let outcome = capture(shell("seq 1 100"), Duration::from_secs(10)).unwrap();
+        let report = outcome.report();
+        assert!(report.contains("stdout| ... 75 lines") && report.ends_with("stdout| 100\n"), "{report}");
+    }
+}

@@ -254,3 +254,23 @@ fn csmith_program(prefix: &Path, seed: u64) -> Result<(), String> {
     fs::rename(&source, &kept).map_err(|e| e.to_string())?;
     Err(format!("{}\n{}\n{}", kept.display(), outputs[0], outputs[1]))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_put_together_are_the_text() {
+        let text = "shared [2] int *p;\n/* é */ x+=y_1;";
+        let tokens = split(text);
+        assert_eq!(tokens.concat(), text);
+        assert!(tokens.contains(&"shared") && tokens.contains(&"y_1") && tokens.contains(&"["));
+    }
+
+    #[test]
+    fn random_numbers_stay_below() {
+        let mut random = Random(1);
+        let seen: std::collections::BTreeSet<usize> = (0..1000).map(|_| random.below(7)).collect();
+        assert_eq!(seen.into_iter().collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5, 6]);
+    }
+}

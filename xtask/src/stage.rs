@@ -260,3 +260,73 @@ fn copy_headers(from: &Path, to: &Path) -> Result<(), String> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("xtask-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    /// An archive that shows one name of ours and one of somebody else's.
+    fn archive(folder: &Path) -> PathBuf {
+        let source = folder.join("two.c");
+        fs::write(
+            &source,
+            "int gasnet_ours(void) { return 1; }\nint stranger(void) { return gasnet_ours(); }\n",
+        )
+        .unwrap();
+        let object = folder.join("two.o");
+        let archive = folder.join("two.a");
+        let mut compile = Command::new("cc");
+        compile.args(["-c", "-fPIC"]).arg(&source).arg("-o").arg(&object);
+        run(compile).unwrap();
+        let mut pack = Command::new("ar");
+        pack.arg("rcs").arg(&archive).arg(&object);
+        run(pack).unwrap();
+        archive
+    }
+
+    #[test]
+    fn combining_hides_what_is_not_ours() {
+        let folder = folder("combine");
+        let raw = archive(&folder);
+        assert_eq!(strangers(&raw, false).unwrap(), ["stranger"]);
+        let (few, shared) = (folder.join("lib/few.a"), folder.join("lib/few.so"));
+        combine(&raw, &few).unwrap();
+        assert!(strangers(&few, false).unwrap().is_empty());
+        share(&few, &shared).unwrap();
+        assert!(strangers(&shared, true).unwrap().is_empty());
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn headers_that_are_gone_are_removed() {
+        let folder = folder("headers");
+        let (from, to) = (folder.join("from"), folder.join("to"));
+        fs::create_dir_all(from.join("sub")).unwrap();
+        fs::write(from.join("a.h"), "a").unwrap();
+        fs::write(from.join("sub/b.h"), "b").unwrap();
+        fs::write(from.join("notes.txt"), "no header").unwrap();
+        copy_headers(&from, &to).unwrap();
+        assert!(to.join("a.h").is_file() && to.join("sub/b.h").is_file() && !to.join("notes.txt").exists());
+        fs::remove_file(from.join("a.h")).unwrap();
+        copy_headers(&from, &to).unwrap();
+        assert!(!to.join("a.h").exists() && to.join("sub/b.h").is_file());
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn every_mode_has_a_package_file() {
+        let files = package_files();
+        assert_eq!(files.len(), 6);
+        for (name, text) in files {
+            assert!(text.contains(&format!("Name: {}\n", name.trim_end_matches(".pc"))));
+            assert_eq!(text.contains("EVERYTHING"), name.contains("everything"));
+        }
+    }
+}
