@@ -242,11 +242,12 @@ impl Job {
         let excused = state.done.is_some() || state.ending;
         match how {
             Ended::Signal(signal) => {
-                let name = sys::signal_name(signal);
-                self.say(
-                    actions,
-                    format!("rank {rank} (pid {pid}) terminated with signal {signal} ({name})"),
-                );
+                // A single rank writes to the job's output itself: its reader has left, which needs no words.
+                if signal != libc::SIGPIPE || self.ranks.len() > 1 {
+                    let name = sys::signal_name(signal);
+                    let text = format!("rank {rank} (pid {pid}) terminated with signal {signal} ({name})");
+                    self.say(actions, text);
+                }
                 self.end(now, 128 + signal, Some(rank), actions);
             }
             Ended::Code(code) if excused => self.record(code),
@@ -421,8 +422,12 @@ mod tests {
 
     #[test]
     fn a_closed_output_ends_the_job_without_a_word() {
-        let (mut job, now) = job(2);
-        assert_eq!(job.handle(now, Event::OutputClosed), tells([0, 1]));
-        assert_eq!(job.status(), 141);
+        let (mut two, now) = job(2);
+        assert_eq!(two.handle(now, Event::OutputClosed), tells([0, 1]));
+        assert_eq!(two.status(), 141);
+
+        let (mut one, now) = job(1);
+        assert_eq!(one.handle(now, Event::Ended(0, Ended::Signal(libc::SIGPIPE))), []);
+        assert_eq!(one.status(), 141);
     }
 }
