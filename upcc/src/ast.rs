@@ -230,7 +230,7 @@ pub struct Decl {
 }
 
 /// Something at file scope.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Item {
     /// What.
     pub kind: ItemKind,
@@ -241,7 +241,7 @@ pub struct Item {
 }
 
 /// Kinds of [`Item`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum ItemKind {
     /// Declaration.
     Decl(Declaration),
@@ -260,7 +260,7 @@ pub enum ItemKind {
 }
 
 /// A declaration: specifiers and declarators.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Declaration {
     /// Tokens from the first specifier to the `;`.
     pub toks: TokRange,
@@ -313,7 +313,7 @@ pub enum TagId {
 }
 
 /// One declarator of a declaration, with its initialiser.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct InitDeclarator {
     /// The entity.
     pub decl: DeclId,
@@ -338,7 +338,7 @@ pub struct InitDeclarator {
 }
 
 /// An initialiser, converted to the type of what it initialises.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Init {
     /// One expression, implicit conversions included. A string literal that initialises an array is the bare literal, of the
     /// array type of the literal.
@@ -348,7 +348,7 @@ pub enum Init {
 }
 
 /// A braced initialiser list.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct InitList {
     /// Tokens, braces included.
     pub toks: TokRange,
@@ -361,7 +361,7 @@ pub struct InitList {
 }
 
 /// One item of a braced list.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct InitItem {
     /// Designator tokens (`.a[3] =`, `a:`), empty if none.
     pub designator: TokRange,
@@ -427,7 +427,7 @@ impl Init {
 }
 
 /// A function definition.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct FuncDef {
     /// The function.
     pub decl: DeclId,
@@ -454,7 +454,7 @@ pub struct FuncDef {
 }
 
 /// A compound statement.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Block {
     /// Tokens, braces included.
     pub toks: TokRange,
@@ -465,7 +465,7 @@ pub struct Block {
 }
 
 /// A statement (or declaration in a block).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Stmt {
     /// Kind.
     pub kind: StmtKind,
@@ -476,7 +476,7 @@ pub struct Stmt {
 }
 
 /// Kinds of statement.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "named after C's statements")]
 pub enum StmtKind {
     /// `e;`
@@ -550,7 +550,7 @@ pub enum StmtKind {
 }
 
 /// First clause of a `for`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "obvious")]
 pub enum ForInit {
     None,
@@ -559,7 +559,7 @@ pub enum ForInit {
 }
 
 /// `upc_forall`
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Forall {
     /// First clause.
     pub init: ForInit,
@@ -574,7 +574,7 @@ pub struct Forall {
 }
 
 /// Affinity of a `upc_forall`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Affinity {
     /// `continue`, or none.
     Always,
@@ -585,7 +585,7 @@ pub enum Affinity {
 }
 
 /// An `asm` statement.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Asm {
     /// All tokens, `;` included.
     pub toks: TokRange,
@@ -594,7 +594,7 @@ pub struct Asm {
 }
 
 /// An operand of an `asm` statement.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct AsmOperand {
     /// The expression between the parentheses.
     pub expr: Expr,
@@ -633,7 +633,7 @@ impl ConstValue {
 }
 
 /// An expression.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Expr {
     /// Kind.
     pub kind: ExprKind,
@@ -675,7 +675,7 @@ pub enum UnOp {
 }
 
 /// Binary operators. Operands are converted to the common type already, except shifts and pointer arithmetic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "obvious")]
 pub enum BinOp {
     Mul,
@@ -762,7 +762,7 @@ pub struct TypeName {
 }
 
 /// Operators of the `sizeof` family.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SizeOp {
     /// `sizeof`
     Size,
@@ -777,7 +777,7 @@ pub enum SizeOp {
 }
 
 /// Operand of the `sizeof` family.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "obvious")]
 pub enum SizeArg {
     Type(TypeName),
@@ -785,7 +785,7 @@ pub enum SizeArg {
 }
 
 /// Kinds of expression.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum ExprKind {
     /// Object or function.
     Name(DeclId),

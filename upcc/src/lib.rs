@@ -3,12 +3,16 @@
 
 pub mod ast;
 pub mod cc;
+mod consteval;
 pub mod cpp;
 pub mod diag;
 pub mod driver;
 pub mod emit;
+mod lex;
 pub mod link;
 pub mod opt;
+mod parse;
 mod sema;
+pub mod source;
 pub mod token;
 pub mod types;

@@ -1,12 +1,44 @@
-//! Type checking.
+//! Type checking: builders of checked nodes (called by the parser), and the whole of [`check`].
 
-use crate::ast::{FrontOptions, FrontResult, TranslationUnit};
+mod access;
+mod builtins;
+mod compat;
+pub(crate) mod conv;
+mod layout;
+pub(crate) mod ops;
+pub(crate) mod scope;
+mod shared;
+mod show;
+
+use crate::ast::{FrontOptions, FrontResult};
+use crate::lex;
+use crate::parse::{Cx, intern_keywords};
 use crate::token::TokenBuf;
-use crate::types::Types;
 
+/// The largest static thread count.
+const MAX_THREADS: u32 = 1 << 20;
+
+/// Lexes, parses and checks.
 pub(crate) fn check(preprocessed: &str, opts: &FrontOptions) -> FrontResult {
-    let tokens = TokenBuf { text: preprocessed.to_owned(), ..TokenBuf::default() };
-    let types = Types::new(opts.pts, opts.static_threads);
-    let unit = TranslationUnit { tokens, types, decls: Vec::new(), exprs: Vec::new(), items: Vec::new() };
-    FrontResult { unit, diagnostics: Vec::new() }
+    let mut tokens = TokenBuf::default();
+    intern_keywords(&mut tokens.syms);
+    let too_long = preprocessed.len() >= u32::MAX as usize;
+    let lex_errors = lex::lex(if too_long { "" } else { preprocessed }, &opts.dir, &mut tokens);
+    let mut cx = Cx::new(tokens, opts);
+    if too_long {
+        cx.error(0, "this file is too large");
+    }
+    for e in lex_errors {
+        cx.error(e.tok, e.message);
+    }
+    if opts.static_threads.is_some_and(|t| t == 0 || t > MAX_THREADS) {
+        cx.error(0, format!("the number of threads must be from 1 to {MAX_THREADS}"));
+    }
+    cx.push_scope();
+    let items = cx.translation_unit();
+    cx.finish_tentative();
+    cx.pop_scope();
+    let mut r = cx.finish();
+    r.unit.items = items;
+    r
 }

@@ -1,0 +1,152 @@
+//! `__attribute__`: read for what changes types and layouts; everything else is only kept as tokens.
+
+use super::*;
+
+/// The attributes of one place.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Attrs {
+    pub(crate) ranges: Vec<TokRange>,
+    pub(crate) packed: bool,
+    pub(crate) align: Option<u64>,
+    pub(crate) mode: Option<String>,
+    pub(crate) vector: Option<u64>,
+    pub(crate) transparent: bool,
+}
+
+impl Attrs {
+    pub(crate) fn merge(&mut self, o: &Attrs) {
+        self.ranges.extend_from_slice(&o.ranges);
+        self.packed |= o.packed;
+        self.align = self.align.max(o.align);
+        if o.mode.is_some() {
+            self.mode.clone_from(&o.mode);
+        }
+        self.vector = self.vector.or(o.vector);
+        self.transparent |= o.transparent;
+    }
+    pub(crate) fn range(&self) -> TokRange {
+        self.ranges.iter().fold(TokRange::default(), |a, &b| a.to(b))
+    }
+}
+
+impl Cx<'_> {
+    /// Zero or more `__attribute__((...))`.
+    pub(crate) fn attributes(&mut self, out: &mut Attrs) -> PResult<()> {
+        while self.is_kw(Kw::Attribute) {
+            let start = self.bump();
+            self.expect(Punct::LParen, "after `__attribute__`")?;
+            self.expect(Punct::LParen, "after `__attribute__(`")?;
+            while !self.is(Punct::RParen) {
+                if self.eat(Punct::Comma) {
+                    continue;
+                }
+                let TokKind::Ident(s) = self.kind() else {
+                    let found = self.found();
+                    self.error(self.pos(), format!("expected the name of an attribute, found {found}"));
+                    return Err(Bad);
+                };
+                let name = self.name(s).trim_matches('_').to_owned();
+                self.bump();
+                if self.eat(Punct::ColonColon) {
+                    self.bump();
+                }
+                self.attribute(&name, out)?;
+            }
+            self.bump();
+            self.expect(Punct::RParen, "at the end of `__attribute__`")?;
+            out.ranges.push(self.since(start));
+        }
+        Ok(())
+    }
+
+    /// The arguments of one attribute, whose name has been read.
+    fn attribute(&mut self, name: &str, out: &mut Attrs) -> PResult<()> {
+        let args = self.is(Punct::LParen);
+        match name {
+            "packed" => out.packed = true,
+            "transparent_union" => out.transparent = true,
+            "aligned" if !args => out.align = out.align.max(Some(16)),
+            "aligned" => {
+                self.bump();
+                let at = self.pos();
+                let v = self.const_int("as an alignment")?;
+                if let Some(v) = v {
+                    match u64::try_from(v).ok().filter(|v| v.is_power_of_two() && *v <= 1 << 28) {
+                        Some(v) => out.align = out.align.max(Some(v)),
+                        None => self.error(at, "an alignment must be a positive power of two"),
+                    }
+                }
+                self.expect(Punct::RParen, "after the alignment")?;
+                return Ok(());
+            }
+            "vector_size" if args => {
+                self.bump();
+                let at = self.pos();
+                let v = self.const_int("as a vector size")?;
+                match v.and_then(|v| u64::try_from(v).ok()).filter(|v| *v > 0 && *v <= 1 << 20) {
+                    Some(v) => out.vector = Some(v),
+                    None => self.error(at, "a vector size must be a positive number of bytes"),
+                }
+                self.expect(Punct::RParen, "after the vector size")?;
+                return Ok(());
+            }
+            "mode" if args => {
+                self.bump();
+                if let TokKind::Ident(s) = self.kind() {
+                    out.mode = Some(self.name(s).trim_matches('_').to_owned());
+                    self.bump();
+                }
+                self.expect(Punct::RParen, "after the mode")?;
+                return Ok(());
+            }
+            _ => {}
+        }
+        if args {
+            self.skip_group()?;
+        }
+        Ok(())
+    }
+
+    /// `ty` as the attributes of its declaration change it.
+    pub(crate) fn apply_attrs(&mut self, ty: TypeId, attrs: &Attrs) -> TypeId {
+        let mut ty = ty;
+        if let Some(mode) = &attrs.mode {
+            let quals = self.types.quals(ty);
+            let signed = self.types.as_scalar(ty).is_none_or(|s| s.is_signed() || s.is_float());
+            use Scalar::*;
+            let s = match (mode.as_str(), signed) {
+                ("QI" | "byte", true) => SChar,
+                ("QI" | "byte", false) => UChar,
+                ("HI", true) => Short,
+                ("HI", false) => UShort,
+                ("SI", true) => Int,
+                ("SI", false) => UInt,
+                ("DI" | "word" | "pointer" | "unwind_word", true) => Long,
+                ("DI" | "word" | "pointer" | "unwind_word", false) => ULong,
+                ("TI", true) => Int128,
+                ("TI", false) => UInt128,
+                ("HF", _) => Float16,
+                ("SF", _) => Float,
+                ("DF", _) => Double,
+                ("XF", _) => LongDouble,
+                ("TF", _) => Float128,
+                ("SC", _) => return self.types.intern(TypeKind::Complex(Float), quals),
+                ("DC", _) => return self.types.intern(TypeKind::Complex(Double), quals),
+                ("XC", _) => return self.types.intern(TypeKind::Complex(LongDouble), quals),
+                ("TC", _) => return self.types.intern(TypeKind::Complex(Float128), quals),
+                _ => return ty,
+            };
+            if !self.types.is_pointer(ty) {
+                ty = self.types.intern(TypeKind::Scalar(s), quals);
+            }
+        }
+        if let Some(bytes) = attrs.vector
+            && self.types.is_arithmetic(ty)
+        {
+            let quals = self.types.quals(ty);
+            let elem = self.types.unqualified(ty);
+            ty = self.types.intern(TypeKind::Vector { elem, bytes }, quals);
+        }
+        ty
+    }
+}

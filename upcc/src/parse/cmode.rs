@@ -1,0 +1,64 @@
+//! Which files are C rather than UPC: in headers (`.h`) without any UPC syntax, and in system headers that are not ours, UPC's
+//! keywords are plain identifiers.
+
+use super::keyword::{Kw, keyword};
+use crate::token::*;
+
+/// Per file: whether UPC keywords are identifiers in it.
+pub(crate) fn c_mode_files(toks: &TokenBuf) -> Vec<bool> {
+    let n = toks.files.len();
+    let mut uses_keyword = vec![false; n];
+    let mut upc = vec![false; n];
+    let header: Vec<bool> = toks.files.iter().map(|f| f.name.ends_with(".h")).collect();
+    for (i, t) in toks.toks.iter().enumerate() {
+        let f = t.file as usize;
+        if upc[f] || !header[f] {
+            continue;
+        }
+        if t.kind == TokKind::Pragma {
+            let text = toks.spelling(i as u32);
+            let mut w = text.trim_start_matches('#').split_whitespace().skip(1);
+            if w.next() == Some("upc") && w.next() != Some("c_code") {
+                upc[f] = true;
+            }
+            continue;
+        }
+        let TokKind::Ident(s) = t.kind else { continue };
+        let Some(k) = keyword(s).filter(|k| k.is_upc()) else { continue };
+        uses_keyword[f] = true;
+        upc[f] = match k {
+            Kw::Shared | Kw::Strict | Kw::Relaxed => reads_as_qualifier(toks, i),
+            _ => true,
+        };
+    }
+    (0..n).map(|f| header[f] && uses_keyword[f] && !upc[f]).collect()
+}
+
+/// Whether `shared`, `strict` or `relaxed` at token `i` reads as a qualifier rather than as a name.
+fn reads_as_qualifier(toks: &TokenBuf, i: usize) -> bool {
+    let at = |j: usize| toks.toks.get(j).map_or(TokKind::Eof, |t| t.kind);
+    let named = |k: TokKind| matches!(k, TokKind::Ident(_));
+    match at(i + 1) {
+        TokKind::Ident(_) => true,
+        TokKind::Punct(Punct::LBracket) => {
+            let mut j = i + 1;
+            let mut depth = 0;
+            loop {
+                match at(j) {
+                    TokKind::Punct(Punct::LBracket) => depth += 1,
+                    TokKind::Punct(Punct::RBracket) => depth -= 1,
+                    TokKind::Eof => return false,
+                    _ => {}
+                }
+                j += 1;
+                if depth == 0 {
+                    break;
+                }
+            }
+            named(at(j)) || at(j) == TokKind::Punct(Punct::Star)
+        }
+        // `int shared *p` and `T * shared)` against `a * shared)`.
+        TokKind::Punct(Punct::Star) => i > 0 && named(at(i - 1)),
+        _ => false,
+    }
+}

@@ -1,0 +1,132 @@
+//! Compatible and composite types.
+
+use crate::types::*;
+
+impl Types {
+    /// Whether two types are compatible in the sense of C, layouts of shared types included.
+    pub fn compatible(&self, a: TypeId, b: TypeId) -> bool {
+        let (a, b) = (self.canon(a), self.canon(b));
+        if a == b || self.is_error(a) || self.is_error(b) {
+            return true;
+        }
+        if self.own_quals(a) != self.own_quals(b) {
+            return false;
+        }
+        match (self.kind(a), self.kind(b)) {
+            (TypeKind::Pointer(x), TypeKind::Pointer(y)) => self.compatible(*x, *y),
+            (TypeKind::Array { elem: x, len: l }, TypeKind::Array { elem: y, len: m }) => {
+                self.compatible(*x, *y)
+                    && match (l, m) {
+                        (ArrayLen::Const(p), ArrayLen::Const(q)) | (ArrayLen::Threads(p), ArrayLen::Threads(q)) => {
+                            p == q
+                        }
+                        (ArrayLen::Const(_), ArrayLen::Threads(_)) | (ArrayLen::Threads(_), ArrayLen::Const(_)) => {
+                            false
+                        }
+                        _ => true,
+                    }
+            }
+            (
+                TypeKind::Function { ret: r, params: p, variadic: v, proto: pp },
+                TypeKind::Function { ret: s, params: q, variadic: w, proto: qp },
+            ) => {
+                self.compatible(*r, *s)
+                    && match (pp, qp) {
+                        (true, true) => {
+                            v == w && p.len() == q.len() && p.iter().zip(q).all(|(x, y)| self.param_compatible(*x, *y))
+                        }
+                        // Old-style declarations match whatever promotes to itself; be lenient.
+                        _ => true,
+                    }
+            }
+            (TypeKind::Enum(_), TypeKind::Scalar(s)) => Some(*s) == self.as_scalar(a),
+            (TypeKind::Scalar(s), TypeKind::Enum(_)) => Some(*s) == self.as_scalar(b),
+            (TypeKind::Vector { bytes: x, .. }, TypeKind::Vector { bytes: y, .. }) => x == y,
+            _ => false,
+        }
+    }
+
+    /// Parameters: a transparent union goes with its members.
+    fn param_compatible(&self, a: TypeId, b: TypeId) -> bool {
+        if self.compatible(a, b) {
+            return true;
+        }
+        let member = |u: TypeId, t: TypeId| {
+            self.record(u)
+                .is_some_and(|r| r.transparent && r.fields.iter().any(|f| self.compatible_unqualified(f.ty, t)))
+        };
+        member(a, b) || member(b, a)
+    }
+
+    /// Compatible when the qualifiers of the types themselves are ignored.
+    pub fn compatible_unqualified(&self, a: TypeId, b: TypeId) -> bool {
+        let (a, b) = (self.canon(a), self.canon(b));
+        if self.compatible(a, b) {
+            return true;
+        }
+        match (self.kind(a), self.kind(b)) {
+            (TypeKind::Scalar(x), TypeKind::Scalar(y)) => x == y,
+            (TypeKind::Enum(_), TypeKind::Scalar(_)) | (TypeKind::Scalar(_), TypeKind::Enum(_)) => {
+                self.as_scalar(a) == self.as_scalar(b)
+            }
+            (TypeKind::Array { elem: x, len: l }, TypeKind::Array { elem: y, len: m }) => {
+                let len = match (l, m) {
+                    (ArrayLen::Const(p), ArrayLen::Const(q)) | (ArrayLen::Threads(p), ArrayLen::Threads(q)) => p == q,
+                    (ArrayLen::Const(_), ArrayLen::Threads(_)) | (ArrayLen::Threads(_), ArrayLen::Const(_)) => false,
+                    _ => true,
+                };
+                len && self.compatible_unqualified(*x, *y)
+            }
+            (TypeKind::Pointer(x), TypeKind::Pointer(y)) => self.compatible(*x, *y),
+            (x, y) => x == y,
+        }
+    }
+
+    /// The composite of two compatible types.
+    pub fn composite(&mut self, a: TypeId, b: TypeId) -> TypeId {
+        if a == b || self.is_error(a) {
+            return a;
+        }
+        if self.is_error(b) {
+            return b;
+        }
+        if self.canon(a) == self.canon(b) {
+            return a;
+        }
+        let (ka, kb) = (self.ckind(a).clone(), self.ckind(b).clone());
+        match (ka, kb) {
+            (TypeKind::Array { elem: x, len: l }, TypeKind::Array { elem: y, len: m }) => {
+                let elem = self.composite(x, y);
+                let len = match (l, m) {
+                    (ArrayLen::Const(_) | ArrayLen::Threads(_), _) => l,
+                    (_, ArrayLen::Const(_) | ArrayLen::Threads(_)) => m,
+                    (ArrayLen::Vla(_), _) => l,
+                    (_, ArrayLen::Vla(_)) => m,
+                    _ => l,
+                };
+                self.array(elem, len)
+            }
+            (
+                TypeKind::Function { ret: r, params: p, variadic, proto: pp },
+                TypeKind::Function { ret: s, params: q, variadic: w, proto: qp },
+            ) => {
+                let ret = self.composite(r, s);
+                let (params, variadic, proto) = match (pp, qp) {
+                    (true, true) => {
+                        let ps = p.iter().zip(&q).map(|(&x, &y)| self.composite(x, y)).collect();
+                        (ps, variadic, true)
+                    }
+                    (true, false) => (p, variadic, true),
+                    _ => (q, w, qp),
+                };
+                self.intern(TypeKind::Function { ret, params, variadic, proto }, Quals::NONE)
+            }
+            (TypeKind::Pointer(x), TypeKind::Pointer(y)) => {
+                let q = self.quals(a);
+                let p = self.composite(x, y);
+                self.intern(TypeKind::Pointer(p), q)
+            }
+            _ => a,
+        }
+    }
+}

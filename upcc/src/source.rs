@@ -1,0 +1,87 @@
+//! Original source files, read when a diagnostic wants to show a line.
+
+use crate::token::{TokIdx, TokenBuf};
+use std::collections::HashMap;
+
+/// Lines of the files that diagnostics have named so far.
+#[derive(Debug, Default)]
+pub struct Sources {
+    files: HashMap<u32, Option<Vec<String>>>,
+}
+
+impl Sources {
+    /// Line `line` (from 1) of file `file`, if the file can be read.
+    pub fn line(&mut self, tokens: &TokenBuf, file: u32, line: u32) -> Option<&str> {
+        let lines = self.files.entry(file).or_insert_with(|| {
+            let info = tokens.files.get(file as usize)?;
+            if info.name.starts_with('<') {
+                return None;
+            }
+            let bytes = std::fs::read(&info.path).ok()?;
+            Some(String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect())
+        });
+        lines.as_ref()?.get((line as usize).checked_sub(1)?).map(String::as_str)
+    }
+
+    /// The source line of a token, and the column (from 1, in characters) and length of the token in it.
+    ///
+    /// Columns of preprocessed text are off where macros were expanded or white space folded, so the spelling is looked for in
+    /// the original line: the occurrence with the same ordinal as in the preprocessed line, else the nearest.
+    pub fn locate(&mut self, tokens: &TokenBuf, tok: TokIdx) -> (Option<String>, u32, u32) {
+        let t = *tokens.tok(tok);
+        let spelling = tokens.spelling(tok.min(tokens.toks.len() as u32 - 1));
+        let len = spelling.chars().count().max(1) as u32;
+        let Some(src) = self.line(tokens, t.file, t.line) else {
+            let text = preprocessed_line(tokens, &t);
+            return (text, t.col, len);
+        };
+        let src = src.trim_end().to_owned();
+        if spelling.is_empty() {
+            return (Some(src.clone()), src.chars().count().max(1) as u32, 1);
+        }
+        let hits = occurrences(&src, spelling);
+        let mut nth = 0;
+        for i in (0..tok as usize).rev() {
+            let o = &tokens.toks[i];
+            if o.line != t.line || o.file != t.file {
+                break;
+            }
+            if tokens.spelling(i as u32) == spelling {
+                nth += 1;
+            }
+        }
+        let col0 = t.col as usize - 1;
+        let byte = if hits.contains(&col0) {
+            Some(col0)
+        } else {
+            hits.get(nth).copied().or_else(|| hits.iter().copied().min_by_key(|&h| h.abs_diff(col0)))
+        };
+        match byte {
+            Some(b) => (Some(src.clone()), src[..b].chars().count() as u32 + 1, len),
+            None => {
+                // From a macro's body: point at the line.
+                let indent = src.chars().take_while(|c| c.is_whitespace()).count() as u32;
+                (Some(src), indent + 1, 1)
+            }
+        }
+    }
+}
+
+/// The line of preprocessed text that holds the token, if not absurdly long.
+fn preprocessed_line(tokens: &TokenBuf, t: &crate::token::Token) -> Option<String> {
+    let start = (t.offset as usize).checked_sub(t.col as usize - 1)?;
+    let line = tokens.text.get(start..)?.lines().next()?;
+    (line.len() < 400).then(|| line.to_owned())
+}
+
+/// Byte offsets where `word` stands in `src` as a token of its own.
+fn occurrences(src: &str, word: &str) -> Vec<usize> {
+    let ident = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    let wordy = ident(word.chars().next());
+    src.match_indices(word)
+        .map(|(i, _)| i)
+        .filter(|&i| {
+            !wordy || (!ident(src[..i].chars().next_back()) && !ident(src[i + word.len()..].chars().next()))
+        })
+        .collect()
+}
