@@ -38,7 +38,13 @@ pub(crate) fn convert(types: &Types, v: ConstValue, to: TypeId) -> Option<ConstV
 }
 
 /// `a op b`, both of (arithmetic) type `ty` but for shifts and logical operators. `None` if undefined.
-pub(crate) fn binary(types: &Types, op: BinOp, a: ConstValue, b: ConstValue, ty: TypeId) -> Option<ConstValue> {
+pub(crate) fn binary(
+    types: &Types,
+    op: BinOp,
+    a: ConstValue,
+    b: ConstValue,
+    ty: TypeId,
+) -> Option<ConstValue> {
     use ConstValue::{Float, Int};
     let s = types.as_scalar(ty)?;
     let truth = |b: bool| Some(Int(i128::from(b)));

@@ -243,7 +243,9 @@ impl Lexer<'_> {
                     });
                     break;
                 }
-                Some(b'\\') if self.pos + 1 < self.src.len() && self.src[self.pos + 1] != b'\n' => self.pos += 2,
+                Some(b'\\') if self.pos + 1 < self.src.len() && self.src[self.pos + 1] != b'\n' => {
+                    self.pos += 2
+                }
                 Some(&c) => {
                     self.pos += 1;
                     if c == quote {
@@ -374,12 +376,21 @@ mod tests {
 
     #[test]
     fn markers_set_file_and_line() {
-        let (tb, e) = toks("# 1 \"a.upc\"\n# 7 \"/x/y.h\" 1 3 4\nint\nx;\n# 3 \"a.upc\" 2\n  z\n#pragma upc strict\nw\n");
+        let (tb, e) = toks(
+            "# 1 \"a.upc\"\n# 7 \"/x/y.h\" 1 3 4\nint\nx;\n# 3 \"a.upc\" 2\n  z\n#pragma upc strict\nw\n",
+        );
         assert_eq!(e, 0);
         let at: Vec<_> = tb.toks.iter().map(|t| (t.file, t.line, t.col, t.system)).collect();
         assert_eq!(
             at[..6],
-            [(2, 7, 1, true), (2, 8, 1, true), (2, 8, 2, true), (1, 3, 3, false), (1, 4, 1, false), (1, 5, 1, false)]
+            [
+                (2, 7, 1, true),
+                (2, 8, 1, true),
+                (2, 8, 2, true),
+                (1, 3, 3, false),
+                (1, 4, 1, false),
+                (1, 5, 1, false)
+            ]
         );
         assert_eq!(tb.toks[4].kind, TokKind::Pragma);
         assert_eq!(tb.spelling(4), "#pragma upc strict");
@@ -393,7 +404,19 @@ mod tests {
         assert_eq!(
             s,
             [
-                "0x1.8p+3", "1e-5f", "0xe", "+", "1", "L\"a\\\"b\"", "u8\"\"", "'x'", "a", "...", "b", "<:", ":>"
+                "0x1.8p+3",
+                "1e-5f",
+                "0xe",
+                "+",
+                "1",
+                "L\"a\\\"b\"",
+                "u8\"\"",
+                "'x'",
+                "a",
+                "...",
+                "b",
+                "<:",
+                ":>"
             ]
         );
     }

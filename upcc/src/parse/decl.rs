@@ -1,8 +1,8 @@
 //! Declarators, declarations and function definitions.
 
-use crate::types::Block;
 use super::spec::{Place, QualList, Specs};
 use super::*;
+use crate::types::Block;
 
 /// One layer of a declarator.
 #[derive(Debug)]
@@ -244,7 +244,10 @@ impl Cx<'_> {
             let mut elem = elem;
             if self.types.block(elem) == Some(Block::Star) {
                 let at = d.name.map_or(d.toks.start, |(_, t)| t);
-                self.error(at, "the layout `[*]` is for the declaration of an array object only; write a number");
+                self.error(
+                    at,
+                    "the layout `[*]` is for the declaration of an array object only; write a number",
+                );
                 elem = self.set_block(elem, Block::N(1));
             }
             let p = self.types.pointer(elem);
@@ -278,7 +281,10 @@ impl Cx<'_> {
                         self.error(name_tok, "a function cannot return a function; return a pointer to it");
                         ty = self.types.error();
                     } else if self.types.is_array(ty) {
-                        self.error(name_tok, "a function cannot return an array; return a pointer to its element");
+                        self.error(
+                            name_tok,
+                            "a function cannot return an array; return a pointer to its element",
+                        );
                         ty = self.types.error();
                     } else if self.types.is_shared(ty) {
                         self.error(
@@ -322,7 +328,10 @@ impl Cx<'_> {
     fn array_of(&mut self, elem: TypeId, bound: &Bound, at: TokIdx, name_tok: TokIdx) -> TypeId {
         let mut elem = elem;
         if self.types.is_function(elem) {
-            self.error(name_tok, "an array of functions is not possible; make it an array of pointers to functions");
+            self.error(
+                name_tok,
+                "an array of functions is not possible; make it an array of pointers to functions",
+            );
             elem = self.types.error();
         } else if !self.types.is_complete(elem) && !self.types.is_error(elem) {
             let t = self.show(elem);
@@ -333,7 +342,10 @@ impl Cx<'_> {
             } else {
                 "it is declared but not defined here"
             };
-            self.error(name_tok, format!("an array cannot have elements of the incomplete type `{t}`: {why}"));
+            self.error(
+                name_tok,
+                format!("an array cannot have elements of the incomplete type `{t}`: {why}"),
+            );
             elem = self.types.error();
         }
         let len = match bound {
@@ -436,7 +448,12 @@ impl Cx<'_> {
             self.bump();
             self.check_empty_declaration(&specs, start);
             let spec = specs.spec;
-            return Ok(ItemKind::Decl(Declaration { toks: self.since(start), spec, declarators: out, has_upc }));
+            return Ok(ItemKind::Decl(Declaration {
+                toks: self.since(start),
+                spec,
+                declarators: out,
+                has_upc,
+            }));
         }
         loop {
             let spec_vla: Vec<ExprId> = std::mem::take(&mut self.vla);
@@ -476,7 +493,12 @@ impl Cx<'_> {
             self.attributes(&mut more)?;
         }
         self.expect(Punct::Semi, "at the end of this declaration")?;
-        Ok(ItemKind::Decl(Declaration { toks: self.since(start), spec: specs.spec, declarators: out, has_upc }))
+        Ok(ItemKind::Decl(Declaration {
+            toks: self.since(start),
+            spec: specs.spec,
+            declarators: out,
+            has_upc,
+        }))
     }
 
     /// A balanced parenthesised group.
@@ -505,7 +527,11 @@ impl Cx<'_> {
                 self.error(self.pos(), text);
                 Ok(false)
             }
-            TokKind::Punct(Punct::Semi | Punct::Comma | Punct::Eq | Punct::LBracket) if start != self.pos() => Ok(true),
+            TokKind::Punct(Punct::Semi | Punct::Comma | Punct::Eq | Punct::LBracket)
+                if start != self.pos() =>
+            {
+                Ok(true)
+            }
             _ => {
                 let text = format!("expected a declaration; `{}` is no type", self.name(s));
                 self.error(self.pos(), text);
@@ -548,7 +574,8 @@ impl Cx<'_> {
         let base = self.apply_attrs(specs.spec.ty, &d.attrs);
         let ty = self.apply_declarator(base, d, specs.spec.toks.start);
         let late = Attrs { mode: attrs.mode.clone(), vector: attrs.vector, ..Attrs::default() };
-        let mut ty = if specs.attrs.mode.is_some() || specs.attrs.vector.is_some() || d.attrs.vector.is_some() {
+        let mut ty = if specs.attrs.mode.is_some() || specs.attrs.vector.is_some() || d.attrs.vector.is_some()
+        {
             ty
         } else {
             self.apply_attrs_at_base(ty, &late)
@@ -589,7 +616,18 @@ impl Cx<'_> {
         dd.has_upc |= mentions;
         let def = if has_init { Definition::Defined } else { self.definition_kind(id, &specs.spec, place) };
         let has_upc = declarator_upc || init_upc || self.types.is_shared(ty);
-        Ok(InitDeclarator { decl: id, ty, toks: d.toks, name: tok, suffix, init, vla, def, has_upc, declarator_upc })
+        Ok(InitDeclarator {
+            decl: id,
+            ty,
+            toks: d.toks,
+            name: tok,
+            suffix,
+            init,
+            vla,
+            def,
+            has_upc,
+            declarator_upc,
+        })
     }
 
     /// `mode` and `vector_size` after a declarator change the innermost type.

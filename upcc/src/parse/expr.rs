@@ -131,7 +131,7 @@ impl Cx<'_> {
     }
 
     fn cast_expr(&mut self) -> PResult<Expr> {
-        if self.is(Punct::LParen) && self.starts_type(self.ahead_idx(1)) {
+        if self.is(Punct::LParen) && self.type_follows() {
             return self.nested(|cx| {
                 let start = cx.bump();
                 let to = cx.type_name()?;
@@ -147,10 +147,37 @@ impl Cx<'_> {
         self.unary_expr()
     }
 
+    /// After `(`: whether a type name follows.
+    fn type_follows(&self) -> bool {
+        let mut n = 1;
+        // Attributes may come first.
+        while self.kw_ahead(n) == Some(Kw::Attribute) {
+            let mut depth = 0;
+            loop {
+                n += 1;
+                match self.ahead(n) {
+                    TokKind::Punct(Punct::LParen) => depth += 1,
+                    TokKind::Punct(Punct::RParen) => depth -= 1,
+                    TokKind::Eof => return false,
+                    _ => {}
+                }
+                if depth <= 0 {
+                    break;
+                }
+            }
+            n += 1;
+        }
+        self.starts_type(self.ahead_idx(n))
+    }
+
     fn cast(&mut self, start: TokIdx, to: TypeName, e: Expr) -> Expr {
         let toks = TokRange::new(start, start + 1).to(e.toks);
         let void = self.types.is_void(to.ty);
-        let e = if void && (self.types.is_void(e.ty) || !self.types.is_complete(e.ty)) { e } else { self.rvalue(e) };
+        let e = if void && (self.types.is_void(e.ty) || !self.types.is_complete(e.ty)) {
+            e
+        } else {
+            self.rvalue(e)
+        };
         if self.types.is_void(e.ty) && !void {
             let t = self.show(to.ty);
             self.error(start, format!("a value of type void cannot be cast to `{t}`"));
@@ -179,10 +206,10 @@ impl Cx<'_> {
             | ExprKind::Implicit { conv: Conv::PtrToPtr | Conv::Same | Conv::ArrayDecay, expr: x }
             | ExprKind::Cast { conv: Conv::PtrToPtr | Conv::Same, expr: x, .. }
             | ExprKind::Unary { op: UnOp::Extension, expr: x } => self.constant_address(x),
-            ExprKind::Implicit { conv: Conv::NullToPtr, .. } | ExprKind::Cast { conv: Conv::NullToPtr, .. } => Some(0),
-            ExprKind::Implicit { conv: Conv::IntToPtr, expr } | ExprKind::Cast { conv: Conv::IntToPtr, expr, .. } => {
-                expr.int()
-            }
+            ExprKind::Implicit { conv: Conv::NullToPtr, .. }
+            | ExprKind::Cast { conv: Conv::NullToPtr, .. } => Some(0),
+            ExprKind::Implicit { conv: Conv::IntToPtr, expr }
+            | ExprKind::Cast { conv: Conv::IntToPtr, expr, .. } => expr.int(),
             ExprKind::Unary { op: UnOp::AddrOf | UnOp::Deref, expr } => self.constant_address(expr),
             ExprKind::Member { base, record, path, .. } => {
                 let mut a = self.constant_address(base)?;
@@ -306,7 +333,7 @@ impl Cx<'_> {
 
     fn size_expr(&mut self, op: SizeOp) -> PResult<Expr> {
         let at = self.bump();
-        let arg = if self.is(Punct::LParen) && self.starts_type(self.ahead_idx(1)) {
+        let arg = if self.is(Punct::LParen) && self.type_follows() {
             let start = self.bump();
             let to = self.type_name()?;
             self.expect(Punct::RParen, "after the type")?;
@@ -483,7 +510,8 @@ impl Cx<'_> {
                 let int = self.types.int();
                 let upc = a.has_upc || b.has_upc;
                 let toks = self.since(at);
-                let mut e = self.node(ExprKind::TypesCompatible(Box::new((a, b))), int, Cat::Rvalue, toks, upc);
+                let mut e =
+                    self.node(ExprKind::TypesCompatible(Box::new((a, b))), int, Cat::Rvalue, toks, upc);
                 e.value = Some(ConstValue::Int(i128::from(same)));
                 Ok(e)
             }
@@ -516,7 +544,8 @@ impl Cx<'_> {
 
     fn chosen(&mut self, at: TokIdx, chosen: Expr, kind: impl FnOnce(Box<Expr>) -> ExprKind) -> Expr {
         let toks = self.since(at);
-        let (ty, cat, upc, strict, value) = (chosen.ty, chosen.cat, chosen.has_upc, chosen.strict, chosen.value);
+        let (ty, cat, upc, strict, value) =
+            (chosen.ty, chosen.cat, chosen.has_upc, chosen.strict, chosen.value);
         let mut n = self.node(kind(Box::new(chosen)), ty, cat, toks, upc);
         n.strict = strict;
         n.value = value;
@@ -569,7 +598,10 @@ impl Cx<'_> {
         } else if units.len() == 1 {
             i128::from(units[0] as u8 as i8)
         } else {
-            consteval::wrap(units.iter().fold(0i128, |a, &u| (a << 8 | i128::from(u & 0xff)) & 0xffff_ffff), Scalar::Int)
+            consteval::wrap(
+                units.iter().fold(0i128, |a, &u| (a << 8 | i128::from(u & 0xff)) & 0xffff_ffff),
+                Scalar::Int,
+            )
         };
         let mut e = self.node(ExprKind::Number, ty, Cat::Rvalue, toks, false);
         e.value = Some(ConstValue::Int(v));
@@ -598,7 +630,8 @@ impl Cx<'_> {
             let text = self.toks.spelling(p).to_owned();
             match consteval::unescape(&text, wide) {
                 Ok(u) => {
-                    let pairs = if scalar == Scalar::UShort { u.iter().filter(|c| **c > 0xffff).count() } else { 0 };
+                    let pairs =
+                        if scalar == Scalar::UShort { u.iter().filter(|c| **c > 0xffff).count() } else { 0 };
                     n += (u.len() + pairs) as u64;
                 }
                 Err(m) => self.error(p, m),
@@ -779,7 +812,9 @@ impl Cx<'_> {
         }
         let common = common.unwrap_or(double);
         let fits = |cx: &Self, f: TypeId| {
-            cx.types.signature(f).is_some_and(|s| s.1.iter().any(|&p| cx.types.compatible_unqualified(p, common)))
+            cx.types
+                .signature(f)
+                .is_some_and(|s| s.1.iter().any(|&p| cx.types.compatible_unqualified(p, common)))
         };
         let func = funcs.iter().copied().find(|&f| fits(self, f)).or(funcs.first().copied());
         let ty = match func.and_then(|f| self.types.signature(f)) {

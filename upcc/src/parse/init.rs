@@ -181,7 +181,9 @@ impl Cx<'_> {
         if !matches!(e.unparen().kind, ExprKind::Str | ExprKind::FuncName) {
             return None;
         }
-        let TypeKind::Array { elem: c, len: ArrayLen::Const(n) } = *self.types.ckind(e.ty) else { return None };
+        let TypeKind::Array { elem: c, len: ArrayLen::Const(n) } = *self.types.ckind(e.ty) else {
+            return None;
+        };
         let (a, b) = (self.types.as_scalar(elem)?, self.types.as_scalar(c)?);
         let narrow = |s| matches!(s, Scalar::Char | Scalar::SChar | Scalar::UChar);
         ((narrow(a) && narrow(b)) || (!narrow(b) && a.size() == b.size() && a.is_integer())).then_some(n)
@@ -306,11 +308,15 @@ impl Cx<'_> {
                 self.warn(at, "excess elements in this initializer");
                 break;
             }
-            if let Some(Designator::Member(_, tok) | Designator::Index(_, tok) | Designator::Range(_, _, tok)) =
-                i.designators.first()
+            if let Some(
+                Designator::Member(_, tok) | Designator::Index(_, tok) | Designator::Range(_, _, tok),
+            ) = i.designators.first()
             {
                 let t = self.show(ty);
-                self.error(*tok, format!("a designator needs an array, struct or union, this is of type `{t}`"));
+                self.error(
+                    *tok,
+                    format!("a designator needs an array, struct or union, this is of type `{t}`"),
+                );
             }
             let (init, t) = self.resolve_init(ty, i.init);
             items.push(InitItem { designator: i.toks, path: Vec::new(), ty: t, init });
@@ -347,7 +353,9 @@ impl Cx<'_> {
                 ArrayLen::Const(n) => Some(*n),
                 _ => None,
             },
-            TypeKind::Vector { elem, bytes } => Some(bytes / self.types.const_size(*elem).unwrap_or(1).max(1)),
+            TypeKind::Vector { elem, bytes } => {
+                Some(bytes / self.types.const_size(*elem).unwrap_or(1).max(1))
+            }
             TypeKind::Record(r) => Some(self.types.records[r.0 as usize].fields.len() as u64),
             _ => Some(1),
         }
@@ -435,7 +443,10 @@ impl Cx<'_> {
                 Designator::Member(s, tok) => {
                     let TypeKind::Record(r) = *self.types.ckind(ty) else {
                         let t = self.show(ty);
-                        self.error(*tok, format!("`.` designates a member of a struct or union, this is of type `{t}`"));
+                        self.error(
+                            *tok,
+                            format!("`.` designates a member of a struct or union, this is of type `{t}`"),
+                        );
                         return false;
                     };
                     let Some(path) = self.find_member(r, *s) else {
@@ -458,7 +469,10 @@ impl Cx<'_> {
                 Designator::Index(lo, tok) | Designator::Range(lo, _, tok) => {
                     if !matches!(self.types.ckind(ty), TypeKind::Array { .. } | TypeKind::Vector { .. }) {
                         let t = self.show(ty);
-                        self.error(*tok, format!("`[]` designates an element of an array, this is of type `{t}`"));
+                        self.error(
+                            *tok,
+                            format!("`[]` designates an element of an array, this is of type `{t}`"),
+                        );
                         return false;
                     }
                     let hi = match d {
@@ -495,7 +509,8 @@ impl Cx<'_> {
         match init {
             Init::Expr(e) => {
                 if let Some(tok) = self.not_constant(e) {
-                    let mut text = "the initializer of an object with static storage must be constant".to_owned();
+                    let mut text =
+                        "the initializer of an object with static storage must be constant".to_owned();
                     if self.threads_form(e).is_some() {
                         text.push_str("; THREADS and MYTHREAD are not (THREADS is with `-T N`)");
                     }
@@ -522,7 +537,9 @@ impl Cx<'_> {
                 ExprKind::Name(d) if self.types.is_error(self.decls[d.0 as usize].ty) => None,
                 _ => Some(expr.toks.start),
             },
-            ExprKind::Implicit { expr, .. } | ExprKind::Cast { expr, .. } | ExprKind::Paren(expr) => self.not_constant(expr),
+            ExprKind::Implicit { expr, .. } | ExprKind::Cast { expr, .. } | ExprKind::Paren(expr) => {
+                self.not_constant(expr)
+            }
             ExprKind::Unary { op: UnOp::AddrOf, expr } | ExprKind::Member { base: expr, arrow: true, .. } => {
                 self.not_constant_address(expr)
             }
@@ -532,8 +549,12 @@ impl Cx<'_> {
                 .not_constant(cond)
                 .or_else(|| then.as_ref().and_then(|t| self.not_constant(t)))
                 .or_else(|| self.not_constant(els)),
-            ExprKind::Name(_) | ExprKind::Index { .. } | ExprKind::Member { .. } => self.not_constant_address(e),
-            ExprKind::Assign { .. } | ExprKind::CompoundAssign { .. } | ExprKind::IncDec { .. } => Some(e.toks.start),
+            ExprKind::Name(_) | ExprKind::Index { .. } | ExprKind::Member { .. } => {
+                self.not_constant_address(e)
+            }
+            ExprKind::Assign { .. } | ExprKind::CompoundAssign { .. } | ExprKind::IncDec { .. } => {
+                Some(e.toks.start)
+            }
             ExprKind::MyThread | ExprKind::Threads => Some(e.toks.start),
             ExprKind::Call { callee, .. } => {
                 let mut c = callee.unparen();
@@ -555,7 +576,9 @@ impl Cx<'_> {
         match &e.kind {
             ExprKind::Name(d) => {
                 let d = &self.decls[d.0 as usize];
-                let auto = matches!(d.kind, DeclKind::Var | DeclKind::Param) && !d.is_static && d.linkage == Linkage::None;
+                let auto = matches!(d.kind, DeclKind::Var | DeclKind::Param)
+                    && !d.is_static
+                    && d.linkage == Linkage::None;
                 (auto && !self.types.is_error(d.ty)).then_some(e.toks.start)
             }
             ExprKind::Paren(x) => self.not_constant_address(x),

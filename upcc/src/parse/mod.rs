@@ -385,7 +385,8 @@ impl<'a> Cx<'a> {
         let file = self.toks.files[t.file as usize].name.clone();
         let d = Diagnostic { severity, message, file, line: t.line, col, source, len };
         // One construct can be looked at twice (a K&R parameter, a macro argument): say a thing once.
-        let same = |o: &Diagnostic| o.line == d.line && o.col == d.col && o.message == d.message && o.file == d.file;
+        let same =
+            |o: &Diagnostic| o.line == d.line && o.col == d.col && o.message == d.message && o.file == d.file;
         if !self.diags.iter().rev().take(20).any(same) {
             self.diags.push(d);
         }

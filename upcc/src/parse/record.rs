@@ -396,7 +396,10 @@ impl Cx<'_> {
             self.pragmas_here();
             let Some(s) = self.ident() else {
                 let found = self.found();
-                self.error(self.pos(), format!("expected the name of an enumeration constant, found {found}"));
+                self.error(
+                    self.pos(),
+                    format!("expected the name of an enumeration constant, found {found}"),
+                );
                 return Err(Bad);
             };
             let tok = self.bump();
@@ -410,7 +413,10 @@ impl Cx<'_> {
                 if let Some(v) = e.int().filter(|_| self.types.is_integer(e.ty)) {
                     next = v;
                 } else if !self.types.is_error(e.ty) {
-                    self.error(at, "the value of an enumeration constant must be an integer constant expression");
+                    self.error(
+                        at,
+                        "the value of an enumeration constant must be an integer constant expression",
+                    );
                 }
             }
             if i32::try_from(next).is_err() {
@@ -433,7 +439,10 @@ impl Cx<'_> {
         }
         if !self.is(Punct::RBrace) {
             let found = self.found();
-            self.error(self.pos(), format!("expected `,` or `}}` after an enumeration constant, found {found}"));
+            self.error(
+                self.pos(),
+                format!("expected `,` or `}}` after an enumeration constant, found {found}"),
+            );
             return Err(Bad);
         }
         self.bump();

@@ -1,7 +1,7 @@
 //! Declaration specifiers, qualifier lists, layout qualifiers, type names.
 
-use crate::types::Block;
 use super::*;
+use crate::types::Block;
 
 /// Where specifiers stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,10 +55,10 @@ impl Cx<'_> {
         use Kw::*;
         match self.kw_at(i) {
             Some(
-                Char | Const | Double | Enum | Float | Int | Long | Restrict | Short | Signed | Struct | Union | Unsigned
-                | Void | Volatile | Bool | Complex | Imaginary | Atomic | Typeof | AutoType | Int128 | Int128T | UInt128T
-                | BFloat16 | Float16 | Float32 | Float64 | Float32x | Float64x | Float128 | Float80 | VaListT | Shared
-                | Strict | Relaxed,
+                Char | Const | Double | Enum | Float | Int | Long | Restrict | Short | Signed | Struct
+                | Union | Unsigned | Void | Volatile | Bool | Complex | Imaginary | Atomic | Typeof
+                | AutoType | Int128 | Int128T | UInt128T | BFloat16 | Float16 | Float32 | Float64 | Float32x
+                | Float64x | Float128 | Float80 | VaListT | Shared | Strict | Relaxed,
             ) => true,
             Some(_) => false,
             None => self.ident_at(i).is_some_and(|s| self.is_typedef(s)),
@@ -73,7 +73,9 @@ impl Cx<'_> {
     pub(crate) fn starts_decl(&self) -> bool {
         use Kw::*;
         match self.kw() {
-            Some(Auto | Extern | Inline | Register | Static | Typedef | Alignas | Noreturn | ThreadLocal) => true,
+            Some(Auto | Extern | Inline | Register | Static | Typedef | Alignas | Noreturn | ThreadLocal) => {
+                true
+            }
             Some(Attribute) => {
                 // Before a label or statement it would be `__attribute__((fallthrough));`.
                 let i = self.after_attributes();
@@ -89,7 +91,14 @@ impl Cx<'_> {
                     || matches!(
                         self.kw_at(i),
                         Some(
-                            Auto | Extern | Inline | Register | Static | Typedef | Alignas | Noreturn | ThreadLocal
+                            Auto | Extern
+                                | Inline
+                                | Register
+                                | Static
+                                | Typedef
+                                | Alignas
+                                | Noreturn
+                                | ThreadLocal
                                 | Attribute
                         )
                     )
@@ -247,7 +256,10 @@ impl Cx<'_> {
                 self.error(tok, format!("`{w}` qualifies shared types only; add `shared`"));
                 quals.reference = None;
             } else if old.reference.is_some_and(|o| o != r) {
-                self.error(tok, "`strict` and `relaxed` exclude each other; one of them comes with the typedef");
+                self.error(
+                    tok,
+                    "`strict` and `relaxed` exclude each other; one of them comes with the typedef",
+                );
                 quals.reference = None;
             }
         }
@@ -431,8 +443,16 @@ impl Cx<'_> {
                 w.long += 1;
                 w.long > 2
             }
-            Kw::Int128T | Kw::UInt128T | Kw::BFloat16 | Kw::Float16 | Kw::Float32 | Kw::Float64 | Kw::Float32x
-            | Kw::Float64x | Kw::Float128 | Kw::Float80 => {
+            Kw::Int128T
+            | Kw::UInt128T
+            | Kw::BFloat16
+            | Kw::Float16
+            | Kw::Float32
+            | Kw::Float64
+            | Kw::Float32x
+            | Kw::Float64x
+            | Kw::Float128
+            | Kw::Float80 => {
                 let s = match k {
                     Kw::Int128T => Int128,
                     Kw::UInt128T => UInt128,
@@ -610,7 +630,10 @@ impl Cx<'_> {
         let ty = self.apply_declarator(base, &d, start);
         let mut ty = self.apply_attrs(ty, &attrs);
         if self.types.block(ty) == Some(Block::Star) {
-            self.error(start, "the layout `[*]` is for the declaration of an array object only; write a number");
+            self.error(
+                start,
+                "the layout `[*]` is for the declaration of an array object only; write a number",
+            );
             ty = self.set_block(ty, Block::N(1));
         }
         self.check_threads_type(ty, start);

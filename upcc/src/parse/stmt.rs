@@ -1,9 +1,9 @@
 //! Items at file scope, statements.
 
-use crate::ast::Block;
 use super::pragma::PragmaKind;
 use super::spec::Place;
 use super::*;
+use crate::ast::Block;
 
 impl Cx<'_> {
     /// The whole translation unit.
@@ -359,7 +359,8 @@ impl Cx<'_> {
             && let Some(&old) = f.labels.get(&name)
         {
             // Local labels (`__label__`) may repeat; they are rare enough to leave to the programmer.
-            let local = (self.toks.toks.iter()).any(|t| matches!(t.kind, TokKind::Ident(s) if keyword::keyword(s) == Some(Kw::Label)));
+            let local = (self.toks.toks.iter())
+                .any(|t| matches!(t.kind, TokKind::Ident(s) if keyword::keyword(s) == Some(Kw::Label)));
             if !local {
                 let text = format!("duplicate label `{}`", self.name(name));
                 self.error(start, text);

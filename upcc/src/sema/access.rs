@@ -19,10 +19,17 @@ impl Cx<'_> {
                     d
                 } else if called {
                     let name = self.name(s).to_owned();
-                    if self.is_system(at) || name.starts_with("__builtin_") || name.starts_with("__sync_") || name.starts_with("__atomic_") {
+                    if self.is_system(at)
+                        || name.starts_with("__builtin_")
+                        || name.starts_with("__sync_")
+                        || name.starts_with("__atomic_")
+                    {
                         return self.bad_expr(toks);
                     }
-                    self.warn(at, format!("the function `{name}` is not declared; include its header or declare it"));
+                    self.warn(
+                        at,
+                        format!("the function `{name}` is not declared; include its header or declare it"),
+                    );
                     self.declare_implicit(s, at)
                 } else {
                     let name = self.name(s).to_owned();
@@ -81,11 +88,7 @@ impl Cx<'_> {
             !d.system && self.lookup(d.name).is_some_and(|v| self.decls[v.0 as usize].tok == d.tok)
         });
         let keywords = ["MYTHREAD", "THREADS"];
-        visible
-            .map(|d| self.name(d.name))
-            .chain(keywords)
-            .find(|n| *n != name && near(n))
-            .map(str::to_owned)
+        visible.map(|d| self.name(d.name)).chain(keywords).find(|n| *n != name && near(n)).map(str::to_owned)
     }
 
     /// The member `s` of a record: the path to it.
@@ -120,7 +123,10 @@ impl Cx<'_> {
                 None => {
                     let t = self.show(base.ty);
                     let hint = if self.types.is_record(base.ty) { "; use `.`" } else { "" };
-                    self.error(at, format!("`->` needs a pointer to a struct or union, this is of type `{t}`{hint}"));
+                    self.error(
+                        at,
+                        format!("`->` needs a pointer to a struct or union, this is of type `{t}`{hint}"),
+                    );
                     return self.bad_expr(toks);
                 }
             }
@@ -197,7 +203,8 @@ impl Cx<'_> {
             let ty = self.types.error();
             return self.node(ExprKind::Call { callee: Box::new(callee), args }, ty, Cat::Rvalue, toks, upc);
         }
-        let fty = self.types.pointee(callee.ty).filter(|&t| self.types.is_function(t) && !self.types.is_shared(t));
+        let fty =
+            self.types.pointee(callee.ty).filter(|&t| self.types.is_function(t) && !self.types.is_shared(t));
         let Some((ret, params, variadic, proto)) =
             fty.and_then(|t| self.types.signature(t)).map(|(r, p, v, o)| (r, p.to_vec(), v, o))
         else {
@@ -231,7 +238,10 @@ impl Cx<'_> {
                 _ => {
                     let a = self.rvalue(a);
                     if self.types.is_void(a.ty) {
-                        self.error(a.toks.start, format!("argument {} of `{what}` has no value: it is of type void", i + 1));
+                        self.error(
+                            a.toks.start,
+                            format!("argument {} of `{what}` has no value: it is of type void", i + 1),
+                        );
                     }
                     self.default_promote(a)
                 }
@@ -262,7 +272,8 @@ impl Cx<'_> {
             SizeArg::Expr(e) => (e.ty, e.has_upc, e.bit_field(&self.types).is_some()),
         };
         let size_t = self.types.size_t();
-        let mut e = self.node(ExprKind::SizeOf { op, arg }, size_t, Cat::Rvalue, toks, upc || op >= SizeOp::Local);
+        let mut e =
+            self.node(ExprKind::SizeOf { op, arg }, size_t, Cat::Rvalue, toks, upc || op >= SizeOp::Local);
         if self.types.is_error(ty) {
             return e;
         }
@@ -276,7 +287,8 @@ impl Cx<'_> {
             self.error(at, format!("`{word}` does not go with a bit-field"));
             return self.bad_expr(toks);
         }
-        let gnu = (self.opts.gnu_void || self.is_system(at)) && op <= SizeOp::Align && !self.types.is_shared(ty);
+        let gnu =
+            (self.opts.gnu_void || self.is_system(at)) && op <= SizeOp::Align && !self.types.is_shared(ty);
         let void = self.types.is_void(ty) || self.types.is_function(ty);
         if op == SizeOp::Align {
             if !self.types.is_complete(ty) && !void && !self.types.is_array(ty) {
@@ -393,7 +405,10 @@ impl Cx<'_> {
             return self.assign_convert(e, int, &Why::Assign);
         }
         let t = self.show(e.ty);
-        self.error(e.toks.start, format!("the value of `{word}` must be convertible to `int`, this is of type `{t}`"));
+        self.error(
+            e.toks.start,
+            format!("the value of `{word}` must be convertible to `int`, this is of type `{t}`"),
+        );
         self.bad_expr(e.toks)
     }
 
@@ -423,7 +438,10 @@ impl Cx<'_> {
         }
         if !self.types.is_integer(e.ty) {
             let t = self.show(e.ty);
-            self.error(e.toks.start, format!("the value of `switch` must be an integer, this is of type `{t}`"));
+            self.error(
+                e.toks.start,
+                format!("the value of `switch` must be an integer, this is of type `{t}`"),
+            );
             return self.bad_expr(e.toks);
         }
         self.promote(e)
@@ -469,7 +487,10 @@ impl Cx<'_> {
             let mut old = None;
             if let Some(s) = self.func.as_mut().and_then(|f| f.switches.last_mut()) {
                 if a == b {
-                    old = s.seen.insert(a, at).or_else(|| s.cases.iter().find(|c| c.0 <= a && a <= c.1).map(|c| c.2));
+                    old = s
+                        .seen
+                        .insert(a, at)
+                        .or_else(|| s.cases.iter().find(|c| c.0 <= a && a <= c.1).map(|c| c.2));
                 } else {
                     old = s
                         .cases

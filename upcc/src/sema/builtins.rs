@@ -13,56 +13,254 @@ use crate::types::*;
 /// f float, d double, e long double, p void *, P const void *, s char *, S const char *, h unsigned short, x __float128,
 /// L va_list, `.` variadic.
 const TABLE: &[&str] = &[
-    "alloca(z)p", "alloca_with_align(zz)p", "memcpy(pPz)p", "mempcpy(pPz)p", "memmove(pPz)p", "memset(piz)p",
-    "memcmp(PPz)i", "memchr(Piz)p", "strlen(S)z", "strcpy(sS)s", "stpcpy(sS)s", "strncpy(sSz)s", "strcat(sS)s",
-    "strncat(sSz)s", "strcmp(SS)i", "strncmp(SSz)i", "strcasecmp(SS)i", "strncasecmp(SSz)i", "strchr(Si)s",
-    "strrchr(Si)s", "strstr(SS)s", "strdup(S)s", "strndup(Sz)s", "strpbrk(SS)s", "strspn(SS)z", "strcspn(SS)z",
-    "index(Si)s", "rindex(Si)s", "malloc(z)p", "calloc(zz)p", "realloc(pz)p", "free(p)v", "abort()v", "exit(i)v",
-    "_exit(i)v", "printf(S.)i", "fprintf(pS.)i", "sprintf(sS.)i", "snprintf(szS.)i", "vprintf(SL)i",
-    "vfprintf(pSL)i", "vsprintf(sSL)i", "vsnprintf(szSL)i", "puts(S)i", "putchar(i)i", "fputs(Sp)i", "fputc(ip)i",
-    "scanf(S.)i", "sscanf(SS.)i", "fscanf(pS.)i",
-    "__memcpy_chk(pPzz)p", "__mempcpy_chk(pPzz)p", "__memmove_chk(pPzz)p", "__memset_chk(pizz)p",
-    "__strcpy_chk(sSz)s", "__stpcpy_chk(sSz)s", "__strncpy_chk(sSzz)s", "__stpncpy_chk(sSzz)s",
-    "__strcat_chk(sSz)s", "__strncat_chk(sSzz)s", "__sprintf_chk(sizS.)i", "__snprintf_chk(szizS.)i",
-    "__vsprintf_chk(sizSL)i", "__vsnprintf_chk(szizSL)i", "__printf_chk(iS.)i", "__fprintf_chk(piS.)i",
-    "__vprintf_chk(iSL)i", "__vfprintf_chk(piSL)i",
-    "object_size(Pi)z", "dynamic_object_size(Pi)z", "va_arg_pack()i", "va_arg_pack_len()i", "expect(ll)l",
-    "expect_with_probability(lld)l", "assume_aligned(Pz.)p", "trap()v", "unreachable()v", "return_address(u)p",
-    "frame_address(u)p", "extract_return_addr(p)p", "prefetch(P.)v", "__clear_cache(pp)v", "eh_return_data_regno(i)i",
-    "bswap16(h)h", "bswap32(u)u", "bswap64(z)z", "ffs(i)i", "ffsl(l)i", "ffsll(q)i", "clz(u)i", "clzl(z)i", "clzll(Q)i",
-    "ctz(u)i", "ctzl(z)i", "ctzll(Q)i", "clrsb(i)i", "clrsbl(l)i", "clrsbll(q)i", "popcount(u)i", "popcountl(z)i",
-    "popcountll(Q)i", "parity(u)i", "parityl(z)i", "parityll(Q)i", "abs(i)i", "labs(l)l", "llabs(q)q", "imaxabs(l)l",
-    "huge_val()d", "huge_valf()f", "huge_vall()e", "huge_valf128()x", "inf()d", "inff()f", "infl()e", "inff128()x",
-    "nan(S)d", "nanf(S)f", "nanl(S)e", "nanf128(S)x", "nans(S)d", "nansf(S)f", "nansl(S)e", "nansf128(S)x",
-    "isalpha(i)i", "isdigit(i)i", "isspace(i)i", "isupper(i)i", "islower(i)i", "isalnum(i)i", "toupper(i)i", "tolower(i)i",
-    "setjmp(p)i", "longjmp(pi)v", "cpu_init()i", "cpu_supports(S)i", "cpu_is(S)i", "unwind_init()v",
-    "ia32_rdtsc()Q", "ia32_pause()v", "ia32_mfence()v", "ia32_lfence()v", "ia32_sfence()v", "powi(di)d", "powif(fi)f",
-    "powil(ei)e", "signbit(d)i", "signbitf(f)i", "signbitl(e)i", "LINE()i", "FILE()S", "FUNCTION()S",
+    "alloca(z)p",
+    "alloca_with_align(zz)p",
+    "memcpy(pPz)p",
+    "mempcpy(pPz)p",
+    "memmove(pPz)p",
+    "memset(piz)p",
+    "memcmp(PPz)i",
+    "memchr(Piz)p",
+    "strlen(S)z",
+    "strcpy(sS)s",
+    "stpcpy(sS)s",
+    "strncpy(sSz)s",
+    "strcat(sS)s",
+    "strncat(sSz)s",
+    "strcmp(SS)i",
+    "strncmp(SSz)i",
+    "strcasecmp(SS)i",
+    "strncasecmp(SSz)i",
+    "strchr(Si)s",
+    "strrchr(Si)s",
+    "strstr(SS)s",
+    "strdup(S)s",
+    "strndup(Sz)s",
+    "strpbrk(SS)s",
+    "strspn(SS)z",
+    "strcspn(SS)z",
+    "index(Si)s",
+    "rindex(Si)s",
+    "malloc(z)p",
+    "calloc(zz)p",
+    "realloc(pz)p",
+    "free(p)v",
+    "abort()v",
+    "exit(i)v",
+    "_exit(i)v",
+    "printf(S.)i",
+    "fprintf(pS.)i",
+    "sprintf(sS.)i",
+    "snprintf(szS.)i",
+    "vprintf(SL)i",
+    "vfprintf(pSL)i",
+    "vsprintf(sSL)i",
+    "vsnprintf(szSL)i",
+    "puts(S)i",
+    "putchar(i)i",
+    "fputs(Sp)i",
+    "fputc(ip)i",
+    "scanf(S.)i",
+    "sscanf(SS.)i",
+    "fscanf(pS.)i",
+    "__memcpy_chk(pPzz)p",
+    "__mempcpy_chk(pPzz)p",
+    "__memmove_chk(pPzz)p",
+    "__memset_chk(pizz)p",
+    "__strcpy_chk(sSz)s",
+    "__stpcpy_chk(sSz)s",
+    "__strncpy_chk(sSzz)s",
+    "__stpncpy_chk(sSzz)s",
+    "__strcat_chk(sSz)s",
+    "__strncat_chk(sSzz)s",
+    "__sprintf_chk(sizS.)i",
+    "__snprintf_chk(szizS.)i",
+    "__vsprintf_chk(sizSL)i",
+    "__vsnprintf_chk(szizSL)i",
+    "__printf_chk(iS.)i",
+    "__fprintf_chk(piS.)i",
+    "__vprintf_chk(iSL)i",
+    "__vfprintf_chk(piSL)i",
+    "object_size(Pi)z",
+    "dynamic_object_size(Pi)z",
+    "va_arg_pack()i",
+    "va_arg_pack_len()i",
+    "expect(ll)l",
+    "expect_with_probability(lld)l",
+    "assume_aligned(Pz.)p",
+    "trap()v",
+    "unreachable()v",
+    "return_address(u)p",
+    "frame_address(u)p",
+    "extract_return_addr(p)p",
+    "prefetch(P.)v",
+    "__clear_cache(pp)v",
+    "eh_return_data_regno(i)i",
+    "bswap16(h)h",
+    "bswap32(u)u",
+    "bswap64(z)z",
+    "ffs(i)i",
+    "ffsl(l)i",
+    "ffsll(q)i",
+    "clz(u)i",
+    "clzl(z)i",
+    "clzll(Q)i",
+    "ctz(u)i",
+    "ctzl(z)i",
+    "ctzll(Q)i",
+    "clrsb(i)i",
+    "clrsbl(l)i",
+    "clrsbll(q)i",
+    "popcount(u)i",
+    "popcountl(z)i",
+    "popcountll(Q)i",
+    "parity(u)i",
+    "parityl(z)i",
+    "parityll(Q)i",
+    "abs(i)i",
+    "labs(l)l",
+    "llabs(q)q",
+    "imaxabs(l)l",
+    "huge_val()d",
+    "huge_valf()f",
+    "huge_vall()e",
+    "huge_valf128()x",
+    "inf()d",
+    "inff()f",
+    "infl()e",
+    "inff128()x",
+    "nan(S)d",
+    "nanf(S)f",
+    "nanl(S)e",
+    "nanf128(S)x",
+    "nans(S)d",
+    "nansf(S)f",
+    "nansl(S)e",
+    "nansf128(S)x",
+    "isalpha(i)i",
+    "isdigit(i)i",
+    "isspace(i)i",
+    "isupper(i)i",
+    "islower(i)i",
+    "isalnum(i)i",
+    "toupper(i)i",
+    "tolower(i)i",
+    "setjmp(p)i",
+    "longjmp(pi)v",
+    "cpu_init()i",
+    "cpu_supports(S)i",
+    "cpu_is(S)i",
+    "unwind_init()v",
+    "ia32_rdtsc()Q",
+    "ia32_pause()v",
+    "ia32_mfence()v",
+    "ia32_lfence()v",
+    "ia32_sfence()v",
+    "powi(di)d",
+    "powif(fi)f",
+    "powil(ei)e",
+    "signbit(d)i",
+    "signbitf(f)i",
+    "signbitl(e)i",
+    "LINE()i",
+    "FILE()S",
+    "FUNCTION()S",
 ];
 
 /// Math functions of one argument (`f` and `l` variants follow).
 const MATH1: &[&str] = &[
-    "acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "ceil", "cos", "cosh", "erf", "erfc", "exp", "exp2", "expm1",
-    "fabs", "floor", "gamma", "j0", "j1", "lgamma", "log", "log10", "log1p", "log2", "logb", "nearbyint", "rint", "round",
-    "roundeven", "significand", "sin", "sinh", "sqrt", "tan", "tanh", "tgamma", "trunc", "y0", "y1", "exp10", "pow10",
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "cbrt",
+    "ceil",
+    "cos",
+    "cosh",
+    "erf",
+    "erfc",
+    "exp",
+    "exp2",
+    "expm1",
+    "fabs",
+    "floor",
+    "gamma",
+    "j0",
+    "j1",
+    "lgamma",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "logb",
+    "nearbyint",
+    "rint",
+    "round",
+    "roundeven",
+    "significand",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+    "tgamma",
+    "trunc",
+    "y0",
+    "y1",
+    "exp10",
+    "pow10",
 ];
 /// Of two arguments.
-const MATH2: &[&str] =
-    &["atan2", "copysign", "drem", "fdim", "fmax", "fmin", "fmod", "hypot", "nextafter", "pow", "remainder", "scalb"];
+const MATH2: &[&str] = &[
+    "atan2",
+    "copysign",
+    "drem",
+    "fdim",
+    "fmax",
+    "fmin",
+    "fmod",
+    "hypot",
+    "nextafter",
+    "pow",
+    "remainder",
+    "scalb",
+];
 
 fn is_generic(name: &str) -> bool {
     name.starts_with("__sync_")
         || name.starts_with("__atomic_")
         || matches!(
             name,
-            "__builtin_va_start" | "__builtin_va_end" | "__builtin_va_copy" | "__builtin_constant_p"
-                | "__builtin_classify_type" | "__builtin_isnan" | "__builtin_isinf" | "__builtin_isinf_sign"
-                | "__builtin_isfinite" | "__builtin_isnormal" | "__builtin_fpclassify" | "__builtin_isgreater"
-                | "__builtin_isgreaterequal" | "__builtin_isless" | "__builtin_islessequal" | "__builtin_islessgreater"
-                | "__builtin_isunordered" | "__builtin_signbit" | "__builtin_complex" | "__builtin_shuffle"
-                | "__builtin_shufflevector" | "__builtin_add_overflow" | "__builtin_sub_overflow"
-                | "__builtin_mul_overflow" | "__builtin_speculation_safe_value" | "__builtin_has_attribute"
-                | "__builtin_call_with_static_chain" | "__builtin_next_arg"
+            "__builtin_va_start"
+                | "__builtin_va_end"
+                | "__builtin_va_copy"
+                | "__builtin_constant_p"
+                | "__builtin_classify_type"
+                | "__builtin_isnan"
+                | "__builtin_isinf"
+                | "__builtin_isinf_sign"
+                | "__builtin_isfinite"
+                | "__builtin_isnormal"
+                | "__builtin_fpclassify"
+                | "__builtin_isgreater"
+                | "__builtin_isgreaterequal"
+                | "__builtin_isless"
+                | "__builtin_islessequal"
+                | "__builtin_islessgreater"
+                | "__builtin_isunordered"
+                | "__builtin_signbit"
+                | "__builtin_complex"
+                | "__builtin_shuffle"
+                | "__builtin_shufflevector"
+                | "__builtin_add_overflow"
+                | "__builtin_sub_overflow"
+                | "__builtin_mul_overflow"
+                | "__builtin_speculation_safe_value"
+                | "__builtin_has_attribute"
+                | "__builtin_call_with_static_chain"
+                | "__builtin_next_arg"
         )
         || (name.starts_with("__builtin_") && name.ends_with("_overflow"))
 }
@@ -156,7 +354,13 @@ impl Cx<'_> {
     }
 
     /// The result type of a generic builtin.
-    pub(crate) fn generic_builtin(&mut self, d: DeclId, toks: TokRange, callee: &Expr, args: &[Expr]) -> Option<TypeId> {
+    pub(crate) fn generic_builtin(
+        &mut self,
+        d: DeclId,
+        toks: TokRange,
+        callee: &Expr,
+        args: &[Expr],
+    ) -> Option<TypeId> {
         let name = self.name(self.decls[d.0 as usize].name).to_owned();
         if !is_generic(&name) {
             return None;
@@ -176,10 +380,18 @@ impl Cx<'_> {
             "__sync_bool_compare_and_swap" => self.types.scalar(Bool),
             "__sync_synchronize" | "__sync_lock_release" => self.types.scalar(Void),
             n if n.starts_with("__sync_") => target(self, 0),
-            "__atomic_store_n" | "__atomic_store" | "__atomic_load" | "__atomic_exchange" | "__atomic_clear"
-            | "__atomic_thread_fence" | "__atomic_signal_fence" => self.types.scalar(Void),
-            "__atomic_compare_exchange" | "__atomic_compare_exchange_n" | "__atomic_test_and_set"
-            | "__atomic_is_lock_free" | "__atomic_always_lock_free" => self.types.scalar(Bool),
+            "__atomic_store_n"
+            | "__atomic_store"
+            | "__atomic_load"
+            | "__atomic_exchange"
+            | "__atomic_clear"
+            | "__atomic_thread_fence"
+            | "__atomic_signal_fence" => self.types.scalar(Void),
+            "__atomic_compare_exchange"
+            | "__atomic_compare_exchange_n"
+            | "__atomic_test_and_set"
+            | "__atomic_is_lock_free"
+            | "__atomic_always_lock_free" => self.types.scalar(Bool),
             n if n.starts_with("__atomic_") => target(self, 0),
             n if n.ends_with("_overflow") || n.ends_with("_overflow_p") => self.types.scalar(Bool),
             "__builtin_shuffle" | "__builtin_shufflevector" | "__builtin_speculation_safe_value" => {
@@ -214,14 +426,19 @@ impl Cx<'_> {
         match (self.name(d.name), arg.value) {
             // With a value it is a constant surely; without, the C compiler may still find one.
             ("__builtin_constant_p", Some(_)) => int(1),
-            ("__builtin_constant_p", None) if self.unevaluated == 0 && matches!(arg.unparen().kind, ExprKind::Name(_)) => int(0),
+            ("__builtin_constant_p", None)
+                if self.unevaluated == 0 && matches!(arg.unparen().kind, ExprKind::Name(_)) =>
+            {
+                int(0)
+            }
             ("__builtin_expect", v) => v,
             ("__builtin_bswap16", Some(ConstValue::Int(i))) => int((i as u16).swap_bytes().into()),
             ("__builtin_bswap32", Some(ConstValue::Int(i))) => int((i as u32).swap_bytes().into()),
             ("__builtin_bswap64", Some(ConstValue::Int(i))) => int((i as u64).swap_bytes().into()),
-            ("__builtin_popcount" | "__builtin_popcountl" | "__builtin_popcountll", Some(ConstValue::Int(i))) => {
-                int(i.count_ones().into())
-            }
+            (
+                "__builtin_popcount" | "__builtin_popcountl" | "__builtin_popcountll",
+                Some(ConstValue::Int(i)),
+            ) => int(i.count_ones().into()),
             ("__builtin_clz", Some(ConstValue::Int(i))) if i != 0 => int((i as u32).leading_zeros().into()),
             ("__builtin_clzl" | "__builtin_clzll", Some(ConstValue::Int(i))) if i != 0 => {
                 int((i as u64).leading_zeros().into())
@@ -232,7 +449,9 @@ impl Cx<'_> {
             ("__builtin_ffs" | "__builtin_ffsl" | "__builtin_ffsll", Some(ConstValue::Int(i))) => {
                 int(if i == 0 { 0 } else { i128::from(i.trailing_zeros()) + 1 })
             }
-            ("__builtin_abs" | "__builtin_labs" | "__builtin_llabs", Some(ConstValue::Int(i))) => int(i.abs()),
+            ("__builtin_abs" | "__builtin_labs" | "__builtin_llabs", Some(ConstValue::Int(i))) => {
+                int(i.abs())
+            }
             _ => None,
         }
     }

@@ -17,12 +17,10 @@ impl Types {
             (TypeKind::Array { elem: x, len: l }, TypeKind::Array { elem: y, len: m }) => {
                 self.compatible(*x, *y)
                     && match (l, m) {
-                        (ArrayLen::Const(p), ArrayLen::Const(q)) | (ArrayLen::Threads(p), ArrayLen::Threads(q)) => {
-                            p == q
-                        }
-                        (ArrayLen::Const(_), ArrayLen::Threads(_)) | (ArrayLen::Threads(_), ArrayLen::Const(_)) => {
-                            false
-                        }
+                        (ArrayLen::Const(p), ArrayLen::Const(q))
+                        | (ArrayLen::Threads(p), ArrayLen::Threads(q)) => p == q,
+                        (ArrayLen::Const(_), ArrayLen::Threads(_))
+                        | (ArrayLen::Threads(_), ArrayLen::Const(_)) => false,
                         _ => true,
                     }
             }
@@ -33,7 +31,9 @@ impl Types {
                 self.compatible(*r, *s)
                     && match (pp, qp) {
                         (true, true) => {
-                            v == w && p.len() == q.len() && p.iter().zip(q).all(|(x, y)| self.param_compatible(*x, *y))
+                            v == w
+                                && p.len() == q.len()
+                                && p.iter().zip(q).all(|(x, y)| self.param_compatible(*x, *y))
                         }
                         // Old-style declarations match whatever promotes to itself; be lenient.
                         _ => true,
@@ -52,8 +52,9 @@ impl Types {
             return true;
         }
         let member = |u: TypeId, t: TypeId| {
-            self.record(u)
-                .is_some_and(|r| r.transparent && r.fields.iter().any(|f| self.compatible_unqualified(f.ty, t)))
+            self.record(u).is_some_and(|r| {
+                r.transparent && r.fields.iter().any(|f| self.compatible_unqualified(f.ty, t))
+            })
         };
         member(a, b) || member(b, a)
     }
@@ -71,8 +72,10 @@ impl Types {
             }
             (TypeKind::Array { elem: x, len: l }, TypeKind::Array { elem: y, len: m }) => {
                 let len = match (l, m) {
-                    (ArrayLen::Const(p), ArrayLen::Const(q)) | (ArrayLen::Threads(p), ArrayLen::Threads(q)) => p == q,
-                    (ArrayLen::Const(_), ArrayLen::Threads(_)) | (ArrayLen::Threads(_), ArrayLen::Const(_)) => false,
+                    (ArrayLen::Const(p), ArrayLen::Const(q))
+                    | (ArrayLen::Threads(p), ArrayLen::Threads(q)) => p == q,
+                    (ArrayLen::Const(_), ArrayLen::Threads(_))
+                    | (ArrayLen::Threads(_), ArrayLen::Const(_)) => false,
                     _ => true,
                 };
                 len && self.compatible_unqualified(*x, *y)

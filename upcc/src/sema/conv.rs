@@ -154,9 +154,10 @@ impl Cx<'_> {
         }
         match &u.kind {
             ExprKind::Cast { expr, .. } => {
-                self.types.pointee(u.ty).is_some_and(|p| {
-                    self.types.is_void(p) && self.types.quals(p).is_none()
-                }) && self.types.quals(u.ty).is_none()
+                self.types
+                    .pointee(u.ty)
+                    .is_some_and(|p| self.types.is_void(p) && self.types.quals(p).is_none())
+                    && self.types.quals(u.ty).is_none()
                     && self.types.is_integer(expr.unparen().ty)
                     && expr.int() == Some(0)
             }
@@ -166,7 +167,9 @@ impl Cx<'_> {
 
     /// What a conversion between two pointers-to-shared does to the phase.
     fn pts_conv(&self, from: TypeId, to: TypeId) -> Conv {
-        let (Some(a), Some(b)) = (self.types.pointee(from), self.types.pointee(to)) else { return Conv::Same };
+        let (Some(a), Some(b)) = (self.types.pointee(from), self.types.pointee(to)) else {
+            return Conv::Same;
+        };
         let reset = match (self.types.pts_kind(from), self.types.pts_kind(to)) {
             (_, Some(PtsKind::Generic)) => false,
             (Some(PtsKind::Generic), Some(PtsKind::Cyclic | PtsKind::Indefinite)) => true,
@@ -199,7 +202,8 @@ impl Cx<'_> {
         if self.types.is_arithmetic(to) && self.types.is_arithmetic(from) {
             return self.arith(e, to);
         }
-        let to_bool = self.types.as_scalar(to) == Some(Scalar::Bool) && !matches!(self.types.ckind(to), TypeKind::Enum(_));
+        let to_bool = self.types.as_scalar(to) == Some(Scalar::Bool)
+            && !matches!(self.types.ckind(to), TypeKind::Enum(_));
         match (self.types.is_pointer(from), self.types.is_pointer(to)) {
             (true, true) => self.assign_pointers(e, to, why),
             (false, true) if self.is_null_constant(&e) => {
@@ -212,7 +216,10 @@ impl Cx<'_> {
                     self.error(tok, format!("{} converts an integer (`{f}`) to the pointer-to-shared `{t}`; only a null pointer constant can be converted", why.text()));
                     return self.bad_expr(e.toks);
                 }
-                self.warn(tok, format!("{} makes a pointer (`{t}`) from an integer (`{f}`) without a cast", why.text()));
+                self.warn(
+                    tok,
+                    format!("{} makes a pointer (`{t}`) from an integer (`{f}`) without a cast", why.text()),
+                );
                 self.implicit(Conv::IntToPtr, to, e)
             }
             (true, false) if to_bool => {
@@ -221,7 +228,10 @@ impl Cx<'_> {
             }
             (true, false) if self.types.is_integer(to) => {
                 let (f, t) = (self.show(from), self.show(to));
-                self.warn(tok, format!("{} makes an integer (`{t}`) from a pointer (`{f}`) without a cast", why.text()));
+                self.warn(
+                    tok,
+                    format!("{} makes an integer (`{t}`) from a pointer (`{f}`) without a cast", why.text()),
+                );
                 let conv = if self.types.is_pts(from) { Conv::PtsToInt } else { Conv::PtrToInt };
                 self.implicit(conv, to, e)
             }
@@ -229,7 +239,9 @@ impl Cx<'_> {
                 if self.types.compatible_unqualified(from, to) {
                     return e;
                 }
-                if matches!(self.types.ckind(to), TypeKind::Vector { .. }) && matches!(self.types.ckind(from), TypeKind::Vector { .. }) {
+                if matches!(self.types.ckind(to), TypeKind::Vector { .. })
+                    && matches!(self.types.ckind(from), TypeKind::Vector { .. })
+                {
                     return self.implicit(Conv::Same, to, e);
                 }
                 if let Some(r) = self.types.record(to)
@@ -239,13 +251,16 @@ impl Cx<'_> {
                     let members: Vec<TypeId> = r.fields.iter().map(|f| f.ty).collect();
                     let fits = members.iter().any(|&m| {
                         self.types.compatible_unqualified(m, from)
-                            || (self.types.is_pointer(m) && (self.is_null_constant(&e) || self.types.is_pointer(from)))
+                            || (self.types.is_pointer(m)
+                                && (self.is_null_constant(&e) || self.types.is_pointer(from)))
                     });
                     if fits {
                         return self.implicit(Conv::ToUnion, to, e);
                     }
                 }
-                if matches!(self.types.ckind(to), TypeKind::VaList) || matches!(self.types.ckind(from), TypeKind::VaList) {
+                if matches!(self.types.ckind(to), TypeKind::VaList)
+                    || matches!(self.types.ckind(from), TypeKind::VaList)
+                {
                     return e;
                 }
                 let (f, t) = (self.show(from), self.show(to));
@@ -287,7 +302,10 @@ impl Cx<'_> {
         let void = self.types.is_void(a) || self.types.is_void(b);
         let (ua, ub) = (self.types.unqualified(a), self.types.unqualified(b));
         if !void && !self.types.compatible(ua, ub) && !self.nearly_same(ua, ub) {
-            self.warn(tok, format!("incompatible pointer types in {}: expected `{t}`, found `{f}`", why.text()));
+            self.warn(
+                tok,
+                format!("incompatible pointer types in {}: expected `{t}`, found `{f}`", why.text()),
+            );
         } else if sa && !void && qa.shared != qb.shared {
             self.warn(
                 tok,
@@ -296,7 +314,10 @@ impl Cx<'_> {
         } else if lost && !self.types.is_array(a) {
             self.warn(tok, format!("{} discards a qualifier: expected `{t}`, found `{f}`", why.text()));
         } else if !void && !self.types.compatible(ua, ub) {
-            self.warn_all(tok, format!("pointers differ in signedness in {}: expected `{t}`, found `{f}`", why.text()));
+            self.warn_all(
+                tok,
+                format!("pointers differ in signedness in {}: expected `{t}`, found `{f}`", why.text()),
+            );
         }
         self.implicit(conv, to, e)
     }
@@ -342,7 +363,12 @@ impl Cx<'_> {
                     (true, false) => Some(Conv::PtsToPtr),
                     (false, true) if null => Some(Conv::NullToPts),
                     (false, true) => {
-                        self.error(tok, format!("a private pointer (`{f}`) cannot be cast to a pointer-to-shared (`{t}`)"));
+                        self.error(
+                            tok,
+                            format!(
+                                "a private pointer (`{f}`) cannot be cast to a pointer-to-shared (`{t}`)"
+                            ),
+                        );
                         None
                     }
                     (false, false) if null => Some(Conv::NullToPtr),
@@ -382,7 +408,9 @@ impl Cx<'_> {
                 if vec(self.types.ckind(to)) || vec(self.types.ckind(from)) {
                     return Some(Conv::Same);
                 }
-                if matches!(self.types.ckind(to), TypeKind::VaList) || matches!(self.types.ckind(from), TypeKind::VaList) {
+                if matches!(self.types.ckind(to), TypeKind::VaList)
+                    || matches!(self.types.ckind(from), TypeKind::VaList)
+                {
                     return Some(Conv::Same);
                 }
                 self.error(tok, format!("`{f}` cannot be cast to `{t}`"));

@@ -64,8 +64,13 @@ impl Cx<'_> {
             _ => None,
         };
         let upc = lhs.has_upc || rhs.has_upc;
-        let mut e =
-            self.node(ExprKind::Binary { op, lhs: Box::new(lhs), rhs: Box::new(rhs) }, ty, Cat::Rvalue, toks, upc);
+        let mut e = self.node(
+            ExprKind::Binary { op, lhs: Box::new(lhs), rhs: Box::new(rhs) },
+            ty,
+            Cat::Rvalue,
+            toks,
+            upc,
+        );
         e.value = value;
         e
     }
@@ -112,7 +117,10 @@ impl Cx<'_> {
         }
         for e in [&l, &r] {
             if self.types.is_void(e.ty) {
-                self.error(e.toks.start, format!("an operand of `{}` has no value: it is of type void", op_text(op)));
+                self.error(
+                    e.toks.start,
+                    format!("an operand of `{}` has no value: it is of type void", op_text(op)),
+                );
                 return self.bad_expr(toks);
             }
         }
@@ -236,7 +244,10 @@ impl Cx<'_> {
                 }
             } else if self.types.block(a) != self.types.block(b) {
                 let (x, y) = (self.show(l.ty), self.show(r.ty));
-                self.error(at, format!("`-` needs pointers of the same block size, these are `{x}` and `{y}`"));
+                self.error(
+                    at,
+                    format!("`-` needs pointers of the same block size, these are `{x}` and `{y}`"),
+                );
                 return self.bad_expr(toks);
             }
             let ty = self.types.scalar(Scalar::Long);
@@ -313,7 +324,10 @@ impl Cx<'_> {
                 let (x, y) = (self.show(l.ty), self.show(r.ty));
                 self.error(
                     at,
-                    format!("`{}` compares pointers of different block sizes, `{x}` and `{y}`; cast one of them", op_text(op)),
+                    format!(
+                        "`{}` compares pointers of different block sizes, `{x}` and `{y}`; cast one of them",
+                        op_text(op)
+                    ),
                 );
                 return self.bad_expr(toks);
             }
@@ -321,10 +335,14 @@ impl Cx<'_> {
                 let (ua, ub) = (self.types.unqualified(a), self.types.unqualified(b));
                 if !self.types.compatible_unqualified(ua, ub) {
                     let (x, y) = (self.show(l.ty), self.show(r.ty));
-                    let signless = self.types.as_scalar(ua).map(Scalar::size) == self.types.as_scalar(ub).map(Scalar::size)
+                    let signless = self.types.as_scalar(ua).map(Scalar::size)
+                        == self.types.as_scalar(ub).map(Scalar::size)
                         && self.types.is_integer(ua)
                         && self.types.is_integer(ub);
-                    let text = format!("`{}` compares pointers of different types, `{x}` and `{y}`; cast one of them", op_text(op));
+                    let text = format!(
+                        "`{}` compares pointers of different types, `{x}` and `{y}`; cast one of them",
+                        op_text(op)
+                    );
                     if signless {
                         self.warn_all(at, text);
                     } else {
@@ -332,7 +350,7 @@ impl Cx<'_> {
                     }
                 }
             }
-            let (l, r) = if shared && void { self.to_generic(l, r) } else { (l, r) };
+            let (l, r) = if shared && void { self.both_generic(l, r) } else { (l, r) };
             return self.bool_node(op, l, r, toks);
         }
         let (p, i) = if lp { (&l, &r) } else { (&r, &l) };
@@ -374,7 +392,7 @@ impl Cx<'_> {
         self.implicit(conv, ty, e)
     }
 
-    fn to_generic(&mut self, l: Expr, r: Expr) -> (Expr, Expr) {
+    fn both_generic(&mut self, l: Expr, r: Expr) -> (Expr, Expr) {
         let lg = self.types.pts_kind(l.ty) == Some(PtsKind::Generic);
         let rg = self.types.pts_kind(r.ty) == Some(PtsKind::Generic);
         match (lg, rg) {
@@ -410,7 +428,9 @@ impl Cx<'_> {
         }
         let ok = match op {
             UnOp::Plus | UnOp::Neg => self.types.is_arithmetic(e.ty),
-            UnOp::BitNot => self.types.is_integer(e.ty) || matches!(self.types.ckind(e.ty), TypeKind::Complex(_)),
+            UnOp::BitNot => {
+                self.types.is_integer(e.ty) || matches!(self.types.ckind(e.ty), TypeKind::Complex(_))
+            }
             _ => self.is_scalar_type(e.ty),
         };
         if !ok {
@@ -510,7 +530,10 @@ impl Cx<'_> {
             && self.decls[d.0 as usize].storage == Storage::Register
             && self.decls[d.0 as usize].linkage == Linkage::None
         {
-            let text = format!("the address of the register variable `{}` cannot be taken", self.name(self.decls[d.0 as usize].name));
+            let text = format!(
+                "the address of the register variable `{}` cannot be taken",
+                self.name(self.decls[d.0 as usize].name)
+            );
             self.error(at, text);
         }
         let ty = self.types.pointer(e.ty);
@@ -655,7 +678,10 @@ impl Cx<'_> {
         let e = self.rvalue(e);
         if !self.is_scalar_type(e.ty) && !self.is_vector(e.ty) {
             let t = self.show(e.ty);
-            self.error(e.toks.start, format!("a condition must be a number or a pointer, this is of type `{t}`"));
+            self.error(
+                e.toks.start,
+                format!("a condition must be a number or a pointer, this is of type `{t}`"),
+            );
             return self.bad_expr(e.toks);
         }
         e
@@ -667,10 +693,7 @@ impl Cx<'_> {
         let c = self.scalar_condition(c);
         let f = self.rvalue(f);
         let short = t.is_none();
-        let t = match t {
-            Some(t) => Some(self.rvalue(t)),
-            None => None,
-        };
+        let t = t.map(|t| self.rvalue(t));
         let tt = t.as_ref().map_or(c.ty, |t| t.ty);
         let ft = f.ty;
         let t_null = t.as_ref().map_or_else(|| self.is_null_constant(&c), |t| self.is_null_constant(t));
@@ -714,7 +737,10 @@ impl Cx<'_> {
             tt
         } else {
             let (a, b) = (self.show(tt), self.show(ft));
-            self.error(at, format!("the two values of `?:` have types that do not go together, `{a}` and `{b}`"));
+            self.error(
+                at,
+                format!("the two values of `?:` have types that do not go together, `{a}` and `{b}`"),
+            );
             return self.bad_expr(toks);
         };
         let t = t.map(|t| self.branch(t, ty));
@@ -753,7 +779,10 @@ impl Cx<'_> {
     }
 
     fn branch(&mut self, e: Expr, ty: TypeId) -> Expr {
-        if self.types.is_error(ty) || self.types.is_error(e.ty) || self.types.canon(e.ty) == self.types.canon(ty) {
+        if self.types.is_error(ty)
+            || self.types.is_error(e.ty)
+            || self.types.canon(e.ty) == self.types.canon(ty)
+        {
             return e;
         }
         if self.types.is_void(ty) {
@@ -830,7 +859,12 @@ impl Cx<'_> {
             let TypeKind::Vector { elem, .. } = *self.types.ckind(a.ty) else { return self.bad_expr(toks) };
             let i = self.rvalue(i);
             let upc = a.has_upc || i.has_upc;
-            return self.lvalue_node(ExprKind::Index { base: Box::new(a), index: Box::new(i) }, elem, toks, upc);
+            return self.lvalue_node(
+                ExprKind::Index { base: Box::new(a), index: Box::new(i) },
+                elem,
+                toks,
+                upc,
+            );
         }
         let a = self.rvalue(a);
         let i = self.rvalue(i);
@@ -840,7 +874,10 @@ impl Cx<'_> {
         let (base, index) = if self.types.is_pointer(a.ty) { (a, i) } else { (i, a) };
         let Some(t) = self.types.pointee(base.ty) else {
             let (x, y) = (self.show(index.ty), self.show(base.ty));
-            self.error(at, format!("`[]` needs an array or pointer and an integer, these are `{x}` and `{y}`"));
+            self.error(
+                at,
+                format!("`[]` needs an array or pointer and an integer, these are `{x}` and `{y}`"),
+            );
             return self.bad_expr(toks);
         };
         if !self.types.is_integer(index.ty) {

@@ -114,7 +114,14 @@ impl Cx<'_> {
         id
     }
 
-    pub(crate) fn declare_param(&mut self, name: Sym, ty: TypeId, tok: TokIdx, spec: &DeclSpec, named: bool) -> DeclId {
+    pub(crate) fn declare_param(
+        &mut self,
+        name: Sym,
+        ty: TypeId,
+        tok: TokIdx,
+        spec: &DeclSpec,
+        named: bool,
+    ) -> DeclId {
         let id = self.new_decl(name, DeclKind::Param, ty, tok);
         self.decls[id.0 as usize].storage = spec.storage;
         self.decls[id.0 as usize].has_upc = self.types.mentions_shared(ty);
@@ -144,7 +151,8 @@ impl Cx<'_> {
     pub(crate) fn declare_enum_const(&mut self, name: Sym, tok: TokIdx, ty: TypeId, value: i128) -> DeclId {
         if let Some(old) = self.lookup_here(name) {
             let o = &self.decls[old.0 as usize];
-            let (otok, same) = (o.tok, o.kind == DeclKind::EnumConst && o.value == Some(ConstValue::Int(value)));
+            let (otok, same) =
+                (o.tok, o.kind == DeclKind::EnumConst && o.value == Some(ConstValue::Int(value)));
             if !same || !self.is_system(tok) {
                 let text = format!("redefinition of `{}`", self.name(name));
                 self.error(tok, text);
@@ -214,7 +222,8 @@ impl Cx<'_> {
             if okind != kind || (olink == Linkage::None || !linked) {
                 let auto_fwd = nested_func || (okind == kind && is_func && !file);
                 if !auto_fwd {
-                    let what = if okind == kind { "redefinition of" } else { "redeclaration as something else of" };
+                    let what =
+                        if okind == kind { "redefinition of" } else { "redeclaration as something else of" };
                     let text = format!("{what} `{}`", self.name(name));
                     self.error(tok, text);
                     self.note(otok, "it is declared here before");
@@ -266,7 +275,11 @@ impl Cx<'_> {
                 return old;
             }
             let text = if okind == DeclKind::Typedef {
-                format!("the typedef `{}` is redefined with another type, `{}`", self.name(name), self.show(ty))
+                format!(
+                    "the typedef `{}` is redefined with another type, `{}`",
+                    self.name(name),
+                    self.show(ty)
+                )
             } else {
                 format!("redeclaration as something else of `{}`", self.name(name))
             };
@@ -294,10 +307,10 @@ impl Cx<'_> {
         if is_func || auto_type || self.types.is_error(ty) {
             return ty;
         }
-        let ty = ty;
         if self.types.is_void(ty) {
             let t = self.show(ty);
-            let text = format!("`{}` has the incomplete type `{t}`: there are no such objects", self.name(name));
+            let text =
+                format!("`{}` has the incomplete type `{t}`: there are no such objects", self.name(name));
             self.error(tok, text);
             return self.types.error();
         }
@@ -364,8 +377,12 @@ impl Cx<'_> {
         } else if self.types.compatible(oty, ty) {
             new_ty = Some(self.types.composite(oty, ty));
         } else if !(osystem && self.is_system(tok)) {
-            let text =
-                format!("conflicting types for `{}`: `{}` here, `{}` before", self.name(name), self.show(ty), self.show(oty));
+            let text = format!(
+                "conflicting types for `{}`: `{}` here, `{}` before",
+                self.name(name),
+                self.show(ty),
+                self.show(oty)
+            );
             self.error(tok, text);
             self.note(otok, "the previous declaration is here");
             new_ty = Some(ty);
@@ -382,7 +399,8 @@ impl Cx<'_> {
         }
         if spec.storage == Storage::Static && olink == Linkage::External && !implicit && !builtin {
             if self.depth() == 0 && !osystem {
-                let text = format!("`{}` is declared `static` after it was declared without", self.name(name));
+                let text =
+                    format!("`{}` is declared `static` after it was declared without", self.name(name));
                 self.error(tok, text);
                 self.note(otok, "the previous declaration is here");
             }
@@ -392,7 +410,8 @@ impl Cx<'_> {
             && olink == Linkage::Internal
             && !self.is_system(tok)
         {
-            let text = format!("`{}` is declared without `static` after it was declared `static`", self.name(name));
+            let text =
+                format!("`{}` is declared without `static` after it was declared `static`", self.name(name));
             self.error(tok, text);
             self.note(otok, "the previous declaration is here");
         }
@@ -458,7 +477,8 @@ impl Cx<'_> {
         if self.types.is_shared(ty) {
             self.check_shared_object(ty, tok);
         }
-        if !self.types.is_complete(merged) && spec.storage != Storage::Extern && !self.types.is_error(merged) {
+        if !self.types.is_complete(merged) && spec.storage != Storage::Extern && !self.types.is_error(merged)
+        {
             if place == Place::File && !has_init {
                 self.tentative.push((id, tok));
             } else {
@@ -493,7 +513,10 @@ impl Cx<'_> {
                 && self.types.is_complete(elem)
                 && !self.types.is_shared(ty)
             {
-                let text = format!("the array `{}` has no bound; one element is taken", self.name(self.decls[id.0 as usize].name));
+                let text = format!(
+                    "the array `{}` has no bound; one element is taken",
+                    self.name(self.decls[id.0 as usize].name)
+                );
                 self.warn(tok, text);
                 self.decls[id.0 as usize].ty = self.types.array(elem, ArrayLen::Const(1));
                 continue;
@@ -516,7 +539,8 @@ impl Cx<'_> {
         if f.nested {
             return;
         }
-        let missing: Vec<(Sym, TokIdx)> = f.gotos.iter().filter(|g| !f.labels.contains_key(&g.0)).copied().collect();
+        let missing: Vec<(Sym, TokIdx)> =
+            f.gotos.iter().filter(|g| !f.labels.contains_key(&g.0)).copied().collect();
         for (s, tok) in missing {
             let text = format!("there is no label `{}` in this function", self.name(s));
             self.error(tok, text);

@@ -12,7 +12,9 @@ impl Cx<'_> {
     pub(crate) fn threads_form(&self, e: &Expr) -> Option<Option<i128>> {
         match &e.kind {
             ExprKind::Threads => Some(Some(1)),
-            ExprKind::Paren(x) | ExprKind::Unary { op: UnOp::Extension | UnOp::Plus, expr: x } => self.threads_form(x),
+            ExprKind::Paren(x) | ExprKind::Unary { op: UnOp::Extension | UnOp::Plus, expr: x } => {
+                self.threads_form(x)
+            }
             ExprKind::Implicit { conv: Conv::Arith | Conv::Same, expr } => self.threads_form(expr),
             ExprKind::Cast { conv: Conv::Arith | Conv::Same, expr, .. } if self.types.is_integer(e.ty) => {
                 self.threads_form(expr)
