@@ -150,13 +150,29 @@ impl Upc {
     fn alloc_everywhere(&self, function: &str, nblocks: u64, block: u64, per_thread: Option<u64>) -> u64 {
         let what = || format!("{nblocks} blocks of {block} bytes");
         let Some(bytes) = per_thread else { self.out_of_memory(function, &what(), u64::MAX) };
-        loop {
-            match self.ask(0, Request::Alloc { bytes }) {
-                Reply::Ok(off) => return off,
-                Reply::Grow(n) if self.grow_global(n) => {}
-                _ => self.out_of_memory(function, &what(), bytes),
-            }
+        if let Reply::Ok(off) = self.ask(0, Request::Alloc { bytes }) {
+            return off;
         }
+        let off = self.growing(|| {
+            loop {
+                // Once more at first: somebody else may have made room while we waited for our turn.
+                match self.ask(0, Request::Alloc { bytes }) {
+                    Reply::Ok(off) => return Some(off),
+                    Reply::Grow(n) if self.grow_global(n) => {}
+                    _ => return None,
+                }
+            }
+        });
+        off.unwrap_or_else(|| self.out_of_memory(function, &what(), bytes))
+    }
+
+    /// Runs `f` as the only thread that makes the global heap grow.
+    fn growing<R>(&self, f: impl FnOnce() -> R) -> R {
+        let me = u64::from(self.me) + 1;
+        self.core.wait_until("growth of the global heap", || self.amo(0, field!(grow), Op::Cas, 0, me) == 0);
+        let result = f();
+        self.amo(0, field!(grow), Op::Set, 0, 0);
+        result
     }
 
     /// `upc_free`, and `upc_all_free` if `collective`.
@@ -251,28 +267,25 @@ impl Upc {
     }
 
     /// Moves every thread's boundary down by about `n` pages; less may do, next to free ones. False if it cannot.
+    /// Only while [`growing`](Self::growing).
     fn grow_global(&self, n: u32) -> bool {
-        let me = u64::from(self.me) + 1;
-        self.core.wait_until("growth of the global heap", || self.amo(0, field!(grow), Op::Cas, 0, me) == 0);
-        let grown = loop {
+        loop {
             let from = self.boundary(0).global_lo;
             let room = (0..self.size).map(|t| from - self.boundary(t).local_hi).min().unwrap_or(0);
             if room == 0 {
-                break false;
+                return false;
             }
             let to = from - n.max(CHUNK).min(room);
             let moved = (0..self.size).take_while(|&t| self.lower(t, from, to)).count() as u32;
             if moved == self.size {
                 self.ask(0, Request::Donate { from: to, to: from });
-                break true;
+                return true;
             }
             // A local heap grew meanwhile.
             for t in 0..moved {
                 self.raise(t, to, from);
             }
-        };
-        self.amo(0, field!(grow), Op::Set, 0, 0);
-        grown
+        }
     }
 
     /// Moves the lower end of the global heap on thread `t` from page `from` down to `to`, unless the local heap
@@ -310,7 +323,7 @@ impl Upc {
         if function != "upc_alloc" && self.core.near(0) {
             free = u64::from(b.global_lo - b.local_hi) * PAGE + self.global_heap().free_bytes();
         }
-        let want = per_thread.saturating_add(heap - free.min(heap)).div_ceil(1 << 20).max(1);
+        let want = heap.saturating_add(per_thread).div_ceil(1 << 20);
         let advice = if per_thread == u64::MAX || want > self.max_heap >> 20 {
             format!("no segment can be that large here: at most {} MB per thread", self.max_heap >> 20)
         } else {
