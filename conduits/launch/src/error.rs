@@ -53,6 +53,16 @@ pub enum Error {
     /// A file that cannot be run.
     #[error("{0}: {1}")]
     NotExecutable(PathBuf, &'static str),
+    /// The hard limit on open descriptors is too low.
+    #[error("{ranks} ranks need {needed} descriptors, and the limit is {limit}; raise it (ulimit -Hn)")]
+    Descriptors {
+        /// Ranks asked for.
+        ranks: u32,
+        /// What the monitor needs.
+        needed: u64,
+        /// What it may have.
+        limit: u64,
+    },
     /// The system refused something.
     #[error("{what}: {source}")]
     System {

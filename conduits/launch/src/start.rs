@@ -58,8 +58,12 @@ impl Start {
     pub fn prepare(size: u32, bind: Bind) -> Result<Start, Error> {
         sys::ensure_standard_descriptors();
         let spared = sys::children();
-        // Three descriptors a rank, and room for what the program has open.
-        let files = sys::raise_file_limit(u64::from(size) * 3 + 512);
+        // Three descriptors a rank; a few of our own, and room for what the program has open.
+        let needed = u64::from(size) * 3 + 32;
+        let files = sys::raise_file_limit(needed + 512);
+        if files.1 < needed {
+            return Err(Error::Descriptors { ranks: size, needed, limit: files.1 });
+        }
         let signals = monitor::signals();
         let mask = signals.block();
         let child_action = SignalAction::change(libc::SIGCHLD, false);

@@ -493,6 +493,15 @@ fn many_ranks_start_quickly_even_with_few_descriptors() {
 }
 
 #[test]
+fn too_few_descriptors_are_explained() {
+    let script = format!("ulimit -n 100; exec {RUN} -n 256 {RANK} hello");
+    let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+    assert_status(&output, 1);
+    let expected = "gasnetrun: 256 ranks need 800 descriptors, and the limit is 100; raise it (ulimit -Hn)\n";
+    assert_eq!(text(&output.stderr), expected);
+}
+
+#[test]
 fn ranks_get_a_core_each_or_none() {
     let all = sys::allowed_cpus();
     let places = |ranks: u32, bind: &str| -> BTreeSet<String> {
