@@ -10,8 +10,24 @@ use crate::prim::{AtomicU32, Ordering};
 pub enum Threading {
     /// Any number (GASNet's PAR).
     Parallel,
-    /// One at a time, with happens-before between them (GASNet's SEQ and PARSYNC).
-    Serial,
+    /// One at a time (GASNet's SEQ and PARSYNC).
+    Serial(OneThread),
+}
+
+/// The promise that the threads of a rank call the runtime one at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OneThread(());
+
+impl OneThread {
+    /// Makes the promise.
+    ///
+    /// # Safety
+    /// 1. No two calls on the rank overlap in time, and each happens before the next (owed by the program, for as long as it
+    ///    runs).
+    #[expect(unsafe_code, reason = "the promise replaces the locks")]
+    pub unsafe fn promise() -> OneThread {
+        OneThread(())
+    }
 }
 
 /// The lock: 0 free, 1 taken.
@@ -23,7 +39,7 @@ pub(crate) struct TurnLock {
 
 impl TurnLock {
     pub(crate) fn new(threading: Threading) -> TurnLock {
-        TurnLock { word: AtomicU32::new(0), serial: threading == Threading::Serial }
+        TurnLock { word: AtomicU32::new(0), serial: matches!(threading, Threading::Serial(_)) }
     }
 
     /// Takes the lock if it is free.

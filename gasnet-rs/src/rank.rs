@@ -43,7 +43,7 @@ const SEGMENT_ALIGN: u64 = 2 << 20;
 
 /// One rank of a job.
 ///
-/// Every method can be called from any thread (unless the rank was made [`Threading::Serial`]).
+/// Every method can be called from any thread (unless the rank was made [`Threading::Serial`], a promise that only unsafe code can make).
 pub struct Rank {
     id: RankId,
     size: u32,

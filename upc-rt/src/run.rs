@@ -7,7 +7,7 @@ use crate::image::{Placement, Record, place};
 use crate::layout::Layout;
 use crate::settings::Settings;
 use crate::state::Upc;
-use gasnet::{Rank, Threading};
+use gasnet::{OneThread, Rank, Threading};
 use gasnet_conduits::BootOptions;
 use std::collections::HashMap;
 use std::ffi::{c_char, c_int};
@@ -78,7 +78,9 @@ unsafe fn slice<T>(begin: *const T, end: *const T) -> &'static [T] {
 fn boot(image: &Image) -> &'static Rank {
     let threads = u32::try_from(image.static_threads).ok().filter(|n| *n > 0);
     let options = BootOptions { default_ranks: threads.unwrap_or(1), static_ranks: threads };
-    match gasnet_conduits::init(&options, Threading::Serial) {
+    // SAFETY: a UPC thread is a process; the language has no other threads that could call the runtime.
+    let threading = Threading::Serial(unsafe { OneThread::promise() });
+    match gasnet_conduits::init(&options, threading) {
         Ok(rank) => rank,
         Err(e) => fatal_at_start(&e.to_string()),
     }

@@ -6,7 +6,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering::Relaxed};
 
-use gasnet::Threading;
+use gasnet::{OneThread, Threading};
 
 use crate::abi::{self, Peer};
 use crate::am::{self, HandlerEntry};
@@ -132,6 +132,15 @@ unsafe fn init(client: *const Client, threading: Threading, everything: bool) ->
     OK
 }
 
+fn serial() -> Threading {
+    // SAFETY: GASNet's SEQ and PARSYNC are this promise, which the client makes by choosing them.
+    Threading::Serial(unsafe { OneThread::promise() })
+}
+
+fn parallel() -> Threading {
+    Threading::Parallel
+}
+
 /// One entry point per mode, so that a program compiled with other headers does not link.
 macro_rules! init_entry {
     ($($name:ident: $threading:ident, $everything:literal;)*) => {
@@ -147,22 +156,22 @@ macro_rules! init_entry {
                 client: *const Client,
             ) -> c_int {
                 // SAFETY: the caller's promise.
-                unsafe { init(client, Threading::$threading, $everything) }
+                unsafe { init(client, $threading(), $everything) }
             }
         )*
     };
 }
 
 init_entry! {
-    gasneti_init_1_SEQ_FAST: Serial, false;
-    gasneti_init_1_SEQ_LARGE: Serial, false;
-    gasneti_init_1_SEQ_EVERYTHING: Serial, true;
-    gasneti_init_1_PARSYNC_FAST: Serial, false;
-    gasneti_init_1_PARSYNC_LARGE: Serial, false;
-    gasneti_init_1_PARSYNC_EVERYTHING: Serial, true;
-    gasneti_init_1_PAR_FAST: Parallel, false;
-    gasneti_init_1_PAR_LARGE: Parallel, false;
-    gasneti_init_1_PAR_EVERYTHING: Parallel, true;
+    gasneti_init_1_SEQ_FAST: serial, false;
+    gasneti_init_1_SEQ_LARGE: serial, false;
+    gasneti_init_1_SEQ_EVERYTHING: serial, true;
+    gasneti_init_1_PARSYNC_FAST: serial, false;
+    gasneti_init_1_PARSYNC_LARGE: serial, false;
+    gasneti_init_1_PARSYNC_EVERYTHING: serial, true;
+    gasneti_init_1_PAR_FAST: parallel, false;
+    gasneti_init_1_PAR_LARGE: parallel, false;
+    gasneti_init_1_PAR_EVERYTHING: parallel, true;
 }
 
 const PAGE: usize = 4096;
