@@ -228,7 +228,7 @@ fn go(r: Run) -> Result<(), String> {
     let mut cmd = Command::new(&launcher);
     cmd.arg("-n").arg(ranks.to_string());
     if r.bind {
-        cmd.arg("--bind");
+        cmd.arg("--bind=core");
     }
     if r.quiet {
         cmd.arg("-q");

@@ -184,8 +184,10 @@ impl<'a> Emitter<'a> {
         }
         s.push_str("#include <upcc_abi.h>\n");
         let main = self.main();
-        if main.is_some() {
-            s.push_str("#define main __upc_user_main\n");
+        if let Some(m) = main {
+            // The user's main keeps its name, and all that C gives to it, but for the linker.
+            s.push_str(if self.void_main(m) { "void" } else { "int" });
+            s.push_str(" main() __asm__(\"__upc_user_main\");\n");
         }
         for n in &self.pts_names {
             s.push_str(&format!("typedef __upc_pts {n};\n"));
@@ -326,29 +328,29 @@ impl<'a> Emitter<'a> {
         }
     }
 
+    fn void_main(&self, main: DeclId) -> bool {
+        let u = self.u;
+        let ret = u.types.signature(u.decl(main).ty).map(|s| s.0);
+        ret.is_some_and(|r| matches!(u.types.ckind(r), TypeKind::Scalar(Scalar::Void)))
+    }
+
     /// The C `main`.
     fn entry(&self, s: &mut String, main: DeclId) {
         let u = self.u;
-        let (args, void) = match u.types.signature(u.decl(main).ty) {
-            Some((ret, p, _, _)) => {
-                (p.len(), !matches!(u.types.ckind(ret), TypeKind::Scalar(x) if *x != Scalar::Void))
-            }
-            None => (0, false),
-        };
+        let args = u.types.signature(u.decl(main).ty).map_or(0, |(_, p, _, _)| p.len());
         let args = match args {
             0 => "",
             1 => "__upc_argc",
             2 => "__upc_argc, __upc_argv",
             _ => "__upc_argc, __upc_argv, __environ",
         };
-        let call = if void {
-            format!("__upc_user_main({args}); return 0;")
+        let call = if self.void_main(main) {
+            format!("main({args}); return 0;")
         } else {
-            format!("return __upc_user_main({args});")
+            format!("return main({args});")
         };
         let name = PathBuf::from(&self.o.source);
         let name = name.file_stem().unwrap_or_default().to_string_lossy().replace(['"', '\\'], "_");
-        s.push_str("#undef main\n");
         for (t, sec) in [("struct __upc_shrec", "upc_shvars"), ("__upc_initfn", "upc_inits")] {
             for e in ["start", "stop"] {
                 s.push_str(&format!(
@@ -361,7 +363,8 @@ impl<'a> Emitter<'a> {
         }
         s.push_str(&format!(
             "static int __upc_call_main(int __upc_argc, char **__upc_argv)\n{{\n  {call}\n}}\n\
-             int main(int __upc_argc, char **__upc_argv)\n{{\n\
+             int __upc_c_main(int, char **) __asm__(\"main\");\n\
+             int __upc_c_main(int __upc_argc, char **__upc_argv)\n{{\n\
              \x20 static const struct __upc_image __upc_img = {{ __UPC_ABI, {}, {}, __upc_call_main, __start_upc_shvars, \
              __stop_upc_shvars,\n    __start_upc_inits, __stop_upc_inits, {}ul, \"{name}\" }};\n\
              \x20 return __upc_run(__upc_argc, __upc_argv, &__upc_img);\n}}\n",

@@ -5,7 +5,6 @@ use crate::ast::{
     Affinity, Asm, Block, DeclId, Expr, ExprKind, ForInit, Forall, FuncDef, Stmt, StmtKind, Storage, UnOp,
 };
 use crate::token::TokRange;
-use crate::types::{Scalar, TypeKind};
 use std::cell::RefCell;
 use std::collections::HashSet;
 
@@ -272,12 +271,7 @@ impl Emitter<'_> {
     /// A function definition.
     pub fn function(&mut self, f: &FuncDef) {
         let u = self.u;
-        let decl = u.decl(f.decl);
-        let is_main = u.name(decl.name) == "main" && decl.function.is_none();
-        let ret = u.types.signature(decl.ty).map(|s| s.0);
-        let int_main =
-            is_main && ret.is_some_and(|r| matches!(u.types.ckind(r), TypeKind::Scalar(Scalar::Int)));
-        if !f.has_upc && !int_main {
+        if !f.has_upc {
             self.out.tokens(&u.tokens, f.toks);
             return;
         }
@@ -304,10 +298,6 @@ impl Emitter<'_> {
         } else {
             self.out
                 .tokens(&u.tokens, TokRange::new(f.body.toks.start + 1, f.body.toks.end.saturating_sub(1)));
-        }
-        if int_main {
-            // It is not called main in C any more, so falling off its end means nothing by itself.
-            self.out.put(" return 0; ");
         }
         self.close(&f.body);
     }

@@ -154,6 +154,8 @@ impl Emitter<'_> {
             TypeKind::Pointer(p) => {
                 if self.u.types.is_shared(p) {
                     let n = self.pts_name(p);
+                    // To C it is no pointer.
+                    let q = q.replace("__restrict ", "");
                     return format!("{q}{n}{sep}{name}");
                 }
                 let direct =

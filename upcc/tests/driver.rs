@@ -1,0 +1,159 @@
+//! The driver `upcc` as a user meets it: files, messages, exit statuses. Everything up to the object file; programs are linked
+//! and run by the suite of UPC programs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// An installation without a runtime library, and a directory to work in.
+struct Place {
+    dir: PathBuf,
+}
+
+impl Place {
+    fn new(name: &str) -> Place {
+        let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("driver-{name}"));
+        let _ = fs::remove_dir_all(&dir);
+        for d in ["bin", "include/upc", "work", "tmp"] {
+            fs::create_dir_all(dir.join(d)).unwrap();
+        }
+        fs::copy(env!("CARGO_BIN_EXE_upcc"), dir.join("bin/upcc")).unwrap();
+        let headers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../upc-rt/include");
+        for h in fs::read_dir(headers).unwrap() {
+            let h = h.unwrap().path();
+            fs::copy(&h, dir.join("include/upc").join(h.file_name().unwrap())).unwrap();
+        }
+        Place { dir }
+    }
+    fn file(&self, name: &str, text: &str) -> &Place {
+        fs::write(self.dir.join("work").join(name), text).unwrap();
+        self
+    }
+    fn upcc(&self, args: &[&str]) -> Output {
+        let out = Command::new(self.dir.join("bin/upcc"))
+            .args(args)
+            .current_dir(self.dir.join("work"))
+            .env("TMPDIR", self.dir.join("tmp"))
+            .output()
+            .unwrap();
+        let left: Vec<_> = fs::read_dir(self.dir.join("tmp")).unwrap().collect();
+        assert!(left.is_empty(), "temporary files left behind: {left:?}");
+        out
+    }
+    /// Runs it, wants success and silence on standard error; returns standard output.
+    fn ok(&self, args: &[&str]) -> String {
+        let o = self.upcc(args);
+        let err = String::from_utf8_lossy(&o.stderr);
+        assert!(o.status.success() && err.is_empty(), "{args:?}: {}\n{err}", o.status);
+        String::from_utf8(o.stdout).unwrap()
+    }
+    /// Runs it, wants failure; returns standard error.
+    fn fails(&self, args: &[&str]) -> String {
+        let o = self.upcc(args);
+        let err = String::from_utf8_lossy(&o.stderr).into_owned();
+        assert_eq!(o.status.code(), Some(1), "{args:?}: {err}");
+        assert!(err.contains("error"), "{err}");
+        err
+    }
+    fn has(&self, name: &str) -> bool {
+        self.dir.join("work").join(name).exists()
+    }
+    fn read(&self, name: &str) -> String {
+        String::from_utf8_lossy(&fs::read(self.dir.join("work").join(name)).unwrap()).into_owned()
+    }
+}
+
+const HELLO: &str = "#include <upc.h>\n#include <stdio.h>\nshared int a[THREADS];\n\
+                     int main(void) { a[MYTHREAD] = 1; upc_barrier; printf(\"%d\\n\", a[0]); return 0; }\n";
+
+#[test]
+fn says_what_is_wrong_with_the_command_line() {
+    let p = Place::new("usage");
+    p.file("a.upc", HELLO).file("b.upc", "int b;\n");
+    for (args, word) in [
+        (&[][..], "no input files"),
+        (&["none.upc"], "no such file: 'none.upc'"),
+        (&["-c", "-o", "x.o", "a.upc", "b.upc"], "one output file"),
+        (&["-T", "0", "a.upc"], "at least 1"),
+        (&["-T", "2147483647", "a.upc"], "at most 1024 threads"),
+        (&["-netwrok=smp", "a.upc"], "did you mean '-network'?"),
+        (&["-fupc-thread-4", "a.upc"], "-fupc-threads-N"),
+        (&["--nonsense", "a.upc"], "--help"),
+        (&["--cc=no-such-compiler", "-c", "a.upc"], "no-such-compiler"),
+        (&["a.upc"], "libupc.a"),
+    ] {
+        let err = p.fails(args);
+        assert!(err.starts_with("upcc: error: ") && err.contains(word), "{args:?}: {err}");
+    }
+    assert!(p.ok(&["--help"]).contains("usage: upcc"));
+    assert!(p.ok(&["-help"]).contains("-fupc-threads-N"));
+    assert!(p.ok(&["-version"]).starts_with("upcc (gasnet-rs)"));
+    assert!(p.ok(&["-print-include-dir"]).trim().ends_with("include/upc"));
+}
+
+#[test]
+fn predefines_the_macros_of_both_environments() {
+    let p = Place::new("macros");
+    p.file("m.upc", "V __UPC_VERSION__\nT THREADS\nS __UPC_STATIC_THREADS__\nD __UPC_DYNAMIC_THREADS__\nB UPC_MAX_BLOCK_SIZE\n");
+    let dynamic = p.ok(&["-E", "m.upc"]);
+    for line in ["V 201311L", "T THREADS", "S __UPC_STATIC_THREADS__", "D 1", "B 1048576"] {
+        assert!(dynamic.lines().any(|l| l == line), "{line}: {dynamic}");
+    }
+    p.ok(&["-E", "-T4", "-fupc-pts=struct", "-o", "m.i", "m.upc"]);
+    for line in ["T 4", "S 1", "D __UPC_DYNAMIC_THREADS__", "B 2147483647"] {
+        assert!(p.read("m.i").lines().any(|l| l == line), "{line}");
+    }
+}
+
+#[test]
+fn makes_what_is_asked_for_and_prints_nothing() {
+    let p = Place::new("outputs");
+    p.file("a.upc", HELLO)
+        .file("b.c", "#include \"b.h\"\nint f(void) { return B; }\n")
+        .file("b.h", "#define B 1\n");
+    assert_eq!(p.ok(&["-c", "a.upc", "b.c"]), "");
+    assert!(p.has("a.o") && p.has("b.o"));
+    assert!(p.read("a.o").contains("U 1 packed dynamic a.upc\nV d 1 1 1 4 a\n"));
+    assert_eq!(p.ok(&["-S", "-T", "4", "a.upc"]), "");
+    assert!(p.read("a.s").contains("U 1 packed 4 a.upc"));
+    assert_eq!(p.ok(&["-trans", "a.upc"]), "");
+    assert!(p.read("a.trans.c").contains("upcc_abi.h"));
+    assert_eq!(
+        p.ok(&["-c", "-save-temps", "-MMD", "-o", "sub.o", "b.c", "-O3", "-march=native", "-std=gnu99"]),
+        ""
+    );
+    assert!(p.has("b.i") && p.has("b.trans.c") && p.has("sub.o"));
+    assert!(p.read("sub.d").starts_with("sub.o:") && p.read("sub.d").contains("b.h"));
+    assert_eq!(p.ok(&["-MM", "b.c"]), "b.o: b.c b.h\n");
+    // The preprocessed text is a source, too.
+    assert_eq!(p.ok(&["-c", "-o", "c.o", "b.i"]), "");
+    assert!(p.has("c.o"));
+}
+
+#[test]
+fn a_failed_compile_leaves_no_output() {
+    let p = Place::new("failure");
+    p.file("bad.upc", "shared int x;\nint f(void) { return y; }\n")
+        .file("bad.o", "old")
+        .file("inc.upc", "#include \"none.h\"\n");
+    let err = p.fails(&["-c", "bad.upc"]);
+    assert!(err.starts_with("bad.upc:2:"), "{err}");
+    p.file("out.o", "old");
+    p.fails(&["-c", "-o", "out.o", "bad.upc"]);
+    assert!(!p.has("out.o"));
+    assert!(p.fails(&["-c", "inc.upc"]).contains("none.h"));
+    p.fails(&["-c", "-o", "/dev/null", "bad.upc"]);
+    assert!(Path::new("/dev/null").exists());
+}
+
+#[test]
+fn a_dry_run_only_shows_the_commands() {
+    let p = Place::new("dry");
+    p.file("a.upc", HELLO);
+    let o = p.upcc(&["-###", "a.upc", "-o", "prog", "-lfoo"]);
+    let err = String::from_utf8_lossy(&o.stderr);
+    assert!(o.status.success() && !p.has("prog"));
+    assert_eq!(err.lines().count(), 4, "{err}");
+    let link = err.lines().last().unwrap();
+    assert!(link.contains("-lfoo") && link.contains("libupc.a") && link.ends_with("-lm"), "{link}");
+}
