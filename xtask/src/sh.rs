@@ -35,6 +35,9 @@ pub fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
+/// Lines of output shown in a failure report, at the start and at the end.
+const SHOWN: usize = 10;
+
 /// What a finished command left.
 #[derive(Debug)]
 pub struct Outcome {
@@ -56,17 +59,19 @@ impl Outcome {
         }
     }
 
-    /// The end and the last lines of output, for a failure report.
+    /// The end, and the first and last lines of output, for a failure report.
     pub fn report(&self) -> String {
         let mut text = format!("  {}\n", self.end());
         for (name, stream) in [("stdout", &self.stdout), ("stderr", &self.stderr)] {
             let lines: Vec<&str> = stream.lines().collect();
-            let skipped = lines.len().saturating_sub(25);
-            if skipped > 0 {
-                text += &format!("  {name}| ... {skipped} lines\n");
-            }
-            for line in &lines[skipped..] {
-                text += &format!("  {name}| {line}\n");
+            let skipped = lines.len().saturating_sub(2 * SHOWN);
+            for (at, line) in lines.iter().enumerate() {
+                if skipped > 0 && at == SHOWN {
+                    text += &format!("  {name}| ... {skipped} lines\n");
+                }
+                if skipped == 0 || at < SHOWN || at >= SHOWN + skipped {
+                    text += &format!("  {name}| {line}\n");
+                }
             }
         }
         text
@@ -219,9 +224,10 @@ mod tests {
     }
 
     #[test]
-    fn reports_show_the_last_lines() {
+    fn reports_show_first_and_last_lines() {
         let outcome = capture(shell("seq 1 100"), Duration::from_secs(10)).unwrap();
         let report = outcome.report();
-        assert!(report.contains("stdout| ... 75 lines") && report.ends_with("stdout| 100\n"), "{report}");
+        let expected = format!("stdout| {SHOWN}\n  stdout| ... {} lines\n", 100 - 2 * SHOWN);
+        assert!(report.contains(&expected) && report.ends_with("stdout| 100\n"), "{report}");
     }
 }
