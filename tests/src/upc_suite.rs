@@ -501,12 +501,14 @@ fn diagnostics(output: &str, file: &str) -> Vec<Found> {
     let mut all: Vec<Found> = Vec::new();
     for line in output.lines() {
         let head = ["error", "warning"].into_iter().find_map(|severity| {
-            let at = line.find(severity)?;
-            let before = &line[..at];
-            let after = &line[at + severity.len()..];
-            let starts = before.is_empty() || before.ends_with(": ");
-            let coded = after.starts_with('[') && after.contains("]:");
-            (starts && (after.starts_with(':') || coded)).then_some((severity, before))
+            // The path may have the word in it.
+            line.match_indices(severity).find_map(|(at, _)| {
+                let before = &line[..at];
+                let after = &line[at + severity.len()..];
+                let starts = before.is_empty() || before.ends_with(": ");
+                let coded = after.starts_with('[') && after.contains("]:");
+                (starts && (after.starts_with(':') || coded)).then_some((severity, before))
+            })
         });
         if let Some((severity, before)) = head {
             let line_number = position(before, file);
