@@ -259,6 +259,10 @@ __UPC_IN int __upc_turn(long __i)
 {
   return (unsigned long)(__i - __upc_divt(__i) * (long)__UPC_T) == __upc_rt.mythread;
 }
+__UPC_IN int __upc_turnu(unsigned long __i)
+{
+  return __UPC_LIKELY((long)__i >= 0) ? __upc_turn((long)__i) : __i % __UPC_T == __upc_rt.mythread;
+}
 __UPC_IN void __upc_forall_end(const int *__saved)
 {
   __upc_forall_depth = *__saved;

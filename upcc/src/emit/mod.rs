@@ -260,6 +260,9 @@ impl<'a> Emitter<'a> {
                 info.push(format!("V {how} {elems} {} {block} {size} {name}", u8::from(times)));
             }
         }
+        if self.neutral() {
+            return;
+        }
         s.push_str("__asm__(\".pushsection ");
         s.push_str(crate::link::SECTION);
         s.push_str(",\\\"\\\",@progbits\\n\"\n");
@@ -267,6 +270,15 @@ impl<'a> Emitter<'a> {
             s.push_str(&format!("  \"\\t.ascii \\\"{l}\\\\n\\\"\\n\"\n"));
         }
         s.push_str("  \"\\t.popsection\\n\");\n");
+    }
+
+    /// A file of plain C: it goes with any program.
+    fn neutral(&self) -> bool {
+        let u = self.u;
+        let own = |t: u32| self.own_files.get(u.tokens.tok(t).file as usize).copied().unwrap_or(false);
+        self.o.threads.is_none()
+            && u.items.iter().all(|i| !i.has_upc || own(i.toks.start))
+            && !(0..u.decls.len()).any(|n| u.decls[n].used && self.from_own_header(DeclId(n as u32)))
     }
 
     /// Shared objects with an initialiser.

@@ -5,6 +5,7 @@ use crate::ast::{
     Affinity, Asm, Block, DeclId, Expr, ExprKind, ForInit, Forall, FuncDef, Stmt, StmtKind, Storage, UnOp,
 };
 use crate::token::TokRange;
+use crate::types::Scalar;
 use std::cell::RefCell;
 use std::collections::HashSet;
 
@@ -224,7 +225,11 @@ impl Emitter<'_> {
             Affinity::Always => self.stmt(&f.body),
             Affinity::Int(e) => {
                 let a = self.rv(e).p(2);
-                self.out.put(&format!(" if (__upc_turn({a}) | {saved} != 0)"));
+                // Beyond the range of long.
+                let wide =
+                    self.u.types.as_scalar(e.ty).is_some_and(|s| matches!(s, Scalar::ULong | Scalar::ULLong));
+                let turn = if wide { "__upc_turnu" } else { "__upc_turn" };
+                self.out.put(&format!(" if ({turn}({a}) | {saved} != 0)"));
                 self.controlled(&f.body, calls);
             }
             Affinity::Pts(e) => {
@@ -275,7 +280,8 @@ impl Emitter<'_> {
             self.out.tokens(&u.tokens, f.toks);
             return;
         }
-        if f.sig_upc || !f.spec.defines.is_empty() && f.spec.has_upc {
+        let anew = f.sig_upc || f.knr.iter().any(|d| d.has_upc);
+        if anew || !f.spec.defines.is_empty() && f.spec.has_upc {
             self.defines(&f.spec.defines);
             self.at(f.spec.toks);
             let head = self.signature(f);
