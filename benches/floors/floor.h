@@ -37,15 +37,17 @@ static inline void *shared_memory(size_t bytes)
     return p;
 }
 
-/* How a rank waits: spin, then yield, then sleep for short times. It hardly spins when ranks
+/* How a rank waits: spin, then yield, then sleep for short times. It does not spin when ranks
    outnumber processors. These are the lengths that the runtime uses too. */
 static unsigned spins = 2000, yields = 20000;
+static long sleep_ns = 50000;
 static inline void set_wait(int ranks)
 {
     const int processors = (int)sysconf(_SC_NPROCESSORS_ONLN);
     const int per = (ranks + processors - 1) / processors;
-    spins = ranks > processors ? 10 : 2000;
+    spins = ranks > processors ? 0 : 2000;
     yields = 20000u / (unsigned)(per < 1 ? 1 : per > 20 ? 20 : per);
+    sleep_ns = 50000L * (per / 4 < 1 ? 1 : per / 4 > 40 ? 40 : per / 4);
 }
 static inline void pause_cpu(void)
 {
@@ -61,7 +63,7 @@ static NOINLINE void wait_longer(unsigned *steps)
     if (*steps - spins <= yields) {
         sched_yield();
     } else {
-        const struct timespec t = {0, 50000};
+        const struct timespec t = {0, sleep_ns};
         nanosleep(&t, NULL);
     }
 }
