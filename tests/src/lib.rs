@@ -1,7 +1,9 @@
 //! Test suites that build and run whole programs with the installed tools.
 //!
 //! - [`upc_suite`]: the UPC programs under `tests/upc`, by the comments at their heads.
+//! - [`upc_random`]: random UPC programs with a sequential oracle.
 //! - [`run`]: start a command, bounded in time, and collect what it says.
 
 pub mod run;
+pub mod upc_random;
 pub mod upc_suite;
