@@ -673,7 +673,10 @@ impl Cx<'_> {
         self.unevaluated += 1;
         let c = self.assignment_rvalue();
         self.unevaluated -= 1;
-        let cty = self.types.unqualified(c?.ty);
+        let c = c?;
+        // Types may be written with UPC's qualifiers: then only the choice can be emitted.
+        let mut upc = c.has_upc;
+        let cty = self.types.unqualified(c.ty);
         let (mut default, mut chosen) = (None, None);
         while self.eat(Punct::Comma) {
             if self.eat_kw(Kw::Default) {
@@ -682,6 +685,7 @@ impl Cx<'_> {
                 continue;
             }
             let t = self.type_name()?;
+            upc |= t.has_upc;
             self.expect(Punct::Colon, "after the type")?;
             let hit = chosen.is_none() && self.types.compatible(t.ty, cty);
             let e = self.assignment()?;
@@ -696,7 +700,9 @@ impl Cx<'_> {
             let toks = self.since(at);
             return Ok(self.bad_expr(toks));
         };
-        Ok(self.chosen(at, e, |e| ExprKind::Generic { chosen: e }))
+        let mut n = self.chosen(at, e, |e| ExprKind::Generic { chosen: e });
+        n.has_upc |= upc;
+        Ok(n)
     }
 
     fn offset_of(&mut self, at: TokIdx) -> PResult<Expr> {

@@ -311,6 +311,11 @@ impl Cx<'_> {
                 tok,
                 format!("incompatible pointers-to-shared in {}: expected `{t}`, found `{f}`; their block sizes differ: cast it", why.text()),
             );
+        } else if lost
+            && sa
+            && matches!(why, Why::Arg(_, f) if f.starts_with("upc_") || f.starts_with("bupc_"))
+        {
+            // The library's queries take `shared void *`, whatever points there.
         } else if lost && !self.types.is_array(a) {
             self.warn(tok, format!("{} discards a qualifier: expected `{t}`, found `{f}`", why.text()));
         } else if !void && !self.types.compatible(ua, ub) {
