@@ -1,6 +1,6 @@
 /* GASNet-1: the core and extended interface of specification 1.8.
  * Define one of GASNET_SEQ, GASNET_PARSYNC and GASNET_PAR before including this file, and
- * link with -lgasnet (pkg-config gasnet-smp-seq, gasnet-smp-par, ...). */
+ * link with -lgasnet (pkg-config gasnet-seq, gasnet-par, ...). */
 #ifndef _GASNET_H
 #define _GASNET_H
 #define _INCLUDED_GASNET_H 1

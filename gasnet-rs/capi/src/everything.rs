@@ -140,7 +140,8 @@ pub fn register(state: &State) -> Result<(), String> {
     Ok(())
 }
 
-/// Tells every peer how to reach this process, and finds out which of them can be reached directly. Collective.
+/// Tells every peer how to reach this process, and finds out which of them can be reached directly; none with
+/// `GASNET_NEIGHBORHOOD=off`. Collective.
 pub fn meet(state: &State) {
     // SAFETY: allows siblings of the same user to read and write this process; ignored where unknown.
     unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY) };

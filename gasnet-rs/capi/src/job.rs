@@ -211,7 +211,10 @@ pub unsafe extern "C" fn gasnet_attach(
         .and_then(|()| coll::register(state))
         .and_then(|()| if state.everything { everything::register(state) } else { Ok(()) });
     if let Err(problem) = registered {
-        eprintln!("gasnet: gasnet_attach: {problem}");
+        // The tables are the same on all ranks.
+        if abi::rank() == 0 {
+            eprintln!("gasnet: gasnet_attach: {problem}");
+        }
         return BAD_ARG;
     }
     if let Err(error) = state.rank.attach(bytes, None) {

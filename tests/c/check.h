@@ -1,0 +1,74 @@
+/* Helpers of the C test programs. Include gasnet.h before it. */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__GNUC__)
+  #define MAYBE_UNUSED __attribute__((__unused__))
+#endif
+
+static int check_failures MAYBE_UNUSED;
+
+#define CHECK(condition)                                                                  \
+  do {                                                                                    \
+    if (!(condition)) {                                                                   \
+      check_failures++;                                                                   \
+      printf("ERROR: node %d: %s:%d: %s\n", (int)gasnet_mynode(), __FILE__, __LINE__, #condition); \
+      fflush(stdout);                                                                     \
+    }                                                                                     \
+  } while (0)
+
+#define CHECK_EQUAL(actual, expected)                                                     \
+  do {                                                                                    \
+    const long long actual_ = (long long)(actual), expected_ = (long long)(expected);     \
+    if (actual_ != expected_) {                                                           \
+      check_failures++;                                                                   \
+      printf("ERROR: node %d: %s:%d: %s is %lld, not %lld\n", (int)gasnet_mynode(), __FILE__, __LINE__, \
+             #actual, actual_, expected_);                                                \
+      fflush(stdout);                                                                     \
+    }                                                                                     \
+  } while (0)
+
+#define OK(call) CHECK_EQUAL((call), GASNET_OK)
+
+MAYBE_UNUSED static void barrier(void) {
+  gasnet_barrier_notify(0, GASNET_BARRIERFLAG_ANONYMOUS);
+  OK(gasnet_barrier_wait(0, GASNET_BARRIERFLAG_ANONYMOUS));
+}
+
+/* The last call of a test: all ranks together, 0 or 1. */
+MAYBE_UNUSED static void finish(void) {
+  if (check_failures == 0) barrier();
+  if (check_failures == 0 && gasnet_mynode() == 0) printf("passed\n");
+  gasnet_exit(check_failures ? 1 : 0);
+}
+
+MAYBE_UNUSED static gasnet_node_t right_neighbour(void) { return (gasnet_mynode() + 1) % gasnet_nodes(); }
+MAYBE_UNUSED static gasnet_node_t left_neighbour(void) {
+  return (gasnet_mynode() + gasnet_nodes() - 1) % gasnet_nodes();
+}
+
+#define SEGMENT_BYTES ((uintptr_t)1 << 20)
+
+/* The start of a node's segment. */
+MAYBE_UNUSED static char *segment_of(gasnet_node_t node) {
+  gasnet_seginfo_t *table = (gasnet_seginfo_t *)malloc(gasnet_nodes() * sizeof(*table));
+  char *address;
+  OK(gasnet_getSegmentInfo(table, (int)gasnet_nodes()));
+  address = (char *)table[node].addr;
+  free(table);
+  return address;
+}
+
+MAYBE_UNUSED static void start(int *argc, char ***argv, gasnet_handlerentry_t *handlers, int count) {
+  OK(gasnet_init(argc, argv));
+  OK(gasnet_attach(handlers, count, SEGMENT_BYTES, 0));
+}
+
+/* A table entry for a handler of any type. */
+#define HANDLER(index, function) { (index), (void (*)())(function) }
+
+#endif

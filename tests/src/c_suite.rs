@@ -1,0 +1,387 @@
+//! The C test programs: each file under `tests/c` says at its head how it is built and what must happen.
+//! `tests/c/README.md` explains the comments.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::run::{Outcome, run};
+
+/// Where things are and what to run.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The folder with the programs, `tests/c`.
+    pub programs: PathBuf,
+    /// Where the library is installed: `PREFIX/include/gasnet`, `PREFIX/lib`, `PREFIX/bin/gasnetrun`.
+    pub prefix: PathBuf,
+    /// Scratch folder for programs; one that failed is kept.
+    pub scratch: PathBuf,
+    /// Only tests whose name contains one of these; empty: all.
+    pub filters: Vec<String>,
+    /// Only these numbers of ranks, out of those a test asks for; empty: all.
+    pub ranks: Vec<u32>,
+    /// Environment of every run, such as `GASNET_NEIGHBORHOOD=off`.
+    pub env: Vec<(String, String)>,
+    /// Tests at a time.
+    pub jobs: usize,
+    /// Time limit of one command.
+    pub limit: Duration,
+}
+
+/// What came out.
+#[derive(Debug, Default)]
+pub struct Summary {
+    /// Tests that passed.
+    pub passed: usize,
+    /// Name and report of each test that failed, by name.
+    pub failed: Vec<(String, String)>,
+    /// Compilers that tests ask for and the machine does not have.
+    pub missing: Vec<String>,
+}
+
+/// One `run:` comment.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Run {
+    ranks: Vec<u32>,
+    args: Vec<String>,
+    env: Vec<(String, String)>,
+    /// Exit status that must come out.
+    status: i32,
+    /// Texts that must appear in the output.
+    says: Vec<String>,
+    /// Texts that must not.
+    never: Vec<String>,
+    /// Seconds it may take.
+    within: Option<f64>,
+    /// Start with `gasnetrun` instead of the environment.
+    launcher: bool,
+}
+
+/// How one program is built.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Build {
+    compiler: String,
+    std: String,
+    mode: String,
+    flags: Vec<String>,
+}
+
+/// A program in one way of building it.
+#[derive(Debug, Clone)]
+struct Test {
+    name: String,
+    source: PathBuf,
+    build: Build,
+    /// Other sources, with a mode of their own if they have one.
+    with: Vec<(PathBuf, Option<String>)>,
+    runs: Vec<Run>,
+    /// Linked against the shared library.
+    shared: bool,
+}
+
+/// The comments at a file's head.
+fn parse(source: &Path) -> Result<Vec<Test>, String> {
+    let text = fs::read_to_string(source).map_err(|error| format!("{}: {error}", source.display()))?;
+    let stem = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let mut modes: Vec<String> = ["seq", "par", "parsync"].map(String::from).to_vec();
+    let mut standards = vec!["gnu11".to_string()];
+    let mut compilers = vec!["gcc".to_string()];
+    let (mut flags, mut with, mut runs, mut shared) = (Vec::new(), Vec::new(), Vec::new(), false);
+    let words = |text: &str| text.split_whitespace().map(String::from).collect::<Vec<_>>();
+    for line in text.lines().take_while(|line| line.starts_with("//") || line.trim().is_empty()) {
+        let Some((key, value)) = line.trim_start_matches('/').split_once(':') else { continue };
+        match key.trim() {
+            "mode" => modes = words(value),
+            "std" => standards = words(value),
+            "compiler" => compilers = words(value),
+            "flags" => flags = words(value),
+            "shared" => shared = value.trim() == "yes",
+            "with" => {
+                for entry in words(value) {
+                    let (file, mode) = match entry.split_once('=') {
+                        Some((file, mode)) => (file.to_string(), Some(mode.to_string())),
+                        None => (entry, None),
+                    };
+                    with.push((source.with_file_name(file), mode));
+                }
+            }
+            "run" => runs.push(parse_run(value).map_err(|error| format!("{}: {error}", source.display()))?),
+            _ => {}
+        }
+    }
+    let mut tests = Vec::new();
+    for compiler in &compilers {
+        for std in &standards {
+            for mode in &modes {
+                let build = Build {
+                    compiler: compiler.clone(),
+                    std: std.clone(),
+                    mode: mode.clone(),
+                    flags: flags.clone(),
+                };
+                tests.push(Test {
+                    name: format!("{stem}.{compiler}.{std}.{mode}"),
+                    source: source.to_path_buf(),
+                    build,
+                    with: with.clone(),
+                    runs: runs.clone(),
+                    shared,
+                });
+            }
+        }
+    }
+    Ok(tests)
+}
+
+/// `1 2 4 | args a b | env NAME=value | status 3 | says text | never text | within 2 | launcher`
+fn parse_run(text: &str) -> Result<Run, String> {
+    let mut run = Run::default();
+    let mut parts = text.split('|');
+    for word in parts.next().unwrap_or_default().split_whitespace() {
+        run.ranks.push(word.parse().map_err(|_| format!("bad number of ranks '{word}'"))?);
+    }
+    for part in parts {
+        let (key, value) = part.trim().split_once(' ').unwrap_or((part.trim(), ""));
+        match key {
+            "args" => run.args = value.split_whitespace().map(String::from).collect(),
+            "env" => {
+                let (name, value) =
+                    value.split_once('=').ok_or_else(|| format!("env without '=': {value}"))?;
+                run.env.push((name.into(), value.into()));
+            }
+            "status" => run.status = value.trim().parse().map_err(|_| format!("bad status '{value}'"))?,
+            "says" => run.says.push(value.trim().into()),
+            "never" => run.never.push(value.trim().into()),
+            "within" => run.within = Some(value.trim().parse().map_err(|_| format!("bad time '{value}'"))?),
+            "launcher" => run.launcher = true,
+            _ => return Err(format!("unknown part '{part}' of a run")),
+        }
+    }
+    Ok(run)
+}
+
+/// All tests that the filters let through.
+fn find(options: &Options) -> Result<Vec<Test>, String> {
+    let entries = fs::read_dir(&options.programs)
+        .map_err(|error| format!("{}: {error}", options.programs.display()))?;
+    let mut files: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "c"))
+        // parts of other programs
+        .filter(|path| !path.file_stem().unwrap_or_default().to_string_lossy().ends_with("_part"))
+        .collect();
+    files.sort();
+    let mut tests = Vec::new();
+    for file in files {
+        tests.extend(parse(&file)?);
+    }
+    tests.retain(|test| {
+        options.filters.is_empty() || options.filters.iter().any(|f| test.name.contains(f.as_str()))
+    });
+    Ok(tests)
+}
+
+/// The names of the tests that the filters let through.
+pub fn list(options: &Options) -> Result<Vec<String>, String> {
+    Ok(find(options)?.into_iter().map(|test| test.name).collect())
+}
+
+/// Runs the suite; `note` gets a line for each test as it ends.
+pub fn suite(options: &Options, note: &(dyn Fn(&str) + Sync)) -> Result<Summary, String> {
+    fs::create_dir_all(&options.scratch)
+        .map_err(|error| format!("{}: {error}", options.scratch.display()))?;
+    let mut tests = find(options)?;
+    let mut missing = Vec::new();
+    tests.retain(|test| {
+        let compiler = driver(&test.build);
+        let there = Command::new(&compiler).arg("--version").output().is_ok();
+        if !there && !missing.contains(&compiler) {
+            missing.push(compiler);
+        }
+        there
+    });
+    let next = AtomicUsize::new(0);
+    let summary = Mutex::new(Summary { missing, ..Summary::default() });
+    thread::scope(|scope| {
+        for _ in 0..options.jobs.max(1) {
+            scope.spawn(|| {
+                while let Some(test) = tests.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let result = check(options, test);
+                    let mut summary = summary.lock().expect("no panic while holding it");
+                    match result {
+                        Ok(()) => {
+                            summary.passed += 1;
+                            note(&format!("ok      {}", test.name));
+                        }
+                        Err(report) => {
+                            note(&format!("FAILED  {}", test.name));
+                            summary.failed.push((test.name.clone(), report));
+                        }
+                    }
+                }
+            });
+        }
+    });
+    let mut summary = summary.into_inner().expect("no panic while holding it");
+    summary.failed.sort();
+    Ok(summary)
+}
+
+fn is_cxx(build: &Build) -> bool {
+    build.std.contains("++")
+}
+
+/// The compiler's command for the language.
+fn driver(build: &Build) -> String {
+    match (build.compiler.as_str(), is_cxx(build)) {
+        ("gcc", true) => "g++".into(),
+        ("clang", true) => "clang++".into(),
+        (compiler, _) => compiler.into(),
+    }
+}
+
+/// Compiles one source, without a single warning.
+fn compile(options: &Options, build: &Build, source: &Path, object: &Path) -> Result<(), String> {
+    let mut command = Command::new(driver(build));
+    command
+        .args(["-O2", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", "-c", "-o"])
+        .arg(object)
+        .arg(format!("-std={}", build.std))
+        .arg(format!("-I{}", options.prefix.join("include/gasnet").display()))
+        .args(&build.flags);
+    if build.mode != "tools" {
+        command.arg(format!("-DGASNET_{}", build.mode.to_uppercase()));
+    }
+    if is_cxx(build) {
+        command.args(["-x", "c++"]);
+    }
+    command.arg(source);
+    let outcome = run(command, "", options.limit).map_err(|error| error.to_string())?;
+    if outcome.status != Some(0) || !outcome.stderr.trim().is_empty() {
+        return Err(outcome.report());
+    }
+    Ok(())
+}
+
+fn check(options: &Options, test: &Test) -> Result<(), String> {
+    let program = options.scratch.join(&test.name);
+    let mut objects = Vec::new();
+    let own = (test.source.clone(), None);
+    for (i, (source, mode)) in std::iter::once(&own).chain(&test.with).enumerate() {
+        let object = options.scratch.join(format!("{}.{i}.o", test.name));
+        let mut build = test.build.clone();
+        if let Some(mode) = mode {
+            build.mode.clone_from(mode);
+        }
+        compile(options, &build, source, &object)?;
+        objects.push(object);
+    }
+    let lib = options.prefix.join("lib");
+    let mut link = Command::new(driver(&test.build));
+    link.arg("-o").arg(&program).args(&objects).arg("-pthread");
+    if test.shared {
+        link.arg(format!("-L{}", lib.display())).arg(format!("-Wl,-rpath,{}", lib.display()));
+        link.arg("-lgasnet");
+    } else {
+        link.arg(lib.join("libgasnet.a")).args(["-ldl", "-lm"]);
+    }
+    let outcome = run(link, "", options.limit).map_err(|error| error.to_string())?;
+    if outcome.status != Some(0) || !outcome.stderr.trim().is_empty() {
+        return Err(outcome.report());
+    }
+    for run in &test.runs {
+        for &ranks in run.ranks.iter().filter(|n| options.ranks.is_empty() || options.ranks.contains(n)) {
+            execute(options, &program, run, ranks)?;
+        }
+    }
+    for file in objects.iter().chain([&program]) {
+        let _ = fs::remove_file(file);
+    }
+    Ok(())
+}
+
+fn execute(options: &Options, program: &Path, expected: &Run, ranks: u32) -> Result<(), String> {
+    let mut command = if expected.launcher {
+        let mut launcher = Command::new(options.prefix.join("bin/gasnetrun"));
+        launcher.args(["-n", &ranks.to_string()]).arg(program);
+        launcher
+    } else {
+        let mut direct = Command::new(program);
+        direct.env("GASNET_PSHM_NODES", ranks.to_string());
+        direct
+    };
+    command.args(&expected.args);
+    for (name, value) in options.env.iter().chain(&expected.env) {
+        command.env(name, value);
+    }
+    let start = Instant::now();
+    let outcome = run(command, "", options.limit).map_err(|error| error.to_string())?;
+    match complaint(expected, &outcome, start.elapsed()) {
+        None => Ok(()),
+        Some(why) => Err(format!("{why}\n{}", outcome.report())),
+    }
+}
+
+/// What is wrong with the end or the output of a run, if anything.
+fn complaint(expected: &Run, outcome: &Outcome, took: Duration) -> Option<String> {
+    // A shell would report death by a signal as 128 + its number; a job that runs in this process has no shell.
+    if outcome.status.is_some_and(|status| status != expected.status)
+        || (outcome.status.is_none() && expected.status < 128)
+        || outcome.timed_out
+    {
+        return Some(format!("exit status {} expected", expected.status));
+    }
+    let output = format!("{}{}", outcome.stdout, outcome.stderr);
+    if let Some(text) = expected.says.iter().find(|text| !output.contains(text.as_str())) {
+        return Some(format!("the output must contain: {text}"));
+    }
+    if let Some(text) = expected.never.iter().find(|text| output.contains(text.as_str())) {
+        return Some(format!("the output must not contain: {text}"));
+    }
+    if expected.status == 0 && output.contains("ERROR") {
+        return Some("the program reports an ERROR".into());
+    }
+    if let Some(limit) = expected.within.filter(|&limit| took.as_secs_f64() > limit) {
+        return Some(format!("took {:.2} s; at most {limit} s allowed", took.as_secs_f64()));
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn run_comments() {
+        let run = parse_run(" 1 4 | args a b | env X=1 | status 3 | says one two | within 2.5").unwrap();
+        assert_eq!(run.ranks, [1, 4]);
+        assert_eq!(run.args, ["a", "b"]);
+        assert_eq!(run.env, [("X".to_string(), "1".to_string())]);
+        assert_eq!((run.status, run.within), (3, Some(2.5)));
+        assert_eq!(run.says, ["one two"]);
+        assert!(parse_run("1 | what").is_err());
+        assert!(parse_run("one").is_err());
+    }
+
+    #[test]
+    fn complaints() {
+        let outcome = |status, stdout: &str| Outcome {
+            status,
+            timed_out: false,
+            stdout: stdout.into(),
+            stderr: String::new(),
+            command: String::new(),
+        };
+        let run = parse_run("1 | says yes").unwrap();
+        let soon = Duration::ZERO;
+        assert_eq!(complaint(&run, &outcome(Some(0), "yes"), soon), None);
+        assert!(complaint(&run, &outcome(Some(0), "no"), soon).is_some());
+        assert!(complaint(&run, &outcome(Some(1), "yes"), soon).is_some());
+        assert!(complaint(&run, &outcome(None, "yes"), soon).is_some());
+        assert!(complaint(&run, &outcome(Some(0), "yes ERROR"), soon).is_some());
+    }
+}
