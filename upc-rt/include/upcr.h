@@ -100,7 +100,7 @@ void __upc_error(const char *text) __attribute__((__noreturn__));
 #define upcr_threads() ((upcr_thread_t)__upc_rt.threads)
 #define upcr_global_exit(status) __upc_global_exit(status)
 #define upcr_getenv(name) getenv(name)
-#define UPCR_BEGIN_FUNCTION() extern int __upcr_begin_function
+#define UPCR_BEGIN_FUNCTION() extern void __upcr_begin_function(void)
 #define UPCR_EXIT_FUNCTION() ((void)0)
 #define UPCR_SET_SRCPOS(file, line) ((void)0)
 #define upcr_forall_control __upc_forall_depth

@@ -40,6 +40,21 @@ impl Upc {
         self.leave(name);
     }
 
+    /// `upc_wait` if it would not block; whether it was done.
+    pub fn try_wait(&self, name: Option<i32>) -> bool {
+        if !self.barrier.inside.load(Relaxed) {
+            self.fatal("upcr_try_wait: there was no upc_notify before it");
+        }
+        self.core.poll();
+        let Some(agreed) = self.core.barrier_test(name) else {
+            // Tried in a loop, most likely: let those run that are still to arrive.
+            std::thread::yield_now();
+            return false;
+        };
+        self.left(name, agreed);
+        true
+    }
+
     /// `upc_barrier`.
     pub fn full_barrier(&self, name: Option<i32>) {
         if self.barrier.inside.load(Relaxed) {
@@ -90,15 +105,21 @@ impl Upc {
             agreed = self.core.barrier_test(name);
             agreed.is_some() || self.somebody_missing(joined)
         });
-        self.barrier.inside.store(false, Relaxed);
         // Somebody may have completed the phase between the two looks, and then ended.
         match agreed.or_else(|| self.core.barrier_test(name)) {
-            Some(true) => {}
-            Some(false) => self.mismatch(name),
+            Some(agreed) => self.left(name, agreed),
             None => self.fatal(&format!(
                 "barrier mismatch detected: thread {} waits in a barrier that another thread never reached before it ended",
                 self.me
             )),
+        }
+    }
+
+    /// The phase is over.
+    fn left(&self, name: Option<i32>, agreed: bool) {
+        self.barrier.inside.store(false, Relaxed);
+        if !agreed {
+            self.mismatch(name);
         }
         // ORDER: Acquire; the strict read that wait implies, after the core saw the phase complete.
         fence(Acquire);

@@ -6,6 +6,7 @@
 //!
 //! Layers, top to bottom:
 //! - `capi`: the C functions, each a few lines; nothing unwinds out of them.
+//! - `upcr`: the same start in pieces, for clients of `upcr.h`.
 //! - `run`: from `main` to the user's `main`; [`exit`](mod@exit): how a thread ends.
 //! - `alloc`, `locks`, `barrier`, `atomics`, `collectives`: the services, as methods of the one state object (`state`).
 //! - `heap`: the allocator, `control`: the words that other threads change, `layout`, `image`: where things lie.
@@ -30,3 +31,4 @@ mod locks;
 mod run;
 mod settings;
 mod state;
+mod upcr;

@@ -3,7 +3,7 @@
 
 use crate::abi::{self, __upc_rt, Image, PACKED_OFFSET_BITS, PACKED_THREADS, Rt};
 use crate::error::fatal_at_start;
-use crate::image::{Placement, Record, place};
+use crate::image::{Record, place};
 use crate::layout::Layout;
 use crate::settings::Settings;
 use crate::state::Upc;
@@ -32,8 +32,10 @@ pub unsafe fn run(argc: c_int, argv: *mut *mut c_char, image: *const Image) -> !
         Ok(s) => s,
         Err(text) => fatal_at_start(&text),
     };
-    let rank = boot(image);
-    check_threads(rank, image);
+    let threads = u32::try_from(image.static_threads).ok().filter(|n| *n > 0);
+    let wide = image.struct_pts != 0;
+    let rank = boot(threads);
+    check_threads(rank, threads, wide);
     // SAFETY: (1).
     let records = unsafe { slice(image.shrec_begin, image.shrec_end) };
     let placement = place(records.iter().map(|r| Record {
@@ -41,15 +43,14 @@ pub unsafe fn run(argc: c_int, argv: *mut *mut c_char, image: *const Image) -> !
         bytes: r.bytes_per_thread,
         align: r.align,
     }));
-    let upc = attach(rank, image, settings, &placement);
+    let heap = settings.heap.or((image.heap_bytes > 0).then_some(image.heap_bytes));
+    let upc = attach(rank, wide, heap, settings, placement.bytes);
     let offsets: HashMap<usize, u64> = placement.offsets.iter().copied().collect();
     for r in records {
         // SAFETY: (1): a proxy is a variable of the program, and no user code runs yet.
         unsafe { (*r.proxy).offset = offsets[&(r.proxy as usize)] };
     }
-    fill_rt(upc);
-    upc.init_heaps();
-    upc.meet("start");
+    begin(upc);
     // SAFETY: (1).
     for init in unsafe { slice(image.init_begin, image.init_end) }.iter().flatten() {
         init();
@@ -59,6 +60,13 @@ pub unsafe fn run(argc: c_int, argv: *mut *mut c_char, image: *const Image) -> !
     let code = (image.main)(argc, argv);
     // SAFETY: plain call; the hook armed above does the rest.
     unsafe { libc::exit(code) }
+}
+
+/// Makes everything ready for user code. Collective.
+pub fn begin(upc: &Upc) {
+    fill_rt(upc);
+    upc.init_heaps();
+    upc.meet("start");
 }
 
 /// The elements between two pointers.
@@ -75,8 +83,7 @@ unsafe fn slice<T>(begin: *const T, end: *const T) -> &'static [T] {
 }
 
 /// Starts this rank: on as many threads as the launcher says, else as the program was compiled for, else one.
-fn boot(image: &Image) -> &'static Rank {
-    let threads = u32::try_from(image.static_threads).ok().filter(|n| *n > 0);
+pub fn boot(threads: Option<u32>) -> &'static Rank {
     let options = BootOptions { default_ranks: threads.unwrap_or(1), static_ranks: threads };
     // SAFETY: a UPC thread is a process; the language has no other threads that could call the runtime.
     let threading = Threading::Serial(unsafe { OneThread::promise() });
@@ -86,7 +93,9 @@ fn boot(image: &Image) -> &'static Rank {
     }
 }
 
-fn check_threads(rank: &Rank, image: &Image) {
+/// Ends the job if the program cannot run on this many threads: `compiled` says for how many it was compiled, if for
+/// a fixed number, `wide` whether its pointers have 16 bytes.
+pub fn check_threads(rank: &Rank, compiled: Option<u32>, wide: bool) {
     let threads = rank.size();
     let quiet = rank.id().0 != 0;
     let refuse = |text: String| -> ! {
@@ -96,41 +105,46 @@ fn check_threads(rank: &Rank, image: &Image) {
         }
         rank.fatal_with("UPC Runtime error: ", &text)
     };
-    if image.static_threads > 0 && image.static_threads as u32 != threads {
+    if let Some(n) = compiled.filter(|n| *n != threads) {
         refuse(format!(
-            "the program was compiled for {} threads and runs on {threads}: use -n {}, or compile it with -T {threads}",
-            image.static_threads, image.static_threads
+            "the program was compiled for {n} threads and runs on {threads}: use -n {n}, or compile it with -T {threads}"
         ));
     }
-    if image.struct_pts == 0 && threads > PACKED_THREADS {
+    if !wide && threads > PACKED_THREADS {
         refuse(format!(
             "packed pointers-to-shared reach {PACKED_THREADS} threads, the job has {threads}: compile with -fupc-pts=struct"
         ));
     }
 }
 
-/// Lays out and attaches the segments.
-fn attach(rank: &'static Rank, image: &Image, settings: Settings, placement: &Placement) -> &'static Upc {
-    let packed = image.struct_pts == 0;
+/// Lays out and attaches the segments: `asked` bytes of heap, or what there is; `statics` bytes of static data (`None`:
+/// more than can be counted). Collective.
+pub fn attach(
+    rank: &'static Rank,
+    wide: bool,
+    asked: Option<u64>,
+    settings: Settings,
+    statics: Option<u64>,
+) -> &'static Upc {
+    let packed = !wide;
     let limit = if packed { 1 << PACKED_OFFSET_BITS } else { 1 << 44 };
     let fail = |text: String| -> ! { rank.fatal_with("UPC Runtime error: ", &text) };
     let share = rank.max_local_segment() as u64;
-    let Some(bare) = placement.bytes.and_then(|statics| Layout::new(statics, 0, limit)) else {
-        let wide = if packed { ": compile with -fupc-pts=struct" } else { "" };
+    let Some(bare) = statics.and_then(|statics| Layout::new(statics, 0, limit)) else {
+        let hint = if packed { ": compile with -fupc-pts=struct" } else { "" };
         fail(format!(
-            "could not allocate sufficient shared memory: the shared variables do not fit in {} GB per thread{wide}",
+            "could not allocate sufficient shared memory: the shared variables do not fit in {} GB per thread{hint}",
             limit >> 30
         ));
     };
     let statics = bare.heap_lo - crate::layout::FIRST;
     let max_heap = Layout::largest(statics, u64::MAX >> 1, limit).map_or(0, |l| l.heap_hi - l.heap_lo);
-    let asked = settings.heap.or((image.heap_bytes > 0).then_some(image.heap_bytes));
     let layout = match asked {
         // Somebody asked: that much, or an error.
         Some(bytes) => Layout::new(statics, bytes, limit).unwrap_or_else(|| {
-            let wide = if packed { "; -fupc-pts=struct lifts the limit" } else { "" };
+            let hint = if packed { "; -fupc-pts=struct lifts the limit" } else { "" };
             fail(format!(
-                "could not allocate sufficient shared memory: a heap of {} MB per thread was asked for, {} MB is the most{wide}",
+                "could not allocate sufficient shared memory: a heap of {} MB per thread was asked for, {} MB is the most{hint}",
                 bytes >> 20,
                 max_heap >> 20
             ))
@@ -141,7 +155,7 @@ fn attach(rank: &'static Rank, image: &Image, settings: Settings, placement: &Pl
             None => bare,
         },
     };
-    match Upc::start(rank, layout, max_heap, !packed, settings) {
+    match Upc::start(rank, layout, max_heap, wide, settings) {
         Ok(upc) => upc,
         Err(e) => fail(format!("could not allocate sufficient shared memory: {e}")),
     }

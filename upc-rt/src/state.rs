@@ -133,6 +133,13 @@ impl Upc {
         }
     }
 
+    /// This thread's part of the heap range: address and bytes.
+    pub fn own_heap(&self) -> (*mut u8, usize) {
+        let near = self.core.near_segments();
+        let offset = u64::from(self.me) * near.stride + self.layout.heap_lo;
+        (near.base.wrapping_add(offset as usize), (self.layout.heap_hi - self.layout.heap_lo) as usize)
+    }
+
     /// An atomic operation on a word of a thread's control area.
     #[inline]
     pub fn amo(&self, t: u32, field: u64, op: Op, a: u64, b: u64) -> u64 {

@@ -81,6 +81,11 @@ fn locks() {
 }
 
 #[test]
+fn berkeley_runtime_interface() {
+    everywhere("upcr", &[], &["arg"], "upcr ok\n");
+}
+
+#[test]
 fn collective_functions() {
     everywhere("collectives", &[], &[], "collectives ok\n");
     everywhere("collectives", &["-D__UPC_PTS_STRUCT=1"], &[], "collectives ok\n");

@@ -31,8 +31,8 @@ static int flags(void) { return FLAGS[rnd(8)]; }
 
 static void moves(void)
 {
-  for (int round = 0; round < 60; round++) {
-    unsigned long n = 1 + rnd(round < 50 ? 100 : 50000), T = THREADS, t1 = rnd(T);
+  for (int round = 0; round < 25; round++) {
+    unsigned long n = 1 + rnd(round < 20 ? 100 : 50000), T = THREADS, t1 = rnd(T);
     unsigned long a = __upc_alloc_global(T, n * T, 1), b = __upc_alloc_global(T, n * T, 1), p = __upc_alloc_global(T, 4, 1);
     int shift = rnd(T), f;
     unsigned char *mine = (unsigned char *)__upc_mine(a), *got = (unsigned char *)__upc_mine(b);
@@ -68,7 +68,7 @@ static T oracle##X(int op, T a, T b) { return __upc_combine##X(op, op == __UPC_O
 static void reductions##X(void) \
 { \
   static const int ops[] = OPS; \
-  for (int round = 0; round < 150; round++) { \
+  for (int round = 0; round < 60; round++) { \
     unsigned long n = 1 + rnd(round % 10 ? 60 : 5000), b = rnd(4) ? 1 + rnd(12) : rnd(3) * 100, t0 = rnd(THREADS), E = sizeof(T); \
     unsigned long ph = b > 1 ? rnd(b) : 0, lead = ph + 1, td = rnd(THREADS), k; \
     int op = ops[rnd(sizeof ops / sizeof ops[0])], f = flags(); \

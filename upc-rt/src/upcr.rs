@@ -1,0 +1,128 @@
+//! The parts of `upcr.h` (Berkeley's runtime interface) that are not inline: starting in pieces, and ending.
+//!
+//! `upcr_startup_init` boots the rank, `upcr_startup_attach` makes the [`Upc`](crate::state::Upc) object, and
+//! `upcr_startup_spawn` calls the client's hooks in order and its main function. Static shared data comes out of the
+//! heap there, since nobody knows its size before the hooks run.
+#![expect(unsafe_code, reason = "exports functions to C and calls the client's hooks")]
+
+use crate::error::fatal_at_start;
+use crate::settings::Settings;
+use crate::state::upc;
+use gasnet::Rank;
+use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::sync::OnceLock;
+
+/// Take the heap's size from the environment, where it says.
+const ENV_OVERRIDE: c_int = 1;
+
+/// The rank between init and attach.
+static BOOTED: OnceLock<&'static Rank> = OnceLock::new();
+
+type Hook = Option<extern "C" fn()>;
+type RangeHook = Option<extern "C" fn(*mut c_void, usize)>;
+
+/// `struct upcr_startup_spawnfuncs`.
+#[repr(C)]
+pub struct SpawnFuncs {
+    pre_spawn_init: Hook,
+    per_pthread_init: Hook,
+    cache_init: RangeHook,
+    heap_init: RangeHook,
+    static_init: RangeHook,
+    main_function: Option<extern "C" fn(c_int, *mut *mut c_char) -> c_int>,
+}
+
+fn rank() -> &'static Rank {
+    BOOTED
+        .get()
+        .copied()
+        .unwrap_or_else(|| fatal_at_start("upcr_startup_init comes before any other function of upcr.h"))
+}
+
+fn settings() -> Settings {
+    Settings::from_lookup(|name| std::env::var(name).ok()).unwrap_or_else(|text| fatal_at_start(&text))
+}
+
+/// Boots this thread. Zero static threads means any number.
+#[unsafe(no_mangle)]
+pub extern "C" fn upcr_startup_init(
+    _argc: *mut c_int,
+    _argv: *mut *mut *mut c_char,
+    static_threads: c_uint,
+    _pthreads: c_uint,
+    _name: *const c_char,
+) {
+    crate::exit::line_buffer_stdout();
+    settings();
+    // The interface has an unsigned number here; clients pass 0 or -1 for "any".
+    let threads = (static_threads > 0 && static_threads as c_int > 0).then_some(static_threads);
+    let rank = crate::run::boot(threads);
+    if BOOTED.set(rank).is_err() {
+        fatal_at_start("upcr_startup_init was called twice");
+    }
+    crate::run::check_threads(rank, threads, false);
+}
+
+/// Attaches `size` bytes of shared heap per thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn upcr_startup_attach(size: usize, _offset: usize, flags: c_int) {
+    let settings = settings();
+    let heap = settings.heap.filter(|_| flags & ENV_OVERRIDE != 0).or((size > 0).then_some(size as u64));
+    let upc = crate::run::attach(rank(), false, heap, settings, Some(0));
+    crate::run::begin(upc);
+}
+
+/// Runs the hooks, then the main function if there is one; that does not return.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn upcr_startup_spawn(
+    argc: *mut c_int,
+    argv: *mut *mut *mut c_char,
+    static_bytes: usize,
+    cache_bytes: usize,
+    funcs: *const SpawnFuncs,
+) {
+    let upc = upc();
+    crate::exit::arm();
+    // SAFETY: the client passes a table of functions that may be null.
+    let f = unsafe { &*funcs };
+    let (heap, bytes) = upc.own_heap();
+    for hook in [f.pre_spawn_init, f.per_pthread_init].into_iter().flatten() {
+        hook();
+    }
+    for (hook, bytes) in [(f.cache_init, cache_bytes), (f.heap_init, bytes), (f.static_init, static_bytes)] {
+        if let Some(hook) = hook {
+            hook(heap.cast(), bytes);
+        }
+    }
+    upc.meet("start");
+    if let Some(main) = f.main_function {
+        // SAFETY: the client passes the addresses of main's arguments.
+        let code = unsafe { main(*argc, *argv) };
+        upcr_exit(code);
+    }
+}
+
+/// Ends this thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn upcr_exit(status: c_int) -> ! {
+    // SAFETY: plain call; the hook armed by spawn does the rest.
+    unsafe { libc::exit(status) }
+}
+
+/// The process's number: that of its thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upcr_mynode() -> c_uint {
+    BOOTED.get().map_or_else(|| upc().me, |r| r.id().0)
+}
+
+/// The number of processes.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upcr_nodes() -> c_uint {
+    BOOTED.get().map_or_else(|| upc().size, |r| r.size())
+}
+
+/// `upcr_try_wait`.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upcr_try_wait(value: c_int, named: c_int) -> c_int {
+    upc().try_wait((named != 0).then_some(value)).into()
+}
