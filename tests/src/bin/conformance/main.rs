@@ -1,0 +1,103 @@
+//! Conformance of the Rust API over real ranks: every rank runs every section, with a barrier between sections.
+//!
+//! `GASNET_PSHM_NODES=4 conformance [--seed N] [--quick] [SECTION...]`; without names all sections run. `--list` names them.
+//! A failed check panics, which ends the job with 101; the seed of the random sections is printed at the start. The integration test
+//! `tests/conformance.rs` runs this program with several numbers of ranks, over shared memory and over frames.
+
+mod am;
+mod atomics;
+mod barriers;
+mod flood;
+mod litmus;
+mod oracle;
+mod pending;
+mod rma;
+mod rules;
+mod support;
+mod threads;
+
+use gasnet::Rank;
+use std::io::Write;
+use support::Cx;
+
+type Section = (&'static str, fn(&Cx));
+
+/// All sections, in the order they run in.
+const SECTIONS: &[Section] = &[
+    ("rma", rma::families),
+    ("huge", rma::huge),
+    ("events", rma::many_events),
+    ("regions", rma::regions),
+    ("pending", pending::pending),
+    ("atomics", atomics::by_definition),
+    ("contention", atomics::contention),
+    ("am", am::all_shapes),
+    ("indices", am::all_indices),
+    ("flood", flood::max_mediums),
+    ("flood-mixed", flood::mixed),
+    ("barriers", barriers::consensus),
+    ("split-phase", barriers::split_phase),
+    ("litmus", litmus::litmus),
+    ("oracle", oracle::random_programs),
+    ("threads", threads::threads),
+    ("rules", rules::rules),
+];
+
+struct Options {
+    seed: u64,
+    quick: bool,
+    names: Vec<String>,
+}
+
+fn options() -> Result<Options, lexopt::Error> {
+    use lexopt::prelude::*;
+    let mut o = Options { seed: 0x5eed, quick: false, names: Vec::new() };
+    let mut args = lexopt::Parser::from_env();
+    while let Some(arg) = args.next()? {
+        match arg {
+            Long("seed") => o.seed = args.value()?.parse()?,
+            Long("quick") => o.quick = true,
+            Long("list") => {
+                SECTIONS.iter().for_each(|(name, _)| println!("{name}"));
+                std::process::exit(0);
+            }
+            Value(name) => o.names.push(name.string()?),
+            _ => return Err(arg.unexpected()),
+        }
+    }
+    match o.names.iter().find(|n| !SECTIONS.iter().any(|(known, _)| known == n)) {
+        Some(unknown) => Err(format!("no section '{unknown}': see --list").into()),
+        None => Ok(o),
+    }
+}
+
+fn main() {
+    let options = options().unwrap_or_else(|e| {
+        eprintln!("conformance: {e}");
+        std::process::exit(2);
+    });
+    gasnet_conduits::run(|rank: &'static Rank| {
+        if rank.id().0 == 0 {
+            println!("conformance: {} ranks, seed {}", rank.size(), options.seed);
+        }
+        let cx = Cx::new(rank, options.seed, options.quick);
+        am::register(&cx);
+        rank.barrier();
+        for (name, section) in SECTIONS {
+            if !options.names.is_empty() && !options.names.iter().any(|n| n == name) {
+                continue;
+            }
+            let start = std::time::Instant::now();
+            section(&cx);
+            rank.barrier();
+            cx.reset();
+            if rank.id().0 == 0 {
+                println!("{name}: ok, {} ms", start.elapsed().as_millis());
+                let _ = std::io::stdout().flush();
+            }
+        }
+        if rank.id().0 == 0 {
+            println!("conformance: passed");
+        }
+    });
+}

@@ -1,0 +1,63 @@
+//! What is refused with an error the caller can go on from. What ends the job is in `tests/failures.rs`.
+#![expect(unsafe_code, reason = "long messages")]
+
+use crate::am::{RULES, RULES_REPLY};
+use crate::support::{Cx, State};
+use gasnet::am::{FIRST_CLIENT_HANDLER, MAX_ARGUMENTS, MAX_MEDIUM};
+use gasnet::{Error, Handler, RankId};
+use std::sync::atomic::Ordering;
+
+#[track_caller]
+fn refused<T>(result: Result<T, Error>, parts: &[&str]) {
+    let Err(error) = result else { panic!("not refused") };
+    let text = error.to_string();
+    for part in parts {
+        assert!(text.contains(part), "'{text}' does not mention '{part}'");
+    }
+}
+
+pub fn register(state: &'static State, add: &dyn Fn(u8, Handler)) {
+    add(
+        RULES,
+        Handler::new(move |t, m| {
+            let big = vec![0; MAX_MEDIUM + 1];
+            refused(t.reply_medium(RULES_REPLY, m.args, &big), &["65537", "65536"]);
+            t.reply_short(RULES_REPLY, m.args).expect("a reply that failed does not count");
+            refused(t.reply_short(RULES_REPLY, m.args), &["only once"]);
+            refused(t.reply_medium(RULES_REPLY, m.args, &[]), &["only once"]);
+        }),
+    );
+    add(
+        RULES_REPLY,
+        Handler::new(move |t, m| {
+            assert!(!t.is_request());
+            refused(t.reply_short(RULES, m.args), &["reply handler"]);
+            state.replies.fetch_add(1, Ordering::Release);
+        }),
+    );
+}
+
+pub fn rules(cx: &Cx) {
+    let r = cx.rank;
+    cx.state.replies.store(0, Ordering::Relaxed);
+    r.barrier();
+    for (i, to) in r.ranks().enumerate() {
+        r.request_short(to, RULES, &[1, 2, 3]).expect("a request");
+        cx.await_count("a reply", &cx.state.replies, i as u64 + 1);
+        refused(r.request_short(to, RULES, &[0; MAX_ARGUMENTS + 1]), &["17 arguments", "at most 16"]);
+        refused(r.request_medium(to, RULES, &[], &vec![0; MAX_MEDIUM + 1]), &["65537 bytes", "at most 65536"]);
+        let size = r.table().get(to).expect("a rank").size as u64;
+        let byte = 0u8;
+        // SAFETY: one byte that lives.
+        refused(unsafe { r.request_long(to, RULES, &[], &byte, 1, size) }, &["outside the segment", &format!("rank {to}")]);
+    }
+    let nobody = RankId(r.size());
+    refused(r.request_short(nobody, RULES, &[]), &[&format!("rank {nobody}"), &format!("{} ranks", r.size())]);
+    refused(r.request_short(RankId(u32::MAX), RULES, &[]), &["rank 4294967295"]);
+    refused(r.register(FIRST_CLIENT_HANDLER - 1, Handler::new(|_, _| ())), &["127", "128..=255"]);
+    refused(r.register(RULES, Handler::new(|_, _| ())), &["138", "already"]);
+    refused(r.attach(4096, None), &["already"]);
+    refused(r.allocate(u64::MAX, 8), &["larger"]);
+    refused(r.allocate(u64::MAX - 100, 4096), &["larger"]);
+    refused(r.allocate(1, 1 << 63), &["larger"]);
+}
