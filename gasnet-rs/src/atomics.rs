@@ -255,9 +255,13 @@ impl Rank {
         let event: Event = self.ops.event(index);
         let mut value = 0;
         self.wait_until("a remote atomic", || {
-            // Before the test: a completed test retires the op.
-            value = self.ops.op(index).value.load(Ordering::Relaxed);
-            self.test_quietly(event)
+            // Relaxed: complete means that the value is here.
+            match self.ops.take(event, |op| op.value.load(Ordering::Relaxed)) {
+                Some(Some(v)) => value = v,
+                Some(None) => return false,
+                None => self.fatal("the event of a remote atomic was used by somebody else"),
+            }
+            true
         });
         value
     }

@@ -3,6 +3,10 @@
 //! An operation that is complete when its call returns (all of shared memory) has the event [`Event::DONE`] and leaves no
 //! state behind. Others have an *op*: a counter of outstanding fragments in a table of stable addresses. An event names an op
 //! by index and generation, so a stale or repeated use is noticed instead of waiting for a stranger.
+//!
+//! **Generations** are even while an op is free or counts implicit operations, which no event names, and odd while it has an
+//! event. Whoever moves an odd generation on has used the event up: of several threads that test one event at a time only one
+//! gives the op back, and no word a program makes up can give back an op that is in use elsewhere.
 
 use crate::prim::{AtomicU32, AtomicU64, Ordering};
 use std::collections::HashMap;
@@ -43,7 +47,9 @@ const CHUNKS: usize = 4096;
 /// One op.
 #[derive(Debug)]
 pub(crate) struct Op {
+    /// Odd while an event names the op.
     generation: AtomicU32,
+    /// Outstanding fragments.
     left: AtomicU32,
     /// Result of a remote atomic.
     pub(crate) value: AtomicU64,
@@ -77,8 +83,16 @@ impl Ops {
         }
     }
 
-    /// A new op with `left` outstanding fragments; `None` when a million are in use.
+    /// A new op with `left` outstanding fragments and an event; `None` when a million are in use.
     pub(crate) fn start(&self, left: u32) -> Option<u32> {
+        let index = self.start_hidden(left)?;
+        // Relaxed: nobody else knows the op yet.
+        self.op(index).generation.fetch_add(1, Ordering::Relaxed);
+        Some(index)
+    }
+
+    /// A new op that no event names.
+    fn start_hidden(&self, left: u32) -> Option<u32> {
         let index = {
             let mut free = lock(&self.free);
             match free.0.pop() {
@@ -93,7 +107,7 @@ impl Ops {
         let chunk = self.chunks[index as usize / CHUNK].get_or_init(|| {
             (0..CHUNK)
                 .map(|_| Op {
-                    generation: AtomicU32::new(1),
+                    generation: AtomicU32::new(0),
                     left: AtomicU32::new(0),
                     value: AtomicU64::new(0),
                 })
@@ -130,11 +144,18 @@ impl Ops {
         self.op(index).left.load(Ordering::Acquire) == 0
     }
 
-    fn retire(&self, index: u32) {
-        let op = self.op(index);
-        let next = op.generation.load(Ordering::Relaxed).wrapping_add(1).max(1);
-        op.generation.store(next, Ordering::Relaxed);
-        lock(&self.free).0.push(index);
+    /// Uses up the event of an op that is complete; `false` if another thread was faster.
+    fn retire(&self, index: u32, generation: u32) -> bool {
+        // Relaxed: the lock below hands the op on.
+        let won = self
+            .op(index)
+            .generation
+            .compare_exchange(generation, generation.wrapping_add(1), Ordering::Relaxed, Ordering::Relaxed)
+            .is_ok();
+        if won {
+            lock(&self.free).0.push(index);
+        }
+        won
     }
 
     /// Whether the event's operation is complete; if so the event is used up. `None` for an event that is not live.
@@ -142,23 +163,28 @@ impl Ops {
         if event == Event::DONE {
             return Some(true);
         }
-        let index = (event.0 as u32).wrapping_sub(1);
-        let chunk = self.chunks.get(index as usize / CHUNK)?.get()?;
-        if chunk[index as usize % CHUNK].generation.load(Ordering::Relaxed) != (event.0 >> 32) as u32 {
+        self.take(event, |_| ()).map(|done| done.is_some())
+    }
+
+    /// [`Ops::test`] that looks at the op before it is given back: `Some(Some(result of f))` if complete.
+    pub(crate) fn take<R>(&self, event: Event, f: impl FnOnce(&Op) -> R) -> Option<Option<R>> {
+        let (index, generation) = ((event.0 as u32).wrapping_sub(1), (event.0 >> 32) as u32);
+        let op = self.chunks.get(index as usize / CHUNK)?.get()?.get(index as usize % CHUNK)?;
+        if generation.is_multiple_of(2) || op.generation.load(Ordering::Relaxed) != generation {
             return None;
         }
-        let done = self.is_zero(index);
-        if done {
-            self.retire(index);
+        if !self.is_zero(index) {
+            return Some(None);
         }
-        Some(done)
+        let result = f(op);
+        self.retire(index, generation).then_some(Some(result))
     }
 
     fn with_thread<R>(&self, f: impl FnOnce(&Ops, &mut ThreadOps) -> R) -> R {
         let mut threads = lock(&self.threads);
         let t = threads.entry(std::thread::current().id()).or_insert_with(|| ThreadOps {
-            puts: self.start(0).expect("the first op of a thread"),
-            gets: self.start(0).expect("the first op of a thread"),
+            puts: self.start_hidden(0).expect("the first op of a thread"),
+            gets: self.start_hidden(0).expect("the first op of a thread"),
             region: None,
         });
         f(self, t)
@@ -222,6 +248,38 @@ mod tests {
         assert_eq!(ops.test(e), None);
         assert_eq!(ops.test(Event::DONE), Some(true));
         assert_eq!(ops.test(Event::from_raw(u64::MAX)), None);
+    }
+
+    #[test]
+    fn no_made_up_event_gives_back_an_op() {
+        let ops = Ops::new();
+        let hidden = ops.implicit(Implicit::Gets);
+        let used = ops.start(1).unwrap();
+        ops.finish(used);
+        assert_eq!(ops.test(ops.event(used)), Some(true));
+        for index in 0..4u64 {
+            for generation in 0..4u64 {
+                assert_eq!(ops.test(Event::from_raw(generation << 32 | (index + 1))), None);
+            }
+        }
+        assert_ne!(ops.start(0), Some(hidden));
+    }
+
+    #[test]
+    fn of_many_threads_one_uses_an_event_up() {
+        let ops = Ops::new();
+        for _ in 0..if cfg!(miri) { 10 } else { 2000 } {
+            let i = ops.start(0).unwrap();
+            let event = ops.event(i);
+            let used: usize = std::thread::scope(|s| {
+                let all: Vec<_> = (0..2).map(|_| s.spawn(|| ops.test(event) == Some(true))).collect();
+                all.into_iter().map(|t| usize::from(t.join().unwrap())).sum()
+            });
+            assert_eq!(used, 1);
+            let (again, other) = (ops.start(0).unwrap(), ops.start(0).unwrap());
+            assert_ne!(again, other, "an op given back twice");
+            assert_eq!((ops.test(ops.event(again)), ops.test(ops.event(other))), (Some(true), Some(true)));
+        }
     }
 
     #[test]
