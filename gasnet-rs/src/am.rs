@@ -114,15 +114,30 @@ impl Handler {
 
     /// A handler from a closure. It may be called from any thread that polls; it must not block, and may use no call of the
     /// runtime but [`Token::reply_short`], [`Token::reply_medium`], [`Token::reply_long`] and pure queries.
+    ///
+    /// # Panics
+    /// A panic in a handler ends the job with 101: it must not unwind into whoever happened to poll.
     pub fn new<F: Fn(&Token<'_>, &Message<'_>) + Send + Sync + 'static>(f: F) -> Handler {
         unsafe fn call<F: Fn(&Token<'_>, &Message<'_>)>(data: *const (), token: &Token<'_>, m: &Message<'_>) {
             // SAFETY: `data` is the leaked box below, shared (F is Sync).
             let f = unsafe { &*data.cast::<F>() };
+            let guard = EndOnPanic(token.rank);
             f(token, m);
+            core::mem::forget(guard);
         }
         // A rank lives as long as its process, and so do its handlers.
         let data: *const F = Box::leak(Box::new(f));
         Handler { call: call::<F>, data: data.cast() }
+    }
+}
+
+/// Ends the job when dropped, which happens by unwinding only.
+struct EndOnPanic<'a>(&'a Rank);
+
+impl Drop for EndOnPanic<'_> {
+    fn drop(&mut self) {
+        // The panic has been reported.
+        self.0.global_exit(101)
     }
 }
 
@@ -153,13 +168,20 @@ impl<'a> Token<'a> {
         self.replied.get()
     }
 
-    fn begin_reply(&self) -> Result<(), Error> {
+    /// Sends the reply. One that is refused does not count.
+    ///
+    /// # Safety
+    /// 1. `out.src` is valid for `out.len` bytes (owed by the caller).
+    unsafe fn reply(&self, out: Outgoing<'_>) -> Result<(), Error> {
         if self.channel != Channel::Request {
             return Err(Error::op("a reply handler may not send: only handlers of requests may reply"));
         }
-        if self.replied.replace(true) {
+        if self.replied.get() {
             return Err(Error::op("a request handler may reply only once"));
         }
+        // SAFETY: (1).
+        unsafe { self.rank.send(Channel::Reply, self.from, out) }?;
+        self.replied.set(true);
         Ok(())
     }
 
@@ -168,10 +190,9 @@ impl<'a> Token<'a> {
     /// # Errors
     /// Not in a request's handler, a second reply, or arguments out of range.
     pub fn reply_short(&self, handler: u8, args: &[u32]) -> Result<(), Error> {
-        self.begin_reply()?;
         let out = Outgoing { kind: Kind::Short, handler, args, src: core::ptr::null(), len: 0, dst: 0 };
         // SAFETY: no payload.
-        unsafe { self.rank.send(Channel::Reply, self.from, out) }
+        unsafe { self.reply(out) }
     }
 
     /// Replies with a payload of up to [`MAX_MEDIUM`] bytes; it may be reused on return.
@@ -197,15 +218,8 @@ impl<'a> Token<'a> {
         src: *const u8,
         len: usize,
     ) -> Result<(), Error> {
-        self.begin_reply()?;
         // SAFETY: (1).
-        unsafe {
-            self.rank.send(
-                Channel::Reply,
-                self.from,
-                Outgoing { kind: Kind::Medium, handler, args, src, len, dst: 0 },
-            )
-        }
+        unsafe { self.reply(Outgoing { kind: Kind::Medium, handler, args, src, len, dst: 0 }) }
     }
 
     /// Replies with a payload placed at byte `dst` of the requester's segment; `src` may be reused on return.
@@ -223,15 +237,8 @@ impl<'a> Token<'a> {
         len: usize,
         dst: u64,
     ) -> Result<(), Error> {
-        self.begin_reply()?;
         // SAFETY: (1).
-        unsafe {
-            self.rank.send(
-                Channel::Reply,
-                self.from,
-                Outgoing { kind: Kind::Long, handler, args, src, len, dst },
-            )
-        }
+        unsafe { self.reply(Outgoing { kind: Kind::Long, handler, args, src, len, dst }) }
     }
 }
 
