@@ -48,10 +48,7 @@ impl Rank {
     /// [`Rank::fatal`] with another prefix than `gasnet: `.
     #[cold]
     pub fn fatal_with(&self, prefix: &str, text: &str) -> ! {
-        let line = format!("{prefix}rank {} of {}: {text}\n", self.id(), self.size());
-        // One write, so that the line comes out whole; standard error may be locked by the thread that failed.
-        // SAFETY: plain system call on our own buffer.
-        unsafe { libc::write(2, line.as_ptr().cast(), line.len()) };
+        say(&format!("{prefix}rank {} of {}: {text}", self.id(), self.size()));
         self.tell(&ToMonitor::Abort(1, text.to_string()));
         leave(1)
     }
@@ -60,6 +57,14 @@ impl Rank {
     pub fn is_own_process(&self) -> bool {
         std::process::id() == self.pid
     }
+}
+
+/// Prints a line on standard error. Unlike `eprintln` it never panics (a wait that unwinds would leave transfers behind) and
+/// takes no lock, which the thread that failed may hold; one write, so that the line comes out whole.
+pub(crate) fn say(text: &str) {
+    let line = format!("{text}\n");
+    // SAFETY: plain system call on our own buffer.
+    unsafe { libc::write(2, line.as_ptr().cast(), line.len()) };
 }
 
 fn leave(code: i32) -> ! {

@@ -101,7 +101,7 @@ impl Rank {
         if id.0 == 0 && !config.quiet {
             let names = std::env::vars_os().filter_map(|(n, _)| n.into_string().ok());
             for w in crate::config::unknown_names(names) {
-                eprintln!("gasnet: warning: {w}");
+                crate::job::say(&format!("gasnet: warning: {w}"));
             }
         }
         let host = Host::map(boot.shm.as_fd(), size)?;
@@ -341,7 +341,7 @@ impl Rank {
         let (Some(limit), false) = (self.config.wait_report, *reported) else { return };
         if waiter.asleep_for().is_some_and(|t| t.as_secs() >= limit) {
             *reported = true;
-            eprintln!("gasnet: rank {} has been waiting for {what} for {limit} s", self.id);
+            crate::job::say(&format!("gasnet: rank {} has been waiting for {what} for {limit} s", self.id));
         }
     }
 }
