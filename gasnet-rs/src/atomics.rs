@@ -248,7 +248,7 @@ impl Rank {
             ));
         }
         let Some(index) = self.ops.start(1) else {
-            self.fatal("more than a million operations are outstanding: wait for some");
+            self.fatal(crate::rma::TOO_MANY);
         };
         self.ref_atomic(index, rank, offset, op, a, b);
         self.ops.finish(index);

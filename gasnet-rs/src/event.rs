@@ -205,15 +205,15 @@ impl Ops {
         self.with_thread(|s, t| (!puts || s.is_zero(t.puts)) && (!gets || s.is_zero(t.gets)))
     }
 
-    /// Opens an access region; `false` if one is open.
-    pub(crate) fn begin_region(&self) -> bool {
+    /// Opens an access region; `Some(false)` if one is open, `None` when a million ops are in use.
+    pub(crate) fn begin_region(&self) -> Option<bool> {
         self.with_thread(|s, t| {
             if t.region.is_some() {
-                return false;
+                return Some(false);
             }
             // One is the region's own: it is not complete before it is closed.
-            t.region = s.start(1);
-            true
+            t.region = Some(s.start(1)?);
+            Some(true)
         })
     }
 
@@ -285,8 +285,7 @@ mod tests {
     #[test]
     fn a_region_takes_the_implicit_operations_of_its_thread() {
         let ops = Ops::new();
-        assert!(ops.begin_region());
-        assert!(!ops.begin_region());
+        assert_eq!((ops.begin_region(), ops.begin_region()), (Some(true), Some(false)));
         let i = ops.implicit(Implicit::Gets);
         ops.add(i);
         assert!(ops.implicit_done(true, true));

@@ -17,6 +17,9 @@ use crate::prim::{Ordering, fence};
 use crate::segment::{GlobalPtr, Place, Shared};
 use crate::{Error, Rank, RankId};
 
+/// What is said when the table of ops is full.
+pub(crate) const TOO_MANY: &str = "more than a million operations are outstanding: wait for some";
+
 impl Rank {
     pub(crate) fn check_range(&self, what: &str, rank: RankId, offset: u64, len: usize) -> Result<(), Error> {
         if self.table().mapped_at(rank, offset, len).is_some() {
@@ -223,7 +226,7 @@ impl Rank {
 
     fn explicit(&self, start: impl FnOnce(u32)) -> Event {
         let Some(op) = self.ops.start(1) else {
-            self.fatal("more than a million operations are outstanding: wait for some");
+            self.fatal(TOO_MANY);
         };
         start(op);
         self.ops.finish(op);
@@ -282,8 +285,10 @@ impl Rank {
 
     /// Opens an access region: implicit operations of this thread belong to it until it ends.
     pub fn begin_region(&self) {
-        if !self.ops.begin_region() {
-            self.fatal("access regions do not nest: end the open one first");
+        match self.ops.begin_region() {
+            Some(true) => {}
+            Some(false) => self.fatal("access regions do not nest: end the open one first"),
+            None => self.fatal(TOO_MANY),
         }
     }
 
@@ -358,7 +363,6 @@ impl Rank {
 
 /// A transfer under way and the buffer it uses. Forgetting it leaks the buffer and harms nothing; dropping it waits.
 #[must_use = "dropping the handle waits for the transfer"]
-#[derive(Debug)]
 pub struct Pending<'a, T: Shared> {
     rank: &'a Rank,
     event: Event,
@@ -368,7 +372,9 @@ pub struct Pending<'a, T: Shared> {
 impl<T: Shared> Pending<'_, T> {
     /// Waits for the transfer and gives the buffer back: what was read, or what was written and may be reused.
     pub fn wait(mut self) -> Vec<T> {
-        self.rank.wait(core::mem::replace(&mut self.event, Event::DONE));
+        // The event stays until the wait is over: should it unwind, dropping must not free the buffer.
+        self.rank.wait(self.event);
+        self.event = Event::DONE;
         let buffer = core::mem::take(&mut *self.buffer);
         core::mem::forget(self);
         buffer
@@ -381,6 +387,13 @@ impl<T: Shared> Pending<'_, T> {
             self.event = Event::DONE;
         }
         done
+    }
+}
+
+/// Says nothing of the buffer, which is not to be looked at yet.
+impl<T: Shared> core::fmt::Debug for Pending<'_, T> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Pending").field("event", &self.event).finish_non_exhaustive()
     }
 }
 
