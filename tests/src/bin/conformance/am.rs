@@ -82,7 +82,8 @@ pub fn register(cx: &Cx) {
                 check(t, m, state, false);
                 let me = t.rank().id();
                 let out = shape(me, t.source(), kind, true, m.args.len(), reply_len(kind, m.len));
-                let dst = state.long_slots.load(Ordering::Relaxed) + (SLOT as u64) * (u64::from(me.0) * 2 + 1);
+                let dst =
+                    state.long_slots.load(Ordering::Relaxed) + (SLOT as u64) * (u64::from(me.0) * 2 + 1);
                 match kind {
                     Kind::Short => t.reply_short(SHAPE_REPLY, &out.args),
                     Kind::Medium => t.reply_medium(SHAPE_REPLY, &out.args, &out.payload),

@@ -106,7 +106,18 @@ fn operand(rng: &mut Rng, word: WordType) -> u64 {
         WordType::F32 => u64::from(((rng.below(4000) as f32 - 2000.0) / 4.0).to_bits()),
         WordType::F64 => ((rng.below(1 << 20) as f64 - 5e5) / 4.0).to_bits(),
         _ => {
-            let v = *rng.pick(&[0, 1, 2, u64::MAX, 1 << 31, 1 << 63, i64::MAX as u64, i32::MAX as u64, rng.0, rng.0 >> 40]);
+            let v = *rng.pick(&[
+                0,
+                1,
+                2,
+                u64::MAX,
+                1 << 31,
+                1 << 63,
+                i64::MAX as u64,
+                i32::MAX as u64,
+                rng.0,
+                rng.0 >> 40,
+            ]);
             if is_wide(word) { v } else { u64::from(v as u32) }
         }
     }
@@ -129,8 +140,9 @@ pub fn by_definition(cx: &Cx) {
                     // A narrow word at either half of 8 bytes.
                     let word_at = at + 8 + if is_wide(word) { 0 } else { 4 * (rng.next() % 2) };
                     cx.rank.write_slice(GlobalPtr::new(target, at), &[GUARD, GUARD, GUARD]);
-                    let (old, mut a, b) = (operand(&mut rng, word), operand(&mut rng, word), operand(&mut rng, word));
-                    if function == Function::CompareSwap && rng.next() % 2 == 0 {
+                    let (old, mut a, b) =
+                        (operand(&mut rng, word), operand(&mut rng, word), operand(&mut rng, word));
+                    if function == Function::CompareSwap && rng.next().is_multiple_of(2) {
                         a = old;
                     }
                     let set = Operation { function: Function::Set, word };
@@ -167,7 +179,9 @@ pub fn contention(cx: &Cx) {
             WordType::I32 | WordType::U32 => u64::from(v as u32),
             _ => v as u64,
         };
-        let go = |function, f: u64, a: u64, b: u64| cx.rank.atomic(home, at(f), Operation { function, word }, a, b);
+        let go = |function, f: u64, a: u64, b: u64| {
+            cx.rank.atomic(home, at(f), Operation { function, word }, a, b)
+        };
         for j in 0..k {
             go(Function::Add, 0, value(me as i64 + 1), 0);
             go(Function::Sub, 1, value(2), 0);
@@ -243,7 +257,11 @@ fn tickets(cx: &Cx, k: u64) {
         assert!(ticket < k * n && last < Some(ticket), "ticket {ticket} after {last:?}");
         last = Some(ticket);
         let home = gasnet::RankId((ticket % n) as u32);
-        assert_eq!(cx.rank.fetch_add(GlobalPtr::new(home, marks + 8 * ticket), 1), 0, "ticket {ticket} twice");
+        assert_eq!(
+            cx.rank.fetch_add(GlobalPtr::new(home, marks + 8 * ticket), 1),
+            0,
+            "ticket {ticket} twice"
+        );
     }
     cx.rank.barrier();
     for ticket in (0..k * n).filter(|t| t % n == u64::from(cx.me())) {

@@ -72,7 +72,11 @@ pub fn register(state: &'static State, add: &dyn Fn(u8, Handler)) {
         Handler::new(move |t, m| {
             let id = m.args[0];
             state.mark(t.source(), id, REQUEST);
-            assert_eq!((m.bytes().first(), m.bytes().last()), (answer.first(), answer.get(m.len - 1)), "request {id}");
+            assert_eq!(
+                (m.bytes().first(), m.bytes().last()),
+                (answer.first(), answer.get(m.len - 1)),
+                "request {id}"
+            );
             state.requests.fetch_add(1, Ordering::Relaxed);
             t.reply_medium(FLOOD_REPLY, &[id], answer).expect("a reply");
         }),
@@ -160,7 +164,9 @@ pub fn mixed(cx: &Cx) {
                 Kind::Short => cx.rank.request_short(to, MIXED, &args),
                 Kind::Medium => cx.rank.request_medium(to, MIXED, &args, &data),
                 // SAFETY: a vector; the slot takes anything.
-                Kind::Long => unsafe { cx.rank.request_long(to, MIXED, &args, data.as_ptr(), plan.len, slot) },
+                Kind::Long => unsafe {
+                    cx.rank.request_long(to, MIXED, &args, data.as_ptr(), plan.len, slot)
+                },
             }
             .expect("a request");
             answered += u64::from(plan.reply.is_some());

@@ -15,19 +15,48 @@ const BLOCKS: usize = 8;
 
 #[derive(Debug, Clone)]
 enum Act {
-    Put { rank: usize, at: usize, data: Vec<u8>, way: usize },
-    Get { rank: usize, at: usize, len: usize, way: usize },
-    Set { rank: usize, at: usize, len: usize, value: u8 },
-    Add { rank: usize, at: usize, n: u64 },
-    Swap { rank: usize, at: usize, new: u64 },
+    Put {
+        rank: usize,
+        at: usize,
+        data: Vec<u8>,
+        way: usize,
+    },
+    Get {
+        rank: usize,
+        at: usize,
+        len: usize,
+        way: usize,
+    },
+    Set {
+        rank: usize,
+        at: usize,
+        len: usize,
+        value: u8,
+    },
+    Add {
+        rank: usize,
+        at: usize,
+        n: u64,
+    },
+    Swap {
+        rank: usize,
+        at: usize,
+        new: u64,
+    },
     /// A transfer left open until the end of the epoch; its block is not used by others of the same epoch.
-    Open { rank: usize, at: usize, data: Option<Vec<u8>>, len: usize },
+    Open {
+        rank: usize,
+        at: usize,
+        data: Option<Vec<u8>>,
+        len: usize,
+    },
     Poll,
 }
 
 /// The blocks (rank, index) a rank has in an epoch.
 fn blocks(seed: u64, size: usize, epoch: u64, me: usize) -> Vec<(usize, usize)> {
-    let of = |rank: usize, block: usize| mix(mix(seed ^ epoch) ^ (rank * BLOCKS + block) as u64) as usize % size;
+    let of =
+        |rank: usize, block: usize| mix(mix(seed ^ epoch) ^ (rank * BLOCKS + block) as u64) as usize % size;
     (0..size * BLOCKS).map(|i| (i / BLOCKS, i % BLOCKS)).filter(|&(r, b)| of(r, b) == me).collect()
 }
 
@@ -109,7 +138,11 @@ pub fn random_programs(cx: &Cx) {
         if epoch % 8 == 7 {
             for rank in cx.targets() {
                 let all = get(cx, WAYS[epoch as usize % WAYS.len()], rank, base, BLOCKS * BLOCK, 0);
-                same(&all, &model[rank.0 as usize], &format!("seed {}, epoch {epoch}: memory of rank {rank}", cx.seed));
+                same(
+                    &all,
+                    &model[rank.0 as usize],
+                    &format!("seed {}, epoch {epoch}: memory of rank {rank}", cx.seed),
+                );
             }
             cx.rank.barrier();
         }

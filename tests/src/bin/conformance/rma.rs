@@ -135,7 +135,10 @@ pub fn get(cx: &Cx, way: Way, from: RankId, at: u64, len: usize, skew: usize) ->
     }
     let (before, rest) = buffer.split_at(16 + skew);
     let (data, after) = rest.split_at(len);
-    assert!(before.iter().chain(after).all(|b| *b == 0xA5), "a get of {len} bytes wrote outside its destination");
+    assert!(
+        before.iter().chain(after).all(|b| *b == 0xA5),
+        "a get of {len} bytes wrote outside its destination"
+    );
     data.to_vec()
 }
 
@@ -144,7 +147,9 @@ fn memset(cx: &Cx, way: Way, to: RankId, at: u64, value: u8, len: usize) {
     // SAFETY: nobody else uses the destination.
     unsafe {
         match way {
-            Way::Event | Way::TestedEvent | Way::Pending => complete(cx, way, r.memset_nb(to, at, value, len)),
+            Way::Event | Way::TestedEvent | Way::Pending => {
+                complete(cx, way, r.memset_nb(to, at, value, len))
+            }
             Way::Implicit | Way::TestedImplicit => {
                 r.memset_nbi(to, at, value, len);
                 r.wait_implicit(true, true);
@@ -177,7 +182,9 @@ pub fn families(cx: &Cx) {
                 let other = WAYS[(i + 1 + rng.below(WAYS.len() - 1)) % WAYS.len()];
                 let start = at + to_skew as u64;
                 let whole = len + 2 * GUARD;
-                let what = format!("{way:?} then {other:?}, {len} bytes to rank {target}, skew {to_skew}/{from_skew}");
+                let what = format!(
+                    "{way:?} then {other:?}, {len} bytes to rank {target}, skew {to_skew}/{from_skew}"
+                );
                 memset(cx, other, target, start, 0xEE, whole);
                 let data = rng.bytes(len + from_skew);
                 put(cx, way, target, start + GUARD as u64, &data[from_skew..]);
@@ -206,8 +213,24 @@ fn values(cx: &Cx, at: u64) {
             }
         )*};
     }
-    check!(u8 = 7, i8 = -7, u16 = 60_000, i16 = -3, u32 = u32::MAX, i32 = i32::MIN, u64 = u64::MAX - 1, i64 = -5);
-    check!(f32 = 1.5, f64 = -0.25, u128 = u128::MAX / 3, [u32; 5] = [1, 2, 3, 4, 5], [u8; 3] = [9, 8, 7], () = ());
+    check!(
+        u8 = 7,
+        i8 = -7,
+        u16 = 60_000,
+        i16 = -3,
+        u32 = u32::MAX,
+        i32 = i32::MIN,
+        u64 = u64::MAX - 1,
+        i64 = -5
+    );
+    check!(
+        f32 = 1.5,
+        f64 = -0.25,
+        u128 = u128::MAX / 3,
+        [u32; 5] = [1, 2, 3, 4, 5],
+        [u8; 3] = [9, 8, 7],
+        () = ()
+    );
     let p = GlobalPtr::<u32>::new(to, at);
     cx.rank.write_slice(p, &[1, 2, 3, 4]);
     assert_eq!(cx.rank.read(p.add(2)), 3);

@@ -45,14 +45,23 @@ pub fn rules(cx: &Cx) {
         r.request_short(to, RULES, &[1, 2, 3]).expect("a request");
         cx.await_count("a reply", &cx.state.replies, i as u64 + 1);
         refused(r.request_short(to, RULES, &[0; MAX_ARGUMENTS + 1]), &["17 arguments", "at most 16"]);
-        refused(r.request_medium(to, RULES, &[], &vec![0; MAX_MEDIUM + 1]), &["65537 bytes", "at most 65536"]);
+        refused(
+            r.request_medium(to, RULES, &[], &vec![0; MAX_MEDIUM + 1]),
+            &["65537 bytes", "at most 65536"],
+        );
         let size = r.table().get(to).expect("a rank").size as u64;
         let byte = 0u8;
         // SAFETY: one byte that lives.
-        refused(unsafe { r.request_long(to, RULES, &[], &byte, 1, size) }, &["outside the segment", &format!("rank {to}")]);
+        refused(
+            unsafe { r.request_long(to, RULES, &[], &byte, 1, size) },
+            &["outside the segment", &format!("rank {to}")],
+        );
     }
     let nobody = RankId(r.size());
-    refused(r.request_short(nobody, RULES, &[]), &[&format!("rank {nobody}"), &format!("{} ranks", r.size())]);
+    refused(
+        r.request_short(nobody, RULES, &[]),
+        &[&format!("rank {nobody}"), &format!("{} ranks", r.size())],
+    );
     refused(r.request_short(RankId(u32::MAX), RULES, &[]), &["rank 4294967295"]);
     refused(r.register(FIRST_CLIENT_HANDLER - 1, Handler::new(|_, _| ())), &["127", "128..=255"]);
     refused(r.register(RULES, Handler::new(|_, _| ())), &["138", "already"]);

@@ -58,7 +58,8 @@ impl Cx {
 
     /// Itself, both neighbours and the rank opposite, each once.
     pub fn targets(&self) -> Vec<RankId> {
-        let mut t = vec![self.rank.id(), self.right(1), self.right(self.size() - 1), self.right(self.size() / 2)];
+        let mut t =
+            vec![self.rank.id(), self.right(1), self.right(self.size() - 1), self.right(self.size() / 2)];
         t.sort();
         t.dedup();
         t

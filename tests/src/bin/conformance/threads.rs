@@ -15,10 +15,7 @@ const SLOT: u64 = 1 << 18;
 static REPLIES: [AtomicU64; THREADS] = [const { AtomicU64::new(0) }; THREADS];
 
 pub fn register(_: &'static State, add: &dyn Fn(u8, Handler)) {
-    add(
-        THREAD,
-        Handler::new(|t, m| t.reply_medium(THREAD_REPLY, m.args, m.bytes()).expect("a reply")),
-    );
+    add(THREAD, Handler::new(|t, m| t.reply_medium(THREAD_REPLY, m.args, m.bytes()).expect("a reply")));
     add(
         THREAD_REPLY,
         Handler::new(|_, m| {
@@ -69,14 +66,20 @@ struct Worker {
 }
 
 impl Worker {
-    fn work(mut self, rounds: u64, give: mpsc::Sender<Event>, take: &std::sync::Mutex<mpsc::Receiver<Event>>) {
+    fn work(
+        mut self,
+        rounds: u64,
+        give: mpsc::Sender<Event>,
+        take: &std::sync::Mutex<mpsc::Receiver<Event>>,
+    ) {
         let r = self.rank;
         let cx = Cx::for_thread(r, self.seed, self.quick);
         // Thread t of rank r writes slot t of the rank to its right: one writer per slot.
         let to = cx.right(1);
         let (mut sent, mut last) = (0, None);
         for round in 0..rounds {
-            let (len, skew) = (1 + self.rng.below(*self.rng.clone().pick(&[16, 300, 70_000])), self.rng.below(8));
+            let (len, skew) =
+                (1 + self.rng.below(*self.rng.clone().pick(&[16, 300, 70_000])), self.rng.below(8));
             let data = self.rng.bytes(len);
             let (a, b) = (WAYS[self.rng.below(WAYS.len())], WAYS[self.rng.below(WAYS.len())]);
             put(&cx, a, to, self.at + skew as u64, &data);
