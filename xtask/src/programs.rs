@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::run;
 use crate::sh;
+use crate::stage;
 
 /// Numbers of ranks programs are tested with.
 pub const RANKS: [u32; 5] = [1, 2, 3, 4, 8];
@@ -216,15 +217,40 @@ pub fn tour(prefix: &Path, tally: &mut Tally) -> Vec<Program> {
 
 /// Builds the Rust examples.
 pub fn rust_examples(prefix: &Path, tally: &mut Tally) -> Vec<Program> {
-    let mut programs = Vec::new();
-    for name in run::rust_examples() {
-        match run::build_rust_example(&name) {
-            Ok(path) => programs.push(Program::example(&name, path, prefix.join("bin/gasnetrun"))),
-            Err(report) => {
-                tally.failed += 1;
-                println!("FAILED to build {name}; to repeat:\n{report}");
-            }
+    let names = run::rust_examples();
+    match run::build_rust_examples(&names) {
+        Ok(paths) => {
+            let launcher = prefix.join("bin/gasnetrun");
+            let ready = names.iter().zip(paths);
+            ready.map(|(name, path)| Program::example(name, path, launcher.clone())).collect()
+        }
+        Err(report) => {
+            tally.failed += names.len();
+            println!("FAILED to build the Rust examples:\n{report}");
+            Vec::new()
         }
     }
-    programs
+}
+
+/// Compiles and runs random UPC programs, with these seeds; failures are reported as they come.
+pub fn upc_random(seed: u64, count: u64, tally: &mut Tally) -> Result<(), String> {
+    let mut command = sh::cargo(&["run", "--quiet", "-p", "gasnet-tests", "--bin", "upc-random", "--"]);
+    command.arg("--prefix").arg(stage::folder());
+    command.args(["--seed", &seed.to_string(), "--count", &count.to_string()]);
+    let shown = sh::show(&command);
+    let outcome = sh::capture(command, RUN * count as u32 + COMPILE)?;
+    // The last line: "20 programs, 0 failed, 12.3 s".
+    let words: Vec<&str> =
+        outcome.stdout.lines().next_back().unwrap_or_default().split_whitespace().collect();
+    let number = |at: usize| words.get(at).and_then(|word| word.parse::<usize>().ok());
+    let (Some(done), Some(failed)) = (number(0), number(2)) else {
+        return Err(format!("{shown}\n{}", outcome.report()));
+    };
+    tally.passed += done.saturating_sub(failed);
+    tally.failed += failed;
+    if outcome.status == Some(0) && failed == 0 && done > 0 {
+        return Ok(());
+    }
+    println!("FAILED; to repeat: {shown}\n{}", outcome.stdout);
+    Err(format!("{failed} of {done} random programs failed; {shown}"))
 }

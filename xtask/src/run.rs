@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use lexopt::prelude::*;
 
+use crate::programs;
 use crate::sh;
 use crate::stage::{self, Parts};
 
@@ -86,7 +87,8 @@ fn prepare(file: &Path, ranks: u32, conduit: Option<&std::ffi::OsStr>) -> Result
                 ));
             }
             stage::stage(&prefix, Parts { upc: false, c: false })?;
-            ("gasnetrun", build_rust_example(&name)?)
+            let mut built = build_rust_examples(&[name.into_owned()])?;
+            ("gasnetrun", built.remove(0))
         }
     };
     let mut command = Command::new(prefix.join("bin").join(tool));
@@ -116,29 +118,17 @@ pub fn compile_c(prefix: &Path, files: &[&Path], program: &Path, flags: &[&str])
 
 /// Names of the Rust examples.
 pub fn rust_examples() -> Vec<String> {
-    let mut names = Vec::new();
-    for folder in ["src/bin", "examples", "."] {
-        let folder = sh::root().join("examples/rust").join(folder);
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            let path = entry.path();
-            let is_rust = path.extension().is_some_and(|e| e == "rs");
-            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            if is_rust && !matches!(name.as_str(), "lib" | "build") {
-                names.push(name);
-            }
-        }
-    }
-    names.sort();
-    names.dedup();
-    names
+    let sources = programs::files(&sh::root().join("examples/rust/src/bin"), "rs");
+    sources.iter().map(|path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned()).collect()
 }
 
-/// Builds a Rust example and says where it is.
-pub fn build_rust_example(name: &str) -> Result<PathBuf, String> {
-    let base = sh::root().join("examples/rust");
-    let kind = if base.join("examples").join(format!("{name}.rs")).is_file() { "--example" } else { "--bin" };
-    let build = sh::cargo(&["build", "--release", "-p", "gasnet-examples", kind, name]);
+/// Builds Rust examples and says where they are.
+pub fn build_rust_examples(names: &[String]) -> Result<Vec<PathBuf>, String> {
+    let mut build = sh::cargo(&["build", "--release", "-p", "gasnet-examples"]);
+    for name in names {
+        build.args(["--bin", name]);
+    }
     sh::pass(build, Duration::from_secs(1500))?;
     let built = sh::target().join("release");
-    Ok(if kind == "--example" { built.join("examples").join(name) } else { built.join(name) })
+    Ok(names.iter().map(|name| built.join(name)).collect())
 }

@@ -1,5 +1,6 @@
 //! `cargo xtask soak`: random and long tests, for as long as one likes.
 //!
+//! - *random programs*: UPC programs that check themselves.
 //! - *programs*: examples with random numbers of ranks, with and without neighbourhood.
 //! - *compiler*: damaged UPC sources; the compiler must end by itself, with errors and without a crash.
 //! - *csmith*: random C programs, compiled by upcc and by the C compiler, must print the same.
@@ -104,6 +105,7 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
             let ranks = 1 + random.below(12) as u32;
             count("programs", program.run(ranks, random.below(3) > 0));
         }
+        count("random programs", programs::upc_random(random.next() >> 20, 2, &mut Tally::default()));
         if csmith {
             count("csmith", csmith_program(&prefix, random.next() >> 1));
         }

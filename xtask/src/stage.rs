@@ -6,6 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use crate::sh;
@@ -39,22 +40,7 @@ pub fn folder() -> PathBuf {
 
 /// Builds what is needed and brings the layout under `prefix` up to date.
 pub fn stage(prefix: &Path, parts: Parts) -> Result<(), String> {
-    let mut build = sh::cargo(&["build", "--release", "-p", "gasnet-launch", "--bin", "gasnetrun"]);
-    if parts.upc {
-        build.args(["-p", "upcc", "--bin", "upcc", "--bin", "upcrun"]);
-    }
-    sh::pass(build, BUILD)?;
-    let mut libraries = sh::cargo(&["build", "--release", "--lib"]);
-    if parts.upc {
-        libraries.args(["-p", "upc-rt"]);
-    }
-    if parts.c {
-        libraries.args(["-p", "gasnet-capi"]);
-    }
-    if parts.upc || parts.c {
-        sh::pass(libraries, BUILD)?;
-    }
-
+    build(parts)?;
     let (root, built) = (sh::root(), sh::target().join("release"));
     let (bin, lib) = (prefix.join("bin"), prefix.join("lib"));
     copy(&built.join("gasnetrun"), &bin.join("gasnetrun"))?;
@@ -76,6 +62,35 @@ pub fn stage(prefix: &Path, parts: Parts) -> Result<(), String> {
     Ok(())
 }
 
+/// Has cargo build the parts, once a run of this program.
+fn build(parts: Parts) -> Result<(), String> {
+    static BUILT: Mutex<Parts> = Mutex::new(Parts { upc: false, c: false });
+    static TOOLS: Mutex<bool> = Mutex::new(false);
+    let mut built = BUILT.lock().map_err(|e| e.to_string())?;
+    let mut tools = TOOLS.lock().map_err(|e| e.to_string())?;
+    let missing = Parts { upc: parts.upc && !built.upc, c: parts.c && !built.c };
+    if missing.upc || !*tools {
+        let mut build = sh::cargo(&["build", "--release", "-p", "gasnet-launch", "--bin", "gasnetrun"]);
+        if missing.upc {
+            build.args(["-p", "upcc", "--bin", "upcc", "--bin", "upcrun"]);
+        }
+        sh::pass(build, BUILD)?;
+        *tools = true;
+    }
+    if missing.upc || missing.c {
+        let mut libraries = sh::cargo(&["build", "--release", "--lib"]);
+        if missing.upc {
+            libraries.args(["-p", "upc-rt"]);
+        }
+        if missing.c {
+            libraries.args(["-p", "gasnet-capi"]);
+        }
+        sh::pass(libraries, BUILD)?;
+    }
+    *built = Parts { upc: built.upc || parts.upc, c: built.c || parts.c };
+    Ok(())
+}
+
 /// The pkg-config files: one for each thread mode, and again for programs whose whole memory is the segment.
 fn package_files() -> Vec<(String, String)> {
     let mut files = Vec::new();
@@ -92,7 +107,7 @@ fn package_files() -> Vec<(String, String)> {
                  Description: GASNet-1 over gasnet-rs, GASNET_{upper}\n\
                  Version: {}\n\
                  Cflags: -I${{includedir}} -DGASNET_{upper}=1{segment}\n\
-                 Libs: -L${{libdir}} -lgasnet\n\
+                 Libs: -L${{libdir}} -Wl,-rpath,${{libdir}} -lgasnet\n\
                  Libs.private: {}\n",
                 env!("CARGO_PKG_VERSION"),
                 system_libraries().join(" ")

@@ -64,7 +64,8 @@ impl Context {
         self.total.passed += tally.passed;
         self.total.failed += tally.failed;
         self.total.skipped += tally.skipped;
-        let text = format!("{} runs passed", tally.passed);
+        let left_out = if tally.skipped > 0 { format!(", {} skipped", tally.skipped) } else { String::new() };
+        let text = format!("{} passed{left_out}", tally.passed);
         if tally.failed > 0 {
             End::Failed(format!("{} failed, {text}", tally.failed))
         } else if tally.passed == 0 {
@@ -83,7 +84,7 @@ struct Step {
     run: fn(&mut Context) -> End,
 }
 
-const STEPS: [Step; 15] = [
+const STEPS: &[Step] = &[
     Step { name: "fmt", about: "formatting", quick: true, run: fmt },
     Step { name: "clippy", about: "lints of all targets, warnings denied", quick: true, run: clippy },
     Step { name: "docs", about: "documentation builds, warnings denied", quick: false, run: docs },
@@ -103,6 +104,12 @@ const STEPS: [Step; 15] = [
     Step { name: "rust-examples", about: "examples/rust", quick: true, run: rust_examples },
     Step { name: "upc-examples", about: "examples/upc", quick: true, run: upc_examples },
     Step { name: "upc-tests", about: "tests/upc", quick: true, run: upc_tests },
+    Step {
+        name: "upc-random",
+        about: "random UPC programs that check themselves",
+        quick: true,
+        run: upc_random,
+    },
     Step {
         name: "upc-tests-off",
         about: "tests/upc without neighbourhood",
@@ -125,7 +132,7 @@ usage: cargo xtask test [--quick] [--only STEP]... [--skip STEP]... [--list]
 steps:
 "
     .to_string();
-    for step in &STEPS {
+    for step in STEPS {
         text += &format!(
             "  {:<14} {}{}\n",
             step.name,
@@ -353,8 +360,19 @@ fn upc_tests_off(context: &mut Context) -> End {
     })
 }
 
-/// Runs a suite of the package `gasnet-tests`. It prints a line `ok NAME` or `FAILED NAME` for each test, and reports
-/// after that.
+fn upc_random(context: &mut Context) -> End {
+    // Always the same programs, so that a failure here is one everywhere; `soak` takes others.
+    staged(context, Parts { upc: true, c: false }, |context| {
+        let count = if context.quick { 5 } else { 20 };
+        let mut tally = Tally::default();
+        let result = programs::upc_random(1, count, &mut tally);
+        let end = context.add(tally);
+        result.map_or_else(End::Failed, |()| end)
+    })
+}
+
+/// Runs a suite of the package `gasnet-tests`. It prints a line `ok NAME`, `FAILED NAME` or `skipped NAME` for each test,
+/// and reports after that.
 fn suite(context: &mut Context, name: &str, arguments: &[&str]) -> End {
     let mut command = sh::cargo(&["run", "--quiet", "-p", "gasnet-tests", "--bin", name, "--", "--prefix"]);
     command.arg(stage::folder()).args(arguments);
@@ -368,6 +386,10 @@ fn suite(context: &mut Context, name: &str, arguments: &[&str]) -> End {
         Some("ok") => tally.passed += 1,
         Some("FAILED") => {
             tally.failed += 1;
+            println!("{line}");
+        }
+        Some("skipped") => {
+            tally.skipped += 1;
             println!("{line}");
         }
         _ => {}
