@@ -31,7 +31,12 @@ pub fn init(options: &BootOptions, threading: Threading) -> Result<&'static Rank
     let config = Config::from_env()?;
     registry::check(&config)?;
     let boot = gasnet_launch::boot(*options).map_err(|e| Error::job(e.to_string()))?;
-    Rank::start(boot, config, threading, &registry::open)
+    #[expect(unsafe_code, reason = "vouches for the launcher")]
+    // SAFETY: the launcher makes the memory files of a job and tells each of its processes once which rank it is; asked again, it
+    // makes a job of its own.
+    unsafe {
+        Rank::start(boot, config, threading, &registry::open)
+    }
 }
 
 /// Runs an SPMD program: `body` on every rank, with a segment of the default size attached.

@@ -7,6 +7,7 @@ use crate::config::Config;
 use crate::error::Error;
 use crate::event::Ops;
 use crate::lock::Threading;
+use crate::prim::AtomicU32;
 use crate::segment::{SegmentEntry, SegmentTable};
 use crate::shm::Host;
 use crate::shm::grid::{Grid, GridLayout};
@@ -60,6 +61,8 @@ pub struct Rank {
     pub(crate) phases: Mutex<Phases>,
     pub(crate) rounds: amref::Rounds,
     heap: Mutex<u64>,
+    /// Whether [`Rank::attach`] has begun.
+    attaching: AtomicU32,
 }
 
 /// Where this rank is in the sequence of barriers.
@@ -89,9 +92,14 @@ impl Rank {
     /// # Collective
     /// Over all ranks of the job; returns when all are there.
     ///
+    /// # Safety
+    /// 1. The memory files of `boot` were empty when the job began, and are used by nothing but the ranks of that job, each of
+    ///    which starts once (owed by the launcher: a second rank of the same number would send and receive on the same links).
+    ///
     /// # Errors
     /// Shared memory or the conduit cannot be had.
-    pub fn start(
+    #[expect(unsafe_code, reason = "declares the obligation; the body has nothing unsafe")]
+    pub unsafe fn start(
         boot: Boot,
         config: Config,
         threading: Threading,
@@ -140,6 +148,7 @@ impl Rank {
             phases: Mutex::default(),
             rounds: amref::Rounds::new(size),
             heap: Mutex::new(0),
+            attaching: AtomicU32::new(0),
             config,
         }));
         rank.start_barrier(0);
@@ -201,17 +210,18 @@ impl Rank {
     /// Once per job; acts as a barrier.
     ///
     /// # Errors
-    /// Attached already, a size above physical limits, or no address space.
+    /// Attached already, a size above physical limits, or no address space. After the latter two the job cannot go on: other ranks
+    /// may be waiting in their call.
     pub fn attach(&self, bytes: usize, stride: Option<u64>) -> Result<&SegmentTable, Error> {
-        if self.segments.get().is_some() {
-            return Err(Error::op("the segment is attached already"));
-        }
         let header = self.host.header;
         let me = &self.host.ranks[self.id.0 as usize];
         let size = bytes
             .checked_next_multiple_of(map::PAGE)
             .ok_or_else(|| Error::op(format!("a segment of {bytes} bytes is too large")))?;
         use crate::prim::Ordering::Relaxed;
+        if self.attaching.swap(1, Relaxed) != 0 {
+            return Err(Error::op("the segment is attached already"));
+        }
         // Relaxed throughout: the start barriers order these exchanges.
         me.segment_size.store(size as u64, Relaxed);
         self.start_barrier(1);
@@ -286,19 +296,24 @@ impl Rank {
     /// All ranks call it in the same order with the same arguments; nothing is exchanged and nobody waits.
     ///
     /// # Errors
-    /// The own segment is too small.
+    /// The own segment is too small, or not attached yet.
     pub fn allocate(&self, bytes: u64, align: u64) -> Result<u64, Error> {
+        let Some(own) = self.segments.get().and_then(|t| t.get(self.id)) else {
+            return Err(Error::op("memory of a segment can be taken after Rank::attach only"));
+        };
+        let size = own.size as u64;
         let mut used = lock(&self.heap);
-        let start = used.next_multiple_of(align.max(1));
-        let size = self.table().get(self.id).map_or(0, |e| e.size) as u64;
-        if start.checked_add(bytes).is_none_or(|end| end > size) {
-            return Err(Error::op(format!(
+        let start = used.checked_next_multiple_of(align.max(1));
+        match start.and_then(|start| Some((start, start.checked_add(bytes)?))) {
+            Some((start, end)) if end <= size => {
+                *used = end;
+                Ok(start)
+            }
+            _ => Err(Error::op(format!(
                 "no room for {bytes} bytes in a segment of {size} bytes of which {} are in use: attach a larger one",
                 *used
-            )));
+            ))),
         }
-        *used = start + bytes;
-        Ok(start)
     }
 
     /// Makes progress: runs the handlers of messages that have arrived, a bounded number of them. Returns how many.
