@@ -474,15 +474,16 @@ impl Rank {
         args[..nargs].copy_from_slice(out.args);
         let head =
             FrameHead { kind: out.kind, handler: out.handler, nargs, args, len: out.len, dst: out.dst };
-        // SAFETY: the slot has `at + len` bytes that are ours until commit; the source is owed by the caller.
+        // SAFETY: the slot has `at + len` bytes that are ours until commit; the source is owed by the caller; what is committed is
+        // the slot reserved above, filled in.
         unsafe {
             core::ptr::write_bytes(slot.buf.as_ptr(), 0, at);
             head.emit(core::slice::from_raw_parts_mut(slot.buf.as_ptr(), at));
             if out.len > 0 {
                 core::ptr::copy_nonoverlapping(out.src, slot.buf.as_ptr().add(at), out.len);
             }
+            conduit.commit(slot);
         }
-        conduit.commit(slot);
         Ok(())
     }
 

@@ -116,7 +116,13 @@ pub struct Frame {
 }
 
 /// A network.
-pub trait Conduit: Send + Sync {
+///
+/// # Safety
+/// 1. A slot from [`Conduit::reserve`] has at least the bytes asked for, 64-byte aligned, which nobody else uses until it comes
+///    back. 2. A delivered [`Frame`]'s bytes are valid, initialised, and used by nobody else during the delivery (owed by the
+///    implementation: the core reads and writes them without looking).
+#[expect(unsafe_code, reason = "declares the obligation")]
+pub unsafe trait Conduit: Send + Sync {
     /// Its name, as in `GASNET_CONDUIT`.
     fn name(&self) -> &'static str;
 
@@ -138,10 +144,18 @@ pub trait Conduit: Send + Sync {
     ) -> Result<Option<RawSlot>, Error>;
 
     /// Sends the frame in `slot`. It cannot fail; the conduit owns delivery from here.
-    fn commit(&self, slot: RawSlot);
+    ///
+    /// # Safety
+    /// 1. `slot` is as [`Conduit::reserve`] of this conduit returned it, its bytes filled in (owed by the caller).
+    #[expect(unsafe_code, reason = "declares the obligation; no body")]
+    unsafe fn commit(&self, slot: RawSlot);
 
     /// Gives a slot back unused.
-    fn cancel(&self, slot: RawSlot);
+    ///
+    /// # Safety
+    /// 1. `slot` is as [`Conduit::reserve`] of this conduit returned it (owed by the caller).
+    #[expect(unsafe_code, reason = "declares the obligation; no body")]
+    unsafe fn cancel(&self, slot: RawSlot);
 
     /// Delivers up to `budget` frames of one channel; returns how many. See the module's rules on locks.
     ///
@@ -179,7 +193,11 @@ pub enum Completion {
 }
 
 /// One-sided operations of a network. `token` comes back through `complete` of [`Rma::poll`].
-pub trait Rma: Send + Sync {
+///
+/// # Safety
+/// 1. No completion is reported before it is true: the core then frees or reads the local memory (owed by the implementation).
+#[expect(unsafe_code, reason = "declares the obligation")]
+pub unsafe trait Rma: Send + Sync {
     /// Starts a put; `false` when it would block.
     ///
     /// # Safety

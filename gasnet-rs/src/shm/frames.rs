@@ -18,9 +18,13 @@ const FRAME: u8 = 1;
 impl FrameGrid {
     /// Maps the links in the conduit's part of the host's shared memory; collective over the ranks of the host.
     ///
+    /// # Safety
+    /// 1. Nothing else uses the shared memory from `cx.shm_offset` on, and each rank opens its grid there once (owed by the
+    ///    caller).
+    ///
     /// # Errors
     /// The memory cannot be had.
-    pub fn open(cx: &OpenContext<'_>, max_frame: usize) -> Result<FrameGrid, Error> {
+    pub unsafe fn open(cx: &OpenContext<'_>, max_frame: usize) -> Result<FrameGrid, Error> {
         let layout = GridLayout::new(cx.size, max_frame, cx.shm_offset);
         Ok(FrameGrid { grid: Grid::map(cx.shm, layout, cx.rank.0, Threading::Parallel)? })
     }
@@ -37,9 +41,12 @@ impl FrameGrid {
         Some(RawSlot { buf, len, cookie: [u64::from(to.rank.0) << 1 | channel as u64, claim.end()] })
     }
 
-    /// Sends a reserved frame, to be delivered at `not_before` (nanoseconds of the host's monotonic clock) or later.
-    pub fn commit(&self, slot: RawSlot, not_before: u64) {
-        // SAFETY: the slot came from `reserve`, which suspended exactly this sending; a slot is used up by value.
+    /// Sends a reserved frame, to be delivered at `not_before` (in terms of [`FrameGrid::now`]) or later.
+    ///
+    /// # Safety
+    /// 1. `slot` is as [`FrameGrid::reserve`] of this grid returned it, its bytes filled in (owed by the caller).
+    pub unsafe fn commit(&self, slot: RawSlot, not_before: u64) {
+        // SAFETY: by (1) `reserve` suspended exactly this sending; a slot is used up by value.
         let mut sending =
             unsafe { self.grid.resume((slot.cookie[0] >> 1) as u32, channel_of(slot.cookie[0])) };
         let claim = sending.reclaim(slot.buf.as_ptr(), slot.cookie[1]);
@@ -49,9 +56,20 @@ impl FrameGrid {
     }
 
     /// Gives a reserved slot back.
-    pub fn cancel(&self, slot: RawSlot) {
+    ///
+    /// # Safety
+    /// 1. `slot` is as [`FrameGrid::reserve`] of this grid returned it (owed by the caller).
+    pub unsafe fn cancel(&self, slot: RawSlot) {
         // SAFETY: as in `commit`.
         drop(unsafe { self.grid.resume((slot.cookie[0] >> 1) as u32, channel_of(slot.cookie[0])) });
+    }
+
+    /// The host's monotonic clock in nanoseconds, the same in all its processes.
+    pub fn now() -> u64 {
+        let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: fills in the structure; this clock always exists.
+        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut t) };
+        t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
     }
 
     /// Delivers up to `budget` frames whose time has come.
