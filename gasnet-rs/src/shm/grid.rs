@@ -4,6 +4,9 @@
 //! cache while nothing arrives. Many ranks: a sender also sets its bit in the receiver's *pending* words, and a poll looks at
 //! the links of set bits only. The bit is set after the message was published and cleared before the link is drained, so a
 //! message is never left behind a cleared bit.
+//!
+//! **Fairness.** A poll that uses up its budget is continued by the next one behind the sender it stopped at, so a sender that
+//! fills its link as fast as it is drained cannot keep others waiting for more than a round.
 #![expect(
     unsafe_code,
     reason = "lays out links in shared memory and gives out their exclusive ends under locks"
@@ -81,9 +84,17 @@ pub(crate) struct Grid {
     size: u32,
     /// `out[channel][to]`, `None` for this rank itself.
     out: [Vec<Option<Locked<Outbox>>>; 2],
-    inn: [Locked<Vec<Option<Inbox>>>; 2],
+    inn: [Locked<Inboxes>; 2],
     /// Pending words of every rank, per channel; empty when polls look at every link.
     pending: [Vec<&'static [AtomicU64]>; 2],
+}
+
+/// The receiving ends of one channel.
+struct Inboxes {
+    /// By sender, `None` for this rank itself.
+    boxes: Vec<Option<Inbox>>,
+    /// The sender whose link is looked at first.
+    first: usize,
 }
 
 /// Exclusive use of an outbox. Dropping it without sending costs nothing.
@@ -120,7 +131,7 @@ impl Grid {
                 // SAFETY: as above.
                 .map(|at| at.map(|at| unsafe { Inbox::new(l.shape, at) }))
                 .collect();
-            Locked::new(threading, boxes)
+            Locked::new(threading, Inboxes { boxes, first: 0 })
         });
         let pending = [Channel::Request, Channel::Reply].map(|c| {
             if l.size > SCAN_ALL { (0..l.size).map(|r| l.pending(base, r, c)).collect() } else { Vec::new() }
@@ -152,41 +163,24 @@ impl Grid {
         }
         let _unlock = Unlock(&inn.lock);
         // SAFETY: under the lock; `take` cannot reach these inboxes again, because the lock is held.
-        let boxes = unsafe { &mut *inn.value.get() };
-        let mut done = 0;
-        if self.pending[channel as usize].is_empty() {
-            for (from, inbox) in boxes.iter_mut().enumerate() {
-                if let Some(inbox) = inbox {
-                    done += drain(inbox, from as u32, budget - done, take);
-                    if done == budget {
-                        break;
-                    }
-                }
-            }
-            return done;
+        let Inboxes { boxes, first } = unsafe { &mut *inn.value.get() };
+        if !self.pending[channel as usize].is_empty() {
+            let pending = self.pending[channel as usize][self.me as usize];
+            return poll_pending(boxes, first, pending, budget, take);
         }
-        for (w, word) in self.pending[channel as usize][self.me as usize].iter().enumerate() {
-            if done == budget || word.load(Ordering::Relaxed) == 0 {
-                continue;
-            }
-            // ORDER: AcqRel; pairs with fetch_or in Sending::wake: the messages behind a cleared bit are visible, and a bit
-            // set after this swap belongs to a message this drain may miss.
-            let mut bits = word.swap(0, Ordering::AcqRel);
-            let mut left = 0;
-            while bits != 0 {
-                let bit = bits.trailing_zeros();
-                bits &= bits - 1;
-                let from = w as u32 * 64 + bit;
-                let Some(Some(inbox)) = boxes.get_mut(from as usize) else { continue };
-                done += drain(inbox, from, budget - done, take);
-                if inbox.front().is_some() {
-                    left |= 1 << bit;
+        let mut done = 0;
+        let n = boxes.len();
+        let mut from = *first;
+        for _ in 0..n {
+            let next = if from + 1 == n { 0 } else { from + 1 };
+            if let Some(inbox) = &mut boxes[from] {
+                done += drain(inbox, from as u32, budget - done, take);
+                if done == budget {
+                    *first = next;
+                    break;
                 }
             }
-            if left != 0 {
-                // ORDER: Relaxed; read again by this rank only.
-                word.fetch_or(left, Ordering::Relaxed);
-            }
+            from = next;
         }
         done
     }
@@ -194,6 +188,57 @@ impl Grid {
     pub(crate) fn size(&self) -> u32 {
         self.size
     }
+}
+
+/// The part of a poll that goes by pending words.
+fn poll_pending(
+    boxes: &mut [Option<Inbox>],
+    first: &mut usize,
+    pending: &[AtomicU64],
+    budget: usize,
+    take: &mut dyn FnMut(u32, &Received) -> bool,
+) -> usize {
+    let n = boxes.len();
+    let words = n.div_ceil(64);
+    let (start, above) = (*first / 64, u64::MAX << (*first % 64));
+    let mut done = 0;
+    // The word of `first` comes twice: its upper bits at the start, the lower ones at the end.
+    for k in 0..=words {
+        let w = (start + k) % words;
+        let mask = match k {
+            0 => above,
+            _ if k == words => !above,
+            _ => u64::MAX,
+        };
+        let word = &pending[w];
+        if done == budget || word.load(Ordering::Relaxed) & mask == 0 {
+            continue;
+        }
+        // ORDER: AcqRel; pairs with fetch_or in Sending::wake: the messages behind a cleared bit are visible, and a bit
+        // set after this belongs to a message this drain may miss.
+        let mut bits = word.fetch_and(!mask, Ordering::AcqRel) & mask;
+        let mut left = 0;
+        while bits != 0 {
+            let bit = bits.trailing_zeros();
+            bits &= bits - 1;
+            let from = w * 64 + bit as usize;
+            let Some(Some(inbox)) = boxes.get_mut(from) else { continue };
+            if done < budget {
+                done += drain(inbox, from as u32, budget - done, take);
+                if done == budget {
+                    *first = (from + 1) % n;
+                }
+            }
+            if inbox.front().is_some() {
+                left |= 1 << bit;
+            }
+        }
+        if left != 0 {
+            // ORDER: Relaxed; read again by this rank only.
+            word.fetch_or(left, Ordering::Relaxed);
+        }
+    }
+    done
 }
 
 #[inline]
@@ -284,5 +329,82 @@ impl Drop for Sending<'_> {
     #[inline]
     fn drop(&mut self) {
         self.slot.lock.unlock();
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::shm::link::Body;
+    use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+
+    /// The grids of all ranks of a host, in one process.
+    fn grids(size: u32) -> Vec<Grid> {
+        // SAFETY: a system call; the descriptor is new and ours.
+        let file = unsafe { OwnedFd::from_raw_fd(libc::memfd_create(c"grid-test".as_ptr(), 0)) };
+        let layout = GridLayout::new(size, 4096, 0);
+        (0..size).map(|me| Grid::map(file.as_fd(), layout, me, Threading::Parallel).unwrap()).collect()
+    }
+
+    fn send(grid: &Grid, to: u32, word: u32) -> bool {
+        let mut sending = grid.sending(to, Channel::Request);
+        let Some(claim) = sending.claim(0, 1) else { return false };
+        // SAFETY: the claim just made, with nothing in it.
+        unsafe { sending.publish(claim, 0, 0, &[word], Body::Empty) };
+        true
+    }
+
+    /// Ranks 0 and 1 keep their links full; a message of each other rank still arrives within a round, and every message of the
+    /// flood exactly once and in order.
+    #[test]
+    fn a_flood_does_not_keep_others_waiting() {
+        for size in [5, SCAN_ALL, 70, 130] {
+            let all = grids(size);
+            let (me, others) = (size - 1, 2..size - 1);
+            let mut sent = [0u32; 2];
+            let mut got = vec![0u32; size as usize];
+            for r in others.clone() {
+                assert!(send(&all[r as usize], me, 0));
+            }
+            let budget = 16;
+            for _ in 0..size {
+                for r in 0..2u32 {
+                    while send(&all[r as usize], me, sent[r as usize]) {
+                        sent[r as usize] += 1;
+                    }
+                }
+                let n = all[me as usize].poll(Channel::Request, budget, &mut |from, m| {
+                    assert_eq!(m.args[0], got[from as usize], "from {from}");
+                    got[from as usize] += 1;
+                    true
+                });
+                assert_eq!(n, budget);
+            }
+            assert!(others.clone().all(|r| got[r as usize] == 1), "{size} ranks: {got:?}");
+            while all[me as usize].poll(Channel::Request, budget, &mut |from, _| {
+                got[from as usize] += 1;
+                true
+            }) > 0
+            {}
+            assert_eq!(got[..2], sent[..]);
+        }
+    }
+
+    /// A message that is refused stays where it is and is offered again.
+    #[test]
+    fn a_refused_message_stays() {
+        for size in [3, 40] {
+            let all = grids(size);
+            assert!(send(&all[1], 0, 7) && send(&all[1], 0, 8));
+            let mut seen = Vec::new();
+            for answer in [false, false, true] {
+                all[0].poll(Channel::Request, 1, &mut |_, m| {
+                    seen.push(m.args[0]);
+                    answer
+                });
+            }
+            assert_eq!(seen, [7, 7, 7]);
+            assert_eq!(all[0].poll(Channel::Request, 9, &mut |_, m| m.args[0] == 8), 1);
+        }
     }
 }
