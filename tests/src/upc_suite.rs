@@ -101,6 +101,12 @@ struct Expected {
 const SEVERITIES: [&str; 3] = ["error", "warning", "diagnostic"];
 
 impl Expected {
+    /// Whether it allows for what was found: warnings beside an expected error do no harm.
+    fn allows(&self, found: &Found) -> bool {
+        self.matches(found)
+            || self.severity == "error" && found.severity == "warning" && found.line == self.line
+    }
+
     fn matches(&self, found: &Found) -> bool {
         (self.severity == found.severity || self.severity == "diagnostic")
             && (self.line.is_none() || found.line == self.line)
@@ -415,7 +421,7 @@ impl Bench<'_> {
         // Where lines are marked, the marks are complete.
         if self.test.diagnostics.iter().all(|expected| expected.line.is_some()) {
             for found in &said {
-                if !self.test.diagnostics.iter().any(|expected| expected.matches(found)) {
+                if !self.test.diagnostics.iter().any(|expected| expected.allows(found)) {
                     let what = format!("an unexpected {} {:?}", found.severity, found.line);
                     return Err(format!("{what}: {}\n{}", found.text, outcome.report()));
                 }

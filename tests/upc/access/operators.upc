@@ -87,9 +87,9 @@ int main(void)
     CHECK(uc[4 * MYTHREAD] = 256 + 4);
     CHECK_EQ(i[4 * MYTHREAD] = 3.99, 3);
     CHECK_EQ(us[4 * MYTHREAD] = -1, 65535);
-    uc[4 * MYTHREAD] = 255;
+    uc[4 * MYTHREAD] = 200;
     uc[4 * MYTHREAD] += 2.5;
-    CHECK_EQ(uc[4 * MYTHREAD], 1);
+    CHECK_EQ(uc[4 * MYTHREAD], 202);
     i[4 * MYTHREAD] = 7;
     i[4 * MYTHREAD] *= 1.5;
     CHECK_EQ(i[4 * MYTHREAD], 10);

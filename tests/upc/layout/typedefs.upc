@@ -37,8 +37,8 @@ int main(void)
         CHECK_EQ(after[i], i);
     for (int i = 0; i < 2 * THREADS; i++) {
         CHECK_EQ(mixed[i], 0);
-        CHECK_EQ(upc_threadof(&mixed[i]), i / 2);
-        CHECK_EQ(upc_threadof(&other_way[i]), i / 2);
+        CHECK_EQ(upc_threadof((shared void *)&mixed[i]), i / 2);
+        CHECK_EQ(upc_threadof((shared void *)&other_way[i]), i / 2);
     }
     CHECK_EQ(upc_blocksizeof(long_words), 5);
     CHECK_EQ(upc_elemsizeof(long_words), 8);

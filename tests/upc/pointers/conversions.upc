@@ -46,7 +46,7 @@ int main(void)
     shared const int *qualified = (shared const int *)p;
     CHECK_EQ(*qualified, 0);
     shared [5] const int *more = p;
-    CHECK_EQ(upc_phaseof(more), 3);
+    CHECK_EQ(upc_phaseof((shared void *)more), 3);
     strict shared [5] int *stricter = (strict shared [5] int *)p;
     CHECK_EQ(upc_phaseof(stricter), 3);
 
