@@ -327,6 +327,12 @@ impl Rank {
         done
     }
 
+    /// How waits of this rank spend their time.
+    #[inline]
+    pub fn wait_policy(&self) -> WaitPolicy {
+        self.policy
+    }
+
     /// Polls until `condition` holds. `what` names the wait in reports.
     ///
     /// The condition may become true by a handler, by another thread, or by a store of a peer into shared memory.
