@@ -64,14 +64,14 @@ gasnet_node_t gasnet_nodes(void) { return gasneti_abi.size; }
 
 /* ---- waiting -------------------------------------------------------------------------- */
 typedef struct {
-  uint64_t gasneti_started, gasneti_word[11];
+  uint64_t gasneti_stage, gasneti_word[11];
 } gasneti_waiter_t;
 extern void gasneti_wait_step(gasneti_waiter_t *waiter);
 
 #define GASNET_BLOCKUNTIL(cond)                                         \
   do {                                                                  \
     gasneti_waiter_t gasneti_waiter_;                                   \
-    gasneti_waiter_.gasneti_started = 0;                                \
+    gasneti_waiter_.gasneti_stage = 0;                                \
     while (!(cond)) gasneti_wait_step(&gasneti_waiter_);                \
     gasnett_local_rmb();                                                \
   } while (0)

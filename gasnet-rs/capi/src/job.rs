@@ -128,7 +128,9 @@ unsafe fn init(client: *const Client, threading: Threading, everything: bool) ->
     // SAFETY: the client's backtrace function, or null.
     unsafe { tools::backtrace::gasneti_backtrace_init(std::ptr::null(), client.backtrace) };
     signals::set_up();
+    signals::set_up_backtrace_signal();
     exit::set_up();
+    tools::sys::freeze_if("GASNET_FREEZE");
     OK
 }
 

@@ -14,7 +14,7 @@
 #![expect(unsafe_code, reason = "installs signal handlers; exported to C by name")]
 
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
 
 use crate::{abi, exit, tools};
 
@@ -34,6 +34,8 @@ const REQUESTS: [(c_int, &str); 3] =
 /// Milliseconds between being told to end and ending.
 const GRACE: libc::suseconds_t = 100;
 
+/// Crashes wait for a debugger (`GASNET_FREEZE_ON_ERROR`); read beforehand, because a handler must not.
+static FREEZE: AtomicBool = AtomicBool::new(false);
 /// The request to end that arrived, if any.
 static REQUEST: AtomicI32 = AtomicI32::new(0);
 
@@ -64,8 +66,8 @@ pub extern "C" fn gasnett_reghandler(signal: c_int, handler: Handler) -> Handler
     unsafe { std::mem::transmute::<usize, Handler>(before) }
 }
 
-/// Whether `GASNET_NO_CATCH_SIGNAL` (a list of names or numbers, or `*`) leaves a signal alone.
-fn is_excluded(list: &str, signal: c_int, name: &str) -> bool {
+/// Whether a list of names or numbers, or `*`, names a signal.
+fn is_named(list: &str, signal: c_int, name: &str) -> bool {
     list.split(|c: char| c == ',' || c == ';' || c.is_whitespace()).any(|entry| {
         entry == "*"
             || entry.eq_ignore_ascii_case(name)
@@ -76,9 +78,10 @@ fn is_excluded(list: &str, signal: c_int, name: &str) -> bool {
 
 /// Installs the handlers of the table above where the client has none.
 pub fn set_up() {
+    // A list of names or numbers, or `*`.
     let excluded = std::env::var("GASNET_NO_CATCH_SIGNAL").unwrap_or_default();
     let unless_excluded = |signal, name, handler: extern "C" fn(c_int), flags| {
-        if !is_excluded(&excluded, signal, name) {
+        if !is_named(&excluded, signal, name) {
             // SAFETY: our own handlers, which only do what a handler may.
             let before = unsafe { install(signal, handler as *const () as usize, flags) };
             if before != libc::SIG_DFL && !CRASHES.iter().any(|crash| crash.0 == signal) {
@@ -87,6 +90,8 @@ pub fn set_up() {
             }
         }
     };
+    let freeze = std::env::var("GASNET_FREEZE_ON_ERROR");
+    FREEZE.store(freeze.is_ok_and(|value| tools::env::says_yes(&value)), Relaxed);
     alternate_stack();
     for (signal, name) in CRASHES {
         unless_excluded(signal, name, on_crash, libc::SA_ONSTACK | libc::SA_NODEFER);
@@ -95,6 +100,29 @@ pub fn set_up() {
         unless_excluded(signal, name, on_request, libc::SA_RESTART);
     }
     unless_excluded(libc::SIGQUIT, "SIGQUIT", on_quit, libc::SA_RESTART);
+}
+
+/// Prints a backtrace when the signal named by `GASNET_BACKTRACE_SIGNAL` arrives.
+pub fn set_up_backtrace_signal() {
+    let Ok(name) = std::env::var("GASNET_BACKTRACE_SIGNAL") else { return };
+    let known = [(libc::SIGUSR1, "SIGUSR1"), (libc::SIGUSR2, "SIGUSR2"), (libc::SIGHUP, "SIGHUP")];
+    let chosen = known.iter().find(|(signal, text)| is_named(&name, *signal, text));
+    match chosen.map(|known| known.0).or_else(|| name.trim().parse().ok()) {
+        Some(signal) => {
+            // SAFETY: our own handler.
+            let _ = unsafe { install(signal, on_backtrace as *const () as usize, libc::SA_RESTART) };
+        }
+        None if abi::rank() == 0 => {
+            eprintln!(
+                "gasnet: warning: GASNET_BACKTRACE_SIGNAL={name}: use SIGUSR1, SIGUSR2, SIGHUP or a number"
+            );
+        }
+        None => {}
+    }
+}
+
+extern "C" fn on_backtrace(_: c_int) {
+    let _ = tools::backtrace::gasnett_print_backtrace(2);
 }
 
 /// A stack for the handlers of crashes, since the usual one may be what crashed.
@@ -177,15 +205,15 @@ extern "C" fn on_grace_over(_: c_int) {
 
 #[cfg(test)]
 mod tests {
-    use super::is_excluded;
+    use super::is_named;
 
     #[test]
-    fn signals_are_excluded_by_name_number_or_star() {
-        assert!(is_excluded("SIGINT,SIGTERM", 15, "SIGTERM"));
-        assert!(is_excluded("term", 15, "SIGTERM"));
-        assert!(is_excluded("2 15", 15, "SIGTERM"));
-        assert!(is_excluded("*", 15, "SIGTERM"));
-        assert!(!is_excluded("SIGINT", 15, "SIGTERM"));
-        assert!(!is_excluded("", 15, "SIGTERM"));
+    fn signals_are_named_by_name_number_or_star() {
+        assert!(is_named("SIGINT,SIGTERM", 15, "SIGTERM"));
+        assert!(is_named("term", 15, "SIGTERM"));
+        assert!(is_named("2 15", 15, "SIGTERM"));
+        assert!(is_named("*", 15, "SIGTERM"));
+        assert!(!is_named("SIGINT", 15, "SIGTERM"));
+        assert!(!is_named("", 15, "SIGTERM"));
     }
 }

@@ -8,19 +8,25 @@
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
 
 use gasnet::{WaitPolicy, Waiter};
 
 use crate::info::{BAD_ARG, NOT_INIT, OK};
 use crate::{context, state};
 
-/// A wait in progress, in the memory of the C function that waits. C sets `started` to 0.
+/// A wait in progress, in the memory of the C function that waits. C sets `stage` to [`FRESH`].
 #[repr(C)]
 pub struct CWaiter {
-    started: u64,
+    stage: u64,
     waiter: MaybeUninit<Waiter>,
 }
+
+/// The waiter is not initialised yet.
+const FRESH: u64 = 0;
+/// Turns are being made.
+const WAITING: u64 = 1;
+/// The wait took so long that it was reported.
+const REPORTED: u64 = 2;
 
 /// `gasneti_waiter_t` has this many words.
 const WORDS: usize = 12;
@@ -34,11 +40,10 @@ const BLOCK: u32 = 1;
 pub const SPINBLOCK: u32 = 2;
 
 fn policy(state: &state::State) -> WaitPolicy {
-    let processors = std::thread::available_parallelism().map_or(1, |n| n.get());
-    let usual = WaitPolicy::new(state.rank.size(), processors, state.rank.config().spin);
+    let usual = state.rank.wait_policy();
     match state.wait_mode.load(Relaxed) {
         SPIN => WaitPolicy { spins: u32::MAX, ..usual },
-        BLOCK => WaitPolicy { spins: 0, yields: usual.yields.min(100), sleep: Duration::from_micros(50) },
+        BLOCK => WaitPolicy { spins: 0, yields: usual.yields.min(100), ..usual },
         _ => usual,
     }
 }
@@ -46,23 +51,34 @@ fn policy(state: &state::State) -> WaitPolicy {
 /// One turn of a wait whose condition does not hold.
 ///
 /// # Safety
-/// `waiter` points to memory for a [`CWaiter`] that only this wait uses, with `started` 0 at the first turn.
+/// `waiter` points to memory for a [`CWaiter`] that only this wait uses, with `stage` [`FRESH`] at the first turn.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_wait_step(waiter: *mut CWaiter) {
     const CALL: &str = "GASNET_BLOCKUNTIL";
     let state = state::state(CALL);
     context::unrestricted(state, CALL);
     let progress = state.rank.poll() > 0;
-    // SAFETY: the caller's promise; initialised on the first turn.
-    let waiter = unsafe {
-        if (*waiter).started == 0 {
-            (*waiter).waiter.write(Waiter::new(policy(state)));
-            (*waiter).started = 1;
-            return;
-        }
-        (*waiter).waiter.assume_init_mut()
-    };
-    if progress { waiter.progressed() } else { waiter.step() }
+    // SAFETY: the caller's promise.
+    let this = unsafe { &mut *waiter };
+    if this.stage == FRESH {
+        this.waiter.write(Waiter::new(policy(state)));
+        this.stage = WAITING;
+        return;
+    }
+    // SAFETY: initialised on the first turn.
+    let waiter = unsafe { this.waiter.assume_init_mut() };
+    if progress {
+        waiter.progressed();
+        return;
+    }
+    waiter.step();
+    if let Some(limit) = state.rank.config().wait_report
+        && this.stage == WAITING
+        && waiter.asleep_for().is_some_and(|time| time.as_secs() >= limit)
+    {
+        this.stage = REPORTED;
+        eprintln!("gasnet: rank {} has been waiting in {CALL} for {limit} s", state.rank.id());
+    }
 }
 
 /// A hint how this process should wait.

@@ -254,14 +254,19 @@ pub unsafe extern "C" fn gasnett_freezeForDebuggerNow(flag: *mut c_int, name: *c
     }
 }
 
-/// Freezes for a debugger if `GASNET_FREEZE_ON_ERROR` asks for it.
-#[unsafe(no_mangle)]
-pub extern "C" fn gasnett_freezeForDebuggerErr() {
-    if std::env::var("GASNET_FREEZE_ON_ERROR").is_ok_and(|value| super::env::says_yes(&value)) {
+/// Freezes for a debugger if this setting says yes.
+pub fn freeze_if(setting: &str) {
+    if std::env::var(setting).is_ok_and(|value| super::env::says_yes(&value)) {
         let mut flag: c_int = 1;
         // SAFETY: both point to live data.
         unsafe { gasnett_freezeForDebuggerNow(&mut flag, c"the local variable flag".as_ptr()) };
     }
+}
+
+/// Freezes for a debugger if `GASNET_FREEZE_ON_ERROR` asks for it.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasnett_freezeForDebuggerErr() {
+    freeze_if("GASNET_FREEZE_ON_ERROR");
 }
 
 #[cfg(test)]
