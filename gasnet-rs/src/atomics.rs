@@ -93,6 +93,13 @@ impl Operation {
             word: *TYPES.get((v >> 8) as usize)?,
         })
     }
+    /// Whether the type has this function: floats have no bitwise ones.
+    #[inline]
+    pub fn is_defined(self) -> bool {
+        let bitwise = matches!(self.function, Function::And | Function::Or | Function::Xor);
+        !(bitwise && matches!(self.word, WordType::F32 | WordType::F64))
+    }
+
     /// Bytes of the word.
     pub fn width(self) -> usize {
         match self.word {
@@ -224,11 +231,12 @@ impl Rank {
     /// On return the operation is done.
     ///
     /// # Panics
-    /// Ends the job when the word is outside the segment or not aligned to its width.
+    /// Ends the job when the word is outside the segment or not aligned to its width, or its type lacks the function.
     #[inline]
     pub fn atomic(&self, rank: RankId, offset: u64, op: Operation, a: u64, b: u64) -> u64 {
         if let Some(Place::Here(at)) = self.table().mapped_at(rank, offset, op.width())
             && offset.is_multiple_of(op.width() as u64)
+            && op.is_defined()
         {
             // SAFETY: inside a mapped segment and aligned, segments being page-aligned.
             return unsafe { apply(at, op, a, b) };
@@ -246,6 +254,9 @@ impl Rank {
                 "atomic operation on rank {rank} at offset {offset:#x}: must be a multiple of {}",
                 op.width()
             ));
+        }
+        if !op.is_defined() {
+            self.fatal(&format!("atomic {:?} on {:?}: defined for integers only", op.function, op.word));
         }
         let Some(index) = self.ops.start(1) else {
             self.fatal(crate::rma::TOO_MANY);

@@ -258,20 +258,20 @@ impl Rank {
 
     /// Waits for the implicit operations of this thread: its puts, its gets, or both.
     pub fn wait_implicit(&self, puts: bool, gets: bool) {
+        self.check_no_region();
         if self.all_mapped() {
             return;
         }
-        self.check_no_region();
         self.wait_until("implicit operations to complete", || self.ops.implicit_done(puts, gets));
     }
 
     /// Polls once and says whether the implicit operations of this thread are complete.
     pub fn test_implicit(&self, puts: bool, gets: bool) -> bool {
         self.poll();
+        self.check_no_region();
         if self.all_mapped() {
             return true;
         }
-        self.check_no_region();
         self.ops.implicit_done(puts, gets)
     }
 
