@@ -1,0 +1,185 @@
+//! Programs that break a rule, one per role: `misbehave ROLE`. `tests/failures.rs` looks at how they end.
+#![expect(unsafe_code, reason = "roles call the unsafe put and get")]
+
+use gasnet::atomics::{Function, Operation, WordType};
+use gasnet::barrier::ANONYMOUS;
+use gasnet::{GlobalPtr, Handler, Rank, RankId, Threading};
+use gasnet_conduits::BootOptions;
+
+type Role = (&'static str, fn(&'static Rank));
+
+/// Roles of rank 0; the other ranks go to the barrier that they will never leave.
+const ROLES: &[Role] = &[
+    // SAFETY (of all unsafe calls here): local memory is valid; that the rest is wrong is the point.
+    ("put", |r| r.write(GlobalPtr::new(other(r), size(r) - 8), [1u64; 2])),
+    ("put-wrapping", |r| r.write(GlobalPtr::new(other(r), u64::MAX - 3), [1u64; 2])),
+    ("put-nbi", |r| {
+        let bytes = [0u8; 9];
+        // SAFETY: see above.
+        unsafe { r.put_nbi(other(r), size(r) - 8, bytes.as_ptr(), 9) }
+    }),
+    ("put-nowhere", |r| r.write(GlobalPtr::new(RankId(r.size()), 0), 1u8)),
+    ("get", |r| drop(r.read_nb(GlobalPtr::<u8>::new(other(r), size(r)), 1))),
+    ("get-huge", |r| {
+        // SAFETY: see above.
+        let _ = unsafe { r.get_nb(std::ptr::null_mut(), other(r), 0, usize::MAX) };
+    }),
+    ("memset", |r| {
+        // SAFETY: see above.
+        unsafe { r.memset(other(r), size(r) - 1, 0, 2) }
+    }),
+    ("atomic", |r| _ = r.fetch_add(GlobalPtr::new(other(r), size(r)), 1)),
+    ("atomic-misaligned", |r| _ = r.fetch_add(GlobalPtr::new(other(r), 12), 1)),
+    ("atomic-float-bits", |r| {
+        r.atomic(other(r), 0, Operation { function: Function::Xor, word: WordType::F64 }, 1, 0);
+    }),
+    ("unregistered", |r| {
+        r.request_short(other(r), 200, &[]).expect("the sender cannot know");
+        r.barrier();
+    }),
+    ("event-twice", |r| {
+        let byte = 0u8;
+        // SAFETY: see above.
+        let event = unsafe { r.put_nb(other(r), 0, &byte, 1) };
+        r.wait(event);
+        r.wait(event);
+    }),
+    ("event-made-up", |r| r.wait(gasnet::Event::from_raw(0x1_0000_0001))),
+    ("region-nested", |r| {
+        r.begin_region();
+        r.begin_region();
+    }),
+    ("region-not-open", |r| _ = r.end_region()),
+    ("wait-in-region", |r| {
+        r.begin_region();
+        r.wait_implicit(true, true);
+    }),
+    ("notify-twice", |r| {
+        r.barrier_notify(0, ANONYMOUS);
+        r.barrier_notify(0, ANONYMOUS);
+    }),
+    ("wait-without-notify", |r| _ = r.barrier_wait(0, ANONYMOUS)),
+    ("panic", |_| panic!("this rank gives up")),
+    ("panic-in-handler", |r| {
+        r.request_short(other(r), 128, &[7]).expect("a request");
+        r.barrier();
+    }),
+    ("kill", |r| {
+        let me = std::process::id().to_string();
+        drop(std::process::Command::new("kill").args(["-9", &me]).status());
+        r.barrier();
+    }),
+    ("abort", |_| std::process::abort()),
+    ("global-exit", |r| {
+        println!("said before the end");
+        r.global_exit(42)
+    }),
+    ("exit", |_| std::process::exit(3)),
+    ("exit-zero", |_| std::process::exit(0)),
+    // These two are no misbehaviour.
+    ("children", |r| {
+        for code in ["0", "5"] {
+            let shell = format!("exec 3>&1; echo from a child; exit {code}");
+            drop(std::process::Command::new("sh").args(["-c", &shell]).status());
+        }
+        r.barrier();
+    }),
+    ("fine", |r| r.barrier()),
+];
+
+fn other(r: &Rank) -> RankId {
+    RankId(r.size() - 1)
+}
+
+fn size(r: &Rank) -> u64 {
+    r.table().get(other(r)).expect("a rank").size as u64
+}
+
+fn main() {
+    let name = std::env::args().nth(1).unwrap_or_default();
+    match name.as_str() {
+        "sizes" => sizes(),
+        "before-attach" => before_attach(),
+        "too-large" => too_large(),
+        "threads-first" => threads_first(),
+        _ => {}
+    }
+    let Some((_, role)) = ROLES.iter().find(|(n, _)| *n == name) else {
+        eprintln!("misbehave: no role '{name}'");
+        std::process::exit(2);
+    };
+    gasnet_conduits::run(|rank| {
+        rank.register(128, Handler::new(|_, m| panic!("handler gives up with {:?}", m.args)))
+            .expect("a free index");
+        rank.barrier();
+        if rank.id().0 == 0 {
+            role(rank);
+        } else {
+            // Answers; for `children` and `fine` it also ends.
+            rank.barrier();
+        }
+    });
+}
+
+fn start() -> &'static Rank {
+    gasnet_conduits::init(&BootOptions::default(), Threading::Parallel).unwrap_or_else(|e| {
+        eprintln!("misbehave: {e}");
+        std::process::exit(1);
+    })
+}
+
+fn finish(rank: &Rank) -> ! {
+    rank.barrier();
+    rank.done(0);
+    std::process::exit(0)
+}
+
+/// Segments of different sizes, none among them, with a stride of the program's choice.
+fn sizes() -> ! {
+    let rank = start();
+    let bytes = |r: RankId| [0, 1, 4096, 4097, 1 << 20][r.0 as usize % 5];
+    let stride = 1u64 << 34;
+    let table = rank.attach(bytes(rank.id()), Some(stride)).expect("memory");
+    let base = table.get(RankId(0)).expect("a rank").local as u64;
+    for r in rank.ranks() {
+        let e = table.get(r).expect("a rank");
+        assert_eq!(e.size, bytes(r).next_multiple_of(4096));
+        if e.size > 0 {
+            let last = GlobalPtr::<u8>::new(r, e.size as u64 - 1);
+            rank.write(last, 1);
+            assert_eq!(rank.read(last), 1);
+        }
+        if !e.local.is_null() && rank.config().neighborhood {
+            assert_eq!(e.local as u64, base + u64::from(r.0) * stride);
+        }
+    }
+    finish(rank)
+}
+
+fn before_attach() -> ! {
+    let rank = start();
+    let error = rank.allocate(8, 8).expect_err("there is no segment yet");
+    assert!(error.to_string().contains("attach"), "{error}");
+    rank.attach(4096, None).expect("memory");
+    assert!(rank.attach(4096, None).is_err());
+    finish(rank)
+}
+
+fn too_large() -> ! {
+    let rank = start();
+    for bytes in [usize::MAX, usize::MAX - 4095] {
+        if let Err(e) = rank.attach(bytes, None) {
+            println!("refused: {e}");
+            rank.fatal(&e.to_string());
+        }
+    }
+    finish(rank)
+}
+
+fn threads_first() -> ! {
+    let (send, wait) = std::sync::mpsc::channel::<()>();
+    let thread = std::thread::spawn(move || wait.recv());
+    let rank = start();
+    drop((send, thread));
+    rank.fatal("started with two threads")
+}

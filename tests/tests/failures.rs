@@ -1,0 +1,207 @@
+//! How jobs end when a rank breaks a rule, dies or is told nonsense: with a message that says what to look at, with the right
+//! status, and with nothing left behind.
+
+use gasnet_tests::run::{Outcome, run};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_misbehave");
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Mode {
+    Shared,
+    Frames,
+}
+use Mode::{Frames, Shared};
+
+const BOTH: &[Mode] = &[Shared, Frames];
+
+fn job(ranks: &str, mode: Mode, role: &str, settings: &[(&str, &str)]) -> Outcome {
+    let mut command = Command::new(PROGRAM);
+    // The second argument is a mark by which leftovers are found.
+    static JOBS: AtomicU32 = AtomicU32::new(0);
+    let mark = format!("mark-{}-{}", std::process::id(), JOBS.fetch_add(1, Ordering::Relaxed));
+    command.args([role, &mark]).env("GASNET_PSHM_NODES", ranks).env("RUST_BACKTRACE", "0");
+    command.env("GASNET_MAX_SEGSIZE", "1M");
+    if mode == Frames {
+        command.env("GASNET_NEIGHBORHOOD", "off");
+    }
+    command.envs(settings.iter().copied());
+    let outcome = run(command, "", Duration::from_secs(60)).expect("the program starts");
+    assert!(!outcome.timed_out, "{}", outcome.report());
+    assert_eq!(processes(&mark), Vec::<String>::new(), "left behind by {}", outcome.report());
+    outcome
+}
+
+/// Processes with this argument.
+fn processes(mark: &str) -> Vec<String> {
+    let all = std::fs::read_dir("/proc").expect("/proc").flatten();
+    all.filter(|p| {
+        let arguments = std::fs::read(p.path().join("cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&arguments).split('\0').any(|a| a == mark)
+    })
+    .map(|p| p.path().display().to_string())
+    .collect()
+}
+
+#[track_caller]
+fn says(outcome: &Outcome, status: i32, parts: &[&str]) {
+    assert_eq!(outcome.status, Some(status), "{}", outcome.report());
+    for part in parts {
+        assert!(outcome.stderr.contains(part), "no '{part}' in\n{}", outcome.report());
+    }
+}
+
+/// Rank 0 of two breaks a rule, in both modes; standard error says all of `parts`.
+#[track_caller]
+fn ends(modes: &[Mode], role: &str, status: i32, parts: &[&str]) {
+    for &mode in modes {
+        says(&job("2", mode, role, &[]), status, parts);
+    }
+}
+
+#[test]
+fn accesses_outside_a_segment_name_everything() {
+    // 1 MiB segments: offset 0xffff8 is the last word.
+    let size = "1048576 bytes";
+    ends(
+        BOTH,
+        "put",
+        1,
+        &["rank 0 of 2: put of 16 bytes at address 0x", "offset 0xffff8", "segment of rank 1", size],
+    );
+    ends(BOTH, "put-wrapping", 1, &["put of 16 bytes", "offset 0xfffffffffffffffc", "segment of rank 1"]);
+    ends(BOTH, "put-nbi", 1, &["put of 9 bytes", "segment of rank 1"]);
+    ends(BOTH, "put-nowhere", 1, &["put to rank 2: the job has 2 ranks"]);
+    ends(BOTH, "get", 1, &["get of 1 bytes", "offset 0x100000", "segment of rank 1", size]);
+    ends(BOTH, "get-huge", 1, &["get of 18446744073709551615 bytes", "segment of rank 1"]);
+    ends(BOTH, "memset", 1, &["memset of 2 bytes", "segment of rank 1"]);
+    ends(BOTH, "atomic", 1, &["atomic operation of 8 bytes", "segment of rank 1"]);
+}
+
+#[test]
+fn wrong_atomics_are_told() {
+    ends(BOTH, "atomic-misaligned", 1, &["offset 0xc", "multiple of 8"]);
+    ends(BOTH, "atomic-float-bits", 1, &["Xor", "F64", "integers"]);
+}
+
+#[test]
+fn a_message_without_a_handler_is_told_where_it_arrives() {
+    ends(BOTH, "unregistered", 1, &["rank 1 of 2: rank 0 sent a message for handler 200", "register"]);
+}
+
+#[test]
+fn completion_rules() {
+    ends(&[Frames], "event-twice", 1, &["rank 0 of 2", "waited for twice"]);
+    ends(BOTH, "event-made-up", 1, &["no event of this rank"]);
+    ends(BOTH, "region-nested", 1, &["do not nest"]);
+    ends(BOTH, "region-not-open", 1, &["no access region is open"]);
+    for &mode in BOTH {
+        says(&job("2", mode, "wait-in-region", &[("GASNET_CHECK", "1")]), 1, &["inside an access region"]);
+    }
+}
+
+#[test]
+fn barrier_rules() {
+    ends(BOTH, "notify-twice", 1, &["rank 0 of 2: barrier: two notifies"]);
+    ends(BOTH, "wait-without-notify", 1, &["barrier: a wait without a notify"]);
+}
+
+#[test]
+fn a_panic_ends_the_job_with_101() {
+    ends(BOTH, "panic", 101, &["this rank gives up"]);
+    // On rank 1, in the middle of its barrier; and on the sender's own stack.
+    ends(BOTH, "panic-in-handler", 101, &["handler gives up with [7]"]);
+    says(&job("1", Shared, "panic-in-handler", &[]), 101, &["handler gives up with [7]"]);
+    says(&job("8", Shared, "panic", &[]), 101, &["this rank gives up"]);
+}
+
+#[test]
+fn a_death_ends_the_job() {
+    ends(BOTH, "kill", 137, &["rank 0", "SIGKILL"]);
+    ends(BOTH, "abort", 134, &["rank 0", "SIGABRT"]);
+    ends(BOTH, "exit", 3, &[]);
+    says(&job("8", Shared, "kill", &[]), 137, &["rank 0", "SIGKILL"]);
+}
+
+#[test]
+fn leaving_without_a_word_is_an_error() {
+    for &mode in BOTH {
+        let outcome = job("2", mode, "exit-zero", &[]);
+        assert_ne!(outcome.status, Some(0), "{}", outcome.report());
+        assert!(outcome.stderr.contains("rank 0"), "{}", outcome.report());
+    }
+}
+
+#[test]
+fn global_exit_ends_all_and_loses_no_line() {
+    for &mode in BOTH {
+        let outcome = job("3", mode, "global-exit", &[]);
+        assert_eq!(
+            (outcome.status, &*outcome.stdout),
+            (Some(42), "said before the end\n"),
+            "{}",
+            outcome.report()
+        );
+    }
+}
+
+#[test]
+fn children_of_ranks_are_no_ranks() {
+    for &mode in BOTH {
+        let outcome = job("2", mode, "children", &[]);
+        assert_eq!(outcome.stdout, "from a child\nfrom a child\n", "{}", outcome.report());
+        assert_eq!((outcome.status, &*outcome.stderr), (Some(0), ""), "{}", outcome.report());
+    }
+}
+
+#[test]
+fn settings_that_are_not_understood() {
+    let cases = [
+        ("GASNET_NEIGHBORHOOD", "maybe", "on (default), off"),
+        ("GASNET_CONDUIT", "carrier-pigeon", "known are: smp"),
+        ("GASNET_MAX_SEGSIZE", "12Q", "size"),
+        ("GASNET_MAX_SEGSIZE", "0", "size"),
+        ("GASNET_SMP_DELAY", "a fortnight", "time"),
+        ("GASNET_CHECK", "2", "0 (default), 1"),
+        ("GASNET_SPIN", "-1", "0.."),
+        ("GASNET_WAIT_REPORT", "soon", "seconds"),
+        ("GASNET_PSHM_NODES", "0", "GASNET_PSHM_NODES"),
+        ("GASNET_PSHM_NODES", "many", "GASNET_PSHM_NODES"),
+        ("GASNET_PSHM_NODES", "1000000", "GASNET_PSHM_NODES"),
+    ];
+    for (name, value, takes) in cases {
+        let outcome = job("2", Shared, "fine", &[(name, value)]);
+        says(&outcome, 1, &[name, value, takes]);
+        assert_eq!(outcome.stderr.lines().count(), 1, "once, not once a rank: {}", outcome.report());
+    }
+}
+
+#[test]
+fn unknown_settings_warn_unless_quiet() {
+    let outcome = job("2", Shared, "fine", &[("GASNET_NEIGHBOURHOOD", "off")]);
+    says(&outcome, 0, &["GASNET_NEIGHBOURHOOD", "did you mean GASNET_NEIGHBORHOOD"]);
+    assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.report());
+    let outcome = job("2", Shared, "fine", &[("GASNET_NEIGHBOURHOOD", "off"), ("GASNET_QUIET", "1")]);
+    assert_eq!((outcome.status, &*outcome.stderr), (Some(0), ""), "{}", outcome.report());
+}
+
+#[test]
+fn segments_of_any_size() {
+    for &mode in BOTH {
+        for ranks in ["1", "3", "7"] {
+            says(&job(ranks, mode, "sizes", &[]), 0, &[]);
+        }
+        says(&job("2", mode, "before-attach", &[]), 0, &[]);
+        says(&job("2", mode, "too-large", &[]), 1, &["too large"]);
+        says(&job("2", mode, "fine", &[("GASNET_MAX_SEGSIZE", "1")]), 0, &[]);
+        // More than there is: only what is touched costs.
+        says(&job("2", mode, "fine", &[("GASNET_MAX_SEGSIZE", "4T")]), 0, &[]);
+    }
+}
+
+#[test]
+fn a_process_with_threads_does_not_fork() {
+    says(&job("2", Shared, "threads-first", &[]), 1, &["thread"]);
+}
