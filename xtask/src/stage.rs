@@ -91,12 +91,15 @@ fn build(parts: Parts) -> Result<(), String> {
     Ok(())
 }
 
-/// The pkg-config files: one for each thread mode, and again for programs whose whole memory is the segment.
+/// The pkg-config files: one for each thread mode, and again for programs whose whole memory is the segment; each also
+/// under the name with a network that build systems of GASNet clients look for.
 fn package_files() -> Vec<(String, String)> {
     let mut files = Vec::new();
-    for mode in ["seq", "par", "parsync"] {
+    for (family, mode) in
+        ["gasnet", "gasnet-smp"].iter().flat_map(|f| ["seq", "par", "parsync"].map(|m| (f, m)))
+    {
         for (suffix, segment) in [("", ""), ("-everything", " -DGASNET_SEGMENT_EVERYTHING=1")] {
-            let name = format!("gasnet{suffix}-{mode}");
+            let name = format!("{family}{suffix}-{mode}");
             let upper = mode.to_uppercase();
             let text = format!(
                 "prefix=${{pcfiledir}}/../..\n\
