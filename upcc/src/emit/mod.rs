@@ -231,7 +231,10 @@ impl<'a> Emitter<'a> {
                 let storage = if decl.linkage == Linkage::External { "" } else { "static " };
                 let value = if has_init { " = { 0 }" } else { "" };
                 let e = u.types.ultimate_elem(decl.ty);
-                let align = u.types.align_of(e).max(decl.align.unwrap_or(1));
+                let mut align = u.types.align_of(e).max(decl.align.unwrap_or(1));
+                if u.types.is_array(decl.ty) {
+                    align = align.max(crate::opt::ARRAY_ALIGN);
+                }
                 s.push_str(&format!("{storage}struct __upc_shvar {proxy}{value};\n"));
                 s.push_str(&format!(
                     "static struct __upc_shrec __upc_r_{} __attribute__((__section__(\"upc_shvars\"), __used__, __aligned__(8))) = \

@@ -18,6 +18,8 @@ use crate::types::{Scalar, TypeKind, Types};
 
 /// A multiple of the elements in a vector.
 const CHUNK: u32 = 16;
+/// Alignment of every shared array on every thread.
+pub const ARRAY_ALIGN: u64 = 64;
 /// Bodies of fewer tokens than this may be emitted once more.
 const SHORT_BODY: u32 = 120;
 
@@ -34,6 +36,8 @@ pub struct Local {
     pointer: String,
     /// The local index.
     index: String,
+    /// Bytes of an element.
+    elem_size: u64,
 }
 
 /// What the shape of a loop says.
@@ -377,7 +381,14 @@ impl Emitter<'_> {
                 " {t} *const {p} = ({t} *)__upc_local({w}.o, {w}.t, {b}, {});",
                 self.elem_size(elem)
             ));
-            locals.push(Local { base: *d, var: s.var, offset: c, pointer: p, index: k.clone() });
+            locals.push(Local {
+                base: *d,
+                var: s.var,
+                offset: c,
+                pointer: p,
+                index: k.clone(),
+                elem_size: self.elem_size(elem),
+            });
         }
         self.out.put(&format!(
             " const long {end} = __upc_count({hi} + {c}, {b}, {me}); long {k} = __upc_count({lo} + {c}, {b}, {me});"
@@ -388,11 +399,11 @@ impl Emitter<'_> {
         if uses.all == uses.local {
             // The loop variable serves as index only.
             if uses.independent && f.body.toks.end - f.body.toks.start < SHORT_BODY {
-                self.multiple(f, (&k, &end), n);
+                self.in_vectors(f, (&k, &end), n);
+            } else {
+                self.out.put(&format!(" for (; {k} < {end}; {k}++)"));
+                self.stmt(&f.body);
             }
-            self.out.put(pragma);
-            self.out.put(&format!(" for (; {k} < {end}; {k}++)"));
-            self.stmt(&f.body);
         } else if b == 1 {
             let t = self.ctype_plain(u.decl(s.var).ty, "");
             self.out.put(&format!(
@@ -418,15 +429,27 @@ impl Emitter<'_> {
         self.out.put(" }");
     }
 
-    /// Most of the loop, with a number of iterations that is seen to be a multiple of every vector's length: that is what a C
-    /// compiler vectorises at `-O2`. Leaves the rest to the loop after it.
-    fn multiple(&mut self, f: &Forall, (k, end): (&str, &str), n: u32) {
-        let (j, most, saved) = (format!("__upc_j{n}"), format!("__upc_m{n}"), self.local.clone());
-        self.out
-            .put(&format!(" if ({end} - {k} >= {CHUNK}) {{ const long {most} = ({end} - {k}) & -{CHUNK}l;"));
+    /// The loop in two parts that take turns: single iterations up to an aligned index and at the end, and between them a number
+    /// of iterations that is seen to be a multiple of every vector's length, over aligned memory. That is what a C compiler
+    /// vectorises at `-O2`.
+    fn in_vectors(&mut self, f: &Forall, (k, end): (&str, &str), n: u32) {
+        let (j, most, stop) = (format!("__upc_j{n}"), format!("__upc_m{n}"), format!("__upc_s{n}"));
+        self.out.put(&format!(
+            " while ({k} < {end}) {{ long {stop} = ({k} + {0}) & -{CHUNK}l; if ({end} - {stop} < {CHUNK}) {stop} = {end}; \
+             for (; {k} < {stop}; {k}++)",
+            CHUNK - 1
+        ));
+        self.stmt(&f.body);
+        self.out.put(&format!(" const long {most} = ({end} - {k}) & -{CHUNK}l;"));
+        let saved = self.local.clone();
         for (m, l) in saved.iter().enumerate() {
             let q = format!("__upc_q{n}_{m}");
-            self.out.put(&format!(" __typeof__({}) {q} = {} + {k};", l.pointer, l.pointer));
+            let align =
+                1u64 << (l.elem_size * u64::from(CHUNK)).trailing_zeros().min(ARRAY_ALIGN.trailing_zeros());
+            self.out.put(&format!(
+                " __typeof__({0}) {q} = (__typeof__({0}))__builtin_assume_aligned({0} + {k}, {align});",
+                l.pointer
+            ));
             self.local[m] = Local { pointer: q, index: j.clone(), ..l.clone() };
         }
         self.out.put(&format!(" _Pragma(\"GCC ivdep\") for (long {j} = 0; {j} < {most}; {j}++)"));
