@@ -53,7 +53,7 @@ enum Side {
 struct Array {
     number: usize,
     element: &'static str,
-    /// The layout as written: "", "[3]", "[*]", "[]".
+    /// The layout as written: nothing, `[3]`, `[*]` or `[]`.
     layout: String,
     /// Elements: this many, times THREADS unless the layout is indefinite.
     factor: u64,
