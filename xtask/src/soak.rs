@@ -105,7 +105,7 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
             let ranks = 1 + random.below(12) as u32;
             count("programs", program.run(ranks, random.below(3) > 0));
         }
-        count("random programs", programs::upc_random(random.next() >> 20, 2, &mut Tally::default()));
+        count("random programs", programs::upc_random(random.next() >> 20, 1, &mut Tally::default()));
         if csmith {
             count("csmith", csmith_program(&prefix, random.next() >> 1));
         }

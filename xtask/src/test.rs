@@ -235,7 +235,7 @@ fn clippy(_: &mut Context) -> End {
 }
 
 fn docs(_: &mut Context) -> End {
-    let mut doc = sh::cargo(&["doc", "--quiet", "--workspace", "--no-deps"]);
+    let mut doc = sh::cargo(&["doc", "--quiet", "--workspace", "--no-deps", "--document-private-items"]);
     doc.env("RUSTDOCFLAGS", "-D warnings");
     sh::pass(doc, CARGO).into()
 }
