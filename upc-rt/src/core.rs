@@ -88,6 +88,14 @@ impl Core {
         t.wrapping_sub(self.near.first) < self.near.mapped
     }
 
+    /// Thread and offset of an address inside a near segment.
+    pub fn locate(&self, p: *const u8) -> Option<(u32, u64)> {
+        let distance = (p as u64).wrapping_sub(self.near.base as u64);
+        let (t, o) = (distance / self.near.stride, distance % self.near.stride);
+        let near = t <= u64::from(u32::MAX) && self.near(t as u32);
+        (near && o > 0 && o < self.bytes).then_some((t as u32, o))
+    }
+
     /// Address of `n` bytes at offset `o` of thread `t`, if it is near. `what` names the operation in the message about
     /// a range that is not inside the segment.
     #[inline]

@@ -5,10 +5,10 @@
 //! pointer-to-shared hold what is the compiler's affair (`include/upcc_abi.h`), so one library serves all representations.
 //!
 //! Layers, top to bottom:
-//! - `capi`: the C functions, each a few lines; nothing unwinds out of them.
+//! - `capi`, `capi_extra`: the C functions, each a few lines; nothing unwinds out of them.
 //! - `upcr`: the same start in pieces, for clients of `upcr.h`.
 //! - `run`: from `main` to the user's `main`; [`exit`](mod@exit): how a thread ends.
-//! - `alloc`, `locks`, `barrier`, `atomics`, `collectives`: the services, as methods of the one state object (`state`).
+//! - `alloc`, `locks`, `barrier`, `atomics`, `collectives`, `semaphores`: the services, as methods of the one state object (`state`).
 //! - `heap`: the allocator, `control`: the words that other threads change, `layout`, `image`: where things lie.
 //! - `core`: the core's operations in terms of threads and offsets.
 //!
@@ -19,6 +19,7 @@ mod alloc;
 mod atomics;
 mod barrier;
 mod capi;
+mod capi_extra;
 mod collectives;
 mod control;
 mod core;
@@ -29,6 +30,7 @@ mod image;
 mod layout;
 mod locks;
 mod run;
+mod semaphores;
 mod settings;
 mod state;
 mod upcr;

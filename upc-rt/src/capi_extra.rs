@@ -1,0 +1,84 @@
+//! C functions behind Berkeley's extensions (`include/upcc_lib.h`).
+#![expect(unsafe_code, reason = "exports functions to C")]
+
+use crate::state::upc;
+use std::ffi::{c_char, c_int, c_uint, c_ulong, c_void};
+
+/// `bupc_sem_alloc`: offset on this thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_sem_alloc(flags: c_int) -> c_ulong {
+    upc().sem_alloc(flags as u32)
+}
+
+/// `bupc_sem_free`.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_sem_free(t: c_uint, o: c_ulong) {
+    upc().sem_free(t, o);
+}
+
+/// `bupc_sem_postN`.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_sem_post(t: c_uint, o: c_ulong, n: c_ulong) {
+    upc().sem_post(t, o, n);
+}
+
+/// `bupc_sem_waitN` if `block`, else `bupc_sem_tryN`.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_sem_take(t: c_uint, o: c_ulong, n: c_ulong, block: c_int) -> c_int {
+    upc().sem_take(t, o, n, block != 0).into()
+}
+
+/// `bupc_dump_shared`: a pointer as text; `address` is 0 for null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __upc_dump(
+    buf: *mut c_char,
+    len: c_int,
+    address: c_ulong,
+    field: c_ulong,
+    t: c_ulong,
+    phase: c_ulong,
+) -> c_int {
+    const MIN_LENGTH: c_int = 100;
+    if len < MIN_LENGTH {
+        // SAFETY: the calling thread's errno.
+        unsafe { *libc::__errno_location() = libc::EINVAL };
+        return -1;
+    }
+    let text = match address {
+        0 => "<NULL>".to_string(),
+        _ => format!("<address={address:#x} (addrfield={field:#x}), thread={t}, phase={phase}>"),
+    };
+    let n = text.len().min(len as usize - 1);
+    // SAFETY: the user's buffer of `len` bytes.
+    unsafe {
+        std::ptr::copy_nonoverlapping(text.as_ptr(), buf.cast(), n);
+        *buf.add(n) = 0;
+    }
+    0
+}
+
+/// Thread and offset of a private address inside a near segment; 0 if it is in none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __upc_locate(p: *const c_void, t: *mut c_uint, o: *mut c_ulong) -> c_int {
+    let Some((thread, offset)) = upc().core.locate(p.cast()) else { return 0 };
+    // SAFETY: emitted C passes the addresses of variables.
+    unsafe {
+        *t = thread;
+        *o = offset;
+    }
+    1
+}
+
+/// `bupc_getenv`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __upc_getenv(name: *const c_char) -> *mut c_char {
+    // SAFETY: the user's string.
+    unsafe { libc::getenv(name) }
+}
+
+/// `bupc_system`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __upc_system(command: *const c_char) -> c_int {
+    // SAFETY: the user's string.
+    unsafe { libc::system(command) }
+}
