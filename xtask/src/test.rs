@@ -95,6 +95,7 @@ const STEPS: &[Step] = &[
         quick: false,
         run: doctest,
     },
+    Step { name: "hwloc", about: "the feature hwloc of the launcher", quick: false, run: hwloc },
     Step { name: "loom", about: "models of the lock-free parts", quick: false, run: loom },
     Step { name: "stage", about: "release build of tools and libraries", quick: true, run: stage },
     Step { name: "symbols", about: "what the installed libraries let be seen", quick: true, run: symbols },
@@ -279,6 +280,29 @@ fn counted(command: Command, line: impl Fn(&str) -> bool) -> Result<(usize, usiz
 fn doctest(_: &mut Context) -> End {
     match counted(sh::cargo(&["test", "--workspace", "--doc"]), |line| line.contains("compile fail")) {
         Ok((tests, marked)) => End::Passed(format!("{tests} tests, {marked} of them must not compile")),
+        Err(why) => End::Failed(why),
+    }
+}
+
+/// Tests the launcher with hwloc; installs the library first where this may.
+fn hwloc(_: &mut Context) -> End {
+    let present = || {
+        let mut ask = Command::new("pkg-config");
+        ask.args(["--exists", "--static", "hwloc >= 2.0.4"]);
+        sh::pass(ask, CARGO).is_ok()
+    };
+    if !present() {
+        sh::install_debian(&["libhwloc-dev", "libudev-dev", "pkg-config"]);
+    }
+    if !present() {
+        return End::Untested(
+            "no libhwloc 2 with headers; Debian's: libhwloc-dev libudev-dev pkg-config".to_string(),
+        );
+    }
+    match counted(sh::cargo(&["test", "-p", "gasnet-launch", "--features", "hwloc", "--lib", "bind"]), |_| {
+        false
+    }) {
+        Ok((tests, _)) => End::Passed(format!("{tests} tests")),
         Err(why) => End::Failed(why),
     }
 }

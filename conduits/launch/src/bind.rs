@@ -31,7 +31,7 @@ impl Bind {
     pub fn placement(self, size: u32) -> Option<Vec<Vec<usize>>> {
         match self {
             Bind::None => None,
-            Bind::Core => place(size, cores(Path::new("/sys/devices/system/cpu"), &sys::allowed_cpus())),
+            Bind::Core => place(size, allowed_cores()),
         }
     }
 }
@@ -43,6 +43,33 @@ fn place(size: u32, mut cores: Vec<Vec<usize>>) -> Option<Vec<Vec<usize>>> {
     }
     cores.truncate(size as usize);
     Some(cores)
+}
+
+/// The cores this process may use.
+fn allowed_cores() -> Vec<Vec<usize>> {
+    let allowed = sys::allowed_cpus();
+    #[cfg(feature = "hwloc")]
+    if let Some(cores) = hwloc_cores(&allowed) {
+        return cores;
+    }
+    cores(Path::new("/sys/devices/system/cpu"), &allowed)
+}
+
+/// As [`cores`], by hwloc; `None` if it cannot read the machine's topology or misses an allowed processor.
+#[cfg(feature = "hwloc")]
+fn hwloc_cores(allowed: &[usize]) -> Option<Vec<Vec<usize>>> {
+    use hwlocality::Topology;
+    use hwlocality::object::types::ObjectType;
+    let topology = Topology::new().ok()?;
+    let cores: Vec<Vec<usize>> = topology
+        .objects_with_type(ObjectType::Core)
+        .filter_map(|core| {
+            let cpus: Vec<usize> =
+                core.cpuset()?.iter_set().map(usize::from).filter(|cpu| allowed.contains(cpu)).collect();
+            (!cpus.is_empty()).then_some(cpus)
+        })
+        .collect();
+    (cores.iter().map(Vec::len).sum::<usize>() == allowed.len()).then_some(cores)
 }
 
 /// The allowed processors grouped by core; cores of one package side by side. A processor of which the system says
@@ -92,6 +119,19 @@ mod tests {
         let grouped = cores(&dir, &[0, 1, 2, 4, 5, 9]);
         fs::remove_dir_all(&dir).unwrap();
         assert_eq!(grouped, [vec![0, 4], vec![1, 5], vec![2], vec![9]]);
+    }
+
+    #[cfg(feature = "hwloc")]
+    #[test]
+    fn hwloc_and_the_system_see_the_same_cores() {
+        let sorted = |mut cores: Vec<Vec<usize>>| {
+            cores.iter_mut().for_each(|c| c.sort_unstable());
+            cores.sort();
+            cores
+        };
+        let allowed = sys::allowed_cpus();
+        let plain = cores(Path::new("/sys/devices/system/cpu"), &allowed);
+        assert_eq!(sorted(hwloc_cores(&allowed).expect("hwloc reads this machine")), sorted(plain));
     }
 
     #[test]
