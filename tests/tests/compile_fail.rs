@@ -1,0 +1,76 @@
+//! Programs that must be refused: `compile_fail/README.md` says how they are written.
+//!
+//! Each is compiled by hand against the library this test was built with: a second build by cargo would cost more than all the
+//! rest of the suite.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The library this test was built with. Builds with other flags may have left more of them: the newest that works.
+fn library(sample: &Path) -> PathBuf {
+    let deps = std::env::current_exe().expect("this test").parent().expect("a directory").to_path_buf();
+    let files = std::fs::read_dir(&deps).expect("the directory this test is in").flatten();
+    let mut ours: Vec<PathBuf> = files
+        .map(|f| f.path())
+        .filter(|p| {
+            let file = p.file_name().unwrap_or_default().to_string_lossy();
+            file.starts_with("libgasnet-") && file.ends_with(".rlib")
+        })
+        .collect();
+    ours.sort_by_key(|p| p.metadata().and_then(|m| m.modified()).ok());
+    ours.into_iter().rev().find(|l| compile(l, sample, true).status.success()).expect("a library that works")
+}
+
+fn compile(library: &Path, case: &Path, fixed: bool) -> Output {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let mut command = Command::new(rustc);
+    command.args(["--edition=2024", "--crate-type=lib", "--emit=metadata", "-Awarnings", "-o", "/dev/null"]);
+    command.arg("-L").arg(format!("dependency={}", library.parent().expect("a directory").display()));
+    command.arg("--extern").arg(format!("gasnet={}", library.display()));
+    command.arg(case).arg("--error-format=short");
+    if fixed {
+        command.arg("--cfg=fixed");
+    }
+    command.output().expect("rustc starts")
+}
+
+fn check(library: &Path, case: &Path) -> Result<(), String> {
+    let text = std::fs::read_to_string(case).expect("readable");
+    let first = text.lines().next().unwrap_or_default();
+    let code = first.strip_prefix("// error: ").ok_or("its first line names no error code")?;
+    let good = compile(library, case, true);
+    if !good.status.success() {
+        return Err(format!("the fixed form is refused:\n{}", String::from_utf8_lossy(&good.stderr)));
+    }
+    let bad = compile(library, case, false);
+    let errors = String::from_utf8_lossy(&bad.stderr).into_owned();
+    let coded: Vec<&str> = errors.lines().filter(|l| l.contains(": error[")).collect();
+    let expected = format!(": error[{code}]");
+    if bad.status.success() {
+        Err("it compiles".into())
+    } else if coded.is_empty() || !coded.iter().all(|l| l.contains(&expected)) {
+        Err(format!("expected only {code}:\n{errors}"))
+    } else {
+        Ok(())
+    }
+}
+
+#[test]
+fn refused_for_the_reason_given() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("compile_fail");
+    let files = std::fs::read_dir(dir).expect("the cases").flatten().map(|f| f.path());
+    let cases: Vec<PathBuf> = files.filter(|p| p.extension().is_some_and(|e| e == "rs")).collect();
+    assert!(cases.len() >= 15, "{} cases", cases.len());
+    let library = &library(&cases[0]);
+    let wrong: Vec<String> = std::thread::scope(|s| {
+        let halves = cases.chunks(cases.len().div_ceil(2)).map(|half| {
+            s.spawn(move || {
+                let failed = |c: &PathBuf| check(library, c).err().map(|e| format!("{}: {e}", c.display()));
+                half.iter().filter_map(failed).collect::<Vec<_>>()
+            })
+        });
+        let halves: Vec<_> = halves.collect();
+        halves.into_iter().flat_map(|h| h.join().expect("no panic")).collect()
+    });
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
