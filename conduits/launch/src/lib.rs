@@ -1,8 +1,8 @@
 //! Starts the ranks of a job on one host, and watches over them.
 //!
 //! Two ways to start:
-//! - `gasnetrun -n N program` starts N processes of any program ([`spawn`]).
-//! - A program started by itself with `GASNET_PSHM_NODES=N` forks its ranks in [`boot`].
+//! - `gasnetrun -n N program` starts N processes of any program ([`spawn()`]).
+//! - A program started by itself with `GASNET_PSHM_NODES=N` forks its ranks in [`boot()`].
 //!
 //! Either way the starting process becomes the *monitor*: it merges the ranks' output line by line ([`output`]), knows
 //! the rules of the job's end ([`job`]), and leaves nothing behind. Both are state machines without system calls; the

@@ -450,7 +450,7 @@ pub fn random() -> u64 {
 /// Removes a variable from the environment.
 ///
 /// Called while the program starts up, before it has threads that read the environment (the documented rule of
-/// [`crate::boot`]).
+/// [`crate::boot()`]).
 pub fn remove_env(name: &str) {
     // SAFETY: see above; the launcher's variable is known to nobody else.
     unsafe { std::env::remove_var(name) };
