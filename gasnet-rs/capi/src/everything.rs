@@ -267,7 +267,7 @@ pub fn blocking(what: &'static str, start: impl FnOnce(&Op)) {
     }
 }
 
-/// Starts an explicit operation; 0 if it is done already, else the word to ask [`test`] with.
+/// Starts an explicit operation; 0 if it is done already, else the word to ask [`test()`] with.
 pub fn explicit(start: impl FnOnce(&Op)) -> usize {
     let op = Box::<Op>::default();
     start(&op);
