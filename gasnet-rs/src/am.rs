@@ -5,7 +5,7 @@
 //! *reply* to where the request came from; a handler of a reply sends nothing.
 //!
 //! **Route** ([`Rank::route`], the one locality decision of messages): to oneself a handler runs at once, on the caller's stack;
-//! to a neighbour the message goes through a link in shared memory; to anyone else as a [frame](frame) through the conduit.
+//! to a neighbour the message goes through a link in shared memory; to anyone else as a [frame] through the conduit.
 //!
 //! **No deadlock.** Requests and replies have separate links. A sender without room polls: for a request, both channels; for a
 //! reply, replies only, which send nothing and so always make room. Every rank that is inside any call of the runtime drains
