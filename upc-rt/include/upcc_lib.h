@@ -999,4 +999,21 @@ __UPC_WEAK struct __upc_transfer *bupc_memget_strided_async(void *d, const unsig
 }
 #endif
 
+/* ---- pupc.h ---- */
+#ifdef __UPC_USE_pupc_create_event
+__UPC_WEAK unsigned pupc_create_event(const char *name, const char *desc) { (void)name; (void)desc; return 0; }
+#endif
+#ifdef __UPC_USE_pupc_control
+__UPC_WEAK int pupc_control(int on) { (void)on; return 0; }
+#endif
+#ifdef __UPC_USE_pupc_event_start
+__UPC_WEAK void pupc_event_start(unsigned tag, ...) { (void)tag; }
+#endif
+#ifdef __UPC_USE_pupc_event_end
+__UPC_WEAK void pupc_event_end(unsigned tag, ...) { (void)tag; }
+#endif
+#ifdef __UPC_USE_pupc_event_atomic
+__UPC_WEAK void pupc_event_atomic(unsigned tag, ...) { (void)tag; }
+#endif
+
 #endif

@@ -82,3 +82,35 @@ pub unsafe extern "C" fn __upc_system(command: *const c_char) -> c_int {
     // SAFETY: the user's string.
     unsafe { libc::system(command) }
 }
+
+/// `bupc_allv_scatter`: element MYTHREAD of `root`'s array of values of `n` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __upc_allv_scatter(
+    value: *mut c_void,
+    n: c_ulong,
+    root: c_int,
+    array: *const c_void,
+) {
+    // SAFETY: the user's array of THREADS elements on the root, and a variable.
+    unsafe { upc().scatter_values(value.cast(), n, root as u32, array.cast()) }
+}
+
+/// `bupc_allv_permute`: sends the value of `n <= 8` bytes to thread `to`, receives the one sent here.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __upc_allv_permute(value: *mut c_void, n: c_ulong, to: c_int) {
+    // SAFETY: emitted C passes a variable.
+    unsafe { upc().permute_value(value.cast(), n, to as u32) }
+}
+
+/// `bupc_allv_reduce_all`, and `bupc_allv_prefix_reduce` if `prefix`; `kind` is 0, 1, 2 for unsigned, signed, float.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __upc_allv_reduce(
+    value: *mut c_void,
+    n: c_ulong,
+    kind: c_int,
+    op: c_int,
+    prefix: c_int,
+) {
+    // SAFETY: emitted C passes a variable.
+    unsafe { upc().reduce_value(value.cast(), n, kind, op as u32, prefix != 0) }
+}

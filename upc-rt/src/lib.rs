@@ -8,7 +8,7 @@
 //! - `capi`, `capi_extra`: the C functions, each a few lines; nothing unwinds out of them.
 //! - `upcr`: the same start in pieces, for clients of `upcr.h`.
 //! - `run`: from `main` to the user's `main`; [`exit`](mod@exit): how a thread ends.
-//! - `alloc`, `locks`, `barrier`, `atomics`, `collectives`, `semaphores`: the services, as methods of the one state object (`state`).
+//! - `alloc`, `locks`, `barrier`, `atomics`, `collectives`, `semaphores`, `values`: the services, as methods of the one state object (`state`).
 //! - `heap`: the allocator, `control`: the words that other threads change, `layout`, `image`: where things lie.
 //! - `core`: the core's operations in terms of threads and offsets.
 //!
@@ -34,3 +34,4 @@ mod semaphores;
 mod settings;
 mod state;
 mod upcr;
+mod values;

@@ -1,0 +1,170 @@
+//! Collective functions on private values (`bupc_collectivev.h`): every thread publishes its value as a partial result
+//! of a reduction and reads those it needs.
+#![expect(unsafe_code, reason = "reads and writes values of the caller")]
+
+use crate::collectives::PARTIAL;
+use crate::state::Upc;
+
+/// A number of one of the kinds that fit in 8 bytes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Number {
+    Unsigned(u64),
+    Signed(i64),
+    Single(f32),
+    Double(f64),
+}
+
+impl Number {
+    /// `kind` is 0, 1, 2 for unsigned, signed, float.
+    fn read(bytes: [u8; 8], size: u64, kind: i32) -> Number {
+        let raw = u64::from_le_bytes(bytes);
+        let spare = 64 - 8 * size as u32;
+        match (kind, size) {
+            (2, 4) => Number::Single(f32::from_bits(raw as u32)),
+            (2, _) => Number::Double(f64::from_bits(raw)),
+            (1, _) => Number::Signed((raw << spare) as i64 >> spare),
+            _ => Number::Unsigned(raw << spare >> spare),
+        }
+    }
+
+    fn bytes(self) -> [u8; 8] {
+        match self {
+            Number::Unsigned(v) => v,
+            Number::Signed(v) => v as u64,
+            Number::Single(v) => v.to_bits().into(),
+            Number::Double(v) => v.to_bits(),
+        }
+        .to_le_bytes()
+    }
+
+    /// The operation with this number of `upc_types.h`, if there is one.
+    fn combine(self, op: u32, other: Number) -> Option<Number> {
+        macro_rules! common {
+            ($a:expr, $b:expr, $add:expr, $mul:expr, $t:ty) => {
+                match op {
+                    1 => Some($add),
+                    2 => Some($mul),
+                    32 => Some(<$t>::from(u8::from($a != 0 as $t && $b != 0 as $t))),
+                    64 => Some(<$t>::from(u8::from($a != 0 as $t || $b != 0 as $t))),
+                    128 => Some(if $b < $a { $b } else { $a }),
+                    256 => Some(if $a < $b { $b } else { $a }),
+                    _ => None,
+                }
+            };
+        }
+        macro_rules! whole {
+            ($a:expr, $b:expr, $t:ty) => {
+                match op {
+                    4 => Some($a & $b),
+                    8 => Some($a | $b),
+                    16 => Some($a ^ $b),
+                    _ => common!($a, $b, $a.wrapping_add($b), $a.wrapping_mul($b), $t),
+                }
+            };
+        }
+        match (self, other) {
+            (Number::Unsigned(a), Number::Unsigned(b)) => whole!(a, b, u64).map(Number::Unsigned),
+            (Number::Signed(a), Number::Signed(b)) => whole!(a, b, i64).map(Number::Signed),
+            (Number::Single(a), Number::Single(b)) => common!(a, b, a + b, a * b, f32).map(Number::Single),
+            (Number::Double(a), Number::Double(b)) => common!(a, b, a + b, a * b, f64).map(Number::Double),
+            _ => None,
+        }
+    }
+}
+
+impl Upc {
+    /// Every thread gets element MYTHREAD of `root`'s array of elements of `n` bytes.
+    ///
+    /// # Safety
+    /// 1. `value` is valid for `n` bytes; `array` for one element per thread, on the root (owed by the caller).
+    pub unsafe fn scatter_values(&self, value: *mut u8, n: u64, root: u32, array: *const u8) {
+        let off = self.alloc_global(self.size.into(), n, true);
+        if self.me == root {
+            for t in 0..self.size {
+                // SAFETY: (1).
+                unsafe { self.core.put(t, off, array.add((u64::from(t) * n) as usize), n) };
+            }
+        }
+        self.meet("bupc_allv_scatter");
+        // SAFETY: (1).
+        unsafe { self.core.get(value, self.me, off, n) };
+        self.free(0, off, true);
+    }
+
+    /// Sends `value` to thread `to` and receives the one that is sent here.
+    ///
+    /// # Safety
+    /// 1. `value` is valid for `n` bytes (owed by the caller).
+    pub unsafe fn permute_value(&self, value: *mut u8, n: u64, to: u32) {
+        self.check_value("bupc_allv_permute", n);
+        let mut packet = [0u8; PARTIAL as usize];
+        packet[8..12].copy_from_slice(&to.to_le_bytes());
+        // SAFETY: (1); `n` is at most 8, the packet has 16 bytes.
+        unsafe {
+            std::ptr::copy_nonoverlapping(value, packet.as_mut_ptr(), n as usize);
+            self.publish_partial(packet.as_ptr(), PARTIAL);
+            for t in 0..self.size {
+                self.partial(t, packet.as_mut_ptr(), PARTIAL);
+                if packet[8..12] == self.me.to_le_bytes() {
+                    std::ptr::copy_nonoverlapping(packet.as_ptr(), value, n as usize);
+                    return;
+                }
+            }
+        }
+        self.fatal(&format!("bupc_allv_permute: no thread sends to thread {}", self.me));
+    }
+
+    /// Combines the values of all threads, or of those up to this one.
+    ///
+    /// # Safety
+    /// 1. `value` is valid for `n` bytes (owed by the caller).
+    pub unsafe fn reduce_value(&self, value: *mut u8, n: u64, kind: i32, op: u32, prefix: bool) {
+        self.check_value("bupc_allv_reduce", n);
+        let mut bytes = [0u8; 8];
+        let mut result: Option<Number> = None;
+        let last = if prefix { self.me } else { self.size - 1 };
+        // SAFETY: (1); `n` is at most 8.
+        unsafe { self.publish_partial(value, n) };
+        for t in 0..=last {
+            // SAFETY: as above.
+            unsafe { self.partial(t, bytes.as_mut_ptr(), n) };
+            let next = Number::read(bytes, n, kind);
+            result = match result {
+                None => Some(next),
+                Some(so_far) => so_far.combine(op, next),
+            };
+            if result.is_none() {
+                self.fatal(&format!("bupc_allv_reduce: {op:#x} is no operation on this type"));
+            }
+        }
+        if let Some(number) = result {
+            // SAFETY: (1).
+            unsafe { std::ptr::copy_nonoverlapping(number.bytes().as_ptr(), value, n as usize) };
+        }
+    }
+
+    fn check_value(&self, function: &str, n: u64) {
+        if n > 8 {
+            self.fatal(&format!("{function}: a value of {n} bytes; at most 8"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_sign_and_size() {
+        let read = |v: i64, size, kind| Number::read(v.to_le_bytes(), size, kind);
+        assert_eq!(read(0xfe, 1, 1), Number::Signed(-2));
+        assert_eq!(read(0xfe, 1, 0), Number::Unsigned(254));
+        assert_eq!(read(0x1234_fe, 1, 0), Number::Unsigned(254));
+        assert_eq!(read(i64::from(1.5f32.to_bits()), 4, 2), Number::Single(1.5));
+        assert_eq!(read(-5, 8, 1).combine(128, read(3, 8, 1)), Some(read(-5, 8, 1)));
+        assert_eq!(read(-5, 8, 0).combine(128, read(3, 8, 0)), Some(read(3, 8, 0)));
+        assert_eq!(Number::Double(1.5).combine(4, Number::Double(2.0)), None);
+        assert_eq!(Number::Double(1.5).combine(2, Number::Double(2.0)), Some(Number::Double(3.0)));
+        assert_eq!(read(6, 4, 1).combine(32, read(0, 4, 1)), Some(Number::Signed(0)));
+    }
+}
