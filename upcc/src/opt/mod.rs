@@ -265,16 +265,20 @@ impl Emitter<'_> {
         walk::stmt(&f.body, &mut |_| {}, &mut |e| match &e.kind {
             ExprKind::Name(d) if *d == s.var => uses.all += 1,
             ExprKind::Index { base, .. } => {
-                match self.element(e).filter(|_| self.u.types.is_shared(e.ty) && !e.strict) {
-                    Some((d, b, v, c))
-                        if v == s.var && c == s.offset && b == s.block && self.base_ok(d, &facts) =>
-                    {
-                        uses.local += 1;
-                        if !bases.contains(&d) {
-                            bases.push(d);
-                        }
+                if self.runs_along(e, &s, &facts).is_none() {
+                    uses.memory |= !is_array(base);
+                }
+            }
+            // Only an access becomes local; an address, say, still needs the loop variable.
+            ExprKind::Implicit { conv: Conv::Load, expr: lv }
+            | ExprKind::Assign { lhs: lv, .. }
+            | ExprKind::CompoundAssign { lhs: lv, .. }
+            | ExprKind::IncDec { expr: lv, .. } => {
+                if let Some(d) = self.runs_along(accessed(lv), &s, &facts) {
+                    uses.local += 1;
+                    if !bases.contains(&d) {
+                        bases.push(d);
                     }
-                    _ => uses.memory |= !is_array(base),
                 }
             }
             ExprKind::Unary { op: UnOp::Deref, .. } | ExprKind::Member { arrow: true, .. } => {
@@ -290,6 +294,12 @@ impl Emitter<'_> {
             && bases.iter().all(|d| self.u.types.is_array(self.u.decl(*d).ty));
         self.emit_local_loop(f, &s, &bases, &uses, max);
         true
+    }
+
+    /// The array if `e` is an element of one that the loop can run through beside that of its affinity.
+    fn runs_along(&self, e: &Expr, s: &Shape<'_>, body: &Facts) -> Option<DeclId> {
+        let (d, b, v, c) = self.element(e).filter(|_| self.u.types.is_shared(e.ty) && !e.strict)?;
+        (v == s.var && c == s.offset && b == s.block && self.base_ok(d, body)).then_some(d)
     }
 
     /// A declared shared array, or a private pointer that stays as it is.
@@ -570,6 +580,14 @@ impl Facts {
         );
         f.labels = labels;
         f
+    }
+}
+
+/// The array element that the lvalue is or is a member of.
+fn accessed(lv: &Expr) -> &Expr {
+    match &lv.unparen().kind {
+        ExprKind::Member { base, arrow: false, .. } => accessed(base),
+        _ => lv.unparen(),
     }
 }
 
