@@ -443,6 +443,14 @@ __UPC_WEAK __upc_pts upc_alloc(unsigned long nbytes)
   return o ? __upc_p((struct __upc_w){ o, __upc_rt.mythread, 0 }) : __UPC_NULL;
 }
 #endif
+#ifdef __UPC_USE_upc_local_alloc
+__UPC_WEAK __upc_pts upc_local_alloc(unsigned long nblocks, unsigned long nbytes)
+{
+  unsigned long n, o;
+  o = __upc_alloc_local(__builtin_mul_overflow(nblocks, nbytes, &n) ? ~0ul : n);
+  return o ? __upc_p((struct __upc_w){ o, __upc_rt.mythread, 0 }) : __UPC_NULL;
+}
+#endif
 #ifdef __UPC_USE_upc_free
 __UPC_WEAK void upc_free(__upc_pts p) { __upc_free((unsigned)__upc_u(p).t, __upc_u(p).o, 0); }
 #endif
