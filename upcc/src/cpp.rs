@@ -51,7 +51,7 @@ pub fn std_flag(o: &Options) -> String {
     o.std.clone().unwrap_or_else(|| "-std=gnu17".into())
 }
 
-fn common(o: &Options, layout: &Layout) -> Vec<OsString> {
+fn common(o: &Options, layout: &Layout, src: &Path) -> Vec<OsString> {
     let mut a: Vec<OsString> = vec!["-E".into(), "-w".into()];
     a.push(std_flag(o).into());
     a.push(o.opt_flag().into());
@@ -60,7 +60,15 @@ fn common(o: &Options, layout: &Layout) -> Vec<OsString> {
     a.extend(o.cpp.iter().map(OsString::from));
     a.push("-isystem".into());
     a.push(layout.include.clone().into());
+    // As with Berkeley's upcc, `#include <header>` also finds headers beside the source.
+    a.push("-idirafter".into());
+    a.push(beside(src).into());
     a
+}
+
+/// The folder of a source file.
+fn beside(src: &Path) -> &Path {
+    src.parent().filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Options of the C compiler that the preprocessor should not see (`-flto -E` and the like are harmless, link options are not).
@@ -77,7 +85,7 @@ pub fn preprocess(
     src: &Path,
     object: &Path,
 ) -> Result<Option<String>, String> {
-    let mut a = common(o, layout);
+    let mut a = common(o, layout, src);
     a.extend(dependencies(o, object));
     a.extend(["-x".into(), "c".into(), src.into()]);
     let Some(out) = cc.run(&a, Stdio::piped(), Stdio::inherit())? else { return Ok(None) };
@@ -92,7 +100,7 @@ pub fn preprocess(
 
 /// `-E`, `-M`: output goes where the user wants it.
 pub fn preprocess_to(cc: &Cc, o: &Options, layout: &Layout, src: &Path) -> Result<(), String> {
-    let mut a = common(o, layout);
+    let mut a = common(o, layout, src);
     if o.deps_only {
         a.extend(o.deps.iter().map(OsString::from));
     } else {

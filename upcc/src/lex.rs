@@ -71,6 +71,13 @@ impl Lexer<'_> {
         self.files.insert(name.to_owned(), self.file);
     }
 
+    /// Whether a file lies beside the main source: the preprocessor finds such files as it finds system headers.
+    fn beside_source(&self, name: &str) -> bool {
+        let Some(main) = self.out.files.get(1) else { return false };
+        let folder = main.name.rfind('/').map_or("./", |i| &main.name[..=i]);
+        name.starts_with(folder)
+    }
+
     fn newline(&mut self) {
         self.pos += 1;
         self.line = self.line.saturating_add(1);
@@ -181,7 +188,7 @@ impl Lexer<'_> {
             let number: u32 = body[..digits].parse().unwrap_or(u32::MAX - 1);
             let rest = body[digits..].trim_start();
             if let Some((name, flags)) = marker_name(rest) {
-                let system = flags.split_whitespace().any(|f| f == "3");
+                let system = flags.split_whitespace().any(|f| f == "3") && !self.beside_source(&name);
                 self.set_file(&name, system);
             }
             if self.pos < self.src.len() {
