@@ -1,5 +1,6 @@
 /* triad RANKS: a[i] = b[i] + s * c[i] over private arrays of N elements (-DN=...), on all ranks at
-   once. Two kernels, over pointers and over the arrays by name. Prints ns per element. */
+   once. Two kernels: over pointers, of a length that the compiler does not know, and over the arrays
+   by name. Prints ns per element. */
 #include "floor.h"
 
 #ifndef N
@@ -8,7 +9,7 @@
 
 static double a[N], b[N], c[N];
 
-static NOINLINE void by_pointer(double *to, const double *x, const double *y, double s, long n)
+static NOINLINE __attribute__((noclone)) void by_pointer(double *to, const double *x, const double *y, double s, long n)
 {
     for (long i = 0; i < n; i++)
         to[i] = x[i] + s * y[i];
@@ -29,6 +30,7 @@ int main(int argc, char **argv)
         b[i] = (double)i;
         c[i] = 1.0;
     }
+    volatile long length = N;
     long passes = 40000000 / N;
     if (passes < 1)
         passes = 1;
@@ -39,7 +41,7 @@ int main(int argc, char **argv)
             const double start = now_ns();
             for (long p = 0; p < passes; p++)
                 if (kernel == 0)
-                    by_pointer(a, b, c, (double)(p + 1), N);
+                    by_pointer(a, b, c, (double)(p + 1), length);
                 else
                     by_name((double)(p + 1));
             central_barrier(barrier, (unsigned)ranks);

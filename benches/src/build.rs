@@ -31,6 +31,8 @@ pub struct Tools {
     scratch: PathBuf,
     sources: PathBuf,
     cc: String,
+    /// What `upcc` passes to the C compiler that has a say in the code: floors get the same.
+    code_flags: Vec<String>,
     built: BTreeMap<Program, Result<PathBuf, String>>,
     commands: BTreeSet<String>,
 }
@@ -41,8 +43,10 @@ impl Tools {
         std::fs::create_dir_all(&options.scratch)
             .map_err(|error| format!("{}: {error}", options.scratch.display()))?;
         let absolute = |path: &Path| std::path::absolute(path).unwrap_or(path.to_owned());
+        let prefix = absolute(&options.prefix);
         Ok(Tools {
-            prefix: absolute(&options.prefix),
+            code_flags: code_flags(&prefix),
+            prefix,
             scratch: absolute(&options.scratch),
             sources: PathBuf::from(env!("CARGO_MANIFEST_DIR")),
             cc: std::env::var("CC").unwrap_or("cc".into()),
@@ -92,8 +96,7 @@ impl Tools {
             Program::Floor(name, flags) => {
                 let output = self.scratch.join(format!("floor-{name}{}", tag(flags)));
                 let mut command = Command::new(&self.cc);
-                // What upcc passes to the C compiler.
-                command.args(["-O2", "-w", "-fcommon"]).args(flags);
+                command.args(&self.code_flags).args(flags);
                 command.arg(self.sources.join(format!("floors/{name}.c"))).arg("-o").arg(&output);
                 self.output(command)?;
                 Ok(output)
@@ -156,7 +159,7 @@ impl Tools {
         whole.args(["-c", "-O2"]).arg(&program).arg("-o").arg(&object);
         let whole = self.timed(whole)?;
         let mut cc = Command::new(&self.cc);
-        cc.args(["-c", "-O2", "-w", "-fcommon"]);
+        cc.args(["-c", "-w", "-undef"]).args(&self.code_flags);
         cc.arg(format!("-I{}", self.prefix.join("include/upc").display()));
         cc.arg(&emitted).arg("-o").arg(&object);
         let cc = self.timed(cc)?;
@@ -194,6 +197,24 @@ impl Tools {
         }
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
+}
+
+/// Ask `upcc` (with `-###`) how it calls the C compiler, and leave out what concerns files and the preprocessor.
+fn code_flags(prefix: &Path) -> Vec<String> {
+    let asked = Command::new(prefix.join("bin/upcc")).args(["-###", "-c", "any.upc"]).output();
+    let said = asked.map(|output| String::from_utf8_lossy(&output.stderr).into_owned()).unwrap_or_default();
+    let last = said.lines().rev().find(|line| line.contains(" -c ")).unwrap_or_default();
+    let mut flags: Vec<String> = Vec::new();
+    let mut words = last.split_whitespace().skip(1);
+    while let Some(word) = words.next() {
+        match word {
+            "-o" | "-x" | "-isystem" => drop(words.next()),
+            "-c" | "-w" | "-undef" => {}
+            word if word.starts_with('-') => flags.push(word.into()),
+            _ => {}
+        }
+    }
+    if flags.is_empty() { vec!["-O2".into()] } else { flags }
 }
 
 /// A suffix for file names that tells flags apart.
