@@ -50,12 +50,6 @@ const OPTIONS: [&str; 9] =
 /// # Errors
 /// A message for the user.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request, String> {
-    // `-np 4` is how other launchers spell it.
-    let mut seen_program = false;
-    let arguments = arguments.into_iter().map(move |a| {
-        seen_program |= !a.to_string_lossy().starts_with('-');
-        if a == "-np" && !seen_program { "-n".into() } else { a }
-    });
     let mut parser = lexopt::Parser::from_args(arguments);
     let mut command = Command {
         ranks: 0,
@@ -69,7 +63,12 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request, S
     while let Some(argument) = parser.next().map_err(text)? {
         match argument {
             Short('n') | Long("ranks") => {
-                let value = parser.value().map_err(|_| "-n needs a number of ranks".to_string())?;
+                let mut number = || parser.value().map_err(|_| "-n needs a number of ranks".to_string());
+                let mut value = number()?;
+                // `-np 4` is how other launchers spell it.
+                if value == "p" {
+                    value = number()?;
+                }
                 command.ranks = parse_ranks("-n", &value.to_string_lossy()).map_err(text)?;
             }
             Long("bind") => {
@@ -213,9 +212,60 @@ mod tests {
         assert_eq!(command.arguments, ["-n", "7", "--bind", "-np", "--", "x"]);
     }
 
+    /// Any mixture of words is taken or refused with a text, and what follows the program is left alone.
+    #[test]
+    fn any_words_are_handled() {
+        let words = [
+            "-n",
+            "-np",
+            "-n=",
+            "-n4",
+            "--ranks",
+            "--ranks=2",
+            "4",
+            "0",
+            "-1",
+            "99999999999",
+            "--bind",
+            "--bind=",
+            "--bind=none",
+            "-v",
+            "--help",
+            "--version",
+            "--",
+            "-",
+            "",
+            "prog",
+            "--timeout",
+            "--timeout=1s",
+            "-E",
+            "A=b",
+            "--é",
+            "-é",
+        ];
+        let mut x = 1usize;
+        let mut next = |n: usize| {
+            x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (x >> 33) % n
+        };
+        for _ in 0..50_000 {
+            let line: Vec<OsString> = (0..next(6)).map(|_| words[next(words.len())].into()).collect();
+            match parse(line.clone()) {
+                Ok(Request::Run(c)) => {
+                    assert!(c.ranks >= 1, "{line:?}");
+                    assert_eq!(line[line.len() - c.arguments.len()..], c.arguments[..], "{line:?}");
+                }
+                Ok(_) => {}
+                Err(text) => assert!(!text.is_empty()),
+            }
+        }
+    }
+
     #[test]
     fn spellings_of_the_number_of_ranks() {
-        for line in ["-n 3 p", "-n3 p", "-n=3 p", "-np 3 p", "--ranks 3 p", "--ranks=3 p"] {
+        for line in
+            ["-n 3 p", "-n3 p", "-n=3 p", "-np 3 p", "-v --timeout 5 -np 3 p", "--ranks 3 p", "--ranks=3 p"]
+        {
             assert_eq!(run(line).ranks, 3, "{line}");
         }
     }
