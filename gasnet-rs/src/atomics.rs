@@ -343,6 +343,18 @@ mod tests {
     }
 
     #[test]
+    fn any_word_is_handled() {
+        let known = TYPES.into_iter().flat_map(|word| FUNCTIONS.map(|function| Operation { function, word }));
+        let words: Vec<u32> = known.map(|op| op.encode()).collect();
+        for v in (0..0x1_0000).chain([u32::MAX, 1 << 16, 1 << 24, 1 << 31]) {
+            match Operation::decode(v) {
+                Some(op) => assert_eq!(op.encode(), v),
+                None => assert!(!words.contains(&v)),
+            }
+        }
+    }
+
+    #[test]
     fn by_hand() {
         assert_eq!(run(WordType::I32, Function::Min, (-5i32) as u32 as u64, 3, 0).1 as i32, -5);
         assert_eq!(run(WordType::U32, Function::Min, u64::from(u32::MAX), 3, 0).1, 3);

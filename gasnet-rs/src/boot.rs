@@ -104,6 +104,27 @@ mod tests {
         assert!(text.chars().all(|c| c == 'é'));
     }
 
+    /// Random packets: what is read is what its re-encoding says.
+    #[test]
+    fn any_packet_is_handled() {
+        let mut x = 1u64;
+        for _ in 0..100_000 {
+            let mut packet: Vec<u8> = (0..x >> 60)
+                .map(|_| {
+                    x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                    (x >> 56) as u8
+                })
+                .collect();
+            x = x.wrapping_add(1 << 60);
+            if packet.len() >= 4 {
+                packet[..4].copy_from_slice(&((x >> 40) as u32 % 7).to_le_bytes());
+            }
+            if let Some(read) = ToMonitor::decode(&packet) {
+                assert_eq!(ToMonitor::decode(&read.encode()), Some(read));
+            }
+        }
+    }
+
     #[test]
     fn nonsense_is_refused() {
         assert_eq!(ToMonitor::decode(&[]), None);

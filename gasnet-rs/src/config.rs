@@ -261,6 +261,64 @@ mod tests {
         assert_eq!(parse_flag("Yes"), Some(true));
     }
 
+    /// Numbers, units and rubbish put together in every way: parsers answer, and answer in range, whatever they are given.
+    #[test]
+    fn any_text_is_handled() {
+        let parts = [
+            "",
+            " ",
+            "0",
+            "1",
+            "7",
+            "42",
+            "18446744073709551615",
+            "99999999999999999999",
+            ".",
+            ".5",
+            "1.5",
+            "1e3",
+            "-",
+            "+",
+            "k",
+            "K",
+            "MB",
+            "GiB",
+            "tib",
+            "ib",
+            "b",
+            "ns",
+            "us",
+            "ms",
+            "s",
+            "/",
+            "/P",
+            "0.85",
+            "inf",
+            "nan",
+            "yes",
+            "oFF",
+            "é",
+            "\u{0}",
+        ];
+        let mut x = 1usize;
+        for _ in 0..200_000 {
+            let mut text = String::new();
+            for _ in 0..1 + x % 4 {
+                x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                text += parts[(x >> 33) % parts.len()];
+            }
+            let _ = (parse_flag(&text), parse_time(&text));
+            assert!(parse_segsize(&text) != Some(0), "{text}");
+            if let (Ok(n), false) = (text.parse::<u64>(), text.starts_with('+')) {
+                assert_eq!((parse_size(&text), parse_time(&text)), (Some(n), Some(n)), "{text}");
+                assert_eq!(parse_size(&format!("{text}K")), n.checked_mul(1024), "{text}");
+                assert_eq!(parse_time(&format!("{text} us")), n.checked_mul(1000), "{text}");
+            }
+            let settings = Config::from_lookup(|_| Some(text.clone()));
+            assert!(settings.is_ok_and(|c| c.max_segment != Some(0)) || !text.trim().is_empty(), "{text}");
+        }
+    }
+
     #[test]
     fn a_bad_value_names_the_variable_and_what_it_takes() {
         let e = Config::from_lookup(|n| (n == "GASNET_NEIGHBORHOOD").then(|| "maybe".into())).unwrap_err();

@@ -202,6 +202,34 @@ mod tests {
         assert_eq!(Message::decode(&message.encode()), Some(message));
     }
 
+    /// Good messages with characters changed, doubled and left out: refused, or a message that makes sense.
+    #[test]
+    fn any_text_is_handled() {
+        let good = Message { rank: 3, size: 4, fds: [5, 6, 9], monitor: 77, job_id: u64::MAX }.encode();
+        let signs: Vec<char> = "0123456789:-+ x9999é".chars().collect();
+        let mut x = 1usize;
+        let mut next = |n: usize| {
+            x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (x >> 33) % n
+        };
+        for _ in 0..100_000 {
+            let mut text: Vec<char> = good.chars().collect();
+            for _ in 0..1 + next(3) {
+                let at = next(text.len());
+                match next(3) {
+                    0 => text[at] = signs[next(signs.len())],
+                    1 => text.insert(at, signs[next(signs.len())]),
+                    _ => drop(text.remove(at)),
+                }
+            }
+            let text: String = text.into_iter().collect();
+            if let Some(m) = Message::decode(&text) {
+                assert!(m.rank < m.size && m.fds.iter().all(|fd| *fd >= 0), "{text}: {m:?}");
+                assert_eq!(Message::decode(&m.encode()), Some(m), "{text}");
+            }
+        }
+    }
+
     #[test]
     fn nonsense_is_refused() {
         for text in ["", "1", "2:0:1:3:4:5:6:7", "1:1:1:3:4:5:6:7", "1:0:1:3:4:-5:6:7", "1:0:1:3:4:5:6:7:8"] {
