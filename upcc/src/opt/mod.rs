@@ -270,7 +270,7 @@ impl Emitter<'_> {
                 }
             }
             // Only an access becomes local; an address, say, still needs the loop variable.
-            ExprKind::Implicit { conv: Conv::Load, expr: lv }
+            ExprKind::Implicit { conv: Conv::Load | Conv::SharedLoad, expr: lv }
             | ExprKind::Assign { lhs: lv, .. }
             | ExprKind::CompoundAssign { lhs: lv, .. }
             | ExprKind::IncDec { expr: lv, .. } => {
