@@ -38,7 +38,7 @@ impl Cx<'_> {
     /// The initialiser of the object `id` of type `ty`, after `=`. Returns the type with its bound filled in.
     pub(crate) fn initializer(&mut self, id: DeclId, ty: TypeId, auto_type: bool) -> PResult<(Init, TypeId)> {
         let at = self.pos();
-        let raw = self.nested(|cx| cx.bounded_init())?;
+        let raw = self.nested(|cx| cx.raw_init())?;
         if auto_type {
             let RawInit::Expr(e) = raw else {
                 self.error(at, "`__auto_type` needs an expression");
@@ -65,10 +65,6 @@ impl Cx<'_> {
             self.check_static_init(&init);
         }
         Ok((init, ty))
-    }
-
-    fn bounded_init(&mut self) -> PResult<RawInit> {
-        self.raw_init()
     }
 
     /// An initialiser as read.
@@ -243,11 +239,11 @@ impl Cx<'_> {
                 }
             }
             // Leave aggregates that are full.
-            while levels.len() > 1 && self.exhausted(&levels[levels.len() - 1], false) {
+            while levels.len() > 1 && self.exhausted(&levels[levels.len() - 1]) {
                 levels.pop();
                 self.advance(&mut levels);
             }
-            if self.exhausted(&levels[levels.len() - 1], levels.len() == 1) {
+            if self.exhausted(&levels[levels.len() - 1]) {
                 if !excess {
                     self.warn(at, "excess elements in this initializer");
                     excess = true;
@@ -263,11 +259,11 @@ impl Cx<'_> {
                 RawInit::Expr(ref e) => {
                     while self.is_aggregate(target) && !self.whole(target, e) {
                         levels.push(Level { ty: target, next: 0, last: 0 });
-                        if self.exhausted(&levels[levels.len() - 1], false) {
+                        if self.exhausted(&levels[levels.len() - 1]) {
                             // An empty aggregate takes nothing.
                             levels.pop();
                             self.advance(&mut levels);
-                            if self.exhausted(&levels[levels.len() - 1], levels.len() == 1) {
+                            if self.exhausted(&levels[levels.len() - 1]) {
                                 break;
                             }
                         }
@@ -345,11 +341,11 @@ impl Cx<'_> {
     }
 
     /// Number of positions; `None` if unbounded.
-    fn positions(&self, ty: TypeId, outermost: bool) -> Option<u64> {
+    fn positions(&self, ty: TypeId) -> Option<u64> {
         match self.types.ckind(ty) {
             TypeKind::Array { len, .. } => match len {
                 // A flexible member at the end (GNU), or an array whose bound the list gives.
-                ArrayLen::Const(0) if !outermost => None,
+                ArrayLen::Const(0) => None,
                 ArrayLen::Const(n) => Some(*n),
                 _ => None,
             },
@@ -361,11 +357,11 @@ impl Cx<'_> {
         }
     }
 
-    fn exhausted(&self, l: &Level, outermost: bool) -> bool {
+    fn exhausted(&self, l: &Level) -> bool {
         if let TypeKind::Record(r) = *self.types.ckind(l.ty) {
             return self.next_field(r, l.next).is_none();
         }
-        self.positions(l.ty, outermost).is_some_and(|n| l.next >= n)
+        self.positions(l.ty).is_some_and(|n| l.next >= n)
     }
 
     /// The first initialisable field from `from` on; in a union only the first of all.
@@ -488,7 +484,7 @@ impl Cx<'_> {
                         self.error(*tok, "this range of elements is not valid");
                         return false;
                     }
-                    if self.positions(ty, levels.len() == 1).is_some_and(|n| hi >= n) {
+                    if self.positions(ty).is_some_and(|n| hi >= n) {
                         self.error(*tok, "this index is past the end of the array");
                         return false;
                     }

@@ -235,6 +235,11 @@ impl Cx<'_> {
     pub(crate) fn apply_quals(&mut self, ty: TypeId, q: &QualList, at: TokIdx) -> TypeId {
         let old = self.types.quals(ty);
         let mut quals = q.quals;
+        if quals.shared.is_some() && self.types.is_function(ty) {
+            self.error(at, "a function cannot be shared");
+            quals.shared = None;
+            quals.reference = None;
+        }
         if let (Some(a), Some(b)) = (old.shared, quals.shared)
             && a != b
         {
@@ -630,11 +635,7 @@ impl Cx<'_> {
         let ty = self.apply_declarator(base, &d, start);
         let mut ty = self.apply_attrs(ty, &attrs);
         if self.types.block(ty) == Some(Block::Star) {
-            self.error(
-                start,
-                "the layout `[*]` is for the declaration of an array object only; write a number",
-            );
-            ty = self.set_block(ty, Block::N(1));
+            ty = self.resolve_star(ty, start);
         }
         self.check_threads_type(ty, start);
         let vla = std::mem::replace(&mut self.vla, outer_vla);

@@ -194,6 +194,13 @@ impl Cx<'_> {
             && self.decls[d.0 as usize].builtin
             && let Some(e) = self.generic_builtin(d, toks, &callee, &args)
         {
+            let args: Vec<Expr> = args
+                .into_iter()
+                .map(|a| if matches!(self.types.ckind(a.ty), TypeKind::VaList) { a } else { self.rvalue(a) })
+                .collect();
+            if !self.check_atomic(d, at, &args) {
+                return self.bad_expr(toks);
+            }
             return self.finish_call(toks, callee, args, e);
         }
         let callee = self.rvalue(callee);

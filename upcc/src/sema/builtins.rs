@@ -410,6 +410,34 @@ impl Cx<'_> {
         })
     }
 
+    /// `__sync_*` and `__atomic_*` work on private memory of a complete type.
+    pub(crate) fn check_atomic(&mut self, d: DeclId, at: TokIdx, args: &[Expr]) -> bool {
+        let name = self.name(self.decls[d.0 as usize].name).to_owned();
+        let free = ["fence", "synchronize", "lock_free", "test_and_set", "clear"];
+        if !(name.starts_with("__sync_") || name.starts_with("__atomic_"))
+            || free.iter().any(|f| name.ends_with(f))
+        {
+            return true;
+        }
+        let Some(a) = args.first() else {
+            self.error(at, format!("too few arguments for `{name}`"));
+            return false;
+        };
+        if self.types.is_error(a.ty) {
+            return true;
+        }
+        let fits =
+            self.types.pointee(a.ty).is_some_and(|t| !self.types.is_shared(t) && self.types.is_complete(t));
+        if !fits {
+            let t = self.show(a.ty);
+            self.error(
+                a.toks.start,
+                format!("argument 1 of `{name}` must be a private pointer to a complete type, this is `{t}`"),
+            );
+        }
+        fits
+    }
+
     /// Constant values of builtin calls.
     pub(crate) fn builtin_value(&self, callee: &Expr, args: &[Expr]) -> Option<ConstValue> {
         let mut c = callee.unparen();

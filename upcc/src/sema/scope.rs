@@ -268,6 +268,7 @@ impl Cx<'_> {
             ty = self.set_block(ty, Block::N(1));
         }
         self.check_threads_type(ty, tok);
+        self.check_private_bounds(ty, tok);
         if let Some(old) = self.lookup_here(name) {
             let o = &self.decls[old.0 as usize];
             let (oty, otok, okind) = (o.ty, o.tok, o.kind);
@@ -333,18 +334,29 @@ impl Cx<'_> {
         } else if !file && spec.storage == Storage::Extern && self.types.size_of(ty) == Size::Variable {
             self.error(tok, "the bound of an extern array must be an integer constant expression");
         }
-        if file
-            && self.opts.static_threads.is_none()
-            && !self.types.is_shared(ty)
-            && matches!(self.types.size_of(ty), Size::Threads(_) | Size::Variable)
-            && self.types.is_array(ty)
+        if file {
+            self.check_private_bounds(ty, tok);
+        }
+        ty
+    }
+
+    /// At file scope the bounds of private arrays are constants: THREADS is none in the dynamic environment.
+    fn check_private_bounds(&mut self, ty: TypeId, tok: TokIdx) {
+        let mut t = ty;
+        while let Some(p) = self.types.pointee(t) {
+            t = p;
+        }
+        if self.depth() == 0
+            && !self.types.is_shared(t)
+            && self.types.is_array(t)
+            && matches!(self.types.size_of(t), Size::Threads(_) | Size::Variable)
+            && !self.is_system(tok)
         {
             self.error(
                 tok,
-                "THREADS is no constant here: a private array outside of a function needs a constant bound; compile with `-T N`, or make the array shared",
+                "THREADS is no constant here: a private array type outside of a function needs a constant bound; compile with `-T N`, or make the array shared",
             );
         }
-        ty
     }
 
     /// A further declaration of `old`.

@@ -113,7 +113,7 @@ impl Cx<'_> {
         };
         let n = n.max(1);
         if n > self.opts.max_block {
-            let text = format!("the layout `[*]` gives {}", self.block_too_big(i128::from(n)));
+            let text = format!("of the layout `[*]`: {}", self.block_too_big(i128::from(n)));
             self.error(tok, text);
             return self.set_block(ty, Block::N(1));
         }
