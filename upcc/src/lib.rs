@@ -7,6 +7,7 @@ mod consteval;
 pub mod cpp;
 pub mod diag;
 pub mod driver;
+pub mod dump;
 pub mod emit;
 mod lex;
 pub mod link;

@@ -1,11 +1,36 @@
-//! Which files are C rather than UPC: in headers (`.h`) without any UPC syntax, and in system headers that are not ours, UPC's
-//! keywords are plain identifiers.
+//! Which text is C rather than UPC: there UPC's keywords are plain identifiers. That is so in headers (`.h`) without any UPC
+//! syntax, and in any file from a `#pragma upc c_code` to the next `#pragma upc upc_code` or the end of that file.
 
 use super::keyword::{Kw, keyword};
 use crate::token::*;
 
+/// Per token: whether it is C text. Empty if none is.
+pub(crate) fn c_mode(toks: &TokenBuf) -> Vec<bool> {
+    let mut file = c_mode_files(toks);
+    let said = |t: &Token| {
+        let text = &toks.text[t.offset as usize..(t.offset + t.len) as usize];
+        let mut w = text.trim_start_matches('#').split_whitespace();
+        if w.next() == Some("pragma") && w.next() == Some("upc") { w.next() } else { None }
+    };
+    let pragma = |t: &&Token| t.kind == TokKind::Pragma && matches!(said(t), Some("c_code" | "upc_code"));
+    if !file.contains(&true) && !toks.toks.iter().any(|t| pragma(&t)) {
+        return Vec::new();
+    }
+    let mut mode = |t: &Token| {
+        if t.kind == TokKind::Pragma {
+            match said(t) {
+                Some("c_code") => file[t.file as usize] = true,
+                Some("upc_code") => file[t.file as usize] = false,
+                _ => {}
+            }
+        }
+        file[t.file as usize]
+    };
+    toks.toks.iter().map(&mut mode).collect()
+}
+
 /// Per file: whether UPC keywords are identifiers in it.
-pub(crate) fn c_mode_files(toks: &TokenBuf) -> Vec<bool> {
+fn c_mode_files(toks: &TokenBuf) -> Vec<bool> {
     let n = toks.files.len();
     let mut uses_keyword = vec![false; n];
     let mut upc = vec![false; n];

@@ -44,6 +44,10 @@ impl Cx<'_> {
         let start = self.pos();
         let mut d = Declarator::default();
         self.declarator_into(&mut d, abstract_ok)?;
+        if d.chunks.len() > 1000 {
+            self.error(start, "this declarator is too complex");
+            return Err(Bad);
+        }
         d.toks = self.since(start);
         Ok(d)
     }

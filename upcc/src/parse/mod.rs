@@ -50,7 +50,8 @@ pub(crate) struct Cx<'a> {
     pub(crate) types: Types,
     pub(crate) decls: Vec<Decl>,
     pub(crate) exprs: Vec<Expr>,
-    pub(crate) diags: Vec<Diagnostic>,
+    /// Diagnostics, each with the token it is sorted by: a note has that of what it belongs to.
+    pub(crate) diags: Vec<(TokIdx, Diagnostic)>,
     sources: Sources,
     errors: usize,
     nesting: u32,
@@ -73,11 +74,11 @@ pub(crate) struct Cx<'a> {
     pub(crate) pack_now: u64,
     /// Inside an operand that is not evaluated.
     pub(crate) unevaluated: u32,
-    pub(crate) c_code: Vec<bool>,
-    pub(crate) upc_only: u32,
+    /// `#pragma upc start_upc_only` not yet ended.
+    pub(crate) upc_only: Vec<TokIdx>,
     /// File-scope objects of incomplete type, to be looked at again at the end.
     pub(crate) tentative: Vec<(DeclId, TokIdx)>,
-    /// Per file: UPC keywords are identifiers there.
+    /// Per token: UPC keywords are identifiers there. Empty if nowhere.
     c_mode: Vec<bool>,
 }
 
@@ -132,12 +133,11 @@ impl<'a> Cx<'a> {
             pack: Vec::new(),
             pack_now: 0,
             unevaluated: 0,
-            c_code: Vec::new(),
-            upc_only: 0,
+            upc_only: Vec::new(),
             tentative: Vec::new(),
             c_mode: Vec::new(),
         };
-        cx.c_mode = cmode::c_mode_files(&cx.toks);
+        cx.c_mode = cmode::c_mode(&cx.toks);
         debug_assert!(n > 0);
         cx.skip_pragmas();
         cx
@@ -195,10 +195,9 @@ impl<'a> Cx<'a> {
     }
     /// The keyword that token `i` is. UPC keywords are identifiers in C-mode files.
     pub(crate) fn kw_at(&self, i: TokIdx) -> Option<Kw> {
-        let t = self.toks.tok(i);
-        let TokKind::Ident(s) = t.kind else { return None };
+        let TokKind::Ident(s) = self.toks.tok(i).kind else { return None };
         let k = keyword::keyword(s)?;
-        if k.is_upc() && (self.c_mode[t.file as usize] || self.c_code.last() == Some(&true)) {
+        if k.is_upc() && self.c_mode.get(i as usize) == Some(&true) {
             return None;
         }
         Some(k)
@@ -385,10 +384,15 @@ impl<'a> Cx<'a> {
         let file = self.toks.files[t.file as usize].name.clone();
         let d = Diagnostic { severity, message, file, line: t.line, col, source, len };
         // One construct can be looked at twice (a K&R parameter, a macro argument): say a thing once.
-        let same =
-            |o: &Diagnostic| o.line == d.line && o.col == d.col && o.message == d.message && o.file == d.file;
+        let same = |(_, o): &(TokIdx, Diagnostic)| {
+            o.line == d.line && o.col == d.col && o.message == d.message && o.file == d.file
+        };
         if !self.diags.iter().rev().take(20).any(same) {
-            self.diags.push(d);
+            let key = match (severity, self.diags.last()) {
+                (Severity::Note, Some(last)) => last.0,
+                _ => tok,
+            };
+            self.diags.push((key, d));
         }
     }
     pub(crate) fn error(&mut self, tok: TokIdx, message: impl Into<String>) {
@@ -413,7 +417,9 @@ impl<'a> Cx<'a> {
         }
     }
 
-    pub(crate) fn finish(self) -> FrontResult {
+    pub(crate) fn finish(mut self) -> FrontResult {
+        self.diags.sort_by_key(|d| d.0);
+        let diagnostics = self.diags.into_iter().map(|d| d.1).collect();
         let unit = TranslationUnit {
             tokens: self.toks,
             types: self.types,
@@ -421,7 +427,7 @@ impl<'a> Cx<'a> {
             exprs: self.exprs,
             items: Vec::new(),
         };
-        FrontResult { unit, diagnostics: self.diags }
+        FrontResult { unit, diagnostics }
     }
 }
 

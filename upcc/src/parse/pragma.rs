@@ -45,6 +45,9 @@ impl Cx<'_> {
     pub(crate) fn finish_pragmas(&mut self) {
         let end = self.toks.toks.len() as u32;
         self.passed_pragmas(end);
+        for tok in std::mem::take(&mut self.upc_only) {
+            self.error(tok, "`#pragma upc start_upc_only` is never ended; write `#pragma upc end_upc_only`");
+        }
     }
 
     /// Pragmas inside a member or enumerator list: layouts matter, the tokens stay.
@@ -88,18 +91,15 @@ impl Cx<'_> {
                     self.strict = w == "strict";
                 }
             }
-            Some("c_code") => self.c_code.push(true),
-            Some("upc_code") => {
-                if self.c_code.pop().is_none() && !self.is_system(tok) {
-                    // Harmless: UPC is what is being read anyway.
-                }
+            // Acted upon by `cmode`.
+            Some("c_code") if !self.upc_only.is_empty() => {
+                self.error(tok, "`#pragma upc c_code` contradicts the `start_upc_only` before it");
             }
-            Some("start_upc_only") => self.upc_only += 1,
+            Some("c_code" | "upc_code") => {}
+            Some("start_upc_only") => self.upc_only.push(tok),
             Some("end_upc_only") => {
-                if self.upc_only == 0 {
+                if self.upc_only.pop().is_none() {
                     self.error(tok, "`#pragma upc end_upc_only` without a `start_upc_only` before it");
-                } else {
-                    self.upc_only -= 1;
                 }
             }
             Some(w) => self.warn(tok, format!("unknown `#pragma upc {w}`; expected `strict` or `relaxed`")),

@@ -329,7 +329,9 @@ impl Cx<'_> {
                 self.error(tok, "a shared object cannot be thread-local");
             }
         }
-        if !file && self.types.size_of(ty) == Size::Variable && spec.storage == Storage::Static {
+        if self.types.is_shared(ty) {
+            // Looked at when the layout is known.
+        } else if !file && self.types.size_of(ty) == Size::Variable && spec.storage == Storage::Static {
             self.error(tok, "the bound of a static array must be an integer constant expression");
         } else if !file && spec.storage == Storage::Extern && self.types.size_of(ty) == Size::Variable {
             self.error(tok, "the bound of an extern array must be an integer constant expression");
