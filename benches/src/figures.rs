@@ -169,7 +169,13 @@ pub fn upc(options: &Options) -> Vec<Group> {
                     bar: "ratio >= 0.90",
                     // Three doubles move for each element: bytes per ns.
                     scale: -24.0 * f64::from(ranks),
-                    ..time(&format!("upc_local_triad_{name}_{size}{suffix}"), "GB/s", ranks, "triad", floor)
+                    ..time(
+                        &format!("upc_local_triad_{name}_{size}{suffix}"),
+                        "GB/s",
+                        ranks,
+                        "triad",
+                        &["triad_pointers", "triad_names"],
+                    )
                 });
             }
         }
