@@ -1,5 +1,5 @@
 // A loop that runs through the local part of an array still counts, for whatever the body does with its variable: addresses of
-// elements, arrays inside elements, sizes, pointers.
+// elements, arrays inside elements, sizes, pointers, sums.
 // static: yes
 #include "check.h"
 
@@ -8,6 +8,7 @@ struct cell {
     int value, part[3];
     shared int *link;
 };
+shared int sum;
 shared int cyclic[N * THREADS];
 shared [3] int blocked[N * THREADS];
 shared [2] struct cell cells[N * THREADS];
@@ -44,7 +45,14 @@ int main(void)
         cells[i].link = &cyclic[i];
     upc_forall (i = 0; i < N * THREADS; i++; &cells[i])
         (&cells[i])->part[1] = 1;
+    upc_forall (i = 0; i < N * THREADS; i++; &cyclic[i])
+        if (MYTHREAD == 0)
+            sum = cyclic[i] - sum;
     upc_barrier;
+    int alternating = 0;
+    for (i = 0; i < N; i++)
+        alternating = cyclic[i * THREADS] - alternating;
+    CHECK_EQ(sum, alternating);
     for (i = 0; i < N * THREADS; i++) {
         CHECK_EQ(cyclic[i], 5 * i);
         CHECK_EQ(blocked[i], 6 * i + 1);

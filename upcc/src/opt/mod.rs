@@ -264,10 +264,12 @@ impl Emitter<'_> {
         let mut uses = Uses::default();
         walk::stmt(&f.body, &mut |_| {}, &mut |e| match &e.kind {
             ExprKind::Name(d) if *d == s.var => uses.all += 1,
-            ExprKind::Index { base, .. } => {
-                if self.runs_along(e, &s, &facts).is_none() {
-                    uses.memory |= !is_array(base);
-                }
+            ExprKind::Name(d) => {
+                let ty = self.u.decl(*d).ty;
+                uses.memory |= self.u.types.is_shared(ty) && !self.u.types.is_array(ty);
+            }
+            ExprKind::Index { base, .. } if self.runs_along(e, &s, &facts).is_none() => {
+                uses.memory |= !is_array(base);
             }
             // Only an access becomes local; an address, say, still needs the loop variable.
             ExprKind::Implicit { conv: Conv::Load | Conv::SharedLoad, expr: lv }
