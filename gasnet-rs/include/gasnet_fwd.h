@@ -142,8 +142,8 @@ typedef struct {
   uint32_t interface_version;
 } gasneti_abi_t;
 
-/* Written by gasnet_init alone, constant for everybody else. */
-extern const gasneti_abi_t gasneti_abi;
+/* Written by gasnet_init alone. Not declared const, or the compiler might read it before that. */
+extern gasneti_abi_t gasneti_abi;
 
 /* ---- agreement of all objects of a program on their modes, checked by gasnet_init ---------- */
 #define GASNETI_MODE_TEXT \

@@ -216,6 +216,7 @@ int main(int argc, char **argv) {
   /* mistakes in arguments are answered, not obeyed (under the rule checks they end the job) */
   if (!gasnet_getenv("GASNET_CHECK")) {
     CHECK_EQUAL(gasnet_AMRequestShort0(gasnet_nodes(), SQ(0)), GASNET_ERR_BAD_ARG);
+    CHECK_EQUAL(gasnet_AMRequestShort0(right, 127), GASNET_ERR_BAD_ARG);
     CHECK_EQUAL(gasnet_AMRequestMedium0(right, MQ(0), big, gasnet_AMMaxMedium() + 1), GASNET_ERR_BAD_ARG);
   }
 

@@ -9,6 +9,7 @@
 // run: 1 2 | args reply-twice | status 134 | says gasnet_AMReply was called twice by request handler 201
 // run: 1 2 | args reply-to-reply | status 134 | says called from reply handler 202
 // run: 1 2 | args bad-node | env GASNET_CHECK=1 | status 134 | says the destination is node
+// run: 1 2 | args bad-handler | env GASNET_CHECK=1 | status 134 | says handler index 3 is not a client's
 // run: 1 2 | args too-long | env GASNET_CHECK=1 | status 134 | says a medium payload of
 // run: 1 2 | args sync-in-region | env GASNET_CHECK=1 | env GASNET_NEIGHBORHOOD=off | status 1 | never ERROR
 // run: 1 2 | args nested-regions | status 1 | says access regions do not nest
@@ -42,6 +43,7 @@ int main(int argc, char **argv) {
   start(&argc, &argv, handlers, 2);
   if (argc > 1) what = argv[1];
   if (is("bad-node")) gasnet_AMRequestShort0(gasnet_nodes(), 201);
+  if (is("bad-handler")) gasnet_AMRequestShort0(0, 3);
   if (is("too-long")) gasnet_AMRequestMedium0(0, 201, handlers, gasnet_AMMaxMedium() + 1);
   if (is("nested-regions")) gasnet_begin_nbi_accessregion();
   if (is("nested-regions")) gasnet_begin_nbi_accessregion();

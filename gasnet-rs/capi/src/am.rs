@@ -8,7 +8,7 @@
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 
-use gasnet::am::{Handler, Kind, MAX_ARGUMENTS, Message, Token};
+use gasnet::am::{FIRST_CLIENT_HANDLER, Handler, Kind, MAX_ARGUMENTS, Message, Token};
 use gasnet::{Error, RankId};
 
 use crate::context::{self, Handling};
@@ -138,11 +138,10 @@ fn deliver(
 pub fn register(state: &State, table: &mut [HandlerEntry]) -> Result<(), String> {
     let mut used = [false; 256];
     for entry in table.iter().filter(|entry| entry.index != 0) {
-        if entry.index < gasnet::am::FIRST_CLIENT_HANDLER {
+        if entry.index < FIRST_CLIENT_HANDLER {
             return Err(format!(
                 "handler index {} is reserved: use {}..255, or 0 for any",
-                entry.index,
-                gasnet::am::FIRST_CLIENT_HANDLER
+                entry.index, FIRST_CLIENT_HANDLER
             ));
         }
         if std::mem::replace(&mut used[entry.index as usize], true) {
@@ -151,7 +150,7 @@ pub fn register(state: &State, table: &mut [HandlerEntry]) -> Result<(), String>
     }
     for entry in table.iter_mut() {
         if entry.index == 0 {
-            let free = (gasnet::am::FIRST_CLIENT_HANDLER..=255).rev().find(|&index| !used[index as usize]);
+            let free = (FIRST_CLIENT_HANDLER..=255).rev().find(|&index| !used[index as usize]);
             entry.index = free.ok_or("more than 128 handlers")?;
             used[entry.index as usize] = true;
         }
@@ -173,7 +172,12 @@ struct Outgoing {
 }
 
 /// What is wrong with the arguments of a send, if anything.
-fn complaint(to: u32, message: &Outgoing, nargs: c_int) -> Option<String> {
+fn complaint(to: u32, handler: u8, message: &Outgoing, nargs: c_int) -> Option<String> {
+    if handler < FIRST_CLIENT_HANDLER {
+        return Some(format!(
+            "handler index {handler} is not a client's; those are {FIRST_CLIENT_HANDLER}..255"
+        ));
+    }
     if to >= abi::size() {
         return Some(format!("the destination is node {to}, but the job has {} nodes", abi::size()));
     }
@@ -231,7 +235,7 @@ pub unsafe extern "C" fn gasneti_am_request(
     let state = state::attached(CALL);
     context::unrestricted(state, CALL);
     let message = Outgoing { kind, len, dst: dst as usize };
-    if let Some(problem) = complaint(to, &message, nargs) {
+    if let Some(problem) = complaint(to, handler, &message, nargs) {
         if state.check {
             die(&format!("{CALL}: {problem}"));
         }
@@ -297,7 +301,7 @@ pub unsafe extern "C" fn gasneti_am_reply(
     }
     let to = token.inner.source().0;
     let message = Outgoing { kind, len, dst: dst as usize };
-    if let Some(problem) = complaint(to, &message, nargs) {
+    if let Some(problem) = complaint(to, handler, &message, nargs) {
         if state.check {
             die(&format!("{CALL}: {problem}"));
         }

@@ -306,8 +306,12 @@ pub unsafe extern "C" fn gasnet_wait_syncnb_all(handles: *mut usize, n: usize) {
     let state = state::attached("gasnet_wait_syncnb_all");
     context::unrestricted(state, "gasnet_wait_syncnb_all");
     // SAFETY: the caller's promise.
-    let handles = unsafe { list(handles, n) };
-    state.rank.wait_until("operations to complete", || sweep(state, handles).1 == 0);
+    for handle in unsafe { list(handles, n) } {
+        let waited = std::mem::take(handle);
+        if waited != 0 {
+            state.rank.wait_until("operations to complete", || is_complete(state, waited));
+        }
+    }
 }
 
 /// Polls, and says whether all operations of a list are complete.
