@@ -44,6 +44,8 @@ const SEGMENT_ALIGN: u64 = 2 << 20;
 
 /// One rank of a job.
 ///
+/// A child that the process forks is not the rank: it may read what is mapped, and must not call the runtime.
+///
 /// Every method can be called from any thread (unless the rank was made [`Threading::Serial`], a promise that only unsafe code can make).
 pub struct Rank {
     id: RankId,
@@ -227,12 +229,13 @@ impl Rank {
         self.start_barrier(1);
         let sizes: Vec<u64> = self.host.ranks.iter().map(|r| r.segment_size.load(Relaxed)).collect();
         let largest = sizes.iter().copied().max().unwrap_or(0);
-        let stride = stride.unwrap_or(largest).max(largest).max(1).next_multiple_of(SEGMENT_ALIGN);
-        let span = stride
-            .checked_mul(u64::from(self.size))
-            .filter(|s| *s < 1 << 46)
-            .ok_or_else(|| Error::op(format!("{} segments of {stride} bytes do not fit", self.size)))?
-            as usize;
+        let stride = stride.unwrap_or(largest).max(largest).max(1);
+        let (stride, span) = stride
+            .checked_next_multiple_of(SEGMENT_ALIGN)
+            .and_then(|stride| Some((stride, stride.checked_mul(u64::from(self.size))?)))
+            .filter(|(_, span)| *span < 1 << 46)
+            .ok_or_else(|| Error::op(format!("{} segments of {stride} bytes are too large", self.size)))?;
+        let span = span as usize;
         let neighbours = self.config.neighborhood;
         let base = if self.id.0 == 0 {
             let base = map::reserve_at(SEGMENT_HINT, span).map_or_else(|| map::reserve(span), Ok)?;

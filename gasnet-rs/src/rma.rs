@@ -16,6 +16,7 @@ use crate::event::{Event, Implicit};
 use crate::prim::{Ordering, fence};
 use crate::segment::{GlobalPtr, Place, Shared};
 use crate::{Error, Rank, RankId};
+use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 
 /// What is said when the table of ops is full.
 pub(crate) const TOO_MANY: &str = "more than a million operations are outstanding: wait for some";
@@ -309,23 +310,54 @@ impl Rank {
     ///
     /// # One-sided
     /// # Completion
-    /// On return the value is in place. Values of up to 8 bytes, naturally aligned, are written in one piece.
+    /// On return the value is in place. Values of 1, 2, 4 or 8 bytes, naturally aligned, are written in one piece: whoever reads at
+    /// the same time sees the old value or the new one. Of other values a reader may see a part.
     ///
     /// # Panics
     /// Ends the job when `to` is outside the segment.
     #[inline]
     pub fn write<T: Shared>(&self, to: GlobalPtr<T>, value: T) {
-        // SAFETY: `value` is valid for its size; T is plain data.
-        unsafe { self.put(to.rank(), to.offset(), (&raw const value).cast(), size_of::<T>()) }
+        match self.word::<T>(to) {
+            Some(at) => {
+                // SAFETY: `word` found an aligned word of this size in a mapped segment.
+                unsafe { store_word(at, &value) };
+                // ORDER: Release; as in `put`.
+                fence(Ordering::Release);
+            }
+            // SAFETY: `value` is valid for its size; T is plain data.
+            None => unsafe { self.put(to.rank(), to.offset(), (&raw const value).cast(), size_of::<T>()) },
+        }
     }
 
     /// Reads a value from another rank's segment. As [`Rank::write`].
     #[inline]
     pub fn read<T: Shared>(&self, from: GlobalPtr<T>) -> T {
         let mut value = T::zeroed();
-        // SAFETY: `value` is valid for its size; any bytes are a T.
-        unsafe { self.get((&raw mut value).cast(), from.rank(), from.offset(), size_of::<T>()) };
+        match self.word::<T>(from) {
+            Some(at) => {
+                // ORDER: Acquire; as in `get`.
+                fence(Ordering::Acquire);
+                // SAFETY: as in `write`.
+                unsafe { load_word(at, &mut value) };
+            }
+            // SAFETY: `value` is valid for its size; any bytes are a T.
+            None => unsafe {
+                self.get((&raw mut value).cast(), from.rank(), from.offset(), size_of::<T>());
+            },
+        }
         value
+    }
+
+    /// Where a value lies, if it can be accessed in one piece.
+    #[inline]
+    fn word<T>(&self, at: GlobalPtr<T>) -> Option<*mut u8> {
+        if !matches!(size_of::<T>(), 1 | 2 | 4 | 8) || !at.offset().is_multiple_of(size_of::<T>() as u64) {
+            return None;
+        }
+        match self.table().mapped_at(at.rank(), at.offset(), size_of::<T>()) {
+            Some(Place::Here(p)) => Some(p),
+            _ => None,
+        }
     }
 
     /// Writes a slice into another rank's segment; blocking.
@@ -358,6 +390,54 @@ impl Rank {
             self.get_nb(values.as_mut_ptr().cast(), from.rank(), from.offset(), size_of_val(&*values))
         };
         Pending { rank: self, event, buffer: core::mem::ManuallyDrop::new(values) }
+    }
+}
+
+/// Stores a value of 1, 2, 4 or 8 bytes in one piece. Safe programs may write and read one word from two threads at a time, which
+/// plain copies must not.
+///
+/// # Safety
+/// 1. `at` is aligned to the value's size and valid for writes (owed by the caller).
+#[inline]
+unsafe fn store_word<T: Shared>(at: *mut u8, value: &T) {
+    macro_rules! store {
+        ($atomic:ty, $word:ty) => {
+            // SAFETY: (1); the value has the word's size.
+            unsafe {
+                (*at.cast::<$atomic>())
+                    .store(core::ptr::from_ref(value).cast::<$word>().read_unaligned(), Ordering::Relaxed)
+            }
+        };
+    }
+    match size_of::<T>() {
+        1 => store!(AtomicU8, u8),
+        2 => store!(AtomicU16, u16),
+        4 => store!(AtomicU32, u32),
+        _ => store!(AtomicU64, u64),
+    }
+}
+
+/// The other direction of [`store_word`].
+///
+/// # Safety
+/// 1. `at` is aligned to the value's size and valid for reads (owed by the caller).
+#[inline]
+unsafe fn load_word<T: Shared>(at: *mut u8, value: &mut T) {
+    macro_rules! load {
+        ($atomic:ty, $word:ty) => {
+            // SAFETY: (1); the value has the word's size, and any bytes are a T.
+            unsafe {
+                core::ptr::from_mut(value)
+                    .cast::<$word>()
+                    .write_unaligned((*at.cast::<$atomic>()).load(Ordering::Relaxed))
+            }
+        };
+    }
+    match size_of::<T>() {
+        1 => load!(AtomicU8, u8),
+        2 => load!(AtomicU16, u16),
+        4 => load!(AtomicU32, u32),
+        _ => load!(AtomicU64, u64),
     }
 }
 

@@ -19,10 +19,10 @@ const BOTH: &[Mode] = &[Shared, Frames];
 
 fn job(ranks: &str, mode: Mode, role: &str, settings: &[(&str, &str)]) -> Outcome {
     let mut command = Command::new(PROGRAM);
-    // The second argument is a mark by which leftovers are found.
+    // The last argument is a mark by which leftovers are found.
     static JOBS: AtomicU32 = AtomicU32::new(0);
     let mark = format!("mark-{}-{}", std::process::id(), JOBS.fetch_add(1, Ordering::Relaxed));
-    command.args([role, &mark]).env("GASNET_PSHM_NODES", ranks).env("RUST_BACKTRACE", "0");
+    command.args(role.split(' ')).arg(&mark).env("GASNET_PSHM_NODES", ranks).env("RUST_BACKTRACE", "0");
     command.env("GASNET_MAX_SEGSIZE", "1M");
     if mode == Frames {
         command.env("GASNET_NEIGHBORHOOD", "off");
@@ -194,7 +194,9 @@ fn segments_of_any_size() {
             says(&job(ranks, mode, "sizes", &[]), 0, &[]);
         }
         says(&job("2", mode, "before-attach", &[]), 0, &[]);
-        says(&job("2", mode, "too-large", &[]), 1, &["too large"]);
+        for bytes in [usize::MAX, usize::MAX - 4095, 1 << 63, 1 << 46] {
+            says(&job("2", mode, &format!("too-large {bytes}"), &[]), 1, &["too large"]);
+        }
         says(&job("2", mode, "fine", &[("GASNET_MAX_SEGSIZE", "1")]), 0, &[]);
         // More than there is: only what is touched costs.
         says(&job("2", mode, "fine", &[("GASNET_MAX_SEGSIZE", "4T")]), 0, &[]);
