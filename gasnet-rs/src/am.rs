@@ -122,7 +122,13 @@ impl Handler {
             // SAFETY: `data` is the leaked box below, shared (F is Sync).
             let f = unsafe { &*data.cast::<F>() };
             let guard = EndOnPanic(token.rank);
-            f(token, m);
+            if token.rank.config.check {
+                HANDLERS.set(HANDLERS.get() + 1);
+                f(token, m);
+                HANDLERS.set(HANDLERS.get() - 1);
+            } else {
+                f(token, m);
+            }
             core::mem::forget(guard);
         }
         // A rank lives as long as its process, and so do its handlers.
@@ -240,6 +246,12 @@ impl<'a> Token<'a> {
         // SAFETY: (1).
         unsafe { self.reply(Outgoing { kind: Kind::Long, handler, args, src, len, dst }) }
     }
+}
+
+thread_local! {
+    /// Handlers made of closures on this thread's stack: a fact of the thread, whichever rank they belong to. Counted under
+    /// `GASNET_CHECK` only; the C layer checks its handlers itself.
+    static HANDLERS: Cell<u32> = const { Cell::new(0) };
 }
 
 /// A message on its way out.
@@ -391,9 +403,16 @@ impl Rank {
     /// 1. `out.src` is valid for `out.len` bytes (owed by the caller).
     #[inline]
     pub(crate) unsafe fn send(&self, channel: Channel, to: RankId, out: Outgoing<'_>) -> Result<(), Error> {
-        if to.0 >= self.size() || out.args.len() > MAX_ARGS || out.len > MAX_MEDIUM || out.kind == Kind::Long
+        if to.0 >= self.size()
+            || out.args.len() > MAX_ARGS
+            || out.len > MAX_MEDIUM
+            || out.kind == Kind::Long
+            || self.config.check
         {
             self.check_outgoing(to, &out)?;
+            if channel == Channel::Request {
+                self.check_context("send requests");
+            }
         }
         match self.route(to) {
             // SAFETY: (1).
@@ -424,6 +443,13 @@ impl Rank {
             self.check_range("long message", to, out.dst, out.len)?;
         }
         Ok(())
+    }
+
+    /// Under `GASNET_CHECK`, ends the job when a handler does what handlers may not.
+    pub(crate) fn check_context(&self, what: &str) {
+        if self.config.check && HANDLERS.get() > 0 {
+            self.fatal(&format!("a handler may not {what}: it may reply to its request, and must not wait"));
+        }
     }
 
     unsafe fn send_neighbour(&self, channel: Channel, to: RankId, out: Outgoing<'_>) -> Result<(), Error> {

@@ -148,6 +148,7 @@ impl Rank {
     /// Ends the job on a second notify in one phase.
     #[inline]
     pub fn barrier_notify(&self, id: i32, flags: u32) {
+        self.check_context("enter a barrier");
         let phase = {
             let mut p = self.phases.lock().unwrap_or_else(PoisonError::into_inner);
             if p.notified {

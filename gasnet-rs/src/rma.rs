@@ -238,6 +238,7 @@ impl Rank {
     #[inline]
     pub fn wait(&self, event: Event) {
         if event != Event::DONE {
+            self.check_context("wait for an operation");
             self.wait_until("an operation to complete", || self.test_quietly(event));
         }
     }
