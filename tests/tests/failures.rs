@@ -92,6 +92,19 @@ fn a_message_without_a_handler_is_told_where_it_arrives() {
 }
 
 #[test]
+fn handlers_that_do_more_than_they_may_are_told_under_check() {
+    for (role, what) in [
+        ("handler-requests", "rank 1 of 2: a handler may not send requests"),
+        ("handler-barrier", "rank 1 of 2: a handler may not enter a barrier"),
+        ("handler-waits", "rank 1 of 2: a handler may not wait"),
+    ] {
+        for &mode in BOTH {
+            says(&job("2", mode, role, &[("GASNET_CHECK", "1")]), 1, &[what]);
+        }
+    }
+}
+
+#[test]
 fn completion_rules() {
     ends(&[Frames], "event-twice", 1, &["rank 0 of 2", "waited for twice"]);
     ends(BOTH, "event-made-up", 1, &["no event of this rank"]);

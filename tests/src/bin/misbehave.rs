@@ -64,6 +64,9 @@ const ROLES: &[Role] = &[
         r.request_short(other(r), 128, &[7]).expect("a request");
         r.barrier();
     }),
+    ("handler-requests", |r| handler(r, 129)),
+    ("handler-barrier", |r| handler(r, 130)),
+    ("handler-waits", |r| handler(r, 131)),
     ("kill", |r| {
         let me = std::process::id().to_string();
         drop(std::process::Command::new("kill").args(["-9", &me]).status());
@@ -85,6 +88,18 @@ const ROLES: &[Role] = &[
         r.barrier();
     }),
     ("fine", |r| r.barrier()),
+];
+
+fn handler(r: &Rank, index: u8) {
+    r.request_short(other(r), index, &[]).expect("a request");
+    r.barrier();
+}
+
+/// What handlers 129 and up do.
+const IN_HANDLERS: [fn(&Rank); 3] = [
+    |r| r.request_short(r.id(), 128, &[]).expect("a request"),
+    |r| r.barrier_notify(0, ANONYMOUS),
+    |r| r.wait(gasnet::Event::from_raw(0x1_0000_0001)),
 ];
 
 fn other(r: &Rank) -> RankId {
@@ -111,6 +126,9 @@ fn main() {
     gasnet_conduits::run(|rank| {
         rank.register(128, Handler::new(|_, m| panic!("handler gives up with {:?}", m.args)))
             .expect("a free index");
+        for (index, what) in IN_HANDLERS.iter().enumerate() {
+            rank.register(129 + index as u8, Handler::new(|t, _| what(t.rank()))).expect("a free index");
+        }
         rank.barrier();
         if rank.id().0 == 0 {
             role(rank);
