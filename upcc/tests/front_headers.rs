@@ -45,7 +45,7 @@ fn headers_draw_no_diagnostic() {
     let uses = "double complex z; int main(void) { z = csqrt(sin(z)); float f = fabs(1.0f); errno = 0;
         char b[10]; memcpy(b, \"x\", 2); snprintf(b, sizeof b, \"%d\", isnan(f) + (int)INFINITY); assert(f == 1.0f);
         struct stat st; stat(b, &st); va_list *ap = 0; (void)ap; atomic_int i; atomic_fetch_add(&i, 1);
-        fd_set s; FD_ZERO(&s); FD_SET(1, &s); putc(getc(stdin), stdout); return WEXITSTATUS(offsetof(struct stat, st_mode)); }\n";
+        fd_set s; FD_ZERO(&s); FD_SET(1, &s); putc(getc(stdin), stdout); struct sockaddr *sa = 0; connect(1, sa, sizeof *sa); wait(0); return WEXITSTATUS(offsetof(struct stat, st_mode)); }\n";
     let text = preprocess(&dir, &all_headers(uses));
     let r = check(&text, &FrontOptions::default());
     let said: Vec<String> = r.diagnostics.iter().map(ToString::to_string).collect();

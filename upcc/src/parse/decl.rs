@@ -584,6 +584,11 @@ impl Cx<'_> {
         } else {
             self.apply_attrs_at_base(ty, &late)
         };
+        if attrs.transparent
+            && let TypeKind::Record(r) = *self.types.ckind(ty)
+        {
+            self.types.records[r.0 as usize].transparent = true;
+        }
         let mut vla = spec_vla;
         vla.append(&mut self.vla);
         let has_init = self.is(Punct::Eq);

@@ -26,6 +26,15 @@ impl Cx<'_> {
                     {
                         return self.bad_expr(toks);
                     }
+                    if name == "forall" {
+                        self.error(
+                            at,
+                            "`forall` is not declared; since UPC 1.1 the statement is written `upc_forall`",
+                        );
+                        // Its clauses would only draw more errors.
+                        let _ = self.skip_group();
+                        return self.bad_expr(toks);
+                    }
                     self.warn(
                         at,
                         format!("the function `{name}` is not declared; include its header or declare it"),
