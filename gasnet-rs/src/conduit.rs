@@ -76,6 +76,10 @@ pub struct SegmentDesc {
     pub neighbours_may_map: bool,
 }
 
+/// Every conduit carries frames of at least this many bytes: a medium message of the largest size with all its arguments. One
+/// whose network moves less cuts frames up and puts them together itself.
+pub const MIN_FRAME: usize = crate::am::MAX_MEDIUM + crate::am::frame::payload_at(crate::am::MAX_ARGUMENTS);
+
 /// What fits in a frame to one peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -126,7 +130,7 @@ pub unsafe trait Conduit: Send + Sync {
     /// Its name, as in `GASNET_CONDUIT`.
     fn name(&self) -> &'static str;
 
-    /// What fits in a frame to `to` that carries `nargs` active-message arguments. Constant over the job.
+    /// What fits in a frame to `to` that carries `nargs` active-message arguments: at least [`MIN_FRAME`], constant over the job.
     fn limits(&self, to: Peer, nargs: usize) -> Limits;
 
     /// Room for a frame of `len` bytes (at most the limit), or `None` when the call would have to block.

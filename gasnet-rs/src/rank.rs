@@ -2,7 +2,7 @@
 
 use crate::am::Handler;
 use crate::barrier::Consensus;
-use crate::conduit::{Channel, Conduit, OpenContext, SegmentDesc, SegmentKind};
+use crate::conduit::{Channel, Conduit, MIN_FRAME, OpenContext, Peer, SegmentDesc, SegmentKind};
 use crate::config::Config;
 use crate::error::Error;
 use crate::event::Ops;
@@ -133,6 +133,15 @@ impl Rank {
             return Err(Error::job(
                 "GASNET_NEIGHBORHOOD=off needs a conduit that carries frames between ranks",
             ));
+        }
+        if let Some(c) = &conduit {
+            let carries = |r| c.limits(Peer { rank: RankId(r), endpoint: 0 }, am::MAX_ARGUMENTS).max_frame;
+            if let Some(r) = (0..size).find(|r| carries(*r) < MIN_FRAME) {
+                let (name, n) = (c.name(), carries(r));
+                return Err(Error::job(format!(
+                    "conduit {name}: frames of {n} bytes, {MIN_FRAME} are needed"
+                )));
+            }
         }
         let policy = WaitPolicy::new(size, map::processors(), config.spin);
         let rank = Box::leak(Box::new(Rank {

@@ -3,14 +3,13 @@
 //! Neighbours talk through shared memory and need no conduit, so normally [`open`] returns none. Under
 //! `GASNET_NEIGHBORHOOD=off` it returns a *frame loop-back*: all traffic between ranks goes as frames over shared rings, which
 //! exercises the reference path on one host. `GASNET_SMP_DELAY` holds every frame back for a time.
-
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
-use gasnet::conduit::{Channel, Conduit, Frame, Limits, OpenContext, Peer, RawSlot};
+use gasnet::conduit::{Channel, Conduit, Frame, Limits, MIN_FRAME, OpenContext, Peer, RawSlot};
 use gasnet::{Error, FrameGrid};
 
-/// Bytes of the largest frame: a 64 KiB payload with its head and arguments.
-const MAX_FRAME: usize = 65_536 + 96;
+/// Bytes of the largest frame.
+const MAX_FRAME: usize = MIN_FRAME;
 
 /// Opens the conduit if this host's ranks need one.
 ///
