@@ -1016,4 +1016,198 @@ __UPC_WEAK void pupc_event_end(unsigned tag, ...) { (void)tag; }
 __UPC_WEAK void pupc_event_atomic(unsigned tag, ...) { (void)tag; }
 #endif
 
+/* ---- upc_io.h ---- */
+#define __UPC_FILE __upc_u(fd).o
+struct __upc_iovec { unsigned long t, o, block, len; };
+long __upc_io_local(unsigned long, void *, unsigned long, int, int);
+long __upc_io_shared(unsigned long, unsigned, unsigned long, unsigned long, unsigned long, int, int);
+long __upc_io_list(unsigned long, unsigned long, const struct __upc_iovec *, unsigned long, const void *, int, int);
+#ifdef __UPC_USE_upc_all_fopen
+unsigned long __upc_io_open(const char *, int, unsigned long, const void *);
+__UPC_WEAK __upc_pts upc_all_fopen(const char *name, int flags, unsigned long n, struct upc_hint const *hints)
+{
+  return __upc_p((struct __upc_w){ __upc_io_open(name, flags, n, hints), 0, 0 });
+}
+#endif
+#ifdef __UPC_USE_upc_all_fclose
+int __upc_io_close(unsigned long);
+__UPC_WEAK int upc_all_fclose(__upc_pts fd) { return __upc_io_close(__UPC_FILE); }
+#endif
+#ifdef __UPC_USE_upc_all_fsync
+int __upc_io_sync(unsigned long);
+__UPC_WEAK int upc_all_fsync(__upc_pts fd) { return __upc_io_sync(__UPC_FILE); }
+#endif
+#ifdef __UPC_USE_upc_all_fseek
+long __upc_io_seek(unsigned long, long, int);
+__UPC_WEAK long upc_all_fseek(__upc_pts fd, long off, int origin) { return __upc_io_seek(__UPC_FILE, off, origin); }
+#endif
+#ifdef __UPC_USE_upc_all_fget_size
+long __upc_io_get_size(unsigned long);
+__UPC_WEAK long upc_all_fget_size(__upc_pts fd) { return __upc_io_get_size(__UPC_FILE); }
+#endif
+#ifdef __UPC_USE_upc_all_fset_size
+int __upc_io_set_size(unsigned long, long, int);
+__UPC_WEAK int upc_all_fset_size(__upc_pts fd, long size) { return __upc_io_set_size(__UPC_FILE, size, 0); }
+#endif
+#ifdef __UPC_USE_upc_all_fpreallocate
+int __upc_io_set_size(unsigned long, long, int);
+__UPC_WEAK int upc_all_fpreallocate(__upc_pts fd, long size) { return __upc_io_set_size(__UPC_FILE, size, 1); }
+#endif
+#ifdef __UPC_USE_upc_all_fcntl
+int __upc_io_control(unsigned long, int, void *);
+__UPC_WEAK int upc_all_fcntl(__upc_pts fd, int cmd, void *arg) { return __upc_io_control(__UPC_FILE, cmd, arg); }
+#endif
+#ifdef __UPC_USE_upc_all_fread_local
+__UPC_WEAK long upc_all_fread_local(__upc_pts fd, void *buf, unsigned long size, unsigned long n, int flags)
+{
+  return __upc_io_local(__UPC_FILE, buf, size * n, 0, flags);
+}
+#endif
+#ifdef __UPC_USE_upc_all_fread_shared
+__UPC_WEAK long upc_all_fread_shared(__upc_pts fd, __upc_pts buf, unsigned long b, unsigned long size, unsigned long n, int flags)
+{
+  struct __upc_w w = __upc_u(buf);
+  return __upc_io_shared(__UPC_FILE, (unsigned)w.t, w.o, b * size, size * n, 0, flags);
+}
+#endif
+#ifdef __UPC_USE_upc_all_fread_list_local
+__UPC_WEAK long upc_all_fread_list_local(__upc_pts fd, unsigned long nm, struct upc_local_memvec const *m, unsigned long nf, struct upc_filevec const *f, int flags)
+{
+  struct __upc_iovec *v = (struct __upc_iovec *)__upc_malloc(nm * sizeof *v);
+  for (unsigned long i = 0; i < nm; i++) v[i] = (struct __upc_iovec){ ~0ul, (unsigned long)m[i].baseaddr, 0, m[i].len };
+  long r = __upc_io_list(__UPC_FILE, nm, v, nf, f, 0, flags);
+  __upc_mfree(v);
+  return r;
+}
+#endif
+#ifdef __UPC_USE_upc_all_fread_list_shared
+__UPC_WEAK long upc_all_fread_list_shared(__upc_pts fd, unsigned long nm, struct upc_shared_memvec const *m, unsigned long nf, struct upc_filevec const *f, int flags)
+{
+  struct __upc_iovec *v = (struct __upc_iovec *)__upc_malloc(nm * sizeof *v);
+  for (unsigned long i = 0; i < nm; i++) {
+    struct __upc_w w = __upc_u(m[i].baseaddr);
+    v[i] = (struct __upc_iovec){ w.t, w.o, m[i].blocksize, m[i].len };
+  }
+  long r = __upc_io_list(__UPC_FILE, nm, v, nf, f, 0, flags);
+  __upc_mfree(v);
+  return r;
+}
+#endif
+#ifdef __UPC_USE_upc_all_fwrite_local
+__UPC_WEAK long upc_all_fwrite_local(__upc_pts fd, void *buf, unsigned long size, unsigned long n, int flags)
+{
+  return __upc_io_local(__UPC_FILE, buf, size * n, 1, flags);
+}
+#endif
+#ifdef __UPC_USE_upc_all_fwrite_shared
+__UPC_WEAK long upc_all_fwrite_shared(__upc_pts fd, __upc_pts buf, unsigned long b, unsigned long size, unsigned long n, int flags)
+{
+  struct __upc_w w = __upc_u(buf);
+  return __upc_io_shared(__UPC_FILE, (unsigned)w.t, w.o, b * size, size * n, 1, flags);
+}
+#endif
+#ifdef __UPC_USE_upc_all_fwrite_list_local
+__UPC_WEAK long upc_all_fwrite_list_local(__upc_pts fd, unsigned long nm, struct upc_local_memvec const *m, unsigned long nf, struct upc_filevec const *f, int flags)
+{
+  struct __upc_iovec *v = (struct __upc_iovec *)__upc_malloc(nm * sizeof *v);
+  for (unsigned long i = 0; i < nm; i++) v[i] = (struct __upc_iovec){ ~0ul, (unsigned long)m[i].baseaddr, 0, m[i].len };
+  long r = __upc_io_list(__UPC_FILE, nm, v, nf, f, 1, flags);
+  __upc_mfree(v);
+  return r;
+}
+#endif
+#ifdef __UPC_USE_upc_all_fwrite_list_shared
+__UPC_WEAK long upc_all_fwrite_list_shared(__upc_pts fd, unsigned long nm, struct upc_shared_memvec const *m, unsigned long nf, struct upc_filevec const *f, int flags)
+{
+  struct __upc_iovec *v = (struct __upc_iovec *)__upc_malloc(nm * sizeof *v);
+  for (unsigned long i = 0; i < nm; i++) {
+    struct __upc_w w = __upc_u(m[i].baseaddr);
+    v[i] = (struct __upc_iovec){ w.t, w.o, m[i].blocksize, m[i].len };
+  }
+  long r = __upc_io_list(__UPC_FILE, nm, v, nf, f, 1, flags);
+  __upc_mfree(v);
+  return r;
+}
+#endif
+#ifdef __UPC_USE_upc_all_fread_local_async
+__UPC_WEAK void upc_all_fread_local_async(__upc_pts fd, void *buf, unsigned long size, unsigned long n, int flags)
+{
+  __upc_io_local(__UPC_FILE, buf, size * n, 0, flags | 64);
+}
+#endif
+#ifdef __UPC_USE_upc_all_fread_shared_async
+__UPC_WEAK void upc_all_fread_shared_async(__upc_pts fd, __upc_pts buf, unsigned long b, unsigned long size, unsigned long n, int flags)
+{
+  struct __upc_w w = __upc_u(buf);
+  __upc_io_shared(__UPC_FILE, (unsigned)w.t, w.o, b * size, size * n, 0, flags | 64);
+}
+#endif
+#ifdef __UPC_USE_upc_all_fread_list_local_async
+__UPC_WEAK void upc_all_fread_list_local_async(__upc_pts fd, unsigned long nm, struct upc_local_memvec const *m, unsigned long nf, struct upc_filevec const *f, int flags)
+{
+  struct __upc_iovec *v = (struct __upc_iovec *)__upc_malloc(nm * sizeof *v);
+  for (unsigned long i = 0; i < nm; i++) v[i] = (struct __upc_iovec){ ~0ul, (unsigned long)m[i].baseaddr, 0, m[i].len };
+  long r = __upc_io_list(__UPC_FILE, nm, v, nf, f, 0, flags | 64);
+  __upc_mfree(v);
+  (void)r;
+}
+#endif
+#ifdef __UPC_USE_upc_all_fread_list_shared_async
+__UPC_WEAK void upc_all_fread_list_shared_async(__upc_pts fd, unsigned long nm, struct upc_shared_memvec const *m, unsigned long nf, struct upc_filevec const *f, int flags)
+{
+  struct __upc_iovec *v = (struct __upc_iovec *)__upc_malloc(nm * sizeof *v);
+  for (unsigned long i = 0; i < nm; i++) {
+    struct __upc_w w = __upc_u(m[i].baseaddr);
+    v[i] = (struct __upc_iovec){ w.t, w.o, m[i].blocksize, m[i].len };
+  }
+  long r = __upc_io_list(__UPC_FILE, nm, v, nf, f, 0, flags | 64);
+  __upc_mfree(v);
+  (void)r;
+}
+#endif
+#ifdef __UPC_USE_upc_all_fwrite_local_async
+__UPC_WEAK void upc_all_fwrite_local_async(__upc_pts fd, void *buf, unsigned long size, unsigned long n, int flags)
+{
+  __upc_io_local(__UPC_FILE, buf, size * n, 1, flags | 64);
+}
+#endif
+#ifdef __UPC_USE_upc_all_fwrite_shared_async
+__UPC_WEAK void upc_all_fwrite_shared_async(__upc_pts fd, __upc_pts buf, unsigned long b, unsigned long size, unsigned long n, int flags)
+{
+  struct __upc_w w = __upc_u(buf);
+  __upc_io_shared(__UPC_FILE, (unsigned)w.t, w.o, b * size, size * n, 1, flags | 64);
+}
+#endif
+#ifdef __UPC_USE_upc_all_fwrite_list_local_async
+__UPC_WEAK void upc_all_fwrite_list_local_async(__upc_pts fd, unsigned long nm, struct upc_local_memvec const *m, unsigned long nf, struct upc_filevec const *f, int flags)
+{
+  struct __upc_iovec *v = (struct __upc_iovec *)__upc_malloc(nm * sizeof *v);
+  for (unsigned long i = 0; i < nm; i++) v[i] = (struct __upc_iovec){ ~0ul, (unsigned long)m[i].baseaddr, 0, m[i].len };
+  long r = __upc_io_list(__UPC_FILE, nm, v, nf, f, 1, flags | 64);
+  __upc_mfree(v);
+  (void)r;
+}
+#endif
+#ifdef __UPC_USE_upc_all_fwrite_list_shared_async
+__UPC_WEAK void upc_all_fwrite_list_shared_async(__upc_pts fd, unsigned long nm, struct upc_shared_memvec const *m, unsigned long nf, struct upc_filevec const *f, int flags)
+{
+  struct __upc_iovec *v = (struct __upc_iovec *)__upc_malloc(nm * sizeof *v);
+  for (unsigned long i = 0; i < nm; i++) {
+    struct __upc_w w = __upc_u(m[i].baseaddr);
+    v[i] = (struct __upc_iovec){ w.t, w.o, m[i].blocksize, m[i].len };
+  }
+  long r = __upc_io_list(__UPC_FILE, nm, v, nf, f, 1, flags | 64);
+  __upc_mfree(v);
+  (void)r;
+}
+#endif
+#ifdef __UPC_USE_upc_all_fwait_async
+long __upc_io_wait(unsigned long);
+__UPC_WEAK long upc_all_fwait_async(__upc_pts fd) { return __upc_io_wait(__UPC_FILE); }
+#endif
+#ifdef __UPC_USE_upc_all_ftest_async
+long __upc_io_test(unsigned long, int *);
+__UPC_WEAK long upc_all_ftest_async(__upc_pts fd, int *flag) { return __upc_io_test(__UPC_FILE, flag); }
+#endif
+
 #endif

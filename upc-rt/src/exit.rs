@@ -53,6 +53,7 @@ extern "C" fn hook(status: c_int, _: *mut c_void) {
 impl Upc {
     fn end(&self, status: i32) {
         flush_streams();
+        self.io_end();
         // Tell everybody how many barriers they can still expect of this thread.
         let early = u64::MAX - self.barriers_joined();
         for t in 0..self.size {

@@ -5,10 +5,10 @@
 //! pointer-to-shared hold what is the compiler's affair (`include/upcc_abi.h`), so one library serves all representations.
 //!
 //! Layers, top to bottom:
-//! - `capi`, `capi_extra`: the C functions, each a few lines; nothing unwinds out of them.
+//! - `capi`, `capi_extra`, `capi_io`: the C functions, each a few lines; nothing unwinds out of them.
 //! - `upcr`: the same start in pieces, for clients of `upcr.h`.
 //! - `run`: from `main` to the user's `main`; [`exit`](mod@exit): how a thread ends.
-//! - `alloc`, `locks`, `barrier`, `atomics`, `collectives`, `semaphores`, `values`: the services, as methods of the one state object (`state`).
+//! - `alloc`, `locks`, `barrier`, `atomics`, `collectives`, `semaphores`, `values`, `io`: the services, as methods of the one state object (`state`).
 //! - `heap`: the allocator, `control`: the words that other threads change, `layout`, `image`: where things lie.
 //! - `core`: the core's operations in terms of threads and offsets.
 //!
@@ -20,6 +20,7 @@ mod atomics;
 mod barrier;
 mod capi;
 mod capi_extra;
+mod capi_io;
 mod collectives;
 mod control;
 mod core;
@@ -27,6 +28,7 @@ mod error;
 mod exit;
 mod heap;
 mod image;
+mod io;
 mod layout;
 mod locks;
 mod run;

@@ -7,6 +7,7 @@ use crate::barrier::BarrierState;
 use crate::control::Control;
 use crate::core::{Core, Op};
 use crate::heap::Page;
+use crate::io::IoState;
 use crate::layout::Layout;
 use crate::locks::LockState;
 use crate::settings::Settings;
@@ -43,6 +44,8 @@ pub struct Upc {
     pub locks: LockState,
     /// Reductions so far.
     pub partials: AtomicU64,
+    /// Open files.
+    pub io: IoState,
     /// The process that is this thread; children that it forks are not.
     pub pid: u32,
     /// The end of this thread has begun.
@@ -116,6 +119,7 @@ impl Upc {
             barrier: BarrierState::default(),
             locks: LockState::new(rank.size()),
             partials: AtomicU64::new(0),
+            io: IoState::default(),
             pid: std::process::id(),
             leaving: AtomicBool::new(false),
             calls: Calls::default(),

@@ -159,7 +159,7 @@ mod tests {
         let read = |v: i64, size, kind| Number::read(v.to_le_bytes(), size, kind);
         assert_eq!(read(0xfe, 1, 1), Number::Signed(-2));
         assert_eq!(read(0xfe, 1, 0), Number::Unsigned(254));
-        assert_eq!(read(0x1234_fe, 1, 0), Number::Unsigned(254));
+        assert_eq!(read(0x0012_34fe, 1, 0), Number::Unsigned(254));
         assert_eq!(read(i64::from(1.5f32.to_bits()), 4, 2), Number::Single(1.5));
         assert_eq!(read(-5, 8, 1).combine(128, read(3, 8, 1)), Some(read(-5, 8, 1)));
         assert_eq!(read(-5, 8, 0).combine(128, read(3, 8, 0)), Some(read(3, 8, 0)));
