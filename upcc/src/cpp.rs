@@ -31,6 +31,7 @@ pub fn predefined(o: &Options, layout: &Layout) -> Vec<String> {
         ("__UPC_CASTABLE__=1", "upc_castable.h"),
         ("__UPC_NB__=1", "upc_nb.h"),
         ("__UPC_IO__=2", "upc_io.h"),
+        ("__UPC_PUPC__=1", "pupc.h"),
     ] {
         if layout.include.join(header).is_file() {
             d.push(m.into());
