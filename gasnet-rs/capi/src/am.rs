@@ -1,7 +1,7 @@
 //! Active messages: C handlers behind the core's handler table, and the sends.
 //!
 //! A C handler is a function of a token, for medium and long messages a buffer and its length, and 0 to 16 ints. The
-//! core calls [`trampoline`], which calls the C function with the right number of arguments.
+//! core calls `trampoline`, which calls the C function with the right number of arguments.
 
 #![expect(unsafe_code, reason = "exported to C by name; calls C functions through pointers of many types")]
 

@@ -26,8 +26,8 @@ fn thread_id() -> c_int {
     unsafe { libc::gettid() }
 }
 
-/// Flushes stdio unless another thread, or the code a signal interrupted, keeps a stream locked for long.
-pub fn try_flush() {
+/// Flushes the standard streams; `false` if another thread, or the code a signal interrupted, keeps one locked.
+pub fn try_flush() -> bool {
     for _ in 0..50 {
         // SAFETY: the streams exist as long as the process; a lock taken is given back.
         unsafe {
@@ -37,25 +37,45 @@ pub fn try_flush() {
                     libc::fflush(stderr);
                     funlockfile(stderr);
                     funlockfile(stdout);
-                    return;
+                    return true;
                 }
                 funlockfile(stdout);
             }
             libc::usleep(1000);
         }
     }
+    false
 }
 
-/// Flushes everything that is safe to flush where we are.
-fn flush_all() {
-    try_flush();
-    // Files other than the standard ones: a thread stopped inside stdio must not keep the job from ending.
-    // SAFETY: an alarm that ends the process; cancelled below.
+/// The code that the job ends with if flushing takes too long.
+static CODE: AtomicI32 = AtomicI32::new(0);
+
+extern "C" fn on_alarm(_: c_int) {
+    end(CODE.load(Ordering::Relaxed));
+}
+
+/// Flushes everything. A thread stopped inside stdio, or a reader that is stuck, keeps the job from ending for some
+/// seconds at most.
+fn flush_all(code: c_int) {
+    if !try_flush() {
+        return;
+    }
+    CODE.store(code, Ordering::Relaxed);
+    // SAFETY: our own handler; the alarm is cancelled below.
     unsafe {
-        libc::signal(libc::SIGALRM, libc::SIG_DFL);
+        libc::signal(libc::SIGALRM, on_alarm as *const () as libc::sighandler_t);
         libc::alarm(5);
         libc::fflush(std::ptr::null_mut());
         libc::alarm(0);
+    }
+}
+
+/// Tells the monitor, and ends this process.
+fn end(code: c_int) -> ! {
+    match state::get() {
+        Some(state) => state.rank.global_exit(code),
+        // SAFETY: no job was joined; ends the process.
+        None => unsafe { libc::_exit(code) },
     }
 }
 
@@ -67,7 +87,7 @@ pub fn job_exit(code: c_int) -> ! {
         Ok(_) => {
             // SAFETY: ignoring a signal is always allowed.
             unsafe { libc::signal(libc::SIGQUIT, libc::SIG_IGN) };
-            flush_all();
+            flush_all(code);
         }
         // Called again from a handler that interrupted the exit, or from another exit hook.
         Err(leaving) if leaving == me => {}
@@ -76,11 +96,7 @@ pub fn job_exit(code: c_int) -> ! {
             unsafe { libc::pause() };
         },
     }
-    match state::get() {
-        Some(state) => state.rank.global_exit(code),
-        // SAFETY: no job was joined; ends the process.
-        None => unsafe { libc::_exit(code) },
-    }
+    end(code)
 }
 
 /// Ends the whole job.

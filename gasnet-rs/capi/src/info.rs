@@ -61,7 +61,7 @@ $GASNetConduitName: SMP $\0$GASNetCoreLibraryName: SMP $\0$GASNetCoreLibraryVers
 $GASNetExtendedLibraryName: SMP $\0$GASNetExtendedLibraryVersion: 1.1 $\0$GASNetPSHM: posix $\0\
 $GASNetFORKSpawner: 1 $\0$GASNetDefaultSpawnFunction: gasnetrun -n N PROG $\0";
 
-/// Keeps [`IDENT`] in every program that uses the library.
+/// Keeps the identification text in every program that uses the library.
 pub fn keep_ident() {
     std::hint::black_box(IDENT);
 }

@@ -6,7 +6,7 @@
 //! | SIGINT SIGTERM SIGHUP | become SIGQUIT here; a second one ends the process at once |
 //! | SIGQUIT (also how the job's monitor says that it is over) | a client's own handler, else the exit below |
 //!
-//! A rank told to end by the monitor gets [`GRACE`] to reach an exit of its own: when all ranks call `gasnet_exit` at
+//! A rank told to end by the monitor gets `GRACE` to reach an exit of its own: when all ranks call `gasnet_exit` at
 //! about the same time, those behind may still print what they were about to.
 //!
 //! Handlers use only what may be used in one: system calls, and stdio's locks without waiting for them.
@@ -161,7 +161,7 @@ extern "C" fn on_crash(signal: c_int) {
     // SAFETY: from here on the signal has its default action, so a second crash ends the process.
     unsafe { install(signal, libc::SIG_DFL, 0) };
     let name = CRASHES.iter().find(|crash| crash.0 == signal).map_or("?", |crash| crash.1);
-    exit::try_flush();
+    let _ = exit::try_flush();
     print(format_args!(
         "*** Caught a fatal signal: {name}({signal}) on node {}/{}\n",
         abi::rank(),
@@ -198,7 +198,7 @@ extern "C" fn on_quit(_: c_int) {
 }
 
 extern "C" fn on_grace_over(_: c_int) {
-    exit::try_flush();
+    let _ = exit::try_flush();
     // SAFETY: ends the process; the monitor knows the job's code.
     unsafe { libc::_exit(1) };
 }

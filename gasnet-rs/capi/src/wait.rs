@@ -14,7 +14,7 @@ use gasnet::{WaitPolicy, Waiter};
 use crate::info::{BAD_ARG, NOT_INIT, OK};
 use crate::{context, state};
 
-/// A wait in progress, in the memory of the C function that waits. C sets `stage` to [`FRESH`].
+/// A wait in progress, in the memory of the C function that waits. C sets `stage` to 0.
 #[repr(C)]
 pub struct CWaiter {
     stage: u64,
@@ -51,7 +51,7 @@ fn policy(state: &state::State) -> WaitPolicy {
 /// One turn of a wait whose condition does not hold.
 ///
 /// # Safety
-/// `waiter` points to memory for a [`CWaiter`] that only this wait uses, with `stage` [`FRESH`] at the first turn.
+/// `waiter` points to memory for a [`CWaiter`] that only this wait uses, with `stage` 0 at the first turn.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_wait_step(waiter: *mut CWaiter) {
     const CALL: &str = "GASNET_BLOCKUNTIL";

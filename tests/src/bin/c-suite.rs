@@ -61,7 +61,7 @@ fn options() -> Result<(Options, bool), lexopt::Error> {
         ranks: Vec::new(),
         env: Vec::new(),
         jobs: std::thread::available_parallelism().map_or(1, usize::from),
-        limit: Duration::from_secs(60),
+        limit: Duration::from_secs(120),
     };
     let mut list = false;
     let mut parser = lexopt::Parser::from_env();

@@ -1,7 +1,7 @@
 //! The tick counter: the processor's time-stamp counter where it is steady, else the monotonic clock.
 //!
 //! C code reads the counter inline as long as `gasneti_tick_source` says so; conversion to time happens here, with a
-//! rate measured against `CLOCK_MONOTONIC` over at least [`BASELINE_NS`] since the first reading.
+//! rate measured against `CLOCK_MONOTONIC` over at least `BASELINE_NS` since the first reading.
 
 #![expect(unsafe_code, reason = "exported to C by name; reads the processor's counter")]
 
