@@ -313,7 +313,7 @@ impl Upc {
             let mine =
                 unsafe { self.move_bytes(&f.file, f.at + from as i64, memory, from, to - from, write) };
             // Errors travel as negative numbers.
-            let all = self.words(mine.map_or_else(|e| -i64::from(e), |n| n) as u64);
+            let all = self.words(mine.unwrap_or_else(|e| -i64::from(e)) as u64);
             if let Some(e) = all.iter().map(|w| *w as i64).find(|w| *w < 0) {
                 return Err(-e as i32);
             }
