@@ -1,13 +1,13 @@
 //! The UPC runtime: what C emitted by `upcc` calls, on top of the core (`gasnet`).
 //!
 //! A UPC *thread* is a rank, a process of its own. Its *segment* is its part of shared memory: static shared data, then a
-//! heap, then the runtime's own words ([`layout`]). A shared address is a (thread, offset) pair; which bits of a
+//! heap, then the runtime's own words (`layout`). A shared address is a (thread, offset) pair; which bits of a
 //! pointer-to-shared hold what is the compiler's affair (`include/upcc_abi.h`), so one library serves all representations.
 //!
 //! Layers, top to bottom:
 //! - `capi`, `capi_extra`, `capi_io`: the C functions, each a few lines; nothing unwinds out of them.
 //! - `upcr`: the same start in pieces, for clients of `upcr.h`.
-//! - `run`: from `main` to the user's `main`; [`exit`](mod@exit): how a thread ends.
+//! - `run`: from `main` to the user's `main`; `exit`: how a thread ends.
 //! - `alloc`, `locks`, `barrier`, `atomics`, `collectives`, `semaphores`, `values`, `io`: the services, as methods of the one state object (`state`).
 //! - `heap`: the allocator, `control`: the words that other threads change, `layout`, `image`: where things lie.
 //! - `core`: the core's operations in terms of threads and offsets.
