@@ -60,6 +60,16 @@ pub const SETTINGS: &[Setting] = &[
     s("GASNET_VERBOSEENV", "0 (default), 1", "Report settings as they are read (C programs)."),
     s("GASNET_TEST_TIME_SLACK", "number", "Read by test programs."),
     s("GASNET_WAIT_REPORT", "seconds", "Report what a rank waits for when a wait takes longer than this."),
+    s(
+        "UPC_SHARED_HEAP_SIZE",
+        "size: 64 (MB), 64MB, 2GB; default physical memory / ranks of the host",
+        "Shared heap of every thread (UPC programs).",
+    ),
+    s(
+        "UPC_BARRIER_MISMATCH_WARNS",
+        "no (default), yes",
+        "Values of `upc_notify` and `upc_wait` that do not agree draw a warning, not an error (UPC programs).",
+    ),
 ];
 
 /// The settings of one rank, read once at start.
