@@ -341,7 +341,7 @@ mod tests {
     #[test]
     fn every_mode_has_a_package_file() {
         let files = package_files();
-        assert_eq!(files.len(), 6);
+        assert_eq!(files.len(), 12);
         for (name, text) in files {
             assert!(text.contains(&format!("Name: {}\n", name.trim_end_matches(".pc"))));
             assert_eq!(text.contains("EVERYTHING"), name.contains("everything"));
