@@ -72,6 +72,9 @@ fn run(options: &Options, groups: &[Group]) -> ExitCode {
     };
     let say = |text: &str| if options.json { eprintln!("{text}") } else { println!("{text}") };
     say(&probe::machine());
+    if probe::busy() {
+        say("warning: other programs keep the processors busy: the figures are not to be trusted");
+    }
     let mut missing = 0;
     if !options.json {
         println!("{}", probe::table_head());

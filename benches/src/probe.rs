@@ -220,6 +220,12 @@ pub fn machine() -> String {
     text
 }
 
+/// Whether other programs took more than half a processor during the last minute.
+pub fn busy() -> bool {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    field_of_load(&text).parse::<f64>().is_ok_and(|load| load > 0.5)
+}
+
 fn field_of_load(text: &str) -> &str {
     text.split_whitespace().next().unwrap_or("unknown")
 }
