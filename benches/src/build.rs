@@ -142,7 +142,7 @@ impl Tools {
         Ok(flags)
     }
 
-    /// `upcc -c` as a whole, and the C compiler alone on what upcc emits.
+    /// `upcc` without the C compiler, and the C compiler alone on what upcc emits.
     fn time_compiler(&mut self, lines: usize) -> Result<Vec<(String, f64)>, String> {
         let program = self.scratch.join("generated.upc");
         let text = source::generate(lines);
@@ -155,22 +155,13 @@ impl Tools {
         let mut translate = Command::new(&upcc);
         translate.args(["-trans", "-O2"]).arg(&program).arg("-o").arg(&emitted);
         let translate = self.timed(translate)?;
-        let mut whole = Command::new(&upcc);
-        whole.args(["-c", "-O2"]).arg(&program).arg("-o").arg(&object);
-        let whole = self.timed(whole)?;
         let mut cc = Command::new(&self.cc);
         cc.args(["-c", "-w", "-undef"]).args(&self.code_flags);
         cc.arg(format!("-I{}", self.prefix.join("include/upc").display()));
         cc.arg(&emitted).arg("-o").arg(&object);
         let cc = self.timed(cc)?;
         let as_lines = |(key, value): (&str, f64)| (key.to_string(), value);
-        let all = [
-            ("lines", count as f64),
-            ("translate", translate),
-            ("besides", whole - cc),
-            ("whole", whole),
-            ("cc", cc),
-        ];
+        let all = [("lines", count as f64), ("translate", translate), ("cc", cc)];
         Ok(all.into_iter().map(as_lines).collect())
     }
 

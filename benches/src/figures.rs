@@ -161,6 +161,10 @@ pub fn upc(options: &Options) -> Vec<Group> {
             for (suffix, environment) in [("", Some(format!("-T={ranks}"))), ("_dynamic", None)] {
                 let mut flags = flags.clone();
                 flags.push(format!("-DLAYOUT={layout}"));
+                if layout == "*" && elements > 1 << 20 {
+                    // One block a thread: larger than packed pointers count in.
+                    flags.push("-fupc-pts=struct".into());
+                }
                 flags.extend(environment);
                 group.probes.push(Probe { program: Program::Upc("triad", flags), args: vec![], ranks });
                 group.figures.push(Figure {
@@ -210,15 +214,11 @@ pub fn upc(options: &Options) -> Vec<Group> {
     groups.push(Group {
         probes: vec![compiler],
         figures: vec![
-            Figure {
-                value: (0, "besides"),
-                bar: "< 1 s (floor: the C compiler)",
-                ..time("upcc_5000_lines", "s", 1, "besides", &["cc"])
-            },
+            // Preprocessing included, which is the C compiler's too.
             Figure {
                 value: (0, "translate"),
-                bar: "to emitted C",
-                ..time("upcc_5000_lines_translate", "s", 1, "translate", &["cc"])
+                bar: "< 1 s (floor: the C compiler)",
+                ..time("upcc_5000_lines", "s", 1, "translate", &["cc"])
             },
         ],
         rounds: 0,
