@@ -78,6 +78,8 @@ pub(crate) struct Cx<'a> {
     pub(crate) upc_only: Vec<TokIdx>,
     /// File-scope objects of incomplete type, to be looked at again at the end.
     pub(crate) tentative: Vec<(DeclId, TokIdx)>,
+    /// Implicitly declared functions and their first calls.
+    pub(crate) undeclared: Vec<(DeclId, TokIdx)>,
     /// Per token: UPC keywords are identifiers there. Empty if nowhere.
     c_mode: Vec<bool>,
 }
@@ -135,6 +137,7 @@ impl<'a> Cx<'a> {
             unevaluated: 0,
             upc_only: Vec::new(),
             tentative: Vec::new(),
+            undeclared: Vec::new(),
             c_mode: Vec::new(),
         };
         cx.c_mode = cmode::c_mode(&cx.toks);

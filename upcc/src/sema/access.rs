@@ -35,10 +35,6 @@ impl Cx<'_> {
                         let _ = self.skip_group();
                         return self.bad_expr(toks);
                     }
-                    self.warn(
-                        at,
-                        format!("the function `{name}` is not declared; include its header or declare it"),
-                    );
                     self.declare_implicit(s, at)
                 } else {
                     let name = self.name(s).to_owned();

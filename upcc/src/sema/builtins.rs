@@ -294,7 +294,7 @@ impl Cx<'_> {
         Some(id)
     }
 
-    fn builtin_type(&mut self, name: &str) -> Option<TypeId> {
+    pub(super) fn builtin_type(&mut self, name: &str) -> Option<TypeId> {
         if let Some(sig) = TABLE.iter().find_map(|t| t.strip_prefix(name).filter(|r| r.starts_with('('))) {
             let (params, ret) = sig[1..].split_once(')')?;
             return self.signature_type(params, ret);

@@ -35,7 +35,9 @@ impl Types {
                                 && p.len() == q.len()
                                 && p.iter().zip(q).all(|(x, y)| self.param_compatible(*x, *y))
                         }
-                        // Old-style declarations match whatever promotes to itself; be lenient.
+                        // Old-style declarations match whatever promotes to itself.
+                        (true, false) if q.is_empty() => !v && p.iter().all(|t| self.promotes_to_itself(*t)),
+                        (false, true) if p.is_empty() => !w && q.iter().all(|t| self.promotes_to_itself(*t)),
                         _ => true,
                     }
             }
@@ -44,6 +46,12 @@ impl Types {
             (TypeKind::Vector { bytes: x, .. }, TypeKind::Vector { bytes: y, .. }) => x == y,
             _ => false,
         }
+    }
+
+    /// Whether an argument of this type is passed as it is without a prototype.
+    fn promotes_to_itself(&self, t: TypeId) -> bool {
+        use Scalar::*;
+        !matches!(self.as_scalar(t), Some(Bool | Char | SChar | UChar | Short | UShort | Float))
     }
 
     /// Parameters: a transparent union goes with its members.

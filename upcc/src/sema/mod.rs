@@ -4,6 +4,7 @@ mod access;
 mod builtins;
 mod compat;
 pub(crate) mod conv;
+mod implicit;
 mod layout;
 pub(crate) mod ops;
 pub(crate) mod scope;
@@ -37,6 +38,7 @@ pub(crate) fn check(preprocessed: &str, opts: &FrontOptions) -> FrontResult {
     cx.push_scope();
     let items = cx.translation_unit();
     cx.finish_tentative();
+    cx.finish_implicit();
     cx.pop_scope();
     let mut r = cx.finish();
     r.unit.items = items;

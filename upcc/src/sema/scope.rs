@@ -378,12 +378,8 @@ impl Cx<'_> {
         let star = self.types.block(ty) == Some(Block::Star);
         let mut new_ty = None;
         if implicit || builtin {
-            if !self.types.compatible(oty, ty) && implicit && !self.types.is_error(oty) {
-                let text = format!(
-                    "`{}` was used before this declaration as if it were `int {0}()`; declare it first",
-                    self.name(name)
-                );
-                self.warn(tok, text);
+            if implicit {
+                self.declared_late(old, tok, ty, spec);
             }
             new_ty = Some(ty);
         } else if star {
@@ -559,27 +555,6 @@ impl Cx<'_> {
             let text = format!("there is no label `{}` in this function", self.name(s));
             self.error(tok, text);
         }
-    }
-
-    /// An implicitly declared function.
-    pub(crate) fn declare_implicit(&mut self, name: Sym, tok: TokIdx) -> DeclId {
-        if let Some(&d) = self.linked.get(&name) {
-            return d;
-        }
-        let int = self.types.int();
-        let ty = self.types.intern(
-            TypeKind::Function { ret: int, params: Vec::new(), variadic: false, proto: false },
-            Quals::NONE,
-        );
-        let id = self.new_decl(name, DeclKind::Func, ty, tok);
-        let d = &mut self.decls[id.0 as usize];
-        d.linkage = Linkage::External;
-        d.def = Definition::Declared;
-        d.implicit = true;
-        d.scope = 0;
-        self.linked.insert(name, id);
-        self.bind_outermost(name, id);
-        id
     }
 
     /// Binds at file scope, under whatever inner scopes bind.

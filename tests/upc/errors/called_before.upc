@@ -1,0 +1,19 @@
+// A function that was called without a declaration cannot turn out to be something else than `extern int f()`.
+int a(int n, ...); // a declaration is enough
+void nothing(int);
+int main(void)
+{
+    nobody_defines_this(1); // expect-warning: nobody_defines_this
+    hidden(1);
+    real(1);
+    narrow(1);
+    nothing(a(1, 2));
+    fine(1, 2.0);
+    empty();
+    return 0;
+}
+static int hidden(int i) { return i; } // expect-error: hidden
+double real(int i) { return i; } // expect-error: real
+int narrow(short i) { return i; } // expect-error: narrow
+int fine(int i, double d) { return i + (int)d; }
+void empty(void) {} // expect-warning: empty
