@@ -1,6 +1,8 @@
 //! `cargo xtask soak`: random and long tests, for as long as one likes.
 //!
 //! - *random programs*: UPC programs that check themselves.
+//! - *conformance*: the core's conformance program (floods, random one-sided programs, barriers) with random seeds, numbers of
+//!   ranks, delays and ways of waiting.
 //! - *programs*: examples with random numbers of ranks, with and without neighbourhood.
 //! - *compiler*: damaged UPC sources; the compiler must end by itself, with errors and without a crash.
 //! - *csmith*: random C programs, compiled by upcc and by the C compiler, must print the same.
@@ -29,6 +31,11 @@ usage: cargo xtask soak [--minutes M] [--seed S] [--record]
 
 /// Longest time for one compile.
 const COMPILE: Duration = Duration::from_secs(30);
+
+/// Longest time for one conformance run: many ranks share few cores.
+const CONFORMANCE: Duration = Duration::from_secs(300);
+/// Longest time for a build.
+const BUILD: Duration = Duration::from_secs(1500);
 
 /// Random numbers (xorshift).
 struct Random(u64);
@@ -79,6 +86,7 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
     let mut tally = Tally::default();
     let examples = programs::upc_examples(&prefix, &mut tally);
     let sources = sources();
+    sh::pass(sh::cargo(&["build", "--release", "-p", "gasnet-tests", "--bin", "conformance"]), BUILD)?;
     let csmith = sh::which("csmith").is_some();
     let mut score: Score = BTreeMap::new();
     if tally.failed > 0 {
@@ -105,6 +113,7 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
             let ranks = 1 + random.below(12) as u32;
             count("programs", program.run(ranks, random.below(3) > 0));
         }
+        count("conformance", conformance(&prefix, &mut random));
         count("random programs", programs::upc_random(random.next() >> 20, 1, &mut Tally::default()));
         if csmith {
             count("csmith", csmith_program(&prefix, random.next() >> 1));
@@ -140,6 +149,31 @@ fn append(line: &str) -> Result<(), String> {
     let mut file = open.map_err(|e| format!("{}: {e}", path.display()))?;
     let head = if new { "# Soak runs\n\nWritten by `cargo xtask soak --record`.\n\n" } else { "" };
     file.write_all(format!("{head}{line}").as_bytes()).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// One run of the conformance program.
+fn conformance(prefix: &Path, random: &mut Random) -> Result<(), String> {
+    let mut command = Command::new(prefix.join("bin/gasnetrun"));
+    command.env("GASNET_MAX_SEGSIZE", "64M");
+    if random.below(2) == 0 {
+        command.env("GASNET_NEIGHBORHOOD", "off");
+        let delays = ["0", "5us", "50us"];
+        command.env("GASNET_SMP_DELAY", delays[random.below(delays.len())]);
+    }
+    match random.below(4) {
+        0 => drop(command.env("GASNET_SPIN", "0")),
+        1 => drop(command.env("GASNET_CHECK", "1")),
+        _ => {}
+    }
+    command.arg("-n").arg((1 + random.below(8)).to_string());
+    command.arg(sh::target().join("release/conformance"));
+    command.args(["--quick", "--seed", &(random.next() >> 32).to_string()]);
+    let shown = sh::show(&command);
+    let outcome = sh::capture(command, CONFORMANCE)?;
+    if outcome.status == Some(0) && outcome.stdout.ends_with("conformance: passed\n") {
+        return Ok(());
+    }
+    Err(format!("{shown}\n{}", outcome.report()))
 }
 
 /// UPC sources to be damaged.
