@@ -5,6 +5,11 @@
 //! call returns an [`Event`]; a put's source may be reused when the call returns, a get's destination is undefined until the
 //! event is done. **Order**: none between different operations.
 //!
+//! **Races.** Words written and read with [`Rank::write`] and [`Rank::read`], and atomics, may meet at any time. Longer transfers
+//! are plain copies: two that overlap in time at the same bytes, one of them writing, leave or yield a mixture. Between processes
+//! that is all; between threads of one rank the language calls it a data race, and keeping them apart is the one duty of a
+//! program that no type expresses. `docs/orderings.md` says what keeps accesses apart.
+//!
 //! Errors a caller can make, a range outside the target's segment above all, end the job with a message that names rank,
 //! address, length and segment: one-sided calls have no error codes (GASNet spec 1.8, section 3).
 #![expect(
