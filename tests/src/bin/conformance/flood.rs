@@ -5,10 +5,10 @@ use crate::am::{FLOOD, FLOOD_REPLY, MIXED, MIXED_REPLY};
 use crate::support::{Cx, Rng, State, mix};
 use gasnet::am::{Kind, MAX_MEDIUM};
 use gasnet::{Handler, RankId};
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::Ordering;
 
-/// Messages from one rank that can be told apart.
-const IDS: usize = 1 << 13;
+/// Messages to one rank that can be told apart, shared out among the senders.
+pub const IDS: usize = 1 << 13;
 const LONG: usize = 8192;
 
 const REQUEST: u8 = 1;
@@ -17,13 +17,13 @@ const REPLY: u8 = 2;
 impl State {
     /// Notes a message; it must be the first of its kind.
     fn mark(&self, from: RankId, id: u32, kind: u8) {
-        let seen = self.seen.get_or_init(|| (0..IDS * 64).map(|_| AtomicU8::new(0)).collect());
-        let old = seen[from.0 as usize * IDS + id as usize].fetch_or(kind, Ordering::Relaxed);
+        let old =
+            self.seen[id as usize * self.size as usize + from.0 as usize].fetch_or(kind, Ordering::Relaxed);
         assert_eq!(old & kind, 0, "message {id} of rank {from} arrived twice");
     }
 
     fn forget(&self) {
-        self.seen.get().into_iter().flatten().for_each(|s| s.store(0, Ordering::Relaxed));
+        self.seen.iter().for_each(|s| s.store(0, Ordering::Relaxed));
         self.replies.store(0, Ordering::Relaxed);
         self.requests.store(0, Ordering::Relaxed);
     }

@@ -2,7 +2,7 @@
 
 use gasnet::{Rank, RankId};
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 /// Bytes of every segment that sections may use; given back after each.
 pub const ARENA: u64 = 40 << 20;
@@ -29,13 +29,18 @@ pub struct State {
     /// Where a long reply goes in the requester's segment: one slot per responder from here.
     pub long_slots: AtomicU64,
     /// Marks of messages seen, see `flood`.
-    pub seen: std::sync::OnceLock<Vec<std::sync::atomic::AtomicU8>>,
+    pub seen: Vec<AtomicU8>,
+    /// Ranks of the job.
+    pub size: u32,
 }
 
 impl Cx {
     pub fn new(rank: &'static Rank, seed: u64, quick: bool) -> Cx {
         let arena = rank.allocate(ARENA, 4096).expect("GASNET_MAX_SEGSIZE is at least 64M");
-        Cx { rank, seed, quick, state: Box::leak(Box::default()), arena, used: Cell::new(0) }
+        let marks = crate::flood::IDS + rank.size() as usize;
+        let seen = (0..marks).map(|_| AtomicU8::new(0)).collect();
+        let state = Box::leak(Box::new(State { seen, size: rank.size(), ..State::default() }));
+        Cx { rank, seed, quick, state, arena, used: Cell::new(0) }
     }
 
     /// For another thread of the rank: it has no memory of its own to take.
