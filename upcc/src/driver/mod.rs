@@ -44,7 +44,8 @@ accepted with one or two dashes. Run the program with: upcrun -n N program argum
 
 /// Entry point of `upcc`.
 pub fn main() -> ExitCode {
-    let args: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let mut args = options::from_environment("UPCC_FLAGS");
+    args.extend(std::env::args_os().skip(1));
     match options::parse(args).and_then(|o| drive(&o)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
@@ -274,6 +275,10 @@ impl Driver<'_> {
         a.push(o.opt_flag().into());
         a.extend(o.debug.iter().map(OsString::from));
         a.extend(o.cc.iter().chain(&o.cc_only).map(OsString::from));
+        if o.cc.iter().any(|f| f.starts_with("-flto")) {
+            // Proxies of static variables are known by their symbols, which that would rename.
+            a.push("-fno-lto".into());
+        }
         a.extend(["-isystem".into(), self.layout.include.clone().into()]);
         a.extend(["-o".into(), out.into(), "-x".into(), "c".into(), c_file.into()]);
         let Some(r) = self.cc.run(&a, Stdio::inherit(), Stdio::piped())? else { return Ok(()) };

@@ -667,6 +667,12 @@ fn distance(a: &str, b: &str) -> usize {
     d[a.len()][b.len()]
 }
 
+/// Options that the user keeps in an environment variable; they come before those of the command line.
+pub fn from_environment(name: &str) -> Vec<OsString> {
+    let text = std::env::var(name).unwrap_or_default();
+    split_words(&text).into_iter().map(OsString::from).collect()
+}
+
 /// Words of a response file: blanks separate, quotes and backslashes as in a shell.
 fn split_words(text: &str) -> Vec<String> {
     let mut out = Vec::new();

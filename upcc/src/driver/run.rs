@@ -51,7 +51,8 @@ struct Run {
 
 /// Entry point of `upcrun`.
 pub fn main() -> ExitCode {
-    let args: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let mut args = options::from_environment("UPCRUN_FLAGS");
+    args.extend(std::env::args_os().skip(1));
     match parse(args).and_then(go) {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {

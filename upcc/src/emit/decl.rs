@@ -386,14 +386,28 @@ impl Emitter<'_> {
         let v =
             if is_array || v.starts_with('{') || !u.types.is_record(ty) { v } else { format!("{{ {v} }}") };
         let c = if patches.is_empty() { "const " } else { "" };
-        self.after.push_str(&format!("static {c}{t} = {v};\n"));
+        let local = u.types.record(u.types.ultimate_elem(ty)).is_some_and(|r| r.scope > 0);
+        let (mut img, mut count) = (format!("&{image}"), format!("sizeof({image}) / {e}"));
+        if local && patches.is_empty() {
+            // The type has a name only here: the image stays, and is known by its symbol elsewhere.
+            let number = format!("{image}_n");
+            self.out.put(&format!(
+                " static {c}{t} __asm__(\"{image}\") __attribute__((__used__)) = {v}; \
+                 static const unsigned long {number} __asm__(\"{number}\") __attribute__((__used__)) = {count};"
+            ));
+            self.after.push_str(&format!(
+                "extern const char {image}_b[] __asm__(\"{image}\");\n\
+                 extern const unsigned long {number} __asm__(\"{number}\");\n"
+            ));
+            (img, count) = (format!("{image}_b"), number);
+        } else {
+            self.after.push_str(&format!("static {c}{t} = {v};\n"));
+        }
         let mut body = String::new();
         for (l, v) in &patches {
             body.push_str(&format!(" {l} = {v};"));
         }
-        body.push_str(&format!(
-            " __upc_spread(__UPC_VAR({alias}), &{image}, sizeof({image}) / {e}, {full}, {b}, {e});"
-        ));
+        body.push_str(&format!(" __upc_spread(__UPC_VAR({alias}), {img}, {count}, {full}, {b}, {e});"));
         self.start_up(&short, &body);
     }
 
