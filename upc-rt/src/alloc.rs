@@ -325,7 +325,12 @@ impl Upc {
         }
         let want = heap.saturating_add(per_thread).div_ceil(1 << 20);
         let advice = if per_thread == u64::MAX || want > self.max_heap >> 20 {
-            format!("no segment can be that large here: at most {} MB per thread", self.max_heap >> 20)
+            let wide = if self.struct_pts {
+                ""
+            } else {
+                " with packed pointers-to-shared (-fupc-pts=struct lifts that)"
+            };
+            format!("at most {} MB per thread are possible{wide}", self.max_heap >> 20)
         } else {
             format!("raise UPC_SHARED_HEAP_SIZE (or upcc -shared-heap) to {want}MB or more")
         };

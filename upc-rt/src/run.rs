@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "reads the image that emitted C describes and calls into it")]
 
 use crate::abi::{self, __upc_rt, Image, PACKED_OFFSET_BITS, PACKED_THREADS, Rt};
-use crate::error::fatal_at_start;
+use crate::error::{fatal_at_start, say};
 use crate::image::{Record, place};
 use crate::layout::Layout;
 use crate::settings::Settings;
@@ -84,6 +84,8 @@ unsafe fn slice<T>(begin: *const T, end: *const T) -> &'static [T] {
 
 /// Starts this rank: on as many threads as the launcher says, else as the program was compiled for, else one.
 pub fn boot(threads: Option<u32>) -> &'static Rank {
+    // A panic is a bug of this library; it cannot unwind into C, so the process aborts and the job ends.
+    std::panic::set_hook(Box::new(|panic| say(&format!("UPC Runtime error: internal error: {panic}"))));
     let options = BootOptions { default_ranks: threads.unwrap_or(1), static_ranks: threads };
     // SAFETY: a UPC thread is a process; the language has no other threads that could call the runtime.
     let threading = Threading::Serial(unsafe { OneThread::promise() });
