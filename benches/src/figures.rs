@@ -61,11 +61,11 @@ pub fn smp(options: &Options) -> Vec<Group> {
             });
         }
     }
-    groups.push(Group { probes: copies, figures, rounds: 0 });
+    groups.push(Group { probes: copies, figures, rounds: 0, note: None });
 
     let mut pair = |name: &str, probes: [Probe; 2], ranks, scale, unit, value, floors, bar| {
         let figure = Figure { scale, bar, ..time(name, unit, ranks, value, floors) };
-        groups.push(Group { probes: probes.into(), figures: vec![figure], rounds: 0 });
+        groups.push(Group { probes: probes.into(), figures: vec![figure], rounds: 0, note: None });
     };
     pair(
         "am_short_rtt",
@@ -137,7 +137,7 @@ pub fn smp(options: &Options) -> Vec<Group> {
         Figure { bar: "reported", ..time(&format!("start{many}_rss"), "KiB/rank", many, "rss", &["rss"]) },
         Figure { bar: "reported", ..time(&format!("start{many}_pss"), "KiB/rank", many, "pss", &["pss"]) },
     ];
-    groups.push(Group { probes, figures, rounds: 3 });
+    groups.push(Group { probes, figures, rounds: 3, note: None });
     groups
 }
 
@@ -146,7 +146,8 @@ pub fn upc(options: &Options) -> Vec<Group> {
     let mut groups = Vec::new();
     let ranks = 2u32;
     let layouts = [("cyclic", "1"), ("5", "5"), ("1024", "1024"), ("star", "*")];
-    for (size, elements) in [("8k", 1024), ("4llc", large_elements(ranks, options.quick))] {
+    let (large, note) = large_elements(ranks, options.quick);
+    for (size, elements) in [("8k", 1024), ("4llc", large)] {
         let flags = vec![format!("-DN={elements}L")];
         let mut group = Group {
             probes: vec![Probe {
@@ -156,6 +157,7 @@ pub fn upc(options: &Options) -> Vec<Group> {
             }],
             figures: Vec::new(),
             rounds: if size == "4llc" { 2 } else { 0 },
+            note: (size == "4llc").then(|| note.clone()),
         };
         for (name, layout) in layouts {
             for (suffix, environment) in [("", Some(format!("-T={ranks}"))), ("_dynamic", None)] {
@@ -188,8 +190,12 @@ pub fn upc(options: &Options) -> Vec<Group> {
 
     for threads in [2u32, 3] {
         let total = 1024 * threads;
-        let mut group =
-            Group { probes: vec![floor("gather", &total.to_string())], figures: Vec::new(), rounds: 0 };
+        let mut group = Group {
+            probes: vec![floor("gather", &total.to_string())],
+            figures: Vec::new(),
+            rounds: 0,
+            note: None,
+        };
         for (name, layout) in [("indefinite", ""), ("cyclic", "1"), ("5", "5"), ("1024", "1024")] {
             let flags =
                 vec![format!("-DLAYOUT={layout}"), format!("-DINDEFINITE={}", layout.is_empty() as u8)];
@@ -222,17 +228,26 @@ pub fn upc(options: &Options) -> Vec<Group> {
             },
         ],
         rounds: 0,
+        note: None,
     });
     groups
 }
 
 /// Elements of one array on one rank so that the array has four times the last-level cache, or what fits: three arrays on all
-/// ranks take at most a quarter of the memory.
-fn large_elements(ranks: u32, quick: bool) -> u64 {
+/// ranks take at most a quarter of the memory. And a remark that says so.
+fn large_elements(ranks: u32, quick: bool) -> (u64, String) {
     let cache = caches().iter().map(|(_, bytes)| *bytes).max().unwrap_or(32 << 20);
     let wanted = 4 * cache / u64::from(ranks) / 8;
     let most = memory_bytes() / 4 / 3 / u64::from(ranks) / 8;
-    let chosen = wanted.min(most).min(if quick { 1 << 20 } else { u64::MAX });
+    let quick_most = if quick { 1 << 20 } else { u64::MAX };
     // Whole blocks for every layout, so that all ranks have the same.
-    chosen / (5 * 1024) * (5 * 1024)
+    let chosen = wanted.min(most).min(quick_most) / (5 * 1024) * (5 * 1024);
+    let mib = |elements: u64| elements * 8 >> 20;
+    let note = format!(
+        "4llc: arrays of {} MiB a rank; 4 x the last-level cache is {} MiB a rank, a quarter of the memory holds {} MiB",
+        mib(chosen),
+        mib(wanted),
+        mib(most)
+    );
+    (chosen, note)
 }

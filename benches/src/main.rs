@@ -76,14 +76,12 @@ fn run(options: &Options, groups: &[Group]) -> ExitCode {
         say("warning: other programs keep the processors busy: the figures are not to be trusted");
     }
     let mut missing = 0;
+    groups.iter().filter_map(|group| group.note.as_ref()).for_each(|note| say(note));
     if !options.json {
-        println!("{}", probe::table_head());
+        println!("\n{}", probe::table_head());
     }
     for group in groups {
-        let mut outcome = group.run(&mut tools, options.rounds);
-        for note in outcome.notes.drain(..) {
-            say(&note);
-        }
+        let outcome = group.run(&mut tools, options.rounds);
         for figure in &group.figures {
             match outcome.figure(figure) {
                 Ok(line) if options.json => println!("{}", line.json()),

@@ -54,8 +54,10 @@ pub struct Group {
     pub probes: Vec<Probe>,
     /// The figures.
     pub figures: Vec<Figure>,
-    /// Run that many rounds whatever is asked for; 0: as asked.
+    /// Run at most so many rounds; 0: as many as asked for.
     pub rounds: usize,
+    /// A remark for the reader.
+    pub note: Option<String>,
 }
 
 /// Samples of each probe by key, and why a probe gave none.
@@ -63,8 +65,6 @@ pub struct Group {
 pub struct Outcome {
     samples: Vec<BTreeMap<String, Vec<f64>>>,
     problems: Vec<Option<String>>,
-    /// Remarks for the reader.
-    pub notes: Vec<String>,
 }
 
 /// A finished figure.
@@ -84,7 +84,6 @@ impl Group {
         let mut outcome = Outcome {
             samples: vec![BTreeMap::new(); self.probes.len()],
             problems: vec![None; self.probes.len()],
-            notes: Vec::new(),
         };
         let mut needed = vec![false; self.probes.len()];
         for figure in &self.figures {
@@ -269,8 +268,7 @@ mod tests {
 
     #[test]
     fn the_best_floor_counts_and_rates_are_turned() {
-        let mut outcome =
-            Outcome { samples: vec![BTreeMap::new(); 2], problems: vec![None, None], notes: vec![] };
+        let mut outcome = Outcome { samples: vec![BTreeMap::new(); 2], problems: vec![None, None] };
         outcome.samples[0].insert("slow".into(), vec![4.0]);
         outcome.samples[0].insert("fast".into(), vec![2.0]);
         outcome.samples[1].insert("mine".into(), vec![2.5]);
