@@ -242,7 +242,7 @@ fn large_elements(ranks: u32, quick: bool) -> (u64, String) {
     let quick_most = if quick { 1 << 20 } else { u64::MAX };
     // Whole blocks for every layout, so that all ranks have the same.
     let chosen = wanted.min(most).min(quick_most) / (5 * 1024) * (5 * 1024);
-    let mib = |elements: u64| elements * 8 >> 20;
+    let mib = |elements: u64| (elements * 8) >> 20;
     let note = format!(
         "4llc: arrays of {} MiB a rank; 4 x the last-level cache is {} MiB a rank, a quarter of the memory holds {} MiB",
         mib(chosen),
