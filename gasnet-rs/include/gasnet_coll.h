@@ -1,5 +1,5 @@
-/* Collective operations over all nodes: what programs use to start up (broadcast, gather,
- * barrier). Every call blocks until its flags are met. Included by gasnet.h. */
+/* Collective operations over all nodes: what programs use to start up (broadcast, scatter,
+ * gather, exchange). Every call blocks until its flags are met. Included by gasnet.h. */
 #ifndef _GASNET_COLL_H
 #define _GASNET_COLL_H
 
@@ -34,8 +34,14 @@ typedef struct {
 
 extern void gasneti_coll_broadcast(gasnet_team_handle_t team, void *dst, gasnet_image_t root,
                                    const void *src, size_t nbytes, int flags);
+extern void gasneti_coll_scatter(gasnet_team_handle_t team, void *dst, gasnet_image_t root,
+                                 const void *src, size_t nbytes, int flags);
+extern void gasneti_coll_gather(gasnet_team_handle_t team, gasnet_image_t root, void *dst,
+                                const void *src, size_t nbytes, int flags);
 extern void gasneti_coll_gather_all(gasnet_team_handle_t team, void *dst, const void *src,
                                     size_t nbytes, int flags);
+extern void gasneti_coll_exchange(gasnet_team_handle_t team, void *dst, const void *src,
+                                  size_t nbytes, int flags);
 
 GASNETT_PLEASE_INLINE(gasnet_coll_init)
 void gasnet_coll_init(const gasnet_image_t *images, gasnet_image_t my_image,
@@ -51,10 +57,27 @@ void gasnet_coll_broadcast(gasnet_team_handle_t team, void *dst, gasnet_image_t 
                            const void *src, size_t nbytes, int flags) {
   gasneti_coll_broadcast(team, dst, srcimage, src, nbytes, flags);
 }
+/* block i of the root's buffer goes to rank i */
+GASNETT_PLEASE_INLINE(gasnet_coll_scatter)
+void gasnet_coll_scatter(gasnet_team_handle_t team, void *dst, gasnet_image_t srcimage,
+                         const void *src, size_t nbytes, int flags) {
+  gasneti_coll_scatter(team, dst, srcimage, src, nbytes, flags);
+}
+GASNETT_PLEASE_INLINE(gasnet_coll_gather)
+void gasnet_coll_gather(gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst,
+                        const void *src, size_t nbytes, int flags) {
+  gasneti_coll_gather(team, dstimage, dst, src, nbytes, flags);
+}
 GASNETT_PLEASE_INLINE(gasnet_coll_gather_all)
 void gasnet_coll_gather_all(gasnet_team_handle_t team, void *dst, const void *src, size_t nbytes,
                             int flags) {
   gasneti_coll_gather_all(team, dst, src, nbytes, flags);
+}
+/* block j of rank i's buffer becomes block i of rank j's */
+GASNETT_PLEASE_INLINE(gasnet_coll_exchange)
+void gasnet_coll_exchange(gasnet_team_handle_t team, void *dst, const void *src, size_t nbytes,
+                          int flags) {
+  gasneti_coll_exchange(team, dst, src, nbytes, flags);
 }
 
 GASNETT_END_EXTERNC

@@ -1,4 +1,4 @@
-// The start-up collectives: broadcast and gather of any size, while a split-phase barrier is open.
+// The start-up collectives: broadcast, scatter, gather and exchange of any size, while a split-phase barrier is open.
 // run: 1 2 3 4 8 | says passed
 // run: 3 | env GASNET_NEIGHBORHOOD=off | says passed
 #include <gasnet.h>
@@ -35,5 +35,29 @@ int main(int argc, char **argv) {
     for (i = 0; i < gasnet_nodes(); i++) CHECK_EQUAL(all[i], i * 1000 + k);
   }
   free(all);
+
+  /* blocks of odd sizes, larger than a message among them */
+  {
+    const size_t n = 70001, ranks = gasnet_nodes();
+    unsigned char *from = (unsigned char *)malloc(n * ranks), *to = (unsigned char *)malloc(n * ranks);
+    for (root = 0; root < gasnet_nodes(); root++) {
+      const int how = root % 2 ? flags : quick;
+      for (i = 0; i < ranks; i++) memset(from + i * n, (int)(gasnet_mynode() * 16 + i), n);
+      memset(to, 0xEE, n * ranks);
+      gasnet_coll_scatter(GASNET_TEAM_ALL, to, root, from, n, how);
+      CHECK(to[0] == root * 16 + gasnet_mynode() && to[n - 1] == to[0]);
+      CHECK(ranks == 1 || to[n] == 0xEE);
+      gasnet_coll_gather(GASNET_TEAM_ALL, root, to, from, n, how);
+      if (gasnet_mynode() == root)
+        for (i = 0; i < ranks; i++) CHECK(to[i * n] == i * 16 && to[i * n + n - 1] == i * 16);
+      gasnet_coll_exchange(GASNET_TEAM_ALL, to, from, n, how);
+      for (i = 0; i < ranks; i++) {
+        CHECK_EQUAL(to[i * n], i * 16 + gasnet_mynode());
+        CHECK_EQUAL(to[i * n + n - 1], i * 16 + gasnet_mynode());
+      }
+    }
+    free(from);
+    free(to);
+  }
   finish();
 }

@@ -1,4 +1,4 @@
-//! Collectives that programs use to start up: broadcast and gather-to-all of any size, over active messages.
+//! Collectives that programs use to start up: broadcast, scatter, gather and exchange of any size, over active messages.
 //!
 //! Data may arrive before this rank has entered the operation, so it goes into a box named by the operation's number,
 //! which all ranks count alike. A second kind of message makes the exit of an operation a barrier (`OUT_ALLSYNC`), so
@@ -109,12 +109,12 @@ fn send(state: &State, to: RankId, number: u32, bytes: &[u8]) {
     }
 }
 
-/// Runs an operation in which this rank sends `own` to everybody if there is one, and expects `incoming` bytes;
-/// `place` puts the arrived pieces where they belong.
-fn exchange(
+/// Runs an operation in which this rank sends `outgoing(peer)` to each peer, if there is anything, and expects
+/// `incoming` bytes; `place` puts the arrived pieces where they belong.
+fn exchange<'a>(
     call: &'static str,
     flags: c_int,
-    own: Option<&[u8]>,
+    outgoing: impl Fn(u32) -> Option<&'a [u8]>,
     incoming: usize,
     mut place: impl FnMut(u32, usize, &[u8]),
 ) {
@@ -124,9 +124,9 @@ fn exchange(
     if flags & IN_ALLSYNC != 0 {
         meet(state, number, 0);
     }
-    if let Some(own) = own {
-        for peer in others(state) {
-            send(state, peer, number, own);
+    for peer in others(state) {
+        if let Some(bytes) = outgoing(peer.0) {
+            send(state, peer, number, bytes);
         }
     }
     state.rank.wait_until("the data of a collective operation", || {
@@ -139,6 +139,29 @@ fn exchange(
         meet(state, number, 1);
     }
     leave(number);
+}
+
+/// Refuses a root that does not exist.
+fn check_root(call: &str, root: u32) {
+    if root >= abi::size() {
+        die(&format!("{call}: there is no node {root}; the job has {} nodes", abi::size()));
+    }
+}
+
+/// Copies bytes within this process; source and destination may be the same.
+///
+/// # Safety
+/// `to` has room for them, if there are any.
+unsafe fn copy_own(from: &[u8], to: *mut u8) {
+    if !from.is_empty() {
+        // SAFETY: the caller's promise.
+        unsafe { std::ptr::copy(from.as_ptr(), to, from.len()) };
+    }
+}
+
+/// The piece of a buffer that belongs to a rank, when every rank has `n` bytes of it.
+fn share(bytes: &[u8], rank: u32, n: usize) -> &[u8] {
+    &bytes[rank as usize * n..][..n]
 }
 
 /// Bytes of a C buffer.
@@ -160,26 +183,103 @@ unsafe fn bytes<'a>(p: *const c_void, n: usize) -> &'a [u8] {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_coll_broadcast(
     _team: *mut c_void,
-    dst: *mut c_void,
+    dst: *mut u8,
     root: u32,
     src: *const c_void,
     n: usize,
     flags: c_int,
 ) {
-    if root >= abi::size() {
-        die(&format!("gasnet_coll_broadcast: there is no node {root}; the job has {} nodes", abi::size()));
+    const CALL: &str = "gasnet_coll_broadcast";
+    check_root(CALL, root);
+    // SAFETY: the caller's promise.
+    let own = (root == abi::rank()).then(|| unsafe { bytes(src, n) });
+    let incoming = if own.is_some() { 0 } else { n };
+    exchange(
+        CALL,
+        flags,
+        |_| own,
+        incoming,
+        |_, offset, piece| {
+            // SAFETY: pieces lie within the n bytes that the root sent.
+            unsafe { std::ptr::copy_nonoverlapping(piece.as_ptr(), dst.add(offset), piece.len()) };
+        },
+    );
+    // SAFETY: the caller's promise.
+    unsafe { copy_own(own.unwrap_or_default(), dst) };
+}
+
+/// Gives each rank its `n` bytes of the root's buffer.
+///
+/// # Safety
+/// `dst` has `n` writable bytes, and on the root `src` has `n` readable ones per rank.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_coll_scatter(
+    _team: *mut c_void,
+    dst: *mut u8,
+    root: u32,
+    src: *const c_void,
+    n: usize,
+    flags: c_int,
+) {
+    const CALL: &str = "gasnet_coll_scatter";
+    check_root(CALL, root);
+    // SAFETY: the caller's promise.
+    let all = (root == abi::rank()).then(|| unsafe { bytes(src, n * abi::size() as usize) });
+    let incoming = if all.is_some() { 0 } else { n };
+    exchange(
+        CALL,
+        flags,
+        |peer| Some(share(all?, peer, n)),
+        incoming,
+        |_, offset, piece| {
+            // SAFETY: pieces lie within the n bytes that the root sent.
+            unsafe { std::ptr::copy_nonoverlapping(piece.as_ptr(), dst.add(offset), piece.len()) };
+        },
+    );
+    if let Some(all) = all {
+        // SAFETY: the caller's promise.
+        unsafe { copy_own(share(all, root, n), dst) };
     }
+}
+
+/// Gathers `n` bytes of every rank on the root, in the order of ranks.
+///
+/// # Safety
+/// `src` has `n` readable bytes, and on the root `dst` has `n` writable ones per rank.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_coll_gather(
+    _team: *mut c_void,
+    root: u32,
+    dst: *mut u8,
+    src: *const c_void,
+    n: usize,
+    flags: c_int,
+) {
+    const CALL: &str = "gasnet_coll_gather";
+    check_root(CALL, root);
     let is_root = root == abi::rank();
     // SAFETY: the caller's promise.
-    let own = is_root.then(|| unsafe { bytes(src, n) });
-    let incoming = if is_root { 0 } else { n };
-    exchange("gasnet_coll_broadcast", flags, own, incoming, |_, offset, piece| {
-        // SAFETY: pieces lie within the n bytes that the root sent.
-        unsafe { std::ptr::copy_nonoverlapping(piece.as_ptr(), dst.cast::<u8>().add(offset), piece.len()) };
-    });
-    if let Some(own) = own.filter(|own| !own.is_empty()) {
-        // SAFETY: the caller's promise; source and destination may be the same.
-        unsafe { std::ptr::copy(own.as_ptr(), dst.cast::<u8>(), n) };
+    let own = unsafe { bytes(src, n) };
+    let incoming = if is_root { n * (abi::size() as usize - 1) } else { 0 };
+    exchange(
+        CALL,
+        flags,
+        |peer| (peer == root).then_some(own),
+        incoming,
+        |from, offset, piece| {
+            // SAFETY: each rank's pieces lie within its n bytes of the destination.
+            unsafe {
+                std::ptr::copy_nonoverlapping(
+                    piece.as_ptr(),
+                    dst.add(from as usize * n + offset),
+                    piece.len(),
+                )
+            };
+        },
+    );
+    if is_root {
+        // SAFETY: the caller's promise.
+        unsafe { copy_own(own, dst.wrapping_add(root as usize * n)) };
     }
 }
 
@@ -190,29 +290,65 @@ pub unsafe extern "C" fn gasneti_coll_broadcast(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_coll_gather_all(
     _team: *mut c_void,
-    dst: *mut c_void,
+    dst: *mut u8,
     src: *const c_void,
     n: usize,
     flags: c_int,
 ) {
     // SAFETY: the caller's promise.
     let own = unsafe { bytes(src, n) };
-    let at = |rank: u32| dst.cast::<u8>().wrapping_add(rank as usize * n);
+    let incoming = n * (abi::size() as usize - 1);
     exchange(
         "gasnet_coll_gather_all",
         flags,
-        Some(own),
-        n * (abi::size() as usize - 1),
+        |_| Some(own),
+        incoming,
         |from, offset, piece| {
             // SAFETY: each rank's pieces lie within its n bytes of the destination.
-            unsafe { std::ptr::copy_nonoverlapping(piece.as_ptr(), at(from).add(offset), piece.len()) };
+            unsafe {
+                std::ptr::copy_nonoverlapping(
+                    piece.as_ptr(),
+                    dst.add(from as usize * n + offset),
+                    piece.len(),
+                )
+            };
         },
     );
-    if n > 0 {
-        // SAFETY: the caller's promise.
-        unsafe { std::ptr::copy(own.as_ptr(), at(abi::rank()), n) };
-    }
+    // SAFETY: the caller's promise.
+    unsafe { copy_own(own, dst.wrapping_add(abi::rank() as usize * n)) };
 }
 
-/// Keeps the pointer types above in step with C.
-const _: () = assert!(size_of::<RankId>() == 4);
+/// Every rank gives each rank its `n` bytes of its buffer.
+///
+/// # Safety
+/// `src` has `n` readable bytes per rank, `dst` has `n` writable ones per rank.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_coll_exchange(
+    _team: *mut c_void,
+    dst: *mut u8,
+    src: *const c_void,
+    n: usize,
+    flags: c_int,
+) {
+    // SAFETY: the caller's promise.
+    let all = unsafe { bytes(src, n * abi::size() as usize) };
+    let incoming = n * (abi::size() as usize - 1);
+    exchange(
+        "gasnet_coll_exchange",
+        flags,
+        |peer| Some(share(all, peer, n)),
+        incoming,
+        |from, offset, piece| {
+            // SAFETY: each rank's pieces lie within its n bytes of the destination.
+            unsafe {
+                std::ptr::copy_nonoverlapping(
+                    piece.as_ptr(),
+                    dst.add(from as usize * n + offset),
+                    piece.len(),
+                )
+            };
+        },
+    );
+    // SAFETY: the caller's promise.
+    unsafe { copy_own(share(all, abi::rank(), n), dst.wrapping_add(abi::rank() as usize * n)) };
+}
