@@ -10,7 +10,7 @@
 
 use crate::prim::{AtomicU32, AtomicU64, Ordering};
 use std::collections::HashMap;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::thread::ThreadId;
 
 /// The completion of one operation (or of an access region). It must be waited for, or tested until done, exactly once.
@@ -55,11 +55,27 @@ pub(crate) struct Op {
     pub(crate) value: AtomicU64,
 }
 
+/// What a thread has: ops of its implicit operations, and the region that is open.
 #[derive(Debug)]
 struct ThreadOps {
     puts: u32,
     gets: u32,
     region: Option<u32>,
+    /// Dangling when the thread has ended; `None` if that cannot be told.
+    life: Option<Weak<()>>,
+}
+
+thread_local! {
+    /// Ends with the thread.
+    static LIFE: Arc<()> = Arc::new(());
+}
+
+/// The threads of a rank, by identity.
+#[derive(Debug)]
+struct Threads {
+    by_id: HashMap<ThreadId, ThreadOps>,
+    /// How many there may be before those that have ended are looked for.
+    sweep_at: usize,
 }
 
 /// All ops of a rank.
@@ -67,7 +83,7 @@ struct ThreadOps {
 pub(crate) struct Ops {
     chunks: Box<[OnceLock<Box<[Op]>>]>,
     free: Mutex<(Vec<u32>, u32)>,
-    threads: Mutex<HashMap<ThreadId, ThreadOps>>,
+    threads: Mutex<Threads>,
 }
 
 fn lock<T>(m: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -79,7 +95,7 @@ impl Ops {
         Ops {
             chunks: (0..CHUNKS).map(|_| OnceLock::new()).collect(),
             free: Mutex::new((Vec::new(), 0)),
-            threads: Mutex::default(),
+            threads: Mutex::new(Threads { by_id: HashMap::new(), sweep_at: 64 }),
         }
     }
 
@@ -180,12 +196,28 @@ impl Ops {
         self.retire(index, generation).then_some(Some(result))
     }
 
+    /// Takes back the ops of a thread that has ended, if nothing of it is outstanding.
+    fn reclaim(&self, t: &ThreadOps) -> bool {
+        let ended = t.life.as_ref().is_some_and(|life| life.strong_count() == 0);
+        let over = ended && t.region.is_none() && self.is_zero(t.puts) && self.is_zero(t.gets);
+        if over {
+            lock(&self.free).0.extend([t.puts, t.gets]);
+        }
+        over
+    }
+
     fn with_thread<R>(&self, f: impl FnOnce(&Ops, &mut ThreadOps) -> R) -> R {
-        let mut threads = lock(&self.threads);
-        let t = threads.entry(std::thread::current().id()).or_insert_with(|| ThreadOps {
+        let threads = &mut *lock(&self.threads);
+        let id = std::thread::current().id();
+        if threads.by_id.len() >= threads.sweep_at && !threads.by_id.contains_key(&id) {
+            threads.by_id.retain(|_, t| !self.reclaim(t));
+            threads.sweep_at = (2 * threads.by_id.len()).max(64);
+        }
+        let t = threads.by_id.entry(id).or_insert_with(|| ThreadOps {
             puts: self.start_hidden(0).expect("the first op of a thread"),
             gets: self.start_hidden(0).expect("the first op of a thread"),
             region: None,
+            life: LIFE.try_with(Arc::downgrade).ok(),
         });
         f(self, t)
     }
@@ -294,6 +326,20 @@ mod tests {
         ops.finish(i);
         assert_eq!(ops.test(e), Some(true));
         assert!(ops.end_region().is_none());
+    }
+
+    #[test]
+    fn threads_that_end_leave_nothing() {
+        let ops = Ops::new();
+        let mine = ops.implicit(Implicit::Puts);
+        let lost = std::thread::scope(|s| s.spawn(|| ops.implicit(Implicit::Gets)).join().unwrap());
+        ops.add(lost);
+        for _ in 0..if cfg!(miri) { 100 } else { 1000 } {
+            std::thread::scope(|s| s.spawn(|| assert!(ops.implicit_done(true, true))).join().unwrap());
+        }
+        assert!(lock(&ops.free).1 < 200, "two ops for each thread that lives");
+        assert_eq!(ops.implicit(Implicit::Puts), mine);
+        assert!(!ops.is_zero(lost), "an op with something outstanding is nobody else's");
     }
 
     #[test]
