@@ -236,6 +236,7 @@ impl Driver<'_> {
             heap_bytes: o.shared_heap,
             own_headers: self.layout.include.clone(),
             extern_main: o.extern_main,
+            iso_inline: o.iso_inline(),
         };
         ast::on_big_stack(|| {
             let r = ast::check(text, &front);

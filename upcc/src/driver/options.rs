@@ -172,6 +172,21 @@ pub const MAX_THREADS_PACKED: u32 = 1024;
 pub const MAX_THREADS: u32 = 65536;
 
 impl Options {
+    /// Whether `inline` has the meaning of C99.
+    pub fn iso_inline(&self) -> bool {
+        let old = [
+            "-ansi",
+            "-std=c89",
+            "-std=gnu89",
+            "-std=c90",
+            "-std=gnu90",
+            "-std=iso9899:1990",
+            "-std=iso9899:199409",
+        ];
+        !self.std.as_deref().is_some_and(|s| old.contains(&s))
+            && !self.cc.iter().any(|f| f == "-fgnu89-inline")
+    }
+
     /// The optimisation option for all passes: `-O2` unless told otherwise, `-O0` when debugging.
     pub fn opt_flag(&self) -> String {
         match (&self.opt, &self.debug) {

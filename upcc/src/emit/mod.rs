@@ -12,6 +12,7 @@
 
 mod decl;
 mod expr;
+mod inline;
 mod out;
 mod stmt;
 mod types;
@@ -45,11 +46,13 @@ pub struct EmitOptions {
     pub own_headers: PathBuf,
     /// The program's `main` is elsewhere.
     pub extern_main: bool,
+    /// `inline` alone does not define a function for other files (C99 and later).
+    pub iso_inline: bool,
 }
 
 /// The translation of a unit that was accepted without errors.
 pub fn emit(u: &TranslationUnit, o: &EmitOptions) -> String {
-    let mut tags = HashMap::new();
+    let mut tags = if o.iso_inline { inline::make_static(u) } else { HashMap::new() };
     loop {
         let mut e = Emitter::new(u, o, tags.clone());
         e.items();

@@ -363,7 +363,7 @@ impl Emitter<'_> {
         });
         for (on, w) in [
             (spec.thread_local, "__thread "),
-            (spec.inline, "__inline__ "),
+            (spec.inline, if self.made_static(spec) { "static __inline__ " } else { "__inline__ " }),
             (spec.noreturn, "__attribute__((__noreturn__)) "),
         ] {
             if on {
