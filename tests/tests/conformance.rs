@@ -37,7 +37,7 @@ jobs! {
     eight: 8, [], ["--quick"];
     eight_over_frames: 8, [FRAMES], ["--quick"];
     // Above 16 ranks polls go by pending words instead of looking at every link.
-    twenty: 20, [], ["--quick", "indices", "flood", "flood-mixed", "barriers", "split-phase", "contention", "oracle"];
+    twenty: 20, [], ["--quick", "indices", "flood", "flood-mixed", "flood-threads", "barriers", "split-phase", "contention", "oracle"];
     twenty_over_frames: 20, [FRAMES], ["--quick", "indices", "flood", "flood-mixed", "barriers", "oracle"];
     delayed: 3, [FRAMES, ("GASNET_SMP_DELAY", "50us")], ["--quick", "regions", "pending", "events", "flood", "flood-mixed",
         "barriers", "split-phase", "litmus", "oracle", "threads", "rules"];

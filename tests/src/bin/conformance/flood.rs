@@ -4,7 +4,7 @@
 use crate::am::{FLOOD, FLOOD_REPLY, MIXED, MIXED_REPLY};
 use crate::support::{Cx, Rng, State, mix};
 use gasnet::am::{Kind, MAX_MEDIUM};
-use gasnet::{Handler, RankId};
+use gasnet::{Handler, Rank, RankId};
 use std::sync::atomic::Ordering;
 
 /// Messages to one rank that can be told apart, shared out among the senders.
@@ -149,31 +149,45 @@ pub fn max_mediums(cx: &Cx) {
 
 /// Messages of all kinds and shapes at once, some answered.
 pub fn mixed(cx: &Cx) {
+    mixed_by(cx, 1);
+}
+
+/// The same from several threads of each rank: senders share links, and whoever polls runs the handlers of all.
+pub fn mixed_by_threads(cx: &Cx) {
+    mixed_by(cx, 4);
+}
+
+fn mixed_by(cx: &Cx, threads: u32) {
     let slot = cx.take(LONG as u64);
     cx.state.long_slots.store(slot, Ordering::Relaxed);
     cx.state.forget();
     cx.rank.barrier();
     let n = (if cx.quick { 600 } else { 8000 }) / cx.size();
-    let (mut answered, mut expected) = (0, 0);
-    for id in 0..n {
-        for d in 0..cx.size() {
-            let to = cx.right(d);
-            let plan = Plan::of(cx.rank.id(), to, id);
-            let (args, data) = (plan.args(id), payload(id, plan.len));
-            match plan.kind {
-                Kind::Short => cx.rank.request_short(to, MIXED, &args),
-                Kind::Medium => cx.rank.request_medium(to, MIXED, &args, &data),
-                // SAFETY: a vector; the slot takes anything.
-                Kind::Long => unsafe {
-                    cx.rank.request_long(to, MIXED, &args, data.as_ptr(), plan.len, slot)
-                },
-            }
-            .expect("a request");
-            answered += u64::from(plan.reply.is_some());
-            expected += 1;
+    let rank = cx.rank;
+    std::thread::scope(|s| {
+        for thread in 0..threads {
+            s.spawn(move || {
+                for id in (thread..n).step_by(threads as usize) {
+                    rank.ranks().for_each(|to| send(rank, to, id, slot));
+                }
+            });
         }
+    });
+    let plans = rank.ranks().flat_map(|to| (0..n).map(move |id| Plan::of(rank.id(), to, id)));
+    let answered = plans.filter(|p| p.reply.is_some()).count();
+    settle(cx, answered as u64, u64::from(n) * u64::from(cx.size()));
+}
+
+fn send(rank: &Rank, to: RankId, id: u32, slot: u64) {
+    let plan = Plan::of(rank.id(), to, id);
+    let (args, data) = (plan.args(id), payload(id, plan.len));
+    match plan.kind {
+        Kind::Short => rank.request_short(to, MIXED, &args),
+        Kind::Medium => rank.request_medium(to, MIXED, &args, &data),
+        // SAFETY: a vector; the slot takes anything.
+        Kind::Long => unsafe { rank.request_long(to, MIXED, &args, data.as_ptr(), plan.len, slot) },
     }
-    settle(cx, answered, expected);
+    .expect("a request");
 }
 
 fn settle(cx: &Cx, replies: u64, requests: u64) {

@@ -35,6 +35,7 @@ const SECTIONS: &[Section] = &[
     ("indices", am::all_indices),
     ("flood", flood::max_mediums),
     ("flood-mixed", flood::mixed),
+    ("flood-threads", flood::mixed_by_threads),
     ("barriers", barriers::consensus),
     ("split-phase", barriers::split_phase),
     ("litmus", litmus::litmus),
