@@ -1,4 +1,4 @@
-//! Which text is C rather than UPC: there UPC's keywords are plain identifiers. That is so in headers (`.h`) without any UPC
+//! Which text is C rather than UPC: there UPC's keywords are plain identifiers. That is so in `.h` and `.c` files without any UPC
 //! syntax, and in any file from a `#pragma upc c_code` to the next `#pragma upc upc_code` or the end of that file.
 
 use super::keyword::{Kw, keyword};
@@ -34,7 +34,10 @@ fn c_mode_files(toks: &TokenBuf) -> Vec<bool> {
     let n = toks.files.len();
     let mut uses_keyword = vec![false; n];
     let mut upc = vec![false; n];
-    let header: Vec<bool> = toks.files.iter().map(|f| f.name.ends_with(".h")).collect();
+    // A file that declares a name such as THREADS is C, whatever it does with it.
+    let mut plain = vec![false; n];
+    let header: Vec<bool> =
+        toks.files.iter().map(|f| f.name.ends_with(".h") || f.name.ends_with(".c")).collect();
     for (i, t) in toks.toks.iter().enumerate() {
         let f = t.file as usize;
         if upc[f] || !header[f] {
@@ -53,10 +56,21 @@ fn c_mode_files(toks: &TokenBuf) -> Vec<bool> {
         uses_keyword[f] = true;
         upc[f] = match k {
             Kw::Shared | Kw::Strict | Kw::Relaxed => reads_as_qualifier(toks, i),
+            Kw::Threads | Kw::Mythread => {
+                plain[f] |= declared(toks, i);
+                !plain[f]
+            }
             _ => true,
         };
     }
     (0..n).map(|f| header[f] && uses_keyword[f] && !upc[f]).collect()
+}
+
+/// Whether the name at token `i` follows a word for a type, as a name being declared does.
+fn declared(toks: &TokenBuf, i: usize) -> bool {
+    let Some(TokKind::Ident(s)) = i.checked_sub(1).map(|j| toks.toks[j].kind) else { return false };
+    use Kw::*;
+    matches!(keyword(s), Some(Char | Double | Float | Int | Long | Short | Signed | Unsigned | Void | Bool))
 }
 
 /// Whether `shared`, `strict` or `relaxed` at token `i` reads as a qualifier rather than as a name.
