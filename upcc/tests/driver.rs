@@ -113,7 +113,7 @@ fn makes_what_is_asked_for_and_prints_nothing() {
         .file("b.h", "#define B 1\n");
     assert_eq!(p.ok(&["-c", "a.upc", "b.c"]), "");
     assert!(p.has("a.o") && p.has("b.o"));
-    assert!(p.read("a.o").contains("U 1 packed dynamic a.upc\nV d 1 1 1 4 a\n"));
+    assert!(p.read("a.o").contains("U 1 packed dynamic a.upc\nM\nV d 1 1 1 4 a\n"));
     assert_eq!(p.ok(&["-S", "-T", "4", "a.upc"]), "");
     assert!(p.read("a.s").contains("U 1 packed 4 a.upc"));
     assert_eq!(p.ok(&["-trans", "a.upc"]), "");

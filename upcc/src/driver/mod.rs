@@ -42,6 +42,16 @@ Other options (-std=, -march=, -MD, -Wl,..., -pthread, -f..., -m...) go to the C
 accepted with one or two dashes. Run the program with: upcrun -n N program arguments
 ";
 
+/// Diagnostics that the C compiler must not raise.
+const TOLERATED: &[&str] = &[
+    "-Wno-implicit-function-declaration",
+    "-Wno-implicit-int",
+    "-Wno-int-conversion",
+    "-Wno-incompatible-pointer-types",
+    "-Wno-return-mismatch",
+    "-Wno-declaration-missing-parameter-type",
+];
+
 /// Entry point of `upcc`.
 pub fn main() -> ExitCode {
     let mut args = options::from_environment("UPCC_FLAGS");
@@ -261,6 +271,8 @@ impl Driver<'_> {
         let mut a: Vec<OsString> = vec![(if o.stage == Stage::Assembly { "-S" } else { "-c" }).into()];
         // The text is preprocessed already: only the macros of our own header may be expanded.
         a.extend(["-w".into(), "-undef".into(), "-fcommon".into()]);
+        // Newer compilers take for errors what older C allows; upcc has had its say on these already.
+        a.extend(TOLERATED.iter().map(OsString::from));
         match cpp::std_flag(o).as_str() {
             "-ansi"
             | "-std=c89"
@@ -344,7 +356,7 @@ impl Driver<'_> {
         if o.no_libs {
             return Ok(());
         }
-        let checked = link::check_program(&out);
+        let checked = link::check_program(&out, o.extern_main || o.cc.iter().any(|f| f == "-shared"));
         if checked.is_err() {
             remove_output(&out);
         }

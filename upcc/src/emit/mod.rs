@@ -219,6 +219,9 @@ impl<'a> Emitter<'a> {
         let source: String =
             self.o.source.chars().map(|c| if c == '"' || c == '\\' || c < ' ' { '_' } else { c }).collect();
         let mut info = vec![format!("U 1 {pts} {threads} {source}")];
+        if self.main().is_some() {
+            info.push("M".into());
+        }
         let initialised = self.initialised();
         for n in 0..u.decls.len() as u32 {
             let d = DeclId(n);
@@ -283,6 +286,7 @@ impl<'a> Emitter<'a> {
         let u = self.u;
         let own = |t: u32| self.own_files.get(u.tokens.tok(t).file as usize).copied().unwrap_or(false);
         self.o.threads.is_none()
+            && self.main().is_none()
             && u.items.iter().all(|i| !i.has_upc || own(i.toks.start))
             && !(0..u.decls.len()).any(|n| u.decls[n].used && self.from_own_header(DeclId(n as u32)))
     }

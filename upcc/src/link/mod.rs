@@ -1,7 +1,7 @@
 //! The link step's checks. Every object that upcc makes carries facts about itself as text in the section `.upc_info`; the
 //! linker joins them, and what they say must agree.
 //!
-//! One line each: `U abi pts threads source` begins an object; `V how elems per-threads block elemsize name` is a shared variable
+//! One line each: `U abi pts threads source` begins an object; `M` says that it defines main; `V how elems per-threads block elemsize name` is a shared variable
 //! of external linkage, `how` being `i` initialised, `d` defined, `e` declared; `elems` is 0 where the size was not known.
 
 mod elf;
@@ -24,6 +24,8 @@ pub struct Object {
     pub threads: Option<u32>,
     /// Source file.
     pub source: String,
+    /// Defines main.
+    pub main: bool,
     /// Shared variables.
     pub vars: Vec<Var>,
 }
@@ -55,8 +57,14 @@ pub fn parse(text: &str) -> Vec<Object> {
                 pts: pts.into(),
                 threads: threads.parse().ok(),
                 source: source.into(),
+                main: false,
                 vars: Vec::new(),
             }),
+            ["M"] => {
+                if let Some(o) = out.last_mut() {
+                    o.main = true;
+                }
+            }
             ["V", how, elems, times, rest] => {
                 let r: Vec<&str> = rest.splitn(3, ' ').collect();
                 if let ([block, size, name], Some(o)) = (&r[..], out.last_mut()) {
@@ -159,9 +167,17 @@ fn report(objects: &[Object]) -> Result<(), String> {
     }
 }
 
-/// Checks a linked program.
-pub fn check_program(path: &Path) -> Result<(), String> {
-    report(&facts(path))
+/// Checks a linked program. `other_main`: it may have a main that starts no UPC job.
+pub fn check_program(path: &Path, other_main: bool) -> Result<(), String> {
+    let objects = facts(path);
+    report(&objects)?;
+    match objects.first() {
+        Some(o) if !other_main && !objects.iter().any(|o| o.main) => Err(format!(
+            "'{}' is UPC, but main is not: compile the file that defines main with upcc, too",
+            o.source
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Checks objects before or instead of a link; files of other kinds count for nothing.
