@@ -332,6 +332,45 @@ impl Drop for Sending<'_> {
     }
 }
 
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use crate::shm::link::Msg;
+    use crate::shm::ring::{Consumer, Producer, Slot};
+
+    /// A sender publishes and sets its bit while the receiver clears bits, drains with a small budget, and puts back what is
+    /// left: when the sender has finished, polling until nothing comes finds every message.
+    #[test]
+    fn loom_no_message_stays_behind_a_cleared_bit() {
+        loom::model(|| {
+            const N: usize = 2;
+            let ring = Slot::<Msg>::leak_ring(N);
+            let pending: &'static [AtomicU64] = Box::leak(Box::new([AtomicU64::new(0)]));
+            // SAFETY: the only producer and consumer of a fresh ring.
+            let (mut p, c) = unsafe { (Producer::new(ring), Consumer::new(ring)) };
+            let sender = loom::thread::spawn(move || {
+                for _ in 0..N {
+                    p.push(|_| ());
+                    // As Sending::wake does.
+                    pending[0].fetch_or(2, Ordering::Release);
+                }
+            });
+            let mut boxes = [None, Some(Inbox::model(c))];
+            let mut first = 0;
+            let mut poll = || poll_pending(&mut boxes, &mut first, pending, 1, &mut |_, _| true);
+            let mut got = poll() + poll();
+            sender.join().unwrap();
+            loop {
+                match poll() {
+                    0 => break,
+                    n => got += n,
+                }
+            }
+            assert_eq!(got, N);
+        });
+    }
+}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;

@@ -278,6 +278,12 @@ pub(crate) struct Received {
 }
 
 impl Inbox {
+    /// An inbox without payloads, for models.
+    #[cfg(all(test, loom))]
+    pub(crate) fn model(ring: Consumer<Msg>) -> Inbox {
+        Inbox { ring, arena: core::ptr::null_mut() }
+    }
+
     /// # Safety
     /// 1. As [`Shape::ring`]. 2. The only inbox of this link in any process, made before any message was received.
     pub(crate) unsafe fn new(shape: Shape, base: *mut u8) -> Inbox {
