@@ -1,6 +1,7 @@
 //! Every setting the runtime reads from the environment, in one table; `docs/environment.md` is generated from it.
 //!
-//! Names starting `GASNET_` that are not in the table earn a warning from rank 0, so that a typo does not pass in silence.
+//! Names starting `GASNET_` that are not in the table earn a warning from rank 0, so that a typo does not pass in silence;
+//! `GASNET_TEST_...` belongs to test programs.
 
 use crate::Error;
 
@@ -58,7 +59,6 @@ pub const SETTINGS: &[Setting] = &[
     ),
     s("GASNET_NO_CATCH_SIGNAL", "list of signals, or *", "Signals the runtime leaves alone (C programs)."),
     s("GASNET_VERBOSEENV", "0 (default), 1", "Report settings as they are read (C programs)."),
-    s("GASNET_TEST_TIME_SLACK", "number", "Read by test programs."),
     s("GASNET_WAIT_REPORT", "seconds", "Report what a rank waits for when a wait takes longer than this."),
     s(
         "UPC_SHARED_HEAP_SIZE",
@@ -211,7 +211,7 @@ pub fn parse_time(v: &str) -> Option<u64> {
 /// Warnings about `GASNET_*` names nobody reads, with the nearest known name.
 pub fn unknown_names(names: impl Iterator<Item = String>) -> Vec<String> {
     let mut out: Vec<String> = names
-        .filter(|n| n.starts_with("GASNET_") && !SETTINGS.iter().any(|s| s.name == n))
+        .filter(|n| n.starts_with("GASNET_") && !n.starts_with("GASNET_TEST_") && !SETTINGS.iter().any(|s| s.name == n))
         .map(|n| {
             let near =
                 SETTINGS.iter().min_by_key(|s| distance(s.name, &n)).filter(|s| distance(s.name, &n) <= 3);
