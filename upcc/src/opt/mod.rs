@@ -253,7 +253,8 @@ impl Emitter<'_> {
             return false;
         }
         let facts = Facts::of(&f.body, &self.u.types);
-        if facts.labels || facts.assigned.contains(&s.var) || !self.invariant(s.hi, &facts) {
+        if facts.labels || breaks(&f.body) || facts.assigned.contains(&s.var) || !self.invariant(s.hi, &facts)
+        {
             return false;
         }
         if s.base.is_some_and(|d| !self.base_ok(d, &facts)) || !self.u.types.is_integer(s.lo.ty) {
@@ -590,6 +591,19 @@ fn accessed(lv: &Expr) -> &Expr {
     match &lv.unparen().kind {
         ExprKind::Member { base, arrow: false, .. } => accessed(base),
         _ => lv.unparen(),
+    }
+}
+
+/// Whether a `break` in the body of a loop leaves that loop (which in a `upc_forall` it should not).
+fn breaks(s: &Stmt) -> bool {
+    match &s.kind {
+        StmtKind::Break => true,
+        StmtKind::Block(b) => b.stmts.iter().any(breaks),
+        StmtKind::If { then, els, .. } => breaks(then) || els.as_ref().is_some_and(|e| breaks(e)),
+        StmtKind::Label { body, .. } | StmtKind::Case { body, .. } | StmtKind::Default { body } => {
+            breaks(body)
+        }
+        _ => false,
     }
 }
 
