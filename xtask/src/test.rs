@@ -388,7 +388,7 @@ fn upc_tests_off(context: &mut Context) -> End {
 fn upc_random(context: &mut Context) -> End {
     // Always the same programs, so that a failure here is one everywhere; `soak` takes others.
     staged(context, Parts { upc: true, c: false }, |context| {
-        let count = if context.quick { 5 } else { 20 };
+        let count = if context.quick { 4 } else { 12 };
         let mut tally = Tally::default();
         let result = programs::upc_random(1, count, &mut tally);
         let end = context.add(tally);
