@@ -28,8 +28,9 @@ use gasnet::{Config, Error, Rank, Threading};
 /// # Errors
 /// A setting that is not understood, or resources that cannot be had.
 pub fn init(options: &BootOptions, threading: Threading) -> Result<&'static Rank, Error> {
-    let config = Config::from_env()?;
-    registry::check(&config)?;
+    let config = Config::from_env().and_then(|config| registry::check(&config).map(|()| config));
+    // All ranks find the same settings wrong: only one of them comes back to say so.
+    let config = config.inspect_err(|e| gasnet_launch::refuse(&e.to_string()))?;
     let boot = gasnet_launch::boot(*options).map_err(|e| Error::job(e.to_string()))?;
     #[expect(unsafe_code, reason = "vouches for the launcher")]
     // SAFETY: the launcher makes the memory files of a job and tells each of its processes once which rank it is; asked again, it

@@ -2,7 +2,7 @@
 
 use std::env;
 use std::io::Write;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::Duration;
 
 use gasnet::Boot;
@@ -15,6 +15,9 @@ use crate::{Error, MAX_RANKS};
 
 /// Environment variable that asks a program to fork this many ranks.
 const FORK: &str = "GASNET_PSHM_NODES";
+
+/// How long ranks other than 0 wait to be ended when the job cannot start.
+const REFUSED: Duration = Duration::from_secs(3);
 
 /// What the program itself has to say about its number of ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,10 +103,7 @@ fn join(text: &str, options: BootOptions) -> Result<Boot, Error> {
     let adopt = |fd| sys::adopt(fd).map_err(|e| wrong(format!("descriptor {fd}: {e}")));
     let (shm, segments, link) = (adopt(shm)?, adopt(segments)?, adopt(link)?);
     if let Err(error) = check_static(options, message.size) {
-        if message.rank > 0 {
-            std::thread::sleep(Duration::from_secs(3));
-        }
-        tell(link.as_raw_fd(), &ToMonitor::Abort(1, error.to_string()));
+        give_up(message.rank, &link, &error.to_string());
         return Err(error);
     }
     // Below a wrapper such as `timeout` the parent is not the monitor; what ends with the monitor is then the wrapper.
@@ -120,6 +120,25 @@ fn join(text: &str, options: BootOptions) -> Result<Boot, Error> {
         link: Some(link),
         job_id: message.job_id,
     })
+}
+
+/// Tells the launcher, if there is one, that the job cannot start, for a reason that all ranks find alike before [`boot`].
+///
+/// Returns in the rank that is to print the reason: the others wait for their end here.
+pub fn refuse(why: &str) {
+    let message = env::var(MESSAGE).ok().and_then(|text| Message::decode(&text));
+    let Some(message) = message else { return };
+    sys::remove_env(MESSAGE);
+    if let Ok(link) = sys::adopt(message.fds[2]) {
+        give_up(message.rank, &link, why);
+    }
+}
+
+fn give_up(rank: u32, link: &OwnedFd, why: &str) {
+    if rank > 0 {
+        std::thread::sleep(REFUSED);
+    }
+    tell(link.as_raw_fd(), &ToMonitor::Abort(1, why.to_string()));
 }
 
 fn tell(link: i32, packet: &ToMonitor) {

@@ -22,7 +22,7 @@ mod spawn;
 mod start;
 pub mod sys;
 
-pub use boot::{BootOptions, boot};
+pub use boot::{BootOptions, boot, refuse};
 pub use error::Error;
 pub use spawn::{Command, spawn};
 

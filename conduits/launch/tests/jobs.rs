@@ -452,6 +452,16 @@ fn wrong_numbers_of_ranks() {
 }
 
 #[test]
+fn what_all_ranks_refuse_is_said_once() {
+    let output = run(How::Spawn, 4, &["refuse"]);
+    assert_status(&output, 1);
+    assert_eq!(text(&output.stderr), "test rank: no such thing\n");
+    // Without a launcher the call returns at once.
+    let output = Command::new(RANK).arg("refuse").output().unwrap();
+    assert_eq!(text(&output.stderr), "test rank: no such thing\n");
+}
+
+#[test]
 fn programs_that_cannot_run() {
     let dir = scratch("cannot");
     let plain = dir.join("plain");

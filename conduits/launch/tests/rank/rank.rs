@@ -60,6 +60,11 @@ fn main() {
         // Ends before it joins.
         exit(arguments[0].parse().unwrap());
     }
+    if role == "refuse" {
+        gasnet_launch::refuse("no such thing");
+        eprintln!("test rank: no such thing");
+        exit(1);
+    }
     if role == "threads" {
         std::thread::spawn(|| std::thread::sleep(Duration::from_secs(5)));
     }
