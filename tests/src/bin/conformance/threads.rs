@@ -29,7 +29,8 @@ pub fn threads(cx: &Cx) {
     let n = u64::from(cx.size());
     // Per thread a slot in every segment for each rank; it is the arena of one thread there.
     let slots = cx.take_zeroed(SLOT * THREADS as u64);
-    let counters = cx.take_zeroed(4096);
+    // A cache line for all, and one for each thread of the job.
+    let counters = cx.take_zeroed(64 * (1 + n * THREADS as u64));
     REPLIES.iter().for_each(|r| r.store(0, Ordering::Relaxed));
     cx.rank.barrier();
     let rounds = if cx.quick { 30u64 } else { 150 };
@@ -111,6 +112,13 @@ impl Worker {
             }
         }
         drop(give);
+        // Answers that another thread's poll brings in at the very moment this one looks.
+        let other = RankId(u32::from(r.id().0 == 0).min(cx.size() - 1));
+        let line = 1 + u64::from(r.id().0) * THREADS as u64 + self.thread as u64;
+        let mine = GlobalPtr::<u64>::new(other, self.counters + 64 * line);
+        for n in 0..if self.quick { 100 } else { 1000 } {
+            assert_eq!(r.fetch_add(mine, 1), n, "the answer to another question");
+        }
         loop {
             let taken = take.lock().expect("no panic").try_recv();
             match taken {
