@@ -14,7 +14,7 @@ struct Readme;
 
 mod registry;
 
-pub use gasnet_launch::BootOptions;
+pub use gasnet_launch::{BootOptions, refuse};
 pub use registry::names;
 
 use gasnet::{Config, Error, Rank, Threading};

@@ -17,6 +17,8 @@ impl Upc {
 /// Ends a process whose job could not even start.
 #[cold]
 pub fn fatal_at_start(text: &str) -> ! {
+    // All threads find the same; one says it.
+    gasnet_conduits::refuse(text);
     say(&format!("UPC Runtime error: {text}"));
     std::process::exit(1)
 }
