@@ -211,7 +211,11 @@ pub fn parse_time(v: &str) -> Option<u64> {
 /// Warnings about `GASNET_*` names nobody reads, with the nearest known name.
 pub fn unknown_names(names: impl Iterator<Item = String>) -> Vec<String> {
     let mut out: Vec<String> = names
-        .filter(|n| n.starts_with("GASNET_") && !n.starts_with("GASNET_TEST_") && !SETTINGS.iter().any(|s| s.name == n))
+        .filter(|n| {
+            n.starts_with("GASNET_")
+                && !n.starts_with("GASNET_TEST_")
+                && !SETTINGS.iter().any(|s| s.name == n)
+        })
         .map(|n| {
             let near =
                 SETTINGS.iter().min_by_key(|s| distance(s.name, &n)).filter(|s| distance(s.name, &n) <= 3);
