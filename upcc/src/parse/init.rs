@@ -150,7 +150,8 @@ impl Cx<'_> {
         if let Some(elem) = self.types.elem(ty) {
             if let Some(n) = self.string_for(elem, &e) {
                 let ty = self.fill_bound(ty, n);
-                if let TypeKind::Array { len: ArrayLen::Const(m), .. } = self.types.ckind(ty)
+                // A bound of 0 is that of a flexible array member, which takes any string.
+                if let TypeKind::Array { len: ArrayLen::Const(m @ 1..), .. } = self.types.ckind(ty)
                     && n > m + 1
                 {
                     self.warn(e.toks.start, "this string is longer than the array it initializes");
