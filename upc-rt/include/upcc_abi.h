@@ -340,6 +340,17 @@ __UPC_IN void __upc_safter(int __store)
   const struct __upc_w __upc_b = (w); T __upc_x; \
   __upc_sbefore(0); __upc_x = __UPC_GETQ(volatile, T, __upc_b); __upc_safter(0); \
   __upc_x; })
+/* a structure that has read-only members */
+#define __UPC_GETK(T, w) __extension__({ \
+  const struct __upc_w __upc_a = (w); T __upc_s; const T *__upc_q = &__upc_s; \
+  if (__upc_near(__upc_a)) __upc_q = (const T *)__upc_at(__upc_a); \
+  else __upc_get((char *)&__upc_s, (unsigned)__upc_a.t, __upc_a.o, sizeof(T)); \
+  *__upc_q; })
+#define __UPC_GETKV(T, w) __UPC_GETK(T, w)
+#define __UPC_GETKS(T, w) __extension__({ \
+  const struct __upc_w __upc_b = (w); __upc_sbefore(0); \
+  const T __upc_x = __UPC_GETK(T, __upc_b); __upc_safter(0); \
+  __upc_x; })
 #define __UPC_PUTS(T, w, v) __extension__({ \
   const struct __upc_w __upc_b = (w); T __upc_x = (v); \
   __upc_sbefore(1); (void)__UPC_PUTQ(volatile, T, __upc_b, __upc_x); __upc_safter(1); \

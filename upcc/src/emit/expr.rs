@@ -513,7 +513,9 @@ impl Emitter<'_> {
         }
         let w = at.map_or_else(|| self.place(lv), String::from);
         let t = self.access_type(lv.ty);
-        fr(format!("__UPC_GET{a}({t}, {w})"), 16)
+        // A variable that has read-only members cannot be assigned to.
+        let k = if self.u.types.record(lv.ty).is_some_and(|r| r.has_const) { "K" } else { "" };
+        fr(format!("__UPC_GET{k}{a}({t}, {w})"), 16)
     }
 
     /// A store of `v` to the shared lvalue `lv`; its value is the value stored.
