@@ -10,38 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::run::{Outcome, run};
-
-/// Where things are and what to run.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// The folder with the programs, `tests/c`.
-    pub programs: PathBuf,
-    /// Where the library is installed: `PREFIX/include/gasnet`, `PREFIX/lib`, `PREFIX/bin/gasnetrun`.
-    pub prefix: PathBuf,
-    /// Scratch folder for programs; one that failed is kept.
-    pub scratch: PathBuf,
-    /// Only tests whose name contains one of these; empty: all.
-    pub filters: Vec<String>,
-    /// Only these numbers of ranks, out of those a test asks for; empty: all.
-    pub ranks: Vec<u32>,
-    /// Environment of every run, such as `GASNET_NEIGHBORHOOD=off`.
-    pub env: Vec<(String, String)>,
-    /// Tests at a time.
-    pub jobs: usize,
-    /// Time limit of one command.
-    pub limit: Duration,
-}
-
-/// What came out.
-#[derive(Debug, Default)]
-pub struct Summary {
-    /// Tests that passed.
-    pub passed: usize,
-    /// Name and report of each test that failed, by name.
-    pub failed: Vec<(String, String)>,
-    /// Compilers that tests ask for and the machine does not have.
-    pub missing: Vec<String>,
-}
+use crate::suite::{Options, Summary};
 
 /// One `run:` comment.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -3,9 +3,11 @@
 //! - [`upc_suite`]: the UPC programs under `tests/upc`, by the comments at their heads.
 //! - [`upc_random`]: random UPC programs with a sequential oracle.
 //! - [`c_suite`]: the C programs under `tests/c`, likewise.
+//! - [`suite`]: what the two share.
 //! - [`run`]: start a command, bounded in time, and collect what it says.
 
 pub mod c_suite;
 pub mod run;
+pub mod suite;
 pub mod upc_random;
 pub mod upc_suite;

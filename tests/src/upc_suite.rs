@@ -7,41 +7,9 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
 
 use crate::run::{Outcome, run};
-
-/// Where things are and what to run.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// The folder with the programs, `tests/upc`.
-    pub programs: PathBuf,
-    /// Where the tools are installed: `PREFIX/bin/upcc` and `PREFIX/bin/upcrun`.
-    pub prefix: PathBuf,
-    /// Scratch folder; a folder for each test is made in it and removed when the test passed.
-    pub scratch: PathBuf,
-    /// Only tests whose path contains one of these; empty: all.
-    pub filters: Vec<String>,
-    /// Only these numbers of threads, out of those a test asks for; empty: all.
-    pub ranks: Vec<u32>,
-    /// Environment of every run, such as `GASNET_NEIGHBORHOOD=off`.
-    pub env: Vec<(String, String)>,
-    /// Tests at a time.
-    pub jobs: usize,
-    /// Time limit of one command.
-    pub limit: Duration,
-}
-
-/// What came out.
-#[derive(Debug, Default)]
-pub struct Summary {
-    /// Tests that passed.
-    pub passed: usize,
-    /// Name and report of each test that failed, by name.
-    pub failed: Vec<(String, String)>,
-    /// Commands that ran: compiles and jobs.
-    pub commands: usize,
-}
+use crate::suite::{Options, Summary};
 
 /// Run the suite; `note` gets a line for each test as it ends.
 pub fn suite(options: &Options, note: &(dyn Fn(&str) + Sync)) -> Result<Summary, String> {

@@ -1,0 +1,153 @@
+//! What the suites share: their options, their summary, and the program around them.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// Where things are and what to run.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The folder with the programs.
+    pub programs: PathBuf,
+    /// Where tools, headers and libraries are installed.
+    pub prefix: PathBuf,
+    /// Scratch folder; what a failed test made in it is kept.
+    pub scratch: PathBuf,
+    /// Only tests whose name contains one of these; empty: all.
+    pub filters: Vec<String>,
+    /// Only these numbers of ranks, out of those a test asks for; empty: all.
+    pub ranks: Vec<u32>,
+    /// Environment of every run, such as `GASNET_NEIGHBORHOOD=off`.
+    pub env: Vec<(String, String)>,
+    /// Tests at a time.
+    pub jobs: usize,
+    /// Time limit of one command.
+    pub limit: Duration,
+}
+
+/// What came out.
+#[derive(Debug, Default)]
+pub struct Summary {
+    /// Tests that passed.
+    pub passed: usize,
+    /// Name and report of each test that failed, by name.
+    pub failed: Vec<(String, String)>,
+    /// Commands that ran: compiles and jobs.
+    pub commands: usize,
+    /// Compilers that tests ask for and the machine does not have.
+    pub missing: Vec<String>,
+}
+
+/// Gets a line for each test as it ends.
+pub type Note<'a> = &'a (dyn Fn(&str) + Sync);
+
+/// A suite: its name, its folder of programs under `tests/`, and how it lists and runs them.
+pub struct Suite {
+    /// Name of the program.
+    pub name: &'static str,
+    /// Folder with the programs, under `tests/`.
+    pub programs: &'static str,
+    /// Time limit of one command unless `--limit` says otherwise.
+    pub limit: Duration,
+    /// Names of the tests.
+    pub list: fn(&Options) -> Result<Vec<String>, String>,
+    /// Runs them.
+    pub run: fn(&Options, Note<'_>) -> Result<Summary, String>,
+}
+
+impl Suite {
+    /// The program: reads the command line, runs or lists, reports.
+    pub fn main(&self) -> ExitCode {
+        match self.options() {
+            Ok((options, false)) => self.start(&options),
+            Ok((options, true)) => match (self.list)(&options) {
+                Ok(names) => {
+                    names.iter().for_each(|name| println!("{name}"));
+                    ExitCode::SUCCESS
+                }
+                Err(problem) => self.complain(&problem),
+            },
+            Err(problem) => self.complain(&format!("{problem}\n{}", self.usage())),
+        }
+    }
+
+    fn usage(&self) -> String {
+        format!(
+            "usage: {} [--prefix DIR] [--programs DIR] [--scratch DIR] [--ranks \"1 2 3\"] [--env NAME=value]... \
+             [--jobs N] [--limit SECONDS] [--list] [FILTER]...",
+            self.name
+        )
+    }
+
+    fn complain(&self, problem: &str) -> ExitCode {
+        eprintln!("{}: {problem}", self.name);
+        ExitCode::from(2)
+    }
+
+    fn start(&self, options: &Options) -> ExitCode {
+        let start = Instant::now();
+        let summary = match (self.run)(options, &|line| println!("{line}")) {
+            Ok(summary) => summary,
+            Err(problem) => return self.complain(&problem),
+        };
+        for (name, report) in &summary.failed {
+            println!("\n---- {name}\n{}", report.trim_end());
+        }
+        for compiler in &summary.missing {
+            println!("not tested: {compiler} is not installed");
+        }
+        println!(
+            "\n{} passed, {} failed, {} commands, {:.1} s",
+            summary.passed,
+            summary.failed.len(),
+            summary.commands,
+            start.elapsed().as_secs_f64()
+        );
+        if summary.failed.is_empty() && summary.passed > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    }
+
+    fn options(&self) -> Result<(Options, bool), lexopt::Error> {
+        use lexopt::prelude::*;
+        let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+        let target = root.join("../target");
+        let mut options = Options {
+            programs: root.join(self.programs),
+            prefix: target.join("stage"),
+            scratch: target.join(self.name),
+            filters: Vec::new(),
+            ranks: Vec::new(),
+            env: Vec::new(),
+            jobs: std::thread::available_parallelism().map_or(1, usize::from),
+            limit: self.limit,
+        };
+        let mut list = false;
+        let mut parser = lexopt::Parser::from_env();
+        while let Some(arg) = parser.next()? {
+            match arg {
+                Long("prefix") => options.prefix = parser.value()?.into(),
+                Long("programs") => options.programs = parser.value()?.into(),
+                Long("scratch") => options.scratch = parser.value()?.into(),
+                Long("ranks") => {
+                    for word in parser.value()?.string()?.split_whitespace() {
+                        options.ranks.push(word.parse().map_err(|_| format!("bad number: {word}"))?);
+                    }
+                }
+                Long("env") => {
+                    let pair = parser.value()?.string()?;
+                    let (name, value) = pair.split_once('=').ok_or("--env needs NAME=value")?;
+                    options.env.push((name.into(), value.into()));
+                }
+                Long("jobs") => options.jobs = parser.value()?.parse()?,
+                Long("limit") => options.limit = Duration::from_secs(parser.value()?.parse()?),
+                Long("list") => list = true,
+                Long("help") | Short('h') => {
+                    println!("{}", self.usage());
+                    std::process::exit(0);
+                }
+                Value(filter) => options.filters.push(filter.string()?),
+                other => return Err(other.unexpected()),
+            }
+        }
+        Ok((options, list))
+    }
+}
