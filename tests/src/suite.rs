@@ -32,7 +32,7 @@ pub struct Summary {
     pub passed: usize,
     /// Name and report of each test that failed, by name.
     pub failed: Vec<(String, String)>,
-    /// Commands that ran: compiles and jobs.
+    /// Commands that ran, compiles and jobs, where they are counted.
     pub commands: usize,
     /// Compilers that tests ask for and the machine does not have.
     pub missing: Vec<String>,
@@ -96,13 +96,12 @@ impl Suite {
         for compiler in &summary.missing {
             println!("not tested: {compiler} is not installed");
         }
-        println!(
-            "\n{} passed, {} failed, {} commands, {:.1} s",
-            summary.passed,
-            summary.failed.len(),
-            summary.commands,
-            start.elapsed().as_secs_f64()
-        );
+        let commands = match summary.commands {
+            0 => String::new(),
+            n => format!("{n} commands, "),
+        };
+        let (passed, failed) = (summary.passed, summary.failed.len());
+        println!("\n{passed} passed, {failed} failed, {commands}{:.1} s", start.elapsed().as_secs_f64());
         if summary.failed.is_empty() && summary.passed > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     }
 
