@@ -41,7 +41,7 @@ impl Sources {
         }
         let hits = occurrences(&src, spelling);
         let mut nth = 0;
-        for i in (0..tok as usize).rev() {
+        for i in (0..tok as usize).rev().take(1000) {
             let o = &tokens.toks[i];
             if o.line != t.line || o.file != t.file {
                 break;

@@ -219,7 +219,15 @@ impl Cx<'_> {
                 self.error(self.pos(), format!("expected a parameter, found {found}"));
                 return Err(Bad);
             }
-            self.warn(start, "this parameter has no type; `int` is taken");
+            if specs.spec.toks.is_empty() {
+                let text = match p.name {
+                    Some((s, _)) => format!("the parameter `{}` has no type", self.name(s)),
+                    None => "this parameter has no type".to_owned(),
+                };
+                self.error(start, text);
+            } else {
+                self.warn(start, "this parameter has no type; `int` is taken");
+            }
         }
         if !matches!(specs.spec.storage, Storage::None | Storage::Register) {
             self.error(start, "a parameter takes no storage class but `register`");

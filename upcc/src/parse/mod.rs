@@ -36,6 +36,8 @@ const MAX_NESTING: u32 = 4000;
 const MAX_EXPR_TOKENS: u32 = 100_000;
 /// Errors shown before giving up.
 const MAX_ERRORS: usize = 200;
+/// Warnings shown.
+const MAX_WARNINGS: usize = 500;
 
 /// Parser and checker of one translation unit.
 pub(crate) struct Cx<'a> {
@@ -54,6 +56,7 @@ pub(crate) struct Cx<'a> {
     pub(crate) diags: Vec<(TokIdx, Diagnostic)>,
     sources: Sources,
     errors: usize,
+    warnings: usize,
     nesting: u32,
     /// First token of the full expression being read, if any.
     full_expr: Option<TokIdx>,
@@ -122,6 +125,7 @@ impl<'a> Cx<'a> {
             diags: Vec::new(),
             sources: Sources::default(),
             errors: 0,
+            warnings: 0,
             nesting: 0,
             full_expr: None,
             scopes: Vec::new(),
@@ -375,9 +379,24 @@ impl<'a> Cx<'a> {
         if severity == Severity::Error {
             self.errors += 1;
             if self.errors > MAX_ERRORS {
+                if self.errors == MAX_ERRORS + 1 {
+                    // Whatever follows is not read.
+                    let text = format!("more than {MAX_ERRORS} errors; giving up here");
+                    self.push_diagnostic(Severity::Error, tok, false, text);
+                    self.pos = self.toks.toks.len() as u32 - 1;
+                }
+                return;
+            }
+        } else if severity == Severity::Warning {
+            self.warnings += 1;
+            if self.warnings > MAX_WARNINGS {
                 return;
             }
         }
+        self.push_diagnostic(severity, tok, after, message);
+    }
+
+    fn push_diagnostic(&mut self, severity: Severity, tok: TokIdx, after: bool, message: String) {
         let t = *self.toks.tok(tok);
         let (source, mut col, mut len) = self.sources.locate(&self.toks, tok);
         if after {
