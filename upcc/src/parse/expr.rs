@@ -147,27 +147,9 @@ impl Cx<'_> {
         self.unary_expr()
     }
 
-    /// After `(`: whether a type name follows.
+    /// With `(` current: whether a type name follows, perhaps after attributes.
     fn type_follows(&self) -> bool {
-        let mut n = 1;
-        // Attributes may come first.
-        while self.kw_ahead(n) == Some(Kw::Attribute) {
-            let mut depth = 0;
-            loop {
-                n += 1;
-                match self.ahead(n) {
-                    TokKind::Punct(Punct::LParen) => depth += 1,
-                    TokKind::Punct(Punct::RParen) => depth -= 1,
-                    TokKind::Eof => return false,
-                    _ => {}
-                }
-                if depth <= 0 {
-                    break;
-                }
-            }
-            n += 1;
-        }
-        self.starts_type(self.ahead_idx(n))
+        self.starts_type(self.past_attributes(self.ahead_idx(1)))
     }
 
     fn cast(&mut self, start: TokIdx, to: TypeName, e: Expr) -> Expr {

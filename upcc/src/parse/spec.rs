@@ -112,24 +112,36 @@ impl Cx<'_> {
     }
 
     fn after_attributes(&self) -> TokIdx {
-        let mut n = 0;
-        while self.kw_ahead(n) == Some(Kw::Attribute) {
-            n += 1;
+        self.past_attributes(self.pos())
+    }
+
+    /// The token after the attributes that stand at token `i`, if any.
+    pub(crate) fn past_attributes(&self, mut i: TokIdx) -> TokIdx {
+        let next = |mut i: TokIdx| {
+            i += 1;
+            while self.toks.tok(i).kind == TokKind::Pragma {
+                i += 1;
+            }
+            i
+        };
+        while self.kw_at(i) == Some(Kw::Attribute) {
             let mut depth = 0;
             loop {
-                match self.ahead(n) {
+                i = next(i);
+                match self.toks.tok(i).kind {
                     TokKind::Punct(Punct::LParen) => depth += 1,
                     TokKind::Punct(Punct::RParen) => depth -= 1,
-                    TokKind::Eof => return self.ahead_idx(n),
+                    // Never closed.
+                    TokKind::Punct(Punct::Semi | Punct::LBrace | Punct::RBrace) | TokKind::Eof => return i,
                     _ => {}
                 }
-                n += 1;
                 if depth <= 0 {
                     break;
                 }
             }
+            i = next(i);
         }
-        self.ahead_idx(n)
+        i
     }
 
     /// One type qualifier, if the current token is one.
