@@ -402,6 +402,7 @@ fn suite(context: &mut Context, name: &str, arguments: &[&str]) -> End {
     }
     let shown = sh::show(&command);
     let mut tally = Tally::default();
+    let mut untested = Vec::new();
     let outcome = sh::watch(command, CARGO, |line| match line.split_whitespace().next() {
         Some("ok") => tally.passed += 1,
         Some("FAILED") => {
@@ -412,6 +413,7 @@ fn suite(context: &mut Context, name: &str, arguments: &[&str]) -> End {
             tally.skipped += 1;
             println!("{line}");
         }
+        Some("not") if line.starts_with("not tested: ") => untested.push(line.to_string()),
         _ => {}
     });
     let outcome = match outcome {
@@ -421,7 +423,12 @@ fn suite(context: &mut Context, name: &str, arguments: &[&str]) -> End {
     let (passed, failed) = (tally.passed, tally.failed);
     let end = context.add(tally);
     if outcome.status == Some(0) && failed == 0 && passed > 0 {
-        return end;
+        return match end {
+            End::Passed(remark) if !untested.is_empty() => {
+                End::Passed(format!("{remark}; {}", untested.join("; ")))
+            }
+            end => end,
+        };
     }
     let reports = outcome.stdout.find("\n----").map_or(outcome.stdout.as_str(), |at| &outcome.stdout[at..]);
     println!("{reports}{}", outcome.stderr);
