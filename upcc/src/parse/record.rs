@@ -333,8 +333,14 @@ impl Cx<'_> {
             let f = &self.types.records[id.0 as usize].fields[i];
             let (ty, tok) = (f.ty, f.toks.start);
             let TypeKind::Array { elem, len: ArrayLen::Incomplete } = *self.types.ckind(ty) else { continue };
-            if i + 1 != n && !is_union {
+            let fields = &self.types.records[id.0 as usize].fields[..i];
+            let alone = fields.iter().all(|f| f.name.is_none() && f.bits.is_some());
+            if is_union {
+                self.error(tok, "a member of a union cannot be an array without a bound");
+            } else if i + 1 != n {
                 self.error(tok, "only the last member of a struct may be an array without a bound");
+            } else if alone {
+                self.error(tok, "an array without a bound needs another member of the struct before it");
             }
             let ty = self.types.array(elem, ArrayLen::Const(0));
             let rec = &mut self.types.records[id.0 as usize];
