@@ -150,7 +150,7 @@ pub enum DeclKind {
 
 /// Storage class as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[allow(missing_docs, reason = "named after the keywords")]
+#[expect(missing_docs, reason = "named after the keywords")]
 pub enum Storage {
     #[default]
     None,
@@ -306,7 +306,7 @@ pub struct DeclSpec {
 
 /// A record or enumeration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "obvious")]
+#[expect(missing_docs, reason = "obvious")]
 pub enum TagId {
     Record(RecordId),
     Enum(EnumId),
@@ -477,7 +477,7 @@ pub struct Stmt {
 
 /// Kinds of statement.
 #[derive(Clone, Debug)]
-#[allow(missing_docs, reason = "named after C's statements")]
+#[expect(missing_docs, reason = "named after C's statements")]
 pub enum StmtKind {
     /// `e;`
     Expr(Box<Expr>),
@@ -551,7 +551,7 @@ pub enum StmtKind {
 
 /// First clause of a `for`.
 #[derive(Clone, Debug)]
-#[allow(missing_docs, reason = "obvious")]
+#[expect(missing_docs, reason = "obvious")]
 pub enum ForInit {
     None,
     Expr(Box<Expr>),
@@ -676,7 +676,7 @@ pub enum UnOp {
 
 /// Binary operators. Operands are converted to the common type already, except shifts and pointer arithmetic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(missing_docs, reason = "obvious")]
+#[expect(missing_docs, reason = "obvious")]
 pub enum BinOp {
     Mul,
     Div,
@@ -778,7 +778,7 @@ pub enum SizeOp {
 
 /// Operand of the `sizeof` family.
 #[derive(Clone, Debug)]
-#[allow(missing_docs, reason = "obvious")]
+#[expect(missing_docs, reason = "obvious")]
 pub enum SizeArg {
     Type(TypeName),
     Expr(Box<Expr>),

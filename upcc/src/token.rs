@@ -97,7 +97,7 @@ macro_rules! puncts {
     ($($name:ident $text:literal),* $(,)?) => {
         /// Punctuators; digraphs are folded into what they stand for (the spelling stays as written).
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[allow(missing_docs, reason = "each is named after its spelling")]
+        #[expect(missing_docs, reason = "each is named after its spelling")]
         pub enum Punct { $($name),* }
         impl Punct {
             /// The usual spelling.

@@ -58,7 +58,7 @@ pub enum Ref {
 
 /// Type qualifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, PartialOrd, Ord)]
-#[allow(missing_docs, reason = "named after the keywords")]
+#[expect(missing_docs, reason = "named after the keywords")]
 pub struct Quals {
     pub is_const: bool,
     pub is_volatile: bool,
@@ -103,7 +103,7 @@ impl Quals {
 
 /// Arithmetic types (and void), as of x86-64 System V.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[allow(missing_docs, reason = "named after the C types")]
+#[expect(missing_docs, reason = "named after the C types")]
 pub enum Scalar {
     Void,
     Bool,

@@ -571,7 +571,7 @@ impl Cx<'_> {
             && (self.starts_type(self.pos()) || self.is_kw(Kw::Register))
     }
 
-    #[allow(clippy::too_many_arguments, reason = "one step of a loop")]
+    #[expect(clippy::too_many_arguments, reason = "one step of a loop")]
     fn init_declarator(
         &mut self,
         specs: &Specs,

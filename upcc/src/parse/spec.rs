@@ -421,7 +421,7 @@ impl Cx<'_> {
     }
 
     /// One word of a type specifier; false if `k` is none.
-    #[allow(clippy::too_many_arguments, reason = "the state of one loop")]
+    #[expect(clippy::too_many_arguments, reason = "the state of one loop")]
     fn type_word(
         &mut self,
         k: Kw,

@@ -176,7 +176,7 @@ impl Cx<'_> {
     }
 
     /// Declares the entity of one declarator (before its initialiser is read). `defines`: a body or an initialiser follows.
-    #[allow(clippy::too_many_arguments, reason = "all that a declaration says")]
+    #[expect(clippy::too_many_arguments, reason = "all that a declaration says")]
     pub(crate) fn declare(
         &mut self,
         name: Sym,
@@ -294,7 +294,7 @@ impl Cx<'_> {
     }
 
     /// Constraints on the type of an object or function.
-    #[allow(clippy::too_many_arguments, reason = "all that a declaration says")]
+    #[expect(clippy::too_many_arguments, reason = "all that a declaration says")]
     fn check_object_type(
         &mut self,
         name: Sym,
