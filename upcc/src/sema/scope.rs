@@ -197,6 +197,8 @@ impl Cx<'_> {
             // `register long r asm("rsp");` at file scope is a GNU extension.
             if spec.storage == Storage::Auto {
                 self.error(tok, "`auto` has no meaning at file scope");
+            } else if is_func {
+                self.error(tok, "`register` has no meaning for a function");
             }
         }
         let ty = self.check_object_type(name, tok, ty, spec, auto_type, file, is_func);
