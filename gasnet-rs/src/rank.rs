@@ -115,10 +115,13 @@ impl Rank {
             }
         }
         let host = Host::map(boot.shm.as_fd(), size)?;
+        host.tell_processors(id.0);
+        start_barrier(&host, size, 0, WaitPolicy::new(size, 1, None));
+        let processors = host.processors();
         let mut shm_offset = Host::bytes(size);
         let max_payload = am::MAX_MEDIUM;
         let grid = if config.neighborhood && size > 1 {
-            let layout = GridLayout::new(size, max_payload, shm_offset);
+            let layout = GridLayout::new(size, max_payload, shm_offset).on(processors);
             shm_offset += layout.bytes();
             Some(Grid::map(boot.shm.as_fd(), layout, id.0, threading)?)
         } else {
@@ -143,7 +146,7 @@ impl Rank {
                 )));
             }
         }
-        let policy = WaitPolicy::new(size, map::processors(), config.spin);
+        let policy = WaitPolicy::new(size, processors, config.spin);
         let rank = Box::leak(Box::new(Rank {
             id,
             size,
@@ -162,7 +165,7 @@ impl Rank {
             attaching: AtomicU32::new(0),
             config,
         }));
-        rank.start_barrier(0);
+        rank.start_barrier(1);
         rank.tell_attached();
         Ok(rank)
     }
@@ -194,13 +197,8 @@ impl Rank {
         self.conduit.as_ref().map_or("smp", |c| c.name())
     }
 
-    /// A barrier among the ranks of the host that runs nothing else, for start-up. `phase` counts its uses.
     fn start_barrier(&self, phase: u32) {
-        self.host.header.start.notify(phase, self.size, Consensus::Anonymous);
-        let mut waiter = Waiter::new(self.policy);
-        while self.host.header.start.done(phase).is_none() {
-            waiter.step();
-        }
+        start_barrier(&self.host, self.size, phase, self.policy);
     }
 
     /// Largest segment this rank can attach, in bytes, a multiple of the page size: `GASNET_MAX_SEGSIZE`, else this rank's share
@@ -235,7 +233,7 @@ impl Rank {
         }
         // Relaxed throughout: the start barriers order these exchanges.
         me.segment_size.store(size as u64, Relaxed);
-        self.start_barrier(1);
+        self.start_barrier(2);
         let sizes: Vec<u64> = self.host.ranks.iter().map(|r| r.segment_size.load(Relaxed)).collect();
         let largest = sizes.iter().copied().max().unwrap_or(0);
         let stride = stride.unwrap_or(largest).max(largest).max(1);
@@ -249,10 +247,10 @@ impl Rank {
         let base = if self.id.0 == 0 {
             let base = map::reserve_at(SEGMENT_HINT, span).map_or_else(|| map::reserve(span), Ok)?;
             header.segment_base.store(base as u64, Relaxed);
-            self.start_barrier(2);
+            self.start_barrier(3);
             base
         } else {
-            self.start_barrier(2);
+            self.start_barrier(3);
             let wish = header.segment_base.load(Relaxed) as usize;
             map::reserve_at(wish, span).map_or_else(|| map::reserve(span), Ok)?
         };
@@ -283,12 +281,12 @@ impl Rank {
                 neighbours_may_map: true,
             })?;
         }
-        self.start_barrier(3);
+        self.start_barrier(4);
         for (e, r) in entries.iter_mut().zip(self.host.ranks) {
             e.addr = r.segment_addr.load(Relaxed) as usize;
         }
         let table = self.segments.get_or_init(|| SegmentTable::new(entries));
-        self.start_barrier(4);
+        self.start_barrier(5);
         Ok(table)
     }
 
@@ -376,5 +374,14 @@ impl Rank {
             *reported = true;
             crate::job::say(&format!("gasnet: rank {} has been waiting for {what} for {limit} s", self.id));
         }
+    }
+}
+
+/// A barrier among the ranks of the host that runs nothing else, for start-up. `phase` counts its uses.
+fn start_barrier(host: &Host, size: u32, phase: u32, policy: WaitPolicy) {
+    host.header.start.notify(phase, size, Consensus::Anonymous);
+    let mut waiter = Waiter::new(policy);
+    while host.header.start.done(phase).is_none() {
+        waiter.step();
     }
 }

@@ -13,7 +13,7 @@ pub(crate) mod ring;
 
 use crate::barrier::CentralBarrier;
 use crate::error::Error;
-use crate::prim::AtomicU64;
+use crate::prim::{AtomicU64, Ordering};
 use std::os::fd::BorrowedFd;
 
 /// Start of the control file.
@@ -32,6 +32,8 @@ pub(crate) struct RankBlock {
     pub(crate) segment_addr: AtomicU64,
     /// Bytes of its segment.
     pub(crate) segment_size: AtomicU64,
+    /// The processors it may run on. A bound rank knows its own only, and all must agree whether ranks outnumber processors.
+    processors: [AtomicU64; map::SET_WORDS],
 }
 
 /// The control file, mapped.
@@ -41,6 +43,22 @@ pub(crate) struct Host {
 }
 
 impl Host {
+    /// Tells the others where rank `me` may run. A barrier makes it known.
+    pub(crate) fn tell_processors(&self, me: u32) {
+        for (word, bits) in self.ranks[me as usize].processors.iter().zip(map::processors()) {
+            word.store(bits, Ordering::Relaxed);
+        }
+    }
+
+    /// Processors on which the ranks of the host may run, together; at least 1.
+    pub(crate) fn processors(&self) -> usize {
+        let union = |w: usize| {
+            self.ranks.iter().fold(0, |all, r: &RankBlock| all | r.processors[w].load(Ordering::Relaxed))
+        };
+        let count: u32 = (0..map::SET_WORDS).map(|w| union(w).count_ones()).sum();
+        (count as usize).max(1)
+    }
+
     /// Bytes of header and blocks: where the grid starts.
     pub(crate) fn bytes(size: u32) -> u64 {
         (size_of::<HostHeader>() + size as usize * size_of::<RankBlock>()).next_multiple_of(map::PAGE) as u64

@@ -12,8 +12,9 @@
     reason = "lays out links in shared memory and gives out their exclusive ends under locks"
 )]
 
-use super::link::{Claim, Inbox, Outbox, Received, Shape};
+use super::link::{Claim, Inbox, Msg, Outbox, Received, Shape};
 use super::map;
+use super::ring::Ring;
 use crate::conduit::Channel;
 use crate::error::Error;
 use crate::lock::{Threading, TurnLock};
@@ -21,20 +22,27 @@ use crate::prim::{AtomicU64, Ordering};
 use core::cell::UnsafeCell;
 use std::os::fd::BorrowedFd;
 
-/// Ranks up to which a poll looks at every link.
+/// Ranks up to which a poll looks at every link, if they have a processor each. Where they share one, the links' lines are gone from
+/// its cache when a rank's turn comes, and the pending words are fewer.
 const SCAN_ALL: u32 = 16;
 
 /// Where the links of a host lie in its shared memory file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct GridLayout {
     size: u32,
+    scan: bool,
     shape: Shape,
     offset: u64,
 }
 
 impl GridLayout {
     pub(crate) fn new(size: u32, max_payload: usize, offset: u64) -> GridLayout {
-        GridLayout { size, shape: Shape::for_ranks(size, max_payload), offset }
+        GridLayout { size, scan: size <= SCAN_ALL, shape: Shape::for_ranks(size, max_payload), offset }
+    }
+
+    /// The same for ranks that outnumber the host's `processors`, or not; all ranks must say the same.
+    pub(crate) fn on(self, processors: usize) -> GridLayout {
+        GridLayout { scan: self.scan && self.size as usize <= processors, ..self }
     }
 
     /// Bytes of one rank's pending words, for one channel.
@@ -85,6 +93,8 @@ pub(crate) struct Grid {
     /// `out[channel][to]`, `None` for this rank itself.
     out: [Vec<Option<Locked<Outbox>>>; 2],
     inn: [Locked<Inboxes>; 2],
+    /// Rings of the incoming links, to see without the lock that nothing came; empty when there are pending words.
+    rings: [Vec<Ring<Msg>>; 2],
     /// Pending words of every rank, per channel; empty when polls look at every link.
     pending: [Vec<&'static [AtomicU64]>; 2],
 }
@@ -125,18 +135,21 @@ impl Grid {
                 .map(|at| at.map(|at| Locked::new(threading, unsafe { Outbox::new(l.shape, at) })))
                 .collect()
         });
+        let mut rings = [Vec::new(), Vec::new()];
         let inn = [Channel::Request, Channel::Reply].map(|c| {
-            let boxes = peers(&|from| l.link(base, from, me, c))
+            let boxes: Vec<Option<Inbox>> = peers(&|from| l.link(base, from, me, c))
                 .into_iter()
                 // SAFETY: as above.
                 .map(|at| at.map(|at| unsafe { Inbox::new(l.shape, at) }))
                 .collect();
+            if l.scan {
+                rings[c as usize] = boxes.iter().flatten().map(Inbox::ring).collect();
+            }
             Locked::new(threading, Inboxes { boxes, first: 0 })
         });
-        let pending = [Channel::Request, Channel::Reply].map(|c| {
-            if l.size > SCAN_ALL { (0..l.size).map(|r| l.pending(base, r, c)).collect() } else { Vec::new() }
-        });
-        Ok(Grid { me, size: l.size, out, inn, pending })
+        let pending = [Channel::Request, Channel::Reply]
+            .map(|c| if l.scan { Vec::new() } else { (0..l.size).map(|r| l.pending(base, r, c)).collect() });
+        Ok(Grid { me, size: l.size, out, inn, rings, pending })
     }
 
     /// Takes the outbox to `to`; waits for another thread of this rank that has it.
@@ -152,6 +165,20 @@ impl Grid {
     /// polls the same channel.
     #[inline]
     pub(crate) fn poll(
+        &self,
+        channel: Channel,
+        budget: usize,
+        take: &mut dyn FnMut(u32, &Received) -> bool,
+    ) -> usize {
+        // Most polls find nothing: they cost loads of lines that only a message takes away, and no lock.
+        let few = self.pending[channel as usize].is_empty();
+        if few && !self.rings[channel as usize].iter().any(Ring::has_message) {
+            return 0;
+        }
+        self.poll_locked(channel, budget, take)
+    }
+
+    fn poll_locked(
         &self,
         channel: Channel,
         budget: usize,

@@ -293,6 +293,11 @@ impl Inbox {
         Inbox { ring: unsafe { Consumer::new(ring) }, arena }
     }
 
+    /// The link's ring, to look for messages without exclusive use of the inbox.
+    pub(crate) fn ring(&self) -> Ring<Msg> {
+        self.ring.ring()
+    }
+
     /// The oldest message, if any. It stays in place until [`Inbox::release`].
     #[inline]
     pub(crate) fn front(&self) -> Option<Received> {

@@ -85,7 +85,13 @@ pub(crate) fn physical_memory() -> u64 {
     (pages.max(1) as u64) * (size.max(4096) as u64)
 }
 
-/// Processors this process may run on.
-pub(crate) fn processors() -> usize {
-    std::thread::available_parallelism().map_or(1, |n| n.get())
+/// Words of a set of processors.
+pub(crate) const SET_WORDS: usize = 16;
+
+/// The processors this process may run on, a bit each; empty if the system does not say.
+pub(crate) fn processors() -> [u64; SET_WORDS] {
+    let mut set = [0u64; SET_WORDS];
+    // SAFETY: plain query with room for the answer.
+    let rc = unsafe { libc::sched_getaffinity(0, size_of_val(&set), set.as_mut_ptr().cast()) };
+    if rc == 0 { set } else { [0; SET_WORDS] }
 }

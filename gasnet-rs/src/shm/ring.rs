@@ -60,6 +60,15 @@ impl<T> Ring<T> {
         Ring { slots, head, mask: slots.len() as u64 - 1, shift: slots.len().trailing_zeros() }
     }
 
+    /// Whether a message waits for the consumer: a hint for the rank that receives, from any of its threads. A message that
+    /// was there before the call is seen; what it says is to be read through [`Consumer::front`].
+    #[inline]
+    pub(crate) fn has_message(&self) -> bool {
+        let head = self.head.0.load(Ordering::Relaxed);
+        self.slot(head).stamp.load(Ordering::Relaxed) == self.stamp(head)
+    }
+
+    #[inline]
     fn slot(&self, pos: u64) -> &'static Slot<T> {
         // The mask keeps the index in range; the compiler cannot see that, and a bounds check is one predictable branch.
         &self.slots[(pos & self.mask) as usize]
@@ -136,6 +145,11 @@ impl<T> Consumer<T> {
         Consumer { ring, head: 0 }
     }
 
+    /// The ring, to look for messages from outside.
+    pub(crate) fn ring(&self) -> Ring<T> {
+        self.ring
+    }
+
     /// The oldest message, in place, if there is one. It stays valid until [`Consumer::release`].
     #[inline]
     pub(crate) fn front<R>(&self, f: impl FnOnce(*const T) -> R) -> Option<R> {
@@ -194,8 +208,11 @@ mod tests {
             });
             let mut i = 0;
             while i < N {
+                let hint = ring.has_message();
                 // SAFETY: front hands out the slot for reading.
-                match c.front(|s| unsafe { *s }) {
+                let front = c.front(|s| unsafe { *s });
+                assert!(front.is_some() || !hint, "a message that was there is gone");
+                match front {
                     Some(v) => {
                         assert_eq!(v, i * 3 + 1);
                         c.release();
