@@ -529,7 +529,12 @@ impl Cx<'_> {
                 self.error(self.pos(), format!("expected a declaration, found {found}"));
                 return Ok(false);
             }
-            return Ok(self.is(Punct::Star) || self.is(Punct::LParen) || self.is(Punct::Semi));
+            let declarator = self.is(Punct::Star) || self.is(Punct::LParen) || self.is(Punct::Semi);
+            if !declarator {
+                let found = self.found();
+                self.error(self.pos(), format!("expected a type or a name, found {found}"));
+            }
+            return Ok(declarator);
         };
         match self.ahead(1) {
             // `name(` may be an old-style function, or a call that strayed out of a function.
