@@ -70,8 +70,8 @@ static NOINLINE void wait_longer(unsigned *steps)
 static inline void wait_step(unsigned *steps)
 {
     if (*steps < spins) {
-        ++*steps;
-        pause_cpu();
+        if (++*steps % 8 == 0)
+            pause_cpu();
     } else {
         wait_longer(steps);
     }

@@ -34,6 +34,9 @@ impl WaitPolicy {
     }
 }
 
+/// Spins between two pause instructions.
+const PAUSE_EVERY: u32 = 8;
+
 /// One wait in progress.
 #[derive(Debug)]
 pub struct Waiter {
@@ -53,7 +56,10 @@ impl Waiter {
     pub fn step(&mut self) {
         if self.steps < self.policy.spins {
             self.steps += 1;
-            core::hint::spin_loop();
+            // The poll between two steps is a pause in itself; the instruction is long, more so in a virtual machine.
+            if self.steps.is_multiple_of(PAUSE_EVERY) {
+                core::hint::spin_loop();
+            }
         } else {
             self.step_slow();
         }
