@@ -45,7 +45,7 @@ static inline void set_wait(int ranks)
 {
     const int processors = (int)sysconf(_SC_NPROCESSORS_ONLN);
     const int per = (ranks + processors - 1) / processors;
-    spins = ranks > processors ? 0 : 2000;
+    spins = ranks > processors ? 2 : 2000;
     yields = 20000u / (unsigned)(per < 1 ? 1 : per > 20 ? 20 : per);
     sleep_ns = 50000L * (per / 4 < 1 ? 1 : per / 4 > 40 ? 40 : per / 4);
 }

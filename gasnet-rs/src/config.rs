@@ -43,7 +43,7 @@ pub const SETTINGS: &[Setting] = &[
     s("GASNET_CHECK", "0 (default), 1", "Check the calling rules of active messages, locks and barriers."),
     s(
         "GASNET_SPIN",
-        "0..; default 2000, and 0 when ranks outnumber processors",
+        "0..; default 2000, and 2 when ranks outnumber processors",
         "Polls of a wait before it starts to give up the processor.",
     ),
     s("GASNET_QUIET", "0 (default), 1", "No warnings."),
