@@ -11,6 +11,26 @@ use crate::types::{ArrayLen, RecordId, TypeId, TypeKind};
 /// Assignments to make at start-up, since C cannot express the values as constants: lvalue and value.
 pub type Patches = Vec<(String, String)>;
 
+/// What a leaf of a static initialiser sets: a place, inside loops over the range designators that lead to it.
+#[derive(Clone, Debug, Default)]
+pub struct Target {
+    loops: String,
+    place: String,
+}
+
+impl Target {
+    fn new(place: &str) -> Target {
+        Target { loops: String::new(), place: place.to_string() }
+    }
+
+    /// Adds a loop from `first` to `last` and returns its variable.
+    fn over(&mut self, first: u64, last: u64) -> String {
+        let i = format!("__upc_r{}", self.loops.matches("for (").count());
+        self.loops.push_str(&format!("for (unsigned long {i} = {first}; {i} <= {last}; {i}++) "));
+        i
+    }
+}
+
 impl Emitter<'_> {
     /// A declaration with UPC in it (or not), at file scope or in a block.
     pub fn declaration(&mut self, d: &Declaration, block: bool) {
@@ -74,7 +94,7 @@ impl Emitter<'_> {
             return;
         }
         let mut patches = Vec::new();
-        let v = self.init_text(init, i.ty, Some((&mut patches, name.clone())));
+        let v = self.init_text(init, i.ty, Some((&mut patches, Target::new(&name))));
         let text = self.head(spec, i, !patches.is_empty());
         self.out.put(&format!("{text} = {v};"));
         if patches.is_empty() {
@@ -121,7 +141,7 @@ impl Emitter<'_> {
 
     /// An initialiser as C. For a static object, `patches` takes what C cannot express as a constant; the lvalues begin with the
     /// given text.
-    pub fn init_text(&mut self, init: &Init, ty: TypeId, patches: Option<(&mut Patches, String)>) -> String {
+    pub fn init_text(&mut self, init: &Init, ty: TypeId, patches: Option<(&mut Patches, Target)>) -> String {
         match init {
             Init::Expr(e) => match patches {
                 Some((p, lv)) => self.static_leaf(e, ty, p, &lv),
@@ -137,7 +157,7 @@ impl Emitter<'_> {
                 let mut s = String::from("{");
                 let (list, base) = match patches {
                     Some((p, b)) => (Some(p), b),
-                    None => (None, String::new()),
+                    None => (None, Target::default()),
                 };
                 let mut list = list;
                 for (n, it) in l.items.iter().enumerate() {
@@ -160,30 +180,35 @@ impl Emitter<'_> {
     }
 
     /// A leaf of a static initialiser.
-    fn static_leaf(&mut self, e: &Expr, ty: TypeId, patches: &mut Patches, lv: &str) -> String {
+    fn static_leaf(&mut self, e: &Expr, ty: TypeId, patches: &mut Patches, lv: &Target) -> String {
         if self.u.types.is_pts(ty) {
             if !is_null(e) {
                 let v = self.rv(e).p(2);
-                patches.push((format!("*(__upc_pts *)&{lv}"), v));
+                patches.push((format!("{}*(__upc_pts *)&{}", lv.loops, lv.place), v));
             }
             return "__UPC_NULLINIT".into();
         }
         if e.has_upc && !matches!(e.value, Some(ConstValue::Int(_))) && runtime_value(e) {
             let t = self.access_type(ty);
             let v = self.rv(e).p(2);
-            patches.push((format!("*({t} *)&{lv}"), v));
+            patches.push((format!("{}*({t} *)&{}", lv.loops, lv.place), v));
             return "0".into();
         }
         self.rv(e).p(2)
     }
 
-    fn path_text(&self, base: &str, ty: TypeId, path: &[PathElem]) -> String {
-        let mut s = base.to_string();
+    fn path_text(&self, base: &Target, ty: TypeId, path: &[PathElem]) -> Target {
+        let mut target = base.clone();
         let mut ty = ty;
         for p in path {
             match p {
-                PathElem::Index(i) | PathElem::Range(i, _) => {
-                    s.push_str(&format!("[{i}]"));
+                PathElem::Index(i) => {
+                    target.place.push_str(&format!("[{i}]"));
+                    ty = self.u.types.elem(ty).unwrap_or(ty);
+                }
+                PathElem::Range(first, last) => {
+                    let i = target.over(*first, *last);
+                    target.place.push_str(&format!("[{i}]"));
                     ty = self.u.types.elem(ty).unwrap_or(ty);
                 }
                 PathElem::Field(f) => {
@@ -191,14 +216,14 @@ impl Emitter<'_> {
                         break;
                     };
                     if let Some(n) = field.name {
-                        s.push('.');
-                        s.push_str(self.u.name(n));
+                        target.place.push('.');
+                        target.place.push_str(self.u.name(n));
                     }
                     ty = field.ty;
                 }
             }
         }
-        s
+        target
     }
 
     /// A type name as C.
@@ -381,7 +406,7 @@ impl Emitter<'_> {
             return;
         }
         let mut patches = Vec::new();
-        let v = self.init_text(init, ty, Some((&mut patches, image.clone())));
+        let v = self.init_text(init, ty, Some((&mut patches, Target::new(&image))));
         let t = self.ctype_plain(inner, &format!("{image}{bound}"));
         let v =
             if is_array || v.starts_with('{') || !u.types.is_record(ty) { v } else { format!("{{ {v} }}") };
@@ -418,14 +443,20 @@ impl Emitter<'_> {
         let (b, es) = (self.u.types.block(ty).map_or(0, |b| b.size()), self.elem_size(ty));
         for (path, lty, e) in init.leaves(ty) {
             let mut index = String::from("0");
+            let mut target = Target::default();
             let mut off = 0u64;
             let mut t = ty;
             for p in &path {
                 match p {
-                    PathElem::Index(i) | PathElem::Range(i, _) if self.u.types.is_array(t) => {
+                    PathElem::Index(_) | PathElem::Range(..) if self.u.types.is_array(t) => {
+                        let i = match p {
+                            PathElem::Range(first, last) => target.over(*first, *last),
+                            PathElem::Index(i) => format!("{i}ul"),
+                            PathElem::Field(_) => continue,
+                        };
                         let elem = self.u.types.elem(t).unwrap_or(t);
                         let k = self.count_expr(elem);
-                        index.push_str(&format!(" + {i}ul * ({k})"));
+                        index.push_str(&format!(" + {i} * ({k})"));
                         t = elem;
                     }
                     PathElem::Field(f) => {
@@ -439,8 +470,9 @@ impl Emitter<'_> {
             }
             let v = self.rv(e).p(2);
             let at = self.access_type(lty);
+            let loops = target.loops;
             body.push_str(&format!(
-                " {{ const struct __upc_w __upc_a = __upc_off2(__upc_add(__UPC_VAR({alias}), (long)({index}), {b}, {es}), {off}); \
+                " {loops}{{ const struct __upc_w __upc_a = __upc_off2(__upc_add(__UPC_VAR({alias}), (long)({index}), {b}, {es}), {off}); \
                  if (__upc_ismine(__upc_a)) __UPC_MINE({at}, __upc_a) = {v}; }}"
             ));
         }
