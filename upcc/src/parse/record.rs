@@ -5,11 +5,8 @@ use super::*;
 use std::collections::HashSet;
 
 impl Cx<'_> {
-    /// `struct ...` or `union ...`, the keyword being current.
-    pub(crate) fn record_spec(&mut self, spec: &mut DeclSpec) -> PResult<TypeId> {
-        let is_union = self.is_kw(Kw::Union);
-        let word = if is_union { "union" } else { "struct" };
-        let start = self.bump();
+    /// Attributes around a tag, and the tag, if there is one.
+    fn tag_head(&mut self) -> PResult<(Attrs, Option<(Sym, TokIdx)>)> {
         let mut attrs = Attrs::default();
         self.attributes(&mut attrs)?;
         let tag = match self.kind() {
@@ -20,6 +17,15 @@ impl Cx<'_> {
             _ => None,
         };
         self.attributes(&mut attrs)?;
+        Ok((attrs, tag))
+    }
+
+    /// `struct ...` or `union ...`, the keyword being current.
+    pub(crate) fn record_spec(&mut self, spec: &mut DeclSpec) -> PResult<TypeId> {
+        let is_union = self.is_kw(Kw::Union);
+        let word = if is_union { "union" } else { "struct" };
+        let start = self.bump();
+        let (mut attrs, tag) = self.tag_head()?;
         if !self.is(Punct::LBrace) {
             let Some((s, tok)) = tag else {
                 let found = self.found();
@@ -352,16 +358,7 @@ impl Cx<'_> {
     /// `enum ...`, the keyword being current.
     pub(crate) fn enum_spec(&mut self, spec: &mut DeclSpec) -> PResult<TypeId> {
         let start = self.bump();
-        let mut attrs = Attrs::default();
-        self.attributes(&mut attrs)?;
-        let tag = match self.kind() {
-            TokKind::Ident(s) if self.kw().is_none() => {
-                let tok = self.bump();
-                Some((s, tok))
-            }
-            _ => None,
-        };
-        self.attributes(&mut attrs)?;
+        let (mut attrs, tag) = self.tag_head()?;
         if !self.is(Punct::LBrace) {
             let Some((s, tok)) = tag else {
                 let found = self.found();

@@ -40,37 +40,33 @@ impl Cx<'_> {
         self.types.is_arithmetic(t) || self.types.is_pointer(t) || self.types.is_error(t)
     }
     fn bool_node(&mut self, op: BinOp, lhs: Expr, rhs: Expr, toks: TokRange) -> Expr {
+        // Compared in the operands' type; the result is an int.
+        let at = lhs.ty;
+        let known = self.types.is_arithmetic(at) && self.types.is_arithmetic(rhs.ty);
         let int = self.types.int();
-        let value = match (lhs.value, rhs.value) {
-            (Some(a), Some(b)) if self.types.is_arithmetic(lhs.ty) && self.types.is_arithmetic(rhs.ty) => {
-                consteval::binary(&self.types, op, a, b, lhs.ty)
-            }
-            _ => None,
-        };
-        let upc = lhs.has_upc || rhs.has_upc;
-        let mut e = self.node(
-            ExprKind::Binary { op, lhs: Box::new(lhs), rhs: Box::new(rhs) },
-            int,
-            Cat::Rvalue,
-            toks,
-            upc,
-        );
-        e.value = value;
-        e
+        self.folded(op, lhs, rhs, int, known.then_some(at), toks)
     }
     fn bin_node(&mut self, op: BinOp, lhs: Expr, rhs: Expr, ty: TypeId, toks: TokRange) -> Expr {
-        let value = match (lhs.value, rhs.value) {
-            (Some(a), Some(b)) => consteval::binary(&self.types, op, a, b, ty),
+        self.folded(op, lhs, rhs, ty, Some(ty), toks)
+    }
+
+    /// A binary node of type `ty`, its constant value computed in type `at`, if any.
+    fn folded(
+        &mut self,
+        op: BinOp,
+        lhs: Expr,
+        rhs: Expr,
+        ty: TypeId,
+        at: Option<TypeId>,
+        toks: TokRange,
+    ) -> Expr {
+        let value = match (lhs.value, rhs.value, at) {
+            (Some(a), Some(b), Some(at)) => consteval::binary(&self.types, op, a, b, at),
             _ => None,
         };
         let upc = lhs.has_upc || rhs.has_upc;
-        let mut e = self.node(
-            ExprKind::Binary { op, lhs: Box::new(lhs), rhs: Box::new(rhs) },
-            ty,
-            Cat::Rvalue,
-            toks,
-            upc,
-        );
+        let kind = ExprKind::Binary { op, lhs: Box::new(lhs), rhs: Box::new(rhs) };
+        let mut e = self.node(kind, ty, Cat::Rvalue, toks, upc);
         e.value = value;
         e
     }
