@@ -557,7 +557,11 @@ impl Rank {
         if channel == Channel::Request {
             done += self.poll_channel(Channel::Request, POLL_BUDGET);
         }
-        if done > 0 { waiter.progressed() } else { waiter.step() }
+        if done > 0 {
+            waiter.progressed();
+        } else if !self.idle() {
+            waiter.step();
+        }
     }
 
     /// Handles up to `budget` messages of one channel; returns how many.

@@ -3,15 +3,32 @@
 //! A launcher fills in a [`Boot`]; the core turns it into a running rank. This module also holds the few packets
 //! that a rank sends to the launcher's *monitor* (the process that watches over all ranks of a host).
 
+use crate::Error;
+use core::fmt;
 use std::os::fd::OwnedFd;
 
+/// How the ranks of a job exchange a few bytes before they can reach each other.
+pub trait Exchange: Send + Sync {
+    /// Gives `mine` to all ranks and returns what each of them gave, indexed by rank. Lengths may differ.
+    ///
+    /// # Collective
+    /// Over all ranks, which make the same calls in the same order; acts as a barrier.
+    ///
+    /// # Errors
+    /// The launcher cannot be reached, or the job is ending.
+    fn all_gather(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Error>;
+}
+
 /// Everything a rank needs to know about its job before it can map anything.
-#[derive(Debug)]
 pub struct Boot {
     /// This rank, `0..size`.
     pub rank: u32,
     /// Number of ranks in the job, at least 1.
     pub size: u32,
+    /// The ranks that share the two memory files, in ascending order, this one among them: those of its host.
+    pub neighbours: Vec<u32>,
+    /// The exchange between all ranks; needed where the job has ranks on other hosts.
+    pub exchange: Option<Box<dyn Exchange>>,
     /// Memory file common to all ranks of the host, of length 0 at start. The core sizes and maps it.
     pub shm: OwnedFd,
     /// Second memory file of the host, likewise, for the segments.
@@ -20,6 +37,14 @@ pub struct Boot {
     pub link: Option<OwnedFd>,
     /// Random, the same on all ranks of the job.
     pub job_id: u64,
+}
+
+impl fmt::Debug for Boot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut all = f.debug_struct("Boot");
+        all.field("rank", &self.rank).field("size", &self.size).field("neighbours", &self.neighbours);
+        all.field("job_id", &self.job_id).finish_non_exhaustive()
+    }
 }
 
 /// A packet on [`Boot::link`], rank to monitor: `u32` kind, `i32` code, both little endian, then UTF-8 text.

@@ -181,8 +181,21 @@ pub unsafe trait Conduit: Send + Sync {
         None
     }
 
-    /// A descriptor that becomes readable when [`Conduit::poll`] has something to do, if there is one.
+    /// A descriptor that becomes readable when [`Conduit::poll`] has something to do, if there is one: frames that arrived, and
+    /// timers of the conduit's own that are due. A wait that would sleep polls it instead.
     fn descriptor(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
+        None
+    }
+
+    /// Called at every fruitless step of every blocking wait, also of those that start and attach a job, once the conduit is
+    /// open. A conduit that lives in virtual time gives the turn away and returns true; the wait then neither spins nor yields
+    /// nor sleeps.
+    fn idle(&self) -> bool {
+        false
+    }
+
+    /// The job's time, if it is not the host's: what [`crate::Rank::now`] returns.
+    fn clock(&self) -> Option<core::time::Duration> {
         None
     }
 }
@@ -190,13 +203,16 @@ pub unsafe trait Conduit: Send + Sync {
 /// How far an operation has come, as a conduit reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Completion {
-    /// The local buffer may be reused.
+    /// The source of a put may be reused. Reported for puts, once, not after `Remote`.
     Local,
-    /// The data is in place at the target (put) or here (get).
+    /// The data is in place at the target (put) or here (get). Reported once, last.
     Remote,
 }
 
-/// One-sided operations of a network. `token` comes back through `complete` of [`Rma::poll`].
+/// One-sided operations of a network. `token` comes back through `complete` of [`Rma::poll`]: for a put once with
+/// [`Completion::Local`] and once with [`Completion::Remote`], for a get with the latter.
+///
+/// An operation may not need the target's processor, but that it does is no error: the core documents who must act.
 ///
 /// # Safety
 /// 1. No completion is reported before it is true: the core then frees or reads the local memory (owed by the implementation).
@@ -218,12 +234,17 @@ pub unsafe trait Rma: Send + Sync {
     #[expect(unsafe_code, reason = "declares the obligation; no body")]
     unsafe fn get(&self, dst: *mut u8, from: RemoteAddr, len: usize, token: u64) -> bool;
 
-    /// Reports completions, up to `budget`; returns how many.
+    /// Bytes of the largest operation; larger transfers are cut up.
+    fn max_transfer(&self) -> usize {
+        usize::MAX
+    }
+
+    /// Reports completions, up to `budget`; returns how many. Called from any thread; `complete` calls nothing of the conduit.
     fn poll(&self, budget: usize, complete: &mut dyn FnMut(u64, Completion)) -> usize;
 }
 
 /// What a conduit gets to open itself with.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct OpenContext<'a> {
     /// This rank and the job's size.
     pub rank: RankId,
@@ -235,4 +256,25 @@ pub struct OpenContext<'a> {
     pub shm: std::os::fd::BorrowedFd<'a>,
     /// First byte of `shm` that the core does not use (page-aligned).
     pub shm_offset: u64,
+    /// The ranks that map this host's shared memory file, in ascending order.
+    pub host: &'a [u32],
+    /// Those of them that the core reaches through shared memory, this rank among them. No frame goes to them.
+    pub neighbours: &'a [u32],
+    /// See [`OpenContext::exchange`].
+    pub exchange: &'a dyn crate::boot::Exchange,
+}
+
+impl<'a> OpenContext<'a> {
+    /// An exchange between all ranks of the job, to swap addresses and keys. It serves while the conduit opens.
+    pub fn exchange(&self) -> &'a dyn crate::boot::Exchange {
+        self.exchange
+    }
+}
+
+impl core::fmt::Debug for OpenContext<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let mut all = f.debug_struct("OpenContext");
+        all.field("rank", &self.rank).field("size", &self.size).field("shm_offset", &self.shm_offset);
+        all.field("host", &self.host).field("neighbours", &self.neighbours).finish_non_exhaustive()
+    }
 }

@@ -46,6 +46,7 @@ mod error;
 mod event;
 mod job;
 mod lock;
+mod meeting;
 mod prim;
 mod rank;
 mod rma;

@@ -7,6 +7,7 @@ use crate::config::Config;
 use crate::error::Error;
 use crate::event::Ops;
 use crate::lock::Threading;
+use crate::meeting::Meeting;
 use crate::prim::AtomicU32;
 use crate::segment::{SegmentEntry, SegmentTable};
 use crate::shm::Host;
@@ -17,6 +18,7 @@ use crate::{Boot, am, amref};
 use core::fmt;
 use std::os::fd::AsFd;
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 /// The number of a rank in its job, from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,6 +57,7 @@ pub struct Rank {
     pub(crate) pid: u32,
     pub(crate) policy: WaitPolicy,
     pub(crate) host: Host,
+    meeting: Meeting,
     pub(crate) grid: Option<Grid>,
     pub(crate) conduit: Option<Box<dyn Conduit>>,
     pub(crate) segments: OnceLock<SegmentTable>,
@@ -116,9 +119,11 @@ impl Rank {
         }
         let host = Host::map(boot.shm.as_fd(), size)?;
         host.tell_processors(id.0);
-        start_barrier(&host, size, 0, WaitPolicy::new(size, 1, None));
-        let processors = host.processors();
         let mut shm_offset = Host::bytes(size);
+        let meeting = Meeting::new(boot.shm.as_fd(), shm_offset, &host.header.start, id.0, size)?;
+        shm_offset += Meeting::bytes(size).next_multiple_of(map::PAGE as u64);
+        meeting.meet(&|| false);
+        let processors = host.processors();
         let max_payload = am::MAX_MEDIUM;
         let grid = if config.neighborhood && size > 1 {
             let layout = GridLayout::new(size, max_payload, shm_offset).on(processors);
@@ -128,7 +133,17 @@ impl Rank {
             None
         };
         let conduit = if size > 1 {
-            open(&OpenContext { rank: id, size, config: &config, shm: boot.shm.as_fd(), shm_offset })?
+            let own = [id.0];
+            open(&OpenContext {
+                rank: id,
+                size,
+                config: &config,
+                shm: boot.shm.as_fd(),
+                shm_offset,
+                host: &boot.neighbours,
+                neighbours: if config.neighborhood { &boot.neighbours } else { &own },
+                exchange: boot.exchange.as_deref().unwrap_or(&meeting),
+            })?
         } else {
             None
         };
@@ -154,6 +169,7 @@ impl Rank {
             pid: std::process::id(),
             policy,
             host,
+            meeting,
             grid,
             conduit,
             segments: OnceLock::new(),
@@ -165,7 +181,7 @@ impl Rank {
             attaching: AtomicU32::new(0),
             config,
         }));
-        rank.start_barrier(1);
+        rank.start_barrier();
         rank.tell_attached();
         Ok(rank)
     }
@@ -197,8 +213,20 @@ impl Rank {
         self.conduit.as_ref().map_or("smp", |c| c.name())
     }
 
-    fn start_barrier(&self, phase: u32) {
-        start_barrier(&self.host, self.size, phase, self.policy);
+    /// A barrier that runs nothing else, for start-up.
+    fn start_barrier(&self) {
+        self.meeting.meet(&|| self.idle());
+    }
+
+    /// Tells the conduit that a wait found nothing to do; whether that takes the place of a step of the wait.
+    #[inline]
+    pub(crate) fn idle(&self) -> bool {
+        self.conduit.as_ref().is_some_and(|c| c.idle())
+    }
+
+    /// The job's time: the host's monotonic clock, or that of a conduit that has its own.
+    pub fn now(&self) -> Duration {
+        self.conduit.as_ref().and_then(|c| c.clock()).unwrap_or_else(map::monotonic)
     }
 
     /// Largest segment this rank can attach, in bytes, a multiple of the page size: `GASNET_MAX_SEGSIZE`, else this rank's share
@@ -233,7 +261,7 @@ impl Rank {
         }
         // Relaxed throughout: the start barriers order these exchanges.
         me.segment_size.store(size as u64, Relaxed);
-        self.start_barrier(2);
+        self.start_barrier();
         let sizes: Vec<u64> = self.host.ranks.iter().map(|r| r.segment_size.load(Relaxed)).collect();
         let largest = sizes.iter().copied().max().unwrap_or(0);
         let stride = stride.unwrap_or(largest).max(largest).max(1);
@@ -247,10 +275,10 @@ impl Rank {
         let base = if self.id.0 == 0 {
             let base = map::reserve_at(SEGMENT_HINT, span).map_or_else(|| map::reserve(span), Ok)?;
             header.segment_base.store(base as u64, Relaxed);
-            self.start_barrier(3);
+            self.start_barrier();
             base
         } else {
-            self.start_barrier(3);
+            self.start_barrier();
             let wish = header.segment_base.load(Relaxed) as usize;
             map::reserve_at(wish, span).map_or_else(|| map::reserve(span), Ok)?
         };
@@ -281,12 +309,12 @@ impl Rank {
                 neighbours_may_map: true,
             })?;
         }
-        self.start_barrier(4);
+        self.start_barrier();
         for (e, r) in entries.iter_mut().zip(self.host.ranks) {
             e.addr = r.segment_addr.load(Relaxed) as usize;
         }
         let table = self.segments.get_or_init(|| SegmentTable::new(entries));
-        self.start_barrier(5);
+        self.start_barrier();
         Ok(table)
     }
 
@@ -360,7 +388,7 @@ impl Rank {
             }
             if done > 0 {
                 waiter.progressed();
-            } else {
+            } else if !self.idle() {
                 waiter.step();
                 self.report_wait(&waiter, what, &mut reported);
             }
@@ -374,14 +402,5 @@ impl Rank {
             *reported = true;
             crate::job::say(&format!("gasnet: rank {} has been waiting for {what} for {limit} s", self.id));
         }
-    }
-}
-
-/// A barrier among the ranks of the host that runs nothing else, for start-up. `phase` counts its uses.
-fn start_barrier(host: &Host, size: u32, phase: u32, policy: WaitPolicy) {
-    host.header.start.notify(phase, size, Consensus::Anonymous);
-    let mut waiter = Waiter::new(policy);
-    while host.header.start.done(phase).is_none() {
-        waiter.step();
     }
 }

@@ -67,6 +67,8 @@ pub fn boot(options: BootOptions) -> Result<Boot, Error> {
     Ok(Boot {
         rank: 0,
         size: 1,
+        neighbours: vec![0],
+        exchange: None,
         shm: sys::memfd("gasnet-shm").map_err(Error::system("memfd_create"))?,
         segments: sys::memfd("gasnet-segments").map_err(Error::system("memfd_create"))?,
         link: None,
@@ -115,6 +117,8 @@ fn join(text: &str, options: BootOptions) -> Result<Boot, Error> {
     Ok(Boot {
         rank: message.rank,
         size: message.size,
+        neighbours: (0..message.size).collect(),
+        exchange: None,
         shm,
         segments,
         link: Some(link),
@@ -204,6 +208,8 @@ fn become_rank(start: Start, rank: u32, side: crate::start::RankSide) -> Result<
     Ok(Boot {
         rank,
         size: start.size,
+        neighbours: (0..start.size).collect(),
+        exchange: None,
         shm: start.shm,
         segments: start.segments,
         link: Some(link),

@@ -66,10 +66,7 @@ impl FrameGrid {
 
     /// The host's monotonic clock in nanoseconds, the same in all its processes.
     pub fn now() -> u64 {
-        let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: fills in the structure; this clock always exists.
-        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut t) };
-        t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+        super::map::monotonic().as_nanos() as u64
     }
 
     /// Delivers up to `budget` frames whose time has come.

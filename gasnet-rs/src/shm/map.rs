@@ -85,6 +85,14 @@ pub(crate) fn physical_memory() -> u64 {
     (pages.max(1) as u64) * (size.max(4096) as u64)
 }
 
+/// The host's monotonic clock, the same in all its processes.
+pub(crate) fn monotonic() -> std::time::Duration {
+    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: fills in the structure; this clock always exists.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut t) };
+    std::time::Duration::new(t.tv_sec as u64, t.tv_nsec as u32)
+}
+
 /// Words of a set of processors.
 pub(crate) const SET_WORDS: usize = 16;
 
