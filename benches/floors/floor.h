@@ -37,15 +37,23 @@ static inline void *shared_memory(size_t bytes)
     return p;
 }
 
-/* How a rank waits: spin, then yield, then sleep for short times. It does not spin when ranks
-   outnumber processors. These are the lengths that the runtime uses too. */
+/* How a rank waits: spin, then yield, then sleep for short times. These are the lengths that the
+   runtime uses too. When ranks outnumber processors it spins only while the peer it waits for runs
+   on another processor: each rank has a word that says where it runs. */
 static unsigned spins = 2000, yields = 20000;
 static long sleep_ns = 50000;
+enum { MOST_RANKS = 64, WATCH = 64, NOBODY = -1 };
+struct station {
+    int runs_on; /* processor + 1; 0: gave it up */
+    char apart[2 * LINE - 4];
+};
+static struct station *stations; /* null: ranks have a processor each */
+static int me, watched = NOBODY;
 static inline void set_wait(int ranks)
 {
     const int processors = (int)sysconf(_SC_NPROCESSORS_ONLN);
     const int per = (ranks + processors - 1) / processors;
-    spins = ranks > processors ? 2 : 2000;
+    spins = ranks > processors ? 0 : 2000;
     yields = 20000u / (unsigned)(per < 1 ? 1 : per > 20 ? 20 : per);
     sleep_ns = 50000L * (per / 4 < 1 ? 1 : per / 4 > 40 ? 40 : per / 4);
 }
@@ -57,32 +65,54 @@ static inline void pause_cpu(void)
     __asm__ volatile("yield");
 #endif
 }
-static NOINLINE void wait_longer(unsigned *steps)
+struct waiter {
+    unsigned steps, polls;
+};
+static inline void arrive(void)
 {
-    ++*steps;
-    if (*steps - spins <= yields) {
+    if (stations)
+        __atomic_store_n(&stations[me].runs_on, sched_getcpu() + 1, __ATOMIC_RELAXED);
+}
+static NOINLINE void wait_longer(struct waiter *w)
+{
+    if (stations) {
+        const int there =
+            watched < 0 ? 0 : __atomic_load_n(&stations[watched].runs_on, __ATOMIC_RELAXED);
+        if (there && there != stations[me].runs_on && w->polls < WATCH) {
+            if (++w->polls % 8 == 0)
+                pause_cpu();
+            return;
+        }
+        w->polls = 0;
+        __atomic_store_n(&stations[me].runs_on, 0, __ATOMIC_RELAXED);
+    }
+    if (++w->steps - spins <= yields) {
         sched_yield();
     } else {
         const struct timespec t = {0, sleep_ns};
         nanosleep(&t, NULL);
     }
+    arrive();
 }
-static inline void wait_step(unsigned *steps)
+static inline void wait_step(struct waiter *w)
 {
-    if (*steps < spins) {
-        if (++*steps % 8 == 0)
+    if (w->steps < spins) {
+        if (++w->steps % 8 == 0)
             pause_cpu();
     } else {
-        wait_longer(steps);
+        wait_longer(w);
     }
 }
 
-/* Become `ranks` processes; returns which one this is. Bound to processors if there are enough. */
+/* Become `ranks` processes; returns which one this is. Bound to processors if there are enough, else
+   only started on them in turn. */
 static inline int start_ranks(int ranks)
 {
     set_wait(ranks);
     const int processors = (int)sysconf(_SC_NPROCESSORS_ONLN);
     fflush(stdout);
+    if (ranks > processors && ranks <= MOST_RANKS)
+        stations = shared_memory(sizeof *stations * (size_t)ranks);
     int rank = 0;
     for (int r = 1; r < ranks; r++) {
         const pid_t child = fork();
@@ -96,17 +126,19 @@ static inline int start_ranks(int ranks)
             break;
         }
     }
-    if (ranks <= processors) {
-        cpu_set_t allowed, one;
-        sched_getaffinity(0, sizeof allowed, &allowed);
-        for (int cpu = 0, seen = 0; cpu < CPU_SETSIZE; cpu++)
-            if (CPU_ISSET(cpu, &allowed) && seen++ == rank) {
-                CPU_ZERO(&one);
-                CPU_SET(cpu, &one);
-                sched_setaffinity(0, sizeof one, &one);
-                break;
-            }
-    }
+    cpu_set_t allowed, one;
+    sched_getaffinity(0, sizeof allowed, &allowed);
+    for (int cpu = 0, seen = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &allowed) && seen++ == rank % processors) {
+            CPU_ZERO(&one);
+            CPU_SET(cpu, &one);
+            sched_setaffinity(0, sizeof one, &one);
+            break;
+        }
+    if (ranks > processors)
+        sched_setaffinity(0, sizeof allowed, &allowed);
+    me = rank;
+    arrive();
     return rank;
 }
 static inline void end_ranks(int rank)
@@ -134,9 +166,10 @@ static inline void central_barrier(struct central *b, unsigned ranks)
         __atomic_store_n(&b->count, 0, __ATOMIC_RELAXED);
         __atomic_store_n(&b->round, round + 1, __ATOMIC_RELEASE);
     } else {
-        unsigned steps = 0;
+        struct waiter w = {0};
+        watched = NOBODY;
         while (__atomic_load_n(&b->round, __ATOMIC_ACQUIRE) == round)
-            wait_step(&steps);
+            wait_step(&w);
     }
 }
 

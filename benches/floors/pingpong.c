@@ -21,12 +21,13 @@ enum { TIGHT, PAUSE, WAIT };
 
 static inline void await(volatile uint64_t *flag, uint64_t value, int how)
 {
-    unsigned steps = 0;
+    struct waiter w = {0};
+    watched = me ^ 1;
     while (__atomic_load_n(flag, __ATOMIC_ACQUIRE) != value)
         if (how == PAUSE)
             pause_cpu();
         else if (how == WAIT)
-            wait_step(&steps);
+            wait_step(&w);
 }
 static inline void toss(struct side *to, uint64_t value)
 {

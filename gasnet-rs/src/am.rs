@@ -462,6 +462,9 @@ impl Rank {
                 _ => return Err(Error::op(format!("long message to rank {to}: its segment is not mapped"))),
             }
         }
+        if let Some(presence) = self.presence {
+            presence.watch(to.0);
+        }
         let mut waiter: Option<Waiter> = None;
         loop {
             let mut sending = grid.sending(to.0, channel);
@@ -552,7 +555,7 @@ impl Rank {
     /// Polls until the caller may try to send again.
     #[cold]
     fn make_room(&self, channel: Channel, waiter: &mut Option<Waiter>) {
-        let waiter = waiter.get_or_insert_with(|| Waiter::new(self.policy));
+        let waiter = waiter.get_or_insert_with(|| self.begin_wait(self.policy));
         let mut done = self.poll_channel(Channel::Reply, POLL_BUDGET);
         if channel == Channel::Request {
             done += self.poll_channel(Channel::Request, POLL_BUDGET);

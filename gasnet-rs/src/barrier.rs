@@ -157,6 +157,9 @@ impl Rank {
             p.notified = true;
             p.phase
         };
+        if let Some(presence) = self.presence {
+            presence.watch_nobody();
+        }
         let mine = Consensus::of(id, flags);
         if self.uses_rounds() {
             self.rounds_notify(phase, mine);

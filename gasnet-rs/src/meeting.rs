@@ -55,7 +55,7 @@ impl Meeting {
         // Relaxed: one thread of a rank starts it.
         let phase = self.phase.fetch_add(1, Ordering::Relaxed);
         self.barrier.notify(phase, self.count, Consensus::Anonymous);
-        let mut waiter = Waiter::new(self.policy);
+        let mut waiter = Waiter::new(self.policy, None);
         while self.barrier.done(phase).is_none() {
             if !idle() {
                 waiter.step();

@@ -13,7 +13,7 @@ use crate::segment::{SegmentEntry, SegmentTable};
 use crate::shm::Host;
 use crate::shm::grid::{Grid, GridLayout};
 use crate::shm::map;
-use crate::wait::{WaitPolicy, Waiter};
+use crate::wait::{Presence, WaitPolicy, Waiter};
 use crate::{Boot, am, amref};
 use core::fmt;
 use std::os::fd::AsFd;
@@ -56,6 +56,7 @@ pub struct Rank {
     pub(crate) boot: Boot,
     pub(crate) pid: u32,
     pub(crate) policy: WaitPolicy,
+    pub(crate) presence: Option<&'static Presence>,
     pub(crate) host: Host,
     meeting: Meeting,
     pub(crate) grid: Option<Grid>,
@@ -162,12 +163,19 @@ impl Rank {
             }
         }
         let policy = WaitPolicy::new(size, processors, config.spin);
+        // A rank lives as long as its process.
+        let presence: Option<&'static Presence> = (size as usize > processors).then(|| {
+            // Ranks that follow each other are likely to talk to each other: they start out on different processors.
+            map::go_to_processor(id.0);
+            &*Box::leak(Box::new(Presence::new(id.0 as usize, host.stations)))
+        });
         let rank = Box::leak(Box::new(Rank {
             id,
             size,
             boot,
             pid: std::process::id(),
             policy,
+            presence,
             host,
             meeting,
             grid,
@@ -371,6 +379,12 @@ impl Rank {
         self.policy
     }
 
+    /// A wait of this rank that begins now and spends its time as `policy` says.
+    #[inline]
+    pub fn begin_wait(&self, policy: WaitPolicy) -> Waiter {
+        Waiter::new(policy, self.presence)
+    }
+
     /// Polls until `condition` holds. `what` names the wait in reports.
     ///
     /// The condition may become true by a handler, by another thread, or by a store of a peer into shared memory.
@@ -379,7 +393,7 @@ impl Rank {
         if condition() {
             return;
         }
-        let mut waiter = Waiter::new(self.policy);
+        let mut waiter = self.begin_wait(self.policy);
         let mut reported = false;
         loop {
             let done = self.poll();

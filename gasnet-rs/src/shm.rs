@@ -1,8 +1,8 @@
 //! The neighbourhood: the ranks of one host and the memory they share.
 //!
 //! Two memory files. The *control* file holds, in this order: the [header](HostHeader) with two central barriers (one for
-//! start-up, one for the program), a [block](RankBlock) per rank, the links of the [grid](grid::Grid), and from there on what
-//! the conduit wants. The *segment* file holds rank r's segment at `r * stride`; it is sparse, so only touched pages cost.
+//! start-up, one for the program), a [block](RankBlock) and a [station](Station) per rank, the links of the [grid](grid::Grid),
+//! and from there on what the conduit wants. The *segment* file holds rank r's segment at `r * stride`; it is sparse, so only touched pages cost.
 #![expect(unsafe_code, reason = "overlays typed atomics on a shared mapping")]
 
 pub(crate) mod frames;
@@ -14,6 +14,7 @@ pub(crate) mod ring;
 use crate::barrier::CentralBarrier;
 use crate::error::Error;
 use crate::prim::{AtomicU64, Ordering};
+use crate::wait::Station;
 use std::os::fd::BorrowedFd;
 
 /// Start of the control file.
@@ -40,6 +41,7 @@ pub(crate) struct RankBlock {
 pub(crate) struct Host {
     pub(crate) header: &'static HostHeader,
     pub(crate) ranks: &'static [RankBlock],
+    pub(crate) stations: &'static [Station],
 }
 
 impl Host {
@@ -61,22 +63,24 @@ impl Host {
 
     /// Bytes of header and blocks: where the grid starts.
     pub(crate) fn bytes(size: u32) -> u64 {
-        (size_of::<HostHeader>() + size as usize * size_of::<RankBlock>()).next_multiple_of(map::PAGE) as u64
+        let each = size_of::<RankBlock>() + size_of::<Station>();
+        (size_of::<HostHeader>() + size as usize * each).next_multiple_of(map::PAGE) as u64
     }
 
     pub(crate) fn map(shm: BorrowedFd<'_>, size: u32) -> Result<Host, Error> {
         let len = Host::bytes(size);
         map::grow(shm, len)?;
         let base = map::map_shared(shm, 0, len as usize)?;
-        // SAFETY: both types are made of atomics, valid for any bytes; the mapping is long enough, page-aligned, and lives as
-        // long as the process.
+        let n = size as usize;
+        let blocks = size_of::<HostHeader>();
+        let stations = blocks + n * size_of::<RankBlock>();
+        // SAFETY: the three types are made of atomics, valid for any bytes, and their sizes are multiples of the alignment they
+        // share; the mapping is long enough, page-aligned, and lives as long as the process.
         unsafe {
             Ok(Host {
                 header: &*base.cast::<HostHeader>(),
-                ranks: core::slice::from_raw_parts(
-                    base.add(size_of::<HostHeader>()).cast::<RankBlock>(),
-                    size as usize,
-                ),
+                ranks: core::slice::from_raw_parts(base.add(blocks).cast::<RankBlock>(), n),
+                stations: core::slice::from_raw_parts(base.add(stations).cast::<Station>(), n),
             })
         }
     }

@@ -4,14 +4,74 @@
 //! sleeps for short, fixed times: a wait that a peer's plain store can end has nobody who would wake it. The three lengths
 //! depend on one fact, whether ranks outnumber processors: if they do, the peer we wait for may be waiting for our processor,
 //! so spinning only delays it.
+//!
+//! **Watching.** Unless that peer runs at this very moment on another processor: then its answer is a fraction of a microsecond
+//! away, and giving up the processor would cost a round of everybody's turns. So where ranks outnumber processors each one
+//! keeps a word in shared memory that says on which processor it runs, or that it has given it up ([`Presence`]), and a rank spins
+//! while the peer it sent to last is running. The word is a hint: it is wrong while a rank is preempted, which costs some polls and
+//! never progress.
 
+use crate::prim::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
+
+/// The word of a rank in shared memory: the processor it runs on plus one, or 0 while it has given it up.
+#[repr(C, align(128))]
+pub(crate) struct Station(AtomicU32);
+
+/// Who of the host's ranks is running, and whom this rank waits for: one per rank, if ranks outnumber processors.
+pub(crate) struct Presence {
+    me: usize,
+    stations: &'static [Station],
+    /// The peer that messages were sent to last, or [`NOBODY`].
+    watched: AtomicU32,
+}
+
+/// No peer to watch.
+const NOBODY: u32 = u32::MAX;
+/// Polls for a running peer before the processor is given up after all; halved each time in vain.
+const WATCH: u32 = 64;
+
+impl Presence {
+    /// Of the rank with station number `me`.
+    pub(crate) fn new(me: usize, stations: &'static [Station]) -> Presence {
+        let presence = Presence { me, stations, watched: AtomicU32::new(NOBODY) };
+        presence.arrive();
+        presence
+    }
+
+    /// What this rank will wait for, if anything, comes from that peer.
+    #[inline]
+    pub(crate) fn watch(&self, station: u32) {
+        // Threads of a rank overwrite each other's: a hint.
+        self.watched.store(station, Relaxed);
+    }
+
+    /// What this rank will wait for can come from anyone.
+    #[inline]
+    pub(crate) fn watch_nobody(&self) {
+        self.watched.store(NOBODY, Relaxed);
+    }
+
+    /// Whether the watched peer runs, on another processor than this rank.
+    fn peer_runs(&self) -> bool {
+        let peer = self.stations.get(self.watched.load(Relaxed) as usize);
+        let here = self.stations[self.me].0.load(Relaxed);
+        peer.is_some_and(|s| ![0, here].contains(&s.0.load(Relaxed)))
+    }
+
+    fn leave(&self) {
+        self.stations[self.me].0.store(0, Relaxed);
+    }
+
+    fn arrive(&self) {
+        self.stations[self.me].0.store(crate::shm::map::this_processor() + 1, Relaxed);
+    }
+}
 
 /// The lengths of the three stages.
 #[derive(Debug, Clone, Copy)]
 pub struct WaitPolicy {
-    /// Polls before the first yield. Two when ranks outnumber processors: more only keep the processor from the peer, while none at
-    /// all miss a peer that runs at this moment on another processor, which then costs a round of everybody's turns.
+    /// Polls before the first yield; none when ranks outnumber processors, where a rank *watches* instead (see the module).
     pub spins: u32,
     /// Yields before the first sleep.
     pub yields: u32,
@@ -25,7 +85,7 @@ impl WaitPolicy {
         let crowded = ranks as usize > processors;
         let per_processor = (ranks as usize).div_ceil(processors.max(1)).max(1) as u32;
         WaitPolicy {
-            spins: spins.unwrap_or(if crowded { 2 } else { 2000 }),
+            spins: spins.unwrap_or(if crowded { 0 } else { 2000 }),
             // A yield with nobody else to run returns at once; with others it takes as long as they do.
             yields: 20_000 / per_processor.min(20),
             // With very many ranks per processor the sleepers' wake-ups alone would keep it busy.
@@ -38,17 +98,20 @@ impl WaitPolicy {
 const PAUSE_EVERY: u32 = 8;
 
 /// One wait in progress.
-#[derive(Debug)]
 pub struct Waiter {
     policy: WaitPolicy,
+    presence: Option<&'static Presence>,
     steps: u32,
+    /// Polls for a running peer since the last yield, and how many there may be.
+    watched: u32,
+    patience: u32,
     since: Option<Instant>,
 }
 
 impl Waiter {
     /// A wait that begins now.
-    pub fn new(policy: WaitPolicy) -> Waiter {
-        Waiter { policy, steps: 0, since: None }
+    pub(crate) fn new(policy: WaitPolicy, presence: Option<&'static Presence>) -> Waiter {
+        Waiter { policy, presence, steps: 0, watched: 0, patience: WATCH, since: None }
     }
 
     /// Called when the condition does not hold and a poll did nothing.
@@ -69,16 +132,34 @@ impl Waiter {
     #[inline]
     pub fn progressed(&mut self) {
         self.steps = 0;
+        (self.watched, self.patience) = (0, WATCH);
     }
 
     #[cold]
     fn step_slow(&mut self) {
+        if let Some(presence) = self.presence {
+            if self.watched < self.patience && presence.peer_runs() {
+                self.watched += 1;
+                if self.watched.is_multiple_of(PAUSE_EVERY) {
+                    core::hint::spin_loop();
+                }
+                return;
+            }
+            if self.watched == self.patience {
+                self.patience /= 2;
+            }
+            self.watched = 0;
+            presence.leave();
+        }
         self.steps = self.steps.saturating_add(1);
         if self.steps - self.policy.spins <= self.policy.yields {
             std::thread::yield_now();
         } else {
             self.since.get_or_insert_with(Instant::now);
             std::thread::sleep(self.policy.sleep);
+        }
+        if let Some(presence) = self.presence {
+            presence.arrive();
         }
     }
 
@@ -91,6 +172,52 @@ impl Waiter {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+
+    /// A peer is worth waiting for while it runs elsewhere: not when it gave its processor up, was preempted from ours, or is
+    /// unknown.
+    #[test]
+    fn only_a_peer_that_runs_elsewhere_is_watched() {
+        let stations: &'static [Station] = Box::leak((0..3).map(|_| Station(AtomicU32::new(0))).collect());
+        let presence = Presence::new(0, stations);
+        let here = stations[0].0.load(Relaxed);
+        assert_ne!(here, 0, "who makes it is running");
+        assert!(!presence.peer_runs(), "nobody is watched at first");
+        presence.watch(2);
+        for (word, runs) in [(0, false), (here, false), (here + 1, true), (0, false)] {
+            stations[2].0.store(word, Relaxed);
+            assert_eq!(presence.peer_runs(), runs, "{word}");
+        }
+        stations[2].0.store(here + 1, Relaxed);
+        presence.watch(7);
+        assert!(!presence.peer_runs());
+        presence.watch(2);
+        presence.watch_nobody();
+        assert!(!presence.peer_runs());
+        presence.leave();
+        assert_eq!(stations[0].0.load(Relaxed), 0);
+    }
+
+    /// A running peer that says nothing is watched ever shorter, so a wait soon yields at every step; progress restores it.
+    #[test]
+    fn patience_runs_out() {
+        let stations: &'static [Station] = Box::leak((0..2).map(|_| Station(AtomicU32::new(0))).collect());
+        let presence: &'static Presence = Box::leak(Box::new(Presence::new(0, stations)));
+        presence.watch(1);
+        stations[1].0.store(u32::MAX, Relaxed);
+        let mut waiter = Waiter::new(WaitPolicy::new(8, 2, None), Some(presence));
+        let steps = |waiter: &mut Waiter, yields: u32| {
+            let mut n = 0;
+            while waiter.steps < yields {
+                waiter.step();
+                n += 1;
+            }
+            n
+        };
+        assert_eq!(steps(&mut waiter, 8), 64 + 32 + 16 + 8 + 4 + 2 + 1 + 8);
+        assert_eq!(steps(&mut waiter, 9), 1);
+        waiter.progressed();
+        assert_eq!(steps(&mut waiter, 1), 65);
+    }
 
     #[test]
     fn crowded_ranks_hardly_spin() {

@@ -61,7 +61,7 @@ pub unsafe extern "C" fn gasneti_wait_step(waiter: *mut CWaiter) {
     // SAFETY: the caller's promise.
     let this = unsafe { &mut *waiter };
     if this.stage == FRESH {
-        this.waiter.write(Waiter::new(policy(state)));
+        this.waiter.write(state.rank.begin_wait(policy(state)));
         this.stage = WAITING;
         return;
     }

@@ -96,6 +96,28 @@ pub(crate) fn monotonic() -> std::time::Duration {
 /// Words of a set of processors.
 pub(crate) const SET_WORDS: usize = 16;
 
+/// The processor this thread runs on.
+#[inline]
+pub(crate) fn this_processor() -> u32 {
+    // SAFETY: plain query; it fails on no kernel that matters, and then answers -1.
+    unsafe { libc::sched_getcpu() as u32 & 0xffff }
+}
+
+/// Moves this thread to the processor that is number `n` (modulo their count) of those it may run on, and lets the system move
+/// it again. Does nothing where the system refuses.
+pub(crate) fn go_to_processor(n: u32) {
+    let allowed = processors();
+    let count: u32 = allowed.iter().map(|w| w.count_ones()).sum();
+    let mut numbers = (0..SET_WORDS * 64).filter(|cpu| allowed[cpu / 64] >> (cpu % 64) & 1 == 1);
+    let Some(cpu) = numbers.nth((n % count.max(1)) as usize) else { return };
+    let mut one = [0u64; SET_WORDS];
+    one[cpu / 64] = 1 << (cpu % 64);
+    for set in [one, allowed] {
+        // SAFETY: plain calls with sets of that size.
+        unsafe { libc::sched_setaffinity(0, size_of_val(&set), set.as_ptr().cast()) };
+    }
+}
+
 /// The processors this process may run on, a bit each; empty if the system does not say.
 pub(crate) fn processors() -> [u64; SET_WORDS] {
     let mut set = [0u64; SET_WORDS];
