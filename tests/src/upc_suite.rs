@@ -1,6 +1,7 @@
 //! The UPC test programs: each file says at its head how it is built and what must happen.
 //! `tests/upc/README.md` explains the comments.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,7 +21,7 @@ pub fn suite(options: &Options, note: &(dyn Fn(&str) + Sync)) -> Result<Summary,
         for _ in 0..options.jobs.max(1) {
             scope.spawn(|| {
                 while let Some(test) = tests.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let mut bench = Bench { options, test, commands: 0 };
+                    let mut bench = Bench { options, test, commands: 0, golden: true, checked: None };
                     let result = bench.test();
                     let mut summary = summary.lock().expect("no panic while holding it");
                     summary.commands += bench.commands;
@@ -28,6 +29,9 @@ pub fn suite(options: &Options, note: &(dyn Fn(&str) + Sync)) -> Result<Summary,
                         Ok(()) => {
                             summary.passed += 1;
                             note(&format!("ok      {}", test.name));
+                            for rule in bench.checked.iter().flatten().chain(&test.rules) {
+                                note(&format!("checked {}:{rule}", test.name));
+                            }
                         }
                         Err(report) => {
                             note(&format!("FAILED  {}", test.name));
@@ -101,6 +105,8 @@ struct Test {
     runtime_error: Option<String>,
     link_error: Option<String>,
     diagnostics: Vec<Expected>,
+    /// Names of groups of expected diagnostics.
+    rules: Vec<String>,
 }
 
 impl Test {
@@ -146,7 +152,7 @@ fn parse(path: &Path, name: String) -> Result<Test, String> {
     let mut test = Test {
         name,
         path: path.to_owned(),
-        threads: vec![1, 2, 3, 4, 8],
+        threads: vec![1, 2, 3, 5, 8],
         environment: Static::Some,
         flags: Vec::new(),
         files: Vec::new(),
@@ -160,16 +166,26 @@ fn parse(path: &Path, name: String) -> Result<Test, String> {
         runtime_error: None,
         link_error: None,
         diagnostics: Vec::new(),
+        rules: Vec::new(),
     };
     let mut head = true;
+    // The group of expected diagnostics that the lines belong to, until it is seen to have one.
+    let mut rule = None;
     for (number, line) in (1u32..).zip(source.lines()) {
         let problem = |what: &str| format!("{}:{number}: {what}: {line}", path.display());
         head &= line.trim().is_empty() || line.starts_with("//");
         if !head {
+            if let Some(name) = line.trim_start().strip_prefix("// rule: ") {
+                if let Some(empty) = rule.replace(name.trim().to_string()) {
+                    return Err(problem(&format!("the rule {empty} before this expects nothing")));
+                }
+                continue;
+            }
             for severity in SEVERITIES {
                 if let Some((_, text)) = line.split_once(&format!("// expect-{severity}:")) {
                     let text = text.trim().to_string();
                     test.diagnostics.push(Expected { line: Some(number), severity, text });
+                    test.rules.extend(rule.take());
                 }
             }
             continue;
@@ -219,7 +235,10 @@ fn parse(path: &Path, name: String) -> Result<Test, String> {
             }
         }
     }
-    Ok(test)
+    match rule {
+        Some(name) => Err(format!("{}: the rule {name} expects nothing", path.display())),
+        None => Ok(test),
+    }
 }
 
 /// Texts that no compile may print, whatever it compiles.
@@ -237,6 +256,10 @@ struct Bench<'a> {
     options: &'a Options,
     test: &'a Test,
     commands: usize,
+    /// This compile is the one whose diagnostics are kept in a file.
+    golden: bool,
+    /// What all runs so far said they have checked.
+    checked: Option<BTreeSet<String>>,
 }
 
 impl Bench<'_> {
@@ -259,7 +282,7 @@ impl Bench<'_> {
         if !fixed {
             for count in match test.environment {
                 Static::No => vec![],
-                Static::Some => vec![4],
+                Static::Some => vec![2, 5],
                 Static::Yes | Static::Only => test.threads.clone(),
             } {
                 if self.options.ranks.is_empty() || self.options.ranks.contains(&count) {
@@ -273,6 +296,8 @@ impl Bench<'_> {
 
     fn build_and_run(&mut self, scratch: &Path, fixed: Option<u32>, threads: &[u32]) -> Result<(), String> {
         let test = self.test;
+        let only = test.environment == Static::Only && fixed == test.threads.first().copied();
+        self.golden = fixed.is_none() || only;
         let folder = test.path.parent().unwrap_or(Path::new("."));
         let program = scratch.join(match fixed {
             None => "program".to_string(),
@@ -376,6 +401,22 @@ impl Bench<'_> {
     }
 
     fn judge_diagnostics(&self, outcome: &Outcome) -> Result<(), String> {
+        self.judge_marks(outcome)?;
+        if !self.golden {
+            return Ok(());
+        }
+        // The whole text, with line and caret, is a golden file; the marks say what matters in it.
+        let golden = self.test.path.with_extension("txt");
+        let folder = self.test.path.parent().map(|folder| format!("{}/", folder.display()));
+        let said = outcome.stderr.replace(&folder.unwrap_or_default(), "");
+        if std::env::var_os("UPCC_BLESS").is_some() {
+            return fs::write(&golden, said).map_err(|e| format!("{}: {e}", golden.display()));
+        }
+        let wanted = fs::read_to_string(&golden).map_err(|e| format!("{}: {e}", golden.display()))?;
+        if said == wanted { Ok(()) } else { Err(format!("not as in {}\n{said}", golden.display())) }
+    }
+
+    fn judge_marks(&self, outcome: &Outcome) -> Result<(), String> {
         let file = self.test.path.file_name().unwrap_or_default().to_string_lossy();
         let said = diagnostics(&outcome.stderr, &file);
         for expected in &self.test.diagnostics {
@@ -442,6 +483,12 @@ impl Bench<'_> {
                 return Err(format!("no line with \"{text}\"\n{}", outcome.report()));
             }
         }
+        let said = outcome.stdout.lines().filter_map(|line| line.strip_prefix("checked: "));
+        let said: BTreeSet<String> = said.map(String::from).collect();
+        self.checked = Some(match self.checked.take() {
+            None => said,
+            Some(before) => &before & &said,
+        });
         Ok(())
     }
 

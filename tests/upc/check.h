@@ -25,6 +25,13 @@
         }                                                                                          \
     } while (0)
 
+/* The rule of that name has been checked: a line of docs/upc-conformance.md can name it. */
+#define CHECKED(name)                                                                              \
+    do {                                                                                           \
+        if (MYTHREAD == 0)                                                                         \
+            printf("checked: %s\n", name);                                                         \
+    } while (0)
+
 /* The last statement of main: all threads got here. */
 #define PASS()                                                                                     \
     do {                                                                                           \

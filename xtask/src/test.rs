@@ -1,10 +1,12 @@
 //! `cargo xtask test`: everything there is to test, step by step.
 
+use std::collections::BTreeSet;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use lexopt::prelude::*;
 
+use crate::conformance;
 use crate::programs::{self, Program, RANKS, Tally};
 use crate::sh;
 use crate::stage::{self, Parts};
@@ -36,6 +38,8 @@ struct Context {
     quick: bool,
     /// Outcomes of program runs, over all steps.
     total: Tally,
+    /// Names of the tests that passed in this step.
+    passed: BTreeSet<String>,
 }
 
 impl Context {
@@ -117,6 +121,12 @@ const STEPS: &[Step] = &[
         quick: false,
         run: upc_tests_off,
     },
+    Step {
+        name: "conformance",
+        about: "docs/upc-conformance.md against the tests that passed",
+        quick: true,
+        run: conformance,
+    },
 ];
 
 fn help() -> String {
@@ -169,13 +179,20 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
     };
     let steps: Vec<&Step> = STEPS.iter().filter(chosen).collect();
 
-    let mut context = Context { quick, total: Tally::default() };
+    let mut context = Context { quick, total: Tally::default(), passed: BTreeSet::new() };
     let mut ends = Vec::new();
     let start = Instant::now();
     for step in steps {
         println!("==== {}: {}", step.name, step.about);
         let start = Instant::now();
-        let end = (step.run)(&mut context);
+        conformance::forget(step.name);
+        let mut end = (step.run)(&mut context);
+        let passed = std::mem::take(&mut context.passed);
+        if !passed.is_empty()
+            && let Err(why) = conformance::record(step.name, &passed)
+        {
+            end = End::Failed(why);
+        }
         if let End::Failed(why) = &end {
             println!("==== {} FAILED: {why}", step.name);
         }
@@ -242,20 +259,31 @@ fn docs(_: &mut Context) -> End {
     sh::pass(doc, CARGO).into()
 }
 
-fn unit(_: &mut Context) -> End {
-    if has_cargo("nextest") {
-        let test = sh::cargo(&[
-            "nextest",
-            "run",
-            "--workspace",
-            "--no-fail-fast",
-            "--status-level=fail",
-            "--final-status-level=slow",
-        ]);
-        return sh::pass(test, CARGO).into();
+fn unit(context: &mut Context) -> End {
+    let nextest = has_cargo("nextest");
+    let test = if nextest {
+        sh::cargo(&["nextest", "run", "--workspace", "--no-fail-fast", "--status-level=pass"])
+    } else {
+        sh::cargo(&["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"])
+    };
+    let shown = sh::show(&test);
+    let outcome = match sh::capture(test, CARGO) {
+        Ok(outcome) => outcome,
+        Err(why) => return End::Failed(why),
+    };
+    // nextest: `PASS [   0.005s] (1/9) crate::file test`; otherwise: `test NAME ... ok`.
+    let is_pass = |line: &&str| line.trim_start().starts_with("PASS [") || line.ends_with(" ... ok");
+    let lines = || outcome.stdout.lines().chain(outcome.stderr.lines());
+    for line in lines().filter(is_pass) {
+        let name = if nextest { line.rsplit(' ').next() } else { line.split(' ').nth(1) };
+        context.passed.extend(name.map(|name| format!("rust/{name}")));
     }
-    let test = sh::cargo(&["test", "--quiet", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"]);
-    sh::pass(test, CARGO).into()
+    let passed = lines().filter(is_pass).count();
+    if outcome.status == Some(0) && passed > 0 {
+        return End::Passed(format!("{passed} passed"));
+    }
+    lines().filter(|line| !is_pass(line)).for_each(|line| println!("{line}"));
+    End::Failed(format!("{shown}: {}", outcome.end()))
 }
 
 /// Runs a test command and counts the tests in libtest's own lines: a run without any is a mistake.
@@ -391,6 +419,26 @@ fn upc_random(context: &mut Context) -> End {
     })
 }
 
+/// Holds the document against what this run, or the last one of a step that was not part of it, has shown.
+fn conformance(_: &mut Context) -> End {
+    let standing = match conformance::check() {
+        Ok(standing) => standing,
+        Err(why) => return End::Failed(why),
+    };
+    for rule in &standing.no {
+        println!("not met: {rule}");
+    }
+    for problem in &standing.problems {
+        println!("docs/upc-conformance.md, {problem}");
+    }
+    let text = format!("{} rules met, {} not met", standing.yes, standing.no.len());
+    match standing.problems.len() {
+        0 if standing.yes > 0 => End::Passed(text),
+        0 => End::Failed("no rules".to_string()),
+        n => End::Failed(format!("{n} rows are wrong; {text}")),
+    }
+}
+
 /// Runs a suite of the package `gasnet-tests`. It prints a line `ok NAME`, `FAILED NAME` or `skipped NAME` for each test,
 /// and reports after that.
 fn suite(context: &mut Context, name: &str, arguments: &[&str]) -> End {
@@ -403,8 +451,19 @@ fn suite(context: &mut Context, name: &str, arguments: &[&str]) -> End {
     let shown = sh::show(&command);
     let mut tally = Tally::default();
     let mut untested = Vec::new();
+    let mut names = BTreeSet::new();
+    // Programs in tests/upc go by their folder and name.
+    let prefix = if name == "c-suite" { "c/" } else { "" };
+    let mut pass = |line: &str| {
+        let name = line.split_once(' ').map_or("", |(_, name)| name.trim());
+        names.insert(format!("{prefix}{}", name.replacen(".upc", "", 1)));
+    };
     let outcome = sh::watch(command, CARGO, |line| match line.split_whitespace().next() {
-        Some("ok") => tally.passed += 1,
+        Some("ok") => {
+            tally.passed += 1;
+            pass(line);
+        }
+        Some("checked") => pass(line),
         Some("FAILED") => {
             tally.failed += 1;
             println!("{line}");
@@ -420,6 +479,7 @@ fn suite(context: &mut Context, name: &str, arguments: &[&str]) -> End {
         Ok(outcome) => outcome,
         Err(why) => return End::Failed(why),
     };
+    context.passed.extend(names);
     let (passed, failed) = (tally.passed, tally.failed);
     let end = context.add(tally);
     if outcome.status == Some(0) && failed == 0 && passed > 0 {

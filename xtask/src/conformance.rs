@@ -1,0 +1,133 @@
+//! What tests have passed, and whether `docs/upc-conformance.md` may say so.
+//!
+//! Every step that runs tests with names leaves the names of those that passed in a file of its own under `target/passed`.
+//! The document has a table row for each rule; a row with the status `yes` must name tests, and each of them must have passed:
+//!
+//! - `folder/test` or `folder/test:rule`: a program under `tests/upc`, or one rule in it;
+//! - `c/test`: a program under `tests/c`;
+//! - `rust/test`: a test function of a crate of the workspace, by its path in the crate.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+
+use crate::sh;
+
+fn folder() -> PathBuf {
+    sh::target().join("passed")
+}
+
+/// Forgets what a step left before.
+pub fn forget(step: &str) {
+    // It may have left nothing.
+    drop(fs::remove_file(folder().join(step)));
+}
+
+/// Leaves the names of the tests that passed in a step.
+pub fn record(step: &str, names: &BTreeSet<String>) -> Result<(), String> {
+    let path = folder().join(step);
+    let text: String = names.iter().map(|name| format!("{name}\n")).collect();
+    let written = fs::create_dir_all(folder()).and_then(|()| fs::write(&path, text));
+    written.map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// All names that steps have left.
+fn passed() -> BTreeSet<String> {
+    let files = fs::read_dir(folder()).into_iter().flatten().flatten();
+    let texts = files.filter_map(|file| fs::read_to_string(file.path()).ok());
+    texts.flat_map(|text| text.lines().map(String::from).collect::<Vec<_>>()).collect()
+}
+
+/// How the document stands.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// Rows with the status yes.
+    pub yes: usize,
+    /// The rules of rows with the status no.
+    pub no: Vec<String>,
+    /// What is wrong, by line.
+    pub problems: Vec<String>,
+}
+
+/// Reads the document against what has passed.
+pub fn check() -> Result<Standing, String> {
+    let path = sh::root().join("docs/upc-conformance.md");
+    let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    Ok(judge(&text, &passed()))
+}
+
+fn judge(text: &str, passed: &BTreeSet<String>) -> Standing {
+    let mut standing = Standing::default();
+    let mut rules = BTreeSet::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let Some(row) = line.strip_prefix('|') else { continue };
+        // `\|` is a stroke within a cell.
+        let row = row.replace("\\|", "\u{0}");
+        let cells: Vec<String> = row.split('|').map(|cell| cell.trim().replace('\u{0}', "|")).collect();
+        let mut problem = |what: String| standing.problems.push(format!("line {number}: {what}"));
+        let [rule, spec, tests, status, _] = &cells[..] else {
+            problem("a row has four cells: rule, spec section, test, status".to_string());
+            continue;
+        };
+        if rule == "rule" || rule.starts_with("---") {
+            continue;
+        }
+        if rule.is_empty() || spec.is_empty() {
+            problem("no rule or no section".to_string());
+        }
+        if !rules.insert(rule.clone()) {
+            problem(format!("the rule is there twice: {rule}"));
+        }
+        match status.as_str() {
+            "no" => standing.no.push(rule.clone()),
+            "yes" => {
+                standing.yes += 1;
+                // Names stand in backquotes.
+                let names: Vec<&str> = tests.split('`').skip(1).step_by(2).collect();
+                if names.is_empty() {
+                    problem(format!("no test for: {rule}"));
+                }
+                for name in names {
+                    if !passed.contains(name) {
+                        problem(format!("the test {name} has not passed"));
+                    }
+                }
+            }
+            other => problem(format!("the status is yes or no, not {other:?}")),
+        }
+    }
+    standing
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(rows: &[&str], passed: &[&str]) -> Standing {
+        let head = "| rule | spec | test | status |\n|---|---|---|---|\n";
+        judge(&format!("# T\n\n{head}{}\n", rows.join("\n")), &passed.iter().map(|s| s.to_string()).collect())
+    }
+
+    #[test]
+    fn rows_are_counted() {
+        let standing =
+            rows(&["| a \\| b | 6.1 | `x/y`, `x/z:r` | yes |", "| c | 6.2 | | no |"], &["x/y", "x/z:r"]);
+        assert_eq!(standing, Standing { yes: 1, no: vec!["c".into()], problems: vec![] });
+    }
+
+    #[test]
+    fn a_yes_needs_tests_that_passed() {
+        for row in [
+            "| a | 6.1 | `x/y` | yes |",
+            "| a | 6.1 | `ran`, `x/y` | yes |",
+            "| a | 6.1 | | yes |",
+            "| a | 6.1 | ran | yes |",
+            "| a | 6.1 | `ran` | perhaps |",
+            "| a | 6.1 | `ran` |",
+            "| | 6.1 | `ran` | yes |",
+            "| a | 6.1 | `ran` | yes |\n| a | 6.1 | `ran` | yes |",
+        ] {
+            assert_eq!(rows(&[row], &["ran"]).problems.len(), 1, "{row}");
+        }
+    }
+}
