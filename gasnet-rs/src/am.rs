@@ -268,7 +268,8 @@ pub(crate) struct Outgoing<'a> {
 /// Where a message goes.
 pub(crate) enum Route {
     Own,
-    Neighbour,
+    /// Its number in the neighbourhood.
+    Neighbour(u32),
     Conduit,
 }
 
@@ -391,12 +392,9 @@ impl Rank {
     #[inline]
     pub(crate) fn route(&self, to: RankId) -> Route {
         if to == self.id() {
-            Route::Own
-        } else if self.grid.is_some() {
-            Route::Neighbour
-        } else {
-            Route::Conduit
+            return Route::Own;
         }
+        self.neighbourhood.index(to).map_or(Route::Conduit, Route::Neighbour)
     }
 
     /// # Safety
@@ -416,7 +414,7 @@ impl Rank {
         }
         match self.route(to) {
             // SAFETY: (1).
-            Route::Neighbour => unsafe { self.send_neighbour(channel, to, out) },
+            Route::Neighbour(index) => unsafe { self.send_neighbour(channel, (to, index), out) },
             // SAFETY: (1).
             Route::Own => unsafe { self.send_own(channel, out) },
             // SAFETY: (1).
@@ -452,7 +450,12 @@ impl Rank {
         }
     }
 
-    unsafe fn send_neighbour(&self, channel: Channel, to: RankId, out: Outgoing<'_>) -> Result<(), Error> {
+    unsafe fn send_neighbour(
+        &self,
+        channel: Channel,
+        (to, index): (RankId, u32),
+        out: Outgoing<'_>,
+    ) -> Result<(), Error> {
         let grid = self.grid.as_ref().expect("a neighbour has links");
         let carried = if out.kind == Kind::Medium { out.len } else { 0 };
         if out.kind == Kind::Long && out.len > 0 {
@@ -463,11 +466,11 @@ impl Rank {
             }
         }
         if let Some(presence) = self.presence {
-            presence.watch(to.0);
+            presence.watch(self.neighbourhood.on_host(index));
         }
         let mut waiter: Option<Waiter> = None;
         loop {
-            let mut sending = grid.sending(to.0, channel);
+            let mut sending = grid.sending(index, channel);
             if let Some(claim) = sending.claim(carried, out.args.len()) {
                 let body = match out.kind {
                     Kind::Long => Body::Placed { len: out.len, word: out.dst },
@@ -554,7 +557,7 @@ impl Rank {
 
     /// Polls until the caller may try to send again.
     #[cold]
-    fn make_room(&self, channel: Channel, waiter: &mut Option<Waiter>) {
+    pub(crate) fn make_room(&self, channel: Channel, waiter: &mut Option<Waiter>) {
         let waiter = waiter.get_or_insert_with(|| self.begin_wait(self.policy));
         let mut done = self.poll_channel(Channel::Reply, POLL_BUDGET);
         if channel == Channel::Request {
@@ -562,8 +565,8 @@ impl Rank {
         }
         if done > 0 {
             waiter.progressed();
-        } else if !self.idle() {
-            waiter.step();
+        } else {
+            self.pause(waiter);
         }
     }
 
@@ -573,7 +576,7 @@ impl Rank {
         let mut done = 0;
         if let Some(grid) = &self.grid {
             done += grid.poll(channel, budget, &mut |from, m| {
-                self.deliver_message(RankId(from), channel, m);
+                self.deliver_message(RankId(self.neighbourhood.members()[from as usize]), channel, m);
                 true
             });
         }
@@ -581,6 +584,9 @@ impl Rank {
             match conduit.poll(channel, budget, &mut |f| self.deliver_frame(f)) {
                 Ok(n) => done += n,
                 Err(e) => self.fatal(&e.to_string()),
+            }
+            if channel == Channel::Request {
+                done += self.poll_native(budget);
             }
         }
         done

@@ -5,8 +5,9 @@
 //! that are missing. Remote atomics run on the target's processor, in its own memory, with the same instructions a neighbour
 //! would use, so both kinds mix.
 //!
-//! **Barrier**: dissemination. In round `k` rank `r` sends its merged consensus to `r + 2^k`; after `ceil(log2 n)` rounds
-//! everybody has heard of everybody. A message belongs to a phase by parity: no rank can be two phases ahead of another.
+//! **Barrier** among the leaders of neighbourhoods: dissemination. In round `k` leader `l` sends its merged consensus to
+//! `l + 2^k`; after `ceil(log2 n)` rounds everybody has heard of everybody. A message belongs to a phase by parity: no leader can be
+//! two phases ahead of another.
 #![expect(unsafe_code, reason = "copies between segments, message payloads and user memory")]
 
 use crate::am::{Kind, MAX_MEDIUM, Message, Outgoing, Token};
@@ -16,7 +17,7 @@ use crate::conduit::Channel;
 use crate::prim::{AtomicU64, Ordering};
 use crate::segment::Place;
 use crate::{Rank, RankId};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 const PUT: u8 = 1;
 const ACK: u8 = 2;
@@ -178,13 +179,12 @@ struct State {
     phase: u32,
     round: usize,
     merged: u64,
-    /// The consensus of each finished phase, by parity.
-    results: [Option<u64>; 2],
 }
 
 impl Rounds {
-    pub(crate) fn new(size: u32) -> Rounds {
-        let rounds = size.next_power_of_two().trailing_zeros() as usize;
+    /// The rounds among this many leaders.
+    pub(crate) fn new(leaders: usize) -> Rounds {
+        let rounds = leaders.next_power_of_two().trailing_zeros() as usize;
         let inbox = [(); 2].map(|()| (0..rounds).map(|_| AtomicU64::new(0)).collect());
         Rounds { inbox, state: Mutex::default() }
     }
@@ -198,43 +198,43 @@ impl Rounds {
 }
 
 impl Rank {
-    /// Joins a phase.
-    pub(crate) fn rounds_notify(&self, phase: u32, mine: Consensus) {
-        {
-            let mut s = self.rounds.state.lock().unwrap_or_else(PoisonError::into_inner);
-            s.active = true;
-            s.phase = phase;
-            s.round = 0;
-            s.merged = mine.encode();
-            s.results[phase as usize & 1] = None;
-            self.send_round(&s);
+    /// All of the neighbourhood have joined a phase with this consensus: has the leader go on.
+    pub(crate) fn rounds_begin(&self, all: u64) {
+        // ORDER: Release; pairs with Acquire in advance_rounds: what all of the neighbourhood did before their notify is visible.
+        self.leader_block().gathered.store(all | HERE, Ordering::Release);
+        if self.neighbourhood.leads() {
+            self.advance_rounds();
         }
-        self.advance_rounds();
-    }
-
-    /// The consensus of a phase once it is complete.
-    pub(crate) fn rounds_done(&self, phase: u32) -> Option<Consensus> {
-        let s = self.rounds.state.try_lock().ok()?;
-        s.results[phase as usize & 1].map(Consensus::decode)
     }
 
     fn send_round(&self, s: &State) {
         if s.round < self.rounds.inbox[0].len() {
-            let to = (u64::from(self.id().0) + (1 << s.round)) % u64::from(self.size());
+            let (leaders, own) = self.neighbourhood.leaders();
+            let to = leaders[(own + (1 << s.round)) % leaders.len()];
             let args = [s.phase & 1, s.round as u32, lo(s.merged), hi(s.merged)];
-            self.request(RankId(to as u32), Kind::Short, ROUND, &args, (core::ptr::null(), 0));
+            self.request(RankId(to), Kind::Short, ROUND, &args, (core::ptr::null(), 0));
         }
     }
 
-    /// Takes the rounds that have arrived and sends the next ones.
+    /// On a leader: takes the rounds that have arrived and sends the next ones.
     pub(crate) fn advance_rounds(&self) {
         // Busy: another thread does it, or this one further up its stack.
         let Ok(mut s) = self.rounds.state.try_lock() else { return };
+        let own = self.leader_block();
+        if !s.active {
+            // ORDER: Acquire; pairs with Release in rounds_begin.
+            let word = own.gathered.swap(0, Ordering::Acquire);
+            if word == 0 {
+                return;
+            }
+            (s.active, s.round, s.merged) = (true, 0, word & !HERE);
+            self.send_round(&s);
+        }
         while s.active {
-            let parity = s.phase as usize & 1;
-            let Some(slot) = self.rounds.inbox[parity].get(s.round) else {
+            let Some(slot) = self.rounds.inbox[s.phase as usize & 1].get(s.round) else {
                 s.active = false;
-                s.results[parity] = Some(s.merged);
+                own.barrier.publish(s.phase, s.merged);
+                s.phase = s.phase.wrapping_add(1);
                 return;
             };
             // ORDER: Acquire; pairs with Release in `arrived`.

@@ -4,8 +4,9 @@
 //! [`Consensus`]; merging is commutative, associative and idempotent, so it may happen in any order and more than once.
 //! Completion with the consensus is the same on all ranks; whether a rank's own wait agrees with it is decided locally.
 //!
-//! Ranks of one host use a [`CentralBarrier`] in shared memory: one atomic add per rank, one line that all waiters watch.
-//! Without shared memory the phases run as a dissemination barrier over active messages (module [`crate::amref`]).
+//! Neighbours use a [`CentralBarrier`] in shared memory: one atomic add per rank, one line that all waiters watch. With several
+//! neighbourhoods the last rank that arrives hands the consensus of its neighbourhood to the rank that leads it; the leaders run a
+//! dissemination barrier over active messages (module [`crate::amref`]), and each publishes what comes out of it.
 
 use crate::Rank;
 use crate::prim::{AtomicU32, AtomicU64, Ordering};
@@ -93,21 +94,36 @@ impl CentralBarrier {
     /// Joins phase `phase` (counted by the rank from 0); `size` ranks take part.
     #[inline]
     pub(crate) fn notify(&self, phase: u32, size: u32, mine: Consensus) {
+        if let Some(all) = self.arrive(phase, size, mine) {
+            self.publish(phase, all);
+        }
+    }
+
+    /// Joins phase `phase`; the last of `size` ranks gets the consensus, encoded, which is then to be published.
+    #[inline]
+    pub(crate) fn arrive(&self, phase: u32, size: u32, mine: Consensus) -> Option<u64> {
         let parity = (phase & 1) as usize;
         if mine != Consensus::Anonymous {
             self.merge_name(parity, mine);
         }
         // ORDER: AcqRel; pairs with itself: the last arrival sees all names and all writes made before the others' notify.
-        if self.arrived.0.fetch_add(1, Ordering::AcqRel) == size - 1 {
-            self.arrived.0.store(0, Ordering::Relaxed);
-            let name = self.names.0[parity].load(Ordering::Relaxed);
-            if name != 0 {
-                self.names.0[parity].store(0, Ordering::Relaxed);
-            }
-            self.phase.0.1[parity].store(name, Ordering::Relaxed);
-            // ORDER: Release; pairs with Acquire in `done`: the result, the reset counter and all earlier writes are visible.
-            self.phase.0.0.store(phase.wrapping_add(1), Ordering::Release);
+        if self.arrived.0.fetch_add(1, Ordering::AcqRel) != size - 1 {
+            return None;
         }
+        self.arrived.0.store(0, Ordering::Relaxed);
+        let name = self.names.0[parity].load(Ordering::Relaxed);
+        if name != 0 {
+            self.names.0[parity].store(0, Ordering::Relaxed);
+        }
+        Some(name)
+    }
+
+    /// Ends phase `phase`, in which all have arrived, with this (encoded) consensus.
+    #[inline]
+    pub(crate) fn publish(&self, phase: u32, all: u64) {
+        self.phase.0.1[(phase & 1) as usize].store(all, Ordering::Relaxed);
+        // ORDER: Release; pairs with Acquire in `done`: the result, the reset counter and all earlier writes are visible.
+        self.phase.0.0.store(phase.wrapping_add(1), Ordering::Release);
     }
 
     #[cold]
@@ -160,16 +176,14 @@ impl Rank {
         if let Some(presence) = self.presence {
             presence.watch_nobody();
         }
-        let mine = Consensus::of(id, flags);
-        if self.uses_rounds() {
-            self.rounds_notify(phase, mine);
-        } else {
-            self.host.header.program.notify(phase, self.size(), mine);
+        let leader = self.leader_block();
+        if let Some(all) = leader.barrier.arrive(phase, self.neighbourhood.len(), Consensus::of(id, flags)) {
+            if self.neighbourhood.is_whole_job() {
+                leader.barrier.publish(phase, all);
+            } else {
+                self.rounds_begin(all);
+            }
         }
-    }
-
-    fn uses_rounds(&self) -> bool {
-        self.grid.is_none() && self.size() > 1
     }
 
     /// [`Rank::barrier_try`] without polling.
@@ -182,11 +196,7 @@ impl Rank {
         if !p.notified {
             self.fatal("barrier: a wait without a notify");
         }
-        let result = if self.uses_rounds() {
-            self.rounds_done(p.phase)
-        } else {
-            self.host.header.program.done(p.phase)
-        }?;
+        let result = self.leader_block().barrier.done(p.phase)?;
         p.notified = false;
         p.phase = p.phase.wrapping_add(1);
         p.result = Some(result);

@@ -31,8 +31,9 @@ pub const SETTINGS: &[Setting] = &[
     s("GASNET_CONDUIT", "smp (default)", "Network to use between hosts."),
     s(
         "GASNET_NEIGHBORHOOD",
-        "on (default), off",
-        "`off` sends everything between ranks of one host as frames through the conduit instead of shared memory.",
+        "on (default), off, 1..",
+        "`off` sends everything between ranks of one host as frames through the conduit instead of shared memory; a number has \
+         only so many ranks of a host share memory, as if it were several hosts.",
     ),
     s("GASNET_SMP_DELAY", "time: 0 (default), 500ns, 20us, 1ms", "Delay of every frame of the smp conduit."),
     s(
@@ -77,8 +78,8 @@ pub const SETTINGS: &[Setting] = &[
 pub struct Config {
     /// `GASNET_CONDUIT`.
     pub conduit: Option<String>,
-    /// `GASNET_NEIGHBORHOOD`: ranks of one host use shared memory.
-    pub neighborhood: bool,
+    /// `GASNET_NEIGHBORHOOD`: how many ranks of one host share memory at most; 1 for `off`.
+    pub neighborhood: u32,
     /// `GASNET_SMP_DELAY` in nanoseconds.
     pub smp_delay_ns: u64,
     /// `GASNET_MAX_SEGSIZE` in bytes.
@@ -97,7 +98,7 @@ impl Default for Config {
     fn default() -> Config {
         Config {
             conduit: None,
-            neighborhood: true,
+            neighborhood: u32::MAX,
             smp_delay_ns: 0,
             max_segment: None,
             check: false,
@@ -133,7 +134,10 @@ impl Config {
         };
         Ok(Config {
             conduit: get("GASNET_CONDUIT").map(|v| v.to_ascii_lowercase()),
-            neighborhood: flag("GASNET_NEIGHBORHOOD", true)?,
+            neighborhood: match get("GASNET_NEIGHBORHOOD") {
+                None => u32::MAX,
+                Some(v) => parse_neighborhood(&v).ok_or_else(|| bad("GASNET_NEIGHBORHOOD", &v))?,
+            },
             smp_delay_ns: match get("GASNET_SMP_DELAY") {
                 None => 0,
                 Some(v) => parse_time(&v).ok_or_else(|| bad("GASNET_SMP_DELAY", &v))?,
@@ -160,6 +164,15 @@ pub fn parse_flag(v: &str) -> Option<bool> {
     match v.to_ascii_lowercase().as_str() {
         "1" | "y" | "yes" | "on" | "true" => Some(true),
         "0" | "n" | "no" | "off" | "false" => Some(false),
+        _ => None,
+    }
+}
+
+/// Most ranks in a neighbourhood. `1` is one, and so not `on`.
+fn parse_neighborhood(v: &str) -> Option<u32> {
+    match (v.parse(), parse_flag(v)) {
+        (Ok(n), _) => Some(u32::max(n, 1)),
+        (_, Some(on)) => Some(if on { u32::MAX } else { 1 }),
         _ => None,
     }
 }
@@ -336,7 +349,10 @@ mod tests {
     #[test]
     fn a_bad_value_names_the_variable_and_what_it_takes() {
         let e = Config::from_lookup(|n| (n == "GASNET_NEIGHBORHOOD").then(|| "maybe".into())).unwrap_err();
-        assert_eq!(e.to_string(), "GASNET_NEIGHBORHOOD=maybe: not understood; it takes: on (default), off");
+        assert_eq!(
+            e.to_string(),
+            "GASNET_NEIGHBORHOOD=maybe: not understood; it takes: on (default), off, 1.."
+        );
     }
 
     #[test]

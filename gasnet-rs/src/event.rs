@@ -51,6 +51,8 @@ pub(crate) struct Op {
     generation: AtomicU32,
     /// Outstanding fragments.
     left: AtomicU32,
+    /// Sources of puts that a caller waits to reuse.
+    pub(crate) local: AtomicU32,
     /// Result of a remote atomic.
     pub(crate) value: AtomicU64,
 }
@@ -125,6 +127,7 @@ impl Ops {
                 .map(|_| Op {
                     generation: AtomicU32::new(0),
                     left: AtomicU32::new(0),
+                    local: AtomicU32::new(0),
                     value: AtomicU64::new(0),
                 })
                 .collect()

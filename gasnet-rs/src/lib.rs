@@ -47,6 +47,8 @@ mod event;
 mod job;
 mod lock;
 mod meeting;
+mod native;
+mod neighbourhood;
 mod prim;
 mod rank;
 mod rma;

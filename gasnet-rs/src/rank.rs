@@ -2,17 +2,20 @@
 
 use crate::am::Handler;
 use crate::barrier::Consensus;
+use crate::boot::Exchange;
 use crate::conduit::{Channel, Conduit, MIN_FRAME, OpenContext, Peer, SegmentDesc, SegmentKind};
 use crate::config::Config;
 use crate::error::Error;
 use crate::event::Ops;
 use crate::lock::Threading;
 use crate::meeting::Meeting;
+use crate::native::Native;
+use crate::neighbourhood::Neighbourhood;
 use crate::prim::AtomicU32;
 use crate::segment::{SegmentEntry, SegmentTable};
-use crate::shm::Host;
 use crate::shm::grid::{Grid, GridLayout};
 use crate::shm::map;
+use crate::shm::{Host, RankBlock};
 use crate::wait::{Presence, WaitPolicy, Waiter};
 use crate::{Boot, am, amref};
 use core::fmt;
@@ -41,6 +44,8 @@ pub type OpenConduit<'a> = &'a dyn Fn(&OpenContext<'_>) -> Result<Option<Box<dyn
 
 /// Address at which every rank tries to put the segments, far from where kernels and sanitizers put things.
 const SEGMENT_HINT: usize = 0x2000_0000_0000;
+/// Longest sleep of a wait that only the conduit can end.
+const LONG_SLEEP: Duration = Duration::from_millis(50);
 /// Segments start at multiples of this.
 const SEGMENT_ALIGN: u64 = 2 << 20;
 
@@ -57,10 +62,15 @@ pub struct Rank {
     pub(crate) pid: u32,
     pub(crate) policy: WaitPolicy,
     pub(crate) presence: Option<&'static Presence>,
-    pub(crate) host: Host,
+    /// Nothing but the conduit can end a wait: one thread, and no neighbours.
+    alone: bool,
+    pub(crate) neighbourhood: Neighbourhood,
+    leader: &'static RankBlock,
     meeting: Meeting,
     pub(crate) grid: Option<Grid>,
     pub(crate) conduit: Option<Box<dyn Conduit>>,
+    /// State of the conduit's one-sided operations, if it has any.
+    pub(crate) native: Option<Native>,
     pub(crate) segments: OnceLock<SegmentTable>,
     pub(crate) handlers: Box<[OnceLock<Handler>]>,
     pub(crate) ops: Ops,
@@ -92,6 +102,27 @@ fn lock<T>(m: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     m.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Refuses a conduit that cannot serve, or none where one is needed.
+fn check_conduit(conduit: Option<&dyn Conduit>, near: &Neighbourhood, size: u32) -> Result<(), Error> {
+    let Some(c) = conduit else {
+        return if near.is_whole_job() {
+            Ok(())
+        } else {
+            Err(Error::job(
+                "no conduit that carries frames to ranks that do not share memory: set GASNET_CONDUIT",
+            ))
+        };
+    };
+    let carries = |r| c.limits(Peer { rank: RankId(r), endpoint: 0 }, am::MAX_ARGUMENTS).max_frame;
+    match (0..size).find(|r| carries(*r) < MIN_FRAME) {
+        None => Ok(()),
+        Some(r) => {
+            let (name, n) = (c.name(), carries(r));
+            Err(Error::job(format!("conduit {name}: frames of {n} bytes, {MIN_FRAME} are needed")))
+        }
+    }
+}
+
 impl Rank {
     /// Makes a rank out of what its launcher told it. It lives as long as the process.
     ///
@@ -118,23 +149,36 @@ impl Rank {
                 crate::job::say(&format!("gasnet: warning: {w}"));
             }
         }
-        let host = Host::map(boot.shm.as_fd(), size)?;
-        host.tell_processors(id.0);
-        let mut shm_offset = Host::bytes(size);
-        let meeting = Meeting::new(boot.shm.as_fd(), shm_offset, &host.header.start, id.0, size)?;
-        shm_offset += Meeting::bytes(size).next_multiple_of(map::PAGE as u64);
+        let on_host = boot.neighbours.len() as u32;
+        let Some(own) = boot.neighbours.iter().position(|r| *r == id.0) else {
+            return Err(Error::job(format!("the launcher did not put rank {id} on its own host")));
+        };
+        if boot.exchange.is_none() && on_host < size {
+            return Err(Error::job("the launcher gave no exchange for a job on several hosts"));
+        }
+        let host = Host::map(boot.shm.as_fd(), on_host)?;
+        host.tell_processors(own as u32);
+        let mut shm_offset = Host::bytes(on_host);
+        let meeting = Meeting::new(boot.shm.as_fd(), shm_offset, &host.header.start, own as u32, on_host)?;
+        shm_offset += Meeting::bytes(on_host).next_multiple_of(map::PAGE as u64);
+        let exchange: &dyn Exchange = boot.exchange.as_deref().unwrap_or(&meeting);
+        let neighbourhood = Neighbourhood::new(id.0, size, &boot.neighbours, config.neighborhood, |m| {
+            exchange.all_gather(m)
+        })?;
         meeting.meet(&|| false);
         let processors = host.processors();
-        let max_payload = am::MAX_MEDIUM;
-        let grid = if config.neighborhood && size > 1 {
-            let layout = GridLayout::new(size, max_payload, shm_offset).on(processors);
-            shm_offset += layout.bytes();
-            Some(Grid::map(boot.shm.as_fd(), layout, id.0, threading)?)
+        let (part, full) = neighbourhood.part;
+        let parts = u64::from(on_host.div_ceil(full));
+        let layout = |ranks, offset| GridLayout::new(ranks, am::MAX_MEDIUM, offset).on(processors);
+        let room = if full > 1 { layout(full, 0).bytes() } else { 0 };
+        let grid = if neighbourhood.len() > 1 {
+            let layout = layout(neighbourhood.len(), shm_offset + u64::from(part) * room);
+            Some(Grid::map(boot.shm.as_fd(), layout, neighbourhood.me, threading)?)
         } else {
             None
         };
+        shm_offset += parts * room;
         let conduit = if size > 1 {
-            let own = [id.0];
             open(&OpenContext {
                 rank: id,
                 size,
@@ -142,33 +186,24 @@ impl Rank {
                 shm: boot.shm.as_fd(),
                 shm_offset,
                 host: &boot.neighbours,
-                neighbours: if config.neighborhood { &boot.neighbours } else { &own },
-                exchange: boot.exchange.as_deref().unwrap_or(&meeting),
+                neighbours: neighbourhood.members(),
+                exchange,
             })?
         } else {
             None
         };
-        if size > 1 && grid.is_none() && conduit.is_none() {
-            return Err(Error::job(
-                "GASNET_NEIGHBORHOOD=off needs a conduit that carries frames between ranks",
-            ));
-        }
-        if let Some(c) = &conduit {
-            let carries = |r| c.limits(Peer { rank: RankId(r), endpoint: 0 }, am::MAX_ARGUMENTS).max_frame;
-            if let Some(r) = (0..size).find(|r| carries(*r) < MIN_FRAME) {
-                let (name, n) = (c.name(), carries(r));
-                return Err(Error::job(format!(
-                    "conduit {name}: frames of {n} bytes, {MIN_FRAME} are needed"
-                )));
-            }
-        }
-        let policy = WaitPolicy::new(size, processors, config.spin);
+        check_conduit(conduit.as_deref(), &neighbourhood, size)?;
+        let policy = WaitPolicy::new(on_host, processors, config.spin);
         // A rank lives as long as its process.
-        let presence: Option<&'static Presence> = (size as usize > processors).then(|| {
+        let presence: Option<&'static Presence> = (on_host as usize > processors).then(|| {
             // Ranks that follow each other are likely to talk to each other: they start out on different processors.
-            map::go_to_processor(id.0);
-            &*Box::leak(Box::new(Presence::new(id.0 as usize, host.stations)))
+            map::go_to_processor(own as u32);
+            &*Box::leak(Box::new(Presence::new(own, host.stations)))
         });
+        let alone = neighbourhood.len() == 1 && matches!(threading, Threading::Serial(_));
+        let leader = &host.ranks[neighbourhood.on_host(0) as usize];
+        let rounds = amref::Rounds::new(neighbourhood.leaders().0.len());
+        let native = conduit.as_ref().and_then(|c| c.rma()).map(|_| Native::default());
         let rank = Box::leak(Box::new(Rank {
             id,
             size,
@@ -176,20 +211,23 @@ impl Rank {
             pid: std::process::id(),
             policy,
             presence,
-            host,
+            alone,
+            neighbourhood,
+            leader,
             meeting,
             grid,
             conduit,
+            native,
             segments: OnceLock::new(),
             handlers: (0..256).map(|_| OnceLock::new()).collect(),
             ops: Ops::new(),
             phases: Mutex::default(),
-            rounds: amref::Rounds::new(size),
+            rounds,
             heap: Mutex::new(0),
             attaching: AtomicU32::new(0),
             config,
         }));
-        rank.start_barrier();
+        rank.all_gather(&[])?;
         rank.tell_attached();
         Ok(rank)
     }
@@ -221,15 +259,76 @@ impl Rank {
         self.conduit.as_ref().map_or("smp", |c| c.name())
     }
 
-    /// A barrier that runs nothing else, for start-up.
-    fn start_barrier(&self) {
-        self.meeting.meet(&|| self.idle());
+    /// What every rank says, by rank; also a barrier. For start-up: it runs no handlers.
+    fn all_gather(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+        match &self.boot.exchange {
+            Some(exchange) => exchange.all_gather(mine),
+            None => self.meeting.gather(mine, &|| self.idle()),
+        }
+    }
+
+    /// [`Rank::all_gather`] of a number each.
+    fn gather_number(&self, mine: u64) -> Result<Vec<u64>, Error> {
+        let said = self.all_gather(&mine.to_le_bytes())?;
+        let number = |bytes: Vec<u8>| bytes.try_into().ok().map(u64::from_le_bytes);
+        let all: Option<Vec<u64>> = said.into_iter().map(number).collect();
+        all.filter(|all| all.len() == self.size as usize)
+            .ok_or_else(|| Error::job("an exchange at start gave nonsense"))
+    }
+
+    /// The block of the rank that leads this neighbourhood.
+    #[inline]
+    pub(crate) fn leader_block(&self) -> &'static RankBlock {
+        self.leader
+    }
+
+    /// The ranks that share memory with this one, in ascending order, itself among them.
+    pub fn neighbours(&self) -> &[u32] {
+        self.neighbourhood.members()
+    }
+
+    /// Whether a rank shares memory with this one (itself included).
+    #[inline]
+    pub fn is_neighbour(&self, rank: RankId) -> bool {
+        self.neighbourhood.index(rank).is_some()
+    }
+
+    /// Number of the neighbourhood of a rank, from 0: ranks with the same number share memory. As for the highest rank if there is
+    /// no such rank.
+    pub fn neighbourhood_of(&self, rank: RankId) -> u32 {
+        self.neighbourhood.of(RankId(rank.0.min(self.size - 1))).unwrap_or(0)
+    }
+
+    /// Number of the host of a rank, from 0. As [`Rank::neighbourhood_of`].
+    pub fn host_of(&self, rank: RankId) -> u32 {
+        self.neighbourhood.host_of(RankId(rank.0.min(self.size - 1))).unwrap_or(0)
     }
 
     /// Tells the conduit that a wait found nothing to do; whether that takes the place of a step of the wait.
     #[inline]
     pub(crate) fn idle(&self) -> bool {
         self.conduit.as_ref().is_some_and(|c| c.idle())
+    }
+
+    /// One step of a wait that found nothing to do.
+    #[inline]
+    pub fn pause(&self, waiter: &mut Waiter) {
+        match &self.conduit {
+            None => waiter.step(),
+            Some(conduit) => self.pause_at(conduit.as_ref(), waiter),
+        }
+    }
+
+    fn pause_at(&self, conduit: &dyn Conduit, waiter: &mut Waiter) {
+        if conduit.idle() {
+            return;
+        }
+        waiter.step_or(|sleep| match conduit.descriptor() {
+            // Only the network can end the wait.
+            Some(fd) if self.alone => map::wait_readable(fd, LONG_SLEEP),
+            Some(fd) => map::wait_readable(fd, sleep),
+            None => std::thread::sleep(sleep),
+        });
     }
 
     /// The job's time: the host's monotonic clock, or that of a conduit that has its own.
@@ -240,7 +339,8 @@ impl Rank {
     /// Largest segment this rank can attach, in bytes, a multiple of the page size: `GASNET_MAX_SEGSIZE`, else this rank's share
     /// of physical memory.
     pub fn max_local_segment(&self) -> usize {
-        let bytes = self.config.max_segment.unwrap_or(map::physical_memory() / u64::from(self.size));
+        let bytes =
+            self.config.max_segment.unwrap_or(map::physical_memory() / self.boot.neighbours.len() as u64);
         (bytes as usize & !(map::PAGE - 1)).max(map::PAGE)
     }
 
@@ -258,8 +358,6 @@ impl Rank {
     /// Attached already, a size above physical limits, or no address space. After the latter two the job cannot go on: other ranks
     /// may be waiting in their call.
     pub fn attach(&self, bytes: usize, stride: Option<u64>) -> Result<&SegmentTable, Error> {
-        let header = self.host.header;
-        let me = &self.host.ranks[self.id.0 as usize];
         let size = bytes
             .checked_next_multiple_of(map::PAGE)
             .ok_or_else(|| Error::op(format!("a segment of {bytes} bytes is too large")))?;
@@ -267,48 +365,40 @@ impl Rank {
         if self.attaching.swap(1, Relaxed) != 0 {
             return Err(Error::op("the segment is attached already"));
         }
-        // Relaxed throughout: the start barriers order these exchanges.
-        me.segment_size.store(size as u64, Relaxed);
-        self.start_barrier();
-        let sizes: Vec<u64> = self.host.ranks.iter().map(|r| r.segment_size.load(Relaxed)).collect();
+        let sizes = self.gather_number(size as u64)?;
         let largest = sizes.iter().copied().max().unwrap_or(0);
         let stride = stride.unwrap_or(largest).max(largest).max(1);
+        let near = self.neighbourhood.members();
+        let (first, last) = (near[0], near[near.len() - 1]);
+        let on_host = self.boot.neighbours.len() as u32;
         let (stride, span) = stride
             .checked_next_multiple_of(SEGMENT_ALIGN)
-            .and_then(|stride| Some((stride, stride.checked_mul(u64::from(self.size))?)))
+            .and_then(|stride| Some((stride, stride.checked_mul(u64::from(on_host.max(last - first + 1)))?)))
             .filter(|(_, span)| *span < 1 << 46)
             .ok_or_else(|| Error::op(format!("{} segments of {stride} bytes are too large", self.size)))?;
-        let span = span as usize;
-        let neighbours = self.config.neighborhood;
-        let base = if self.id.0 == 0 {
-            let base = map::reserve_at(SEGMENT_HINT, span).map_or_else(|| map::reserve(span), Ok)?;
-            header.segment_base.store(base as u64, Relaxed);
-            self.start_barrier();
+        // The leader finds a place; the others try to have the same.
+        let span_here = (stride * u64::from(last - first + 1)) as usize;
+        let place = |at| map::reserve_at(at, span_here).map_or_else(|| map::reserve(span_here), Ok);
+        let base = if self.id.0 == first {
+            let base = place(SEGMENT_HINT)?;
+            self.gather_number(base as u64)?;
             base
         } else {
-            self.start_barrier();
-            let wish = header.segment_base.load(Relaxed) as usize;
-            map::reserve_at(wish, span).map_or_else(|| map::reserve(span), Ok)?
+            place(self.gather_number(0)?[first as usize] as usize)?
         };
-        map::grow(self.boot.segments.as_fd(), span as u64)?;
-        let mut entries = Vec::with_capacity(self.size as usize);
-        for (r, &len) in sizes.iter().enumerate() {
-            let offset = r as u64 * stride;
-            let at = base.wrapping_add(offset as usize);
-            let mine = r == self.id.0 as usize;
-            let mapped = mine || neighbours;
-            if mapped && len > 0 {
+        map::grow(self.boot.segments.as_fd(), span)?;
+        let local = |r: u32| base.wrapping_add((u64::from(r - first) * stride) as usize);
+        for (r, i) in near.iter().zip(self.neighbourhood.on_host(0)..) {
+            let len = sizes[*r as usize] as usize;
+            if len > 0 {
                 #[expect(unsafe_code, reason = "maps into the range reserved above")]
-                // SAFETY: inside the reservation of `span` bytes made above, which nothing uses yet.
+                // SAFETY: inside the reservation of `span_here` bytes made above, which nothing uses yet.
                 unsafe {
-                    map::map_over(self.boot.segments.as_fd(), offset, at, len as usize)?;
+                    map::map_over(self.boot.segments.as_fd(), u64::from(i) * stride, local(*r), len)?;
                 }
             }
-            let local = if mapped { at } else { core::ptr::null_mut() };
-            entries.push(SegmentEntry { addr: 0, size: len as usize, local });
         }
-        let own = base.wrapping_add((u64::from(self.id.0) * stride) as usize);
-        me.segment_addr.store(own as u64, Relaxed);
+        let own = local(self.id.0);
         if let Some(conduit) = &self.conduit {
             conduit.attach(&SegmentDesc {
                 base: own,
@@ -317,12 +407,15 @@ impl Rank {
                 neighbours_may_map: true,
             })?;
         }
-        self.start_barrier();
-        for (e, r) in entries.iter_mut().zip(self.host.ranks) {
-            e.addr = r.segment_addr.load(Relaxed) as usize;
-        }
-        let table = self.segments.get_or_init(|| SegmentTable::new(entries));
-        self.start_barrier();
+        let addresses = self.gather_number(own as u64)?;
+        let entry = |r: u32| SegmentEntry {
+            addr: addresses[r as usize] as usize,
+            size: sizes[r as usize] as usize,
+            local: self.neighbourhood.index(RankId(r)).map_or(core::ptr::null_mut(), |_| local(r)),
+        };
+        let table = self.segments.get_or_init(|| SegmentTable::new((0..self.size).map(entry).collect()));
+        // Nobody reaches into a segment before its owner knows of it.
+        self.all_gather(&[])?;
         Ok(table)
     }
 
@@ -367,7 +460,7 @@ impl Rank {
     pub fn poll(&self) -> usize {
         let done = self.poll_channel(Channel::Reply, am::POLL_BUDGET)
             + self.poll_channel(Channel::Request, am::POLL_BUDGET);
-        if self.grid.is_none() && self.size > 1 {
+        if self.neighbourhood.leads() {
             self.advance_rounds();
         }
         done
@@ -402,8 +495,8 @@ impl Rank {
             }
             if done > 0 {
                 waiter.progressed();
-            } else if !self.idle() {
-                waiter.step();
+            } else {
+                self.pause(&mut waiter);
                 self.report_wait(&waiter, what, &mut reported);
             }
         }

@@ -18,6 +18,7 @@
 )]
 
 use crate::event::{Event, Implicit};
+use crate::native::Source;
 use crate::prim::{Ordering, fence};
 use crate::segment::{GlobalPtr, Place, Shared};
 use crate::{Error, Rank, RankId};
@@ -81,8 +82,8 @@ impl Rank {
 
     #[cold]
     unsafe fn put_away(&self, rank: RankId, offset: u64, src: *const u8, len: usize) {
-        // SAFETY: owed by the caller.
-        let event = unsafe { self.put_nb(rank, offset, src, len) };
+        // SAFETY: owed by the caller, and the source stays until the wait is over.
+        let event = unsafe { self.put_nb_bulk(rank, offset, src, len) };
         self.wait(event);
     }
 
@@ -128,6 +129,29 @@ impl Rank {
     /// As [`Rank::put`].
     #[inline]
     pub unsafe fn put_nb(&self, rank: RankId, offset: u64, src: *const u8, len: usize) -> Event {
+        // SAFETY: owed by the caller.
+        unsafe { self.start_put(rank, offset, src, len, Source::Reused) }
+    }
+
+    /// Starts a put whose source stays as it is until the event is done, which saves a copy or a wait on some networks.
+    ///
+    /// # Safety
+    /// As [`Rank::put`], and `src` is valid, and not written, until the event is done (owed by the caller).
+    #[inline]
+    pub unsafe fn put_nb_bulk(&self, rank: RankId, offset: u64, src: *const u8, len: usize) -> Event {
+        // SAFETY: owed by the caller.
+        unsafe { self.start_put(rank, offset, src, len, Source::Stays) }
+    }
+
+    #[inline]
+    unsafe fn start_put(
+        &self,
+        rank: RankId,
+        offset: u64,
+        src: *const u8,
+        len: usize,
+        source: Source,
+    ) -> Event {
         match self.table().mapped_at(rank, offset, len) {
             Some(Place::Here(to)) => {
                 // SAFETY: as in `put`.
@@ -138,7 +162,7 @@ impl Rank {
             }
             Some(Place::Away) => self.explicit(|op| {
                 // SAFETY: owed by the caller; the range was checked.
-                unsafe { self.ref_put(op, rank, offset, src, len) }
+                unsafe { self.away_put(op, rank, offset, src, len, source) }
             }),
             None => self.fatal_outside("put", rank, offset, len),
         }
@@ -159,7 +183,10 @@ impl Rank {
                 unsafe { core::ptr::copy(from, dst, len) };
                 Event::DONE
             }
-            Some(Place::Away) => self.explicit(|op| self.ref_get(op, dst, rank, offset, len)),
+            Some(Place::Away) => self.explicit(|op| {
+                // SAFETY: owed by the caller; the range was checked.
+                unsafe { self.away_get(op, dst, rank, offset, len) }
+            }),
             None => self.fatal_outside("get", rank, offset, len),
         }
     }
@@ -188,11 +215,34 @@ impl Rank {
     /// As [`Rank::put`].
     #[inline]
     pub unsafe fn put_nbi(&self, rank: RankId, offset: u64, src: *const u8, len: usize) {
+        // SAFETY: owed by the caller.
+        unsafe { self.start_put_implicit(rank, offset, src, len, Source::Reused) }
+    }
+
+    /// [`Rank::put_nbi`] as [`Rank::put_nb_bulk`].
+    ///
+    /// # Safety
+    /// As [`Rank::put_nb_bulk`], until the implicit puts of this thread (or the region) are synchronised.
+    #[inline]
+    pub unsafe fn put_nbi_bulk(&self, rank: RankId, offset: u64, src: *const u8, len: usize) {
+        // SAFETY: owed by the caller.
+        unsafe { self.start_put_implicit(rank, offset, src, len, Source::Stays) }
+    }
+
+    #[inline]
+    unsafe fn start_put_implicit(
+        &self,
+        rank: RankId,
+        offset: u64,
+        src: *const u8,
+        len: usize,
+        source: Source,
+    ) {
         match self.table().mapped_at(rank, offset, len) {
             Some(Place::Away) => {
                 let op = self.ops.implicit(Implicit::Puts);
                 // SAFETY: owed by the caller; the range was checked.
-                unsafe { self.ref_put(op, rank, offset, src, len) }
+                unsafe { self.away_put(op, rank, offset, src, len, source) }
             }
             // SAFETY: owed by the caller.
             _ => unsafe { self.put(rank, offset, src, len) },
@@ -208,7 +258,8 @@ impl Rank {
         match self.table().mapped_at(rank, offset, len) {
             Some(Place::Away) => {
                 let op = self.ops.implicit(Implicit::Gets);
-                self.ref_get(op, dst, rank, offset, len);
+                // SAFETY: owed by the caller; the range was checked.
+                unsafe { self.away_get(op, dst, rank, offset, len) }
             }
             // SAFETY: owed by the caller.
             _ => unsafe { self.get(dst, rank, offset, len) },
@@ -309,7 +360,7 @@ impl Rank {
 
     /// Whether every segment of the job is mapped here, so that no operation is ever outstanding.
     fn all_mapped(&self) -> bool {
-        self.conduit.is_none()
+        self.neighbourhood.is_whole_job()
     }
 
     /// Writes a value into another rank's segment.
@@ -383,8 +434,9 @@ impl Rank {
     /// Starts to write a buffer into another rank's segment. The handle owns the buffer until it is waited for.
     pub fn write_nb<T: Shared>(&self, to: GlobalPtr<T>, values: Vec<T>) -> Pending<'_, T> {
         // SAFETY: the buffer lives in the handle, which gives it up only when the operation is complete, and leaks it if forgotten.
-        let event =
-            unsafe { self.put_nb(to.rank(), to.offset(), values.as_ptr().cast(), size_of_val(&*values)) };
+        let event = unsafe {
+            self.put_nb_bulk(to.rank(), to.offset(), values.as_ptr().cast(), size_of_val(&*values))
+        };
         Pending { rank: self, event, buffer: core::mem::ManuallyDrop::new(values) }
     }
 

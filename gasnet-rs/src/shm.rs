@@ -1,8 +1,9 @@
 //! The neighbourhood: the ranks of one host and the memory they share.
 //!
-//! Two memory files. The *control* file holds, in this order: the [header](HostHeader) with two central barriers (one for
-//! start-up, one for the program), a [block](RankBlock) and a [station](Station) per rank, the links of the [grid](grid::Grid),
-//! and from there on what the conduit wants. The *segment* file holds rank r's segment at `r * stride`; it is sparse, so only touched pages cost.
+//! Two memory files. The *control* file holds, in this order: the [header](HostHeader) with the barrier of start-up, a
+//! [block](RankBlock) and a [station](Station) per rank, the board of the [meeting](crate::meeting), the links of every neighbourhood's [grid](grid::Grid),
+//! and from there on what the conduit wants. The *segment* file holds the segment of the host's i-th rank at `i * stride`; it is
+//! sparse, so only touched pages cost.
 #![expect(unsafe_code, reason = "overlays typed atomics on a shared mapping")]
 
 pub(crate) mod frames;
@@ -21,18 +22,15 @@ use std::os::fd::BorrowedFd;
 #[repr(C, align(128))]
 pub(crate) struct HostHeader {
     pub(crate) start: CentralBarrier,
-    pub(crate) program: CentralBarrier,
-    /// Where rank 0 put the segments, a suggestion to the others.
-    pub(crate) segment_base: AtomicU64,
 }
 
 /// What a rank tells the others of its host.
 #[repr(C, align(128))]
 pub(crate) struct RankBlock {
-    /// First byte of its segment, in its own address space.
-    pub(crate) segment_addr: AtomicU64,
-    /// Bytes of its segment.
-    pub(crate) segment_size: AtomicU64,
+    /// The barrier of the neighbourhood that this rank leads.
+    pub(crate) barrier: CentralBarrier,
+    /// What that neighbourhood says in the barrier among leaders, once all of it has arrived; else 0.
+    pub(crate) gathered: AtomicU64,
     /// The processors it may run on. A bound rank knows its own only, and all must agree whether ranks outnumber processors.
     processors: [AtomicU64; map::SET_WORDS],
 }

@@ -117,6 +117,12 @@ impl Waiter {
     /// Called when the condition does not hold and a poll did nothing.
     #[inline]
     pub fn step(&mut self) {
+        self.step_or(std::thread::sleep);
+    }
+
+    /// [`Waiter::step`] that sleeps in its own way.
+    #[inline]
+    pub(crate) fn step_or(&mut self, sleep: impl FnOnce(Duration)) {
         if self.steps < self.policy.spins {
             self.steps += 1;
             // The poll between two steps is a pause in itself; the instruction is long, more so in a virtual machine.
@@ -124,7 +130,7 @@ impl Waiter {
                 core::hint::spin_loop();
             }
         } else {
-            self.step_slow();
+            self.step_slow(sleep);
         }
     }
 
@@ -136,7 +142,7 @@ impl Waiter {
     }
 
     #[cold]
-    fn step_slow(&mut self) {
+    fn step_slow(&mut self, sleep: impl FnOnce(Duration)) {
         if let Some(presence) = self.presence {
             if self.watched < self.patience && presence.peer_runs() {
                 self.watched += 1;
@@ -156,7 +162,7 @@ impl Waiter {
             std::thread::yield_now();
         } else {
             self.since.get_or_insert_with(Instant::now);
-            std::thread::sleep(self.policy.sleep);
+            sleep(self.policy.sleep);
         }
         if let Some(presence) = self.presence {
             presence.arrive();

@@ -18,6 +18,9 @@ fn job(ranks: u32, settings: &[(&str, &str)], args: &[&str]) {
 
 const FRAMES: (&str, &str) = ("GASNET_NEIGHBORHOOD", "off");
 
+/// Pretends that every two ranks have a host of their own: both ways of reaching a rank in one job.
+const PAIRS: (&str, &str) = ("GASNET_NEIGHBORHOOD", "2");
+
 macro_rules! jobs {
     ($($name:ident: $ranks:expr, $settings:expr, $args:expr;)*) => {$(
         #[test]
@@ -34,6 +37,9 @@ jobs! {
     two_over_frames: 2, [FRAMES], [];
     three: 3, [], [];
     three_over_frames: 3, [FRAMES], [];
+    three_on_two_hosts: 3, [PAIRS], [];
+    six_on_three_hosts: 6, [PAIRS], ["--quick"];
+    checked_on_two_hosts: 4, [PAIRS, ("GASNET_CHECK", "1")], ["--quick", "regions", "indices", "flood-mixed", "threads", "rules"];
     eight: 8, [], ["--quick"];
     eight_over_frames: 8, [FRAMES], ["--quick"];
     // Above 16 ranks polls go by pending words instead of looking at every link.

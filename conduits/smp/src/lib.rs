@@ -1,8 +1,8 @@
 //! The conduit of a single host.
 //!
-//! Neighbours talk through shared memory and need no conduit, so normally [`open`] returns none. Under
-//! `GASNET_NEIGHBORHOOD=off` it returns a *frame loop-back*: all traffic between ranks goes as frames over shared rings, which
-//! exercises the reference path on one host. `GASNET_SMP_DELAY` holds every frame back for a time.
+//! Neighbours talk through shared memory and need no conduit, so normally [`open`] returns none. Where `GASNET_NEIGHBORHOOD`
+//! takes the host apart it returns a *frame loop-back*: traffic between ranks that are no neighbours goes as frames over shared
+//! rings, which exercises the reference path on one host. `GASNET_SMP_DELAY` holds every frame back for a time.
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
 use gasnet::conduit::{Channel, Conduit, Frame, Limits, MIN_FRAME, OpenContext, Peer, RawSlot};
@@ -16,8 +16,13 @@ const MAX_FRAME: usize = MIN_FRAME;
 /// # Errors
 /// Shared memory cannot be had.
 pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
-    if cx.config.neighborhood {
+    if cx.neighbours.len() == cx.size as usize {
         return Ok(None);
+    }
+    if cx.host.len() < cx.size as usize {
+        return Err(Error::job(
+            "the smp conduit does not leave its host, and this job has several: choose a network with GASNET_CONDUIT",
+        ));
     }
     // SAFETY: that memory is this conduit's, which each rank opens once, at its start.
     let frames = unsafe { FrameGrid::open(cx, MAX_FRAME) }?;

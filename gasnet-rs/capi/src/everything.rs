@@ -140,8 +140,8 @@ pub fn register(state: &State) -> Result<(), String> {
     Ok(())
 }
 
-/// Tells every peer how to reach this process, and finds out which of them can be reached directly; none with
-/// `GASNET_NEIGHBORHOOD=off`. Collective.
+/// Tells every peer how to reach this process, and finds out which of its neighbours can be reached directly.
+/// Collective.
 pub fn meet(state: &State) {
     // SAFETY: allows siblings of the same user to read and write this process; ignored where unknown.
     unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY) };
@@ -155,8 +155,9 @@ pub fn meet(state: &State) {
     for peer in state.rank.ranks().filter(|&peer| peer != state.rank.id()) {
         let reach = &PEERS.get().expect("made by register")[peer.0 as usize];
         let mut copy = 0u64;
-        let read =
-            vm(reach, true, (&raw mut copy).cast(), reach.probe.load(Ordering::Relaxed), size_of::<u64>());
+        // A process id means something on its own host only.
+        let read = state.rank.is_neighbour(peer)
+            && vm(reach, true, (&raw mut copy).cast(), reach.probe.load(Ordering::Relaxed), size_of::<u64>());
         reach.direct.store(read && copy == PROBE, Ordering::Relaxed);
     }
 }

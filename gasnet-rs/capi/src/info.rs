@@ -123,14 +123,13 @@ pub unsafe extern "C" fn gasnet_getNodeInfo(table: *mut NodeInfo, n: c_int) -> c
     if n < 0 || (n > 0 && table.is_null()) {
         return BAD_ARG;
     }
-    let shared = state.rank.config().neighborhood;
     let segments = state.attached.load(Relaxed).then(|| state.rank.table());
     for rank in 0..abi::size().min(n as u32) {
         let entry = segments.and_then(|table| table.get(RankId(rank)));
         let offset = entry.filter(|e| !e.local.is_null() && !state.everything);
         let info = NodeInfo {
-            host: 0,
-            supernode: if shared { 0 } else { rank },
+            host: state.rank.host_of(RankId(rank)),
+            supernode: state.rank.neighbourhood_of(RankId(rank)),
             offset: offset.map_or(0, |e| (e.local as usize).wrapping_sub(e.addr)),
         };
         // SAFETY: rank < n, and the caller's table has n entries.

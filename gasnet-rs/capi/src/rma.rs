@@ -82,7 +82,7 @@ fn word(event: Event) -> usize {
     event.into_raw() as usize
 }
 
-/// Starts a put; 0 when it is complete already. The source may be reused on return, bulk or not.
+/// Starts a put; 0 when it is complete already. The source may be reused on return, if not bulk.
 ///
 /// # Safety
 /// `src` has `n` readable bytes.
@@ -92,7 +92,7 @@ pub unsafe extern "C" fn gasneti_put_nb(
     dest: *mut c_void,
     src: *const c_void,
     n: usize,
-    _bulk: c_int,
+    bulk: c_int,
 ) -> usize {
     let (state, to, offset) = target("gasnet_put_nb", node, dest as usize);
     // SAFETY: the caller's promise.
@@ -100,7 +100,12 @@ pub unsafe extern "C" fn gasneti_put_nb(
         if state.everything {
             everything::explicit(|op| everything::put(op, node, dest as usize, src.cast(), n))
         } else {
-            word(state.rank.put_nb(to, offset, src.cast(), n))
+            let rank = state.rank;
+            word(if bulk == 0 {
+                rank.put_nb(to, offset, src.cast(), n)
+            } else {
+                rank.put_nb_bulk(to, offset, src.cast(), n)
+            })
         }
     }
 }
@@ -149,7 +154,7 @@ pub unsafe extern "C" fn gasneti_put_nbi(
     dest: *mut c_void,
     src: *const c_void,
     n: usize,
-    _bulk: c_int,
+    bulk: c_int,
 ) {
     let (state, to, offset) = target("gasnet_put_nbi", node, dest as usize);
     // SAFETY: the caller's promise.
@@ -157,7 +162,11 @@ pub unsafe extern "C" fn gasneti_put_nbi(
         if state.everything {
             everything::implicit(Class::Put, |op| everything::put(op, node, dest as usize, src.cast(), n));
         } else {
-            state.rank.put_nbi(to, offset, src.cast(), n);
+            if bulk == 0 {
+                state.rank.put_nbi(to, offset, src.cast(), n);
+            } else {
+                state.rank.put_nbi_bulk(to, offset, src.cast(), n);
+            }
         }
     }
 }

@@ -93,6 +93,17 @@ pub(crate) fn monotonic() -> std::time::Duration {
     std::time::Duration::new(t.tv_sec as u64, t.tv_nsec as u32)
 }
 
+/// Sleeps until a descriptor is readable, at most so long.
+pub(crate) fn wait_readable(fd: BorrowedFd<'_>, longest: std::time::Duration) {
+    let mut poll = libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    let time = libc::timespec {
+        tv_sec: longest.as_secs() as libc::time_t,
+        tv_nsec: longest.subsec_nanos() as libc::c_long,
+    };
+    // SAFETY: one entry and a time that live through the call; failing or being interrupted ends the sleep, which is harmless.
+    unsafe { libc::ppoll(&raw mut poll, 1, &raw const time, std::ptr::null()) };
+}
+
 /// Words of a set of processors.
 pub(crate) const SET_WORDS: usize = 16;
 

@@ -158,7 +158,7 @@ fn sizes() -> ! {
     let bytes = |r: RankId| [0, 1, 4096, 4097, 1 << 20][r.0 as usize % 5];
     let stride = 1u64 << 34;
     let table = rank.attach(bytes(rank.id()), Some(stride)).expect("memory");
-    let base = table.get(RankId(0)).expect("a rank").local as u64;
+    let own = table.get(rank.id()).expect("a rank").local as u64;
     for r in rank.ranks() {
         let e = table.get(r).expect("a rank");
         assert_eq!(e.size, bytes(r).next_multiple_of(4096));
@@ -167,8 +167,9 @@ fn sizes() -> ! {
             rank.write(last, 1);
             assert_eq!(rank.read(last), 1);
         }
-        if !e.local.is_null() && rank.config().neighborhood {
-            assert_eq!(e.local as u64, base + u64::from(r.0) * stride);
+        if !e.local.is_null() {
+            let distance = (u64::from(r.0)).wrapping_sub(u64::from(rank.id().0)).wrapping_mul(stride);
+            assert_eq!(e.local as u64, own.wrapping_add(distance));
         }
     }
     finish(rank)

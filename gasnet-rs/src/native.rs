@@ -1,0 +1,188 @@
+//! Puts and gets by the conduit's own one-sided operations, for ranks that are not neighbours.
+//!
+//! An operation is cut into pieces of at most [`Rma::max_transfer`] bytes; each is one fragment of an [op](crate::event). A
+//! caller may reuse the source of a put on return, while the conduit reads it until [`Completion::Local`]: small sources are
+//! copied into a *bounce buffer*, larger ones are waited for. A source that stays until the operation is complete needs neither.
+//!
+//! **Tokens.** Low half: the op. High half: 0, or [`HELD`] if the caller waits for the source, or the number of a bounce buffer.
+#![expect(unsafe_code, reason = "hands memory to the conduit")]
+
+use crate::am::POLL_BUDGET;
+use crate::conduit::{Channel, Completion, Peer, RemoteAddr, Rma};
+use crate::prim::Ordering;
+use crate::wait::Waiter;
+use crate::{Rank, RankId};
+use std::sync::{Mutex, PoisonError};
+
+/// Largest source that is copied rather than waited for.
+const BOUNCE: usize = 16 << 10;
+/// Most bounce buffers in use; beyond it sources are waited for.
+const BOUNCES: usize = 256;
+/// High half of the token of a put whose caller waits for the source.
+const HELD: u32 = u32::MAX;
+
+/// What becomes of the source of a put after the call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// The caller may reuse it at once.
+    Reused,
+    /// It stays as it is until the operation is complete.
+    Stays,
+}
+
+/// Sources in use by the conduit.
+#[derive(Default)]
+pub(crate) struct Native {
+    bounces: Mutex<Bounces>,
+}
+
+/// Copied sources.
+#[derive(Default)]
+struct Bounces {
+    /// By number - 1.
+    all: Vec<Option<Box<[u8]>>>,
+    /// Numbers not in use.
+    free: Vec<u32>,
+}
+
+impl Native {
+    /// Copies a source; its number, or `None` when too many are in use.
+    ///
+    /// # Safety
+    /// 1. `src` is valid for `len` bytes (owed by the caller).
+    unsafe fn keep(&self, src: *const u8, len: usize) -> Option<(u32, *const u8)> {
+        let Bounces { all, free } = &mut *self.bounces.lock().unwrap_or_else(PoisonError::into_inner);
+        if free.is_empty() {
+            if all.len() == BOUNCES {
+                return None;
+            }
+            all.push(None);
+            free.push(all.len() as u32);
+        }
+        let number = free.pop()?;
+        // SAFETY: (1).
+        let copy: Box<[u8]> = unsafe { core::slice::from_raw_parts(src, len) }.into();
+        let at = copy.as_ptr();
+        all[number as usize - 1] = Some(copy);
+        Some((number, at))
+    }
+
+    fn release(&self, number: u32) {
+        let Bounces { all, free } = &mut *self.bounces.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.get_mut(number as usize - 1).and_then(Option::take).is_some() {
+            free.push(number);
+        }
+    }
+}
+
+fn token(op: u32, high: u32) -> u64 {
+    u64::from(op) | u64::from(high) << 32
+}
+
+impl Rank {
+    fn rma(&self) -> Option<(&Native, &dyn Rma)> {
+        let native = self.native.as_ref()?;
+        Some((native, self.conduit.as_ref()?.rma()?))
+    }
+
+    /// Puts to a rank that is no neighbour, in fragments that count in `op`.
+    ///
+    /// # Safety
+    /// 1. `src` is valid for `len` bytes, during the call or as `source` says (owed by the caller). 2. The range is in the segment
+    ///    (checked).
+    pub(crate) unsafe fn away_put(
+        &self,
+        op: u32,
+        to: RankId,
+        offset: u64,
+        src: *const u8,
+        len: usize,
+        source: Source,
+    ) {
+        let Some((native, rma)) = self.rma() else {
+            // SAFETY: (1), (2).
+            return unsafe { self.ref_put(op, to, offset, src, len) };
+        };
+        let mut waited = false;
+        self.pieces(rma, len, |done, n| {
+            let (mut from, mut high) = (src.wrapping_add(done), 0);
+            if source == Source::Reused {
+                // SAFETY: (1).
+                match (n <= BOUNCE).then(|| unsafe { native.keep(from, n) }).flatten() {
+                    Some((number, copy)) => (high, from) = (number, copy),
+                    None => (high, waited) = (HELD, true),
+                }
+            }
+            if high == HELD {
+                self.ops.op(op).local.fetch_add(1, Ordering::Relaxed);
+            }
+            self.ops.add(op);
+            let (addr, token) = (remote(to, offset + done as u64), token(op, high));
+            // SAFETY: (1), (2): the source stays until Local: copied, waited for below, or left alone by the caller.
+            move || unsafe { rma.put(addr, from, n, token) }
+        });
+        if waited {
+            let op = self.ops.op(op);
+            // ORDER: Acquire; pairs with Release in poll_native: the conduit has read the source.
+            self.wait_until("the source of a put", || op.local.load(Ordering::Acquire) == 0);
+        }
+    }
+
+    /// Gets from a rank that is no neighbour, in fragments that count in `op`; `dst` is written until the op is done.
+    ///
+    /// # Safety
+    /// 1. `dst` is valid for `len` bytes and used by nobody until the op is done (owed by the caller). 2. The range is in the
+    ///    segment (checked).
+    pub(crate) unsafe fn away_get(&self, op: u32, dst: *mut u8, from: RankId, offset: u64, len: usize) {
+        let Some((_, rma)) = self.rma() else {
+            return self.ref_get(op, dst, from, offset, len);
+        };
+        self.pieces(rma, len, |done, n| {
+            self.ops.add(op);
+            let (to, addr) = (dst.wrapping_add(done), remote(from, offset + done as u64));
+            // SAFETY: (1), (2).
+            move || unsafe { rma.get(to, addr, n, token(op, 0)) }
+        });
+    }
+
+    /// Starts every piece of a transfer of `len` bytes: `piece` prepares one, given where it begins and how long it is, and
+    /// returns what starts it unless it would block.
+    fn pieces<F: Fn() -> bool>(&self, rma: &dyn Rma, len: usize, mut piece: impl FnMut(usize, usize) -> F) {
+        let step = rma.max_transfer().max(1);
+        let mut waiter: Option<Waiter> = None;
+        let mut done = 0;
+        while done < len {
+            let n = step.min(len - done);
+            let start = piece(done, n);
+            while !start() {
+                self.make_room(Channel::Request, &mut waiter);
+            }
+            done += n;
+        }
+    }
+
+    /// Takes up to `budget` completions from the conduit; returns how many.
+    #[inline]
+    pub(crate) fn poll_native(&self, budget: usize) -> usize {
+        if self.native.is_none() {
+            return 0;
+        }
+        let Some((native, rma)) = self.rma() else { return 0 };
+        rma.poll(budget.min(POLL_BUDGET), &mut |token, completion| {
+            let (op, high) = (token as u32, (token >> 32) as u32);
+            match (completion, high) {
+                (Completion::Remote, _) => self.ops.finish(op),
+                (Completion::Local, 0) => {}
+                (Completion::Local, HELD) => {
+                    // ORDER: Release; pairs with Acquire in away_put.
+                    self.ops.op(op).local.fetch_sub(1, Ordering::Release);
+                }
+                (Completion::Local, number) => native.release(number),
+            }
+        })
+    }
+}
+
+fn remote(rank: RankId, offset: u64) -> RemoteAddr {
+    RemoteAddr { peer: Peer { rank, endpoint: 0 }, segment: 0, offset }
+}
