@@ -1,0 +1,68 @@
+//! One-sided transfers to memory that is not all pinned.
+//!
+//! A network card that knows no page table may touch memory only while software has *pinned* it, and pinning is slow. This
+//! crate decides what is pinned, when, and for whom. It moves no byte, makes no system call and has no clock: it is told
+//! what happened and answers with [`Action`]s. What it was written for is **Firehose** (Bell and Bonachea, IPDPS 2003); the
+//! strategies that it is compared with stand behind the same trait, [`Strategy`].
+//!
+//! # Words
+//!
+//! - *node*: one owner of memory and of a network card; nodes are numbered from 0.
+//! - *bucket*: an aligned group of pages, the unit of all bookkeeping; its number is its address divided by its size.
+//! - *registration*: the fact that a bucket is pinned, from when [`Registrar::pin`] ended until [`Registrar::unpin`] begins.
+//! - *epoch*: counts the changes of a node's mappings; a registration carries the epoch of its making as its *key*.
+//! - *firehose*: a claim of one node on one registration of another. Who holds it may transfer without asking.
+//! - *move*: the message by which a node lets go of some firehoses and takes others.
+//! - *victim*: what nobody uses now and is kept for its next use; the oldest goes first.
+//! - *void*: a registration whose memory changed under it. It is never used again.
+//!
+//! # The protocol
+//!
+//! Each node offers `M` bytes to the others, `F = M / (bucket * (nodes - 1))` firehoses to each of them, and keeps up to
+//! `MAXVICTIM` more bytes pinned for its own transfers and for buckets that may be wanted again.
+//!
+//! ```text
+//!   initiator                                         owner of the memory
+//!   hit:   count the firehose up, transfer  ------->  (nothing)
+//!   miss:  pick victims; Move{release, acquire} --->  count released down, acquired up; pin what is not
+//!          transfer  <------------------------------  Moved{keys}
+//!                                                     changed(range): void; unpin
+//!          drop the firehose  <---------------------  Invalidate{runs}
+//!   stale: transfer with an old key  -------------->  refused by the card (Strategy::check)
+//!          drop the firehose; move again
+//! ```
+//!
+//! # Invariants
+//!
+//! 1. Pinned bytes, including those being pinned or unpinned, never exceed `M + MAXVICTIM` ([`Usage`]).
+//! 2. A bucket somebody counts on is never unpinned, except when its mapping changed.
+//! 3. No transfer uses a registration older than the last change of its memory: the key is compared where the memory is
+//!    touched, on both sides. Invalidations only save the refusal.
+//! 4. Nobody waits while holding what another waits for. A part of an operation takes all its firehoses at once or none,
+//!    then all its local pins at once or none, always in this order; who holds both needs nothing more to end. Pins wait for
+//!    unpins, and unpins wait for nobody.
+//!
+//! Messages must arrive, and only once; their order is free.
+//!
+//! # Driving it
+//!
+//! ```text
+//!   Strategy::start      ->  [Pin, Send ...] Transfer  ->  Strategy::transferred  ->  Done
+//!   Strategy::receive    ->  [Pin, Unpin, Send ...]
+//!   Strategy::pinned, unpinned, changed  ->  likewise
+//! ```
+//! Actions are to be carried out in order. A `Pin` or `Unpin` may take its time; its end is told by `pinned` or `unpinned`.
+
+mod action;
+mod config;
+mod message;
+mod registrar;
+mod strategy;
+
+pub use action::{
+    Action, Direction, Failure, Held, Keys, Local, OpId, Outcome, Refusal, Request, Run, Side, Transfer,
+};
+pub use config::{Config, ConfigError, Node};
+pub use message::{DecodeError, Granted, Message, Purpose};
+pub use registrar::{Change, Notifier, PinError, Registrar, carry_out};
+pub use strategy::{Kind, Start, Stats, Strategy, Usage};
