@@ -1,0 +1,53 @@
+//! The memory of simulated ranks as the simulated NICs reach it: segments, and the destinations of gets.
+#![expect(unsafe_code, reason = "plays the DMA engine: reads and writes the memory of ranks")]
+
+/// A rank's segment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Window {
+    base: usize,
+    len: usize,
+}
+
+impl Window {
+    /// No memory.
+    pub(crate) const NONE: Window = Window { base: 0, len: 0 };
+
+    /// The memory of a segment.
+    ///
+    /// # Safety
+    /// 1. The `len` bytes at `base` stay mapped as long as the world is used (owed by the caller). 2. Programs access them by the
+    ///    runtime's rules, under which a NIC may write them at any time (owed by the program).
+    pub(crate) unsafe fn new(base: *mut u8, len: usize) -> Window {
+        Window { base: base as usize, len }
+    }
+
+    fn at(self, offset: u64, len: usize) -> *mut u8 {
+        let end = (offset as usize).checked_add(len);
+        assert!(end.is_some_and(|e| e <= self.len), "a NIC may not leave the segment");
+        (self.base + offset as usize) as *mut u8
+    }
+
+    /// DMA to memory.
+    pub(crate) fn write(self, offset: u64, bytes: &[u8]) {
+        let to = self.at(offset, bytes.len());
+        // SAFETY: `at` checked the range; `new` vouches for the memory. One thread runs all ranks.
+        unsafe { core::ptr::copy(bytes.as_ptr(), to, bytes.len()) }
+    }
+
+    /// DMA from memory.
+    pub(crate) fn read(self, offset: u64, len: usize) -> Vec<u8> {
+        let from = self.at(offset, len);
+        let mut bytes = vec![0; len];
+        // SAFETY: as in `write`.
+        unsafe { core::ptr::copy(from, bytes.as_mut_ptr(), len) };
+        bytes
+    }
+}
+
+/// Writes to the destination of a get.
+///
+/// Its owner keeps it valid until the get is complete: the contract of `Rma::get`, under which alone addresses get here.
+pub(crate) fn store(at: usize, bytes: &[u8]) {
+    // SAFETY: see above; the address came through `Rma::get` and its op is not complete yet.
+    unsafe { core::ptr::copy(bytes.as_ptr(), at as *mut u8, bytes.len()) }
+}

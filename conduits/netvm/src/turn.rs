@@ -1,0 +1,90 @@
+//! Turns: each simulated rank is a coroutine with a stack of its own; one of them runs at a time.
+//!
+//! [`Turn::resume`] runs a coroutine until it gives the turn back by [`give_back`], which works at any depth of calls and is the
+//! only thing a rank can do to let time pass. A coroutine that is dropped before it ends is abandoned: its stack goes away and
+//! nothing on it is dropped, because unwinding through the runtime would wait for messages that never come.
+#![expect(unsafe_code, reason = "switches stacks; abandons coroutines")]
+
+use core::cell::Cell;
+use core::marker::PhantomData;
+use core::ptr::NonNull;
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+
+thread_local! {
+    /// The way out of the coroutine that runs on this thread.
+    static CURRENT: Cell<Option<NonNull<Yielder<(), ()>>>> = const { Cell::new(None) };
+}
+
+/// One coroutine.
+pub(crate) struct Turn<'a> {
+    coroutine: Coroutine<(), (), ()>,
+    _body: PhantomData<&'a ()>,
+}
+
+impl<'a> Turn<'a> {
+    /// A coroutine that has not begun.
+    pub(crate) fn new(stack_bytes: usize, body: impl FnOnce() + 'a) -> std::io::Result<Turn<'a>> {
+        let stack = DefaultStack::new(stack_bytes)?;
+        let body = move |yielder: &Yielder<(), ()>, ()| {
+            CURRENT.set(Some(NonNull::from(yielder)));
+            body();
+        };
+        // SAFETY: what `body` borrows outlives the Turn (lifetime 'a), and a coroutine never runs after its Turn is gone.
+        let coroutine = unsafe { Coroutine::with_stack_unchecked(stack, body) };
+        Ok(Turn { coroutine, _body: PhantomData })
+    }
+
+    /// Runs until the coroutine gives the turn back or ends; whether it has ended.
+    pub(crate) fn resume(&mut self) -> bool {
+        let outer = CURRENT.take();
+        let result = self.coroutine.resume(());
+        CURRENT.set(outer);
+        matches!(result, CoroutineResult::Return(()))
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        if self.coroutine.started() && !self.coroutine.done() {
+            // SAFETY: nothing runs on the stack again. What lies there is leaked; nobody else holds references to it but the
+            // simulation's own records, which the caller drops with it.
+            unsafe { self.coroutine.force_reset() };
+        }
+    }
+}
+
+/// Gives the turn back to whoever resumed this coroutine; `false` outside of any.
+pub(crate) fn give_back() -> bool {
+    let Some(yielder) = CURRENT.get() else { return false };
+    // SAFETY: set by the coroutine that is running on this thread, whose frame holds the yielder until it ends.
+    unsafe { yielder.as_ref() }.suspend(());
+    CURRENT.set(Some(yielder));
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    #[test]
+    fn turns_interleave_and_may_be_abandoned() {
+        let log = RefCell::new(Vec::new());
+        let body = |name: char, steps: usize| {
+            let log = &log;
+            move || {
+                for i in 0..steps {
+                    log.borrow_mut().push((name, i));
+                    give_back();
+                }
+            }
+        };
+        let mut a = Turn::new(64 << 10, body('a', 2)).unwrap();
+        let mut b = Turn::new(64 << 10, body('b', 9)).unwrap();
+        assert!(!a.resume() && !b.resume() && !a.resume() && a.resume());
+        drop(b);
+        assert_eq!(*log.borrow(), [('a', 0), ('b', 0), ('a', 1)]);
+        assert!(!give_back(), "no turn to give outside");
+    }
+}

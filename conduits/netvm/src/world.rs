@@ -1,0 +1,503 @@
+//! The world: virtual time, the queue of events, and all that lies between the hosts.
+//!
+//! Events happen in the order of (time, number); numbers are given as events are made, and chance comes from one seeded
+//! generator, so a seed fixes everything. Each event that happens goes into the *trace*, a hash: two runs with the same hash
+//! did the same.
+//!
+//! A **packet** is on its way from one host to another, once, however many copies of it the network makes. A one-sided **op** is
+//! started by its initiator and done when the initiator knows so.
+
+use crate::memory::Window;
+use crate::net::{Network, Port};
+use crate::rng::Rng;
+use crate::time::Time;
+use core::any::Any;
+use core::cmp::Ordering;
+use gasnet::conduit::Channel;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// What happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// A rank that let time pass goes on.
+    Resume(u32),
+    /// A copy of a packet arrives.
+    Arrive(u32),
+    /// The initiator learns that an op is done.
+    Done(u32),
+    /// Something inside a rank's NIC.
+    Nic(u32, u64),
+}
+
+struct Entry {
+    at: Time,
+    number: u64,
+    event: Event,
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, o: &Entry) -> bool {
+        self.number == o.number
+    }
+}
+impl Eq for Entry {}
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, o: &Entry) -> Option<Ordering> {
+        Some(self.cmp(o))
+    }
+}
+impl Ord for Entry {
+    /// The heap gives the greatest: the earliest event.
+    fn cmp(&self, o: &Entry) -> Ordering {
+        (o.at, o.number).cmp(&(self.at, self.number))
+    }
+}
+
+/// Bytes of a payload: most are a word.
+#[derive(Debug)]
+pub(crate) enum Bytes {
+    Word([u8; 16], u8),
+    Heap(Box<[u8]>),
+}
+
+impl Bytes {
+    pub(crate) fn new(bytes: &[u8]) -> Bytes {
+        if bytes.len() <= 16 {
+            let mut word = [0; 16];
+            word[..bytes.len()].copy_from_slice(bytes);
+            Bytes::Word(word, bytes.len() as u8)
+        } else {
+            Bytes::Heap(bytes.into())
+        }
+    }
+    pub(crate) fn as_slice(&self) -> &[u8] {
+        match self {
+            Bytes::Word(word, len) => &word[..*len as usize],
+            Bytes::Heap(b) => b,
+        }
+    }
+}
+
+/// A line of a frame's buffer.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+pub(crate) struct Line(pub(crate) [u8; 64]);
+
+/// A frame: its buffer, and how much of it counts.
+pub(crate) struct FrameBuf {
+    pub(crate) lines: Box<[Line]>,
+    pub(crate) len: usize,
+    pub(crate) channel: Channel,
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+}
+
+/// What a packet carries.
+pub(crate) enum Body {
+    /// An active message.
+    Frame(FrameBuf),
+    /// Bytes for the target's segment.
+    Put { op: u32, offset: u64, bytes: Bytes },
+    /// A request for bytes of the target's segment.
+    Get { op: u32, offset: u64, len: usize },
+    /// Bytes that were asked for.
+    Data { op: u32, bytes: Bytes },
+    /// A message between the registration strategies of two hosts, handled by the target's processor when it polls.
+    Control(Box<dyn Any + Send>),
+    /// A message between the firmware of two NICs.
+    Firmware(Box<dyn Any + Send>),
+}
+
+impl Body {
+    fn kind(&self) -> u64 {
+        match self {
+            Body::Frame(_) => 1,
+            Body::Put { .. } => 2,
+            Body::Get { .. } => 3,
+            Body::Data { .. } => 4,
+            Body::Control(_) => 5,
+            Body::Firmware(_) => 6,
+        }
+    }
+}
+
+/// A packet on its way.
+struct Packet {
+    from: u32,
+    to: u32,
+    bytes: usize,
+    /// Copies that have yet to arrive.
+    copies: u8,
+    /// Taken when the first copy arrives: the receiver's memory of what it has seen.
+    body: Option<Body>,
+}
+
+/// A one-sided op under way.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Op {
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+    /// Where a get's bytes go, in the initiator's memory.
+    pub(crate) dst: usize,
+    pub(crate) len: usize,
+    /// The core's name for it, or the strategy's.
+    pub(crate) token: u64,
+}
+
+/// Where a rank is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Running, or about to.
+    Ready,
+    /// Lets time pass; goes on by an event of its own.
+    Busy,
+    /// Waits for anything to happen.
+    Idle(&'static str),
+    /// Its program has ended.
+    Over,
+}
+
+/// What the world knows of a rank.
+pub(crate) struct RankState {
+    pub(crate) state: State,
+    /// Since when.
+    pub(crate) since: Time,
+    /// Things that happened to this rank.
+    pub(crate) news: u64,
+    /// Of those, what its last poll had seen.
+    pub(crate) seen: u64,
+    /// Fruitless polls in a row without a wait.
+    pub(crate) empty_polls: u32,
+    pub(crate) inbox: [VecDeque<FrameBuf>; 2],
+    pub(crate) control: VecDeque<(u32, Box<dyn Any + Send>)>,
+    /// Tokens of ops that are done.
+    pub(crate) done: VecDeque<u64>,
+    pub(crate) segment: Window,
+    pub(crate) ops: u32,
+    pub(crate) frames_out: u32,
+}
+
+/// What happened, in numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Events.
+    pub events: u64,
+    /// Packets sent.
+    pub packets: u64,
+    /// Bytes sent.
+    pub bytes: u64,
+    /// Transmissions lost, and repeated.
+    pub lost: u64,
+    /// Copies that the receivers recognised and dropped.
+    pub doubled: u64,
+    /// Turns given to ranks.
+    pub turns: u64,
+}
+
+/// A slab: things by number.
+pub(crate) struct Slab<T> {
+    slots: Vec<Option<T>>,
+    free: Vec<u32>,
+}
+
+impl<T> Slab<T> {
+    pub(crate) const fn new() -> Slab<T> {
+        Slab { slots: Vec::new(), free: Vec::new() }
+    }
+    pub(crate) fn insert(&mut self, value: T) -> u32 {
+        if let Some(i) = self.free.pop() {
+            self.slots[i as usize] = Some(value);
+            return i;
+        }
+        self.slots.push(Some(value));
+        self.slots.len() as u32 - 1
+    }
+    pub(crate) fn get_mut(&mut self, i: u32) -> Option<&mut T> {
+        self.slots.get_mut(i as usize)?.as_mut()
+    }
+    pub(crate) fn remove(&mut self, i: u32) -> Option<T> {
+        let value = self.slots.get_mut(i as usize)?.take();
+        if value.is_some() {
+            self.free.push(i);
+        }
+        value
+    }
+}
+
+/// The world.
+pub(crate) struct World {
+    pub(crate) now: Time,
+    number: u64,
+    queue: BinaryHeap<Entry>,
+    pub(crate) trace: u64,
+    pub(crate) stats: Stats,
+    pub(crate) rng: Rng,
+    pub(crate) network: Network,
+    ports: Vec<Port>,
+    pub(crate) ranks: Vec<RankState>,
+    /// Ranks whose turn comes next, at this time.
+    pub(crate) ready: VecDeque<u32>,
+    packets: Slab<Packet>,
+    pub(crate) ops: Slab<Op>,
+    pub(crate) slots: Slab<FrameBuf>,
+    /// Buffers of frames by size class, to be used again.
+    pools: [Vec<Box<[Line]>>; 12],
+    /// Frames between two hosts that the receiver has not taken yet: (from, to, channel).
+    credits: Vec<u16>,
+    /// What comes after a put's bytes until its initiator knows: the way back.
+    pub(crate) put_back: Time,
+}
+
+impl World {
+    pub(crate) fn new(ranks: u32, seed: u64, network: Network, put_back: Time) -> World {
+        let n = ranks as usize;
+        World {
+            now: Time::ZERO,
+            number: 0,
+            queue: BinaryHeap::new(),
+            trace: 0xcbf2_9ce4_8422_2325 ^ seed,
+            stats: Stats::default(),
+            rng: Rng::new(seed),
+            network,
+            ports: vec![Port::default(); n],
+            ranks: (0..n)
+                .map(|_| RankState {
+                    state: State::Ready,
+                    since: Time::ZERO,
+                    news: 0,
+                    seen: 0,
+                    empty_polls: 0,
+                    inbox: [VecDeque::new(), VecDeque::new()],
+                    control: VecDeque::new(),
+                    done: VecDeque::new(),
+                    segment: Window::NONE,
+                    ops: 0,
+                    frames_out: 0,
+                })
+                .collect(),
+            ready: (0..ranks).collect(),
+            packets: Slab::new(),
+            ops: Slab::new(),
+            slots: Slab::new(),
+            pools: Default::default(),
+            credits: vec![0; n * n * 2],
+            put_back,
+        }
+    }
+
+    /// Makes an event.
+    pub(crate) fn at(&mut self, at: Time, event: Event) {
+        self.number += 1;
+        self.queue.push(Entry { at: at.max(self.now), number: self.number, event });
+    }
+
+    /// Lets `length` pass for a rank if nothing else happens in the meantime; else makes the event that ends it.
+    pub(crate) fn pass(&mut self, rank: u32, length: Time) -> bool {
+        let end = self.now + length;
+        if self.ready.is_empty() && self.queue.peek().is_none_or(|e| e.at > end) {
+            self.now = end;
+            return true;
+        }
+        self.at(end, Event::Resume(rank));
+        self.set(rank, State::Busy);
+        false
+    }
+
+    pub(crate) fn set(&mut self, rank: u32, state: State) {
+        let r = &mut self.ranks[rank as usize];
+        r.state = state;
+        r.since = self.now;
+    }
+
+    /// Something happened to a rank: if it waits, it gets a turn.
+    pub(crate) fn tell(&mut self, rank: u32) {
+        let r = &mut self.ranks[rank as usize];
+        r.news += 1;
+        if matches!(r.state, State::Idle(_)) {
+            r.state = State::Ready;
+            self.ready.push_back(rank);
+        }
+    }
+
+    /// Takes the next event and moves the time there.
+    pub(crate) fn next(&mut self) -> Option<Event> {
+        let e = self.queue.pop()?;
+        self.now = e.at;
+        self.stats.events += 1;
+        Some(e.event)
+    }
+
+    fn record(&mut self, kind: u64, who: u64, what: u64) {
+        for word in [self.now.as_ps(), kind << 48 ^ who, what] {
+            self.trace = (self.trace ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23);
+        }
+    }
+
+    /// Sends a packet; returns when its first copy arrives.
+    pub(crate) fn send(&mut self, from: u32, to: u32, bytes: usize, body: Body) -> Time {
+        let way = (from as usize, to as usize);
+        let arrivals = self.network.transmit(&mut self.ports, way, bytes, self.now, &mut self.rng);
+        self.stats.packets += 1;
+        self.stats.bytes += bytes as u64;
+        self.stats.lost += u64::from(arrivals.lost);
+        let copies = 1 + arrivals.again.is_some() as u8;
+        let packet = self.packets.insert(Packet { from, to, bytes, copies, body: Some(body) });
+        self.at(arrivals.first, Event::Arrive(packet));
+        if let Some(again) = arrivals.again {
+            self.at(again, Event::Arrive(packet));
+        }
+        arrivals.first
+    }
+
+    /// When a port's transmitting side is free.
+    pub(crate) fn tx_free(&self, rank: u32) -> Time {
+        self.ports[rank as usize].tx_free
+    }
+
+    /// Lets an event happen, as far as the world is concerned. What is left is the NIC's.
+    pub(crate) fn happen(&mut self, event: Event) -> Option<Left> {
+        match event {
+            Event::Resume(rank) => {
+                self.record(7, u64::from(rank), 0);
+                self.set(rank, State::Ready);
+                self.ready.push_back(rank);
+                None
+            }
+            Event::Arrive(index) => {
+                let p = self.packets.get_mut(index)?;
+                p.copies -= 1;
+                let (from, to, bytes, body) = (p.from, p.to, p.bytes, p.body.take());
+                if p.copies == 0 {
+                    self.packets.remove(index);
+                }
+                let Some(body) = body else {
+                    self.stats.doubled += 1;
+                    return None;
+                };
+                self.record(body.kind(), u64::from(from) << 24 | u64::from(to), bytes as u64);
+                self.arrive(from, to, body)
+            }
+            Event::Done(op) => {
+                let op = self.ops.remove(op)?;
+                self.record(8, u64::from(op.from), u64::from(op.to));
+                let r = &mut self.ranks[op.from as usize];
+                r.ops -= 1;
+                r.done.push_back(op.token);
+                self.tell(op.from);
+                None
+            }
+            Event::Nic(rank, tag) => {
+                self.record(9, u64::from(rank), 0);
+                Some(Left::Nic(rank, tag))
+            }
+        }
+    }
+
+    fn arrive(&mut self, from: u32, to: u32, body: Body) -> Option<Left> {
+        let target = to as usize;
+        match body {
+            Body::Frame(f) => {
+                self.ranks[target].inbox[f.channel as usize].push_back(f);
+                self.tell(to);
+            }
+            Body::Put { op, offset, bytes } => {
+                self.ranks[target].segment.write(offset, bytes.as_slice());
+                let back = self.now + self.put_back;
+                self.at(back, Event::Done(op));
+                self.tell(to);
+            }
+            Body::Get { op, offset, len } => {
+                let bytes = Bytes::new(&self.ranks[target].segment.read(offset, len));
+                self.send(to, from, HEADER + len, Body::Data { op, bytes });
+            }
+            Body::Data { op, bytes } => {
+                if let Some(o) = self.ops.get_mut(op) {
+                    crate::memory::store(o.dst, bytes.as_slice());
+                }
+                let now = self.now;
+                self.at(now, Event::Done(op));
+            }
+            Body::Control(message) => {
+                self.ranks[target].control.push_back((from, message));
+                self.tell(to);
+            }
+            Body::Firmware(message) => return Some(Left::Firmware { from, to, message }),
+        }
+        None
+    }
+
+    /// Starts a put whose bytes leave now.
+    pub(crate) fn put(&mut self, op: Op, offset: u64, bytes: Bytes) {
+        let (from, to, len) = (op.from, op.to, op.len);
+        self.ranks[from as usize].ops += 1;
+        let op = self.ops.insert(op);
+        self.send(from, to, HEADER + len, Body::Put { op, offset, bytes });
+    }
+
+    /// Starts a get.
+    pub(crate) fn get(&mut self, op: Op, offset: u64) {
+        let (from, to, len) = (op.from, op.to, op.len);
+        self.ranks[from as usize].ops += 1;
+        let op = self.ops.insert(op);
+        self.send(from, to, HEADER, Body::Get { op, offset, len });
+    }
+
+    fn credit(&mut self, from: u32, to: u32, channel: Channel) -> &mut u16 {
+        let n = self.ranks.len();
+        &mut self.credits[(from as usize * n + to as usize) * 2 + channel as usize]
+    }
+
+    /// Room for a frame, unless too many to this peer wait already.
+    pub(crate) fn reserve(&mut self, from: u32, to: u32, channel: Channel, len: usize) -> Option<u32> {
+        let used = self.credit(from, to, channel);
+        if *used >= CREDITS {
+            return None;
+        }
+        *used += 1;
+        let class = class(len);
+        let lines = self.pools[class].pop();
+        let lines = lines.unwrap_or_else(|| vec![Line([0; 64]); 1 << class].into());
+        Some(self.slots.insert(FrameBuf { lines, len, channel, from, to }))
+    }
+
+    /// Sends a frame whose room was reserved.
+    pub(crate) fn commit(&mut self, slot: u32, extra: usize) {
+        if let Some(f) = self.slots.remove(slot) {
+            let (from, to, len) = (f.from, f.to, f.len);
+            self.ranks[from as usize].frames_out += 1;
+            self.send(from, to, len + extra, Body::Frame(f));
+        }
+    }
+
+    /// Takes a frame's buffer back: it was handled, or never sent.
+    pub(crate) fn recycle(&mut self, f: FrameBuf) {
+        let (from, to) = (f.from, f.to);
+        let used = self.credit(from, to, f.channel);
+        let was_full = *used >= CREDITS;
+        *used -= 1;
+        if was_full {
+            self.tell(from);
+        }
+        let pool = &mut self.pools[class(f.len)];
+        if pool.len() < 4096 {
+            pool.push(f.lines);
+        }
+    }
+}
+
+/// What an event leaves to be done by a NIC.
+pub(crate) enum Left {
+    Nic(u32, u64),
+    Firmware { from: u32, to: u32, message: Box<dyn Any + Send> },
+}
+
+/// Bytes of a packet's header on the wire.
+pub(crate) const HEADER: usize = 32;
+
+/// Frames of one channel from one host to another that the receiver has not taken; more would block.
+const CREDITS: u16 = 64;
+
+/// Size class of a frame: it has `1 << class` lines.
+fn class(len: usize) -> usize {
+    len.div_ceil(64).max(1).next_power_of_two().trailing_zeros() as usize
+}
