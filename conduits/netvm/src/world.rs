@@ -13,7 +13,7 @@ use crate::rng::Rng;
 use crate::time::Time;
 use core::any::Any;
 use core::cmp::Ordering;
-use gasnet::conduit::Channel;
+use gasnet::conduit::{Channel, Completion};
 use std::collections::{BinaryHeap, VecDeque};
 
 /// What happens.
@@ -140,8 +140,18 @@ pub(crate) struct Op {
     /// Where a get's bytes go, in the initiator's memory.
     pub(crate) dst: usize,
     pub(crate) len: usize,
-    /// The core's name for it, or the strategy's.
+    /// The owner's name for it.
     pub(crate) token: u64,
+    pub(crate) owner: Owner,
+}
+
+/// Who is told that an op is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// The core.
+    Core,
+    /// The registration strategy, which tells the core when it sees fit.
+    Strategy,
 }
 
 /// Where a rank is.
@@ -170,8 +180,10 @@ pub(crate) struct RankState {
     pub(crate) empty_polls: u32,
     pub(crate) inbox: [VecDeque<FrameBuf>; 2],
     pub(crate) control: VecDeque<(u32, Box<dyn Any + Send>)>,
-    /// Tokens of ops that are done.
-    pub(crate) done: VecDeque<u64>,
+    /// What the core is to be told.
+    pub(crate) done: VecDeque<(u64, Completion)>,
+    /// Transfers of the registration strategy that are over.
+    pub(crate) transferred: VecDeque<u64>,
     pub(crate) segment: Window,
     pub(crate) ops: u32,
     pub(crate) frames_out: u32,
@@ -270,6 +282,7 @@ impl World {
                     inbox: [VecDeque::new(), VecDeque::new()],
                     control: VecDeque::new(),
                     done: VecDeque::new(),
+                    transferred: VecDeque::new(),
                     segment: Window::NONE,
                     ops: 0,
                     frames_out: 0,
@@ -382,7 +395,10 @@ impl World {
                 self.record(8, u64::from(op.from), u64::from(op.to));
                 let r = &mut self.ranks[op.from as usize];
                 r.ops -= 1;
-                r.done.push_back(op.token);
+                match op.owner {
+                    Owner::Core => r.done.push_back((op.token, Completion::Remote)),
+                    Owner::Strategy => r.transferred.push_back(op.token),
+                }
                 self.tell(op.from);
                 None
             }

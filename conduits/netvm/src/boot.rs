@@ -1,0 +1,69 @@
+//! How simulated ranks come into being: memory files of their own, and an exchange inside the process.
+#![expect(unsafe_code, reason = "memory files")]
+
+use crate::shared::Shared;
+use gasnet::boot::Exchange;
+use gasnet::{Boot, Error};
+use std::fs::File;
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The segment files of a job: kept, so that their memory can be given back when the job is over (a rank's mappings stay).
+pub(crate) struct Files {
+    segments: Vec<File>,
+}
+
+/// A file without a name.
+fn memory_file() -> io::Result<OwnedFd> {
+    // SAFETY: a plain system call; the descriptor it returns is ours.
+    unsafe {
+        let fd = libc::memfd_create(c"netvm".as_ptr(), libc::MFD_CLOEXEC);
+        if fd < 0 { Err(io::Error::last_os_error()) } else { Ok(OwnedFd::from_raw_fd(fd)) }
+    }
+}
+
+impl Files {
+    pub(crate) fn new(ranks: u32) -> io::Result<Files> {
+        let segments = (0..ranks).map(|_| Ok(File::from(memory_file()?))).collect::<io::Result<_>>()?;
+        Ok(Files { segments })
+    }
+
+    /// What a rank is told.
+    pub(crate) fn boot(&self, shared: &Arc<Shared>, rank: u32) -> io::Result<Boot> {
+        Ok(Boot {
+            rank,
+            size: shared.size,
+            neighbours: vec![rank],
+            exchange: Some(Box::new(InProcess { shared: shared.clone(), rank, round: AtomicU64::new(0) })),
+            shm: memory_file()?,
+            segments: self.segments[rank as usize].try_clone()?.into(),
+            link: None,
+            job_id: 1,
+        })
+    }
+}
+
+impl Drop for Files {
+    /// The ranks are over: nobody touches their segments again.
+    fn drop(&mut self) {
+        for file in &self.segments {
+            let _ = file.set_len(0);
+        }
+    }
+}
+
+/// The exchange between simulated ranks.
+struct InProcess {
+    shared: Arc<Shared>,
+    rank: u32,
+    round: AtomicU64,
+}
+
+impl Exchange for InProcess {
+    fn all_gather(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+        let round = self.round.fetch_add(1, Ordering::Relaxed);
+        self.shared.gather(self.rank, round, mine)
+    }
+}

@@ -1,0 +1,351 @@
+//! A simulated job: ranks, what runs on them, and how it went.
+//!
+//! ```
+//! use gasnet_netvm::{Cluster, CostModel};
+//!
+//! let report = Cluster::new(4, CostModel::modern_ib())
+//!     .seed(7)
+//!     .run(|rank| {
+//!         rank.barrier();
+//!         rank.id().0
+//!     })
+//!     .unwrap();
+//! assert_eq!(report.results, [0, 1, 2, 3]);
+//! ```
+
+use crate::conduit::SimConduit;
+use crate::cost::CostModel;
+use crate::net::Network;
+use crate::nic::Nic;
+use crate::shared::{Shared, set_current};
+use crate::time::Time;
+use crate::turn::Turn;
+use crate::watchdog::Watchdog;
+use crate::world::{State, Stats, World};
+use crate::{Registration, boot};
+use gasnet::conduit::{Conduit, OpenContext};
+use gasnet::{Config, Rank, Threading};
+use std::cell::RefCell;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A job to be simulated.
+#[derive(Debug, Clone)]
+pub struct Cluster {
+    pub(crate) ranks: u32,
+    pub(crate) model: CostModel,
+    pub(crate) network: Network,
+    pub(crate) registration: Registration,
+    pub(crate) seed: u64,
+    pub(crate) segment: usize,
+    pub(crate) stack: usize,
+    pub(crate) stall: Duration,
+    pub(crate) config: Config,
+    pub(crate) most_events: u64,
+}
+
+/// How a simulation went.
+#[derive(Debug, Clone)]
+pub struct Report<T> {
+    /// What each rank's program returned.
+    pub results: Vec<T>,
+    /// How much virtual time it took.
+    pub time: Time,
+    /// What happened.
+    pub stats: Stats,
+    /// The trace: the same for two runs that did the same.
+    pub trace: u64,
+    /// How much time of this host it took.
+    pub wall: Duration,
+    /// Times that a rank kept its turn for long without calling the runtime.
+    pub stalls: u32,
+}
+
+/// Why a simulation ended before its programs did. Its text holds the seed.
+#[derive(Debug, Clone)]
+pub struct Failure {
+    /// The seed to repeat it with.
+    pub seed: u64,
+    /// When, in virtual time.
+    pub time: Time,
+    /// What happened.
+    pub what: What,
+}
+
+/// See [`Failure`].
+#[derive(Debug, Clone)]
+pub enum What {
+    /// All ranks wait, and nothing will ever happen: each with what it waits for.
+    Deadlock(Vec<Waiting>),
+    /// A rank's program panicked.
+    Panic {
+        /// Which.
+        rank: u32,
+        /// With what.
+        text: String,
+    },
+    /// A rank ended the job.
+    Ended {
+        /// Which.
+        rank: u32,
+        /// With which code.
+        code: i32,
+        /// And words.
+        text: String,
+    },
+    /// More events happened than were allowed.
+    TooLong(u64),
+    /// The simulation could not start.
+    Start(String),
+}
+
+/// A rank that waits.
+#[derive(Debug, Clone)]
+pub struct Waiting {
+    /// Which.
+    pub rank: u32,
+    /// Since when.
+    pub since: Time,
+    /// For what.
+    pub why: &'static str,
+    /// One-sided operations of its own that are not done.
+    pub ops: u32,
+    /// Messages that it has not taken.
+    pub unread: usize,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "simulation with seed {} failed at {}: ", self.seed, self.time)?;
+        match &self.what {
+            What::Deadlock(all) => {
+                write!(f, "deadlock: {} ranks wait and nothing is under way", all.len())?;
+                for w in all.iter().take(16) {
+                    write!(f, "\n  rank {} waits for {} since {}", w.rank, w.why, w.since)?;
+                    write!(f, " ({} operations open, {} messages unread)", w.ops, w.unread)?;
+                }
+                if all.len() > 16 {
+                    write!(f, "\n  and {} more", all.len() - 16)?;
+                }
+                Ok(())
+            }
+            What::Panic { rank, text } => write!(f, "rank {rank} panicked: {text}"),
+            What::Ended { rank, code, text } => write!(f, "rank {rank} ended the job with {code}: {text}"),
+            What::TooLong(events) => write!(f, "not over after {events} events"),
+            What::Start(text) => f.write_str(text),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl Cluster {
+    /// A job of that many ranks, each a host of its own, on machines like these.
+    pub fn new(ranks: u32, model: CostModel) -> Cluster {
+        let network = model.network.clone();
+        Cluster {
+            ranks: ranks.max(1),
+            model,
+            network,
+            registration: Registration::None,
+            seed: 1,
+            segment: 1 << 20,
+            stack: 256 << 10,
+            stall: Duration::from_secs(5),
+            config: Config { quiet: true, ..Config::default() },
+            most_events: u64::MAX,
+        }
+    }
+
+    /// The seed of all chance. Without it, 1.
+    pub fn seed(mut self, seed: u64) -> Cluster {
+        self.seed = seed;
+        self
+    }
+
+    /// Another network than the model's.
+    pub fn network(mut self, network: Network) -> Cluster {
+        self.network = network;
+        self
+    }
+
+    /// How memory gets to be reachable for the NICs.
+    pub fn registration(mut self, registration: Registration) -> Cluster {
+        self.registration = registration;
+        self
+    }
+
+    /// Bytes of each rank's segment; 1 MiB without it. 0: the program attaches one.
+    pub fn segment(mut self, bytes: usize) -> Cluster {
+        self.segment = bytes;
+        self
+    }
+
+    /// Bytes of each rank's stack; 256 KiB without it.
+    pub fn stack(mut self, bytes: usize) -> Cluster {
+        self.stack = bytes;
+        self
+    }
+
+    /// After how long a rank that keeps its turn without calling the runtime is reported; 5 s without it.
+    pub fn stall(mut self, after: Duration) -> Cluster {
+        self.stall = after;
+        self
+    }
+
+    /// The settings of all ranks.
+    pub fn config(mut self, config: Config) -> Cluster {
+        self.config = config;
+        self
+    }
+
+    /// Gives up after so many events.
+    pub fn most_events(mut self, events: u64) -> Cluster {
+        self.most_events = events;
+        self
+    }
+
+    /// Runs `program` on every rank, and then a barrier.
+    ///
+    /// # Errors
+    /// A deadlock, a panic, a rank that ended the job. All texts hold the seed.
+    pub fn run<T>(&self, program: impl Fn(&Rank) -> T) -> Result<Report<T>, Failure> {
+        let fail = |what| Failure { seed: self.seed, time: Time::ZERO, what };
+        let shared = self.world();
+        let results: Vec<RefCell<Option<T>>> = (0..self.ranks).map(|_| RefCell::new(None)).collect();
+        let files = boot::Files::new(self.ranks).map_err(|e| fail(What::Start(e.to_string())))?;
+        let body = |r: u32| -> Result<(), String> {
+            let boot = files.boot(&shared, r).map_err(|e| e.to_string())?;
+            let conduit = self.conduit(&shared, r);
+            let once = RefCell::new(Some(conduit));
+            let open = |_: &OpenContext<'_>| Ok(once.take().map(|c| Box::new(c) as Box<dyn Conduit>));
+            #[expect(unsafe_code, reason = "vouches for the files")]
+            // SAFETY: the files are fresh and this rank's alone, each rank starts once.
+            let rank = unsafe { Rank::start(boot, self.config.clone(), Threading::Parallel, &open) }
+                .map_err(|e| e.to_string())?;
+            if self.segment > 0 {
+                rank.attach(self.segment, None).map_err(|e| e.to_string())?;
+            }
+            let value = program(rank);
+            rank.barrier();
+            *results[r as usize].borrow_mut() = Some(value);
+            Ok(())
+        };
+        let report = self.drive(&shared, &body)?;
+        let values = results.into_iter().filter_map(RefCell::into_inner).collect();
+        Ok(Report {
+            results: values,
+            time: report.time,
+            stats: report.stats,
+            trace: report.trace,
+            wall: report.wall,
+            stalls: report.stalls,
+        })
+    }
+
+    pub(crate) fn world(&self) -> Arc<Shared> {
+        let world = World::new(self.ranks, self.seed, self.network.clone(), self.model.host.put_back);
+        Arc::new(Shared::new(world, self.ranks))
+    }
+
+    pub(crate) fn conduit(&self, shared: &Arc<Shared>, rank: u32) -> SimConduit {
+        let nic = Nic::new(self, rank);
+        SimConduit { shared: shared.clone(), rank, costs: self.model.host, nic }
+    }
+
+    /// Gives turns until all ranks are over.
+    pub(crate) fn drive(
+        &self,
+        shared: &Arc<Shared>,
+        body: &dyn Fn(u32) -> Result<(), String>,
+    ) -> Result<Report<()>, Failure> {
+        let began = Instant::now();
+        let fail = |what| Failure { seed: self.seed, time: shared.world().now, what };
+        let outcome: RefCell<Option<What>> = RefCell::new(None);
+        let mut turns = Vec::with_capacity(self.ranks as usize);
+        for r in 0..self.ranks {
+            let outcome = &outcome;
+            let turn = Turn::new(self.stack, move || {
+                let what = match catch_unwind(AssertUnwindSafe(|| body(r))) {
+                    Ok(Ok(())) => None,
+                    Ok(Err(text)) => Some(What::Start(format!("rank {r}: {text}"))),
+                    Err(panic) => Some(What::Panic { rank: r, text: panic_text(&*panic) }),
+                };
+                if let Some(what) = what {
+                    outcome.borrow_mut().get_or_insert(what);
+                }
+            });
+            turns.push(turn.map_err(|e| fail(What::Start(format!("a stack for rank {r}: {e}"))))?);
+        }
+        let watchdog = Watchdog::start(shared.progress.clone(), self.stall, self.seed);
+        let mut over = 0;
+        while over < self.ranks {
+            let next = shared.world().ready.pop_front();
+            if let Some(r) = next {
+                shared.world().stats.turns += 1;
+                shared.alive();
+                shared.progress.running.store(r + 1, Ordering::Relaxed);
+                set_current(Some((shared.clone(), r)));
+                let ended = turns[r as usize].resume();
+                set_current(None);
+                shared.progress.running.store(0, Ordering::Relaxed);
+                if ended {
+                    over += 1;
+                    shared.world().set(r, State::Over);
+                }
+                if let Some(what) = outcome.take() {
+                    return Err(fail(what));
+                }
+                if let Some(e) = shared.ended.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                    return Err(fail(What::Ended { rank: e.rank, code: e.code, text: e.text }));
+                }
+                continue;
+            }
+            let mut w = shared.world();
+            if w.stats.events >= self.most_events {
+                drop(w);
+                return Err(fail(What::TooLong(self.most_events)));
+            }
+            match w.next() {
+                Some(event) => {
+                    w.happen(event);
+                }
+                None => {
+                    let waiting = w.waiting();
+                    drop(w);
+                    return Err(fail(What::Deadlock(waiting)));
+                }
+            }
+        }
+        let w = shared.world();
+        Ok(Report {
+            results: Vec::new(),
+            time: w.now,
+            stats: w.stats,
+            trace: w.trace,
+            wall: began.elapsed(),
+            stalls: watchdog.stalls(),
+        })
+    }
+}
+
+impl World {
+    fn waiting(&self) -> Vec<Waiting> {
+        let mut all = Vec::new();
+        for (rank, r) in self.ranks.iter().enumerate() {
+            if let State::Idle(why) = r.state {
+                let unread = r.inbox.iter().map(|i| i.len()).sum::<usize>() + r.control.len();
+                all.push(Waiting { rank: rank as u32, since: r.since, why, ops: r.ops, unread });
+            }
+        }
+        all
+    }
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|s| s.to_string());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
+}

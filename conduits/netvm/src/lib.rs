@@ -1,0 +1,45 @@
+//! A cluster in virtual time: the runtime as it is, on simulated hosts with simulated NICs.
+//!
+//! N ranks live in one process, each on a stack of its own ([`turn`](crate)); one runs at a time. When it waits, the next event
+//! happens: a packet arrives, a DMA ends. Time is virtual and costs come from a [`CostModel`]; a seed fixes all chance, so a run
+//! can be repeated bit for bit ([`Report::trace`]). Nothing of the runtime is replaced: each rank is a [`gasnet::Rank`] whose
+//! conduit is a simulated one, and each rank is a host of its own, so every access to another rank goes over the network.
+//!
+//! # Words
+//!
+//! - *turn*: what a rank has until it waits or lets time pass.
+//! - *world*: time, the queue of events, packets on their way, NICs.
+//! - *registration mode*: who guarantees that memory stays where it is during a DMA ([`Registration`]).
+//!
+//! # Rules for programs
+//!
+//! A program is a closure that all ranks run, on one thread: it may use no mutable statics and no thread locals of its own, must
+//! not block outside of the runtime, and waits for peers by calls of the runtime only.
+
+mod boot;
+mod cluster;
+mod conduit;
+mod cost;
+mod firmware;
+mod measure;
+mod memory;
+mod net;
+mod nic;
+mod pinning;
+mod rng;
+mod shared;
+mod time;
+mod turn;
+mod watchdog;
+mod world;
+
+pub use cluster::{Cluster, Failure, Report, Waiting, What};
+pub use cost::{CostModel, GmComponents, HostCosts, PinCosts};
+pub use firmware::FirmwareCosts;
+pub use measure::Measured;
+pub use net::Network;
+pub use pinning::{Budget, Registration};
+pub use rng::{Rng, Zipf};
+pub use shared::{compute, now};
+pub use time::Time;
+pub use world::Stats;

@@ -1,0 +1,164 @@
+//! What the ranks of one simulation share: the world, and the ways to let time pass in it.
+
+use crate::time::Time;
+use crate::turn;
+use crate::world::{State, World};
+use gasnet::Error;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// One simulation. One thread runs all its ranks; the lock is there because the core's types cross threads.
+pub(crate) struct Shared {
+    world: Mutex<World>,
+    pub(crate) size: u32,
+    pub(crate) progress: Arc<Progress>,
+    gathers: Mutex<HashMap<u64, Gather>>,
+    /// The first end of the job that was not an ordinary one.
+    pub(crate) ended: Mutex<Option<Ended>>,
+}
+
+/// How a rank ended the whole job.
+#[derive(Debug, Clone)]
+pub(crate) struct Ended {
+    pub(crate) rank: u32,
+    pub(crate) code: i32,
+    pub(crate) text: String,
+}
+
+/// What the watchdog sees.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    /// Calls into the simulation.
+    pub(crate) calls: AtomicU64,
+    /// The rank whose turn it is, plus one; 0 when it is nobody's.
+    pub(crate) running: AtomicU32,
+}
+
+/// One all-gather under way.
+struct Gather {
+    parts: Vec<Option<Vec<u8>>>,
+    here: u32,
+    left: u32,
+}
+
+thread_local! {
+    /// The simulation that runs on this thread and the rank whose turn it is.
+    static TURN: RefCell<Option<(Arc<Shared>, u32)>> = const { RefCell::new(None) };
+}
+
+/// The simulated rank that is calling, if any.
+pub(crate) fn current() -> Option<(Arc<Shared>, u32)> {
+    TURN.with_borrow(Clone::clone)
+}
+
+/// Says whose turn it is.
+pub(crate) fn set_current(turn: Option<(Arc<Shared>, u32)>) {
+    TURN.set(turn);
+}
+
+impl Shared {
+    pub(crate) fn new(world: World, size: u32) -> Shared {
+        Shared {
+            world: Mutex::new(world),
+            size,
+            progress: Arc::default(),
+            gathers: Mutex::default(),
+            ended: Mutex::default(),
+        }
+    }
+
+    /// The world. Nothing that gives the turn away may be called while it is held.
+    pub(crate) fn world(&self) -> MutexGuard<'_, World> {
+        self.world.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A sign of life for the watchdog.
+    pub(crate) fn alive(&self) {
+        let n = self.progress.calls.load(Ordering::Relaxed);
+        self.progress.calls.store(n.wrapping_add(1), Ordering::Relaxed);
+    }
+
+    /// The rank works for this long.
+    pub(crate) fn work(&self, rank: u32, length: Time) {
+        if length > Time::ZERO && !self.world().pass(rank, length) {
+            turn::give_back();
+        }
+    }
+
+    /// The rank waits until something happens to it, unless something has since its last poll.
+    pub(crate) fn wait(&self, rank: u32, why: &'static str) {
+        {
+            let mut w = self.world();
+            let r = &mut w.ranks[rank as usize];
+            r.empty_polls = 0;
+            if r.news != r.seen {
+                r.seen = r.news;
+                return;
+            }
+            w.set(rank, State::Idle(why));
+        }
+        turn::give_back();
+    }
+
+    /// Gives `mine` to all ranks and takes what all gave. `round` counts the calls of each rank.
+    pub(crate) fn gather(&self, rank: u32, round: u64, mine: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+        let complete = {
+            let mut all = self.gathers.lock().unwrap_or_else(PoisonError::into_inner);
+            let n = self.size as usize;
+            let g = all.entry(round).or_insert_with(|| Gather { parts: vec![None; n], here: 0, left: 0 });
+            g.parts[rank as usize] = Some(mine.to_vec());
+            g.here += 1;
+            g.here == self.size
+        };
+        if complete {
+            let mut w = self.world();
+            (0..self.size).filter(|r| *r != rank).for_each(|r| w.tell(r));
+        }
+        loop {
+            {
+                let mut all = self.gathers.lock().unwrap_or_else(PoisonError::into_inner);
+                let g = all.get_mut(&round).ok_or_else(|| Error::job("the exchange is over"))?;
+                if g.here == self.size {
+                    g.left += 1;
+                    let last = g.left == self.size;
+                    let parts = g.parts.iter().map(|p| p.clone().unwrap_or_default()).collect();
+                    if last {
+                        all.remove(&round);
+                    }
+                    return Ok(parts);
+                }
+            }
+            self.wait(rank, "all ranks to start");
+        }
+    }
+
+    /// Ends the simulated job from a rank, which does not go on.
+    pub(crate) fn end(&self, rank: u32, code: i32, text: String) -> ! {
+        self.ended
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get_or_insert(Ended { rank, code, text });
+        self.world().set(rank, State::Over);
+        loop {
+            // Nobody gives the turn back; outside of a simulation there is nothing to end.
+            assert!(turn::give_back(), "a simulated rank ended outside of its simulation");
+        }
+    }
+}
+
+/// Lets virtual time pass for the calling rank, as if it computed that long. Outside of a simulation it does nothing.
+///
+/// The rank does not poll in the meantime: messages to it wait.
+pub fn compute(length: Time) {
+    if let Some((shared, rank)) = current() {
+        shared.alive();
+        shared.work(rank, length);
+    }
+}
+
+/// The virtual time, inside a simulation.
+pub fn now() -> Option<Time> {
+    current().map(|(shared, _)| shared.world().now)
+}
