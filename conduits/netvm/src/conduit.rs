@@ -13,10 +13,10 @@ use crate::time::Time;
 use core::ptr::NonNull;
 use core::time::Duration;
 use gasnet::Error;
+use gasnet::RankId;
 use gasnet::conduit::{
     Channel, Completion, Conduit, Frame, Limits, MIN_FRAME, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc,
 };
-use gasnet::RankId;
 use std::sync::Arc;
 
 /// Bytes of the largest frame.

@@ -14,6 +14,10 @@ pub struct Budget {}
 pub(crate) struct Pinning;
 impl Pinning {
     pub(crate) fn attach(&self, _: &SimConduit, _: usize) {}
-    pub(crate) fn start(&self, _: &SimConduit, _: Start<'_>) -> bool { false }
-    pub(crate) fn progress(&self, _: &SimConduit) -> usize { 0 }
+    pub(crate) fn start(&self, _: &SimConduit, _: Start<'_>) -> bool {
+        false
+    }
+    pub(crate) fn progress(&self, _: &SimConduit) -> usize {
+        0
+    }
 }

@@ -11,7 +11,7 @@ impl Rng {
     }
 
     /// The next 64 bits.
-    pub fn next(&mut self) -> u64 {
+    pub fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -21,12 +21,12 @@ impl Rng {
 
     /// A number below `n` (at least 1).
     pub fn below(&mut self, n: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(n.max(1))) >> 64) as u64
+        ((u128::from(self.word()) * u128::from(n.max(1))) >> 64) as u64
     }
 
     /// A number in `[0, 1)`.
     pub fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+        (self.word() >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// True with this probability; draws nothing when it is 0.
@@ -54,7 +54,7 @@ impl Zipf {
             .collect();
         // A multiplier that shares no factor with n permutes the range.
         let n = n.max(1) as u64;
-        let mut spread = 0x9e37_79b9 % n | 1;
+        let mut spread = (0x9e37_79b9 % n) | 1;
         while gcd(spread, n) != 1 {
             spread += 2;
         }

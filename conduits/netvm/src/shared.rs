@@ -136,10 +136,7 @@ impl Shared {
 
     /// Ends the simulated job from a rank, which does not go on.
     pub(crate) fn end(&self, rank: u32, code: i32, text: String) -> ! {
-        self.ended
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get_or_insert(Ended { rank, code, text });
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(Ended { rank, code, text });
         self.world().set(rank, State::Over);
         loop {
             // Nobody gives the turn back; outside of a simulation there is nothing to end.

@@ -1,8 +1,8 @@
 //! Reports ranks that keep their turn: one that spins on memory without calling the runtime stops virtual time for all.
 
 use crate::shared::Progress;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::{JoinHandle, Thread};
 use std::time::{Duration, Instant};
 
