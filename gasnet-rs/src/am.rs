@@ -23,6 +23,8 @@ use crate::wait::Waiter;
 use crate::{Error, Rank, RankId};
 use core::cell::Cell;
 use frame::{FrameHead, payload_at};
+use std::sync::{Mutex, PoisonError};
+use std::thread::ThreadId;
 
 /// Handler indices of clients start here; lower ones are the runtime's.
 pub const FIRST_CLIENT_HANDLER: u8 = 128;
@@ -123,9 +125,9 @@ impl Handler {
             let f = unsafe { &*data.cast::<F>() };
             let guard = EndOnPanic(token.rank);
             if token.rank.config.check {
-                HANDLERS.set(HANDLERS.get() + 1);
+                token.rank.handling.on_this_thread(|n| *n += 1);
                 f(token, m);
-                HANDLERS.set(HANDLERS.get() - 1);
+                token.rank.handling.on_this_thread(|n| *n -= 1);
             } else {
                 f(token, m);
             }
@@ -248,10 +250,25 @@ impl<'a> Token<'a> {
     }
 }
 
-thread_local! {
-    /// Handlers made of closures on this thread's stack: a fact of the thread, whichever rank they belong to. Counted under
-    /// `GASNET_CHECK` only; the C layer checks its handlers itself.
-    static HANDLERS: Cell<u32> = const { Cell::new(0) };
+/// How many handlers made of closures run on each thread of a rank. Counted under `GASNET_CHECK` only; the C layer checks its
+/// handlers itself.
+#[derive(Default)]
+pub(crate) struct Handling(Mutex<Vec<(ThreadId, u32)>>);
+
+impl Handling {
+    fn on_this_thread<R>(&self, f: impl FnOnce(&mut u32) -> R) -> R {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let me = std::thread::current().id();
+        let at = all.iter().position(|(id, _)| *id == me).unwrap_or_else(|| {
+            all.push((me, 0));
+            all.len() - 1
+        });
+        let result = f(&mut all[at].1);
+        if all[at].1 == 0 {
+            all.swap_remove(at);
+        }
+        result
+    }
 }
 
 /// A message on its way out.
@@ -445,7 +462,7 @@ impl Rank {
 
     /// Under `GASNET_CHECK`, ends the job when a handler does what handlers may not.
     pub(crate) fn check_context(&self, what: &str) {
-        if self.config.check && HANDLERS.get() > 0 {
+        if self.config.check && self.handling.on_this_thread(|n| *n > 0) {
             self.fatal(&format!("a handler may not {what}: it may reply to its request, and must not wait"));
         }
     }
@@ -566,7 +583,7 @@ impl Rank {
         if done > 0 {
             waiter.progressed();
         } else {
-            self.pause(waiter);
+            self.pause(waiter, "room to send");
         }
     }
 

@@ -19,6 +19,17 @@ pub trait Exchange: Send + Sync {
     fn all_gather(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Error>;
 }
 
+/// Stands for a monitor that is no process at the other end of a [`Boot::link`].
+pub trait Overseer: Send + Sync {
+    /// Takes what a monitor would be told.
+    fn hear(&self, said: &ToMonitor);
+
+    /// Ends the rank with this code; by default its process, at once.
+    fn leave(&self, code: i32) -> ! {
+        crate::job::leave(code)
+    }
+}
+
 /// Everything a rank needs to know about its job before it can map anything.
 pub struct Boot {
     /// This rank, `0..size`.
@@ -35,6 +46,8 @@ pub struct Boot {
     pub segments: OwnedFd,
     /// `SOCK_SEQPACKET` socket to the monitor; `None` in a job of one rank that nobody watches.
     pub link: Option<OwnedFd>,
+    /// Who is told what a monitor would be told, if there is no link.
+    pub overseer: Option<Box<dyn Overseer>>,
     /// Random, the same on all ranks of the job.
     pub job_id: u64,
 }

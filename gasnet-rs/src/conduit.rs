@@ -188,9 +188,10 @@ pub unsafe trait Conduit: Send + Sync {
     }
 
     /// Called at every fruitless step of every blocking wait, also of those that start and attach a job, once the conduit is
-    /// open. A conduit that lives in virtual time gives the turn away and returns true; the wait then neither spins nor yields
-    /// nor sleeps.
-    fn idle(&self) -> bool {
+    /// open; `what` names the wait. A conduit that lives in virtual time gives the turn away and returns true; the wait then
+    /// neither spins nor yields nor sleeps.
+    fn idle(&self, what: &'static str) -> bool {
+        let _ = what;
         false
     }
 
@@ -233,6 +234,12 @@ pub unsafe trait Rma: Send + Sync {
     /// 2. `from` is inside the target's segment (checked by the caller).
     #[expect(unsafe_code, reason = "declares the obligation; no body")]
     unsafe fn get(&self, dst: *mut u8, from: RemoteAddr, len: usize, token: u64) -> bool;
+
+    /// Whether [`Rma::put`] of this many bytes has read its source when it returns.
+    fn copies_source(&self, len: usize) -> bool {
+        let _ = len;
+        false
+    }
 
     /// Bytes of the largest operation; larger transfers are cut up.
     fn max_transfer(&self) -> usize {

@@ -41,8 +41,18 @@ pub enum Implicit {
     Gets,
 }
 
+/// Ops in the first chunk of the table; each further one has twice as many as the one before it.
 const CHUNK: usize = 256;
-const CHUNKS: usize = 4096;
+/// Most chunks: a million ops.
+const CHUNKS: usize = 12;
+
+/// Where an op lies in the table: its chunk, and its place there.
+#[inline]
+fn place(index: u32) -> (usize, usize) {
+    let i = index as usize + CHUNK;
+    let chunk = (i / CHUNK).ilog2() as usize;
+    (chunk, i - (CHUNK << chunk))
+}
 
 /// One op.
 #[derive(Debug)]
@@ -115,15 +125,16 @@ impl Ops {
             let mut free = lock(&self.free);
             match free.0.pop() {
                 Some(i) => i,
-                None if (free.1 as usize) < CHUNK * CHUNKS => {
+                None if place(free.1).0 < CHUNKS => {
                     free.1 += 1;
                     free.1 - 1
                 }
                 None => return None,
             }
         };
-        let chunk = self.chunks[index as usize / CHUNK].get_or_init(|| {
-            (0..CHUNK)
+        let (chunk, at) = place(index);
+        let ops = self.chunks[chunk].get_or_init(|| {
+            (0..CHUNK << chunk)
                 .map(|_| Op {
                     generation: AtomicU32::new(0),
                     left: AtomicU32::new(0),
@@ -132,13 +143,13 @@ impl Ops {
                 })
                 .collect()
         });
-        chunk[index as usize % CHUNK].left.store(left, Ordering::Relaxed);
+        ops[at].left.store(left, Ordering::Relaxed);
         Some(index)
     }
 
     pub(crate) fn op(&self, index: u32) -> &Op {
-        &self.chunks[index as usize / CHUNK].get().expect("an op in use has its chunk")
-            [index as usize % CHUNK]
+        let (chunk, at) = place(index);
+        &self.chunks[chunk].get().expect("an op in use has its chunk")[at]
     }
 
     /// The event of an op.
@@ -188,7 +199,8 @@ impl Ops {
     /// [`Ops::test`] that looks at the op before it is given back: `Some(Some(result of f))` if complete.
     pub(crate) fn take<R>(&self, event: Event, f: impl FnOnce(&Op) -> R) -> Option<Option<R>> {
         let (index, generation) = ((event.0 as u32).wrapping_sub(1), (event.0 >> 32) as u32);
-        let op = self.chunks.get(index as usize / CHUNK)?.get()?.get(index as usize % CHUNK)?;
+        let (chunk, at) = place(index);
+        let op = self.chunks.get(chunk)?.get()?.get(at)?;
         if generation.is_multiple_of(2) || op.generation.load(Ordering::Relaxed) != generation {
             return None;
         }

@@ -14,6 +14,9 @@ impl Rank {
         if std::process::id() != self.pid {
             return;
         }
+        if let Some(overseer) = &self.boot.overseer {
+            overseer.hear(packet);
+        }
         if let Some(link) = &self.boot.link {
             let bytes = packet.encode();
             // SAFETY: plain system call on an open socket; a monitor that is gone is no reason to stop leaving.
@@ -31,7 +34,7 @@ impl Rank {
     /// else of this process runs after it.
     pub fn global_exit(&self, code: i32) -> ! {
         self.tell(&ToMonitor::GlobalExit(code));
-        leave(code)
+        self.leave(code)
     }
 
     /// Tells the monitor that this rank ends in order with this code; the caller then returns from `main` or exits. The job goes
@@ -50,7 +53,14 @@ impl Rank {
     pub fn fatal_with(&self, prefix: &str, text: &str) -> ! {
         say(&format!("{prefix}rank {} of {}: {text}", self.id(), self.size()));
         self.tell(&ToMonitor::Abort(1, text.to_string()));
-        leave(1)
+        self.leave(1)
+    }
+
+    fn leave(&self, code: i32) -> ! {
+        match &self.boot.overseer {
+            Some(overseer) if self.is_own_process() => overseer.leave(code),
+            _ => leave(code),
+        }
     }
 
     /// Whether this process is the rank itself, not a child it forked.
@@ -67,7 +77,7 @@ pub(crate) fn say(text: &str) {
     unsafe { libc::write(2, line.as_ptr().cast(), line.len()) };
 }
 
-fn leave(code: i32) -> ! {
+pub(crate) fn leave(code: i32) -> ! {
     // SAFETY: ends the process without running anything else.
     unsafe { libc::_exit(code) }
 }

@@ -8,10 +8,9 @@ use crate::Error;
 use crate::barrier::{CentralBarrier, Consensus};
 use crate::boot::Exchange;
 use crate::prim::{AtomicU32, Ordering};
+use crate::shm::map;
 use crate::wait::{WaitPolicy, Waiter};
-use std::fs::File;
-use std::os::fd::{BorrowedFd, OwnedFd};
-use std::os::unix::fs::FileExt;
+use std::os::fd::BorrowedFd;
 
 /// Bytes a rank can say in one round; longer speeches take several.
 const CHUNK: usize = 64 << 10;
@@ -20,7 +19,6 @@ const SLOT: u64 = CHUNK as u64 + 8;
 
 /// The ranks of a host at start.
 pub(crate) struct Meeting {
-    board: File,
     offset: u64,
     barrier: &'static CentralBarrier,
     me: u32,
@@ -30,19 +28,15 @@ pub(crate) struct Meeting {
 }
 
 impl Meeting {
-    /// The meeting of rank number `me` among the `count` of its host; the board is at `offset` of `shm`.
-    pub(crate) fn new(
-        shm: BorrowedFd<'_>,
-        offset: u64,
-        barrier: &'static CentralBarrier,
-        me: u32,
-        count: u32,
-    ) -> Result<Meeting, Error> {
-        let shm: OwnedFd = shm
-            .try_clone_to_owned()
-            .map_err(|e| Error::job(format!("cannot duplicate a descriptor: {e}")))?;
+    /// The meeting of rank number `me` among the `count` of its host; the board is at `offset` of their control file.
+    pub(crate) fn new(offset: u64, barrier: &'static CentralBarrier, me: u32, count: u32) -> Meeting {
         let (phase, policy) = (AtomicU32::new(0), WaitPolicy::new(count, 1, None));
-        Ok(Meeting { board: shm.into(), offset, barrier, me, count, phase, policy })
+        Meeting { offset, barrier, me, count, phase, policy }
+    }
+
+    /// The exchange over the board in this file.
+    pub(crate) fn exchange<'a>(&'a self, board: BorrowedFd<'a>) -> OnBoard<'a> {
+        OnBoard { meeting: self, board }
     }
 
     /// Bytes of the board.
@@ -64,8 +58,15 @@ impl Meeting {
     }
 
     /// What every rank of the host says, in order of rank.
-    pub(crate) fn gather(&self, mine: &[u8], idle: &dyn Fn() -> bool) -> Result<Vec<Vec<u8>>, Error> {
-        let failed = |e| Error::job(format!("exchange in shared memory: {e}"));
+    pub(crate) fn gather(
+        &self,
+        board: BorrowedFd<'_>,
+        mine: &[u8],
+        idle: &dyn Fn() -> bool,
+    ) -> Result<Vec<Vec<u8>>, Error> {
+        if self.count == 1 {
+            return Ok(vec![mine.to_vec()]);
+        }
         let slot = |r: u32| self.offset + u64::from(r) * SLOT;
         let mut all = vec![Vec::new(); self.count as usize];
         let mut done = 0;
@@ -73,17 +74,17 @@ impl Meeting {
             let chunk = mine.get(done..).unwrap_or_default();
             let chunk = &chunk[..chunk.len().min(CHUNK)];
             let text = [&(mine.len() as u64).to_le_bytes()[..], chunk].concat();
-            self.board.write_all_at(&text, slot(self.me)).map_err(failed)?;
+            map::write_at(board, slot(self.me), &text)?;
             self.meet(idle);
             let mut longest = 0;
             for (r, said) in (0..).zip(&mut all) {
                 let mut len = [0; 8];
-                self.board.read_exact_at(&mut len, slot(r)).map_err(failed)?;
+                map::read_at(board, slot(r), &mut len)?;
                 let len = u64::from_le_bytes(len) as usize;
                 longest = longest.max(len);
                 said.resize(len.min(done + CHUNK), 0);
                 if len > done {
-                    self.board.read_exact_at(&mut said[done..], slot(r) + 8).map_err(failed)?;
+                    map::read_at(board, slot(r) + 8, &mut said[done..])?;
                 }
             }
             self.meet(idle);
@@ -95,8 +96,14 @@ impl Meeting {
     }
 }
 
-impl Exchange for Meeting {
+/// [`Meeting::gather`] as an [`Exchange`].
+pub(crate) struct OnBoard<'a> {
+    meeting: &'a Meeting,
+    board: BorrowedFd<'a>,
+}
+
+impl Exchange for OnBoard<'_> {
     fn all_gather(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
-        self.gather(mine, &|| false)
+        self.meeting.gather(self.board, mine, &|| false)
     }
 }

@@ -106,7 +106,7 @@ impl Rank {
         let mut waited = false;
         self.pieces(rma, len, |done, n| {
             let (mut from, mut high) = (src.wrapping_add(done), 0);
-            if source == Source::Reused {
+            if source == Source::Reused && !rma.copies_source(n) {
                 // SAFETY: (1).
                 match (n <= BOUNCE).then(|| unsafe { native.keep(from, n) }).flatten() {
                     Some((number, copy)) => (high, from) = (number, copy),

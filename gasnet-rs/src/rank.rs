@@ -19,6 +19,7 @@ use crate::shm::{Host, RankBlock};
 use crate::wait::{Presence, WaitPolicy, Waiter};
 use crate::{Boot, am, amref};
 use core::fmt;
+use core::sync::atomic::AtomicPtr;
 use std::os::fd::AsFd;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -76,9 +77,14 @@ pub struct Rank {
     pub(crate) ops: Ops,
     pub(crate) phases: Mutex<Phases>,
     pub(crate) rounds: amref::Rounds,
+    pub(crate) handling: am::Handling,
     heap: Mutex<u64>,
     /// Whether [`Rank::attach`] has begun.
     attaching: AtomicU32,
+    /// Address and length of what only [`Rank::dismantle`] unmaps.
+    mappings: Mutex<Vec<(usize, usize)>>,
+    /// The box this rank lies in, for the same.
+    own: AtomicPtr<Rank>,
 }
 
 /// Where this rank is in the sequence of barriers.
@@ -159,9 +165,10 @@ impl Rank {
         let host = Host::map(boot.shm.as_fd(), on_host)?;
         host.tell_processors(own as u32);
         let mut shm_offset = Host::bytes(on_host);
-        let meeting = Meeting::new(boot.shm.as_fd(), shm_offset, &host.header.start, own as u32, on_host)?;
+        let meeting = Meeting::new(shm_offset, &host.header.start, own as u32, on_host);
         shm_offset += Meeting::bytes(on_host).next_multiple_of(map::PAGE as u64);
-        let exchange: &dyn Exchange = boot.exchange.as_deref().unwrap_or(&meeting);
+        let on_board = meeting.exchange(boot.shm.as_fd());
+        let exchange: &dyn Exchange = boot.exchange.as_deref().unwrap_or(&on_board);
         let neighbourhood = Neighbourhood::new(id.0, size, &boot.neighbours, config.neighborhood, |m| {
             exchange.all_gather(m)
         })?;
@@ -204,7 +211,7 @@ impl Rank {
         let leader = &host.ranks[neighbourhood.on_host(0) as usize];
         let rounds = amref::Rounds::new(neighbourhood.leaders().0.len());
         let native = conduit.as_ref().and_then(|c| c.rma()).map(|_| Native::default());
-        let rank = Box::leak(Box::new(Rank {
+        let rank = Box::into_raw(Box::new(Rank {
             id,
             size,
             boot,
@@ -223,13 +230,44 @@ impl Rank {
             ops: Ops::new(),
             phases: Mutex::default(),
             rounds,
+            handling: am::Handling::default(),
             heap: Mutex::new(0),
             attaching: AtomicU32::new(0),
+            mappings: Mutex::new(vec![host.mapping]),
+            own: AtomicPtr::default(),
             config,
         }));
+        #[expect(unsafe_code, reason = "a rank lives until somebody dismantles it")]
+        // SAFETY: just made, and given up by `dismantle` only.
+        let rank: &'static Rank = unsafe {
+            (*rank).own.store(rank, crate::prim::Ordering::Relaxed);
+            &*rank
+        };
         rank.all_gather(&[])?;
         rank.tell_attached();
         Ok(rank)
+    }
+
+    /// Takes a rank apart, for processes that run many jobs in turn (simulations): its state, its segment and its mappings are gone.
+    /// Small things that were to live as long as the process stay, handlers among them.
+    ///
+    /// # Safety
+    /// 1. `rank` is what [`Rank::start`] returned, and neither it nor anything got from it, nor memory of its neighbours' segments, is
+    ///    used any more (owed by the caller). 2. It has no neighbours: links between them are not taken apart (checked).
+    ///
+    /// # Panics
+    /// With neighbours.
+    #[expect(unsafe_code, reason = "the reference was made to live for ever")]
+    pub unsafe fn dismantle(rank: *const Rank) {
+        // SAFETY: (1): made by Box::into_raw in `start`.
+        let rank = unsafe { Box::from_raw((*rank).own.load(crate::prim::Ordering::Relaxed)) };
+        assert!(rank.neighbourhood.len() == 1, "a rank with neighbours is not taken apart");
+        let mappings = core::mem::take(&mut *lock(&rank.mappings));
+        drop(rank);
+        for mapping in mappings {
+            // SAFETY: (1): who could have used them is gone.
+            unsafe { map::give_back(mapping) };
+        }
     }
 
     /// This rank's number.
@@ -263,7 +301,9 @@ impl Rank {
     fn all_gather(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
         match &self.boot.exchange {
             Some(exchange) => exchange.all_gather(mine),
-            None => self.meeting.gather(mine, &|| self.idle()),
+            None => self
+                .meeting
+                .gather(self.boot.shm.as_fd(), mine, &|| self.idle("the other ranks of this host to start")),
         }
     }
 
@@ -299,6 +339,11 @@ impl Rank {
         self.neighbourhood.of(RankId(rank.0.min(self.size - 1))).unwrap_or(0)
     }
 
+    /// The lowest rank that shares memory with a rank; the same on all ranks. As [`Rank::neighbourhood_of`].
+    pub fn leader_of(&self, rank: RankId) -> RankId {
+        RankId(self.neighbourhood.leaders().0[self.neighbourhood_of(rank) as usize])
+    }
+
     /// Number of the host of a rank, from 0. As [`Rank::neighbourhood_of`].
     pub fn host_of(&self, rank: RankId) -> u32 {
         self.neighbourhood.host_of(RankId(rank.0.min(self.size - 1))).unwrap_or(0)
@@ -306,21 +351,21 @@ impl Rank {
 
     /// Tells the conduit that a wait found nothing to do; whether that takes the place of a step of the wait.
     #[inline]
-    pub(crate) fn idle(&self) -> bool {
-        self.conduit.as_ref().is_some_and(|c| c.idle())
+    pub(crate) fn idle(&self, what: &'static str) -> bool {
+        self.conduit.as_ref().is_some_and(|c| c.idle(what))
     }
 
-    /// One step of a wait that found nothing to do.
+    /// One step of a wait for `what` that found nothing to do.
     #[inline]
-    pub fn pause(&self, waiter: &mut Waiter) {
+    pub fn pause(&self, waiter: &mut Waiter, what: &'static str) {
         match &self.conduit {
             None => waiter.step(),
-            Some(conduit) => self.pause_at(conduit.as_ref(), waiter),
+            Some(conduit) => self.pause_at(conduit.as_ref(), waiter, what),
         }
     }
 
-    fn pause_at(&self, conduit: &dyn Conduit, waiter: &mut Waiter) {
-        if conduit.idle() {
+    fn pause_at(&self, conduit: &dyn Conduit, waiter: &mut Waiter, what: &'static str) {
+        if conduit.idle(what) {
             return;
         }
         waiter.step_or(|sleep| match conduit.descriptor() {
@@ -386,6 +431,7 @@ impl Rank {
         } else {
             place(self.gather_number(0)?[first as usize] as usize)?
         };
+        lock(&self.mappings).push((base as usize, span_here));
         map::grow(self.boot.segments.as_fd(), span)?;
         let local = |r: u32| base.wrapping_add((u64::from(r - first) * stride) as usize);
         for (r, i) in near.iter().zip(self.neighbourhood.on_host(0)..) {
@@ -496,7 +542,7 @@ impl Rank {
             if done > 0 {
                 waiter.progressed();
             } else {
-                self.pause(&mut waiter);
+                self.pause(&mut waiter, what);
                 self.report_wait(&waiter, what, &mut reported);
             }
         }

@@ -37,6 +37,8 @@ pub(crate) struct RankBlock {
 
 /// The control file, mapped.
 pub(crate) struct Host {
+    /// Address and length.
+    pub(crate) mapping: (usize, usize),
     pub(crate) header: &'static HostHeader,
     pub(crate) ranks: &'static [RankBlock],
     pub(crate) stations: &'static [Station],
@@ -76,6 +78,7 @@ impl Host {
         // share; the mapping is long enough, page-aligned, and lives as long as the process.
         unsafe {
             Ok(Host {
+                mapping: (base as usize, len as usize),
                 header: &*base.cast::<HostHeader>(),
                 ranks: core::slice::from_raw_parts(base.add(blocks).cast::<RankBlock>(), n),
                 stations: core::slice::from_raw_parts(base.add(stations).cast::<Station>(), n),

@@ -140,7 +140,7 @@ unsafe impl Conduit for Toy {
     fn rma(&self) -> Option<&dyn Rma> {
         self.native.then_some(self)
     }
-    fn idle(&self) -> bool {
+    fn idle(&self, _what: &'static str) -> bool {
         self.net.time.fetch_add(1, Relaxed);
         std::thread::yield_now();
         true
@@ -208,9 +208,11 @@ fn job(hosts: &[&[u32]], native: bool, neighborhood: u32, body: fn(&Rank, &[&[u3
                     shm: shm.try_clone().unwrap(),
                     segments: segments.try_clone().unwrap(),
                     link: None,
+                    overseer: None,
                     job_id: 7,
                 };
                 let net = net.clone();
+                let net_of_all = net.clone();
                 s.spawn(move || {
                     let open = |cx: &OpenContext<'_>| -> Result<Option<Box<dyn Conduit>>, Error> {
                         let said = cx.exchange().all_gather(&cx.rank.0.to_le_bytes())?;
@@ -228,6 +230,14 @@ fn job(hosts: &[&[u32]], native: bool, neighborhood: u32, body: fn(&Rank, &[&[u3
                     // SAFETY: new memory files, and each rank starts once.
                     let rank = unsafe { Rank::start(boot, config, Threading::Parallel, &open) }.unwrap();
                     body(rank, hosts);
+                    if rank.neighbours().len() == 1 {
+                        // Nobody may be taken apart while others still send.
+                        net_of_all.all.wait();
+                        // SAFETY: the job is over, and nothing of the rank is used any more.
+                        unsafe { Rank::dismantle(rank) };
+                    } else {
+                        net_of_all.all.wait();
+                    }
                 });
             }
         }

@@ -72,6 +72,7 @@ pub fn boot(options: BootOptions) -> Result<Boot, Error> {
         shm: sys::memfd("gasnet-shm").map_err(Error::system("memfd_create"))?,
         segments: sys::memfd("gasnet-segments").map_err(Error::system("memfd_create"))?,
         link: None,
+        overseer: None,
         job_id: sys::random(),
     })
 }
@@ -122,6 +123,7 @@ fn join(text: &str, options: BootOptions) -> Result<Boot, Error> {
         shm,
         segments,
         link: Some(link),
+        overseer: None,
         job_id: message.job_id,
     })
 }
@@ -213,6 +215,7 @@ fn become_rank(start: Start, rank: u32, side: crate::start::RankSide) -> Result<
         shm: start.shm,
         segments: start.segments,
         link: Some(link),
+        overseer: None,
         job_id: start.job_id,
     })
 }

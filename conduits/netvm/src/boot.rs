@@ -40,6 +40,7 @@ impl Files {
             shm: memory_file()?,
             segments: self.segments[rank as usize].try_clone()?.into(),
             link: None,
+            overseer: None,
             job_id: 1,
         })
     }

@@ -107,7 +107,7 @@ unsafe impl Conduit for SimConduit {
         Some(self)
     }
 
-    fn idle(&self) -> bool {
+    fn idle(&self, _what: &'static str) -> bool {
         self.shared.alive();
         self.shared.wait(self.rank, "something to happen");
         true

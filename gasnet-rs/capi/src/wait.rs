@@ -71,7 +71,7 @@ pub unsafe extern "C" fn gasneti_wait_step(waiter: *mut CWaiter) {
         waiter.progressed();
         return;
     }
-    state.rank.pause(waiter);
+    state.rank.pause(waiter, CALL);
     if let Some(limit) = state.rank.config().wait_report
         && this.stage == WAITING
         && waiter.asleep_for().is_some_and(|time| time.as_secs() >= limit)

@@ -26,6 +26,23 @@ pub(crate) fn grow(fd: BorrowedFd<'_>, len: u64) -> Result<(), Error> {
     }
 }
 
+/// Writes into a memory file, which grows as needed.
+pub(crate) fn write_at(fd: BorrowedFd<'_>, offset: u64, bytes: &[u8]) -> Result<(), Error> {
+    // SAFETY: pointer and length describe `bytes`.
+    let n =
+        unsafe { libc::pwrite(fd.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), offset as libc::off_t) };
+    // A memory file takes everything or fails.
+    if n == bytes.len() as isize { Ok(()) } else { Err(os_error("cannot write to shared memory")) }
+}
+
+/// Reads from a memory file exactly as many bytes as `bytes` has.
+pub(crate) fn read_at(fd: BorrowedFd<'_>, offset: u64, bytes: &mut [u8]) -> Result<(), Error> {
+    // SAFETY: pointer and length describe `bytes`.
+    let n =
+        unsafe { libc::pread(fd.as_raw_fd(), bytes.as_mut_ptr().cast(), bytes.len(), offset as libc::off_t) };
+    if n == bytes.len() as isize { Ok(()) } else { Err(os_error("cannot read shared memory")) }
+}
+
 /// Maps `len` bytes of a memory file from `offset`, shared, lazily, anywhere. The mapping lives as long as the process.
 pub(crate) fn map_shared(fd: BorrowedFd<'_>, offset: u64, len: usize) -> Result<*mut u8, Error> {
     mmap(std::ptr::null_mut(), len, Some((fd, offset)), 0)
@@ -58,8 +75,16 @@ pub(crate) fn reserve(len: usize) -> Result<*mut u8, Error> {
     mmap(std::ptr::null_mut(), len, None, 0)
 }
 
+/// Takes a mapping away that was got from this module.
+///
+/// # Safety
+/// 1. Nothing uses it any more (owed by the caller).
+pub(crate) unsafe fn give_back((at, len): (usize, usize)) {
+    unmap(at as *mut u8, len);
+}
+
 fn unmap(p: *mut u8, len: usize) {
-    // SAFETY: called only on a range this module has just mapped and given to nobody.
+    // SAFETY: called only on a range that this module mapped, and that nobody uses: not yet, or no longer (`give_back`).
     unsafe { libc::munmap(p.cast(), len) };
 }
 
