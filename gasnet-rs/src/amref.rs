@@ -13,6 +13,7 @@
 use crate::am::{Kind, MAX_MEDIUM, Message, Outgoing, Token};
 use crate::atomics::{self, Operation};
 use crate::barrier::Consensus;
+use crate::coll::mail;
 use crate::conduit::Channel;
 use crate::prim::{AtomicU64, Ordering};
 use crate::segment::Place;
@@ -109,6 +110,9 @@ impl Rank {
 
 /// Serves a message of the runtime itself.
 pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
+    if (mail::FIRST..=mail::LAST).contains(&index) {
+        return mail::handle(rank, token, index, m);
+    }
     let result = match (index, m.args) {
         (PUT, &[op, olo, ohi]) => {
             let to = rank.own_bytes(token, join(olo, ohi), m.len);

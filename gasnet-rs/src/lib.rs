@@ -10,6 +10,7 @@
 //! # Layers
 //! ```text
 //! rma  atomics  am  barrier      what programs call
+//! team  coll                     teams and collective operations
 //! segment  event  wait           where data is; what is outstanding; how to wait
 //! amref                          put, get, atomics, barrier over active messages
 //! shm (map, ring, link, grid)    the neighbourhood        conduit: the seam to networks
@@ -40,6 +41,7 @@ mod amref;
 pub mod atomics;
 pub mod barrier;
 pub mod boot;
+pub mod coll;
 pub mod conduit;
 pub mod config;
 mod error;
@@ -54,6 +56,7 @@ mod rank;
 mod rma;
 mod segment;
 mod shm;
+mod team;
 mod wait;
 
 pub use am::{Handler, Message, Token};
@@ -66,4 +69,5 @@ pub use rank::{OpenConduit, Rank, RankId};
 pub use rma::Pending;
 pub use segment::{GlobalPtr, SegmentEntry, SegmentTable, Shared};
 pub use shm::frames::FrameGrid;
+pub use team::Team;
 pub use wait::{WaitPolicy, Waiter};

@@ -3,6 +3,7 @@
 use crate::am::Handler;
 use crate::barrier::Consensus;
 use crate::boot::Exchange;
+use crate::coll::Engine;
 use crate::conduit::{Channel, Conduit, MIN_FRAME, OpenContext, Peer, SegmentDesc, SegmentKind};
 use crate::config::Config;
 use crate::error::Error;
@@ -16,12 +17,13 @@ use crate::segment::{SegmentEntry, SegmentTable};
 use crate::shm::grid::{Grid, GridLayout};
 use crate::shm::map;
 use crate::shm::{Host, RankBlock};
+use crate::team::Members;
 use crate::wait::{Presence, WaitPolicy, Waiter};
 use crate::{Boot, am, amref};
 use core::fmt;
 use core::sync::atomic::AtomicPtr;
 use std::os::fd::AsFd;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// The number of a rank in its job, from 0.
@@ -78,6 +80,8 @@ pub struct Rank {
     pub(crate) phases: Mutex<Phases>,
     pub(crate) rounds: amref::Rounds,
     pub(crate) handling: am::Handling,
+    pub(crate) coll: Engine,
+    pub(crate) team_all: OnceLock<Arc<Members>>,
     heap: Mutex<u64>,
     /// Whether [`Rank::attach`] has begun.
     attaching: AtomicU32,
@@ -231,6 +235,8 @@ impl Rank {
             phases: Mutex::default(),
             rounds,
             handling: am::Handling::default(),
+            coll: Engine::new(),
+            team_all: OnceLock::new(),
             heap: Mutex::new(0),
             attaching: AtomicU32::new(0),
             mappings: Mutex::new(vec![host.mapping]),
@@ -509,6 +515,7 @@ impl Rank {
         if self.neighbourhood.leads() {
             self.advance_rounds();
         }
+        self.advance_collectives();
         done
     }
 

@@ -1,0 +1,165 @@
+//! Collective operations: what moves between the ranks of a team, and how it gets there.
+//!
+//! - [`mail`]: messages between members, by operation and step; large ones go straight from segment to segment.
+//! - [`tree`]: who talks to whom, given which members share a host.
+//! - [`algorithms`]: the operations, each an `async fn` over mail and trees, chosen by size and number of ranks.
+//! - [`typed`]: the same for slices of Rust values, as methods of [`Team`](crate::Team).
+//! - this file: the engine that drives them.
+//!
+//! **Split phase.** An operation is a future. A blocking call polls it on the caller's stack; a non-blocking one is boxed and put
+//! on the rank's list of tasks, which every [`Rank::poll`] advances, so that a rank that waits for something else still passes
+//! messages on. Its end completes an ordinary [`Event`].
+//!
+//! **Synchronisation.** An operation needs of another member what it receives from it, no more: data is read only when its owner
+//! has entered and is written by, or with leave of, its receiver. That is `MYSYNC` (and more than `NOSYNC`) on both sides.
+//! `ALLSYNC` adds a barrier of the team before or after.
+//!
+//! **Order.** All members start the operations of a team in the same order; operations are told apart by counting.
+
+pub(crate) mod algorithms;
+pub(crate) mod mail;
+pub(crate) mod tree;
+mod typed;
+
+use crate::event::Event;
+use crate::{Rank, rma};
+use core::future::Future;
+use core::pin::{Pin, pin};
+use core::task::{Context, Poll, Waker};
+use mail::Mail;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+pub use algorithms::{Combine, Reduction};
+pub use typed::PendingCollective;
+
+/// When an operation may begin to touch data, and when it has to be done with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum When {
+    /// Any time between the first member's call and the last member's return.
+    No,
+    /// When the members concerned have called; when this member's own data is done with.
+    #[default]
+    My,
+    /// When all members have called; when all data is done with.
+    All,
+}
+
+/// [`When`] at the beginning and at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SyncMode {
+    /// At the beginning.
+    pub enter: When,
+    /// At the end.
+    pub leave: When,
+}
+
+impl SyncMode {
+    /// A barrier on both sides.
+    pub const ALL: SyncMode = SyncMode { enter: When::All, leave: When::All };
+    /// Nothing beyond the data itself.
+    pub const MY: SyncMode = SyncMode { enter: When::My, leave: When::My };
+}
+
+/// A non-blocking operation under way.
+struct Task {
+    future: Pin<Box<dyn Future<Output = ()> + Send>>,
+    op: u32,
+}
+
+/// The state of all collective operations of a rank.
+pub(crate) struct Engine {
+    pub(crate) mail: Mail,
+    tasks: Mutex<Vec<Task>>,
+    /// Length of `tasks`, for a look without the lock.
+    busy: AtomicUsize,
+    /// The mail's epoch at the last advance.
+    seen: AtomicUsize,
+    /// Number for the next team that this rank takes part in; 0 is the team of all ranks.
+    pub(crate) next_team: AtomicU32,
+}
+
+impl Engine {
+    pub(crate) fn new() -> Engine {
+        Engine {
+            mail: Mail::default(),
+            tasks: Mutex::default(),
+            busy: AtomicUsize::new(0),
+            seen: AtomicUsize::new(usize::MAX),
+            next_team: AtomicU32::new(1),
+        }
+    }
+}
+
+impl Rank {
+    /// Gives every non-blocking collective operation a turn, if anything has come for one since the last time.
+    #[inline]
+    pub(crate) fn advance_collectives(&self) {
+        // Relaxed: a hint; what it leads to is under locks.
+        if self.coll.busy.load(Ordering::Relaxed) > 0 {
+            self.advance_tasks();
+        }
+    }
+
+    #[cold]
+    fn advance_tasks(&self) {
+        // Busy: another thread does it, or this one further up its stack.
+        let Ok(mut tasks) = self.coll.tasks.try_lock() else { return };
+        let epoch = self.coll.mail.epoch();
+        // Relaxed: under the lock.
+        if self.coll.seen.swap(epoch, Ordering::Relaxed) == epoch {
+            return;
+        }
+        let cx = &mut Context::from_waker(Waker::noop());
+        tasks.retain_mut(|t| {
+            let over = t.future.as_mut().poll(cx).is_ready();
+            if over {
+                self.ops.finish(t.op);
+            }
+            !over
+        });
+        self.coll.busy.store(tasks.len(), Ordering::Relaxed);
+    }
+
+    /// Starts an operation in the background.
+    pub(crate) fn spawn_collective(&self, future: impl Future<Output = ()> + Send + 'static) -> Event {
+        let mut future: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(future);
+        if future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready() {
+            return Event::DONE;
+        }
+        let Some(op) = self.ops.start(1) else { self.fatal(rma::TOO_MANY) };
+        let event = self.ops.event(op);
+        let mut tasks = self.coll.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        tasks.push(Task { future, op });
+        self.coll.busy.store(tasks.len(), Ordering::Relaxed);
+        // What came between its first turn and now must not wait for the next arrival.
+        self.coll.seen.store(usize::MAX, Ordering::Relaxed);
+        event
+    }
+
+    /// Runs an operation to its end.
+    pub(crate) fn run_collective<T>(&self, future: impl Future<Output = T>) -> T {
+        self.check_context("enter a collective operation");
+        let mut future = pin!(future);
+        let mut result = None;
+        let mut seen = usize::MAX;
+        self.wait_until("a collective operation", || {
+            let epoch = self.coll.mail.epoch();
+            if epoch == seen {
+                return false;
+            }
+            seen = epoch;
+            match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+                Poll::Ready(r) => {
+                    result = Some(r);
+                    true
+                }
+                Poll::Pending => false,
+            }
+        });
+        match result {
+            Some(r) => r,
+            None => self.fatal("a collective operation ended without a result"),
+        }
+    }
+}

@@ -1,0 +1,441 @@
+//! The operations.
+//!
+//! Which algorithm runs depends only on what all members know: the number of members, the size of a block, who shares a host.
+//! Steps of one operation are numbered so that no two messages between the same members have the same number: the upper bits name
+//! the part of the operation, the lower ones a round or a segment.
+#![expect(unsafe_code, reason = "works on buffers of callers")]
+
+use super::mail::{EAGER, Flying, Op, Ptr, Way};
+use super::tree::{below, binomial};
+use super::{SyncMode, When};
+use core::future::Future;
+use std::sync::Arc;
+
+/// Combines two vectors of `n` bytes: the first becomes *first, then second*. It must not call the runtime.
+///
+/// Of a call: both pointers are valid for `n` bytes, a multiple of the element size; the ranges do not overlap.
+pub type Combine = dyn Fn(*mut u8, *const u8, usize) + Send + Sync;
+
+/// How values are combined.
+#[derive(Clone)]
+pub struct Reduction {
+    /// Combines two vectors. It has to be associative.
+    pub combine: Arc<Combine>,
+    /// The order of the operands does not matter. Without it they are combined in the order of the team.
+    pub commutes: bool,
+    /// Bytes of an element; vectors are cut between elements.
+    pub element: usize,
+}
+
+const ENTER: u32 = 1 << 27;
+const BODY: u32 = 2 << 27;
+const BACK: u32 = 3 << 27;
+const LEAVE: u32 = 4 << 27;
+
+/// Broadcasts between hosts go in segments of this size, so that all levels of the tree work at once.
+const SEGMENT: usize = 128 << 10;
+/// Blocks up to this size travel in bundles, in a logarithmic number of messages.
+const BUNDLE: usize = 1024;
+/// Vectors above this size are reduced in slices, each by one member.
+const SLICED: usize = 32 << 10;
+/// Members from which bundles pay.
+const MANY: usize = 5;
+
+/// Wraps an operation in the barriers its mode asks for.
+pub(crate) async fn synchronised<T>(op: &Op, mode: SyncMode, body: impl Future<Output = T>) -> T {
+    if mode.enter == When::All {
+        barrier(op, ENTER).await;
+    }
+    let result = body.await;
+    if mode.leave == When::All {
+        barrier(op, LEAVE).await;
+    }
+    result
+}
+
+/// Nobody returns before all have called: members to their leader, rounds among the leaders, and back.
+pub(crate) async fn barrier(op: &Op, step: u32) {
+    let (leaders, host) = op.team.hosts.leaders(op.me());
+    let none = Ptr(core::ptr::null_mut());
+    // SAFETY: messages without bytes.
+    unsafe {
+        if host[0] != op.me() {
+            op.send(host[0], step, none, 0, Way::Push).await;
+            return op.receive(host[0], step + 1, none, 0, Way::Push).await;
+        }
+        for &m in &host[1..] {
+            op.receive(m, step, none, 0, Way::Push).await;
+        }
+        let (count, at) = (leaders.len(), leaders.iter().position(|&l| l == op.me()).unwrap_or(0));
+        let (mut distance, mut round) = (1, 2);
+        while distance < count {
+            op.send(leaders[(at + distance) % count], step + round, none, 0, Way::Push).await;
+            op.receive(leaders[(at + count - distance) % count], step + round, none, 0, Way::Push).await;
+            distance *= 2;
+            round += 1;
+        }
+        for &m in &host[1..] {
+            op.send(m, step + 1, none, 0, Way::Push).await;
+        }
+    }
+}
+
+/// Copies the root's `n` bytes at `src` to every member's `dst`.
+///
+/// # Safety
+/// 1. `dst` is valid for `n` bytes, on the root `src` too, until the future is over (owed by the caller, also of all below).
+pub(crate) async unsafe fn broadcast(op: &Op, root: usize, dst: Ptr, src: Ptr, n: usize) {
+    // SAFETY: (1).
+    unsafe {
+        if root == op.me() {
+            src.copy_to(dst, n);
+        }
+        spread(op, root, if root == op.me() { src } else { dst }, n, BODY).await;
+    }
+}
+
+/// Sends what the root has in `data` down the tree.
+async unsafe fn spread(op: &Op, root: usize, data: Ptr, n: usize, step: u32) {
+    let place = op.team.hosts.place(root, op.me());
+    // On one host every copy is one copy; segments would only multiply messages.
+    let segment = if op.team.hosts.one() { n.max(1) } else { SEGMENT };
+    let count = n.div_ceil(segment).max(1);
+    let part = |i: usize| (data.at(i * segment), segment.min(n - (i * segment).min(n)));
+    let mut flying = Flying::default();
+    // SAFETY: parts of the buffer that `broadcast` and its like were promised.
+    unsafe {
+        let posted: Vec<_> = place
+            .parent
+            .map(|p| {
+                (0..count).map(|i| op.receive(p, step + i as u32, part(i).0, part(i).1, Way::Pull)).collect()
+            })
+            .unwrap_or_default();
+        let mut posted = posted.into_iter();
+        for i in 0..count {
+            if let Some(receive) = posted.next() {
+                flying.during(receive).await;
+            }
+            for &c in &place.children {
+                flying.push(op.send(c, step + i as u32, part(i).0, part(i).1, Way::Pull));
+            }
+        }
+    }
+    flying.land().await;
+}
+
+/// Gives member i the i-th block of `n` bytes of the root's `src`.
+///
+/// # Safety
+/// As [`broadcast`]; `src` has a block for every member.
+pub(crate) async unsafe fn scatter(op: &Op, root: usize, dst: Ptr, src: Ptr, n: usize) {
+    let (me, size) = (op.me(), op.size());
+    // SAFETY: blocks of the buffers; owned buffers outlive the sends from them.
+    unsafe {
+        if n <= BUNDLE && size >= MANY && !op.team.hosts.one() {
+            let v = (me + size - root) % size;
+            let (parent, children) = binomial(v, size);
+            let mut mine = vec![0u8; below(v, size) * n];
+            let at = Ptr(mine.as_mut_ptr());
+            match parent {
+                None => (0..size).for_each(|i| src.at((i + root) % size * n).copy_to(at.at(i * n), n)),
+                Some(p) => op.receive((p + root) % size, BODY, at, mine.len(), Way::Push).await,
+            }
+            let mut flying = Flying::default();
+            for (c, b) in children {
+                flying.push(op.send((c + root) % size, BODY, at.at((c - v) * n), b * n, Way::Push));
+            }
+            at.copy_to(dst, n);
+            return flying.land().await;
+        }
+        if root != me {
+            return op.receive(root, BODY, dst, n, Way::Pull).await;
+        }
+        let mut flying = Flying::default();
+        for i in 1..size {
+            let to = (me + i) % size;
+            flying.push(op.send(to, BODY, src.at(to * n), n, Way::Pull));
+        }
+        src.at(me * n).copy_to(dst, n);
+        flying.land().await;
+    }
+}
+
+/// Collects the members' blocks of `n` bytes at the root, in the order of the team.
+///
+/// # Safety
+/// As [`broadcast`]; on the root `dst` has room for a block of every member.
+pub(crate) async unsafe fn gather(op: &Op, root: usize, dst: Ptr, src: Ptr, n: usize) {
+    let (me, size) = (op.me(), op.size());
+    // SAFETY: as in `scatter`.
+    unsafe {
+        if n <= BUNDLE && size >= MANY && !op.team.hosts.one() {
+            let v = (me + size - root) % size;
+            let (parent, children) = binomial(v, size);
+            let mut mine = vec![0u8; below(v, size) * n];
+            let at = Ptr(mine.as_mut_ptr());
+            let posted: Vec<_> = children
+                .iter()
+                .map(|&(c, b)| op.receive((c + root) % size, BODY, at.at((c - v) * n), b * n, Way::Push))
+                .collect();
+            src.copy_to(at, n);
+            for receive in posted {
+                receive.await;
+            }
+            match parent {
+                None => (0..size).for_each(|i| at.at(i * n).copy_to(dst.at((i + root) % size * n), n)),
+                Some(p) => op.send((p + root) % size, BODY, at, mine.len(), Way::Push).await,
+            }
+            return;
+        }
+        if root != me {
+            return op.send(root, BODY, src, n, Way::Push).await;
+        }
+        let posted: Vec<_> = (1..size)
+            .map(|i| (me + i) % size)
+            .map(|from| op.receive(from, BODY, dst.at(from * n), n, Way::Push))
+            .collect();
+        src.copy_to(dst.at(me * n), n);
+        for receive in posted {
+            receive.await;
+        }
+    }
+}
+
+/// Collects the members' blocks at every member.
+///
+/// # Safety
+/// As [`broadcast`]; `dst` has room for a block of every member.
+pub(crate) async unsafe fn gather_all(op: &Op, dst: Ptr, src: Ptr, n: usize) {
+    let (me, size) = (op.me(), op.size());
+    // SAFETY: blocks of the buffers; owned buffers outlive the messages.
+    unsafe {
+        if n <= BUNDLE && size >= MANY && !op.team.hosts.one() {
+            // Bruck: in each round twice as many blocks, from this member's own on.
+            let mut all = vec![0u8; size * n];
+            let at = Ptr(all.as_mut_ptr());
+            src.copy_to(at, n);
+            let (mut have, mut round) = (1, BODY);
+            while have < size {
+                let more = have.min(size - have);
+                let receive = op.receive((me + have) % size, round, at.at(have * n), more * n, Way::Push);
+                let mut flying = Flying::default();
+                flying.push(op.send((me + size - have) % size, round, at, more * n, Way::Push));
+                flying.during(receive).await;
+                flying.land().await;
+                have += more;
+                round += 1;
+            }
+            for i in 0..size {
+                at.at(i * n).copy_to(dst.at((me + i) % size * n), n);
+            }
+            return;
+        }
+        src.copy_to(dst.at(me * n), n);
+        if op.team.hosts.one() || n <= EAGER {
+            return everybody(op, BODY, |i| (dst.at(me * n), n, dst.at(i * n), n)).await;
+        }
+        // A ring: every link carries every block once.
+        let mut flying = Flying::default();
+        let posted: Vec<_> = (1..size)
+            .map(|i| {
+                op.receive(
+                    (me + size - 1) % size,
+                    BODY + i as u32,
+                    dst.at((me + size - i) % size * n),
+                    n,
+                    Way::Push,
+                )
+            })
+            .collect();
+        for (i, receive) in (1..size).zip(posted) {
+            let block = dst.at((me + size + 1 - i) % size * n);
+            flying.push(op.send((me + 1) % size, BODY + i as u32, block, n, Way::Push));
+            flying.during(receive).await;
+        }
+        flying.land().await;
+    }
+}
+
+/// Sends every other member something and receives something of it: `part(i)` says from where and how much, to where and how much.
+async unsafe fn everybody(op: &Op, step: u32, part: impl Fn(usize) -> (Ptr, usize, Ptr, usize)) {
+    let (me, size) = (op.me(), op.size());
+    // SAFETY: owed by the caller.
+    unsafe {
+        let posted: Vec<_> = (1..size)
+            .map(|i| (me + size - i) % size)
+            .map(|i| {
+                let (_, _, to, n) = part(i);
+                op.receive(i, step, to, n, Way::Pull)
+            })
+            .collect();
+        let mut flying = Flying::default();
+        for i in 1..size {
+            let peer = (me + i) % size;
+            let (from, n, _, _) = part(peer);
+            flying.push(op.send(peer, step, from, n, Way::Pull));
+        }
+        for receive in posted {
+            flying.during(receive).await;
+        }
+        flying.land().await;
+    }
+}
+
+/// Block j of member i becomes block i of member j.
+///
+/// # Safety
+/// As [`broadcast`]; both sides have a block for every member.
+pub(crate) async unsafe fn exchange(op: &Op, dst: Ptr, src: Ptr, n: usize) {
+    let (me, size) = (op.me(), op.size());
+    // SAFETY: as in `gather_all`.
+    unsafe {
+        if n * size <= BUNDLE && size >= MANY && !op.team.hosts.one() {
+            // Bruck: a block goes the distance to its target bit by bit.
+            let mut all = vec![0u8; size * n];
+            let at = Ptr(all.as_mut_ptr());
+            for i in 0..size {
+                src.at((me + i) % size * n).copy_to(at.at(i * n), n);
+            }
+            let (mut bit, mut round) = (1, BODY);
+            while bit < size {
+                let moving: Vec<usize> = (0..size).filter(|i| i & bit != 0).collect();
+                let mut out = vec![0u8; moving.len() * n];
+                let mut back = vec![0u8; moving.len() * n];
+                let (from, to) = (Ptr(out.as_mut_ptr()), Ptr(back.as_mut_ptr()));
+                for (k, &i) in moving.iter().enumerate() {
+                    at.at(i * n).copy_to(from.at(k * n), n);
+                }
+                let receive = op.receive((me + size - bit) % size, round, to, back.len(), Way::Push);
+                let mut flying = Flying::default();
+                flying.push(op.send((me + bit) % size, round, from, out.len(), Way::Push));
+                flying.during(receive).await;
+                flying.land().await;
+                for (k, &i) in moving.iter().enumerate() {
+                    to.at(k * n).copy_to(at.at(i * n), n);
+                }
+                bit *= 2;
+                round += 1;
+            }
+            for i in 0..size {
+                at.at(i * n).copy_to(dst.at((me + size - i) % size * n), n);
+            }
+            return;
+        }
+        src.at(me * n).copy_to(dst.at(me * n), n);
+        everybody(op, BODY, |i| (src.at(i * n), n, dst.at(i * n), n)).await;
+    }
+}
+
+/// Combines the members' vectors of `n` bytes; the result comes to the root's `dst`.
+///
+/// # Safety
+/// As [`broadcast`]; `dst` counts on the root only.
+pub(crate) async unsafe fn reduce(op: &Op, root: usize, dst: Ptr, src: Ptr, n: usize, how: &Reduction) {
+    let (me, size) = (op.me(), op.size());
+    let mut sum = vec![0u8; n];
+    let at = Ptr(sum.as_mut_ptr());
+    // SAFETY: owned buffers outlive the messages; `combine` gets two of `n` bytes.
+    unsafe {
+        src.copy_to(at, n);
+        // In order: every subtree of this tree is a range of members.
+        let (top, parent, children) = if how.commutes {
+            let place = op.team.hosts.place(root, me);
+            (root, place.parent, place.children)
+        } else {
+            let (parent, mut children) = binomial(me, size);
+            children.reverse();
+            (0, parent, children.into_iter().map(|c| c.0).collect())
+        };
+        let mut parts: Vec<Vec<u8>> = children.iter().map(|_| vec![0u8; n]).collect();
+        let posted: Vec<_> = children
+            .iter()
+            .zip(&mut parts)
+            .map(|(&c, part)| op.receive(c, BODY, Ptr(part.as_mut_ptr()), n, Way::Push))
+            .collect();
+        // One after the other in a fixed order, so that sums of floats come out the same every time.
+        for (receive, part) in posted.into_iter().zip(&parts) {
+            receive.await;
+            (how.combine)(at.0, part.as_ptr(), n);
+        }
+        if let Some(p) = parent {
+            op.send(p, BODY, at, n, Way::Push).await;
+        }
+        match (me == top, me == root) {
+            (true, true) => at.copy_to(dst, n),
+            (true, false) => op.send(root, BACK, at, n, Way::Push).await,
+            (false, true) if top != root => op.receive(top, BACK, dst, n, Way::Push).await,
+            _ => {}
+        }
+    }
+}
+
+/// [`reduce`] with the result at every member.
+///
+/// # Safety
+/// As [`broadcast`].
+pub(crate) async unsafe fn reduce_all(op: &Op, dst: Ptr, src: Ptr, n: usize, how: &Reduction) {
+    let (me, size) = (op.me(), op.size());
+    // SAFETY: as in `reduce`.
+    unsafe {
+        if n <= SLICED || size < 3 || n / how.element.max(1) < size {
+            reduce(op, 0, dst, src, n, how).await;
+            return spread(op, 0, dst, n, LEAVE + (1 << 26)).await;
+        }
+        // Member i combines the i-th slices of all, then everybody collects the slices.
+        let per = (n / how.element).div_ceil(size) * how.element;
+        let slice = |i: usize| ((i * per).min(n), per.min(n - (i * per).min(n)));
+        let (own, len) = slice(me);
+        let mut parts = vec![0u8; len * size];
+        let at = Ptr(parts.as_mut_ptr());
+        src.at(own).copy_to(at.at(me * len), len);
+        everybody(op, BODY, |i| (src.at(slice(i).0), slice(i).1, at.at(i * len), len)).await;
+        for i in 1..size {
+            (how.combine)(at.0, at.at(i * len).0, len);
+        }
+        at.copy_to(dst.at(own), len);
+        everybody(op, BACK, |i| (dst.at(own), len, dst.at(slice(i).0), slice(i).1)).await;
+    }
+}
+
+/// Member i's `dst` becomes the combination of the vectors of members 0 to i, or to i - 1 if not `inclusive` (member 0's is then
+/// left alone).
+///
+/// # Safety
+/// As [`broadcast`].
+pub(crate) async unsafe fn scan(op: &Op, dst: Ptr, src: Ptr, n: usize, inclusive: bool, how: &Reduction) {
+    let (me, size) = (op.me(), op.size());
+    let (mut sum, mut before) = (vec![0u8; n], vec![0u8; n]);
+    // SAFETY: as in `reduce`.
+    unsafe {
+        src.copy_to(Ptr(sum.as_mut_ptr()), n);
+        let (mut distance, mut round) = (1, BODY);
+        while distance < size {
+            // A copy: the message may still be on its way when the sum grows.
+            let mut out = sum.clone();
+            let mut flying = Flying::default();
+            if me + distance < size {
+                flying.push(op.send(me + distance, round, Ptr(out.as_mut_ptr()), n, Way::Push));
+            }
+            if me >= distance {
+                flying.during(op.receive(me - distance, round, Ptr(before.as_mut_ptr()), n, Way::Push)).await;
+                (how.combine)(before.as_mut_ptr(), sum.as_ptr(), n);
+                core::mem::swap(&mut sum, &mut before);
+            }
+            flying.land().await;
+            distance *= 2;
+            round += 1;
+        }
+        let at = Ptr(sum.as_mut_ptr());
+        if inclusive {
+            return at.copy_to(dst, n);
+        }
+        let mut flying = Flying::default();
+        if me + 1 < size {
+            flying.push(op.send(me + 1, BACK, at, n, Way::Push));
+        }
+        if me > 0 {
+            flying.during(op.receive(me - 1, BACK, dst, n, Way::Push)).await;
+        }
+        flying.land().await;
+    }
+}

@@ -1,0 +1,421 @@
+//! Messages between members of a team.
+//!
+//! A message is named by team, operation, step and sender. It may arrive before its receiver has come to ask for it, so it goes into
+//! a slot that either side makes; the receiver *posts* a buffer there.
+//!
+//! **Small** messages (up to [`EAGER`] bytes) are sent at once, and copied once more if they come early.
+//!
+//! **Large** ones never wait in between. Who starts depends on what both sides know, so that nothing is sent in vain:
+//! - *pull*, between ranks that map each other's segments: the sender offers. From its segment: the receiver copies and says `DONE`.
+//!   From elsewhere: the receiver answers `READY`, and it goes on as a push. Several receivers of one block copy side by side.
+//! - *push*, and everything between hosts: the receiver says `READY` when it posts. If its buffer is in its segment, the sender puts
+//!   the data there and says `PLACED`; else it sends fragments, which go straight into the posted buffer.
+#![expect(unsafe_code, reason = "copies between buffers of callers, segments and messages")]
+
+use crate::am::{Kind, MAX_MEDIUM, Message, Outgoing, Token};
+use crate::conduit::Channel;
+use crate::event::Event;
+use crate::segment::Place;
+use crate::team::Members;
+use crate::{Rank, RankId};
+use core::future::{Future, poll_fn};
+use core::pin::Pin;
+use core::task::{Context, Poll};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Messages of this module, as numbers of the core's own messages.
+pub(crate) const FIRST: u8 = 16;
+const DATA: u8 = FIRST;
+const OFFER: u8 = FIRST + 1;
+const DONE: u8 = FIRST + 2;
+const READY: u8 = FIRST + 3;
+const PLACED: u8 = FIRST + 4;
+/// The last of them.
+pub(crate) const LAST: u8 = PLACED;
+
+/// Largest message that is sent without asking.
+pub(crate) const EAGER: usize = 8192;
+
+/// Marks the slot in which a sender waits for `READY` or `DONE`.
+const SENDER: u32 = 1 << 31;
+
+/// An address in a caller's memory, which stays valid until the operation is over.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ptr(pub(crate) *mut u8);
+
+// SAFETY: an address; following it is unsafe elsewhere, and one task at a time does.
+unsafe impl Send for Ptr {}
+// SAFETY: as above.
+unsafe impl Sync for Ptr {}
+
+impl Ptr {
+    pub(crate) fn of(p: *const u8) -> Ptr {
+        Ptr(p.cast_mut())
+    }
+    pub(crate) fn at(self, n: usize) -> Ptr {
+        Ptr(self.0.wrapping_add(n))
+    }
+    /// Copies `n` bytes; the ranges may overlap.
+    ///
+    /// # Safety
+    /// 1. Both are valid for `n` bytes (owed by the caller).
+    pub(crate) unsafe fn copy_to(self, to: Ptr, n: usize) {
+        if n > 0 && self.0 != to.0 {
+            // SAFETY: (1).
+            unsafe { core::ptr::copy(self.0, to.0, n) }
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Key {
+    team: u32,
+    op: u32,
+    step: u32,
+    peer: u32,
+}
+
+#[derive(Debug, Default)]
+struct Slot {
+    /// The posted buffer.
+    buffer: Option<(Ptr, usize)>,
+    /// What came before it was posted.
+    early: Vec<u8>,
+    /// Bytes that have come.
+    bytes: usize,
+    /// Something has come: tells an empty message from none.
+    some: bool,
+    /// The word of an `OFFER`, `READY` or `DONE`.
+    word: Option<u64>,
+}
+
+/// All slots of a rank.
+#[derive(Debug, Default)]
+pub(crate) struct Mail {
+    slots: Mutex<HashMap<Key, Slot>>,
+    /// Changes whenever something comes: a reason to look again.
+    epoch: AtomicUsize,
+}
+
+impl Mail {
+    /// See the field.
+    #[inline]
+    pub(crate) fn epoch(&self) -> usize {
+        self.epoch.load(Relaxed)
+    }
+
+    fn bump(&self) {
+        self.epoch.fetch_add(1, Relaxed);
+    }
+
+    fn slots(&self) -> MutexGuard<'_, HashMap<Key, Slot>> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take_word(&self, key: Key) -> Option<u64> {
+        let mut slots = self.slots();
+        let word = slots.get(&key)?.word?;
+        slots.remove(&key);
+        Some(word)
+    }
+}
+
+fn join(lo: u32, hi: u32) -> u64 {
+    u64::from(lo) | u64::from(hi) << 32
+}
+
+/// Serves a message of this module.
+pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
+    let &[team, op, step, peer, lo, hi] = m.args else {
+        rank.fatal(&format!("rank {} sent a collective message without its name", token.source()));
+    };
+    let mail = &rank.coll.mail;
+    let at = join(lo, hi);
+    let sender = matches!(index, READY | DONE);
+    let key = Key { team, op, step: if sender { step | SENDER } else { step }, peer };
+    let mut slots = mail.slots();
+    let slot = slots.entry(key).or_default();
+    match index {
+        DATA => {
+            let at = at as usize;
+            match slot.buffer {
+                Some((_, len)) if m.len > len || at > len - m.len => {
+                    drop(slots);
+                    disagree(rank, token.source());
+                }
+                // SAFETY: inside the posted buffer, which its owner keeps valid until the operation is over; the payload is
+                // valid while the handler runs.
+                Some((to, _)) => unsafe { Ptr(m.payload).copy_to(to.at(at), m.len) },
+                None => {
+                    let end = at + m.len;
+                    if slot.early.len() < end {
+                        slot.early.resize(end, 0);
+                    }
+                    slot.early[at..end].copy_from_slice(m.bytes());
+                }
+            }
+            slot.bytes += m.len;
+            slot.some = true;
+        }
+        PLACED => {
+            slot.bytes += at as usize;
+            slot.some = true;
+        }
+        _ => slot.word = Some(at),
+    }
+    drop(slots);
+    mail.bump();
+}
+
+#[cold]
+fn disagree(rank: &Rank, peer: RankId) -> ! {
+    rank.fatal(&format!(
+        "a collective operation: rank {peer} sends more than this rank expects: the ranks of the team disagree about the \
+         operation or its size"
+    ))
+}
+
+/// How large messages of an operation go, see the module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    Pull,
+    Push,
+}
+
+/// One operation of a team, as one of its members sees it.
+#[derive(Clone)]
+pub(crate) struct Op {
+    pub(crate) team: Arc<Members>,
+    pub(crate) number: u32,
+}
+
+impl Op {
+    pub(crate) fn rank(&self) -> &'static Rank {
+        self.team.rank
+    }
+    /// This member.
+    pub(crate) fn me(&self) -> usize {
+        self.team.me
+    }
+    /// Members.
+    pub(crate) fn size(&self) -> usize {
+        self.team.ranks.len()
+    }
+
+    fn key(&self, step: u32, peer: usize) -> Key {
+        Key { team: self.team.id, op: self.number, step, peer: peer as u32 }
+    }
+
+    fn tell(&self, to: usize, index: u8, step: u32, word: u64) {
+        let out =
+            Outgoing { kind: Kind::Short, handler: index, args: &[], src: core::ptr::null(), len: 0, dst: 0 };
+        self.message(to, out, step, word);
+    }
+
+    fn message(&self, to: usize, out: Outgoing<'_>, step: u32, word: u64) {
+        let args = [self.team.id, self.number, step, self.team.me as u32, word as u32, (word >> 32) as u32];
+        let out = Outgoing { args: &args, ..out };
+        // SAFETY: callers pass memory that is valid for the call.
+        if let Err(e) = unsafe { self.rank().send(Channel::Request, self.team.ranks[to], out) } {
+            self.rank().fatal(&e.to_string());
+        }
+    }
+
+    /// Sends `len` bytes in fragments.
+    fn fragments(&self, to: usize, step: u32, from: Ptr, len: usize) {
+        let most = self.rank().max_frame(self.team.ranks[to], 6).min(MAX_MEDIUM);
+        let mut done = 0;
+        loop {
+            let n = most.min(len - done);
+            let src = from.at(done).0.cast_const();
+            let out = Outgoing { kind: Kind::Medium, handler: DATA, args: &[], src, len: n, dst: 0 };
+            self.message(to, out, step, done as u64);
+            done += n;
+            if done >= len {
+                return;
+            }
+        }
+    }
+
+    /// Whether a large message between here and `peer` begins with an offer. Both find the same.
+    fn offers(&self, peer: usize, way: Way) -> bool {
+        way == Way::Pull && self.rank().maps(self.team.ranks[peer])
+    }
+
+    /// Offset in the own segment of a range, if it lies there.
+    fn own_offset(&self, p: Ptr, len: usize) -> Option<u64> {
+        let own = self.rank().segments.get()?.get(self.rank().id())?;
+        let at = (p.0 as usize).wrapping_sub(own.local as usize);
+        (!own.local.is_null() && len <= own.size && at <= own.size - len).then_some(at as u64)
+    }
+
+    /// Sends a message. Its bytes may change when the future is over; small ones are gone after its first turn.
+    ///
+    /// # Safety
+    /// 1. `from` is valid for `len` bytes until the future is over (owed by the caller).
+    pub(crate) async unsafe fn send(&self, to: usize, step: u32, from: Ptr, len: usize, way: Way) {
+        debug_assert_ne!(to, self.me());
+        if len <= EAGER {
+            return self.fragments(to, step, from, len);
+        }
+        let key = self.key(step | SENDER, to);
+        if self.offers(to, way) {
+            let lend = self.own_offset(from, len);
+            self.tell(to, OFFER, step, lend.map_or(0, |o| o + 1));
+            let word = self.word(key).await;
+            if lend.is_none() {
+                self.fill(to, step, from, len, word).await;
+            }
+        } else {
+            let word = self.word(key).await;
+            self.fill(to, step, from, len, word).await;
+        }
+    }
+
+    /// Brings the data to a receiver that is ready: `word` is the offset of its buffer in its segment plus 1, or 0.
+    async fn fill(&self, to: usize, step: u32, from: Ptr, len: usize, word: u64) {
+        if word == 0 {
+            return self.fragments(to, step, from, len);
+        }
+        // SAFETY: `send` was promised that the source is valid; the receiver gave leave to write its buffer.
+        let event = unsafe { self.rank().put_nb(self.team.ranks[to], word - 1, from.0, len) };
+        self.event(event).await;
+        self.tell(to, PLACED, step, len as u64);
+    }
+
+    async fn word(&self, key: Key) -> u64 {
+        poll_fn(|_| self.rank().coll.mail.take_word(key).map_or(Poll::Pending, Poll::Ready)).await
+    }
+
+    /// Waits for a transfer.
+    async fn event(&self, event: Event) {
+        poll_fn(|_| {
+            if self.rank().test_quietly(event) {
+                return Poll::Ready(());
+            }
+            // Nothing that comes announces its end.
+            self.rank().coll.mail.bump();
+            Poll::Pending
+        })
+        .await;
+    }
+
+    /// Posts a buffer for a message; the future ends when it is filled.
+    ///
+    /// # Safety
+    /// 1. `to` is valid for writes of `len` bytes, and used by nobody else, until the future is over (owed by the caller).
+    pub(crate) unsafe fn receive(
+        &self,
+        from: usize,
+        step: u32,
+        to: Ptr,
+        len: usize,
+        way: Way,
+    ) -> Receive<'_> {
+        let key = self.key(step, from);
+        {
+            let mut slots = self.rank().coll.mail.slots();
+            let slot = slots.entry(key).or_default();
+            let early = core::mem::take(&mut slot.early);
+            if slot.bytes > len || early.len() > len {
+                drop(slots);
+                disagree(self.rank(), self.team.ranks[from]);
+            }
+            // SAFETY: (1); no more than `len` bytes.
+            unsafe { Ptr::of(early.as_ptr()).copy_to(to, early.len()) };
+            slot.buffer = Some((to, len));
+        }
+        if len > EAGER && !self.offers(from, way) {
+            self.ready(from, step, to, len);
+        }
+        Receive { op: self, key, from, step, to, len }
+    }
+
+    fn ready(&self, from: usize, step: u32, to: Ptr, len: usize) {
+        self.tell(from, READY, step, self.own_offset(to, len).map_or(0, |o| o + 1));
+    }
+}
+
+/// A posted receive.
+pub(crate) struct Receive<'a> {
+    op: &'a Op,
+    key: Key,
+    from: usize,
+    step: u32,
+    to: Ptr,
+    len: usize,
+}
+
+impl Future for Receive<'_> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        let rank = self.op.rank();
+        let offer = {
+            let mut slots = rank.coll.mail.slots();
+            let Some(slot) = slots.get_mut(&self.key) else { return Poll::Ready(()) };
+            if slot.some && slot.bytes == self.len {
+                slots.remove(&self.key);
+                return Poll::Ready(());
+            }
+            if slot.some && slot.bytes > self.len {
+                drop(slots);
+                disagree(rank, self.op.team.ranks[self.from]);
+            }
+            slot.word.take()
+        };
+        match offer {
+            None => Poll::Pending,
+            Some(0) => {
+                self.op.ready(self.from, self.step, self.to, self.len);
+                Poll::Pending
+            }
+            Some(lent) => {
+                let peer = self.op.team.ranks[self.from];
+                match rank.table().mapped_at(peer, lent - 1, self.len) {
+                    // SAFETY: inside a mapped segment, lent until `DONE`; `receive` was promised the buffer.
+                    Some(Place::Here(at)) => unsafe { Ptr(at).copy_to(self.to, self.len) },
+                    _ => disagree(rank, peer),
+                }
+                rank.coll.mail.slots().remove(&self.key);
+                self.op.tell(self.from, DONE, self.step, 0);
+                Poll::Ready(())
+            }
+        }
+    }
+}
+
+/// Sends under way, driven together.
+#[derive(Default)]
+pub(crate) struct Flying<'a>(Vec<Pin<Box<dyn Future<Output = ()> + Send + 'a>>>);
+
+impl<'a> Flying<'a> {
+    /// Starts one more; small messages are gone on return.
+    pub(crate) fn push(&mut self, send: impl Future<Output = ()> + Send + 'a) {
+        let mut send: Pin<Box<dyn Future<Output = ()> + Send + 'a>> = Box::pin(send);
+        if send.as_mut().poll(&mut Context::from_waker(core::task::Waker::noop())).is_pending() {
+            self.0.push(send);
+        }
+    }
+
+    /// Waits for one future while the sends go on.
+    pub(crate) async fn during<T>(&mut self, other: impl Future<Output = T>) -> T {
+        let mut other = core::pin::pin!(other);
+        poll_fn(|cx| {
+            self.0.retain_mut(|f| f.as_mut().poll(cx).is_pending());
+            other.as_mut().poll(cx)
+        })
+        .await
+    }
+
+    /// Waits for all of them.
+    pub(crate) async fn land(&mut self) {
+        poll_fn(|cx| {
+            self.0.retain_mut(|f| f.as_mut().poll(cx).is_pending());
+            if self.0.is_empty() { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+    }
+}

@@ -1,0 +1,358 @@
+//! Teams: ordered sets of ranks that run collective operations together.
+//!
+//! A *member* is named by its index in the team. The team of all ranks has every rank at its own number; others come from
+//! [`Team::split`]. Making a team is collective over its parent; using one concerns its members only.
+//!
+//! A team has a number that its messages carry. All members agree on it, and no two teams of one rank share it: it is the largest
+//! number that any rank of the parent would have used next.
+#![expect(unsafe_code, reason = "declares and forwards operations on raw buffers")]
+
+use crate::barrier::{Consensus, Outcome};
+use crate::coll::SyncMode;
+use crate::coll::algorithms::{self, Reduction};
+use crate::coll::mail::{Op, Ptr};
+use crate::coll::tree::Hosts;
+use crate::event::Event;
+use crate::{Error, Rank, RankId};
+use core::future::Future;
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What a team is made of.
+pub(crate) struct Members {
+    pub(crate) rank: &'static Rank,
+    pub(crate) id: u32,
+    /// This rank's index.
+    pub(crate) me: usize,
+    pub(crate) ranks: Vec<RankId>,
+    pub(crate) hosts: Hosts,
+    /// Operations started.
+    started: AtomicU32,
+    barrier: Mutex<TeamBarrier>,
+}
+
+/// The team's own split-phase barrier.
+#[derive(Default)]
+struct TeamBarrier {
+    /// Between notify and wait: the reduction of the consensus, and where its result goes.
+    open: Option<(Event, Box<[u64; 2]>)>,
+    result: Option<Consensus>,
+}
+
+/// An ordered set of ranks, this one among them.
+///
+/// All members must start the operations of a team in the same order and with arguments that agree; *root* is an index in the
+/// team. Every operation exists in a blocking form, and in one that returns at once (`_nb`).
+#[derive(Clone)]
+pub struct Team {
+    members: Arc<Members>,
+}
+
+impl core::fmt::Debug for Team {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Team({} of {}, number {})", self.me(), self.size(), self.members.id)
+    }
+}
+
+impl Rank {
+    /// Whether the segment of a rank is mapped here. Between two ranks, both find the same.
+    pub(crate) fn maps(&self, r: RankId) -> bool {
+        self.segments.get().and_then(|t| t.get(r)).is_some_and(|e| !e.local.is_null())
+    }
+
+    /// The team of all ranks of the job.
+    pub fn team_all(&'static self) -> Team {
+        let members = self.team_all.get_or_init(|| self.members(0, self.ranks().collect()));
+        Team { members: members.clone() }
+    }
+
+    fn members(&'static self, id: u32, ranks: Vec<RankId>) -> Arc<Members> {
+        let names: Vec<u32> = ranks.iter().map(|&r| self.neighbourhood_of(r)).collect();
+        Arc::new(Members {
+            rank: self,
+            id,
+            me: ranks.iter().position(|&r| r == self.id()).unwrap_or(0),
+            ranks,
+            hosts: Hosts::new(&names),
+            started: AtomicU32::new(0),
+            barrier: Mutex::default(),
+        })
+    }
+}
+
+impl Team {
+    /// This rank's index in the team.
+    pub fn me(&self) -> usize {
+        self.members.me
+    }
+
+    /// Members.
+    pub fn size(&self) -> usize {
+        self.members.ranks.len()
+    }
+
+    /// The rank this member is.
+    pub fn rank(&self) -> &'static Rank {
+        self.members.rank
+    }
+
+    /// The rank of a member.
+    pub fn rank_of(&self, member: usize) -> Option<RankId> {
+        self.members.ranks.get(member).copied()
+    }
+
+    /// The member that a rank is, if it is in the team.
+    pub fn member(&self, rank: RankId) -> Option<usize> {
+        self.members.ranks.iter().position(|&r| r == rank)
+    }
+
+    /// Makes teams of the members that give the same color, each ordered by key, then by index here. `None` as color: no team.
+    ///
+    /// # Collective
+    /// Over this team; returns when the new team can be used.
+    pub fn split(&self, color: Option<u32>, key: u32) -> Option<Team> {
+        let rank = self.members.rank;
+        let next = rank.coll.next_team.load(Relaxed);
+        // Color, key, number.
+        let mine: [u64; 3] = [color.map_or(u64::MAX, u64::from), key.into(), next.into()];
+        let all = self.gather_all(&[mine]);
+        let id = all.iter().map(|c| c[2]).max().unwrap_or(0) as u32;
+        rank.coll.next_team.fetch_max(id + 1, Relaxed);
+        color?;
+        let mut chosen: Vec<(u64, usize)> =
+            all.iter().enumerate().filter(|(_, c)| c[0] == mine[0]).map(|(i, c)| (c[1], i)).collect();
+        chosen.sort_unstable();
+        let ranks = chosen.into_iter().map(|(_, i)| self.members.ranks[i]).collect();
+        Some(Team { members: rank.members(id, ranks) })
+    }
+
+    /// The next operation of this member.
+    pub(crate) fn op(&self) -> Op {
+        Op { team: self.members.clone(), number: self.members.started.fetch_add(1, Relaxed) }
+    }
+
+    fn root(&self, what: &str, root: usize) {
+        if root >= self.size() {
+            self.members
+                .rank
+                .fatal(&format!("{what}: the root {root} is no member of a team of {}", self.size()));
+        }
+    }
+
+    pub(crate) fn start(&self, future: impl Future<Output = ()> + Send + 'static) -> Event {
+        self.members.rank.spawn_collective(future)
+    }
+
+    pub(crate) fn run<T>(&self, future: impl Future<Output = T>) -> T {
+        self.members.rank.run_collective(future)
+    }
+
+    /// Returns when every member has called it.
+    ///
+    /// # Collective
+    pub fn barrier(&self) {
+        let op = self.op();
+        self.run(algorithms::barrier(&op, 0));
+    }
+
+    /// Enters the team's split-phase barrier, by name or with [`crate::barrier::ANONYMOUS`]: [`Rank::barrier_notify`] for teams.
+    ///
+    /// # Panics
+    /// Ends the job on a second notify in one phase.
+    pub fn barrier_notify(&self, id: i32, flags: u32) {
+        if self.members.id == 0 {
+            return self.members.rank.barrier_notify(id, flags);
+        }
+        let mut words = Box::new([Consensus::of(id, flags).encode(), 0]);
+        let at = words.as_mut_ptr();
+        let how = Reduction {
+            combine: Arc::new(|a, b, _| {
+                // SAFETY: vectors of one word each.
+                unsafe {
+                    let (a, b) = (a.cast::<u64>(), b.cast::<u64>());
+                    let both =
+                        Consensus::decode(a.read_unaligned()).merge(Consensus::decode(b.read_unaligned()));
+                    a.write_unaligned(both.encode());
+                }
+            }),
+            commutes: true,
+            element: 8,
+        };
+        // SAFETY: the box stays in the barrier's state until the event is done.
+        let event =
+            unsafe { self.reduce_all_raw_nb(at.wrapping_add(1).cast(), at.cast(), 8, how, SyncMode::MY) };
+        let mut barrier = self.members.barrier.lock().unwrap_or_else(PoisonError::into_inner);
+        if barrier.open.is_some() {
+            self.members.rank.fatal("barrier of a team: two notifies without a wait between them");
+        }
+        barrier.open = Some((event, words));
+    }
+
+    /// [`Rank::barrier_test`] for teams: does not poll.
+    ///
+    /// # Panics
+    /// Ends the job without a notify before it.
+    pub fn barrier_test(&self, id: i32, flags: u32) -> Option<Outcome> {
+        let rank = self.members.rank;
+        if self.members.id == 0 {
+            return rank.barrier_test(id, flags);
+        }
+        let mut barrier = self.members.barrier.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((event, words)) = barrier.open.take() else {
+            rank.fatal("barrier of a team: a wait without a notify");
+        };
+        if !rank.test_quietly(event) {
+            barrier.open = Some((event, words));
+            return None;
+        }
+        let result = Consensus::decode(words[1]);
+        barrier.result = Some(result);
+        Some(if result.admits(id, flags) { Outcome::Agreed } else { Outcome::Mismatched })
+    }
+
+    /// [`Rank::barrier_wait`] for teams.
+    ///
+    /// # Panics
+    /// Ends the job without a notify before it.
+    pub fn barrier_wait(&self, id: i32, flags: u32) -> Outcome {
+        let mut outcome = None;
+        self.members.rank.wait_until("the barrier of a team", || {
+            outcome = self.barrier_test(id, flags);
+            outcome.is_some()
+        });
+        outcome.unwrap_or(Outcome::Mismatched)
+    }
+
+    /// [`Rank::barrier_result`] for teams.
+    pub fn barrier_result(&self) -> Option<Consensus> {
+        if self.members.id == 0 {
+            return self.members.rank.barrier_result();
+        }
+        let barrier = self.members.barrier.lock().unwrap_or_else(PoisonError::into_inner);
+        if barrier.open.is_some() { None } else { barrier.result }
+    }
+
+    /// Gives the team up. Its number is not used again.
+    ///
+    /// # Errors
+    /// It is the team of all ranks.
+    pub fn free(self) -> Result<(), Error> {
+        if self.members.id == 0 {
+            return Err(Error::op("the team of all ranks cannot be given up"));
+        }
+        Ok(())
+    }
+}
+
+/// A blocking and a non-blocking method for one algorithm.
+macro_rules! operation {
+    ($(#[$doc:meta])* $raw:ident $raw_nb:ident ($($arg:ident : $ty:ty),*) $(, $how:ident)? => $call:expr) => {
+        $(#[$doc])*
+        ///
+        /// # Collective
+        /// # Safety
+        /// 1. The buffers are as described, valid until the call returns (owed by the caller).
+        pub unsafe fn $raw(&self, $($arg: $ty,)* $($how: Reduction,)? mode: SyncMode) {
+            let op = self.op();
+            // SAFETY: (1).
+            let body = unsafe { ($call)(self, &op, $($arg,)* $(&$how)?) };
+            self.run(algorithms::synchronised(&op, mode, body));
+        }
+
+        $(#[$doc])*
+        /// Returns at once.
+        ///
+        /// # Collective
+        /// # Safety
+        /// 1. The buffers are as described, valid until the event is done (owed by the caller).
+        pub unsafe fn $raw_nb(&self, $($arg: $ty,)* $($how: Reduction,)? mode: SyncMode) -> Event {
+            let op = self.op();
+            $(let $arg = Sendable($arg);)*
+            let team = self.clone();
+            self.start(async move {
+                // SAFETY: (1).
+                let body = unsafe { ($call)(&team, &op, $($arg.get(),)* $(&$how)?) };
+                algorithms::synchronised(&op, mode, body).await;
+            })
+        }
+    };
+}
+
+/// Carries an argument of a non-blocking operation into its task.
+struct Sendable<T>(T);
+// SAFETY: addresses and numbers; following the addresses is unsafe elsewhere, and one task at a time does.
+unsafe impl<T> Send for Sendable<T> {}
+impl<T: Copy> Sendable<T> {
+    fn get(&self) -> T {
+        self.0
+    }
+}
+
+/// Operations on raw memory: for C, and for what [`Team`]'s typed methods are made of.
+impl Team {
+    operation! {
+        /// Copies the root's `n` bytes at `src` to every member's `dst`. Only the root's `src` counts.
+        broadcast_raw broadcast_raw_nb (root: usize, dst: *mut u8, src: *const u8, n: usize) =>
+        |team: &Team, op, root: usize, dst: *mut u8, src: *const u8, n| {
+            team.root("broadcast", root);
+            algorithms::broadcast(op, root, Ptr(dst), Ptr::of(src), n)
+        }
+    }
+    operation! {
+        /// Gives member i the i-th block of `n` bytes of the root's `src`. Only the root's `src` counts.
+        scatter_raw scatter_raw_nb (root: usize, dst: *mut u8, src: *const u8, n: usize) =>
+        |team: &Team, op, root: usize, dst: *mut u8, src: *const u8, n| {
+            team.root("scatter", root);
+            algorithms::scatter(op, root, Ptr(dst), Ptr::of(src), n)
+        }
+    }
+    operation! {
+        /// Collects the members' `n` bytes at `src` in the root's `dst`, in the order of the team. Only the root's `dst` counts.
+        gather_raw gather_raw_nb (root: usize, dst: *mut u8, src: *const u8, n: usize) =>
+        |team: &Team, op, root: usize, dst: *mut u8, src: *const u8, n| {
+            team.root("gather", root);
+            algorithms::gather(op, root, Ptr(dst), Ptr::of(src), n)
+        }
+    }
+    operation! {
+        /// Collects the members' `n` bytes at `src` in every member's `dst`, in the order of the team.
+        gather_all_raw gather_all_raw_nb (dst: *mut u8, src: *const u8, n: usize) =>
+        |_: &Team, op, dst: *mut u8, src: *const u8, n| algorithms::gather_all(op, Ptr(dst), Ptr::of(src), n)
+    }
+    operation! {
+        /// Block j, of `n` bytes, of member i's `src` becomes block i of member j's `dst`.
+        exchange_raw exchange_raw_nb (dst: *mut u8, src: *const u8, n: usize) =>
+        |_: &Team, op, dst: *mut u8, src: *const u8, n| algorithms::exchange(op, Ptr(dst), Ptr::of(src), n)
+    }
+    operation! {
+        /// Combines the members' vectors of `n` bytes at `src`; the result comes to the root's `dst`, the only one that counts.
+        reduce_raw reduce_raw_nb (root: usize, dst: *mut u8, src: *const u8, n: usize), how =>
+        |team: &Team, op, root: usize, dst: *mut u8, src: *const u8, n, how| {
+            team.root("reduce", root);
+            algorithms::reduce(op, root, Ptr(dst), Ptr::of(src), n, how)
+        }
+    }
+    operation! {
+        /// Combines the members' vectors of `n` bytes at `src`; the result comes to every member's `dst`.
+        reduce_all_raw reduce_all_raw_nb (dst: *mut u8, src: *const u8, n: usize), how =>
+        |_: &Team, op, dst: *mut u8, src: *const u8, n, how| algorithms::reduce_all(op, Ptr(dst), Ptr::of(src), n, how)
+    }
+    operation! {
+        /// Member i's `dst` becomes the combination of the vectors of members 0 to i, or to i - 1 if not `inclusive`: then member 0's
+        /// is left alone.
+        scan_raw scan_raw_nb (dst: *mut u8, src: *const u8, n: usize, inclusive: bool), how =>
+        |_: &Team, op, dst: *mut u8, src: *const u8, n, inclusive, how|
+            algorithms::scan(op, Ptr(dst), Ptr::of(src), n, inclusive, how)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_default_to_my() {
+        assert_eq!(SyncMode::default(), SyncMode::MY);
+        assert_ne!(SyncMode::ALL, SyncMode::MY);
+    }
+}
