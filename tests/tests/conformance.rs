@@ -43,11 +43,11 @@ jobs! {
     eight: 8, [], ["--quick"];
     eight_over_frames: 8, [FRAMES], ["--quick"];
     // Above 16 ranks polls go by pending words instead of looking at every link.
-    twenty: 20, [], ["--quick", "indices", "flood", "flood-mixed", "flood-threads", "barriers", "split-phase", "contention", "oracle"];
-    twenty_over_frames: 20, [FRAMES], ["--quick", "indices", "flood", "flood-mixed", "barriers", "oracle"];
+    twenty: 20, [], ["--quick", "indices", "flood", "flood-mixed", "flood-threads", "barriers", "split-phase", "contention", "oracle", "collectives"];
+    twenty_over_frames: 20, [FRAMES], ["--quick", "indices", "flood", "flood-mixed", "barriers", "oracle", "collectives"];
     delayed: 3, [FRAMES, ("GASNET_SMP_DELAY", "50us")], ["--quick", "regions", "pending", "events", "flood", "flood-mixed",
-        "barriers", "split-phase", "litmus", "oracle", "threads", "rules"];
-    checked: 2, [FRAMES, ("GASNET_CHECK", "1")], ["--quick", "regions", "indices", "flood-mixed", "threads", "rules"];
+        "barriers", "split-phase", "litmus", "oracle", "threads", "rules", "collectives"];
+    checked: 2, [FRAMES, ("GASNET_CHECK", "1")], ["--quick", "regions", "indices", "flood-mixed", "threads", "rules", "collectives", "collectives-typed"];
     // Waits that sleep at once, and waits that never do.
     impatient: 3, [("GASNET_SPIN", "0")], ["--quick", "flood-mixed", "barriers", "split-phase", "litmus"];
     spinning: 2, [("GASNET_SPIN", "1000000")], ["--quick", "flood-mixed", "barriers", "split-phase", "litmus"];

@@ -7,6 +7,7 @@
 mod am;
 mod atomics;
 mod barriers;
+mod collectives;
 mod flood;
 mod litmus;
 mod oracle;
@@ -38,6 +39,9 @@ const SECTIONS: &[Section] = &[
     ("flood-threads", flood::mixed_by_threads),
     ("barriers", barriers::consensus),
     ("split-phase", barriers::split_phase),
+    ("collectives", collectives::random),
+    ("collectives-typed", collectives::typed),
+    ("team-barriers", collectives::team_barriers),
     ("litmus", litmus::litmus),
     ("oracle", oracle::random_programs),
     ("threads", threads::threads),

@@ -1,0 +1,394 @@
+//! Teams and collective operations against sequential oracles: random teams, roots, sizes, modes, buffers in and out of segments,
+//! blocking and several at a time.
+
+use crate::support::{Cx, Rng, mix, same};
+use gasnet::coll::{Reduction, SyncMode, When};
+use gasnet::{Event, GlobalPtr, Team};
+use std::sync::Arc;
+
+/// Bytes that member `i` brings to operation `seed`.
+fn input(seed: u64, i: usize, n: usize) -> Vec<u8> {
+    Rng(mix(seed ^ (i as u64 + 1))).bytes(n)
+}
+
+/// A 2 x 2 matrix of bytes per element: associative, and the order counts.
+fn multiply(a: [u8; 4], b: [u8; 4]) -> [u8; 4] {
+    let e =
+        |r: usize, c: usize| a[2 * r].wrapping_mul(b[c]).wrapping_add(a[2 * r + 1].wrapping_mul(b[2 + c]));
+    [e(0, 0), e(0, 1), e(1, 0), e(1, 1)]
+}
+
+fn combine_matrices(a: &mut [u8], b: &[u8]) {
+    for (a, b) in a.chunks_exact_mut(4).zip(b.chunks_exact(4)) {
+        let product = multiply([a[0], a[1], a[2], a[3]], [b[0], b[1], b[2], b[3]]);
+        a.copy_from_slice(&product);
+    }
+}
+
+fn combine_bytes(a: &mut [u8], b: &[u8]) {
+    a.iter_mut().zip(b).for_each(|(a, b)| *a = a.wrapping_add(*b));
+}
+
+/// First, then second, into first.
+type Fold = fn(&mut [u8], &[u8]);
+
+fn reduction(ordered: bool) -> (Reduction, Fold) {
+    let f: Fold = if ordered { combine_matrices } else { combine_bytes };
+    #[expect(unsafe_code, reason = "the raw form of a reduction")]
+    let combine = move |a: *mut u8, b: *const u8, n: usize| {
+        // SAFETY: two vectors of `n` bytes.
+        unsafe { f(std::slice::from_raw_parts_mut(a, n), std::slice::from_raw_parts(b, n)) }
+    };
+    (Reduction { combine: Arc::new(combine), commutes: !ordered, element: if ordered { 4 } else { 1 } }, f)
+}
+
+/// One operation of a random program: what every member does and what has to come out.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kind {
+    Broadcast,
+    Scatter,
+    Gather,
+    GatherAll,
+    Exchange,
+    Reduce,
+    ReduceAll,
+    Scan,
+    ScanExclusive,
+}
+
+const KINDS: [Kind; 9] = [
+    Kind::Broadcast,
+    Kind::Scatter,
+    Kind::Gather,
+    Kind::GatherAll,
+    Kind::Exchange,
+    Kind::Reduce,
+    Kind::ReduceAll,
+    Kind::Scan,
+    Kind::ScanExclusive,
+];
+
+#[derive(Debug, Clone, Copy)]
+struct Case {
+    kind: Kind,
+    seed: u64,
+    root: usize,
+    n: usize,
+    mode: SyncMode,
+    ordered: bool,
+    /// Bit 0: sources in segments, bit 1: destinations.
+    places: usize,
+}
+
+impl Case {
+    fn random(rng: &mut Rng, size: usize, quick: bool) -> Case {
+        let whens = [When::No, When::My, When::All];
+        let large: &[usize] = if quick { &[9000] } else { &[8192, 8196, 9000, 40_000, 140_000, 300_004] };
+        let n = match rng.below(6) {
+            0 => 0,
+            1 => 4 * rng.below(8),
+            2 => 4 * rng.below(300),
+            3 | 4 => 4 * rng.below(2100),
+            _ => *rng.pick(large),
+        };
+        let kind = *rng.pick(&KINDS);
+        // Blocks of all members must fit in the arena.
+        let n = if n * size > 2 << 20 { n / size / 4 * 4 } else { n };
+        Case {
+            kind,
+            seed: rng.next(),
+            root: rng.below(size),
+            n,
+            mode: SyncMode { enter: *rng.pick(&whens), leave: *rng.pick(&whens) },
+            ordered: rng.below(2) == 0,
+            places: rng.below(4),
+        }
+    }
+
+    fn source(&self, i: usize, size: usize) -> Vec<u8> {
+        let blocks = matches!(self.kind, Kind::Scatter | Kind::Exchange);
+        input(self.seed, i, if blocks { self.n * size } else { self.n })
+    }
+
+    /// What member `me` finds in its destination; empty where there is none.
+    fn expected(&self, me: usize, size: usize) -> Vec<u8> {
+        let (n, root) = (self.n, self.root);
+        let all = || (0..size).flat_map(|i| self.source(i, size)).collect::<Vec<u8>>();
+        let fold = |last: usize| {
+            let f = reduction(self.ordered).1;
+            let mut sum = self.source(0, size);
+            (1..=last).for_each(|i| f(&mut sum, &self.source(i, size)));
+            sum
+        };
+        match self.kind {
+            Kind::Broadcast => self.source(root, size),
+            Kind::Scatter => self.source(root, size)[me * n..][..n].to_vec(),
+            Kind::Gather if me == root => all(),
+            Kind::GatherAll => all(),
+            Kind::Exchange => (0..size).flat_map(|i| self.source(i, size)[me * n..][..n].to_vec()).collect(),
+            Kind::Reduce if me == root => fold(size - 1),
+            Kind::ReduceAll => fold(size - 1),
+            Kind::Scan => fold(me),
+            Kind::ScanExclusive if me > 0 => fold(me - 1),
+            _ => Vec::new(),
+        }
+    }
+
+    #[expect(unsafe_code, reason = "raw operations")]
+    fn start(&self, team: &Team, dst: *mut u8, src: *const u8) -> Event {
+        let (root, n, mode, how) = (self.root, self.n, self.mode, reduction(self.ordered).0);
+        // SAFETY: `Running` keeps buffers of the right sizes until the event is done.
+        unsafe {
+            match self.kind {
+                Kind::Broadcast => team.broadcast_raw_nb(root, dst, src, n, mode),
+                Kind::Scatter => team.scatter_raw_nb(root, dst, src, n, mode),
+                Kind::Gather => team.gather_raw_nb(root, dst, src, n, mode),
+                Kind::GatherAll => team.gather_all_raw_nb(dst, src, n, mode),
+                Kind::Exchange => team.exchange_raw_nb(dst, src, n, mode),
+                Kind::Reduce => team.reduce_raw_nb(root, dst, src, n, how, mode),
+                Kind::ReduceAll => team.reduce_all_raw_nb(dst, src, n, how, mode),
+                Kind::Scan => team.scan_raw_nb(dst, src, n, true, how, mode),
+                Kind::ScanExclusive => team.scan_raw_nb(dst, src, n, false, how, mode),
+            }
+        }
+    }
+
+    #[expect(unsafe_code, reason = "raw operations")]
+    fn run(&self, team: &Team, dst: *mut u8, src: *const u8) {
+        let (root, n, mode, how) = (self.root, self.n, self.mode, reduction(self.ordered).0);
+        // SAFETY: the caller's buffers have the right sizes.
+        unsafe {
+            match self.kind {
+                Kind::Broadcast => team.broadcast_raw(root, dst, src, n, mode),
+                Kind::Scatter => team.scatter_raw(root, dst, src, n, mode),
+                Kind::Gather => team.gather_raw(root, dst, src, n, mode),
+                Kind::GatherAll => team.gather_all_raw(dst, src, n, mode),
+                Kind::Exchange => team.exchange_raw(dst, src, n, mode),
+                Kind::Reduce => team.reduce_raw(root, dst, src, n, how, mode),
+                Kind::ReduceAll => team.reduce_all_raw(dst, src, n, how, mode),
+                Kind::Scan => team.scan_raw(dst, src, n, true, how, mode),
+                Kind::ScanExclusive => team.scan_raw(dst, src, n, false, how, mode),
+            }
+        }
+    }
+}
+
+/// A buffer, in the segment or not.
+enum Buffer {
+    Own(Vec<u8>),
+    Segment(u64, usize),
+}
+
+impl Buffer {
+    fn new(cx: &Cx, segment: bool, content: &[u8]) -> Buffer {
+        if !segment {
+            return Buffer::Own(content.to_vec());
+        }
+        let at = cx.take(content.len() as u64 + 1);
+        cx.rank.write_slice(GlobalPtr::new(cx.rank.id(), at), content);
+        Buffer::Segment(at, content.len())
+    }
+
+    fn at(&mut self, cx: &Cx) -> *mut u8 {
+        match self {
+            Buffer::Own(v) => v.as_mut_ptr(),
+            Buffer::Segment(at, _) => {
+                cx.rank.table().get(cx.rank.id()).expect("attached").local.wrapping_add(*at as usize)
+            }
+        }
+    }
+
+    fn bytes(&self, cx: &Cx) -> Vec<u8> {
+        match self {
+            Buffer::Own(v) => v.clone(),
+            Buffer::Segment(at, n) => {
+                let mut v = vec![0; *n];
+                cx.rank.read_slice(GlobalPtr::new(cx.rank.id(), *at), &mut v);
+                v
+            }
+        }
+    }
+}
+
+/// An operation under way, with its buffers.
+struct Running {
+    case: Case,
+    event: Event,
+    src: Buffer,
+    dst: Buffer,
+}
+
+impl Running {
+    fn new(cx: &Cx, team: &Team, case: Case, blocking: bool) -> Running {
+        let (me, size) = (team.me(), team.size());
+        let mut src = Buffer::new(cx, case.places & 1 != 0, &case.source(me, size));
+        let room = case.expected(me, size).len();
+        let mut dst = Buffer::new(cx, case.places & 2 != 0, &vec![0xee; room]);
+        let (d, s) = (dst.at(cx), src.at(cx));
+        let event = if blocking {
+            case.run(team, d, s);
+            Event::DONE
+        } else {
+            case.start(team, d, s)
+        };
+        Running { case, event, src, dst }
+    }
+
+    fn check(self, cx: &Cx, team: &Team) {
+        cx.rank.wait(self.event);
+        let (me, size) = (team.me(), team.size());
+        let what = format!("{:?} as member {me} of {size}", self.case);
+        same(&self.dst.bytes(cx), &self.case.expected(me, size), &what);
+        same(&self.src.bytes(cx), &self.case.source(me, size), &format!("source of {what}"));
+    }
+}
+
+/// Random operations on a team; all members draw the same ones.
+fn program(cx: &Cx, team: &Team, rng: &mut Rng, own: &mut Rng, cases: usize) {
+    let mut flying: Vec<Running> = Vec::new();
+    for i in 0..cases {
+        let case = Case::random(rng, team.size(), cx.quick);
+        let blocking = own.below(2) == 0;
+        let running = Running::new(cx, team, case, blocking);
+        match own.below(3) {
+            _ if blocking => running.check(cx, team),
+            0 => running.check(cx, team),
+            1 => {
+                flying.push(running);
+                cx.rank.poll();
+            }
+            _ => flying.push(running),
+        }
+        if i % 7 == 6 {
+            while !flying.is_empty() {
+                flying.swap_remove(own.below(flying.len())).check(cx, team);
+            }
+            // Nobody copies from this rank's segment any more.
+            team.barrier();
+            cx.reset();
+        }
+    }
+    flying.into_iter().for_each(|r| r.check(cx, team));
+    team.barrier();
+    cx.reset();
+}
+
+/// The team of all ranks, then random teams of it and of those.
+pub fn random(cx: &Cx) {
+    let all = cx.rank.team_all();
+    let mut rng = cx.rng_of("coll", 0);
+    let mut own = cx.rng("coll");
+    let cases = if cx.quick { 40 } else { 150 };
+    program(cx, &all, &mut rng, &mut own, cases);
+    for round in 0..if cx.quick { 3 } else { 8 } {
+        let colors = 1 + rng.below(3) as u32;
+        let seed = rng.next();
+        // Every rank knows what all choose.
+        let choice = |r: u64| {
+            let h = mix(seed ^ (r + 1));
+            ((!h.is_multiple_of(7)).then_some((h >> 8) as u32 % colors), (h >> 40) as u32 % 5)
+        };
+        let (color, key) = choice(cx.me().into());
+        let team = all.split(color, key);
+        assert_eq!(team.is_some(), color.is_some());
+        let Some(team) = team else { continue };
+        let mut expected: Vec<(u32, u64)> =
+            (0..u64::from(cx.size())).filter(|r| choice(*r).0 == color).map(|r| (choice(r).1, r)).collect();
+        expected.sort_unstable();
+        let ranks: Vec<u64> =
+            (0..team.size()).map(|m| u64::from(team.rank_of(m).expect("a member").0)).collect();
+        assert_eq!(ranks, expected.iter().map(|e| e.1).collect::<Vec<_>>());
+        assert_eq!(team.member(cx.rank.id()), Some(team.me()));
+        let mut shared = Rng(mix(seed ^ u64::from(color.unwrap_or(0)) << 50));
+        program(cx, &team, &mut shared, &mut own, cases / 3);
+        if round % 2 == 0 {
+            let half = team.split(Some((team.me() % 2) as u32), (team.size() - team.me()) as u32);
+            let half = half.expect("a color was given");
+            let mut shared = Rng(mix(seed ^ (team.me() as u64 % 2) << 60 ^ u64::from(color.unwrap_or(0))));
+            program(cx, &half, &mut shared, &mut own, cases / 6);
+            assert!(half.free().is_ok());
+        }
+    }
+    assert!(all.free().is_err());
+}
+
+/// The typed methods, and operations under way while their ranks are busy with barriers of the job.
+pub fn typed(cx: &Cx) {
+    let team = cx.rank.team_all();
+    let (me, size) = (team.me(), team.size());
+    let last = size - 1;
+    let mut v = [me as u64; 3];
+    team.broadcast(last, &mut v);
+    assert_eq!(v, [last as u64; 3]);
+    assert_eq!(team.broadcast_nb(0, vec![me as u32 + 7]).wait(), [7]);
+    let table: Vec<u32> = (0..2 * size as u32).collect();
+    let mut mine = [0; 2];
+    team.scatter(last, if me == last { &table } else { &[] }, &mut mine);
+    assert_eq!(mine, [2 * me as u32, 2 * me as u32 + 1]);
+    assert_eq!(team.scatter_nb(0, table.clone(), 2).wait(), mine);
+    assert_eq!(team.gather(last, &mine), if me == last { table.clone() } else { vec![] });
+    assert_eq!(team.gather_nb(0, mine.to_vec()).wait(), if me == 0 { table.clone() } else { vec![] });
+    assert_eq!(team.gather_all(&mine), table);
+    assert_eq!(team.gather_all_nb(mine.to_vec()).wait(), table);
+    let to: Vec<u64> = (0..size).map(|j| (me * 1000 + j) as u64).collect();
+    let from: Vec<u64> = (0..size).map(|i| (i * 1000 + me) as u64).collect();
+    assert_eq!(team.exchange(&to), from);
+    assert_eq!(team.exchange_nb(to).wait(), from);
+    let sum = (0..size as u64).sum::<u64>();
+    let add = |a: u64, b: u64| a + b;
+    let at_root = if me == last { vec![sum] } else { vec![] };
+    assert_eq!(team.reduce(last, &[me as u64], add), at_root);
+    assert_eq!(team.reduce_commutative(last, &[me as u64], add), at_root);
+    assert_eq!(team.reduce_nb(last, vec![me as u64], add).wait(), at_root);
+    assert_eq!(team.reduce_all(&[me as u64], add), [sum]);
+    assert_eq!(team.reduce_all_commutative(&[me as u64, 1], add), [sum, size as u64]);
+    assert_eq!(team.reduce_all_nb(vec![me as u64], u64::max).wait(), [last as u64]);
+    assert_eq!(team.scan(&[me as u64], add), [(0..=me as u64).sum::<u64>()]);
+    assert_eq!(
+        team.scan_exclusive(&[me as u64], &[99], add),
+        [if me == 0 { 99 } else { (0..me as u64).sum() }]
+    );
+    // A rank in a barrier of the job still passes messages on.
+    for round in 0..50u64 {
+        let pending = team.reduce_all_nb(vec![round + me as u64], add);
+        if me.is_multiple_of(2) {
+            cx.rank.barrier();
+            assert_eq!(pending.wait(), [sum + round * size as u64]);
+        } else {
+            assert_eq!(pending.wait(), [sum + round * size as u64]);
+            cx.rank.barrier();
+        }
+    }
+    // Dropping waits; testing ends.
+    drop(team.gather_all_nb(vec![me as u8; 20_000]));
+    let mut pending = team.gather_all_nb(vec![me as u8; 20_000]);
+    cx.rank.wait_until("a test", || pending.test());
+    assert!(pending.wait().chunks(20_000).enumerate().all(|(i, c)| c.iter().all(|b| *b == i as u8)));
+    team.barrier();
+}
+
+/// The split-phase barrier of teams: names, and nobody early.
+pub fn team_barriers(cx: &Cx) {
+    use gasnet::barrier::{ANONYMOUS, Consensus, MISMATCH, Outcome};
+    let all = cx.rank.team_all();
+    let team = all.split(Some(cx.me() % 2), cx.me()).expect("a color was given");
+    let (me, size) = (team.me(), team.size());
+    for phase in 0..if cx.quick { 20 } else { 100 } {
+        let odd = phase as usize % size;
+        let (id, flags, expected) = match phase % 5 {
+            0 => (phase, 0, Consensus::Named(phase)),
+            1 => (phase, ANONYMOUS, Consensus::Anonymous),
+            2 => (phase, if me == odd { 0 } else { ANONYMOUS }, Consensus::Named(phase)),
+            3 => (phase, if me == odd { MISMATCH } else { 0 }, Consensus::Mismatch),
+            _ if size > 1 => (if me == odd { -1 } else { phase }, 0, Consensus::Mismatch),
+            _ => (phase, 0, Consensus::Named(phase)),
+        };
+        team.barrier_notify(id, flags);
+        assert_eq!(team.barrier_result(), None);
+        // Operations of the team go on in between.
+        assert_eq!(team.reduce_all(&[1u32], |a, b| a + b), [size as u32]);
+        let outcome = team.barrier_wait(id, flags);
+        assert_eq!(team.barrier_result(), Some(expected));
+        assert_eq!(outcome == Outcome::Agreed, expected != Consensus::Mismatch);
+    }
+}
