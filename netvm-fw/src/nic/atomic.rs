@@ -1,0 +1,58 @@
+//! Atomics at their home: fetch the operand by DMA, compute, reply and write back. Operations on one frame take turns, in the
+//! order of arrival; those that had to wait for their page come through here as well, so the host never computes.
+
+use std::collections::VecDeque;
+
+use super::{Action, Interrupt, Nic, Origin, Pending, Work, to_words};
+use crate::atomics::Op;
+use crate::ids::Ppn;
+use crate::shadow::LockError;
+use crate::wire::{Head, Kind, Span};
+
+impl Nic {
+    /// Carries out an atomic, or has the host bring its page.
+    pub(super) fn serve_atomic(&mut self, head: Head, origin: Origin, out: &mut Vec<Action>) {
+        match self.lock(head.dst, None, out) {
+            Ok(ppn) => match self.atomics.get_mut(&ppn) {
+                // It keeps its lock while it waits: its turn comes after a bounded number of DMAs.
+                Some(waiting) => waiting.push_back(head),
+                None => {
+                    self.atomics.insert(ppn, VecDeque::new());
+                    self.fetch(Pending::Operand { head, ppn }, ppn, head.dst, out);
+                }
+            },
+            Err(LockError::Missing) if origin == Origin::Packet => self.bounce(head, Vec::new(), out),
+            Err(LockError::Missing) => {
+                out.push(Action::Interrupt(Interrupt::StillMissing { head, deferred: false }));
+            }
+            Err(LockError::Refused) => self.refuse(head, out),
+        }
+    }
+
+    /// The operand is here.
+    pub(super) fn operand(&mut self, head: Head, ppn: Ppn, mut data: Vec<u8>, out: &mut Vec<Action>) {
+        let op = Op::parse(head.op).expect("checked when it came");
+        let mut words = to_words(&data);
+        let reply = op.apply(&mut words, head.src.to_arguments());
+        self.stats.atomics += 1;
+        out.push(Action::Work(Work::Compute(op)));
+        data.clear();
+        data.extend(words.iter().flat_map(|word| word.to_le_bytes()).take(op.operand_bytes()));
+        let [a, b, c] = reply;
+        self.send_answer(Kind::AtomicReply, &head, |answer| answer.src = Span::arguments([a, b, c, 0]), out);
+        self.store(Pending::WriteBack { head, ppn }, ppn, head.dst, data, out);
+    }
+
+    /// The operand is in memory again: the next may have it.
+    pub(super) fn written_back(&mut self, head: Head, ppn: Ppn, out: &mut Vec<Action>) {
+        self.unlock(ppn, true, out);
+        let next = self.atomics.get_mut(&ppn).and_then(VecDeque::pop_front);
+        match next {
+            Some(next) => self.fetch(Pending::Operand { head: next, ppn }, ppn, next.dst, out),
+            None => {
+                self.atomics.remove(&ppn);
+            }
+        }
+        self.complete(head, true, out);
+    }
+}

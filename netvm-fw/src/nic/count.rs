@@ -1,0 +1,104 @@
+//! What the NIC knows of a port: how far it has come with its commands, reads and acknowledged writes.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::{Action, Nic};
+use crate::ids::PortId;
+use crate::port::{Counter, PortMemory, Post};
+
+/// How many of a sequence are done, counted from the start without a gap.
+#[derive(Debug, Default)]
+pub(super) struct Prefix {
+    issued: u32,
+    done: u32,
+    /// Those after `done`: whether they are done as well.
+    ahead: VecDeque<bool>,
+}
+
+impl Prefix {
+    /// The number of the next one.
+    pub(super) fn issue(&mut self) -> u32 {
+        let number = self.issued;
+        self.issued = number.wrapping_add(1);
+        number
+    }
+
+    /// This one is done. `Some`: the new count, if it has changed. Numbers that are not under way change nothing.
+    pub(super) fn mark(&mut self, number: u32) -> Option<u32> {
+        let ahead = number.wrapping_sub(self.done);
+        if ahead >= self.issued.wrapping_sub(self.done) {
+            return None;
+        }
+        if ahead > 0 {
+            let ahead = ahead as usize;
+            if self.ahead.len() <= ahead {
+                self.ahead.resize(ahead + 1, false);
+            }
+            self.ahead[ahead] = true;
+            return None;
+        }
+        self.ahead.pop_front();
+        self.done = self.done.wrapping_add(1);
+        while self.ahead.front() == Some(&true) {
+            self.ahead.pop_front();
+            self.done = self.done.wrapping_add(1);
+        }
+        Some(self.done)
+    }
+}
+
+/// A port, as the NIC sees it.
+#[derive(Debug)]
+pub(super) struct PortState {
+    pub(super) memory: Arc<PortMemory>,
+    counts: [Prefix; 3],
+    posted: [u32; 3],
+    /// Cookies of atomics under way.
+    pub(super) atomics: Vec<u32>,
+    pub(super) refused: u32,
+}
+
+impl PortState {
+    pub(super) fn new(memory: Arc<PortMemory>) -> PortState {
+        PortState { memory, counts: Default::default(), posted: [0; 3], atomics: Vec::new(), refused: 0 }
+    }
+
+    pub(super) fn issue(&mut self, which: Counter) -> u32 {
+        self.counts[which as usize].issue()
+    }
+}
+
+impl Nic {
+    /// One of a port's operations is done.
+    pub(super) fn count(&mut self, port: PortId, which: Counter, number: u32, out: &mut Vec<Action>) {
+        let Some(state) = self.ports.get_mut(&port) else { return };
+        let i = which as usize;
+        let Some(done) = state.counts[i].mark(number) else { return };
+        if state.memory.count(which, done, state.posted[i]) {
+            state.posted[i] = done;
+            out.push(Action::Post(port, Post::Count(which, done)));
+        }
+    }
+
+    /// One of a port's operations was refused.
+    pub(super) fn count_refusal(&mut self, port: PortId, out: &mut Vec<Action>) {
+        let Some(state) = self.ports.get_mut(&port) else { return };
+        state.refused = state.refused.wrapping_add(1);
+        out.push(Action::Post(port, Post::Refused(state.refused)));
+    }
+
+    /// The answer to an atomic or lease, unless it was answered before.
+    pub(super) fn answer(
+        &mut self,
+        port: PortId,
+        cookie: u32,
+        words: Option<[u32; crate::atomics::REPLY]>,
+        out: &mut Vec<Action>,
+    ) {
+        let Some(state) = self.ports.get_mut(&port) else { return };
+        let Some(i) = state.atomics.iter().position(|&c| c == cookie) else { return };
+        state.atomics.swap_remove(i);
+        out.push(Action::Post(port, Post::Reply { cookie, words }));
+    }
+}

@@ -1,0 +1,373 @@
+//! Commands, and the lanes that they leave by.
+//!
+//! A *lane* is what a port has to send to one peer, in order; replies of the NIC have a lane of their own. Lanes of a peer take
+//! turns at its credits. Replies of reads hold their credit from before their DMA, so they never wait here.
+
+use std::collections::VecDeque;
+
+use super::{Action, Interrupt, Nic, OpId, Pending, Work};
+use crate::ids::{Node, PortId};
+use crate::port::Counter;
+use crate::shadow::{Lease, LockError};
+use crate::window::{RecvWindow, SendWindow};
+use crate::wire::{ACKNOWLEDGE, Head, INLINED, Kind, LEASED};
+
+/// Something to send.
+#[derive(Debug)]
+enum Entry {
+    /// Can go.
+    Ready { head: Head, payload: Vec<u8>, overlapped: bool },
+    /// Its source bytes are on their way.
+    Loading,
+    /// There was no room for it in the NIC; its place in the queue is still taken.
+    Outside { head: Head, payload: Vec<u8>, command: u32 },
+    /// Given up; the next takes its turn.
+    Gone,
+}
+
+#[derive(Debug)]
+struct Lane {
+    port: PortId,
+    /// Number of the first entry.
+    first: u32,
+    entries: VecDeque<Entry>,
+    /// Entries that are `Outside`: always the last ones.
+    outside: usize,
+}
+
+/// A peer, as the NIC sees it.
+#[derive(Debug, Default)]
+pub(super) struct Peer {
+    send: SendWindow,
+    pub(super) recv: RecvWindow<(PortId, u32)>,
+    lanes: Vec<Lane>,
+    turn: usize,
+    /// Entries that the NIC keeps: ready and loading.
+    staged: u32,
+    /// Credits that belong to read replies.
+    reserved: u32,
+    /// Reads that the host keeps until there are credits.
+    deferred: u32,
+}
+
+impl Peer {
+    /// Credits that are not promised.
+    pub(super) fn credits(&self) -> u32 {
+        self.send.credits() - self.reserved
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.reserved == 0 && self.deferred == 0 && self.lanes.iter().all(|lane| lane.entries.is_empty())
+    }
+
+    fn lane(&mut self, port: PortId) -> &mut Lane {
+        let i = self.lanes.iter().position(|lane| lane.port == port).unwrap_or_else(|| {
+            self.lanes.push(Lane { port, first: 0, entries: VecDeque::new(), outside: 0 });
+            self.lanes.len() - 1
+        });
+        &mut self.lanes[i]
+    }
+}
+
+impl Lane {
+    fn entry(&mut self, number: u32) -> &mut Entry {
+        let i = number.wrapping_sub(self.first) as usize;
+        &mut self.entries[i]
+    }
+}
+
+impl Nic {
+    /// Takes the next command out of a port's queue.
+    pub(super) fn take_command(&mut self, port: PortId, out: &mut Vec<Action>) {
+        let Some(state) = self.ports.get_mut(&port) else { return };
+        let command = state.issue(Counter::Commands);
+        let (words, inline) = state.memory.take_command(command);
+        self.stats.commands += 1;
+        out.push(Action::Work(Work::Command));
+        let head = Head::decode(&words).and_then(|mut head| {
+            (head.from, head.seq) = (self.config.node, 0);
+            match head.kind {
+                Kind::Message => head.op = port.0.into(),
+                _ => head.port = port,
+            }
+            head.check_command(self.config.nodes).map(|()| head)
+        });
+        let mut head = match head {
+            Ok(head) => head,
+            Err(why) => {
+                self.malformed(why);
+                self.count_refusal(port, out);
+                return self.count(port, Counter::Commands, command, out);
+            }
+        };
+        match head.kind {
+            Kind::Read => head.cookie = state.issue(Counter::Reads),
+            Kind::Write if head.flags & ACKNOWLEDGE != 0 => head.cookie = state.issue(Counter::Written),
+            Kind::Atomic | Kind::Lease | Kind::EndLease => state.atomics.push(head.cookie),
+            _ => {}
+        }
+        match head.kind {
+            Kind::Lease => return self.take_lease(head, command, out),
+            Kind::EndLease => {
+                let lease = crate::ids::Ppn::new(head.dst.hash.0).map(|ppn| Lease { ppn, breaks: head.op });
+                let ended = lease.is_some_and(|lease| self.table.end_lease(lease));
+                self.answer(port, head.cookie, Some([u32::from(ended), 0, 0]), out);
+                return self.count(port, Counter::Commands, command, out);
+            }
+            _ => {}
+        }
+        let mut payload = Vec::new();
+        if head.flags & INLINED != 0 {
+            payload = self.buffers.pop().unwrap_or_default();
+            payload.extend(inline.iter().flat_map(|word| word.to_le_bytes()).take(head.payload_len()));
+        }
+        self.enqueue(head, payload, command, out);
+        self.pump(head.to, out);
+    }
+
+    /// The port whose command this is.
+    fn lane_port(head: &Head) -> PortId {
+        if head.kind == Kind::Message { PortId(head.op as u16) } else { head.port }
+    }
+
+    fn enqueue(&mut self, head: Head, payload: Vec<u8>, command: u32, out: &mut Vec<Action>) {
+        let staged = self.config.staged;
+        let port = Self::lane_port(&head);
+        let peer = self.peer(head.to);
+        let room = peer.staged < staged && peer.lane(port).outside == 0;
+        if room {
+            peer.staged += 1;
+        }
+        let lane = peer.lane(port);
+        lane.outside += usize::from(!room);
+        let entry = lane.first.wrapping_add(lane.entries.len() as u32);
+        lane.entries.push_back(Entry::Outside { head, payload, command });
+        if room {
+            self.load(head.to, port, entry, out);
+        }
+    }
+
+    /// Brings an entry into the NIC. It is counted as staged already.
+    fn load(&mut self, to: Node, port: PortId, entry: u32, out: &mut Vec<Action>) {
+        let place = self.peer(to).lane(port).entry(entry);
+        let Entry::Outside { head, payload, command } = core::mem::replace(place, Entry::Loading) else {
+            unreachable!("an entry is loaded once")
+        };
+        let by_dma = matches!(head.kind, Kind::Write | Kind::Message)
+            && head.flags & INLINED == 0
+            && head.payload_len() > 0;
+        if by_dma {
+            return self.load_source(head, command, entry, out);
+        }
+        *place = Entry::Ready { head, payload, overlapped: false };
+        self.count(port, Counter::Commands, command, out);
+    }
+
+    fn load_source(&mut self, head: Head, command: u32, entry: u32, out: &mut Vec<Action>) {
+        match self.lock(head.src, None, out) {
+            Ok(ppn) => self.fetch(Pending::Load { head, command, entry, ppn: Some(ppn) }, ppn, head.src, out),
+            Err(LockError::Missing) => {
+                let op = self.begin(Pending::Load { head, command, entry, ppn: None });
+                out.push(Action::Interrupt(Interrupt::SourceMissing { op, span: head.src }));
+            }
+            Err(LockError::Refused) => self.give_up(head, command, entry, out),
+        }
+    }
+
+    /// A command's own page is out of bounds for it.
+    fn give_up(&mut self, head: Head, command: u32, entry: u32, out: &mut Vec<Action>) {
+        let port = Self::lane_port(&head);
+        let peer = self.peer(head.to);
+        peer.staged -= 1;
+        *peer.lane(port).entry(entry) = Entry::Gone;
+        self.stats.refused += 1;
+        self.count_refusal(port, out);
+        if head.kind == Kind::Write && head.flags & ACKNOWLEDGE != 0 {
+            self.count(port, Counter::Written, head.cookie, out);
+        }
+        self.count(port, Counter::Commands, command, out);
+        self.pump(head.to, out);
+    }
+
+    /// Source bytes are here.
+    pub(super) fn loaded(
+        &mut self,
+        head: Head,
+        command: u32,
+        entry: u32,
+        payload: Vec<u8>,
+        out: &mut Vec<Action>,
+    ) {
+        let port = Self::lane_port(&head);
+        *self.peer(head.to).lane(port).entry(entry) = Entry::Ready { head, payload, overlapped: true };
+        self.count(port, Counter::Commands, command, out);
+        self.pump(head.to, out);
+    }
+
+    /// The host has brought the page that a command needs, or says that there is none.
+    pub(super) fn resume(&mut self, op: OpId, there: bool, out: &mut Vec<Action>) {
+        match self.finish(op) {
+            Pending::Load { head, command, entry, ppn: None } => {
+                if there {
+                    self.load_source(head, command, entry, out);
+                    out.push(Action::Interrupt(Interrupt::Settled(head.src.vpn)));
+                } else {
+                    self.give_up(head, command, entry, out);
+                }
+            }
+            Pending::Lease { head, command } if there => {
+                self.take_lease(head, command, out);
+                out.push(Action::Interrupt(Interrupt::Settled(head.dst.vpn)));
+            }
+            Pending::Lease { head, command } => self.end_lease_command(head, command, None, out),
+            other => unreachable!("the host was not asked for {other:?}"),
+        }
+    }
+
+    fn take_lease(&mut self, head: Head, command: u32, out: &mut Vec<Action>) {
+        match self.table.lease(head.dst.vpn, head.dst.hash, head.dst.key) {
+            Ok(lease) => {
+                out.push(Action::Work(Work::Lock));
+                self.end_lease_command(head, command, Some([lease.ppn.get(), lease.breaks, 0]), out);
+            }
+            Err(LockError::Missing) => {
+                out.push(Action::Work(Work::LockMiss));
+                let op = self.begin(Pending::Lease { head, command });
+                out.push(Action::Interrupt(Interrupt::SourceMissing { op, span: head.dst }));
+            }
+            Err(LockError::Refused) => self.end_lease_command(head, command, None, out),
+        }
+    }
+
+    fn end_lease_command(
+        &mut self,
+        head: Head,
+        command: u32,
+        words: Option<[u32; 3]>,
+        out: &mut Vec<Action>,
+    ) {
+        if words.is_none() {
+            self.stats.refused += 1;
+            self.count_refusal(head.port, out);
+        }
+        self.answer(head.port, head.cookie, words, out);
+        self.count(head.port, Counter::Commands, command, out);
+    }
+
+    /// Sends what can go to a peer, and brings in what has room then.
+    pub(super) fn pump(&mut self, to: Node, out: &mut Vec<Action>) {
+        loop {
+            self.let_in(to, out);
+            let peer = self.peer(to);
+            let lanes = peer.lanes.len();
+            let ready = (0..lanes).map(|i| (peer.turn + i) % lanes).find(|&i| {
+                let lane = &mut peer.lanes[i];
+                while let Some(Entry::Gone) = lane.entries.front() {
+                    lane.entries.pop_front();
+                    lane.first = lane.first.wrapping_add(1);
+                }
+                matches!(lane.entries.front(), Some(Entry::Ready { .. }))
+            });
+            let Some(i) = ready else { return };
+            if peer.credits() == 0 {
+                self.stats.stalls += 1;
+                return;
+            }
+            peer.turn = (i + 1) % lanes;
+            let lane = &mut peer.lanes[i];
+            lane.first = lane.first.wrapping_add(1);
+            let Some(Entry::Ready { mut head, payload, overlapped }) = lane.entries.pop_front() else {
+                return;
+            };
+            peer.staged -= 1;
+            head.seq = peer.send.take().expect("there is a credit");
+            self.send(head, payload, overlapped, out);
+        }
+    }
+
+    /// Brings entries in while there is room, one lane after the other.
+    fn let_in(&mut self, to: Node, out: &mut Vec<Action>) {
+        loop {
+            let staged = self.config.staged;
+            let peer = self.peer(to);
+            if peer.staged >= staged {
+                return;
+            }
+            let lanes = peer.lanes.len();
+            let waiting = (0..lanes).map(|i| (peer.turn + i) % lanes).find(|&i| peer.lanes[i].outside > 0);
+            let Some(i) = waiting else { return };
+            let lane = &mut peer.lanes[i];
+            let at = lane.entries.len() - lane.outside;
+            lane.outside -= 1;
+            peer.staged += 1;
+            let (port, entry) = (lane.port, lane.first.wrapping_add(at as u32));
+            self.load(to, port, entry, out);
+        }
+    }
+
+    /// Sends a packet now.
+    pub(super) fn send(&mut self, head: Head, payload: Vec<u8>, overlapped: bool, out: &mut Vec<Action>) {
+        self.stats.sent += 1;
+        out.push(Action::Work(Work::Send));
+        out.push(Action::Send { head, payload, overlapped });
+    }
+
+    /// Sends an answer that needs no number.
+    pub(super) fn send_answer(
+        &mut self,
+        kind: Kind,
+        to: &Head,
+        fill: impl FnOnce(&mut Head),
+        out: &mut Vec<Action>,
+    ) {
+        let mut head = Head::new(kind, to.port, self.config.node, to.from);
+        head.cookie = to.cookie;
+        fill(&mut head);
+        self.send(head, Vec::new(), false, out);
+    }
+
+    /// A credit for the reply of a read, to be used when its bytes are here.
+    pub(super) fn reserve(&mut self, to: Node) -> bool {
+        let peer = self.peer(to);
+        let free = peer.credits() > 0;
+        peer.reserved += u32::from(free);
+        free
+    }
+
+    /// Gives back a reserved credit.
+    pub(super) fn unreserve(&mut self, to: Node) {
+        self.peer(to).reserved -= 1;
+    }
+
+    /// The bytes of a read are here; its credit is reserved.
+    pub(super) fn read_reply(&mut self, request: Head, payload: Vec<u8>, out: &mut Vec<Action>) {
+        let peer = self.peer(request.from);
+        peer.reserved -= 1;
+        let seq = peer.send.take().expect("the credit is reserved");
+        let (from, to) = (self.config.node, request.from);
+        let head = Head { kind: Kind::ReadReply, flags: request.flags & !LEASED, from, to, seq, ..request };
+        self.send(head, payload, true, out);
+    }
+
+    /// There is no credit for a reply: the host keeps the request.
+    pub(super) fn defer(&mut self, request: Head, out: &mut Vec<Action>) {
+        self.stats.deferred += 1;
+        self.peer(request.from).deferred += 1;
+        out.push(Action::Interrupt(Interrupt::Deferred(request)));
+    }
+
+    /// An acknowledgement came: credits go to deferred reads first.
+    pub(super) fn acknowledged(&mut self, node: Node, floor: u32, out: &mut Vec<Action>) {
+        let peer = self.peer(node);
+        if peer.send.acknowledge(floor) == 0 {
+            return;
+        }
+        let reads = peer.deferred.min(peer.credits());
+        peer.deferred -= reads;
+        peer.reserved += reads;
+        if reads > 0 {
+            out.push(Action::Interrupt(Interrupt::Credits { node, reads }));
+        }
+        self.pump(node, out);
+    }
+}

@@ -1,0 +1,322 @@
+//! Heads: what stands in front of every packet, and what a command is. Ten 64-bit words, little endian:
+//!
+//! ```text
+//! word 0   tag "NV" (16) | version (8) | kind (8) | flags (16) | port (16)
+//! word 1   from (32) | to (32)
+//! word 2   sequence number (32) | cookie (32)
+//! word 3   notification (32) | operation (32)
+//! word 4-6 source: page (64) | key (64) | hash (32), offset (16), length (16); or four arguments (32 each) and 0
+//! word 7-9 destination, likewise
+//! ```
+//!
+//! A library fills a head as a command; the NIC fills in `from`, `seq` and, for what it sends by itself, the rest.
+//! [`Head::decode`] checks form, [`Head::check`] every number against its bounds. Commands lie in memory that their port may
+//! change at any time: the NIC decodes a copy.
+
+use thiserror::Error;
+
+use crate::ids::{Hash, Key, Node, PAGE, PortId, Vpn};
+
+/// Bytes of a head.
+pub const HEAD: usize = 80;
+/// Words of a head.
+pub const WORDS: usize = HEAD / 8;
+/// The most bytes that go with a command, instead of being fetched from a page.
+pub const INLINE: usize = 96;
+
+const TAG: u64 = 0x564e;
+const VERSION: u64 = 1;
+
+/// What a head is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Kind {
+    /// Copy from the source (mine) to the destination (yours). With a window number.
+    Write = 1,
+    /// Send me the source (yours) for my destination. With a window number.
+    Read = 2,
+    /// The bytes that a read asked for. With a window number.
+    ReadReply = 3,
+    /// Do this operation on the destination (yours). With a window number.
+    Atomic = 4,
+    /// What an atomic found. Goes to memory that is always there, so it needs no number.
+    AtomicReply = 5,
+    /// Everything before `seq` is done with: the half of the window before it is free.
+    Ack = 6,
+    /// A write that asked for it is in place.
+    Done = 7,
+    /// A write, read or atomic was refused: wrong key, or no such page.
+    Refused = 8,
+    /// Bytes for the host, through the bounce buffer. With a window number.
+    Message = 9,
+    /// A command to the own NIC: lease the destination. The reply is an atomic's.
+    Lease = 10,
+    /// A command to the own NIC: end a lease.
+    EndLease = 11,
+}
+
+impl Kind {
+    fn parse(byte: u8) -> Option<Kind> {
+        use Kind::*;
+        const ALL: [Kind; 11] =
+            [Write, Read, ReadReply, Atomic, AtomicReply, Ack, Done, Refused, Message, Lease, EndLease];
+        ALL.get(usize::from(byte).checked_sub(1)?).copied()
+    }
+
+    /// Whether it takes a place in the window: all that may have to wait in the bounce buffer.
+    pub fn sequenced(self) -> bool {
+        matches!(self, Kind::Write | Kind::Read | Kind::ReadReply | Kind::Atomic | Kind::Message)
+    }
+
+    /// Whether a port may ask for it.
+    pub fn is_command(self) -> bool {
+        matches!(self, Kind::Write | Kind::Read | Kind::Atomic | Kind::Message | Kind::Lease | Kind::EndLease)
+    }
+
+    /// Whether bytes follow the head.
+    pub fn has_payload(self) -> bool {
+        matches!(self, Kind::Write | Kind::ReadReply | Kind::Message)
+    }
+}
+
+/// Flag: the bytes are with the command (`Write`, `Message`).
+pub const INLINED: u16 = 1;
+/// Flag: tell me when the write is in place ([`Kind::Done`]).
+pub const ACKNOWLEDGE: u16 = 2;
+/// Flag: the far end (a write's destination, a read's source) is under a lease: its `hash` is the frame, `op` the break count.
+pub const LEASED: u16 = 4;
+const FLAGS: u16 = INLINED | ACKNOWLEDGE | LEASED;
+
+/// Up to a page's bytes at one end of a transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Span {
+    /// The page.
+    pub vpn: Vpn,
+    /// Key of its segment.
+    pub key: Key,
+    /// Where tables look for it, or the frame of a lease.
+    pub hash: Hash,
+    /// First byte in the page.
+    pub offset: u16,
+    /// How many.
+    pub len: u16,
+}
+
+impl Span {
+    /// No bytes of no page.
+    pub const NONE: Span = Span { vpn: Vpn(0), key: Key(0), hash: Hash(0), offset: 0, len: 0 };
+
+    /// `len` bytes of a page from `offset` on.
+    pub fn new(vpn: Vpn, key: Key, offset: u32, len: u32) -> Span {
+        Span { vpn, key, hash: vpn.hash(), offset: offset as u16, len: len as u16 }
+    }
+
+    /// Four arguments in place of a span.
+    pub fn arguments(args: [u32; 4]) -> Span {
+        let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+        Span { vpn: Vpn(pair(args[0], args[1])), key: Key(pair(args[2], args[3])), ..Span::NONE }
+    }
+
+    /// The arguments that stand in its place.
+    pub fn to_arguments(self) -> [u32; 4] {
+        let (a, b) = (self.vpn.0, self.key.0);
+        [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32]
+    }
+
+    /// Whether it stays in its page.
+    #[inline]
+    pub fn in_page(self) -> bool {
+        u32::from(self.offset) + u32::from(self.len) <= PAGE
+    }
+
+    fn encode(self) -> [u64; 3] {
+        let last = u64::from(self.hash.0) | u64::from(self.offset) << 32 | u64::from(self.len) << 48;
+        [self.vpn.0, self.key.0, last]
+    }
+
+    fn decode(w: [u64; 3]) -> Span {
+        Span {
+            vpn: Vpn(w[0]),
+            key: Key(w[1]),
+            hash: Hash(w[2] as u32),
+            offset: (w[2] >> 32) as u16,
+            len: (w[2] >> 48) as u16,
+        }
+    }
+}
+
+/// A head, by meaning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Head {
+    /// What it is for.
+    pub kind: Kind,
+    /// [`INLINED`], [`ACKNOWLEDGE`], [`LEASED`].
+    pub flags: u16,
+    /// The port that asked; for a message, the port that gets it (0 = the host itself).
+    pub port: PortId,
+    /// Who sends the packet; the NIC fills it in.
+    pub from: Node,
+    /// Who gets it.
+    pub to: Node,
+    /// Its place in the window; the NIC fills it in.
+    pub seq: u32,
+    /// The asking port's number for the operation; comes back with the answer.
+    pub cookie: u32,
+    /// Which notification to raise at the destination's port; 0 = none.
+    pub notification: u32,
+    /// Number of the atomic operation, break count of a lease, or the port that sends a message (the NIC fills it in).
+    pub op: u32,
+    /// Where the bytes come from, or arguments.
+    pub src: Span,
+    /// Where the bytes go.
+    pub dst: Span,
+}
+
+/// What is wrong with a head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum BadHead {
+    /// Fewer than 80 bytes.
+    #[error("a head has {HEAD} bytes")]
+    Short,
+    /// Not ours, or of another version.
+    #[error("no head of this version")]
+    Foreign,
+    /// A kind that does not exist, or may not come this way.
+    #[error("a kind that does not belong here")]
+    Kind,
+    /// Unknown flags.
+    #[error("unknown flags")]
+    Flags,
+    /// Offset and length leave the page, or the two ends differ in length.
+    #[error("bytes outside of their page, or ends of different lengths")]
+    Span,
+    /// A node that does not exist.
+    #[error("no such node")]
+    Node,
+    /// The operation does not exist, or its operand straddles its size.
+    #[error("no such operation, or an operand that is not aligned to its size")]
+    Operation,
+    /// Payload and head disagree.
+    #[error("payload of another length")]
+    Payload,
+}
+
+impl Head {
+    /// A head with nothing in it but its kind.
+    pub fn new(kind: Kind, port: PortId, from: Node, to: Node) -> Head {
+        let (src, dst) = (Span::NONE, Span::NONE);
+        Head { kind, flags: 0, port, from, to, seq: 0, cookie: 0, notification: 0, op: 0, src, dst }
+    }
+
+    /// As words of the wire.
+    pub fn encode(&self) -> [u64; WORDS] {
+        let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+        let first = TAG
+            | VERSION << 16
+            | (self.kind as u64) << 24
+            | u64::from(self.flags) << 32
+            | u64::from(self.port.0) << 48;
+        let ([a, b, c], [d, e, f]) = (self.src.encode(), self.dst.encode());
+        let (route, number) = (pair(self.from.0, self.to.0), pair(self.seq, self.cookie));
+        [first, route, number, pair(self.notification, self.op), a, b, c, d, e, f]
+    }
+
+    /// From words of the wire.
+    pub fn decode(w: &[u64; WORDS]) -> Result<Head, BadHead> {
+        if w[0] & 0xffff != TAG || w[0] >> 16 & 0xff != VERSION {
+            return Err(BadHead::Foreign);
+        }
+        let flags = (w[0] >> 32) as u16;
+        if flags & !FLAGS != 0 {
+            return Err(BadHead::Flags);
+        }
+        Ok(Head {
+            kind: Kind::parse((w[0] >> 24) as u8).ok_or(BadHead::Kind)?,
+            flags,
+            port: PortId((w[0] >> 48) as u16),
+            from: Node(w[1] as u32),
+            to: Node((w[1] >> 32) as u32),
+            seq: w[2] as u32,
+            cookie: (w[2] >> 32) as u32,
+            notification: w[3] as u32,
+            op: (w[3] >> 32) as u32,
+            src: Span::decode([w[4], w[5], w[6]]),
+            dst: Span::decode([w[7], w[8], w[9]]),
+        })
+    }
+
+    /// As bytes of the wire.
+    pub fn to_bytes(&self) -> [u8; HEAD] {
+        let mut bytes = [0; HEAD];
+        for (place, word) in bytes.chunks_exact_mut(8).zip(self.encode()) {
+            place.copy_from_slice(&word.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// From the front of a packet; the rest is payload.
+    pub fn from_bytes(packet: &[u8]) -> Result<(Head, &[u8]), BadHead> {
+        let (head, payload) = packet.split_first_chunk::<HEAD>().ok_or(BadHead::Short)?;
+        let mut words = [0; WORDS];
+        for (word, place) in words.iter_mut().zip(head.chunks_exact(8)) {
+            *word = place.iter().rev().fold(0, |w, &byte| w << 8 | u64::from(byte));
+        }
+        Ok((Head::decode(&words)?, payload))
+    }
+
+    /// Bytes that follow it.
+    pub fn payload_len(&self) -> usize {
+        match self.kind {
+            Kind::Write | Kind::ReadReply => self.dst.len.into(),
+            Kind::Message => self.src.len.into(),
+            _ => 0,
+        }
+    }
+
+    /// Whether all numbers are in their bounds, in a system of `nodes`.
+    pub fn check(&self, nodes: u32) -> Result<(), BadHead> {
+        if self.to.0 >= nodes || self.from.0 >= nodes {
+            return Err(BadHead::Node);
+        }
+        let ends = |ok: bool| if ok { Ok(()) } else { Err(BadHead::Span) };
+        match self.kind {
+            Kind::Write | Kind::Read | Kind::ReadReply => {
+                let (src, dst) = (self.src, self.dst);
+                ends(src.in_page() && dst.in_page() && src.len == dst.len && dst.len > 0)
+            }
+            Kind::Message => ends(self.src.in_page()),
+            Kind::Atomic => {
+                let op = crate::atomics::Op::parse(self.op).ok_or(BadHead::Operation)?;
+                let fits = usize::from(self.dst.len) == op.operand_bytes() && self.dst.in_page();
+                let aligned = usize::from(self.dst.offset).is_multiple_of(op.alignment());
+                if fits && aligned { Ok(()) } else { Err(BadHead::Operation) }
+            }
+            Kind::Lease | Kind::EndLease => ends(self.dst.in_page()),
+            Kind::AtomicReply | Kind::Ack | Kind::Done | Kind::Refused => Ok(()),
+        }
+    }
+
+    /// [`check`](Self::check) for what a port put in its queue.
+    pub fn check_command(&self, nodes: u32) -> Result<(), BadHead> {
+        if !self.kind.is_command() {
+            return Err(BadHead::Kind);
+        }
+        self.check(nodes)?;
+        if self.flags & INLINED != 0 && self.payload_len() > INLINE {
+            return Err(BadHead::Payload);
+        }
+        Ok(())
+    }
+
+    /// [`check`](Self::check) for what came over the wire with `payload` bytes.
+    pub fn check_packet(&self, nodes: u32, payload: usize) -> Result<(), BadHead> {
+        if matches!(self.kind, Kind::Lease | Kind::EndLease) {
+            return Err(BadHead::Kind);
+        }
+        self.check(nodes)?;
+        if self.payload_len() != payload {
+            return Err(BadHead::Payload);
+        }
+        Ok(())
+    }
+}
