@@ -47,15 +47,16 @@ static void rank_keys(void)
     /* Order the own keys by bucket. */
     static int first[BUCKETS + 1], next[BUCKETS];
     int *count = (int *)tally[MYTHREAD];
+    const int *key = keys, down = shift; /* for the compiler: nothing changes these */
     memset(count, 0, BUCKETS * sizeof *count);
     for (long i = 0; i < mine; i++)
-        count[keys[i] >> shift]++;
+        count[key[i] >> down]++;
     for (int b = 0; b < BUCKETS; b++) {
         next[b] = first[b];
         first[b + 1] = first[b] + count[b];
     }
     for (long i = 0; i < mine; i++)
-        outbox[next[keys[i] >> shift]++] = keys[i];
+        outbox[next[key[i] >> down]++] = key[i];
     upc_barrier;
 
     /* Everybody's tallies decide who gets which buckets: about the same number of keys each. */
@@ -99,11 +100,13 @@ static void rank_keys(void)
     upc_barrier;
 
     const int *got = (int *)inbox[MYTHREAD];
-    memset(below, 0, (high - low + 1) * sizeof *below);
-    for (long i = 0; i < here; i++)
-        below[got[i] - low + 1]++;
-    for (int k = 0; k < high - low; k++)
-        below[k + 1] += below[k];
+    const int least = low, keys_here = high - low;
+    int *less = below;
+    memset(less, 0, (keys_here + 1) * sizeof *less);
+    for (long i = 0, n = here; i < n; i++)
+        less[got[i] - least + 1]++;
+    for (int k = 0; k < keys_here; k++)
+        less[k + 1] += less[k];
 }
 
 int main(int argc, char **argv)

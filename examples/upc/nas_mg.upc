@@ -82,7 +82,7 @@ static void residual(double *r, const double *u, const double *v, int level)
     static const double a0 = -8.0 / 3, a2 = 1.0 / 6, a3 = 1.0 / 12;
     const int w = width(level), n = points(level), count = planes(level);
     const long size = plane_size(level);
-    double near[w], far[w];
+    double near[w], far[w], less[w];
     for (int p = 1; p <= count; p++)
         for (int y = 1; y <= n; y++) {
             const long at = p * size + (long)y * w;
@@ -91,11 +91,17 @@ static void residual(double *r, const double *u, const double *v, int level)
                 near[x] = up[x] + down[x] + under[x] + over[x];
                 far[x] = under[x - w] + under[x + w] + over[x - w] + over[x + w];
             }
-            const double *from = v + at;
-            double *to = r + at;
             for (int x = 1; x <= n; x++)
-                to[x] = from[x] - a0 * c[x] - a2 * (far[x] + near[x - 1] + near[x + 1]) -
-                        a3 * (far[x - 1] + far[x + 1]);
+                less[x] = a0 * c[x] + a2 * (far[x] + near[x - 1] + near[x + 1]) +
+                          a3 * (far[x - 1] + far[x + 1]);
+            double *restrict to = r + at;
+            if (v == r) {
+                for (int x = 1; x <= n; x++)
+                    to[x] -= less[x];
+            } else {
+                for (int x = 1; x <= n; x++)
+                    to[x] = v[at + x] - less[x];
+            }
         }
 }
 
@@ -114,7 +120,7 @@ static void smooth(double *u, const double *r, int level)
                 near[x] = up[x] + down[x] + under[x] + over[x];
                 far[x] = under[x - w] + under[x + w] + over[x - w] + over[x + w];
             }
-            double *to = u + at;
+            double *restrict to = u + at;
             for (int x = 1; x <= n; x++)
                 to[x] += c0 * c[x] + c1 * (c[x - 1] + c[x + 1] + near[x]) +
                          c2 * (far[x] + near[x - 1] + near[x + 1]);
@@ -137,7 +143,7 @@ static void restrict_to(double *coarse, const double *fine, int level)
                 near[x] = up[x] + down[x] + under[x] + over[x];
                 far[x] = under[x - wf] + under[x + wf] + over[x - wf] + over[x + wf];
             }
-            double *to = coarse + p * size_c + (long)y * wc;
+            double *restrict to = coarse + p * size_c + (long)y * wc;
             for (int x = 1; x <= n; x++) {
                 const int i = 2 * x;
                 to[x] = 0.5 * c[i] + 0.25 * (c[i - 1] + c[i + 1] + near[i]) +
@@ -161,7 +167,7 @@ static void prolong(double *fine, const double *coarse, int level)
             const double *c = plane + (long)(y / 2) * wc, *d = c + y % 2 * wc;
             for (int x = 0; x < wc; x++)
                 mean[x] = 0.25 * (c[x] + d[x] + c[x + next_plane] + d[x + next_plane]);
-            double *to = fine + p * size_f + (long)y * wf;
+            double *restrict to = fine + p * size_f + (long)y * wf;
             for (int x = 0; x < wc - 1; x++) {
                 to[2 * x] += mean[x];
                 to[2 * x + 1] += 0.5 * (mean[x] + mean[x + 1]);
