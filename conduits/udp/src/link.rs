@@ -1,0 +1,713 @@
+//! The protocol between two ranks, without input or output: datagrams, the time and the wishes of the program go in; datagrams
+//! and deadlines come out. The same code runs in tests, in virtual time, and over sockets.
+//!
+//! **Words.** A *packet* is one transmission of a datagram; its number is never used again, and acknowledgements name packets.
+//! A *chunk* is what has to arrive: a frame or a part of one, bytes of a put, a wish to get, bytes that were got. A chunk whose
+//! packet was lost goes out in another packet; its own number lets the receiver take it once. An *op* is a put or a get.
+//!
+//! **Sending** ([`Link::transmit`], in `send.rs`): an acknowledgement if one is due, then probes, then chunks that were lost,
+//! then new ones, as far as the peer's limits and the congestion window allow. Replies come before requests.
+//!
+//! **Loss** (`loss.rs`), as in QUIC (RFC 9002): a packet is lost when a later one has been acknowledged and either three or
+//! more lie between them or time enough has passed. If nothing is heard, probes go out after a timeout that doubles.
+//!
+//! **Room.** Each channel has its own *limit*: the receiver says how far it has memory for, counting each frame by the buffer it
+//! takes, and only frames that fit are accepted from the program ([`Link::reserve`]). So a chunk that was sent can always be
+//! received, and neither channel waits for the other. Puts and data that were got go straight to where they belong and need
+//! no room. Memory of a link is bounded: by the limits for frames, by [`MAX_GETS`] and [`MAX_OPS`] for ops, by
+//! [`SPAN`] for chunks on their way.
+//!
+//! **Death.** A peer of which nothing was heard for [`Setup::patience`] while something was on its way to it, probes among it,
+//! is dead ([`Link::is_dead`]).
+//!
+//! Calls, in any order: [`Link::handle`] for a datagram, the program's wishes, [`Link::timeout`] when [`Link::deadline`] has
+//! come; after each, [`Link::transmit`] until it has nothing more.
+
+mod loss;
+mod send;
+
+pub use send::Batch;
+
+use crate::auth::Key;
+use crate::buf::{Buf, MAX_FRAME, Pool, charge};
+use crate::path::{Congestion, MS, Mtu, Pacer, Rtt, Time};
+use crate::window::{Chunks, Packets, SPAN, Standing};
+use crate::wire::{ACK, ACK_NOW, Header, Kind, Packet, REPLY, expand};
+use gasnet::conduit::Channel;
+use std::collections::{HashMap, VecDeque};
+
+/// Gets of one rank that another may have to serve at a time.
+pub const MAX_GETS: usize = 64;
+/// Puts to one rank, and gets from it, that may be under way.
+pub const MAX_OPS: usize = 512;
+/// How long an acknowledgement may wait for something to travel with.
+pub const ACK_DELAY: u64 = MS / 2;
+/// An acknowledgement goes out after this many packets or bytes, whatever else.
+const ACK_PACKETS: u32 = 32;
+const ACK_BYTES: usize = 96 << 10;
+
+/// Where bytes of an op lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// At an address of this process.
+    Own(u64),
+    /// At an offset of this rank's segment.
+    Segment(u64),
+}
+
+/// What a link works on.
+pub trait World {
+    /// Reads memory.
+    fn read(&mut self, from: Place, out: &mut [u8]);
+    /// Writes memory; false if it is not in the segment.
+    fn write(&mut self, to: Place, data: &[u8]) -> bool;
+    /// Whether a range is in the segment.
+    fn holds(&self, offset: u64, len: u64) -> bool;
+    /// Buffers for frames.
+    fn pool(&mut self) -> &mut Pool;
+    /// A frame has arrived; [`Link::consumed`] when it has been handled.
+    fn deliver(&mut self, channel: Channel, frame: Buf);
+    /// An op is complete.
+    fn complete(&mut self, token: u64);
+}
+
+/// What a link is made of.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// The own rank.
+    pub rank: u32,
+    /// Key of what is sent.
+    pub send_key: Key,
+    /// Key of what is received.
+    pub receive_key: Key,
+    /// Bytes of frames that may wait here on each channel, and there.
+    pub window: [u64; 2],
+    /// Largest congestion window, from the size of the peer's socket buffer.
+    pub in_flight: u64,
+    /// Sizes of datagrams to try.
+    pub sizes: Vec<usize>,
+    /// Silence after which a peer is dead; 0: never.
+    pub patience: u64,
+}
+
+/// Why a datagram was not taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refused {
+    /// It is none of ours, was forged, or has been received before.
+    Drop,
+    /// The peer, who has the key, does not keep to the protocol.
+    Broken(&'static str),
+}
+
+/// What happened, for tests and traces.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets sent.
+    pub sent: u64,
+    /// Packets taken.
+    pub received: u64,
+    /// Packets that were declared lost.
+    pub lost: u64,
+    /// Packets declared lost that arrived after all.
+    pub spurious: u64,
+    /// Timeouts after which probes were sent.
+    pub timeouts: u64,
+    /// Chunks that arrived twice.
+    pub duplicates: u64,
+    /// Datagrams that were refused.
+    pub refused: u64,
+}
+
+/// A frame on its way out.
+#[derive(Debug)]
+struct Outgoing {
+    buf: Option<Buf>,
+    message: u32,
+    channel: Channel,
+    /// Bytes put into chunks.
+    cut: usize,
+    /// Bytes acknowledged.
+    acked: usize,
+}
+
+/// A put on its way out, or a get being served: bytes that go to a place at the peer.
+#[derive(Debug)]
+struct Stream {
+    from: Place,
+    /// Offset in the segment for puts; 0 for gets.
+    to: u64,
+    len: u64,
+    cut: u64,
+    acked: u64,
+    /// The op to complete, of a put; the peer's number, of a get.
+    what: Flow,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Flow {
+    Put { token: u64 },
+    Serve { id: u32 },
+}
+
+/// A get under way.
+#[derive(Debug)]
+struct Getting {
+    dst: u64,
+    from: u64,
+    len: u32,
+    arrived: u64,
+    token: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Body {
+    Frame { slot: u32, at: u32, len: u32 },
+    Stream { slot: u32, at: u64, len: u32 },
+    Get { id: u32 },
+}
+
+/// What becomes of a chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    Flying,
+    Waiting,
+    Done,
+}
+
+#[derive(Debug)]
+struct Chunk {
+    body: Body,
+    progress: Progress,
+    /// The packet it went out in last.
+    packet: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Flying,
+    Acked,
+    Lost,
+    /// Not to be acknowledged.
+    Silent,
+}
+
+/// A packet that was sent.
+#[derive(Debug)]
+struct Sent {
+    at: Time,
+    bytes: u32,
+    fate: Fate,
+    /// Chunk, or [`NO_CHUNK`].
+    chunk: u64,
+    /// Tries a size of datagrams.
+    probe: bool,
+}
+
+const NO_CHUNK: u64 = u64::MAX;
+
+/// A window in units of 64 bytes; two of the largest frames fit in any.
+fn units(window: u64) -> u64 {
+    (window / 64).max(2 * charge(MAX_FRAME))
+}
+
+/// A frame of which parts have arrived.
+#[derive(Debug)]
+struct Partial {
+    buf: Buf,
+    missing: usize,
+}
+
+/// State per channel.
+#[derive(Debug, Default)]
+struct Lane {
+    /// Frames not cut up yet.
+    queue: VecDeque<u32>,
+    /// Room used, in units, by what was reserved here.
+    used: u64,
+    /// How far the peer lets us go.
+    limit: u64,
+    next_message: u32,
+    partial: HashMap<u32, Partial>,
+    /// Units received, and handled.
+    charged: u64,
+    consumed: u64,
+    /// The limit told last.
+    told: u64,
+}
+
+/// Things with numbers that are used again.
+#[derive(Debug)]
+struct Slab<T> {
+    all: Vec<Option<T>>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Slab<T> {
+    fn default() -> Slab<T> {
+        Slab { all: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> Slab<T> {
+    fn insert(&mut self, value: T) -> u32 {
+        match self.free.pop() {
+            Some(n) => {
+                self.all[n as usize] = Some(value);
+                n
+            }
+            None => {
+                self.all.push(Some(value));
+                self.all.len() as u32 - 1
+            }
+        }
+    }
+    fn get_mut(&mut self, n: u32) -> Option<&mut T> {
+        self.all.get_mut(n as usize)?.as_mut()
+    }
+    fn remove(&mut self, n: u32) -> Option<T> {
+        let value = self.all.get_mut(n as usize)?.take();
+        if value.is_some() {
+            self.free.push(n);
+        }
+        value
+    }
+    fn len(&self) -> usize {
+        self.all.len() - self.free.len()
+    }
+    fn drain(&mut self) -> impl Iterator<Item = T> + '_ {
+        self.free.clear();
+        self.all.drain(..).flatten()
+    }
+}
+
+/// One end of the connection of two ranks.
+#[derive(Debug)]
+pub struct Link {
+    setup: Setup,
+    // What was sent.
+    sent: VecDeque<Sent>,
+    /// Packet number of the first in `sent`.
+    sent_base: u64,
+    next_packet: u64,
+    in_flight: u64,
+    chunks: VecDeque<Chunk>,
+    /// Number of the first in `chunks`.
+    chunk_base: u64,
+    lost: VecDeque<u64>,
+    frames: Slab<Outgoing>,
+    streams: Slab<Stream>,
+    /// Streams with bytes to be cut.
+    turn: VecDeque<u32>,
+    serving: usize,
+    gets: Slab<Getting>,
+    ask: VecDeque<u32>,
+    lanes: [Lane; 2],
+    // What was received.
+    packets: Packets,
+    received_at: Time,
+    taken: Chunks,
+    ack_now: bool,
+    ack_at: Option<Time>,
+    unacked_packets: u32,
+    unacked_bytes: usize,
+    // The path.
+    rtt: Rtt,
+    congestion: Congestion,
+    pacer: Pacer,
+    paced_until: Option<Time>,
+    mtu: Mtu,
+    // Timers.
+    largest_acked: u64,
+    lost_after: Option<Time>,
+    probe_from: Time,
+    backoff: u32,
+    probes: u32,
+    /// Packets between a lost one and the acknowledged.
+    reordering: u64,
+    waiting_since: Option<Time>,
+    wants_room: Option<Time>,
+    state: State,
+    counters: Counters,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Open,
+    /// The peer has left.
+    Left,
+    Dead,
+}
+
+impl Link {
+    /// A link to a peer that has made its own with the same window.
+    pub fn new(setup: Setup) -> Link {
+        let lane = |window: u64| Lane { limit: units(window), told: units(window), ..Lane::default() };
+        Link {
+            lanes: setup.window.map(lane),
+            congestion: Congestion::new(setup.in_flight),
+            mtu: Mtu::new(&setup.sizes),
+            setup,
+            sent: VecDeque::new(),
+            sent_base: 1,
+            next_packet: 1,
+            in_flight: 0,
+            chunks: VecDeque::new(),
+            chunk_base: 0,
+            lost: VecDeque::new(),
+            frames: Slab::default(),
+            streams: Slab::default(),
+            turn: VecDeque::new(),
+            serving: 0,
+            gets: Slab::default(),
+            ask: VecDeque::new(),
+            packets: Packets::default(),
+            received_at: 0,
+            taken: Chunks::default(),
+            ack_now: false,
+            ack_at: None,
+            unacked_packets: 0,
+            unacked_bytes: 0,
+            rtt: Rtt::default(),
+            pacer: Pacer::default(),
+            paced_until: None,
+            largest_acked: 0,
+            lost_after: None,
+            probe_from: 0,
+            backoff: 0,
+            probes: 0,
+            reordering: 3,
+            waiting_since: None,
+            wants_room: None,
+            state: State::Open,
+            counters: Counters::default(),
+        }
+    }
+
+    /// What happened so far.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// Whether the peer is taken for dead.
+    pub fn is_dead(&self) -> bool {
+        self.state == State::Dead
+    }
+
+    /// Whether the peer has left in order.
+    pub fn has_left(&self) -> bool {
+        self.state == State::Left
+    }
+
+    /// Whether everything the program sent has been acknowledged.
+    pub fn is_drained(&self) -> bool {
+        self.chunks.is_empty()
+            && self.lanes.iter().all(|l| l.queue.is_empty())
+            && self.turn.is_empty()
+            && self.ask.is_empty()
+    }
+
+    /// Takes room for a frame of `len` bytes, if the peer has it; each success is followed by [`Link::send_frame`] or
+    /// [`Link::unreserve`].
+    #[inline]
+    pub fn reserve(&mut self, now: Time, channel: Channel, len: usize) -> bool {
+        let lane = &mut self.lanes[channel as usize];
+        let used = lane.used + charge(len);
+        if used > lane.limit && self.state == State::Open {
+            // The news of more room may have been lost.
+            self.wants_room.get_or_insert(now);
+            return false;
+        }
+        lane.used = used;
+        true
+    }
+
+    /// Gives room back.
+    pub fn unreserve(&mut self, channel: Channel, len: usize) {
+        self.lanes[channel as usize].used -= charge(len);
+    }
+
+    /// Sends a frame for which there is room.
+    #[inline]
+    pub fn send_frame(&mut self, channel: Channel, frame: Buf, pool: &mut Pool) {
+        if self.state != State::Open {
+            return pool.give(frame);
+        }
+        let lane = &mut self.lanes[channel as usize];
+        let message = lane.next_message;
+        lane.next_message = message.wrapping_add(1);
+        let slot = self.frames.insert(Outgoing { buf: Some(frame), message, channel, cut: 0, acked: 0 });
+        lane.queue.push_back(slot);
+    }
+
+    /// Starts a put of `len > 0` bytes from an address of this process to an offset of the peer's segment; `false` when there are
+    /// too many.
+    pub fn put(&mut self, src: u64, len: u64, to: u64, token: u64) -> bool {
+        if self.streams.len() - self.serving >= MAX_OPS {
+            return false;
+        }
+        let what = Flow::Put { token };
+        let slot = self.streams.insert(Stream { from: Place::Own(src), to, len, cut: 0, acked: 0, what });
+        self.turn.push_back(slot);
+        true
+    }
+
+    /// Starts a get of `len > 0` bytes from an offset of the peer's segment to an address of this process; `false` when there are
+    /// too many.
+    pub fn get(&mut self, dst: u64, from: u64, len: u32, token: u64) -> bool {
+        if self.gets.len() >= MAX_GETS {
+            return false;
+        }
+        let id = self.gets.insert(Getting { dst, from, len, arrived: 0, token });
+        self.ask.push_back(id);
+        true
+    }
+
+    /// A delivered frame of `len` bytes has been handled: its room is the peer's again.
+    #[inline]
+    pub fn consumed(&mut self, now: Time, channel: Channel, len: usize) {
+        self.lanes[channel as usize].consumed += charge(len);
+        let untold = self.limit_to_tell(channel as usize) - self.lanes[channel as usize].told;
+        if untold > units(self.setup.window[channel as usize]) / 4 {
+            self.ack_now = true;
+        } else if self.ack_at.is_none() {
+            self.ack_at = Some(now + ACK_DELAY);
+        }
+    }
+
+    fn limit_to_tell(&self, channel: usize) -> u64 {
+        self.lanes[channel].consumed + units(self.setup.window[channel])
+    }
+
+    /// Takes a datagram that claims to come from the peer.
+    ///
+    /// # Errors
+    /// It was refused; [`Refused::Broken`] ends the job.
+    pub fn handle(&mut self, now: Time, datagram: &Packet<'_>, world: &mut dyn World) -> Result<(), Refused> {
+        if !self.packets.fresh(datagram.number()) || !self.setup.receive_key.verify(datagram) {
+            self.counters.refused += 1;
+            return Err(Refused::Drop);
+        }
+        // From here on it is the peer's word.
+        let broken = |what| Err(Refused::Broken(what));
+        let Ok(header) = datagram.header() else { return broken("a header that contradicts itself") };
+        if self.state == State::Left {
+            return Ok(());
+        }
+        let chunk = expand(header.seq, self.taken.next());
+        let standing = if header.kind.reliable() { self.taken.standing(chunk) } else { Standing::Seen };
+        if standing == Standing::Beyond {
+            return broken("a chunk beyond the window");
+        }
+        self.counters.received += 1;
+        let in_order = self.packets.enter(header.number);
+        if header.number == self.packets.largest() {
+            self.received_at = now;
+        }
+        if self.waiting_since.is_some() {
+            self.waiting_since = Some(now);
+        }
+        for (lane, limit) in self.lanes.iter_mut().zip(header.limits) {
+            let limit = expand(limit, lane.limit);
+            if limit > lane.limit {
+                lane.limit = limit;
+                self.wants_room = None;
+            }
+        }
+        if header.flags & ACK != 0 {
+            let ranges = datagram.ranges();
+            let ranges = (header.kind == Kind::Ack).then_some(ranges).into_iter().flatten();
+            self.acknowledged(now, &header, ranges, world)?;
+        }
+        if header.kind == Kind::Close {
+            self.left(world);
+            return Ok(());
+        }
+        if header.kind.eliciting() {
+            self.unacked_packets += 1;
+            self.unacked_bytes += datagram.payload().len();
+            if header.flags & ACK_NOW != 0
+                || !in_order
+                || self.unacked_packets >= ACK_PACKETS
+                || self.unacked_bytes >= ACK_BYTES
+            {
+                self.ack_now = true;
+            } else if self.ack_at.is_none() {
+                self.ack_at = Some(now + ACK_DELAY);
+            }
+        }
+        match standing {
+            Standing::New => {
+                self.taken.enter(chunk);
+                self.take(&header, datagram.payload(), world)
+            }
+            _ => {
+                self.counters.duplicates += u64::from(header.kind.reliable());
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes a chunk for the first time.
+    fn take(&mut self, header: &Header, payload: &[u8], world: &mut dyn World) -> Result<(), Refused> {
+        let broken = |what| Err(Refused::Broken(what));
+        match header.kind {
+            Kind::Frame => self.take_frame(header, payload, world),
+            Kind::Put => {
+                if world.write(Place::Segment(header.at), payload) {
+                    Ok(())
+                } else {
+                    broken("a put outside the segment")
+                }
+            }
+            Kind::Get => {
+                if self.serving >= MAX_GETS {
+                    return broken("too many gets");
+                }
+                if !world.holds(header.at, u64::from(header.total)) {
+                    return broken("a get outside the segment");
+                }
+                self.serving += 1;
+                let slot = self.streams.insert(Stream {
+                    from: Place::Segment(header.at),
+                    to: 0,
+                    len: u64::from(header.total),
+                    cut: 0,
+                    acked: 0,
+                    what: Flow::Serve { id: header.id },
+                });
+                self.turn.push_back(slot);
+                Ok(())
+            }
+            Kind::Data => {
+                let Some(get) = self.gets.get_mut(header.id) else { return broken("data nobody asked for") };
+                if header.at + payload.len() as u64 > u64::from(get.len) {
+                    return broken("data beyond what was asked for");
+                }
+                world.write(Place::Own(get.dst + header.at), payload);
+                get.arrived += payload.len() as u64;
+                if get.arrived == u64::from(get.len) {
+                    world.complete(get.token);
+                    self.gets.remove(header.id);
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn take_frame(&mut self, header: &Header, payload: &[u8], world: &mut dyn World) -> Result<(), Refused> {
+        let channel = if header.flags & REPLY == 0 { Channel::Request } else { Channel::Reply };
+        let limit = self.limit_to_tell(channel as usize);
+        let lane = &mut self.lanes[channel as usize];
+        let (total, at) = (header.total as usize, header.at as usize);
+        if total > MAX_FRAME {
+            return Err(Refused::Broken("a frame that is too long"));
+        }
+        let whole = payload.len() == total;
+        if whole || !lane.partial.contains_key(&header.id) {
+            lane.charged += charge(total);
+            if lane.charged > limit {
+                return Err(Refused::Broken("more frames than there is room for"));
+            }
+        }
+        if whole {
+            let mut buf = world.pool().take(total);
+            buf.bytes_mut().copy_from_slice(payload);
+            world.deliver(channel, buf);
+            return Ok(());
+        }
+        let partial = lane
+            .partial
+            .entry(header.id)
+            .or_insert_with(|| Partial { buf: world.pool().take(total), missing: total });
+        if partial.buf.bytes().len() != total || payload.len() > partial.missing {
+            return Err(Refused::Broken("parts of a frame that do not fit together"));
+        }
+        partial.buf.bytes_mut()[at..at + payload.len()].copy_from_slice(payload);
+        partial.missing -= payload.len();
+        if partial.missing == 0
+            && let Some(whole) = lane.partial.remove(&header.id)
+        {
+            world.deliver(channel, whole.buf);
+        }
+        Ok(())
+    }
+
+    /// The peer has left: nothing more will be sent, and nothing is waited for.
+    fn left(&mut self, world: &mut dyn World) {
+        self.state = State::Left;
+        self.drop_everything(world);
+        for get in self.gets.drain() {
+            world.complete(get.token);
+        }
+    }
+
+    fn drop_everything(&mut self, world: &mut dyn World) {
+        for frame in self.frames.drain() {
+            frame.buf.into_iter().for_each(|buf| world.pool().give(buf));
+        }
+        for stream in self.streams.drain() {
+            if let Flow::Put { token } = stream.what {
+                world.complete(token);
+            }
+        }
+        self.serving = 0;
+        self.chunk_base += self.chunks.len() as u64;
+        self.chunks.clear();
+        self.lost.clear();
+        self.turn.clear();
+        self.ask.clear();
+        self.lanes.iter_mut().for_each(|lane| lane.queue.clear());
+        self.sent_base = self.next_packet;
+        self.sent.clear();
+        self.in_flight = 0;
+        (self.lost_after, self.waiting_since, self.wants_room) = (None, None, None);
+        (self.ack_now, self.ack_at, self.probes) = (false, None, 0);
+    }
+
+    /// A chunk has arrived at the peer.
+    fn arrived(&mut self, chunk: u64, world: &mut dyn World) {
+        let Some(index) = chunk.checked_sub(self.chunk_base) else { return };
+        let Some(entry) = self.chunks.get_mut(index as usize) else { return };
+        if entry.progress == Progress::Done {
+            return;
+        }
+        entry.progress = Progress::Done;
+        match entry.body {
+            Body::Frame { slot, len, .. } => {
+                if let Some(frame) = self.frames.get_mut(slot) {
+                    frame.acked += len as usize;
+                    let done = frame.buf.as_ref().is_none_or(|buf| frame.acked == buf.bytes().len());
+                    if done
+                        && let Some(frame) = self.frames.remove(slot)
+                        && let Some(buf) = frame.buf
+                    {
+                        world.pool().give(buf);
+                    }
+                }
+            }
+            Body::Stream { slot, len, .. } => {
+                if let Some(stream) = self.streams.get_mut(slot) {
+                    stream.acked += u64::from(len);
+                    if stream.acked == stream.len {
+                        match stream.what {
+                            Flow::Put { token } => world.complete(token),
+                            Flow::Serve { .. } => self.serving -= 1,
+                        }
+                        self.streams.remove(slot);
+                    }
+                }
+            }
+            Body::Get { .. } => {}
+        }
+        while self.chunks.front().is_some_and(|c| c.progress == Progress::Done) {
+            self.chunks.pop_front();
+            self.chunk_base += 1;
+        }
+    }
+
+    /// Whether another chunk may be numbered.
+    fn chunk_room(&self) -> bool {
+        (self.chunks.len() as u64) < SPAN
+    }
+}

@@ -1,0 +1,221 @@
+//! Acknowledgements, loss, and timers of a [`Link`].
+
+use super::{ACK_DELAY, Fate, Link, NO_CHUNK, Progress, Refused, Sent, State, World};
+use crate::path::{MS, Time};
+use crate::wire::{Header, expand};
+
+/// Longest time between probes of a silent peer.
+const LONGEST: u64 = 250 * MS;
+/// Most packets that may lie between a lost one and the acknowledged.
+const MOST_REORDERING: u64 = 256;
+/// Packets remembered at most: late acknowledgements of older ones say nothing.
+const REMEMBERED: usize = 16384;
+
+impl Link {
+    pub(super) fn acknowledged(
+        &mut self,
+        now: Time,
+        header: &Header,
+        ranges: impl Iterator<Item = (u16, u16)>,
+        world: &mut dyn World,
+    ) -> Result<(), Refused> {
+        let largest = expand(header.acked, self.next_packet);
+        if largest >= self.next_packet {
+            return Err(Refused::Broken("an acknowledgement of what was not sent"));
+        }
+        let full = self.in_flight + self.in_flight / 2 >= self.congestion.window();
+        let sampled = largest
+            .checked_sub(self.sent_base)
+            .and_then(|i| self.sent.get(i as usize))
+            .filter(|s| s.fate == Fate::Flying)
+            .map(|s| now.saturating_sub(s.at));
+        let mut news = self.range(largest, header.run, full, world);
+        let mut at = largest.saturating_sub(u64::from(header.run));
+        for (gap, run) in ranges {
+            let Some(end) = at.checked_sub(u64::from(gap)) else { break };
+            if end < self.sent_base {
+                break;
+            }
+            news |= self.range(end, run, full, world);
+            at = end.saturating_sub(u64::from(run));
+        }
+        if let Some(rtt) = sampled {
+            self.rtt.sample(rtt.max(1), u64::from(header.delay) * 16_000);
+        }
+        if news {
+            self.backoff = 0;
+            self.probes = 0;
+            self.probe_from = now;
+        }
+        self.largest_acked = self.largest_acked.max(largest);
+        if news || self.lost_after.is_some() {
+            self.find_losses(now);
+            self.congestion.round(self.largest_acked, self.next_packet);
+        }
+        self.forget(now);
+        Ok(())
+    }
+
+    /// Packets `largest - run + 1 ..= largest` have arrived; says whether one of them was not known to.
+    fn range(&mut self, largest: u64, run: u16, full: bool, world: &mut dyn World) -> bool {
+        let first = (largest + 1).saturating_sub(u64::from(run)).max(self.sent_base);
+        let mut news = false;
+        for number in first..=largest {
+            let Some(sent) = self.sent.get_mut((number - self.sent_base) as usize) else { break };
+            let (fate, chunk, bytes, probe) = (sent.fate, sent.chunk, sent.bytes, sent.probe);
+            match fate {
+                Fate::Flying => {
+                    sent.fate = Fate::Acked;
+                    news = true;
+                    if probe {
+                        self.mtu.passed(bytes as usize);
+                    } else {
+                        self.in_flight -= u64::from(bytes);
+                        self.congestion.acked(u64::from(bytes), full);
+                    }
+                }
+                Fate::Lost => {
+                    sent.fate = Fate::Acked;
+                    if probe {
+                        self.mtu.passed(bytes as usize);
+                        continue;
+                    }
+                    // It was late, not lost: wait for more from now on.
+                    self.counters.spurious += 1;
+                    let late = self.largest_acked.saturating_sub(number) + 1;
+                    self.reordering = self.reordering.max(late.min(MOST_REORDERING));
+                }
+                Fate::Acked | Fate::Silent => continue,
+            }
+            if chunk != NO_CHUNK {
+                self.arrived(chunk, world);
+            }
+        }
+        if self.in_flight == 0 {
+            self.waiting_since = None;
+        }
+        news
+    }
+
+    /// Declares packets lost that later ones have overtaken.
+    fn find_losses(&mut self, now: Time) {
+        self.lost_after = None;
+        let patience = self.rtt.reordering();
+        let end = self.largest_acked.saturating_sub(self.sent_base).min(self.sent.len() as u64);
+        for index in 0..end as usize {
+            let number = self.sent_base + index as u64;
+            let Sent { at, bytes, fate, chunk, probe } = self.sent[index];
+            if fate != Fate::Flying {
+                continue;
+            }
+            let late = at + patience;
+            if self.largest_acked - number < self.reordering && now < late {
+                self.lost_after = Some(self.lost_after.map_or(late, |t| t.min(late)));
+                continue;
+            }
+            self.sent[index].fate = Fate::Lost;
+            if probe {
+                continue;
+            }
+            self.counters.lost += 1;
+            self.in_flight -= u64::from(bytes);
+            self.congestion.lost(u64::from(bytes));
+            self.send_again(chunk, number);
+        }
+        if self.in_flight == 0 {
+            self.waiting_since = None;
+        }
+    }
+
+    /// Queues a chunk again, if packet `number` was its last.
+    fn send_again(&mut self, chunk: u64, number: u64) {
+        if chunk == NO_CHUNK {
+            return;
+        }
+        let Some(entry) = chunk.checked_sub(self.chunk_base).and_then(|i| self.chunks.get_mut(i as usize))
+        else {
+            return;
+        };
+        if entry.progress == Progress::Flying && entry.packet == number {
+            entry.progress = Progress::Waiting;
+            self.lost.push_back(chunk);
+        }
+    }
+
+    /// Drops what is known of old packets.
+    fn forget(&mut self, now: Time) {
+        let old = 3 * self.rtt.probe_timeout(ACK_DELAY);
+        while let Some(sent) = self.sent.front() {
+            let drop = match sent.fate {
+                Fate::Acked | Fate::Silent => true,
+                Fate::Lost => now > sent.at + old || self.sent.len() > REMEMBERED,
+                Fate::Flying => false,
+            };
+            if !drop {
+                break;
+            }
+            self.sent.pop_front();
+            self.sent_base += 1;
+        }
+    }
+
+    fn probe_at(&self) -> Option<Time> {
+        (self.in_flight > 0).then(|| {
+            let wait = self.rtt.probe_timeout(ACK_DELAY) << self.backoff.min(12);
+            self.probe_from + wait.min(LONGEST)
+        })
+    }
+
+    fn ask_for_room_at(&self) -> Option<Time> {
+        self.wants_room.map(|since| since + self.rtt.probe_timeout(ACK_DELAY).min(LONGEST))
+    }
+
+    /// When [`Link::timeout`] has something to do.
+    #[inline]
+    pub fn deadline(&self) -> Option<Time> {
+        let timers =
+            [self.ack_at, self.lost_after, self.probe_at(), self.ask_for_room_at(), self.paced_until];
+        timers.into_iter().flatten().min()
+    }
+
+    /// Does what is due; then ask [`Link::transmit`].
+    pub fn timeout(&mut self, now: Time) {
+        if self.state != State::Open {
+            return;
+        }
+        let due = |at: Option<Time>| at.is_some_and(|at| at <= now);
+        if due(self.ack_at) {
+            self.ack_at = None;
+            self.ack_now = true;
+        }
+        if due(self.paced_until) {
+            self.paced_until = None;
+        }
+        if due(self.lost_after) {
+            self.find_losses(now);
+        }
+        if due(self.ask_for_room_at()) {
+            self.wants_room = None;
+            self.probes = self.probes.max(1);
+        }
+        if due(self.probe_at()) {
+            self.counters.timeouts += 1;
+            self.probes = 1;
+            self.probe_from = now;
+            self.backoff += 1;
+            if self.backoff == 3 {
+                self.congestion.silence();
+                self.mtu.suspect(now);
+            }
+            let silent = self.waiting_since.map_or(0, |since| now.saturating_sub(since));
+            if self.setup.patience > 0 && self.backoff >= 3 && silent > self.setup.patience {
+                self.state = State::Dead;
+            }
+        }
+    }
+
+    /// Whether large datagrams that are under way may have to be fragmented on their way to arrive.
+    pub fn suspects_path(&self) -> bool {
+        self.backoff >= 3
+    }
+}

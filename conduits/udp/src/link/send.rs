@@ -1,0 +1,421 @@
+//! What a [`Link`] sends next.
+
+use super::{Body, Chunk, Fate, Flow, Link, NO_CHUNK, Place, Progress, Sent, State, World};
+use crate::path::Time;
+use crate::wire::{ACK, ACK_NOW, HEADER, Header, Kind, MAX_RANGES, REPLY, TAGGED, set_tag};
+use gasnet::conduit::Channel;
+
+/// A stream gives way to others after this many bytes.
+const TURN: u64 = 256 << 10;
+
+/// Datagrams to one peer that go out together: all of one size, the last perhaps smaller.
+#[derive(Debug)]
+pub struct Batch {
+    bytes: Vec<u8>,
+    len: usize,
+    size: usize,
+    closed: bool,
+    most: usize,
+    count: usize,
+}
+
+impl Batch {
+    /// A batch of up to `most` datagrams and `bytes` bytes.
+    pub fn new(bytes: usize, most: usize) -> Batch {
+        Batch { bytes: vec![0; bytes], len: 0, size: 0, closed: false, most: most.max(1), count: 0 }
+    }
+
+    /// How many datagrams may go out together from now on.
+    pub fn limit(&mut self, most: usize) {
+        self.most = most.max(1);
+    }
+
+    /// Makes it empty.
+    pub fn clear(&mut self) {
+        (self.len, self.size, self.closed, self.count) = (0, 0, false, 0);
+    }
+
+    /// The datagrams, one after the other.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    /// Bytes of each but the last.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// How many datagrams there are.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Whether a datagram of this size can go with the others.
+    fn fits(&self, size: usize) -> bool {
+        self.count == 0
+            || !self.closed
+                && size <= self.size
+                && self.count < self.most
+                && self.len + size <= self.bytes.len()
+    }
+
+    /// Room for a datagram that fits.
+    fn add(&mut self, size: usize) -> &mut [u8] {
+        if self.count == 0 {
+            self.size = size;
+        }
+        self.closed = size < self.size;
+        self.count += 1;
+        let start = self.len;
+        self.len += size;
+        &mut self.bytes[start..self.len]
+    }
+}
+
+/// What to send.
+enum Next {
+    Control { kind: Kind, pad: usize },
+    Again(u64),
+    New(Body),
+}
+
+impl Link {
+    /// Adds datagrams to a batch; says whether it did. Call with an empty batch until it does not.
+    pub fn transmit(&mut self, now: Time, world: &mut dyn World, batch: &mut Batch) -> bool {
+        while batch.count() < batch.most {
+            if self.state != State::Open {
+                break;
+            }
+            let Some((next, size)) = self.next(now, batch) else { break };
+            self.write(now, next, size, world, batch);
+        }
+        batch.count() > 0
+    }
+
+    /// Adds the news that this rank leaves; nothing else may be sent afterwards.
+    pub fn close(&mut self, now: Time, batch: &mut Batch) {
+        if self.state == State::Open {
+            let header = self.header(now, Kind::Close, 0);
+            self.finish(header, &[], batch, None);
+        }
+    }
+
+    /// What goes out next and how large it is, if it fits.
+    fn next(&mut self, now: Time, batch: &Batch) -> Option<(Next, usize)> {
+        let fits = |next: Next, size: usize| batch.fits(size).then_some((next, size));
+        // Whatever goes out acknowledges as long as no packet is missing.
+        let more = !self.lost.is_empty() || self.has_new();
+        if self.ack_now && (self.packets.gaps() || !more || !self.may_send(now)) {
+            let ranges = self.packets.ranges().take(MAX_RANGES).count();
+            return fits(Next::Control { kind: Kind::Ack, pad: ranges * 4 }, HEADER + ranges * 4);
+        }
+        if self.probes > 0 {
+            // The oldest chunk on its way, unless the peer has been silent for long.
+            let oldest = self.chunks.iter().position(|c| c.progress == Progress::Flying);
+            if let (Some(index), true) = (oldest, self.backoff <= 2) {
+                let size = HEADER + body_len(self.chunks[index].body);
+                return fits(Next::Again(self.chunk_base + index as u64), size);
+            }
+            return fits(Next::Control { kind: Kind::Ping, pad: 0 }, HEADER);
+        }
+        if !more || !self.may_send(now) {
+            return None;
+        }
+        if self.wants_larger()
+            && batch.count() == 0
+            && let Some(size) = self.mtu.probe(now)
+        {
+            return Some((Next::Control { kind: Kind::Probe, pad: size - HEADER }, size));
+        }
+        while let Some(&chunk) = self.lost.front() {
+            match chunk.checked_sub(self.chunk_base).and_then(|i| self.chunks.get(i as usize)) {
+                Some(entry) if entry.progress == Progress::Waiting => {
+                    return fits(Next::Again(chunk), HEADER + body_len(entry.body));
+                }
+                _ => self.lost.pop_front(),
+            };
+        }
+        let body = self.next_body()?;
+        fits(Next::New(body), HEADER + body_len(body))
+    }
+
+    fn has_new(&self) -> bool {
+        self.chunk_room()
+            && (!self.lanes[0].queue.is_empty()
+                || !self.lanes[1].queue.is_empty()
+                || !self.ask.is_empty()
+                || !self.turn.is_empty())
+    }
+
+    /// Whether larger datagrams would be of use.
+    fn wants_larger(&self) -> bool {
+        let payload = self.mtu.size() - HEADER;
+        let long = |slot: &u32| {
+            self.frames.all[*slot as usize]
+                .as_ref()
+                .is_some_and(|f| f.buf.as_ref().is_some_and(|b| b.bytes().len() > payload))
+        };
+        let stream =
+            |slot: &u32| self.streams.all[*slot as usize].as_ref().is_some_and(|s| s.len > payload as u64);
+        self.turn.front().is_some_and(stream) || self.lanes.iter().any(|l| l.queue.front().is_some_and(long))
+    }
+
+    fn may_send(&mut self, now: Time) -> bool {
+        if self.in_flight > 0 && self.in_flight + self.mtu.size() as u64 > self.congestion.window() {
+            return false;
+        }
+        match self.pacer.ready(now, self.congestion.window(), &self.rtt) {
+            Ok(()) => true,
+            Err(at) => {
+                self.paced_until = Some(at);
+                false
+            }
+        }
+    }
+
+    /// The next chunk to be cut: replies, wishes to get, requests, streams in turn.
+    fn next_body(&mut self) -> Option<Body> {
+        if !self.chunk_room() {
+            return None;
+        }
+        let most = self.mtu.size() - HEADER;
+        let frame = |slot: u32, frames: &super::Slab<super::Outgoing>| {
+            let f = frames.all[slot as usize].as_ref()?;
+            let rest = f.buf.as_ref()?.bytes().len() - f.cut;
+            Some(Body::Frame { slot, at: f.cut as u32, len: rest.min(most) as u32 })
+        };
+        if let Some(&slot) = self.lanes[Channel::Reply as usize].queue.front() {
+            return frame(slot, &self.frames);
+        }
+        if let Some(&id) = self.ask.front() {
+            return Some(Body::Get { id });
+        }
+        if let Some(&slot) = self.lanes[Channel::Request as usize].queue.front() {
+            return frame(slot, &self.frames);
+        }
+        let slot = *self.turn.front()?;
+        let s = self.streams.all[slot as usize].as_ref()?;
+        // Whole multiples of 64 keep copies aligned.
+        let len = (s.len - s.cut).min(if most > 4096 { most as u64 / 64 * 64 } else { most as u64 });
+        Some(Body::Stream { slot, at: s.cut, len: len as u32 })
+    }
+
+    /// Notes that the chunk has been cut.
+    fn cut(&mut self, body: Body) {
+        match body {
+            Body::Frame { slot, len, .. } => {
+                if let Some(f) = self.frames.get_mut(slot) {
+                    f.cut += len as usize;
+                    if f.buf.as_ref().is_none_or(|b| f.cut == b.bytes().len()) {
+                        self.lanes[f.channel as usize].queue.pop_front();
+                    }
+                }
+            }
+            Body::Get { .. } => {
+                self.ask.pop_front();
+            }
+            Body::Stream { slot, at, len } => {
+                if let Some(s) = self.streams.get_mut(slot) {
+                    s.cut = at + u64::from(len);
+                    if s.cut == s.len {
+                        self.turn.pop_front();
+                    } else if s.cut / TURN != at / TURN {
+                        self.turn.rotate_left(1);
+                    }
+                }
+            }
+        }
+    }
+
+    fn write(&mut self, now: Time, next: Next, size: usize, world: &mut dyn World, batch: &mut Batch) {
+        match next {
+            Next::Control { kind, pad } => {
+                let mut header = self.header(now, kind, pad as u32);
+                let mut payload = [0; 4 * MAX_RANGES];
+                if kind == Kind::Ack {
+                    let pairs = payload.chunks_exact_mut(4);
+                    for (out, (gap, run)) in pairs.zip(self.packets.ranges()) {
+                        out[..2].copy_from_slice(&gap.to_le_bytes());
+                        out[2..].copy_from_slice(&run.to_le_bytes());
+                    }
+                    self.finish(header, &payload[..pad], batch, None);
+                } else {
+                    header.flags |= ACK_NOW;
+                    self.probes = self.probes.saturating_sub(u32::from(kind == Kind::Ping));
+                    let sent = (NO_CHUNK, kind == Kind::Probe);
+                    self.finish(header, &payload[..0], batch, Some((now, sent)));
+                    // Whatever it is that tries a size, nothing else goes with it.
+                    batch.closed |= kind == Kind::Probe;
+                }
+            }
+            Next::Again(chunk) => {
+                let probing = self.probes > 0;
+                if probing {
+                    self.probes -= 1;
+                } else {
+                    self.lost.pop_front();
+                }
+                let index = (chunk - self.chunk_base) as usize;
+                let packet = self.next_packet;
+                let entry = &mut self.chunks[index];
+                (entry.progress, entry.packet) = (Progress::Flying, packet);
+                let body = entry.body;
+                self.write_chunk(now, chunk, body, size, world, batch);
+            }
+            Next::New(body) => {
+                let chunk = self.chunk_base + self.chunks.len() as u64;
+                let packet = self.next_packet;
+                self.cut(body);
+                self.chunks.push_back(Chunk { body, progress: Progress::Flying, packet });
+                self.write_chunk(now, chunk, body, size, world, batch);
+            }
+        }
+    }
+
+    fn write_chunk(
+        &mut self,
+        now: Time,
+        chunk: u64,
+        body: Body,
+        size: usize,
+        world: &mut dyn World,
+        batch: &mut Batch,
+    ) {
+        let mut header = self.header(now, Kind::Get, (size - HEADER) as u32);
+        header.seq = chunk as u32;
+        // The last for now: its acknowledgement is waited for.
+        let full = self.in_flight + 2 * self.mtu.size() as u64 > self.congestion.window();
+        let datagram = batch.add(size);
+        let Some((head, payload)) = datagram.split_first_chunk_mut::<HEADER>() else { return };
+        match body {
+            Body::Frame { slot, at, len } => {
+                let Some(f) = self.frames.get_mut(slot) else { return };
+                let Some(buf) = &f.buf else { return };
+                let bytes = buf.bytes();
+                header.kind = Kind::Frame;
+                header.flags |= if f.channel == Channel::Reply { REPLY } else { 0 };
+                header.flags |= if full { ACK_NOW } else { 0 };
+                (header.id, header.total, header.at) = (f.message, bytes.len() as u32, u64::from(at));
+                payload.copy_from_slice(&bytes[at as usize..(at + len) as usize]);
+            }
+            Body::Get { id } => {
+                let Some(get) = self.gets.get_mut(id) else { return };
+                (header.id, header.total, header.at) = (id, get.len, get.from);
+            }
+            Body::Stream { slot, at, len } => {
+                let Some(s) = self.streams.get_mut(slot) else { return };
+                let from = match s.from {
+                    Place::Own(address) => Place::Own(address + at),
+                    Place::Segment(offset) => Place::Segment(offset + at),
+                };
+                header.at = s.to + at;
+                let last = at + u64::from(len) == s.len;
+                match s.what {
+                    Flow::Put { .. } => header.kind = Kind::Put,
+                    Flow::Serve { id } => (header.kind, header.id) = (Kind::Data, id),
+                }
+                // A put is complete when it is acknowledged; what is got needs no hurry.
+                let hurry = full || last && header.kind == Kind::Put;
+                header.flags |= if hurry { ACK_NOW } else { 0 };
+                world.read(from, payload);
+            }
+        }
+        header.emit(head);
+        let tag = self.setup.send_key.tag(&head[..TAGGED], payload);
+        set_tag(head, tag);
+        self.note(now, size, chunk, false);
+    }
+
+    /// A header with everything that all kinds carry; the acknowledgement counts as told.
+    fn header(&mut self, now: Time, kind: Kind, len: u32) -> Header {
+        let number = self.next_packet;
+        self.next_packet += 1;
+        let largest = self.packets.largest();
+        let delay = now.saturating_sub(self.received_at) / 16_000;
+        let limits = [0, 1].map(|c| self.limit_to_tell(c));
+        for (lane, limit) in self.lanes.iter_mut().zip(limits) {
+            lane.told = limit;
+        }
+        if kind == Kind::Ack || !self.ack_now || !self.packets.gaps() {
+            (self.ack_now, self.ack_at) = (false, None);
+            (self.unacked_packets, self.unacked_bytes) = (0, 0);
+        }
+        Header {
+            kind,
+            flags: if largest > 0 { ACK } else { 0 },
+            sender: self.setup.rank,
+            number,
+            seq: 0,
+            len,
+            acked: largest as u32,
+            run: self.packets.run(),
+            delay: delay.min(u64::from(u16::MAX)) as u16,
+            limits: limits.map(|l| l as u32),
+            id: 0,
+            total: 0,
+            at: 0,
+        }
+    }
+
+    /// Writes a datagram without chunk, its payload filled up with zeros.
+    fn finish(
+        &mut self,
+        header: Header,
+        payload: &[u8],
+        batch: &mut Batch,
+        sent: Option<(Time, (u64, bool))>,
+    ) {
+        let size = HEADER + header.len as usize;
+        let datagram = batch.add(size);
+        let Some((head, rest)) = datagram.split_first_chunk_mut::<HEADER>() else { return };
+        rest[..payload.len()].copy_from_slice(payload);
+        rest[payload.len()..].fill(0);
+        header.emit(head);
+        let tag = self.setup.send_key.tag(&head[..TAGGED], rest);
+        set_tag(head, tag);
+        match sent {
+            Some((now, (chunk, probe))) => self.note(now, size, chunk, probe),
+            None => {
+                self.counters.sent += 1;
+                self.sent.push_back(Sent {
+                    at: 0,
+                    bytes: 0,
+                    fate: Fate::Silent,
+                    chunk: NO_CHUNK,
+                    probe: false,
+                });
+                self.trim();
+            }
+        }
+    }
+
+    /// Enters a packet that will be acknowledged.
+    fn note(&mut self, now: Time, size: usize, chunk: u64, probe: bool) {
+        self.counters.sent += 1;
+        self.sent.push_back(Sent { at: now, bytes: size as u32, fate: Fate::Flying, chunk, probe });
+        if !probe {
+            if self.in_flight == 0 {
+                self.waiting_since = self.waiting_since.or(Some(now));
+            }
+            self.in_flight += size as u64;
+            self.probe_from = now;
+            self.pacer.sent(size as u64);
+        }
+        self.trim();
+    }
+
+    /// Forgets packets in front that nobody will acknowledge.
+    fn trim(&mut self) {
+        while self.sent.front().is_some_and(|s| s.fate == Fate::Silent || s.fate == Fate::Acked) {
+            self.sent.pop_front();
+            self.sent_base += 1;
+        }
+    }
+}
+
+fn body_len(body: Body) -> usize {
+    match body {
+        Body::Frame { len, .. } | Body::Stream { len, .. } => len as usize,
+        Body::Get { .. } => 0,
+    }
+}

@@ -1,0 +1,239 @@
+//! What is known of the path to a peer: how long it takes, how much it carries, how large its datagrams may be.
+//!
+//! **Congestion control.** The networks this is for are local: round trips of microseconds, switches that drop few packets, and
+//! now and then a bad link that drops packets at random. A window that halves at every loss (Reno, CUBIC) falls far below what
+//! such a link carries. This one looks at the *share* of packets lost in a round trip: up to [`TOLERATED`] it takes as chance,
+//! more as congestion, and shrinks by that share, at most to 0.7. After that it grows half of the way back to
+//! where it was in each round trip (as BIC does), then beyond by a sixteenth, so that a burst of losses costs few round trips.
+//! It starts with a doubling in each round trip. Delay is no signal here: a peer that computes answers late on an idle network.
+//! The price: a flow of this kind keeps a full switch dropping up to [`TOLERATED`], and does not yield to TCP as TCP would.
+//!
+//! **Pacing** spreads a window over a round trip where that is longer than the time in which a rank polls again; bursts up to
+//! [`BURST`] or a millisecond's worth go out at once.
+
+/// Nanoseconds of some clock that never goes back.
+pub type Time = u64;
+/// A millisecond.
+pub const MS: u64 = 1_000_000;
+
+/// Share of packets, in percent, whose loss is taken for chance.
+const TOLERATED: u64 = 5;
+/// Bytes that may go out at once.
+const BURST: u64 = 128 << 10;
+/// The window at the start and the smallest: what any switch buffers, and a few of the largest datagrams.
+const INITIAL: u64 = 256 << 10;
+const SMALLEST: u64 = 16 << 10;
+
+/// Round-trip times, as in RFC 6298.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Rtt {
+    smoothed: u64,
+    variation: u64,
+    latest: u64,
+    least: u64,
+}
+
+impl Rtt {
+    /// Takes a sample; `delay` is how long the peer held the acknowledgement back, as it says.
+    pub fn sample(&mut self, rtt: u64, delay: u64) {
+        let first = self.smoothed == 0;
+        self.least = if first { rtt } else { self.least.min(rtt) };
+        let rtt = if rtt >= self.least + delay { rtt - delay } else { rtt }.max(1);
+        self.latest = rtt;
+        if first {
+            (self.smoothed, self.variation) = (rtt, rtt / 2);
+        } else {
+            self.variation = (3 * self.variation + self.smoothed.abs_diff(rtt)) / 4;
+            self.smoothed = (7 * self.smoothed + rtt) / 8;
+        }
+    }
+
+    /// The smoothed time; 0 before the first sample.
+    pub fn smoothed(&self) -> u64 {
+        self.smoothed
+    }
+
+    /// How long after a packet a later one's acknowledgement makes it lost.
+    pub fn reordering(&self) -> u64 {
+        (self.smoothed.max(self.latest) * 9 / 8).max(MS / 20)
+    }
+
+    /// How long to wait for an acknowledgement before asking.
+    pub fn probe_timeout(&self, ack_delay: u64) -> u64 {
+        match self.smoothed {
+            0 => 10 * MS,
+            smoothed => smoothed + (4 * self.variation).max(MS) + ack_delay,
+        }
+    }
+}
+
+/// How many bytes may be on their way.
+#[derive(Debug, Clone)]
+pub struct Congestion {
+    window: u64,
+    largest: u64,
+    doubling: bool,
+    /// The window before it shrank last.
+    before: u64,
+    /// The round trip ends when this packet is acknowledged.
+    round_end: u64,
+    acked: u64,
+    lost: u64,
+    lost_packets: u64,
+}
+
+impl Congestion {
+    /// A window that never exceeds `largest`.
+    pub fn new(largest: u64) -> Congestion {
+        Congestion {
+            window: INITIAL.min(largest),
+            largest,
+            doubling: true,
+            before: 0,
+            round_end: 0,
+            acked: 0,
+            lost: 0,
+            lost_packets: 0,
+        }
+    }
+
+    /// Bytes that may be on their way.
+    pub fn window(&self) -> u64 {
+        self.window
+    }
+
+    /// Acknowledged bytes; `full` says whether the window was what kept more from being sent.
+    pub fn acked(&mut self, bytes: u64, full: bool) {
+        self.acked += bytes;
+        if !full {
+            return;
+        }
+        let grow = if self.doubling {
+            bytes
+        } else {
+            let a_round =
+                if self.window < self.before { (self.before - self.window) / 2 } else { self.window / 16 };
+            (a_round.clamp(1500, self.window / 2) * bytes / self.window).max(1)
+        };
+        self.window = (self.window + grow).min(self.largest);
+    }
+
+    /// A packet was lost.
+    pub fn lost(&mut self, bytes: u64) {
+        self.lost += bytes;
+        self.lost_packets += 1;
+    }
+
+    /// Ends the round trip if packet `acked` does; `next` is the next to be sent.
+    pub fn round(&mut self, acked: u64, next: u64) {
+        if acked < self.round_end {
+            return;
+        }
+        let percent = self.lost * 100 / (self.lost + self.acked).max(1);
+        if self.lost_packets >= 3 && percent > TOLERATED {
+            self.before = self.window;
+            // Doubling may overshoot by as much again: what got through is what fits.
+            let least = if self.doubling { 40 } else { 70 };
+            self.window = (self.window * (100 - percent).max(least) / 100).max(SMALLEST);
+            self.doubling = false;
+        }
+        (self.acked, self.lost, self.lost_packets, self.round_end) = (0, 0, 0, next);
+    }
+
+    /// Nothing was heard of the peer for several timeouts: what is on its way is gone or waits for a peer that computes.
+    pub fn silence(&mut self) {
+        self.before = self.before.max(self.window);
+        self.window = SMALLEST.max(self.window / 2);
+        self.doubling = false;
+    }
+}
+
+/// When packets may go out.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Pacer {
+    tokens: u64,
+    since: Time,
+}
+
+impl Pacer {
+    /// Whether something may go out now, or else when.
+    pub fn ready(&mut self, now: Time, window: u64, rtt: &Rtt) -> Result<(), Time> {
+        let smoothed = rtt.smoothed();
+        if smoothed < MS {
+            return Ok(());
+        }
+        // 1.25 windows in a round trip.
+        let rate =
+            |time: u64| (u128::from(window) * u128::from(time) * 5 / (4 * u128::from(smoothed))) as u64;
+        self.tokens = (self.tokens + rate(now.saturating_sub(self.since))).min(BURST.max(rate(MS)));
+        self.since = now;
+        if self.tokens > 0 { Ok(()) } else { Err(now + (smoothed / (1 + window / 1500)).clamp(MS / 20, MS)) }
+    }
+
+    /// Something went out.
+    pub fn sent(&mut self, bytes: u64) {
+        self.tokens = self.tokens.saturating_sub(bytes);
+    }
+}
+
+/// How large datagrams may be.
+///
+/// Sizes that networks have are tried at once, largest first, by packets that nothing depends on; the largest that is
+/// acknowledged counts. Where larger packets vanish afterwards (the route changed) sizes fall back and are tried again later.
+#[derive(Debug, Clone)]
+pub struct Mtu {
+    sizes: Vec<usize>,
+    size: usize,
+    tries: u8,
+    again: Time,
+    /// Index of the next size to try in this round.
+    next: usize,
+}
+
+/// Rounds of tries at the start, and between them.
+const TRIES: u8 = 4;
+const TRY_AGAIN: u64 = 20 * MS;
+const TRY_MUCH_LATER: u64 = 10_000 * MS;
+
+impl Mtu {
+    /// `sizes` of UDP payloads to try in ascending order; the first is taken to pass.
+    pub fn new(sizes: &[usize]) -> Mtu {
+        let sizes: Vec<usize> = sizes.to_vec();
+        let (size, next) = (sizes[0], sizes.len());
+        Mtu { sizes, size, tries: 0, again: 0, next }
+    }
+
+    /// Bytes of the largest datagram.
+    #[inline]
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// The size to try now, if one is due; asked whenever large things are to be sent.
+    pub fn probe(&mut self, now: Time) -> Option<usize> {
+        if self.next >= self.sizes.len() {
+            if self.size == self.sizes[self.sizes.len() - 1] || self.tries >= TRIES || now < self.again {
+                return None;
+            }
+            self.tries += 1;
+            self.again = now + TRY_AGAIN;
+            self.next = 0;
+        }
+        let larger = self.sizes[self.next..].iter().position(|s| *s > self.size)?;
+        self.next += larger + 1;
+        Some(self.sizes[self.next - 1])
+    }
+
+    /// A datagram of this size arrived.
+    pub fn passed(&mut self, size: usize) {
+        self.size = self.size.max(size);
+    }
+
+    /// Large datagrams seem to vanish.
+    pub fn suspect(&mut self, now: Time) {
+        if self.size > self.sizes[0] {
+            (self.size, self.tries, self.again) = (self.sizes[0], 0, now + TRY_MUCH_LATER);
+            self.next = self.sizes.len();
+        }
+    }
+}

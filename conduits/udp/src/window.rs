@@ -1,0 +1,231 @@
+//! Which numbers have arrived: of packets, to refuse replays and to acknowledge; of chunks, to deliver each once.
+
+/// Numbers that a window looks back.
+pub const SPAN: u64 = 4096;
+const WORDS: usize = (SPAN / 64) as usize;
+
+/// A ring of bits, one for each number of a span.
+#[derive(Debug, Clone)]
+struct Bits([u64; WORDS]);
+
+impl Bits {
+    fn get(&self, n: u64) -> bool {
+        self.0[(n / 64) as usize % WORDS] >> (n % 64) & 1 == 1
+    }
+    fn set(&mut self, n: u64) {
+        self.0[(n / 64) as usize % WORDS] |= 1 << (n % 64);
+    }
+    fn clear(&mut self, n: u64) {
+        self.0[(n / 64) as usize % WORDS] &= !(1 << (n % 64));
+    }
+}
+
+/// Packet numbers received; they count from 1.
+#[derive(Debug, Clone)]
+pub struct Packets {
+    bits: Bits,
+    largest: u64,
+    /// All from here to `largest` have been received.
+    run_from: u64,
+}
+
+impl Default for Packets {
+    fn default() -> Packets {
+        Packets { bits: Bits([0; WORDS]), largest: 0, run_from: 1 }
+    }
+}
+
+impl Packets {
+    /// Whether this number is new: neither seen before nor too old to tell.
+    #[inline]
+    pub fn fresh(&self, n: u64) -> bool {
+        n > self.largest || n > 0 && self.largest - n < SPAN && !self.bits.get(n)
+    }
+
+    /// Enters a fresh number; says whether it is the next one.
+    #[inline]
+    pub fn enter(&mut self, n: u64) -> bool {
+        let next = n == self.largest + 1;
+        if n > self.largest {
+            if n - self.largest >= SPAN {
+                self.bits.0.fill(0);
+            } else {
+                (self.largest + 1..n).for_each(|skipped| self.bits.clear(skipped));
+            }
+            if !next {
+                self.run_from = n;
+            }
+            self.largest = n;
+            self.bits.set(n);
+        } else {
+            self.bits.set(n);
+            let oldest = self.oldest();
+            while self.run_from > oldest && self.bits.get(self.run_from - 1) {
+                self.run_from -= 1;
+            }
+        }
+        self.run_from = self.run_from.max(self.oldest());
+        next
+    }
+
+    fn oldest(&self) -> u64 {
+        (self.largest + 1).saturating_sub(SPAN).max(1)
+    }
+
+    /// The largest number; 0 if there is none.
+    #[inline]
+    pub fn largest(&self) -> u64 {
+        self.largest
+    }
+
+    /// Length of the run that ends with the largest.
+    #[inline]
+    pub fn run(&self) -> u16 {
+        (self.largest + 1 - self.run_from) as u16
+    }
+
+    /// Whether some number of the span is missing.
+    pub fn gaps(&self) -> bool {
+        self.run_from > self.oldest()
+    }
+
+    /// What lies below the run: numbers missing, numbers received below those, and so on, the uppermost first.
+    pub fn ranges(&self) -> Ranges<'_> {
+        Ranges { packets: self, at: self.run_from }
+    }
+}
+
+/// See [`Packets::ranges`].
+#[derive(Debug)]
+pub struct Ranges<'a> {
+    packets: &'a Packets,
+    at: u64,
+}
+
+impl Ranges<'_> {
+    fn skip(&mut self, value: bool) -> u16 {
+        let oldest = self.packets.oldest();
+        let start = self.at;
+        while self.at > oldest && self.packets.bits.get(self.at - 1) == value {
+            self.at -= 1;
+        }
+        (start - self.at) as u16
+    }
+}
+
+impl Iterator for Ranges<'_> {
+    type Item = (u16, u16);
+    fn next(&mut self) -> Option<(u16, u16)> {
+        let gap = self.skip(false);
+        let run = self.skip(true);
+        (run > 0).then_some((gap, run))
+    }
+}
+
+/// Chunk numbers received; they count from 0.
+#[derive(Debug, Clone)]
+pub struct Chunks {
+    bits: Bits,
+    /// All before this one have been received.
+    next: u64,
+}
+
+impl Default for Chunks {
+    fn default() -> Chunks {
+        Chunks { bits: Bits([0; WORDS]), next: 0 }
+    }
+}
+
+/// How a chunk number stands to a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Not received yet.
+    New,
+    /// Received before.
+    Seen,
+    /// Further ahead than a sender may go.
+    Beyond,
+}
+
+impl Chunks {
+    /// The lowest number not received yet.
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// How this number stands.
+    #[inline]
+    pub fn standing(&self, n: u64) -> Standing {
+        if n >= self.next + SPAN {
+            Standing::Beyond
+        } else if n < self.next || self.bits.get(n) {
+            Standing::Seen
+        } else {
+            Standing::New
+        }
+    }
+
+    /// Enters a new number.
+    #[inline]
+    pub fn enter(&mut self, n: u64) {
+        self.bits.set(n);
+        while self.bits.get(self.next) {
+            self.bits.clear(self.next);
+            self.next += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        /// Against a set that forgets nothing.
+        #[test]
+        fn packets_are_as_a_set(steps in proptest::collection::vec((0u64..40, any::<bool>()), 1..400), jump in 0u64..9000) {
+            let mut window = Packets::default();
+            let mut seen = BTreeSet::new();
+            let mut top = 0u64;
+            for (i, (away, up)) in steps.into_iter().enumerate() {
+                let n = if up { top + 1 + away / 8 + if i == 200 { jump } else { 0 } } else { top.saturating_sub(away) };
+                let largest = seen.last().copied().unwrap_or(0);
+                let fresh = n > 0 && !seen.contains(&n) && (n > largest || largest - n < SPAN);
+                prop_assert_eq!(window.fresh(n), fresh, "{}", n);
+                if !fresh { continue }
+                prop_assert_eq!(window.enter(n), n == largest + 1);
+                seen.insert(n);
+                top = top.max(n);
+                prop_assert_eq!(window.largest(), top);
+                let oldest = (top + 1).saturating_sub(SPAN).max(1);
+                let mut listed: BTreeSet<u64> = (top + 1 - u64::from(window.run())..=top).collect();
+                let mut at = top + 1 - u64::from(window.run());
+                for (gap, run) in window.ranges() {
+                    prop_assert!(gap > 0);
+                    at -= u64::from(gap);
+                    listed.extend(at - u64::from(run)..at);
+                    at -= u64::from(run);
+                }
+                prop_assert_eq!(listed, seen.range(oldest..).copied().collect::<BTreeSet<_>>());
+                prop_assert_eq!(window.gaps(), seen.range(oldest..).count() as u64 != top + 1 - oldest);
+            }
+        }
+
+        #[test]
+        fn chunks_are_as_a_set(steps in proptest::collection::vec(0u64..60, 1..600)) {
+            let mut window = Chunks::default();
+            let mut seen = BTreeSet::new();
+            for away in steps {
+                let next = (0..).find(|n| !seen.contains(n)).unwrap_or(0);
+                prop_assert_eq!(window.next(), next);
+                let n = (next + away).saturating_sub(20);
+                let expected = if seen.contains(&n) { Standing::Seen } else { Standing::New };
+                prop_assert_eq!(window.standing(n), expected);
+                prop_assert_eq!(window.standing(next + SPAN), Standing::Beyond);
+                if seen.insert(n) { window.enter(n); }
+            }
+        }
+    }
+}

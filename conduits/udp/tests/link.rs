@@ -1,0 +1,352 @@
+//! The protocol between two ranks, in virtual time.
+
+mod net;
+
+use gasnet::conduit::Channel;
+use gasnet_udp::auth::Coverage;
+use gasnet_udp::buf::MAX_FRAME;
+use net::{PATIENCE, Pair, Rng, Wire};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+const SECOND: u64 = 1_000_000_000;
+
+fn pattern(seed: u64, len: usize) -> Vec<u8> {
+    let mut rng = Rng(seed);
+    (0..len).map(|_| rng.next() as u8).collect()
+}
+
+#[test]
+fn a_round_trip_takes_two_datagrams() {
+    let mut pair = Pair::new(1, Wire::default(), 1 << 20, 1 << 20);
+    for i in 0..50u8 {
+        assert!(pair.try_send(0, Channel::Request, &[i; 80]));
+        assert!(pair.run(SECOND, |p| !p.ends[1].memory.frames.is_empty()));
+        assert_eq!(pair.take(1, Channel::Request), vec![vec![i; 80]]);
+        assert!(pair.try_send(1, Channel::Reply, &[i; 40]));
+        assert!(pair.run(SECOND, |p| !p.ends[0].memory.frames.is_empty()));
+        assert_eq!(pair.take(0, Channel::Reply), vec![vec![i; 40]]);
+    }
+    assert_eq!(pair.ends[0].link.counters().sent, 50);
+    assert_eq!(pair.ends[1].link.counters().sent, 50);
+}
+
+#[test]
+fn frames_of_every_size_arrive_whole() {
+    for mtu in [1232, 1472, 8972, 65507] {
+        let mut pair = Pair::new(2, Wire { mtu, ..Wire::default() }, 1 << 20, 1 << 20);
+        for len in [1, 63, 64, 1168, 1169, 1408, 1409, 8908, 8909, 65443, 65444, MAX_FRAME - 1, MAX_FRAME] {
+            let bytes = pattern(len as u64, len);
+            assert!(pair.try_send(0, Channel::Request, &bytes));
+            assert!(pair.run(SECOND, |p| !p.ends[1].memory.frames.is_empty()), "{len} over {mtu}");
+            assert!(pair.take(1, Channel::Request) == vec![bytes], "{len} over {mtu}");
+        }
+        assert_eq!(pair.ends[0].link.counters().lost, 0);
+    }
+}
+
+/// Puts and gets of all lengths over a bad wire.
+#[test]
+fn puts_and_gets_arrive_over_a_bad_wire() {
+    let wire =
+        Wire { loss: 300, duplicate: 300, reorder: 300, corrupt: 300, queue: 64 << 10, ..Wire::default() };
+    let mut pair = Pair::covered(3, wire, 1 << 20, 1 << 20, Coverage::Full);
+    let source = pattern(5, 400_000);
+    for end in &mut pair.ends {
+        end.memory.segment = vec![0; 500_000];
+        end.memory.own = vec![0; 500_000];
+    }
+    pair.ends[0].memory.own[..400_000].copy_from_slice(&source);
+    let pieces = [(0, 1), (1, 1000), (1001, 99_999), (101_000, 299_000)];
+    for (i, (at, len)) in pieces.into_iter().enumerate() {
+        assert!(pair.ends[0].link.put(at, len, at + 64, i as u64));
+    }
+    assert!(pair.run(10 * SECOND, |p| p.ends[0].memory.completed.len() == 4));
+    assert!(pair.ends[1].memory.segment[64..400_064] == source);
+    for (i, (at, len)) in pieces.into_iter().enumerate() {
+        assert!(pair.ends[0].link.get(at + 100_000, at + 64, len as u32, 10 + i as u64));
+    }
+    assert!(pair.run(10 * SECOND, |p| p.ends[0].memory.completed.len() == 8));
+    assert!(pair.ends[0].memory.own[100_000..500_000] == source);
+    let tokens: BTreeSet<u64> = pair.ends[0].memory.completed.iter().copied().collect();
+    assert_eq!(tokens, [0, 1, 2, 3, 10, 11, 12, 13].into());
+    assert!(pair.ends[1].link.counters().refused > 0, "corrupted datagrams are refused");
+}
+
+/// Sends `count` frames each way on each channel, of lengths up to `most`, and checks that each arrives once.
+fn exchange(pair: &mut Pair, count: usize, most: u64) {
+    let mut rng = Rng(9);
+    let channels = [Channel::Request, Channel::Reply];
+    let mut waiting: Vec<Vec<Vec<u8>>> = (0..4)
+        .map(|lane| {
+            (0..count)
+                .map(|i| {
+                    let len = 8 + rng.below(most) as usize;
+                    let mut bytes = pattern(i as u64 + 1000 * lane, len);
+                    bytes[..8].copy_from_slice(&(i as u64).to_le_bytes());
+                    bytes
+                })
+                .rev()
+                .collect()
+        })
+        .collect();
+    let sent = waiting.clone();
+    let mut got: Vec<Vec<Vec<u8>>> = vec![Vec::new(); 4];
+    let mut idle = 0;
+    while got.iter().any(|g| g.len() < count) {
+        for (lane, queue) in waiting.iter_mut().enumerate() {
+            while let Some(bytes) = queue.last() {
+                if !pair.try_send(lane / 2, channels[lane % 2], bytes) {
+                    break;
+                }
+                queue.pop();
+            }
+        }
+        let until = pair.now + SECOND / 2;
+        idle = if pair.step(until) { 0 } else { idle + 1 };
+        assert!(idle < 4, "nothing happens any more");
+        for (lane, got) in got.iter_mut().enumerate() {
+            got.extend(pair.take(1 - lane / 2, channels[lane % 2]));
+        }
+    }
+    for (mut got, mut sent) in got.into_iter().zip(sent) {
+        got.sort();
+        sent.sort();
+        assert!(got == sent, "each frame once and whole");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+    /// Whatever the wire does, every frame arrives exactly once.
+    #[test]
+    fn frames_arrive_exactly_once(
+        seed: u64, loss in 0u64..2000, duplicate in 0u64..2000, reorder in 0u64..3000, corrupt in 0u64..1000,
+        small in any::<bool>(), one_way in 1_000u64..2_000_000,
+    ) {
+        let wire = Wire { loss, duplicate, reorder, corrupt, one_way, queue: 256 << 10, ..Wire::default() };
+        // Payloads are compared, so they are authenticated.
+        let mut pair = Pair::covered(seed, wire, if small { 0 } else { 1 << 20 }, 1 << 20, Coverage::Full);
+        exchange(&mut pair, 60, if small { 300 } else { 20_000 });
+        for end in &pair.ends {
+            let counters = end.link.counters();
+            prop_assert!(corrupt < 200 || counters.refused > 0);
+        }
+    }
+}
+
+#[test]
+fn everything_that_was_sent_is_known_to_have_arrived_at_the_end() {
+    let wire = Wire { loss: 500, ..Wire::default() };
+    let mut pair = Pair::new(4, wire, 1 << 20, 1 << 20);
+    exchange(&mut pair, 50, 5000);
+    assert!(pair.run(5 * SECOND, |p| p.ends.iter().all(|e| e.link.is_drained())));
+    let sent = [0, 1].map(|i| pair.ends[i].link.counters().sent);
+    // And then there is silence, but for a last acknowledgement.
+    let until = pair.now + 5 * SECOND;
+    while pair.step(until) {}
+    for (end, sent) in pair.ends.iter().zip(sent) {
+        assert!(end.link.counters().sent <= sent + 2, "{:?}", end.link.counters());
+        assert_eq!(end.link.deadline(), None);
+    }
+}
+
+/// Requests that nobody takes do not keep replies from arriving, in either direction.
+#[test]
+fn a_full_channel_does_not_block_the_other() {
+    let mut pair = Pair::new(5, Wire { loss: 100, ..Wire::default() }, 0, 1 << 20);
+    let mut sent = [0; 2];
+    for (who, sent) in sent.iter_mut().enumerate() {
+        while pair.try_send(who, Channel::Request, &[1; 5000]) {
+            *sent += 1;
+        }
+        assert!(*sent >= 2);
+    }
+    for i in 0..200u32 {
+        for who in 0..2 {
+            let bytes = [&i.to_le_bytes()[..], &[2; 900]].concat();
+            assert!(
+                pair.run(SECOND, |p| p.try_send(who, Channel::Reply, &bytes)),
+                "reply {i} of {who} finds room"
+            );
+        }
+        let mut taken = [0; 2];
+        assert!(
+            pair.run(SECOND, |p| {
+                (0..2).for_each(|who| taken[who] += p.take(who, Channel::Reply).len());
+                taken == [1, 1]
+            }),
+            "reply {i} arrives: {taken:?}"
+        );
+    }
+    for (who, sent) in sent.into_iter().enumerate() {
+        assert_eq!(pair.take(1 - who, Channel::Request).len(), sent);
+    }
+}
+
+/// The news of more room is lost; the sender asks.
+#[test]
+fn lost_news_of_room_is_asked_for() {
+    let mut pair = Pair::new(6, Wire::default(), 0, 1 << 20);
+    while pair.try_send(0, Channel::Request, &[1; 5000]) {}
+    assert!(pair.run(SECOND, |p| p.ends[0].link.is_drained()));
+    pair.cut = true;
+    assert!(pair.take(1, Channel::Request).len() >= 2);
+    pair.run(SECOND / 100, |_| false);
+    pair.cut = false;
+    assert!(pair.run(SECOND, |p| p.try_send(0, Channel::Request, &[1; 5000])));
+}
+
+#[test]
+fn memory_is_bounded_when_nobody_takes_frames() {
+    let window = 1u64 << 20;
+    let mut pair = Pair::new(7, Wire::default(), window, 4 << 20);
+    let mut sent = 0u64;
+    for _ in 0..200_000 {
+        if pair.try_send(0, Channel::Request, &[7; 20]) {
+            sent += 1;
+        } else {
+            let until = pair.now + SECOND / 1000;
+            pair.step(until);
+        }
+    }
+    let held = pair.ends[1].memory.frames.len() as u64;
+    assert_eq!(held, sent);
+    // A frame of 20 bytes takes a buffer of 448.
+    assert!(held * 448 <= window && held * 448 > window / 2, "{held} frames");
+    while pair.ends[0].link.put(0, 1, 0, 1) {
+        sent += 1;
+        assert!(sent < 1_000_000);
+    }
+    while pair.ends[0].link.get(0, 0, 1, 1) {
+        sent += 1;
+        assert!(sent < 1_000_000);
+    }
+}
+
+#[test]
+fn the_path_is_measured() {
+    for (mtu, whole) in [(1472, false), (8972, false), (65507, true)] {
+        let mut pair = Pair::new(8, Wire { mtu, ..Wire::default() }, 1 << 20, 1 << 20);
+        pair.ends[0].memory.own = vec![1; 1 << 20];
+        pair.ends[1].memory.segment = vec![0; 1 << 20];
+        for round in 0..2 {
+            pair.ends[0].link.put(0, 1 << 20, 0, round);
+            let before = pair.ends[0].link.counters().sent;
+            assert!(pair.run(SECOND, |p| p.ends[0].memory.completed.len() as u64 == round + 1));
+            let packets = pair.ends[0].link.counters().sent - before;
+            let fewest = (1u64 << 20).div_ceil(mtu as u64 - 64);
+            if round == 1 {
+                assert!(packets <= fewest + 4, "{packets} packets of {mtu}, {fewest} would do");
+                assert_eq!(packets < 100, whole);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_dead_peer_is_found_out_in_time_and_a_slow_one_is_not() {
+    let mut pair = Pair::new(9, Wire::default(), 1 << 20, 1 << 20);
+    // Nothing is on its way: silence means nothing.
+    pair.run(100 * SECOND, |_| false);
+    assert!(!pair.ends[0].link.is_dead());
+    assert!(pair.try_send(0, Channel::Request, &[1; 80]));
+    assert!(pair.run(SECOND, |p| p.ends[0].link.is_drained()));
+    pair.cut = true;
+    assert!(pair.try_send(0, Channel::Request, &[1; 80]));
+    let cut_at = pair.now;
+    // A wire that comes back in time.
+    pair.run(PATIENCE - SECOND, |_| false);
+    assert!(!pair.ends[0].link.is_dead());
+    pair.cut = false;
+    assert!(pair.run(SECOND, |p| p.ends[0].link.is_drained()));
+    assert!(pair.now < cut_at + PATIENCE);
+    pair.cut = true;
+    let cut_at = pair.now;
+    assert!(pair.try_send(0, Channel::Request, &[1; 80]));
+    assert!(pair.run(2 * PATIENCE, |p| p.ends[0].link.is_dead()));
+    let took = pair.now - cut_at;
+    assert!((PATIENCE..PATIENCE + SECOND).contains(&took), "{took}");
+}
+
+#[test]
+fn who_leaves_is_not_waited_for() {
+    let mut pair = Pair::new(10, Wire::default(), 1 << 20, 1 << 20);
+    pair.ends[0].memory.own = vec![1; 1 << 20];
+    pair.ends[0].link.put(0, 1 << 20, 0, 5);
+    let mut batch = gasnet_udp::link::Batch::new(65507, 64);
+    let now = pair.now;
+    pair.ends[1].link.close(now, &mut batch);
+    let goodbye = batch.bytes().to_vec();
+    assert!(pair.hand_in(0, &goodbye));
+    assert!(pair.ends[0].link.has_left() && pair.ends[0].link.is_drained());
+    assert_eq!(pair.ends[0].memory.completed, [5]);
+    // Whatever is sent to it vanishes.
+    for _ in 0..10_000 {
+        assert!(pair.try_send(0, Channel::Request, &[1; 5000]));
+    }
+    assert_eq!(pair.ends[0].link.deadline(), None);
+}
+
+/// Random bytes, changed datagrams, datagrams for others, and everything heard so far once more: nothing of it is taken.
+#[test]
+fn hostile_datagrams_change_nothing() {
+    let mut pair = Pair::new(11, Wire::default(), 1 << 20, 1 << 20);
+    exchange(&mut pair, 40, 3000);
+    assert!(pair.run(SECOND, |p| p.ends.iter().all(|e| e.link.is_drained())));
+    let mut rng = Rng(12);
+    let heard = std::mem::take(&mut pair.heard);
+    assert!(heard.len() > 100);
+    let received = [0, 1].map(|i| pair.ends[i].link.counters().received);
+    for datagram in &heard {
+        for to in 0..2 {
+            assert!(!pair.hand_in(to, datagram), "a replay");
+            let mut forged = datagram.clone();
+            // Numbers that were not used yet, so that only the tag is in the way.
+            forged[8..16].copy_from_slice(&(1_000_000 + rng.below(1 << 40)).to_le_bytes());
+            assert!(!pair.hand_in(to, &forged), "a forgery");
+            let at = rng.below(64) as usize;
+            forged[at] ^= 1 << rng.below(8);
+            assert!(!pair.hand_in(to, &forged), "a forgery");
+        }
+    }
+    for _ in 0..20_000 {
+        let len = rng.below(300) as usize;
+        let bytes = pattern(rng.next(), len);
+        assert!(!pair.hand_in(rng.below(2) as usize, &bytes));
+    }
+    assert_eq!([0, 1].map(|i| pair.ends[i].link.counters().received), received);
+    exchange(&mut pair, 40, 3000);
+}
+
+/// Rates of a put of 16 MiB over 10 Gbit/s: loss by congestion window by round-trip time.
+#[test]
+fn sweep() {
+    let mut table = String::from("MB/s of a 16 MiB put at 1250 MB/s, and packets sent again in %\n");
+    for rtt_us in [50u64, 500, 5000] {
+        table += &format!("\nround trip {rtt_us} us\n  loss  window: ");
+        let windows = [128u64, 512, 2048, 8192];
+        windows.iter().for_each(|w| table += &format!("{w:>8} KiB     "));
+        table += "\n";
+        for loss in [0u64, 10, 100, 300, 1000] {
+            table += &format!("{:>6}%         ", loss as f64 / 100.0);
+            for window in windows {
+                let wire = Wire { loss, one_way: rtt_us * 500, ..Wire::default() };
+                let mut pair = Pair::new(loss + window, wire, 1 << 20, window << 10);
+                let len = 16 << 20;
+                pair.ends[0].memory.own = vec![1; len];
+                pair.ends[1].memory.segment = vec![0; len];
+                pair.ends[0].link.put(0, len as u64, 0, 1);
+                let start = pair.now;
+                assert!(pair.run(100 * SECOND, |p| !p.ends[0].memory.completed.is_empty()));
+                assert!(pair.ends[1].memory.segment.iter().all(|b| *b == 1));
+                let rate = len as u64 * 1000 / (pair.now - start);
+                let counters = pair.ends[0].link.counters();
+                let again = counters.lost as f64 * 100.0 / counters.sent as f64;
+                table += &format!("{rate:>7} {again:>5.1}%  ");
+            }
+            table += "\n";
+        }
+    }
+    insta::assert_snapshot!(table);
+}
