@@ -17,11 +17,11 @@ use crate::coll::mail;
 use crate::conduit::Channel;
 use crate::prim::{AtomicU64, Ordering};
 use crate::segment::Place;
-use crate::{Rank, RankId};
+use crate::{Rank, RankId, vis};
 use std::sync::Mutex;
 
 const PUT: u8 = 1;
-const ACK: u8 = 2;
+pub(crate) const ACK: u8 = 2;
 const GET: u8 = 3;
 const DATA: u8 = 4;
 const SET: u8 = 5;
@@ -97,7 +97,7 @@ impl Rank {
     }
 
     /// The own bytes a peer asked for; ends the job when they are not in the segment.
-    fn own_bytes(&self, token: &Token<'_>, offset: u64, len: usize) -> *mut u8 {
+    pub(crate) fn own_bytes(&self, token: &Token<'_>, offset: u64, len: usize) -> *mut u8 {
         match self.segments.get().and_then(|t| t.mapped_at(self.id(), offset, len)) {
             Some(Place::Here(p)) => p,
             _ => self.fatal(&format!(
@@ -112,6 +112,9 @@ impl Rank {
 pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
     if (mail::FIRST..=mail::LAST).contains(&index) {
         return mail::handle(rank, token, index, m);
+    }
+    if (vis::FIRST..=vis::LAST).contains(&index) {
+        return vis::handle(rank, token, index, m);
     }
     let result = match (index, m.args) {
         (PUT, &[op, olo, ohi]) => {

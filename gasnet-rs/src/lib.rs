@@ -9,7 +9,7 @@
 //!
 //! # Layers
 //! ```text
-//! rma  atomics  am  barrier      what programs call
+//! rma  vis  atomics  am  barrier what programs call
 //! team  coll                     teams and collective operations
 //! segment  event  wait           where data is; what is outstanding; how to wait
 //! amref                          put, get, atomics, barrier over active messages
@@ -57,6 +57,7 @@ mod rma;
 mod segment;
 mod shm;
 mod team;
+pub mod vis;
 mod wait;
 
 pub use am::{Handler, Message, Token};

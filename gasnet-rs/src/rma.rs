@@ -52,7 +52,7 @@ impl Rank {
     }
 
     #[cold]
-    fn fatal_outside(&self, what: &str, rank: RankId, offset: u64, len: usize) -> ! {
+    pub(crate) fn fatal_outside(&self, what: &str, rank: RankId, offset: u64, len: usize) -> ! {
         self.fatal(&self.outside(what, rank, offset, len))
     }
 

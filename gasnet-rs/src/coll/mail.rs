@@ -280,7 +280,7 @@ impl Op {
             return self.fragments(to, step, from, len);
         }
         // SAFETY: `send` was promised that the source is valid; the receiver gave leave to write its buffer.
-        let event = unsafe { self.rank().put_nb(self.team.ranks[to], word - 1, from.0, len) };
+        let event = unsafe { self.rank().put_nb_bulk(self.team.ranks[to], word - 1, from.0, len) };
         self.event(event).await;
         self.tell(to, PLACED, step, len as u64);
     }

@@ -1,0 +1,442 @@
+//! Transfers of many pieces: vector, indexed and strided put and get.
+//!
+//! Each side of a transfer is a [`Shape`], a sequence of pieces; the bytes of one side in order become those of the other. Pieces
+//! that follow each other on both sides count as one. **Locality** is decided piece by piece ([`crate::segment`]): what is mapped is
+//! copied at once. To other ranks, pieces of [`DIRECT`] bytes and more go on their own; smaller ones are packed into messages,
+//! with a list of where they belong, and unpacked by a handler.
+#![expect(unsafe_code, reason = "copies between segments, message payloads and user memory")]
+
+use crate::am::{Kind, MAX_MEDIUM, Message, Outgoing, Token};
+use crate::amref;
+use crate::conduit::Channel;
+use crate::event::{Event, Implicit};
+use crate::native::Source;
+use crate::segment::Place;
+use crate::{Rank, RankId, rma};
+
+/// Messages of this module, as numbers of the core's own messages.
+pub(crate) const FIRST: u8 = 24;
+const PUT: u8 = FIRST;
+const GET: u8 = FIRST + 1;
+const DATA: u8 = FIRST + 2;
+/// The last of them.
+pub(crate) const LAST: u8 = DATA;
+
+/// Pieces of this size are not packed.
+const DIRECT: usize = 4096;
+/// Bytes of an entry in a list: offset and length.
+const ENTRY: usize = 12;
+
+/// A range of bytes. C's `gasnet_memvec_t` has this layout.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece {
+    /// Where it begins: an offset in a segment, or an address.
+    pub at: usize,
+    /// Bytes.
+    pub len: usize,
+}
+
+/// One side of a transfer, as a sequence of pieces. Places are offsets in the segment on the remote side, addresses on the local one.
+#[derive(Debug, Clone, Copy)]
+pub enum Shape<'a> {
+    /// Any pieces.
+    Vector(&'a [Piece]),
+    /// Pieces of one length at any places.
+    Indexed(&'a [usize], usize),
+    /// A box in an array of any number of dimensions: `count[0]` contiguous bytes, `count[i]` times at distance `strides[i - 1]`.
+    Strided {
+        /// Where it begins.
+        at: usize,
+        /// Distances in bytes, one less than there are counts.
+        strides: &'a [usize],
+        /// Extents; nothing is moved if one of them is 0.
+        count: &'a [usize],
+    },
+}
+
+impl<'a> Shape<'a> {
+    fn pieces(self, origin: usize) -> Pieces<'a> {
+        let dimensions = match self {
+            Shape::Strided { count, .. } => count.len().saturating_sub(1),
+            _ => 0,
+        };
+        Pieces { shape: self, origin, next: 0, index: vec![0; dimensions], over: false }
+    }
+}
+
+/// The pieces of a shape, in order, without empty ones.
+struct Pieces<'a> {
+    shape: Shape<'a>,
+    origin: usize,
+    next: usize,
+    /// Of a strided shape: where we are, innermost dimension first.
+    index: Vec<usize>,
+    over: bool,
+}
+
+impl Pieces<'_> {
+    fn any(&mut self) -> Option<Piece> {
+        let i = self.next;
+        self.next += 1;
+        match self.shape {
+            Shape::Vector(list) => list.get(i).copied(),
+            Shape::Indexed(list, len) => list.get(i).map(|&at| Piece { at, len }),
+            Shape::Strided { at, strides, count } => {
+                if self.over || count.contains(&0) {
+                    return None;
+                }
+                let offset = self.index.iter().zip(strides).map(|(i, s)| i.wrapping_mul(*s));
+                let piece = Piece { at: offset.fold(at, usize::wrapping_add), len: *count.first()? };
+                // Like a counter: the first digit that does not overflow ends the carry.
+                self.over = !self.index.iter_mut().zip(&count[1..]).any(|(i, n)| {
+                    *i = (*i + 1) % n;
+                    *i != 0
+                });
+                Some(piece)
+            }
+        }
+    }
+}
+
+impl Iterator for Pieces<'_> {
+    type Item = Piece;
+
+    fn next(&mut self) -> Option<Piece> {
+        loop {
+            let piece = self.any()?;
+            if piece.len > 0 {
+                return Some(Piece { at: piece.at.wrapping_sub(self.origin), ..piece });
+            }
+        }
+    }
+}
+
+/// Walks both sides together, in the largest pieces that are contiguous on both; `false` if one has more bytes than the other.
+fn walk(a: Pieces<'_>, b: Pieces<'_>, mut each: impl FnMut(usize, usize, usize)) -> bool {
+    let (mut a, mut b) = (a, b);
+    let none = Piece { at: 0, len: 0 };
+    let (mut x, mut y) = (none, none);
+    let mut run = (0, 0, 0);
+    loop {
+        if x.len == 0 {
+            x = a.next().unwrap_or(none);
+        }
+        if y.len == 0 {
+            y = b.next().unwrap_or(none);
+        }
+        let n = x.len.min(y.len);
+        if n > 0 && run.2 > 0 && run.0 + run.2 == x.at && run.1 + run.2 == y.at {
+            run.2 += n;
+        } else {
+            if run.2 > 0 {
+                each(run.0, run.1, run.2);
+            }
+            run = (x.at, y.at, n);
+        }
+        if n == 0 {
+            return x.len == y.len;
+        }
+        (x, y) = (Piece { at: x.at + n, len: x.len - n }, Piece { at: y.at + n, len: y.len - n });
+    }
+}
+
+/// Small pieces on their way into one message.
+#[derive(Default)]
+struct Packet {
+    list: Vec<u8>,
+    data: Vec<u8>,
+    /// Of a get: where the bytes go.
+    local: Vec<Piece>,
+    count: u32,
+    bytes: usize,
+}
+
+impl Packet {
+    fn enter(&mut self, offset: usize, n: usize) {
+        self.list.extend_from_slice(&(offset as u64).to_le_bytes());
+        self.list.extend_from_slice(&(n as u32).to_le_bytes());
+        self.count += 1;
+        self.bytes += n;
+    }
+}
+
+/// Entry `i` of a list: offset and length.
+fn entry(list: &[u8], i: usize) -> (u64, usize) {
+    let e = &list[i * ENTRY..][..ENTRY];
+    let word = u64::from_le_bytes([e[0], e[1], e[2], e[3], e[4], e[5], e[6], e[7]]);
+    (word, u32::from_le_bytes([e[8], e[9], e[10], e[11]]) as usize)
+}
+
+/// Which way the bytes go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Put,
+    Get,
+}
+
+impl Rank {
+    /// Copies the bytes of `from`, addresses here, to `to`, offsets in the segment of `rank`; both have the same number of bytes.
+    /// `origin` is subtracted from every remote place: 0 for offsets, the segment's first address where places are addresses.
+    ///
+    /// # One-sided
+    /// # Completion
+    /// On return the data is in place.
+    ///
+    /// # Safety
+    /// 1. The local pieces are valid (owed by the caller). 2. As for [`Rank::put`].
+    pub unsafe fn put_shape(&self, rank: RankId, to: Shape<'_>, origin: usize, from: Shape<'_>) {
+        // SAFETY: owed by the caller.
+        let event = unsafe { self.put_shape_nb(rank, to, origin, from) };
+        self.wait(event);
+    }
+
+    /// Starts [`Rank::put_shape`]. The local pieces stay as they are until the event is done; the shapes are read at once.
+    ///
+    /// # Safety
+    /// As [`Rank::put_shape`], until the event is done.
+    pub unsafe fn put_shape_nb(&self, rank: RankId, to: Shape<'_>, origin: usize, from: Shape<'_>) -> Event {
+        self.explicit_shape(|op| self.shapes(Way::Put, op, rank, to, origin, from))
+    }
+
+    /// Starts [`Rank::put_shape`] as an implicit put.
+    ///
+    /// # Safety
+    /// As [`Rank::put_shape`], until the implicit puts of this thread (or the region) are synchronised.
+    pub unsafe fn put_shape_nbi(&self, rank: RankId, to: Shape<'_>, origin: usize, from: Shape<'_>) {
+        self.shapes(Way::Put, self.ops.implicit(Implicit::Puts), rank, to, origin, from);
+    }
+
+    /// Copies the bytes of `from`, offsets in the segment of `rank`, to `to`, addresses here. As [`Rank::put_shape`].
+    ///
+    /// # Safety
+    /// 1. The local pieces are valid for writes and do not overlap (owed by the caller). 2. As for [`Rank::get`].
+    pub unsafe fn get_shape(&self, to: Shape<'_>, rank: RankId, from: Shape<'_>, origin: usize) {
+        // SAFETY: owed by the caller.
+        let event = unsafe { self.get_shape_nb(to, rank, from, origin) };
+        self.wait(event);
+    }
+
+    /// Starts [`Rank::get_shape`]. The local pieces are undefined until the event is done.
+    ///
+    /// # Safety
+    /// As [`Rank::get_shape`], until the event is done.
+    pub unsafe fn get_shape_nb(&self, to: Shape<'_>, rank: RankId, from: Shape<'_>, origin: usize) -> Event {
+        self.explicit_shape(|op| self.shapes(Way::Get, op, rank, from, origin, to))
+    }
+
+    /// Starts [`Rank::get_shape`] as an implicit get.
+    ///
+    /// # Safety
+    /// As [`Rank::get_shape`], until the implicit gets of this thread (or the region) are synchronised.
+    pub unsafe fn get_shape_nbi(&self, to: Shape<'_>, rank: RankId, from: Shape<'_>, origin: usize) {
+        self.shapes(Way::Get, self.ops.implicit(Implicit::Gets), rank, from, origin, to);
+    }
+
+    fn explicit_shape(&self, start: impl FnOnce(u32)) -> Event {
+        let Some(op) = self.ops.start(1) else { self.fatal(rma::TOO_MANY) };
+        start(op);
+        self.ops.finish(op);
+        let event = self.ops.event(op);
+        // All of it may have been copies.
+        if self.ops.test(event) == Some(true) { Event::DONE } else { event }
+    }
+
+    fn shapes(&self, way: Way, op: u32, rank: RankId, remote: Shape<'_>, origin: usize, local: Shape<'_>) {
+        if rank.0 >= self.size() {
+            self.fatal(&format!("a transfer of pieces with rank {rank}: the job has {} ranks", self.size()));
+        }
+        let most = self.max_frame(rank, 8).min(MAX_MEDIUM);
+        let mut packet = Packet::default();
+        let agree = walk(remote.pieces(origin), local.pieces(0), |offset, at, n| {
+            self.piece(way, op, rank, offset, at as *mut u8, n, most, &mut packet);
+        });
+        self.flush(way, op, rank, &mut packet);
+        if !agree {
+            self.fatal("a transfer of pieces: source and destination have different numbers of bytes");
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one piece and where it goes")]
+    fn piece(
+        &self,
+        way: Way,
+        op: u32,
+        rank: RankId,
+        offset: usize,
+        at: *mut u8,
+        n: usize,
+        most: usize,
+        packet: &mut Packet,
+    ) {
+        // The local memory is owed by the caller, the remote range is checked here.
+        match (self.table().mapped_at(rank, offset as u64, n), way) {
+            // SAFETY: see above.
+            (Some(Place::Here(_)), Way::Put) => unsafe { self.put(rank, offset as u64, at, n) },
+            // SAFETY: see above.
+            (Some(Place::Here(_)), Way::Get) => unsafe { self.get(at, rank, offset as u64, n) },
+            // SAFETY: see above.
+            (Some(Place::Away), Way::Put) if n >= DIRECT => unsafe {
+                self.away_put(op, rank, offset as u64, at, n, Source::Stays);
+            },
+            // SAFETY: see above.
+            (Some(Place::Away), Way::Get) if n >= DIRECT => unsafe {
+                self.away_get(op, at, rank, offset as u64, n);
+            },
+            (Some(Place::Away), _) => {
+                let (mut offset, mut at, mut n) = (offset, at, n);
+                while n > 0 {
+                    let room = match way {
+                        Way::Put => most.saturating_sub(packet.list.len() + packet.data.len() + ENTRY),
+                        Way::Get if packet.list.len() + ENTRY > most => 0,
+                        Way::Get => most - packet.bytes,
+                    };
+                    if room == 0 {
+                        self.flush(way, op, rank, packet);
+                        continue;
+                    }
+                    let now = n.min(room);
+                    packet.enter(offset, now);
+                    match way {
+                        Way::Put => {
+                            // SAFETY: see above.
+                            let bytes = unsafe { core::slice::from_raw_parts(at, now) };
+                            packet.data.extend_from_slice(bytes);
+                        }
+                        Way::Get => packet.local.push(Piece { at: at as usize, len: now }),
+                    }
+                    (offset, at, n) = (offset + now, at.wrapping_add(now), n - now);
+                }
+            }
+            (None, _) => {
+                let what = if way == Way::Put { "put" } else { "get" };
+                self.fatal_outside(what, rank, offset as u64, n)
+            }
+        }
+    }
+
+    /// Sends what has been packed.
+    fn flush(&self, way: Way, op: u32, rank: RankId, packet: &mut Packet) {
+        let full = core::mem::take(packet);
+        if full.count == 0 {
+            return;
+        }
+        self.ops.add(op);
+        let mut payload = full.list;
+        let (handler, word) = match way {
+            Way::Put => {
+                payload.extend_from_slice(&full.data);
+                (PUT, 0)
+            }
+            // Taken back by the handler of the reply.
+            Way::Get => (GET, Box::into_raw(Box::new(full.local)) as u64),
+        };
+        let args = [op, full.count, word as u32, (word >> 32) as u32];
+        let (src, len) = (payload.as_ptr(), payload.len());
+        // SAFETY: the payload lives until the call returns.
+        let sent = unsafe {
+            self.send(
+                Channel::Request,
+                rank,
+                Outgoing { kind: Kind::Medium, handler, args: &args, src, len, dst: 0 },
+            )
+        };
+        if let Err(e) = sent {
+            self.fatal(&e.to_string());
+        }
+    }
+}
+
+/// Serves a message of this module.
+pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
+    let &[op, count, lo, hi] = m.args else {
+        rank.fatal(&format!("rank {} sent pieces without a list", token.source()));
+    };
+    let bytes = m.bytes();
+    let count = count as usize;
+    let own = |i: usize| {
+        let (offset, n) = entry(bytes, i);
+        (rank.own_bytes(token, offset, n), n)
+    };
+    let result = match index {
+        PUT => {
+            let mut at = count * ENTRY;
+            for i in 0..count {
+                let (to, n) = own(i);
+                // SAFETY: own_bytes checked the destination, the slice the source.
+                unsafe { core::ptr::copy_nonoverlapping(bytes[at..at + n].as_ptr(), to, n) };
+                at += n;
+            }
+            token.reply_short(amref::ACK, &[op])
+        }
+        GET => {
+            let mut data = vec![0; (0..count).map(|i| entry(bytes, i).1).sum()];
+            let mut at = 0;
+            for i in 0..count {
+                let (from, n) = own(i);
+                // SAFETY: own_bytes checked the source, the slice the destination.
+                unsafe { core::ptr::copy_nonoverlapping(from, data[at..at + n].as_mut_ptr(), n) };
+                at += n;
+            }
+            token.reply_medium(DATA, &[op, 0, lo, hi], &data)
+        }
+        _ => {
+            let word = u64::from(lo) | u64::from(hi) << 32;
+            // SAFETY: the list that this rank sent along with the request, which is answered once.
+            let local = unsafe { Box::from_raw(word as *mut Vec<Piece>) };
+            let mut at = 0;
+            for piece in local.iter() {
+                // SAFETY: the caller of the get keeps its pieces valid until the op is done.
+                unsafe {
+                    let from = bytes[at..at + piece.len].as_ptr();
+                    core::ptr::copy_nonoverlapping(from, piece.at as *mut u8, piece.len);
+                }
+                at += piece.len;
+            }
+            rank.ops.finish(op);
+            Ok(())
+        }
+    };
+    if let Err(e) = result {
+        rank.fatal(&e.to_string());
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn list(shape: Shape<'_>) -> Vec<(usize, usize)> {
+        shape.pieces(0).map(|p| (p.at, p.len)).collect()
+    }
+
+    #[test]
+    fn strided_boxes_are_walked_innermost_first() {
+        let s = |count| Shape::Strided { at: 100, strides: &[10, 1000], count };
+        assert_eq!(list(s(&[4, 3, 2])), [(100, 4), (110, 4), (120, 4), (1100, 4), (1110, 4), (1120, 4)]);
+        assert_eq!(list(Shape::Strided { at: 7, strides: &[], count: &[5] }), [(7, 5)]);
+        assert_eq!(
+            [list(s(&[0, 3, 2])), list(s(&[4, 0, 2])), list(s(&[4, 3, 0]))],
+            [const { Vec::new() }; 3]
+        );
+        assert_eq!(list(Shape::Strided { at: 7, strides: &[], count: &[] }), []);
+    }
+
+    #[test]
+    fn sides_are_matched_and_contiguous_pieces_joined() {
+        let p = |at, len| Piece { at, len };
+        let a = [p(0, 3), p(3, 5), p(20, 0), p(30, 4)];
+        let b = [p(100, 4), p(104, 6), p(200, 2)];
+        let mut got = Vec::new();
+        let same =
+            walk(Shape::Vector(&a).pieces(0), Shape::Vector(&b).pieces(100), |x, y, n| got.push((x, y, n)));
+        assert!(same);
+        assert_eq!(got, [(0, 0, 8), (30, 8, 2), (32, 100, 2)]);
+        assert!(!walk(Shape::Vector(&a).pieces(0), Shape::Vector(&b[..2]).pieces(0), |_, _, _| {}));
+        assert!(walk(
+            Shape::Indexed(&[], 9).pieces(0),
+            Shape::Indexed(&[1, 2], 0).pieces(0),
+            |_, _, _| panic!()
+        ));
+    }
+}
