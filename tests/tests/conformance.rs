@@ -45,6 +45,9 @@ jobs! {
     // Above 16 ranks polls go by pending words instead of looking at every link.
     twenty: 20, [], ["--quick", "indices", "flood", "flood-mixed", "flood-threads", "barriers", "split-phase", "contention", "oracle", "collectives"];
     twenty_over_frames: 20, [FRAMES], ["--quick", "indices", "flood", "flood-mixed", "barriers", "oracle", "collectives"];
+    // Two-level trees: neighbourhoods of three among eight ranks, of two among five.
+    threes: 8, [("GASNET_NEIGHBORHOOD", "3")], ["--quick", "vis", "collectives", "collectives-typed", "team-barriers"];
+    twos: 5, [("GASNET_NEIGHBORHOOD", "2")], ["--seed", "4", "vis", "collectives", "collectives-typed", "team-barriers"];
     delayed: 3, [FRAMES, ("GASNET_SMP_DELAY", "50us")], ["--quick", "regions", "pending", "events", "flood", "flood-mixed",
         "barriers", "split-phase", "litmus", "oracle", "threads", "rules", "collectives"];
     checked: 2, [FRAMES, ("GASNET_CHECK", "1")], ["--quick", "regions", "indices", "flood-mixed", "threads", "rules", "collectives", "collectives-typed"];

@@ -16,6 +16,7 @@ mod rma;
 mod rules;
 mod support;
 mod threads;
+mod vis;
 
 use gasnet::Rank;
 use std::io::Write;
@@ -28,6 +29,7 @@ const SECTIONS: &[Section] = &[
     ("rma", rma::families),
     ("huge", rma::huge),
     ("events", rma::many_events),
+    ("vis", vis::shapes),
     ("regions", rma::regions),
     ("pending", pending::pending),
     ("atomics", atomics::by_definition),

@@ -1,0 +1,191 @@
+//! Vector, indexed and strided transfers against a byte-by-byte oracle: random shapes on both sides, in all three forms.
+
+use crate::support::{Cx, Rng, same};
+use gasnet::vis::{Piece, Shape};
+use gasnet::{Event, GlobalPtr};
+
+/// A shape with the memory it points to.
+#[derive(Debug, Clone)]
+enum Owned {
+    Vector(Vec<Piece>),
+    Indexed(Vec<usize>, usize),
+    Strided(usize, Vec<usize>, Vec<usize>),
+}
+
+impl Owned {
+    fn shape(&self) -> Shape<'_> {
+        match self {
+            Owned::Vector(v) => Shape::Vector(v),
+            Owned::Indexed(v, n) => Shape::Indexed(v, *n),
+            Owned::Strided(at, strides, count) => Shape::Strided { at: *at, strides, count },
+        }
+    }
+
+    /// Every byte's place, in order.
+    fn places(&self) -> Vec<usize> {
+        let run = |at: usize, n: usize| at..at + n;
+        match self {
+            Owned::Vector(v) => v.iter().flat_map(|p| run(p.at, p.len)).collect(),
+            Owned::Indexed(v, n) => v.iter().flat_map(|&at| run(at, *n)).collect(),
+            Owned::Strided(at, strides, count) => {
+                let mut starts = vec![*at];
+                for (s, c) in strides.iter().zip(&count[1..]).rev() {
+                    starts = starts.iter().flat_map(|b| (0..*c).map(move |i| b + i * s)).collect();
+                }
+                starts.iter().flat_map(|&b| run(b, count[0])).collect()
+            }
+        }
+    }
+
+    fn moved(&self, by: usize) -> Owned {
+        let mut m = self.clone();
+        match &mut m {
+            Owned::Vector(v) => v.iter_mut().for_each(|p| p.at += by),
+            Owned::Indexed(v, _) => v.iter_mut().for_each(|at| *at += by),
+            Owned::Strided(at, ..) => *at += by,
+        }
+        m
+    }
+}
+
+fn shuffle<T>(rng: &mut Rng, v: &mut [T]) {
+    for i in (1..v.len()).rev() {
+        v.swap(i, rng.below(i + 1));
+    }
+}
+
+/// Divisors of `n`, at random.
+fn divisor(rng: &mut Rng, n: usize) -> usize {
+    let all: Vec<usize> = (1..=n.max(1)).filter(|d| n.is_multiple_of(*d)).collect();
+    *rng.pick(&all)
+}
+
+/// A random shape of `total` bytes without overlaps, from place 0 on.
+fn random(rng: &mut Rng, total: usize) -> Owned {
+    let gap = |rng: &mut Rng| if rng.below(3) == 0 { 0 } else { rng.below(40) };
+    match rng.below(3) {
+        0 => {
+            let (mut at, mut left, mut v) = (0, total, Vec::new());
+            while left > 0 {
+                at += gap(rng);
+                let most = if rng.below(8) == 0 { 9000 } else { 60 };
+                let len = (1 + rng.below(most)).min(left);
+                v.push(Piece { at, len });
+                if rng.below(6) == 0 {
+                    v.push(Piece { at, len: 0 });
+                }
+                (at, left) = (at + len, left - len);
+            }
+            if rng.below(2) == 0 {
+                shuffle(rng, &mut v);
+            }
+            Owned::Vector(v)
+        }
+        1 => {
+            let len = divisor(rng, total);
+            let mut at = 0;
+            let mut v: Vec<usize> = (0..total / len)
+                .map(|_| {
+                    at += gap(rng);
+                    let here = at;
+                    at += len;
+                    here
+                })
+                .collect();
+            shuffle(rng, &mut v);
+            Owned::Indexed(v, len)
+        }
+        _ => {
+            let mut count = vec![divisor(rng, total)];
+            let mut left = total / count[0].max(1);
+            for _ in 0..rng.below(3) {
+                count.push(divisor(rng, left));
+                left /= count[count.len() - 1];
+            }
+            count.push(left);
+            let mut size = count[0];
+            let mut strides = Vec::new();
+            for c in &count[1..] {
+                size += if rng.below(3) == 0 { 0 } else { rng.below(9) };
+                strides.push(size);
+                size *= (*c).max(1);
+            }
+            Owned::Strided(0, strides, count)
+        }
+    }
+}
+
+/// Bytes that each side has room for.
+const ROOM: usize = 2 << 20;
+
+#[expect(unsafe_code, reason = "raw transfers")]
+pub fn shapes(cx: &Cx) {
+    let mut rng = cx.rng("vis");
+    let region = cx.take(ROOM as u64 * u64::from(cx.size()));
+    let rank = cx.rank;
+    // Every rank has its own part of every segment.
+    let mine = region as usize + cx.me() as usize * ROOM;
+    for round in 0..if cx.quick { 60 } else { 400 } {
+        let to = *rng.pick(&cx.targets());
+        let most = if rng.below(10) == 0 { 60_000 } else { 3000 };
+        let total = rng.below(most);
+        let (remote, local) = (random(&mut rng, total), random(&mut rng, total));
+        let (there, here) = (remote.places(), local.places());
+        assert_eq!((there.len(), here.len()), (total, total));
+        let span = |p: &[usize]| p.iter().max().map_or(0, |m| m + 1);
+        let (far, near) = (span(&there), span(&here));
+        assert!(far <= ROOM && near <= ROOM, "{remote:?} {local:?}");
+        let (mut buffer, mut image) = (rng.bytes(near), rng.bytes(far));
+        rank.write_slice(GlobalPtr::new(to, mine as u64), &image);
+        let put = rng.below(2) == 0;
+        let mut expected = buffer.clone();
+        for (t, h) in there.iter().zip(&here) {
+            if put { image[*t] = buffer[*h] } else { expected[*h] = image[*t] }
+        }
+        // Places on the remote side are offsets, or offsets from some address.
+        let origin = if rng.below(2) == 0 { 0 } else { 0x7000_0000 };
+        let r = remote.moved(mine + origin);
+        let l = local.moved(buffer.as_mut_ptr() as usize);
+        let (r, l) = (r.shape(), l.shape());
+        // SAFETY: the shapes are inside the buffer and this rank's part of the segment.
+        unsafe {
+            let event = match (rng.below(4), put) {
+                (0, true) => rank.put_shape_nb(to, r, origin, l),
+                (0, false) => rank.get_shape_nb(l, to, r, origin),
+                (1, true) => {
+                    rank.put_shape_nbi(to, r, origin, l);
+                    Event::DONE
+                }
+                (1, false) => {
+                    rank.get_shape_nbi(l, to, r, origin);
+                    Event::DONE
+                }
+                (2, _) => {
+                    rank.begin_region();
+                    if put {
+                        rank.put_shape_nbi(to, r, origin, l)
+                    } else {
+                        rank.get_shape_nbi(l, to, r, origin)
+                    }
+                    rank.end_region()
+                }
+                (_, true) => {
+                    rank.put_shape(to, r, origin, l);
+                    Event::DONE
+                }
+                (_, false) => {
+                    rank.get_shape(l, to, r, origin);
+                    Event::DONE
+                }
+            };
+            rank.wait(event);
+            rank.wait_implicit(true, true);
+        }
+        let mut got = vec![0; far];
+        rank.read_slice(GlobalPtr::new(to, mine as u64), &mut got);
+        let what = format!("round {round}, put {put}, {remote:?} {local:?}");
+        same(&got, &image, &what);
+        same(&buffer, &expected, &what);
+    }
+    rank.barrier();
+}
