@@ -46,6 +46,7 @@
 #![forbid(unsafe_code)]
 
 pub mod atomics;
+pub mod host;
 pub mod ids;
 pub mod nic;
 pub mod notify;

@@ -118,7 +118,11 @@ impl Nic {
     }
 
     /// The host has brought the page of a bounced or deferred message.
-    pub(super) fn restart(&mut self, head: Head, deferred: bool, out: &mut Vec<Action>) {
+    pub(super) fn restart(&mut self, mut head: Head, deferred: bool, out: &mut Vec<Action>) {
+        // A wrong hash or an old lease of its sender must not make it miss for ever.
+        head.flags &= !LEASED;
+        head.src.hash = head.src.vpn.hash();
+        head.dst.hash = head.dst.vpn.hash();
         match head.kind {
             Kind::Read if deferred => self.serve_reserved(head, Origin::Deferred, out),
             Kind::Read => self.serve_read(head, Origin::Restarted, out),

@@ -207,15 +207,18 @@ impl Nic {
     /// The host has brought the page that a command needs, or says that there is none.
     pub(super) fn resume(&mut self, op: OpId, there: bool, out: &mut Vec<Action>) {
         match self.finish(op) {
-            Pending::Load { head, command, entry, ppn: None } => {
+            Pending::Load { mut head, command, entry, ppn: None } => {
                 if there {
+                    // A wrong hash must not make it miss for ever.
+                    head.src.hash = head.src.vpn.hash();
                     self.load_source(head, command, entry, out);
                     out.push(Action::Interrupt(Interrupt::Settled(head.src.vpn)));
                 } else {
                     self.give_up(head, command, entry, out);
                 }
             }
-            Pending::Lease { head, command } if there => {
+            Pending::Lease { mut head, command } if there => {
+                head.dst.hash = head.dst.vpn.hash();
                 self.take_lease(head, command, out);
                 out.push(Action::Interrupt(Interrupt::Settled(head.dst.vpn)));
             }

@@ -1,0 +1,615 @@
+//! The host half: the paging thread that serves what the NIC could not, and the virtual memory it works on.
+//!
+//! [`Host::handle`] takes one [`HostEvent`] and appends [`HostAction`]s, in order.
+//!
+//! **A bounced message** waits for its page. When the page is in, bytes that wait for it are copied, *then* it is mapped, so that what
+//! comes to it by DMA from then on is newer than the copies. Reads and atomics go back to the NIC, which does them itself: the host
+//! never computes an atomic, so it needs no lock against the NIC. The page is *held* until the NIC says that it has it, so
+//! these make progress however little memory there is.
+//!
+//! **Not exported** is not the same as not resident: a message for a page without an export, or with another key, is refused, and
+//! its number in the window is done all the same. So are messages that wait for a page when it is unexported.
+//!
+//! **Room.** The bounce buffer has 64 slots for every peer; windows see to it that there is one. Deferred reads are kept beside it.
+//! Nothing here waits for credits.
+
+mod exports;
+mod vm;
+
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+use std::collections::{HashMap, VecDeque};
+
+pub use exports::{ExportError, Exports, Segment};
+pub use vm::{Cleaned, Deactivated, State, Vm};
+
+use crate::PageMemory;
+use crate::ids::{Key, Node, Place, PortId, Ppn, Vpn};
+use crate::nic::{HostReply, Interrupt, Nanos, OpId};
+use crate::shadow::{HostTable, Unmap};
+use crate::window::WINDOW;
+use crate::wire::{Head, Kind};
+
+/// What happens to a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HostEvent {
+    /// The NIC interrupts.
+    Interrupt(Interrupt),
+    /// A page is in its frame.
+    PagedIn(Ppn),
+    /// A frame's page is in the backing store.
+    PagedOut(Ppn),
+    /// The receiver is done with a message that it got by [`HostAction::Message`].
+    Consumed(Head),
+    /// Time for [`Host::next_deadline`].
+    Timer,
+}
+
+/// What a host does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HostAction {
+    /// Time of its processor.
+    Work(HostWork),
+    /// Tell the NIC.
+    Nic(HostReply),
+    /// Fill a frame with a page from the backing store, or zeros. Answer: `PagedIn`.
+    PageIn {
+        /// The page.
+        vpn: Vpn,
+        /// Where to.
+        ppn: Ppn,
+    },
+    /// Write a page to the backing store. Answer: `PagedOut`.
+    PageOut {
+        /// The page.
+        vpn: Vpn,
+        /// Where from.
+        ppn: Ppn,
+    },
+    /// The clean page in this frame is forgotten; another takes its place.
+    Evict {
+        /// The page.
+        vpn: Vpn,
+        /// Where it was.
+        ppn: Ppn,
+    },
+    /// A port has notices: run its dispatcher, wake its threads.
+    Wake(PortId),
+    /// A message for a port, or for the host (port 0). Answer: `Consumed`.
+    Message {
+        /// Its head.
+        head: Head,
+        /// Its bytes.
+        payload: Vec<u8>,
+    },
+    /// The page that [`Host::touch`] wanted is there.
+    Ready {
+        /// The page.
+        vpn: Vpn,
+        /// What `touch` was given.
+        token: u64,
+    },
+    /// An unexport is done with: the NIC uses none of its pages any more.
+    Unexported(Segment),
+}
+
+/// Work of the host's processor, for drivers that put a price on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum HostWork {
+    /// Took an interrupt.
+    Interrupt,
+    /// Mapped a page for the NIC.
+    Map,
+    /// Unmapped a page.
+    Unmap,
+    /// Could not unmap a page, because the NIC uses it.
+    UnmapLocked,
+    /// Tested whether the NIC wrote to a page, and what came out.
+    TestDirty(bool),
+    /// Copied so many bytes out of the bounce buffer.
+    Copy(u32),
+}
+
+/// Settings of a host.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct HostConfig {
+    /// Frames that should be free or cached; below it, pages are deactivated and cleaned.
+    pub spare: u32,
+    /// After how long to look again at a page that the NIC uses.
+    pub retry: Nanos,
+}
+
+impl HostConfig {
+    /// The usual settings for this many frames.
+    pub fn new(frames: u32) -> HostConfig {
+        HostConfig { spare: (frames / 16).clamp(1, 64), retry: 5_000 }
+    }
+}
+
+/// What a host has done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct HostStats {
+    /// Interrupts taken.
+    pub interrupts: u64,
+    /// Pages brought in.
+    pub page_ins: u64,
+    /// Pages written out.
+    pub page_outs: u64,
+    /// Bounced messages that were copied into place.
+    pub copies: u64,
+    /// Messages refused: no export, or another key.
+    pub refused: u64,
+    /// Pages that a full row of the table pushed out.
+    pub pushed_out: u64,
+    /// Most slots of the bounce buffer that one peer had at a time.
+    pub most_bounced: u32,
+    /// Unmappings that found the page in use.
+    pub locked: u64,
+}
+
+/// Pages that one event may have looked at.
+const LOOKS: u32 = 256;
+
+/// Who waits for a page.
+#[derive(Debug)]
+enum Waiter {
+    Bytes { head: Head, payload: Vec<u8> },
+    Serve { head: Head, deferred: bool },
+    Command { op: OpId, key: Key },
+    Local(u64),
+}
+
+/// The host half of a node.
+#[derive(Debug)]
+pub struct Host {
+    config: HostConfig,
+    vm: Vm,
+    exports: Exports,
+    waiting: HashMap<Vpn, Vec<Waiter>>,
+    /// Pages that wait for a frame.
+    starved: VecDeque<Vpn>,
+    deferred: HashMap<Node, VecDeque<Head>>,
+    /// Frames that are given up while the NIC uses them.
+    leaving: Vec<Ppn>,
+    /// Exports that end, with frames that the NIC uses.
+    ending: Vec<(Segment, Vec<Ppn>)>,
+    bounced: HashMap<Node, u32>,
+    stats: HostStats,
+    now: Nanos,
+    work: Vec<HostWork>,
+}
+
+impl Host {
+    /// A host with its side of the shadow table. `seed` starts the keys.
+    pub fn new(config: HostConfig, table: HostTable, seed: u64) -> Host {
+        Host {
+            config,
+            vm: Vm::new(table),
+            exports: Exports::new(seed),
+            waiting: HashMap::new(),
+            starved: VecDeque::new(),
+            deferred: HashMap::new(),
+            leaving: Vec::new(),
+            ending: Vec::new(),
+            bounced: HashMap::new(),
+            stats: HostStats::default(),
+            now: 0,
+            work: Vec::new(),
+        }
+    }
+
+    /// Its virtual memory.
+    pub fn vm(&self) -> &Vm {
+        &self.vm
+    }
+
+    /// Its export maps.
+    pub fn exports(&self) -> &Exports {
+        &self.exports
+    }
+
+    /// What it has done so far.
+    pub fn stats(&self) -> HostStats {
+        self.stats
+    }
+
+    /// When [`HostEvent::Timer`] is due.
+    pub fn next_deadline(&self) -> Option<Nanos> {
+        let retry = !self.leaving.is_empty() || !self.ending.is_empty() || !self.starved.is_empty();
+        retry.then_some(self.now + self.config.retry)
+    }
+
+    /// Slots of the bounce buffer in use by a peer.
+    pub fn bounced(&self, node: Node) -> u32 {
+        self.bounced.get(&node).copied().unwrap_or(0)
+    }
+
+    /// Exports a port's memory. Resident pages can be found by the NIC at once, others when they come in.
+    pub fn export(
+        &mut self,
+        port: PortId,
+        name: u64,
+        address: u64,
+        size: u64,
+        out: &mut Vec<HostAction>,
+    ) -> Result<Segment, ExportError> {
+        let segment = self.exports.add(port, name, address, size)?;
+        let (first, pages) = segment.pages();
+        for page in 0..pages {
+            let vpn = Vpn(first.0 + page);
+            if self.vm.is_resident(vpn)
+                && let Some(ppn) = self.vm.place(vpn)
+            {
+                self.map(ppn, vpn);
+            }
+        }
+        self.flush_work(out);
+        Ok(segment)
+    }
+
+    /// Ends an export. From now on no message gets at its pages; those whose DMA is under way finish, and
+    /// [`HostAction::Unexported`] follows. Messages that wait for its pages are refused.
+    pub fn unexport(&mut self, segment: &Segment, out: &mut Vec<HostAction>) -> bool {
+        if !self.exports.remove(segment) {
+            return false;
+        }
+        let (first, pages) = segment.pages();
+        let mut busy = Vec::new();
+        for page in 0..pages {
+            let vpn = Vpn(first.0 + page);
+            if let Some(ppn) = self.vm.place(vpn)
+                && self.vm.withdraw(ppn, &mut self.work) == Unmap::Locked
+            {
+                self.stats.locked += 1;
+                out.push(HostAction::Nic(HostReply::BreakLeases(ppn)));
+                busy.push(ppn);
+            }
+            if let Some(waiters) = self.waiting.remove(&vpn) {
+                let (local, remote) = waiters.into_iter().partition(|w| matches!(w, Waiter::Local(_)));
+                Vec::into_iter(remote).for_each(|waiter| self.turn_away(waiter, out));
+                if !Vec::is_empty(&local) {
+                    self.waiting.insert(vpn, local);
+                }
+            }
+        }
+        self.flush_work(out);
+        if busy.is_empty() {
+            out.push(HostAction::Unexported(*segment));
+        } else {
+            self.ending.push((*segment, busy));
+        }
+        true
+    }
+
+    /// A port's process has ended: ends all its exports and gives up its pages.
+    pub fn close_port(&mut self, port: PortId, out: &mut Vec<HostAction>) {
+        let segments: Vec<Segment> = self.exports.of(port).collect();
+        for segment in segments {
+            self.unexport(&segment, out);
+            let (first, pages) = segment.pages();
+            (0..pages).for_each(|page| self.discard(Vpn(first.0 + page), out));
+        }
+    }
+
+    /// The host's own program uses a page. True: it is there. Else [`HostAction::Ready`] says when.
+    pub fn touch(&mut self, vpn: Vpn, write: bool, token: u64, out: &mut Vec<HostAction>) -> bool {
+        if let Some(ppn) = self.here(vpn) {
+            self.vm.touch(ppn, write);
+            self.flush_work(out);
+            return true;
+        }
+        self.wait_for(vpn, Waiter::Local(token), out);
+        false
+    }
+
+    /// The frame of a page that is resident, or can be without I/O.
+    fn here(&mut self, vpn: Vpn) -> Option<Ppn> {
+        let ppn = self.vm.place(vpn)?;
+        match self.vm.state(ppn) {
+            State::Active | State::Inactive => {}
+            State::Cache => {
+                self.vm.reactivate(ppn);
+                self.map(ppn, vpn);
+            }
+            _ => return None,
+        }
+        Some(ppn)
+    }
+
+    /// Gives up a page and what is in it. Pages that are on their way in or out are given up when they are there.
+    pub fn discard(&mut self, vpn: Vpn, out: &mut Vec<HostAction>) {
+        let Some(ppn) = self.vm.place(vpn) else { return };
+        if matches!(self.vm.state(ppn), State::PagingIn | State::PagingOut) {
+            return self.vm.doom(ppn);
+        }
+        if self.vm.free(ppn, &mut self.work) == Unmap::Locked {
+            self.stats.locked += 1;
+            out.push(HostAction::Nic(HostReply::BreakLeases(ppn)));
+            self.leaving.push(ppn);
+        }
+        self.flush_work(out);
+        self.feed(out);
+    }
+
+    /// Takes in what happened at `now`, and appends what to do.
+    pub fn handle(
+        &mut self,
+        now: Nanos,
+        event: HostEvent,
+        memory: &(impl PageMemory + ?Sized),
+        out: &mut Vec<HostAction>,
+    ) {
+        self.now = now;
+        match event {
+            HostEvent::Interrupt(interrupt) => self.interrupt(interrupt, memory, out),
+            HostEvent::PagedIn(ppn) => {
+                self.vm.paged_in(ppn);
+                self.arrived(ppn, memory, out);
+                self.bury(ppn, out);
+            }
+            HostEvent::PagedOut(ppn) => {
+                if self.vm.paged_out(ppn) {
+                    self.arrived(ppn, memory, out);
+                }
+                self.bury(ppn, out);
+            }
+            HostEvent::Consumed(head) => {
+                self.leave_slot(&head);
+                out.push(HostAction::Nic(HostReply::Placed(head)));
+            }
+            HostEvent::Timer => self.look_again(out),
+        }
+        self.feed(out);
+        self.balance(out);
+        self.flush_work(out);
+    }
+
+    fn interrupt(
+        &mut self,
+        interrupt: Interrupt,
+        memory: &(impl PageMemory + ?Sized),
+        out: &mut Vec<HostAction>,
+    ) {
+        if !matches!(interrupt, Interrupt::Settled(_)) {
+            self.stats.interrupts += 1;
+            self.work.push(HostWork::Interrupt);
+        }
+        let (vpn, waiter) = match interrupt {
+            Interrupt::Bounced { head, payload } => {
+                let slots = self.bounced.entry(head.from).or_default();
+                *slots += 1;
+                assert!(*slots <= WINDOW, "node {} has more than its slots", head.from.0);
+                self.stats.most_bounced = self.stats.most_bounced.max(*slots);
+                match head.kind {
+                    Kind::Message => return out.push(HostAction::Message { head, payload }),
+                    Kind::Read => (head.src.vpn, Waiter::Serve { head, deferred: false }),
+                    Kind::Atomic => (head.dst.vpn, Waiter::Serve { head, deferred: false }),
+                    _ => (head.dst.vpn, Waiter::Bytes { head, payload }),
+                }
+            }
+            Interrupt::StillMissing { head, deferred } => {
+                if !deferred {
+                    *self.bounced.entry(head.from).or_default() += 1;
+                }
+                let vpn = if head.kind == Kind::Read { head.src.vpn } else { head.dst.vpn };
+                (vpn, Waiter::Serve { head, deferred })
+            }
+            Interrupt::SourceMissing { op, span } => (span.vpn, Waiter::Command { op, key: span.key }),
+            Interrupt::Settled(vpn) => return self.vm.release(vpn),
+            Interrupt::Deferred(head) => {
+                return self.deferred.entry(head.from).or_default().push_back(head);
+            }
+            Interrupt::Credits { node, reads } => {
+                let waiting = self.deferred.entry(node).or_default();
+                let ready = waiting.drain(..(reads as usize).min(waiting.len()));
+                return out.extend(ready.map(|head| HostAction::Nic(HostReply::Undefer(head))));
+            }
+            Interrupt::Notice(port) => return out.push(HostAction::Wake(port)),
+        };
+        if self.exports.key(vpn).is_none() {
+            return self.turn_away(waiter, out);
+        }
+        match self.here(vpn) {
+            // In the cache, or resident but not found: pushed out of its row, or mapped since.
+            Some(ppn) => self.serve(ppn, vec![waiter], memory, out),
+            None => self.wait_for(vpn, waiter, out),
+        }
+    }
+
+    /// Puts a waiter on a page that is not resident, and sees to it that the page comes.
+    fn wait_for(&mut self, vpn: Vpn, waiter: Waiter, out: &mut Vec<HostAction>) {
+        let waiters = self.waiting.entry(vpn).or_default();
+        waiters.push(waiter);
+        if waiters.len() > 1 {
+            return;
+        }
+        match self.vm.place(vpn).map(|ppn| (ppn, self.vm.state(ppn))) {
+            Some((ppn, State::PagingOut)) => self.vm.want(ppn),
+            Some((_, State::PagingIn)) => {}
+            _ => self.starved.push_back(vpn),
+        }
+        self.feed(out);
+    }
+
+    /// Gives frames to pages that wait for one.
+    fn feed(&mut self, out: &mut Vec<HostAction>) {
+        while let Some(&vpn) = self.starved.front() {
+            if !self.waiting.contains_key(&vpn) {
+                self.starved.pop_front();
+                continue;
+            }
+            // Asked for twice, because its first waiters were turned away.
+            if self.vm.place(vpn).is_some() {
+                self.starved.pop_front();
+                continue;
+            }
+            let Some((ppn, evicted)) = self.vm.allocate(vpn) else { return };
+            self.starved.pop_front();
+            self.stats.page_ins += 1;
+            if let Some(vpn) = evicted {
+                out.push(HostAction::Evict { vpn, ppn });
+            }
+            out.push(HostAction::PageIn { vpn, ppn });
+        }
+    }
+
+    /// A page is in its frame and active: serves who waits for it.
+    fn arrived(&mut self, ppn: Ppn, memory: &(impl PageMemory + ?Sized), out: &mut Vec<HostAction>) {
+        let Some(vpn) = self.vm.page(ppn) else { return };
+        let waiters = self.waiting.remove(&vpn).unwrap_or_default();
+        self.serve(ppn, waiters, memory, out);
+    }
+
+    /// Gives up a page that was to be given up while it was on its way.
+    fn bury(&mut self, ppn: Ppn, out: &mut Vec<HostAction>) {
+        if self.vm.take_doom(ppn)
+            && let Some(vpn) = self.vm.page(ppn)
+        {
+            self.discard(vpn, out);
+        }
+    }
+
+    fn serve(
+        &mut self,
+        ppn: Ppn,
+        waiters: Vec<Waiter>,
+        memory: &(impl PageMemory + ?Sized),
+        out: &mut Vec<HostAction>,
+    ) {
+        let Some(vpn) = self.vm.page(ppn) else { return };
+        let key = self.exports.key(vpn);
+        let mut after = Vec::new();
+        // First the bytes, then the mapping, then those who need it.
+        for waiter in waiters {
+            match waiter {
+                Waiter::Bytes { head, payload } if key == Some(head.dst.key) => {
+                    self.flush_work(out);
+                    memory.write(Place { ppn, offset: head.dst.offset.into() }, &payload);
+                    self.vm.touch(ppn, true);
+                    self.stats.copies += 1;
+                    out.push(HostAction::Work(HostWork::Copy(payload.len() as u32)));
+                    self.leave_slot(&head);
+                    out.push(HostAction::Nic(HostReply::Placed(head)));
+                }
+                Waiter::Local(token) => out.push(HostAction::Ready { vpn, token }),
+                other => after.push(other),
+            }
+        }
+        if key.is_some() {
+            self.map(ppn, vpn);
+            self.flush_work(out);
+        }
+        for waiter in after {
+            let right = match &waiter {
+                Waiter::Serve { head, .. } if head.kind == Kind::Read => key == Some(head.src.key),
+                Waiter::Serve { head, .. } => key == Some(head.dst.key),
+                Waiter::Command { key: has, .. } => key == Some(*has),
+                Waiter::Bytes { .. } | Waiter::Local(_) => false,
+            };
+            if !right {
+                self.turn_away(waiter, out);
+                continue;
+            }
+            self.vm.hold(ppn);
+            out.push(HostAction::Nic(match waiter {
+                Waiter::Serve { head, deferred } => {
+                    if !deferred {
+                        self.leave_slot(&head);
+                    }
+                    HostReply::Restart { head, deferred }
+                }
+                Waiter::Command { op, .. } => HostReply::Resume(op),
+                Waiter::Bytes { .. } | Waiter::Local(_) => unreachable!("served above"),
+            }));
+        }
+    }
+
+    /// Somebody wants what is not exported, or with a wrong key.
+    fn turn_away(&mut self, waiter: Waiter, out: &mut Vec<HostAction>) {
+        self.stats.refused += 1;
+        out.push(HostAction::Nic(match waiter {
+            Waiter::Bytes { head, .. } => {
+                self.leave_slot(&head);
+                HostReply::Refuse { head, deferred: false }
+            }
+            Waiter::Serve { head, deferred } => {
+                if !deferred {
+                    self.leave_slot(&head);
+                }
+                HostReply::Refuse { head, deferred }
+            }
+            Waiter::Command { op, .. } => HostReply::Abandon(op),
+            Waiter::Local(token) => unreachable!("local use {token} needs no export"),
+        }));
+    }
+
+    fn leave_slot(&mut self, head: &Head) {
+        let slots = self.bounced.get_mut(&head.from).expect("it is in a slot");
+        *slots -= 1;
+    }
+
+    fn map(&mut self, ppn: Ppn, vpn: Vpn) {
+        let Some(key) = self.exports.key(vpn) else { return };
+        if let crate::shadow::Mapped::PushedOut(_) = self.vm.map(ppn, key, &mut self.work) {
+            self.stats.pushed_out += 1;
+        }
+    }
+
+    /// Looks again at what the NIC was using.
+    fn look_again(&mut self, out: &mut Vec<HostAction>) {
+        let mut leaving = core::mem::take(&mut self.leaving);
+        leaving.retain(|&ppn| self.vm.finish_free(ppn, &mut self.work) == Unmap::Locked);
+        self.leaving.append(&mut leaving);
+        let mut ending = core::mem::take(&mut self.ending);
+        ending.retain_mut(|(segment, busy)| {
+            busy.retain(|&ppn| self.vm.withdraw(ppn, &mut self.work) == Unmap::Locked);
+            if busy.is_empty() {
+                out.push(HostAction::Unexported(*segment));
+            }
+            !busy.is_empty()
+        });
+        self.ending.append(&mut ending);
+    }
+
+    /// Deactivates and cleans until enough frames are free, cached or on their way there. Each page is looked at once at most.
+    fn balance(&mut self, out: &mut Vec<HostAction>) {
+        let (active, inactive, cached, free) = self.vm.lengths();
+        let want = self.config.spare + self.starved.len() as u32;
+        let mut have = cached + free;
+        if have >= want {
+            return;
+        }
+        let mut looks = (active + inactive).min(LOOKS);
+        while have < want && looks > 0 {
+            looks -= 1;
+            // Keep some pages inactive for a while, so that use can be noticed.
+            let (active, inactive, ..) = self.vm.lengths();
+            if inactive < active / 4 || inactive == 0 {
+                let Some(ppn) = self.vm.oldest_active() else { break };
+                self.vm.deactivate(ppn, &mut self.work);
+                continue;
+            }
+            let Some(ppn) = self.vm.oldest_inactive() else { break };
+            match self.vm.clean(ppn, &mut self.work) {
+                Cleaned::Cached => have += 1,
+                Cleaned::Reactivated => {}
+                Cleaned::MustFlush => {
+                    have += 1;
+                    self.stats.page_outs += 1;
+                    if let Some(vpn) = self.vm.page(ppn) {
+                        self.flush_work(out);
+                        out.push(HostAction::PageOut { vpn, ppn });
+                    }
+                }
+            }
+        }
+        self.feed(out);
+    }
+
+    fn flush_work(&mut self, out: &mut Vec<HostAction>) {
+        out.extend(self.work.drain(..).map(HostAction::Work));
+    }
+}

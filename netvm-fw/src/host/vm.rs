@@ -1,0 +1,394 @@
+//! Page frames: which page each holds, and the way from active to free. Four places of an ordinary virtual memory call the
+//! shadow table; each is one function here, and holds nothing else.
+//!
+//! ```text
+//!            page-in: [map]          [deactivate]           [clean]
+//!  free ----> paging in ----> active ----------> inactive ----------> cache ----> free
+//!                               ^                   |  \                ^
+//!                               +-- used again -----+   +-> paging out -+          [free] from anywhere
+//! ```
+//!
+//! 1. *map*, after a page-in of an exported page: the NIC can find it.
+//! 2. *deactivate* skips a page that the NIC has written to.
+//! 3. *clean*: dirty -> back to active; unmap (in use -> back to active); **test again**, because the NIC may have written between
+//!    the first test and the unmapping; write out if dirty.
+//! 4. *free*: takes the page away for good, waiting for at most one DMA; then the dirty bit is reset.
+//!
+//! Inactive pages stay mapped. A frame's `dirty` collects what the table's tests said until the page has been written out.
+
+use std::collections::HashMap;
+
+use super::HostWork;
+use crate::ids::{Key, Ppn, Vpn};
+use crate::shadow::{HostTable, Mapped, Unmap};
+
+/// Where a frame is on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum State {
+    /// Holds nothing.
+    Free,
+    /// Its page is on the way in.
+    PagingIn,
+    /// In use.
+    Active,
+    /// Not used lately; still mapped.
+    Inactive,
+    /// Clean and not mapped: can be taken at once, or be active again without I/O.
+    Cache,
+    /// Being written out; not mapped.
+    PagingOut,
+    /// Given up, while the NIC still uses it.
+    Leaving,
+}
+
+/// How an attempt to deactivate ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deactivated {
+    /// The page is inactive.
+    Yes,
+    /// It was used since the last look; it stays active.
+    Used,
+    /// The NIC has written to it; it stays active.
+    Dirtied,
+    /// The host holds it.
+    Held,
+}
+
+/// How an attempt to clean ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cleaned {
+    /// The page is in use: active again.
+    Reactivated,
+    /// It is in the cache.
+    Cached,
+    /// It must be written out; then call [`Vm::paged_out`].
+    MustFlush,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Frame {
+    vpn: u64,
+    state: State,
+    dirty: bool,
+    used: bool,
+    /// Somebody faulted on it while it was being written out.
+    wanted: bool,
+    /// It is given up as soon as its I/O has ended.
+    doomed: bool,
+    holds: u32,
+    previous: u32,
+    next: u32,
+}
+
+/// Ends of a list of frames; 0 = none.
+#[derive(Debug, Clone, Copy, Default)]
+struct List {
+    first: u32,
+    last: u32,
+    len: u32,
+}
+
+/// The frames of a host, with its side of the shadow table.
+#[derive(Debug)]
+pub struct Vm {
+    table: HostTable,
+    frames: Box<[Frame]>,
+    free: List,
+    active: List,
+    inactive: List,
+    cache: List,
+    places: HashMap<Vpn, Ppn>,
+}
+
+impl Vm {
+    /// All frames of the table, free.
+    pub fn new(table: HostTable) -> Vm {
+        let n = table.geometry().frames as usize;
+        let none = Frame {
+            vpn: 0,
+            state: State::Free,
+            dirty: false,
+            used: false,
+            wanted: false,
+            doomed: false,
+            holds: 0,
+            previous: 0,
+            next: 0,
+        };
+        let mut vm = Vm {
+            table,
+            frames: vec![none; n].into(),
+            free: List::default(),
+            active: List::default(),
+            inactive: List::default(),
+            cache: List::default(),
+            places: HashMap::new(),
+        };
+        (0..n).for_each(|i| vm.append(Ppn::at(i), State::Free));
+        vm
+    }
+
+    /// The host's side of the shadow table.
+    pub fn table(&self) -> &HostTable {
+        &self.table
+    }
+
+    /// The frame that a page is in, whatever its state.
+    pub fn place(&self, vpn: Vpn) -> Option<Ppn> {
+        self.places.get(&vpn).copied()
+    }
+
+    /// A frame's state.
+    pub fn state(&self, ppn: Ppn) -> State {
+        self.frames[ppn.index()].state
+    }
+
+    /// The page in a frame.
+    pub fn page(&self, ppn: Ppn) -> Option<Vpn> {
+        let vpn = self.frames[ppn.index()].vpn;
+        (vpn != 0).then_some(Vpn(vpn))
+    }
+
+    /// Whether a page can be used now.
+    pub fn is_resident(&self, vpn: Vpn) -> bool {
+        self.place(vpn).is_some_and(|ppn| matches!(self.state(ppn), State::Active | State::Inactive))
+    }
+
+    /// Frames that are (active, inactive, cached, free).
+    pub fn lengths(&self) -> (u32, u32, u32, u32) {
+        (self.active.len, self.inactive.len, self.cache.len, self.free.len)
+    }
+
+    /// Bytes of a page are kept from leaving until [`release`](Self::release).
+    pub fn hold(&mut self, ppn: Ppn) {
+        self.frames[ppn.index()].holds += 1;
+    }
+
+    /// One [`hold`](Self::hold) is over.
+    pub fn release(&mut self, vpn: Vpn) {
+        if let Some(ppn) = self.place(vpn) {
+            let holds = &mut self.frames[ppn.index()].holds;
+            *holds = holds.saturating_sub(1);
+        }
+    }
+
+    /// The host itself uses a resident page.
+    pub fn touch(&mut self, ppn: Ppn, write: bool) {
+        let frame = &mut self.frames[ppn.index()];
+        frame.used = true;
+        frame.dirty |= write;
+    }
+
+    // ---- the four hooks
+
+    /// Hook 1: lets the NIC find a page that is exported under `key`.
+    pub fn map(&mut self, ppn: Ppn, key: Key, work: &mut Vec<HostWork>) -> Mapped {
+        let vpn = Vpn(self.frames[ppn.index()].vpn);
+        work.push(HostWork::Map);
+        self.table.map(vpn, ppn, key)
+    }
+
+    /// Hook 2: active -> inactive.
+    pub fn deactivate(&mut self, ppn: Ppn, work: &mut Vec<HostWork>) -> Deactivated {
+        debug_assert_eq!(self.state(ppn), State::Active);
+        let result = if self.frames[ppn.index()].holds > 0 {
+            Deactivated::Held
+        } else if core::mem::take(&mut self.frames[ppn.index()].used) {
+            Deactivated::Used
+        } else if self.test_dirty(ppn, work) {
+            Deactivated::Dirtied
+        } else {
+            Deactivated::Yes
+        };
+        self.unlink(ppn);
+        self.append(ppn, if result == Deactivated::Yes { State::Inactive } else { State::Active });
+        result
+    }
+
+    /// Hook 3: inactive -> cache, by way of the backing store if dirty.
+    pub fn clean(&mut self, ppn: Ppn, work: &mut Vec<HostWork>) -> Cleaned {
+        debug_assert_eq!(self.state(ppn), State::Inactive);
+        let i = ppn.index();
+        self.unlink(ppn);
+        let in_use = self.frames[i].holds > 0
+            || core::mem::take(&mut self.frames[i].used)
+            || self.test_dirty(ppn, work)
+            || self.unmap(ppn, work) == Unmap::Locked;
+        if in_use {
+            self.append(ppn, State::Active);
+            return Cleaned::Reactivated;
+        }
+        self.test_dirty(ppn, work);
+        if self.frames[i].dirty {
+            self.frames[i].state = State::PagingOut;
+            return Cleaned::MustFlush;
+        }
+        self.append(ppn, State::Cache);
+        Cleaned::Cached
+    }
+
+    /// Hook 4: gives a page up. `Locked`: call [`finish_free`](Self::finish_free) until it is not, at most one DMA later.
+    pub fn free(&mut self, ppn: Ppn, work: &mut Vec<HostWork>) -> Unmap {
+        let i = ppn.index();
+        if matches!(self.state(ppn), State::Active | State::Inactive | State::Cache) {
+            self.unlink(ppn);
+        }
+        self.places.remove(&Vpn(self.frames[i].vpn));
+        self.frames[i].state = State::Leaving;
+        self.finish_free(ppn, work)
+    }
+
+    /// Goes on with [`free`](Self::free).
+    pub fn finish_free(&mut self, ppn: Ppn, work: &mut Vec<HostWork>) -> Unmap {
+        let unmapped = self.withdraw(ppn, work);
+        if unmapped == Unmap::Unmapped {
+            self.table.test_and_clean(ppn);
+            self.frames[ppn.index()].dirty = false;
+            self.append(ppn, State::Free);
+        }
+        unmapped
+    }
+
+    /// Takes a page away from the NIC for good; it stays where it is. `Locked`: call again, at most one DMA later.
+    pub fn withdraw(&mut self, ppn: Ppn, work: &mut Vec<HostWork>) -> Unmap {
+        let result = self.table.free(ppn);
+        work.push(if result == Unmap::Locked { HostWork::UnmapLocked } else { HostWork::Unmap });
+        result
+    }
+
+    fn unmap(&mut self, ppn: Ppn, work: &mut Vec<HostWork>) -> Unmap {
+        let result = self.table.unmap(ppn);
+        work.push(if result == Unmap::Locked { HostWork::UnmapLocked } else { HostWork::Unmap });
+        result
+    }
+
+    /// Whether the NIC wrote to a page since the last test; what it says is kept in the frame.
+    fn test_dirty(&mut self, ppn: Ppn, work: &mut Vec<HostWork>) -> bool {
+        let dirty = self.table.test_and_clean(ppn);
+        work.push(HostWork::TestDirty(dirty));
+        self.frames[ppn.index()].dirty |= dirty;
+        dirty
+    }
+
+    // ---- what the hooks sit in
+
+    /// A frame for a page, which is then on its way in: a free one, else one from the cache; then also the page that was in it.
+    pub fn allocate(&mut self, vpn: Vpn) -> Option<(Ppn, Option<Vpn>)> {
+        let ppn = Ppn::new(if self.free.len > 0 { self.free.first } else { self.cache.first })?;
+        let i = ppn.index();
+        self.unlink(ppn);
+        let evicted = self.page(ppn);
+        if let Some(old) = evicted {
+            self.places.remove(&old);
+        }
+        // What is left of the frame's last page must not make the next one dirty.
+        self.table.test_and_clean(ppn);
+        self.frames[i] = Frame {
+            vpn: vpn.0,
+            state: State::PagingIn,
+            dirty: false,
+            used: true,
+            wanted: false,
+            doomed: false,
+            holds: 0,
+            ..self.frames[i]
+        };
+        self.places.insert(vpn, ppn);
+        Some((ppn, evicted))
+    }
+
+    /// A page is in: active, not mapped yet.
+    pub fn paged_in(&mut self, ppn: Ppn) {
+        debug_assert_eq!(self.state(ppn), State::PagingIn);
+        self.append(ppn, State::Active);
+    }
+
+    /// A page from the cache is active again; not mapped yet.
+    pub fn reactivate(&mut self, ppn: Ppn) {
+        debug_assert_eq!(self.state(ppn), State::Cache);
+        self.unlink(ppn);
+        self.frames[ppn.index()].used = true;
+        self.append(ppn, State::Active);
+    }
+
+    /// Somebody faulted on a page that is being written out.
+    pub fn want(&mut self, ppn: Ppn) {
+        self.frames[ppn.index()].wanted = true;
+    }
+
+    /// A page that is on its way in or out is to be given up when it is there.
+    pub fn doom(&mut self, ppn: Ppn) {
+        self.frames[ppn.index()].doomed = true;
+    }
+
+    /// Whether it is; no more then.
+    pub fn take_doom(&mut self, ppn: Ppn) -> bool {
+        core::mem::take(&mut self.frames[ppn.index()].doomed)
+    }
+
+    /// A page has been written out. True: it is active again, because somebody wants it; not mapped yet.
+    pub fn paged_out(&mut self, ppn: Ppn) -> bool {
+        debug_assert_eq!(self.state(ppn), State::PagingOut);
+        let frame = &mut self.frames[ppn.index()];
+        frame.dirty = false;
+        let wanted = core::mem::take(&mut frame.wanted);
+        self.append(ppn, if wanted { State::Active } else { State::Cache });
+        wanted
+    }
+
+    /// The active page that was looked at least recently.
+    pub fn oldest_active(&self) -> Option<Ppn> {
+        Ppn::new(self.active.first)
+    }
+
+    /// The page that has been inactive for longest.
+    pub fn oldest_inactive(&self) -> Option<Ppn> {
+        Ppn::new(self.inactive.first)
+    }
+
+    fn list(&mut self, state: State) -> Option<&mut List> {
+        match state {
+            State::Free => Some(&mut self.free),
+            State::Active => Some(&mut self.active),
+            State::Inactive => Some(&mut self.inactive),
+            State::Cache => Some(&mut self.cache),
+            State::PagingIn | State::PagingOut | State::Leaving => None,
+        }
+    }
+
+    fn append(&mut self, ppn: Ppn, state: State) {
+        let i = ppn.index();
+        if state == State::Free {
+            self.frames[i].vpn = 0;
+        }
+        let list = self.list(state).expect("a state with a list");
+        let last = core::mem::replace(&mut list.last, ppn.get());
+        list.len += 1;
+        if last == 0 {
+            list.first = ppn.get();
+        }
+        let frame = &mut self.frames[i];
+        (frame.state, frame.previous, frame.next) = (state, last, 0);
+        if let Some(last) = Ppn::new(last) {
+            self.frames[last.index()].next = ppn.get();
+        }
+    }
+
+    fn unlink(&mut self, ppn: Ppn) {
+        let Frame { state, previous, next, .. } = self.frames[ppn.index()];
+        if let Some(p) = Ppn::new(previous) {
+            self.frames[p.index()].next = next;
+        }
+        if let Some(n) = Ppn::new(next) {
+            self.frames[n.index()].previous = previous;
+        }
+        let list = self.list(state).expect("a frame in a list");
+        list.len -= 1;
+        if previous == 0 {
+            list.first = next;
+        }
+        if next == 0 {
+            list.last = previous;
+        }
+    }
+}
