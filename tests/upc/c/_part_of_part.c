@@ -1,0 +1,1 @@
+static int inner_part = 4;
