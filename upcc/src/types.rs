@@ -712,6 +712,19 @@ impl Types {
             _ => false,
         }
     }
+    /// Whether the type has, anywhere in its declarators, a bound that is known at run time only.
+    pub fn is_variably_modified(&self, t: TypeId) -> bool {
+        match self.ckind(t) {
+            TypeKind::Pointer(p) => self.is_variably_modified(*p),
+            TypeKind::Array { elem, len } => {
+                matches!(len, ArrayLen::Vla(_))
+                    || matches!(len, ArrayLen::Threads(_)) && !self.is_shared(*elem)
+                    || self.is_variably_modified(*elem)
+            }
+            TypeKind::Function { ret, .. } => self.is_variably_modified(*ret),
+            _ => false,
+        }
+    }
     /// Whether an object can have this type now.
     pub fn is_complete(&self, t: TypeId) -> bool {
         match self.ckind(t) {

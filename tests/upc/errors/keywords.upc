@@ -2,7 +2,6 @@
 // static: no
 #include <upc.h>
 // rule: reserved
-int shared; // expect-error:
 int strict = 1; // expect-error:
 int relaxed(void); // expect-error:
 int f(int upc_forall); // expect-error:
@@ -21,6 +20,3 @@ int main(void)
 {
     return 0;
 }
-// rule: mythread
-#define MYTHREAD 0 // expect-error: MYTHREAD
-#undef MYTHREAD // expect-error: MYTHREAD

@@ -40,6 +40,12 @@ impl Cx<'_> {
                 if self.eat(Punct::Comma) {
                     continue;
                 }
+                let before = self.prev_end - 1;
+                if before > start + 2 && self.toks.tok(before).kind != TokKind::Punct(Punct::Comma) {
+                    let found = self.found();
+                    self.error(self.pos(), format!("expected `,` or `)` after an attribute, found {found}"));
+                    return Err(Bad);
+                }
                 let TokKind::Ident(s) = self.kind() else {
                     let found = self.found();
                     self.error(self.pos(), format!("expected the name of an attribute, found {found}"));

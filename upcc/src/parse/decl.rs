@@ -7,9 +7,26 @@ use crate::types::Block;
 /// One layer of a declarator.
 #[derive(Debug)]
 pub(crate) enum Chunk {
-    Pointer { quals: Quals, reference: Option<TokIdx>, at: TokIdx },
-    Array { bound: Bound, quals: Quals, at: TokIdx },
-    Func { params: Vec<Param>, variadic: bool, proto: bool, knr: Vec<(Sym, TokIdx)>, at: TokIdx },
+    Pointer {
+        quals: Quals,
+        reference: Option<TokIdx>,
+        at: TokIdx,
+    },
+    /// `only_param`: with `static` or qualifiers, which only parameters take.
+    Array {
+        bound: Bound,
+        quals: Quals,
+        only_param: bool,
+        at: TokIdx,
+    },
+    Func {
+        params: Vec<Param>,
+        variadic: bool,
+        proto: bool,
+        knr: Vec<(Sym, TokIdx)>,
+        extras: Extras,
+        at: TokIdx,
+    },
 }
 
 /// An array bound as read.
@@ -26,6 +43,13 @@ pub(crate) struct Param {
     pub(crate) decl: DeclId,
     pub(crate) ty: TypeId,
     pub(crate) tok: TokIdx,
+}
+
+/// What a parameter list declares besides parameters: visible in the body, too.
+#[derive(Debug, Default)]
+pub(crate) struct Extras {
+    pub(crate) consts: Vec<(Sym, DeclId)>,
+    pub(crate) tags: Vec<(Sym, TagId)>,
 }
 
 /// A declarator: its layers in the order they apply to the type of the specifiers.
@@ -126,13 +150,9 @@ impl Cx<'_> {
     fn array_suffix(&mut self, d: &mut Declarator) -> PResult<()> {
         let at = self.bump();
         let mut q = QualList::default();
-        loop {
-            if self.eat_kw(Kw::Static) {
-                continue;
-            }
-            if !self.qualifier(&mut q)? {
-                break;
-            }
+        let mut only_param = false;
+        while self.eat_kw(Kw::Static) || self.qualifier(&mut q)? {
+            only_param = true;
         }
         d.has_upc |= q.has_upc;
         let bound = if self.is(Punct::RBracket) {
@@ -146,7 +166,7 @@ impl Cx<'_> {
             Bound::Expr(Box::new(e))
         };
         self.expect(Punct::RBracket, "after the array bound")?;
-        d.chunks.push(Chunk::Array { bound, quals: q.quals, at });
+        d.chunks.push(Chunk::Array { bound, quals: q.quals, only_param, at });
         Ok(())
     }
 
@@ -162,6 +182,7 @@ impl Cx<'_> {
         let mut params = Vec::new();
         let mut knr = Vec::new();
         let (mut variadic, mut proto) = (false, true);
+        let start = self.pos();
         if self.is(Punct::RParen) {
             proto = false;
         } else if self.is_kw(Kw::Void) && self.ahead(1) == TokKind::Punct(Punct::RParen) {
@@ -185,6 +206,9 @@ impl Cx<'_> {
         } else {
             loop {
                 if self.eat(Punct::Ellipsis) {
+                    if params.is_empty() {
+                        self.error(start, "`...` needs a parameter with a name before it");
+                    }
                     variadic = true;
                     break;
                 }
@@ -195,7 +219,8 @@ impl Cx<'_> {
             }
         }
         self.expect(Punct::RParen, "after the parameters")?;
-        d.chunks.push(Chunk::Func { params, variadic, proto, knr, at });
+        let extras = self.scope_extras();
+        d.chunks.push(Chunk::Func { params, variadic, proto, knr, extras, at });
         Ok(())
     }
 
@@ -251,7 +276,7 @@ impl Cx<'_> {
     }
 
     /// Arrays and functions become pointers.
-    fn adjust_param(&mut self, ty: TypeId, d: &Declarator) -> TypeId {
+    pub(super) fn adjust_param(&mut self, ty: TypeId, d: &Declarator) -> TypeId {
         if let Some(elem) = self.types.elem(ty) {
             let mut elem = elem;
             if self.types.block(elem) == Some(Block::Star) {
@@ -307,8 +332,10 @@ impl Cx<'_> {
                     }
                     let _ = at;
                     let params = params.iter().map(|p| p.ty).collect();
+                    // Qualifiers of a result mean nothing.
+                    let ret = self.types.unqualified(ty);
                     self.types.intern(
-                        TypeKind::Function { ret: ty, params, variadic: *variadic, proto: *proto },
+                        TypeKind::Function { ret, params, variadic: *variadic, proto: *proto },
                         Quals::NONE,
                     )
                 }
@@ -359,6 +386,17 @@ impl Cx<'_> {
                 format!("an array cannot have elements of the incomplete type `{t}`: {why}"),
             );
             elem = self.types.error();
+        } else if let Some(size) = self.types.const_size(elem)
+            && size % self.types.align_of(elem) != 0
+            && !self.types.is_array(elem)
+        {
+            let a = self.types.align_of(elem);
+            self.error(
+                name_tok,
+                format!(
+                    "elements of {size} bytes cannot be aligned to {a} bytes; give the attribute to the array"
+                ),
+            );
         }
         let len = match bound {
             Bound::None => ArrayLen::Incomplete,
@@ -439,7 +477,14 @@ impl Cx<'_> {
     /// A declaration or function definition.
     pub(crate) fn declaration(&mut self, place: Place) -> PResult<ItemKind> {
         let start = self.pos();
-        if self.is_kw(Kw::StaticAssert) {
+        let mut n = 0;
+        while self.kw_ahead(n) == Some(Kw::Extension) {
+            n += 1;
+        }
+        if self.kw_ahead(n) == Some(Kw::StaticAssert) {
+            for _ in 0..n {
+                self.bump();
+            }
             self.static_assert()?;
             return Ok(ItemKind::StaticAssert);
         }
@@ -487,6 +532,9 @@ impl Cx<'_> {
                 if specs.implicit_int && !self.is_system(start) {
                     self.warn(start, "this function has no result type; `int` is taken");
                 }
+                if let Some(r) = attrs.ranges.first() {
+                    self.error(r.start, "attributes of a function definition stand before its declarator");
+                }
                 return Ok(ItemKind::Func(Box::new(self.function(specs, d, start, place)?)));
             }
             if specs.implicit_int && out.is_empty() {
@@ -495,7 +543,12 @@ impl Cx<'_> {
             let mut all = specs.attrs.clone();
             all.merge(&d.attrs);
             all.merge(&attrs);
+            self.check_array_suffixes(&d);
             let id = self.init_declarator(&specs, &mut d, &all, suffix, asm_label, place, spec_vla)?;
+            self.check_alignment(&specs, id.decl, id.ty, id.name);
+            if place == Place::Block && self.types.is_variably_modified(id.ty) {
+                self.enter_region(Region::Sized(id.name));
+            }
             has_upc |= id.has_upc;
             out.push(id);
             if !self.eat(Punct::Comma) {
@@ -557,11 +610,11 @@ impl Cx<'_> {
         }
     }
 
-    fn check_empty_declaration(&mut self, specs: &Specs, start: TokIdx) {
+    pub(super) fn check_empty_declaration(&mut self, specs: &Specs, start: TokIdx) {
         let s = &specs.spec;
         let tag = matches!(self.types.kind(s.ty), TypeKind::Record(_) | TypeKind::Enum(_) | TypeKind::Error);
         if !tag {
-            self.warn_all(start, "this declaration declares nothing");
+            self.warn(start, "this declaration declares nothing");
         }
     }
 
@@ -686,21 +739,31 @@ impl Cx<'_> {
         if specs.spec.storage == Storage::Typedef {
             self.error(tok, "a typedef cannot have a body");
         }
+        self.check_array_suffixes(&d);
+        let before = self.linked.get(&name).map(|o| &self.decls[o.0 as usize]);
+        let before = before.filter(|o| !o.implicit && !o.builtin).map(|o| o.ty);
         let id = self.declare(name, tok, ty, &specs.spec, false, place, true, None);
+        self.check_main(id, ty, place);
         self.decls[id.0 as usize].has_upc |= sig_upc || self.types.mentions_shared(ty);
-        let Some(Chunk::Func { params, knr, .. }) = d.chunks.into_iter().last() else { return Err(Bad) };
+        let Some(Chunk::Func { params, knr, proto, extras, .. }) = d.chunks.into_iter().last() else {
+            return Err(Bad);
+        };
         let outer = self.func.take();
         self.push_scope();
         let mut param_ids: Vec<DeclId> = params.iter().map(|p| p.decl).collect();
         for p in &params {
             self.bind_param(p, id);
         }
+        self.bind_extras(extras);
         let mut knr_decls = Vec::new();
         let r = if knr.is_empty() {
             Ok(())
         } else {
             self.knr_parameters(id, &knr, &mut param_ids, &mut knr_decls)
         };
+        if let Some(before) = before.filter(|_| !proto) {
+            self.match_prototype(before, &param_ids, tok);
+        }
         let ret = self.types.signature(ty).map_or(ty, |s| s.0);
         let void = self.types.is_void(ret);
         if !void && !self.types.is_complete(ret) && !self.types.is_error(ret) {
@@ -712,6 +775,8 @@ impl Cx<'_> {
             ret,
             labels: HashMap::new(),
             gotos: Vec::new(),
+            regions: Vec::new(),
+            label_regions: HashMap::new(),
             loops: 0,
             breaks: 0,
             switches: Vec::new(),
@@ -744,76 +809,7 @@ impl Cx<'_> {
         })
     }
 
-    fn knr_parameters(
-        &mut self,
-        func: DeclId,
-        names: &[(Sym, TokIdx)],
-        ids: &mut Vec<DeclId>,
-        decls: &mut Vec<Declaration>,
-    ) -> PResult<()> {
-        while !self.is(Punct::LBrace) && self.kind() != TokKind::Eof {
-            let start = self.pos();
-            let specs = self.specs(Place::Param)?;
-            if specs.implicit_int && specs.spec.toks.is_empty() {
-                let found = self.found();
-                self.error(self.pos(), format!("expected a parameter's declaration, found {found}"));
-                return Err(Bad);
-            }
-            let mut has_upc = specs.spec.has_upc;
-            let mut out = Vec::new();
-            loop {
-                let d = self.declarator(false)?;
-                let mut attrs = Attrs::default();
-                self.attributes(&mut attrs)?;
-                let Some((s, tok)) = d.name else { return Err(Bad) };
-                let ty = self.apply_declarator(specs.spec.ty, &d, start);
-                let ty = self.adjust_param(ty, &d);
-                self.check_param_type(ty, tok);
-                if !names.iter().any(|n| n.0 == s) {
-                    let text = format!("`{}` is not one of the parameters", self.name(s));
-                    self.error(tok, text);
-                }
-                let id = self.declare_param(s, ty, tok, &specs.spec, true);
-                self.decls[id.0 as usize].function = Some(func);
-                let upc = specs.spec.has_upc || d.has_upc;
-                self.decls[id.0 as usize].has_upc |= upc;
-                has_upc |= upc;
-                out.push(InitDeclarator {
-                    decl: id,
-                    ty,
-                    toks: d.toks,
-                    name: tok,
-                    suffix: attrs.ranges,
-                    init: None,
-                    vla: std::mem::take(&mut self.vla),
-                    def: Definition::Defined,
-                    has_upc: upc,
-                    declarator_upc: upc,
-                });
-                if !self.eat(Punct::Comma) {
-                    break;
-                }
-            }
-            self.expect(Punct::Semi, "after a parameter's declaration")?;
-            decls.push(Declaration { toks: self.since(start), spec: specs.spec, declarators: out, has_upc });
-        }
-        let int = self.types.int();
-        for &(s, tok) in names {
-            let id = match self.lookup_here(s) {
-                Some(d) => d,
-                None => {
-                    let spec = self.plain_spec(int);
-                    let id = self.declare_param(s, int, tok, &spec, true);
-                    self.decls[id.0 as usize].function = Some(func);
-                    id
-                }
-            };
-            ids.push(id);
-        }
-        Ok(())
-    }
-
-    fn plain_spec(&self, ty: TypeId) -> DeclSpec {
+    pub(super) fn plain_spec(&self, ty: TypeId) -> DeclSpec {
         DeclSpec {
             toks: TokRange::default(),
             storage: Storage::None,
@@ -832,10 +828,15 @@ impl Cx<'_> {
     }
 
     /// `_Static_assert (condition, "text");`
-    pub(crate) fn static_assert(&mut self) -> PResult<()> {
+    /// Returns whether UPC is used in it.
+    pub(crate) fn static_assert(&mut self) -> PResult<bool> {
         let at = self.bump();
         self.expect(Punct::LParen, "after `_Static_assert`")?;
-        let cond = self.const_int("as the condition")?;
+        let e = self.conditional_rvalue()?;
+        let (has_upc, cond) = (e.has_upc, e.int().filter(|_| self.types.is_integer(e.ty)));
+        if cond.is_none() && !self.types.is_error(e.ty) {
+            self.error(e.toks.start, "an integer constant expression is needed as the condition");
+        }
         let mut text = String::new();
         if self.eat(Punct::Comma) {
             while self.kind() == TokKind::Str {
@@ -848,6 +849,6 @@ impl Cx<'_> {
         if cond == Some(0) {
             self.error(at, format!("static assertion failed: {text}"));
         }
-        Ok(())
+        Ok(has_upc)
     }
 }

@@ -231,6 +231,14 @@ impl Cx<'_> {
             let t = self.since(at);
             return Ok(self.bad_expr(t));
         }
+        if self.types.is_record(ty) && !self.types.is_complete(ty) {
+            let t = self.show(ty);
+            self.error(start, format!("a compound literal cannot have the incomplete type `{t}`"));
+            ty = self.types.error();
+        }
+        if self.types.is_array(ty) && self.has_variable_size(ty) {
+            self.error(start, "a compound literal cannot have bounds that are known at run time only");
+        }
         let (init, ty) = self.resolve_init(ty, raw);
         let upc = to.has_upc || init.has_upc();
         let toks = self.since(start);
@@ -279,9 +287,7 @@ impl Cx<'_> {
                         return Err(Bad);
                     };
                     let tok = self.bump();
-                    if let Some(f) = &mut self.func {
-                        f.gotos.push((s, tok));
-                    }
+                    self.add_label_address(s, tok);
                     let void = self.types.scalar(Scalar::Void);
                     let ty = self.types.pointer(void);
                     let toks = self.since(at);
@@ -599,12 +605,16 @@ impl Cx<'_> {
         }
         let mut scalar = Scalar::Char;
         for &p in &parts {
-            match self.toks.spelling(p).as_bytes()[0] {
-                b'L' => scalar = Scalar::Int,
-                b'U' => scalar = Scalar::UInt,
-                b'u' if !self.toks.spelling(p).starts_with("u8") => scalar = Scalar::UShort,
-                _ => {}
+            let kind = match self.toks.spelling(p).as_bytes()[0] {
+                b'L' => Scalar::Int,
+                b'U' => Scalar::UInt,
+                b'u' if !self.toks.spelling(p).starts_with("u8") => Scalar::UShort,
+                _ => continue,
+            };
+            if scalar != Scalar::Char && scalar != kind {
+                self.error(p, "string literals of different widths cannot be joined");
             }
+            scalar = kind;
         }
         let wide = scalar != Scalar::Char;
         let mut n = 1u64;
@@ -628,7 +638,13 @@ impl Cx<'_> {
     /// `({ ... })`, the parenthesis having been read.
     fn statement_expr(&mut self, at: TokIdx) -> PResult<Expr> {
         let outer = self.full_expr.take();
+        if self.func.is_none() {
+            self.error(at, "a statement expression is possible inside of functions only");
+        }
+        let regions = self.regions();
+        self.enter_region(Region::StmtExpr(at));
         let r = self.nested(|cx| cx.block());
+        self.leave_regions(regions);
         self.full_expr = outer;
         let mut b = r?;
         self.expect(Punct::RParen, "after the statement expression")?;

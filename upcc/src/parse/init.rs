@@ -57,7 +57,7 @@ impl Cx<'_> {
             let (i, _) = self.resolve_init(error, raw);
             return Ok((i, ty));
         }
-        if self.types.size_of(ty) == Size::Variable && !self.types.is_shared(ty) && self.types.is_array(ty) {
+        if self.has_variable_size(ty) && !self.types.is_shared(ty) {
             self.error(at, "an array whose bound is known at run time only cannot be initialized");
         }
         let (init, ty) = self.resolve_init(ty, raw);
@@ -65,6 +65,12 @@ impl Cx<'_> {
             self.check_static_init(&init);
         }
         Ok((init, ty))
+    }
+
+    /// Whether an object of this type, or an element of it, has a size known at run time only.
+    pub(crate) fn has_variable_size(&self, ty: TypeId) -> bool {
+        let variable = |t| matches!(self.types.size_of(t), Size::Variable | Size::Threads(_));
+        variable(ty) || self.types.elem(ty).is_some_and(variable)
     }
 
     /// An initialiser as read.
@@ -296,6 +302,9 @@ impl Cx<'_> {
     fn scalar_list(&mut self, ty: TypeId, raw: RawList) -> (Init, TypeId) {
         let toks = raw.toks;
         let mut items = Vec::new();
+        if raw.items.is_empty() {
+            self.error(toks.start, "a scalar needs a value between the braces");
+        }
         for (n, i) in raw.items.into_iter().enumerate() {
             let at = match &i.init {
                 RawInit::Expr(e) => e.toks.start,

@@ -7,15 +7,16 @@ mod decl;
 mod expr;
 mod init;
 pub(crate) mod keyword;
+mod knr;
 mod pragma;
 mod record;
 mod spec;
 mod stmt;
 
 pub(crate) use attr::Attrs;
-pub(crate) use decl::Param;
+pub(crate) use decl::{Bound, Chunk, Declarator, Extras, Param};
 pub(crate) use keyword::{Kw, intern_keywords};
-pub(crate) use spec::Place;
+pub(crate) use spec::{Place, Specs};
 
 use crate::ast::*;
 use crate::diag::{Diagnostic, Severity};
@@ -92,7 +93,11 @@ pub(crate) struct FuncState {
     pub(crate) decl: DeclId,
     pub(crate) ret: TypeId,
     pub(crate) labels: HashMap<Sym, TokIdx>,
-    pub(crate) gotos: Vec<(Sym, TokIdx)>,
+    pub(crate) gotos: Vec<Goto>,
+    /// What encloses the current place and cannot be jumped into.
+    pub(crate) regions: Vec<Region>,
+    /// Those that enclose the labels.
+    pub(crate) label_regions: HashMap<Sym, Vec<Region>>,
     pub(crate) loops: u32,
     /// Loops and switches: where `break` works.
     pub(crate) breaks: u32,
@@ -101,8 +106,28 @@ pub(crate) struct FuncState {
     pub(crate) nested: bool,
 }
 
+/// The use of a label.
+pub(crate) struct Goto {
+    pub(crate) label: Sym,
+    pub(crate) at: TokIdx,
+    /// What encloses it and cannot be jumped into; `None` if only the label's address is taken.
+    pub(crate) regions: Option<Vec<Region>>,
+}
+
+/// Something that control must not jump into, by its first token.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Region {
+    /// The scope of a name whose type has bounds known at run time only.
+    Sized(TokIdx),
+    /// A statement expression.
+    StmtExpr(TokIdx),
+}
+
 #[derive(Default)]
 pub(crate) struct SwitchState {
+    /// How many regions enclose the statement.
+    pub(crate) regions: usize,
+
     pub(crate) cases: Vec<(i128, i128, TokIdx)>,
     pub(crate) seen: HashMap<i128, TokIdx>,
     pub(crate) default: Option<TokIdx>,
@@ -422,6 +447,9 @@ impl<'a> Cx<'a> {
     }
     pub(crate) fn error_after(&mut self, tok: TokIdx, message: impl Into<String>) {
         self.report(Severity::Error, tok, true, message.into());
+    }
+    pub(crate) fn warn_after(&mut self, tok: TokIdx, message: impl Into<String>) {
+        self.report(Severity::Warning, tok, true, message.into());
     }
     pub(crate) fn warn(&mut self, tok: TokIdx, message: impl Into<String>) {
         self.report(Severity::Warning, tok, false, message.into());

@@ -161,8 +161,16 @@ impl Cx<'_> {
         if self.eat(Punct::Semi) {
             return Ok(());
         }
-        if self.is_kw(Kw::StaticAssert) {
-            return self.static_assert();
+        let mut n = 0;
+        while self.kw_ahead(n) == Some(Kw::Extension) {
+            n += 1;
+        }
+        if self.kw_ahead(n) == Some(Kw::StaticAssert) {
+            for _ in 0..n {
+                self.bump();
+            }
+            *has_upc |= self.static_assert()?;
+            return Ok(());
         }
         let start = self.pos();
         let specs = self.specs(Place::Member)?;
@@ -180,6 +188,7 @@ impl Cx<'_> {
             } else {
                 let d = self.declarator(false)?;
                 *has_upc |= d.has_upc;
+                self.check_array_suffixes(&d);
                 let base = self.apply_attrs(specs.spec.ty, &d.attrs);
                 let ty = self.apply_declarator(base, &d, start);
                 (d.name, ty, d.attrs)
@@ -226,7 +235,7 @@ impl Cx<'_> {
         if self.is(Punct::RBrace) {
             // The last semicolon may be missing in GNU C; say so all the same.
             let at = self.prev_end - 1;
-            self.error_after(at, "expected `;` at the end of this member");
+            self.warn_after(at, "expected `;` at the end of this member");
             return Ok(());
         }
         self.expect(Punct::Semi, "at the end of this member")?;
@@ -243,7 +252,7 @@ impl Cx<'_> {
         let ty = specs.spec.ty;
         let TypeKind::Record(r) = *self.types.ckind(ty) else {
             if specs.spec.enumeration.is_none() {
-                self.warn_all(start, "this member declaration declares nothing");
+                self.warn(start, "this member declaration declares nothing");
             }
             return;
         };
@@ -323,6 +332,13 @@ impl Cx<'_> {
         if matches!(self.types.ckind(ty), TypeKind::Array { len: ArrayLen::Incomplete, .. }) {
             return ty;
         }
+        if self.scopes.len() <= 1 && matches!(self.types.size_of(ty), Size::Threads(_)) {
+            self.error(
+                tok,
+                "the bound of an array in a struct must be a constant; THREADS is one only in the static environment (`-T N`)",
+            );
+            return self.types.error();
+        }
         if !self.types.is_complete(ty) && !self.types.is_error(ty) {
             let t = self.show(ty);
             self.error(tok, format!("this member has the incomplete type `{t}`"));
@@ -390,6 +406,9 @@ impl Cx<'_> {
             },
         };
         self.bump();
+        if self.is(Punct::RBrace) {
+            self.error(self.pos(), "an enumeration needs at least one constant");
+        }
         let int = self.types.int();
         let mut next: i128 = 0;
         let (mut lo, mut hi) = (0i128, 0i128);
@@ -421,6 +440,10 @@ impl Cx<'_> {
                         "the value of an enumeration constant must be an integer constant expression",
                     );
                 }
+            }
+            if i64::try_from(next).is_err() && u64::try_from(next).is_err() {
+                self.error(tok, "the value of this enumeration constant does not fit any integer type");
+                next = 0;
             }
             if i32::try_from(next).is_err() {
                 ty = if u32::try_from(next).is_ok() {

@@ -247,6 +247,14 @@ impl Cx<'_> {
     pub(crate) fn apply_quals(&mut self, ty: TypeId, q: &QualList, at: TokIdx) -> TypeId {
         let old = self.types.quals(ty);
         let mut quals = q.quals;
+        if quals.is_restrict && !self.is_system(at) {
+            let inner = self.types.ultimate_elem(ty);
+            let object = self.types.pointee(inner).is_some_and(|p| !self.types.is_function(p));
+            if !object && !self.types.is_error(inner) {
+                self.error(at, "`restrict` qualifies pointers to objects only");
+                quals.is_restrict = false;
+            }
+        }
         if quals.shared.is_some() && self.types.is_function(ty) {
             self.error(at, "a function cannot be shared");
             quals.shared = None;
@@ -625,6 +633,9 @@ impl Cx<'_> {
             self.unevaluated -= 1;
             let e = e?;
             spec.has_upc |= e.has_upc;
+            if e.bit_field(&self.types).is_some() {
+                self.error(e.toks.start, "`typeof` does not go with a bit-field");
+            }
             e.ty
         };
         self.expect(Punct::RParen, "after the operand of `typeof`")?;

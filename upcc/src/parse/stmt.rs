@@ -26,6 +26,8 @@ impl Cx<'_> {
                     let has_upc = match &kind {
                         ItemKind::Decl(d) => d.has_upc,
                         ItemKind::Func(f) => f.has_upc,
+                        // Checked, and perhaps no C: not to be emitted.
+                        ItemKind::StaticAssert => true,
                         _ => false,
                     };
                     items.push(Item { kind, toks: self.since(start), has_upc });
@@ -94,10 +96,18 @@ impl Cx<'_> {
 
     /// `{ ... }` with a scope of its own.
     pub(crate) fn block(&mut self) -> PResult<Block> {
-        self.push_scope();
         let strict = self.strict;
-        let r = self.block_in_scope();
+        let r = self.scoped(Self::block_in_scope);
         self.strict = strict;
+        r
+    }
+
+    /// Reads something with a scope of its own.
+    fn scoped<T>(&mut self, read: impl FnOnce(&mut Self) -> PResult<T>) -> PResult<T> {
+        self.push_scope();
+        let regions = self.regions();
+        let r = read(self);
+        self.leave_regions(regions);
         self.pop_scope();
         r
     }
@@ -192,47 +202,43 @@ impl Cx<'_> {
             let upc = match &kind {
                 StmtKind::Decl(d) => d.has_upc,
                 StmtKind::NestedFunc(f) => f.has_upc,
+                StmtKind::StaticAssert => true,
                 _ => false,
             };
             return Ok(self.make(start, kind, upc));
         }
         let Some(k) = self.kw() else { return self.expression_statement(start) };
         match k {
-            Kw::If => {
-                self.bump();
-                let cond = self.condition("if")?;
-                let then = self.sub_statement()?;
-                let els = if self.eat_kw(Kw::Else) { Some(self.sub_statement()?) } else { None };
+            Kw::If => self.scoped(|cx| {
+                cx.bump();
+                let cond = cx.condition("if")?;
+                let then = cx.sub_statement()?;
+                let els = if cx.eat_kw(Kw::Else) { Some(cx.sub_statement()?) } else { None };
                 let upc = cond.has_upc || then.has_upc || els.as_ref().is_some_and(|e| e.has_upc);
-                Ok(self.make(start, StmtKind::If { cond, then, els }, upc))
-            }
-            Kw::While => {
-                self.bump();
-                let cond = self.condition("while")?;
-                let body = self.loop_body()?;
+                Ok(cx.make(start, StmtKind::If { cond, then, els }, upc))
+            }),
+            Kw::While => self.scoped(|cx| {
+                cx.bump();
+                let cond = cx.condition("while")?;
+                let body = cx.loop_body()?;
                 let upc = cond.has_upc || body.has_upc;
-                Ok(self.make(start, StmtKind::While { cond, body }, upc))
-            }
-            Kw::Do => {
-                self.bump();
-                let body = self.loop_body()?;
-                if !self.eat_kw(Kw::While) {
-                    let found = self.found();
-                    self.error(self.pos(), format!("expected `while` after the body of `do`, found {found}"));
+                Ok(cx.make(start, StmtKind::While { cond, body }, upc))
+            }),
+            Kw::Do => self.scoped(|cx| {
+                cx.bump();
+                let body = cx.loop_body()?;
+                if !cx.eat_kw(Kw::While) {
+                    let found = cx.found();
+                    cx.error(cx.pos(), format!("expected `while` after the body of `do`, found {found}"));
                     return Err(Bad);
                 }
-                let cond = self.condition("while")?;
-                self.expect(Punct::Semi, "after `do ... while (...)`")?;
+                let cond = cx.condition("while")?;
+                cx.expect(Punct::Semi, "after `do ... while (...)`")?;
                 let upc = cond.has_upc || body.has_upc;
-                Ok(self.make(start, StmtKind::DoWhile { body, cond }, upc))
-            }
-            Kw::For | Kw::Forall => {
-                self.push_scope();
-                let r = self.for_statement(start, k == Kw::Forall);
-                self.pop_scope();
-                r
-            }
-            Kw::Switch => self.switch(start),
+                Ok(cx.make(start, StmtKind::DoWhile { body, cond }, upc))
+            }),
+            Kw::For | Kw::Forall => self.scoped(|cx| cx.for_statement(start, k == Kw::Forall)),
+            Kw::Switch => self.scoped(|cx| cx.switch(start)),
             Kw::Case => self.case(start),
             Kw::Default => {
                 self.bump();
@@ -246,6 +252,7 @@ impl Cx<'_> {
                         }
                     }
                 }
+                self.check_case_place(start);
                 let body = self.labelled()?;
                 let upc = body.has_upc;
                 Ok(self.make(start, StmtKind::Default { body }, upc))
@@ -254,6 +261,14 @@ impl Cx<'_> {
                 self.bump();
                 if self.eat(Punct::Star) {
                     let e = self.expression_rvalue()?;
+                    let pointer = self.types.is_pointer(e.ty) && !self.types.is_pts(e.ty);
+                    if !pointer && !self.types.is_error(e.ty) {
+                        let t = self.show(e.ty);
+                        self.error(
+                            e.toks.start,
+                            format!("`goto *` needs the address of a label, this is `{t}`"),
+                        );
+                    }
                     self.expect(Punct::Semi, "after `goto`")?;
                     let upc = e.has_upc;
                     return Ok(self.make(start, StmtKind::GotoPtr(Box::new(e)), upc));
@@ -264,9 +279,7 @@ impl Cx<'_> {
                     return Err(Bad);
                 };
                 let tok = self.bump();
-                if let Some(f) = &mut self.func {
-                    f.gotos.push((s, tok));
-                }
+                self.add_goto(s, tok);
                 self.expect(Punct::Semi, "after `goto`")?;
                 Ok(self.make(start, StmtKind::Goto(s), false))
             }
@@ -366,8 +379,8 @@ impl Cx<'_> {
                 self.error(start, text);
                 self.note(old, "the first is here");
             }
-        } else if let Some(f) = &mut self.func {
-            f.labels.insert(name, start);
+        } else {
+            self.add_label(name, start);
         }
         let body = self.labelled()?;
         let upc = body.has_upc;
@@ -419,6 +432,7 @@ impl Cx<'_> {
             match self.block_declaration()? {
                 StmtKind::Decl(d) => {
                     upc |= d.has_upc;
+                    self.check_for_declaration(&d);
                     ForInit::Decl(d)
                 }
                 _ => {
@@ -477,7 +491,8 @@ impl Cx<'_> {
         self.expect(Punct::RParen, "after the value of `switch`")?;
         if let Some(f) = &mut self.func {
             f.breaks += 1;
-            f.switches.push(SwitchState { ty: Some(value.ty), ..SwitchState::default() });
+            let regions = f.regions.len();
+            f.switches.push(SwitchState { regions, ty: Some(value.ty), ..SwitchState::default() });
         }
         let body = self.sub_statement();
         if let Some(f) = &mut self.func {
@@ -495,6 +510,7 @@ impl Cx<'_> {
         let hi = if self.eat(Punct::Ellipsis) { Some(self.bounded(Self::conditional_rvalue)?) } else { None };
         self.expect(Punct::Colon, "after the value of `case`")?;
         let (lo, hi) = self.case_label(start, lo, hi);
+        self.check_case_place(start);
         let body = self.labelled()?;
         let upc = body.has_upc || lo.has_upc || hi.as_ref().is_some_and(|h| h.has_upc);
         Ok(self.make(start, StmtKind::Case { lo: Box::new(lo), hi: hi.map(Box::new), body }, upc))
@@ -538,6 +554,9 @@ impl Cx<'_> {
                     self.bump();
                     let e = self.expression()?;
                     let output = section == 1;
+                    if output && !self.types.is_array(e.ty) {
+                        self.check_modifiable(&e, e.toks.start, "an output of `asm`");
+                    }
                     let e = if output || self.types.is_array(e.ty) { e } else { self.rvalue(e) };
                     self.expect(Punct::RParen, "after the operand")?;
                     operands.push(AsmOperand { expr: e, output });
@@ -545,10 +564,8 @@ impl Cx<'_> {
                 TokKind::Ident(s) if section >= 3 => {
                     let tok = self.bump();
                     // Labels of `asm goto`.
-                    if section == 4
-                        && let Some(f) = &mut self.func
-                    {
-                        f.gotos.push((s, tok));
+                    if section == 4 {
+                        self.add_goto(s, tok);
                     }
                 }
                 _ => {

@@ -295,7 +295,7 @@ impl Cx<'_> {
             self.error(at, format!("`{word}` needs a shared object or type, this is `{t}`"));
             return self.bad_expr(toks);
         }
-        if bit_field && op != SizeOp::Align {
+        if bit_field {
             self.error(at, format!("`{word}` does not go with a bit-field"));
             return self.bad_expr(toks);
         }
@@ -348,11 +348,22 @@ impl Cx<'_> {
     /// `_Alignof` of an expression sees the alignment of the object named.
     fn object_align(&self, e: &Expr, ty: TypeId) -> u64 {
         let mut a = self.types.align_of(ty);
-        if let ExprKind::SizeOf { arg: SizeArg::Expr(x), .. } = &e.kind
-            && let ExprKind::Name(d) = x.unparen().kind
-            && let Some(n) = self.decls[d.0 as usize].align
-        {
-            a = n;
+        let ExprKind::SizeOf { arg: SizeArg::Expr(x), .. } = &e.kind else { return a };
+        match &x.unparen().kind {
+            ExprKind::Name(d) => a = self.decls[d.0 as usize].align.unwrap_or(a),
+            ExprKind::Member { record, path, .. } => {
+                let mut r = *record;
+                for &f in path {
+                    let rec = &self.types.records[r.0 as usize];
+                    let f = &rec.fields[f as usize];
+                    let natural = if rec.packed || f.packed { 1 } else { self.types.align_of(f.ty) };
+                    a = f.align.unwrap_or(0).max(natural);
+                    if let TypeKind::Record(inner) = *self.types.ckind(f.ty) {
+                        r = inner;
+                    }
+                }
+            }
+            _ => {}
         }
         a
     }

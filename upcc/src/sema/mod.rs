@@ -3,8 +3,10 @@
 mod access;
 mod builtins;
 mod compat;
+mod constraints;
 pub(crate) mod conv;
 mod implicit;
+mod jumps;
 mod layout;
 pub(crate) mod ops;
 pub(crate) mod scope;

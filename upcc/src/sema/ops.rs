@@ -507,7 +507,7 @@ impl Cx<'_> {
         }
         let ok = match e.cat {
             Cat::Lvalue | Cat::Function => true,
-            Cat::Rvalue => self.types.is_array(e.ty) || self.types.is_function(e.ty),
+            Cat::Rvalue => self.types.is_function(e.ty),
         };
         if !ok {
             let what = match e.unparen().kind {

@@ -36,6 +36,11 @@ impl Cx<'_> {
         }
     }
 
+    /// Names and tags that the current scope binds.
+    pub(super) fn scope_names(&self) -> (&[Sym], &[Sym]) {
+        self.scopes.last().map_or((&[], &[]), |s| (&s.names, &s.tags))
+    }
+
     pub(crate) fn lookup(&self, s: Sym) -> Option<DeclId> {
         self.names.get(s.0 as usize)?.last().map(|b| b.1)
     }
@@ -217,6 +222,15 @@ impl Cx<'_> {
         } else {
             Definition::Defined
         };
+        if is_func && !file && !defines && spec.storage == Storage::Static {
+            self.error(tok, "a function cannot be declared `static` in a block");
+        }
+        if !file && defines && !is_func && spec.storage == Storage::Extern {
+            self.error(tok, "an extern declaration in a block takes no initializer");
+        }
+        if file && !is_func && spec.storage == Storage::Register && align.is_none() && !self.is_system(tok) {
+            self.register_at_file_scope(tok);
+        }
         let here = self.lookup_here(name);
         if let Some(old) = here {
             let o = &self.decls[old.0 as usize];
@@ -261,6 +275,25 @@ impl Cx<'_> {
         }
         self.bind(name, id);
         id
+    }
+
+    /// Whether `new` is the old-style definition of a function with the prototype `old`.
+    fn old_style_of(&self, old: TypeId, new: TypeId) -> bool {
+        match (self.types.signature(old), self.types.signature(new)) {
+            (Some((r, _, _, true)), Some((s, _, _, false))) => self.types.compatible(r, s),
+            _ => false,
+        }
+    }
+
+    /// `register long r asm("rsp");` at file scope is a GNU extension; without the register it is an error.
+    fn register_at_file_scope(&mut self, tok: TokIdx) {
+        let mut i = tok + 1;
+        while matches!(self.toks.tok(i).kind, crate::token::TokKind::Punct(crate::token::Punct::RParen)) {
+            i += 1;
+        }
+        if self.kw_at(i) != Some(crate::parse::Kw::Asm) {
+            self.error(tok, "`register` at file scope needs the name of a register: `asm(\"name\")`");
+        }
     }
 
     fn declare_typedef(&mut self, name: Sym, tok: TokIdx, ty: TypeId) -> DeclId {
@@ -310,7 +343,7 @@ impl Cx<'_> {
         if is_func || auto_type || self.types.is_error(ty) {
             return ty;
         }
-        if self.types.is_void(ty) {
+        if self.types.is_void(ty) && (spec.storage != Storage::Extern || self.types.is_shared(ty)) {
             let t = self.show(ty);
             let text =
                 format!("`{}` has the incomplete type `{t}`: there are no such objects", self.name(name));
@@ -333,10 +366,18 @@ impl Cx<'_> {
         }
         if self.types.is_shared(ty) {
             // Looked at when the layout is known.
-        } else if !file && self.types.size_of(ty) == Size::Variable && spec.storage == Storage::Static {
-            self.error(tok, "the bound of a static array must be an integer constant expression");
-        } else if !file && spec.storage == Storage::Extern && self.types.size_of(ty) == Size::Variable {
-            self.error(tok, "the bound of an extern array must be an integer constant expression");
+        } else if !file
+            && matches!(spec.storage, Storage::Static | Storage::Extern)
+            && matches!(self.types.size_of(ty), Size::Variable | Size::Threads(_))
+        {
+            let word = if spec.storage == Storage::Static { "a static" } else { "an extern" };
+            let mut text = format!("the bound of {word} array must be an integer constant expression");
+            if matches!(self.types.size_of(ty), Size::Threads(_)) {
+                text.push_str("; THREADS is one only in the static environment (`-T N`)");
+            }
+            self.error(tok, text);
+        } else if spec.storage == Storage::Extern && self.types.is_variably_modified(ty) {
+            self.error(tok, "a type with a bound that is known at run time only cannot have linkage");
         }
         if file {
             self.check_private_bounds(ty, tok);
@@ -388,6 +429,9 @@ impl Cx<'_> {
             // The number is not known yet: see `finish_object`.
         } else if self.types.compatible(oty, ty) {
             new_ty = Some(self.types.composite(oty, ty));
+        } else if def == Definition::Defined && self.old_style_of(oty, ty) {
+            // The parameters are compared when their declarations are read.
+            new_ty = Some(oty);
         } else if !(osystem && self.is_system(tok)) {
             let text = format!(
                 "conflicting types for `{}`: `{}` here, `{}` before",
@@ -402,7 +446,9 @@ impl Cx<'_> {
             new_ty = Some(ty);
         }
         if def == Definition::Defined && odef == Definition::Defined {
-            let replaceable = is_func && (oinline || osystem);
+            // An inline definition of GNU C is replaced by the real one.
+            let replaceable =
+                is_func && (osystem || oinline && self.decls[old.0 as usize].storage == Storage::Extern);
             if !replaceable {
                 let text = format!("redefinition of `{}`", self.name(name));
                 self.error(tok, text);
@@ -542,20 +588,6 @@ impl Cx<'_> {
             self.error(tok, "a parameter cannot be shared; pass a value, or a pointer-to-shared");
         } else if self.types.is_void(ty) {
             self.error(tok, "a parameter cannot have type void");
-        }
-    }
-
-    /// At the end of a function: every `goto` has its label.
-    pub(crate) fn check_labels(&mut self) {
-        let Some(f) = &self.func else { return };
-        if f.nested {
-            return;
-        }
-        let missing: Vec<(Sym, TokIdx)> =
-            f.gotos.iter().filter(|g| !f.labels.contains_key(&g.0)).copied().collect();
-        for (s, tok) in missing {
-            let text = format!("there is no label `{}` in this function", self.name(s));
-            self.error(tok, text);
         }
     }
 
