@@ -63,6 +63,23 @@ impl Keys {
         }
     }
 
+    /// The key of the `index`th bucket, if there are that many.
+    #[inline]
+    pub fn get(&self, index: usize) -> Option<u64> {
+        match self {
+            Keys::Uniform(key) => Some(*key),
+            Keys::Each(keys) => keys.get(index).copied(),
+        }
+    }
+
+    /// Whether there is a key for each of that many buckets.
+    pub fn cover(&self, buckets: u64) -> bool {
+        match self {
+            Keys::Uniform(_) => true,
+            Keys::Each(keys) => keys.len() as u64 >= buckets,
+        }
+    }
+
     /// Collects keys of at least one bucket; allocates only if they differ.
     #[inline]
     pub fn collect(count: u64, mut key: impl FnMut(u64) -> u64) -> Keys {

@@ -1,6 +1,7 @@
 //! What a node is told at start.
 
-use crate::action::Run;
+use crate::action::{Local, Request, Run};
+use crate::strategy::Start;
 
 /// A node's number.
 pub type Node = u32;
@@ -119,6 +120,26 @@ impl Config {
             0 | 1 => 0,
             n => self.m_bytes / (self.bucket_bytes * u64::from(n - 1)),
         }
+    }
+
+    /// How many bytes from `addr` on lie in at most `buckets` buckets.
+    pub(crate) fn reach(&self, addr: u64, buckets: u64) -> u64 {
+        let end = u128::from(addr / self.bucket_bytes) + u128::from(buckets);
+        u64::try_from(end * u128::from(self.bucket_bytes) - u128::from(addr)).unwrap_or(u64::MAX)
+    }
+
+    /// Whether there can be such an operation.
+    pub(crate) fn accept(&self, request: &Request) -> Result<(), Start> {
+        let Request { peer, remote, len, local: Local::At(local) | Local::Registered(local), .. } = *request;
+        if peer >= self.nodes || peer == self.me {
+            return Err(Start::Peer(peer));
+        }
+        for addr in [remote, local] {
+            if self.run(addr, len).is_none() {
+                return Err(Start::Address { addr, len });
+            }
+        }
+        Ok(())
     }
 
     /// The buckets that `len` bytes at `addr` touch; `None` if there are no such addresses.

@@ -54,15 +54,26 @@
 //! Actions are to be carried out in order. A `Pin` or `Unpin` may take its time; its end is told by `pinned` or `unpinned`.
 
 mod action;
+mod bounce;
+mod buckets;
 mod config;
+mod fifo;
+mod firehose;
+mod firehoses;
 mod message;
 mod registrar;
+mod rendezvous;
+mod slab;
 mod strategy;
+mod table;
 
 pub use action::{
     Action, Direction, Failure, Held, Keys, Local, OpId, Outcome, Refusal, Request, Run, Side, Transfer,
 };
+pub use bounce::Bounce;
 pub use config::{Config, ConfigError, Node};
+pub use firehose::Firehose;
 pub use message::{DecodeError, Granted, Message, Purpose};
 pub use registrar::{Change, Notifier, PinError, Registrar, carry_out};
+pub use rendezvous::Rendezvous;
 pub use strategy::{Kind, Start, Stats, Strategy, Usage};

@@ -57,6 +57,8 @@ pub enum Change {
     },
     /// The process forked: a write by either side may give it another page than the one that was pinned.
     Forked,
+    /// This process is the child of a fork: it has none of the registrations, and must not touch them.
+    Child,
     /// Anything may have changed; sent by a notifier that lost count.
     All,
 }
@@ -68,7 +70,7 @@ impl Change {
             Change::Unmapped { addr, len } | Change::Moved { addr, len } | Change::Removed { addr, len } => {
                 Some((addr, len))
             }
-            Change::Forked | Change::All => None,
+            Change::Forked | Change::Child | Change::All => None,
         }
     }
 }

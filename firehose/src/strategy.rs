@@ -1,9 +1,12 @@
 //! What all strategies have in common.
 
-use crate::action::{Action, Keys, OpId, Outcome, Refusal, Request, Run};
-use crate::config::Node;
+use crate::action::{Action, Keys, OpId, Outcome, Refusal, Request, Run, Side};
+use crate::bounce::Bounce;
+use crate::config::{Config, ConfigError, Node};
+use crate::firehose::Firehose;
 use crate::message::Message;
 use crate::registrar::{Change, PinError};
+use crate::rendezvous::Rendezvous;
 
 /// The strategies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -43,6 +46,15 @@ impl Kind {
             Kind::RendezvousNoUnpin => "rendezvous-nounpin",
             Kind::PinDownCache => "pindown-cache",
         }
+    }
+
+    /// One node's half of it.
+    pub fn build(self, config: Config) -> Result<Box<dyn Strategy>, ConfigError> {
+        Ok(match self {
+            Kind::Firehose => Box::new(Firehose::new(config)?),
+            Kind::Bounce => Box::new(Bounce::new(config)?),
+            kind => Box::new(Rendezvous::new(kind, config)?),
+        })
     }
 
     /// The strategy of that name.
@@ -147,8 +159,8 @@ pub trait Strategy: Send {
     fn changed(&mut self, change: Change, out: &mut Vec<Action>);
 
     /// To be asked by this node's card when it is about to touch local memory for anybody: whether the registrations that
-    /// the keys name are the present ones. The refusal's side is for the caller to fill in.
-    fn check(&self, addr: u64, len: u64, keys: &Keys) -> Result<(), Refusal>;
+    /// the keys name are the present ones. `side` is for the refusal: `Local` if this node is the initiator.
+    fn check(&self, side: Side, addr: u64, len: u64, keys: &Keys) -> Result<(), Refusal>;
 
     /// How much is pinned.
     fn usage(&self) -> Usage;

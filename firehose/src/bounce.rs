@@ -1,0 +1,190 @@
+//! Bounce buffers: nothing a program owns is ever pinned; everything is copied twice.
+//!
+//! An operation goes in fragments of at most a buffer. Each node may have as many fragments under way to a peer as the peer
+//! keeps buffers for it; the answer to a fragment gives its buffer back. Operations to a peer go in order.
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::action::{Action, Direction, Keys, Local, OpId, Outcome, Refusal, Request, Run, Side};
+use crate::config::{Config, ConfigError, Node};
+use crate::message::Message;
+use crate::registrar::{Change, PinError};
+use crate::slab::Slab;
+use crate::strategy::{Kind, Start, Stats, Strategy, Usage};
+
+#[derive(Debug)]
+struct Op {
+    request: Request,
+    /// Bytes in fragments sent, and in fragments answered.
+    sent: u64,
+    answered: u64,
+}
+
+#[derive(Debug, Default)]
+struct Peer {
+    /// Fragments under way.
+    used: u32,
+    /// Operations with something to send.
+    line: VecDeque<u32>,
+}
+
+#[derive(Debug)]
+struct Fragment {
+    op: u32,
+    peer: Node,
+    offset: u64,
+    len: u64,
+}
+
+/// One node's half.
+#[derive(Debug)]
+pub struct Bounce {
+    config: Config,
+    ops: Slab<Op>,
+    peers: Vec<Peer>,
+    fragments: HashMap<u64, Fragment>,
+    last_fragment: u64,
+    stats: Stats,
+    child: bool,
+}
+
+impl Bounce {
+    /// A node with its buffers.
+    pub fn new(config: Config) -> Result<Bounce, ConfigError> {
+        config.check()?;
+        let mut peers = Vec::new();
+        peers.resize_with(config.nodes as usize, Peer::default);
+        Ok(Bounce {
+            config,
+            ops: Slab::default(),
+            peers,
+            fragments: HashMap::new(),
+            last_fragment: 0,
+            stats: Stats::default(),
+            child: false,
+        })
+    }
+
+    /// Sends as many fragments to a peer as it has buffers.
+    fn advance(&mut self, to: Node, out: &mut Vec<Action>) {
+        let peer = &mut self.peers[to as usize];
+        while peer.used < self.config.bounce_buffers {
+            let Some(&id) = peer.line.front() else { return };
+            let Some(op) = self.ops.get_mut(id) else { return };
+            let (offset, len) = (op.sent, (op.request.len - op.sent).min(self.config.bounce_bytes));
+            op.sent += len;
+            if op.sent == op.request.len {
+                peer.line.pop_front();
+            }
+            peer.used += 1;
+            self.last_fragment += 1;
+            self.stats.requests += 1;
+            self.fragments.insert(self.last_fragment, Fragment { op: id, peer: to, offset, len });
+            let (id, addr) = (self.last_fragment, op.request.remote + offset);
+            let (Local::At(local) | Local::Registered(local)) = op.request.local;
+            out.push(match op.request.direction {
+                Direction::Put => {
+                    let message = Message::Store { id, addr, len };
+                    Action::SendData { to, message, addr: local + offset, len }
+                }
+                Direction::Get => Action::Send { to, message: Message::Load { id, addr, len } },
+            });
+        }
+    }
+
+    fn answered(&mut self, from: Node, id: u64, out: &mut Vec<Action>) {
+        let Some(fragment) = self.fragments.remove(&id) else { return };
+        if fragment.peer != from {
+            self.fragments.insert(id, fragment);
+            return;
+        }
+        self.peers[from as usize].used -= 1;
+        let Some(op) = self.ops.get_mut(fragment.op) else { return };
+        if op.request.direction == Direction::Get {
+            let (Local::At(local) | Local::Registered(local)) = op.request.local;
+            out.push(Action::Deliver { from, addr: local + fragment.offset, len: fragment.len });
+        }
+        op.answered += fragment.len;
+        if op.answered == op.request.len
+            && let Some(op) = self.ops.remove(fragment.op)
+        {
+            out.push(Action::Done { op: OpId(fragment.op), tag: op.request.tag });
+        }
+        self.advance(from, out);
+    }
+}
+
+impl Strategy for Bounce {
+    fn kind(&self) -> Kind {
+        Kind::Bounce
+    }
+
+    fn open(&mut self, _: &mut Vec<Action>) {}
+
+    fn start(&mut self, request: Request, out: &mut Vec<Action>) -> Result<OpId, Start> {
+        self.config.accept(&request)?;
+        if self.child {
+            return Err(Start::Child);
+        }
+        let (peer, len, tag) = (request.peer, request.len, request.tag);
+        let id = self.ops.insert(Op { request, sent: 0, answered: 0 });
+        if len == 0 {
+            self.ops.remove(id);
+            out.push(Action::Done { op: OpId(id), tag });
+        } else {
+            self.stats.misses += 1;
+            self.peers[peer as usize].line.push_back(id);
+            self.advance(peer, out);
+        }
+        Ok(OpId(id))
+    }
+
+    /// There are no one-sided transfers.
+    fn transferred(&mut self, _: OpId, _: Outcome, _: &mut Vec<Action>) {}
+
+    fn receive(&mut self, from: Node, message: Message, out: &mut Vec<Action>) {
+        if self.child || from >= self.config.nodes || from == self.config.me {
+            return;
+        }
+        match message {
+            Message::Store { id, addr, len } => {
+                self.stats.served += 1;
+                out.push(Action::Deliver { from, addr, len });
+                let message = Message::Bounced { id, direction: Direction::Put };
+                out.push(Action::Send { to: from, message });
+            }
+            Message::Load { id, addr, len } => {
+                self.stats.served += 1;
+                let message = Message::Bounced { id, direction: Direction::Get };
+                out.push(Action::SendData { to: from, message, addr, len });
+            }
+            Message::Bounced { id, .. } => self.answered(from, id, out),
+            // Of other strategies.
+            _ => {}
+        }
+    }
+
+    fn pinned(&mut self, _: Run, _: Result<(), PinError>, _: &mut Vec<Action>) {}
+
+    fn unpinned(&mut self, _: Run, _: &mut Vec<Action>) {}
+
+    fn changed(&mut self, change: Change, _: &mut Vec<Action>) {
+        // Memory is reached through the page table of its owner, which is always up to date.
+        self.child |= change == Change::Child;
+    }
+
+    fn check(&self, side: Side, addr: u64, _: u64, keys: &Keys) -> Result<(), Refusal> {
+        Err(Refusal { side, bucket: addr / self.config.bucket_bytes, key: keys.get(0).unwrap_or(0) })
+    }
+
+    fn usage(&self) -> Usage {
+        let config = &self.config;
+        let buffers = u64::from(config.bounce_buffers) * u64::from(config.nodes - 1);
+        let bytes = 2 * buffers * config.bounce_bytes;
+        Usage { pinned_bytes: bytes, peak_bytes: bytes, bound_bytes: Some(bytes), victim_bytes: 0 }
+    }
+
+    fn stats(&self) -> Stats {
+        self.stats
+    }
+}

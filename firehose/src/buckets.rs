@@ -1,0 +1,691 @@
+//! The bucket table: what is pinned on this node, who counts on it, and the victim FIFO.
+//!
+//! A bucket's life:
+//! ```text
+//!   (none) -> Wanted -> Pinning -> Ready -> Unpinning -> (none), or Wanted if somebody waits for it
+//! ```
+//! `Ready` with no reference is *idle*: it stands in the victim FIFO. A changed mapping sends `Ready` to `Unpinning` at once,
+//! whoever holds it, and `Pinning` as soon as the pin has ended.
+//!
+//! **Claims.** Whoever wants buckets claims all of them at once. A claim first needs budget: at most `local` buckets have
+//! local references, at most `remote` have remote ones; without it the claim waits in line and holds nothing. Then it counts
+//! on all its buckets, and is granted when all are `Ready`. References of granted claims carry the key of the registration;
+//! giving back what has another key by now does nothing, because a void registration's references went with it.
+//!
+//! **The bound.** `resident` counts buckets that are `Pinning`, `Ready` or `Unpinning`. A pin is begun only while it is
+//! below `total`, and `total >= local + remote`; what is beyond the budgets is idle and can be unpinned. So pins wait for
+//! unpins only, and the bound holds whatever the peers do.
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::action::{Action, Held, Keys, Refusal, Run, Side};
+use crate::config::{Config, Node};
+use crate::fifo::{Fifo, Pool};
+use crate::message::Granted;
+use crate::registrar::{Change, PinError};
+use crate::slab::Slab;
+use crate::strategy::{Stats, Usage};
+use crate::table::{Slot, Table, VACANT};
+
+/// How many buckets may be what.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// Registered at all; `None`: no bound.
+    pub total: Option<u64>,
+    /// With local references.
+    pub local: u64,
+    /// With remote references.
+    pub remote: u64,
+    /// Idle.
+    pub idle: Idle,
+}
+
+/// How long idle buckets stay pinned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Idle {
+    /// Idle ones and those with local references are at most as many as `local`.
+    WithLocal,
+    /// Until their room is needed.
+    WhileRoom,
+    /// Not at all.
+    Never,
+}
+
+impl Limits {
+    /// The limits of Firehose.
+    pub fn firehose(config: &Config) -> Limits {
+        let local = config.victim_bytes / config.bucket_bytes;
+        let remote = config.firehoses() * u64::from(config.nodes - 1);
+        let idle = if config.adaptive { Idle::WhileRoom } else { Idle::WithLocal };
+        Limits { total: Some(local + config.m_bytes / config.bucket_bytes), local, remote, idle }
+    }
+}
+
+/// Who made a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Who {
+    /// An operation of this node.
+    Op(u32),
+    /// A peer's request, under the peer's name for it.
+    Peer { node: Node, id: u64 },
+    /// Pin-everything, at start.
+    Segment,
+}
+
+/// A claim that was granted.
+#[derive(Debug)]
+pub(crate) struct Grant {
+    pub who: Who,
+    pub runs: Vec<Run>,
+    pub granted: Granted,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Wanted,
+    Pinning,
+    /// The mapping changed while it was being pinned.
+    PinningStale,
+    Ready,
+    Unpinning,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    bucket: u64,
+    key: u64,
+    local: u32,
+    remote: u32,
+    stamp: u32,
+    /// A bit for each node that may hold a firehose on it, modulo 32.
+    holders: u32,
+    state: State,
+}
+
+impl Slot for Entry {
+    fn vacant() -> Entry {
+        Entry { bucket: VACANT, key: 0, local: 0, remote: 0, stamp: 0, holders: 0, state: State::Wanted }
+    }
+
+    #[inline]
+    fn id(&self) -> u64 {
+        self.bucket
+    }
+}
+
+impl Entry {
+    #[inline]
+    fn free(&self) -> bool {
+        self.local | self.remote == 0
+    }
+
+    #[inline]
+    fn count(&mut self, side: Side) -> &mut u32 {
+        match side {
+            Side::Local => &mut self.local,
+            Side::Remote => &mut self.remote,
+        }
+    }
+
+    fn is_victim(&self, stamp: u32) -> bool {
+        self.stamp == stamp && self.free() && self.state == State::Ready
+    }
+}
+
+/// The bit that stands for a node among the holders.
+fn holder(node: Node) -> u32 {
+    1 << (node % 32)
+}
+
+#[derive(Debug)]
+struct Claim {
+    who: Who,
+    side: Side,
+    runs: Vec<Run>,
+    /// Buckets that are not ready.
+    missing: u64,
+    /// Waits for budget, and counts on nothing yet.
+    queued: bool,
+    failed: Vec<(u64, PinError)>,
+}
+
+/// Registrations that a change made void and peers may hold.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Voided {
+    pub held: Held,
+    holders: u32,
+}
+
+impl Voided {
+    /// Whether the node may hold it.
+    pub fn concerns(&self, node: Node) -> bool {
+        self.holders & holder(node) != 0
+    }
+}
+
+/// The table.
+#[derive(Debug)]
+pub(crate) struct Buckets {
+    limits: Limits,
+    shift: u32,
+    table: Table<Entry>,
+    pool: Pool,
+    victims: Fifo,
+    /// Counts changes of mappings; never 0, so that 0 is nobody's key.
+    epoch: u64,
+    resident: u64,
+    unpinning: u64,
+    idle: u64,
+    local: u64,
+    attached: u64,
+    peak: u64,
+    /// Buckets to be pinned as soon as there is room.
+    wanted: VecDeque<u64>,
+    claims: Slab<Claim>,
+    /// Claims waiting for a bucket.
+    waiting: HashMap<u64, Vec<u32>>,
+    /// Claims waiting for budget, by side.
+    lines: [VecDeque<u32>; 2],
+    grants: VecDeque<Grant>,
+    stats: Stats,
+}
+
+impl Buckets {
+    pub fn new(config: &Config, limits: Limits) -> Buckets {
+        Buckets {
+            limits,
+            shift: config.bucket_bytes.trailing_zeros(),
+            table: Table::with_room(0),
+            pool: Pool::default(),
+            victims: Fifo::default(),
+            epoch: 1,
+            resident: 0,
+            unpinning: 0,
+            idle: 0,
+            local: 0,
+            attached: 0,
+            peak: 0,
+            wanted: VecDeque::new(),
+            claims: Slab::default(),
+            waiting: HashMap::new(),
+            lines: [VecDeque::new(), VecDeque::new()],
+            grants: VecDeque::new(),
+            stats: Stats::default(),
+        }
+    }
+
+    /// The most that one claim of that side may have.
+    pub fn most(&self, side: Side) -> u64 {
+        match side {
+            Side::Local => self.limits.local,
+            Side::Remote => self.limits.remote,
+        }
+    }
+
+    /// How many buckets have references of that side.
+    fn used(&mut self, side: Side) -> &mut u64 {
+        match side {
+            Side::Local => &mut self.local,
+            Side::Remote => &mut self.attached,
+        }
+    }
+
+    /// Counts on buckets that are all ready, for this node; `None`, and nothing counted, if they are not, or there is no
+    /// budget, or others wait for it.
+    #[inline]
+    pub fn hold(&mut self, run: Run) -> Option<Keys> {
+        if !self.lines[Side::Local as usize].is_empty() {
+            return None;
+        }
+        if run.count == 1 {
+            let entry = self.table.get_mut(run.first)?;
+            if entry.state != State::Ready {
+                return None;
+            }
+            if entry.local == 0 {
+                if self.local >= self.limits.local {
+                    return None;
+                }
+                self.local += 1;
+                if entry.remote == 0 {
+                    self.idle -= 1;
+                    self.stats.revived += 1;
+                }
+            }
+            entry.local += 1;
+            return Some(Keys::Uniform(entry.key));
+        }
+        let mut fresh = 0;
+        for bucket in run.buckets() {
+            let entry = self.table.get(bucket)?;
+            if entry.state != State::Ready {
+                return None;
+            }
+            fresh += u64::from(entry.local == 0);
+        }
+        if self.local + fresh > self.limits.local {
+            return None;
+        }
+        for bucket in run.buckets() {
+            self.count(Side::Local, bucket, 0);
+        }
+        Some(self.keys(run.count, [run].into_iter()))
+    }
+
+    /// Counts one reference; says whether the bucket is ready.
+    fn count(&mut self, side: Side, bucket: u64, holders: u32) -> bool {
+        let Some(entry) = self.table.get_mut(bucket) else {
+            let mut entry = Entry { bucket, holders, ..Entry::vacant() };
+            *entry.count(side) = 1;
+            self.table.insert(entry);
+            self.wanted.push_back(bucket);
+            *self.used(side) += 1;
+            return false;
+        };
+        let ready = entry.state == State::Ready;
+        let revived = ready && entry.free();
+        entry.holders |= holders;
+        let count = entry.count(side);
+        *count += 1;
+        let first = *count == 1;
+        if revived {
+            self.idle -= 1;
+            self.stats.revived += 1;
+        }
+        *self.used(side) += u64::from(first);
+        ready
+    }
+
+    fn keys(&self, count: u64, runs: impl Iterator<Item = Run> + Clone) -> Keys {
+        let key = |bucket: u64| self.table.get(bucket).map_or(0, |entry| entry.key);
+        let mut buckets = runs.clone().flat_map(Run::buckets);
+        let first = buckets.next().map_or(0, key);
+        if count == 1 || buckets.all(|bucket| key(bucket) == first) {
+            return Keys::Uniform(first);
+        }
+        Keys::Each(runs.flat_map(Run::buckets).map(key).collect())
+    }
+
+    /// Claims buckets. [`Buckets::grant`] tells when it is granted, which may be at once; [`Buckets::settle`] must follow.
+    pub fn claim(&mut self, side: Side, runs: Vec<Run>, who: Who) {
+        let mut buckets = 0u64;
+        let sane = runs.iter().all(|run| {
+            buckets = buckets.saturating_add(run.count);
+            buckets <= self.most(side)
+        });
+        if !sane {
+            let failed = vec![(runs.first().map_or(0, |run| run.first), PinError::Limit)];
+            self.grants.push_back(Grant { who, runs, granted: Granted { keys: Keys::Uniform(0), failed } });
+            return;
+        }
+        let claim = Claim { who, side, runs, missing: 0, queued: true, failed: Vec::new() };
+        let id = self.claims.insert(claim);
+        self.lines[side as usize].push_back(id);
+        self.admit(side);
+    }
+
+    /// Lets claims in as far as the budget goes, in order.
+    fn admit(&mut self, side: Side) {
+        while let Some(&id) = self.lines[side as usize].front() {
+            let Some(claim) = self.claims.get_mut(id) else { return };
+            let fresh = claim.runs.iter().flat_map(|run| run.buckets());
+            let fresh = fresh.filter(|bucket| match (self.table.get(*bucket), side) {
+                (None, _) => true,
+                (Some(entry), Side::Local) => entry.local == 0,
+                (Some(entry), Side::Remote) => entry.remote == 0,
+            });
+            if fresh.count() as u64 + *self.used(side) > self.most(side) {
+                return;
+            }
+            self.lines[side as usize].pop_front();
+            let Some(claim) = self.claims.get_mut(id) else { return };
+            claim.queued = false;
+            let holders = match claim.who {
+                Who::Peer { node, .. } => holder(node),
+                _ => 0,
+            };
+            let runs = std::mem::take(&mut claim.runs);
+            let mut missing = 0;
+            for bucket in runs.iter().flat_map(|run| run.buckets()) {
+                if !self.count(side, bucket, holders) {
+                    missing += 1;
+                    self.waiting.entry(bucket).or_default().push(id);
+                }
+            }
+            let Some(claim) = self.claims.get_mut(id) else { return };
+            (claim.runs, claim.missing) = (runs, missing);
+            if missing == 0 {
+                self.grant_claim(id);
+            }
+        }
+    }
+
+    fn grant_claim(&mut self, id: u32) {
+        let Some(claim) = self.claims.remove(id) else { return };
+        let count = claim.runs.iter().map(|run| run.count).sum();
+        let mut keys = self.keys(count, claim.runs.iter().copied());
+        if !claim.failed.is_empty() {
+            // Another claim may have registered a failed bucket since; this one has no part in that.
+            let failed = |bucket| claim.failed.iter().any(|(b, _)| *b == bucket);
+            let buckets = claim.runs.iter().flat_map(|run| run.buckets());
+            let each = buckets.enumerate().map(|(i, b)| if failed(b) { 0 } else { keys.of(i) });
+            keys = Keys::Each(each.collect());
+        }
+        let granted = Granted { keys, failed: claim.failed };
+        self.grants.push_back(Grant { who: claim.who, runs: claim.runs, granted });
+    }
+
+    /// The next claim that was granted.
+    pub fn grant(&mut self) -> Option<Grant> {
+        self.grants.pop_front()
+    }
+
+    /// Gives one reference back, if the registration with that key still is. [`Buckets::settle`] must follow.
+    #[inline]
+    pub fn release(&mut self, side: Side, bucket: u64, key: u64) {
+        let Some(entry) = self.table.get_mut(bucket) else { return };
+        if entry.state != State::Ready || entry.key != key {
+            return;
+        }
+        let count = entry.count(side);
+        match *count {
+            0 => return,
+            1 => *count = 0,
+            _ => {
+                *count -= 1;
+                return;
+            }
+        }
+        if side == Side::Remote {
+            entry.holders = 0;
+        }
+        let free = entry.free();
+        *self.used(side) -= 1;
+        if free {
+            self.idle += 1;
+            let table = &self.table;
+            let live = |key, stamp| table.get(key).is_some_and(|entry| entry.is_victim(stamp));
+            let stamp = self.victims.push(&mut self.pool, bucket, live);
+            if let Some(entry) = self.table.get_mut(bucket) {
+                entry.stamp = stamp;
+            }
+        }
+    }
+
+    /// Gives back references on consecutive buckets.
+    #[inline]
+    pub fn release_run(&mut self, side: Side, run: Run, keys: &Keys) {
+        for (i, bucket) in run.buckets().enumerate() {
+            self.release(side, bucket, keys.get(i).unwrap_or(0));
+        }
+    }
+
+    #[inline]
+    fn too_many_idle(&self) -> bool {
+        match self.limits.idle {
+            Idle::WithLocal => self.idle > 0 && self.idle + self.local > self.limits.local,
+            Idle::WhileRoom => false,
+            Idle::Never => self.idle > 0,
+        }
+    }
+
+    /// Lets waiting claims in, unpins what is too much, pins what is wanted. To be called after every change.
+    #[inline]
+    pub fn settle(&mut self, out: &mut Vec<Action>) {
+        if !self.lines[0].is_empty() || !self.lines[1].is_empty() {
+            self.admit(Side::Local);
+            self.admit(Side::Remote);
+        }
+        if !self.wanted.is_empty() || self.too_many_idle() {
+            self.rearrange(out);
+        }
+    }
+
+    #[cold]
+    fn rearrange(&mut self, out: &mut Vec<Action>) {
+        let total = self.limits.total.unwrap_or(u64::MAX);
+        let mut runs = Vec::new();
+        let wanted = self.wanted.len() as u64;
+        while self.too_many_idle() || (self.idle > 0 && self.resident - self.unpinning + wanted > total) {
+            let table = &self.table;
+            let live = |key, stamp| table.get(key).is_some_and(|entry| entry.is_victim(stamp));
+            let victim = self.victims.pop(&mut self.pool, live);
+            let Some(entry) = victim.and_then(|bucket| self.table.get_mut(bucket)) else {
+                debug_assert!(false, "{} idle buckets, and none in the FIFO", self.idle);
+                break;
+            };
+            entry.state = State::Unpinning;
+            self.idle -= 1;
+            self.unpinning += 1;
+            Run::append(&mut runs, entry.bucket);
+        }
+        out.extend(runs.drain(..).map(Action::Unpin));
+        while self.resident < total {
+            let Some(bucket) = self.wanted.pop_front() else { break };
+            let Some(entry) = self.table.get_mut(bucket) else { continue };
+            entry.state = State::Pinning;
+            entry.key = self.epoch;
+            self.resident += 1;
+            Run::append(&mut runs, bucket);
+        }
+        self.peak = self.peak.max(self.resident);
+        out.extend(runs.into_iter().map(Action::Pin));
+    }
+
+    /// A pin ended.
+    pub fn pinned(&mut self, run: Run, result: Result<(), PinError>, out: &mut Vec<Action>) {
+        if result.is_err() && run.count > 1 {
+            // Part of it may be all right.
+            out.extend(run.buckets().map(|bucket| Action::Pin(Run { first: bucket, count: 1 })));
+            return;
+        }
+        let mut stale = Vec::new();
+        for bucket in run.buckets() {
+            let Some(entry) = self.table.get_mut(bucket) else { continue };
+            match (entry.state, result) {
+                (State::Pinning, Ok(())) => {
+                    entry.state = State::Ready;
+                    self.stats.pins += 1;
+                    self.wake(bucket, None);
+                }
+                (State::PinningStale, Ok(())) => {
+                    entry.state = State::Unpinning;
+                    self.stats.pins += 1;
+                    self.unpinning += 1;
+                    Run::append(&mut stale, bucket);
+                }
+                (State::PinningStale, Err(_)) => {
+                    // What could not be pinned may be another mapping by now.
+                    entry.state = State::Wanted;
+                    self.resident -= 1;
+                    self.wanted.push_back(bucket);
+                }
+                (State::Pinning, Err(error)) => {
+                    // All its references are claims that wait.
+                    let (local, remote) = (entry.local > 0, entry.remote > 0);
+                    self.table.remove(bucket);
+                    self.resident -= 1;
+                    self.local -= u64::from(local);
+                    self.attached -= u64::from(remote);
+                    self.wake(bucket, Some(error));
+                }
+                _ => debug_assert!(false, "bucket {bucket:#x} was not being pinned"),
+            }
+        }
+        out.extend(stale.into_iter().map(Action::Unpin));
+        self.settle(out);
+    }
+
+    /// Tells claims that wait for a bucket.
+    fn wake(&mut self, bucket: u64, error: Option<PinError>) {
+        for id in self.waiting.remove(&bucket).unwrap_or_default() {
+            let Some(claim) = self.claims.get_mut(id) else { continue };
+            claim.failed.extend(error.map(|error| (bucket, error)));
+            claim.missing -= 1;
+            if claim.missing == 0 {
+                self.grant_claim(id);
+            }
+        }
+    }
+
+    /// An unpin ended.
+    pub fn unpinned(&mut self, run: Run, out: &mut Vec<Action>) {
+        for bucket in run.buckets() {
+            let Some(entry) = self.table.get_mut(bucket) else { continue };
+            if entry.state != State::Unpinning {
+                debug_assert!(false, "bucket {bucket:#x} was not being unpinned");
+                continue;
+            }
+            self.resident -= 1;
+            self.unpinning -= 1;
+            self.stats.unpins += 1;
+            if entry.free() {
+                self.table.remove(bucket);
+            } else {
+                entry.state = State::Wanted;
+                self.wanted.push_back(bucket);
+            }
+        }
+        self.settle(out);
+    }
+
+    /// A mapping changed. Returns what peers may hold and must let go.
+    pub fn changed(&mut self, change: Change, out: &mut Vec<Action>) -> Vec<Voided> {
+        self.epoch += 1;
+        let range = change.range().map(|(addr, len)| {
+            let (first, last) = (addr >> self.shift, addr.saturating_add(len.max(1) - 1) >> self.shift);
+            Run { first, count: last - first + 1 }
+        });
+        let hit: Vec<u64> = match range {
+            Some(run) if run.count <= 2 * self.table.len() as u64 + 1 => {
+                run.buckets().filter(|bucket| self.table.get(*bucket).is_some()).collect()
+            }
+            range => {
+                let concerned = |bucket: &u64| range.is_none_or(|run| run.contains(*bucket));
+                let mut hit: Vec<u64> = self.table.iter().map(Slot::id).filter(concerned).collect();
+                hit.sort_unstable();
+                hit
+            }
+        };
+        let (mut voided, mut runs) = (Vec::new(), Vec::new());
+        for bucket in hit {
+            let Some(entry) = self.table.get_mut(bucket) else { continue };
+            match entry.state {
+                State::Pinning => entry.state = State::PinningStale,
+                State::Ready => {
+                    Run::append(&mut runs, bucket);
+                    self.void(bucket, &mut voided);
+                }
+                State::Wanted | State::PinningStale | State::Unpinning => {}
+            }
+        }
+        out.extend(runs.into_iter().map(Action::Unpin));
+        self.settle(out);
+        voided
+    }
+
+    /// Ends the registration of a ready bucket. References of claims that still wait stay; the others are gone.
+    fn void(&mut self, bucket: u64, voided: &mut Vec<Voided>) {
+        let mut left = [0u32; 2];
+        let mut holders = 0;
+        for (id, claim) in self.claims.iter_mut() {
+            let times = claim.runs.iter().filter(|run| run.contains(bucket)).count();
+            if claim.queued || times == 0 || claim.failed.iter().any(|(b, _)| *b == bucket) {
+                continue;
+            }
+            left[claim.side as usize] += times as u32;
+            if let Who::Peer { node, .. } = claim.who {
+                holders |= holder(node);
+            }
+            claim.missing += times as u64;
+            self.waiting.entry(bucket).or_default().extend(std::iter::repeat_n(id, times));
+        }
+        let Some(entry) = self.table.get_mut(bucket) else { return };
+        // Without a bound peers may have kept keys of what nobody counts on.
+        if self.limits.total.is_none() || entry.remote > left[Side::Remote as usize] {
+            let (key, holders) = (entry.key, entry.holders);
+            match voided.last_mut() {
+                Some(last)
+                    if last.holders == holders
+                        && last.held.key == key
+                        && last.held.run.first + last.held.run.count == bucket =>
+                {
+                    last.held.run.count += 1;
+                }
+                _ => {
+                    voided.push(Voided { held: Held { run: Run { first: bucket, count: 1 }, key }, holders })
+                }
+            }
+        }
+        self.idle -= u64::from(entry.free());
+        self.local -= u64::from(entry.local > 0 && left[Side::Local as usize] == 0);
+        self.attached -= u64::from(entry.remote > 0 && left[Side::Remote as usize] == 0);
+        entry.local = left[Side::Local as usize];
+        entry.remote = left[Side::Remote as usize];
+        entry.holders = holders;
+        entry.state = State::Unpinning;
+        self.unpinning += 1;
+        self.stats.voided += 1;
+    }
+
+    /// Whether the keys name the present registrations of `len` bytes at `addr`.
+    #[inline]
+    pub fn check(
+        &self,
+        config: &Config,
+        side: Side,
+        addr: u64,
+        len: u64,
+        keys: &Keys,
+    ) -> Result<(), Refusal> {
+        let Some(run) = config.run(addr, len) else {
+            return Err(Refusal { side, bucket: addr >> self.shift, key: 0 });
+        };
+        for (i, bucket) in run.buckets().enumerate() {
+            let key = keys.get(i).unwrap_or(0);
+            let entry = self.table.get(bucket);
+            if !entry.is_some_and(|entry| entry.state == State::Ready && entry.key == key) {
+                return Err(Refusal { side, bucket, key });
+            }
+        }
+        Ok(())
+    }
+
+    /// References of both sides on a bucket that is registered.
+    pub fn counts(&self, bucket: u64) -> Option<(u32, u32)> {
+        let entry = self.table.get(bucket).filter(|entry| entry.state == State::Ready)?;
+        Some((entry.local, entry.remote))
+    }
+
+    /// Adds what was counted here.
+    pub fn with_stats(&self, others: Stats) -> Stats {
+        let Stats { revived, pins, unpins, voided, .. } = self.stats;
+        Stats { revived, pins, unpins, voided, ..others }
+    }
+
+    /// How much is pinned.
+    pub fn usage(&self) -> Usage {
+        let bytes = |buckets: u64| buckets << self.shift;
+        Usage {
+            pinned_bytes: bytes(self.resident),
+            peak_bytes: bytes(self.peak),
+            bound_bytes: self.limits.total.map(bytes),
+            victim_bytes: bytes(self.idle),
+        }
+    }
+
+    /// Panics if the counters are not what the table says. For tests.
+    pub fn audit(&self) {
+        let is = |state: State| move |entry: &&Entry| entry.state == state;
+        let count = |f: &dyn Fn(&&Entry) -> bool| self.table.iter().filter(|e| f(e)).count() as u64;
+        assert_eq!(self.local, count(&|e| e.local > 0), "local");
+        assert_eq!(self.attached, count(&|e| e.remote > 0), "attached");
+        assert_eq!(self.idle, count(&|e| e.free() && e.state == State::Ready), "idle");
+        assert_eq!(self.unpinning, count(&is(State::Unpinning)), "unpinning");
+        assert_eq!(self.wanted.len() as u64, count(&is(State::Wanted)), "wanted");
+        assert_eq!(self.resident, self.table.len() as u64 - self.wanted.len() as u64, "resident");
+        assert!(self.limits.total.is_none_or(|total| self.resident <= total), "bound");
+        assert!(self.local <= self.limits.local && self.attached <= self.limits.remote, "budgets");
+        assert!(!self.too_many_idle(), "victims");
+    }
+}

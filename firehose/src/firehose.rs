@@ -1,0 +1,472 @@
+//! Firehose: the two tables put together.
+//!
+//! An operation goes in parts, each of at most `F` buckets at the peer and as many here as may have local pins; most have
+//! one part. A part goes through these steps:
+//! ```text
+//!   begin     take all firehoses or none; without them it waits in the peer's line and holds nothing
+//!   taken     a Move is sent for what is missing; local buckets are claimed meanwhile
+//!   ready     all firehoses and local pins are there: Transfer
+//!   over      references are given back; who waits in the peer's line tries again
+//! ```
+//! While operations wait in a peer's line, later ones to that peer go behind them, hits as well, so none is overtaken for
+//! ever. A refused transfer gives everything back and begins again.
+
+use std::collections::HashMap;
+
+use crate::action::{
+    Action, Direction, Failure, Held, Keys, Local, OpId, Outcome, Refusal, Request, Run, Side, Transfer,
+};
+use crate::buckets::{Buckets, Limits, Who};
+use crate::config::{Config, ConfigError, Node};
+use crate::firehoses::{Firehoses, Taken};
+use crate::message::{Granted, Message};
+use crate::registrar::{Change, PinError};
+use crate::slab::Slab;
+use crate::strategy::{Kind, Start, Stats, Strategy, Usage};
+
+#[derive(Debug)]
+struct Op {
+    request: Request,
+    /// Only local memory is held, until the caller says so.
+    hold: bool,
+    /// Bytes transferred by earlier parts, and of this part.
+    done: u64,
+    part: u64,
+    remote: Run,
+    local: Run,
+    remote_keys: Keys,
+    local_keys: Keys,
+    /// Firehoses that have not arrived.
+    missing: u64,
+    local_ready: bool,
+    failed: Vec<u64>,
+    failure: Option<Failure>,
+}
+
+const NO_RUN: Run = Run { first: 0, count: 0 };
+
+/// One node's half of Firehose.
+#[derive(Debug)]
+pub struct Firehose {
+    config: Config,
+    buckets: Buckets,
+    firehoses: Firehoses,
+    ops: Slab<Op>,
+    /// Moves under way: to whom and which buckets.
+    moves: HashMap<u64, (Node, Vec<Run>)>,
+    last_move: u64,
+    stats: Stats,
+    child: bool,
+}
+
+impl Firehose {
+    /// A node with nothing pinned.
+    pub fn new(config: Config) -> Result<Firehose, ConfigError> {
+        config.check()?;
+        Ok(Firehose {
+            buckets: Buckets::new(&config, Limits::firehose(&config)),
+            firehoses: Firehoses::new(config.nodes, config.firehoses()),
+            ops: Slab::default(),
+            moves: HashMap::new(),
+            last_move: 0,
+            stats: Stats::default(),
+            child: false,
+            config,
+        })
+    }
+
+    /// Pins local memory and keeps it pinned: answers [`Action::Held`] with `tag` when it is.
+    /// [`Strategy::transferred`] gives it back.
+    pub fn hold(&mut self, addr: u64, len: u64, tag: u64, out: &mut Vec<Action>) -> Result<OpId, Start> {
+        if self.child {
+            return Err(Start::Child);
+        }
+        let run = self.config.run(addr, len.max(1)).ok_or(Start::Address { addr, len })?;
+        let most = self.buckets.most(Side::Local);
+        if run.count > most {
+            return Err(Start::TooMuch { wanted: run.count, most });
+        }
+        let request = Request {
+            tag,
+            peer: self.config.me,
+            direction: Direction::Put,
+            remote: 0,
+            local: Local::At(addr),
+            len: len.max(1),
+        };
+        let id = self.ops.insert(new_op(request, true));
+        if let Some(op) = self.ops.get_mut(id) {
+            (op.part, op.local) = (len.max(1), run);
+        }
+        self.claim_local(id, run, out);
+        self.pump(out);
+        Ok(OpId(id))
+    }
+
+    /// How many of the bytes at `addr` of the peer, from the first one on, could be transferred at once. For callers that
+    /// split an operation at the first miss.
+    pub fn ready(&self, peer: Node, addr: u64, len: u64) -> u64 {
+        match self.config.run(addr, len) {
+            Some(run) if peer < self.config.nodes => {
+                let buckets = self.firehoses.ready(peer, run);
+                if buckets == 0 {
+                    return 0;
+                }
+                len.min((run.first + buckets) * self.config.bucket_bytes - addr)
+            }
+            _ => 0,
+        }
+    }
+
+    /// Firehoses to the peer, of at most `F`.
+    pub fn firehoses(&self, peer: Node) -> u64 {
+        self.firehoses.used(peer)
+    }
+
+    /// How many operations use the firehose to a bucket; `None` if there is none.
+    pub fn firehose_count(&self, peer: Node, bucket: u64) -> Option<u32> {
+        self.firehoses.count(peer, bucket)
+    }
+
+    /// References on a bucket of this node: by its own operations, and firehoses of others. `None` if it is not pinned.
+    pub fn bucket_count(&self, bucket: u64) -> Option<(u32, u32)> {
+        self.buckets.counts(bucket)
+    }
+
+    /// Panics if something does not add up. For tests: it reads both tables whole.
+    pub fn audit(&self) {
+        self.buckets.audit();
+        self.firehoses.audit();
+    }
+
+    /// Begins the next part, or puts the operation in line.
+    fn begin(&mut self, id: u32, out: &mut Vec<Action>) {
+        let Some(op) = self.ops.get_mut(id) else { return };
+        let peer = op.request.peer;
+        set_part(&self.config, op, self.firehoses.most(), self.buckets.most(Side::Local));
+        if !self.firehoses.line(peer).is_empty() || !self.take(id, out) {
+            self.stats.waits += 1;
+            self.firehoses.line(peer).push_back(id);
+        }
+    }
+
+    /// Takes the firehoses of a part; false if that is not possible now.
+    fn take(&mut self, id: u32, out: &mut Vec<Action>) -> bool {
+        let Some(op) = self.ops.get_mut(id) else { return true };
+        let peer = op.request.peer;
+        match self.firehoses.take(peer, op.remote, id) {
+            Taken::Blocked => return false,
+            Taken::Hit(keys) => {
+                self.stats.hits += 1;
+                op.missing = 0;
+                op.remote_keys = keys;
+            }
+            Taken::Miss { release, acquire, missing } => {
+                self.stats.misses += 1;
+                self.stats.partial_hits += u64::from(missing < op.remote.count);
+                op.missing = missing;
+                if !acquire.is_empty() {
+                    self.stats.requests += 1;
+                    self.last_move += 1;
+                    self.moves.insert(self.last_move, (peer, acquire.clone()));
+                    let message = Message::Move { id: self.last_move, release, acquire };
+                    out.push(Action::Send { to: peer, message });
+                }
+            }
+        }
+        match op.request.local {
+            Local::Registered(_) => {
+                op.local_ready = true;
+                self.ready_to_go(id, out);
+            }
+            Local::At(_) => {
+                let run = op.local;
+                self.claim_local(id, run, out);
+            }
+        }
+        true
+    }
+
+    fn claim_local(&mut self, id: u32, run: Run, out: &mut Vec<Action>) {
+        match self.buckets.hold(run) {
+            Some(keys) => {
+                if let Some(op) = self.ops.get_mut(id) {
+                    (op.local_keys, op.local_ready) = (keys, true);
+                }
+                self.ready_to_go(id, out);
+            }
+            None => self.buckets.claim(Side::Local, vec![run], Who::Op(id)),
+        }
+    }
+
+    /// Starts the transfer if everything is there.
+    fn ready_to_go(&mut self, id: u32, out: &mut Vec<Action>) {
+        let Some(op) = self.ops.get_mut(id) else { return };
+        if op.missing > 0 || !op.local_ready {
+            return;
+        }
+        if let Some(failure) = op.failure {
+            let tag = op.request.tag;
+            self.give_back(id);
+            self.ops.remove(id);
+            out.push(Action::Failed { op: OpId(id), tag, failure });
+            return;
+        }
+        if op.hold {
+            out.push(Action::Held { op: OpId(id), tag: op.request.tag, keys: op.local_keys.clone() });
+            return;
+        }
+        let (local, local_keys) = match op.request.local {
+            Local::Registered(addr) => (addr, None),
+            Local::At(addr) => (addr, Some(op.local_keys.clone())),
+        };
+        out.push(Action::Transfer(Transfer {
+            op: OpId(id),
+            tag: op.request.tag,
+            peer: op.request.peer,
+            direction: op.request.direction,
+            remote: op.request.remote + op.done,
+            remote_keys: op.remote_keys.clone(),
+            local: local + op.done,
+            local_keys,
+            len: op.part,
+        }));
+    }
+
+    /// Gives back the references of a part.
+    fn give_back(&mut self, id: u32) {
+        let Some(op) = self.ops.get_mut(id) else { return };
+        for (i, bucket) in op.remote.buckets().enumerate() {
+            self.firehoses.release(op.request.peer, bucket, op.remote_keys.of(i));
+        }
+        if matches!(op.request.local, Local::At(_)) {
+            self.buckets.release_run(Side::Local, op.local, &op.local_keys);
+        }
+        op.local_ready = false;
+    }
+
+    /// Lets operations in line for a peer try again, in order.
+    fn retry(&mut self, peer: Node, out: &mut Vec<Action>) {
+        while let Some(&id) = self.firehoses.line(peer).front() {
+            if !self.take(id, out) {
+                return;
+            }
+            self.firehoses.line(peer).pop_front();
+        }
+    }
+
+    /// Settles the buckets and deals with what was granted, until nothing is left to do.
+    #[inline]
+    fn pump(&mut self, out: &mut Vec<Action>) {
+        self.buckets.settle(out);
+        while let Some(grant) = self.buckets.grant() {
+            match grant.who {
+                Who::Op(id) => self.local_granted(id, grant.granted, out),
+                Who::Peer { node, id } => {
+                    let message = Message::Moved { id, granted: grant.granted };
+                    out.push(Action::Send { to: node, message });
+                }
+                Who::Segment => {}
+            }
+            self.buckets.settle(out);
+        }
+    }
+
+    fn local_granted(&mut self, id: u32, granted: Granted, out: &mut Vec<Action>) {
+        let Some(op) = self.ops.get_mut(id) else { return };
+        let peer = op.request.peer;
+        op.local_keys = granted.keys;
+        op.local_ready = true;
+        if let Some(&(bucket, error)) = granted.failed.first() {
+            op.failure.get_or_insert(Failure { side: Side::Local, bucket, error });
+        }
+        self.ready_to_go(id, out);
+        // If it failed its firehoses are free.
+        self.retry(peer, out);
+    }
+
+    fn serve(&mut self, from: Node, id: u64, release: &[Held], acquire: Vec<Run>) {
+        self.stats.served += 1;
+        for held in release {
+            for bucket in held.run.buckets().take(self.buckets.most(Side::Remote) as usize) {
+                self.buckets.release(Side::Remote, bucket, held.key);
+            }
+        }
+        self.buckets.claim(Side::Remote, acquire, Who::Peer { node: from, id });
+    }
+
+    fn answered(&mut self, from: Node, id: u64, granted: &Granted, out: &mut Vec<Action>) {
+        let Some((peer, runs)) = self.moves.remove(&id) else { return };
+        if peer != from {
+            self.moves.insert(id, (peer, runs));
+            return;
+        }
+        for (i, bucket) in runs.into_iter().flat_map(Run::buckets).enumerate() {
+            let key = granted.keys.get(i).unwrap_or(0);
+            let error = granted.failed.iter().find(|(b, _)| *b == bucket).map_or(PinError::Limit, |f| f.1);
+            for op_id in self.firehoses.moved(from, bucket, key) {
+                let Some(op) = self.ops.get_mut(op_id) else { continue };
+                op.missing -= 1;
+                if key == 0 {
+                    op.failed.push(bucket);
+                    op.failure.get_or_insert(Failure { side: Side::Remote, bucket, error });
+                }
+                if op.missing == 0 {
+                    op.remote_keys = self.firehoses.keys(from, op.remote, &op.failed);
+                    self.ready_to_go(op_id, out);
+                }
+            }
+        }
+        self.retry(from, out);
+    }
+}
+
+fn new_op(request: Request, hold: bool) -> Op {
+    Op {
+        request,
+        hold,
+        done: 0,
+        part: 0,
+        remote: NO_RUN,
+        local: NO_RUN,
+        remote_keys: Keys::Uniform(0),
+        local_keys: Keys::Uniform(0),
+        missing: 0,
+        local_ready: false,
+        failed: Vec::new(),
+        failure: None,
+    }
+}
+
+/// Sets the next part: as much of the rest as may be held at once.
+#[inline]
+fn set_part(config: &Config, op: &mut Op, remote_most: u64, local_most: u64) {
+    let remote = op.request.remote + op.done;
+    let mut len = op.request.len - op.done;
+    len = len.min(config.reach(remote, remote_most));
+    if let Local::At(addr) = op.request.local {
+        let addr = addr + op.done;
+        len = len.min(config.reach(addr, local_most));
+        op.local = config.run(addr, len).unwrap_or(NO_RUN);
+    }
+    op.remote = config.run(remote, len).unwrap_or(NO_RUN);
+    op.part = len;
+}
+
+impl Strategy for Firehose {
+    fn kind(&self) -> Kind {
+        Kind::Firehose
+    }
+
+    fn open(&mut self, _: &mut Vec<Action>) {}
+
+    #[inline]
+    fn start(&mut self, request: Request, out: &mut Vec<Action>) -> Result<OpId, Start> {
+        self.config.accept(&request)?;
+        if self.child {
+            return Err(Start::Child);
+        }
+        let (len, tag) = (request.len, request.tag);
+        let id = self.ops.insert(new_op(request, false));
+        if len == 0 {
+            self.ops.remove(id);
+            out.push(Action::Done { op: OpId(id), tag });
+            return Ok(OpId(id));
+        }
+        self.begin(id, out);
+        self.pump(out);
+        Ok(OpId(id))
+    }
+
+    #[inline]
+    fn transferred(&mut self, op_id: OpId, outcome: Outcome, out: &mut Vec<Action>) {
+        let id = op_id.0;
+        let Some(op) = self.ops.get_mut(id) else { return };
+        let peer = op.request.peer;
+        let mut over = false;
+        match outcome {
+            Outcome::Done => {
+                op.done += op.part;
+                over = op.done == op.request.len;
+            }
+            Outcome::Refused(refusal) => {
+                self.stats.refused += 1;
+                if refusal.side == Side::Remote {
+                    self.firehoses.invalidate(peer, refusal.bucket, refusal.key);
+                }
+            }
+        }
+        self.give_back(id);
+        if over {
+            if let Some(op) = self.ops.remove(id) {
+                out.push(Action::Done { op: op_id, tag: op.request.tag });
+            }
+        } else {
+            self.begin(id, out);
+        }
+        self.retry(peer, out);
+        self.pump(out);
+    }
+
+    fn receive(&mut self, from: Node, message: Message, out: &mut Vec<Action>) {
+        if self.child || from >= self.config.nodes || from == self.config.me {
+            return;
+        }
+        match message {
+            Message::Move { id, release, acquire } => self.serve(from, id, &release, acquire),
+            Message::Moved { id, granted } => self.answered(from, id, &granted, out),
+            Message::Invalidate { held } => {
+                for Held { run, key } in held {
+                    for bucket in run.buckets() {
+                        self.firehoses.invalidate(from, bucket, key);
+                    }
+                }
+                self.retry(from, out);
+            }
+            // Of other strategies.
+            _ => {}
+        }
+        self.pump(out);
+    }
+
+    fn pinned(&mut self, run: Run, result: Result<(), PinError>, out: &mut Vec<Action>) {
+        self.buckets.pinned(run, result, out);
+        self.pump(out);
+    }
+
+    fn unpinned(&mut self, run: Run, out: &mut Vec<Action>) {
+        self.buckets.unpinned(run, out);
+        self.pump(out);
+    }
+
+    fn changed(&mut self, change: Change, out: &mut Vec<Action>) {
+        if change == Change::Child {
+            self.buckets = Buckets::new(&self.config, Limits::firehose(&self.config));
+            self.firehoses = Firehoses::new(self.config.nodes, self.config.firehoses());
+            self.ops = Slab::default();
+            self.moves.clear();
+            self.child = true;
+            return;
+        }
+        let voided = self.buckets.changed(change, out);
+        for to in (0..self.config.nodes).filter(|node| *node != self.config.me) {
+            let held: Vec<Held> = voided.iter().filter(|v| v.concerns(to)).map(|v| v.held).collect();
+            if !held.is_empty() {
+                out.push(Action::Send { to, message: Message::Invalidate { held } });
+            }
+        }
+        self.pump(out);
+    }
+
+    fn check(&self, side: Side, addr: u64, len: u64, keys: &Keys) -> Result<(), Refusal> {
+        self.buckets.check(&self.config, side, addr, len, keys)
+    }
+
+    fn usage(&self) -> Usage {
+        self.buckets.usage()
+    }
+
+    fn stats(&self) -> Stats {
+        self.buckets.with_stats(self.stats)
+    }
+}

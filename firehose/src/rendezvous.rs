@@ -1,0 +1,377 @@
+//! The strategies that ask the target before a transfer, and pin-everything, which asks only when a key proves old.
+//!
+//! ```text
+//!   claim local buckets  ->  Ask{run}  ->  target pins  ->  Answer{keys}  ->  Transfer  ->  Finish{run}: target lets go
+//! ```
+//! They differ in what stays pinned afterwards: nothing, what fits (least recently used goes first), or everything. Those
+//! that let nothing go send no `Finish`.
+//!
+//! **No deadlock.** Local budget comes before remote budget: who has been given room at the target lacks nothing to end.
+
+use std::collections::HashMap;
+
+use crate::action::{
+    Action, Failure, Held, Keys, Local, OpId, Outcome, Refusal, Request, Run, Side, Transfer,
+};
+use crate::buckets::{Buckets, Idle, Limits, Who};
+use crate::config::{Config, ConfigError, Node};
+use crate::message::{Granted, Message, Purpose};
+use crate::registrar::{Change, PinError};
+use crate::slab::Slab;
+use crate::strategy::{Kind, Start, Stats, Strategy, Usage};
+
+/// Most buckets of one request. With no bound on what is pinned something else must be one.
+const LARGEST: u64 = 1 << 24;
+/// The key of what pin-everything pins at start.
+const FIRST_KEY: u64 = 1;
+
+#[derive(Debug)]
+struct Op {
+    request: Request,
+    done: u64,
+    part: u64,
+    remote: Run,
+    local: Run,
+    remote_keys: Keys,
+    local_keys: Keys,
+    /// The known keys were refused.
+    ask: bool,
+}
+
+/// One node's half of a rendezvous strategy.
+#[derive(Debug)]
+pub struct Rendezvous {
+    kind: Kind,
+    config: Config,
+    buckets: Buckets,
+    ops: Slab<Op>,
+    /// Operations whose `Ask` is under way.
+    asked: HashMap<u64, u32>,
+    last_ask: u64,
+    /// Keys of peers' buckets that are not [`FIRST_KEY`]; 0 if void. For pin-everything.
+    known: HashMap<(Node, u64), u64>,
+    stats: Stats,
+    child: bool,
+}
+
+impl Rendezvous {
+    /// A node with nothing pinned. `kind` is one of the rendezvous strategies or pin-everything.
+    pub fn new(kind: Kind, config: Config) -> Result<Rendezvous, ConfigError> {
+        config.check()?;
+        if kind == Kind::PinEverything && config.segment.is_none() {
+            return Err(ConfigError::NoSegment);
+        }
+        Ok(Rendezvous {
+            buckets: Buckets::new(&config, limits(kind, &config)),
+            kind,
+            config,
+            ops: Slab::default(),
+            asked: HashMap::new(),
+            last_ask: 0,
+            known: HashMap::new(),
+            stats: Stats::default(),
+            child: false,
+        })
+    }
+
+    /// Whether the target lets go of what it pinned.
+    fn lets_go(&self) -> bool {
+        matches!(self.kind, Kind::RendezvousUnpin | Kind::PinDownCache)
+    }
+
+    fn begin(&mut self, id: u32, out: &mut Vec<Action>) {
+        let Some(op) = self.ops.get_mut(id) else { return };
+        let remote = op.request.remote + op.done;
+        let mut len = op.request.len - op.done;
+        len = len.min(self.config.reach(remote, self.buckets.most(Side::Remote).min(LARGEST)));
+        if let Local::At(addr) = op.request.local {
+            len = len.min(self.config.reach(addr + op.done, self.buckets.most(Side::Local)));
+            op.local = self.config.run(addr + op.done, len).unwrap_or(op.local);
+        }
+        op.remote = self.config.run(remote, len).unwrap_or(op.remote);
+        op.part = len;
+        match op.request.local {
+            Local::Registered(_) => self.locally_ready(id, out),
+            Local::At(_) => match self.buckets.hold(op.local) {
+                Some(keys) => {
+                    op.local_keys = keys;
+                    self.locally_ready(id, out);
+                }
+                None => self.buckets.claim(Side::Local, vec![op.local], Who::Op(id)),
+            },
+        }
+    }
+
+    fn locally_ready(&mut self, id: u32, out: &mut Vec<Action>) {
+        let Some(op) = self.ops.get_mut(id) else { return };
+        if self.kind == Kind::PinEverything && !op.ask {
+            let (peer, run) = (op.request.peer, op.remote);
+            let known = &self.known;
+            let key = |i| known.get(&(peer, run.first + i)).copied().unwrap_or(FIRST_KEY);
+            let keys =
+                if known.is_empty() { Keys::Uniform(FIRST_KEY) } else { Keys::collect(run.count, key) };
+            if (0..run.count as usize).all(|i| keys.of(i) != 0) {
+                self.stats.hits += 1;
+                op.remote_keys = keys;
+                self.transfer(id, out);
+                return;
+            }
+        }
+        self.stats.misses += 1;
+        self.stats.requests += 1;
+        self.last_ask += 1;
+        self.asked.insert(self.last_ask, id);
+        let purpose = if self.lets_go() { Purpose::Once } else { Purpose::Keep };
+        let Some(op) = self.ops.get_mut(id) else { return };
+        let message = Message::Ask { id: self.last_ask, run: op.remote, purpose };
+        out.push(Action::Send { to: op.request.peer, message });
+    }
+
+    fn transfer(&mut self, id: u32, out: &mut Vec<Action>) {
+        let Some(op) = self.ops.get_mut(id) else { return };
+        let (local, local_keys) = match op.request.local {
+            Local::Registered(addr) => (addr, None),
+            Local::At(addr) => (addr, Some(op.local_keys.clone())),
+        };
+        out.push(Action::Transfer(Transfer {
+            op: OpId(id),
+            tag: op.request.tag,
+            peer: op.request.peer,
+            direction: op.request.direction,
+            remote: op.request.remote + op.done,
+            remote_keys: op.remote_keys.clone(),
+            local: local + op.done,
+            local_keys,
+            len: op.part,
+        }));
+    }
+
+    fn release_local(&mut self, id: u32) {
+        if let Some(op) = self.ops.get_mut(id)
+            && matches!(op.request.local, Local::At(_))
+        {
+            self.buckets.release_run(Side::Local, op.local, &op.local_keys);
+        }
+    }
+
+    fn fail(&mut self, id: u32, side: Side, failed: (u64, PinError), out: &mut Vec<Action>) {
+        self.release_local(id);
+        if let Some(op) = self.ops.remove(id) {
+            let failure = Failure { side, bucket: failed.0, error: failed.1 };
+            out.push(Action::Failed { op: OpId(id), tag: op.request.tag, failure });
+        }
+    }
+
+    fn pump(&mut self, out: &mut Vec<Action>) {
+        self.buckets.settle(out);
+        while let Some(grant) = self.buckets.grant() {
+            let granted = grant.granted;
+            match grant.who {
+                Who::Op(id) => {
+                    let Some(op) = self.ops.get_mut(id) else { continue };
+                    op.local_keys = granted.keys;
+                    match granted.failed.first() {
+                        Some(failed) => self.fail(id, Side::Local, *failed, out),
+                        None => self.locally_ready(id, out),
+                    }
+                }
+                Who::Peer { node, id } => {
+                    // What could be pinned for a request that fails as a whole is let go again, and so is what stays
+                    // pinned without being counted on.
+                    if !self.lets_go() || !granted.failed.is_empty() {
+                        for (i, bucket) in grant.runs.iter().flat_map(|run| run.buckets()).enumerate() {
+                            self.buckets.release(Side::Remote, bucket, granted.keys.of(i));
+                        }
+                    }
+                    out.push(Action::Send { to: node, message: Message::Answer { id, granted } });
+                }
+                Who::Segment => {}
+            }
+            self.buckets.settle(out);
+        }
+    }
+
+    fn answered(&mut self, from: Node, id: u64, granted: Granted, out: &mut Vec<Action>) {
+        let Some(&op_id) = self.asked.get(&id) else { return };
+        let Some(op) = self.ops.get_mut(op_id).filter(|op| op.request.peer == from) else { return };
+        self.asked.remove(&id);
+        if let Some(failed) = granted.failed.first() {
+            self.fail(op_id, Side::Remote, *failed, out);
+            return;
+        }
+        if !granted.keys.cover(op.remote.count) {
+            // A peer of another mind: as if it had refused.
+            let failed = (op.remote.first, PinError::Limit);
+            self.fail(op_id, Side::Remote, failed, out);
+            return;
+        }
+        if self.kind == Kind::PinEverything {
+            for (i, bucket) in op.remote.buckets().enumerate() {
+                self.known.insert((from, bucket), granted.keys.of(i));
+            }
+        }
+        op.remote_keys = granted.keys;
+        op.ask = false;
+        self.transfer(op_id, out);
+    }
+}
+
+fn limits(kind: Kind, config: &Config) -> Limits {
+    if matches!(kind, Kind::RendezvousNoUnpin | Kind::PinEverything) {
+        return Limits { total: None, local: u64::MAX, remote: u64::MAX, idle: Idle::WhileRoom };
+    }
+    let (local, remote) = (config.victim_bytes / config.bucket_bytes, config.m_bytes / config.bucket_bytes);
+    let idle = if kind == Kind::PinDownCache { Idle::WhileRoom } else { Idle::Never };
+    Limits { total: Some(local + remote), local, remote, idle }
+}
+
+impl Strategy for Rendezvous {
+    fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    fn open(&mut self, out: &mut Vec<Action>) {
+        if self.kind != Kind::PinEverything {
+            return;
+        }
+        if let Some(run) = self.config.segment.and_then(|(addr, len)| self.config.run(addr, len))
+            && run.count > 0
+        {
+            self.buckets.claim(Side::Local, vec![run], Who::Segment);
+        }
+        self.pump(out);
+    }
+
+    fn start(&mut self, request: Request, out: &mut Vec<Action>) -> Result<OpId, Start> {
+        self.config.accept(&request)?;
+        if self.child {
+            return Err(Start::Child);
+        }
+        let (len, tag) = (request.len, request.tag);
+        let none = Run { first: 0, count: 0 };
+        let op = Op {
+            request,
+            done: 0,
+            part: 0,
+            remote: none,
+            local: none,
+            remote_keys: Keys::Uniform(0),
+            local_keys: Keys::Uniform(0),
+            ask: false,
+        };
+        let id = self.ops.insert(op);
+        if len == 0 {
+            self.ops.remove(id);
+            out.push(Action::Done { op: OpId(id), tag });
+        } else {
+            self.begin(id, out);
+            self.pump(out);
+        }
+        Ok(OpId(id))
+    }
+
+    fn transferred(&mut self, op_id: OpId, outcome: Outcome, out: &mut Vec<Action>) {
+        let id = op_id.0;
+        let lets_go = self.lets_go();
+        let Some(op) = self.ops.get_mut(id) else { return };
+        let mut over = false;
+        match outcome {
+            Outcome::Done => {
+                op.done += op.part;
+                over = op.done == op.request.len;
+            }
+            Outcome::Refused(refusal) => {
+                self.stats.refused += 1;
+                op.ask |= refusal.side == Side::Remote;
+            }
+        }
+        if lets_go {
+            let message = Message::Finish { run: op.remote, keys: op.remote_keys.clone() };
+            out.push(Action::Send { to: op.request.peer, message });
+        }
+        self.release_local(id);
+        if over {
+            if let Some(op) = self.ops.remove(id) {
+                out.push(Action::Done { op: op_id, tag: op.request.tag });
+            }
+        } else {
+            self.begin(id, out);
+        }
+        self.pump(out);
+    }
+
+    fn receive(&mut self, from: Node, message: Message, out: &mut Vec<Action>) {
+        if self.child || from >= self.config.nodes || from == self.config.me {
+            return;
+        }
+        match message {
+            Message::Ask { id, run, .. } => {
+                self.stats.served += 1;
+                if run.count <= LARGEST {
+                    self.buckets.claim(Side::Remote, vec![run], Who::Peer { node: from, id });
+                } else {
+                    let granted =
+                        Granted { keys: Keys::Uniform(0), failed: vec![(run.first, PinError::Limit)] };
+                    out.push(Action::Send { to: from, message: Message::Answer { id, granted } });
+                }
+            }
+            Message::Answer { id, granted } => self.answered(from, id, granted, out),
+            Message::Finish { run, keys } if run.count <= self.buckets.most(Side::Remote) => {
+                self.buckets.release_run(Side::Remote, run, &keys);
+            }
+            Message::Invalidate { held } if self.kind == Kind::PinEverything => {
+                for Held { run, key } in held {
+                    for bucket in run.buckets() {
+                        let known = self.known.entry((from, bucket)).or_insert(FIRST_KEY);
+                        if *known == key {
+                            *known = 0;
+                        }
+                    }
+                }
+            }
+            // Of other strategies.
+            _ => {}
+        }
+        self.pump(out);
+    }
+
+    fn pinned(&mut self, run: Run, result: Result<(), PinError>, out: &mut Vec<Action>) {
+        self.buckets.pinned(run, result, out);
+        self.pump(out);
+    }
+
+    fn unpinned(&mut self, run: Run, out: &mut Vec<Action>) {
+        self.buckets.unpinned(run, out);
+        self.pump(out);
+    }
+
+    fn changed(&mut self, change: Change, out: &mut Vec<Action>) {
+        if change == Change::Child {
+            self.buckets = Buckets::new(&self.config, limits(self.kind, &self.config));
+            self.ops = Slab::default();
+            self.asked.clear();
+            self.child = true;
+            return;
+        }
+        let voided = self.buckets.changed(change, out);
+        if self.kind == Kind::PinEverything && !voided.is_empty() {
+            let held: Vec<Held> = voided.iter().map(|v| v.held).collect();
+            for to in (0..self.config.nodes).filter(|node| *node != self.config.me) {
+                out.push(Action::Send { to, message: Message::Invalidate { held: held.clone() } });
+            }
+        }
+        self.pump(out);
+    }
+
+    fn check(&self, side: Side, addr: u64, len: u64, keys: &Keys) -> Result<(), Refusal> {
+        self.buckets.check(&self.config, side, addr, len, keys)
+    }
+
+    fn usage(&self) -> Usage {
+        self.buckets.usage()
+    }
+
+    fn stats(&self) -> Stats {
+        self.buckets.with_stats(self.stats)
+    }
+}
