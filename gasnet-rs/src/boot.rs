@@ -73,10 +73,14 @@ pub enum ToMonitor {
     Attached,
     /// The process has taken up its place as a rank (sent by the launcher's own start-up code).
     Joined,
+    /// A part of what this rank gives to an exchange between all ranks, at most [`MAX_EXCHANGE`] bytes; whether it is the last.
+    Exchange(bool, Vec<u8>),
 }
 
 /// Longest packet that is ever sent on the link; longer abort texts are cut.
 pub const MAX_PACKET: usize = 4096;
+/// Longest part of an exchange in one packet.
+pub const MAX_EXCHANGE: usize = MAX_PACKET - HEADER;
 
 /// The fixed part of a packet.
 const HEADER: usize = 8;
@@ -85,6 +89,11 @@ impl ToMonitor {
     /// The packet's bytes, at most [`MAX_PACKET`].
     pub fn encode(&self) -> Vec<u8> {
         let (kind, code, text): (u32, i32, &str) = match self {
+            ToMonitor::Exchange(last, part) => {
+                let mut packet = [6u32.to_le_bytes(), u32::from(*last).to_le_bytes()].concat();
+                packet.extend_from_slice(&part[..part.len().min(MAX_EXCHANGE)]);
+                return packet;
+            }
             ToMonitor::GlobalExit(code) => (1, *code, ""),
             ToMonitor::Done(code) => (2, *code, ""),
             ToMonitor::Abort(code, text) => (3, *code, text),
@@ -112,6 +121,7 @@ impl ToMonitor {
             3 => Some(ToMonitor::Abort(code, String::from_utf8_lossy(&packet[HEADER..]).into_owned())),
             4 => Some(ToMonitor::Attached),
             5 => Some(ToMonitor::Joined),
+            6 => Some(ToMonitor::Exchange(code == 1, packet[HEADER..].to_vec())),
             _ => None,
         }
     }
@@ -129,6 +139,8 @@ mod tests {
             ToMonitor::Abort(3, "put outside the segment: é".into()),
             ToMonitor::Attached,
             ToMonitor::Joined,
+            ToMonitor::Exchange(true, vec![0, 255]),
+            ToMonitor::Exchange(false, vec![7; MAX_EXCHANGE]),
         ] {
             assert_eq!(ToMonitor::decode(&packet.encode()), Some(packet));
         }
@@ -155,7 +167,7 @@ mod tests {
                 .collect();
             x = x.wrapping_add(1 << 60);
             if packet.len() >= 4 {
-                packet[..4].copy_from_slice(&((x >> 40) as u32 % 7).to_le_bytes());
+                packet[..4].copy_from_slice(&((x >> 40) as u32 % 8).to_le_bytes());
             }
             if let Some(read) = ToMonitor::decode(&packet) {
                 assert_eq!(ToMonitor::decode(&read.encode()), Some(read));

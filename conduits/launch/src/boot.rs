@@ -9,6 +9,7 @@ use gasnet::Boot;
 use gasnet::boot::ToMonitor;
 
 use crate::bind::Bind;
+use crate::exchange::LinkExchange;
 use crate::start::{MESSAGE, Message, Start};
 use crate::sys::{self, Fork};
 use crate::{Error, MAX_RANKS};
@@ -112,14 +113,21 @@ fn join(text: &str, options: BootOptions) -> Result<Boot, Error> {
     // Below a wrapper such as `timeout` the parent is not the monitor; what ends with the monitor is then the wrapper.
     sys::die_with_parent(sys::parent_pid());
     tell(link.as_raw_fd(), &ToMonitor::Joined);
+    let exchange: Option<Box<dyn gasnet::boot::Exchange>> =
+        if message.neighbours.len() < message.size as usize {
+            let link = link.try_clone().map_err(Error::system("dup"))?;
+            Some(Box::new(LinkExchange::new(link, message.size)))
+        } else {
+            None
+        };
     if message.size > 1 {
         sys::line_buffer_stdout();
     }
     Ok(Boot {
         rank: message.rank,
         size: message.size,
-        neighbours: (0..message.size).collect(),
-        exchange: None,
+        neighbours: message.neighbours,
+        exchange,
         shm,
         segments,
         link: Some(link),
@@ -165,10 +173,11 @@ fn fork_ranks(size: u32) -> Result<Boot, Error> {
     // What is printed so far must not be printed by every rank.
     sys::flush_stdio();
     let _ = std::io::stdout().flush();
-    let mut start = Start::prepare(size, bind)?;
+    let mut start = Start::prepare(size, (0..size).collect(), false, bind)?;
     for rank in 0..size {
-        let forked =
-            start.connect(rank).and_then(|sides| Ok((sides, sys::fork().map_err(Error::system("fork"))?)));
+        let forked = start
+            .connect(rank as usize)
+            .and_then(|sides| Ok((sides, sys::fork().map_err(Error::system("fork"))?)));
         match forked {
             Ok(((ours, theirs), Fork::Parent(pid))) => {
                 drop(theirs);
@@ -199,7 +208,7 @@ fn become_rank(start: Start, rank: u32, side: crate::start::RankSide) -> Result<
     sys::die_with_parent(start.monitor);
     let link = side.install()?;
     sys::set_file_limit(start.files);
-    if let Some(cpus) = start.cpus(rank) {
+    if let Some(cpus) = start.cpus(rank as usize) {
         let _ = sys::bind_to(cpus);
     }
     start.child_action.restore();

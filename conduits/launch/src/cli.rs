@@ -1,28 +1,37 @@
 //! The command line of `gasnetrun`.
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::time::Duration;
 
 use lexopt::prelude::*;
 
 use crate::bind::Bind;
 use crate::boot::parse_ranks;
+use crate::hosts::{self, Host};
 use crate::spawn::Command;
 use crate::{Error, MAX_RANKS};
 
 /// Text of `--help`.
 pub const HELP: &str = "\
-Runs a program on N ranks of this host.
+Runs a program on N ranks, on this host or on several.
 
 usage: gasnetrun -n N [options] PROGRAM [arguments]
+       gasnetrun --doctor
 
   -n, --ranks N         number of ranks (-np works too)
+  -H, --hosts A,B:2     hosts to run on, started by ssh; HOST:N has N slots for ranks, else all hosts have
+                        the same share (GASNET_HOSTS says the same)
+      --hostfile FILE   the same from a file: a host a line, with 'slots=N' if it matters
+                        (GASNET_HOSTFILE)
       --bind=core|none  placement: 'core' (default) gives each rank a core of its own, if there are
                         enough for all; 'none' leaves it to the system
       --conduit NAME    network to use (sets GASNET_CONDUIT)
   -e, --env NAME=VALUE  sets a variable for the ranks; may be repeated
   -t, --timeout SECS    ends the job after this time, with status 124
-  -v, --verbose         says which process and processor each rank has
+  -v, --verbose         says which host, process and processor each rank has
+      --dry-run         only says what would be run where
+      --doctor          looks for what could keep jobs from running here, and says what to do
   -q, --quiet           no notices from the runtime (sets GASNET_QUIET)
   -h, --help            this text
   -V, --version         version
@@ -30,6 +39,10 @@ usage: gasnetrun -n N [options] PROGRAM [arguments]
 Output of the ranks appears in whole lines. Rank 0 reads standard input, the others read nothing.
 The exit status is that of the first rank that ends with another status than 0; 128 + S if a signal S
 ended a rank or the job.
+
+On other hosts the program runs in the same directory, with the same path and environment. gasnetrun has to be
+installed there under the same path as here. GASNET_SSH names another command than ssh: it is given the host and a
+command to run there.
 ";
 
 /// What the user asked for.
@@ -39,11 +52,28 @@ pub enum Request {
     Run(Command),
     /// Print this.
     Print(String),
+    /// Only say what this would do.
+    Describe(Command),
+    /// Look for trouble.
+    Doctor,
 }
 
 /// The long options.
-const OPTIONS: [&str; 9] =
-    ["--ranks", "--bind", "--conduit", "--env", "--timeout", "--verbose", "--quiet", "--help", "--version"];
+const OPTIONS: [&str; 13] = [
+    "--ranks",
+    "--hosts",
+    "--hostfile",
+    "--bind",
+    "--conduit",
+    "--env",
+    "--timeout",
+    "--verbose",
+    "--quiet",
+    "--dry-run",
+    "--doctor",
+    "--help",
+    "--version",
+];
 
 /// Reads the arguments (without the program's own name).
 ///
@@ -59,7 +89,9 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request, S
         bind: Bind::default(),
         verbose: false,
         limit: None,
+        hosts: None,
     };
+    let mut dry_run = false;
     while let Some(argument) = parser.next().map_err(text)? {
         match argument {
             Short('n') | Long("ranks") => {
@@ -99,6 +131,14 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request, S
                     None => return Err(format!("--timeout: '{value}' is not a number of seconds above 0")),
                 }
             }
+            Short('H') | Long("hosts") => {
+                let list = parser.value().map_err(text)?;
+                command.hosts =
+                    Some(hosts::parse_list(&list.to_string_lossy()).map_err(|e| format!("--hosts: {e}"))?);
+            }
+            Long("hostfile") => command.hosts = Some(hosts_of(Path::new(&parser.value().map_err(text)?))?),
+            Long("dry-run") => dry_run = true,
+            Long("doctor") => return Ok(Request::Doctor),
             Short('v') | Long("verbose") => command.verbose = true,
             Short('q') | Long("quiet") => command.environment.push(("GASNET_QUIET".into(), "1".into())),
             Short('h') | Long("help") => return Ok(Request::Print(HELP.to_string())),
@@ -126,7 +166,25 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request, S
     if command.ranks == 0 {
         return Err(format!("how many ranks? Give -n N, with N from 1 to {MAX_RANKS}"));
     }
-    Ok(Request::Run(command))
+    if command.hosts.is_none() {
+        command.hosts = hosts_from_settings()?;
+    }
+    Ok(if dry_run { Request::Describe(command) } else { Request::Run(command) })
+}
+
+/// The hosts in a file.
+fn hosts_of(file: &Path) -> Result<Vec<Host>, String> {
+    let text = std::fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))?;
+    hosts::parse_file(&text).map_err(|e| format!("{}: {e}", file.display()))
+}
+
+/// The hosts that the environment names.
+fn hosts_from_settings() -> Result<Option<Vec<Host>>, String> {
+    let setting = |name| std::env::var(name).ok().filter(|v: &String| !v.trim().is_empty());
+    if let Some(list) = setting("GASNET_HOSTS") {
+        return hosts::parse_list(&list).map(Some).map_err(|e| format!("GASNET_HOSTS: {e}"));
+    }
+    setting("GASNET_HOSTFILE").map(|file| hosts_of(Path::new(&file))).transpose()
 }
 
 /// The value of `--bind`, which may be left out: a following word counts only if it is one.
@@ -171,6 +229,9 @@ fn distance(a: &str, b: &str) -> usize {
 
 /// The whole program: returns its exit status.
 pub fn main() -> i32 {
+    if std::env::args_os().nth(1).is_some_and(|word| word == "--agent") {
+        return crate::agent::main();
+    }
     let outcome = match parse(std::env::args_os().skip(1)) {
         Ok(Request::Print(text)) => {
             use std::io::Write;
@@ -178,6 +239,11 @@ pub fn main() -> i32 {
             return 0;
         }
         Ok(Request::Run(command)) => crate::spawn(&command),
+        Ok(Request::Describe(command)) => hosts::describe(&command, command.hosts.as_deref()).map(|text| {
+            print!("{text}");
+            0
+        }),
+        Ok(Request::Doctor) => return crate::doctor::main(),
         Err(message) => {
             eprintln!("gasnetrun: {message}");
             return 2;

@@ -47,6 +47,12 @@ pub enum Error {
     /// An unknown value of `GASNET_BIND`.
     #[error("GASNET_BIND: '{0}' is no placement; use 'none' or 'core'")]
     Bind(String),
+    /// No such directory on the host.
+    #[error("cannot go to the directory {0}: {1}")]
+    Directory(PathBuf, io::Error),
+    /// Hosts that cannot be used as asked.
+    #[error("{0}")]
+    Hosts(String),
     /// No such program.
     #[error("{0}: program not found{1}")]
     NotFound(PathBuf, String),

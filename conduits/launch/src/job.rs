@@ -32,6 +32,10 @@ pub enum Event {
     LinkClosed(u32),
     /// A rank's process has ended. Everything it had said was handed in before.
     Ended(u32, Ended),
+    /// Nothing is known any more of this host and the ranks on it: its name, and why.
+    HostLost(String, String),
+    /// A host cannot start its ranks: its name, the status that a launcher fails with, and why.
+    HostFailed(String, i32, String),
     /// The monitor was asked to end by this signal.
     Signal(i32),
     /// Nobody reads the job's output any more.
@@ -56,6 +60,8 @@ pub enum Action {
 #[derive(Debug)]
 struct RankState {
     pid: Pid,
+    /// The host it runs on, if there are several.
+    host: Option<String>,
     /// Its process has ended.
     gone: bool,
     /// It has started to join the job.
@@ -93,15 +99,43 @@ pub struct Job {
 impl Job {
     /// A job whose ranks run as these processes.
     pub fn new(pids: &[Pid]) -> Job {
-        let rank =
-            |&pid| RankState { pid, gone: false, joined: false, done: None, ending: false, unlinked: None };
+        Job::of(pids.iter().map(|&pid| (pid, None)))
+    }
+
+    /// A job whose ranks run on these hosts, as processes yet to be [started](Job::started).
+    pub fn on_hosts(hosts: impl Iterator<Item = String>) -> Job {
+        Job::of(hosts.map(|host| (0, Some(host))))
+    }
+
+    fn of(ranks: impl Iterator<Item = (Pid, Option<String>)>) -> Job {
+        let rank = |(pid, host)| RankState {
+            pid,
+            host,
+            gone: false,
+            joined: false,
+            done: None,
+            ending: false,
+            unlinked: None,
+        };
         Job {
-            ranks: pids.iter().map(rank).collect(),
+            ranks: ranks.map(rank).collect(),
             phase: Phase::Running,
             verdict: None,
             first_code: None,
             silent: None,
         }
+    }
+
+    /// A rank of another host runs as this process there.
+    pub fn started(&mut self, rank: u32, pid: Pid) {
+        self.ranks[rank as usize].pid = pid;
+    }
+
+    /// A rank, for messages.
+    pub fn name(&self, rank: u32) -> String {
+        let state = &self.ranks[rank as usize];
+        let host = state.host.as_ref().map_or(String::new(), |host| format!(" on {host}"));
+        format!("rank {rank} (pid {}{host})", state.pid)
     }
 
     /// Takes in one event.
@@ -111,6 +145,23 @@ impl Job {
             Event::Packet(rank, packet) => self.packet(now, rank, packet, &mut actions),
             Event::LinkClosed(rank) => self.ranks[rank as usize].unlinked = Some(now),
             Event::Ended(rank, how) => self.ended(now, rank, how, &mut actions),
+            Event::HostLost(host, why) => {
+                let done = |r: &RankState| r.gone || r.host.as_ref() != Some(&host);
+                if !self.ranks.iter().all(done) {
+                    self.say(&mut actions, format!("host {host} is lost: {why}"));
+                }
+                for state in self.ranks.iter_mut().filter(|r| r.host.as_ref() == Some(&host)) {
+                    state.gone = true;
+                }
+                self.end(now, 1, None, &mut actions);
+            }
+            Event::HostFailed(host, status, why) => {
+                self.say(&mut actions, format!("host {host}: {why}"));
+                for state in self.ranks.iter_mut().filter(|r| r.host.as_ref() == Some(&host)) {
+                    state.gone = true;
+                }
+                self.end(now, status, None, &mut actions);
+            }
             // Asked twice: do not wait for anyone.
             Event::Signal(_) if matches!(self.phase, Phase::Told(_)) => self.phase = Phase::Told(now),
             Event::Signal(signal) => {
@@ -140,7 +191,7 @@ impl Job {
             let state = &self.ranks[rank];
             let overdue = state.unlinked.is_some_and(|since| now >= since + LINK_GRACE);
             if overdue && state.joined && !state.gone && state.done.is_none() && !state.ending {
-                let text = format!("rank {rank} (pid {}) has closed its connection to the job", state.pid);
+                let text = format!("{} has closed its connection to the job", self.name(rank as u32));
                 self.say(&mut actions, text);
                 self.end(now, 1, None, &mut actions);
             }
@@ -209,7 +260,7 @@ impl Job {
         let state = &mut self.ranks[rank as usize];
         state.joined = true;
         match packet {
-            ToMonitor::Joined | ToMonitor::Attached => {
+            ToMonitor::Joined | ToMonitor::Attached | ToMonitor::Exchange(..) => {
                 if let Some(silent) = self.silent.take() {
                     self.left_silently(now, silent, actions);
                 }
@@ -238,14 +289,13 @@ impl Job {
     fn ended(&mut self, now: Instant, rank: u32, how: Ended, actions: &mut Vec<Action>) {
         let state = &mut self.ranks[rank as usize];
         state.gone = true;
-        let pid = state.pid;
         let excused = state.done.is_some() || state.ending;
         match how {
             Ended::Signal(signal) => {
                 // A single rank writes to the job's output itself: its reader has left, which needs no words.
                 if signal != libc::SIGPIPE || self.ranks.len() > 1 {
                     let name = sys::signal_name(signal);
-                    let text = format!("rank {rank} (pid {pid}) terminated with signal {signal} ({name})");
+                    let text = format!("{} terminated with signal {signal} ({name})", self.name(rank));
                     self.say(actions, text);
                 }
                 self.end(now, 128 + signal, Some(rank), actions);
@@ -261,7 +311,7 @@ impl Job {
             Ended::Code(code) => {
                 let when =
                     if state.joined { "without leaving the job in order" } else { "before joining the job" };
-                self.say(actions, format!("rank {rank} (pid {pid}) exited with code {code} {when}"));
+                self.say(actions, format!("{} exited with code {code} {when}", self.name(rank)));
                 self.end(now, code, Some(rank), actions);
             }
         }
@@ -271,7 +321,7 @@ impl Job {
     fn left_silently(&mut self, now: Instant, rank: u32, actions: &mut Vec<Action>) {
         let state = &self.ranks[rank as usize];
         let when = if state.joined { "without leaving the job in order" } else { "before joining the job" };
-        let text = format!("rank {rank} (pid {}) exited with code 0 {when}", state.pid);
+        let text = format!("{} exited with code 0 {when}", self.name(rank));
         self.say(actions, text);
         self.end(now, 1, Some(rank), actions);
     }
@@ -289,6 +339,20 @@ mod tests {
             assert_eq!(job.handle(now, Event::Packet(rank, ToMonitor::Joined)), []);
         }
         (job, now)
+    }
+
+    #[test]
+    fn a_lost_host_ends_the_job() {
+        let now = Instant::now();
+        let mut job = Job::on_hosts(["a", "a", "b"].map(String::from).into_iter());
+        job.started(2, 7);
+        assert_eq!(job.name(2), "rank 2 (pid 7 on b)");
+        let actions = job.handle(now, Event::HostLost("a".into(), "silence".into()));
+        assert_eq!(actions, [vec![Action::Say("host a is lost: silence".into())], tells([2])].concat());
+        assert!(!job.over(now));
+        assert_eq!(job.handle(now, Event::HostLost("b".into(), "silence".into())), []);
+        assert!(job.over(now));
+        assert_eq!(job.status(), 1);
     }
 
     fn tells(ranks: impl IntoIterator<Item = u32>) -> Vec<Action> {

@@ -11,16 +11,24 @@
 //! A rank is connected to its monitor by a *link*, a socket on which it says that it joins, leaves or ends the job
 //! ([`gasnet::boot::ToMonitor`]). All ranks share two memory files; nothing of a job has a name in the file system.
 
+mod agent;
 pub mod bind;
 mod boot;
+mod channel;
 pub mod cli;
+pub mod crew;
+mod doctor;
 mod error;
+mod exchange;
+pub mod hosts;
 pub mod job;
 pub mod monitor;
 pub mod output;
+pub mod sinks;
 mod spawn;
 mod start;
 pub mod sys;
+pub mod wire;
 
 pub use boot::{BootOptions, boot, refuse};
 pub use error::Error;

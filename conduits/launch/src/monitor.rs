@@ -1,28 +1,33 @@
-//! The process that watches over the ranks of a host: one poll loop over signals, links, output pipes and its own
+//! The process that watches over a job: one poll loop over signals, the ranks of this host, agents on other hosts, and its own
 //! standard output and error.
 
 use std::collections::HashMap;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use gasnet::boot::{MAX_PACKET, ToMonitor};
+use gasnet::boot::ToMonitor;
 
+use crate::channel::Channel;
+use crate::crew::{Crew, Happening};
+use crate::exchange::Gathering;
 use crate::job::{Action, Event, Job};
-use crate::output::{Output, SinkId, StreamId};
-use crate::sys::{self, FileKind, Pid, Reaped, SignalSet};
+use crate::sinks::Sinks;
+use crate::sys::{self, Pid, SignalSet};
+use crate::wire::{self, ToAgent};
 
 /// How long processes that ranks left behind may go on after an orderly end of the job.
 const LEFTOVER_GRACE: Duration = Duration::from_millis(200);
 /// How long output may take to be delivered after the user has ended the job.
 const LAST_OUTPUT: Duration = Duration::from_secs(1);
-/// Bytes read from a pipe at once.
-const READ_SIZE: usize = 1 << 16;
-/// Bytes that a pipe takes without blocking once it polls writable.
-const GUARDED_WRITE: usize = 4096;
+/// How long agents may take to leave.
+const FAREWELL: Duration = Duration::from_secs(3);
+/// Bytes of standard input that may be on their way to rank 0 on another host.
+const INPUT_WINDOW: usize = 1 << 16;
 
 /// Signals that end the job.
-const ENDING: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
+pub(crate) const ENDING: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 /// Signals that are passed on to the ranks.
 const FORWARDED: [i32; 2] = [libc::SIGUSR1, libc::SIGUSR2];
 
@@ -34,93 +39,55 @@ pub fn signals() -> SignalSet {
     SignalSet::of(&set)
 }
 
-/// The monitor's ends of one rank's connections.
-#[derive(Debug)]
-pub struct RankEnd {
-    /// The rank's process.
-    pub pid: Pid,
-    /// Socket on which it speaks.
-    pub link: OwnedFd,
-    /// Pipes of its standard output and error; `None` if it has the monitor's own.
-    pub pipes: Option<(OwnedFd, OwnedFd)>,
+/// An agent on another host, as its monitor sees it.
+pub struct AgentEnd {
+    /// Name of the host.
+    pub host: String,
+    /// Its ranks.
+    pub ranks: Rc<[u32]>,
+    /// The process of ours that is connected to it.
+    spawner: Pid,
+    /// The connection.
+    pub channel: Channel<wire::ToMonitor, ToAgent>,
+    /// It was told to finish, or is lost.
+    over: bool,
 }
 
-/// How a sink is written without blocking on a slow reader.
-#[derive(Debug)]
-enum Way {
-    /// A file or device that never blocks for long.
-    Plain(RawFd),
-    /// Opened anew, since `O_NONBLOCK` on the inherited one would hit everybody who shares it.
-    Reopened(OwnedFd),
-    Socket(RawFd),
-    /// Asks `poll` first and writes little.
-    Guarded(RawFd),
-}
-
-impl Way {
-    fn to(fd: RawFd, kind: FileKind) -> Way {
-        if kind.socket {
-            return Way::Socket(fd);
-        }
-        if !kind.pipe && !kind.terminal {
-            return Way::Plain(fd);
-        }
-        let flags = libc::O_WRONLY | libc::O_NONBLOCK | libc::O_NOCTTY;
-        match sys::open(&format!("/proc/self/fd/{fd}"), flags) {
-            Ok(own) => Way::Reopened(own),
-            Err(_) => Way::Guarded(fd),
-        }
+impl AgentEnd {
+    /// An agent that was just started by `spawner`.
+    pub fn new(
+        host: String,
+        ranks: Vec<u32>,
+        spawner: Pid,
+        channel: Channel<wire::ToMonitor, ToAgent>,
+    ) -> AgentEnd {
+        AgentEnd { host, ranks: ranks.into(), spawner, channel, over: false }
     }
 
-    fn fd(&self) -> RawFd {
-        match self {
-            Way::Plain(fd) | Way::Socket(fd) | Way::Guarded(fd) => *fd,
-            Way::Reopened(fd) => fd.as_raw_fd(),
+    /// Ends the process that is connected to it, and so the agent and its ranks.
+    pub(crate) fn kill(&self) {
+        // Its number may be somebody else's by now, if it has ended and was reaped.
+        if sys::children().contains(&self.spawner) {
+            sys::kill(self.spawner, libc::SIGKILL);
         }
     }
-
-    fn write(&self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Way::Plain(fd) => sys::write(*fd, bytes),
-            Way::Reopened(fd) => sys::write(fd.as_raw_fd(), bytes),
-            Way::Socket(fd) => sys::send(*fd, bytes),
-            Way::Guarded(fd) => {
-                let mut ready = [sys::poll_out(*fd)];
-                sys::poll(&mut ready, Some(Duration::ZERO))?;
-                if ready[0].revents == 0 {
-                    return Err(io::ErrorKind::WouldBlock.into());
-                }
-                sys::write(*fd, &bytes[..bytes.len().min(GUARDED_WRITE)])
-            }
-        }
-    }
-}
-
-#[derive(Debug)]
-struct Rank {
-    pid: Pid,
-    link: Option<OwnedFd>,
-    streams: [StreamId; 2],
-    gone: bool,
 }
 
 /// The state of the poll loop.
 pub struct Monitor {
     signals: OwnedFd,
     job: Job,
-    ranks: Vec<Rank>,
-    by_pid: HashMap<Pid, u32>,
-    output: Output,
-    /// Where each sink is written.
-    ways: Vec<Way>,
-    /// The sink of standard error, where the monitor's own messages go.
-    messages: SinkId,
-    /// The sink of standard output.
-    main: SinkId,
-    /// The pipe behind each stream, until its end.
-    pipes: Vec<Option<OwnedFd>>,
-    /// Children that this process had before it became a monitor; not ours to end.
-    spared: Vec<Pid>,
+    sinks: Sinks,
+    /// The ranks of this host.
+    crew: Crew,
+    agents: Vec<AgentEnd>,
+    gathering: Gathering,
+    /// Bytes of each stream of other hosts that were taken in and not yet acknowledged.
+    owed: HashMap<usize, usize>,
+    /// Bytes of standard input that may be sent on; `None` when it is not ours to read, or at its end.
+    input: Option<usize>,
+    /// Say where ranks run.
+    verbose: bool,
     /// When the time given by the user is over, and that time.
     limit: Option<(Instant, Duration)>,
     /// A signal that ended the job.
@@ -130,49 +97,56 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// Takes over the ranks of a job. `signals` are blocked already; `spared` are children that are no ranks.
-    pub fn new(
-        ranks: Vec<RankEnd>,
+    /// Takes over the ranks of a job of `size` ranks, all of them here. `signals` are blocked already.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn here(size: u32, crew: Crew, signals: &SignalSet, limit: Option<Duration>) -> io::Result<Monitor> {
+        let mut pids: Vec<_> = crew.pids().collect();
+        pids.sort_unstable();
+        let job = Job::new(&pids.iter().map(|(_, pid)| *pid).collect::<Vec<_>>());
+        Monitor::new(size, job, crew, signals, limit)
+    }
+
+    /// Watches over ranks on other hosts; rank 0 reads the standard input of this process.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn of_agents(
+        agents: Vec<AgentEnd>,
         signals: &SignalSet,
-        spared: Vec<Pid>,
+        limit: Option<Duration>,
+        verbose: bool,
+    ) -> io::Result<Monitor> {
+        let mut hosts: Vec<(u32, &str)> =
+            agents.iter().flat_map(|a| a.ranks.iter().map(|r| (*r, a.host.as_str()))).collect();
+        hosts.sort_unstable();
+        let job = Job::on_hosts(hosts.iter().map(|(_, host)| host.to_string()));
+        let mut monitor =
+            Monitor::new(hosts.len() as u32, job, Crew::new(Vec::new(), sys::children())?, signals, limit)?;
+        // Reading from a terminal in the background is an error then, and not a stop.
+        sys::SignalAction::change(libc::SIGTTIN, true);
+        (monitor.agents, monitor.verbose, monitor.input) = (agents, verbose, Some(INPUT_WINDOW));
+        Ok(monitor)
+    }
+
+    fn new(
+        size: u32,
+        job: Job,
+        crew: Crew,
+        signals: &SignalSet,
         limit: Option<Duration>,
     ) -> io::Result<Monitor> {
-        sys::SignalAction::change(libc::SIGPIPE, true);
-        let mut output = Output::default();
-        let mut ways = Vec::new();
-        let mut sink = |fd: RawFd, output: &mut Output| {
-            let kind = sys::file_kind(fd).ok_or_else(|| io::Error::from_raw_os_error(libc::EBADF))?;
-            ways.push(Way::to(fd, kind));
-            Ok::<_, io::Error>((output.add_sink(kind.terminal), kind.identity))
-        };
-        let (main, identity) = sink(1, &mut output)?;
-        let messages = match sys::file_kind(2) {
-            Some(kind) if kind.identity == identity => main,
-            _ => sink(2, &mut output)?.0,
-        };
-        let pids: Vec<Pid> = ranks.iter().map(|r| r.pid).collect();
-        let mut pipes = Vec::new();
-        let ranks = ranks.into_iter().map(|end| {
-            let streams = [output.add_stream(main), output.add_stream(messages)];
-            let (out, err) = end.pipes.unzip();
-            pipes.extend([out, err]);
-            Rank { pid: end.pid, link: Some(end.link), streams, gone: false }
-        });
-        let ranks: Vec<Rank> = ranks.collect();
-        for pipe in pipes.iter().flatten() {
-            sys::set_nonblocking(pipe.as_fd())?;
-        }
         Ok(Monitor {
             signals: signals.descriptor()?,
-            job: Job::new(&pids),
-            by_pid: pids.iter().enumerate().map(|(rank, &pid)| (pid, rank as u32)).collect(),
-            ranks,
-            output,
-            ways,
-            messages,
-            main,
-            pipes,
-            spared,
+            job,
+            sinks: Sinks::new(size)?,
+            crew,
+            agents: Vec::new(),
+            gathering: Gathering::new(size),
+            owed: HashMap::new(),
+            input: None,
+            verbose: false,
             limit: limit.map(|limit| (Instant::now() + limit, limit)),
             signalled: None,
             hurry: false,
@@ -190,55 +164,37 @@ impl Monitor {
 
     /// Prints a line of the monitor's own.
     pub fn say(&mut self, text: &str) {
-        self.output.say(self.messages, &format!("gasnetrun: {text}"));
+        self.sinks.say(text);
     }
 
     /// Waits for something to happen, at most until `until`, and deals with it.
     fn step(&mut self, until: Option<Instant>) {
         let now = Instant::now();
         let mut fds = vec![sys::poll_in(self.signals.as_raw_fd())];
-        let mut links = Vec::new();
-        for (rank, state) in self.ranks.iter().enumerate() {
-            if let Some(link) = &state.link {
-                links.push(rank as u32);
-                fds.push(sys::poll_in(link.as_raw_fd()));
-            }
+        let polled = self.crew.poll_set(&mut fds, |stream| self.sinks.output.wants(stream, now));
+        self.agents.iter().for_each(|a| a.channel.poll_set(&mut fds));
+        let input = fds.len();
+        if self.input.is_some_and(|room| room > 0) {
+            fds.push(sys::poll_in(0));
         }
-        let mut streams = Vec::new();
-        for (stream, pipe) in self.pipes.iter().enumerate() {
-            if let Some(pipe) = pipe.as_ref().filter(|_| self.output.wants(stream, now)) {
-                streams.push(stream);
-                fds.push(sys::poll_in(pipe.as_raw_fd()));
-            }
-        }
-        for (sink, way) in self.ways.iter().enumerate() {
-            if !self.output.pending(sink).is_empty() {
-                fds.push(sys::poll_out(way.fd()));
-            }
-        }
-        let due = [until, self.job.deadline(), self.output.deadline(now), self.limit.map(|(at, _)| at)];
-        let timeout = due.into_iter().flatten().min().map(|at| at.saturating_duration_since(now));
+        let outputs = fds.len();
+        self.sinks.poll_set(&mut fds);
+        let due = [until, self.job.deadline(), self.sinks.output.deadline(now), self.limit.map(|(at, _)| at)];
+        let beats = self.agents.iter().map(|a| a.channel.deadline());
+        let timeout =
+            due.into_iter().chain(beats).flatten().min().map(|at| at.saturating_duration_since(now));
         if sys::poll(&mut fds, timeout).is_err() {
             // Only memory shortage can do that; do not spin on it.
             std::thread::sleep(Duration::from_millis(10));
         }
-        let ready = |at: usize| fds[at].revents != 0;
         // A signal for the job comes before what ranks do about theirs (Ctrl-C reaches them too); the end of a rank comes
         // after everything it has said.
-        let ended = ready(0) && self.take_signals();
-        for (at, &stream) in streams.iter().enumerate() {
-            if ready(1 + links.len() + at) {
-                self.read(stream);
-            }
+        let ended = fds[0].revents != 0 && self.take_signals();
+        self.with_crew(|crew, take| _ = crew.attend(&polled, &fds, ended, take));
+        if outputs > input && fds[input].revents != 0 {
+            self.read_input();
         }
-        for (at, &rank) in links.iter().enumerate() {
-            if ready(1 + at) {
-                self.listen(rank);
-            }
-        }
-        if ended {
-            self.reap();
-        }
+        self.hear_agents();
         let now = Instant::now();
         if let Some((at, limit)) = self.limit
             && now >= at
@@ -248,8 +204,47 @@ impl Monitor {
         }
         let actions = self.job.tick(now);
         self.act(actions);
-        self.output.tick(now);
+        self.sinks.output.tick(now);
         self.write();
+    }
+
+    /// Has the crew do something, and deals with what happened.
+    fn with_crew(&mut self, f: impl FnOnce(&mut Crew, crate::crew::Take<'_>)) {
+        let mut events = Vec::new();
+        let output = &mut self.sinks.output;
+        let now = Instant::now();
+        f(&mut self.crew, &mut |happening| match happening {
+            Happening::Output(stream, bytes) => output.feed(stream, bytes, now),
+            Happening::OutputEnd(stream) => output.end(stream, now),
+            Happening::Said(rank, packet) => events.push((rank, Said::Packet(packet.to_vec()))),
+            Happening::LinkClosed(rank) => events.push((rank, Said::Event(Event::LinkClosed(rank)))),
+            Happening::Ended(rank, how) => events.push((rank, Said::Event(Event::Ended(rank, how)))),
+        });
+        for (rank, said) in events {
+            match said {
+                Said::Packet(packet) => self.hear(rank, &packet),
+                Said::Event(event) => self.handle(event),
+            }
+        }
+    }
+
+    /// A rank has sent a packet.
+    fn hear(&mut self, rank: u32, packet: &[u8]) {
+        match ToMonitor::decode(packet) {
+            Some(ToMonitor::Exchange(last, part)) => {
+                let result = self.gathering.add(rank, last, &part);
+                self.handle(Event::Packet(rank, ToMonitor::Exchange(last, Vec::new())));
+                if let Some(result) = result {
+                    self.crew.answer_all(&Rc::from(&*result));
+                    let answer = ToAgent::Answer(result);
+                    self.agents.iter_mut().for_each(|a| a.channel.send(&answer));
+                }
+            }
+            Some(packet) => self.handle(Event::Packet(rank, packet)),
+            None => {
+                self.say(&format!("rank {rank} sent a packet of {} bytes that means nothing", packet.len()))
+            }
+        }
     }
 
     fn handle(&mut self, event: Event) {
@@ -261,16 +256,20 @@ impl Monitor {
         for action in actions {
             match action {
                 Action::Say(text) => self.say(&text),
-                Action::Tell(rank) => {
-                    let pid = self.ranks[rank as usize].pid;
-                    // A program without a handler for SIGQUIT would leave a core file.
-                    let catches = sys::catches(pid, libc::SIGQUIT);
-                    sys::kill(pid, if catches { libc::SIGQUIT } else { libc::SIGTERM });
-                    sys::kill(pid, libc::SIGCONT);
-                }
-                Action::Kill(rank) => sys::kill(self.ranks[rank as usize].pid, libc::SIGKILL),
+                Action::Tell(rank) => match self.agent_of(rank) {
+                    Some(agent) => agent.channel.send(&ToAgent::Tell(rank)),
+                    None => self.crew.tell(rank),
+                },
+                Action::Kill(rank) => match self.agent_of(rank) {
+                    Some(agent) => agent.channel.send(&ToAgent::Kill(rank)),
+                    None => self.crew.kill(rank),
+                },
             }
         }
+    }
+
+    fn agent_of(&mut self, rank: u32) -> Option<&mut AgentEnd> {
+        self.agents.iter_mut().find(|a| a.ranks.contains(&rank))
     }
 
     /// Takes all signals that have come. Returns whether a child may have ended.
@@ -280,9 +279,8 @@ impl Monitor {
             if signal == libc::SIGCHLD {
                 ended = true;
             } else if FORWARDED.contains(&signal) {
-                for rank in self.ranks.iter().filter(|r| !r.gone) {
-                    sys::kill(rank.pid, signal);
-                }
+                self.crew.signal(signal);
+                self.agents.iter_mut().for_each(|a| a.channel.send(&ToAgent::Signal(signal)));
             } else {
                 self.hurry |= self.signalled.is_some() || self.job.over(Instant::now());
                 self.signalled = Some(signal);
@@ -292,129 +290,151 @@ impl Monitor {
         ended
     }
 
-    /// Reaps all ended children: ranks, and orphans of theirs.
-    fn reap(&mut self) {
-        while let Reaped::Child(pid, how) = sys::reap() {
-            let Some(rank) = self.by_pid.remove(&pid) else { continue };
-            self.ranks[rank as usize].gone = true;
-            // What it wrote and said before comes first.
-            for stream in self.ranks[rank as usize].streams {
-                self.read(stream);
-            }
-            self.listen(rank);
-            self.handle(Event::Ended(rank, how));
-        }
-    }
-
-    /// Takes in everything a rank has said.
-    fn listen(&mut self, rank: u32) {
-        let mut packet = [0; MAX_PACKET];
-        loop {
-            let Some(link) = &self.ranks[rank as usize].link else { return };
-            match sys::receive(link.as_fd(), &mut packet) {
-                Ok(None) => return,
-                Ok(Some(0)) | Err(_) => {
-                    self.ranks[rank as usize].link = None;
-                    if !self.ranks[rank as usize].gone {
-                        self.handle(Event::LinkClosed(rank));
-                    }
-                    return;
-                }
-                Ok(Some(n)) => match ToMonitor::decode(&packet[..n]) {
-                    Some(packet) => self.handle(Event::Packet(rank, packet)),
-                    None => self.say(&format!("rank {rank} sent a packet of {n} bytes that means nothing")),
-                },
-            }
-        }
-    }
-
-    /// Reads once from a stream's pipe. Returns whether there may be more.
-    fn read(&mut self, stream: StreamId) -> bool {
-        let Some(pipe) = &self.pipes[stream] else { return false };
-        let mut buffer = [0; READ_SIZE];
-        let now = Instant::now();
-        match sys::read(pipe.as_fd(), &mut buffer) {
+    /// Reads standard input and sends it to rank 0.
+    fn read_input(&mut self) {
+        let Some(room) = self.input else { return };
+        let mut buffer = vec![0; room];
+        let read = sys::read(io::stdin().as_fd(), &mut buffer);
+        let frame = match read {
             Ok(n) if n > 0 => {
-                self.output.feed(stream, &buffer[..n], now);
-                true
+                self.input = Some(room - n);
+                buffer.truncate(n);
+                ToAgent::Input(buffer)
             }
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => true,
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock => false,
+            Err(e) if matches!(e.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock) => return,
             _ => {
-                self.pipes[stream] = None;
-                self.output.end(stream, now);
-                false
+                self.input = None;
+                ToAgent::InputEnd
+            }
+        };
+        if let Some(agent) = self.agent_of(0) {
+            agent.channel.send(&frame);
+        }
+    }
+
+    /// Deals with everything that agents have said, and with their silence.
+    fn hear_agents(&mut self) {
+        for i in 0..self.agents.len() {
+            self.agents[i].channel.tend(&ToAgent::Beat, Instant::now());
+            while let Some(frame) = self.agents[i].channel.next() {
+                self.hear_agent(i, frame);
+            }
+            let agent = &mut self.agents[i];
+            let greeted = agent.channel.greeted();
+            let why = match agent.channel.closed() {
+                _ if agent.over => continue,
+                Some(why) if greeted => why.to_string(),
+                Some(_) => "gasnetrun could not be started there; see what ssh says above".to_string(),
+                // Nobody is there yet who could be told.
+                None if !greeted && self.job.ending() => "it was still to be reached".to_string(),
+                None => continue,
+            };
+            agent.over = true;
+            agent.kill();
+            let host = agent.host.clone();
+            self.handle(Event::HostLost(host, why));
+        }
+        let now = Instant::now();
+        for (stream, owed) in &mut self.owed {
+            if *owed > 0 && self.sinks.output.wants(*stream, now) {
+                let rank = *stream as u32 / 2;
+                if let Some(agent) = self.agents.iter_mut().find(|a| a.ranks.contains(&rank)) {
+                    agent.channel.send(&ToAgent::Taken(*stream as u32, *owed as u32));
+                }
+                *owed = 0;
             }
         }
     }
 
-    /// Writes what the sinks take without blocking.
-    fn write(&mut self) {
-        for sink in 0..self.ways.len() {
-            while !self.output.pending(sink).is_empty() {
-                match self.ways[sink].write(self.output.pending(sink)) {
-                    Ok(n) => self.output.written(sink, n),
-                    Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                    Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
-                    Err(e) => {
-                        self.output.close(sink);
-                        if sink != self.main {
-                            continue;
-                        }
-                        self.handle(match e.raw_os_error() {
-                            Some(libc::EPIPE | libc::ECONNRESET | libc::EIO) => Event::OutputClosed,
-                            _ => Event::OutputFailed(e.to_string()),
-                        });
-                    }
+    fn hear_agent(&mut self, i: usize, frame: wire::ToMonitor) {
+        use wire::ToMonitor as T;
+        let ranks = self.agents[i].ranks.clone();
+        // What it says about other hosts' ranks is nonsense.
+        let own = |rank: u32| ranks.contains(&rank);
+        let now = Instant::now();
+        match frame {
+            T::Started(rank, pid, place) if own(rank) => {
+                self.job.started(rank, pid);
+                if self.verbose {
+                    let text = format!("{} {}", self.job.name(rank), String::from_utf8_lossy(&place));
+                    self.say(&text);
                 }
             }
+            T::Failed(status, why) => {
+                let (host, why) = (self.agents[i].host.clone(), String::from_utf8_lossy(&why).into_owned());
+                self.agents[i].over = true;
+                self.handle(Event::HostFailed(host, status, why));
+            }
+            T::Said(rank, packet) if own(rank) => self.hear(rank, &packet),
+            T::LinkClosed(rank) if own(rank) => self.handle(Event::LinkClosed(rank)),
+            T::Ended(rank, how) if own(rank) => self.handle(Event::Ended(rank, how)),
+            T::Output(stream, bytes) if own(stream / 2) => {
+                self.sinks.output.feed(stream as usize, &bytes, now);
+                *self.owed.entry(stream as usize).or_default() += bytes.len();
+            }
+            T::OutputEnd(stream) if own(stream / 2) => self.sinks.output.end(stream as usize, now),
+            T::InputTaken(n) => self.input = self.input.map(|room| (room + n as usize).min(INPUT_WINDOW)),
+            _ => {}
+        }
+    }
+
+    fn write(&mut self) {
+        if let Some(event) = self.sinks.write() {
+            self.handle(event);
         }
     }
 
     /// All ranks are gone: ends what they left behind, and delivers the rest of the output.
     fn finish(&mut self) {
+        self.input = None;
         let grace = if self.job.ending() { Duration::ZERO } else { LEFTOVER_GRACE };
         let until = Instant::now() + grace;
-        while Instant::now() < until && !self.leftovers().is_empty() {
+        while Instant::now() < until && !self.crew.leftovers().is_empty() && self.agents.is_empty() {
             self.step(Some(until));
         }
-        let until = Instant::now() + LAST_OUTPUT;
-        loop {
-            self.reap();
-            let leftovers = self.leftovers();
-            if leftovers.is_empty() || Instant::now() >= until {
-                break;
-            }
-            for pid in leftovers {
-                sys::kill(pid, libc::SIGKILL);
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        self.dismiss_agents();
+        self.with_crew(|crew, take| crew.clear(take));
         let until = self.signalled.map(|_| Instant::now() + LAST_OUTPUT);
-        for stream in 0..self.pipes.len() {
-            while self.pipes[stream].is_some() && self.in_time(until) {
-                if !self.output.wants(stream, Instant::now()) {
+        for stream in self.crew.streams() {
+            while self.crew.is_open(stream) && self.in_time(until) {
+                if !self.sinks.output.wants(stream, Instant::now()) {
                     // Another stream of the sink has the word, or the reader is slow.
                     self.step(Some(Instant::now() + Duration::from_millis(50)));
-                } else if !self.read(stream) && self.pipes[stream].is_some() {
-                    // Somebody beyond our reach still holds the pipe. It was empty just now.
-                    self.pipes[stream] = None;
-                    self.output.end(stream, Instant::now());
+                } else {
+                    self.with_crew(|crew, take| crew.drain(stream, take));
                 }
                 self.write();
             }
         }
-        while (0..self.ways.len()).any(|sink| !self.output.pending(sink).is_empty()) && self.in_time(until) {
+        while self.sinks.pending() && self.in_time(until) {
             self.step(until);
         }
+    }
+
+    /// Has the agents leave, and takes in what they still have to say.
+    fn dismiss_agents(&mut self) {
+        for agent in &mut self.agents {
+            agent.over = true;
+            agent.channel.send(&ToAgent::Finish);
+        }
+        let until = Instant::now() + FAREWELL;
+        while self.agents.iter().any(|a| a.channel.closed().is_none()) && self.in_time(Some(until)) {
+            self.step(Some(until));
+        }
+        for agent in &mut self.agents {
+            // Gone already, as a rule.
+            agent.kill();
+        }
+        self.agents.clear();
     }
 
     fn in_time(&self, until: Option<Instant>) -> bool {
         !self.hurry && until.is_none_or(|until| Instant::now() < until)
     }
+}
 
-    /// Living children that are neither ranks nor spared: orphans of ranks.
-    fn leftovers(&self) -> Vec<Pid> {
-        sys::children().into_iter().filter(|pid| !self.spared.contains(pid)).collect()
-    }
+/// What a rank did, besides writing.
+enum Said {
+    Packet(Vec<u8>),
+    Event(Event),
 }

@@ -8,7 +8,8 @@ use std::process::{self, Stdio};
 use std::time::Duration;
 
 use crate::Error;
-use crate::bind::{self, Bind};
+use crate::bind::Bind;
+use crate::hosts::{self, Host};
 use crate::monitor::Monitor;
 use crate::start::{MESSAGE, Message, Start};
 use crate::sys::{self, BeforeExec};
@@ -30,6 +31,8 @@ pub struct Command {
     pub verbose: bool,
     /// Ends the job with status 124 after this time.
     pub limit: Option<Duration>,
+    /// The hosts to run it on; `None` for this one.
+    pub hosts: Option<Vec<Host>>,
 }
 
 /// Starts the ranks, watches over them, and returns the job's exit status.
@@ -37,10 +40,13 @@ pub struct Command {
 /// # Errors
 /// The program cannot be run, or the system refuses to start it. No process is left behind then.
 pub fn spawn(command: &Command) -> Result<i32, Error> {
+    if let Some(hosts) = &command.hosts {
+        return hosts::run(command, hosts);
+    }
     let program = find(&command.program)?;
-    let mut start = Start::prepare(command.ranks, command.bind)?;
-    for rank in 0..command.ranks {
-        if let Err(error) = spawn_rank(command, &program, &mut start, rank) {
+    let mut start = Start::prepare(command.ranks, (0..command.ranks).collect(), false, command.bind)?;
+    for i in 0..command.ranks as usize {
+        if let Err(error) = spawn_rank(command, &program, &mut start, i) {
             start.give_up();
             return Err(error);
         }
@@ -53,11 +59,17 @@ pub fn spawn(command: &Command) -> Result<i32, Error> {
     Ok(monitor.run())
 }
 
-fn spawn_rank(command: &Command, program: &Path, start: &mut Start, rank: u32) -> Result<(), Error> {
-    let (ours, mut theirs) = start.connect(rank)?;
+/// Starts the `i`-th rank here.
+pub(crate) fn spawn_rank(
+    command: &Command,
+    program: &Path,
+    start: &mut Start,
+    i: usize,
+) -> Result<(), Error> {
+    let (ours, mut theirs) = start.connect(i)?;
     let mut child = process::Command::new(program);
     child.args(&command.arguments).envs(command.environment.iter().map(|(name, value)| (name, value)));
-    child.env(MESSAGE, Message::of(start, rank, &theirs.link).encode());
+    child.env(MESSAGE, Message::of(start, i, &theirs.link).encode());
     if let Some((out, err)) = theirs.pipes.take() {
         child.stdout(Stdio::from(out)).stderr(Stdio::from(err));
     }
@@ -65,7 +77,7 @@ fn spawn_rank(command: &Command, program: &Path, start: &mut Start, rank: u32) -
         child.stdin(Stdio::from(input));
     }
     let keep = [start.shm.as_raw_fd(), start.segments.as_raw_fd(), theirs.link.as_raw_fd()];
-    let cpus = start.cpus(rank).cloned();
+    let cpus = start.cpus(i).cloned();
     let setup = BeforeExec { keep, monitor: start.monitor, mask: start.mask, files: start.files, cpus };
     sys::before_exec(&mut child, setup);
     let child = child.spawn().map_err(Error::system("cannot start the program"))?;
@@ -74,16 +86,12 @@ fn spawn_rank(command: &Command, program: &Path, start: &mut Start, rank: u32) -
 }
 
 fn describe(start: &Start) -> Vec<String> {
-    let place = |rank: u32| match start.cpus(rank) {
-        Some(cpus) => format!("on processor {}", bind::describe(cpus)),
-        None => "not bound".to_string(),
-    };
     let ranks = start.ranks.iter().enumerate();
-    ranks.map(|(rank, end)| format!("rank {rank} (pid {}) {}", end.pid, place(rank as u32))).collect()
+    ranks.map(|(i, end)| format!("rank {} (pid {}) {}", end.number, end.pid, start.place(i))).collect()
 }
 
 /// Finds the file to execute, as a shell would, so that a mistake gives one message and not one per rank.
-fn find(program: &OsStr) -> Result<PathBuf, Error> {
+pub(crate) fn find(program: &OsStr) -> Result<PathBuf, Error> {
     let path = Path::new(program);
     if path.components().count() > 1 || path.is_absolute() || program.as_encoded_bytes().contains(&b'/') {
         return match path.metadata() {

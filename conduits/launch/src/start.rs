@@ -4,8 +4,9 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::Duration;
 
 use crate::Error;
-use crate::bind::Bind;
-use crate::monitor::{self, Monitor, RankEnd};
+use crate::bind::{self, Bind};
+use crate::crew::{Crew, RankEnd};
+use crate::monitor::{self, Monitor};
 use crate::sys::{self, FileLimit, Pid, SignalAction, SignalSet};
 
 /// Environment variable by which a launcher tells an executed program that it is a rank.
@@ -13,9 +14,13 @@ pub const MESSAGE: &str = "GASNETI_BOOT";
 
 /// A process about to become a monitor.
 pub struct Start {
-    /// Number of ranks.
+    /// Number of ranks in the job.
     pub size: u32,
-    /// Memory file of the job.
+    /// Those of them that run here, ascending.
+    pub numbers: Vec<u32>,
+    /// The monitor is on another host, and this process its agent.
+    remote: bool,
+    /// Memory file of the host.
     pub shm: OwnedFd,
     /// Memory file for the segments.
     pub segments: OwnedFd,
@@ -51,18 +56,20 @@ pub struct RankSide {
 pub struct MonitorSide {
     link: OwnedFd,
     pipes: Option<(OwnedFd, OwnedFd)>,
+    input: Option<OwnedFd>,
 }
 
 impl Start {
-    /// Prepares this process: descriptors, limits, signals, the job's memory files.
-    pub fn prepare(size: u32, bind: Bind) -> Result<Start, Error> {
+    /// Prepares this process to start the ranks `numbers` of a job of `size`: descriptors, limits, signals, memory files.
+    pub fn prepare(size: u32, numbers: Vec<u32>, remote: bool, bind: Bind) -> Result<Start, Error> {
+        let here = numbers.len() as u32;
         sys::ensure_standard_descriptors();
         let spared = sys::children();
         // Three descriptors a rank; a few of our own, and room for what the program has open.
-        let needed = u64::from(size) * 3 + 32;
+        let needed = u64::from(here) * 3 + 32;
         let files = sys::raise_file_limit(needed + 512);
         if files.1 < needed {
-            return Err(Error::Descriptors { ranks: size, needed, limit: files.1 });
+            return Err(Error::Descriptors { ranks: here, needed, limit: files.1 });
         }
         let signals = monitor::signals();
         let mask = signals.block();
@@ -70,27 +77,32 @@ impl Start {
         sys::become_subreaper();
         Ok(Start {
             size,
+            numbers,
+            remote,
             shm: sys::memfd("gasnet-shm").map_err(Error::system("memfd_create"))?,
             segments: sys::memfd("gasnet-segments").map_err(Error::system("memfd_create"))?,
             job_id: sys::random(),
             monitor: sys::pid(),
-            placement: bind.placement(size),
+            placement: bind.placement(here),
             mask,
             files,
             child_action,
-            ranks: Vec::with_capacity(size as usize),
+            ranks: Vec::with_capacity(here as usize),
             signals,
             spared,
         })
     }
 
-    /// Makes the connections of one rank. A job of one rank keeps the monitor's standard output and error: there is
-    /// nothing to merge. Rank 0 keeps its standard input.
-    pub fn connect(&self, rank: u32) -> Result<(MonitorSide, RankSide), Error> {
+    /// Makes the connections of the `i`-th rank here. A job of one rank keeps the monitor's standard output and error: there
+    /// is nothing to merge. Rank 0 keeps its standard input.
+    pub fn connect(&self, i: usize) -> Result<(MonitorSide, RankSide), Error> {
+        let rank = self.numbers[i];
         let (ours, link) = sys::packet_pair().map_err(Error::system("socketpair"))?;
-        let mut sides =
-            (MonitorSide { link: ours, pipes: None }, RankSide { link, pipes: None, input: None });
-        if self.size > 1 {
+        let mut sides = (
+            MonitorSide { link: ours, pipes: None, input: None },
+            RankSide { link, pipes: None, input: None },
+        );
+        if self.size > 1 || self.remote {
             let (out, out_writer) = sys::pipe().map_err(Error::system("pipe"))?;
             let (err, err_writer) = sys::pipe().map_err(Error::system("pipe"))?;
             sides.0.pipes = Some((out, err));
@@ -98,24 +110,41 @@ impl Start {
         }
         if rank > 0 {
             sides.1.input = Some(sys::open("/dev/null", libc::O_RDONLY).map_err(Error::system("/dev/null"))?);
+        } else if self.remote {
+            let (reader, writer) = sys::pipe().map_err(Error::system("pipe"))?;
+            (sides.0.input, sides.1.input) = (Some(writer), Some(reader));
         }
         Ok(sides)
     }
 
     /// A rank's process is running.
     pub fn started(&mut self, pid: Pid, side: MonitorSide) {
-        self.ranks.push(RankEnd { pid, link: side.link, pipes: side.pipes });
+        let number = self.numbers[self.ranks.len()];
+        self.ranks.push(RankEnd { number, pid, link: side.link, pipes: side.pipes, input: side.input });
     }
 
-    /// The processors of a rank, if bound.
-    pub fn cpus(&self, rank: u32) -> Option<&Vec<usize>> {
-        Some(&self.placement.as_ref()?[rank as usize])
+    /// The processors of the `i`-th rank here, if bound.
+    pub fn cpus(&self, i: usize) -> Option<&Vec<usize>> {
+        Some(&self.placement.as_ref()?[i])
+    }
+
+    /// The same in words.
+    pub fn place(&self, i: usize) -> String {
+        match self.cpus(i) {
+            Some(cpus) => format!("on processor {}", bind::describe(cpus)),
+            None => "not bound".to_string(),
+        }
     }
 
     /// All ranks are running: becomes their monitor. The memory files stay with the ranks alone.
     pub fn watch(self, limit: Option<Duration>) -> Result<Monitor, Error> {
-        Monitor::new(self.ranks, &self.signals, self.spared, limit)
-            .map_err(Error::system("watching the ranks"))
+        let (size, signals) = (self.size, self.signals);
+        Monitor::here(size, self.crew()?, &signals, limit).map_err(Error::system("watching the ranks"))
+    }
+
+    /// All ranks are running: hands them over. The memory files stay with the ranks alone.
+    pub fn crew(self) -> Result<Crew, Error> {
+        Crew::new(self.ranks, self.spared).map_err(Error::system("watching the ranks"))
     }
 
     /// Something failed half-way: ends the ranks started so far.
@@ -144,8 +173,38 @@ impl RankSide {
     }
 }
 
+/// Ascending numbers as ranges.
+pub(crate) fn ranges(numbers: &[u32]) -> String {
+    let mut text = String::new();
+    let mut rest = numbers;
+    while let Some(first) = rest.first() {
+        let n = rest.iter().zip(*first..).take_while(|(a, b)| *a == b).count();
+        let comma = if text.is_empty() { "" } else { "," };
+        text += &match n {
+            1 => format!("{comma}{first}"),
+            _ => format!("{comma}{first}-{}", rest[n - 1]),
+        };
+        rest = &rest[n..];
+    }
+    text
+}
+
+/// Reads [`ranges`] back; `None` unless the numbers ascend and are below `size`.
+fn parse_ranges(text: &str, size: u32) -> Option<Vec<u32>> {
+    let mut numbers: Vec<u32> = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last) = (first.parse::<u32>().ok()?, last.parse::<u32>().ok()?);
+        if first > last || last >= size || numbers.last().is_some_and(|n| *n >= first) {
+            return None;
+        }
+        numbers.extend(first..=last);
+    }
+    Some(numbers)
+}
+
 /// What a launcher writes into [`MESSAGE`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
     /// The rank.
     pub rank: u32,
@@ -157,30 +216,37 @@ pub struct Message {
     pub monitor: Pid,
     /// The job's name.
     pub job_id: u64,
+    /// The ranks that share the host.
+    pub neighbours: Vec<u32>,
 }
 
 impl Message {
-    /// The message of one rank.
-    pub fn of(start: &Start, rank: u32, link: &OwnedFd) -> Message {
+    /// The message of the `i`-th rank here.
+    pub fn of(start: &Start, i: usize, link: &OwnedFd) -> Message {
         Message {
-            rank,
+            rank: start.numbers[i],
             size: start.size,
             fds: [start.shm.as_raw_fd(), start.segments.as_raw_fd(), link.as_raw_fd()],
             monitor: start.monitor,
             job_id: start.job_id,
+            neighbours: start.numbers.clone(),
         }
     }
 
     /// As text.
     pub fn encode(&self) -> String {
         let [shm, segments, link] = self.fds;
-        format!("1:{}:{}:{shm}:{segments}:{link}:{}:{:x}", self.rank, self.size, self.monitor, self.job_id)
+        let near = ranges(&self.neighbours);
+        format!(
+            "2:{}:{}:{shm}:{segments}:{link}:{}:{:x}:{near}",
+            self.rank, self.size, self.monitor, self.job_id
+        )
     }
 
     /// Reads it back.
     pub fn decode(text: &str) -> Option<Message> {
         let mut fields = text.split(':');
-        if fields.next()? != "1" {
+        if fields.next()? != "2" {
             return None;
         }
         let mut number = || fields.next()?.parse::<u32>().ok();
@@ -188,7 +254,9 @@ impl Message {
         let mut fd = || i32::try_from(number()?).ok();
         let (fds, monitor) = ([fd()?, fd()?, fd()?], fd()?);
         let job_id = u64::from_str_radix(fields.next()?, 16).ok()?;
-        (rank < size && fields.next().is_none()).then_some(Message { rank, size, fds, monitor, job_id })
+        let neighbours = parse_ranges(fields.next()?, size)?;
+        let sound = fields.next().is_none() && neighbours.contains(&rank);
+        sound.then_some(Message { rank, size, fds, monitor, job_id, neighbours })
     }
 }
 
@@ -198,14 +266,19 @@ mod tests {
 
     #[test]
     fn messages_survive_the_environment() {
-        let message = Message { rank: 3, size: 4, fds: [5, 6, 9], monitor: 77, job_id: u64::MAX };
-        assert_eq!(Message::decode(&message.encode()), Some(message));
+        for neighbours in [vec![3], vec![0, 1, 2, 3], vec![0, 2, 3]] {
+            let message =
+                Message { rank: 3, size: 4, fds: [5, 6, 9], monitor: 77, job_id: u64::MAX, neighbours };
+            assert_eq!(Message::decode(&message.encode()), Some(message));
+        }
     }
 
     /// Good messages with characters changed, doubled and left out: refused, or a message that makes sense.
     #[test]
     fn any_text_is_handled() {
-        let good = Message { rank: 3, size: 4, fds: [5, 6, 9], monitor: 77, job_id: u64::MAX }.encode();
+        let neighbours = vec![0, 3];
+        let good = Message { rank: 3, size: 4, fds: [5, 6, 9], monitor: 77, job_id: u64::MAX, neighbours };
+        let good = good.encode();
         let signs: Vec<char> = "0123456789:-+ x9999é".chars().collect();
         let mut x = 1usize;
         let mut next = |n: usize| {
@@ -232,7 +305,17 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused() {
-        for text in ["", "1", "2:0:1:3:4:5:6:7", "1:1:1:3:4:5:6:7", "1:0:1:3:4:-5:6:7", "1:0:1:3:4:5:6:7:8"] {
+        for text in [
+            "",
+            "2",
+            "1:0:1:3:4:5:6:7:0",
+            "2:1:1:3:4:5:6:7:0",
+            "2:0:1:3:4:-5:6:7:0",
+            "2:0:1:3:4:5:6:7:0:8",
+            "2:0:2:3:4:5:6:7:1",
+            "2:0:2:3:4:5:6:7:0-2",
+            "2:0:2:3:4:5:6:7:1,0",
+        ] {
             assert_eq!(Message::decode(text), None, "{text}");
         }
     }

@@ -119,6 +119,38 @@ pub fn send(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
     usize::try_from(n).map_err(|_| io::Error::last_os_error())
 }
 
+/// Sends a packet, waiting until there is room.
+pub fn send_waiting(fd: RawFd, bytes: &[u8]) -> io::Result<()> {
+    loop {
+        // SAFETY: the pointer and length describe `bytes`, borrowed for the call.
+        let n = unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL) };
+        match io::Error::last_os_error() {
+            _ if n >= 0 => return Ok(()),
+            e if e.kind() == io::ErrorKind::Interrupted => {}
+            e => return Err(e),
+        }
+    }
+}
+
+/// Waits for one packet; 0 at the end.
+pub fn receive_waiting(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        // SAFETY: the pointer and length describe `buffer`, which is borrowed mutably for the call.
+        let n = unsafe { libc::recv(fd.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), 0) };
+        match (usize::try_from(n), io::Error::last_os_error()) {
+            (Ok(n), _) => return Ok(n),
+            (_, e) if e.kind() == io::ErrorKind::Interrupted => {}
+            (_, e) => return Err(e),
+        }
+    }
+}
+
+/// A second descriptor, above the standard ones, for what a (standard) descriptor stands for.
+pub fn duplicate(fd: RawFd) -> io::Result<OwnedFd> {
+    // SAFETY: a plain call on a descriptor number.
+    own(unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 3) })
+}
+
 /// Receives one packet without blocking; `Ok(None)` when nothing is there, `Ok(Some(0))` at the end.
 pub fn receive(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<Option<usize>> {
     // SAFETY: the pointer and length describe `buffer`, which is borrowed mutably for the call.
@@ -519,6 +551,20 @@ pub struct BeforeExec {
     pub files: FileLimit,
     /// Processors of the rank; `None` leaves them.
     pub cpus: Option<Vec<usize>>,
+}
+
+/// Arranges for a helper process to end with this one, and to have the signals of a new program.
+pub fn end_with_us(command: &mut Command, mask: SignalSet) {
+    let us = pid();
+    let hook = move || {
+        die_with_parent(us);
+        SignalAction::change(libc::SIGCHLD, false);
+        SignalAction::change(libc::SIGPIPE, false);
+        mask.set();
+        Ok(())
+    };
+    // SAFETY: the hook makes system calls only; it allocates nothing and takes no lock.
+    unsafe { command.pre_exec(hook) };
 }
 
 /// Arranges for `setup` to be done in the child of `command`.

@@ -1,0 +1,253 @@
+//! The hands of a monitor on another host: `gasnetrun --agent`, started there by ssh.
+//!
+//! An agent starts the ranks of its host, reports all that they do, and does to them what it is told; it decides nothing, but for
+//! this: when the monitor is not heard of any more, its ranks end.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStringExt;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use crate::Error;
+use crate::channel::Channel;
+use crate::crew::{Crew, Happening};
+use crate::monitor;
+use crate::spawn::{self, Command};
+use crate::start::Start;
+use crate::sys;
+use crate::wire::{GREETING, Task, ToAgent, ToMonitor};
+
+/// Bytes of a stream that may be on their way to the monitor.
+const WINDOW: usize = 1 << 16;
+/// How long processes that ranks left behind may go on after an orderly end of the job.
+const LEFTOVER_GRACE: Duration = Duration::from_millis(200);
+/// How long the last frames may take.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+type ToFront = Channel<ToAgent, ToMonitor>;
+
+/// The whole program: returns its exit status.
+pub fn main() -> i32 {
+    let outcome =
+        connect().map(|mut channel| wait_for_task(&mut channel).map_or(1, |task| work(channel, task)));
+    outcome.unwrap_or_else(|error| {
+        eprintln!("gasnetrun: agent: {error}");
+        1
+    })
+}
+
+/// Takes standard input and output for the channel, away from everybody else.
+fn connect() -> Result<ToFront, Error> {
+    sys::ensure_standard_descriptors();
+    sys::SignalAction::change(libc::SIGPIPE, true);
+    let (input, output) = (0..2)
+        .map(sys::duplicate)
+        .collect::<Result<Vec<_>, _>>()
+        .map(|mut fds| (fds.remove(0), fds.remove(0)))
+        .map_err(Error::system("dup"))?;
+    let null = sys::open("/dev/null", libc::O_RDWR).map_err(Error::system("/dev/null"))?;
+    for fd in 0..2 {
+        sys::redirect(std::os::fd::AsFd::as_fd(&null), fd).map_err(Error::system("dup2"))?;
+    }
+    let mut channel =
+        Channel::new(input, output, false, Instant::now()).map_err(Error::system("standard input"))?;
+    channel.send_raw(GREETING);
+    Ok(channel)
+}
+
+/// Waits, tending the channel, until `until` or something comes.
+fn wait(channel: &mut ToFront, until: Option<Instant>) {
+    let mut fds = Vec::new();
+    channel.poll_set(&mut fds);
+    let now = Instant::now();
+    let due = [until, channel.deadline()].into_iter().flatten().min();
+    let _ = sys::poll(&mut fds, due.map(|at| at.saturating_duration_since(now)));
+    channel.tend(&ToMonitor::Beat, Instant::now());
+}
+
+fn wait_for_task(channel: &mut ToFront) -> Option<Task> {
+    loop {
+        match channel.next() {
+            Some(ToAgent::Start(task)) => return Some(*task),
+            Some(ToAgent::Finish) => return None,
+            Some(_) => {}
+            None if channel.closed().is_some() => return None,
+            None => wait(channel, None),
+        }
+    }
+}
+
+/// Sends the last frames.
+fn say_last(channel: &mut ToFront) {
+    let until = Instant::now() + LAST_WORDS;
+    while channel.pending() && Instant::now() < until {
+        wait(channel, Some(until));
+    }
+}
+
+fn work(mut channel: ToFront, task: Task) -> i32 {
+    match start(&mut channel, &task) {
+        Ok((crew, signals)) => {
+            let signals = match signals.descriptor() {
+                Ok(fd) => fd,
+                Err(_) => return 1,
+            };
+            Agent { channel, crew, signals, unacknowledged: HashMap::new() }.run()
+        }
+        Err(error) => {
+            channel.send(&ToMonitor::Failed(error.status(), error.to_string().into_bytes()));
+            say_last(&mut channel);
+            1
+        }
+    }
+}
+
+/// Starts the ranks.
+fn start(channel: &mut ToFront, task: &Task) -> Result<(Crew, sys::SignalSet), Error> {
+    let os = |bytes: &Vec<u8>| OsString::from_vec(bytes.clone());
+    let directory = os(&task.directory);
+    std::env::set_current_dir(&directory).map_err(|e| Error::Directory(directory.into(), e))?;
+    let command = Command {
+        ranks: task.size,
+        program: os(&task.program),
+        arguments: task.arguments.iter().map(os).collect(),
+        environment: task.environment.chunks_exact(2).map(|pair| (os(&pair[0]), os(&pair[1]))).collect(),
+        bind: task.bind,
+        verbose: false,
+        limit: None,
+        hosts: None,
+    };
+    let program = spawn::find(&command.program)?;
+    let mut start = Start::prepare(task.size, task.ranks.clone(), true, task.bind)?;
+    start.job_id = task.job_id;
+    for i in 0..task.ranks.len() {
+        if let Err(error) = spawn::spawn_rank(&command, &program, &mut start, i) {
+            start.give_up();
+            return Err(error);
+        }
+    }
+    for (i, end) in start.ranks.iter().enumerate() {
+        channel.send(&ToMonitor::Started(end.number, end.pid, start.place(i).into_bytes()));
+    }
+    let signals = monitor::signals();
+    Ok((start.crew()?, signals))
+}
+
+struct Agent {
+    channel: ToFront,
+    crew: Crew,
+    signals: std::os::fd::OwnedFd,
+    /// Bytes of each stream that the monitor has not taken yet.
+    unacknowledged: HashMap<usize, usize>,
+}
+
+/// Sends what happens on to the monitor.
+fn relay<'a>(
+    channel: &'a mut ToFront,
+    unacknowledged: &'a mut HashMap<usize, usize>,
+) -> impl FnMut(Happening<'_>) + 'a {
+    move |happening| {
+        channel.send(&match happening {
+            Happening::Said(rank, packet) => ToMonitor::Said(rank, packet.to_vec()),
+            Happening::LinkClosed(rank) => ToMonitor::LinkClosed(rank),
+            Happening::Ended(rank, how) => ToMonitor::Ended(rank, how),
+            Happening::Output(stream, bytes) => {
+                *unacknowledged.entry(stream).or_default() += bytes.len();
+                ToMonitor::Output(stream as u32, bytes.to_vec())
+            }
+            Happening::OutputEnd(stream) => ToMonitor::OutputEnd(stream as u32),
+        });
+    }
+}
+
+impl Agent {
+    fn run(mut self) -> i32 {
+        loop {
+            self.step(None);
+            if self.channel.closed().is_some() {
+                // Nobody is left to be told.
+                self.crew.clear(&mut |_| ());
+                return 1;
+            }
+            while let Some(order) = self.channel.next() {
+                if self.obey(order) {
+                    return self.finish();
+                }
+            }
+        }
+    }
+
+    /// Waits for something to happen, at most until `until`, and deals with it.
+    fn step(&mut self, until: Option<Instant>) {
+        let mut fds = vec![sys::poll_in(self.signals.as_raw_fd())];
+        let waiting = &self.unacknowledged;
+        let polled = self.crew.poll_set(&mut fds, |s| waiting.get(&s).is_none_or(|n| *n < WINDOW));
+        self.channel.poll_set(&mut fds);
+        let due = [until, self.channel.deadline()].into_iter().flatten().min();
+        let now = Instant::now();
+        if sys::poll(&mut fds, due.map(|at| at.saturating_duration_since(now))).is_err() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let mut ended = false;
+        while let Some(signal) = sys::next_signal(std::os::fd::AsFd::as_fd(&self.signals)) {
+            // Signals of the job come over the channel. One for the agent itself ends the connection, and so the ranks.
+            if monitor::ENDING.contains(&signal) {
+                self.crew.clear(&mut |_| ());
+                sys::exit_now(128 + signal);
+            }
+            ended |= signal == libc::SIGCHLD;
+        }
+        let fed =
+            self.crew.attend(&polled, &fds, ended, &mut relay(&mut self.channel, &mut self.unacknowledged));
+        self.fed(fed);
+        self.channel.tend(&ToMonitor::Beat, Instant::now());
+    }
+
+    fn fed(&mut self, n: usize) {
+        if n > 0 {
+            self.channel.send(&ToMonitor::InputTaken(n as u32));
+        }
+    }
+
+    /// Does what the monitor says. Returns whether that is to finish.
+    fn obey(&mut self, order: ToAgent) -> bool {
+        match order {
+            ToAgent::Tell(rank) => self.crew.tell(rank),
+            ToAgent::Kill(rank) => self.crew.kill(rank),
+            ToAgent::Signal(signal) => self.crew.signal(signal),
+            ToAgent::Input(bytes) => {
+                let fed = self.crew.feed(Some(&bytes));
+                self.fed(fed);
+            }
+            ToAgent::InputEnd => _ = self.crew.feed(None),
+            ToAgent::Taken(stream, n) => {
+                let left = self.unacknowledged.entry(stream as usize).or_default();
+                *left = left.saturating_sub(n as usize);
+            }
+            ToAgent::Answer(bytes) => self.crew.answer_all(&Rc::from(bytes)),
+            ToAgent::Finish => return true,
+            ToAgent::Start(_) | ToAgent::Beat => {}
+        }
+        false
+    }
+
+    /// The job is over: ends what ranks left behind, and sends the rest of the output.
+    fn finish(&mut self) -> i32 {
+        let until = Instant::now() + LEFTOVER_GRACE;
+        while Instant::now() < until && !self.crew.leftovers().is_empty() {
+            self.step(Some(until));
+        }
+        let mut take = relay(&mut self.channel, &mut self.unacknowledged);
+        self.crew.clear(&mut take);
+        for stream in self.crew.streams() {
+            while self.crew.is_open(stream) {
+                self.crew.drain(stream, &mut take);
+            }
+        }
+        drop(take);
+        say_last(&mut self.channel);
+        0
+    }
+}

@@ -1,0 +1,383 @@
+//! The ranks that are processes of this host: reads what they say, write, and come to, and leaves nothing of them behind.
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use gasnet::boot::MAX_PACKET;
+
+use crate::sys::{self, Ended, Pid, PollFd, Reaped};
+
+/// How long killed processes may take to vanish.
+const VANISH: Duration = Duration::from_secs(1);
+/// Bytes read from a pipe at once.
+const READ_SIZE: usize = 1 << 16;
+
+/// The monitor's ends of one rank's connections.
+#[derive(Debug)]
+pub struct RankEnd {
+    /// The rank.
+    pub number: u32,
+    /// Its process.
+    pub pid: Pid,
+    /// Socket on which it speaks.
+    pub link: OwnedFd,
+    /// Pipes of its standard output and error; `None` if it has the monitor's own.
+    pub pipes: Option<(OwnedFd, OwnedFd)>,
+    /// Pipe of its standard input, if the monitor feeds it.
+    pub input: Option<OwnedFd>,
+}
+
+/// What the ranks of this host do. Streams have the number `2 * rank`, plus 1 for standard error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Happening<'a> {
+    /// A rank has sent a packet.
+    Said(u32, &'a [u8]),
+    /// A rank's link is closed, while it goes on.
+    LinkClosed(u32),
+    /// A rank's process has ended; everything it said and wrote came before.
+    Ended(u32, Ended),
+    /// A stream has these bytes.
+    Output(usize, &'a [u8]),
+    /// A stream has ended.
+    OutputEnd(usize),
+}
+
+/// Takes in what happens.
+pub type Take<'a> = &'a mut dyn FnMut(Happening<'_>);
+
+#[derive(Debug)]
+struct Rank {
+    number: u32,
+    pid: Pid,
+    link: Option<OwnedFd>,
+    /// Packets to be sent to it: what they have in common, and from where on.
+    answers: VecDeque<(Rc<[u8]>, usize)>,
+    pipes: [Option<OwnedFd>; 2],
+    gone: bool,
+}
+
+/// The ranks of this host.
+#[derive(Debug)]
+pub struct Crew {
+    ranks: Vec<Rank>,
+    by_pid: HashMap<Pid, usize>,
+    /// Standard input of rank 0, and what is to be written to it.
+    input: Option<OwnedFd>,
+    input_queue: VecDeque<u8>,
+    input_ends: bool,
+    /// Children that this process had before; not ours to end.
+    spared: Vec<Pid>,
+}
+
+/// What a poll set means: an entry for each descriptor of the crew, in order.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    Link(usize),
+    Answer(usize),
+    Pipe(usize, usize),
+    Input,
+}
+
+/// Descriptors of the crew in a poll set, from `first` on.
+#[derive(Debug, Default)]
+pub struct Polled {
+    first: usize,
+    places: Vec<Place>,
+}
+
+impl Crew {
+    /// Takes over these ranks. `spared` are children that are no ranks.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn new(ends: Vec<RankEnd>, spared: Vec<Pid>) -> io::Result<Crew> {
+        let by_pid = ends.iter().enumerate().map(|(i, end)| (end.pid, i)).collect();
+        let mut input = None;
+        let ranks: Vec<Rank> = ends
+            .into_iter()
+            .map(|end| {
+                input = input.take().or(end.input);
+                let (out, err) = end.pipes.unzip();
+                Rank {
+                    number: end.number,
+                    pid: end.pid,
+                    link: Some(end.link),
+                    answers: VecDeque::new(),
+                    pipes: [out, err],
+                    gone: false,
+                }
+            })
+            .collect();
+        for pipe in ranks.iter().flat_map(|r| &r.pipes).chain([&input]).flatten() {
+            sys::set_nonblocking(pipe.as_fd())?;
+        }
+        Ok(Crew { ranks, by_pid, input, input_queue: VecDeque::new(), input_ends: false, spared })
+    }
+
+    /// Number and process of each rank.
+    pub fn pids(&self) -> impl Iterator<Item = (u32, Pid)> {
+        self.ranks.iter().map(|r| (r.number, r.pid))
+    }
+
+    /// Adds what the crew waits for to a poll set; only those streams are read that are wanted.
+    pub fn poll_set(&self, fds: &mut Vec<PollFd>, wants: impl Fn(usize) -> bool) -> Polled {
+        let mut polled = Polled { first: fds.len(), places: Vec::new() };
+        let mut add = |fd, place| {
+            fds.push(fd);
+            polled.places.push(place);
+        };
+        for (i, rank) in self.ranks.iter().enumerate() {
+            if let Some(link) = &rank.link {
+                add(sys::poll_in(link.as_raw_fd()), Place::Link(i));
+                if !rank.answers.is_empty() {
+                    add(sys::poll_out(link.as_raw_fd()), Place::Answer(i));
+                }
+            }
+            for (which, pipe) in rank.pipes.iter().enumerate() {
+                if let Some(pipe) = pipe.as_ref().filter(|_| wants(rank.stream(which))) {
+                    add(sys::poll_in(pipe.as_raw_fd()), Place::Pipe(i, which));
+                }
+            }
+        }
+        if let Some(input) = self.input.as_ref().filter(|_| !self.input_queue.is_empty()) {
+            add(sys::poll_out(input.as_raw_fd()), Place::Input);
+        }
+        polled
+    }
+
+    /// Deals with what a poll has found; with `ended`, also with processes that have ended. Returns how many bytes of the
+    /// input were taken.
+    pub fn attend(&mut self, polled: &Polled, fds: &[PollFd], ended: bool, take: Take<'_>) -> usize {
+        let ready: Vec<Place> = polled
+            .places
+            .iter()
+            .zip(&fds[polled.first..])
+            .filter(|(_, fd)| fd.revents != 0)
+            .map(|(place, _)| *place)
+            .collect();
+        // Output first: what a rank wrote before it said something comes before it.
+        for place in &ready {
+            if let Place::Pipe(i, which) = *place {
+                self.read(i, which, take);
+            }
+        }
+        let mut fed = 0;
+        for place in ready {
+            match place {
+                Place::Link(i) => self.listen(i, take),
+                Place::Answer(i) => self.answer(i),
+                Place::Input => fed = self.feed_input(),
+                Place::Pipe(..) => {}
+            }
+        }
+        if ended {
+            self.reap(take);
+        }
+        fed
+    }
+
+    /// Reaps all ended children: ranks, and orphans of theirs.
+    pub fn reap(&mut self, take: Take<'_>) {
+        while let Reaped::Child(pid, how) = sys::reap() {
+            let Some(i) = self.by_pid.remove(&pid) else { continue };
+            self.ranks[i].gone = true;
+            // What it wrote and said before comes first.
+            for which in 0..2 {
+                self.read(i, which, take);
+            }
+            self.listen(i, take);
+            take(Happening::Ended(self.ranks[i].number, how));
+        }
+    }
+
+    /// Takes in everything a rank has said.
+    fn listen(&mut self, i: usize, take: Take<'_>) {
+        let mut packet = [0; MAX_PACKET];
+        let rank = &mut self.ranks[i];
+        loop {
+            let Some(link) = &rank.link else { return };
+            match sys::receive(link.as_fd(), &mut packet) {
+                Ok(None) => return,
+                Ok(Some(0)) | Err(_) => {
+                    rank.link = None;
+                    if !rank.gone {
+                        take(Happening::LinkClosed(rank.number));
+                    }
+                    return;
+                }
+                Ok(Some(n)) => take(Happening::Said(rank.number, &packet[..n])),
+            }
+        }
+    }
+
+    /// Reads once from a pipe. Returns whether there may be more.
+    fn read(&mut self, i: usize, which: usize, take: Take<'_>) -> bool {
+        let rank = &mut self.ranks[i];
+        let stream = rank.stream(which);
+        let Some(pipe) = &rank.pipes[which] else { return false };
+        let mut buffer = [0; READ_SIZE];
+        match sys::read(pipe.as_fd(), &mut buffer) {
+            Ok(n) if n > 0 => {
+                take(Happening::Output(stream, &buffer[..n]));
+                true
+            }
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => true,
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => false,
+            _ => {
+                rank.pipes[which] = None;
+                take(Happening::OutputEnd(stream));
+                false
+            }
+        }
+    }
+
+    /// Gives every rank the result of an exchange, in packets: a byte that is 1 in the last one, then a part of it.
+    pub fn answer_all(&mut self, result: &Rc<[u8]>) {
+        for i in 0..self.ranks.len() {
+            self.ranks[i].answers.push_back((result.clone(), 0));
+            self.answer(i);
+        }
+    }
+
+    fn answer(&mut self, i: usize) {
+        let rank = &mut self.ranks[i];
+        while let (Some(link), Some((result, done))) = (&rank.link, rank.answers.front_mut()) {
+            let rest = &result[*done..];
+            let part = &rest[..rest.len().min(MAX_PACKET - 1)];
+            let last = part.len() == rest.len();
+            match sys::send(link.as_raw_fd(), &[&[u8::from(last)], part].concat()) {
+                Ok(_) if last => drop(rank.answers.pop_front()),
+                Ok(_) => *done += part.len(),
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return,
+                // A rank that is leaving; its end is noticed elsewhere.
+                Err(_) => return rank.answers.clear(),
+            }
+        }
+    }
+
+    /// Adds to the standard input of rank 0, if it is here; `None` ends it.
+    /// Returns how many bytes were taken.
+    pub fn feed(&mut self, bytes: Option<&[u8]>) -> usize {
+        match bytes {
+            Some(bytes) => self.input_queue.extend(bytes),
+            None => self.input_ends = true,
+        }
+        self.feed_input()
+    }
+
+    fn feed_input(&mut self) -> usize {
+        let mut fed = 0;
+        while let Some(input) = &self.input {
+            let (bytes, _) = self.input_queue.as_slices();
+            if bytes.is_empty() {
+                if self.input_ends {
+                    self.input = None;
+                }
+                break;
+            }
+            match sys::write(input.as_raw_fd(), bytes) {
+                Ok(n) => {
+                    self.input_queue.drain(..n);
+                    fed += n;
+                }
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
+                Err(_) => self.input = None,
+            }
+        }
+        if self.input.is_none() {
+            // Nobody reads any more: as if it were taken.
+            fed += self.input_queue.len();
+            self.input_queue.clear();
+        }
+        fed
+    }
+
+    /// Asks a rank to end.
+    pub fn tell(&self, number: u32) {
+        if let Some(rank) = self.alive(number) {
+            // A program without a handler for SIGQUIT would leave a core file.
+            let catches = sys::catches(rank.pid, libc::SIGQUIT);
+            sys::kill(rank.pid, if catches { libc::SIGQUIT } else { libc::SIGTERM });
+            sys::kill(rank.pid, libc::SIGCONT);
+        }
+    }
+
+    /// Kills a rank.
+    pub fn kill(&self, number: u32) {
+        if let Some(rank) = self.alive(number) {
+            sys::kill(rank.pid, libc::SIGKILL);
+        }
+    }
+
+    /// Passes a signal to all ranks.
+    pub fn signal(&self, signal: i32) {
+        for rank in self.ranks.iter().filter(|r| !r.gone) {
+            sys::kill(rank.pid, signal);
+        }
+    }
+
+    fn alive(&self, number: u32) -> Option<&Rank> {
+        self.ranks.iter().find(|r| r.number == number && !r.gone)
+    }
+
+    /// Whether no process of a rank is left.
+    pub fn is_gone(&self) -> bool {
+        self.ranks.iter().all(|r| r.gone)
+    }
+
+    /// Living children that are neither ranks nor spared: orphans of ranks.
+    pub fn leftovers(&self) -> Vec<Pid> {
+        sys::children().into_iter().filter(|pid| !self.spared.contains(pid)).collect()
+    }
+
+    /// Kills all processes of the job on this host, and waits until they are gone (not for long: some cannot be killed).
+    pub fn clear(&mut self, take: Take<'_>) {
+        let until = Instant::now() + VANISH;
+        loop {
+            self.reap(take);
+            let leftovers = self.leftovers();
+            if leftovers.is_empty() || Instant::now() >= until {
+                return;
+            }
+            for pid in leftovers {
+                sys::kill(pid, libc::SIGKILL);
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Open streams.
+    pub fn streams(&self) -> Vec<usize> {
+        let all = self.ranks.iter().flat_map(|r| [r.stream(0), r.stream(1)]);
+        all.filter(|stream| self.is_open(*stream)).collect()
+    }
+
+    /// Whether a stream is open.
+    pub fn is_open(&self, stream: usize) -> bool {
+        self.of_stream(stream).is_some_and(|i| self.ranks[i].pipes[stream % 2].is_some())
+    }
+
+    fn of_stream(&self, stream: usize) -> Option<usize> {
+        self.ranks.iter().position(|r| r.number as usize == stream / 2)
+    }
+
+    /// Reads from a stream after [`Crew::clear`], and ends it if nothing was there: somebody beyond our reach may still hold it.
+    pub fn drain(&mut self, stream: usize, take: Take<'_>) {
+        if let Some(i) = self.of_stream(stream)
+            && !self.read(i, stream % 2, take)
+            && self.ranks[i].pipes[stream % 2].take().is_some()
+        {
+            take(Happening::OutputEnd(stream));
+        }
+    }
+}
+
+impl Rank {
+    fn stream(&self, which: usize) -> usize {
+        2 * self.number as usize + which
+    }
+}

@@ -1,0 +1,118 @@
+//! The exchange between all ranks of a job, over their links to the monitor.
+//!
+//! A rank sends its contribution in packets ([`ToMonitor::Exchange`]); when the monitor has all contributions, each rank gets the
+//! result back on its link, in packets whose first byte is 1 in the last one. The result is every contribution in order of rank,
+//! each preceded by its length (u32, little endian).
+
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::{Mutex, PoisonError};
+
+use gasnet::Error;
+use gasnet::boot::{Exchange, MAX_EXCHANGE, MAX_PACKET, ToMonitor};
+
+use crate::sys;
+
+/// A rank's side.
+pub struct LinkExchange {
+    link: Mutex<OwnedFd>,
+    size: u32,
+}
+
+impl LinkExchange {
+    /// Over this link, in a job of `size` ranks.
+    pub fn new(link: OwnedFd, size: u32) -> LinkExchange {
+        LinkExchange { link: Mutex::new(link), size }
+    }
+}
+
+impl Exchange for LinkExchange {
+    fn all_gather(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+        let failed = |e: std::io::Error| Error::job(format!("exchange with the other hosts: {e}"));
+        let link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rest = mine;
+        loop {
+            let (part, more) = rest.split_at(rest.len().min(MAX_EXCHANGE));
+            let packet = ToMonitor::Exchange(more.is_empty(), part.to_vec()).encode();
+            sys::send_waiting(link.as_raw_fd(), &packet).map_err(failed)?;
+            if more.is_empty() {
+                break;
+            }
+            rest = more;
+        }
+        let mut result = Vec::new();
+        let mut packet = [0; MAX_PACKET];
+        loop {
+            let n = sys::receive_waiting(link.as_fd(), &mut packet).map_err(failed)?;
+            let Some((last, part)) = packet[..n].split_first() else {
+                return Err(Error::job("exchange with the other hosts: the monitor is gone"));
+            };
+            result.extend_from_slice(part);
+            if *last == 1 {
+                break;
+            }
+        }
+        split(&result, self.size).ok_or_else(|| Error::job("exchange with the other hosts: a broken result"))
+    }
+}
+
+/// The contributions in a result.
+fn split(mut result: &[u8], size: u32) -> Option<Vec<Vec<u8>>> {
+    let mut all = Vec::with_capacity(size as usize);
+    for _ in 0..size {
+        let (len, rest) = result.split_first_chunk::<4>()?;
+        let (one, rest) = rest.split_at_checked(u32::from_le_bytes(*len) as usize)?;
+        all.push(one.to_vec());
+        result = rest;
+    }
+    result.is_empty().then_some(all)
+}
+
+/// The monitor's side: contributions of the exchange under way.
+#[derive(Debug)]
+pub struct Gathering {
+    parts: Vec<Vec<u8>>,
+    complete: Vec<bool>,
+}
+
+impl Gathering {
+    /// For a job of `size` ranks.
+    pub fn new(size: u32) -> Gathering {
+        Gathering { parts: vec![Vec::new(); size as usize], complete: vec![false; size as usize] }
+    }
+
+    /// Takes in a part of a rank's contribution; the result if that was the last one missing.
+    pub fn add(&mut self, rank: u32, last: bool, part: &[u8]) -> Option<Vec<u8>> {
+        let r = rank as usize;
+        self.parts[r].extend_from_slice(part);
+        self.complete[r] |= last;
+        if !self.complete.iter().all(|c| *c) {
+            return None;
+        }
+        self.complete.fill(false);
+        let mut result = Vec::new();
+        for part in &mut self.parts {
+            result.extend((part.len() as u32).to_le_bytes());
+            result.append(part);
+        }
+        Some(result)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contributions_come_out_by_rank() {
+        let mut g = Gathering::new(3);
+        for round in 0..3u8 {
+            assert_eq!(g.add(2, true, &[round; 5]), None);
+            assert_eq!(g.add(0, false, &[1]), None);
+            assert_eq!(g.add(1, true, &[]), None);
+            let result = g.add(0, true, &[2]).expect("complete");
+            assert_eq!(split(&result, 3), Some(vec![vec![1, 2], vec![], vec![round; 5]]));
+            assert_eq!(split(&result, 2), None);
+            assert_eq!(split(&result[1..], 3), None);
+        }
+    }
+}

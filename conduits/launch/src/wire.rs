@@ -1,0 +1,365 @@
+//! What the monitor of a job and its agents on other hosts say to each other, as bytes.
+//!
+//! A *frame* is its length (u32, of what follows), a kind (u8) and a body; numbers are little endian, byte strings are preceded
+//! by their length. An agent first sends [`GREETING`], before which remote shells may have printed anything.
+
+use crate::bind::Bind;
+use crate::sys::Ended;
+
+/// Comes before an agent's first frame; the number is that of this protocol.
+pub const GREETING: &[u8] = b"\ngasnet agent 1\n";
+/// Longest body; whoever sends more is not one of us.
+const LONGEST: usize = 64 << 20;
+
+/// What an agent is to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Task {
+    /// Ranks of the job.
+    pub size: u32,
+    /// Those of them that run on the agent's host, ascending.
+    pub ranks: Vec<u32>,
+    /// Random name of the job.
+    pub job_id: u64,
+    /// Placement.
+    pub bind: Bind,
+    /// The program, its arguments, the directory to run it in.
+    pub program: Vec<u8>,
+    /// Arguments of the program.
+    pub arguments: Vec<Vec<u8>>,
+    /// Directory to run it in.
+    pub directory: Vec<u8>,
+    /// Environment: names and values, in turn.
+    pub environment: Vec<Vec<u8>>,
+}
+
+/// To an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToAgent {
+    /// Start these ranks.
+    Start(Box<Task>),
+    /// Ask a rank to end.
+    Tell(u32),
+    /// Kill a rank.
+    Kill(u32),
+    /// Pass a signal to all ranks.
+    Signal(i32),
+    /// Bytes for the standard input of rank 0.
+    Input(Vec<u8>),
+    /// The end of that input.
+    InputEnd,
+    /// So many bytes of a stream are taken: as many more may be sent.
+    Taken(u32, u32),
+    /// The result of an exchange.
+    Answer(Vec<u8>),
+    /// The monitor is there.
+    Beat,
+    /// The job is over: end what is left, send the rest, and leave.
+    Finish,
+}
+
+/// From an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToMonitor {
+    /// A rank runs as this process, in this place.
+    Started(u32, i32, Vec<u8>),
+    /// The ranks cannot be started: exit status and reason.
+    Failed(i32, Vec<u8>),
+    /// A rank has sent this packet.
+    Said(u32, Vec<u8>),
+    /// A rank's link is closed.
+    LinkClosed(u32),
+    /// A rank's process has ended.
+    Ended(u32, Ended),
+    /// Output of a stream.
+    Output(u32, Vec<u8>),
+    /// The end of a stream.
+    OutputEnd(u32),
+    /// So many bytes of the standard input of rank 0 are taken.
+    InputTaken(u32),
+    /// The agent is there.
+    Beat,
+}
+
+/// Something that travels in frames.
+pub trait Wire: Sized {
+    /// Writes kind and body.
+    fn emit(&self, w: &mut Writer);
+    /// Reads a body back; `None` if it is none of this kind.
+    fn parse(kind: u8, r: &mut Reader<'_>) -> Option<Self>;
+
+    /// The whole frame.
+    fn frame(&self) -> Vec<u8> {
+        let mut w = Writer(vec![0; 4]);
+        self.emit(&mut w);
+        let len = (w.0.len() - 4) as u32;
+        w.0[..4].copy_from_slice(&len.to_le_bytes());
+        w.0
+    }
+
+    /// Takes one frame from the front of `bytes`, and says how long it was; `Ok(None)` when more is to come.
+    ///
+    /// # Errors
+    /// These bytes are no frame.
+    fn take(bytes: &[u8]) -> Result<Option<(Self, usize)>, Nonsense> {
+        let Some(len) = bytes.get(..4) else { return Ok(None) };
+        let len = u32::from_le_bytes(len.try_into().map_err(|_| Nonsense)?) as usize;
+        if len == 0 || len > LONGEST {
+            return Err(Nonsense);
+        }
+        let Some(body) = bytes.get(4..4 + len) else { return Ok(None) };
+        let mut r = Reader(&body[1..]);
+        match Self::parse(body[0], &mut r) {
+            Some(said) if r.0.is_empty() => Ok(Some((said, 4 + len))),
+            _ => Err(Nonsense),
+        }
+    }
+}
+
+/// Bytes that are no frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Nonsense;
+
+/// Writes a frame.
+#[derive(Debug)]
+pub struct Writer(Vec<u8>);
+
+impl Writer {
+    fn kind(&mut self, kind: u8) -> &mut Writer {
+        self.0.push(kind);
+        self
+    }
+    fn u32(&mut self, v: u32) -> &mut Writer {
+        self.0.extend(v.to_le_bytes());
+        self
+    }
+    fn bytes(&mut self, v: &[u8]) -> &mut Writer {
+        self.u32(v.len() as u32);
+        self.0.extend(v);
+        self
+    }
+    fn list(&mut self, v: &[Vec<u8>]) -> &mut Writer {
+        self.u32(v.len() as u32);
+        v.iter().for_each(|v| _ = self.bytes(v));
+        self
+    }
+}
+
+/// Reads a frame.
+#[derive(Debug)]
+pub struct Reader<'a>(&'a [u8]);
+
+impl Reader<'_> {
+    fn u32(&mut self) -> Option<u32> {
+        let (head, rest) = self.0.split_first_chunk::<4>()?;
+        self.0 = rest;
+        Some(u32::from_le_bytes(*head))
+    }
+    fn i32(&mut self) -> Option<i32> {
+        self.u32().map(|v| v as i32)
+    }
+    fn bytes(&mut self) -> Option<Vec<u8>> {
+        let len = self.u32()? as usize;
+        let (head, rest) = self.0.split_at_checked(len)?;
+        self.0 = rest;
+        Some(head.to_vec())
+    }
+    fn list(&mut self) -> Option<Vec<Vec<u8>>> {
+        (0..self.u32()?).map(|_| self.bytes()).collect()
+    }
+}
+
+impl Wire for ToAgent {
+    fn emit(&self, w: &mut Writer) {
+        match self {
+            ToAgent::Start(task) => {
+                w.kind(1).u32(task.size).u32(task.job_id as u32).u32((task.job_id >> 32) as u32);
+                w.u32(u32::from(task.bind == Bind::Core)).u32(task.ranks.len() as u32);
+                task.ranks.iter().for_each(|r| _ = w.u32(*r));
+                w.bytes(&task.program).list(&task.arguments).bytes(&task.directory).list(&task.environment)
+            }
+            ToAgent::Tell(rank) => w.kind(2).u32(*rank),
+            ToAgent::Kill(rank) => w.kind(3).u32(*rank),
+            ToAgent::Signal(signal) => w.kind(4).u32(*signal as u32),
+            ToAgent::Input(bytes) => w.kind(5).bytes(bytes),
+            ToAgent::InputEnd => w.kind(6),
+            ToAgent::Taken(stream, n) => w.kind(7).u32(*stream).u32(*n),
+            ToAgent::Answer(bytes) => w.kind(8).bytes(bytes),
+            ToAgent::Beat => w.kind(9),
+            ToAgent::Finish => w.kind(10),
+        };
+    }
+
+    fn parse(kind: u8, r: &mut Reader<'_>) -> Option<ToAgent> {
+        Some(match kind {
+            1 => {
+                let size = r.u32()?;
+                let job_id = u64::from(r.u32()?) | u64::from(r.u32()?) << 32;
+                let bind = if r.u32()? == 1 { Bind::Core } else { Bind::None };
+                let ranks = (0..r.u32()?).map(|_| r.u32()).collect::<Option<Vec<u32>>>()?;
+                let (program, arguments) = (r.bytes()?, r.list()?);
+                let (directory, environment) = (r.bytes()?, r.list()?);
+                let sound = !ranks.is_empty()
+                    && ranks.windows(2).all(|w| w[0] < w[1])
+                    && ranks.iter().all(|r| *r < size)
+                    && environment.len().is_multiple_of(2);
+                if !sound {
+                    return None;
+                }
+                ToAgent::Start(Box::new(Task {
+                    size,
+                    ranks,
+                    job_id,
+                    bind,
+                    program,
+                    arguments,
+                    directory,
+                    environment,
+                }))
+            }
+            2 => ToAgent::Tell(r.u32()?),
+            3 => ToAgent::Kill(r.u32()?),
+            4 => ToAgent::Signal(r.i32()?),
+            5 => ToAgent::Input(r.bytes()?),
+            6 => ToAgent::InputEnd,
+            7 => ToAgent::Taken(r.u32()?, r.u32()?),
+            8 => ToAgent::Answer(r.bytes()?),
+            9 => ToAgent::Beat,
+            10 => ToAgent::Finish,
+            _ => return None,
+        })
+    }
+}
+
+impl Wire for ToMonitor {
+    fn emit(&self, w: &mut Writer) {
+        match self {
+            ToMonitor::Started(rank, pid, place) => w.kind(1).u32(*rank).u32(*pid as u32).bytes(place),
+            ToMonitor::Failed(status, why) => w.kind(2).u32(*status as u32).bytes(why),
+            ToMonitor::Said(rank, packet) => w.kind(3).u32(*rank).bytes(packet),
+            ToMonitor::LinkClosed(rank) => w.kind(4).u32(*rank),
+            ToMonitor::Ended(rank, Ended::Code(code)) => w.kind(5).u32(*rank).u32(*code as u32),
+            ToMonitor::Ended(rank, Ended::Signal(signal)) => w.kind(6).u32(*rank).u32(*signal as u32),
+            ToMonitor::Output(stream, bytes) => w.kind(7).u32(*stream).bytes(bytes),
+            ToMonitor::OutputEnd(stream) => w.kind(8).u32(*stream),
+            ToMonitor::InputTaken(n) => w.kind(9).u32(*n),
+            ToMonitor::Beat => w.kind(10),
+        };
+    }
+
+    fn parse(kind: u8, r: &mut Reader<'_>) -> Option<ToMonitor> {
+        Some(match kind {
+            1 => ToMonitor::Started(r.u32()?, r.i32()?, r.bytes()?),
+            2 => ToMonitor::Failed(r.i32()?, r.bytes()?),
+            3 => ToMonitor::Said(r.u32()?, r.bytes()?),
+            4 => ToMonitor::LinkClosed(r.u32()?),
+            5 => ToMonitor::Ended(r.u32()?, Ended::Code(r.i32()?)),
+            6 => ToMonitor::Ended(r.u32()?, Ended::Signal(r.i32()?)),
+            7 => ToMonitor::Output(r.u32()?, r.bytes()?),
+            8 => ToMonitor::OutputEnd(r.u32()?),
+            9 => ToMonitor::InputTaken(r.u32()?),
+            10 => ToMonitor::Beat,
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task() -> ToAgent {
+        ToAgent::Start(Box::new(Task {
+            size: 5,
+            ranks: vec![1, 3],
+            job_id: u64::MAX - 1,
+            bind: Bind::Core,
+            program: b"/bin/\xff".to_vec(),
+            arguments: vec![b"a".to_vec(), Vec::new()],
+            directory: b"/".to_vec(),
+            environment: vec![b"A".to_vec(), b"=b\n".to_vec()],
+        }))
+    }
+
+    fn to_agent() -> Vec<ToAgent> {
+        vec![
+            task(),
+            ToAgent::Tell(3),
+            ToAgent::Kill(4),
+            ToAgent::Signal(10),
+            ToAgent::Input(b"x\ny".to_vec()),
+            ToAgent::InputEnd,
+            ToAgent::Taken(7, 1 << 20),
+            ToAgent::Answer(vec![0; 300]),
+            ToAgent::Beat,
+            ToAgent::Finish,
+        ]
+    }
+
+    fn to_monitor() -> Vec<ToMonitor> {
+        vec![
+            ToMonitor::Started(1, 4711, b"processor 3".to_vec()),
+            ToMonitor::Failed(127, b"no".to_vec()),
+            ToMonitor::Said(2, vec![1, 2, 3]),
+            ToMonitor::LinkClosed(9),
+            ToMonitor::Ended(1, Ended::Code(255)),
+            ToMonitor::Ended(1, Ended::Signal(11)),
+            ToMonitor::Output(3, b"line\n".to_vec()),
+            ToMonitor::OutputEnd(3),
+            ToMonitor::InputTaken(5),
+            ToMonitor::Beat,
+        ]
+    }
+
+    fn survives<W: Wire + PartialEq + std::fmt::Debug>(all: &[W]) {
+        let stream: Vec<u8> = all.iter().flat_map(Wire::frame).collect();
+        let mut at = 0;
+        for one in all {
+            let (read, n) = W::take(&stream[at..]).unwrap().unwrap();
+            assert_eq!(&read, one);
+            for cut in 0..n {
+                assert_eq!(W::take(&stream[at..at + cut]), Ok(None), "{one:?} cut at {cut}");
+            }
+            at += n;
+        }
+        assert_eq!(at, stream.len());
+    }
+
+    #[test]
+    fn frames_survive_the_wire() {
+        survives(&to_agent());
+        survives(&to_monitor());
+    }
+
+    /// Frames with bytes changed, cut and doubled: refused, or something that is written as it was read.
+    fn shaken<W: Wire + PartialEq + std::fmt::Debug>(all: &[W]) {
+        let mut x = 1u64;
+        let mut next = |n: usize| {
+            x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (x >> 33) as usize % n
+        };
+        let mut read = 0;
+        for _ in 0..50_000 {
+            let mut bytes = all[next(all.len())].frame();
+            for _ in 0..1 + next(3) {
+                let at = next(bytes.len());
+                match next(3) {
+                    0 => bytes[at] = next(256) as u8,
+                    1 => bytes.insert(at, next(256) as u8),
+                    _ => bytes.truncate(at.max(1)),
+                }
+            }
+            if let Ok(Some((said, n))) = W::take(&bytes) {
+                assert!(n <= bytes.len());
+                assert_eq!(W::take(&said.frame()).unwrap().unwrap().0, said);
+                read += 1;
+            }
+        }
+        assert!(read > 500);
+    }
+
+    #[test]
+    fn any_bytes_are_handled() {
+        shaken(&to_agent());
+        shaken(&to_monitor());
+    }
+}
