@@ -141,6 +141,12 @@ fn walk(a: Pieces<'_>, b: Pieces<'_>, mut each: impl FnMut(usize, usize, usize))
     }
 }
 
+/// Calls `each` with the places, remote then local, and the length of every run that is contiguous on both sides; `false` if one has
+/// more bytes than the other.
+pub fn matched(remote: Shape<'_>, local: Shape<'_>, each: impl FnMut(usize, usize, usize)) -> bool {
+    walk(remote.pieces(0), local.pieces(0), each)
+}
+
 /// Small pieces on their way into one message.
 #[derive(Default)]
 struct Packet {

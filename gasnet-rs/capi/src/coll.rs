@@ -1,354 +1,388 @@
-//! Collectives that programs use to start up: broadcast, scatter, gather and exchange of any size, over active messages.
+//! `gasnet_coll_*`: teams and collectives of the core, for C.
 //!
-//! Data may arrive before this rank has entered the operation, so it goes into a box named by the operation's number,
-//! which all ranks count alike. A second kind of message makes the exit of an operation a barrier (`OUT_ALLSYNC`), so
-//! that a split-phase barrier of the program can be open meanwhile.
+//! A team handle is 0 for all ranks, else a box of a [`Team`]. There is one *image* per process, so images of a team are its
+//! members. The headers turn the many names into a few functions here: one for operations that move data, one for those that
+//! combine it. A handle is the word of the core's event.
 
-#![expect(unsafe_code, reason = "exported to C by name; reads and writes the caller's buffers")]
+#![expect(unsafe_code, reason = "exported to C by name; hands the caller's buffers to the core")]
 
-use std::collections::HashMap;
-use std::ffi::{c_int, c_void};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::ffi::{c_int, c_uint, c_void};
+use std::sync::{Arc, PoisonError, RwLock};
 
-use gasnet::RankId;
-use gasnet::am::{Handler, MAX_MEDIUM};
+use gasnet::barrier::{Consensus, Outcome};
+use gasnet::coll::{Reduction, SyncMode, When};
+use gasnet::{Event, Team};
 
 use crate::fatal::die;
+use crate::info::{BARRIER_MISMATCH, NOT_READY, OK};
 use crate::state::{self, State};
 use crate::{abi, context};
 
-const DATA: u8 = gasnet::am::FIRST_LIBRARY_HANDLER + 8;
-const ARRIVED: u8 = DATA + 1;
+const IN_NOSYNC: c_int = 1;
+const IN_MYSYNC: c_int = 2;
+const OUT_NOSYNC: c_int = 8;
+const OUT_MYSYNC: c_int = 16;
+/// `GASNET_COLL_NONCOMM` of a function.
+const NONCOMM: c_uint = 1;
 
-const IN_ALLSYNC: c_int = 4;
-const OUT_ALLSYNC: c_int = 32;
-
-/// What has arrived for one operation.
-#[derive(Debug, Default)]
-struct Inbox {
-    /// Pieces: sender, offset, bytes.
-    pieces: Vec<(u32, u64, Vec<u8>)>,
-    /// Bytes from all senders.
-    bytes: usize,
-    /// Ranks that have arrived, at the entry and at the exit.
-    arrived: [u32; 2],
-}
-
-#[derive(Debug, Default)]
-struct Boxes {
-    /// Number of the operation this rank enters next.
-    next: u32,
-    by_number: HashMap<u32, Inbox>,
-}
-
-static BOXES: OnceLock<Mutex<Boxes>> = OnceLock::new();
-
-fn with_box<R>(number: u32, f: impl FnOnce(&mut Inbox) -> R) -> R {
-    let mut boxes = BOXES.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
-    f(boxes.by_number.entry(number).or_default())
-}
-
-/// Registers this module's messages; before the job's attach barrier.
-pub fn register(state: &State) -> Result<(), String> {
-    let data = Handler::new(|token, message| {
-        let offset = u64::from(message.args[1]) | u64::from(message.args[2]) << 32;
-        with_box(message.args[0], |inbox| {
-            inbox.bytes += message.len;
-            inbox.pieces.push((token.source().0, offset, message.bytes().to_vec()));
-        });
-    });
-    let arrived = Handler::new(|_, message| {
-        with_box(message.args[0], |inbox| inbox.arrived[message.args[1] as usize & 1] += 1);
-    });
-    for (index, handler) in [(DATA, data), (ARRIVED, arrived)] {
-        state.rank.register_library(index, handler).map_err(|error| error.to_string())?;
-    }
-    Ok(())
-}
-
-/// Number of the operation that this rank enters now.
-fn enter() -> u32 {
-    let mut boxes = BOXES.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
-    let number = boxes.next;
-    boxes.next = number.wrapping_add(1);
-    number
-}
-
-fn leave(number: u32) {
-    let mut boxes = BOXES.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
-    boxes.by_number.remove(&number);
-}
-
-fn others(state: &State) -> impl Iterator<Item = RankId> {
-    let me = state.rank.id();
-    state.rank.ranks().filter(move |&peer| peer != me)
-}
-
-fn must(result: Result<(), gasnet::Error>) {
-    if let Err(error) = result {
-        die(&error.to_string());
-    }
-}
-
-/// Waits until every rank has come to the entry (0) or the exit (1) of an operation.
-fn meet(state: &State, number: u32, side: u32) {
-    for peer in others(state) {
-        must(state.rank.request_short(peer, ARRIVED, &[number, side]));
-    }
-    let expected = abi::size() - 1;
-    state.rank.wait_until("the other ranks of a collective operation", || {
-        with_box(number, |inbox| inbox.arrived[side as usize] == expected)
-    });
-}
-
-fn send(state: &State, to: RankId, number: u32, bytes: &[u8]) {
-    for (i, piece) in bytes.chunks(MAX_MEDIUM).enumerate() {
-        let offset = (i * MAX_MEDIUM) as u64;
-        let args = [number, offset as u32, (offset >> 32) as u32];
-        must(state.rank.request_medium(to, DATA, &args, piece));
-    }
-}
-
-/// Runs an operation in which this rank sends `outgoing(peer)` to each peer, if there is anything, and expects
-/// `incoming` bytes; `place` puts the arrived pieces where they belong.
-fn exchange<'a>(
-    call: &'static str,
+/// `gasnet_coll_reduce_fn_t`.
+type ReduceFn = unsafe extern "C" fn(
+    results: *mut c_void,
+    result_count: usize,
+    left: *const c_void,
+    left_count: usize,
+    right: *const c_void,
+    elem_size: usize,
     flags: c_int,
-    outgoing: impl Fn(u32) -> Option<&'a [u8]>,
-    incoming: usize,
-    mut place: impl FnMut(u32, usize, &[u8]),
-) {
+    arg: c_int,
+);
+
+/// `gasnet_coll_fn_entry_t`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct FnEntry {
+    function: Option<ReduceFn>,
+    flags: c_uint,
+}
+
+/// What `gasnet_coll_init` was given.
+static FUNCTIONS: RwLock<Vec<FnEntry>> = RwLock::new(Vec::new());
+
+fn enter(call: &'static str) -> &'static State {
     let state = state::attached(call);
     context::unrestricted(state, call);
-    let number = enter();
-    if flags & IN_ALLSYNC != 0 {
-        meet(state, number, 0);
+    state
+}
+
+/// The team of a handle.
+///
+/// # Safety
+/// `handle` is null or comes from [`gasnet_coll_team_split`].
+unsafe fn team(state: &'static State, handle: *const Team) -> Team {
+    // SAFETY: the caller's promise.
+    unsafe { handle.as_ref() }.cloned().unwrap_or_else(|| state.rank.team_all())
+}
+
+fn mode(flags: c_int) -> SyncMode {
+    let when = |no, my| match flags {
+        f if f & no != 0 => When::No,
+        f if f & my != 0 => When::My,
+        _ => When::All,
+    };
+    SyncMode { enter: when(IN_NOSYNC, IN_MYSYNC), leave: when(OUT_NOSYNC, OUT_MYSYNC) }
+}
+
+fn check_root(call: &str, team: &Team, root: u32) {
+    if root as usize >= team.size() {
+        die(&format!("{call}: there is no image {root}; the team has {}", team.size()));
     }
-    for peer in others(state) {
-        if let Some(bytes) = outgoing(peer.0) {
-            send(state, peer, number, bytes);
+}
+
+/// `gasnet_coll_init`: keeps the functions of reductions.
+///
+/// # Safety
+/// `images`, if not null, has an entry per node; `functions` has `n` entries.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_coll_init(images: *const u32, functions: *const FnEntry, n: usize) {
+    enter("gasnet_coll_init");
+    if !images.is_null() {
+        // SAFETY: the caller's promise.
+        let images = unsafe { std::slice::from_raw_parts(images, abi::size() as usize) };
+        if images.iter().any(|i| *i != 1) {
+            die("gasnet_coll_init: every node has one image; pass NULL, or an array of ones");
         }
     }
-    state.rank.wait_until("the data of a collective operation", || {
-        with_box(number, |inbox| inbox.bytes == incoming)
-    });
-    for (from, offset, bytes) in with_box(number, |inbox| std::mem::take(&mut inbox.pieces)) {
-        place(from, offset as usize, &bytes);
-    }
-    if flags & OUT_ALLSYNC != 0 {
-        meet(state, number, 1);
-    }
-    leave(number);
-}
-
-/// Refuses a root that does not exist.
-fn check_root(call: &str, root: u32) {
-    if root >= abi::size() {
-        die(&format!("{call}: there is no node {root}; the job has {} nodes", abi::size()));
-    }
-}
-
-/// Copies bytes within this process; source and destination may be the same.
-///
-/// # Safety
-/// `to` has room for them, if there are any.
-unsafe fn copy_own(from: &[u8], to: *mut u8) {
-    if !from.is_empty() {
+    if n > 0 && !functions.is_null() {
         // SAFETY: the caller's promise.
-        unsafe { std::ptr::copy(from.as_ptr(), to, from.len()) };
+        let functions = unsafe { std::slice::from_raw_parts(functions, n) };
+        *FUNCTIONS.write().unwrap_or_else(PoisonError::into_inner) = functions.to_vec();
     }
 }
 
-/// The piece of a buffer that belongs to a rank, when every rank has `n` bytes of it.
-fn share(bytes: &[u8], rank: u32, n: usize) -> &[u8] {
-    &bytes[rank as usize * n..][..n]
-}
-
-/// Bytes of a C buffer.
+/// Makes teams of the members that give the same color, ordered by `key`.
 ///
 /// # Safety
-/// `p` has `n` readable bytes for as long as they are used.
-unsafe fn bytes<'a>(p: *const c_void, n: usize) -> &'a [u8] {
-    if n == 0 {
-        return &[];
-    }
-    // SAFETY: the caller's promise.
-    unsafe { std::slice::from_raw_parts(p.cast(), n) }
-}
-
-/// Copies the root's `n` bytes to every rank.
-///
-/// # Safety
-/// `dst` has `n` writable bytes, and on the root `src` has `n` readable ones.
+/// `parent` is a team handle.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_coll_broadcast(
-    _team: *mut c_void,
-    dst: *mut u8,
-    root: u32,
-    src: *const c_void,
-    n: usize,
-    flags: c_int,
-) {
-    const CALL: &str = "gasnet_coll_broadcast";
-    check_root(CALL, root);
+pub unsafe extern "C" fn gasneti_coll_team_split(parent: *const Team, color: u32, key: u32) -> *const Team {
+    let state = enter("gasnet_coll_team_split");
     // SAFETY: the caller's promise.
-    let own = (root == abi::rank()).then(|| unsafe { bytes(src, n) });
-    let incoming = if own.is_some() { 0 } else { n };
-    exchange(
-        CALL,
-        flags,
-        |_| own,
-        incoming,
-        |_, offset, piece| {
-            // SAFETY: pieces lie within the n bytes that the root sent.
-            unsafe { std::ptr::copy_nonoverlapping(piece.as_ptr(), dst.add(offset), piece.len()) };
-        },
-    );
-    // SAFETY: the caller's promise.
-    unsafe { copy_own(own.unwrap_or_default(), dst) };
+    let parent = unsafe { team(state, parent) };
+    parent.split(Some(color), key).map_or(std::ptr::null(), |t| Box::into_raw(Box::new(t)))
 }
 
-/// Gives each rank its `n` bytes of the root's buffer.
+/// Gives a team up.
 ///
 /// # Safety
-/// `dst` has `n` writable bytes, and on the root `src` has `n` readable ones per rank.
+/// `handle` is a team handle that is not used again.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_coll_scatter(
-    _team: *mut c_void,
-    dst: *mut u8,
-    root: u32,
-    src: *const c_void,
-    n: usize,
-    flags: c_int,
-) {
-    const CALL: &str = "gasnet_coll_scatter";
-    check_root(CALL, root);
-    // SAFETY: the caller's promise.
-    let all = (root == abi::rank()).then(|| unsafe { bytes(src, n * abi::size() as usize) });
-    let incoming = if all.is_some() { 0 } else { n };
-    exchange(
-        CALL,
-        flags,
-        |peer| Some(share(all?, peer, n)),
-        incoming,
-        |_, offset, piece| {
-            // SAFETY: pieces lie within the n bytes that the root sent.
-            unsafe { std::ptr::copy_nonoverlapping(piece.as_ptr(), dst.add(offset), piece.len()) };
-        },
-    );
-    if let Some(all) = all {
-        // SAFETY: the caller's promise.
-        unsafe { copy_own(share(all, root, n), dst) };
+pub unsafe extern "C" fn gasnet_coll_team_free(handle: *mut Team) {
+    if !handle.is_null() {
+        // SAFETY: the caller's promise; made by `split`.
+        drop(unsafe { Box::from_raw(handle) });
     }
 }
 
-/// Gathers `n` bytes of every rank on the root, in the order of ranks.
+/// Number of members.
 ///
 /// # Safety
-/// `src` has `n` readable bytes, and on the root `dst` has `n` writable ones per rank.
+/// `handle` is a team handle.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_coll_gather(
-    _team: *mut c_void,
+pub unsafe extern "C" fn gasnet_coll_team_size(handle: *const Team) -> u32 {
+    // SAFETY: the caller's promise.
+    unsafe { team(enter("gasnet_coll_team_size"), handle) }.size() as u32
+}
+
+/// This node's number in the team.
+///
+/// # Safety
+/// `handle` is a team handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasnet_coll_team_rank(handle: *const Team) -> u32 {
+    // SAFETY: the caller's promise.
+    unsafe { team(enter("gasnet_coll_team_rank"), handle) }.me() as u32
+}
+
+/// The node that a member is.
+///
+/// # Safety
+/// `handle` is a team handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasnet_coll_team_rank2node(handle: *const Team, rank: c_int) -> u32 {
+    const CALL: &str = "gasnet_coll_team_rank2node";
+    // SAFETY: the caller's promise.
+    let team = unsafe { team(enter(CALL), handle) };
+    check_root(CALL, &team, rank as u32);
+    team.rank_of(rank as usize).map_or(0, |r| r.0)
+}
+
+/// The member that a node is.
+///
+/// # Safety
+/// `handle` is a team handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasnet_coll_team_node2rank(handle: *const Team, node: u32) -> u32 {
+    // SAFETY: the caller's promise.
+    let team = unsafe { team(enter("gasnet_coll_team_node2rank"), handle) };
+    match team.member(gasnet::RankId(node)) {
+        Some(member) => member as u32,
+        None => die(&format!("gasnet_coll_team_node2rank: node {node} is not in the team")),
+    }
+}
+
+/// A blocking form and one with a handle.
+macro_rules! either {
+    ($nb:expr, $blocking:expr, $start:expr) => {
+        // SAFETY: the callers of the functions below answer for their buffers.
+        unsafe {
+            if $nb == 0 {
+                $blocking;
+                0
+            } else {
+                $start.into_raw() as usize
+            }
+        }
+    };
+}
+
+/// Broadcast (0), scatter (1), gather (2), gather_all (3), exchange (4); 0, or a handle if `nb`.
+///
+/// # Safety
+/// The buffers have the bytes that the operation needs, until it is complete; `handle` is a team handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_coll_move(
+    what: c_int,
+    handle: *const Team,
     root: u32,
     dst: *mut u8,
-    src: *const c_void,
+    src: *const u8,
     n: usize,
     flags: c_int,
-) {
-    const CALL: &str = "gasnet_coll_gather";
-    check_root(CALL, root);
-    let is_root = root == abi::rank();
-    // SAFETY: the caller's promise.
-    let own = unsafe { bytes(src, n) };
-    let incoming = if is_root { n * (abi::size() as usize - 1) } else { 0 };
-    exchange(
-        CALL,
-        flags,
-        |peer| (peer == root).then_some(own),
-        incoming,
-        |from, offset, piece| {
-            // SAFETY: each rank's pieces lie within its n bytes of the destination.
-            unsafe {
-                std::ptr::copy_nonoverlapping(
-                    piece.as_ptr(),
-                    dst.add(from as usize * n + offset),
-                    piece.len(),
-                )
-            };
-        },
-    );
-    if is_root {
-        // SAFETY: the caller's promise.
-        unsafe { copy_own(own, dst.wrapping_add(root as usize * n)) };
-    }
-}
-
-/// Gathers `n` bytes of every rank, in the order of ranks, on every rank.
-///
-/// # Safety
-/// `src` has `n` readable bytes, `dst` has `n` writable ones per rank.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_coll_gather_all(
-    _team: *mut c_void,
-    dst: *mut u8,
-    src: *const c_void,
-    n: usize,
-    flags: c_int,
-) {
-    // SAFETY: the caller's promise.
-    let own = unsafe { bytes(src, n) };
-    let incoming = n * (abi::size() as usize - 1);
-    exchange(
+    nb: c_int,
+) -> usize {
+    const CALLS: [&str; 5] = [
+        "gasnet_coll_broadcast",
+        "gasnet_coll_scatter",
+        "gasnet_coll_gather",
         "gasnet_coll_gather_all",
-        flags,
-        |_| Some(own),
-        incoming,
-        |from, offset, piece| {
-            // SAFETY: each rank's pieces lie within its n bytes of the destination.
-            unsafe {
-                std::ptr::copy_nonoverlapping(
-                    piece.as_ptr(),
-                    dst.add(from as usize * n + offset),
-                    piece.len(),
-                )
-            };
-        },
-    );
+        "gasnet_coll_exchange",
+    ];
+    let call = CALLS[what as usize % CALLS.len()];
     // SAFETY: the caller's promise.
-    unsafe { copy_own(own, dst.wrapping_add(abi::rank() as usize * n)) };
+    let t = unsafe { team(enter(call), handle) };
+    check_root(call, &t, root);
+    let (r, m) = (root as usize, mode(flags));
+    match what {
+        0 => either!(nb, t.broadcast_raw(r, dst, src, n, m), t.broadcast_raw_nb(r, dst, src, n, m)),
+        1 => either!(nb, t.scatter_raw(r, dst, src, n, m), t.scatter_raw_nb(r, dst, src, n, m)),
+        2 => either!(nb, t.gather_raw(r, dst, src, n, m), t.gather_raw_nb(r, dst, src, n, m)),
+        3 => either!(nb, t.gather_all_raw(dst, src, n, m), t.gather_all_raw_nb(dst, src, n, m)),
+        _ => either!(nb, t.exchange_raw(dst, src, n, m), t.exchange_raw_nb(dst, src, n, m)),
+    }
 }
 
-/// Every rank gives each rank its `n` bytes of its buffer.
+/// Reduce (0), reduce to all (1), scan (2) of `count` elements, element by element; 0, or a handle if `nb`.
 ///
 /// # Safety
-/// `src` has `n` readable bytes per rank, `dst` has `n` writable ones per rank.
+/// As [`gasneti_coll_move`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_coll_exchange(
-    _team: *mut c_void,
+#[expect(clippy::too_many_arguments, reason = "the interface's")]
+pub unsafe extern "C" fn gasneti_coll_combine(
+    what: c_int,
+    handle: *const Team,
+    root: u32,
     dst: *mut u8,
-    src: *const c_void,
-    n: usize,
+    src: *const u8,
+    elem_size: usize,
+    count: usize,
+    function: c_int,
+    arg: c_int,
     flags: c_int,
-) {
+    nb: c_int,
+) -> usize {
+    let call = if what == 2 { "gasnet_coll_scan" } else { "gasnet_coll_reduce" };
     // SAFETY: the caller's promise.
-    let all = unsafe { bytes(src, n * abi::size() as usize) };
-    let incoming = n * (abi::size() as usize - 1);
-    exchange(
-        "gasnet_coll_exchange",
-        flags,
-        |peer| Some(share(all, peer, n)),
-        incoming,
-        |from, offset, piece| {
-            // SAFETY: each rank's pieces lie within its n bytes of the destination.
-            unsafe {
-                std::ptr::copy_nonoverlapping(
-                    piece.as_ptr(),
-                    dst.add(from as usize * n + offset),
-                    piece.len(),
-                )
-            };
-        },
-    );
+    let t = unsafe { team(enter(call), handle) };
+    check_root(call, &t, root);
+    let entry = FUNCTIONS.read().unwrap_or_else(PoisonError::into_inner).get(function as usize).copied();
+    let Some(FnEntry { function: Some(f), flags: f_flags }) = entry else {
+        die(&format!("{call}: gasnet_coll_init was given no function {function}"));
+    };
+    let how = Reduction {
+        combine: Arc::new(move |a, b, n| {
+            let k = n / elem_size.max(1);
+            // SAFETY: two vectors of k elements; the function may write its result over its left operands.
+            unsafe { f(a.cast(), k, a.cast(), k, b.cast(), elem_size, f_flags as c_int, arg) }
+        }),
+        commutes: f_flags & NONCOMM == 0,
+        element: elem_size.max(1),
+    };
+    let (r, n, m) = (root as usize, elem_size * count, mode(flags));
+    match what {
+        0 => either!(nb, t.reduce_raw(r, dst, src, n, how, m), t.reduce_raw_nb(r, dst, src, n, how, m)),
+        1 => either!(nb, t.reduce_all_raw(dst, src, n, how, m), t.reduce_all_raw_nb(dst, src, n, how, m)),
+        _ => either!(nb, t.scan_raw(dst, src, n, true, how, m), t.scan_raw_nb(dst, src, n, true, how, m)),
+    }
+}
+
+fn is_complete(state: &State, handle: usize) -> bool {
+    handle == 0 || state.rank.test_quietly(Event::from_raw(handle as u64))
+}
+
+/// Waits for one operation.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasnet_coll_wait_sync(handle: usize) {
+    enter("gasnet_coll_wait_sync").rank.wait(Event::from_raw(handle as u64));
+}
+
+/// Polls, and says whether one operation is complete.
+#[unsafe(no_mangle)]
+pub extern "C" fn gasnet_coll_try_sync(handle: usize) -> c_int {
+    let state = enter("gasnet_coll_try_sync");
+    state.rank.poll();
+    if is_complete(state, handle) { OK } else { NOT_READY }
+}
+
+/// Marks the complete ones of a list; whether what was asked for (`all`, or at least one) holds.
+///
+/// # Safety
+/// `handles` has `n` entries.
+unsafe fn sweep(state: &State, handles: *mut usize, n: usize, all: bool) -> bool {
+    let (mut finished, mut left) = (0, 0);
+    for i in 0..n {
+        // SAFETY: the caller's promise.
+        let handle = unsafe { &mut *handles.add(i) };
+        match *handle {
+            0 => {}
+            h if is_complete(state, h) => {
+                *handle = 0;
+                finished += 1;
+            }
+            _ => left += 1,
+        }
+    }
+    left == 0 || (!all && finished > 0)
+}
+
+/// `gasnet_coll_wait_sync_all`, or `_some`.
+///
+/// # Safety
+/// `handles` has `n` entries.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_coll_wait_list(handles: *mut usize, n: usize, all: c_int) {
+    let state = enter("gasnet_coll_wait_sync_all");
     // SAFETY: the caller's promise.
-    unsafe { copy_own(share(all, abi::rank(), n), dst.wrapping_add(abi::rank() as usize * n)) };
+    state.rank.wait_until("collective operations", || unsafe { sweep(state, handles, n, all != 0) });
+}
+
+/// `gasnet_coll_try_sync_all`, or `_some`.
+///
+/// # Safety
+/// `handles` has `n` entries.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_coll_try_list(handles: *mut usize, n: usize, all: c_int) -> c_int {
+    let state = enter("gasnet_coll_try_sync_all");
+    state.rank.poll();
+    // SAFETY: the caller's promise.
+    if unsafe { sweep(state, handles, n, all != 0) } { OK } else { NOT_READY }
+}
+
+fn outcome(outcome: Outcome) -> c_int {
+    match outcome {
+        Outcome::Agreed => OK,
+        Outcome::Mismatched => BARRIER_MISMATCH,
+    }
+}
+
+/// Enters the team's barrier.
+///
+/// # Safety
+/// `handle` is a team handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasnet_coll_barrier_notify(handle: *const Team, id: c_int, flags: c_int) {
+    // SAFETY: the caller's promise.
+    unsafe { team(enter("gasnet_coll_barrier_notify"), handle) }.barrier_notify(id, flags as u32);
+}
+
+/// Waits for the team's barrier.
+///
+/// # Safety
+/// `handle` is a team handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasnet_coll_barrier_wait(handle: *const Team, id: c_int, flags: c_int) -> c_int {
+    // SAFETY: the caller's promise.
+    outcome(unsafe { team(enter("gasnet_coll_barrier_wait"), handle) }.barrier_wait(id, flags as u32))
+}
+
+/// Polls, and says whether the team's barrier is over.
+///
+/// # Safety
+/// `handle` is a team handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasnet_coll_barrier_try(handle: *const Team, id: c_int, flags: c_int) -> c_int {
+    let state = enter("gasnet_coll_barrier_try");
+    state.rank.poll();
+    // SAFETY: the caller's promise.
+    unsafe { team(state, handle) }.barrier_test(id, flags as u32).map_or(NOT_READY, outcome)
+}
+
+/// The name that the last barrier agreed on; non-zero if it was anonymous.
+///
+/// # Safety
+/// `handle` is a team handle, `id` is null or can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasnet_coll_barrier_result(handle: *const Team, id: *mut c_int) -> c_int {
+    // SAFETY: the caller's promise.
+    let team = unsafe { team(enter("gasnet_coll_barrier_result"), handle) };
+    match team.barrier_result() {
+        None => die("gasnet_coll_barrier_result: no barrier of the team is complete"),
+        Some(Consensus::Named(name)) => {
+            if !id.is_null() {
+                // SAFETY: the caller's promise.
+                unsafe { *id = name };
+            }
+            0
+        }
+        Some(_) => 1,
+    }
 }

@@ -13,7 +13,7 @@ use crate::am::{self, HandlerEntry};
 use crate::info::{BAD_ARG, NOT_INIT, OK, RESOURCE};
 use crate::state::{self, State};
 use crate::tools::{self, backtrace::BacktraceType};
-use crate::{coll, everything, exit, info, signals, wait};
+use crate::{everything, exit, info, signals, wait};
 
 /// A text that every object of a C program contributes: interface, thread mode, segment mode, pointer width.
 type Mode = [u8; 32];
@@ -210,7 +210,6 @@ pub unsafe extern "C" fn gasnet_attach(
         unsafe { std::slice::from_raw_parts_mut(table, n as usize) }
     };
     let registered = am::register(state, table)
-        .and_then(|()| coll::register(state))
         .and_then(|()| if state.everything { everything::register(state) } else { Ok(()) });
     if let Err(problem) = registered {
         // The tables are the same on all ranks.

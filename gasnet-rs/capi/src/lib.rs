@@ -25,4 +25,5 @@ pub mod rma;
 pub mod signals;
 pub mod state;
 pub mod tools;
+pub mod vis;
 pub mod wait;

@@ -1,0 +1,154 @@
+//! `gasnet_putv_bulk` and relatives: transfers of many pieces, for C.
+
+#![expect(unsafe_code, reason = "exported to C by name; moves the caller's bytes")]
+
+use std::ffi::c_int;
+
+use gasnet::RankId;
+use gasnet::vis::{Piece, Shape};
+
+use crate::everything::{self, Class};
+use crate::{abi, context, fatal::die, state};
+
+/// A list of C's.
+///
+/// # Safety
+/// `p` has `n` entries.
+unsafe fn list<'a, T>(p: *const T, n: usize) -> &'a [T] {
+    if n == 0 {
+        return &[];
+    }
+    // SAFETY: the caller's promise.
+    unsafe { std::slice::from_raw_parts(p, n) }
+}
+
+/// How a call completes: blocking (0), with a handle (1), implicitly (2).
+///
+/// # Safety
+/// The pieces on both sides can be used.
+unsafe fn transfer(
+    call: &'static str,
+    get: bool,
+    mode: c_int,
+    node: u32,
+    remote: Shape<'_>,
+    local: Shape<'_>,
+) -> usize {
+    let state = state::attached(call);
+    context::unrestricted(state, call);
+    if node >= abi::size() {
+        die(&format!("{call}: there is no node {node}; the job has {} nodes", abi::size()));
+    }
+    let (rank, to) = (state.rank, RankId(node));
+    if state.everything {
+        let start = |op: &everything::Op| {
+            let agree = gasnet::vis::matched(remote, local, |there, here, n| {
+                // SAFETY: the caller's promise.
+                unsafe {
+                    if get {
+                        everything::get(op, here as *mut u8, node, there, n);
+                    } else {
+                        everything::put(op, node, there, here as *const u8, n);
+                    }
+                }
+            });
+            if !agree {
+                die(&format!("{call}: source and destination have different numbers of bytes"));
+            }
+        };
+        match mode {
+            0 => everything::blocking(call, start),
+            1 => return everything::explicit(start),
+            _ => everything::implicit(if get { Class::Get } else { Class::Put }, start),
+        }
+        return 0;
+    }
+    let base = rank.table().get(to).map_or(0, |entry| entry.addr);
+    // SAFETY: the caller's promise.
+    unsafe {
+        match (mode, get) {
+            (0, false) => rank.put_shape(to, remote, base, local),
+            (0, true) => rank.get_shape(local, to, remote, base),
+            (1, false) => return rank.put_shape_nb(to, remote, base, local).into_raw() as usize,
+            (1, true) => return rank.get_shape_nb(local, to, remote, base).into_raw() as usize,
+            (_, false) => rank.put_shape_nbi(to, remote, base, local),
+            (_, true) => rank.get_shape_nbi(local, to, remote, base),
+        }
+    }
+    0
+}
+
+/// Vector put or get.
+///
+/// # Safety
+/// The lists have their lengths, the pieces can be used.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_vis_v(
+    get: c_int,
+    mode: c_int,
+    node: u32,
+    remotes: usize,
+    remote: *const Piece,
+    locals: usize,
+    local: *const Piece,
+) -> usize {
+    let call = if get != 0 { "gasnet_getv" } else { "gasnet_putv" };
+    // SAFETY: the caller's promise.
+    unsafe {
+        let (r, l) = (list(remote, remotes), list(local, locals));
+        transfer(call, get != 0, mode, node, Shape::Vector(r), Shape::Vector(l))
+    }
+}
+
+/// Indexed put or get.
+///
+/// # Safety
+/// As [`gasneti_vis_v`].
+#[unsafe(no_mangle)]
+#[expect(clippy::too_many_arguments, reason = "the interface's")]
+pub unsafe extern "C" fn gasneti_vis_i(
+    get: c_int,
+    mode: c_int,
+    node: u32,
+    remotes: usize,
+    remote: *const usize,
+    remote_len: usize,
+    locals: usize,
+    local: *const usize,
+    local_len: usize,
+) -> usize {
+    let call = if get != 0 { "gasnet_geti" } else { "gasnet_puti" };
+    // SAFETY: the caller's promise.
+    unsafe {
+        let r = Shape::Indexed(list(remote, remotes), remote_len);
+        let l = Shape::Indexed(list(local, locals), local_len);
+        transfer(call, get != 0, mode, node, r, l)
+    }
+}
+
+/// Strided put or get.
+///
+/// # Safety
+/// As [`gasneti_vis_v`]; `count` has one entry more than there are levels.
+#[unsafe(no_mangle)]
+#[expect(clippy::too_many_arguments, reason = "the interface's")]
+pub unsafe extern "C" fn gasneti_vis_s(
+    get: c_int,
+    mode: c_int,
+    node: u32,
+    remote: usize,
+    remote_strides: *const usize,
+    local: usize,
+    local_strides: *const usize,
+    count: *const usize,
+    levels: usize,
+) -> usize {
+    let call = if get != 0 { "gasnet_gets" } else { "gasnet_puts" };
+    // SAFETY: the caller's promise.
+    unsafe {
+        let count = list(count, levels + 1);
+        let r = Shape::Strided { at: remote, strides: list(remote_strides, levels), count };
+        let l = Shape::Strided { at: local, strides: list(local_strides, levels), count };
+        transfer(call, get != 0, mode, node, r, l)
+    }
+}
