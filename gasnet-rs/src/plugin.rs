@@ -1,0 +1,968 @@
+//! Conduits on the far side of a shared object: one table of C functions, both ways.
+//!
+//! A conduit that needs a foreign library (MPI, libfabric) is a shared object of its own, loaded at run time, with its own copy of this
+//! crate; and a program that is itself a shared object (a C or UPC program in the virtual-time cluster) is given its conduit by whoever
+//! loaded it. Both cross the border by the same tables: [`export`] turns a [`Conduit`] into a [`ConduitTable`], [`ConduitTable::import`]
+//! turns that into a [`Conduit`] again. What a conduit gets to open itself with crosses as an [`OpenTable`], a job's [`Exchange`] and
+//! [`Overseer`] as [`ExchangeTable`] and [`OverseerTable`].
+//!
+//! **Version.** Every table begins with [`ABI`] and its own size. Both sides must have the same: a table is never extended in place.
+//!
+//! **Life.** A table owns its object: importing it takes that over, and dropping the import ends it. Texts and arrays are lent for the
+//! length of a call. Nothing unwinds across: a panic on either side ends the process.
+//!
+//! **Programs.** What a loader gives to a program is an [`EmbedTable`].
+//!
+//! **Plugins.** A shared object made with [`export_conduit!`](crate::export_conduit) has one symbol, [`ENTRY`].
+#![expect(
+    unsafe_code,
+    reason = "calls across a C border; the tables' makers promise what their functions take and give"
+)]
+
+use crate::boot::{Exchange, Overseer, ToMonitor};
+use crate::conduit::{
+    Channel, Completion, Conduit, Frame, Limits, OpenContext, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc,
+    SegmentKind,
+};
+use crate::{Boot, Config, Error, RankId};
+use core::ffi::c_void;
+use core::ptr::NonNull;
+use core::time::Duration;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::sync::{Mutex, PoisonError};
+
+/// Version of all tables.
+pub const ABI: u32 = 1;
+/// The symbol of a plugin, an [`Entry`].
+pub const ENTRY: &core::ffi::CStr = c"gasnet_conduit_v1";
+/// What [`ENTRY`] is: opens the conduit; 1: done, 0: these ranks need none, -1: an error was said.
+pub type Entry = unsafe extern "C" fn(*const OpenTable, *mut ConduitTable, *const Sayer) -> i32;
+
+type Object = *mut c_void;
+
+/// Bytes lent for a call.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct Bytes {
+    at: *const u8,
+    len: usize,
+}
+
+impl Bytes {
+    fn of(bytes: &[u8]) -> Bytes {
+        Bytes { at: bytes.as_ptr(), len: bytes.len() }
+    }
+
+    /// # Safety
+    /// 1. Lent by the other side for at least `'a` (owed by the caller).
+    unsafe fn get<'a>(self) -> &'a [u8] {
+        if self.len == 0 {
+            return &[];
+        }
+        // SAFETY: (1).
+        unsafe { core::slice::from_raw_parts(self.at, self.len) }
+    }
+
+    /// # Safety
+    /// As [`Bytes::get`].
+    unsafe fn text(self) -> String {
+        // SAFETY: owed by the caller.
+        String::from_utf8_lossy(unsafe { self.get() }).into_owned()
+    }
+}
+
+/// Where a callee says why it failed: kind of error, rank it concerns, text.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Sayer {
+    cookie: Object,
+    say: unsafe extern "C" fn(Object, u32, u32, Bytes),
+}
+
+impl Sayer {
+    /// Reports an error to the caller.
+    pub fn tell(&self, error: &Error) {
+        let (kind, rank, text) = match error {
+            Error::Op(text) => (0, 0, text),
+            Error::Peer(rank, text) => (1, rank.0, text),
+            Error::Conduit(text) => (2, 0, text),
+            Error::Job(text) => (3, 0, text),
+        };
+        // SAFETY: the caller made it for this call.
+        unsafe { (self.say)(self.cookie, kind, rank, Bytes::of(text.as_bytes())) }
+    }
+}
+
+/// Calls something that may say an error, which it has if the result is negative.
+fn hear(call: impl FnOnce(*const Sayer) -> i64) -> Result<u64, Error> {
+    unsafe extern "C" fn say(cookie: Object, kind: u32, rank: u32, text: Bytes) {
+        // SAFETY: the cookie is the Option below, and the text is lent for this call.
+        let (said, text) = unsafe { (&mut *cookie.cast::<Option<Error>>(), text.text()) };
+        *said = Some(match kind {
+            0 => Error::Op(text),
+            1 => Error::Peer(RankId(rank), text),
+            2 => Error::Conduit(text),
+            _ => Error::Job(text),
+        });
+    }
+    let mut said: Option<Error> = None;
+    let sayer = Sayer { cookie: (&raw mut said).cast(), say };
+    let result = call(&sayer);
+    u64::try_from(result)
+        .map_err(|_| said.unwrap_or_else(|| Error::job("a plugin failed and did not say why")))
+}
+
+/// The result of something that may fail, for the other side.
+///
+/// # Safety
+/// 1. `sayer` is a caller's [`Sayer`] (owed by the caller).
+unsafe fn answer(result: Result<i64, Error>, sayer: *const Sayer) -> i64 {
+    result.unwrap_or_else(|error| {
+        // SAFETY: (1).
+        unsafe { &*sayer }.tell(&error);
+        -1
+    })
+}
+
+/// A [`RawSlot`].
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct SlotTable {
+    buf: *mut u8,
+    len: usize,
+    cookie: [u64; 2],
+}
+
+impl SlotTable {
+    fn of(slot: &RawSlot) -> SlotTable {
+        SlotTable { buf: slot.buf.as_ptr(), len: slot.len, cookie: slot.cookie }
+    }
+    fn slot(self) -> Option<RawSlot> {
+        Some(RawSlot { buf: NonNull::new(self.buf)?, len: self.len, cookie: self.cookie })
+    }
+}
+
+/// A [`Frame`].
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct FrameTable {
+    rank: u32,
+    endpoint: u16,
+    channel: u16,
+    data: *mut u8,
+    len: usize,
+}
+
+/// A [`SegmentDesc`].
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct SegmentRecord {
+    base: *mut u8,
+    len: usize,
+    kind: u32,
+    neighbours_may_map: u32,
+}
+
+type Deliver = unsafe extern "C" fn(Object, *const FrameTable);
+type Complete = unsafe extern "C" fn(Object, u64, u32);
+type Take = unsafe extern "C" fn(Object, u32, Bytes);
+
+/// A [`Conduit`]: its object, and a function for each method.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct ConduitTable {
+    abi: u32,
+    bytes: u32,
+    object: Object,
+    name: Bytes,
+    has_rma: u32,
+    limits: unsafe extern "C" fn(Object, u32, u16, usize) -> usize,
+    reserve: unsafe extern "C" fn(Object, u32, u16, u32, usize, u32, *mut SlotTable, *const Sayer) -> i64,
+    commit: unsafe extern "C" fn(Object, *const SlotTable),
+    cancel: unsafe extern "C" fn(Object, *const SlotTable),
+    poll: unsafe extern "C" fn(Object, u32, usize, Deliver, Object, *const Sayer) -> i64,
+    attach: unsafe extern "C" fn(Object, *const SegmentRecord, *const Sayer) -> i64,
+    descriptor: unsafe extern "C" fn(Object) -> i32,
+    idle: unsafe extern "C" fn(Object, Bytes) -> u32,
+    clock: unsafe extern "C" fn(Object, *mut u64) -> u32,
+    put: unsafe extern "C" fn(Object, u32, u16, u16, u64, *const u8, usize, u64) -> u32,
+    get: unsafe extern "C" fn(Object, *mut u8, u32, u16, u16, u64, usize, u64) -> u32,
+    copies_source: unsafe extern "C" fn(Object, usize) -> u32,
+    max_transfer: unsafe extern "C" fn(Object) -> usize,
+    completions: unsafe extern "C" fn(Object, usize, Complete, Object) -> usize,
+    end: unsafe extern "C" fn(Object),
+}
+
+/// What the object of an exported conduit is.
+struct Exported {
+    conduit: Box<dyn Conduit>,
+    /// Names of waits that came across, kept for ever: there are few.
+    waits: Mutex<Vec<&'static str>>,
+}
+
+impl Exported {
+    /// # Safety
+    /// 1. `object` is that of a table made by [`export`], which has not ended (owed by the caller).
+    unsafe fn of<'a>(object: Object) -> &'a Exported {
+        // SAFETY: (1).
+        unsafe { &*object.cast::<Exported>() }
+    }
+
+    fn wait_name(&self, text: &str) -> &'static str {
+        let mut known = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
+        known.iter().copied().find(|k| *k == text).unwrap_or_else(|| {
+            let name: &'static str = text.to_string().leak();
+            known.push(name);
+            name
+        })
+    }
+}
+
+fn peer(rank: u32, endpoint: u16) -> Peer {
+    Peer { rank: RankId(rank), endpoint }
+}
+
+fn channel(number: u32) -> Channel {
+    if number == Channel::Request as u32 { Channel::Request } else { Channel::Reply }
+}
+
+/// The functions of an exported conduit. Each of them is called with the table's object and what the [`Conduit`] method of the same name
+/// demands.
+mod gates {
+    use super::*;
+
+    pub(super) unsafe extern "C" fn limits(object: Object, rank: u32, endpoint: u16, nargs: usize) -> usize {
+        // SAFETY: the importer passes the table's object.
+        unsafe { Exported::of(object) }.conduit.limits(peer(rank, endpoint), nargs).max_frame
+    }
+
+    pub(super) unsafe extern "C" fn reserve(
+        object: Object,
+        rank: u32,
+        endpoint: u16,
+        on: u32,
+        len: usize,
+        immediate: u32,
+        out: *mut SlotTable,
+        sayer: *const Sayer,
+    ) -> i64 {
+        // SAFETY: as above; `out` and `sayer` are the caller's for this call.
+        unsafe {
+            let slot =
+                Exported::of(object).conduit.reserve(peer(rank, endpoint), channel(on), len, immediate != 0);
+            let result = slot.map(|slot| match slot {
+                Some(slot) => {
+                    out.write(SlotTable::of(&slot));
+                    1
+                }
+                None => 0,
+            });
+            answer(result, sayer)
+        }
+    }
+
+    pub(super) unsafe extern "C" fn commit(object: Object, slot: *const SlotTable) {
+        // SAFETY: as above; the slot is one of this conduit, filled in.
+        unsafe {
+            if let Some(slot) = (*slot).slot() {
+                Exported::of(object).conduit.commit(slot);
+            }
+        }
+    }
+
+    pub(super) unsafe extern "C" fn cancel(object: Object, slot: *const SlotTable) {
+        // SAFETY: as above; the slot is one of this conduit.
+        unsafe {
+            if let Some(slot) = (*slot).slot() {
+                Exported::of(object).conduit.cancel(slot);
+            }
+        }
+    }
+
+    pub(super) unsafe extern "C" fn poll(
+        object: Object,
+        on: u32,
+        budget: usize,
+        deliver: Deliver,
+        cookie: Object,
+        sayer: *const Sayer,
+    ) -> i64 {
+        let mut pass = |f: Frame| {
+            let frame = FrameTable {
+                rank: f.from.rank.0,
+                endpoint: f.from.endpoint,
+                channel: f.channel as u16,
+                data: f.data,
+                len: f.len,
+            };
+            // SAFETY: the caller's function and its cookie.
+            unsafe { deliver(cookie, &frame) }
+        };
+        // SAFETY: as above.
+        unsafe {
+            let polled = Exported::of(object).conduit.poll(channel(on), budget, &mut pass);
+            answer(polled.map(|n| n as i64), sayer)
+        }
+    }
+
+    pub(super) unsafe extern "C" fn attach(
+        object: Object,
+        segment: *const SegmentRecord,
+        sayer: *const Sayer,
+    ) -> i64 {
+        // SAFETY: as above; `segment` is the caller's for this call.
+        unsafe {
+            let s = &*segment;
+            let kind = match s.kind {
+                0 => SegmentKind::Host,
+                1 => SegmentKind::Device,
+                _ => SegmentKind::Paged,
+            };
+            let desc =
+                SegmentDesc { base: s.base, len: s.len, kind, neighbours_may_map: s.neighbours_may_map != 0 };
+            answer(Exported::of(object).conduit.attach(&desc).map(|()| 0), sayer)
+        }
+    }
+
+    pub(super) unsafe extern "C" fn descriptor(object: Object) -> i32 {
+        // SAFETY: as above.
+        unsafe { Exported::of(object) }.conduit.descriptor().map_or(-1, |fd| fd.as_raw_fd())
+    }
+
+    pub(super) unsafe extern "C" fn idle(object: Object, what: Bytes) -> u32 {
+        // SAFETY: as above; the text is lent for this call.
+        unsafe {
+            let exported = Exported::of(object);
+            let what = exported.wait_name(&what.text());
+            u32::from(exported.conduit.idle(what))
+        }
+    }
+
+    pub(super) unsafe extern "C" fn clock(object: Object, nanoseconds: *mut u64) -> u32 {
+        // SAFETY: as above; `nanoseconds` is the caller's.
+        unsafe {
+            let now = Exported::of(object).conduit.clock();
+            if let Some(now) = now {
+                nanoseconds.write(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX));
+            }
+            u32::from(now.is_some())
+        }
+    }
+
+    unsafe fn rma<'a>(object: Object) -> &'a dyn Rma {
+        // SAFETY: as above.
+        unsafe { Exported::of(object) }.conduit.rma().expect("asked for what has_rma promised only")
+    }
+
+    pub(super) unsafe extern "C" fn put(
+        object: Object,
+        rank: u32,
+        endpoint: u16,
+        segment: u16,
+        offset: u64,
+        src: *const u8,
+        len: usize,
+        token: u64,
+    ) -> u32 {
+        let to = RemoteAddr { peer: peer(rank, endpoint), segment, offset };
+        // SAFETY: as above; the caller owes what Rma::put demands.
+        u32::from(unsafe { rma(object).put(to, src, len, token) })
+    }
+
+    pub(super) unsafe extern "C" fn get(
+        object: Object,
+        dst: *mut u8,
+        rank: u32,
+        endpoint: u16,
+        segment: u16,
+        offset: u64,
+        len: usize,
+        token: u64,
+    ) -> u32 {
+        let from = RemoteAddr { peer: peer(rank, endpoint), segment, offset };
+        // SAFETY: as above; the caller owes what Rma::get demands.
+        u32::from(unsafe { rma(object).get(dst, from, len, token) })
+    }
+
+    pub(super) unsafe extern "C" fn copies_source(object: Object, len: usize) -> u32 {
+        // SAFETY: as above.
+        u32::from(unsafe { rma(object) }.copies_source(len))
+    }
+
+    pub(super) unsafe extern "C" fn max_transfer(object: Object) -> usize {
+        // SAFETY: as above.
+        unsafe { rma(object) }.max_transfer()
+    }
+
+    pub(super) unsafe extern "C" fn completions(
+        object: Object,
+        budget: usize,
+        complete: Complete,
+        cookie: Object,
+    ) -> usize {
+        // SAFETY: the caller's function and its cookie.
+        let mut pass = |token, how| unsafe { complete(cookie, token, u32::from(how == Completion::Remote)) };
+        // SAFETY: as above.
+        unsafe { rma(object) }.poll(budget, &mut pass)
+    }
+
+    pub(super) unsafe extern "C" fn end(object: Object) {
+        // SAFETY: the box that `export` leaked; the importer ends it once.
+        drop(unsafe { Box::from_raw(object.cast::<Exported>()) });
+    }
+}
+
+/// A conduit as a table, which owns it.
+pub fn export(conduit: Box<dyn Conduit>) -> ConduitTable {
+    let (name, has_rma) = (conduit.name(), conduit.rma().is_some());
+    let object = Box::into_raw(Box::new(Exported { conduit, waits: Mutex::default() }));
+    ConduitTable {
+        abi: ABI,
+        bytes: size_of::<ConduitTable>() as u32,
+        object: object.cast(),
+        name: Bytes::of(name.as_bytes()),
+        has_rma: u32::from(has_rma),
+        limits: gates::limits,
+        reserve: gates::reserve,
+        commit: gates::commit,
+        cancel: gates::cancel,
+        poll: gates::poll,
+        attach: gates::attach,
+        descriptor: gates::descriptor,
+        idle: gates::idle,
+        clock: gates::clock,
+        put: gates::put,
+        get: gates::get,
+        copies_source: gates::copies_source,
+        max_transfer: gates::max_transfer,
+        completions: gates::completions,
+        end: gates::end,
+    }
+}
+
+fn check(what: &str, abi: u32, bytes: u32, own: usize) -> Result<(), Error> {
+    if abi == ABI && bytes as usize == own {
+        return Ok(());
+    }
+    Err(Error::job(format!(
+        "{what} speaks version {abi} of the plugin interface ({bytes} bytes), this runtime version {ABI} ({own} bytes): build \
+         and install both from the same sources"
+    )))
+}
+
+impl ConduitTable {
+    /// The conduit behind a table.
+    ///
+    /// # Safety
+    /// 1. The table came from [`export`] of this or another copy of this crate, is imported once, and its code stays loaded (owed by
+    ///    the caller).
+    ///
+    /// # Errors
+    /// Another version of the interface.
+    pub unsafe fn import(self) -> Result<Box<dyn Conduit>, Error> {
+        check("the conduit", self.abi, self.bytes, size_of::<ConduitTable>())?;
+        // SAFETY: (1); the name is lent for ever, being a static of loaded code, but its copy is ours in any case.
+        let name = unsafe { self.name.text() }.leak();
+        Ok(Box::new(Imported { table: self, name }))
+    }
+}
+
+struct Imported {
+    table: ConduitTable,
+    name: &'static str,
+}
+
+// SAFETY: the object is a `Box<dyn Conduit>`, which is Send and Sync.
+unsafe impl Send for Imported {}
+// SAFETY: as above.
+unsafe impl Sync for Imported {}
+
+impl Drop for Imported {
+    fn drop(&mut self) {
+        // SAFETY: the only import of the table ends it once.
+        unsafe { (self.table.end)(self.table.object) }
+    }
+}
+
+// SAFETY: slots, frames and completions are those of the conduit behind the table, which keeps these promises.
+unsafe impl Conduit for Imported {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn limits(&self, to: Peer, nargs: usize) -> Limits {
+        let t = &self.table;
+        // SAFETY: the table's function and object, here and below.
+        Limits::new(unsafe { (t.limits)(t.object, to.rank.0, to.endpoint, nargs) })
+    }
+
+    fn reserve(
+        &self,
+        to: Peer,
+        channel: Channel,
+        len: usize,
+        immediate: bool,
+    ) -> Result<Option<RawSlot>, Error> {
+        let t = &self.table;
+        let mut slot = SlotTable { buf: core::ptr::null_mut(), len: 0, cookie: [0; 2] };
+        let got = hear(|sayer| {
+            let (rank, endpoint, channel) = (to.rank.0, to.endpoint, channel as u32);
+            // SAFETY: as above; slot and sayer outlive the call.
+            unsafe {
+                (t.reserve)(t.object, rank, endpoint, channel, len, u32::from(immediate), &mut slot, sayer)
+            }
+        })?;
+        Ok(if got == 0 { None } else { slot.slot() })
+    }
+
+    unsafe fn commit(&self, slot: RawSlot) {
+        let t = &self.table;
+        // SAFETY: as above; owed by the caller for the slot.
+        unsafe { (t.commit)(t.object, &SlotTable::of(&slot)) }
+    }
+
+    unsafe fn cancel(&self, slot: RawSlot) {
+        let t = &self.table;
+        // SAFETY: as above; owed by the caller for the slot.
+        unsafe { (t.cancel)(t.object, &SlotTable::of(&slot)) }
+    }
+
+    fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
+        unsafe extern "C" fn pass(cookie: Object, frame: *const FrameTable) {
+            // SAFETY: the cookie is the closure below; the frame is lent for this call.
+            let (deliver, f) = unsafe { (&mut *cookie.cast::<&mut dyn FnMut(Frame)>(), &*frame) };
+            deliver(Frame {
+                from: peer(f.rank, f.endpoint),
+                channel: super::plugin::channel(u32::from(f.channel)),
+                data: f.data,
+                len: f.len,
+            });
+        }
+        let t = &self.table;
+        let mut deliver: &mut dyn FnMut(Frame) = deliver;
+        let cookie = (&raw mut deliver).cast();
+        let polled = hear(|sayer| {
+            // SAFETY: as above; cookie and sayer outlive the call.
+            unsafe { (t.poll)(t.object, channel as u32, budget, pass, cookie, sayer) }
+        });
+        polled.map(|n| n as usize)
+    }
+
+    fn attach(&self, segment: &SegmentDesc) -> Result<(), Error> {
+        let t = &self.table;
+        let kind = match segment.kind {
+            SegmentKind::Host => 0,
+            SegmentKind::Device => 1,
+            SegmentKind::Paged => 2,
+        };
+        let record = SegmentRecord {
+            base: segment.base,
+            len: segment.len,
+            kind,
+            neighbours_may_map: u32::from(segment.neighbours_may_map),
+        };
+        // SAFETY: as above.
+        hear(|sayer| unsafe { (t.attach)(t.object, &record, sayer) }).map(|_| ())
+    }
+
+    fn rma(&self) -> Option<&dyn Rma> {
+        (self.table.has_rma != 0).then_some(self)
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        let t = &self.table;
+        // SAFETY: as above.
+        let fd = unsafe { (t.descriptor)(t.object) };
+        // SAFETY: the conduit keeps it open as long as it lives.
+        (fd >= 0).then(|| unsafe { BorrowedFd::borrow_raw(fd) })
+    }
+
+    fn idle(&self, what: &'static str) -> bool {
+        let t = &self.table;
+        // SAFETY: as above.
+        unsafe { (t.idle)(t.object, Bytes::of(what.as_bytes())) != 0 }
+    }
+
+    fn clock(&self) -> Option<Duration> {
+        let t = &self.table;
+        let mut now = 0;
+        // SAFETY: as above.
+        let has_one = unsafe { (t.clock)(t.object, &mut now) } != 0;
+        has_one.then(|| Duration::from_nanos(now))
+    }
+}
+
+// SAFETY: completions are those of the conduit behind the table.
+unsafe impl Rma for Imported {
+    unsafe fn put(&self, to: RemoteAddr, src: *const u8, len: usize, token: u64) -> bool {
+        let t = &self.table;
+        let Peer { rank, endpoint } = to.peer;
+        // SAFETY: as above; owed by the caller for the memory.
+        unsafe { (t.put)(t.object, rank.0, endpoint, to.segment, to.offset, src, len, token) != 0 }
+    }
+
+    unsafe fn get(&self, dst: *mut u8, from: RemoteAddr, len: usize, token: u64) -> bool {
+        let t = &self.table;
+        let Peer { rank, endpoint } = from.peer;
+        // SAFETY: as above; owed by the caller for the memory.
+        unsafe { (t.get)(t.object, dst, rank.0, endpoint, from.segment, from.offset, len, token) != 0 }
+    }
+
+    fn copies_source(&self, len: usize) -> bool {
+        // SAFETY: as above.
+        unsafe { (self.table.copies_source)(self.table.object, len) != 0 }
+    }
+
+    fn max_transfer(&self) -> usize {
+        // SAFETY: as above.
+        unsafe { (self.table.max_transfer)(self.table.object) }
+    }
+
+    fn poll(&self, budget: usize, complete: &mut dyn FnMut(u64, Completion)) -> usize {
+        unsafe extern "C" fn pass(cookie: Object, token: u64, remote: u32) {
+            // SAFETY: the cookie is the closure below.
+            let complete = unsafe { &mut *cookie.cast::<&mut dyn FnMut(u64, Completion)>() };
+            complete(token, if remote != 0 { Completion::Remote } else { Completion::Local });
+        }
+        let mut complete: &mut dyn FnMut(u64, Completion) = complete;
+        let cookie = (&raw mut complete).cast();
+        // SAFETY: as above; the cookie outlives the call.
+        unsafe { (self.table.completions)(self.table.object, budget, pass, cookie) }
+    }
+}
+
+/// An [`Exchange`], lent.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct ExchangeTable {
+    object: *const c_void,
+    all_gather: unsafe extern "C" fn(*const c_void, Bytes, Take, Object, *const Sayer) -> i64,
+}
+
+impl ExchangeTable {
+    /// A table that serves as long as what it borrows.
+    pub fn of(exchange: &&dyn Exchange) -> ExchangeTable {
+        unsafe extern "C" fn all_gather(
+            object: *const c_void,
+            mine: Bytes,
+            take: Take,
+            cookie: Object,
+            sayer: *const Sayer,
+        ) -> i64 {
+            // SAFETY: the object is the borrowed reference; the rest is lent for this call.
+            unsafe {
+                let exchange = *object.cast::<&dyn Exchange>();
+                let gathered = exchange.all_gather(mine.get()).map(|all| {
+                    for (rank, bytes) in all.iter().enumerate() {
+                        take(cookie, rank as u32, Bytes::of(bytes));
+                    }
+                    0
+                });
+                answer(gathered, sayer)
+            }
+        }
+        ExchangeTable { object: (&raw const *exchange).cast(), all_gather }
+    }
+
+    /// The exchange behind the table.
+    ///
+    /// # Safety
+    /// 1. What the table borrows outlives the result (owed by the caller).
+    pub unsafe fn import(self) -> Box<dyn Exchange> {
+        Box::new(ImportedExchange(self))
+    }
+}
+
+struct ImportedExchange(ExchangeTable);
+
+// SAFETY: an `&dyn Exchange` is Send and Sync.
+unsafe impl Send for ImportedExchange {}
+// SAFETY: as above.
+unsafe impl Sync for ImportedExchange {}
+
+impl Exchange for ImportedExchange {
+    fn all_gather(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+        unsafe extern "C" fn take(cookie: Object, rank: u32, bytes: Bytes) {
+            // SAFETY: the cookie is the list below; the bytes are lent for this call.
+            let (all, bytes) = unsafe { (&mut *cookie.cast::<Vec<Vec<u8>>>(), bytes.get()) };
+            all.resize(all.len().max(rank as usize + 1), Vec::new());
+            all[rank as usize] = bytes.to_vec();
+        }
+        let mut all: Vec<Vec<u8>> = Vec::new();
+        let cookie = (&raw mut all).cast();
+        // SAFETY: the table's function and object; all else outlives the call.
+        hear(|sayer| unsafe { (self.0.all_gather)(self.0.object, Bytes::of(mine), take, cookie, sayer) })?;
+        Ok(all)
+    }
+}
+
+/// An [`Overseer`], lent.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct OverseerTable {
+    object: *const c_void,
+    hear: unsafe extern "C" fn(*const c_void, Bytes),
+    leave: unsafe extern "C" fn(*const c_void, i32),
+}
+
+impl OverseerTable {
+    /// A table that serves as long as what it borrows.
+    pub fn of(overseer: &&dyn Overseer) -> OverseerTable {
+        unsafe extern "C" fn hear(object: *const c_void, packet: Bytes) {
+            // SAFETY: the object is the borrowed reference; the packet is lent for this call.
+            unsafe {
+                if let Some(said) = ToMonitor::decode(packet.get()) {
+                    (*object.cast::<&dyn Overseer>()).hear(&said);
+                }
+            }
+        }
+        unsafe extern "C" fn leave(object: *const c_void, code: i32) {
+            // SAFETY: as above.
+            unsafe { (*object.cast::<&dyn Overseer>()).leave(code) }
+        }
+        OverseerTable { object: (&raw const *overseer).cast(), hear, leave }
+    }
+
+    /// The overseer behind the table.
+    ///
+    /// # Safety
+    /// 1. What the table borrows outlives the result (owed by the caller).
+    pub unsafe fn import(self) -> Box<dyn Overseer> {
+        Box::new(ImportedOverseer(self))
+    }
+}
+
+struct ImportedOverseer(OverseerTable);
+
+// SAFETY: an `&dyn Overseer` is Send and Sync.
+unsafe impl Send for ImportedOverseer {}
+// SAFETY: as above.
+unsafe impl Sync for ImportedOverseer {}
+
+impl Overseer for ImportedOverseer {
+    fn hear(&self, said: &ToMonitor) {
+        // SAFETY: the table's function and object.
+        unsafe { (self.0.hear)(self.0.object, Bytes::of(&said.encode())) }
+    }
+
+    fn leave(&self, code: i32) -> ! {
+        // SAFETY: as above.
+        unsafe { (self.0.leave)(self.0.object, code) }
+        unreachable!("an overseer's leave does not return")
+    }
+}
+
+/// What a conduit gets to open itself with, lent for the call.
+#[repr(C)]
+#[derive(Debug)]
+pub struct OpenTable {
+    abi: u32,
+    bytes: u32,
+    rank: u32,
+    size: u32,
+    shm: i32,
+    shm_offset: u64,
+    host: *const u32,
+    hosts: usize,
+    neighbours: *const u32,
+    neighbour_count: usize,
+    exchange: ExchangeTable,
+}
+
+impl OpenTable {
+    /// Runs `open` in the loader's process with this context as a table.
+    ///
+    /// # Errors
+    /// What the plugin says, or another version of the interface.
+    ///
+    /// # Safety
+    /// 1. `entry` is the [`ENTRY`] of a plugin whose code stays loaded (owed by the caller).
+    pub unsafe fn call(cx: &OpenContext<'_>, entry: Entry) -> Result<Option<Box<dyn Conduit>>, Error> {
+        let exchange = cx.exchange();
+        let table = OpenTable {
+            abi: ABI,
+            bytes: size_of::<OpenTable>() as u32,
+            rank: cx.rank.0,
+            size: cx.size,
+            shm: cx.shm.as_raw_fd(),
+            shm_offset: cx.shm_offset,
+            host: cx.host.as_ptr(),
+            hosts: cx.host.len(),
+            neighbours: cx.neighbours.as_ptr(),
+            neighbour_count: cx.neighbours.len(),
+            exchange: ExchangeTable::of(&exchange),
+        };
+        let mut opened = core::mem::MaybeUninit::<ConduitTable>::uninit();
+        // SAFETY: (1); all that is passed outlives the call.
+        let got = hear(|sayer| i64::from(unsafe { entry(&table, opened.as_mut_ptr(), sayer) }))?;
+        if got == 0 {
+            return Ok(None);
+        }
+        // SAFETY: (1): an entry that answers 1 has written the table, from `export`.
+        unsafe { opened.assume_init().import() }.map(Some)
+    }
+}
+
+/// The plugin's half of [`OpenTable::call`], for [`export_conduit!`](crate::export_conduit). The settings are read from the environment,
+/// which both halves share.
+///
+/// # Safety
+/// 1. The arguments are those of an [`Entry`], as [`OpenTable::call`] passes them (owed by the caller).
+pub unsafe fn enter(
+    cx: *const OpenTable,
+    out: *mut ConduitTable,
+    sayer: *const Sayer,
+    open: impl FnOnce(&OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error>,
+) -> i32 {
+    let opened = || {
+        // SAFETY: (1); a table of another version begins with the same two words.
+        let (abi, bytes) = unsafe { ((*cx).abi, (*cx).bytes) };
+        check("the program", abi, bytes, size_of::<OpenTable>())?;
+        let config = Config::from_env()?;
+        // SAFETY: (1): the arrays have these lengths, and the descriptor is open.
+        let (cx, host, neighbours, shm) = unsafe {
+            let cx = &*cx;
+            let list =
+                |at: *const u32, len| if len == 0 { &[][..] } else { core::slice::from_raw_parts(at, len) };
+            (
+                cx,
+                list(cx.host, cx.hosts),
+                list(cx.neighbours, cx.neighbour_count),
+                BorrowedFd::borrow_raw(cx.shm),
+            )
+        };
+        // SAFETY: (1): it serves for this call, and so does the context.
+        let exchange = unsafe { cx.exchange.import() };
+        open(&OpenContext {
+            rank: RankId(cx.rank),
+            size: cx.size,
+            config: &config,
+            shm,
+            shm_offset: cx.shm_offset,
+            host,
+            neighbours,
+            exchange: &*exchange,
+        })
+    };
+    let result = opened().map(|conduit| match conduit {
+        Some(conduit) => {
+            // SAFETY: (1).
+            unsafe { out.write(export(conduit)) };
+            1
+        }
+        None => 0,
+    });
+    // SAFETY: (1).
+    unsafe { answer(result, sayer) as i32 }
+}
+
+/// A job's rank that was made by somebody else, for a program that is a shared object of its own: what its [`Boot`] will say, and its
+/// conduit. Lent for as long as the program runs, but for the conduit, which is given away.
+#[repr(C)]
+#[derive(Debug)]
+pub struct EmbedTable {
+    abi: u32,
+    bytes: u32,
+    rank: u32,
+    size: u32,
+    shm: i32,
+    segments: i32,
+    job_id: u64,
+    exchange: ExchangeTable,
+    overseer: OverseerTable,
+    conduit: ConduitTable,
+}
+
+impl EmbedTable {
+    /// A rank that is a host of its own, behind `conduit`. The memory files are duplicated by [`EmbedTable::accept`].
+    pub fn new(
+        boot: &Boot,
+        exchange: &&dyn Exchange,
+        overseer: &&dyn Overseer,
+        conduit: Box<dyn Conduit>,
+    ) -> EmbedTable {
+        EmbedTable {
+            abi: ABI,
+            bytes: size_of::<EmbedTable>() as u32,
+            rank: boot.rank,
+            size: boot.size,
+            shm: boot.shm.as_raw_fd(),
+            segments: boot.segments.as_raw_fd(),
+            job_id: boot.job_id,
+            exchange: ExchangeTable::of(exchange),
+            overseer: OverseerTable::of(overseer),
+            conduit: export(conduit),
+        }
+    }
+
+    /// The rank's start and its conduit, on the program's side.
+    ///
+    /// # Safety
+    /// 1. Made by [`EmbedTable::new`] of this or another copy of this crate; what it borrows outlives the rank; accepted once (owed by
+    ///    the caller).
+    ///
+    /// # Errors
+    /// Another version of the interface, or no descriptors left.
+    pub unsafe fn accept(&self) -> Result<(Boot, Box<dyn Conduit>), Error> {
+        check("the loader of this program", self.abi, self.bytes, size_of::<EmbedTable>())?;
+        let file = |fd| {
+            // SAFETY: (1): open.
+            let fd = unsafe { BorrowedFd::borrow_raw(fd) };
+            fd.try_clone_to_owned().map_err(|e| Error::job(format!("duplicating a memory file: {e}")))
+        };
+        // SAFETY: (1).
+        let (exchange, overseer, conduit) =
+            unsafe { (self.exchange.import(), self.overseer.import(), self.conduit.import()?) };
+        let boot = Boot {
+            rank: self.rank,
+            size: self.size,
+            neighbours: vec![self.rank],
+            exchange: Some(exchange),
+            shm: file(self.shm)?,
+            segments: file(self.segments)?,
+            link: None,
+            overseer: Some(overseer),
+            job_id: self.job_id,
+        };
+        Ok((boot, conduit))
+    }
+}
+
+/// Makes a shared object a plugin: `export_conduit!(open)`, with
+/// `fn open(&OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error>`.
+#[macro_export]
+macro_rules! export_conduit {
+    ($open:path) => {
+        /// The plugin's one symbol; see `gasnet::plugin`.
+        ///
+        /// # Safety
+        /// As `gasnet::plugin::enter`.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn gasnet_conduit_v1(
+            cx: *const $crate::plugin::OpenTable,
+            out: *mut $crate::plugin::ConduitTable,
+            sayer: *const $crate::plugin::Sayer,
+        ) -> i32 {
+            // SAFETY: owed by the caller.
+            unsafe { $crate::plugin::enter(cx, out, sayer, $open) }
+        }
+    };
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_versions_are_refused() {
+        let size = size_of::<ConduitTable>();
+        assert!(check("x", ABI, size as u32, size).is_ok());
+        for (abi, bytes) in [(ABI + 1, size), (ABI, size - 8), (0, 0)] {
+            let text = check("the conduit", abi, bytes as u32, size).unwrap_err().to_string();
+            assert!(
+                text.starts_with("the conduit speaks version") && text.contains("same sources"),
+                "{text}"
+            );
+        }
+    }
+}
