@@ -195,6 +195,10 @@ pub unsafe trait Conduit: Send + Sync {
         false
     }
 
+    /// The rank leaves in order: returns when its peers have what was sent to them, or cannot be expected to take it; within
+    /// seconds. The conduit is not used afterwards, but for polls by threads that have not noticed yet.
+    fn close(&self) {}
+
     /// The job's time, if it is not the host's: what [`crate::Rank::now`] returns.
     fn clock(&self) -> Option<core::time::Duration> {
         None

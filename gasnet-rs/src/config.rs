@@ -28,7 +28,7 @@ pub const SETTINGS: &[Setting] = &[
         "core (default), none",
         "Placement of ranks started with `GASNET_PSHM_NODES`: a core each if there are enough, or anywhere.",
     ),
-    s("GASNET_CONDUIT", "smp (default)", "Network to use between hosts."),
+    s("GASNET_CONDUIT", "smp (default), udp", "Network to use between hosts."),
     s(
         "GASNET_NEIGHBORHOOD",
         "on (default), off, 1..",
@@ -36,6 +36,26 @@ pub const SETTINGS: &[Setting] = &[
          only so many ranks of a host share memory, as if it were several hosts.",
     ),
     s("GASNET_SMP_DELAY", "time: 0 (default), 500ns, 20us, 1ms", "Delay of every frame of the smp conduit."),
+    s(
+        "GASNET_UDP_INTERFACE",
+        "address or name of an interface; default the loop-back's on one host, else the first that leaves it",
+        "Where the udp conduit can be reached.",
+    ),
+    s(
+        "GASNET_UDP_AUTH",
+        "header (default), full",
+        "What of a datagram the udp conduit authenticates: the header, or the payload too.",
+    ),
+    s(
+        "GASNET_UDP_WINDOW",
+        "size: 1M (default); at least two of the largest messages",
+        "Messages of each peer and kind that may wait at a rank to be handled (udp conduit).",
+    ),
+    s(
+        "GASNET_UDP_TIMEOUT",
+        "time: 20s (default), 0: never",
+        "Silence after which the udp conduit takes a peer for dead and ends the job.",
+    ),
     s(
         "GASNET_MAX_SEGSIZE",
         "size: 64M, 2G; default physical memory / ranks of the host",
@@ -82,6 +102,14 @@ pub struct Config {
     pub neighborhood: u32,
     /// `GASNET_SMP_DELAY` in nanoseconds.
     pub smp_delay_ns: u64,
+    /// `GASNET_UDP_INTERFACE`.
+    pub udp_interface: Option<String>,
+    /// `GASNET_UDP_AUTH` is `full`.
+    pub udp_auth_full: bool,
+    /// `GASNET_UDP_WINDOW` in bytes.
+    pub udp_window: u64,
+    /// `GASNET_UDP_TIMEOUT` in nanoseconds.
+    pub udp_timeout_ns: u64,
     /// `GASNET_MAX_SEGSIZE` in bytes.
     pub max_segment: Option<u64>,
     /// `GASNET_CHECK`.
@@ -100,6 +128,10 @@ impl Default for Config {
             conduit: None,
             neighborhood: u32::MAX,
             smp_delay_ns: 0,
+            udp_interface: None,
+            udp_auth_full: false,
+            udp_window: 1 << 20,
+            udp_timeout_ns: 20_000_000_000,
             max_segment: None,
             check: false,
             spin: None,
@@ -141,6 +173,20 @@ impl Config {
             smp_delay_ns: match get("GASNET_SMP_DELAY") {
                 None => 0,
                 Some(v) => parse_time(&v).ok_or_else(|| bad("GASNET_SMP_DELAY", &v))?,
+            },
+            udp_interface: get("GASNET_UDP_INTERFACE"),
+            udp_auth_full: match get("GASNET_UDP_AUTH").as_deref() {
+                None | Some("header") => false,
+                Some("full") => true,
+                Some(v) => return Err(bad("GASNET_UDP_AUTH", v)),
+            },
+            udp_window: match get("GASNET_UDP_WINDOW") {
+                None => 1 << 20,
+                Some(v) => parse_size(&v).ok_or_else(|| bad("GASNET_UDP_WINDOW", &v))?,
+            },
+            udp_timeout_ns: match get("GASNET_UDP_TIMEOUT") {
+                None => 20_000_000_000,
+                Some(v) => parse_time(&v).ok_or_else(|| bad("GASNET_UDP_TIMEOUT", &v))?,
             },
             max_segment: match get("GASNET_MAX_SEGSIZE") {
                 None => None,
