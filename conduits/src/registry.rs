@@ -6,7 +6,7 @@ use gasnet::{Config, Error};
 type Open = fn(&OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error>;
 
 /// All conduits, the preferred ones first.
-const ALL: &[(&str, Open)] = &[("smp", gasnet_smp::open)];
+const ALL: &[(&str, Open)] = &[("smp", gasnet_smp::open), ("udp", gasnet_udp::open)];
 
 /// The names `GASNET_CONDUIT` takes.
 pub fn names() -> impl Iterator<Item = &'static str> {

@@ -13,7 +13,8 @@ const ALIGN: usize = 64;
 /// Memory for one frame, 64-byte aligned.
 #[derive(Debug)]
 pub struct Buf {
-    memory: Box<[u8]>,
+    /// A vector, because its memory is also reached through pointers that slots carry, while it is moved about.
+    memory: Vec<u8>,
     start: usize,
     len: usize,
     class: usize,
@@ -31,7 +32,7 @@ pub fn charge(len: usize) -> u64 {
 
 impl Buf {
     fn new(class: usize) -> Buf {
-        let memory = vec![0u8; CLASSES[class] + ALIGN].into_boxed_slice();
+        let memory = vec![0u8; CLASSES[class] + ALIGN];
         let start = memory.as_ptr().align_offset(ALIGN).min(ALIGN);
         Buf { memory, start, len: 0, class }
     }

@@ -1,15 +1,33 @@
 //! The UDP conduit: reliable active messages and one-sided transfers over datagrams.
 //!
 //! ```text
-//! conduit   what the core calls                                   (unsafe: slots, frames)
-//! engine    all links of a rank, one socket, timers
+//! conduit   what the core calls
+//! engine    all links of a rank, one socket, timers               socket  place  memory
 //! link      the protocol between two ranks, no input or output    path  window  buf
 //! wire      the datagram                                          auth
 //! ```
+//!
+//! **A short message.** `reserve` takes a buffer and room that the peer has promised; the core fills the buffer; `commit` cuts it
+//! into chunks (here one), writes the datagram and sends it. The peer's poll takes it from the socket, checks its tag, copies
+//! the frame into a buffer and delivers it. The reply carries the acknowledgement, so a round trip takes two datagrams.
+//!
+//! **A put** goes from the program's memory into datagrams, and from datagrams into the target's segment: no frame, no reply;
+//! it is complete when all of it has been acknowledged. A **get** is a wish, answered by data that go to where they belong.
+//!
+//! **Attackers** who cannot see the job's traffic can neither forge nor replay anything ([`auth`]). With `GASNET_UDP_AUTH=full`
+//! those who can see it cannot change it either; nothing is kept secret from them.
 
 pub mod auth;
 pub mod buf;
+mod conduit;
+mod engine;
 pub mod link;
+mod memory;
 pub mod path;
+mod place;
+mod socket;
+mod sys;
 pub mod window;
 pub mod wire;
+
+pub use conduit::open;

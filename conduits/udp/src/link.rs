@@ -398,6 +398,18 @@ impl Link {
         self.state == State::Left
     }
 
+    /// Whether [`Link::transmit`] has something that should not wait for the next datagram or timer.
+    #[inline]
+    pub fn has_urgent(&self) -> bool {
+        self.ack_now
+    }
+
+    /// Whether large datagrams seem to vanish on the way: let the network fragment them.
+    #[inline]
+    pub fn suspects_path(&self) -> bool {
+        self.mtu.is_suspicious()
+    }
+
     /// Whether everything the program sent has been acknowledged.
     pub fn is_drained(&self) -> bool {
         self.chunks.is_empty()

@@ -188,7 +188,12 @@ pub struct Mtu {
     again: Time,
     /// Index of the next size to try in this round.
     next: usize,
+    /// Large datagrams lost since the last one that arrived.
+    vanished: u32,
 }
+
+/// So many in a row are no chance.
+const SUSPICIOUS: u32 = 12;
 
 /// Rounds of tries at the start, and between them.
 const TRIES: u8 = 4;
@@ -200,7 +205,7 @@ impl Mtu {
     pub fn new(sizes: &[usize]) -> Mtu {
         let sizes: Vec<usize> = sizes.to_vec();
         let (size, next) = (sizes[0], sizes.len());
-        Mtu { sizes, size, tries: 0, again: 0, next }
+        Mtu { sizes, size, tries: 0, again: 0, next, vanished: 0 }
     }
 
     /// Bytes of the largest datagram.
@@ -229,11 +234,29 @@ impl Mtu {
         self.size = self.size.max(size);
     }
 
-    /// Large datagrams seem to vanish.
-    pub fn suspect(&mut self, now: Time) {
-        if self.size > self.sizes[0] {
+    /// Something of this size arrived that was no try.
+    #[inline]
+    pub fn arrived(&mut self, size: usize) {
+        if size > self.sizes[0] {
+            self.vanished = 0;
+        }
+    }
+
+    /// Something of this size was lost while smaller things arrive.
+    pub fn lost(&mut self, now: Time, size: usize) {
+        if size <= self.sizes[0] {
+            return;
+        }
+        self.vanished += 1;
+        if self.vanished == SUSPICIOUS {
             (self.size, self.tries, self.again) = (self.sizes[0], 0, now + TRY_MUCH_LATER);
             self.next = self.sizes.len();
         }
+    }
+
+    /// Whether large datagrams seem to vanish. Those that are under way have to be fragmented to arrive: chunks keep their size.
+    #[inline]
+    pub fn is_suspicious(&self) -> bool {
+        self.vanished >= SUSPICIOUS
     }
 }

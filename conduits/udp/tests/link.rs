@@ -244,6 +244,22 @@ fn the_path_is_measured() {
     }
 }
 
+/// The route changes to one that carries less: what is under way has to be fragmented, and then smaller datagrams go out.
+#[test]
+fn a_narrower_path_is_noticed() {
+    let mut pair = Pair::new(12, Wire { mtu: 8972, ..Wire::default() }, 1 << 20, 1 << 20);
+    pair.ends[0].memory.own = vec![1; 4 << 20];
+    pair.ends[1].memory.segment = vec![0; 4 << 20];
+    pair.ends[0].link.put(0, 1 << 20, 0, 1);
+    assert!(pair.run(SECOND, |p| !p.ends[0].memory.completed.is_empty()));
+    pair.wire.mtu = 1472;
+    pair.ends[0].link.put(0, 4 << 20, 0, 2);
+    assert!(pair.run(10 * SECOND, |p| p.ends[0].link.suspects_path()));
+    // What the socket does then.
+    pair.wire.mtu = 65507;
+    assert!(pair.run(10 * SECOND, |p| p.ends[0].memory.completed.len() == 2));
+}
+
 #[test]
 fn a_dead_peer_is_found_out_in_time_and_a_slow_one_is_not() {
     let mut pair = Pair::new(9, Wire::default(), 1 << 20, 1 << 20);

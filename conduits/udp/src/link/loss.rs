@@ -71,6 +71,7 @@ impl Link {
                         self.mtu.passed(bytes as usize);
                     } else {
                         self.in_flight -= u64::from(bytes);
+                        self.mtu.arrived(bytes as usize);
                         self.congestion.acked(u64::from(bytes), full);
                     }
                 }
@@ -118,6 +119,7 @@ impl Link {
                 continue;
             }
             self.counters.lost += 1;
+            self.mtu.lost(now, bytes as usize);
             self.in_flight -= u64::from(bytes);
             self.congestion.lost(u64::from(bytes));
             self.send_again(chunk, number);
@@ -205,17 +207,11 @@ impl Link {
             self.backoff += 1;
             if self.backoff == 3 {
                 self.congestion.silence();
-                self.mtu.suspect(now);
             }
             let silent = self.waiting_since.map_or(0, |since| now.saturating_sub(since));
             if self.setup.patience > 0 && self.backoff >= 3 && silent > self.setup.patience {
                 self.state = State::Dead;
             }
         }
-    }
-
-    /// Whether large datagrams that are under way may have to be fragmented on their way to arrive.
-    pub fn suspects_path(&self) -> bool {
-        self.backoff >= 3
     }
 }

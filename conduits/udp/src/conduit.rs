@@ -1,0 +1,282 @@
+//! What the core calls.
+//!
+//! **Who makes progress.** Everything happens in polls, on the caller's stack; a rank that computes without calling the runtime
+//! handles no message. But its *keeper*, a thread that looks once in a while, then takes what has arrived: it acknowledges, so that
+//! peers know the rank is alive, places puts and serves gets. Handlers it never runs.
+#![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
+
+use crate::auth::{JobKey, SHARE};
+use crate::buf::MAX_FRAME;
+use crate::engine::Engine;
+use crate::memory::Arrived;
+use crate::place::{self, Card};
+use crate::socket::{Socket, now};
+use crate::sys;
+use gasnet::conduit::{
+    Channel, Completion, Conduit, Frame, Limits, OpenContext, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc,
+};
+use gasnet::{Error, RankId};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+/// How often the keeper looks.
+const KEEPER: Duration = Duration::from_millis(500);
+/// Longest time a rank that leaves waits for the last acknowledgements.
+const LINGER: u64 = 2_000_000_000;
+/// Bytes of the largest get or put.
+const MAX_TRANSFER: usize = 1 << 30;
+
+/// Opens the conduit if some ranks are not neighbours.
+///
+/// # Errors
+/// No usable address, or ranks that do not agree about the settings.
+pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
+    let config = cx.config;
+    let needed = cx.neighbours.len() < cx.size as usize;
+    let others = cx.exchange().all_gather(&[u8::from(needed)])?;
+    if others.iter().all(|o| *o == [0]) {
+        return Ok(None);
+    }
+    let address = place::choose(config.udp_interface.as_deref(), cx.host.len() == cx.size as usize)?;
+    let socket = Socket::bind(address)?;
+    let mut random = [0; 8 + SHARE];
+    let mut filled = 0;
+    while filled < random.len() {
+        filled += rustix::rand::getrandom(&mut random[filled..], rustix::rand::GetRandomFlags::empty())
+            .map_err(|e| Error::Conduit(format!("udp: no random numbers: {e}")))?;
+    }
+    let (incarnation, share) = random.split_at(8);
+    let card = Card {
+        address: socket.address(),
+        incarnation: incarnation.iter().fold(0, |n, b| n << 8 | u64::from(*b)),
+        share: core::array::from_fn(|i| share[i]),
+        room: socket.room() as u64,
+        window: config.udp_window,
+        full: config.udp_auth_full,
+    };
+    let cards = cx.exchange().all_gather(&card.encode())?;
+    let cards: Option<Vec<Card>> = cards.iter().map(|c| Card::decode(c)).collect();
+    let cards = cards.filter(|c| c.len() == cx.size as usize).ok_or_else(|| {
+        Error::job("udp: the ranks do not understand each other: are they all of the same version?")
+    })?;
+    for (rank, other) in cards.iter().enumerate() {
+        let differs = if other.address.is_ipv4() != card.address.is_ipv4() {
+            format!("its address is {}, ours {}: set GASNET_UDP_INTERFACE", other.address, card.address)
+        } else if (other.window, other.full) != (card.window, card.full) {
+            "its GASNET_UDP_WINDOW or GASNET_UDP_AUTH is another".into()
+        } else {
+            continue;
+        };
+        return Err(Error::Conduit(format!("udp: rank {rank}: {differs}")));
+    }
+    let key = JobKey::from_shares(cards.iter().map(|c| &c.share));
+    let engine = Engine::new(cx.rank.0, key, cards, socket, config.udp_window, config.udp_timeout_ns);
+    let copied = |fd: BorrowedFd<'_>| {
+        fd.try_clone_to_owned().map_err(|e| Error::Conduit(format!("udp: no descriptor left: {e}")))
+    };
+    let sleep_on = copied(engine.socket().descriptor(None))?;
+    let shared = Arc::new(Shared {
+        completions: AtomicUsize::new(0),
+        polled: AtomicU64::new(now()),
+        engine: Mutex::new(engine),
+        sleep_on,
+    });
+    let weak = Arc::downgrade(&shared);
+    sys::spawn_without_signals("gasnet-udp", move || keep(&weak))
+        .map_err(|e| Error::Conduit(format!("udp: cannot start a thread: {e}")))?;
+    Ok(Some(Box::new(Udp { shared })))
+}
+
+struct Shared {
+    engine: Mutex<Engine>,
+    /// Operations complete and not reported.
+    completions: AtomicUsize,
+    /// When the rank polled last.
+    polled: AtomicU64,
+    /// The engine's descriptor.
+    sleep_on: OwnedFd,
+}
+
+impl Shared {
+    #[inline]
+    fn engine(&self) -> MutexGuard<'_, Engine> {
+        self.engine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Relaxed: a hint; the lock orders what it is about.
+    #[inline]
+    fn count_completions(&self, engine: &Engine) {
+        self.completions.store(engine.memory.completed.len(), Relaxed);
+    }
+}
+
+/// Does for a rank that computes what cannot wait, as long as the conduit exists.
+fn keep(conduit: &Weak<Shared>) {
+    loop {
+        std::thread::sleep(KEEPER);
+        let Some(shared) = conduit.upgrade() else { return };
+        let now = now();
+        if now.saturating_sub(shared.polled.load(Relaxed)) < KEEPER.as_nanos() as u64 {
+            continue;
+        }
+        let mut engine = shared.engine();
+        engine.pump(now);
+        shared.count_completions(&engine);
+        let news = engine.memory.frames.iter().any(|f| !f.is_empty()) || !engine.memory.completed.is_empty();
+        if news || engine.check().is_err() {
+            // The rank may be asleep on the descriptor, which by now has nothing to say.
+            engine.socket().descriptor(Some(1));
+        }
+    }
+}
+
+/// The conduit.
+struct Udp {
+    shared: Arc<Shared>,
+}
+
+impl Udp {
+    fn cookie(to: Peer, channel: Channel) -> u64 {
+        u64::from(to.rank.0) << 1 | channel as u64
+    }
+
+    fn of_cookie(cookie: u64) -> (u32, Channel) {
+        ((cookie >> 1) as u32, if cookie & 1 == 0 { Channel::Request } else { Channel::Reply })
+    }
+}
+
+// SAFETY: 1. A slot is the memory of a buffer that the engine keeps for it, aligned by its type's promise, until commit or cancel.
+// 2. A delivered frame is a buffer that this stack owns during the delivery; all of its bytes were written.
+unsafe impl Conduit for Udp {
+    fn name(&self) -> &'static str {
+        "udp"
+    }
+
+    fn limits(&self, _to: Peer, _nargs: usize) -> Limits {
+        Limits::new(MAX_FRAME)
+    }
+
+    fn reserve(
+        &self,
+        to: Peer,
+        channel: Channel,
+        len: usize,
+        _immediate: bool,
+    ) -> Result<Option<RawSlot>, Error> {
+        if len > MAX_FRAME {
+            return Err(Error::Conduit(format!("a frame of {len} bytes: at most {MAX_FRAME}")));
+        }
+        let mut engine = self.shared.engine();
+        let Some((slot, at)) = engine.reserve(now(), to.rank.0, channel, len) else {
+            engine.check()?;
+            return Ok(None);
+        };
+        let buf = core::ptr::NonNull::new(at).ok_or_else(|| Error::Conduit("udp: no memory".into()))?;
+        Ok(Some(RawSlot { buf, len, cookie: [Udp::cookie(to, channel), u64::from(slot)] }))
+    }
+
+    unsafe fn commit(&self, slot: RawSlot) {
+        let (to, channel) = Udp::of_cookie(slot.cookie[0]);
+        self.shared.engine().commit(now(), to, channel, slot.cookie[1] as u32);
+    }
+
+    unsafe fn cancel(&self, slot: RawSlot) {
+        let (to, channel) = Udp::of_cookie(slot.cookie[0]);
+        self.shared.engine().cancel(to, channel, slot.cookie[1] as u32);
+    }
+
+    fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
+        let mut engine = self.shared.engine();
+        // The core polls replies, then requests: one look at the socket serves both.
+        if channel == Channel::Reply || !engine.pumped {
+            let now = now();
+            self.shared.polled.store(now, Relaxed);
+            engine.pump(now);
+            self.shared.count_completions(&engine);
+            engine.check()?;
+        }
+        engine.pumped = channel == Channel::Reply;
+        let mut done = 0;
+        while done < budget {
+            let Some(Arrived { from, mut buf }) = engine.memory.frames[channel as usize].pop_front() else {
+                break;
+            };
+            drop(engine);
+            let peer = Peer { rank: RankId(from), endpoint: 0 };
+            let bytes = buf.bytes_mut();
+            deliver(Frame { from: peer, channel, data: bytes.as_mut_ptr(), len: bytes.len() });
+            done += 1;
+            engine = self.shared.engine();
+            engine.consumed(now(), from, channel, buf);
+        }
+        Ok(done)
+    }
+
+    fn attach(&self, segment: &SegmentDesc) -> Result<(), Error> {
+        // SAFETY: the core attaches the segment that it has mapped for the life of the process.
+        unsafe { self.shared.engine().memory.attach(segment.base, segment.len) };
+        Ok(())
+    }
+
+    fn rma(&self) -> Option<&dyn Rma> {
+        Some(self)
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        let engine = self.shared.engine();
+        let deadline = engine.deadline();
+        // Sets the timer that is part of it.
+        engine.socket().descriptor(deadline);
+        Some(self.shared.sleep_on.as_fd())
+    }
+
+    fn close(&self) {
+        let start = now();
+        loop {
+            let mut engine = self.shared.engine();
+            let now = now();
+            engine.pump(now);
+            if engine.is_drained() || now > start + LINGER {
+                return engine.close(now);
+            }
+            drop(engine);
+            std::thread::yield_now();
+        }
+    }
+}
+
+// SAFETY: completions are reported when the peer has acknowledged all bytes of a put, which it does after it has placed them; and
+// when all bytes of a get have been written.
+unsafe impl Rma for Udp {
+    unsafe fn put(&self, to: RemoteAddr, src: *const u8, len: usize, token: u64) -> bool {
+        let src = src.expose_provenance() as u64;
+        self.shared.engine().put(now(), to.peer.rank.0, src, len as u64, to.offset, token)
+    }
+
+    unsafe fn get(&self, dst: *mut u8, from: RemoteAddr, len: usize, token: u64) -> bool {
+        let dst = dst.expose_provenance() as u64;
+        self.shared.engine().get(now(), from.peer.rank.0, dst, len as u32, from.offset, token)
+    }
+
+    fn max_transfer(&self) -> usize {
+        MAX_TRANSFER
+    }
+
+    fn poll(&self, budget: usize, complete: &mut dyn FnMut(u64, Completion)) -> usize {
+        if self.shared.completions.load(Relaxed) == 0 {
+            return 0;
+        }
+        let mut engine = self.shared.engine();
+        let mut done = 0;
+        while done < budget {
+            let Some(token) = engine.memory.completed.pop_front() else { break };
+            complete(token, Completion::Local);
+            complete(token, Completion::Remote);
+            done += 1;
+        }
+        self.shared.count_completions(&engine);
+        done
+    }
+}

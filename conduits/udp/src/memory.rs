@@ -1,0 +1,115 @@
+//! What links read and write: the own segment, and the memory of puts and gets that are under way.
+#![expect(unsafe_code, reason = "copies between datagrams and memory that the program lent")]
+
+use crate::buf::{Buf, Pool};
+use crate::link::{Place, World};
+use gasnet::conduit::Channel;
+use std::collections::VecDeque;
+
+/// A frame that waits for a poll.
+#[derive(Debug)]
+pub(crate) struct Arrived {
+    pub(crate) from: u32,
+    pub(crate) buf: Buf,
+}
+
+/// A rank's memory as its links see it, and what they have for it.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    segment: Option<(usize, usize)>,
+    pub(crate) pool: Pool,
+    /// By channel.
+    pub(crate) frames: [VecDeque<Arrived>; 2],
+    pub(crate) completed: VecDeque<u64>,
+    /// Whose datagrams are being handled.
+    pub(crate) from: u32,
+}
+
+impl Memory {
+    /// Takes note of the segment.
+    ///
+    /// # Safety
+    /// 1. The memory is valid as long as the process lives, and is written by others only in ways that programs may (owed by the
+    ///    caller).
+    pub(crate) unsafe fn attach(&mut self, base: *mut u8, len: usize) {
+        self.segment = Some((base.expose_provenance(), len));
+    }
+
+    fn segment_at(&self, offset: u64, len: u64) -> Option<usize> {
+        let (base, size) = self.segment?;
+        let end = offset.checked_add(len)?;
+        (end <= size as u64).then(|| base + offset as usize)
+    }
+}
+
+impl World for Memory {
+    #[inline]
+    fn read(&mut self, from: Place, out: &mut [u8]) {
+        let at = match from {
+            Place::Own(address) => address as usize,
+            Place::Segment(offset) => match self.segment_at(offset, out.len() as u64) {
+                Some(at) => at,
+                None => return,
+            },
+        };
+        // SAFETY: in the segment, which was just checked, or the source of a put, which the core lends until it is complete
+        // (`Rma::put`); links read nothing else.
+        unsafe {
+            core::ptr::copy_nonoverlapping(
+                core::ptr::with_exposed_provenance(at),
+                out.as_mut_ptr(),
+                out.len(),
+            );
+        }
+    }
+
+    #[inline]
+    fn write(&mut self, to: Place, data: &[u8]) -> bool {
+        let at = match to {
+            Place::Own(address) => address as usize,
+            Place::Segment(offset) => match self.segment_at(offset, data.len() as u64) {
+                Some(at) => at,
+                None => return false,
+            },
+        };
+        let to: *mut u8 = core::ptr::with_exposed_provenance_mut(at);
+        // SAFETY: in the segment, which was just checked, or the destination of a get, which the core lends until it is complete
+        // (`Rma::get`); links write nothing else, and check the range of what was got.
+        unsafe {
+            // Words are written in one piece, as programs expect that look at them at the same time.
+            match data.len() {
+                8 if at.is_multiple_of(8) => {
+                    let mut word = [0; 8];
+                    word.copy_from_slice(data);
+                    to.cast::<u64>().write_volatile(u64::from_ne_bytes(word));
+                }
+                4 if at.is_multiple_of(4) => {
+                    let mut word = [0; 4];
+                    word.copy_from_slice(data);
+                    to.cast::<u32>().write_volatile(u32::from_ne_bytes(word));
+                }
+                2 if at.is_multiple_of(2) => {
+                    to.cast::<u16>().write_volatile(u16::from_ne_bytes([data[0], data[1]]));
+                }
+                n => core::ptr::copy_nonoverlapping(data.as_ptr(), to, n),
+            }
+        }
+        true
+    }
+
+    fn holds(&self, offset: u64, len: u64) -> bool {
+        self.segment_at(offset, len).is_some()
+    }
+
+    fn pool(&mut self) -> &mut Pool {
+        &mut self.pool
+    }
+
+    fn deliver(&mut self, channel: Channel, buf: Buf) {
+        self.frames[channel as usize].push_back(Arrived { from: self.from, buf });
+    }
+
+    fn complete(&mut self, token: u64) {
+        self.completed.push_back(token);
+    }
+}

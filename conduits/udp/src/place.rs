@@ -1,0 +1,158 @@
+//! Where a rank can be reached: choosing an address, and telling it to the others with a share of the job's key.
+
+use crate::auth::SHARE;
+use crate::sys::{self, Interface};
+use gasnet::Error;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+/// What the ranks tell each other before the first datagram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Card {
+    pub(crate) address: SocketAddr,
+    pub(crate) incarnation: u64,
+    pub(crate) share: [u8; SHARE],
+    /// Bytes that may wait in its socket.
+    pub(crate) room: u64,
+    /// Bytes of its window, which have to be the same everywhere, and whether payloads are authenticated.
+    pub(crate) window: u64,
+    pub(crate) full: bool,
+}
+
+/// Version u8, family u8, full u8, zero u8, port u16, zero u16, address 16 bytes, incarnation u64, room u64, window u64, share.
+const CARD: usize = 48 + SHARE;
+const VERSION: u8 = 1;
+
+impl Card {
+    pub(crate) fn encode(&self) -> [u8; CARD] {
+        let mut out = [0; CARD];
+        out[0] = VERSION;
+        out[2] = u8::from(self.full);
+        out[4..6].copy_from_slice(&self.address.port().to_le_bytes());
+        match self.address.ip() {
+            IpAddr::V4(ip) => {
+                out[1] = 4;
+                out[8..12].copy_from_slice(&ip.octets());
+            }
+            IpAddr::V6(ip) => {
+                out[1] = 6;
+                out[8..24].copy_from_slice(&ip.octets());
+            }
+        }
+        out[24..32].copy_from_slice(&self.incarnation.to_le_bytes());
+        out[32..40].copy_from_slice(&self.room.to_le_bytes());
+        out[40..48].copy_from_slice(&self.window.to_le_bytes());
+        out[48..].copy_from_slice(&self.share);
+        out
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Card> {
+        let bytes: &[u8; CARD] = bytes.try_into().ok()?;
+        let word = |at: usize| Some(u64::from_le_bytes(bytes[at..at + 8].try_into().ok()?));
+        let ip = match bytes[1] {
+            4 => IpAddr::V4(Ipv4Addr::new(bytes[8], bytes[9], bytes[10], bytes[11])),
+            6 => IpAddr::V6(Ipv6Addr::from(<[u8; 16]>::try_from(&bytes[8..24]).ok()?)),
+            _ => return None,
+        };
+        let zero = bytes[3] == 0 && bytes[6..8] == [0; 2];
+        (bytes[0] == VERSION && bytes[2] < 2 && zero).then_some(Card {
+            address: SocketAddr::new(ip, u16::from_le_bytes([bytes[4], bytes[5]])),
+            incarnation: word(24)?,
+            room: word(32)?,
+            window: word(40)?,
+            full: bytes[2] == 1,
+            share: bytes[48..].try_into().ok()?,
+        })
+    }
+}
+
+/// The address to bind: what was asked for (an address, or the name of an interface), else the loop-back's if all ranks are on
+/// this host, else that of the first interface which leaves it.
+pub(crate) fn choose(wanted: Option<&str>, one_host: bool) -> Result<SocketAddr, Error> {
+    pick(wanted, one_host, &sys::interfaces()).map(|ip| SocketAddr::new(ip, 0))
+}
+
+fn pick(wanted: Option<&str>, one_host: bool, all: &[Interface]) -> Result<IpAddr, Error> {
+    // Addresses that need no scope: IPv4 first.
+    let usable = |i: &&Interface| match i.address {
+        IpAddr::V4(_) => true,
+        IpAddr::V6(ip) => !ip.is_unicast_link_local(),
+    };
+    let best = |filter: &dyn Fn(&Interface) -> bool| {
+        let mut found: Vec<&Interface> = all.iter().filter(usable).filter(|i| filter(i)).collect();
+        found.sort_by_key(|i| i.address.is_ipv6());
+        found.first().map(|i| i.address)
+    };
+    let names = || {
+        let names: Vec<String> = all.iter().map(|i| format!("{} ({})", i.name, i.address)).collect();
+        if names.is_empty() { "none".into() } else { names.join(", ") }
+    };
+    match wanted {
+        Some(text) => match text.parse::<IpAddr>() {
+            Ok(ip) => Ok(ip),
+            Err(_) => best(&|i| i.name == text).ok_or_else(|| {
+                Error::Conduit(format!(
+                    "udp: GASNET_UDP_INTERFACE={text}: no address and no interface that is up; there are: {}",
+                    names()
+                ))
+            }),
+        },
+        None if one_host => Ok(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+        None => best(&|i| !i.loopback).ok_or_else(|| {
+            Error::Conduit(format!(
+                "udp: no interface leaves this host (there are: {}): set GASNET_UDP_INTERFACE",
+                names()
+            ))
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn cards_survive(v6: bool, ip: [u8; 16], port: u16, incarnation: u64, share: [u8; 16], room: u64, window: u64, full: bool) {
+            let four = [ip[0], ip[1], ip[2], ip[3]];
+            let ip = if v6 { IpAddr::from(ip) } else { IpAddr::from(four) };
+            let card = Card { address: SocketAddr::new(ip, port), incarnation, share, room, window, full };
+            prop_assert_eq!(Card::decode(&card.encode()), Some(card));
+        }
+
+        #[test]
+        fn any_bytes_are_handled(mut bytes in proptest::collection::vec(any::<u8>(), 0..100), fix: bool) {
+            if fix {
+                bytes.resize(CARD, 1);
+                (bytes[0], bytes[1], bytes[2]) = (VERSION, 2 + bytes[1] % 6, bytes[2] % 3);
+                (bytes[3], bytes[6], bytes[7]) = (0, 0, 0);
+            }
+            if let Some(card) = Card::decode(&bytes) {
+                prop_assert_eq!(Card::decode(&card.encode()), Some(card));
+            }
+        }
+    }
+
+    #[test]
+    fn addresses_are_chosen() {
+        let i = |name: &str, ip: &str, loopback| Interface {
+            name: name.into(),
+            address: ip.parse().unwrap(),
+            loopback,
+        };
+        let all = [
+            i("lo", "127.0.0.1", true),
+            i("eth0", "fe80::1", false),
+            i("eth0", "fd00::1", false),
+            i("eth1", "10.0.0.1", false),
+        ];
+        let ip = |wanted, one_host| pick(wanted, one_host, &all).map(|ip| ip.to_string());
+        assert_eq!(ip(None, true).unwrap(), "127.0.0.1");
+        assert_eq!(ip(None, false).unwrap(), "10.0.0.1");
+        assert_eq!(ip(Some("eth0"), false).unwrap(), "fd00::1");
+        assert_eq!(ip(Some("::1"), false).unwrap(), "::1");
+        let problem = ip(Some("eth7"), false).unwrap_err().to_string();
+        assert!(problem.contains("eth1 (10.0.0.1)"), "{problem}");
+        assert!(pick(None, false, &all[..2]).is_err());
+    }
+}

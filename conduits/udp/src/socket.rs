@@ -1,0 +1,206 @@
+//! The socket of a rank: batches of datagrams in and out, and a descriptor to sleep on.
+
+use crate::link::Batch;
+use crate::path::Time;
+use gasnet::Error;
+use quinn_udp::{RecvMeta, Transmit, UdpSocketState};
+use rustix::event::epoll;
+use rustix::net::sockopt;
+use rustix::time::{
+    ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime,
+    timerfd_create, timerfd_settime,
+};
+use std::io::{ErrorKind, IoSliceMut};
+use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// Bytes asked for the socket's buffers: what arrives while a rank computes waits there.
+const BUFFER: usize = 4 << 20;
+/// Batches taken in one system call, each up to 64 KiB.
+const BATCHES: usize = 8;
+const BATCH: usize = 65536;
+
+/// Bytes of the largest batch the kernel takes (IP and UDP headers count).
+pub(crate) fn largest_batch(of: &SocketAddr) -> usize {
+    if of.is_ipv4() { 65507 } else { 65487 }
+}
+
+/// Sizes of datagrams that networks have: any IPv6 network's, Ethernet's, with jumbo frames, the loop-back's.
+pub(crate) fn sizes(of: &SocketAddr) -> Vec<usize> {
+    match of {
+        SocketAddr::V4(_) => vec![1232, 1472, 8972, 65507],
+        SocketAddr::V6(_) => vec![1232, 1452, 8952, 65487],
+    }
+}
+
+/// The host's monotonic clock.
+#[inline]
+pub(crate) fn now() -> Time {
+    let t = clock_gettime(ClockId::Monotonic);
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}
+
+pub(crate) struct Socket {
+    udp: UdpSocket,
+    state: UdpSocketState,
+    address: SocketAddr,
+    room: usize,
+    poll: OwnedFd,
+    timer: OwnedFd,
+    buffers: Vec<u8>,
+    /// Batches that the next call asks for: one while little comes.
+    ask: usize,
+    /// Whether the network may cut datagrams up.
+    fragmenting: bool,
+    /// The last reason the kernel gave for not sending.
+    complaint: Option<String>,
+}
+
+/// Whether something went out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sent {
+    Yes,
+    /// The kernel has no room; the same batch again later.
+    Later,
+}
+
+impl Socket {
+    pub(crate) fn bind(address: SocketAddr) -> Result<Socket, Error> {
+        let failed = |what: &str, e: std::io::Error| Error::Conduit(format!("udp: {what} {address}: {e}"));
+        let udp = UdpSocket::bind(address).map_err(|e| failed("cannot use the address", e))?;
+        let state = UdpSocketState::new((&udp).into()).map_err(|e| failed("cannot set up a socket at", e))?;
+        // More than the system's limit needs privileges; within it, everybody may.
+        if sockopt::set_socket_recv_buffer_size_force(&udp, BUFFER).is_err() {
+            let _ = sockopt::set_socket_recv_buffer_size(&udp, BUFFER);
+        }
+        if sockopt::set_socket_send_buffer_size_force(&udp, BUFFER).is_err() {
+            let _ = sockopt::set_socket_send_buffer_size(&udp, BUFFER);
+        }
+        // The kernel counts its own overhead, and doubles what is asked for to make up for it.
+        let room = sockopt::socket_recv_buffer_size(&udp).unwrap_or(BUFFER) / 2;
+        let address = udp.local_addr().map_err(|e| failed("no address of", e))?;
+        let sleep = |e: rustix::io::Errno| failed("no descriptor to wait on for", e.into());
+        let poll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(sleep)?;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)
+            .map_err(sleep)?;
+        for fd in [udp.as_fd(), timer.as_fd()] {
+            epoll::add(&poll, fd, epoll::EventData::new_u64(0), epoll::EventFlags::IN).map_err(sleep)?;
+        }
+        crate::sys::report_nothing(&udp);
+        Ok(Socket {
+            udp,
+            state,
+            address,
+            room,
+            poll,
+            timer,
+            buffers: vec![0; BATCHES * BATCH],
+            ask: 1,
+            fragmenting: false,
+            complaint: None,
+        })
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Bytes that may wait in the socket, roughly.
+    pub(crate) fn room(&self) -> usize {
+        self.room
+    }
+
+    pub(crate) fn complaint(&self) -> Option<&str> {
+        self.complaint.as_deref()
+    }
+
+    /// Readable when something has arrived, or at `deadline`.
+    pub(crate) fn descriptor(&self, deadline: Option<Time>) -> BorrowedFd<'_> {
+        let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let it_value = deadline.map_or(zero, |at| Timespec {
+            tv_sec: (at / 1_000_000_000) as i64,
+            // A time of zero would disarm it.
+            tv_nsec: (at % 1_000_000_000).max(1) as i64,
+        });
+        let spec = Itimerspec { it_interval: zero, it_value };
+        // It cannot fail with a valid time; if it did, sleeps would last their full length.
+        let _ = timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &spec);
+        self.poll.as_fd()
+    }
+
+    /// Datagrams that may go out in one batch.
+    pub(crate) fn segments(&self) -> usize {
+        self.state.max_gso_segments()
+    }
+
+    /// Lets the network cut datagrams up.
+    pub(crate) fn fragment(&mut self) {
+        if !self.fragmenting {
+            self.fragmenting = true;
+            let _ = match self.address {
+                SocketAddr::V4(_) => {
+                    sockopt::set_ip_mtu_discover(&self.udp, sockopt::Ipv4PathMtuDiscovery::DONT)
+                }
+                SocketAddr::V6(_) => {
+                    sockopt::set_ipv6_mtu_discover(&self.udp, sockopt::Ipv6PathMtuDiscovery::DONT)
+                }
+            };
+        }
+    }
+
+    /// Sends a batch. What the kernel refuses is as good as lost on the way.
+    #[inline]
+    pub(crate) fn send(&mut self, to: SocketAddr, batch: &Batch) -> Sent {
+        let sent = if batch.count() == 1 {
+            self.udp.send_to(batch.bytes(), to).map(drop)
+        } else {
+            let transmit = Transmit {
+                destination: to,
+                ecn: None,
+                contents: batch.bytes(),
+                segment_size: Some(batch.size()),
+                src_ip: None,
+            };
+            self.state.try_send((&self.udp).into(), &transmit)
+        };
+        match sent {
+            Ok(()) => Sent::Yes,
+            Err(e) => self.not_sent(&e),
+        }
+    }
+
+    #[cold]
+    fn not_sent(&mut self, e: &std::io::Error) -> Sent {
+        if e.kind() == ErrorKind::WouldBlock {
+            return Sent::Later;
+        }
+        // Too large is what a try of a size is told.
+        if rustix::io::Errno::from_io_error(e) != Some(rustix::io::Errno::MSGSIZE) {
+            self.complaint = Some(e.to_string());
+        }
+        Sent::Yes
+    }
+
+    /// Hands out the datagrams that have arrived, some hundreds at most; says whether there may be more.
+    #[inline]
+    pub(crate) fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> bool {
+        let mut meta = [RecvMeta::default(); BATCHES];
+        let ask = self.ask;
+        let got = {
+            let mut chunks = self.buffers.chunks_exact_mut(BATCH);
+            let mut slices: [IoSliceMut<'_>; BATCHES] =
+                core::array::from_fn(|_| IoSliceMut::new(chunks.next().unwrap_or_default()));
+            self.state.recv((&self.udp).into(), &mut slices[..ask], &mut meta[..ask])
+        };
+        let Ok(got) = got else {
+            self.ask = 1;
+            return false;
+        };
+        for (meta, buffer) in meta.iter().zip(self.buffers.chunks_exact(BATCH)).take(got) {
+            buffer[..meta.len].chunks(meta.stride.max(1)).for_each(&mut *take);
+        }
+        // One call for one batch costs least when it is the only one.
+        self.ask = if got == ask { (ask * 2).min(BATCHES) } else { 1 };
+        got == ask && ask > 1
+    }
+}
