@@ -48,11 +48,13 @@
 pub mod atomics;
 pub mod host;
 pub mod ids;
+pub mod library;
 pub mod nic;
 pub mod notify;
 pub mod port;
 mod prim;
 pub mod shadow;
+pub mod sync;
 pub mod window;
 pub mod wire;
 

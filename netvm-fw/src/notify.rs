@@ -197,5 +197,3 @@ impl Counts {
 
 #[cfg(all(test, loom))]
 mod loom_tests;
-#[cfg(all(test, not(loom)))]
-mod tests;

@@ -251,5 +251,3 @@ impl Doorbell {
 
 #[cfg(all(test, loom))]
 mod loom_tests;
-#[cfg(all(test, not(loom)))]
-mod tests;

@@ -165,6 +165,3 @@ impl<N: Copy> RecvWindow<N> {
         self.arrived.rotate_right(self.floor % WINDOW)
     }
 }
-
-#[cfg(all(test, not(loom)))]
-mod tests;

@@ -16,9 +16,6 @@
 mod exports;
 mod vm;
 
-#[cfg(all(test, not(loom)))]
-mod tests;
-
 use std::collections::{HashMap, VecDeque};
 
 pub use exports::{ExportError, Exports, Segment};

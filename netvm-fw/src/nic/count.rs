@@ -102,3 +102,22 @@ impl Nic {
         out.push(Action::Post(port, Post::Reply { cookie, words }));
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_counts_without_gaps() {
+        let mut prefix = Prefix { issued: u32::MAX - 1, done: u32::MAX - 1, ..Prefix::default() };
+        let numbers: Vec<u32> = (0..5).map(|_| prefix.issue()).collect();
+        assert_eq!(prefix.mark(numbers[2]), None);
+        assert_eq!(prefix.mark(numbers[1]), None);
+        assert_eq!(prefix.mark(numbers[0]), Some(numbers[3]));
+        assert_eq!(prefix.mark(numbers[0]), None, "done before");
+        assert_eq!(prefix.mark(numbers[4].wrapping_add(1)), None, "never issued");
+        assert_eq!(prefix.mark(numbers[4]), None);
+        assert_eq!(prefix.mark(numbers[3]), Some(numbers[4].wrapping_add(1)));
+        assert!(prefix.ahead.is_empty());
+    }
+}

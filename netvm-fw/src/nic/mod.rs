@@ -22,9 +22,6 @@ mod count;
 mod receive;
 mod send;
 
-#[cfg(all(test, not(loom)))]
-mod tests;
-
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 

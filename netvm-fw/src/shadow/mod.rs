@@ -33,8 +33,6 @@ mod nic;
 
 #[cfg(all(test, loom))]
 mod loom_tests;
-#[cfg(all(test, not(loom)))]
-mod tests;
 
 use std::sync::Arc;
 

@@ -1,0 +1,385 @@
+//! The user library: maps of segments, transfers cut at pages, commands into the queue, fences, atomics.
+//!
+//! Nothing here waits: what finds no room says so, and is called again. A [`Transfer`] remembers how far it has come. Before a
+//! transfer, programs *touch* the pages of their own end, so that a miss there is rare.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use thiserror::Error;
+
+use crate::atomics::{Op, REPLY};
+use crate::host::Segment;
+use crate::ids::{Node, PAGE, PortId, Vpn};
+use crate::port::{Counter, Doorbell, PortMemory, QUEUE, REPLIES, reached};
+use crate::shadow::Lease;
+use crate::wire::{ACKNOWLEDGE, Head, INLINE, INLINED, Kind, LEASED, Span};
+
+/// An entry of a segment map: an export of our own, or an import.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Handle(u32);
+
+/// What cannot be done, or not now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum LibraryError {
+    /// The command queue is full, or no place for a reply is free: have the NIC run, and try again.
+    #[error("no room now; try again")]
+    Busy,
+    /// The handle was dropped, or is another library's.
+    #[error("no such segment")]
+    Handle,
+    /// Bytes beyond the end of a segment.
+    #[error("bytes beyond the end of the segment")]
+    Range,
+    /// An operand of an atomic that is not aligned to its size.
+    #[error("the operand of an atomic must be aligned to its size rounded up to a power of two")]
+    Alignment,
+    /// Events that do not exist here, or a message that is too long.
+    #[error("more than {INLINE} bytes in a message of its own")]
+    Long,
+}
+
+/// Segments by address and by handle.
+#[derive(Debug, Default)]
+struct Segments {
+    entries: Vec<Option<(Node, Segment)>>,
+    by_address: BTreeMap<(Node, PortId, u64), Handle>,
+}
+
+impl Segments {
+    fn add(&mut self, node: Node, segment: Segment) -> Handle {
+        let free = self.entries.iter().position(Option::is_none);
+        let i = free.unwrap_or_else(|| {
+            self.entries.push(None);
+            self.entries.len() - 1
+        });
+        self.entries[i] = Some((node, segment));
+        self.by_address.insert((node, segment.port, segment.address), Handle(i as u32));
+        Handle(i as u32)
+    }
+
+    fn remove(&mut self, handle: Handle) -> Option<Segment> {
+        let (node, segment) = self.entries.get_mut(handle.0 as usize)?.take()?;
+        self.by_address.remove(&(node, segment.port, segment.address));
+        Some(segment)
+    }
+
+    fn get(&self, handle: Handle) -> Result<&(Node, Segment), LibraryError> {
+        self.entries.get(handle.0 as usize).and_then(Option::as_ref).ok_or(LibraryError::Handle)
+    }
+
+    fn lookup(&self, node: Node, port: PortId, address: u64) -> Option<(Handle, u64)> {
+        let range = (node, port, 0)..=(node, port, address);
+        let (&(.., start), &handle) = self.by_address.range(range).next_back()?;
+        let offset = address - start;
+        (offset < self.get(handle).ok()?.1.size).then_some((handle, offset))
+    }
+
+    /// `len` bytes of a segment, which must lie in one page.
+    fn span(&self, handle: Handle, offset: u64, len: u32) -> Result<(Node, Span), LibraryError> {
+        let (node, segment) = self.get(handle)?;
+        let end = offset.checked_add(len.into()).ok_or(LibraryError::Range)?;
+        if end > segment.size {
+            return Err(LibraryError::Range);
+        }
+        let address = segment.address + offset;
+        let at = (address % u64::from(PAGE)) as u32;
+        Ok((*node, Span::new(Vpn::of(segment.port, address), segment.key, at, len)))
+    }
+}
+
+/// Which way a transfer goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// From here to there.
+    Write,
+    /// From there to here.
+    Read,
+}
+
+/// A write or read of any length, and how far it has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transfer {
+    direction: Direction,
+    remote: (Handle, u64),
+    local: (Handle, u64),
+    size: u64,
+    done: u64,
+    notification: u32,
+    acknowledge: bool,
+    lease: Option<Lease>,
+}
+
+impl Transfer {
+    /// `size` bytes from `local` (a handle of an export of ours, and an offset) to `remote`.
+    pub fn write(local: (Handle, u64), remote: (Handle, u64), size: u64) -> Transfer {
+        let (direction, notification, acknowledge) = (Direction::Write, 0, false);
+        Transfer { direction, remote, local, size, done: 0, notification, acknowledge, lease: None }
+    }
+
+    /// `size` bytes from `remote` to `local`.
+    pub fn read(local: (Handle, u64), remote: (Handle, u64), size: u64) -> Transfer {
+        Transfer { direction: Direction::Read, ..Transfer::write(local, remote, size) }
+    }
+
+    /// Raise this notification at the receiver of a write, after its last byte.
+    pub fn notify(self, notification: u32) -> Transfer {
+        Transfer { notification, ..self }
+    }
+
+    /// Have the target say when a write is in place ([`Counter::Written`]).
+    pub fn acknowledge(self) -> Transfer {
+        Transfer { acknowledge: true, ..self }
+    }
+
+    /// Use this lease of the remote page; for transfers within one page.
+    pub fn under(self, lease: Lease) -> Transfer {
+        Transfer { lease: Some(lease), ..self }
+    }
+
+    /// Bytes that have not become commands yet.
+    pub fn left(&self) -> u64 {
+        self.size - self.done
+    }
+}
+
+/// A point in a port's commands: what was issued up to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Fence {
+    /// What it counts.
+    pub which: Counter,
+    /// How many must be done.
+    pub count: u32,
+}
+
+/// A process's library.
+#[derive(Debug)]
+pub struct Library {
+    node: Node,
+    port: PortId,
+    memory: Arc<PortMemory>,
+    bell: Arc<Doorbell>,
+    segments: Segments,
+    issued: [u32; 3],
+    cookie: u32,
+    /// Bit `cookie % REPLIES`: a reply is to come, or has not been taken.
+    replies: u32,
+}
+
+impl Library {
+    /// A library of a port that is open.
+    pub fn new(node: Node, port: PortId, memory: Arc<PortMemory>, bell: Arc<Doorbell>) -> Library {
+        let segments = Segments::default();
+        Library { node, port, memory, bell, segments, issued: [0; 3], cookie: 0, replies: 0 }
+    }
+
+    /// What it shares with the NIC.
+    pub fn memory(&self) -> &Arc<PortMemory> {
+        &self.memory
+    }
+
+    /// Notes an export that the host made for us, or an import from `node`.
+    pub fn add_segment(&mut self, node: Node, segment: Segment) -> Handle {
+        self.segments.add(node, segment)
+    }
+
+    /// Forgets one.
+    pub fn remove_segment(&mut self, handle: Handle) -> Option<Segment> {
+        self.segments.remove(handle)
+    }
+
+    /// The segment that holds an address of a process, and the offset in it.
+    pub fn lookup(&self, node: Node, port: PortId, address: u64) -> Option<(Handle, u64)> {
+        self.segments.lookup(node, port, address)
+    }
+
+    /// Places that are free in the command queue, as of the last renewal of the counter. When it is 0, ask for a renewal
+    /// ([`wait_for_room`](Self::wait_for_room)).
+    pub fn room(&self) -> u32 {
+        QUEUE - self.issued[0].wrapping_sub(self.memory.counter(Counter::Commands))
+    }
+
+    /// A fence that is passed when a full queue has a free place.
+    pub fn wait_for_room(&self) -> Fence {
+        Fence { which: Counter::Commands, count: self.issued[0].wrapping_sub(QUEUE - 1) }
+    }
+
+    /// Issues as much of a transfer as there is room for. True: all of it; then raise a [`fence`](Self::fence) if you want to
+    /// know when it is done. `bytes` copies from an offset of the local segment: short fragments go with their command.
+    pub fn issue(
+        &mut self,
+        transfer: &mut Transfer,
+        mut bytes: impl FnMut(u64, &mut [u8]),
+    ) -> Result<bool, LibraryError> {
+        while transfer.left() > 0 {
+            if self.room() == 0 {
+                return Ok(false);
+            }
+            let (local, remote) = (transfer.local.1 + transfer.done, transfer.remote.1 + transfer.done);
+            let len = self.fragment(transfer, local, remote)?;
+            let (node, there) = self.segments.span(transfer.remote.0, remote, len)?;
+            let (_, here) = self.segments.span(transfer.local.0, local, len)?;
+            let last = transfer.left() == u64::from(len);
+            let mut head = Head::new(Kind::Write, self.port, self.node, node);
+            let mut inline = [0; INLINE];
+            let mut carried = 0;
+            match transfer.direction {
+                Direction::Write => {
+                    (head.src, head.dst) = (here, there);
+                    if transfer.acknowledge {
+                        head.flags |= ACKNOWLEDGE;
+                    }
+                    if last {
+                        head.notification = transfer.notification;
+                    }
+                    if len as usize <= INLINE {
+                        head.flags |= INLINED;
+                        carried = len as usize;
+                        bytes(local, &mut inline[..carried]);
+                    }
+                }
+                Direction::Read => {
+                    head.kind = Kind::Read;
+                    (head.src, head.dst) = (there, here);
+                }
+            }
+            if let Some(lease) = transfer.lease {
+                let far = if head.kind == Kind::Read { &mut head.src } else { &mut head.dst };
+                far.hash.0 = lease.ppn.get();
+                head.flags |= LEASED;
+                head.op = lease.breaks;
+            }
+            match transfer.direction {
+                Direction::Read => self.issued[Counter::Reads as usize] += 1,
+                Direction::Write if transfer.acknowledge => self.issued[Counter::Written as usize] += 1,
+                Direction::Write => {}
+            }
+            self.put(head, &inline[..carried]);
+            transfer.done += u64::from(len);
+        }
+        Ok(true)
+    }
+
+    /// Bytes up to the next page boundary at either end.
+    fn fragment(&self, transfer: &Transfer, local: u64, remote: u64) -> Result<u32, LibraryError> {
+        let page = u64::from(PAGE);
+        let to_boundary = |handle: Handle, offset: u64| {
+            let segment = self.segments.get(handle)?.1;
+            Ok(page - (segment.address + offset) % page)
+        };
+        let here = to_boundary(transfer.local.0, local)?;
+        let there = to_boundary(transfer.remote.0, remote)?;
+        Ok(here.min(there).min(transfer.left()) as u32)
+    }
+
+    fn put(&mut self, head: Head, inline: &[u8]) {
+        let command = self.issued[0];
+        self.issued[0] = command.wrapping_add(1);
+        self.memory.put_command(command, &head.encode(), inline);
+        self.bell.ring(self.port);
+    }
+
+    /// Everything of this kind that was issued so far.
+    pub fn fence(&self, which: Counter) -> Fence {
+        Fence { which, count: self.issued[which as usize] }
+    }
+
+    /// Whether a fence is passed, as far as this side can see.
+    #[inline]
+    pub fn passed(&self, fence: Fence) -> bool {
+        reached(self.memory.counter(fence.which), fence.count)
+    }
+
+    /// Asks the NIC to say when a fence is passed. True: it is. One wish for each counter: a later one replaces it.
+    pub fn want(&self, fence: Fence) -> bool {
+        self.passed(fence) || self.memory.want(fence.which, fence.count)
+    }
+
+    /// Issues an atomic operation; returns its cookie.
+    pub fn atomic(&mut self, at: (Handle, u64), op: Op, args: [u32; 4]) -> Result<u32, LibraryError> {
+        let (node, dst) = self.segments.span(at.0, at.1, op.operand_bytes() as u32)?;
+        if !usize::from(dst.offset).is_multiple_of(op.alignment()) {
+            return Err(LibraryError::Alignment);
+        }
+        let mut head = Head::new(Kind::Atomic, self.port, self.node, node);
+        (head.src, head.dst, head.op) = (Span::arguments(args), dst, op as u32);
+        self.ask(head)
+    }
+
+    /// Asks for a lease of one page of our own exports; its reply is (frame, breaks): [`lease_of`](Self::lease_of).
+    pub fn lease(&mut self, at: (Handle, u64)) -> Result<u32, LibraryError> {
+        let (node, dst) = self.segments.span(at.0, at.1, 1)?;
+        if node != self.node {
+            return Err(LibraryError::Handle);
+        }
+        let head = Head { dst, ..Head::new(Kind::Lease, self.port, self.node, node) };
+        self.ask(head)
+    }
+
+    /// Ends a lease; the reply's first word is 0 if it had been broken.
+    pub fn end_lease(&mut self, lease: Lease) -> Result<u32, LibraryError> {
+        let mut head = Head::new(Kind::EndLease, self.port, self.node, self.node);
+        head.dst.hash.0 = lease.ppn.get();
+        head.op = lease.breaks;
+        self.ask(head)
+    }
+
+    /// The lease in the reply to [`lease`](Self::lease).
+    pub fn lease_of(reply: [u32; REPLY]) -> Option<Lease> {
+        Some(Lease { ppn: crate::ids::Ppn::new(reply[0])?, breaks: reply[1] })
+    }
+
+    fn ask(&mut self, mut head: Head) -> Result<u32, LibraryError> {
+        let bit = 1 << (self.cookie % REPLIES);
+        if self.replies & bit != 0 || self.room() == 0 {
+            return Err(LibraryError::Busy);
+        }
+        self.replies |= bit;
+        head.cookie = self.cookie;
+        self.cookie = self.cookie.wrapping_add(1);
+        self.put(head, &[]);
+        Ok(head.cookie)
+    }
+
+    /// Takes the reply to the operation with this cookie, once. Inner `None`: it was refused.
+    pub fn reply(&mut self, cookie: u32) -> Option<Option<[u32; REPLY]>> {
+        let reply = self.memory.reply(cookie)?;
+        self.replies &= !(1 << (cookie % REPLIES));
+        Some(reply)
+    }
+
+    /// Sends up to 96 bytes to a port (0: the host) of a node; `tag` goes with them.
+    pub fn message(&mut self, to: Node, port: PortId, tag: u32, bytes: &[u8]) -> Result<(), LibraryError> {
+        if bytes.len() > INLINE {
+            return Err(LibraryError::Long);
+        }
+        if self.room() == 0 {
+            return Err(LibraryError::Busy);
+        }
+        let mut head = Head::new(Kind::Message, port, self.node, to);
+        (head.flags, head.cookie, head.src.len) = (INLINED, tag, bytes.len() as u16);
+        self.put(head, bytes);
+        Ok(())
+    }
+
+    /// Sends up to a page of an own segment to a port (0: the host) of a node; the bytes must lie in one page.
+    pub fn message_from(
+        &mut self,
+        to: Node,
+        port: PortId,
+        tag: u32,
+        at: (Handle, u64),
+        len: u32,
+    ) -> Result<(), LibraryError> {
+        let (_, src) = self.segments.span(at.0, at.1, len)?;
+        if !src.in_page() {
+            return Err(LibraryError::Range);
+        }
+        if self.room() == 0 {
+            return Err(LibraryError::Busy);
+        }
+        let mut head = Head::new(Kind::Message, port, self.node, to);
+        (head.src, head.cookie) = (src, tag);
+        self.put(head, &[]);
+        Ok(())
+    }
+}
