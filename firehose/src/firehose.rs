@@ -133,12 +133,6 @@ impl Firehose {
         self.buckets.counts(bucket)
     }
 
-    /// Panics if something does not add up. For tests: it reads both tables whole.
-    pub fn audit(&self) {
-        self.buckets.audit();
-        self.firehoses.audit();
-    }
-
     /// Begins the next part, or puts the operation in line.
     fn begin(&mut self, id: u32, out: &mut Vec<Action>) {
         let Some(op) = self.ops.get_mut(id) else { return };
@@ -468,5 +462,10 @@ impl Strategy for Firehose {
 
     fn stats(&self) -> Stats {
         self.buckets.with_stats(self.stats)
+    }
+
+    fn audit(&self) {
+        self.buckets.audit();
+        self.firehoses.audit();
     }
 }

@@ -374,4 +374,8 @@ impl Strategy for Rendezvous {
     fn stats(&self) -> Stats {
         self.buckets.with_stats(self.stats)
     }
+
+    fn audit(&self) {
+        self.buckets.audit();
+    }
 }

@@ -167,4 +167,7 @@ pub trait Strategy: Send {
 
     /// What happened so far.
     fn stats(&self) -> Stats;
+
+    /// Panics if the counters are not what the tables say. For tests: it reads the tables whole.
+    fn audit(&self) {}
 }
