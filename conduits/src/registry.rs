@@ -13,14 +13,16 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     ALL.iter().map(|(name, _)| *name)
 }
 
-fn find(config: &Config) -> Option<Open> {
-    let wanted = config.conduit.as_deref().unwrap_or(ALL[0].0);
+/// The conduit that is asked for; else the first, which stays on one host, or the second.
+fn find(config: &Config, one_host: bool) -> Option<Open> {
+    let default = ALL[usize::from(!one_host)].0;
+    let wanted = config.conduit.as_deref().unwrap_or(default);
     ALL.iter().find(|(name, _)| *name == wanted).map(|(_, open)| *open)
 }
 
 /// Refuses an unknown conduit before any process is started.
 pub(crate) fn check(config: &Config) -> Result<(), Error> {
-    if find(config).is_some() {
+    if find(config, true).is_some() {
         return Ok(());
     }
     let known: Vec<_> = names().collect();
@@ -30,7 +32,7 @@ pub(crate) fn check(config: &Config) -> Result<(), Error> {
 
 /// Opens the conduit the settings ask for.
 pub(crate) fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
-    match find(cx.config) {
+    match find(cx.config, cx.host.len() == cx.size as usize) {
         Some(open) => open(cx),
         None => check(cx.config).map(|()| None),
     }

@@ -28,7 +28,22 @@ pub const SETTINGS: &[Setting] = &[
         "core (default), none",
         "Placement of ranks started with `GASNET_PSHM_NODES`: a core each if there are enough, or anywhere.",
     ),
-    s("GASNET_CONDUIT", "smp (default), udp", "Network to use between hosts."),
+    s(
+        "GASNET_HOSTS",
+        "list: a,b or a:2,b:4",
+        "Hosts that `gasnetrun` and `upcrun` use, as with `gasnetrun --hosts`.",
+    ),
+    s("GASNET_HOSTFILE", "file", "The same from a file, as with `gasnetrun --hostfile`."),
+    s(
+        "GASNET_SSH",
+        "words; default `ssh -x -T -o BatchMode=yes -o ConnectTimeout=10`",
+        "What runs a command on another host: it is given the host and the command.",
+    ),
+    s(
+        "GASNET_CONDUIT",
+        "smp (default on one host), udp (default on several)",
+        "Network to use between hosts.",
+    ),
     s(
         "GASNET_NEIGHBORHOOD",
         "on (default), off, 1..",

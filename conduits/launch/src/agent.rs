@@ -41,6 +41,7 @@ pub fn main() -> i32 {
 /// Takes standard input and output for the channel, away from everybody else.
 fn connect() -> Result<ToFront, Error> {
     sys::ensure_standard_descriptors();
+    sys::keep_descriptors_private();
     sys::SignalAction::change(libc::SIGPIPE, true);
     let (input, output) = (0..2)
         .map(sys::duplicate)

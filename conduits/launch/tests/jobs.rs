@@ -16,9 +16,13 @@ const RUN: &str = env!("CARGO_BIN_EXE_gasnetrun");
 enum How {
     Spawn,
     Fork,
+    /// On two hosts, which both are this one: `ssh.sh` says it has been there.
+    Hosts,
 }
 
-const BOTH: [How; 2] = [How::Spawn, How::Fork];
+const LOCAL: [How; 2] = [How::Spawn, How::Fork];
+const ALL: [How; 3] = [How::Spawn, How::Fork, How::Hosts];
+const SSH: &str = concat!("sh ", env!("CARGO_MANIFEST_DIR"), "/tests/ssh.sh");
 
 /// A job of `ranks` ranks in this role.
 fn job(how: How, ranks: u32, role: &[&str]) -> Command {
@@ -31,6 +35,12 @@ fn job(how: How, ranks: u32, role: &[&str]) -> Command {
         How::Fork => {
             let mut command = Command::new("timeout");
             command.args(["-k1", "40", RANK]).env("GASNET_PSHM_NODES", ranks.to_string());
+            command
+        }
+        How::Hosts => {
+            let mut command = Command::new("timeout");
+            command.args(["-k1", "40", RUN, "-H", "one,two", "-n", &ranks.to_string(), RANK]);
+            command.env("GASNET_SSH", SSH);
             command
         }
     };
@@ -49,6 +59,11 @@ fn bare(how: How, ranks: u32, role: &[&str]) -> Command {
         How::Fork => {
             let mut command = Command::new(RANK);
             command.env("GASNET_PSHM_NODES", ranks.to_string());
+            command
+        }
+        How::Hosts => {
+            let mut command = Command::new(RUN);
+            command.args(["--hosts", "one,two", "-n", &ranks.to_string(), RANK]).env("GASNET_SSH", SSH);
             command
         }
     };
@@ -84,7 +99,7 @@ fn scratch(name: &str) -> PathBuf {
 
 #[test]
 fn every_rank_starts_in_the_same_job() {
-    for how in BOTH {
+    for how in ALL {
         let output = run(how, 4, &["hello"]);
         assert_status(&output, 0);
         let lines: BTreeSet<&str> = text(&output.stdout).lines().collect();
@@ -92,7 +107,9 @@ fn every_rank_starts_in_the_same_job() {
         let jobs: BTreeSet<&str> = lines.iter().map(|l| l.split_once("job").unwrap().1).collect();
         assert_eq!(jobs.len(), 1);
         assert_eq!(text(&output.stderr), "");
-        assert_status(&run(how, 3, &["memory"]), 0);
+        if how != How::Hosts {
+            assert_status(&run(how, 3, &["memory"]), 0);
+        }
     }
 }
 
@@ -100,7 +117,7 @@ fn every_rank_starts_in_the_same_job() {
 fn one_rank_needs_no_launcher() {
     let output = Command::new(RANK).arg("hello").output().unwrap();
     assert!(text(&output.stdout).starts_with("hello 0 of 1 job"));
-    for how in BOTH {
+    for how in ALL {
         let output = run(how, 1, &["exit", "3"]);
         assert_status(&output, 3);
     }
@@ -108,7 +125,7 @@ fn one_rank_needs_no_launcher() {
 
 #[test]
 fn lines_stay_whole_and_streams_apart() {
-    for how in BOTH {
+    for how in ALL {
         let output = run(how, 5, &["lines", "400"]);
         assert_status(&output, 0);
         for (stream, bytes) in [("out", &output.stdout), ("err", &output.stderr)] {
@@ -160,7 +177,7 @@ fn lines_of_any_length_stay_whole() {
 
 #[test]
 fn unfinished_lines_come_out() {
-    for how in BOTH {
+    for how in ALL {
         let output = run(how, 2, &["rest"]);
         let lines: BTreeSet<&str> = text(&output.stdout).lines().collect();
         assert_eq!(lines, BTreeSet::from(["rest of 0", "rest of 1"]));
@@ -169,7 +186,7 @@ fn unfinished_lines_come_out() {
 
 #[test]
 fn a_slow_reader_gets_everything() {
-    for how in BOTH {
+    for how in ALL {
         let mut child =
             job(how, 3, &["lines", "2000"]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut pipe = child.stdout.take().unwrap();
@@ -184,7 +201,7 @@ fn a_slow_reader_gets_everything() {
 
 #[test]
 fn a_reader_that_leaves_ends_the_job() {
-    for how in BOTH {
+    for how in ALL {
         let mut child =
             job(how, 3, &["forever"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
@@ -210,7 +227,7 @@ fn memory_is_bounded_when_nobody_reads() {
 
 #[test]
 fn exit_status_is_the_first_that_is_not_zero() {
-    for how in BOTH {
+    for how in ALL {
         for (codes, status) in [(["0", "0", "0"], 0), (["0", "5", "0"], 5), (["256", "0", "300"], 44)] {
             let mut role = vec!["exit"];
             role.extend(codes);
@@ -223,7 +240,7 @@ fn exit_status_is_the_first_that_is_not_zero() {
 
 #[test]
 fn exit_without_a_word_is_reported() {
-    for how in BOTH {
+    for how in ALL {
         let output = run(how, 3, &["silent", "0", "0", "6"]);
         assert!([1, 6].contains(&output.status.code().unwrap()));
         assert!(text(&output.stderr).contains("without leaving the job in order"), "{output:?}");
@@ -243,7 +260,7 @@ fn plain_programs_run_too() {
 
 #[test]
 fn death_by_a_signal_ends_the_job_within_a_second() {
-    for how in BOTH {
+    for how in ALL {
         for (signal, name) in
             [(libc::SIGSEGV, "SIGSEGV"), (libc::SIGKILL, "SIGKILL"), (libc::SIGABRT, "SIGABRT")]
         {
@@ -262,7 +279,7 @@ fn death_by_a_signal_ends_the_job_within_a_second() {
 #[test]
 fn global_exit_ends_all_and_loses_no_line() {
     let dir = scratch("global");
-    for (n, how) in BOTH.into_iter().enumerate() {
+    for (n, how) in ALL.into_iter().enumerate() {
         for code in [0, 3] {
             let marks = dir.join(format!("{n}-{code}"));
             let output = run(how, 4, &["global", "1", &code.to_string(), marks.to_str().unwrap()]);
@@ -276,7 +293,7 @@ fn global_exit_ends_all_and_loses_no_line() {
 
 #[test]
 fn abort_is_said_once() {
-    for how in BOTH {
+    for how in ALL {
         let output = run(how, 3, &["abort", "1"]);
         assert_status(&output, 7);
         assert_eq!(text(&output.stderr), "fatal: no more\n");
@@ -314,7 +331,7 @@ fn wait_until_gone(pids: &[String]) {
 
 #[test]
 fn signals_end_the_whole_job() {
-    for how in BOTH {
+    for how in ALL {
         for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
             let (mut child, pids) = sleeping(how, 3);
             let start = Instant::now();
@@ -328,7 +345,7 @@ fn signals_end_the_whole_job() {
 
 #[test]
 fn a_killed_monitor_leaves_no_rank() {
-    for how in BOTH {
+    for how in ALL {
         let (mut child, pids) = sleeping(how, 3);
         sys::kill(child.id() as i32, libc::SIGKILL);
         child.wait().unwrap();
@@ -338,7 +355,7 @@ fn a_killed_monitor_leaves_no_rank() {
 
 #[test]
 fn a_killed_rank_ends_the_job() {
-    for how in BOTH {
+    for how in ALL {
         let (mut child, pids) = sleeping(how, 3);
         sys::kill(pids[1].parse().unwrap(), libc::SIGKILL);
         assert_eq!(child.wait().unwrap().code(), Some(137));
@@ -351,7 +368,7 @@ fn a_killed_rank_ends_the_job() {
 
 #[test]
 fn children_of_ranks_do_not_disturb_and_do_not_stay() {
-    for how in BOTH {
+    for how in ALL {
         let start = Instant::now();
         let output = run(how, 3, &["children"]);
         assert_status(&output, 0);
@@ -372,7 +389,7 @@ fn children_of_ranks_do_not_disturb_and_do_not_stay() {
 
 #[test]
 fn standard_input_goes_to_rank_0() {
-    for how in BOTH {
+    for how in ALL {
         let mut child = job(how, 3, &["stdin"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(&[b'x'; 100_000]).unwrap();
         let output = child.wait_with_output().unwrap();
@@ -384,7 +401,7 @@ fn standard_input_goes_to_rank_0() {
 
 #[test]
 fn arguments_and_environment_reach_every_rank() {
-    for how in BOTH {
+    for how in ALL {
         let output =
             job(how, 2, &["environment", "a b", "", "*"]).env("LAUNCH_TEST_X", "1\n2").output().unwrap();
         let lines: BTreeSet<&str> = text(&output.stdout).lines().collect();
@@ -398,22 +415,24 @@ fn arguments_and_environment_reach_every_rank() {
 
 #[test]
 fn descriptors_stay_with_their_rank() {
-    for how in BOTH {
+    for how in ALL {
         let output = run(how, 8, &["descriptors"]);
         assert_status(&output, 0);
         let count = |prefix: &str| text(&output.stdout).lines().filter(|l| l.starts_with(prefix)).count();
         // What this test process passes on by itself, and for a rank two memory files and the link.
         let plain = Command::new("ls").args(["-m", "/proc/self/fd"]).output().unwrap();
         let plain = text(&plain.stdout).trim();
+        // On other hosts nothing is passed on, and the link has a second descriptor for exchanges.
+        let (plain, kept) = if how == How::Hosts { ("0, 1, 2, 3", 4) } else { (plain, 3) };
         let inherited = plain.split(' ').count() - 1;
-        assert_eq!(count(&format!("own {}", inherited + 3)), 8, "{how:?} {output:?}");
+        assert_eq!(count(&format!("own {}", inherited + kept)), 8, "{how:?} {output:?}");
         assert_eq!(count(&format!("child {plain}")), 8, "{how:?} {output:?}");
     }
 }
 
 #[test]
 fn a_program_started_by_a_rank_is_no_rank() {
-    for how in BOTH {
+    for how in ALL {
         let output = run(how, 2, &["nested"]);
         assert_status(&output, 0);
         assert_eq!(text(&output.stdout).lines().filter(|l| l.starts_with("hello 0 of 1 job")).count(), 2);
@@ -435,7 +454,7 @@ fn wrong_numbers_of_ranks() {
         assert_status(&output, 1);
         assert!(text(&output.stderr).contains("use 1 to 1024"), "{output:?}");
     }
-    for how in BOTH {
+    for how in ALL {
         assert_status(&run(how, 3, &["static", "3"]), 0);
         let output = run(how, 2, &["static", "3"]);
         assert_status(&output, 1);
@@ -481,11 +500,11 @@ fn programs_that_cannot_run() {
 
 #[test]
 fn many_ranks_start_quickly_even_with_few_descriptors() {
-    for how in BOTH {
+    for how in LOCAL {
         let start = Instant::now();
         let (what, variable) = match how {
             How::Spawn => (format!("{RUN} -n 256 {RANK} descriptors"), "0"),
-            How::Fork => (format!("{RANK} descriptors"), "256"),
+            _ => (format!("{RANK} descriptors"), "256"),
         };
         let script = format!("ulimit -Sn 64; exec timeout -k1 40 {what}");
         let mut command = Command::new("sh");
@@ -539,4 +558,122 @@ fn time_limit() {
     assert_status(&output, 124);
     assert!(start.elapsed() < Duration::from_secs(2));
     assert!(text(&output.stderr).contains("time limit of 0.2 s reached"));
+}
+
+#[test]
+fn hosts_are_shown_and_described() {
+    let output = bare(How::Hosts, 3, &["hello"]).stderr(Stdio::piped()).output().unwrap();
+    assert_status(&output, 0);
+    let mut command = Command::new(RUN);
+    command.args(["-v", "-H", "one:1,two:2", "-n", "3", RANK, "hello"]).env("GASNET_SSH", SSH);
+    let output = command.output().unwrap();
+    assert_status(&output, 0);
+    for (rank, host) in [(0, "one"), (1, "two"), (2, "two")] {
+        let line =
+            text(&output.stderr).lines().find(|l| l.starts_with(&format!("gasnetrun: rank {rank} (pid ")));
+        assert!(line.is_some_and(|l| l.contains(&format!(" on {host}) "))), "{output:?}");
+    }
+    let mut command = Command::new(RUN);
+    command.args(["--dry-run", "-n", "3", "-e", "A=b", RANK, "two words"]).env("GASNET_HOSTS", "one,two");
+    let output = command.env("GASNET_SSH", SSH).output().unwrap();
+    assert_status(&output, 0);
+    for part in
+        ["'two words'", "environment: A=b", "host one: ranks 0-1", "host two: ranks 2\n", "ssh.sh two"]
+    {
+        assert!(text(&output.stdout).contains(part), "{part}: {output:?}");
+    }
+}
+
+#[test]
+fn exchanges_reach_all_ranks_of_all_hosts() {
+    let output = run(How::Hosts, 5, &["exchange", "100000"]);
+    assert_status(&output, 0);
+    assert_eq!(text(&output.stdout).lines().filter(|l| l.ends_with("has all of 5")).count(), 5, "{output:?}");
+}
+
+#[test]
+fn hosts_that_cannot_run_the_program_say_why() {
+    let dir = scratch("hosts");
+    // A host where the program is not.
+    let elsewhere = dir.join("elsewhere.sh");
+    std::fs::write(&elsewhere, "host=$1; shift\nif [ $host = two ]; then exec unshare -m sh -c \"mount -t tmpfs none $MOVED; $*\"; fi\nexec sh -c \"$*\"\n")
+        .unwrap();
+    let moved = dir.join("programs");
+    std::fs::create_dir(&moved).unwrap();
+    std::fs::copy(RANK, moved.join("rank")).unwrap();
+    let program = moved.join("rank");
+    let root = Command::new("unshare").args(["-m", "true"]).status().is_ok_and(|s| s.success());
+    let start = Instant::now();
+    if root {
+        let mut command = Command::new(RUN);
+        command.args(["-H", "one,two", "-n", "4"]).arg(&program).arg("sleep");
+        command.env("GASNET_SSH", format!("sh {}", elsewhere.display())).env("MOVED", &moved);
+        let output = command.output().unwrap();
+        assert_status(&output, 127);
+        assert!(text(&output.stderr).contains("gasnetrun: host two: "), "{output:?}");
+        assert!(text(&output.stderr).contains("program not found"), "{output:?}");
+    }
+    // A host that cannot be reached, and one where something else answers.
+    let broken = dir.join("broken.sh");
+    std::fs::write(
+        &broken,
+        "host=$1; shift\nif [ $host = two ]; then echo no route >&2; exit 255; fi\nexec sh -c \"$*\"\n",
+    )
+    .unwrap();
+    let mut command = Command::new(RUN);
+    command.args(["-H", "one,two", "-n", "4", RANK, "sleep"]);
+    let output = command.env("GASNET_SSH", format!("sh {}", broken.display())).output().unwrap();
+    assert_status(&output, 1);
+    assert!(text(&output.stderr).contains("no route\n"), "{output:?}");
+    assert!(text(&output.stderr).contains("host two is lost: gasnetrun could not be started"), "{output:?}");
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+}
+
+/// Ranks of the hosts of a job that sleeps: (process of the rank, of its agent) by line of its output.
+fn ranks_and_agents(monitor: &mut std::process::Child, ranks: u32) -> Vec<(String, String)> {
+    let mut reader = BufReader::new(monitor.stdout.take().unwrap());
+    let mut all = Vec::new();
+    for _ in 0..ranks {
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        let words: Vec<&str> = line.split_whitespace().collect();
+        all.push((words[1].to_string(), words[3].to_string()));
+    }
+    all
+}
+
+#[test]
+fn an_agent_that_dies_or_falls_silent_ends_the_job_everywhere() {
+    for signal in [libc::SIGKILL, libc::SIGSTOP] {
+        let mut monitor = bare(How::Hosts, 4, &["sleep"]).stderr(Stdio::piped()).spawn().unwrap();
+        let ranks = ranks_and_agents(&mut monitor, 4);
+        let agents: BTreeSet<&String> = ranks.iter().map(|(_, agent)| agent).collect();
+        assert_eq!(agents.len(), 2);
+        let agent: i32 = ranks[3].1.parse().unwrap();
+        let start = Instant::now();
+        sys::kill(agent, signal);
+        let output = monitor.wait_with_output().unwrap();
+        assert_status(&output, 1);
+        assert!(text(&output.stderr).contains(" is lost: "), "{output:?}");
+        if signal == libc::SIGSTOP {
+            // Its connection is closed, so it ends its ranks as soon as it can.
+            sys::kill(agent, libc::SIGCONT);
+        }
+        wait_until_gone(&ranks.iter().map(|(rank, _)| rank.clone()).collect::<Vec<_>>());
+        assert!(start.elapsed() < Duration::from_secs(6), "{:?}", start.elapsed());
+    }
+}
+
+#[test]
+fn a_monitor_that_falls_silent_leaves_no_rank() {
+    let mut monitor = bare(How::Hosts, 4, &["sleep"]).stderr(Stdio::piped()).spawn().unwrap();
+    let ranks = ranks_and_agents(&mut monitor, 4);
+    sys::kill(monitor.id() as i32, libc::SIGSTOP);
+    let until = Instant::now() + Duration::from_secs(6);
+    while ranks.iter().any(|(rank, _)| exists(rank)) {
+        assert!(Instant::now() < until, "left behind: {ranks:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    sys::kill(monitor.id() as i32, libc::SIGKILL);
+    monitor.wait().unwrap();
 }

@@ -173,6 +173,17 @@ fn main() {
             }
             wait_for_the_end();
         }
+        "exchange" => {
+            let exchange = rank.boot.exchange.as_ref().expect("several hosts");
+            let text = |of: u32, round: usize| {
+                vec![of as u8 + 1; (of as usize * rank.number(0) as usize) / (round + 1)]
+            };
+            for round in 0..3 {
+                let all = exchange.all_gather(&text(me, round)).unwrap();
+                assert!((0..size).all(|r| all[r as usize] == text(r, round)));
+            }
+            println!("rank {me} has all of {size}");
+        }
         "affinity" => println!("rank {me} on {:?}", sys::allowed_cpus()),
         "memory" => {
             // The memory files are the same in all ranks: the last to come finds everybody's byte.
