@@ -87,4 +87,26 @@ void bupc_all_reduce_allD(shared void * restrict dst, shared const void * restri
 void bupc_all_reduce_allLD(shared void * restrict dst, shared const void * restrict src, upc_op_t op, size_t nelems,
     size_t blk_size, long double (*func)(long double, long double), upc_flag_t flags);
 
+/* Berkeley's teams: members give the same color, in the order of relrank. A one-sided end is on the thread that its pointer names; a
+ * distributed one is at the same address of every member's shared memory, a block of n bytes (or one per member). The call starts the
+ * operation, bupc_coll_wait ends it. */
+typedef void *bupc_team_t;
+typedef void *bupc_coll_handle_t;
+extern bupc_team_t bupc_team_all;
+#define BUPC_TEAM_ALL (bupc_team_all)
+bupc_team_t bupc_team_split(bupc_team_t parent, int color, int relrank);
+bupc_coll_handle_t bupc_team_broadcast(bupc_team_t team, shared void *dst, shared const void *src, size_t nbytes, upc_flag_t flags);
+bupc_coll_handle_t bupc_team_scatter(bupc_team_t team, shared void *dst, shared const void *src, size_t nbytes, upc_flag_t flags);
+bupc_coll_handle_t bupc_team_gather(bupc_team_t team, shared void *dst, shared const void *src, size_t nbytes, upc_flag_t flags);
+bupc_coll_handle_t bupc_team_gather_all(bupc_team_t team, shared void *dst, shared const void *src, size_t nbytes, upc_flag_t flags);
+bupc_coll_handle_t bupc_team_exchange(bupc_team_t team, shared void *dst, shared const void *src, size_t nbytes, upc_flag_t flags);
+void bupc_coll_wait(bupc_coll_handle_t handle);
+void bupc_load_coll_tuning_file(bupc_team_t team, char *file);
+void bupc_store_coll_tuning_file(bupc_team_t team, char *file);
+#ifdef BUPC_USE_UPC_NAMESPACE
+#define upc_team_broadcast bupc_team_broadcast
+#define upc_team_exchange bupc_team_exchange
+#define UPC_TEAM_ALL BUPC_TEAM_ALL
+#endif
+
 #endif

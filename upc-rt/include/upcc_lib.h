@@ -204,16 +204,52 @@ __UPC_WEAK void upc_all_permute(__upc_pts d, __upc_pts s, __upc_pts perm, unsign
 }
 #endif
 
+/* ---- upc_collective.h: teams (Berkeley) ---- */
+#define __UPC_TEAM_MOVE(what) \
+  struct __upc_w a = __upc_u(d), b = __upc_u(s); \
+  return __upc_team_move(team, what, (unsigned)a.t, a.o, (unsigned)b.t, b.o, n, flags)
+void *__upc_team_move(void *, int, unsigned, unsigned long, unsigned, unsigned long, unsigned long, int);
+#ifdef __UPC_USE_bupc_team_split
+void *__upc_team_split(void *, int, int);
+__UPC_WEAK void *bupc_team_split(void *parent, int color, int relrank) { return __upc_team_split(parent, color, relrank); }
+#endif
+#ifdef __UPC_USE_bupc_team_broadcast
+__UPC_WEAK void *bupc_team_broadcast(void *team, __upc_pts d, __upc_pts s, unsigned long n, int flags) { __UPC_TEAM_MOVE(0); }
+#endif
+#ifdef __UPC_USE_bupc_team_scatter
+__UPC_WEAK void *bupc_team_scatter(void *team, __upc_pts d, __upc_pts s, unsigned long n, int flags) { __UPC_TEAM_MOVE(1); }
+#endif
+#ifdef __UPC_USE_bupc_team_gather
+__UPC_WEAK void *bupc_team_gather(void *team, __upc_pts d, __upc_pts s, unsigned long n, int flags) { __UPC_TEAM_MOVE(2); }
+#endif
+#ifdef __UPC_USE_bupc_team_gather_all
+__UPC_WEAK void *bupc_team_gather_all(void *team, __upc_pts d, __upc_pts s, unsigned long n, int flags) { __UPC_TEAM_MOVE(3); }
+#endif
+#ifdef __UPC_USE_bupc_team_exchange
+__UPC_WEAK void *bupc_team_exchange(void *team, __upc_pts d, __upc_pts s, unsigned long n, int flags) { __UPC_TEAM_MOVE(4); }
+#endif
+#ifdef __UPC_USE_bupc_coll_wait
+void __upc_team_wait(void *);
+__UPC_WEAK void bupc_coll_wait(void *handle) { __upc_team_wait(handle); }
+#endif
+#ifdef __UPC_USE_bupc_load_coll_tuning_file
+__UPC_WEAK void bupc_load_coll_tuning_file(void *team, char *file) { (void)team; (void)file; }
+#endif
+#ifdef __UPC_USE_bupc_store_coll_tuning_file
+__UPC_WEAK void bupc_store_coll_tuning_file(void *team, char *file) { (void)team; (void)file; }
+#endif
+
 /* ---- upc_collective.h: reductions. The elements of an array on one thread lie side by side whatever the layout, so an
  * operation that commutes is one loop over them, then one over the threads' results. In order (prefix reductions, functions
  * that do not commute) it goes block by block: every thread computes the totals of its blocks, then reads those of all. ---- */
 #define __UPC_OP_FUNC 0x400000
 #define __UPC_OP_NONCOMM 0x800000
 void __upc_error(const char *) __attribute__((__noreturn__));
-void __upc_reduce_enter(int);
-void __upc_reduce_exit(int);
-void __upc_reduce_publish(const void *, unsigned long);
-int __upc_reduce_partial(unsigned, void *, unsigned long);
+struct __upc_reduction { const char *name; unsigned long dt, d, st, s, op, n, b, flags; };   /* what all threads give alike */
+void __upc_reduce_enter(const struct __upc_reduction *);
+void __upc_reduce_exit(const struct __upc_reduction *);
+int __upc_reduce_combine(void *, unsigned long, int, int, void (*)(const void *, void *, const void *), const void *);
+void __upc_reduce_gather(const void *, void *, unsigned long);
 void *__upc_malloc(unsigned long);
 void __upc_mfree(void *);
 #define __UPC_ST static __attribute__((__unused__))
@@ -244,6 +280,16 @@ __UPC_ST T __upc_combine##X(int op, T (*f)(T, T), T a, T b) \
   } \
   __upc_error("a reduction: there is no such operation on this type"); \
 } \
+/* also where no two elements meet */ \
+__UPC_ST void __upc_check_op##X(int op, T (*f)(T, T)) \
+{ \
+  if (op == __UPC_OP_FUNC || op == __UPC_OP_NONCOMM) { \
+    if (!f) \
+      __upc_error("a reduction: UPC_FUNC and UPC_NONCOMM_FUNC need a function"); \
+  } else { \
+    __upc_combine##X(op, f, 1, 1); \
+  } \
+} \
 __UPC_ST T __upc_fold##X(int op, T (*f)(T, T), const T *p, unsigned long n) \
 { \
   T a = p[0]; \
@@ -256,33 +302,36 @@ __UPC_ST T __upc_fold##X(int op, T (*f)(T, T), const T *p, unsigned long n) \
   } \
   return a; \
 } \
+struct __upc_mixer##X { int op; T (*f)(T, T); }; \
+__UPC_ST void __upc_mix##X(const void *x, void *a, const void *b) \
+{ \
+  const struct __upc_mixer##X *m = (const struct __upc_mixer##X *)x; \
+  *(T *)a = __upc_combine##X(m->op, m->f, *(T *)a, *(const T *)b); \
+} \
 __UPC_ST T *__upc_totals##X(int op, T (*f)(T, T), struct __upc_w s, unsigned long n, unsigned long b, unsigned long nb) \
 { \
   unsigned long per = (nb + __UPC_T - 1) / __UPC_T, k, j, o, t; \
-  unsigned long scratch = __upc_alloc_global(__UPC_T, per * sizeof(T), 1); \
-  T *all = (T *)__upc_malloc(nb * sizeof(T)), *some = (T *)__upc_malloc(per * sizeof(T)); \
-  for (k = (__upc_rt.mythread + __UPC_T - s.t) % __UPC_T; k < nb; k += __UPC_T) { \
-    unsigned long len = __upc_block(s, n, b, sizeof(T), k, &o); \
-    ((T *)__upc_mine(scratch))[k / __UPC_T] = __upc_fold##X(op, f, (const T *)__upc_mine(o), len); \
+  T *all = (T *)__upc_malloc(nb * sizeof(T)), *some = (T *)__upc_malloc(per * (__UPC_T + 1) * sizeof(T)), *mine = some + per * __UPC_T; \
+  for (k = (__upc_rt.mythread + __UPC_T - s.t) % __UPC_T, j = 0; j < per; k += __UPC_T, j++) { \
+    unsigned long len = k < nb ? __upc_block(s, n, b, sizeof(T), k, &o) : 0; \
+    mine[j] = len ? __upc_fold##X(op, f, (const T *)__upc_mine(o), len) : 0; \
   } \
-  __upc_reduce_publish(0, 0); \
-  for (t = 0; t < __UPC_T; t++) { \
-    k = (t + __UPC_T - s.t) % __UPC_T; \
-    if (k >= nb) continue; \
-    __upc_get(some, (unsigned)t, scratch, (nb - k + __UPC_T - 1) / __UPC_T * sizeof(T)); \
-    for (j = 0; k < nb; k += __UPC_T, j++) all[k] = some[j]; \
-  } \
-  __upc_free(0, scratch, 1); \
+  __upc_reduce_gather(mine, some, per * sizeof(T)); \
+  for (t = 0; t < __UPC_T; t++) \
+    for (k = (t + __UPC_T - s.t) % __UPC_T, j = 0; k < nb; k += __UPC_T, j++) all[k] = some[t * per + j]; \
   __upc_mfree(some); \
   return all; \
 } \
 __UPC_ST void __upc_reduce##X(__upc_pts dst, __upc_pts src, int op, unsigned long n, unsigned long b, T (*f)(T, T), int flags, int all) \
 { \
   struct __upc_w d = __upc_u(dst), s = __upc_u(src); \
-  unsigned long nb, k, o, o2, m, len, t; \
+  const struct __upc_reduction args = { all ? "bupc_all_reduce_all" #X : "upc_all_reduce" #X, d.t, d.o, s.t, s.o, (unsigned)op, n, b, (unsigned)flags }; \
+  const struct __upc_mixer##X mixer = { op, f }; \
+  unsigned long nb, k, o, o2, m, len; \
   int have = 0, root = all || d.t == __upc_rt.mythread; \
-  T a = 0, v; \
-  __upc_reduce_enter(flags); \
+  T a = 0; \
+  __upc_reduce_enter(&args); \
+  __upc_check_op##X(op, f); \
   if (b == 0) { b = n ? n : 1; s.ph = 0; } \
   nb = n ? (s.ph + n + b - 1) / b : 0; \
   if (op == __UPC_OP_NONCOMM && nb > 1) { \
@@ -298,19 +347,18 @@ __UPC_ST void __upc_reduce##X(__upc_pts dst, __upc_pts src, int op, unsigned lon
       if (m > 1) len += (m - 2) * b + __upc_block(s, n, b, sizeof(T), k + (m - 1) * __UPC_T, &o2); \
       a = __upc_fold##X(op, f, (const T *)__upc_mine(o), len); \
     } \
-    __upc_reduce_publish(m > 0 ? &a : (T *)0, sizeof a); \
-    if (root) \
-      for (t = 0; t < __UPC_T; t++) \
-        if (__upc_reduce_partial((unsigned)t, &v, sizeof v)) { a = have ? __upc_combine##X(op, f, a, v) : v; have = 1; } \
+    have = __upc_reduce_combine(&a, sizeof a, m > 0, all ? -1 : (int)d.t, __upc_mix##X, &mixer); \
   } \
   if (have) __upc_put(all ? __upc_rt.mythread : (unsigned)d.t, d.o, &a, sizeof a); \
-  __upc_reduce_exit(flags); \
+  __upc_reduce_exit(&args); \
 } \
 __UPC_ST void __upc_prefix##X(__upc_pts dst, __upc_pts src, int op, unsigned long n, unsigned long b, T (*f)(T, T), int flags) \
 { \
   struct __upc_w d = __upc_u(dst), s = __upc_u(src); \
+  const struct __upc_reduction args = { "upc_all_prefix_reduce" #X, d.t, d.o, s.t, s.o, (unsigned)op, n, b, (unsigned)flags }; \
   unsigned long nb, k, o, o2, i, len, t; \
-  __upc_reduce_enter(flags); \
+  __upc_reduce_enter(&args); \
+  __upc_check_op##X(op, f); \
   if (b == 0) { b = n ? n : 1; s.ph = 0; } \
   d.t = s.t; \
   d.ph = s.ph; \
@@ -329,7 +377,7 @@ __UPC_ST void __upc_prefix##X(__upc_pts dst, __upc_pts src, int op, unsigned lon
     } \
     __upc_mfree(tot); \
   } \
-  __upc_reduce_exit(flags); \
+  __upc_reduce_exit(&args); \
 }
 #if defined __UPC_USE_upc_all_reduceC || defined __UPC_USE_upc_all_prefix_reduceC || defined __UPC_USE_bupc_all_reduce_allC
 __UPC_REDUCTIONS(C, signed char, __UPC_BITS)

@@ -142,7 +142,7 @@ impl Upc {
         if !collective {
             return self.alloc_everywhere("upc_global_alloc", nblocks, block, per_thread);
         }
-        self.collective("upc_all_alloc", || {
+        self.collective("upc_all_alloc", &[("nblocks", nblocks), ("nbytes", block)], || {
             self.alloc_everywhere("upc_all_alloc", nblocks, block, per_thread)
         })
     }

@@ -5,6 +5,7 @@
 //! has ended can never arrive. The implicit barriers at start and end are of other kinds (the start uses the core
 //! before user code runs, the end counts threads, see [`crate::exit`]), so they cannot match a barrier of the user.
 
+use crate::collectives::Arguments;
 use crate::control::field;
 use crate::core::Op;
 use crate::state::Upc;
@@ -51,7 +52,10 @@ impl Upc {
             std::thread::yield_now();
             return false;
         };
-        self.left(name, agreed);
+        self.left();
+        if !agreed {
+            self.mismatch(name);
+        }
         true
     }
 
@@ -66,17 +70,43 @@ impl Upc {
 
     /// All threads meet inside a collective function.
     pub fn meet(&self, function: &str) {
+        self.check_outside(function);
+        self.join(None);
+        self.leave(None);
+    }
+
+    fn check_outside(&self, function: &str) {
         if self.barrier.inside.load(Relaxed) {
             self.fatal(&format!(
                 "{function}: a collective function was called between upc_notify and upc_wait"
             ));
         }
-        self.join(None);
-        self.leave(None);
+    }
+
+    /// [`Upc::meet`] for all threads that call the same function with the same arguments; others end the job.
+    pub fn meet_agreeing(&self, function: &str, arguments: Arguments<'_>) {
+        self.check_outside(function);
+        // FNV-1a; the name of a barrier has 32 bits.
+        let bytes = arguments.iter().flat_map(|a| a.1.to_le_bytes());
+        let hash = function
+            .bytes()
+            .chain(bytes)
+            .fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
+        let name = Some((hash ^ hash >> 32) as i32);
+        self.join(name);
+        if !self.finish(name) {
+            let list: Vec<String> = arguments.iter().map(|(n, v)| format!("{n} {v:#x}")).collect();
+            self.fatal(&format!(
+                "{function}: the threads call different collective functions, or with different arguments; thread {} calls \
+                 this one with {}",
+                self.me,
+                list.join(", ")
+            ));
+        }
     }
 
     /// Collective: the value of `f` on thread 0, on all threads.
-    pub fn collective(&self, function: &str, f: impl FnOnce() -> u64) -> u64 {
+    pub fn collective(&self, function: &str, arguments: Arguments<'_>, f: impl FnOnce() -> u64) -> u64 {
         let count = self.barrier.results.load(Relaxed);
         self.barrier.results.store(count + 1, Relaxed);
         // Two slots: a fast thread 0 may be one call ahead of a thread that still reads, never two.
@@ -86,7 +116,7 @@ impl Upc {
             value = f();
             self.amo(0, slot, Op::Set, value, 0);
         }
-        self.meet(function);
+        self.meet_agreeing(function, arguments);
         if self.me == 0 { value } else { self.amo(0, slot, Op::Get, 0, 0) }
     }
 
@@ -99,6 +129,13 @@ impl Upc {
     }
 
     fn leave(&self, name: Option<i32>) {
+        if !self.finish(name) {
+            self.mismatch(name);
+        }
+    }
+
+    /// Waits for the end of the phase; whether all agree.
+    fn finish(&self, name: Option<i32>) -> bool {
         let joined = self.barrier.joined.load(Relaxed);
         let mut agreed = None;
         self.core.wait_until("upc_wait", || {
@@ -107,7 +144,10 @@ impl Upc {
         });
         // Somebody may have completed the phase between the two looks, and then ended.
         match agreed.or_else(|| self.core.barrier_test(name)) {
-            Some(agreed) => self.left(name, agreed),
+            Some(agreed) => {
+                self.left();
+                agreed
+            }
             None => self.fatal(&format!(
                 "barrier mismatch detected: thread {} waits in a barrier that another thread never reached before it ended",
                 self.me
@@ -116,11 +156,8 @@ impl Upc {
     }
 
     /// The phase is over.
-    fn left(&self, name: Option<i32>, agreed: bool) {
+    fn left(&self) {
         self.barrier.inside.store(false, Relaxed);
-        if !agreed {
-            self.mismatch(name);
-        }
         // ORDER: Acquire; the strict read that wait implies, after the core saw the phase complete.
         fence(Acquire);
     }

@@ -5,10 +5,11 @@
 
 use crate::abi::Image;
 use crate::atomics::Operands;
-use crate::collectives::Move;
+use crate::collectives::{Mix, Move};
 use crate::state::upc;
+use std::borrow::Cow;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_ulong, c_void};
-use std::sync::atomic::{Ordering::*, fence};
+use std::sync::atomic::{AtomicPtr, Ordering::*, fence};
 
 /// What the emitted `main` calls.
 #[unsafe(no_mangle)]
@@ -200,6 +201,16 @@ pub unsafe extern "C" fn __upc_atomic(
     unsafe { upc().atomic(domain, op as u32, (t, o), operands, strict != 0) }
 }
 
+fn movement(what: c_int) -> Move {
+    match what {
+        0 => Move::Broadcast,
+        1 => Move::Scatter,
+        2 => Move::Gather,
+        3 => Move::GatherAll,
+        _ => Move::Exchange,
+    }
+}
+
 /// `upc_all_broadcast` (0), `scatter` (1), `gather` (2), `gather_all` (3), `exchange` (4).
 #[unsafe(no_mangle)]
 pub extern "C" fn __upc_all_move(
@@ -211,15 +222,42 @@ pub extern "C" fn __upc_all_move(
     n: c_ulong,
     flags: c_int,
 ) {
-    let what = match what {
-        0 => Move::Broadcast,
-        1 => Move::Scatter,
-        2 => Move::Gather,
-        3 => Move::GatherAll,
-        _ => Move::Exchange,
-    };
-    upc().move_all(what, (dt, d), (st, s), n, flags as u32);
+    upc().move_all(movement(what), (dt, d), (st, s), n, flags as u32);
 }
+
+/// [`__upc_all_move`] in a team, split-phase; a handle for [`__upc_team_wait`].
+#[unsafe(no_mangle)]
+#[expect(clippy::too_many_arguments, reason = "both ends of a movement")]
+pub unsafe extern "C" fn __upc_team_move(
+    team: *const c_void,
+    what: c_int,
+    dt: c_uint,
+    d: c_ulong,
+    st: c_uint,
+    s: c_ulong,
+    n: c_ulong,
+    flags: c_int,
+) -> *mut c_void {
+    // SAFETY: the program passes a team of `bupc_team_split`.
+    unsafe { upc().team_move(team.cast(), movement(what), (dt, d), (st, s), n, flags as u32) as *mut c_void }
+}
+
+/// `bupc_coll_wait`.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_team_wait(handle: *mut c_void) {
+    upc().core.wait_event(handle as u64);
+}
+
+/// `bupc_team_split`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __upc_team_split(parent: *const c_void, color: c_int, key: c_int) -> *const c_void {
+    // SAFETY: the program passes a team of `bupc_team_split`.
+    unsafe { upc().team_split(parent.cast(), color as u32, key as u32).cast() }
+}
+
+/// `bupc_team_all`: the null pointer.
+#[unsafe(no_mangle)]
+pub static bupc_team_all: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 
 /// `upc_all_permute`.
 #[unsafe(no_mangle)]
@@ -236,30 +274,81 @@ pub extern "C" fn __upc_all_permute(
     upc().permute((dt, d), (st, s), (pt, p), n, flags as u32);
 }
 
+/// What a reduction says of itself, for messages and checks: `struct __upc_reduction` of `upcc_lib.h`.
+#[repr(C)]
+pub struct ReductionArguments {
+    name: *const c_char,
+    dst_thread: c_ulong,
+    dst: c_ulong,
+    src_thread: c_ulong,
+    src: c_ulong,
+    op: c_ulong,
+    elements: c_ulong,
+    block: c_ulong,
+    flags: c_ulong,
+}
+
+impl ReductionArguments {
+    /// Its name and arguments.
+    ///
+    /// # Safety
+    /// 1. The name is a string (owed by the caller).
+    unsafe fn described(&self) -> (Cow<'_, str>, [(&'static str, u64); 8]) {
+        // SAFETY: (1).
+        let name = unsafe { CStr::from_ptr(self.name) }.to_string_lossy();
+        let list = [
+            ("thread of dst", self.dst_thread),
+            ("dst", self.dst),
+            ("thread of src", self.src_thread),
+            ("src", self.src),
+            ("op", self.op),
+            ("nelems", self.elements),
+            ("blk_size", self.block),
+            ("flags", self.flags),
+        ];
+        (name, list)
+    }
+}
+
 /// Entry of a reduction.
 #[unsafe(no_mangle)]
-pub extern "C" fn __upc_reduce_enter(flags: c_int) {
-    upc().enter("a reduction", flags as u32);
+pub unsafe extern "C" fn __upc_reduce_enter(arguments: *const ReductionArguments) {
+    // SAFETY: emitted C passes a structure on its stack with a string constant.
+    unsafe {
+        let (name, list) = (*arguments).described();
+        upc().enter(&name, (*arguments).flags as u32, &list);
+    }
 }
 
 /// Exit of a reduction.
 #[unsafe(no_mangle)]
-pub extern "C" fn __upc_reduce_exit(flags: c_int) {
-    upc().exit("a reduction", flags as u32);
+pub unsafe extern "C" fn __upc_reduce_exit(arguments: *const ReductionArguments) {
+    // SAFETY: as above.
+    unsafe {
+        let (name, list) = (*arguments).described();
+        upc().exit(&name, (*arguments).flags as u32, &list);
+    }
 }
 
-/// Publishes a partial result, or none for a null pointer, and meets the other threads.
+/// Combines the values of the threads that have one; whether this thread, `root` or any if `root` is negative, gets a result.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __upc_reduce_publish(value: *const c_void, n: c_ulong) {
-    // SAFETY: emitted C passes a scalar of at most 16 bytes.
-    unsafe { upc().publish_partial(value.cast(), n) }
+pub unsafe extern "C" fn __upc_reduce_combine(
+    value: *mut c_void,
+    n: c_ulong,
+    have: c_int,
+    root: c_int,
+    mix: Mix,
+    context: *const c_void,
+) -> c_int {
+    // SAFETY: emitted C passes a scalar of at most 16 bytes, and a function for it.
+    unsafe { upc().combine(value.cast(), n, have != 0, u32::try_from(root).ok(), (mix, context)) }.into()
 }
 
-/// Reads a thread's partial result; 0 if it had none.
+/// Collects `n` bytes of every thread.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __upc_reduce_partial(t: c_uint, value: *mut c_void, n: c_ulong) -> c_int {
-    // SAFETY: emitted C passes a scalar of at most 16 bytes.
-    unsafe { upc().partial(t, value.cast(), n) }.into()
+pub unsafe extern "C" fn __upc_reduce_gather(mine: *const c_void, all: *mut c_void, n: c_ulong) {
+    // SAFETY: emitted C passes buffers of these sizes.
+    unsafe { upc().gather_private(mine.cast(), all.cast(), n) }
 }
 
 /// Private memory; ends the job if there is none.

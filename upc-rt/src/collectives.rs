@@ -1,14 +1,22 @@
 //! `upc_collective.h`: moving data, and what reductions exchange (their arithmetic is C, in `upcc_lib.h`, since it needs
 //! the types of C).
 //!
-//! Each thread copies what is its own job, directly between segments: it pulls what comes to it from several threads,
-//! and pushes what only it knows the way of. Between an entry and an exit barrier, as the flags ask, that is all.
-//! MYSYNC is served as ALLSYNC, which is stronger.
+//! Where all threads are near, each copies what is its own job, directly between segments: it pulls what comes to it from several
+//! threads, and pushes what only it knows the way of; a reduction reads all partial results. Between an entry and an exit barrier, as
+//! the flags ask, that is all; MYSYNC is served as ALLSYNC there. Where threads are away, the core's collectives bring the data
+//! ([`gasnet::coll`]): trees over the hosts, and no exit barrier for MYSYNC.
+//!
+//! **Arguments** that all threads must give alike are checked in the first barrier the flags ask for: its name is made of them. With
+//! neither barrier they are checked under `-fsanitize=upc` only.
 #![expect(unsafe_code, reason = "copies between segments and memory of the caller")]
 
 use crate::control::field;
 use crate::core::Op;
 use crate::state::Upc;
+use gasnet::coll::{Reduction, SyncMode, When};
+use gasnet::{RankId, Team};
+use std::ffi::c_void;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::*;
 
 /// A shared address.
@@ -16,13 +24,14 @@ pub type Place = (u32, u64);
 
 /// Flags of `upc_types.h`.
 const IN_NOSYNC: u32 = 4;
+const OUT_MYSYNC: u32 = 16;
 const OUT_NOSYNC: u32 = 32;
 const IN: u32 = 7;
 const OUT: u32 = 56;
 /// Operations on different slots of the same data may not be confused.
 const SLOTS: u64 = 2;
 /// Bytes of a partial result.
-pub const PARTIAL: u64 = 16;
+const PARTIAL: u64 = 16;
 
 /// Which collective that only moves data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,24 +48,40 @@ pub enum Move {
     Exchange,
 }
 
+/// Arguments of a collective function that all threads must give alike, with their names.
+pub type Arguments<'a> = &'a [(&'static str, u64)];
+
+/// Combines the second value into the first; `context` is the caller's.
+pub type Mix = unsafe extern "C" fn(context: *const c_void, first: *mut c_void, second: *const c_void);
+
 impl Upc {
     /// Entry of a collective function.
-    pub fn enter(&self, function: &str, flags: u32) {
+    pub fn enter(&self, function: &str, flags: u32, arguments: Arguments<'_>) {
         if flags & !(IN | OUT) != 0 || (flags & IN).count_ones() > 1 || (flags & OUT).count_ones() > 1 {
             self.fatal(&format!(
                 "{function}: {flags:#x} is no combination of one UPC_IN_ and one UPC_OUT_ flag"
             ));
         }
-        if flags & IN_NOSYNC == 0 {
-            self.meet(function);
+        if flags & IN_NOSYNC == 0 || self.sanitized() {
+            self.meet_agreeing(function, arguments);
         }
     }
 
     /// Exit of a collective function.
-    pub fn exit(&self, function: &str, flags: u32) {
-        if flags & OUT_NOSYNC == 0 {
-            self.meet(function);
+    pub fn exit(&self, function: &str, flags: u32, arguments: Arguments<'_>) {
+        // Through the core, a thread's own data is done with when its part is.
+        let parts = if self.all_near() { OUT_NOSYNC } else { OUT_NOSYNC | OUT_MYSYNC };
+        if flags & parts == 0 {
+            if flags & IN_NOSYNC == 0 || self.sanitized() {
+                self.meet(function);
+            } else {
+                self.meet_agreeing(function, arguments);
+            }
         }
+    }
+
+    fn all_near(&self) -> bool {
+        self.core.near_segments().mapped == self.size
     }
 
     /// `upc_all_broadcast` and its like; `n` bytes a block.
@@ -68,7 +93,30 @@ impl Upc {
             Move::GatherAll => "upc_all_gather_all",
             Move::Exchange => "upc_all_exchange",
         };
-        // Distributed sides start on thread 0.
+        self.check_start(function, what, dt, st);
+        let arguments = [
+            ("thread of dst", dt.into()),
+            ("dst", d),
+            ("thread of src", st.into()),
+            ("src", s),
+            ("nbytes", n),
+            ("flags", flags.into()),
+        ];
+        self.enter(function, flags, &arguments);
+        if self.all_near() {
+            self.move_near(what, (dt, d), (st, s), n);
+        } else {
+            let member = |t: u32| t as usize;
+            // SAFETY: checked by `own`, and valid as long as the segments are.
+            unsafe {
+                self.start_move(&self.team, what, (member(dt), d), (member(st), s), n, SyncMode::MY, true)
+            };
+        }
+        self.exit(function, flags, &arguments);
+    }
+
+    /// Distributed sides start on thread 0.
+    fn check_start(&self, function: &str, what: Move, dt: u32, st: u32) {
         let distributed = match what {
             Move::Broadcast | Move::Scatter => dt,
             Move::Gather => st,
@@ -79,7 +127,9 @@ impl Upc {
                 "{function}: a distributed side starts on thread {distributed}, it must start on thread 0"
             ));
         }
-        self.enter(function, flags);
+    }
+
+    fn move_near(&self, what: Move, (dt, d): Place, (st, s): Place, n: u64) {
         let me = u64::from(self.me);
         match what {
             Move::Broadcast => self.core.copy((self.me, d), (st, s), n),
@@ -96,7 +146,53 @@ impl Upc {
                 }
             }
         }
-        self.exit(function, flags);
+    }
+
+    /// Runs or starts a movement among the members of a team; of a one-sided end, `root` is the member it is on.
+    ///
+    /// # Safety
+    /// 1. The ranges stay allocated until the operation is complete (owed by the program).
+    #[expect(clippy::too_many_arguments, reason = "both ends of a movement")]
+    unsafe fn start_move(
+        &self,
+        team: &Team,
+        what: Move,
+        (dt, d): (usize, u64),
+        (st, s): (usize, u64),
+        n: u64,
+        mode: SyncMode,
+        blocking: bool,
+    ) -> u64 {
+        let (me, all) = (team.me(), n * team.size() as u64);
+        let (root, to, from) = match what {
+            Move::Broadcast => (st, n, n),
+            Move::Scatter => (st, n, all),
+            Move::Gather => (dt, all, n),
+            Move::GatherAll => (0, all, n),
+            Move::Exchange => (0, all, all),
+        };
+        // Ends that do not concern this member are not looked at.
+        let dst =
+            if what == Move::Gather && me != root { std::ptr::null_mut() } else { self.core.own(d, to) };
+        let one_sided = matches!(what, Move::Broadcast | Move::Scatter);
+        let src = if one_sided && me != root { std::ptr::null_mut() } else { self.core.own(s, from) };
+        let n = n as usize;
+        // SAFETY: (1); the ranges are inside the own segment.
+        unsafe {
+            let event = match (what, blocking) {
+                (Move::Broadcast, true) => return done(team.broadcast_raw(root, dst, src, n, mode)),
+                (Move::Scatter, true) => return done(team.scatter_raw(root, dst, src, n, mode)),
+                (Move::Gather, true) => return done(team.gather_raw(root, dst, src, n, mode)),
+                (Move::GatherAll, true) => return done(team.gather_all_raw(dst, src, n, mode)),
+                (Move::Exchange, true) => return done(team.exchange_raw(dst, src, n, mode)),
+                (Move::Broadcast, false) => team.broadcast_raw_nb(root, dst, src, n, mode),
+                (Move::Scatter, false) => team.scatter_raw_nb(root, dst, src, n, mode),
+                (Move::Gather, false) => team.gather_raw_nb(root, dst, src, n, mode),
+                (Move::GatherAll, false) => team.gather_all_raw_nb(dst, src, n, mode),
+                (Move::Exchange, false) => team.exchange_raw_nb(dst, src, n, mode),
+            };
+            event.into_raw()
+        }
     }
 
     /// `upc_all_permute`; `perm` is the offset of this thread's target on every thread.
@@ -105,7 +201,9 @@ impl Upc {
         if d.0.max(s.0).max(perm.0) != 0 {
             self.fatal("upc_all_permute: all three arguments must start on thread 0");
         }
-        self.enter(function, flags);
+        let arguments =
+            [("dst", d.1), ("src", s.1), ("perm", perm.1), ("nbytes", n), ("flags", flags.into())];
+        self.enter(function, flags, &arguments);
         let mut target = [0u8; 4];
         // SAFETY: a buffer of 4 bytes.
         unsafe { self.core.get(target.as_mut_ptr(), self.me, perm.1, 4) };
@@ -117,7 +215,61 @@ impl Upc {
             ));
         }
         self.core.copy((target, d.1), (self.me, s.1), n);
-        self.exit(function, flags);
+        // The own data is changed by somebody else here.
+        let flags = if flags & OUT_MYSYNC != 0 { flags & !OUT } else { flags };
+        self.exit(function, flags, &arguments);
+    }
+
+    /// The team of a handle of `bupc_team_split`, 0 for all threads.
+    ///
+    /// # Safety
+    /// 1. `handle` is 0 or comes from [`Upc::team_split`] (owed by the caller).
+    unsafe fn team_of(&self, handle: *const Team) -> &Team {
+        // SAFETY: (1); teams are not given up.
+        unsafe { handle.as_ref() }.unwrap_or(&self.team)
+    }
+
+    /// `bupc_team_split`.
+    ///
+    /// # Safety
+    /// As [`Upc::team_of`].
+    pub unsafe fn team_split(&self, parent: *const Team, color: u32, key: u32) -> *const Team {
+        // SAFETY: as promised.
+        let team = unsafe { self.team_of(parent) }.split(Some(color), key);
+        team.map_or(std::ptr::null(), |t| Box::into_raw(Box::new(t)))
+    }
+
+    /// `bupc_team_broadcast` and its like: starts the movement; the word of its event.
+    ///
+    /// # Safety
+    /// As [`Upc::team_of`].
+    pub unsafe fn team_move(
+        &self,
+        team: *const Team,
+        what: Move,
+        (dt, d): Place,
+        (st, s): Place,
+        n: u64,
+        flags: u32,
+    ) -> u64 {
+        // SAFETY: as promised.
+        let team = unsafe { self.team_of(team) };
+        let member = |t: u32| {
+            team.member(RankId(t)).unwrap_or_else(|| {
+                self.fatal(&format!("a collective function of a team: thread {t} is not in the team"))
+            })
+        };
+        // Only a one-sided end names a thread; a distributed one lies at the same offset on all members.
+        let dt = if what == Move::Gather { member(dt) } else { 0 };
+        let st = if matches!(what, Move::Broadcast | Move::Scatter) { member(st) } else { 0 };
+        let when = |no: u32, my: u32| match flags {
+            f if f & no != 0 => When::No,
+            f if f & my != 0 => When::My,
+            _ => When::All,
+        };
+        let mode = SyncMode { enter: when(IN_NOSYNC, 2), leave: when(OUT_NOSYNC, OUT_MYSYNC) };
+        // SAFETY: the program keeps the data until it has waited.
+        unsafe { self.start_move(team, what, (dt, d), (st, s), n, mode, false) }
     }
 
     /// All threads, this one first, so that not all go to the same one at a time.
@@ -126,14 +278,89 @@ impl Upc {
         (0..size).map(move |i| (me + i) % size)
     }
 
+    /// Combines the threads' values of `n` bytes, of those that have one, with `mix`. The result comes to `root`, or to everybody: whether
+    /// there is one.
+    ///
+    /// # Safety
+    /// 1. `value` is valid for `n <= PARTIAL` bytes, `mix` can be called with `context` and values (owed by the caller).
+    pub unsafe fn combine(
+        &self,
+        value: *mut u8,
+        n: u64,
+        have: bool,
+        root: Option<u32>,
+        (mix, context): (Mix, *const c_void),
+    ) -> bool {
+        let wanted = root.is_none_or(|r| r == self.me);
+        let n = n as usize;
+        let mut mine = Partial::default();
+        // SAFETY: (1).
+        unsafe {
+            if have {
+                mine.have = 1;
+                std::ptr::copy_nonoverlapping(value, mine.value.as_mut_ptr(), n);
+            }
+            let mut sum = Partial::default();
+            if self.all_near() {
+                self.publish_partial(if have { value } else { std::ptr::null() }, n as u64);
+                for t in (0..self.size).take_while(|_| wanted) {
+                    let mut other = Partial::default();
+                    other.have = self.partial(t, other.value.as_mut_ptr(), n as u64).into();
+                    mix_partials(mix, context, &mut sum, &other);
+                }
+            } else {
+                let context = context as usize;
+                let how = Reduction {
+                    combine: Arc::new(move |a, b, _| {
+                        mix_partials(
+                            mix,
+                            context as *const c_void,
+                            &mut *a.cast::<Partial>(),
+                            &*b.cast::<Partial>(),
+                        );
+                    }),
+                    commutes: true,
+                    element: size_of::<Partial>(),
+                };
+                // Buffers of the core are bytes; these are aligned.
+                let (to, from) = ((&raw mut sum).cast(), (&raw const mine).cast());
+                match root {
+                    Some(r) => {
+                        self.team.reduce_raw(r as usize, to, from, size_of::<Partial>(), how, SyncMode::MY);
+                    }
+                    None => self.team.reduce_all_raw(to, from, size_of::<Partial>(), how, SyncMode::MY),
+                }
+            }
+            if wanted && sum.have != 0 {
+                std::ptr::copy_nonoverlapping(sum.value.as_ptr(), value, n);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Collects `n` bytes of every thread, in the order of threads.
+    ///
+    /// # Safety
+    /// 1. `mine` is valid for `n` bytes, `all` for `n` of every thread (owed by the caller).
+    pub unsafe fn gather_private(&self, mine: *const u8, all: *mut u8, n: u64) {
+        // SAFETY: (1).
+        unsafe { self.team.gather_all_raw(all, mine, n as usize, SyncMode::MY) }
+    }
+
+    /// Offset of the words for the exchange under way, the same on all threads.
+    pub fn partial_slot(&self) -> u64 {
+        self.layout.control + field!(partials) + self.partials.load(Relaxed) % SLOTS * 2 * PARTIAL
+    }
+
     /// Publishes this thread's partial result of a reduction (none if it has no elements) and meets the others; then
     /// [`Upc::partial`] reads anybody's, until the next call but one.
     ///
     /// # Safety
     /// 1. `value` is null or valid for `n <= PARTIAL` bytes (owed by the caller).
-    pub unsafe fn publish_partial(&self, value: *const u8, n: u64) {
-        let slot = (self.partials.fetch_add(1, Relaxed) + 1) % SLOTS;
-        let at = self.layout.control + field!(partials) + slot * 2 * PARTIAL;
+    unsafe fn publish_partial(&self, value: *const u8, n: u64) {
+        self.partials.fetch_add(1, Relaxed);
+        let at = self.partial_slot();
         let have = !value.is_null();
         self.core.amo(self.me, at, Op::Set, have.into(), 0);
         if have {
@@ -147,9 +374,8 @@ impl Upc {
     ///
     /// # Safety
     /// 1. `value` is valid for `n <= PARTIAL` bytes (owed by the caller).
-    pub unsafe fn partial(&self, t: u32, value: *mut u8, n: u64) -> bool {
-        let slot = self.partials.load(Relaxed) % SLOTS;
-        let at = self.layout.control + field!(partials) + slot * 2 * PARTIAL;
+    unsafe fn partial(&self, t: u32, value: *mut u8, n: u64) -> bool {
+        let at = self.partial_slot();
         if self.core.amo(t, at, Op::Get, 0, 0) == 0 {
             return false;
         }
@@ -157,4 +383,31 @@ impl Upc {
         unsafe { self.core.get(value, t, at + PARTIAL, n) };
         true
     }
+}
+
+/// The partial result of one thread.
+#[repr(C, align(16))]
+#[derive(Default, Clone, Copy)]
+struct Partial {
+    value: [u8; PARTIAL as usize],
+    /// There is one.
+    have: u64,
+}
+
+/// Combines two partial results.
+///
+/// # Safety
+/// 1. `mix` can be called with `context` and these values (owed by the caller).
+unsafe fn mix_partials(mix: Mix, context: *const c_void, first: &mut Partial, second: &Partial) {
+    match (first.have, second.have) {
+        (_, 0) => {}
+        (0, _) => *first = *second,
+        // SAFETY: (1).
+        _ => unsafe { mix(context, first.value.as_mut_ptr().cast(), second.value.as_ptr().cast()) },
+    }
+}
+
+/// The word of an operation that is complete.
+fn done(_: ()) -> u64 {
+    0
 }

@@ -109,6 +109,21 @@ impl Core {
         Some(self.near.base.wrapping_add((u64::from(t) * self.near.stride + o) as usize))
     }
 
+    /// Address of `n` bytes at offset `o` of the own segment.
+    pub fn own(&self, o: u64, n: u64) -> *mut u8 {
+        self.address("collective access", self.rank.id().0, o, n).unwrap_or(std::ptr::null_mut())
+    }
+
+    /// The team of all threads.
+    pub fn team(&self) -> gasnet::Team {
+        self.rank.team_all()
+    }
+
+    /// Waits for an event of the core, by its word.
+    pub fn wait_event(&self, word: u64) {
+        self.rank.wait(gasnet::Event::from_raw(word));
+    }
+
     #[cold]
     fn outside(&self, what: &str, t: u32, o: u64, n: u64) -> ! {
         self.abort(&format!(

@@ -383,7 +383,7 @@ impl Upc {
             None => return Err(libc::EBADF),
         };
         let (outcome, flags) = pending.ok_or(libc::EINVAL)?;
-        self.exit("upc_all_fwait_async", flags);
+        self.exit_io("upc_all_fwait_async", flags);
         outcome
     }
 
@@ -395,7 +395,7 @@ impl Upc {
             if f.flags & flag::STRONG_CA != 0 {
                 sync = 0;
             }
-            self.enter("a transfer of upc_io.h", sync);
+            self.enter("a transfer of upc_io.h", sync, &[("flags", sync.into())]);
             let outcome = transfer(f);
             if !later {
                 return outcome;
@@ -404,7 +404,7 @@ impl Upc {
             Ok(0)
         });
         if !later {
-            self.exit("a transfer of upc_io.h", sync);
+            self.exit_io("a transfer of upc_io.h", sync);
         }
         result
     }
@@ -481,16 +481,17 @@ impl Upc {
         }
     }
 
+    /// Others may have changed this thread's data, so MYSYNC counts as ALLSYNC.
+    fn exit_io(&self, function: &str, flags: u32) {
+        const OUT_MYSYNC: u32 = 16;
+        self.exit(function, flags & !OUT_MYSYNC, &[("flags", flags.into())]);
+    }
+
     /// Every thread's word.
     fn words(&self, mine: u64) -> Vec<u64> {
         let mut all = vec![0u64; self.size as usize];
         // SAFETY: words of 8 bytes.
-        unsafe {
-            self.publish_partial((&raw const mine).cast(), 8);
-            for t in 0..self.size {
-                self.partial(t, (&raw mut all[t as usize]).cast(), 8);
-            }
-        }
+        unsafe { self.gather_private((&raw const mine).cast(), all.as_mut_ptr().cast(), 8) };
         all
     }
 

@@ -84,7 +84,7 @@ impl Upc {
     pub fn lock_alloc(&self, collective: bool) -> (u32, u64) {
         if collective {
             // Collective locks all come from thread 0, which the result need not name.
-            let off = self.collective("upc_all_lock_alloc", || self.new_lock());
+            let off = self.collective("upc_all_lock_alloc", &[], || self.new_lock());
             return (0, off);
         }
         (self.me, self.new_lock())

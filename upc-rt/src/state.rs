@@ -12,7 +12,7 @@ use crate::layout::Layout;
 use crate::locks::LockState;
 use crate::settings::Settings;
 use gasnet::am::{FIRST_LIBRARY_HANDLER, Handler, Message, Token};
-use gasnet::{Error, Rank};
+use gasnet::{Error, Rank, Team};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use std::sync::{Mutex, OnceLock};
 
@@ -44,10 +44,14 @@ pub struct Upc {
     pub locks: LockState,
     /// Reductions so far.
     pub partials: AtomicU64,
+    /// All threads, for the core's collectives.
+    pub team: Team,
     /// Open files.
     pub io: IoState,
     /// The process that is this thread; children that it forks are not.
     pub pid: u32,
+    /// The program was compiled with `-fsanitize=upc`.
+    pub checks: AtomicBool,
     /// The end of this thread has begun.
     pub leaving: AtomicBool,
     calls: Calls,
@@ -108,6 +112,7 @@ impl Upc {
         let control: &'static Control =
             unsafe { &*std::ptr::from_ref(&core.view::<Control>(me, layout.control, 1)[0]) };
         let upc = Upc {
+            team: core.team(),
             core,
             me,
             size: rank.size(),
@@ -121,11 +126,17 @@ impl Upc {
             partials: AtomicU64::new(0),
             io: IoState::default(),
             pid: std::process::id(),
+            checks: AtomicBool::new(false),
             leaving: AtomicBool::new(false),
             calls: Calls::default(),
         };
         UPC.set(upc).map_err(|_| Error::op("the UPC runtime was started twice"))?;
         Ok(self::upc())
+    }
+
+    /// Whether everything is checked that can be.
+    pub fn sanitized(&self) -> bool {
+        self.checks.load(Relaxed)
     }
 
     /// The control area and the page descriptors of a near thread.

@@ -1,9 +1,12 @@
-//! Collective functions on private values (`bupc_collectivev.h`): every thread publishes its value as a partial result
-//! of a reduction and reads those it needs.
+//! Collective functions on private values (`bupc_collectivev.h`), by the core's collectives; a permutation puts each value where
+//! it goes, into a word of the runtime's own.
 #![expect(unsafe_code, reason = "reads and writes values of the caller")]
 
-use crate::collectives::PARTIAL;
+use crate::core::Op;
 use crate::state::Upc;
+use gasnet::coll::{Reduction, SyncMode};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// A number of one of the kinds that fit in 8 bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -78,17 +81,8 @@ impl Upc {
     /// # Safety
     /// 1. `value` is valid for `n` bytes; `array` for one element per thread, on the root (owed by the caller).
     pub unsafe fn scatter_values(&self, value: *mut u8, n: u64, root: u32, array: *const u8) {
-        let off = self.alloc_global(self.size.into(), n, true);
-        if self.me == root {
-            for t in 0..self.size {
-                // SAFETY: (1).
-                unsafe { self.core.put(t, off, array.add((u64::from(t) * n) as usize), n) };
-            }
-        }
-        self.meet("bupc_allv_scatter");
         // SAFETY: (1).
-        unsafe { self.core.get(value, self.me, off, n) };
-        self.free(0, off, true);
+        unsafe { self.team.scatter_raw(root as usize, value, array, n as usize, SyncMode::MY) }
     }
 
     /// Sends `value` to thread `to` and receives the one that is sent here.
@@ -97,21 +91,25 @@ impl Upc {
     /// 1. `value` is valid for `n` bytes (owed by the caller).
     pub unsafe fn permute_value(&self, value: *mut u8, n: u64, to: u32) {
         self.check_value("bupc_allv_permute", n);
-        let mut packet = [0u8; PARTIAL as usize];
-        packet[8..12].copy_from_slice(&to.to_le_bytes());
-        // SAFETY: (1); `n` is at most 8, the packet has 16 bytes.
-        unsafe {
-            std::ptr::copy_nonoverlapping(value, packet.as_mut_ptr(), n as usize);
-            self.publish_partial(packet.as_ptr(), PARTIAL);
-            for t in 0..self.size {
-                self.partial(t, packet.as_mut_ptr(), PARTIAL);
-                if packet[8..12] == self.me.to_le_bytes() {
-                    std::ptr::copy_nonoverlapping(packet.as_ptr(), value, n as usize);
-                    return;
-                }
-            }
+        if to >= self.size {
+            self.fatal(&format!("bupc_allv_permute: there is no thread {}", to as i32));
         }
-        self.fatal(&format!("bupc_allv_permute: no thread sends to thread {}", self.me));
+        // A mark that no other use of the words leaves.
+        let mark = self.partials.fetch_add(1, Relaxed) + 2;
+        let at = self.partial_slot();
+        let mut word = [0u8; 8];
+        // SAFETY: (1); `n` is at most 8.
+        unsafe {
+            std::ptr::copy_nonoverlapping(value, word.as_mut_ptr(), n as usize);
+            self.core.amo(to, at + 16, Op::Set, u64::from_le_bytes(word), 0);
+            self.core.amo(to, at, Op::Set, mark, 0);
+            self.meet("bupc_allv_permute");
+            if self.core.amo(self.me, at, Op::Get, 0, 0) != mark {
+                self.fatal(&format!("bupc_allv_permute: no thread sends to thread {}", self.me));
+            }
+            word = self.core.amo(self.me, at + 16, Op::Get, 0, 0).to_le_bytes();
+            std::ptr::copy_nonoverlapping(word.as_ptr(), value, n as usize);
+        }
     }
 
     /// Combines the values of all threads, or of those up to this one.
@@ -120,26 +118,35 @@ impl Upc {
     /// 1. `value` is valid for `n` bytes (owed by the caller).
     pub unsafe fn reduce_value(&self, value: *mut u8, n: u64, kind: i32, op: u32, prefix: bool) {
         self.check_value("bupc_allv_reduce", n);
-        let mut bytes = [0u8; 8];
-        let mut result: Option<Number> = None;
-        let last = if prefix { self.me } else { self.size - 1 };
+        let mut mine = [0u8; 8];
         // SAFETY: (1); `n` is at most 8.
-        unsafe { self.publish_partial(value, n) };
-        for t in 0..=last {
-            // SAFETY: as above.
-            unsafe { self.partial(t, bytes.as_mut_ptr(), n) };
-            let next = Number::read(bytes, n, kind);
-            result = match result {
-                None => Some(next),
-                Some(so_far) => so_far.combine(op, next),
-            };
-            if result.is_none() {
-                self.fatal(&format!("bupc_allv_reduce: {op:#x} is no operation on this type"));
-            }
+        unsafe { std::ptr::copy_nonoverlapping(value, mine.as_mut_ptr(), n as usize) };
+        let first = Number::read(mine, n, kind);
+        if first.combine(op, first).is_none() {
+            self.fatal(&format!("bupc_allv_reduce: {op:#x} is no operation on this type"));
         }
-        if let Some(number) = result {
-            // SAFETY: (1).
-            unsafe { std::ptr::copy_nonoverlapping(number.bytes().as_ptr(), value, n as usize) };
+        let how = Reduction {
+            combine: Arc::new(move |a, b, _| {
+                // SAFETY: two values of 8 bytes.
+                let (x, y) = unsafe { (a.cast::<[u8; 8]>().read(), b.cast::<[u8; 8]>().read()) };
+                let (x, y) = (Number::read(x, n, kind), Number::read(y, n, kind));
+                // There is a result: the operation was checked. SAFETY: as above.
+                unsafe { a.cast::<[u8; 8]>().write(x.combine(op, y).unwrap_or(x).bytes()) };
+            }),
+            // In order, so that sums of floats are those of a loop.
+            commutes: false,
+            element: 8,
+        };
+        let mut sum = mine;
+        let (to, from) = (sum.as_mut_ptr(), mine.as_ptr());
+        // SAFETY: values of 8 bytes; (1).
+        unsafe {
+            if prefix {
+                self.team.scan_raw(to, from, 8, true, how, SyncMode::MY);
+            } else {
+                self.team.reduce_all_raw(to, from, 8, how, SyncMode::MY);
+            }
+            std::ptr::copy_nonoverlapping(sum.as_ptr(), value, n as usize);
         }
     }
 

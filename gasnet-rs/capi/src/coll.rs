@@ -226,7 +226,6 @@ pub unsafe extern "C" fn gasneti_coll_move(
 /// # Safety
 /// As [`gasneti_coll_move`].
 #[unsafe(no_mangle)]
-#[expect(clippy::too_many_arguments, reason = "the interface's")]
 pub unsafe extern "C" fn gasneti_coll_combine(
     what: c_int,
     handle: *const Team,

@@ -105,7 +105,6 @@ pub unsafe extern "C" fn gasneti_vis_v(
 /// # Safety
 /// As [`gasneti_vis_v`].
 #[unsafe(no_mangle)]
-#[expect(clippy::too_many_arguments, reason = "the interface's")]
 pub unsafe extern "C" fn gasneti_vis_i(
     get: c_int,
     mode: c_int,
@@ -131,7 +130,6 @@ pub unsafe extern "C" fn gasneti_vis_i(
 /// # Safety
 /// As [`gasneti_vis_v`]; `count` has one entry more than there are levels.
 #[unsafe(no_mangle)]
-#[expect(clippy::too_many_arguments, reason = "the interface's")]
 pub unsafe extern "C" fn gasneti_vis_s(
     get: c_int,
     mode: c_int,
