@@ -544,8 +544,14 @@ impl Cx<'_> {
             all.merge(&d.attrs);
             all.merge(&attrs);
             self.check_array_suffixes(&d);
+            if let Some(Chunk::Func { knr, at, .. }) = d.chunks.last()
+                && !knr.is_empty()
+            {
+                self.warn(*at, "names of parameters without types are for the definition of a function");
+            }
             let id = self.init_declarator(&specs, &mut d, &all, suffix, asm_label, place, spec_vla)?;
             self.check_alignment(&specs, id.decl, id.ty, id.name);
+            self.check_function_specifiers(&specs.spec, id.decl, id.name);
             if place == Place::Block && self.types.is_variably_modified(id.ty) {
                 self.enter_region(Region::Sized(id.name));
             }
@@ -752,6 +758,9 @@ impl Cx<'_> {
         self.push_scope();
         let mut param_ids: Vec<DeclId> = params.iter().map(|p| p.decl).collect();
         for p in &params {
+            if self.name(self.decls[p.decl.0 as usize].name).is_empty() {
+                self.warn(p.tok, "a parameter of a function definition needs a name");
+            }
             self.bind_param(p, id);
         }
         self.bind_extras(extras);

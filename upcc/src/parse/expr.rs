@@ -676,8 +676,13 @@ impl Cx<'_> {
         let mut upc = c.has_upc;
         let cty = self.types.unqualified(c.ty);
         let (mut default, mut chosen) = (None, None);
+        let mut types: Vec<TypeId> = Vec::new();
         while self.eat(Punct::Comma) {
+            let start = self.pos();
             if self.eat_kw(Kw::Default) {
+                if default.is_some() {
+                    self.error(start, "this `_Generic` has a `default` already");
+                }
                 self.expect(Punct::Colon, "after `default`")?;
                 default = Some(self.assignment()?);
                 continue;
@@ -685,6 +690,13 @@ impl Cx<'_> {
             let t = self.type_name()?;
             upc |= t.has_upc;
             self.expect(Punct::Colon, "after the type")?;
+            if let Some(&other) = types.iter().find(|&&o| self.types.compatible(o, t.ty)) {
+                let o = self.show(other);
+                self.error(start, format!("this type of a `_Generic` is compatible with `{o}` before it"));
+            } else if !self.types.is_complete(t.ty) && !self.types.is_error(t.ty) {
+                self.error(start, "a `_Generic` chooses among complete object types");
+            }
+            types.push(t.ty);
             let hit = chosen.is_none() && self.types.compatible(t.ty, cty);
             let e = self.assignment()?;
             if hit {

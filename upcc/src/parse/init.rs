@@ -550,6 +550,9 @@ impl Cx<'_> {
                 self.not_constant_address(expr)
             }
             ExprKind::Unary { expr, .. } => self.not_constant(expr),
+            ExprKind::Binary { op: BinOp::Div | BinOp::Rem, rhs, .. } if rhs.int() == Some(0) => {
+                Some(rhs.toks.start)
+            }
             ExprKind::Binary { lhs, rhs, .. } => self.not_constant(lhs).or_else(|| self.not_constant(rhs)),
             ExprKind::Cond { cond, then, els } => self
                 .not_constant(cond)

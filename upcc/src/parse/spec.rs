@@ -368,10 +368,13 @@ impl Cx<'_> {
                         let t = self.type_name()?;
                         Some(self.types.align_of(t.ty))
                     } else {
-                        self.const_int("as an alignment")?.and_then(|v| u64::try_from(v).ok())
+                        self.const_int("as an alignment")?.map(|v| u64::try_from(v).unwrap_or(u64::MAX))
                     };
                     self.expect(Punct::RParen, "after the alignment")?;
-                    align = align.max(v.filter(|v| v.is_power_of_two()));
+                    if v.is_some_and(|v| v != 0 && (!v.is_power_of_two() || v > 1 << 28)) {
+                        self.error(at, "an alignment must be a power of two, or 0");
+                    }
+                    align = align.max(v.filter(|v| v.is_power_of_two() && *v <= 1 << 28));
                     spec.alignas.push(self.since(at));
                     continue;
                 }

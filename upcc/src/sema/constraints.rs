@@ -65,6 +65,18 @@ impl Cx<'_> {
         self.error(at.start, format!("`_Alignas` does not go with {what}"));
     }
 
+    /// `inline` and `_Noreturn` are for functions, `_Thread_local` for objects.
+    pub(crate) fn check_function_specifiers(&mut self, spec: &DeclSpec, id: DeclId, tok: TokIdx) {
+        let func = self.decls[id.0 as usize].kind == DeclKind::Func;
+        let wrong = match (func, spec.inline, spec.noreturn, spec.thread_local) {
+            (false, true, ..) => "`inline` is for functions",
+            (false, _, true, _) => "`_Noreturn` is for functions",
+            (true, .., true) => "`_Thread_local` is for objects",
+            _ => return,
+        };
+        self.error(tok, wrong);
+    }
+
     /// The parameters of `main`.
     pub(crate) fn check_main(&mut self, id: DeclId, ty: TypeId, place: Place) {
         let d = &self.decls[id.0 as usize];
