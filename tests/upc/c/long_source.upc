@@ -23,7 +23,7 @@ static int choose(int x)
 #define STATEMENT(n) a[1##n - 1000] += f##n(1##n) + a[(1##n - 999) % (1000 * THREADS)];
 static void straight(void)
 {
-    T2(STATEMENT, )
+    T3(STATEMENT, 0)
 }
 #define OPEN(n) if (x != 1##n) {
 #define CLOSE(n) }

@@ -7,7 +7,7 @@ static inline int inline_twice(void) { return 1; }
 static inline int inline_twice(void) { return 2; } // expect-error: inline_twice
 typedef int function_type(void);
 function_type by_typedef { return 1; } // expect-error:
-int no_parameter_name(int) { return 1; } // expect-error:
+int no_parameter_name(int) { return 1; } // expect-warning:
 struct incomplete returns_incomplete(void) {} // expect-error:
 int takes_incomplete(struct incomplete p) { return 0; } // expect-error:
 int initialised(void) = 3; // expect-error:

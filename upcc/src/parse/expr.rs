@@ -287,6 +287,9 @@ impl Cx<'_> {
                         return Err(Bad);
                     };
                     let tok = self.bump();
+                    if self.func.is_none() {
+                        self.error(tok, "the address of a label can be taken inside of its function only");
+                    }
                     self.add_label_address(s, tok);
                     let void = self.types.scalar(Scalar::Void);
                     let ty = self.types.pointer(void);
@@ -604,14 +607,21 @@ impl Cx<'_> {
             parts.push(self.bump());
         }
         let mut scalar = Scalar::Char;
+        let mut has_u8 = false;
         for &p in &parts {
             let kind = match self.toks.spelling(p).as_bytes()[0] {
                 b'L' => Scalar::Int,
                 b'U' => Scalar::UInt,
                 b'u' if !self.toks.spelling(p).starts_with("u8") => Scalar::UShort,
+                b'u' => Scalar::Char,
                 _ => continue,
             };
-            if scalar != Scalar::Char && scalar != kind {
+            let u8 = kind == Scalar::Char;
+            has_u8 |= u8;
+            if u8 && scalar == Scalar::Char {
+                continue;
+            }
+            if scalar != Scalar::Char && scalar != kind || has_u8 {
                 self.error(p, "string literals of different widths cannot be joined");
             }
             scalar = kind;

@@ -64,6 +64,7 @@ impl Cx<'_> {
         if is_static {
             self.check_static_init(&init);
         }
+        self.check_flexible_init(ty, &init, is_static);
         Ok((init, ty))
     }
 
@@ -508,6 +509,61 @@ impl Cx<'_> {
         true
     }
 
+    /// An array without a bound at the end of a struct takes an initialiser in a static object that is the struct itself.
+    fn check_flexible_init(&mut self, ty: TypeId, init: &Init, is_static: bool) {
+        let Init::List(list) = init else { return };
+        for item in &list.items {
+            let mut t = ty;
+            for (depth, step) in item.path.iter().enumerate() {
+                match *step {
+                    PathElem::Field(f) => {
+                        let TypeKind::Record(r) = *self.types.ckind(t) else { return };
+                        let rec = &self.types.records[r.0 as usize];
+                        let Some(field) = rec.fields.get(f as usize) else { return };
+                        t = field.ty;
+                        let flexible = rec.flexible && f as usize + 1 == rec.fields.len();
+                        let empty = matches!(&item.init, Init::List(l) if l.items.is_empty());
+                        if flexible && (depth > 0 || !is_static) && !empty {
+                            let text = if is_static {
+                                "an array without a bound cannot be initialized inside of another object"
+                            } else {
+                                "an array without a bound cannot be initialized in an automatic object"
+                            };
+                            self.error(item.init.toks().start, text);
+                            return;
+                        }
+                    }
+                    PathElem::Index(_) | PathElem::Range(..) => {
+                        let Some(e) = self.types.elem(t) else { return };
+                        t = e;
+                    }
+                }
+            }
+            // What is inside of an element or member is never the object itself.
+            if self.types.is_record(t) {
+                self.check_nested_flexible(t, &item.init);
+            }
+        }
+    }
+
+    fn check_nested_flexible(&mut self, ty: TypeId, init: &Init) {
+        let Init::List(list) = init else { return };
+        let TypeKind::Record(r) = *self.types.ckind(ty) else { return };
+        let rec = &self.types.records[r.0 as usize];
+        let last = rec.fields.len().checked_sub(1).filter(|_| rec.flexible);
+        for item in &list.items {
+            let hit = matches!(item.path[..], [PathElem::Field(f), ..] if Some(f as usize) == last);
+            let empty = matches!(&item.init, Init::List(l) if l.items.is_empty());
+            if hit && !empty {
+                self.error(
+                    item.init.toks().start,
+                    "an array without a bound cannot be initialized inside of another object",
+                );
+                return;
+            }
+        }
+    }
+
     // ---- constants ----
 
     /// Initialisers of objects with static storage must be constant.
@@ -543,6 +599,13 @@ impl Cx<'_> {
                 ExprKind::Name(d) if self.types.is_error(self.decls[d.0 as usize].ty) => None,
                 _ => Some(expr.toks.start),
             },
+            // An address has no value before the program is linked: it fills a whole word only.
+            ExprKind::Implicit { conv: Conv::PtrToInt, expr }
+            | ExprKind::Cast { conv: Conv::PtrToInt, expr, .. }
+                if self.types.const_size(e.ty) != Some(8) && self.literal_address(expr) =>
+            {
+                Some(expr.toks.start)
+            }
             ExprKind::Implicit { expr, .. } | ExprKind::Cast { expr, .. } | ExprKind::Paren(expr) => {
                 self.not_constant(expr)
             }
@@ -577,6 +640,21 @@ impl Cx<'_> {
             }
             ExprKind::Generic { chosen } | ExprKind::Choose { chosen } => self.not_constant(chosen),
             _ => None,
+        }
+    }
+
+    /// Whether this is surely the address of something.
+    fn literal_address(&self, e: &Expr) -> bool {
+        match &e.kind {
+            ExprKind::Paren(x)
+            | ExprKind::Implicit { conv: Conv::ArrayDecay | Conv::PtrToPtr | Conv::Same, expr: x }
+            | ExprKind::Cast { conv: Conv::PtrToPtr | Conv::Same, expr: x, .. } => self.literal_address(x),
+            ExprKind::Str | ExprKind::LabelAddr(_) => true,
+            ExprKind::Name(d) => self.decls[d.0 as usize].is_static,
+            ExprKind::Unary { op: UnOp::AddrOf, expr } => {
+                matches!(&expr.unparen().kind, ExprKind::Name(d) if self.decls[d.0 as usize].is_static)
+            }
+            _ => false,
         }
     }
 

@@ -299,6 +299,19 @@ impl Cx<'_> {
             self.error(at, format!("`{word}` does not go with a bit-field"));
             return self.bad_expr(toks);
         }
+        let operand = match &e.kind {
+            ExprKind::SizeOf { arg: SizeArg::Expr(x), .. } => Some(x.unparen()),
+            _ => None,
+        };
+        if op == SizeOp::Size
+            && let Some(ExprKind::Member { record, path, .. }) = operand.map(|x| &x.kind)
+            && let [f] = path[..]
+            && self.types.records[record.0 as usize].flexible
+            && f as usize + 1 == self.types.records[record.0 as usize].fields.len()
+        {
+            self.error(at, format!("`{word}`: an array without a bound at the end of a struct has no size"));
+            return self.bad_expr(toks);
+        }
         let gnu =
             (self.opts.gnu_void || self.is_system(at)) && op <= SizeOp::Align && !self.types.is_shared(ty);
         let void = self.types.is_void(ty) || self.types.is_function(ty);

@@ -12,6 +12,7 @@ pub(crate) mod ops;
 pub(crate) mod scope;
 mod shared;
 mod show;
+mod vectors;
 
 use crate::ast::{FrontOptions, FrontResult};
 use crate::lex;

@@ -121,7 +121,9 @@ impl Cx<'_> {
             }
         }
         if self.is_vector(l.ty) || self.is_vector(r.ty) {
-            let ty = if self.is_vector(l.ty) { l.ty } else { r.ty };
+            let Some(ty) = self.vector_result(op, l.ty, r.ty) else {
+                return self.bad_operands(op, at, &l, &r, toks);
+            };
             let upc = l.has_upc || r.has_upc;
             return self.node(
                 ExprKind::Binary { op, lhs: Box::new(l), rhs: Box::new(r) },
@@ -876,6 +878,10 @@ impl Cx<'_> {
             );
             return self.bad_expr(toks);
         };
+        if self.types.is_function(t) {
+            self.error(at, "a pointer to a function cannot be subscripted");
+            return self.bad_expr(toks);
+        }
         if !self.types.is_integer(index.ty) {
             let x = self.show(index.ty);
             self.error(index.toks.start, format!("an index must be an integer, this is of type `{x}`"));
