@@ -15,6 +15,7 @@
 
 #define __UPC_ABI 1
 #define __UPC_IN static __inline__ __attribute__((__always_inline__, __unused__))
+#define __UPC_COLD static __attribute__((__noinline__, __cold__, __unused__))
 #define __UPC_LIKELY(x) __builtin_expect(!!(x), 1)
 
 /* ---- what the runtime fills in before any user code runs; constant afterwards, so compilers may hoist every field ---- */
@@ -177,23 +178,72 @@ __UPC_IN char *__upc_mine(unsigned long __o)
 #endif
 }
 
-/* w + d elements of E bytes, block size B */
+/* w + d elements of E bytes, by block size: indefinite, 1, B. With a u, d is not negative. */
+__UPC_IN struct __upc_w __upc_add0(struct __upc_w __w, long __d, unsigned long __e)
+{
+  __w.o += (unsigned long)__d * __e;
+  return __w;
+}
+__UPC_IN struct __upc_w __upc_add1(struct __upc_w __w, long __d, unsigned long __e)
+{
+  long __n = (long)__w.t + __d, __q = __upc_divt(__n);
+  __w.t = (unsigned long)__n - (unsigned long)__q * __UPC_T;
+  __w.o += (unsigned long)__q * __e;
+  return __w;
+}
+__UPC_IN struct __upc_w __upc_add1u(struct __upc_w __w, unsigned long __d, unsigned long __e)
+{
+  unsigned long __n = __w.t + __d, __q = __upc_udivt(__n);
+  __w.t = __n - __q * __UPC_T;
+  __w.o += __q * __e;
+  return __w;
+}
+__UPC_IN struct __upc_w __upc_addb(struct __upc_w __w, long __d, unsigned long __b, unsigned long __e)
+{
+  long __f = (long)__w.ph + __d, __nb = __upc_divb(__f, __b);
+  unsigned long __ph = (unsigned long)__f - (unsigned long)__nb * __b;
+  long __n = (long)__w.t + __nb, __q = __upc_divt(__n);
+  __w.t = (unsigned long)__n - (unsigned long)__q * __UPC_T;
+  __w.o += (__ph - __w.ph + (unsigned long)__q * __b) * __e;
+  __w.ph = __ph;
+  return __w;
+}
+__UPC_IN struct __upc_w __upc_addbu(struct __upc_w __w, unsigned long __d, unsigned long __b, unsigned long __e)
+{
+  unsigned long __f = __w.ph + __d, __nb = __f / __b, __ph = __f - __nb * __b;
+  unsigned long __n = __w.t + __nb, __q = __upc_udivt(__n);
+  __w.t = __n - __q * __UPC_T;
+  __w.o += (__ph - __w.ph + __q * __b) * __e;
+  __w.ph = __ph;
+  return __w;
+}
 __UPC_IN struct __upc_w __upc_add(struct __upc_w __w, long __d, unsigned long __b, unsigned long __e)
 {
-  if (__b == 0) {
-    __w.o += (unsigned long)__d * __e;
-  } else if (__b == 1) {
-    long __n = (long)__w.t + __d, __q = __upc_divt(__n);
-    __w.t = (unsigned long)__n - (unsigned long)__q * __UPC_T;
-    __w.o += (unsigned long)__q * __e;
-  } else {
-    long __f = (long)__w.ph + __d, __nb = __upc_divb(__f, __b);
-    unsigned long __ph = (unsigned long)__f - (unsigned long)__nb * __b;
-    long __n = (long)__w.t + __nb, __q = __upc_divt(__n);
-    __w.t = (unsigned long)__n - (unsigned long)__q * __UPC_T;
-    __w.o += (__ph - __w.ph + (unsigned long)__q * __b) * __e;
-    __w.ph = __ph;
-  }
+  if (__b == 0)
+    return __upc_add0(__w, __d, __e);
+  return __b == 1 ? __upc_add1(__w, __d, __e) : __upc_addb(__w, __d, __b, __e);
+}
+/* the same as a call */
+__UPC_COLD __upc_pts __upc_addx(__upc_pts __p, long __d, unsigned long __b, unsigned long __e)
+{
+  return __upc_p(__upc_add(__upc_u(__p), __d, __b, __e));
+}
+/* element i, not negative, of a declared array at offset o */
+__UPC_IN struct __upc_w __upc_el0(unsigned long __o, unsigned long __i, unsigned long __e)
+{
+  struct __upc_w __w = { __o + __i * __e, 0, 0 };
+  return __w;
+}
+__UPC_IN struct __upc_w __upc_el1(unsigned long __o, unsigned long __i, unsigned long __e)
+{
+  unsigned long __q = __upc_udivt(__i);
+  struct __upc_w __w = { __o + __q * __e, __i - __q * __UPC_T, 0 };
+  return __w;
+}
+__UPC_IN struct __upc_w __upc_elb(unsigned long __o, unsigned long __i, unsigned long __b, unsigned long __e)
+{
+  unsigned long __nb = __i / __b, __ph = __i - __nb * __b, __q = __upc_udivt(__nb);
+  struct __upc_w __w = { __o + (__ph + __q * __b) * __e, __nb - __q * __UPC_T, __ph };
   return __w;
 }
 
@@ -268,31 +318,45 @@ __UPC_IN void __upc_forall_end(const int *__saved)
   __upc_forall_depth = *__saved;
 }
 
-/* ---- loops over the local part of an array: the calling thread is the me-th from the one that the array starts on ---- */
-__UPC_IN unsigned long __upc_rank_from(unsigned long __first)
+/* ---- the thread's own part of an array, from the element at w on; B > 0. Distances are numbers of elements. ---- */
+/* where the thread's first block begins: below 0 if w is inside it */
+__UPC_IN long __upc_first(struct __upc_w __w, unsigned long __b)
 {
-  unsigned long __me = __upc_rt.mythread;
-  return __me >= __first ? __me - __first : __me + __UPC_T - __first;
+  unsigned long __me = __upc_rt.mythread, __d = __me >= __w.t ? __me - __w.t : __me + __UPC_T - __w.t;
+  return __b == 1 ? (long)__d : (long)(__d * __b) - (long)__w.ph;
 }
-/* how many of the elements 0 .. x-1 are its own; x >= 0 */
-__UPC_IN long __upc_count(long __x, unsigned long __b, unsigned long __me)
+/* its address; threads before that of w have wrapped into the next row */
+__UPC_IN char *__upc_own(struct __upc_w __w, unsigned long __b, unsigned long __e)
 {
-  unsigned long __nb = (unsigned long)__x / __b, __q = __upc_udivt(__nb), __t = __nb - __q * __UPC_T;
-  if (__t == __me)
-    return (long)(__q * __b + ((unsigned long)__x - __nb * __b));
-  return (long)((__t > __me ? __q + 1 : __q) * __b);
+  unsigned long __o = __b == 1 ? __w.o : __w.o - __w.ph * __e;
+  return __upc_mine(__upc_rt.mythread >= __w.t ? __o : __o + __b * __e);
 }
-/* the number, in the whole array, of its k-th own element */
-__UPC_IN long __upc_elem(long __k, unsigned long __b, unsigned long __me)
+/* how many of the n elements are the thread's own, its first block being at s */
+__UPC_IN long __upc_owned(long __s, long __n, unsigned long __b)
 {
-  unsigned long __r = (unsigned long)__k / __b;
-  return (long)((__r * __UPC_T + __me) * __b + ((unsigned long)__k - __r * __b));
+  if (__n <= __s)
+    return 0;
+  unsigned long __m = (unsigned long)(__n - __s), __q = __upc_udivt(__m / __b), __r = __m - __q * __b * __UPC_T;
+  return (long)(__q * __b + (__r < __b ? __r : __b)) + (__s < 0 ? __s : 0);
 }
-/* where its own elements begin, those of an array that starts at (t, o): threads before t have wrapped into the next row */
-__UPC_IN char *__upc_local(unsigned long __o, unsigned long __t, unsigned long __b, unsigned long __e)
+/* how far it is from number a, not negative, to the next that is the thread's turn */
+__UPC_IN long __upc_turns(long __a)
 {
-  return __upc_mine(__upc_rt.mythread >= __t ? __o : __o + __b * __e);
+  unsigned long __t = (unsigned long)__a - __upc_udivt((unsigned long)__a) * __UPC_T, __me = __upc_rt.mythread;
+  return (long)(__me >= __t ? __me - __t : __me + __UPC_T - __t);
 }
+/* how many turns there are in m numbers, the first being one */
+__UPC_IN long __upc_share(long __m)
+{
+  return __m <= 0 ? 0 : (long)__upc_udivt((unsigned long)__m - 1) + 1;
+}
+/* runs of elements: streams.rs of the runtime */
+void *__upc_gather(unsigned, unsigned, unsigned long, unsigned long, unsigned long, unsigned long, unsigned long, unsigned);
+void __upc_scatter(unsigned, unsigned, unsigned long, unsigned long, unsigned long, unsigned long, unsigned long, unsigned);
+void __upc_start(unsigned, unsigned long, unsigned, unsigned long, unsigned long);
+void *__upc_buffer(unsigned);
+void __upc_moved(void);
+unsigned __upc_is_private(const void *);
 
 /* ---- accesses: T is the unqualified type of the object (spelled so that `T x` and `T *` work), w its place, Q nothing or
  * volatile; each argument is evaluated once ---- */
@@ -310,6 +374,60 @@ __UPC_IN char *__upc_local(unsigned long __o, unsigned long __t, unsigned long _
 #define __UPC_PUT(T, w, v) __UPC_PUTQ(, T, w, v)
 #define __UPC_GETV(T, w) __UPC_GETQ(volatile, T, w)
 #define __UPC_PUTV(T, w, v) __UPC_PUTQ(volatile, T, w, v)
+/* Scalars. S says how the value passes to and from the functions for far objects: by its size in bytes, or as f or d. */
+#define __UPC_FAR(S, U) \
+  __UPC_COLD U __upc_get##S(unsigned long __t, unsigned long __o) \
+  { \
+    U __v; \
+    __upc_get(&__v, (unsigned)__t, __o, sizeof __v); \
+    return __v; \
+  } \
+  __UPC_COLD void __upc_put##S(unsigned long __t, unsigned long __o, U __v) \
+  { \
+    __upc_put((unsigned)__t, __o, &__v, sizeof __v); \
+  }
+__UPC_FAR(1, unsigned char)
+__UPC_FAR(2, unsigned short)
+__UPC_FAR(4, unsigned)
+__UPC_FAR(8, unsigned long)
+__UPC_FAR(f, float)
+__UPC_FAR(d, double)
+#define __UPC_RAW1(v) ((unsigned char)(v))
+#define __UPC_RAW2(v) ((unsigned short)(v))
+#define __UPC_RAW4(v) ((unsigned)(v))
+#define __UPC_RAW8(v) ((unsigned long)(v))
+#define __UPC_RAWf(v) (v)
+#define __UPC_RAWd(v) (v)
+#define __UPC_LD(T, S, w) __extension__({ \
+  const struct __upc_w __upc_a = (w); \
+  (T)(__upc_near(__upc_a) ? *(T *)__upc_at(__upc_a) : (T)__upc_get##S(__upc_a.t, __upc_a.o)); })
+#define __UPC_ST(T, S, w, v) __extension__({ \
+  const struct __upc_w __upc_a = (w); T __upc_r = (v); \
+  if (__upc_near(__upc_a)) *(T *)__upc_at(__upc_a) = __upc_r; \
+  else __upc_put##S(__upc_a.t, __upc_a.o, __UPC_RAW##S(__upc_r)); \
+  __upc_r; })
+/* the same as calls */
+#define __UPC_LDX(T, S, w) __extension__({ const struct __upc_w __upc_a = (w); (T)__upc_get##S(__upc_a.t, __upc_a.o); })
+#define __UPC_STX(T, S, w, v) __extension__({ \
+  const struct __upc_w __upc_a = (w); T __upc_r = (v); \
+  __upc_put##S(__upc_a.t, __upc_a.o, __UPC_RAW##S(__upc_r)); \
+  __upc_r; })
+/* x op= v, v of type V, computed in the type of the cast c; the value is the new one, or (O) the old one */
+__UPC_COLD void *__upc_fetch(void *__s, unsigned long __t, unsigned long __o, unsigned long __n)
+{
+  __upc_get(__s, (unsigned)__t, __o, __n);
+  return __s;
+}
+#define __UPC_RMW2(T, w, c, op, V, v, value) __extension__({ \
+  const struct __upc_w __upc_a = (w); const V __upc_v = (v); T __upc_s; \
+  T *const __upc_q = (T *)(__upc_near(__upc_a) ? (void *)__upc_at(__upc_a) \
+                           : __upc_fetch(&__upc_s, __upc_a.t, __upc_a.o, sizeof(T))); \
+  T __upc_l = *__upc_q; T __upc_r = (T)(c __upc_l op __upc_v); \
+  *__upc_q = __upc_r; \
+  if (!__UPC_LIKELY(__upc_q != &__upc_s)) __upc_put((unsigned)__upc_a.t, __upc_a.o, &__upc_s, sizeof(T)); \
+  value; })
+#define __UPC_RMW(T, w, c, op, V, v) __UPC_RMW2(T, w, c, op, V, v, __upc_r)
+#define __UPC_RMWO(T, w, c, op, V, v) __UPC_RMW2(T, w, c, op, V, v, __upc_l)
 /* an object that is known to be the calling thread's own */
 #define __UPC_MINE(T, w) (*(T *)__upc_mine((w).o))
 

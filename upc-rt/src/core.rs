@@ -222,6 +222,43 @@ impl Core {
         }
     }
 
+    /// Address of `n` bytes of thread `t`, if it is near.
+    #[inline]
+    pub fn here(&self, t: u32, o: u64, n: u64) -> Option<*mut u8> {
+        self.address("access", t, o, n)
+    }
+
+    /// Starts to copy `n` bytes from thread `t`; they are there after [`Core::sync`].
+    ///
+    /// # Safety
+    /// 1. `dst` is valid for writes of `n` bytes and nobody uses it until then (owed by the caller).
+    pub unsafe fn get_nbi(&self, dst: *mut u8, t: u32, o: u64, n: u64) {
+        match self.address("get", t, o, n) {
+            // SAFETY: as in `get`.
+            Some(from) => unsafe { std::ptr::copy(from, dst, n as usize) },
+            // SAFETY: (1).
+            None => unsafe { self.rank.get_nbi(dst, self.target("get", t), o, n as usize) },
+        }
+    }
+
+    /// Starts to copy `n` bytes to thread `t`; they are there after [`Core::sync`]. `src` may be reused at once.
+    ///
+    /// # Safety
+    /// 1. `src` is valid for reads of `n` bytes (owed by the caller).
+    pub unsafe fn put_nbi(&self, t: u32, o: u64, src: *const u8, n: u64) {
+        match self.address("put", t, o, n) {
+            // SAFETY: as in `put`.
+            Some(to) => unsafe { std::ptr::copy(src, to, n as usize) },
+            // SAFETY: (1).
+            None => unsafe { self.rank.put_nbi(self.target("put", t), o, src, n as usize) },
+        }
+    }
+
+    /// Waits for all that `get_nbi` and `put_nbi` started.
+    pub fn sync(&self) {
+        self.rank.wait_implicit(true, true);
+    }
+
     /// Sets `n` bytes of thread `t`; complete at the target on return.
     pub fn set(&self, t: u32, o: u64, c: u8, n: u64) {
         match self.address("memset", t, o, n) {

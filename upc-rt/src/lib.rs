@@ -6,6 +6,7 @@
 //!
 //! Layers, top to bottom:
 //! - `capi`, `capi_extra`, `capi_io`: the C functions, each a few lines; nothing unwinds out of them.
+//! - `streams`: runs of elements, for loops that `upcc` moves in bulk.
 //! - `upcr`: the same start in pieces, for clients of `upcr.h`.
 //! - `run`: from `main` to the user's `main`; `exit`: how a thread ends.
 //! - `alloc`, `locks`, `barrier`, `atomics`, `collectives`, `semaphores`, `values`, `io`: the services, as methods of the one state object (`state`).
@@ -35,5 +36,6 @@ mod run;
 mod semaphores;
 mod settings;
 mod state;
+mod streams;
 mod upcr;
 mod values;

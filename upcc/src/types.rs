@@ -642,6 +642,22 @@ impl Types {
             _ => None,
         }
     }
+    /// Whether a store to an object of the one type may change an object of the other.
+    pub fn may_alias(&self, a: TypeId, b: TypeId) -> bool {
+        // Floating or not, pointer or not, and the size: characters and aggregates may be anything.
+        let class = |t| {
+            let pointer = self.is_pointer(t) && !self.is_pts(t);
+            let scalar = self.as_scalar(t);
+            if !pointer && scalar.is_none_or(|s| s.size() < 2) {
+                return None;
+            }
+            Some((pointer, scalar.is_some_and(Scalar::is_float), self.const_size(t)))
+        };
+        match (class(a), class(b)) {
+            (Some(a), Some(b)) => a == b,
+            _ => true,
+        }
+    }
     /// What `t` points to, if a pointer.
     pub fn pointee(&self, t: TypeId) -> Option<TypeId> {
         match self.kind(t) {

@@ -47,30 +47,67 @@ static int bad(const char *what, unsigned long b, unsigned long e, long d)
   return 1;
 }
 
-/* The local part of an array of n elements that starts at w: count, elem and local must number it densely. */
+/* The thread's own among the n elements from w on: first, own and owned must number them densely. */
 static FRESH int one_loop(struct __upc_w w, unsigned long b, unsigned long e, long n)
 {
   struct __upc_w x = w;
-  long i, k = 0;
-  unsigned long rank = __upc_rank_from(w.t);
+  long i, k = 0, s = __upc_first(w, b), row = (long)(b * __UPC_T);
+  char *own = __upc_own(w, b, e);
   for (i = 0; i < n; i++, x = up(x, b, e)) {
-    if (__upc_count(i, b, rank) != k)
-      return bad("count", b, e, i);
+    if (__upc_owned(s, i, b) != k)
+      return bad("owned", b, e, i);
     if (x.t != __upc_rt.mythread)
       continue;
-    if (__upc_elem(k, b, rank) != i)
-      return bad("elem", b, e, i);
-    if (__upc_local(w.o, w.t, b, e) + k * e != __upc_at(x))
-      return bad("local", b, e, i);
+    if (i < s || (i - s) % row >= (long)b)
+      return bad("first", b, e, i);
+    if (own + ((i - s) / row * (long)b + (i - s) % row) * (long)e != __upc_at(x))
+      return bad("own", b, e, i);
     k++;
   }
   return 0;
 }
+static FRESH int turns(long a, long n)
+{
+  long i, k = 0, d = __upc_turns(a);
+  for (i = 0; i < n; i++)
+    if ((unsigned long)(a + i) % __UPC_T == __upc_rt.mythread && i != d + k++ * (long)__UPC_T)
+      return bad("turns", 1, 1, a);
+  return __upc_share(n - d) == k ? 0 : bad("share", 1, 1, n);
+}
 static FRESH int loops(unsigned me)
 {
-  struct __upc_w w = { 4096, rand() % __upc_rt.threads, 0 };
+  struct __upc_w w = { 1 << 20, rand() % __upc_rt.threads, 0 };
   set_mythread(me);
-  return one_loop(w, 1, 8, 300) || one_loop(w, 5, 4, 300) || one_loop(w, 16, 2, 300) || one_loop(w, 1024, 1, 3000);
+  if (one_loop(w, 1, 8, 300) || turns(rand(), rand() % 50))
+    return 1;
+  w.ph = rand() % 5;
+  if (one_loop(w, 5, 4, 300))
+    return 1;
+  w.ph = rand() % 16;
+  if (one_loop(w, 16, 2, 300))
+    return 1;
+  w.ph = rand() % 1024;
+  return one_loop(w, 1024, 1, 3000);
+}
+static int same(struct __upc_w a, struct __upc_w b)
+{
+  return a.o == b.o && a.t == b.t && a.ph == b.ph;
+}
+/* Element i of a declared array, and the same by steps that are known not to go back. */
+static FRESH int elements(unsigned long i)
+{
+  struct __upc_w a = { 4096, 0, 0 };
+  if (!same(__upc_el0(4096, i, 8), __upc_add(a, (long)i, 0, 8)))
+    return bad("element", 0, 8, (long)i);
+  if (!same(__upc_el1(4096, i, 8), __upc_add(a, (long)i, 1, 8)))
+    return bad("element", 1, 8, (long)i);
+  if (!same(__upc_elb(4096, i, 7, 8), __upc_add(a, (long)i, 7, 8)))
+    return bad("element", 7, 8, (long)i);
+  a.t = __UPC_T - 1;
+  if (!same(__upc_add1u(a, i, 8), __upc_add(a, (long)i, 1, 8)))
+    return bad("step", 1, 8, (long)i);
+  a.ph = 5;
+  return same(__upc_addbu(a, i, 7, 8), __upc_add(a, (long)i, 7, 8)) ? 0 : bad("step", 7, 8, (long)i);
 }
 
 #define TRY(B, E) \
@@ -113,7 +150,7 @@ int main(void)
 #endif
   for (it = 0; it < 3000; it++) {
     MANY(it % 3 ? rand() % 8 + 1 : rand() % 1023 + 1);
-    if (sums())
+    if (sums() || elements(rand()))
       return 1;
   }
   for (it = 0; it < 60; it++) {

@@ -30,7 +30,8 @@ Compiles UPC 1.3 (.upc, .c, preprocessed .i) and links it with objects and libra
   -fupc-pts=struct        16-byte pointers-to-shared: no limits on blocks and heaps; all objects of a program must agree
   -shared-heap=SIZE       shared heap of each thread (MB; suffixes KB, MB, GB); by default what the machine has
   -Wall -Wupc -Werror -w  warnings
-  -noopt                  no UPC optimisations (-opt-disable=forall: one of them)
+  -noopt                  no UPC optimisations; -fno-upc-NAME: one of them less, with NAME among
+                          forall privatise coalesce split-phase arithmetic hoist
   -save-temps             keep the emitted C (foo.trans.c) and the preprocessed text (foo.i)
   -nolines                no #line in the emitted C
   -show-sizes             print the sizes of pointers-to-shared and their limits
@@ -242,7 +243,7 @@ impl Driver<'_> {
             threads: o.threads,
             pts_struct: o.pts_struct,
             lines: !o.no_lines,
-            optimise: o.optimising() && !o.disabled.iter().any(|d| d == "all" || d == "forall"),
+            passes: o.passes(),
             heap_bytes: o.shared_heap,
             own_headers: self.layout.include.clone(),
             extern_main: o.extern_main,

@@ -195,6 +195,18 @@ impl Options {
             _ => "-O2".into(),
         }
     }
+    /// The UPC optimisations to make: from `-O1` on, but for those switched off.
+    pub fn passes(&self) -> crate::opt::Passes {
+        let off = |name: &str| self.disabled.iter().any(|d| d == name);
+        let mut passes = crate::opt::Passes::all(self.optimising() && !off("all"));
+        for name in crate::opt::Passes::NAMES {
+            if off(name) {
+                passes.set(name, false);
+            }
+        }
+        passes
+    }
+
     /// Whether to optimise at all.
     pub fn optimising(&self) -> bool {
         self.opt_flag() != "-O0"
@@ -434,7 +446,9 @@ impl Parser {
                     self.o.cc.extend([w, v]);
                 }
             }
-            _ if w.starts_with("-fupc-") || w.starts_with("-fthreads") => self.fupc(&w)?,
+            _ if w.starts_with("-fupc-") || w.starts_with("-fno-upc-") || w.starts_with("-fthreads") => {
+                self.fupc(&w)?;
+            }
             _ => match body.chars().next() {
                 Some('o') => self.o.output = Some(self.value(&w, rest)?.into()),
                 Some('I' | 'D' | 'U') => {
@@ -485,6 +499,16 @@ impl Parser {
                 return self.threads(p, v);
             }
         }
+        for (p, on) in [("-fupc-", true), ("-fno-upc-", false)] {
+            let Some(name) = w.strip_prefix(p) else { continue };
+            if crate::opt::Passes::NAMES.contains(&name) {
+                self.o.disabled.retain(|d| d != name);
+                if !on {
+                    self.o.disabled.push(name.to_string());
+                }
+                return Ok(());
+            }
+        }
         match w {
             "-fupc-pts=struct" => self.o.pts_struct = true,
             "-fupc-pts=packed" => self.o.pts_struct = false,
@@ -493,7 +517,9 @@ impl Parser {
             }
             _ => {
                 return Err(format!(
-                    "unknown option '{w}'; those of this kind are -fupc-threads-N and -fupc-pts=packed|struct"
+                    "unknown option '{w}'; those of this kind are -fupc-threads-N, -fupc-pts=packed|struct, and -fno-upc-NAME with \
+                     NAME among {}",
+                    crate::opt::Passes::NAMES.join(", ")
                 ));
             }
         }

@@ -373,6 +373,9 @@ impl Emitter<'_> {
             },
             ExprKind::Binary { op: op @ (BinOp::Add | BinOp::Sub), lhs, rhs } => {
                 let (p, i) = if self.is_pts(lhs.ty) { (lhs, rhs) } else { (rhs, lhs) };
+                if *op == BinOp::Add && i.int().is_none_or(|v| v >= 0) {
+                    return self.element_place(p, i);
+                }
                 let w = self.pplace(p);
                 let i = self.rv(i);
                 return self.step(&w, i, *op == BinOp::Sub, e.ty);
@@ -406,13 +409,109 @@ impl Emitter<'_> {
         let pointee = self.u.types.pointee(pts).unwrap_or(pts);
         let k = self.count_expr(pointee);
         let minus = if back { "-" } else { "" };
-        let i = if i.s.chars().all(|c| c.is_ascii_digit()) {
-            format!("{minus}{}", i.s)
-        } else {
-            format!("{minus}(long)({})", i.s)
-        };
+        let digits = i.s.chars().all(|c| c.is_ascii_digit());
+        let i = if digits { format!("{minus}{}", i.s) } else { format!("{minus}(long)({})", i.s) };
         let d = if k == "1" { i } else { format!("{i} * (long)({k})") };
-        format!("__upc_add({w}, {d}, {b}, {e})")
+        self.moved(w, &d, digits && !back, b, e)
+    }
+
+    /// `w` moved by `d` elements of `e` bytes; `up`: `d` is not negative.
+    fn moved(&self, w: &str, d: &str, up: bool, b: u64, e: u64) -> String {
+        if self.compact {
+            return format!("__upc_u(__upc_addx(__upc_p({w}), {d}, {b}, {e}))");
+        }
+        if !self.passes.arithmetic {
+            return format!("__upc_add({w}, {d}, {b}, {e})");
+        }
+        let u = if up { "u" } else { "" };
+        match b {
+            0 => format!("__upc_add0({w}, {d}, {e})"),
+            1 => format!("__upc_add1{u}({w}, {d}, {e})"),
+            _ => format!("__upc_addb{u}({w}, {d}, {b}, {e})"),
+        }
+    }
+
+    /// Whether the integer cannot be negative.
+    fn not_negative(&self, e: &Expr) -> bool {
+        if let Some(v) = e.int() {
+            return v >= 0;
+        }
+        let t = &self.u.types;
+        let narrow = matches!(t.as_scalar(e.ty), Some(s) if !s.is_signed() && s.size() < 8);
+        if narrow && t.is_integer(e.ty) {
+            return true;
+        }
+        match &e.unparen().kind {
+            ExprKind::Threads | ExprKind::MyThread => true,
+            ExprKind::Implicit { conv: Conv::Arith | Conv::Same, expr }
+            | ExprKind::Cast { conv: Conv::Arith | Conv::Same, expr, .. } => {
+                let wide = |x: TypeId| t.const_size(x).unwrap_or(0);
+                t.is_integer(expr.ty) && wide(e.ty) >= wide(expr.ty) && self.not_negative(expr)
+            }
+            ExprKind::Binary { op: BinOp::Add | BinOp::Mul | BinOp::Div, lhs, rhs } => {
+                self.not_negative(lhs) && self.not_negative(rhs)
+            }
+            ExprKind::Binary { op: BinOp::Rem | BinOp::Shr, lhs, .. } => self.not_negative(lhs),
+            ExprKind::Binary { op: BinOp::BitAnd, lhs, rhs } => {
+                self.not_negative(lhs) || self.not_negative(rhs)
+            }
+            _ => false,
+        }
+    }
+
+    /// The place of `pointer[index]`. Indices of nested arrays make one index of ultimate elements.
+    fn element_place(&mut self, pointer: &Expr, index: &Expr) -> String {
+        let params = self.pts_params(pointer.ty);
+        let (mut base, mut deltas, mut up) = (pointer, Vec::new(), true);
+        let mut at = index;
+        loop {
+            let pointee = self.u.types.pointee(base.ty).unwrap_or(base.ty);
+            let k = self.count_expr(pointee);
+            up &= self.not_negative(at);
+            let f = self.rv(at);
+            let d = if f.s.chars().all(|c| c.is_ascii_digit()) { f.s } else { format!("(long)({})", f.s) };
+            deltas.push(if k == "1" { d } else { format!("{d} * (long)({k})") });
+            // A row of a nested array.
+            let ExprKind::Implicit { conv: Conv::SharedDecay, expr } = &base.unparen().kind else { break };
+            let ExprKind::Index { base: outer, index: i } = &expr.unparen().kind else { break };
+            if self.pts_params(outer.ty) != params || !self.passes.hoist {
+                break;
+            }
+            (base, at) = (outer, i);
+        }
+        deltas.reverse();
+        let (b, e) = params;
+        let zero = deltas.iter().all(|d| d == "0");
+        if let Some(d) = self.declared_array(base) {
+            let a = self.shared_alias(d);
+            if zero {
+                return format!("__UPC_VAR({a})");
+            }
+            let d = deltas.join(" + ");
+            if self.compact || !self.passes.arithmetic {
+                return self.moved(&format!("__UPC_VAR({a})"), &d, up, b, e);
+            }
+            // No element comes before the first.
+            return match b {
+                0 => format!("__upc_el0({a}.offset, {d}, {e})"),
+                1 => format!("__upc_el1({a}.offset, {d}, {e})"),
+                _ => format!("__upc_elb({a}.offset, {d}, {b}, {e})"),
+            };
+        }
+        let w = self.pplace(base);
+        if zero {
+            return w;
+        }
+        self.moved(&w, &deltas.join(" + "), up, b, e)
+    }
+
+    /// The shared array that a pointer expression is the start of.
+    pub fn declared_array(&self, e: &Expr) -> Option<crate::ast::DeclId> {
+        let ExprKind::Implicit { conv: Conv::SharedDecay, expr } = &e.unparen().kind else { return None };
+        match expr.unparen().kind {
+            ExprKind::Name(d) => Some(d),
+            _ => None,
+        }
     }
 
     /// The place of a shared lvalue.
@@ -434,11 +533,7 @@ impl Emitter<'_> {
                 let w = self.place(expr);
                 format!("__upc_off({w}, {half})")
             }
-            ExprKind::Index { base, index } => {
-                let w = self.pplace(base);
-                let i = self.rv(index);
-                self.step(&w, i, false, base.ty)
-            }
+            ExprKind::Index { base, index } => self.element_place(base, index),
             ExprKind::Member { base, arrow, record, path } => {
                 let w = if *arrow { self.pplace(base) } else { self.place(base) };
                 let off = self.member_offset(*record, path);
@@ -513,6 +608,10 @@ impl Emitter<'_> {
         }
         let w = at.map_or_else(|| self.place(lv), String::from);
         let t = self.access_type(lv.ty);
+        if let ("", Some(form)) = (a, self.form(lv.ty)) {
+            let x = if self.compact { "X" } else { "" };
+            return fr(format!("__UPC_LD{x}({t}, {form}, {w})"), 16);
+        }
         // A variable that has read-only members cannot be assigned to.
         let k = if self.u.types.record(lv.ty).is_some_and(|r| r.has_const) { "K" } else { "" };
         fr(format!("__UPC_GET{k}{a}({t}, {w})"), 16)
@@ -530,7 +629,49 @@ impl Emitter<'_> {
         }
         let w = at.map_or_else(|| self.place(lv), String::from);
         let t = self.access_type(lv.ty);
+        if let ("", Some(form)) = (a, self.form(lv.ty)) {
+            let x = if self.compact { "X" } else { "" };
+            return fr(format!("__UPC_ST{x}({t}, {form}, {w}, {v})"), 16);
+        }
         fr(format!("__UPC_PUT{a}({t}, {w}, {v})"), 16)
+    }
+
+    /// How a scalar passes to and from the functions for remote accesses: its size, or a floating type.
+    fn form(&self, t: TypeId) -> Option<&'static str> {
+        use Scalar::*;
+        match self.u.types.as_scalar(t) {
+            Some(Float) => Some("f"),
+            Some(Double) => Some("d"),
+            Some(s) if s.is_integer() => match s.size() {
+                1 => Some("1"),
+                2 => Some("2"),
+                4 => Some("4"),
+                8 => Some("8"),
+                _ => None,
+            },
+            Some(_) => None,
+            None if !self.u.types.is_pointer(t) => None,
+            None if self.is_pts(t) && self.o.pts_struct => None,
+            None => Some("8"),
+        }
+    }
+
+    /// Whether `lv op= v` can read and write the object in one piece.
+    fn in_one_piece(&self, lv: &Expr) -> bool {
+        self.access(lv).is_empty()
+            && lv.bit_field(&self.u.types).is_none()
+            && !self.compact
+            && self.passes.hoist
+            && !self.is_pts(lv.ty)
+            && self.form(lv.ty).is_some()
+    }
+
+    /// `lv op= v`, `v` of type `ty`, computed in the type `cast` says. `old`: the result is the value before.
+    fn update(&mut self, lv: &Expr, op: BinOp, (cast, ty, v): (&str, &str, &str), old: bool) -> Frag {
+        let place = self.place(lv);
+        let t = self.access_type(lv.ty);
+        let o = if old { "O" } else { "" };
+        fr(format!("__UPC_RMW{o}({t}, {place}, {cast}, {}, {ty}, {v})", binop(op).0), 16)
     }
 
     fn unary(&mut self, e: &Expr, op: UnOp, x: &Expr) -> Frag {
@@ -587,6 +728,10 @@ impl Emitter<'_> {
         if let (Some(l), false) = (local, pts) {
             let l = l.p(15);
             return if prefix { fr(format!("{sign}{l}"), 15) } else { fr(format!("{l}{sign}"), 16) };
+        }
+        let op = if inc { BinOp::Add } else { BinOp::Sub };
+        if self.in_one_piece(x) {
+            return self.update(x, op, ("", "int", "1"), !prefix);
         }
         let (w, o) = (self.fresh("w"), self.fresh("o"));
         let place = self.bit_base_or_place(x);
@@ -645,6 +790,17 @@ impl Emitter<'_> {
             let r = self.rv(rhs).p(2);
             return fr(format!("{} {sign}= {r}", l.p(15)), 2);
         }
+        let same = self.u.types.canon(compute) == self.u.types.canon(rhs.ty);
+        let cast = if !pts && self.u.types.is_arithmetic(compute) && !same {
+            format!("({})", self.ctype_plain(compute, ""))
+        } else {
+            String::new()
+        };
+        if self.in_one_piece(lhs) {
+            let v = self.rv(rhs).arg();
+            let ty = self.access_type(rhs.ty);
+            return self.update(lhs, op, (&cast, &ty, &v), false);
+        }
         let (w, o) = (self.fresh("w"), self.fresh("o"));
         let place = self.bit_base_or_place(lhs);
         let get = self.load(lhs, Some(&w)).s;
@@ -653,12 +809,6 @@ impl Emitter<'_> {
             let s = self.step(&format!("__upc_u({o})"), r, op == BinOp::Sub, lhs.ty);
             format!("__upc_p({s})")
         } else {
-            let same = self.u.types.canon(compute) == self.u.types.canon(rhs.ty);
-            let cast = if self.u.types.is_arithmetic(compute) && !same {
-                format!("({})", self.ctype_plain(compute, ""))
-            } else {
-                String::new()
-            };
             format!("({cast}{o} {sign} {})", r.p(prec + 1))
         };
         let put = self.store(lhs, Some(&w), &new).s;

@@ -38,8 +38,8 @@ pub struct EmitOptions {
     pub pts_struct: bool,
     /// Emit `#line`.
     pub lines: bool,
-    /// Make the UPC optimisations.
-    pub optimise: bool,
+    /// The UPC optimisations to make.
+    pub passes: crate::opt::Passes,
     /// Shared heap asked for at compile time, 0 if not.
     pub heap_bytes: u64,
     /// The directory of our headers.
@@ -94,8 +94,14 @@ pub struct Emitter<'a> {
     pub address_taken: HashSet<DeclId>,
     /// Depth of `upc_forall` bodies being emitted.
     pub in_forall: u32,
-    /// What the loop being emitted knows to be local.
-    pub local: Vec<crate::opt::Local>,
+    /// Accesses are emitted as calls: for code that hardly ever runs.
+    pub compact: bool,
+    /// Elements used through pointers in the loop being emitted.
+    pub local: crate::opt::Locals,
+    /// Why the loops being emitted keep their accesses; innermost last, empty if they do not.
+    pub loops: Vec<&'static str>,
+    /// The optimisations to make.
+    pub passes: crate::opt::Passes,
 }
 
 impl<'a> Emitter<'a> {
@@ -147,9 +153,12 @@ impl<'a> Emitter<'a> {
             laid_out: BTreeSet::new(),
             anonymous,
             own_files,
-            local: Vec::new(),
+            local: crate::opt::Locals::default(),
+            loops: Vec::new(),
+            passes: o.passes,
             address_taken: HashSet::new(),
             in_forall: 0,
+            compact: false,
         }
     }
 

@@ -54,12 +54,15 @@ impl Emitter<'_> {
             }
             StmtKind::For { init, cond, step, body } => {
                 self.at(s.toks);
+                let Err(why) = self.stream_for(init, cond.as_deref(), step.as_deref(), body) else { return };
                 let wrapped = self.for_init(init);
                 let i = if wrapped { String::new() } else { self.for_init_text(init) };
                 let c = cond.as_ref().map_or(String::new(), |c| self.cond(c).s);
                 let t = step.as_ref().map_or(String::new(), |t| self.discard(t));
                 self.out.put(&format!("for ({i}; {c}; {t})"));
+                self.loops.push(why);
                 self.stmt(body);
+                self.loops.pop();
                 if wrapped {
                     self.out.put(" }");
                 }
@@ -173,7 +176,7 @@ impl Emitter<'_> {
     }
 
     /// Opens a block with the declarations of a `for` that cannot stand inside the parentheses. Whether it did.
-    fn for_init(&mut self, init: &ForInit) -> bool {
+    pub fn for_init(&mut self, init: &ForInit) -> bool {
         if let ForInit::Decl(d) = init
             && d.has_upc
         {
@@ -195,7 +198,7 @@ impl Emitter<'_> {
 
     fn forall(&mut self, f: &Forall, toks: TokRange) {
         self.at(toks);
-        if !matches!(f.affinity, Affinity::Always) && self.o.optimise && self.forall_optimised(f) {
+        if !matches!(f.affinity, Affinity::Always) && self.passes.forall && self.forall_optimised(f) {
             return;
         }
         self.in_forall += 1;
@@ -208,7 +211,7 @@ impl Emitter<'_> {
         let saved = self.fresh("forall");
         let wrapped = !started && self.for_init(&f.init);
         let controls = !matches!(f.affinity, Affinity::Always);
-        let calls = controls && may_nest(&f.body);
+        let calls = controls && may_nest(&f.body, self.u);
         if controls {
             let restore = if calls { " __attribute__((__cleanup__(__upc_forall_end)))" } else { "" };
             self.out.put(&format!(" {{ const int {saved}{restore} = __upc_forall_depth; "));
@@ -455,8 +458,8 @@ fn addresses(b: &Block) -> HashSet<DeclId> {
 }
 
 /// Whether a `upc_forall` may run while this statement does: it holds one, or calls something.
-pub fn may_nest(s: &Stmt) -> bool {
-    let mut found = false;
+pub fn may_nest(s: &Stmt, u: &crate::ast::TranslationUnit) -> bool {
+    let (mut found, mut call) = (false, false);
     super::walk::stmt(
         s,
         &mut |s| {
@@ -465,14 +468,11 @@ pub fn may_nest(s: &Stmt) -> bool {
                 StmtKind::Forall(_) | StmtKind::Asm(_) | StmtKind::Return(_) | StmtKind::Goto(_)
             )
         },
-        &mut |_| {},
+        &mut |e| {
+            if let ExprKind::Call { callee, .. } = &e.kind {
+                call |= !crate::opt::pure_call(callee, u);
+            }
+        },
     );
-    found || has_call(s)
-}
-
-/// Whether a statement calls a function.
-pub fn has_call(s: &Stmt) -> bool {
-    let mut found = false;
-    super::walk::stmt(s, &mut |_| {}, &mut |e| found |= matches!(e.kind, ExprKind::Call { .. }));
-    found
+    found || call
 }

@@ -3,9 +3,9 @@
 use crate::ast::{Affinity, Block, Declaration, Expr, ExprKind, ForInit, Init, SizeArg, Stmt, StmtKind};
 
 /// Calls `fs` on `s` and every statement in it, `fe` on every expression.
-pub fn stmt(s: &Stmt, fs: &mut dyn FnMut(&Stmt), fe: &mut dyn FnMut(&Expr)) {
+pub fn stmt<'a>(s: &'a Stmt, fs: &mut dyn FnMut(&'a Stmt), fe: &mut dyn FnMut(&'a Expr)) {
     fs(s);
-    let opt = |e: &Option<Box<Expr>>, fs: &mut dyn FnMut(&Stmt), fe: &mut dyn FnMut(&Expr)| {
+    let opt = |e: &'a Option<Box<Expr>>, fs: &mut dyn FnMut(&'a Stmt), fe: &mut dyn FnMut(&'a Expr)| {
         if let Some(e) = e {
             expr(e, fs, fe);
         }
@@ -66,7 +66,7 @@ pub fn stmt(s: &Stmt, fs: &mut dyn FnMut(&Stmt), fe: &mut dyn FnMut(&Expr)) {
     }
 }
 
-fn for_init(i: &ForInit, fs: &mut dyn FnMut(&Stmt), fe: &mut dyn FnMut(&Expr)) {
+fn for_init<'a>(i: &'a ForInit, fs: &mut dyn FnMut(&'a Stmt), fe: &mut dyn FnMut(&'a Expr)) {
     match i {
         ForInit::None => {}
         ForInit::Expr(e) => expr(e, fs, fe),
@@ -74,13 +74,13 @@ fn for_init(i: &ForInit, fs: &mut dyn FnMut(&Stmt), fe: &mut dyn FnMut(&Expr)) {
     }
 }
 
-fn block(b: &Block, fs: &mut dyn FnMut(&Stmt), fe: &mut dyn FnMut(&Expr)) {
+fn block<'a>(b: &'a Block, fs: &mut dyn FnMut(&'a Stmt), fe: &mut dyn FnMut(&'a Expr)) {
     for s in &b.stmts {
         stmt(s, fs, fe);
     }
 }
 
-fn declaration(d: &Declaration, fs: &mut dyn FnMut(&Stmt), fe: &mut dyn FnMut(&Expr)) {
+fn declaration<'a>(d: &'a Declaration, fs: &mut dyn FnMut(&'a Stmt), fe: &mut dyn FnMut(&'a Expr)) {
     for i in &d.declarators {
         if let Some(i) = &i.init {
             init(i, fs, fe);
@@ -88,7 +88,7 @@ fn declaration(d: &Declaration, fs: &mut dyn FnMut(&Stmt), fe: &mut dyn FnMut(&E
     }
 }
 
-fn init(i: &Init, fs: &mut dyn FnMut(&Stmt), fe: &mut dyn FnMut(&Expr)) {
+fn init<'a>(i: &'a Init, fs: &mut dyn FnMut(&'a Stmt), fe: &mut dyn FnMut(&'a Expr)) {
     match i {
         Init::Expr(e) => expr(e, fs, fe),
         Init::List(l) => l.items.iter().for_each(|it| init(&it.init, fs, fe)),
@@ -96,7 +96,7 @@ fn init(i: &Init, fs: &mut dyn FnMut(&Stmt), fe: &mut dyn FnMut(&Expr)) {
 }
 
 /// Calls `fe` on `e` and everything in it that is evaluated.
-pub fn expr(e: &Expr, fs: &mut dyn FnMut(&Stmt), fe: &mut dyn FnMut(&Expr)) {
+pub fn expr<'a>(e: &'a Expr, fs: &mut dyn FnMut(&'a Stmt), fe: &mut dyn FnMut(&'a Expr)) {
     fe(e);
     match &e.kind {
         ExprKind::Paren(x)
