@@ -129,7 +129,7 @@ impl Strategy for Bounce {
         let (peer, len, tag) = (request.peer, request.len, request.tag);
         let id = self.ops.insert(Op { request, sent: 0, answered: 0 });
         if len == 0 {
-            self.ops.remove(id);
+            self.ops.free(id);
             out.push(Action::Done { op: OpId(id), tag });
         } else {
             self.stats.misses += 1;

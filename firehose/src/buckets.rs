@@ -195,7 +195,7 @@ impl Buckets {
         Buckets {
             limits,
             shift: config.bucket_bytes.trailing_zeros(),
-            table: Table::with_room(0),
+            table: Table::default(),
             pool: Pool::default(),
             victims: Fifo::default(),
             epoch: 1,
@@ -405,7 +405,7 @@ impl Buckets {
             self.idle += 1;
             let table = &self.table;
             let live = |key, stamp| table.get(key).is_some_and(|entry| entry.is_victim(stamp));
-            let stamp = self.victims.push(&mut self.pool, bucket, live);
+            let stamp = self.victims.push(&mut self.pool, bucket, self.idle, live);
             if let Some(entry) = self.table.get_mut(bucket) {
                 entry.stamp = stamp;
             }

@@ -128,21 +128,22 @@ impl Config {
         u64::try_from(end * u128::from(self.bucket_bytes) - u128::from(addr)).unwrap_or(u64::MAX)
     }
 
-    /// Whether there can be such an operation.
-    pub(crate) fn accept(&self, request: &Request) -> Result<(), Start> {
+    /// Whether there can be such an operation; its buckets at the peer and here.
+    #[inline]
+    pub(crate) fn accept(&self, request: &Request) -> Result<(Run, Run), Start> {
         let Request { peer, remote, len, local: Local::At(local) | Local::Registered(local), .. } = *request;
         if peer >= self.nodes || peer == self.me {
             return Err(Start::Peer(peer));
         }
-        for addr in [remote, local] {
-            if self.run(addr, len).is_none() {
-                return Err(Start::Address { addr, len });
-            }
+        match (self.run(remote, len), self.run(local, len)) {
+            (Some(remote), Some(local)) => Ok((remote, local)),
+            (None, _) => Err(Start::Address { addr: remote, len }),
+            (_, None) => Err(Start::Address { addr: local, len }),
         }
-        Ok(())
     }
 
     /// The buckets that `len` bytes at `addr` touch; `None` if there are no such addresses.
+    #[inline]
     pub fn run(&self, addr: u64, len: u64) -> Option<Run> {
         let shift = self.bucket_bytes.trailing_zeros();
         if len == 0 {

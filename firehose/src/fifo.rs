@@ -5,10 +5,10 @@
 //! table's slot; a record counts only while the slot is free and has the record's stamp. The others are skipped when they
 //! reach the front, and swept out before they are many.
 //!
-//! **Bounds.** Records stand in blocks. Each time the last block is full, three blocks are swept: outdated records go, and a
-//! block that fits into the one before it is merged. So a release costs a few probes of the table at most, whatever happens,
-//! and with `L` members there are at most about `3 L` records. A stamp comes again after 2^32 releases of the same queue,
-//! when no record from then is left.
+//! **Bounds.** Records stand in blocks. While there are more than four times as many records as members, three blocks are
+//! swept for each one filled: outdated records go, and a block that fits into the one before it is merged. So with `L`
+//! members there are about `4 L` records at most, and a release costs one or two probes of the table on average and some
+//! hundred at worst. A stamp comes again after 2^32 releases, when no record from then is left.
 
 /// Records in a block; with it a block has about 1 KiB.
 const BLOCK: usize = 63;
@@ -78,19 +78,26 @@ pub(crate) struct Fifo {
     sweep: u32,
     before: u32,
     clock: u32,
+    blocks: u64,
 }
 
 impl Default for Fifo {
     fn default() -> Fifo {
-        Fifo { head: NONE, tail: NONE, sweep: NONE, before: NONE, clock: 0 }
+        Fifo { head: NONE, tail: NONE, sweep: NONE, before: NONE, clock: 0, blocks: 0 }
     }
 }
 
 impl Fifo {
-    /// Puts a key at the end. The returned stamp must be written into its slot. `live` says whether a record (key, stamp)
+    /// Puts a key at the end of a queue that has `members` then. The returned stamp must be written into its slot. `live` says whether a record (key, stamp)
     /// counts; it is not asked about this one.
     #[inline]
-    pub fn push(&mut self, pool: &mut Pool, key: u64, live: impl FnMut(u64, u32) -> bool) -> u32 {
+    pub fn push(
+        &mut self,
+        pool: &mut Pool,
+        key: u64,
+        members: u64,
+        live: impl FnMut(u64, u32) -> bool,
+    ) -> u32 {
         self.clock = self.clock.wrapping_add(1);
         let record = Record { key, stamp: self.clock };
         if self.tail != NONE {
@@ -107,15 +114,24 @@ impl Fifo {
                 return self.clock;
             }
         }
-        self.grow(pool, record, live);
+        self.grow(pool, record, members, live);
         self.clock
     }
 
     #[cold]
-    fn grow(&mut self, pool: &mut Pool, record: Record, mut live: impl FnMut(u64, u32) -> bool) {
-        for _ in 0..SWEEP {
-            self.sweep_one(pool, &mut live);
+    fn grow(
+        &mut self,
+        pool: &mut Pool,
+        record: Record,
+        members: u64,
+        mut live: impl FnMut(u64, u32) -> bool,
+    ) {
+        if self.blocks > 4 * members / BLOCK as u64 + 4 {
+            for _ in 0..SWEEP {
+                self.sweep_one(pool, &mut live);
+            }
         }
+        self.blocks += 1;
         let fresh = pool.take();
         pool.at(fresh).records[0] = record;
         pool.at(fresh).end = 1;
@@ -161,6 +177,7 @@ impl Fifo {
             last.end += 1;
         }
         pool.at(before).next = next;
+        self.blocks -= 1;
         pool.give(at);
     }
 
@@ -186,6 +203,7 @@ impl Fifo {
             if next == NONE {
                 self.tail = NONE;
             }
+            self.blocks -= 1;
             pool.give(gone);
         }
         None
@@ -214,9 +232,10 @@ mod tests {
         fn push(&mut self, key: u64) {
             self.order.retain(|k| *k != key);
             self.order.push(key);
-            let stamps = &self.stamps;
+            let (stamps, members) = (&self.stamps, self.order.len() as u64);
             // Before its new stamp is written the key's slot is in use.
-            let stamp = self.fifo.push(&mut self.pool, key, |k, s| k != key && stamps[k as usize] == s);
+            let stamp =
+                self.fifo.push(&mut self.pool, key, members, |k, s| k != key && stamps[k as usize] == s);
             self.stamps[key as usize] = stamp;
         }
 
@@ -267,6 +286,7 @@ mod tests {
                 prop_assert_eq!(model.pop(), Some(key));
             }
             prop_assert_eq!(model.pop(), None);
+            prop_assert_eq!((model.fifo.blocks, model.blocks()), (0, 0));
         }
     }
 
@@ -279,10 +299,11 @@ mod tests {
                 random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 let key = (random >> 33) % keys;
                 let stamps = &model.stamps;
-                let stamp = model.fifo.push(&mut model.pool, key, |k, s| k != key && stamps[k as usize] == s);
+                let stamp =
+                    model.fifo.push(&mut model.pool, key, keys, |k, s| k != key && stamps[k as usize] == s);
                 model.stamps[key as usize] = stamp;
             }
-            let most = keys as usize * 4 / BLOCK + 8;
+            let most = keys as usize * 5 / BLOCK + 12;
             assert!(model.blocks() <= most, "{keys} keys in {} blocks", model.blocks());
             assert!(
                 model.pool.blocks.len() <= most + 4,

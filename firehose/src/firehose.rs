@@ -39,8 +39,21 @@ struct Op {
     /// Firehoses that have not arrived.
     missing: u64,
     local_ready: bool,
+    trouble: Option<Box<Trouble>>,
+}
+
+/// What went wrong with an operation that has not ended.
+#[derive(Debug)]
+struct Trouble {
+    failure: Failure,
+    /// Firehoses that it does not get.
     failed: Vec<u64>,
-    failure: Option<Failure>,
+}
+
+impl Op {
+    fn fail(&mut self, failure: Failure) -> &mut Trouble {
+        self.trouble.get_or_insert_with(|| Box::new(Trouble { failure, failed: Vec::new() }))
+    }
 }
 
 const NO_RUN: Run = Run { first: 0, count: 0 };
@@ -194,16 +207,15 @@ impl Firehose {
     }
 
     /// Starts the transfer if everything is there.
+    #[inline]
     fn ready_to_go(&mut self, id: u32, out: &mut Vec<Action>) {
         let Some(op) = self.ops.get_mut(id) else { return };
         if op.missing > 0 || !op.local_ready {
             return;
         }
-        if let Some(failure) = op.failure {
-            let tag = op.request.tag;
-            self.give_back(id);
-            self.ops.remove(id);
-            out.push(Action::Failed { op: OpId(id), tag, failure });
+        if let Some(trouble) = &op.trouble {
+            let (tag, failure) = (op.request.tag, trouble.failure);
+            self.failed(id, tag, failure, out);
             return;
         }
         if op.hold {
@@ -227,7 +239,15 @@ impl Firehose {
         }));
     }
 
+    #[cold]
+    fn failed(&mut self, id: u32, tag: u64, failure: Failure, out: &mut Vec<Action>) {
+        self.give_back(id);
+        self.ops.free(id);
+        out.push(Action::Failed { op: OpId(id), tag, failure });
+    }
+
     /// Gives back the references of a part.
+    #[inline]
     fn give_back(&mut self, id: u32) {
         let Some(op) = self.ops.get_mut(id) else { return };
         for (i, bucket) in op.remote.buckets().enumerate() {
@@ -272,7 +292,7 @@ impl Firehose {
         op.local_keys = granted.keys;
         op.local_ready = true;
         if let Some(&(bucket, error)) = granted.failed.first() {
-            op.failure.get_or_insert(Failure { side: Side::Local, bucket, error });
+            op.fail(Failure { side: Side::Local, bucket, error });
         }
         self.ready_to_go(id, out);
         // If it failed its firehoses are free.
@@ -302,11 +322,11 @@ impl Firehose {
                 let Some(op) = self.ops.get_mut(op_id) else { continue };
                 op.missing -= 1;
                 if key == 0 {
-                    op.failed.push(bucket);
-                    op.failure.get_or_insert(Failure { side: Side::Remote, bucket, error });
+                    op.fail(Failure { side: Side::Remote, bucket, error }).failed.push(bucket);
                 }
                 if op.missing == 0 {
-                    op.remote_keys = self.firehoses.keys(from, op.remote, &op.failed);
+                    let failed = op.trouble.as_ref().map_or(&[][..], |trouble| &trouble.failed);
+                    op.remote_keys = self.firehoses.keys(from, op.remote, failed);
                     self.ready_to_go(op_id, out);
                 }
             }
@@ -327,8 +347,7 @@ fn new_op(request: Request, hold: bool) -> Op {
         local_keys: Keys::Uniform(0),
         missing: 0,
         local_ready: false,
-        failed: Vec::new(),
-        failure: None,
+        trouble: None,
     }
 }
 
@@ -336,15 +355,22 @@ fn new_op(request: Request, hold: bool) -> Op {
 #[inline]
 fn set_part(config: &Config, op: &mut Op, remote_most: u64, local_most: u64) {
     let remote = op.request.remote + op.done;
-    let mut len = op.request.len - op.done;
-    len = len.min(config.reach(remote, remote_most));
-    if let Local::At(addr) = op.request.local {
-        let addr = addr + op.done;
-        len = len.min(config.reach(addr, local_most));
-        op.local = config.run(addr, len).unwrap_or(NO_RUN);
+    let local = match op.request.local {
+        Local::At(addr) => Some(addr + op.done),
+        Local::Registered(_) => None,
+    };
+    op.part = op.request.len - op.done;
+    op.remote = config.run(remote, op.part).unwrap_or(NO_RUN);
+    op.local = local.and_then(|addr| config.run(addr, op.part)).unwrap_or(NO_RUN);
+    if op.remote.count <= remote_most && op.local.count <= local_most {
+        return;
     }
-    op.remote = config.run(remote, len).unwrap_or(NO_RUN);
-    op.part = len;
+    op.part = op.part.min(config.reach(remote, remote_most));
+    if let Some(addr) = local {
+        op.part = op.part.min(config.reach(addr, local_most));
+        op.local = config.run(addr, op.part).unwrap_or(NO_RUN);
+    }
+    op.remote = config.run(remote, op.part).unwrap_or(NO_RUN);
 }
 
 impl Strategy for Firehose {
@@ -356,19 +382,41 @@ impl Strategy for Firehose {
 
     #[inline]
     fn start(&mut self, request: Request, out: &mut Vec<Action>) -> Result<OpId, Start> {
-        self.config.accept(&request)?;
+        let (remote, local) = self.config.accept(&request)?;
         if self.child {
             return Err(Start::Child);
         }
-        let (len, tag) = (request.len, request.tag);
-        let id = self.ops.insert(new_op(request, false));
-        if len == 0 {
-            self.ops.remove(id);
-            out.push(Action::Done { op: OpId(id), tag });
+        let peer = request.peer;
+        let mut op = new_op(request, false);
+        let small = remote.count == 1 && local.count <= self.buckets.most(Side::Local);
+        if small
+            && self.firehoses.line(peer).is_empty()
+            && let Some(key) = self.firehoses.hit(peer, remote.first)
+        {
+            // The common case, short: what `begin` would do.
+            self.stats.hits += 1;
+            (op.part, op.remote, op.local, op.remote_keys) =
+                (op.request.len, remote, local, Keys::Uniform(key));
+            let registered = matches!(op.request.local, Local::Registered(_));
+            op.local_ready = registered;
+            let id = self.ops.insert(op);
+            if registered {
+                self.ready_to_go(id, out);
+            } else {
+                self.claim_local(id, local, out);
+                self.pump(out);
+            }
             return Ok(OpId(id));
         }
-        self.begin(id, out);
-        self.pump(out);
+        let (len, tag) = (op.request.len, op.request.tag);
+        let id = self.ops.insert(op);
+        if len == 0 {
+            self.ops.free(id);
+            out.push(Action::Done { op: OpId(id), tag });
+        } else {
+            self.begin(id, out);
+            self.pump(out);
+        }
         Ok(OpId(id))
     }
 
@@ -376,7 +424,8 @@ impl Strategy for Firehose {
     fn transferred(&mut self, op_id: OpId, outcome: Outcome, out: &mut Vec<Action>) {
         let id = op_id.0;
         let Some(op) = self.ops.get_mut(id) else { return };
-        let peer = op.request.peer;
+        let (peer, tag) = (op.request.peer, op.request.tag);
+        let registered = matches!(op.request.local, Local::Registered(_));
         let mut over = false;
         match outcome {
             Outcome::Done => {
@@ -392,8 +441,10 @@ impl Strategy for Firehose {
         }
         self.give_back(id);
         if over {
-            if let Some(op) = self.ops.remove(id) {
-                out.push(Action::Done { op: op_id, tag: op.request.tag });
+            self.ops.free(id);
+            out.push(Action::Done { op: op_id, tag });
+            if registered && self.firehoses.line(peer).is_empty() {
+                return;
             }
         } else {
             self.begin(id, out);

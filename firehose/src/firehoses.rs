@@ -1,18 +1,23 @@
-//! The firehose table: which buckets of which peers this node holds, and the victim FIFO of each peer.
+//! The firehoses of this node: which buckets of which peers it holds.
 //!
 //! ```text
 //!   (none) -> Pending -> Ready -> (none): victim of a later move, or invalidated
 //!                          \-> Condemned -> (none) when its last operation ends
 //! ```
-//! A slot is 32 bytes, aligned: a hit reads and writes one cache line of the table and the end of a queue. `count` is the
-//! number of operations that use the firehose. A firehose in use is never let go; one whose registration turned out void
-//! while in use is `Condemned`: no further operation may use it, and it keeps its place among the `F` until the last one ends.
+//! `count` is the number of operations that use the firehose. A firehose in use is never let go; one whose registration
+//! turned out void while in use is `Condemned`: no further operation may use it, and it keeps its place among the `F` until
+//! the last one ends.
+//!
+//! **The hit** reads and writes one slot of 32 bytes, and nothing else that depends on the bucket. So there is no list to be
+//! taken out of and put back into: a release writes the time into the slot. When a move needs victims, the unused firehoses
+//! to that peer are gathered and the oldest quarter of them sorted. That list serves until it is used up: what was used since
+//! has a later time and is skipped, and what is not on the list is younger. So the order is exactly that of a queue, and a
+//! victim costs a few slots read in sequence.
 
 use std::collections::{HashMap, VecDeque};
 
 use crate::action::{Held, Keys, Run};
-use crate::config::{BUCKET_BITS, Node};
-use crate::fifo::{Fifo, Pool};
+use crate::config::Node;
 use crate::table::{Slot, Table, VACANT};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,50 +30,69 @@ enum State {
 #[derive(Debug, Clone, Copy)]
 #[repr(align(32))]
 struct Firehose {
-    /// Node and bucket.
-    place: u64,
+    bucket: u64,
     /// Key of the registration; 0 while pending.
     key: u64,
+    /// When it was last released, in releases of that peer's firehoses.
+    time: u64,
     count: u32,
-    stamp: u32,
     state: State,
 }
 
 impl Slot for Firehose {
     fn vacant() -> Firehose {
-        Firehose { place: VACANT, key: 0, count: 0, stamp: 0, state: State::Pending }
+        Firehose { bucket: VACANT, key: 0, time: 0, count: 0, state: State::Pending }
     }
 
     #[inline]
     fn id(&self) -> u64 {
-        self.place
+        self.bucket
     }
 }
 
 impl Firehose {
-    fn is_victim(&self, stamp: u32) -> bool {
-        self.stamp == stamp && self.count == 0 && self.state == State::Ready
+    fn is_idle(&self) -> bool {
+        self.count == 0 && self.state == State::Ready
     }
 }
 
-#[inline]
-fn place(node: Node, bucket: u64) -> u64 {
-    u64::from(node) << BUCKET_BITS | bucket
-}
-
-fn bucket_of(place: u64) -> u64 {
-    place & ((1 << BUCKET_BITS) - 1)
-}
-
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Peer {
-    /// Firehoses to it, of at most `F`.
-    used: u64,
+    /// At most `F` firehoses.
+    table: Table<Firehose>,
     /// Those that are ready and unused.
     idle: u64,
-    victims: Fifo,
+    clock: u64,
+    /// The oldest of the unused: time and bucket, the oldest last.
+    victims: Vec<(u64, u64)>,
     /// Operations that wait until firehoses become free, and hold none.
     line: VecDeque<u32>,
+}
+
+impl Peer {
+    /// The unused firehose that was released first.
+    fn victim(&mut self) -> Option<Firehose> {
+        loop {
+            while let Some((time, bucket)) = self.victims.pop() {
+                if self.table.get(bucket).is_some_and(|firehose| firehose.time == time && firehose.is_idle())
+                {
+                    self.idle -= 1;
+                    return self.table.remove(bucket);
+                }
+            }
+            let idle = self.table.iter().filter(|firehose| firehose.is_idle());
+            self.victims.extend(idle.map(|firehose| (firehose.time, firehose.bucket)));
+            let some = (self.victims.len() / 4).max(64);
+            if some < self.victims.len() {
+                self.victims.select_nth_unstable(some);
+                self.victims.truncate(some);
+            }
+            self.victims.sort_unstable_by(|a, b| b.cmp(a));
+            if self.victims.is_empty() {
+                return None;
+            }
+        }
+    }
 }
 
 /// What became of an attempt to take firehoses.
@@ -82,23 +106,28 @@ pub(crate) enum Taken {
     Blocked,
 }
 
-/// The table.
+/// The firehoses to all peers.
 #[derive(Debug)]
 pub(crate) struct Firehoses {
     /// `F`.
     most: u64,
-    table: Table<Firehose>,
-    pool: Pool,
     peers: Vec<Peer>,
     /// Operations waiting for a pending firehose.
-    waiting: HashMap<u64, Vec<u32>>,
+    waiting: HashMap<(Node, u64), Vec<u32>>,
 }
 
 impl Firehoses {
     pub fn new(nodes: u32, most: u64) -> Firehoses {
+        let peer = || Peer {
+            table: Table::default(),
+            idle: 0,
+            clock: 0,
+            victims: Vec::new(),
+            line: VecDeque::new(),
+        };
         let mut peers = Vec::new();
-        peers.resize_with(nodes as usize, Peer::default);
-        Firehoses { most, table: Table::with_room(0), pool: Pool::default(), peers, waiting: HashMap::new() }
+        peers.resize_with(nodes as usize, peer);
+        Firehoses { most, peers, waiting: HashMap::new() }
     }
 
     /// `F`.
@@ -107,6 +136,7 @@ impl Firehoses {
     }
 
     /// Operations that wait for firehoses to the peer.
+    #[inline]
     pub fn line(&mut self, node: Node) -> &mut VecDeque<u32> {
         &mut self.peers[node as usize].line
     }
@@ -114,27 +144,32 @@ impl Firehoses {
     /// Counts on a firehose if it is ready.
     #[inline]
     pub fn hit(&mut self, node: Node, bucket: u64) -> Option<u64> {
-        let firehose = self.table.get_mut(place(node, bucket))?;
+        let peer = &mut self.peers[node as usize];
+        let firehose = peer.table.get_mut(bucket)?;
         if firehose.state != State::Ready {
             return None;
         }
-        if firehose.count == 0 {
-            self.peers[node as usize].idle -= 1;
-        }
+        peer.idle -= u64::from(firehose.count == 0);
         firehose.count += 1;
         Some(firehose.key)
     }
 
     /// Counts on all firehoses for the buckets, or on none. The operation will be named when missing ones arrive.
+    #[inline]
     pub fn take(&mut self, node: Node, run: Run, op: u32) -> Taken {
         if run.count == 1
             && let Some(key) = self.hit(node, run.first)
         {
             return Taken::Hit(Keys::Uniform(key));
         }
+        self.take_all(node, run, op)
+    }
+
+    fn take_all(&mut self, node: Node, run: Run, op: u32) -> Taken {
+        let peer = &mut self.peers[node as usize];
         let (mut fresh, mut missing, mut idle) = (0, 0, 0);
         for bucket in run.buckets() {
-            match self.table.get(place(node, bucket)) {
+            match peer.table.get(bucket) {
                 None => fresh += 1,
                 Some(firehose) => match firehose.state {
                     State::Condemned => return Taken::Blocked,
@@ -143,18 +178,16 @@ impl Firehoses {
                 },
             }
         }
-        let peer = &self.peers[node as usize];
         // Own firehoses cannot be victims of the same move.
-        if peer.used + fresh > self.most + (peer.idle - idle) {
+        if peer.table.len() as u64 + fresh > self.most + (peer.idle - idle) {
             return Taken::Blocked;
         }
         missing += fresh;
+        peer.idle -= idle;
         let mut acquire = Vec::new();
-        for bucket in run.buckets() {
-            let place = place(node, bucket);
-            let waits = match self.table.get_mut(place) {
+        let mut count = |bucket| {
+            let waits = match peer.table.get_mut(bucket) {
                 None => {
-                    self.table.insert(Firehose { place, count: 1, ..Firehose::vacant() });
                     Run::append(&mut acquire, bucket);
                     true
                 }
@@ -164,64 +197,60 @@ impl Firehoses {
                 }
             };
             if waits {
-                self.waiting.entry(place).or_default().push(op);
+                self.waiting.entry((node, bucket)).or_default().push(op);
             }
-        }
-        let peer = &mut self.peers[node as usize];
-        peer.idle -= idle;
-        peer.used += fresh;
+        };
+        run.buckets().for_each(&mut count);
         if missing == 0 {
             return Taken::Hit(self.keys(node, run, &[]));
         }
         let mut release = Vec::new();
-        while peer.used > self.most {
-            let table = &self.table;
-            let live = |place, stamp| table.get(place).is_some_and(|firehose| firehose.is_victim(stamp));
-            let victim = peer.victims.pop(&mut self.pool, live);
-            let Some(victim) = victim.and_then(|place| self.table.remove(place)) else {
-                debug_assert!(false, "{} idle firehoses, and none in the FIFO", peer.idle);
+        while peer.table.len() as u64 + fresh > self.most {
+            let Some(victim) = peer.victim() else {
+                debug_assert!(false, "{} idle firehoses, and none found", peer.idle);
                 break;
             };
-            peer.used -= 1;
-            peer.idle -= 1;
-            Held::append(&mut release, bucket_of(victim.place), victim.key);
+            Held::append(&mut release, victim.bucket, victim.key);
+        }
+        for bucket in acquire.iter().flat_map(|run| run.buckets()) {
+            peer.table.insert(Firehose { bucket, count: 1, ..Firehose::vacant() });
         }
         Taken::Miss { release, acquire, missing }
     }
 
     /// Keys of firehoses that are counted on; 0 for those among `failed`.
     pub fn keys(&self, node: Node, run: Run, failed: &[u64]) -> Keys {
+        let table = &self.peers[node as usize].table;
         Keys::collect(run.count, |i| {
             let bucket = run.first + i;
             if failed.contains(&bucket) {
                 return 0;
             }
-            self.table.get(place(node, bucket)).map_or(0, |firehose| firehose.key)
+            table.get(bucket).map_or(0, |firehose| firehose.key)
         })
     }
 
     /// The answer for a bucket of a move: its key, or 0 if it failed. Returns the operations that waited for it.
     pub fn moved(&mut self, node: Node, bucket: u64, key: u64) -> Vec<u32> {
-        let place = place(node, bucket);
-        let Some(firehose) = self.table.get_mut(place).filter(|f| f.state == State::Pending) else {
+        let table = &mut self.peers[node as usize].table;
+        let Some(firehose) = table.get_mut(bucket).filter(|f| f.state == State::Pending) else {
             debug_assert!(false, "bucket {bucket:#x} was not asked for");
             return Vec::new();
         };
         if key == 0 {
-            self.table.remove(place);
-            self.peers[node as usize].used -= 1;
+            table.remove(bucket);
         } else {
             firehose.key = key;
             firehose.state = State::Ready;
         }
-        self.waiting.remove(&place).unwrap_or_default()
+        self.waiting.remove(&(node, bucket)).unwrap_or_default()
     }
 
     /// An operation ended that counted on the firehose.
     #[inline]
     pub fn release(&mut self, node: Node, bucket: u64, key: u64) {
-        let place = place(node, bucket);
-        let Some(firehose) = self.table.get_mut(place) else { return };
+        let peer = &mut self.peers[node as usize];
+        let Some(firehose) = peer.table.get_mut(bucket) else { return };
         if firehose.key != key || key == 0 {
             return;
         }
@@ -230,26 +259,19 @@ impl Firehoses {
         if firehose.count > 0 {
             return;
         }
-        let peer = &mut self.peers[node as usize];
         if firehose.state == State::Condemned {
-            self.table.remove(place);
-            peer.used -= 1;
+            peer.table.remove(bucket);
             return;
         }
+        peer.clock += 1;
+        firehose.time = peer.clock;
         peer.idle += 1;
-        // Most often the same queue's last record can be written over, or there is room for one more.
-        let table = &self.table;
-        let live = |place, stamp| table.get(place).is_some_and(|firehose| firehose.is_victim(stamp));
-        let stamp = peer.victims.push(&mut self.pool, place, live);
-        if let Some(firehose) = self.table.get_mut(place) {
-            firehose.stamp = stamp;
-        }
     }
 
     /// The peer's registration with that key is void.
     pub fn invalidate(&mut self, node: Node, bucket: u64, key: u64) {
-        let place = place(node, bucket);
-        let Some(firehose) = self.table.get_mut(place) else { return };
+        let peer = &mut self.peers[node as usize];
+        let Some(firehose) = peer.table.get_mut(bucket) else { return };
         if firehose.state != State::Ready || firehose.key != key {
             return;
         }
@@ -257,37 +279,33 @@ impl Firehoses {
             firehose.state = State::Condemned;
             return;
         }
-        self.table.remove(place);
-        let peer = &mut self.peers[node as usize];
-        peer.used -= 1;
+        peer.table.remove(bucket);
         peer.idle -= 1;
     }
 
     /// How many of the leading buckets are ready.
     pub fn ready(&self, node: Node, run: Run) -> u64 {
-        let ready =
-            |bucket: &u64| self.table.get(place(node, *bucket)).is_some_and(|f| f.state == State::Ready);
+        let table = &self.peers[node as usize].table;
+        let ready = |bucket: &u64| table.get(*bucket).is_some_and(|f| f.state == State::Ready);
         run.buckets().take_while(ready).count() as u64
     }
 
     /// Firehoses to a peer.
     pub fn used(&self, node: Node) -> u64 {
-        self.peers[node as usize].used
+        self.peers[node as usize].table.len() as u64
     }
 
     /// The operations that use a firehose; `None` if there is none.
     pub fn count(&self, node: Node, bucket: u64) -> Option<u32> {
-        self.table.get(place(node, bucket)).map(|firehose| firehose.count)
+        self.peers[node as usize].table.get(bucket).map(|firehose| firehose.count)
     }
 
-    /// Panics if the counters are not what the table says. For tests.
+    /// Panics if the counters are not what the tables say. For tests.
     pub fn audit(&self) {
         for (node, peer) in self.peers.iter().enumerate() {
-            let mine = |f: &&Firehose| f.place >> BUCKET_BITS == node as u64;
-            let used = self.table.iter().filter(mine).count() as u64;
-            let idle = |f: &&Firehose| mine(f) && f.count == 0 && f.state == State::Ready;
-            assert_eq!(peer.used, used, "firehoses to {node}");
-            assert_eq!(peer.idle, self.table.iter().filter(idle).count() as u64, "idle firehoses to {node}");
+            let idle = peer.table.iter().filter(|firehose| firehose.is_idle()).count();
+            assert_eq!(peer.idle, idle as u64, "idle firehoses to {node}");
+            let used = peer.table.len() as u64;
             assert!(used <= self.most, "{used} firehoses to {node}, at most {}", self.most);
         }
     }

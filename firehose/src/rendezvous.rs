@@ -261,7 +261,7 @@ impl Strategy for Rendezvous {
         };
         let id = self.ops.insert(op);
         if len == 0 {
-            self.ops.remove(id);
+            self.ops.free(id);
             out.push(Action::Done { op: OpId(id), tag });
         } else {
             self.begin(id, out);

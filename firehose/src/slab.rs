@@ -27,18 +27,24 @@ impl<T> Slab<T> {
     /// Puts something in, and says under which number.
     #[inline]
     pub fn insert(&mut self, thing: T) -> u32 {
-        match self.places.get_mut(self.free as usize) {
-            Some(place) => {
-                let number = self.free;
-                if let Place::Free(next) = std::mem::replace(place, Place::Used(thing)) {
-                    self.free = next;
-                }
-                number
-            }
-            None => {
-                self.places.push(Place::Used(thing));
-                (self.places.len() - 1) as u32
-            }
+        let number = self.free;
+        if let Some(place) = self.places.get_mut(number as usize)
+            && let Place::Free(next) = *place
+        {
+            self.free = next;
+            *place = Place::Used(thing);
+            return number;
+        }
+        self.places.push(Place::Used(thing));
+        (self.places.len() - 1) as u32
+    }
+
+    /// Drops it.
+    #[inline]
+    pub fn free(&mut self, number: u32) {
+        if let Some(place @ Place::Used(_)) = self.places.get_mut(number as usize) {
+            *place = Place::Free(self.free);
+            self.free = number;
         }
     }
 

@@ -23,17 +23,20 @@ pub(crate) struct Table<S> {
     len: usize,
 }
 
-/// Fewest slots.
+/// Fewest slots of a table with anything in it.
 const LEAST: usize = 16;
 
-impl<S: Slot> Table<S> {
-    /// A table that holds `len` without growing.
-    pub fn with_room(len: usize) -> Table<S> {
-        Table::with_slots((len * 2).next_power_of_two().max(LEAST))
+impl<S: Slot> Default for Table<S> {
+    /// An empty table; it has one slot, and no memory worth speaking of.
+    fn default() -> Table<S> {
+        Table::with_slots(1)
     }
+}
 
+impl<S: Slot> Table<S> {
     fn with_slots(slots: usize) -> Table<S> {
-        Table { slots: vec![S::vacant(); slots], shift: 64 - slots.trailing_zeros(), len: 0 }
+        // A shift by 64 is none: with one slot the mask does it all.
+        Table { slots: vec![S::vacant(); slots], shift: (64 - slots.trailing_zeros()).min(63), len: 0 }
     }
 
     /// How many there are.
@@ -44,16 +47,16 @@ impl<S: Slot> Table<S> {
     #[inline]
     fn home(&self, key: u64) -> usize {
         // Fibonacci hashing: neighbouring buckets spread, with one multiplication.
-        (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
+        (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize & (self.slots.len() - 1)
     }
 
     /// Where the key is, or where it would be put.
     #[inline]
     fn seek(&self, key: u64) -> Result<usize, usize> {
         let mask = self.slots.len() - 1;
-        let mut at = self.home(key) & mask;
+        let mut at = self.home(key);
         loop {
-            let found = self.slots[at & mask].id();
+            let found = self.slots[at].id();
             if found == key {
                 return Ok(at);
             }
@@ -82,7 +85,7 @@ impl<S: Slot> Table<S> {
     /// Puts in what is not there yet.
     pub fn insert(&mut self, slot: S) {
         if (self.len + 1) * 2 > self.slots.len() {
-            let mut larger = Table::with_slots(self.slots.len() * 2);
+            let mut larger = Table::with_slots((self.slots.len() * 2).max(LEAST));
             for slot in self.iter() {
                 larger.insert(*slot);
             }
@@ -108,7 +111,7 @@ impl<S: Slot> Table<S> {
                 break;
             }
             // It may move back to the hole unless its home lies after the hole.
-            let home = self.home(slot.id()) & mask;
+            let home = self.home(slot.id());
             if at.wrapping_sub(home) & mask >= at.wrapping_sub(hole) & mask {
                 self.slots[hole] = slot;
                 hole = at;
@@ -151,7 +154,7 @@ mod tests {
             steps in prop::collection::vec((0..4u8, 0..200u64, any::<u32>()), 0..800),
             stride in prop::sample::select(vec![1u64, 1 << 20, 0x9e37_79b9_7f4a_7c15]),
         ) {
-            let mut table = Table::with_room(0);
+            let mut table = Table::default();
             let mut map = BTreeMap::new();
             for (what, key, value) in steps {
                 let key = key.wrapping_mul(stride);
