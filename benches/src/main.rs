@@ -7,6 +7,7 @@
 mod build;
 mod figures;
 mod probe;
+mod sim;
 mod source;
 
 use std::path::PathBuf;

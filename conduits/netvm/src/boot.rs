@@ -2,13 +2,13 @@
 #![expect(unsafe_code, reason = "memory files")]
 
 use crate::shared::Shared;
-use gasnet::boot::Exchange;
+use gasnet::boot::{Exchange, Overseer, ToMonitor};
 use gasnet::{Boot, Error};
 use std::fs::File;
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The segment files of a job: kept, so that their memory can be given back when the job is over (a rank's mappings stay).
 pub(crate) struct Files {
@@ -40,7 +40,7 @@ impl Files {
             shm: memory_file()?,
             segments: self.segments[rank as usize].try_clone()?.into(),
             link: None,
-            overseer: None,
+            overseer: Some(Box::new(End { shared: shared.clone(), rank, said: Mutex::default() })),
             job_id: 1,
         })
     }
@@ -52,6 +52,27 @@ impl Drop for Files {
         for file in &self.segments {
             let _ = file.set_len(0);
         }
+    }
+}
+
+/// Ends simulated jobs: a rank that would end its process ends the simulation.
+struct End {
+    shared: Arc<Shared>,
+    rank: u32,
+    /// Its last words.
+    said: Mutex<String>,
+}
+
+impl Overseer for End {
+    fn hear(&self, said: &ToMonitor) {
+        if let ToMonitor::Abort(_, text) = said {
+            *self.said.lock().unwrap_or_else(PoisonError::into_inner) = text.clone();
+        }
+    }
+
+    fn leave(&self, code: i32) -> ! {
+        let text = self.said.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        self.shared.end(self.rank, code, text)
     }
 }
 

@@ -217,6 +217,7 @@ impl Cluster {
         let shared = self.world();
         let results: Vec<RefCell<Option<T>>> = (0..self.ranks).map(|_| RefCell::new(None)).collect();
         let files = boot::Files::new(self.ranks).map_err(|e| fail(What::Start(e.to_string())))?;
+        let ranks: RefCell<Vec<*const Rank>> = RefCell::default();
         let body = |r: u32| -> Result<(), String> {
             let boot = files.boot(&shared, r).map_err(|e| e.to_string())?;
             let conduit = self.conduit(&shared, r);
@@ -231,10 +232,19 @@ impl Cluster {
             }
             let value = program(rank);
             rank.barrier();
+            ranks.borrow_mut().push(rank);
             *results[r as usize].borrow_mut() = Some(value);
             Ok(())
         };
         let report = self.drive(&shared, &body)?;
+        for rank in ranks.into_inner() {
+            #[expect(unsafe_code, reason = "vouches for the end")]
+            // SAFETY: the program had the rank for a call that is over, and its value cannot borrow from it; the world, whose NICs
+            // could write the segment, makes no more events. Each is a host of its own.
+            unsafe {
+                Rank::dismantle(rank);
+            }
+        }
         let values = results.into_iter().filter_map(RefCell::into_inner).collect();
         Ok(Report {
             results: values,

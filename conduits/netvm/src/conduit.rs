@@ -107,9 +107,9 @@ unsafe impl Conduit for SimConduit {
         Some(self)
     }
 
-    fn idle(&self, _what: &'static str) -> bool {
+    fn idle(&self, what: &'static str) -> bool {
         self.shared.alive();
-        self.shared.wait(self.rank, "something to happen");
+        self.shared.wait(self.rank, what);
         true
     }
 

@@ -37,10 +37,11 @@ mod world;
 
 pub use cluster::{Cluster, Failure, Report, Waiting, What};
 pub use cost::{CostModel, GmComponents, HostCosts, PinCosts};
+pub use firehose::Kind;
 pub use firmware::FirmwareCosts;
 pub use measure::Measured;
 pub use net::Network;
-pub use pinning::{Budget, Registration};
+pub use pinning::{Budget, Registration, registration};
 pub use rng::{Rng, Zipf};
 pub use shared::{compute, now};
 pub use time::Time;

@@ -21,6 +21,12 @@ impl Window {
         Window { base: base as usize, len }
     }
 
+    /// Where in the segment memory is, if it is there altogether.
+    pub(crate) fn offset_of(self, at: usize, len: usize) -> Option<u64> {
+        let offset = at.checked_sub(self.base)?;
+        (offset.checked_add(len)? <= self.len).then_some(offset as u64)
+    }
+
     fn at(self, offset: u64, len: usize) -> *mut u8 {
         let end = (offset as usize).checked_add(len);
         assert!(end.is_some_and(|e| e <= self.len), "a NIC may not leave the segment");
@@ -42,6 +48,16 @@ impl Window {
         unsafe { core::ptr::copy(from, bytes.as_mut_ptr(), len) };
         bytes
     }
+}
+
+/// Reads the source of a put.
+///
+/// Its owner keeps it valid until the put is locally complete: the contract of `Rma::put`, under which alone addresses get here.
+pub(crate) fn load(at: usize, len: usize) -> Vec<u8> {
+    let mut bytes = vec![0; len];
+    // SAFETY: see above; the address came through `Rma::put` and its source has not been given back.
+    unsafe { core::ptr::copy(at as *const u8, bytes.as_mut_ptr(), len) };
+    bytes
 }
 
 /// Writes to the destination of a get.

@@ -2,7 +2,7 @@
 
 use crate::cluster::Cluster;
 use crate::conduit::SimConduit;
-use crate::pinning::Pinning;
+use crate::pinning::{Pinning, Registration};
 use crate::world::{Bytes, Op, Owner};
 use gasnet::conduit::Completion;
 
@@ -39,8 +39,13 @@ pub(crate) enum Nic {
 
 impl Nic {
     /// The NIC of a rank of this job.
-    pub(crate) fn new(_job: &Cluster, _rank: u32) -> Nic {
-        Nic::Plain
+    pub(crate) fn new(job: &Cluster, rank: u32) -> Nic {
+        match job.registration {
+            Registration::None => Nic::Plain,
+            Registration::Pinned(kind, budget) => {
+                Nic::Pinning(Box::new(Pinning::new(job, rank, kind, budget)))
+            }
+        }
     }
 
     /// The rank's segment exists.

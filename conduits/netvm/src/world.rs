@@ -9,6 +9,7 @@
 
 use crate::memory::Window;
 use crate::net::{Network, Port};
+use crate::pinning::PinMap;
 use crate::rng::Rng;
 use crate::time::Time;
 use core::any::Any;
@@ -185,6 +186,10 @@ pub(crate) struct RankState {
     /// Transfers of the registration strategy that are over.
     pub(crate) transferred: VecDeque<u64>,
     pub(crate) segment: Window,
+    /// What is pinned, where NICs need that.
+    pub(crate) pinned: Option<PinMap>,
+    /// What registration has done so far.
+    pub(crate) registration: (firehose::Stats, firehose::Usage),
     pub(crate) ops: u32,
     pub(crate) frames_out: u32,
 }
@@ -284,6 +289,8 @@ impl World {
                     done: VecDeque::new(),
                     transferred: VecDeque::new(),
                     segment: Window::NONE,
+                    pinned: None,
+                    registration: Default::default(),
                     ops: 0,
                     frames_out: 0,
                 })
@@ -417,13 +424,21 @@ impl World {
                 self.tell(to);
             }
             Body::Put { op, offset, bytes } => {
-                self.ranks[target].segment.write(offset, bytes.as_slice());
+                let r = &self.ranks[target];
+                if let Some(pinned) = &r.pinned {
+                    pinned.check(offset, bytes.as_slice().len());
+                }
+                r.segment.write(offset, bytes.as_slice());
                 let back = self.now + self.put_back;
                 self.at(back, Event::Done(op));
                 self.tell(to);
             }
             Body::Get { op, offset, len } => {
-                let bytes = Bytes::new(&self.ranks[target].segment.read(offset, len));
+                let r = &self.ranks[target];
+                if let Some(pinned) = &r.pinned {
+                    pinned.check(offset, len);
+                }
+                let bytes = Bytes::new(&r.segment.read(offset, len));
                 self.send(to, from, HEADER + len, Body::Data { op, bytes });
             }
             Body::Data { op, bytes } => {

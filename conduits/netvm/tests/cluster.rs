@@ -110,7 +110,7 @@ fn who_waits_for_ever_is_named() {
     let What::Deadlock(all) = &f.what else { panic!("{f}") };
     assert_eq!(all.len(), 3);
     assert!(f.to_string().contains("seed 77"), "{f}");
-    assert!(f.to_string().contains("rank 1 waits for"), "{f}");
+    assert!(f.to_string().contains("rank 1 waits for godot"), "{f}");
 }
 
 #[test]
@@ -122,6 +122,22 @@ fn a_panic_ends_the_simulation_with_its_seed() {
     }));
     let What::Panic { rank: 2, text } = &f.what else { panic!("{f}") };
     assert!(text.contains("too many") && f.to_string().contains("seed 5"));
+}
+
+#[test]
+fn a_rank_that_ends_the_job_ends_the_simulation_only() {
+    let f = failure(ib(3).seed(6).run(|rank| {
+        if rank.id().0 == 2 {
+            rank.global_exit(9);
+        }
+        rank.barrier();
+    }));
+    assert!(matches!(f.what, What::Ended { rank: 2, code: 9, .. }), "{f}");
+    let f = failure(ib(2).seed(6).run(|rank| {
+        rank.write(word(1 - rank.id().0, 1 << 40), 1);
+    }));
+    let What::Ended { code: 1, text, .. } = &f.what else { panic!("{f}") };
+    assert!(text.contains("outside the segment"), "{f}");
 }
 
 #[test]

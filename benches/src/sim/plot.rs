@@ -1,0 +1,91 @@
+//! Plots, as SVG files.
+
+use super::table::Chart;
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use std::path::Path;
+
+const COLOURS: [RGBColor; 8] = [
+    RGBColor(0, 90, 181),
+    RGBColor(220, 50, 32),
+    RGBColor(0, 140, 70),
+    RGBColor(150, 80, 170),
+    RGBColor(230, 140, 0),
+    RGBColor(90, 90, 90),
+    RGBColor(0, 160, 170),
+    RGBColor(160, 110, 60),
+];
+
+/// Draws a chart.
+pub fn draw(chart: &Chart, to: &Path) -> Result<(), String> {
+    let text = |e: String| format!("{}: {e}", to.display());
+    let root = SVGBackend::new(to, (900, 560)).into_drawing_area();
+    draw_on(chart, &root).map_err(|e| text(e.to_string()))?;
+    root.present().map_err(|e| text(e.to_string()))
+}
+
+type Failure = Box<dyn std::error::Error>;
+
+/// Extent of one coordinate, a little more than the points.
+fn extent(all: impl Iterator<Item = f64>, log: bool) -> (f64, f64) {
+    let (low, high) = all.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
+    if !low.is_finite() {
+        return (1.0, 2.0);
+    }
+    if log {
+        return (low.max(1e-9) * 0.8, (high * 1.3).max(low * 2.0));
+    }
+    (if low >= 0.0 { 0.0 } else { low }, high * 1.08 + f64::MIN_POSITIVE)
+}
+
+fn draw_on(chart: &Chart, root: &DrawingArea<SVGBackend<'_>, Shift>) -> Result<(), Failure> {
+    root.fill(&WHITE)?;
+    let points = || chart.curves.iter().flat_map(|c| c.points.iter());
+    let (x0, x1) = extent(points().map(|p| p.0), chart.log.0);
+    let (y0, y1) = extent(points().map(|p| p.1), chart.log.1);
+    let x0 = if chart.log.0 { x0 } else { points().map(|p| p.0).fold(x1, f64::min) };
+    let mut builder = ChartBuilder::on(root);
+    builder.caption(&chart.title, ("sans-serif", 18)).margin(12).x_label_area_size(42).y_label_area_size(64);
+    // The four combinations of axes are four types.
+    macro_rules! finish {
+        ($x:expr, $y:expr) => {{
+            let mut area = builder.build_cartesian_2d($x, $y)?;
+            area.configure_mesh().x_desc(chart.x).y_desc(chart.y).light_line_style(WHITE).draw()?;
+            for (i, curve) in chart.curves.iter().enumerate() {
+                let colour = COLOURS[i % COLOURS.len()];
+                area.draw_series(LineSeries::new(curve.points.iter().copied(), colour.stroke_width(2)))?
+                    .label(&curve.name)
+                    .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(2)));
+                area.draw_series(curve.points.iter().map(|p| Circle::new(*p, 3, colour.filled())))?;
+            }
+            area.configure_series_labels().background_style(WHITE.mix(0.8)).border_style(BLACK).draw()?;
+        }};
+    }
+    match chart.log {
+        (false, false) => finish!(x0..x1, y0..y1),
+        (true, false) => finish!((x0..x1).log_scale(), y0..y1),
+        (false, true) => finish!(x0..x1, (y0..y1).log_scale()),
+        (true, true) => finish!((x0..x1).log_scale(), (y0..y1).log_scale()),
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::table::Curve;
+    use super::*;
+
+    #[test]
+    fn plots_and_tables_are_written() {
+        let folder = std::env::temp_dir().join(format!("pgas-plot-{}", std::process::id()));
+        for log in [(false, false), (true, true), (true, false), (false, true)] {
+            let curve = Curve { name: "a".into(), points: vec![(1.0, 2.0), (10.0, 30.0)] };
+            let chart =
+                Chart { file: "t".into(), title: "t".into(), x: "x", y: "y", log, curves: vec![curve] };
+            let [csv, svg] = chart.write(&folder).unwrap();
+            assert_eq!(std::fs::read_to_string(csv).unwrap(), "curve,x,y\na,1,2\na,10,30\n");
+            assert!(std::fs::read_to_string(svg).unwrap().contains("</svg>"));
+        }
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}
