@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use build::Tools;
 use probe::Group;
 
-const USAGE: &str = "usage: pgas-bench [smp|upc]... [--json] [--prefix DIR] [--scratch DIR] [--rounds N] \
+const USAGE: &str = "usage: pgas-bench [smp|upc|registration|netvm]... [--json] [--prefix DIR] [--scratch DIR] [--rounds N] \
 [--filter TEXT]... [--quick] [--list]";
 
 /// What the command line asks for.
@@ -43,8 +43,27 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    let (simulated, measured): (Vec<_>, Vec<_>) =
+        options.sets.iter().partition(|set| *set == "registration" || *set == "netvm");
+    let mut failed = false;
+    for set in &simulated {
+        match sim::run(set, &options) {
+            Ok(0) => {}
+            Ok(n) => {
+                failed = true;
+                eprintln!("pgas-bench: {set}: {n} figures differ by more than 10 % without an explanation");
+            }
+            Err(problem) => {
+                failed = true;
+                eprintln!("pgas-bench: {set}: {problem}");
+            }
+        }
+    }
+    if measured.is_empty() {
+        return if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS };
+    }
     let mut groups = Vec::new();
-    for set in &options.sets {
+    for set in &measured {
         groups.extend(match set.as_str() {
             "smp" => figures::smp(&options),
             _ => figures::upc(&options),
@@ -132,7 +151,9 @@ fn options() -> Result<Options, lexopt::Error> {
                 println!("{USAGE}");
                 std::process::exit(0);
             }
-            Value(set) if set == "smp" || set == "upc" => options.sets.push(set.string()?),
+            Value(set) if ["smp", "upc", "registration", "netvm"].iter().any(|known| set == *known) => {
+                options.sets.push(set.string()?);
+            }
             other => return Err(other.unexpected()),
         }
     }

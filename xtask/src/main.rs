@@ -23,6 +23,7 @@ usage: cargo xtask TASK [options]
   stage                                     brings target/stage up to date: bin, include, lib
   install --prefix DIR                      installs upcc, upcrun, gasnetrun, headers, libraries
   bench smp|upc [--json]                    measures
+  bench registration|netvm [--json]         simulates what the papers measured
   soak [--minutes M]                        random and long tests
 
 'cargo xtask TASK --help' says more.
@@ -43,7 +44,10 @@ usage: cargo xtask install --prefix DIR
 const BENCH_HELP: &str = "\
 Measures, each figure beside a floor measured in the same run (program pgas-bench in benches/).
 
-usage: cargo xtask bench smp|upc [--json] [options of pgas-bench]
+usage: cargo xtask bench smp|upc|registration|netvm [--json] [options of pgas-bench]
+
+registration and netvm simulate what the papers measured, print paper | here | difference, and write
+plots and values under target/bench/plots.
 ";
 
 fn main() -> ExitCode {
@@ -115,14 +119,17 @@ fn install(mut parser: lexopt::Parser) -> Result<(), String> {
 
 fn bench(mut parser: lexopt::Parser) -> Result<(), String> {
     let suite = match parser.next().map_err(|e| e.to_string())? {
-        Some(Value(suite)) if suite == "smp" || suite == "upc" => suite,
+        Some(Value(suite)) if ["smp", "upc", "registration", "netvm"].iter().any(|s| suite == *s) => suite,
         Some(Short('h') | Long("help")) => {
             print!("{BENCH_HELP}");
             return Ok(());
         }
         _ => return Err(format!("which suite?\n\n{BENCH_HELP}")),
     };
-    stage::stage(&stage::folder(), stage::Parts::ALL)?;
+    // Simulations run no program that has to be compiled.
+    if suite == "smp" || suite == "upc" {
+        stage::stage(&stage::folder(), stage::Parts::ALL)?;
+    }
     sh::pass(sh::cargo(&["build", "--release", "-p", "pgas-bench", "--bins"]), Duration::from_secs(1500))?;
     let mut command = Command::new(sh::target().join("release/pgas-bench"));
     command.arg(suite).arg("--prefix").arg(stage::folder());

@@ -4,3 +4,55 @@ mod plot;
 pub mod programs;
 pub mod registration;
 pub mod table;
+
+use crate::Options;
+use std::path::Path;
+use table::{Chart, Progress, Row};
+
+/// Runs the comparisons of a set; how many figures are neither within 10 % nor explained.
+pub fn run(set: &str, options: &Options) -> Result<usize, String> {
+    let (rows, charts, notes) = match set {
+        "registration" => registration(options)?,
+        other => return Err(format!("no comparisons called {other}")),
+    };
+    let wanted = |name: &str| options.filters.is_empty() || options.filters.iter().any(|f| name.contains(f.as_str()));
+    let rows: Vec<Row> = rows.into_iter().filter(|row| wanted(&row.name)).collect();
+    if options.json {
+        rows.iter().for_each(|row| println!("{}", row.json()));
+    } else {
+        println!("{}", table::HEAD);
+        rows.iter().for_each(|row| println!("{}", row.line()));
+        for (title, lines) in &notes {
+            println!("\n{title}\n");
+            lines.iter().for_each(|line| println!("{line}"));
+        }
+    }
+    write(&charts, &options.scratch.join("plots"), options.json)?;
+    Ok(rows.iter().filter(|row| !row.holds()).count())
+}
+
+fn write(charts: &[Chart], folder: &Path, quiet: bool) -> Result<(), String> {
+    for chart in charts {
+        let [csv, svg] = chart.write(folder)?;
+        let line = format!("plot: {svg} (values: {csv})");
+        if quiet { eprintln!("{line}") } else { println!("{line}") }
+    }
+    Ok(())
+}
+
+/// Rows, charts, and what is to be said besides.
+type Outcome = (Vec<Row>, Vec<Chart>, Vec<(&'static str, Vec<String>)>);
+
+fn registration(options: &Options) -> Result<Outcome, String> {
+    let setup = if options.quick { registration::Setup::small() } else { registration::Setup::paper() };
+    let mut progress = Progress::new(8 + 6 * setup.sets.len() + 3);
+    let mut rows = registration::table_3(&setup, &mut progress)?;
+    let fig3 = registration::figure_3(&setup, &mut progress)?;
+    let fig4 = registration::figure_4(&setup, &mut progress)?;
+    let fig5 = registration::figure_5(&setup, &mut progress)?;
+    rows.extend(registration::figure_rows(&setup, &fig3, &fig4, &fig5));
+    let contradictions =
+        registration::contradictions().into_iter().map(|(what, implies)| format!("- {what}: {implies}")).collect();
+    let notes = vec![("Where the paper's numbers disagree, and the component cost that each implies:", contradictions)];
+    Ok((rows, vec![fig3, fig4, fig5], notes))
+}
