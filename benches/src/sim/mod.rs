@@ -15,7 +15,8 @@ pub fn run(set: &str, options: &Options) -> Result<usize, String> {
         "registration" => registration(options)?,
         other => return Err(format!("no comparisons called {other}")),
     };
-    let wanted = |name: &str| options.filters.is_empty() || options.filters.iter().any(|f| name.contains(f.as_str()));
+    let wanted =
+        |name: &str| options.filters.is_empty() || options.filters.iter().any(|f| name.contains(f.as_str()));
     let rows: Vec<Row> = rows.into_iter().filter(|row| wanted(&row.name)).collect();
     if options.json {
         rows.iter().for_each(|row| println!("{}", row.json()));
@@ -51,8 +52,13 @@ fn registration(options: &Options) -> Result<Outcome, String> {
     let fig4 = registration::figure_4(&setup, &mut progress)?;
     let fig5 = registration::figure_5(&setup, &mut progress)?;
     rows.extend(registration::figure_rows(&setup, &fig3, &fig4, &fig5));
-    let contradictions =
-        registration::contradictions().into_iter().map(|(what, implies)| format!("- {what}: {implies}")).collect();
-    let notes = vec![("Where the paper's numbers disagree, and the component cost that each implies:", contradictions)];
+    let contradictions = registration::contradictions()
+        .into_iter()
+        .map(|(what, implies)| format!("- {what}: {implies}"))
+        .collect();
+    let notes = vec![(
+        "Where the paper's numbers disagree, and the component cost that each implies:",
+        contradictions,
+    )];
     Ok((rows, vec![fig3, fig4, fig5], notes))
 }

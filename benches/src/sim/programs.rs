@@ -4,84 +4,89 @@
 //! are the paper's. What they compute is checked.
 
 use gasnet::{GlobalPtr, Rank, RankId};
-use gasnet_netvm::{Rng, Time, compute, now, registration};
+use gasnet_netvm::{PutTimes, Registered, Rng, Time, compute, now, registration};
 
 /// What one rank saw of its fine-grained puts.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Puts {
-    /// Puts that did not have to ask the peer.
-    pub hits: u64,
-    /// Their latencies' sum.
-    pub hit_time: Time,
-    /// Puts that had to.
-    pub misses: u64,
-    /// Their latencies' sum.
-    pub miss_time: Time,
+    /// Counts and times, as the NIC saw them.
+    pub times: PutTimes,
+    /// Buckets that this rank pinned meanwhile.
+    pub pins: u64,
+    /// How many puts the program made.
+    pub made: u64,
+    /// How long it took to make them, everything included.
+    pub took: Time,
 }
 
 impl Puts {
     /// All ranks' together.
     pub fn sum(all: impl IntoIterator<Item = Puts>) -> Puts {
         all.into_iter().fold(Puts::default(), |a, b| Puts {
-            hits: a.hits + b.hits,
-            hit_time: a.hit_time + b.hit_time,
-            misses: a.misses + b.misses,
-            miss_time: a.miss_time + b.miss_time,
+            times: PutTimes {
+                hits: a.times.hits + b.times.hits,
+                hit_time: a.times.hit_time + b.times.hit_time,
+                misses: a.times.misses + b.times.misses,
+                miss_time: a.times.miss_time + b.times.miss_time,
+            },
+            pins: a.pins + b.pins,
+            made: a.made + b.made,
+            took: a.took + b.took,
         })
     }
 
-    /// Mean latency of those that hit, in microseconds.
+    /// Mean time of those that did not ask the peer, in microseconds.
     pub fn hit_us(&self) -> f64 {
-        self.hit_time.as_us() / self.hits.max(1) as f64
+        self.times.hit_time.as_us() / self.times.hits.max(1) as f64
     }
 
-    /// Mean latency of those that missed.
+    /// Mean time of those that did.
     pub fn miss_us(&self) -> f64 {
-        self.miss_time.as_us() / self.misses.max(1) as f64
+        self.times.miss_time.as_us() / self.times.misses.max(1) as f64
     }
 
-    /// Mean latency of all.
+    /// Mean time of all.
     pub fn mean_us(&self) -> f64 {
-        (self.hit_time + self.miss_time).as_us() / (self.hits + self.misses).max(1) as f64
+        (self.times.hit_time + self.times.miss_time).as_us()
+            / (self.times.hits + self.times.misses).max(1) as f64
     }
 
-    /// How many there were.
-    pub fn count(&self) -> u64 {
-        self.hits + self.misses
+    /// Mean time from one put to the next, everything included.
+    pub fn each_us(&self) -> f64 {
+        self.took.as_us() / self.made.max(1) as f64
     }
 }
 
-/// Counts and times puts.
+/// Counts and times puts: the difference that a phase makes.
 struct Meter {
     puts: Puts,
-    requests: u64,
+    before: Registered,
+    begun: Time,
 }
 
 impl Meter {
-    fn new() -> Meter {
-        Meter { puts: Puts::default(), requests: requests() }
+    /// Before the first.
+    fn begin() -> Meter {
+        Meter { puts: Puts::default(), before: registered(), begun: time() }
     }
 
-    /// Times one put.
-    fn put(&mut self, put: impl FnOnce()) {
-        let begin = time();
-        put();
-        let took = time().since(begin);
-        // Requests that this rank sent to its peers: what this put caused, for nothing else is under way here.
-        let asked = requests();
-        if asked == self.requests {
-            self.puts.hits += 1;
-            self.puts.hit_time += took;
-        } else {
-            self.puts.misses += 1;
-            self.puts.miss_time += took;
-        }
-        self.requests = asked;
+    /// After the last.
+    fn end(mut self) -> Puts {
+        let (a, b) = (self.before.puts, registered().puts);
+        self.puts.times = PutTimes {
+            hits: b.hits - a.hits,
+            hit_time: b.hit_time.since(a.hit_time),
+            misses: b.misses - a.misses,
+            miss_time: b.miss_time.since(a.miss_time),
+        };
+        self.puts.pins = registered().stats.pins - self.before.stats.pins;
+        self.puts.took = time().since(self.begun);
+        self.puts
     }
 }
 
-fn requests() -> u64 {
-    registration().map_or(0, |(stats, _)| stats.requests)
+fn registered() -> Registered {
+    registration().unwrap_or_default()
 }
 
 fn time() -> Time {
@@ -96,6 +101,7 @@ pub struct Outcome {
     /// How long it took, set-up left out.
     pub took: Time,
     /// What it computed: a sum over the result.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for tests"))]
     pub check: f64,
 }
 
@@ -115,6 +121,7 @@ impl Cannon {
     pub const PAPER: Cannon = Cannon { grid: 2, block: 433, compute: Time::ZERO };
 
     /// Fine-grained puts of all ranks.
+    #[cfg(test)]
     pub fn puts(&self) -> u64 {
         let shifts = u64::from(self.grid - 1);
         2 * shifts * (self.block * self.block) as u64 * u64::from(self.grid * self.grid)
@@ -162,13 +169,11 @@ impl Cannon {
         fill(1, upper_row + column, column);
         rank.barrier();
         for (which, to) in [(0, left), (1, up)] {
-            let from = rank.table().get(rank.id()).map_or(core::ptr::null_mut(), |e| e.local);
-            let source = from.wrapping_add(area(2 * which + 1) as usize);
-            bulk(rank, to, area(2 * which), source, words * 8);
+            bulk(rank, to, area(2 * which), own(rank, area(2 * which + 1)), words * 8);
         }
         rank.barrier();
         let begin = time();
-        let mut meter = Meter::new();
+        let mut meter = Meter::begin();
         let mut product = vec![0.0f64; words];
         for step in 0..p {
             let (now_at, next) = (u64::from(step % 2), u64::from((step + 1) % 2));
@@ -177,21 +182,24 @@ impl Cannon {
             compute(Time::ps(self.compute.as_ps() / u64::from(p)));
             rank.barrier();
             if step + 1 < p {
-                for (which, to, block) in [(0, left, &x), (1, up, &y)] {
-                    let target = GlobalPtr::<f64>::new(to, area(2 * which + next));
-                    for (i, value) in block.iter().enumerate() {
-                        meter.put(|| rank.write(target.add(i), *value));
+                for (which, to) in [(0, left), (1, up)] {
+                    let (target, source) = (area(2 * which + next), own(rank, area(2 * which + now_at)));
+                    for i in 0..words {
+                        bulk(rank, to, target + i as u64 * 8, source.wrapping_add(i * 8), 8);
                     }
                 }
+                meter.puts.made += 2 * words as u64;
                 rank.barrier();
             }
         }
         let took = time().since(begin);
+        let puts = meter.end();
         let check = product.iter().enumerate().map(|(i, v)| v * (1 + i % 7) as f64).sum();
-        Outcome { puts: meter.puts, took, check }
+        Outcome { puts, took, check }
     }
 
     /// The same sum, computed without ranks.
+    #[cfg(test)]
     pub fn expected(&self, rank: u32) -> f64 {
         let (b, n) = (self.block, self.block * self.grid as usize);
         let (row, column) = ((rank / self.grid) as usize * b, (rank % self.grid) as usize * b);
@@ -212,6 +220,12 @@ fn bulk(rank: &Rank, to: RankId, offset: u64, from: *const u8, len: usize) {
     unsafe {
         rank.put(to, offset, from, len);
     }
+}
+
+/// An address in the own segment.
+fn own(rank: &Rank, offset: u64) -> *const u8 {
+    let base = rank.table().get(rank.id()).map_or(core::ptr::null_mut(), |e| e.local);
+    base.wrapping_add(offset as usize)
 }
 
 fn multiply(b: usize, x: &[f64], y: &[f64], product: &mut [f64]) {
@@ -246,26 +260,40 @@ impl Bitonic {
     }
 
     /// Fine-grained puts of all ranks.
+    #[cfg(test)]
     pub fn puts(&self) -> u64 {
         self.stages() * self.keys as u64 * u64::from(self.ranks)
     }
 
-    /// Bytes of a segment: where peers put half a block.
+    /// Where peers put half a block.
+    fn area(&self) -> u64 {
+        (self.keys as u64 / 2 * 4).next_multiple_of(4096)
+    }
+
+    /// Bytes of a segment: that, the keys, and where they come from at first.
     pub fn segment(&self) -> usize {
-        (self.keys / 2 * 4).next_multiple_of(4096)
+        5 * self.area() as usize
     }
 
     /// Sorts; each rank ends with its part of the sorted whole. In an exchange each rank sends the upper half of its keys and gets
-    /// back what it keeps instead: as many puts as it has keys, to half as much memory.
+    /// back what it keeps instead: as many puts as it has keys, to half as much memory. The keys of a rank are made by its
+    /// predecessor and handed over in bulk, so what they are sent from later has been a source before, as in [`Cannon::run`].
     pub fn run(&self, rank: &Rank) -> (Outcome, Vec<u32>) {
         let me = rank.id().0;
         let half = self.keys / 2;
-        let mut rng = Rng::new(0x0b17_0000 + u64::from(me));
-        let mut mine: Vec<u32> = (0..self.keys).map(|_| rng.word() as u32).collect();
+        let (keys, inbox) = (self.area(), 3 * self.area());
+        let next = RankId((me + 1) % rank.size());
+        let mut rng = Rng::new(0x0b17_0000 + u64::from(next.0));
+        let made: Vec<u32> = (0..self.keys).map(|_| rng.word() as u32).collect();
+        rank.write_slice(GlobalPtr::new(rank.id(), keys), &made);
+        bulk(rank, next, inbox, own(rank, keys), self.keys * 4);
+        rank.barrier();
+        let mut mine = vec![0; self.keys];
+        rank.read_slice(GlobalPtr::new(rank.id(), inbox), &mut mine);
         mine.sort_unstable();
         rank.barrier();
         let begin = time();
-        let mut meter = Meter::new();
+        let mut meter = Meter::begin();
         let staging = GlobalPtr::<u32>::new(rank.id(), 0);
         let stages = self.stages();
         let mut size = 2;
@@ -277,9 +305,12 @@ impl Bitonic {
                 let ascending = me & size == 0;
                 let low = (me < peer.0) == ascending;
                 let mut send = |keys: &[u32]| {
-                    for (i, key) in keys.iter().enumerate() {
-                        meter.put(|| rank.write(staging.on(peer).add(i), *key));
+                    let source = self.area();
+                    rank.write_slice(GlobalPtr::new(rank.id(), source), keys);
+                    for i in 0..half as u64 {
+                        bulk(rank, peer, i * 4, own(rank, source + i * 4), 4);
                     }
+                    meter.puts.made += half as u64;
                     rank.barrier();
                     let mut got = vec![0; half];
                     rank.read_slice(staging, &mut got);
@@ -306,7 +337,7 @@ impl Bitonic {
         rank.barrier();
         let took = time().since(begin);
         let check = mine.iter().map(|k| f64::from(*k)).sum();
-        (Outcome { puts: meter.puts, took, check }, mine)
+        (Outcome { puts: meter.end(), took, check }, mine)
     }
 }
 
@@ -327,12 +358,11 @@ impl Scatter {
         self.set as usize + self.bytes.next_multiple_of(4096)
     }
 
-    /// What rank 0 saw, and how long it took.
-    pub fn run(&self, rank: &Rank) -> (Puts, Time) {
-        let mut measured = (Puts::default(), Time::ZERO);
+    /// What rank 0 saw.
+    pub fn run(&self, rank: &Rank) -> Puts {
+        let mut measured = Puts::default();
         if rank.id().0 == 0 {
-            let own = rank.table().get(rank.id()).map_or(core::ptr::null_mut(), |e| e.local);
-            let source: *const u8 = own.wrapping_add(self.set as usize);
+            let source = own(rank, self.set);
             let step = (self.bytes as u64).max(4096);
             let places = (self.set / step).max(1);
             let mut rng = Rng::new(0x5ca7);
@@ -344,13 +374,12 @@ impl Scatter {
             for place in order {
                 bulk(rank, RankId(1), u64::from(place) * step, source, self.bytes);
             }
-            let mut meter = Meter::new();
-            let begin = time();
+            let mut meter = Meter::begin();
             for _ in 0..self.puts {
-                let offset = rng.below(places) * step;
-                meter.put(|| bulk(rank, RankId(1), offset, source, self.bytes));
+                bulk(rank, RankId(1), rng.below(places) * step, source, self.bytes);
             }
-            measured = (meter.puts, time().since(begin));
+            meter.puts.made = self.puts;
+            measured = meter.end();
         }
         rank.barrier();
         measured
@@ -373,7 +402,7 @@ mod tests {
             for (r, o) in report.results.iter().enumerate() {
                 assert_eq!(o.check, c.expected(r as u32), "rank {r}");
             }
-            assert_eq!(Puts::sum(report.results.iter().map(|o| o.puts)).count(), c.puts());
+            assert_eq!(Puts::sum(report.results.iter().map(|o| o.puts)).made, c.puts());
         }
         assert_eq!(Cannon::PAPER.puts(), 1_499_912);
     }
@@ -396,7 +425,7 @@ mod tests {
                 .collect();
             before.sort_unstable();
             assert_eq!(all, before);
-            assert_eq!(Puts::sum(report.results.iter().map(|(o, _)| o.puts)).count(), b.puts());
+            assert_eq!(Puts::sum(report.results.iter().map(|(o, _)| o.puts)).made, b.puts());
         }
         assert_eq!(Bitonic::PAPER.puts(), 2_124_960);
     }

@@ -75,66 +75,30 @@ pub struct AppRun {
     pub runtime: f64,
     /// The puts of all ranks.
     pub puts: Puts,
-    /// Mean time of a move in its handler, in microseconds: counted from what the targets pinned.
+    /// Mean time of a move in its handler, in microseconds: from how many of them had to pin.
     pub handler: f64,
 }
 
-fn app_run(report: &Report<Outcome>, moves: u64, pins: u64, c: &GmComponents) -> AppRun {
-    let longest = report.results.iter().map(|o| o.took).max().unwrap_or_default();
-    let puts = Puts::sum(report.results.iter().map(|o| o.puts));
-    let handler = c.move_reuse_us + (c.move_pin_us - c.move_reuse_us) * pins as f64 / moves.max(1) as f64;
+fn app_run(results: &[Outcome], c: &GmComponents) -> AppRun {
+    let longest = results.iter().map(|o| o.took).max().unwrap_or_default();
+    let puts = Puts::sum(results.iter().map(|o| o.puts));
+    let pinned = puts.pins as f64 / puts.times.misses.max(1) as f64;
+    let handler = c.move_reuse_us + (c.move_pin_us - c.move_reuse_us) * pinned;
     AppRun { runtime: longest.as_s(), puts, handler }
-}
-
-/// Pins that all ranks made, from what each saw at the begin and the end of its measured part.
-fn pins() -> u64 {
-    gasnet_netvm::registration().map_or(0, |(s, _)| s.pins)
 }
 
 /// Cannon under a strategy.
 pub fn cannon(setup: &Setup, kind: Kind, compute: Time) -> Result<AppRun, String> {
     let app = Cannon { compute, ..setup.cannon };
-    let ranks = app.grid * app.grid;
-    let cluster = setup.cluster(ranks, kind, app.segment());
-    let report = run(&cluster, |rank| {
-        let outcome = app.run(rank);
-        (outcome, pins())
-    })?;
-    // What the first, bulk shift pinned: the sources here, and as much at the peers.
-    let bulk = 4 * (app.block as u64 * app.block as u64 * 8).div_ceil(4096) * u64::from(ranks);
-    let all: u64 = report.results.iter().map(|(_, p)| p).sum();
-    let flat = split(report);
-    Ok(app_run(
-        &flat,
-        Puts::sum(flat.results.iter().map(|o| o.puts)).misses,
-        all.saturating_sub(bulk),
-        &setup.components,
-    ))
+    let report = run(&setup.cluster(app.grid * app.grid, kind, app.segment()), |rank| app.run(rank))?;
+    Ok(app_run(&report.results, &setup.components))
 }
 
 /// Bitonic sort under a strategy.
 pub fn bitonic(setup: &Setup, kind: Kind, compute: Time) -> Result<AppRun, String> {
     let app = Bitonic { compute, ..setup.bitonic };
-    let cluster = setup.cluster(app.ranks, kind, app.segment());
-    let report = run(&cluster, |rank| {
-        let (outcome, keys) = app.run(rank);
-        assert!(keys.is_sorted());
-        (outcome, pins())
-    })?;
-    let all: u64 = report.results.iter().map(|(_, p)| p).sum();
-    let flat = split(report);
-    Ok(app_run(&flat, Puts::sum(flat.results.iter().map(|o| o.puts)).misses, all, &setup.components))
-}
-
-fn split(report: Report<(Outcome, u64)>) -> Report<Outcome> {
-    Report {
-        results: report.results.into_iter().map(|(o, _)| o).collect(),
-        time: report.time,
-        stats: report.stats,
-        trace: report.trace,
-        wall: report.wall,
-        stalls: report.stalls,
-    }
+    let report = run(&setup.cluster(app.ranks, kind, app.segment()), |rank| app.run(rank).0)?;
+    Ok(app_run(&report.results, &setup.components))
 }
 
 /// Published rows of Table 3: application, run times and latencies by strategy, moves.
@@ -196,71 +160,82 @@ pub fn table_3(setup: &Setup, progress: &mut Progress) -> Result<Vec<Row>, Strin
 fn table_3_rows(p: &Published, i: usize, name: &str, r: &AppRun, bare: f64, compute: Time) -> Vec<Row> {
     let row =
         |what: &str, unit, here| Row::new(format!("table3_{}_{name}_{what}", p.app), unit, p.ranks, here);
-    let each = r.puts.count() as f64 / f64::from(p.ranks);
+    let each = r.puts.made as f64 / f64::from(p.ranks);
+    // What the paper says that a put costs more than without unpinning, and what it costs here.
+    let (theirs, ours) =
+        ((p.runtime[0] - p.runtime[1]) * 1e3 / each, (r.runtime - p.runtime[1]) * 1e3 / each);
     let runtime = row("runtime", "s", r.runtime);
     let mut rows = vec![match i {
-        0 => runtime.paper(p.runtime[0]).explained(format!(
-            "each of a rank's {each:.0} puts costs {:.2} ms over no-unpin in the paper, {:.2} ms here: one unpin of 6 ms at the \
-             target; the paper's needs about {:.1} of them",
-            (p.runtime[0] - p.runtime[1]) * 1e3 / each,
-            (r.runtime - p.runtime[1]) * 1e3 / each,
-            (p.runtime[0] - p.runtime[1]) * 1e3 / each / 6.0,
-        )),
+        0 => doubtful(runtime.paper(p.runtime[0]), || {
+            format!(
+                "unpinning adds {theirs:.1} ms to each of a rank's {each:.0} puts in the paper, {ours:.1} ms here: two unpins of 6 ms, \
+                 one at each end (the paper's other application agrees with that, this one needs {:.1})",
+                theirs / 6.0
+            )
+        }),
         1 => runtime.explained(format!(
             "input: the computing ({:.1} s) is chosen so that this is the paper's {}; without it {bare:.2} s",
             compute.as_s(),
             p.runtime[1]
         )),
-        _ => runtime.paper(p.runtime[2]),
+        _ => doubtful(runtime.paper(p.runtime[2]), || {
+            format!(
+                "the paper's run times differ by {:.0} us for each of a rank's {each:.0} puts, its latencies by {:.0} us: only the latter \
+                 follows from the components",
+                (p.runtime[1] - p.runtime[2]) * 1e6 / each,
+                p.latency[1] - p.hit
+            )
+        }),
     }];
     if i < 2 {
         let latency = row("put", "us", r.puts.mean_us()).paper(p.latency[i]);
         rows.push(match i {
             0 => latency.explained(format!(
-                "with unpins of 6 ms a put waits for the unpin of the one before; the paper's {} us would be an unpin of {:.2} ms, \
-                 its other application's of {:.2} ms",
+                "a put is in place after {:.0} us unless its target is unpinning, which takes 6 ms; here ranks unpin in step. The paper's \
+                 {} us would be a target busy {:.0} % of the time, or an unpin of {:.2} ms",
+                r.puts.mean_us(),
                 p.latency[0],
-                (p.latency[0] - p.latency[1] - 40.0) / 1e3,
-                (TABLE_3.iter().find(|o| o.app != p.app).map_or(0.0, |o| o.latency[0] - o.latency[1]) - 40.0) / 1e3
+                (p.latency[0] - 105.0) / 60.0,
+                (p.latency[0] - p.latency[1] - 40.0) / 1e3
             )),
             _ => latency,
         });
         return rows;
     }
-    rows.push(row("one_sided_count", "puts", r.puts.hits as f64).paper(match p.app {
+    rows.push(row("one_sided_count", "puts", r.puts.times.hits as f64).paper(match p.app {
         "cannon" => 1_497_066.0,
         _ => 2_124_482.0,
     }));
     rows.push(row("one_sided_put", "us", r.puts.hit_us()).paper(p.hit));
-    rows.push(row("move_count", "puts", r.puts.misses as f64).paper(p.moves));
+    rows.push(row("move_count", "puts", r.puts.times.misses as f64).paper(p.moves));
     let moved = row("move_put", "us", r.puts.miss_us()).paper(p.moved);
-    rows.push(if moved.difference().is_some_and(|d| d.abs() > 10.0) {
-        let rest = p.moved - p.hit - 20.0 - p.handler - 1.0;
-        moved.explained(format!(
+    let rest = p.moved - p.hit - 20.0 - p.handler - 1.0;
+    rows.push(doubtful(moved, || {
+        format!(
             "the paper's components add up to {:.0} us (put {} + round trip 20 + handler {} + bookkeeping 1); the {rest:.0} us that \
              are left it puts down to attentiveness",
             p.moved - rest,
             p.hit,
             p.handler
-        ))
-    } else {
-        moved
-    });
-    let handler = row("move_handler", "us", r.handler).paper(p.handler);
-    rows.push(if handler.difference().is_some_and(|d| d.abs() > 10.0) {
-        handler.explained(
-            "one of three peers is the first to move to a page and has it pinned (40 us), the others find it pinned (5 us); the \
-             paper's mean is that of one in four",
         )
-    } else {
-        handler
-    });
+    }));
+    let handler = row("move_handler", "us", r.handler).paper(p.handler);
+    rows.push(doubtful(handler, || {
+        "one of three peers is the first to move to a page and has it pinned (40 us), the others find it pinned (5 us); the paper's \
+         mean is that of one in four"
+            .into()
+    }));
     rows
+}
+
+/// A row with a reason in case it is off by more than a tenth.
+fn doubtful(row: Row, why: impl FnOnce() -> String) -> Row {
+    if row.difference().is_some_and(|d| d.abs() > 10.0) { row.explained(why()) } else { row }
 }
 
 /// Figure 3: latency of 8-byte puts against the working set.
 pub fn figure_3(setup: &Setup, progress: &mut Progress) -> Result<Chart, String> {
-    let curves = scatter(setup, "Figure 3", 8, setup.puts, progress, |puts, _, _| puts.mean_us())?;
+    let curves = scatter(setup, "Figure 3", 8, setup.puts, progress, |puts, _| puts.each_us())?;
     Ok(Chart {
         file: "firehose-fig3".into(),
         title: format!(
@@ -277,7 +252,7 @@ pub fn figure_3(setup: &Setup, progress: &mut Progress) -> Result<Chart, String>
 
 /// Figure 4: bandwidth of 64 KiB puts against the working set.
 pub fn figure_4(setup: &Setup, progress: &mut Progress) -> Result<Chart, String> {
-    let bandwidth = |puts: &Puts, took: Time, bytes: usize| puts.count() as f64 * bytes as f64 / took.as_us();
+    let bandwidth = |puts: &Puts, bytes: usize| bytes as f64 / puts.each_us();
     let curves = scatter(setup, "Figure 4", 64 << 10, setup.puts / 25, progress, bandwidth)?;
     Ok(Chart {
         file: "firehose-fig4".into(),
@@ -295,7 +270,7 @@ fn scatter(
     bytes: usize,
     puts: u64,
     progress: &mut Progress,
-    value: impl Fn(&Puts, Time, usize) -> f64,
+    value: impl Fn(&Puts, usize) -> f64,
 ) -> Result<Vec<Curve>, String> {
     let mut curves = Vec::new();
     for (kind, _) in KINDS {
@@ -307,8 +282,7 @@ fn scatter(
             let puts = if kind == Kind::RendezvousUnpin { puts / 20 } else { puts };
             let s = Scatter { set, bytes, puts };
             let report = run(&setup.cluster(2, kind, s.segment()), |rank| s.run(rank))?;
-            let (puts, took) = &report.results[0];
-            points.push((set as f64 / f64::from(1 << 20), value(puts, *took, bytes)));
+            points.push((set as f64 / f64::from(1 << 20), value(&report.results[0], bytes)));
         }
         curves.push(Curve { name: kind.name().into(), points });
     }
@@ -324,8 +298,7 @@ pub fn figure_5(setup: &Setup, progress: &mut Progress) -> Result<Chart, String>
         for bytes in (3..19).map(|k| 1usize << k) {
             let s = Scatter { set: (bytes as u64).next_multiple_of(4096), bytes, puts: 50 };
             let report = run(&setup.cluster(2, kind, s.segment()), |rank| s.run(rank))?;
-            let (puts, took) = &report.results[0];
-            points.push((bytes as f64, puts.count() as f64 * bytes as f64 / took.as_us()));
+            points.push((bytes as f64, bytes as f64 / report.results[0].each_us()));
         }
         curves.push(Curve { name: kind.name().into(), points });
     }
@@ -392,4 +365,99 @@ pub fn contradictions() -> Vec<(String, String)> {
             "round trip of 26 us, or 6 us of inattention (46 - 14 - 5 - 1 us)".into(),
         ),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tiny() -> Setup {
+        let cannon = Cannon { block: 40, ..Cannon::PAPER };
+        let bitonic = Bitonic { keys: 2048, ..Bitonic::PAPER };
+        let budget = Budget { m: 400 << 13, victim: 50 << 13, ..Budget::PAPER };
+        Setup { cannon, bitonic, budget, puts: 4000, ..Setup::small() }
+    }
+
+    fn quiet() -> Progress {
+        Progress::new(1)
+    }
+
+    /// Latencies of the two applications, in the order of the paper's table.
+    #[test]
+    fn table_3_latencies_hold() {
+        for (p, go) in TABLE_3.iter().zip([cannon as fn(&Setup, Kind, Time) -> _, bitonic]) {
+            let run = |kind| go(&tiny(), kind, Time::ZERO).unwrap();
+            let [unpin, no_unpin, firehose] = KINDS.map(|(kind, _)| run(kind));
+            let near =
+                |here: f64, paper: f64| assert!((here - paper).abs() / paper <= 0.1, "{here} for {paper}");
+            near(no_unpin.puts.mean_us(), p.latency[1]);
+            near(firehose.puts.hit_us(), p.hit);
+            // The components add up to this; Cannon's published 46 us are more.
+            near(firehose.puts.miss_us(), p.hit + 20.0 + p.handler + 1.0);
+            assert!(unpin.runtime > 100.0 * no_unpin.runtime && no_unpin.runtime > firehose.runtime);
+        }
+    }
+
+    #[test]
+    fn figure_3_has_its_knee_order_crossing_and_limit() {
+        let setup = Setup { sets: vec![50, 100, 112, 116, 125, 200, 800], ..tiny() };
+        let chart = figure_3(&setup, &mut quiet()).unwrap();
+        let at = |kind: usize, percent: u64| {
+            let i = setup.sets.iter().position(|s| *s == percent).unwrap();
+            chart.curves[kind].points[i].1
+        };
+        for percent in [50, 100, 112] {
+            assert!(at(2, percent) + 10.0 < at(1, percent) && at(1, percent) < at(0, percent));
+        }
+        assert_eq!(at(2, 50), at(2, 100), "flat up to M");
+        assert!(at(2, 116) > at(1, 116), "beyond the knee it passes no-unpin");
+        assert!(at(2, 112) < at(2, 116) && at(2, 116) < at(2, 125) && at(2, 125) < at(2, 200));
+        assert!(at(2, 800) > 0.7 * at(0, 800) && at(2, 800) < 1.1 * at(0, 800), "towards with-unpin");
+        assert!((at(0, 50) - 6000.0).abs() < 600.0);
+    }
+
+    #[test]
+    fn figure_4_is_full_up_to_m_and_declines_gracefully() {
+        let budget = Budget { m: 400 << 15, victim: 50 << 15, ..Budget::PAPER };
+        let setup = Setup { sets: vec![50, 100, 112, 125, 200], puts: 5000, budget, ..tiny() };
+        let chart = figure_4(&setup, &mut quiet()).unwrap();
+        let y: Vec<f64> = chart.curves[2].points.iter().map(|p| p.1).collect();
+        assert!((y[0] - y[1]).abs() / y[0] < 0.02 && y[0] > 230.0);
+        assert!(y[2] < y[1] && y[3] < y[2] && y[4] < y[3], "{y:?}");
+        assert!(y[4] > chart.curves[0].points[4].1);
+    }
+
+    #[test]
+    fn figure_5_keeps_the_order_of_the_three() {
+        let chart = figure_5(&tiny(), &mut quiet()).unwrap();
+        for ((u, n), f) in
+            chart.curves[0].points.iter().zip(&chart.curves[1].points).zip(&chart.curves[2].points)
+        {
+            assert!(f.1 > n.1 && n.1 > 5.0 * u.1, "{u:?} {n:?} {f:?}");
+        }
+    }
+
+    /// The inputs are the inputs: each wrong one shows in what it should, by what it should.
+    #[test]
+    fn a_wrong_constant_moves_the_results() {
+        let run =
+            |c: GmComponents, kind| cannon(&Setup { components: c, ..tiny() }, kind, Time::ZERO).unwrap();
+        let p = GmComponents::PAPER;
+        let [unpin, no_unpin, firehose] = KINDS.map(|(kind, _)| run(p, kind));
+        let trip = run(GmComponents { am_round_trip_us: 24.0, ..p }, Kind::RendezvousNoUnpin);
+        assert!((trip.puts.mean_us() - no_unpin.puts.mean_us() - 4.0).abs() < 0.2);
+        let put = run(GmComponents { one_sided_us: 28.0, ..p }, Kind::Firehose);
+        assert!((put.puts.hit_us() - firehose.puts.hit_us() - 14.0).abs() < 1.0);
+        let reuse = run(GmComponents { move_reuse_us: 10.0, ..p }, Kind::Firehose);
+        assert!((reuse.puts.miss_us() - firehose.puts.miss_us() - 5.0).abs() < 1.5);
+        let cheap = run(GmComponents { unpin_us: 600.0, ..p }, Kind::RendezvousUnpin);
+        assert!(cheap.runtime < 0.15 * unpin.runtime);
+        let books = run(GmComponents { bookkeeping_us: 5.0, ..p }, Kind::Firehose);
+        assert!((books.puts.hit_us() - firehose.puts.hit_us() - 4.5).abs() < 0.1);
+        let dear = GmComponents { move_pin_us: 400.0, ..p };
+        let pinned = |c| {
+            bitonic(&Setup { components: c, ..tiny() }, Kind::Firehose, Time::ZERO).unwrap().puts.miss_us()
+        };
+        assert!(pinned(dear) > pinned(p) + 100.0);
+    }
 }

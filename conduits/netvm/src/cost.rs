@@ -137,7 +137,8 @@ impl CostModel {
                 move_bucket: Time::us(1.0),
             },
             firmware: FirmwareCosts::LANAI9,
-            inline: 128,
+            // GM fetches all sources by DMA.
+            inline: 0,
             page: 4096,
         }
     }

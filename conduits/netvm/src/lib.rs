@@ -41,7 +41,7 @@ pub use firehose::Kind;
 pub use firmware::FirmwareCosts;
 pub use measure::Measured;
 pub use net::Network;
-pub use pinning::{Budget, Registration, registration};
+pub use pinning::{Budget, PutTimes, Registered, Registration, registration};
 pub use rng::{Rng, Zipf};
 pub use shared::{compute, now};
 pub use time::Time;

@@ -101,9 +101,38 @@ struct Envelope {
     bytes: Vec<u8>,
 }
 
+/// How long puts took, from when their NIC began with them until they were in place: what the processor has to do after that,
+/// such as unpinning, does not count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PutTimes {
+    /// Puts that did not ask the peer.
+    pub hits: u64,
+    /// Their times' sum.
+    pub hit_time: Time,
+    /// Puts that did.
+    pub misses: u64,
+    /// Their times' sum.
+    pub miss_time: Time,
+}
+
+/// What registration has done on a rank.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Registered {
+    /// The strategy's counts.
+    pub stats: Stats,
+    /// What is pinned.
+    pub usage: Usage,
+    /// How long puts took.
+    pub puts: PutTimes,
+}
+
 /// An operation of the core.
 struct PinOp {
     token: u64,
+    /// When its NIC began with it.
+    begun: Time,
+    /// Whether the peer was asked.
+    asked: bool,
     put: bool,
     /// In this rank's memory.
     local: usize,
@@ -127,6 +156,8 @@ struct State {
     ops: Slab<PinOp>,
     /// Transfers on the wire, by the number the world knows.
     transfers: Slab<firehose::OpId>,
+    /// What is to be unpinned when the completions that came before have been told.
+    later: VecDeque<Run>,
 }
 
 impl Pinning {
@@ -140,7 +171,8 @@ impl Pinning {
             adaptive: budget.adaptive,
             ..firehose::Config::default()
         };
-        let state = State { strategy: None, ops: Slab::new(), transfers: Slab::new() };
+        let state =
+            State { strategy: None, ops: Slab::new(), transfers: Slab::new(), later: VecDeque::new() };
         let (costs, inline, page) = (job.model.pin, job.model.inline, job.model.page);
         Pinning { state: Mutex::new(state), costs, inline, page, kind, budget, config }
     }
@@ -171,12 +203,14 @@ impl Pinning {
             let pinned = at.shared.world().ranks[at.rank as usize].pinned.as_ref().map_or(0, PinMap::bytes);
             assert!(pinned <= bound, "{pinned} bytes are pinned, the bound is {bound}");
         }
-        at.shared.world().ranks[at.rank as usize].registration = (stats, usage);
+        let mut w = at.shared.world();
+        let registered = &mut w.ranks[at.rank as usize].registration;
+        (registered.stats, registered.usage) = (stats, usage);
     }
 
     pub(crate) fn attach(&self, at: &SimConduit, len: usize) {
         let config = firehose::Config { segment: Some((0, len as u64)), ..self.config.clone() };
-        let strategy = open_strategy(self.kind, config);
+        let strategy = self.kind.build(config);
         let strategy = strategy.unwrap_or_else(|e| panic!("registration strategy {}: {e}", self.kind.name()));
         self.state().strategy = Some(strategy);
         let map = PinMap::new(len as u64, self.budget.bucket);
@@ -185,11 +219,14 @@ impl Pinning {
     }
 
     pub(crate) fn start(&self, at: &SimConduit, start: Start<'_>) -> bool {
+        self.unpin_later(at);
         let put = start.source.is_some();
         let small = put && start.len <= self.inline;
         let segment = at.shared.world().ranks[at.rank as usize].segment;
         let index = self.state().ops.insert(PinOp {
             token: start.token,
+            begun: at.shared.world().now,
+            asked: false,
             put,
             local: start.local,
             remote: start.offset,
@@ -212,21 +249,41 @@ impl Pinning {
             local,
             len: start.len as u64,
         };
+        let mut asked = false;
         self.call(at, &[], |s, out| {
+            let before = s.stats().requests;
             if let Err(e) = s.start(request, out) {
                 panic!("a transfer of {} bytes cannot begin: {e}", start.len);
             }
+            asked = s.stats().requests != before;
         });
+        if asked && let Some(op) = self.state().ops.get_mut(index) {
+            op.asked = true;
+        }
         true
     }
 
     pub(crate) fn progress(&self, at: &SimConduit) -> usize {
-        let mut done = 0;
+        let mut done = self.unpin_later(at);
+        let mut later = Vec::new();
         loop {
             let next = at.shared.world().ranks[at.rank as usize].transferred.pop_front();
             let Some(number) = next else { break };
             let Some(op) = self.state().transfers.remove(number as u32) else { continue };
-            self.call(at, &[], |s, out| s.transferred(op, Outcome::Done, out));
+            self.call(at, &[], |s, out| {
+                s.transferred(op, Outcome::Done, out);
+                let over = out.iter().position(|a| matches!(a, Action::Done { .. })).unwrap_or(out.len());
+                let tail = out.split_off(over);
+                let (unpins, rest): (Vec<_>, Vec<_>) =
+                    tail.into_iter().partition(|a| matches!(a, Action::Unpin(_)));
+                out.extend(rest);
+                later.extend(
+                    unpins
+                        .into_iter()
+                        .filter_map(|a| if let Action::Unpin(run) = a { Some(run) } else { None }),
+                );
+            });
+            self.state().later.extend(later.drain(..));
             done += 1;
         }
         while done < BUDGET {
@@ -280,6 +337,19 @@ impl Pinning {
                 Action::Done { tag, .. } => {
                     let Some(op) = self.state().ops.remove(tag as u32) else { continue };
                     let mut w = at.shared.world();
+                    let took = w.now.since(op.begun);
+                    let puts = &mut w.ranks[at.rank as usize].registration.puts;
+                    match (op.put, op.asked) {
+                        (false, _) => {}
+                        (_, true) => {
+                            puts.misses += 1;
+                            puts.miss_time += took;
+                        }
+                        _ => {
+                            puts.hits += 1;
+                            puts.hit_time += took;
+                        }
+                    }
                     let done = &mut w.ranks[at.rank as usize].done;
                     if op.put {
                         done.push_back((op.token, Completion::Local));
@@ -290,6 +360,17 @@ impl Pinning {
                 Action::Failed { failure, .. } => panic!("{failure}"),
             }
             todo.extend(more.drain(..));
+        }
+    }
+
+    /// Does the unpinning that was put off until completions were told; how much that was.
+    fn unpin_later(&self, at: &SimConduit) -> usize {
+        let mut done = 0;
+        loop {
+            let next = self.state().later.pop_front();
+            let Some(run) = next else { return done };
+            self.carry_out(at, &[], vec![Action::Unpin(run)]);
+            done += 1;
         }
     }
 
@@ -368,11 +449,7 @@ impl Pinning {
 const BUDGET: usize = 16;
 
 /// What the registration of the calling rank has done so far, inside a simulation.
-pub fn registration() -> Option<(Stats, Usage)> {
+pub fn registration() -> Option<Registered> {
     let (shared, rank) = crate::shared::current()?;
     Some(shared.world().ranks[rank as usize].registration)
-}
-
-fn open_strategy(_: Kind, _: firehose::Config) -> Result<Box<dyn Strategy>, firehose::ConfigError> {
-    Err(firehose::ConfigError::NoSegment)
 }

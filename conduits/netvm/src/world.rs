@@ -9,7 +9,7 @@
 
 use crate::memory::Window;
 use crate::net::{Network, Port};
-use crate::pinning::PinMap;
+use crate::pinning::{PinMap, Registered};
 use crate::rng::Rng;
 use crate::time::Time;
 use core::any::Any;
@@ -189,7 +189,7 @@ pub(crate) struct RankState {
     /// What is pinned, where NICs need that.
     pub(crate) pinned: Option<PinMap>,
     /// What registration has done so far.
-    pub(crate) registration: (firehose::Stats, firehose::Usage),
+    pub(crate) registration: Registered,
     pub(crate) ops: u32,
     pub(crate) frames_out: u32,
 }
