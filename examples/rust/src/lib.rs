@@ -4,9 +4,6 @@ use std::ops::RangeInclusive;
 
 use gasnet::Rank;
 
-pub mod bitonic;
-pub mod cannon;
-
 /// One positional argument: its name, its default, and what it may be.
 pub type Size = (&'static str, u64, RangeInclusive<u64>);
 
