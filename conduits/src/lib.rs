@@ -12,6 +12,7 @@
 #[doc = include_str!("../../README.md")]
 struct Readme;
 
+mod embed;
 mod registry;
 
 pub use gasnet_launch::{BootOptions, refuse};
@@ -28,6 +29,9 @@ use gasnet::{Config, Error, Rank, Threading};
 /// # Errors
 /// A setting that is not understood, or resources that cannot be had.
 pub fn init(options: &BootOptions, threading: Threading) -> Result<&'static Rank, Error> {
+    if let Some(started) = embed::start(threading) {
+        return started;
+    }
     let config = Config::from_env().and_then(|config| registry::check(&config).map(|()| config));
     // All ranks find the same settings wrong: only one of them comes back to say so.
     let config = config.inspect_err(|e| gasnet_launch::refuse(&e.to_string()))?;

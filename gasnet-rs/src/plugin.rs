@@ -185,6 +185,7 @@ pub struct ConduitTable {
     descriptor: unsafe extern "C" fn(Object) -> i32,
     idle: unsafe extern "C" fn(Object, Bytes) -> u32,
     clock: unsafe extern "C" fn(Object, *mut u64) -> u32,
+    close: unsafe extern "C" fn(Object),
     put: unsafe extern "C" fn(Object, u32, u16, u16, u64, *const u8, usize, u64) -> u32,
     get: unsafe extern "C" fn(Object, *mut u8, u32, u16, u16, u64, usize, u64) -> u32,
     copies_source: unsafe extern "C" fn(Object, usize) -> u32,
@@ -349,6 +350,11 @@ mod gates {
         }
     }
 
+    pub(super) unsafe extern "C" fn close(object: Object) {
+        // SAFETY: as above.
+        unsafe { Exported::of(object) }.conduit.close();
+    }
+
     unsafe fn rma<'a>(object: Object) -> &'a dyn Rma {
         // SAFETY: as above.
         unsafe { Exported::of(object) }.conduit.rma().expect("asked for what has_rma promised only")
@@ -431,6 +437,7 @@ pub fn export(conduit: Box<dyn Conduit>) -> ConduitTable {
         descriptor: gates::descriptor,
         idle: gates::idle,
         clock: gates::clock,
+        close: gates::close,
         put: gates::put,
         get: gates::get,
         copies_source: gates::copies_source,
@@ -581,6 +588,12 @@ unsafe impl Conduit for Imported {
         let t = &self.table;
         // SAFETY: as above.
         unsafe { (t.idle)(t.object, Bytes::of(what.as_bytes())) != 0 }
+    }
+
+    fn close(&self) {
+        let t = &self.table;
+        // SAFETY: as above.
+        unsafe { (t.close)(t.object) }
     }
 
     fn clock(&self) -> Option<Duration> {

@@ -102,6 +102,9 @@ unsafe impl Conduit for Mock {
         self.say(format!("idle {what} {:p}", what.as_ptr()));
         what == "a reply"
     }
+    fn close(&self) {
+        self.say("close".to_string());
+    }
     fn clock(&self) -> Option<Duration> {
         self.rma.then_some(Duration::from_nanos(12_345_678_901))
     }
@@ -199,6 +202,7 @@ fn examine(conduit: &dyn Conduit) -> Vec<String> {
         .map(|fd| std::fs::metadata(format!("/proc/self/fd/{}", fd.as_raw_fd())).unwrap());
     answers.push(format!("descriptor {:?}", file.map(|f| f.file_type())));
     answers.push(format!("{} {}", conduit.idle("a reply"), conduit.idle("a barrier")));
+    conduit.close();
     let Some(rma) = conduit.rma() else { return answers };
     let at = RemoteAddr { peer: to, segment: 4, offset: 1 << 40 };
     for len in [8, 9] {
