@@ -886,6 +886,11 @@ pub struct EmbedTable {
     conduit: ConduitTable,
 }
 
+// SAFETY: what its parts point to may be used from any thread: a conduit, an exchange and an overseer are Send and Sync.
+unsafe impl Send for EmbedTable {}
+// SAFETY: as above.
+unsafe impl Sync for EmbedTable {}
+
 impl EmbedTable {
     /// A rank that is a host of its own, behind `conduit`. The memory files are duplicated by [`EmbedTable::accept`].
     pub fn new(
