@@ -160,6 +160,8 @@ pub struct Library {
     bell: Arc<Doorbell>,
     segments: Segments,
     issued: [u32; 3],
+    /// Counts that the NIC has been seen to have reached.
+    seen: [u32; 3],
     cookie: u32,
     /// Bit `cookie % REPLIES`: a reply is to come, or has not been taken.
     replies: u32,
@@ -169,7 +171,7 @@ impl Library {
     /// A library of a port that is open.
     pub fn new(node: Node, port: PortId, memory: Arc<PortMemory>, bell: Arc<Doorbell>) -> Library {
         let segments = Segments::default();
-        Library { node, port, memory, bell, segments, issued: [0; 3], cookie: 0, replies: 0 }
+        Library { node, port, memory, bell, segments, issued: [0; 3], seen: [0; 3], cookie: 0, replies: 0 }
     }
 
     /// What it shares with the NIC.
@@ -195,7 +197,7 @@ impl Library {
     /// Places that are free in the command queue, as of the last renewal of the counter. When it is 0, ask for a renewal
     /// ([`wait_for_room`](Self::wait_for_room)).
     pub fn room(&self) -> u32 {
-        QUEUE - self.issued[0].wrapping_sub(self.memory.counter(Counter::Commands))
+        QUEUE - self.issued[0].wrapping_sub(self.count(Counter::Commands))
     }
 
     /// A fence that is passed when a full queue has a free place.
@@ -278,6 +280,12 @@ impl Library {
         self.bell.ring(self.port);
     }
 
+    /// How many of a kind are done, as far as this side knows.
+    fn count(&self, which: Counter) -> u32 {
+        let (counter, seen) = (self.memory.counter(which), self.seen[which as usize]);
+        if reached(counter, seen) { counter } else { seen }
+    }
+
     /// Everything of this kind that was issued so far.
     pub fn fence(&self, which: Counter) -> Fence {
         Fence { which, count: self.issued[which as usize] }
@@ -286,12 +294,19 @@ impl Library {
     /// Whether a fence is passed, as far as this side can see.
     #[inline]
     pub fn passed(&self, fence: Fence) -> bool {
-        reached(self.memory.counter(fence.which), fence.count)
+        reached(self.count(fence.which), fence.count)
     }
 
     /// Asks the NIC to say when a fence is passed. True: it is. One wish for each counter: a later one replaces it.
-    pub fn want(&self, fence: Fence) -> bool {
-        self.passed(fence) || self.memory.want(fence.which, fence.count)
+    pub fn want(&mut self, fence: Fence) -> bool {
+        if self.passed(fence) {
+            return true;
+        }
+        let met = self.memory.want(fence.which, fence.count);
+        if met {
+            self.seen[fence.which as usize] = fence.count;
+        }
+        met
     }
 
     /// Issues an atomic operation; returns its cookie.

@@ -24,10 +24,11 @@ impl Prefix {
         number
     }
 
-    /// This one is done. `Some`: the new count, if it has changed. Numbers that are not under way change nothing.
+    /// This one is done; returns the count from the start. `None`: it is not under way.
     pub(super) fn mark(&mut self, number: u32) -> Option<u32> {
         let ahead = number.wrapping_sub(self.done);
-        if ahead >= self.issued.wrapping_sub(self.done) {
+        let known = self.ahead.get(ahead as usize) == Some(&true);
+        if ahead >= self.issued.wrapping_sub(self.done) || known {
             return None;
         }
         if ahead > 0 {
@@ -36,7 +37,7 @@ impl Prefix {
                 self.ahead.resize(ahead + 1, false);
             }
             self.ahead[ahead] = true;
-            return None;
+            return Some(self.done);
         }
         self.ahead.pop_front();
         self.done = self.done.wrapping_add(1);
@@ -70,15 +71,17 @@ impl PortState {
 }
 
 impl Nic {
-    /// One of a port's operations is done.
-    pub(super) fn count(&mut self, port: PortId, which: Counter, number: u32, out: &mut Vec<Action>) {
-        let Some(state) = self.ports.get_mut(&port) else { return };
+    /// One of a port's operations is done. False: it was done before, or never begun.
+    pub(super) fn count(&mut self, port: PortId, which: Counter, number: u32, out: &mut Vec<Action>) -> bool {
+        let Some(state) = self.ports.get_mut(&port) else { return false };
         let i = which as usize;
-        let Some(done) = state.counts[i].mark(number) else { return };
-        if state.memory.count(which, done, state.posted[i]) {
+        let before = state.counts[i].done;
+        let Some(done) = state.counts[i].mark(number) else { return false };
+        if done != before && state.memory.count(which, done, state.posted[i]) {
             state.posted[i] = done;
             out.push(Action::Post(port, Post::Count(which, done)));
         }
+        true
     }
 
     /// One of a port's operations was refused.
@@ -88,18 +91,19 @@ impl Nic {
         out.push(Action::Post(port, Post::Refused(state.refused)));
     }
 
-    /// The answer to an atomic or lease, unless it was answered before.
+    /// The answer to an atomic or lease. False: it was answered before.
     pub(super) fn answer(
         &mut self,
         port: PortId,
         cookie: u32,
         words: Option<[u32; crate::atomics::REPLY]>,
         out: &mut Vec<Action>,
-    ) {
-        let Some(state) = self.ports.get_mut(&port) else { return };
-        let Some(i) = state.atomics.iter().position(|&c| c == cookie) else { return };
+    ) -> bool {
+        let Some(state) = self.ports.get_mut(&port) else { return false };
+        let Some(i) = state.atomics.iter().position(|&c| c == cookie) else { return false };
         state.atomics.swap_remove(i);
         out.push(Action::Post(port, Post::Reply { cookie, words }));
+        true
     }
 }
 
@@ -111,12 +115,13 @@ mod tests {
     fn a_prefix_counts_without_gaps() {
         let mut prefix = Prefix { issued: u32::MAX - 1, done: u32::MAX - 1, ..Prefix::default() };
         let numbers: Vec<u32> = (0..5).map(|_| prefix.issue()).collect();
-        assert_eq!(prefix.mark(numbers[2]), None);
-        assert_eq!(prefix.mark(numbers[1]), None);
+        assert_eq!(prefix.mark(numbers[2]), Some(numbers[0]));
+        assert_eq!(prefix.mark(numbers[2]), None, "noted before");
+        assert_eq!(prefix.mark(numbers[1]), Some(numbers[0]));
         assert_eq!(prefix.mark(numbers[0]), Some(numbers[3]));
         assert_eq!(prefix.mark(numbers[0]), None, "done before");
         assert_eq!(prefix.mark(numbers[4].wrapping_add(1)), None, "never issued");
-        assert_eq!(prefix.mark(numbers[4]), None);
+        assert_eq!(prefix.mark(numbers[4]), Some(numbers[3]));
         assert_eq!(prefix.mark(numbers[3]), Some(numbers[4].wrapping_add(1)));
         assert!(prefix.ahead.is_empty());
     }

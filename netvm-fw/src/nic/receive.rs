@@ -62,7 +62,9 @@ impl Nic {
             Kind::Atomic => self.serve_atomic(head, Origin::Packet, out),
             Kind::Message => out.push(Action::Interrupt(Interrupt::Bounced { head, payload })),
             Kind::Ack => self.acknowledged(head.from, head.seq, out),
-            Kind::Done => self.count(head.port, Counter::Written, head.cookie, out),
+            Kind::Done => {
+                self.count(head.port, Counter::Written, head.cookie, out);
+            }
             Kind::AtomicReply => {
                 let [a, b, c, _] = head.src.to_arguments();
                 self.answer(head.port, head.cookie, Some([a, b, c]), out);
@@ -161,7 +163,9 @@ impl Nic {
             Kind::Write if raise && head.flags & ACKNOWLEDGE != 0 => {
                 self.send_answer(Kind::Done, &head, |_| {}, out)
             }
-            Kind::ReadReply => self.count(head.port, Counter::Reads, head.cookie, out),
+            Kind::ReadReply => {
+                self.count(head.port, Counter::Reads, head.cookie, out);
+            }
             _ => {}
         }
     }
@@ -200,15 +204,17 @@ impl Nic {
         self.send_answer(Kind::Refused, head, |answer| answer.op = what, out);
     }
 
-    /// A peer refused something of ours.
+    /// A peer refused something of ours. (A copy of the refusal of a write that nobody counts is counted again.)
     fn refused(&mut self, head: Head, out: &mut Vec<Action>) {
-        self.count_refusal(head.port, out);
-        let port = head.port;
-        match head.op {
-            kind if kind == Kind::Read as u32 => self.count(port, Counter::Reads, head.cookie, out),
-            kind if kind == Kind::Write as u32 => self.count(port, Counter::Written, head.cookie, out),
-            kind if kind == Kind::Atomic as u32 => self.answer(port, head.cookie, None, out),
-            _ => {}
+        let (port, cookie) = (head.port, head.cookie);
+        let news = match head.op {
+            kind if kind == Kind::Read as u32 => self.count(port, Counter::Reads, cookie, out),
+            kind if kind == Kind::Write as u32 => self.count(port, Counter::Written, cookie, out),
+            kind if kind == Kind::Atomic as u32 => self.answer(port, cookie, None, out),
+            _ => true,
+        };
+        if news {
+            self.count_refusal(port, out);
         }
     }
 }

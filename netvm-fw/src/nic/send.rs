@@ -97,7 +97,8 @@ impl Nic {
             Err(why) => {
                 self.malformed(why);
                 self.count_refusal(port, out);
-                return self.count(port, Counter::Commands, command, out);
+                self.count(port, Counter::Commands, command, out);
+                return;
             }
         };
         match head.kind {
@@ -112,7 +113,8 @@ impl Nic {
                 let lease = crate::ids::Ppn::new(head.dst.hash.0).map(|ppn| Lease { ppn, breaks: head.op });
                 let ended = lease.is_some_and(|lease| self.table.end_lease(lease));
                 self.answer(port, head.cookie, Some([u32::from(ended), 0, 0]), out);
-                return self.count(port, Counter::Commands, command, out);
+                self.count(port, Counter::Commands, command, out);
+                return;
             }
             _ => {}
         }

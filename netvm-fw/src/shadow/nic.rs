@@ -59,6 +59,10 @@ impl NicTable {
 
     #[inline]
     fn find(&mut self, vpn: Vpn, hash: Hash) -> Option<Ppn> {
+        // 0 stands for "no page" in the frame map, and may come from afar.
+        if vpn.0 == 0 {
+            return None;
+        }
         for slot in 0..self.shared.geometry.depth as usize {
             // ORDER: Acquire; pairs with Release in HostTable::map; whoever finds the entry finds the frame map filled.
             let ppn = Ppn::new(self.shared.row(hash)[slot].load(Ordering::Acquire))?;
@@ -137,7 +141,7 @@ impl NicTable {
         let i = lease.ppn.index();
         let counts = self.counts.get_mut(i).ok_or(LockError::Missing)?;
         // Frame, break count and page may come from a peer: a lease that was never given must not lead anywhere.
-        let held = counts.leases > 0 && counts.breaks == lease.breaks;
+        let held = counts.leases > 0 && counts.breaks == lease.breaks && vpn.0 != 0;
         if !held || self.shared.page[i].load(Ordering::Relaxed) != vpn.0 {
             return Err(LockError::Missing);
         }
