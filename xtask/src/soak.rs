@@ -5,6 +5,7 @@
 //!   ranks, delays and ways of waiting.
 //! - *programs*: examples with random numbers of ranks, with and without neighbourhood.
 //! - *compiler*: damaged UPC sources; the compiler must end by itself, with errors and without a crash.
+//! - *stale*: the stale-registration adversary of Firehose, with random seeds.
 //! - *csmith*: random C programs, compiled by upcc and by the C compiler, must print the same.
 
 use std::collections::BTreeMap;
@@ -22,10 +23,11 @@ use crate::stage::{self, Parts};
 const HELP: &str = "\
 Random and long tests. Failing inputs are kept under target/soak.
 
-usage: cargo xtask soak [--minutes M] [--seed S] [--record]
+usage: cargo xtask soak [--minutes M] [--seed S] [--stale N] [--record]
 
   --minutes M   for how long (default 10)
   --seed S      start of the random numbers (default: from the clock)
+  --stale N     instead, N simulated accesses against changing mappings (a million takes about a second)
   --record      add the result to docs/soak.md
 ";
 
@@ -60,7 +62,7 @@ type Score = BTreeMap<&'static str, (usize, usize)>;
 /// Reads the command line and runs.
 pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
     let clock = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let (mut minutes, mut record) = (10.0_f64, false);
+    let (mut minutes, mut record, mut accesses) = (10.0_f64, false, None);
     let mut seed = clock.map_or(1, |time| time.as_nanos() as u64);
     while let Some(argument) = parser.next().map_err(|e| e.to_string())? {
         match argument {
@@ -69,6 +71,10 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
                 minutes = value?;
             }
             Long("seed") => seed = parser.value().and_then(|v| v.parse()).map_err(|e| e.to_string())?,
+            Long("stale") => {
+                let value = parser.value().and_then(|v| v.parse()).map_err(|e| e.to_string())?;
+                accesses = Some(value);
+            }
             Long("record") => record = true,
             Short('h') | Long("help") => {
                 print!("{HELP}");
@@ -76,6 +82,17 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
             }
             other => return Err(format!("{}\n\n{HELP}", other.unexpected())),
         }
+    }
+    if let Some(accesses) = accesses {
+        println!("seed {seed}");
+        stale(accesses, seed)?;
+        println!("{accesses} accesses, none stale");
+        if record {
+            append(&format!(
+                "- seed {seed}: {accesses} simulated accesses against changing mappings, none stale\n"
+            ))?;
+        }
+        return Ok(());
     }
     let limit = Duration::try_from_secs_f64(minutes * 60.0).map_err(|e| format!("--minutes: {e}"))?;
     let prefix = stage::folder();
@@ -114,6 +131,7 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
             count("programs", program.run(ranks, random.below(3) > 0));
         }
         count("conformance", conformance(&prefix, &mut random));
+        count("stale", stale(2_000_000, random.next() >> 16));
         count("random programs", programs::upc_random(random.next() >> 20, 1, &mut Tally::default()));
         if csmith {
             count("csmith", csmith_program(&prefix, random.next() >> 1));
@@ -174,6 +192,15 @@ fn conformance(prefix: &Path, random: &mut Random) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("{shown}\n{}", outcome.report()))
+}
+
+/// That many accesses of Firehose's stale-registration adversary.
+fn stale(accesses: u64, seed: u64) -> Result<(), String> {
+    let mut test = sh::cargo(&["test", "-q", "--release", "-p", "firehose", "--test", "adversary"]);
+    test.args(["--", "--nocapture"]);
+    test.env("FIREHOSE_ACCESSES", accesses.to_string()).env("FIREHOSE_SEED", (seed >> 1).to_string());
+    let outcome = sh::capture(test, BUILD + Duration::from_secs(accesses / 200_000))?;
+    if outcome.status == Some(0) { Ok(()) } else { Err(outcome.report()) }
 }
 
 /// UPC sources to be damaged.
