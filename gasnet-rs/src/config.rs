@@ -52,6 +52,21 @@ pub const SETTINGS: &[Setting] = &[
     ),
     s("GASNET_SMP_DELAY", "time: 0 (default), 500ns, 20us, 1ms", "Delay of every frame of the smp conduit."),
     s(
+        "GASNET_FAULTY",
+        "list: drop=1%,duplicate=1%,reorder=5%,delay=2%,by=200us,corrupt=1%,seed=7; default none",
+        "Faults in the frames of any conduit. Programs stand frames that are reordered or delayed.",
+    ),
+    s(
+        "GASNET_TRACED",
+        "path; default none",
+        "Write what passes through any conduit to the file `path.RANK`.",
+    ),
+    s(
+        "GASNET_UDP_FAULTY",
+        "as GASNET_FAULTY",
+        "Faults in the datagrams of the udp conduit, which it repairs (corrupted payloads with GASNET_UDP_AUTH=full).",
+    ),
+    s(
         "GASNET_UDP_INTERFACE",
         "address or name of an interface; default the loop-back's on one host, else the first that leaves it",
         "Where the udp conduit can be reached.",
@@ -117,6 +132,12 @@ pub struct Config {
     pub neighborhood: u32,
     /// `GASNET_SMP_DELAY` in nanoseconds.
     pub smp_delay_ns: u64,
+    /// `GASNET_FAULTY`.
+    pub faulty: Option<String>,
+    /// `GASNET_TRACED`.
+    pub traced: Option<String>,
+    /// `GASNET_UDP_FAULTY`.
+    pub udp_faulty: Option<String>,
     /// `GASNET_UDP_INTERFACE`.
     pub udp_interface: Option<String>,
     /// `GASNET_UDP_AUTH` is `full`.
@@ -143,6 +164,9 @@ impl Default for Config {
             conduit: None,
             neighborhood: u32::MAX,
             smp_delay_ns: 0,
+            faulty: None,
+            traced: None,
+            udp_faulty: None,
             udp_interface: None,
             udp_auth_full: false,
             udp_window: 1 << 20,
@@ -189,6 +213,9 @@ impl Config {
                 None => 0,
                 Some(v) => parse_time(&v).ok_or_else(|| bad("GASNET_SMP_DELAY", &v))?,
             },
+            faulty: get("GASNET_FAULTY"),
+            traced: get("GASNET_TRACED"),
+            udp_faulty: get("GASNET_UDP_FAULTY"),
             udp_interface: get("GASNET_UDP_INTERFACE"),
             udp_auth_full: match get("GASNET_UDP_AUTH").as_deref() {
                 None | Some("header") => false,
