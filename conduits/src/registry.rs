@@ -32,8 +32,9 @@ pub(crate) fn check(config: &Config) -> Result<(), Error> {
 
 /// Opens the conduit the settings ask for.
 pub(crate) fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
-    match find(cx.config, cx.host.len() == cx.size as usize) {
-        Some(open) => open(cx),
-        None => check(cx.config).map(|()| None),
-    }
+    let conduit = match find(cx.config, cx.host.len() == cx.size as usize) {
+        Some(open) => open(cx)?,
+        None => check(cx.config).map(|()| None)?,
+    };
+    conduit.map(|conduit| gasnet_decorators::wrap(cx, conduit)).transpose()
 }

@@ -7,6 +7,7 @@
 
 use crate::auth::{JobKey, SHARE};
 use crate::buf::MAX_FRAME;
+use crate::disturb::Disturbance;
 use crate::engine::Engine;
 use crate::memory::Arrived;
 use crate::place::{self, Card};
@@ -16,6 +17,7 @@ use gasnet::conduit::{
     Channel, Completion, Conduit, Frame, Limits, OpenContext, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc,
 };
 use gasnet::{Error, RankId};
+use gasnet_decorators::Plan;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -72,7 +74,12 @@ pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
         return Err(Error::Conduit(format!("udp: rank {rank}: {differs}")));
     }
     let key = JobKey::from_shares(cards.iter().map(|c| &c.share));
-    let engine = Engine::new(cx.rank.0, key, cards, socket, config.udp_window, config.udp_timeout_ns);
+    let mut engine = Engine::new(cx.rank.0, key, cards, socket, config.udp_window, config.udp_timeout_ns);
+    if let Some(text) = &config.udp_faulty {
+        let plan =
+            Plan::parse(text).map_err(|what| Error::job(format!("GASNET_UDP_FAULTY={text}: {what}")))?;
+        engine.disturbance = Some(Disturbance::new(plan.of_rank(cx.rank.0)));
+    }
     let copied = |fd: BorrowedFd<'_>| {
         fd.try_clone_to_owned().map_err(|e| Error::Conduit(format!("udp: no descriptor left: {e}")))
     };

@@ -5,6 +5,7 @@
 
 use crate::auth::{Coverage, JobKey, Life};
 use crate::buf::Buf;
+use crate::disturb::Disturbance;
 use crate::link::{Batch, Link, Refused, Setup};
 use crate::memory::Memory;
 use crate::path::Time;
@@ -40,7 +41,54 @@ pub(crate) struct Engine {
     slots: Vec<Option<Buf>>,
     free_slots: Vec<u32>,
     broken: Option<(u32, String)>,
+    pub(crate) disturbance: Option<Disturbance>,
     pub(crate) pumped: bool,
+}
+
+/// What receiving needs of the engine.
+struct Intake<'a> {
+    now: Time,
+    me: u32,
+    links: &'a mut Vec<Option<Box<Link>>>,
+    memory: &'a mut Memory,
+    ready: &'a mut VecDeque<u32>,
+    is_ready: &'a mut Vec<bool>,
+    /// Who sent the last one: datagrams of a batch come from one peer.
+    from: u32,
+    /// One from a peer without a link.
+    hello: Option<Vec<u8>>,
+    broken: Option<(u32, String)>,
+}
+
+impl Intake<'_> {
+    #[inline]
+    fn take(&mut self, datagram: &[u8]) {
+        let Ok(packet) = Packet::new_checked(datagram) else { return };
+        let sender = packet.sender();
+        if sender == self.me {
+            return;
+        }
+        let link = match self.links.get_mut(sender as usize) {
+            None => return,
+            Some(None) => {
+                self.hello = self.hello.take().or(Some(datagram.to_vec()));
+                return;
+            }
+            Some(Some(link)) => link,
+        };
+        self.memory.from = sender;
+        match link.handle(self.now, &packet, self.memory) {
+            Ok(()) => {}
+            Err(Refused::Drop) => return,
+            Err(Refused::Broken(what)) => self.broken = Some((sender, format!("sent {what}"))),
+        }
+        if sender != self.from {
+            self.from = sender;
+            if !core::mem::replace(&mut self.is_ready[sender as usize], true) {
+                self.ready.push_back(sender);
+            }
+        }
+    }
 }
 
 impl Engine {
@@ -70,6 +118,7 @@ impl Engine {
             slots: Vec::new(),
             free_slots: Vec::new(),
             broken: None,
+            disturbance: None,
             pumped: false,
         }
     }
@@ -212,42 +261,35 @@ impl Engine {
 
     #[inline]
     fn receive(&mut self, now: Time) -> bool {
-        let Engine { socket, links, memory, cards, me, .. } = self;
-        let size = cards.len() as u32;
-        let mut hello = None;
-        let mut broken = None;
-        // Datagrams of a batch come from one peer.
-        let mut from = u32::MAX;
-        let (ready, is_ready) = (&mut self.ready, &mut self.is_ready);
-        let more = socket.receive(&mut |datagram| {
-            let Ok(packet) = Packet::new_checked(datagram) else { return };
-            let sender = packet.sender();
-            if sender >= size || sender == *me {
-                return;
+        let Engine { socket, links, memory, me, ready, is_ready, disturbance, .. } = self;
+        let mut intake = Intake {
+            now,
+            me: *me,
+            links,
+            memory,
+            ready,
+            is_ready,
+            from: u32::MAX,
+            hello: None,
+            broken: None,
+        };
+        let more = match disturbance {
+            None => socket.receive(&mut |datagram| intake.take(datagram)),
+            Some(d) => {
+                let more = socket.receive(&mut |datagram| d.pass(now, datagram, &mut |d| intake.take(d)));
+                d.release(now, &mut |datagram| intake.take(datagram));
+                more
             }
-            let Some(link) = &mut links[sender as usize] else {
-                // The first one from this peer, perhaps.
-                hello = hello.take().or(Some(datagram.to_vec()));
-                return;
-            };
-            memory.from = sender;
-            match link.handle(now, &packet, memory) {
-                Ok(()) => {}
-                Err(Refused::Drop) => return,
-                Err(Refused::Broken(what)) => broken = Some((sender, format!("sent {what}"))),
-            }
-            if sender != from {
-                from = sender;
-                if !core::mem::replace(&mut is_ready[sender as usize], true) {
-                    ready.push_back(sender);
-                }
-            }
-        });
+        };
+        let Intake { hello, broken, .. } = intake;
         if broken.is_some() {
             self.broken = broken;
         }
         if let Some(datagram) = hello {
             self.hello(now, &datagram);
+        }
+        if let Some(at) = self.disturbance.as_ref().and_then(Disturbance::deadline) {
+            self.note_deadline(Some(at));
         }
         more
     }

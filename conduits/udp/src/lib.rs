@@ -20,6 +20,7 @@
 pub mod auth;
 pub mod buf;
 mod conduit;
+mod disturb;
 mod engine;
 pub mod link;
 mod memory;

@@ -121,7 +121,7 @@ pub struct Counters {
 /// A frame on its way out.
 #[derive(Debug)]
 struct Outgoing {
-    buf: Option<Buf>,
+    buf: Buf,
     message: u32,
     channel: Channel,
     /// Bytes put into chunks.
@@ -153,7 +153,6 @@ enum Flow {
 #[derive(Debug)]
 struct Getting {
     dst: u64,
-    from: u64,
     len: u32,
     arrived: u64,
     token: u64,
@@ -161,9 +160,22 @@ struct Getting {
 
 #[derive(Debug, Clone, Copy)]
 enum Body {
-    Frame { slot: u32, at: u32, len: u32 },
-    Stream { slot: u32, at: u64, len: u32 },
-    Get { id: u32 },
+    Frame {
+        slot: u32,
+        at: u32,
+        len: u32,
+    },
+    Stream {
+        slot: u32,
+        at: u64,
+        len: u32,
+    },
+    /// Complete in itself: the data may be here before the news that the wish has arrived.
+    Get {
+        id: u32,
+        from: u64,
+        len: u32,
+    },
 }
 
 /// What becomes of a chunk.
@@ -261,6 +273,10 @@ impl<T> Slab<T> {
             }
         }
     }
+    /// One that is known to be there: chunks that are not done keep what they are made of.
+    fn get(&self, n: u32) -> &T {
+        self.all[n as usize].as_ref().expect("a chunk's frame or stream lives as long as the chunk")
+    }
     fn get_mut(&mut self, n: u32) -> Option<&mut T> {
         self.all.get_mut(n as usize)?.as_mut()
     }
@@ -298,9 +314,12 @@ pub struct Link {
     streams: Slab<Stream>,
     /// Streams with bytes to be cut.
     turn: VecDeque<u32>,
+    /// Puts that are not complete, and gets of the peer with bytes to be cut: those it waits for.
+    putting: usize,
     serving: usize,
     gets: Slab<Getting>,
-    ask: VecDeque<u32>,
+    /// Wishes to be sent: op, offset, length.
+    ask: VecDeque<(u32, u64, u32)>,
     lanes: [Lane; 2],
     // What was received.
     packets: Packets,
@@ -357,6 +376,7 @@ impl Link {
             frames: Slab::default(),
             streams: Slab::default(),
             turn: VecDeque::new(),
+            putting: 0,
             serving: 0,
             gets: Slab::default(),
             ask: VecDeque::new(),
@@ -447,16 +467,17 @@ impl Link {
         let lane = &mut self.lanes[channel as usize];
         let message = lane.next_message;
         lane.next_message = message.wrapping_add(1);
-        let slot = self.frames.insert(Outgoing { buf: Some(frame), message, channel, cut: 0, acked: 0 });
+        let slot = self.frames.insert(Outgoing { buf: frame, message, channel, cut: 0, acked: 0 });
         lane.queue.push_back(slot);
     }
 
     /// Starts a put of `len > 0` bytes from an address of this process to an offset of the peer's segment; `false` when there are
     /// too many.
     pub fn put(&mut self, src: u64, len: u64, to: u64, token: u64) -> bool {
-        if self.streams.len() - self.serving >= MAX_OPS {
+        if self.putting >= MAX_OPS {
             return false;
         }
+        self.putting += 1;
         let what = Flow::Put { token };
         let slot = self.streams.insert(Stream { from: Place::Own(src), to, len, cut: 0, acked: 0, what });
         self.turn.push_back(slot);
@@ -469,8 +490,8 @@ impl Link {
         if self.gets.len() >= MAX_GETS {
             return false;
         }
-        let id = self.gets.insert(Getting { dst, from, len, arrived: 0, token });
-        self.ask.push_back(id);
+        let id = self.gets.insert(Getting { dst, len, arrived: 0, token });
+        self.ask.push_back((id, from, len));
         true
     }
 
@@ -656,14 +677,14 @@ impl Link {
 
     fn drop_everything(&mut self, world: &mut dyn World) {
         for frame in self.frames.drain() {
-            frame.buf.into_iter().for_each(|buf| world.pool().give(buf));
+            world.pool().give(frame.buf);
         }
         for stream in self.streams.drain() {
             if let Flow::Put { token } = stream.what {
                 world.complete(token);
             }
         }
-        self.serving = 0;
+        (self.putting, self.serving) = (0, 0);
         self.chunk_base += self.chunks.len() as u64;
         self.chunks.clear();
         self.lost.clear();
@@ -689,12 +710,10 @@ impl Link {
             Body::Frame { slot, len, .. } => {
                 if let Some(frame) = self.frames.get_mut(slot) {
                     frame.acked += len as usize;
-                    let done = frame.buf.as_ref().is_none_or(|buf| frame.acked == buf.bytes().len());
-                    if done
+                    if frame.acked == frame.buf.bytes().len()
                         && let Some(frame) = self.frames.remove(slot)
-                        && let Some(buf) = frame.buf
                     {
-                        world.pool().give(buf);
+                        world.pool().give(frame.buf);
                     }
                 }
             }
@@ -702,9 +721,9 @@ impl Link {
                 if let Some(stream) = self.streams.get_mut(slot) {
                     stream.acked += u64::from(len);
                     if stream.acked == stream.len {
-                        match stream.what {
-                            Flow::Put { token } => world.complete(token),
-                            Flow::Serve { .. } => self.serving -= 1,
+                        if let Flow::Put { token } = stream.what {
+                            world.complete(token);
+                            self.putting -= 1;
                         }
                         self.streams.remove(slot);
                     }

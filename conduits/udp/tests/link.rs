@@ -73,6 +73,47 @@ fn puts_and_gets_arrive_over_a_bad_wire() {
     assert!(pair.ends[1].link.counters().refused > 0, "corrupted datagrams are refused");
 }
 
+/// Small puts and gets one after the other, each of which sees what the one before did.
+#[test]
+fn puts_and_gets_follow_each_other_over_a_bad_wire() {
+    for seed in 0..20 {
+        let wire = Wire { loss: 1000, duplicate: 500, reorder: 1000, ..Wire::default() };
+        let mut pair = Pair::new(seed, wire, 1 << 20, 1 << 20);
+        for end in &mut pair.ends {
+            (end.memory.segment, end.memory.own) = (vec![0; 64], vec![0; 64]);
+        }
+        for i in 1..200u64 {
+            pair.ends[0].memory.own[..8].copy_from_slice(&i.to_le_bytes());
+            assert!(pair.ends[0].link.put(0, 8, 8, 2 * i));
+            assert!(
+                pair.run(SECOND, |p| p.ends[0].memory.completed.contains(&(2 * i))),
+                "put {i}, seed {seed}"
+            );
+            assert!(pair.ends[0].link.get(16, 8, 8, 2 * i + 1));
+            assert!(pair.run(SECOND, |p| p.ends[0].memory.completed.contains(&(2 * i + 1))));
+            assert_eq!(pair.ends[0].memory.own[16..24], i.to_le_bytes(), "get {i}, seed {seed}");
+        }
+        assert_eq!(pair.ends[0].memory.completed.len(), 398);
+    }
+}
+
+/// As many gets as there may be, all the time, while acknowledgements are lost: none too many for who serves them.
+#[test]
+fn gets_keep_to_their_number() {
+    let wire = Wire { loss: 2000, reorder: 2000, ..Wire::default() };
+    let mut pair = Pair::new(13, wire, 1 << 20, 1 << 20);
+    for end in &mut pair.ends {
+        (end.memory.segment, end.memory.own) = (vec![3; 64], vec![0; 64]);
+    }
+    for i in 0..5000 {
+        while !pair.ends[0].link.get(0, 0, 8, i) {
+            let until = pair.now + SECOND;
+            assert!(pair.step(until));
+        }
+    }
+    assert!(pair.run(SECOND, |p| p.ends[0].memory.completed.len() == 5000));
+}
+
 /// Sends `count` frames each way on each channel, of lengths up to `most`, and checks that each arrives once.
 fn exchange(pair: &mut Pair, count: usize, most: u64) {
     let mut rng = Rng(9);

@@ -150,13 +150,8 @@ impl Link {
     /// Whether larger datagrams would be of use.
     fn wants_larger(&self) -> bool {
         let payload = self.mtu.size() - HEADER;
-        let long = |slot: &u32| {
-            self.frames.all[*slot as usize]
-                .as_ref()
-                .is_some_and(|f| f.buf.as_ref().is_some_and(|b| b.bytes().len() > payload))
-        };
-        let stream =
-            |slot: &u32| self.streams.all[*slot as usize].as_ref().is_some_and(|s| s.len > payload as u64);
+        let long = |slot: &u32| self.frames.get(*slot).buf.bytes().len() > payload;
+        let stream = |slot: &u32| self.streams.get(*slot).len > payload as u64;
         self.turn.front().is_some_and(stream) || self.lanes.iter().any(|l| l.queue.front().is_some_and(long))
     }
 
@@ -179,22 +174,21 @@ impl Link {
             return None;
         }
         let most = self.mtu.size() - HEADER;
-        let frame = |slot: u32, frames: &super::Slab<super::Outgoing>| {
-            let f = frames.all[slot as usize].as_ref()?;
-            let rest = f.buf.as_ref()?.bytes().len() - f.cut;
-            Some(Body::Frame { slot, at: f.cut as u32, len: rest.min(most) as u32 })
+        let frame = |slot: u32| {
+            let f = self.frames.get(slot);
+            Some(Body::Frame { slot, at: f.cut as u32, len: (f.buf.bytes().len() - f.cut).min(most) as u32 })
         };
         if let Some(&slot) = self.lanes[Channel::Reply as usize].queue.front() {
-            return frame(slot, &self.frames);
+            return frame(slot);
         }
-        if let Some(&id) = self.ask.front() {
-            return Some(Body::Get { id });
+        if let Some(&(id, from, len)) = self.ask.front() {
+            return Some(Body::Get { id, from, len });
         }
         if let Some(&slot) = self.lanes[Channel::Request as usize].queue.front() {
-            return frame(slot, &self.frames);
+            return frame(slot);
         }
         let slot = *self.turn.front()?;
-        let s = self.streams.all[slot as usize].as_ref()?;
+        let s = self.streams.get(slot);
         // Whole multiples of 64 keep copies aligned.
         let len = (s.len - s.cut).min(if most > 4096 { most as u64 / 64 * 64 } else { most as u64 });
         Some(Body::Stream { slot, at: s.cut, len: len as u32 })
@@ -206,7 +200,7 @@ impl Link {
             Body::Frame { slot, len, .. } => {
                 if let Some(f) = self.frames.get_mut(slot) {
                     f.cut += len as usize;
-                    if f.buf.as_ref().is_none_or(|b| f.cut == b.bytes().len()) {
+                    if f.cut == f.buf.bytes().len() {
                         self.lanes[f.channel as usize].queue.pop_front();
                     }
                 }
@@ -218,6 +212,7 @@ impl Link {
                 if let Some(s) = self.streams.get_mut(slot) {
                     s.cut = at + u64::from(len);
                     if s.cut == s.len {
+                        self.serving -= usize::from(matches!(s.what, Flow::Serve { .. }));
                         self.turn.pop_front();
                     } else if s.cut / TURN != at / TURN {
                         self.turn.rotate_left(1);
@@ -286,24 +281,20 @@ impl Link {
         // The last for now: its acknowledgement is waited for.
         let full = self.in_flight + 2 * self.mtu.size() as u64 > self.congestion.window();
         let datagram = batch.add(size);
-        let Some((head, payload)) = datagram.split_first_chunk_mut::<HEADER>() else { return };
+        let (head, payload) = halves(datagram);
         match body {
             Body::Frame { slot, at, len } => {
-                let Some(f) = self.frames.get_mut(slot) else { return };
-                let Some(buf) = &f.buf else { return };
-                let bytes = buf.bytes();
+                let f = self.frames.get(slot);
+                let bytes = f.buf.bytes();
                 header.kind = Kind::Frame;
                 header.flags |= if f.channel == Channel::Reply { REPLY } else { 0 };
                 header.flags |= if full { ACK_NOW } else { 0 };
                 (header.id, header.total, header.at) = (f.message, bytes.len() as u32, u64::from(at));
                 payload.copy_from_slice(&bytes[at as usize..(at + len) as usize]);
             }
-            Body::Get { id } => {
-                let Some(get) = self.gets.get_mut(id) else { return };
-                (header.id, header.total, header.at) = (id, get.len, get.from);
-            }
+            Body::Get { id, from, len } => (header.id, header.total, header.at) = (id, len, from),
             Body::Stream { slot, at, len } => {
-                let Some(s) = self.streams.get_mut(slot) else { return };
+                let s = self.streams.get(slot);
                 let from = match s.from {
                     Place::Own(address) => Place::Own(address + at),
                     Place::Segment(offset) => Place::Segment(offset + at),
@@ -367,7 +358,7 @@ impl Link {
     ) {
         let size = HEADER + header.len as usize;
         let datagram = batch.add(size);
-        let Some((head, rest)) = datagram.split_first_chunk_mut::<HEADER>() else { return };
+        let (head, rest) = halves(datagram);
         rest[..payload.len()].copy_from_slice(payload);
         rest[payload.len()..].fill(0);
         header.emit(head);
@@ -418,4 +409,8 @@ fn body_len(body: Body) -> usize {
         Body::Frame { len, .. } | Body::Stream { len, .. } => len as usize,
         Body::Get { .. } => 0,
     }
+}
+
+fn halves(datagram: &mut [u8]) -> (&mut [u8; HEADER], &mut [u8]) {
+    datagram.split_first_chunk_mut().expect("every datagram has room for a header")
 }

@@ -1,0 +1,361 @@
+//! Faults in the frames of any conduit.
+#![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
+
+use crate::faults::{Faults, Late, Plan};
+use gasnet::Error;
+use gasnet::conduit::{Channel, Conduit, Frame, Limits, Peer, RawSlot, SegmentDesc};
+use std::collections::VecDeque;
+use std::os::fd::BorrowedFd;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Frames held back at most; beyond it none is.
+const HELD: usize = 4096;
+/// Fruitless polls after which a frame is no longer held for others to pass.
+const PATIENCE: u32 = 16;
+
+/// A conduit that drops, duplicates, reorders, delays and corrupts the frames which another one delivers. One-sided operations
+/// of that one are not offered: their data go as frames too.
+pub struct Faulty {
+    inner: Box<dyn Conduit>,
+    state: Mutex<State>,
+    start: Instant,
+}
+
+struct State {
+    faults: Faults,
+    /// By channel.
+    held: [VecDeque<Held>; 2],
+}
+
+/// A frame that arrives later.
+struct Held {
+    from: Peer,
+    /// Aligned to 64 bytes.
+    lines: Vec<Line>,
+    len: usize,
+    until: Until,
+}
+
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Line([u8; 64]);
+
+#[derive(Clone, Copy)]
+enum Until {
+    Others { left: u32, patience: u32 },
+    Time(Duration),
+}
+
+impl Held {
+    fn copy(frame: &Frame, until: Until) -> Held {
+        let mut lines = vec![Line([0; 64]); frame.len.div_ceil(64).max(1)];
+        // SAFETY: a frame is valid for its length; the lines have room for it, and nobody else knows them.
+        unsafe {
+            core::ptr::copy_nonoverlapping(frame.data, lines.as_mut_ptr().cast::<u8>(), frame.len);
+        }
+        Held { from: frame.from, lines, len: frame.len, until }
+    }
+
+    fn deliver(&mut self, channel: Channel, deliver: &mut dyn FnMut(Frame)) {
+        let data = self.lines.as_mut_ptr().cast();
+        deliver(Frame { from: self.from, channel, data, len: self.len });
+    }
+}
+
+impl Faulty {
+    /// Faults by this plan around a conduit.
+    pub fn new(inner: Box<dyn Conduit>, plan: Plan) -> Faulty {
+        let state = State { faults: Faults::new(plan), held: Default::default() };
+        Faulty { inner, state: Mutex::new(state), start: Instant::now() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn time(&self) -> Duration {
+        self.inner.clock().unwrap_or_else(|| self.start.elapsed())
+    }
+
+    /// Decides about a frame that has arrived.
+    fn arrived(&self, frame: Frame, now: Duration, deliver: &mut dyn FnMut(Frame)) {
+        let channel = frame.channel;
+        let mut state = self.state();
+        let fate = state.faults.fate();
+        if fate.drop {
+            return;
+        }
+        // SAFETY: a frame's bytes are ours to change until the delivery is over.
+        fate.apply(unsafe { core::slice::from_raw_parts_mut(frame.data, frame.len) });
+        let held = &mut state.held[channel as usize];
+        for other in held.iter_mut() {
+            if let Until::Others { left, .. } = &mut other.until {
+                *left = left.saturating_sub(1);
+            }
+        }
+        let room = held.len() < HELD;
+        let until = match fate.late {
+            Some(Late::After(n)) => Some(Until::Others { left: n, patience: PATIENCE }),
+            Some(Late::By(ns)) => Some(Until::Time(now + Duration::from_nanos(ns))),
+            None => None,
+        };
+        if fate.duplicate && room {
+            // The second one comes when it is polled for again, or even later.
+            let until = until.unwrap_or(Until::Others { left: 0, patience: 0 });
+            held.push_back(Held::copy(&frame, until));
+        }
+        match until {
+            Some(until) if room => held.push_back(Held::copy(&frame, until)),
+            _ => {
+                drop(state);
+                deliver(frame);
+            }
+        }
+    }
+
+    /// A held frame whose time has come.
+    fn due(&self, channel: Channel, now: Duration) -> Option<Held> {
+        let held = &mut self.state().held[channel as usize];
+        let due = held.iter().position(|h| match h.until {
+            Until::Others { left, patience } => left == 0 || patience == 0,
+            Until::Time(at) => at <= now,
+        });
+        held.remove(due?)
+    }
+}
+
+// SAFETY: 1. Slots are those of the inner conduit. 2. Frames are those of the inner conduit, or copies that this stack owns.
+unsafe impl Conduit for Faulty {
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn limits(&self, to: Peer, nargs: usize) -> Limits {
+        self.inner.limits(to, nargs)
+    }
+
+    fn reserve(
+        &self,
+        to: Peer,
+        channel: Channel,
+        len: usize,
+        immediate: bool,
+    ) -> Result<Option<RawSlot>, Error> {
+        self.inner.reserve(to, channel, len, immediate)
+    }
+
+    unsafe fn commit(&self, slot: RawSlot) {
+        // SAFETY: owed by the caller.
+        unsafe { self.inner.commit(slot) };
+    }
+
+    unsafe fn cancel(&self, slot: RawSlot) {
+        // SAFETY: owed by the caller.
+        unsafe { self.inner.cancel(slot) };
+    }
+
+    fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
+        let now = self.time();
+        let mut done = 0;
+        while done < budget
+            && let Some(mut held) = self.due(channel, now)
+        {
+            held.deliver(channel, deliver);
+            done += 1;
+        }
+        let mut delivered = 0;
+        let taken = self.inner.poll(channel, budget - done, &mut |frame| {
+            self.arrived(frame, now, &mut |frame| {
+                delivered += 1;
+                deliver(frame);
+            });
+        })?;
+        if taken == 0 && done == 0 {
+            for held in &mut self.state().held[channel as usize] {
+                if let Until::Others { patience, .. } = &mut held.until {
+                    *patience = patience.saturating_sub(1);
+                }
+            }
+        }
+        Ok(done + delivered)
+    }
+
+    fn attach(&self, segment: &SegmentDesc) -> Result<(), Error> {
+        self.inner.attach(segment)
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        // Who sleeps on it would not notice that a held frame's time has come.
+        if self.state().held.iter().any(|h| !h.is_empty()) { None } else { self.inner.descriptor() }
+    }
+
+    fn idle(&self, what: &'static str) -> bool {
+        self.inner.idle(what)
+    }
+
+    fn close(&self) {
+        self.inner.close();
+    }
+
+    fn clock(&self) -> Option<Duration> {
+        self.inner.clock()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::faults::Plan;
+    use gasnet::RankId;
+
+    /// Delivers what it is given, in order.
+    #[derive(Default)]
+    struct Wire(Mutex<VecDeque<Vec<Line>>>, Mutex<Duration>);
+
+    // SAFETY: frames are owned by the stack; slots are never given out.
+    unsafe impl Conduit for Wire {
+        fn name(&self) -> &'static str {
+            "wire"
+        }
+        fn limits(&self, _: Peer, _: usize) -> Limits {
+            Limits::new(64)
+        }
+        fn reserve(&self, _: Peer, _: Channel, _: usize, _: bool) -> Result<Option<RawSlot>, Error> {
+            Ok(None)
+        }
+        unsafe fn commit(&self, _: RawSlot) {}
+        unsafe fn cancel(&self, _: RawSlot) {}
+        fn poll(
+            &self,
+            channel: Channel,
+            budget: usize,
+            deliver: &mut dyn FnMut(Frame),
+        ) -> Result<usize, Error> {
+            let mut done = 0;
+            while done < budget {
+                let Some(mut lines) = self.0.lock().unwrap().pop_front() else { break };
+                let from = Peer { rank: RankId(1), endpoint: 0 };
+                deliver(Frame { from, channel, data: lines.as_mut_ptr().cast(), len: 64 });
+                done += 1;
+            }
+            Ok(done)
+        }
+        fn clock(&self) -> Option<Duration> {
+            Some(*self.1.lock().unwrap())
+        }
+    }
+
+    const COUNT: u32 = 2000;
+
+    /// Sends numbered frames through faults and returns what arrived, in order, with the poll it arrived in.
+    fn through(plan: &str) -> Vec<(u32, [u8; 64])> {
+        let wire: &'static Wire = Box::leak(Box::default());
+        struct Borrowed(&'static Wire);
+        // SAFETY: that of the wire.
+        unsafe impl Conduit for Borrowed {
+            fn name(&self) -> &'static str {
+                self.0.name()
+            }
+            fn limits(&self, to: Peer, nargs: usize) -> Limits {
+                self.0.limits(to, nargs)
+            }
+            fn reserve(&self, t: Peer, c: Channel, l: usize, i: bool) -> Result<Option<RawSlot>, Error> {
+                self.0.reserve(t, c, l, i)
+            }
+            unsafe fn commit(&self, _: RawSlot) {}
+            unsafe fn cancel(&self, _: RawSlot) {}
+            fn poll(&self, c: Channel, b: usize, d: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
+                self.0.poll(c, b, d)
+            }
+            fn clock(&self) -> Option<Duration> {
+                self.0.clock()
+            }
+        }
+        let faulty = Faulty::new(Box::new(Borrowed(wire)), Plan::parse(plan).unwrap());
+        let mut arrived = Vec::new();
+        for i in 0..COUNT + 100 {
+            if i < COUNT {
+                let mut line = Line([7; 64]);
+                line.0[..4].copy_from_slice(&i.to_le_bytes());
+                wire.0.lock().unwrap().push_back(vec![line]);
+            }
+            *wire.1.lock().unwrap() += Duration::from_micros(10);
+            let n = faulty
+                .poll(Channel::Request, 64, &mut |f| {
+                    // SAFETY: a delivered frame is valid.
+                    let bytes = unsafe { core::slice::from_raw_parts(f.data, f.len) };
+                    assert_eq!(f.data as usize % 64, 0);
+                    arrived.push((i, bytes.try_into().unwrap()));
+                })
+                .unwrap();
+            assert!(n <= 64);
+        }
+        assert!(faulty.state().held.iter().all(|h| h.is_empty()), "everything held arrives in the end");
+        arrived
+    }
+
+    fn number(bytes: &[u8; 64]) -> u32 {
+        u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+    }
+
+    fn numbers(arrived: &[(u32, [u8; 64])]) -> Vec<u32> {
+        arrived.iter().map(|(_, bytes)| number(bytes)).collect()
+    }
+
+    #[test]
+    fn no_fault_arrives_where_none_is_asked_for() {
+        assert_eq!(numbers(&through("")), (0..COUNT).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn dropped_frames_do_not_arrive() {
+        let arrived = numbers(&through("drop=10%"));
+        assert!((1700..1900).contains(&arrived.len()), "{}", arrived.len());
+        assert!(arrived.is_sorted());
+    }
+
+    #[test]
+    fn duplicated_frames_arrive_twice() {
+        let mut arrived = numbers(&through("duplicate=10%"));
+        assert!((2100..2300).contains(&arrived.len()), "{}", arrived.len());
+        arrived.sort_unstable();
+        arrived.dedup();
+        assert_eq!(arrived, (0..COUNT).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn reordered_frames_arrive_after_later_ones() {
+        let mut arrived = numbers(&through("reorder=10%"));
+        let passed = arrived.windows(2).filter(|w| w[0] > w[1]).count();
+        assert!(passed > 100, "{passed}");
+        arrived.sort_unstable();
+        assert_eq!(arrived, (0..COUNT).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn delayed_frames_arrive_late() {
+        let arrived = through("delay=10%,by=200us");
+        let mut all = numbers(&arrived);
+        let late = arrived.iter().filter(|(at, bytes)| (8..=32).contains(&(at - number(bytes)))).count();
+        assert!((150..250).contains(&late), "{late}");
+        assert_eq!(arrived.iter().filter(|(at, bytes)| *at == number(bytes)).count() + late, COUNT as usize);
+        all.sort_unstable();
+        assert_eq!(all, (0..COUNT).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn corrupted_frames_arrive_with_one_bit_changed() {
+        let arrived = through("corrupt=10%");
+        assert_eq!(arrived.len(), COUNT as usize);
+        let mut changed = 0;
+        for (i, (_, bytes)) in arrived.iter().enumerate() {
+            let mut sent = [7; 64];
+            sent[..4].copy_from_slice(&(i as u32).to_le_bytes());
+            let bits: u32 = bytes.iter().zip(sent).map(|(a, b)| (a ^ b).count_ones()).sum();
+            assert!(bits <= 1);
+            changed += bits;
+        }
+        assert!((150..250).contains(&changed), "{changed}");
+    }
+}

@@ -1,0 +1,35 @@
+//! Conduits around conduits.
+//!
+//! [`Faulty`] does to frames what networks do to datagrams; [`Traced`] writes down what passes. Both go around any conduit,
+//! and around each other; [`wrap`] puts on what the settings ask for.
+//!
+//! A conduit promises that frames arrive exactly once and whole, in any order. So only two of the faults, late and out of order,
+//! are ones that a program has to stand; the other three break the promise and show what the runtime makes of it. A conduit
+//! that repairs such faults, udp, applies [`Faults`] to its datagrams, below its protocol (`GASNET_UDP_FAULTY`).
+
+mod faults;
+mod faulty;
+mod traced;
+
+pub use faults::{Fate, Faults, Late, Plan};
+pub use faulty::Faulty;
+pub use traced::Traced;
+
+use gasnet::Error;
+use gasnet::conduit::{Conduit, OpenContext};
+
+/// Puts the decorators around a conduit that the settings ask for: faults inside, so that a trace shows what they leave.
+///
+/// # Errors
+/// A setting that is not understood, or a trace that cannot be written.
+pub fn wrap(cx: &OpenContext<'_>, conduit: Box<dyn Conduit>) -> Result<Box<dyn Conduit>, Error> {
+    let mut conduit = conduit;
+    if let Some(text) = &cx.config.faulty {
+        let plan = Plan::parse(text).map_err(|what| Error::job(format!("GASNET_FAULTY={text}: {what}")))?;
+        conduit = Box::new(Faulty::new(conduit, plan.of_rank(cx.rank.0)));
+    }
+    if let Some(path) = &cx.config.traced {
+        conduit = Box::new(Traced::to_file(conduit, path, cx.rank)?);
+    }
+    Ok(conduit)
+}

@@ -1,0 +1,217 @@
+//! A trace of what passes through a conduit.
+#![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
+
+use gasnet::conduit::{
+    Channel, Completion, Conduit, Frame, Limits, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc,
+};
+use gasnet::{Error, RankId};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::os::fd::BorrowedFd;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A conduit that writes a line for everything that passes: seconds, what, channel, peer, bytes.
+///
+/// ```text
+/// 0.000131 send request 1 32
+/// 0.000190 take reply 1 16
+/// 0.000412 put - 1 65536 at 0x1000
+/// ```
+/// `full` marks a frame for which there was no room. Lines are written out when the rank leaves, and with every 8 KiB.
+pub struct Traced {
+    inner: Box<dyn Conduit>,
+    out: Mutex<Box<dyn Write + Send>>,
+    start: Instant,
+}
+
+fn name(channel: Channel) -> &'static str {
+    match channel {
+        Channel::Request => "request",
+        Channel::Reply => "reply",
+    }
+}
+
+impl Traced {
+    /// A trace into `out`.
+    pub fn new(inner: Box<dyn Conduit>, out: Box<dyn Write + Send>) -> Traced {
+        Traced { inner, out: Mutex::new(out), start: Instant::now() }
+    }
+
+    /// A trace into the file `path.RANK`.
+    ///
+    /// # Errors
+    /// The file cannot be made.
+    pub fn to_file(inner: Box<dyn Conduit>, path: &str, rank: RankId) -> Result<Traced, Error> {
+        let path = format!("{path}.{rank}");
+        let file = File::create(&path).map_err(|e| Error::job(format!("GASNET_TRACED: {path}: {e}")))?;
+        Ok(Traced::new(inner, Box::new(BufWriter::new(file))))
+    }
+
+    fn line(&self, what: &str, channel: &str, peer: RankId, len: usize, rest: core::fmt::Arguments<'_>) {
+        let time = self.inner.clock().unwrap_or_else(|| self.start.elapsed()).as_secs_f64();
+        let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
+        // A full disk ends the trace, not the job.
+        let _ = writeln!(out, "{time:.6} {what} {channel} {peer} {len}{rest}");
+    }
+}
+
+// SAFETY: slots and frames are those of the inner conduit.
+unsafe impl Conduit for Traced {
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn limits(&self, to: Peer, nargs: usize) -> Limits {
+        self.inner.limits(to, nargs)
+    }
+
+    fn reserve(
+        &self,
+        to: Peer,
+        channel: Channel,
+        len: usize,
+        immediate: bool,
+    ) -> Result<Option<RawSlot>, Error> {
+        let slot = self.inner.reserve(to, channel, len, immediate)?;
+        let what = if slot.is_some() { "send" } else { "full" };
+        self.line(what, name(channel), to.rank, len, format_args!(""));
+        Ok(slot)
+    }
+
+    unsafe fn commit(&self, slot: RawSlot) {
+        // SAFETY: owed by the caller.
+        unsafe { self.inner.commit(slot) };
+    }
+
+    unsafe fn cancel(&self, slot: RawSlot) {
+        // SAFETY: owed by the caller.
+        unsafe { self.inner.cancel(slot) };
+    }
+
+    fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
+        self.inner.poll(channel, budget, &mut |frame| {
+            self.line("take", name(channel), frame.from.rank, frame.len, format_args!(""));
+            deliver(frame);
+        })
+    }
+
+    fn attach(&self, segment: &SegmentDesc) -> Result<(), Error> {
+        self.inner.attach(segment)
+    }
+
+    fn rma(&self) -> Option<&dyn Rma> {
+        self.inner.rma().map(|_| self as &dyn Rma)
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.inner.descriptor()
+    }
+
+    fn idle(&self, what: &'static str) -> bool {
+        self.inner.idle(what)
+    }
+
+    fn close(&self) {
+        self.inner.close();
+        let _ = self.out.lock().unwrap_or_else(PoisonError::into_inner).flush();
+    }
+
+    fn clock(&self) -> Option<Duration> {
+        self.inner.clock()
+    }
+}
+
+impl Traced {
+    fn one_sided(&self) -> &dyn Rma {
+        self.inner.rma().expect("`rma` gives this out only if the inner conduit has one")
+    }
+}
+
+// SAFETY: that of the inner conduit.
+unsafe impl Rma for Traced {
+    unsafe fn put(&self, to: RemoteAddr, src: *const u8, len: usize, token: u64) -> bool {
+        // SAFETY: owed by the caller.
+        let started = unsafe { self.one_sided().put(to, src, len, token) };
+        let what = if started { "put" } else { "full" };
+        self.line(what, "-", to.peer.rank, len, format_args!(" at {:#x}", to.offset));
+        started
+    }
+
+    unsafe fn get(&self, dst: *mut u8, from: RemoteAddr, len: usize, token: u64) -> bool {
+        // SAFETY: owed by the caller.
+        let started = unsafe { self.one_sided().get(dst, from, len, token) };
+        let what = if started { "get" } else { "full" };
+        self.line(what, "-", from.peer.rank, len, format_args!(" at {:#x}", from.offset));
+        started
+    }
+
+    fn max_transfer(&self) -> usize {
+        self.one_sided().max_transfer()
+    }
+
+    fn poll(&self, budget: usize, complete: &mut dyn FnMut(u64, Completion)) -> usize {
+        self.one_sided().poll(budget, complete)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    /// Takes everything, and delivers one frame.
+    struct Sink;
+
+    // SAFETY: the slot is leaked memory, the frame is on the stack during the delivery.
+    unsafe impl Conduit for Sink {
+        fn name(&self) -> &'static str {
+            "sink"
+        }
+        fn limits(&self, _: Peer, _: usize) -> Limits {
+            Limits::new(64)
+        }
+        fn reserve(&self, _: Peer, _: Channel, len: usize, _: bool) -> Result<Option<RawSlot>, Error> {
+            let buf = core::ptr::NonNull::from(Box::leak(Box::new([0u64; 8]))).cast();
+            Ok((len <= 64).then_some(RawSlot { buf, len, cookie: [0; 2] }))
+        }
+        unsafe fn commit(&self, _: RawSlot) {}
+        unsafe fn cancel(&self, _: RawSlot) {}
+        fn poll(&self, channel: Channel, _: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
+            let mut bytes = [0u64; 2];
+            let from = Peer { rank: RankId(3), endpoint: 0 };
+            deliver(Frame { from, channel, data: bytes.as_mut_ptr().cast(), len: 16 });
+            Ok(1)
+        }
+    }
+
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn everything_leaves_a_line() {
+        let lines = Lines::default();
+        let traced = Traced::new(Box::new(Sink), Box::new(lines.clone()));
+        let to = Peer { rank: RankId(2), endpoint: 0 };
+        let slot = traced.reserve(to, Channel::Request, 40, false).unwrap().unwrap();
+        // SAFETY: the slot just reserved.
+        unsafe { traced.commit(slot) };
+        assert!(traced.reserve(to, Channel::Reply, 100, false).unwrap().is_none());
+        let mut seen = 0;
+        assert_eq!(Conduit::poll(&traced, Channel::Reply, 9, &mut |f| seen += f.len).unwrap(), 1);
+        assert_eq!(seen, 16);
+        assert!(traced.rma().is_none());
+        let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+        let without_time: Vec<&str> = text.lines().filter_map(|l| Some(l.split_once(' ')?.1)).collect();
+        assert_eq!(without_time, ["send request 2 40", "full reply 2 100", "take reply 3 16"]);
+    }
+}
