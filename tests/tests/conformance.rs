@@ -21,6 +21,15 @@ const FRAMES: (&str, &str) = ("GASNET_NEIGHBORHOOD", "off");
 /// Pretends that every two ranks have a host of their own: both ways of reaching a rank in one job.
 const PAIRS: (&str, &str) = ("GASNET_NEIGHBORHOOD", "2");
 
+/// Every rank alone, over sockets.
+const UDP: (&str, &str) = ("GASNET_CONDUIT", "udp");
+/// What a bad network does to datagrams; payloads are authenticated, as they may be corrupted.
+const BAD_NETWORK: (&str, &str) =
+    ("GASNET_UDP_FAULTY", "drop=2%,duplicate=2%,reorder=5%,delay=2%,by=300us,corrupt=2%,seed=5");
+const FULL: (&str, &str) = ("GASNET_UDP_AUTH", "full");
+/// What a program has to stand of any conduit.
+const LATE: (&str, &str) = ("GASNET_FAULTY", "reorder=10%,delay=5%,by=100us,seed=3");
+
 macro_rules! jobs {
     ($($name:ident: $ranks:expr, $settings:expr, $args:expr;)*) => {$(
         #[test]
@@ -56,4 +65,19 @@ jobs! {
     spinning: 2, [("GASNET_SPIN", "1000000")], ["--quick", "flood-mixed", "barriers", "split-phase", "litmus"];
     other_seed: 3, [], ["--seed", "2", "--quick", "oracle", "flood-mixed", "barriers", "atomics"];
     other_seed_over_frames: 4, [FRAMES], ["--seed", "3", "--quick", "oracle", "flood-mixed", "barriers", "atomics"];
+    alone_over_udp: 1, [UDP, FRAMES], ["--quick"];
+    two_over_udp: 2, [UDP, FRAMES], [];
+    three_over_udp: 3, [UDP, FRAMES], ["--quick"];
+    eight_over_udp: 8, [UDP, FRAMES], ["--quick"];
+    two_hosts_over_udp: 4, [UDP, PAIRS], ["--quick"];
+    udp_on_ipv6: 3, [UDP, FRAMES, ("GASNET_UDP_INTERFACE", "::1")], ["--quick"];
+    udp_all_authenticated: 3, [UDP, FRAMES, FULL], ["--quick"];
+    udp_over_a_bad_network: 3, [UDP, FRAMES, FULL, BAD_NETWORK], ["--quick"];
+    udp_over_a_bad_network_with_little_room: 4, [UDP, FRAMES, FULL, BAD_NETWORK, ("GASNET_UDP_WINDOW", "0")],
+        ["--quick", "indices", "flood", "flood-mixed", "barriers", "oracle", "collectives"];
+    checked_over_udp: 2, [UDP, FRAMES, ("GASNET_CHECK", "1")], ["--quick", "regions", "indices", "flood-mixed", "threads", "rules"];
+    // Every pair of sixteen ranks, with the least room there can be.
+    sixteen_flood_over_udp: 16, [UDP, FRAMES, ("GASNET_UDP_WINDOW", "0")], ["--quick", "flood", "flood-mixed"];
+    late_frames: 3, [FRAMES, LATE], ["--quick"];
+    late_frames_over_udp: 3, [UDP, FRAMES, LATE], ["--quick"];
 }
