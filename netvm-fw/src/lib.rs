@@ -35,7 +35,7 @@
 //!
 //! # One write, traced
 //!
-//! [`library::Library::write`] splits it at the pages of both ends and puts a command for each fragment in the port's queue
+//! [`library::Library::issue`] splits it at the pages of both ends and puts a command for each fragment in the port's queue
 //! ([`port`]); the doorbell tells the NIC. [`nic::Nic::handle`] takes the command, locks the source page, asks for a DMA
 //! of it (up to 96 bytes came with the command instead), unlocks, counts the command as done, and sends it when there is a
 //! credit. At the target the NIC locks the destination, checks the key, asks for the DMA into it, marks the page dirty,

@@ -612,7 +612,8 @@ fn item_28_atomics_are_linearizable_also_when_the_page_is_missing() {
         let ports = [ports, vec![local]].concat();
         // (start, end, op, arguments, reply)
         let mut history: Vec<(u64, u64, Op, [u32; 4], u32)> = Vec::new();
-        let mut open: Vec<Option<(u32, u64, Op, [u32; 4])>> = vec![None; ports.len()];
+        type Open = (u32, u64, Op, [u32; 4]);
+        let mut open: Vec<Option<Open>> = vec![None; ports.len()];
         let mut left = 120;
         while left > 0 || open.iter().any(Option::is_some) {
             for (i, &port) in ports.iter().enumerate() {
@@ -623,8 +624,7 @@ fn item_28_atomics_are_linearizable_also_when_the_page_is_missing() {
                         let handle = rig.handle(port, home);
                         let cookie = rig.library(port).atomic((handle, 8), op, args).unwrap();
                         rig.ring(port.node);
-                        open[i] = Some((cookie, history.len() as u64 * 1000 + rig.now, op, args));
-                        open[i].as_mut().unwrap().1 = rig.now;
+                        open[i] = Some((cookie, rig.now, op, args));
                         left -= 1;
                     }
                     Some((cookie, start, op, args)) => {
