@@ -321,7 +321,9 @@ impl Cluster {
             }
             match w.next() {
                 Some(event) => {
-                    w.happen(event);
+                    if let Some(left) = w.happen(event) {
+                        w.nic(left);
+                    }
                 }
                 None => {
                     let waiting = w.waiting();

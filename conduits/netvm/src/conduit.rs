@@ -155,6 +155,10 @@ unsafe impl Rma for SimConduit {
         self.start(Start::get(from.peer.rank.0, from.offset, dst as usize, len, token))
     }
 
+    fn max_transfer(&self) -> usize {
+        if matches!(self.nic, Nic::Paging(_)) { crate::paging::SLOT } else { usize::MAX }
+    }
+
     fn poll(&self, budget: usize, complete: &mut dyn FnMut(u64, Completion)) -> usize {
         let mut done = 0;
         while done < budget {

@@ -4,7 +4,7 @@
 //! made of *components* only (what its paper lists as the anatomy of its costs); how long an operation takes follows from them
 //! and from what the ranks do, it is nowhere written down.
 
-use crate::firmware::FirmwareCosts;
+use crate::firmware::{FirmwareCosts, LanaiInputs};
 use crate::net::Network;
 use crate::time::Time;
 
@@ -136,7 +136,7 @@ impl CostModel {
                 move_request: Time::us(c.move_reuse_us),
                 move_bucket: Time::us(1.0),
             },
-            firmware: FirmwareCosts::LANAI9,
+            firmware: FirmwareCosts::lanai(&LanaiInputs::PAPER),
             // GM fetches all sources by DMA.
             inline: 0,
             page: 4096,
@@ -172,7 +172,7 @@ impl CostModel {
                 move_request: Time::us(1.0),
                 move_bucket: Time::us(0.2),
             },
-            firmware: FirmwareCosts::LANAI9,
+            firmware: FirmwareCosts::lanai(&LanaiInputs::PAPER),
             inline: 96,
             page: 4096,
         }
@@ -200,7 +200,7 @@ impl CostModel {
                 move_request: Time::us(0.3),
                 move_bucket: Time::us(0.05),
             },
-            firmware: FirmwareCosts::MODERN,
+            firmware: FirmwareCosts::modern(),
             inline: 220,
             page: 4096,
         }

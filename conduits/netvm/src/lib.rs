@@ -16,9 +16,8 @@
 //! A program is a closure that all ranks run, on one thread: it may use no mutable statics and no thread locals of its own, must
 //! not block outside of the runtime, and waits for peers by calls of the runtime only.
 
-#![expect(dead_code, reason = "the seams of pinning and paging NICs, which come next")]
-
 mod boot;
+mod card;
 mod cluster;
 mod conduit;
 mod cost;
@@ -27,6 +26,7 @@ mod measure;
 mod memory;
 mod net;
 mod nic;
+mod paging;
 mod pinning;
 mod rng;
 mod shared;
@@ -38,9 +38,11 @@ mod world;
 pub use cluster::{Cluster, Failure, Report, Waiting, What};
 pub use cost::{CostModel, GmComponents, HostCosts, PinCosts};
 pub use firehose::Kind;
-pub use firmware::FirmwareCosts;
+pub use firmware::{FirmwareCosts, LanaiInputs};
 pub use measure::Measured;
 pub use net::Network;
+pub use netvm_fw::atomics::Op;
+pub use paging::Netvm;
 pub use pinning::{Budget, PutTimes, Registered, Registration, registration};
 pub use rng::{Rng, Zipf};
 pub use shared::{compute, now};

@@ -50,6 +50,39 @@ impl Window {
     }
 }
 
+/// Memory of a NIC's library: pages that live as long as this does.
+pub(crate) struct Scratch {
+    base: *mut [Page],
+}
+
+#[derive(Clone, Copy)]
+#[repr(C, align(4096))]
+struct Page([u8; 4096]);
+
+impl Scratch {
+    /// Whole pages, zero.
+    pub(crate) fn new(bytes: usize) -> Scratch {
+        Scratch { base: Box::into_raw(vec![Page([0; 4096]); bytes.div_ceil(4096)].into()) }
+    }
+
+    /// As a NIC reaches it. The rank that owns this outlives the events of its world.
+    pub(crate) fn window(&self) -> Window {
+        Window { base: self.base.cast::<u8>() as usize, len: self.base.len() * 4096 }
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // SAFETY: made by Box::into_raw, given back once.
+        drop(unsafe { Box::from_raw(self.base) });
+    }
+}
+
+// SAFETY: reached by address through Window only, on the one thread that runs the world.
+unsafe impl Send for Scratch {}
+// SAFETY: as above.
+unsafe impl Sync for Scratch {}
+
 /// Reads the source of a put.
 ///
 /// Its owner keeps it valid until the put is locally complete: the contract of `Rma::put`, under which alone addresses get here.

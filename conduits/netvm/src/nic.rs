@@ -2,9 +2,14 @@
 
 use crate::cluster::Cluster;
 use crate::conduit::SimConduit;
+use crate::cost::PinCosts;
+use crate::paging::Paging;
 use crate::pinning::{Pinning, Registration};
+use crate::time::Time;
 use crate::world::{Bytes, Op, Owner};
+use firehose::Kind;
 use gasnet::conduit::Completion;
+use std::sync::Arc;
 
 /// A one-sided operation as it comes from the core.
 #[derive(Debug)]
@@ -35,6 +40,8 @@ pub(crate) enum Nic {
     Plain,
     /// One that reaches pinned memory only.
     Pinning(Box<Pinning>),
+    /// One that locks pages by itself.
+    Paging(Arc<Paging>),
 }
 
 impl Nic {
@@ -43,15 +50,29 @@ impl Nic {
         match job.registration {
             Registration::None => Nic::Plain,
             Registration::Pinned(kind, budget) => {
-                Nic::Pinning(Box::new(Pinning::new(job, rank, kind, budget)))
+                Nic::Pinning(Box::new(Pinning::new(job, rank, kind, budget, job.model.pin)))
             }
+            Registration::FirehoseOverLocks(budget) => {
+                // A pin is a lease of each page: a command to the own NIC.
+                let f = &job.model.firmware;
+                let (pin_page, unpin_page) = (f.post + f.command + f.lock, f.post + f.command + f.unlock);
+                let costs =
+                    PinCosts { pin: Time::ZERO, pin_page, unpin: Time::ZERO, unpin_page, ..job.model.pin };
+                Nic::Pinning(Box::new(Pinning::new(job, rank, Kind::Firehose, budget, costs)))
+            }
+            Registration::ShadowLock { frames } => Nic::Paging(Arc::new(Paging::new(job, frames))),
         }
     }
 
     /// The rank's segment exists.
     pub(crate) fn attach(&self, at: &SimConduit, len: usize) {
-        if let Nic::Pinning(p) = self {
-            p.attach(at, len);
+        match self {
+            Nic::Plain => {}
+            Nic::Pinning(p) => p.attach(at, len),
+            Nic::Paging(p) => {
+                p.attach(at, len);
+                at.shared.pagings()[at.rank as usize] = Some(p.clone());
+            }
         }
     }
 
@@ -83,6 +104,7 @@ impl Nic {
                 true
             }
             Nic::Pinning(p) => p.start(at, start),
+            Nic::Paging(p) => p.start(at, start),
         }
     }
 
@@ -91,6 +113,7 @@ impl Nic {
         match self {
             Nic::Plain => 0,
             Nic::Pinning(p) => p.progress(at),
+            Nic::Paging(p) => p.progress(at),
         }
     }
 }

@@ -32,6 +32,13 @@ pub enum Registration {
     None,
     /// They reach what is pinned; this strategy pins.
     Pinned(Kind, Budget),
+    /// Their firmware locks each page for each DMA (NetVM). At most `frames` pages are resident at a time; 0: all.
+    ShadowLock {
+        /// How many.
+        frames: u32,
+    },
+    /// Firehose whose pins are leases: long-held locks in the NIC's table.
+    FirehoseOverLocks(Budget),
 }
 
 /// How much may be pinned, and in which units.
@@ -161,7 +168,7 @@ struct State {
 }
 
 impl Pinning {
-    pub(crate) fn new(job: &Cluster, rank: u32, kind: Kind, budget: Budget) -> Pinning {
+    pub(crate) fn new(job: &Cluster, rank: u32, kind: Kind, budget: Budget, costs: PinCosts) -> Pinning {
         let config = firehose::Config {
             nodes: job.ranks,
             me: rank,
@@ -173,7 +180,7 @@ impl Pinning {
         };
         let state =
             State { strategy: None, ops: Slab::new(), transfers: Slab::new(), later: VecDeque::new() };
-        let (costs, inline, page) = (job.model.pin, job.model.inline, job.model.page);
+        let (inline, page) = (job.model.inline, job.model.page);
         Pinning { state: Mutex::new(state), costs, inline, page, kind, budget, config }
     }
 

@@ -1,5 +1,6 @@
 //! What the ranks of one simulation share: the world, and the ways to let time pass in it.
 
+use crate::paging::Paging;
 use crate::time::Time;
 use crate::turn;
 use crate::world::{State, World};
@@ -15,6 +16,8 @@ pub(crate) struct Shared {
     pub(crate) size: u32,
     pub(crate) progress: Arc<Progress>,
     gathers: Mutex<HashMap<u64, Gather>>,
+    /// The ranks' sides of their NICs, where those are NetVM's.
+    pagings: Mutex<Vec<Option<Arc<Paging>>>>,
     /// The first end of the job that was not an ordinary one.
     pub(crate) ended: Mutex<Option<Ended>>,
 }
@@ -65,6 +68,7 @@ impl Shared {
             size,
             progress: Arc::default(),
             gathers: Mutex::default(),
+            pagings: Mutex::new((0..size).map(|_| None).collect()),
             ended: Mutex::default(),
         }
     }
@@ -72,6 +76,10 @@ impl Shared {
     /// The world. Nothing that gives the turn away may be called while it is held.
     pub(crate) fn world(&self) -> MutexGuard<'_, World> {
         self.world.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn pagings(&self) -> MutexGuard<'_, Vec<Option<Arc<Paging>>>> {
+        self.pagings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A sign of life for the watchdog.

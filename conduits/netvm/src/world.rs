@@ -7,6 +7,7 @@
 //! A **packet** is on its way from one host to another, once, however many copies of it the network makes. A one-sided **op** is
 //! started by its initiator and done when the initiator knows so.
 
+use crate::card::Card;
 use crate::memory::Window;
 use crate::net::{Network, Port};
 use crate::pinning::{PinMap, Registered};
@@ -263,6 +264,8 @@ pub(crate) struct World {
     credits: Vec<u16>,
     /// What comes after a put's bytes until its initiator knows: the way back.
     pub(crate) put_back: Time,
+    /// NICs with firmware.
+    pub(crate) cards: Vec<Option<Box<Card>>>,
 }
 
 impl World {
@@ -302,6 +305,7 @@ impl World {
             pools: Default::default(),
             credits: vec![0; n * n * 2],
             put_back,
+            cards: (0..n).map(|_| None).collect(),
         }
     }
 
@@ -353,10 +357,15 @@ impl World {
         }
     }
 
-    /// Sends a packet; returns when its first copy arrives.
-    pub(crate) fn send(&mut self, from: u32, to: u32, bytes: usize, body: Body) -> Time {
+    /// Sends a packet.
+    pub(crate) fn send(&mut self, from: u32, to: u32, bytes: usize, body: Body) {
+        self.send_at(self.now, from, to, bytes, body);
+    }
+
+    /// Sends a packet that is ready at a time of its own; returns when its first copy arrives.
+    pub(crate) fn send_at(&mut self, at: Time, from: u32, to: u32, bytes: usize, body: Body) -> Time {
         let way = (from as usize, to as usize);
-        let arrivals = self.network.transmit(&mut self.ports, way, bytes, self.now, &mut self.rng);
+        let arrivals = self.network.transmit(&mut self.ports, way, bytes, at, &mut self.rng);
         self.stats.packets += 1;
         self.stats.bytes += bytes as u64;
         self.stats.lost += u64::from(arrivals.lost);
@@ -367,11 +376,6 @@ impl World {
             self.at(again, Event::Arrive(packet));
         }
         arrivals.first
-    }
-
-    /// When a port's transmitting side is free.
-    pub(crate) fn tx_free(&self, rank: u32) -> Time {
-        self.ports[rank as usize].tx_free
     }
 
     /// Lets an event happen, as far as the world is concerned. What is left is the NIC's.
@@ -452,7 +456,7 @@ impl World {
                 self.ranks[target].control.push_back((from, message));
                 self.tell(to);
             }
-            Body::Firmware(message) => return Some(Left::Firmware { from, to, message }),
+            Body::Firmware(message) => return Some(Left::Firmware { to, message }),
         }
         None
     }
@@ -519,7 +523,7 @@ impl World {
 /// What an event leaves to be done by a NIC.
 pub(crate) enum Left {
     Nic(u32, u64),
-    Firmware { from: u32, to: u32, message: Box<dyn Any + Send> },
+    Firmware { to: u32, message: Box<dyn Any + Send> },
 }
 
 /// Bytes of a packet's header on the wire.

@@ -1,0 +1,358 @@
+//! The NIC of a NetVM host in the world: its firmware ([`netvm_fw::nic::Nic`]) with one processor and one DMA engine, and the
+//! half that its host does ([`netvm_fw::host::Host`]) on a thread of its own.
+//!
+//! The firmware takes events one at a time. Its actions happen in order, each step of work when the one before it is done;
+//! DMA, packets and interrupts run beside it from where they stand. The paging thread likewise.
+//!
+//! **Memory.** A page's bytes always lie in the rank's memory, where its program uses them; a frame is only the right of the NIC
+//! to touch them. Bringing a page in takes time and moves nothing.
+
+use crate::firmware::FirmwareCosts;
+use crate::memory::Window;
+use crate::time::Time;
+use crate::world::{Body, Event as WorldEvent, Left, Slab, World};
+use core::any::Any;
+use netvm_fw::host::{Host, HostAction, HostConfig, HostEvent, Segment};
+use netvm_fw::nic::{Action, Config, Event, HostReply, Interrupt, Nic, OpId, Stretch};
+use netvm_fw::port::{Doorbell, PortMemory, Post};
+use netvm_fw::shadow::{Geometry, table};
+use netvm_fw::wire::{HEAD, Head};
+use netvm_fw::{Node, PAGE, PageMemory, Place, PortId, Ppn, Vpn};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The port that a rank has.
+pub(crate) const PORT: PortId = PortId(1);
+/// Frames beyond those that the pages need, so that the host never has to take one away.
+const SPARE: u32 = 160;
+/// From this payload on the head of a packet is worth looking at before the rest is in.
+const EARLY: usize = 256;
+
+/// Something that happens later inside this NIC or its host.
+enum Later {
+    /// The firmware can take the next event.
+    Ready,
+    /// A DMA from the host ends.
+    Read { op: OpId, from: Stretch, into: Vec<u8> },
+    /// A DMA to the host ends.
+    Written { op: OpId, to: Place, data: Vec<u8> },
+    /// A word for the port is in host memory.
+    Post(Post),
+    /// The head of a packet is in.
+    Head(Head),
+    /// The doorbell rings.
+    Bell,
+    /// The paging thread can take the next event.
+    HostReady,
+    /// Something for the paging thread.
+    Host(HostEvent),
+    /// The paging thread has something to say.
+    Reply(HostReply),
+}
+
+/// The memory of a rank by page: its segment, then what its library uses.
+struct Pages {
+    segment: Window,
+    scratch: Window,
+    /// Bytes of the segment.
+    len: u64,
+    /// Which page each frame stands for.
+    of: Vec<u64>,
+}
+
+impl Pages {
+    fn locate(&self, at: Place) -> (Window, u64) {
+        let address = self.of[at.ppn.index()] * u64::from(PAGE) + u64::from(at.offset);
+        if address < self.len { (self.segment, address) } else { (self.scratch, address - self.len) }
+    }
+
+    fn set(&mut self, ppn: Ppn, vpn: Vpn) {
+        self.of[ppn.index()] = vpn.page();
+    }
+}
+
+impl PageMemory for Pages {
+    fn read(&self, at: Place, into: &mut [u8]) {
+        let (window, offset) = self.locate(at);
+        into.copy_from_slice(&window.read(offset, into.len()));
+    }
+    fn write(&self, at: Place, from: &[u8]) {
+        let (window, offset) = self.locate(at);
+        window.write(offset, from);
+    }
+}
+
+/// A NIC and its host's half.
+pub(crate) struct Card {
+    rank: u32,
+    nic: Nic,
+    host: Host,
+    pub(crate) port: Arc<PortMemory>,
+    pub(crate) bell: Arc<Doorbell>,
+    /// What the rank exports: its segment and the library's memory.
+    pub(crate) export: Segment,
+    pages: Pages,
+    costs: FirmwareCosts,
+    queue: VecDeque<Event>,
+    busy: bool,
+    host_queue: VecDeque<HostEvent>,
+    host_busy: bool,
+    timer: bool,
+    dma_free: Time,
+    later: Slab<Later>,
+    /// Time that the firmware has worked.
+    pub(crate) worked: Time,
+    /// Times that the host has woken the port's program.
+    pub(crate) wakes: u64,
+}
+
+impl Card {
+    /// The NIC of a rank with this memory, of which `frames` frames may be resident at a time (0: all of it).
+    pub(crate) fn new(
+        rank: u32,
+        ranks: u32,
+        (segment, len): (Window, u64),
+        (scratch, scratch_len): (Window, u64),
+        frames: u32,
+        costs: FirmwareCosts,
+    ) -> Card {
+        let pages = ((len + scratch_len) / u64::from(PAGE)) as u32;
+        let frames = if frames == 0 { pages + SPARE } else { frames };
+        let (host_table, nic_table) = table(Geometry::new(frames), u64::from(rank) + 1);
+        let mut nic = Nic::new(Config::new(Node(rank), ranks), nic_table);
+        let port = Arc::new(PortMemory::new(64, 64));
+        nic.open_port(PORT, port.clone());
+        let mut host = Host::new(HostConfig::new(frames), host_table, u64::from(rank) << 32);
+        let export = host.export(PORT, 0, 0, len + scratch_len, &mut Vec::new()).expect("whole pages, once");
+        let mut card = Card {
+            rank,
+            nic,
+            host,
+            port,
+            bell: Arc::new(Doorbell::new(1)),
+            export,
+            pages: Pages { segment, scratch, len, of: vec![0; frames as usize] },
+            costs,
+            queue: VecDeque::new(),
+            busy: false,
+            host_queue: VecDeque::new(),
+            host_busy: false,
+            timer: false,
+            dma_free: Time::ZERO,
+            later: Slab::new(),
+            worked: Time::ZERO,
+            wakes: 0,
+        };
+        card.bring_in(pages.min(frames.saturating_sub(SPARE)));
+        card
+    }
+
+    /// Makes the last pages resident (the library's among them): what the job did before it began.
+    fn bring_in(&mut self, count: u32) {
+        let pages = self.export.pages().1;
+        for page in pages - u64::from(count).min(pages)..pages {
+            let mut out = Vec::new();
+            self.host.touch(Vpn::new(PORT, page), true, 0, &mut out);
+            while let Some(action) = out.pop() {
+                if let HostAction::PageIn { vpn, ppn } = action {
+                    self.pages.set(ppn, vpn);
+                    self.host.handle(0, HostEvent::PagedIn(ppn), &self.pages, &mut out);
+                }
+            }
+        }
+    }
+
+    /// What the firmware has done.
+    pub(crate) fn nic_stats(&self) -> netvm_fw::nic::Stats {
+        self.nic.stats()
+    }
+
+    fn at(&mut self, w: &mut World, at: Time, later: Later) {
+        let tag = self.later.insert(later);
+        w.at(at, WorldEvent::Nic(self.rank, u64::from(tag)));
+    }
+
+    /// The port has rung.
+    pub(crate) fn ring(&mut self, w: &mut World) {
+        self.at(w, w.now, Later::Bell);
+    }
+
+    fn happen(&mut self, w: &mut World, later: Later) {
+        match later {
+            Later::Ready => self.busy = false,
+            Later::HostReady => self.host_busy = false,
+            Later::Read { op, from, mut into } => {
+                into.resize(from.len as usize, 0);
+                self.pages.read(from.at, &mut into);
+                self.queue.push_back(Event::DmaRead { op, data: into });
+            }
+            Later::Written { op, to, data } => {
+                self.pages.write(to, &data);
+                w.tell(self.rank);
+                self.queue.push_back(Event::DmaWritten { op, data });
+            }
+            Later::Post(post) => {
+                self.port.apply(post);
+                w.tell(self.rank);
+            }
+            Later::Head(head) => self.queue.push_back(Event::Head(head)),
+            Later::Bell => {
+                while let Some(port) = self.bell.answer() {
+                    self.queue.push_back(Event::Doorbell(port));
+                }
+            }
+            Later::Host(event) => self.host_queue.push_back(event),
+            Later::Reply(reply) => self.queue.push_back(Event::Host(reply)),
+        }
+        self.run(w);
+        self.run_host(w);
+    }
+
+    /// Lets the firmware take events until it is busy.
+    fn run(&mut self, w: &mut World) {
+        let mut actions = Vec::new();
+        while !self.busy {
+            let Some(event) = self.queue.pop_front() else { return };
+            self.nic.handle(w.now.as_ps() / 1000, event, &mut actions);
+            let mut clock = w.now;
+            for action in actions.drain(..) {
+                self.act(w, action, &mut clock);
+            }
+            self.worked += clock.since(w.now);
+            if clock > w.now {
+                self.busy = true;
+                self.at(w, clock, Later::Ready);
+            }
+        }
+    }
+
+    /// Starts a DMA; when it ends.
+    fn dma(&mut self, at: Time, bytes: usize, per_byte: Time) -> Time {
+        let end = at.max(self.dma_free) + self.costs.dma + per_byte.bytes(bytes);
+        self.dma_free = end;
+        end
+    }
+
+    fn act(&mut self, w: &mut World, action: Action, clock: &mut Time) {
+        match action {
+            Action::Work(work) => *clock += self.costs.work(work),
+            Action::DmaRead { op, from, into } => {
+                let end = self.dma(*clock, from.len as usize, self.costs.dma_read);
+                self.at(w, end, Later::Read { op, from, into });
+            }
+            Action::DmaWrite { op, to, data } => {
+                let end = self.dma(*clock, data.len(), self.costs.dma_write);
+                self.at(w, end, Later::Written { op, to, data });
+            }
+            Action::Post(_, post) => {
+                let end = self.dma(*clock, 4, self.costs.dma_write);
+                self.at(w, end, Later::Post(post));
+            }
+            Action::Send { head, payload, overlapped } => self.send(w, *clock, head, payload, overlapped),
+            Action::Interrupt(interrupt) => {
+                let ready = match &interrupt {
+                    Interrupt::Bounced { payload, .. } => {
+                        self.dma(*clock, HEAD + payload.len(), self.costs.dma_write)
+                    }
+                    _ => *clock,
+                };
+                let cost = match &interrupt {
+                    // Not an interrupt of its own: it goes with what is said next.
+                    Interrupt::Settled(_) => Time::ZERO,
+                    _ => self.costs.interrupt,
+                };
+                self.at(w, ready + cost, Later::Host(HostEvent::Interrupt(interrupt)));
+            }
+        }
+    }
+
+    fn send(&mut self, w: &mut World, at: Time, head: Head, payload: Vec<u8>, overlapped: bool) {
+        let (to, bytes) = (head.to.0, payload.len());
+        // The head went out while the bytes were on their way to the NIC.
+        let lead = if overlapped { w.network.per_byte.bytes(HEAD) } else { Time::ZERO };
+        let body = Body::Firmware(Box::new((head, payload)));
+        let arrives = w.send_at(at.since(lead), self.rank, to, HEAD + bytes, body);
+        if bytes >= EARLY
+            && let Some(mut peer) = w.cards[to as usize].take()
+        {
+            let head_in = arrives.since(w.network.per_byte.bytes(bytes)).max(w.now);
+            peer.at(w, head_in, Later::Head(head));
+            w.cards[to as usize] = Some(peer);
+        }
+    }
+
+    /// Lets the paging thread take events until it is busy.
+    fn run_host(&mut self, w: &mut World) {
+        let mut actions = Vec::new();
+        while !self.host_busy {
+            let Some(event) = self.host_queue.pop_front() else { break };
+            if matches!(event, HostEvent::Timer) {
+                self.timer = false;
+            }
+            self.host.handle(w.now.as_ps() / 1000, event, &self.pages, &mut actions);
+            let mut clock = w.now;
+            for action in actions.drain(..) {
+                match action {
+                    HostAction::Work(work) => clock += self.costs.host_work(work),
+                    HostAction::Nic(reply) => self.at(w, clock, Later::Reply(reply)),
+                    HostAction::PageIn { vpn, ppn } => {
+                        self.pages.set(ppn, vpn);
+                        let there = clock + self.costs.page_in;
+                        self.at(w, there, Later::Host(HostEvent::PagedIn(ppn)));
+                    }
+                    HostAction::PageOut { ppn, .. } => {
+                        let there = clock + self.costs.page_in;
+                        self.at(w, there, Later::Host(HostEvent::PagedOut(ppn)));
+                    }
+                    HostAction::Message { head, .. } => {
+                        self.at(w, clock, Later::Host(HostEvent::Consumed(head)));
+                    }
+                    HostAction::Wake(_) => {
+                        self.wakes += 1;
+                        w.tell(self.rank);
+                    }
+                    HostAction::Ready { .. } => w.tell(self.rank),
+                    HostAction::Evict { .. } | HostAction::Unexported(_) => {}
+                }
+            }
+            if clock > w.now {
+                self.host_busy = true;
+                self.at(w, clock, Later::HostReady);
+            }
+            if let (Some(due), false) = (self.host.next_deadline(), self.timer) {
+                self.timer = true;
+                self.at(w, Time::ns(due), Later::Host(HostEvent::Timer));
+            }
+        }
+    }
+}
+
+impl World {
+    /// What an event left for a NIC.
+    pub(crate) fn nic(&mut self, left: Left) {
+        let rank = match &left {
+            Left::Nic(rank, _) => *rank,
+            Left::Firmware { to, .. } => *to,
+        };
+        let Some(mut card) = self.cards[rank as usize].take() else { return };
+        match left {
+            Left::Nic(_, tag) => {
+                if let Some(later) = card.later.remove(tag as u32) {
+                    card.happen(self, later);
+                }
+            }
+            Left::Firmware { message, .. } => {
+                if let Some((head, payload)) = unpack(message) {
+                    card.queue.push_back(Event::Packet { head, payload });
+                    card.run(self);
+                    card.run_host(self);
+                }
+            }
+        }
+        self.cards[rank as usize] = Some(card);
+    }
+}
+
+fn unpack(message: Box<dyn Any + Send>) -> Option<(Head, Vec<u8>)> {
+    message.downcast().ok().map(|packet| *packet)
+}
