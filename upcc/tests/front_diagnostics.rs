@@ -1,6 +1,6 @@
 //! Golden diagnostics: each `diagnostics/*.upc` is checked as it stands and must draw exactly the text of its `.txt`.
 //!
-//! A first line `// threads: N` selects the static environment, `// -Wall` the warnings of `-Wall`. `UPCC_BLESS=1` rewrites the expectations.
+//! A first line `// threads: N` selects the static environment, `// -Wall` the warnings of `-Wall`, `// -Wupc` those of `-Wupc`. `UPCC_BLESS=1` rewrites the expectations.
 
 use std::path::Path;
 use upcc::ast::{FrontOptions, check};
@@ -19,6 +19,7 @@ fn golden() {
         let head = text.lines().next().unwrap_or("");
         opts.static_threads = head.split("threads: ").nth(1).and_then(|t| t.trim().parse().ok());
         opts.warn.all = head.contains("-Wall");
+        opts.warn.upc = head.contains("-Wupc");
         let name = f.file_name().unwrap().to_str().unwrap();
         let r = check(&format!("# 1 \"{name}\"\n{text}"), &opts);
         let got: String = r.diagnostics.iter().map(|d| format!("{d}\n")).collect();

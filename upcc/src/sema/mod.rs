@@ -8,6 +8,7 @@ pub(crate) mod conv;
 mod implicit;
 mod jumps;
 mod layout;
+mod lint;
 pub(crate) mod ops;
 pub(crate) mod scope;
 mod shared;
@@ -43,6 +44,9 @@ pub(crate) fn check(preprocessed: &str, opts: &FrontOptions) -> FrontResult {
     cx.finish_tentative();
     cx.finish_implicit();
     cx.pop_scope();
+    if opts.warn.upc {
+        cx.lint(&items);
+    }
     let mut r = cx.finish();
     r.unit.items = items;
     r
