@@ -59,6 +59,8 @@ struct Array {
     factor: u64,
     /// Length of a row, if the array has two dimensions.
     row: Option<u64>,
+    /// `strict `, `relaxed ` or nothing.
+    reference: &'static str,
 }
 
 const TYPES: [&str; 9] =
@@ -88,7 +90,9 @@ impl Array {
 
     fn pointer(&self, side: Side, name: &str) -> String {
         match side {
-            Side::Shared => format!("shared {} {} *{name}", self.pointee_layout(), self.element),
+            Side::Shared => {
+                format!("{}shared {} {} *{name}", self.reference, self.pointee_layout(), self.element)
+            }
             Side::Mirror => format!("{} *{name}", self.element),
         }
     }
@@ -99,7 +103,7 @@ impl Array {
     }
 
     fn declaration(&self) -> String {
-        let Array { number, element, layout, .. } = self;
+        let Array { number, element, layout, reference, .. } = self;
         let (shape, most) = match (self.row, self.indefinite()) {
             (None, true) => (format!("[{}]", self.factor), format!("[{}]", self.factor)),
             (None, false) => (
@@ -113,7 +117,22 @@ impl Array {
                 (format!("[{rows}{spread}][{row}]"), format!("[{most}][{row}]"))
             }
         };
-        format!("shared {layout} {element} s{number}{shape};\nstatic {element} m{number}{most};\n")
+        format!("{reference}shared {layout} {element} s{number}{shape};\nstatic {element} m{number}{most};\n")
+    }
+
+    /// How many elements follow one another on one thread from a flat index on, as a C expression.
+    fn run(&self, index: &str) -> String {
+        let block = match self.layout.as_str() {
+            "" => "1".to_string(),
+            "[]" => "0".to_string(),
+            "[*]" => self.factor.to_string(),
+            number => number.trim_matches(['[', ']']).to_string(),
+        };
+        format!("RUN({index}, {block}, {})", self.count())
+    }
+
+    fn whole_numbers(&self) -> bool {
+        !["double", "float", "struct mixed"].contains(&self.element)
     }
 
     /// A scalar lvalue of an element: the element itself, or a member.
@@ -128,12 +147,15 @@ const MEMBERS: [&str; 7] = ["a", "b", "c", "f", "g", "list[1]", "in.d"];
 struct Maker {
     random: Random,
     arrays: Vec<Array>,
+    /// What the links point into.
+    linked: Option<Array>,
     text: String,
 }
 
 /// The text of the program that a seed stands for.
 pub fn program(seed: u64) -> String {
-    let mut maker = Maker { random: Random::new(seed), arrays: Vec::new(), text: String::new() };
+    let mut maker =
+        Maker { random: Random::new(seed), arrays: Vec::new(), linked: None, text: String::new() };
     maker.make(seed);
     maker.text
 }
@@ -146,6 +168,10 @@ impl Maker {
 #include <upc_relaxed.h>
 #include <stdio.h>
 #include <string.h>
+
+/* Elements from i to the end of its block, or of the array. */
+#define RUN(i, block, count) ((block) && (block) - (i) % (block) < (count) - (i) ? (block) - (i) % (block) : (count) - (i))
+#define LEAST(a, b) ((a) < (b) ? (a) : (b))
 
 struct mixed {{
     int a;
@@ -171,10 +197,12 @@ struct mixed {{
             let row = self.random.one_in(3).then(|| 2 + self.random.below(5));
             let factor = row.unwrap_or(1) * (1 + self.random.below(9));
             let element = *self.random.pick(&TYPES);
-            let array = Array { number, element, layout, factor, row };
+            let reference = *self.random.pick(&["", "", "", "strict ", "relaxed "]);
+            let array = Array { number, element, layout, factor, row, reference };
             self.text += &array.declaration();
             self.arrays.push(array);
         }
+        self.links();
         self.compare_function();
         self.helper_functions();
         self.text += "\nint main(void)\n{\n";
@@ -220,7 +248,70 @@ static void compare(int phase)
             }
             self.text += "    }\n";
         }
-        self.text += "}\n";
+        let equal = match self.linked.as_ref().filter(|target| target.row.is_none()) {
+            Some(target) => format!(
+                "sl[i].p && sl[i].p - &{} != ml[i].p - &{}",
+                target.at(Side::Shared, "0"),
+                target.at(Side::Mirror, "0")
+            ),
+            None => "0".to_string(),
+        };
+        let _ = write!(
+            self.text,
+            "    for (long i = 0; i < 8 * THREADS; i++)
+        if (sl[i].tag != ml[i].tag || !sl[i].p != !ml[i].p || {equal} || !sl[i].next != !ml[i].next)
+            differ(phase, -1, i);
+}}
+"
+        );
+    }
+
+    /// Structures with pointers to the elements of an array; the mirrors point into its mirror.
+    fn links(&mut self) {
+        let target = self.random.pick(&self.arrays.clone()).clone();
+        let block = 1 + self.random.below(4);
+        let (sp, mp) = (target.pointer(Side::Shared, "p"), target.pointer(Side::Mirror, "p"));
+        let (most, spare) = (8 * MOST_THREADS, target.number);
+        let _ = write!(
+            self.text,
+            "/* Pointers into array {spare}. */
+struct shared_link {{ int tag; {sp}; shared [{block}] struct shared_link *next; }};
+struct mirror_link {{ int tag; {mp}; struct mirror_link *next; }};
+shared [{block}] struct shared_link sl[8 * THREADS];
+static struct mirror_link ml[{most}];
+"
+        );
+        self.linked = Some(target);
+    }
+
+    /// A statement with the links.
+    fn link_statement(&mut self) -> [String; 2] {
+        let Some(target) = self.linked.clone() else { return [String::new(), String::new()] };
+        let (a, b) = (self.random.below(1000), self.random.below(1000));
+        let index = self.index(&target);
+        let member = *self.random.pick(&MEMBERS);
+        let form = self.random.below(5);
+        let flat = target.row.is_none();
+        [('s', Side::Shared), ('m', Side::Mirror)].map(|(side, kind)| {
+            let here = format!("{side}l[{a} % (8 * THREADS)]");
+            let there = format!("{side}l[{b} % (8 * THREADS)]");
+            let base = target.at(kind, "0");
+            let value = target.scalar(&format!("(*{here}.p)"), member);
+            match form {
+                0 | 1 => {
+                    format!("{here}.p = &{}; {here}.next = &{there}; {here}.tag++;", target.at(kind, &index))
+                }
+                2 => format!("if ({here}.p) {value} = {value} / 2 + 3;"),
+                3 if flat => {
+                    format!(
+                        "{there}.tag += {here}.p ? (int)({here}.p - &{base}) % 100 : {here}.p == {there}.p;"
+                    )
+                }
+                _ => format!(
+                    "if ({here}.next && {here}.next->p == {here}.p) {here}.next->tag ^= 5; {here} = {there};"
+                ),
+            }
+        })
     }
 
     /// For each array of scalars, a function that works through a pointer it is given.
@@ -300,10 +391,17 @@ static void compare(int phase)
         let floating = ["double", "float", "struct mixed"].contains(&target.element);
         let operator = *self.random.pick(&["=", "+=", "-=", "^=", "*="]);
         let operator = if floating && (operator == "*=" || operator == "^=") { "+=" } else { operator };
-        let form = self.random.below(9);
+        let form = self.random.below(20);
+        if form == 19 {
+            return self.link_statement();
+        }
         let far = self.index(target);
         let other = self.random.pick(&self.arrays.clone()).clone();
         let other_index = self.index(&other);
+        let (k, step, letter) = (1 + self.random.below(9), 1 + self.random.below(3), self.random.below(256));
+        let (count, other_count) = (target.count(), other.count());
+        // A byte or a bit pattern means the same on both sides.
+        let plain = target.whole_numbers();
         let build = |side: Side, value: &str| {
             let place = target.at(side, index);
             let scalar = target.scalar(&place, member);
@@ -332,6 +430,116 @@ static void compare(int phase)
                     "{{ struct mixed t = {place}; t.{member} = {value} % 13; t.list[2]++; {place} = t; }}"
                 ),
                 7 => format!("{scalar} = {scalar} / 2 + {value} % 61;"),
+                // Copies of many elements: from array to array, through a private buffer, of one byte value.
+                8 | 9
+                    if target.element == other.element
+                        && target.number != other.number
+                        && target.row.is_none()
+                        && other.row.is_none() =>
+                {
+                    let (to, from, e) = (target.name(side), other.name(side), target.element);
+                    let head = format!(
+                        "const long i = {index}, j = {other_index}, n = LEAST(LEAST({}, {}), {k});",
+                        target.run("i"),
+                        other.run("j")
+                    );
+                    match (side, form) {
+                        (Side::Mirror, _) => {
+                            format!("{{ {head} memcpy(&{to}[i], &{from}[j], n * sizeof({e})); }}")
+                        }
+                        (_, 8) => format!("{{ {head} upc_memcpy(&{to}[i], &{from}[j], n * sizeof({e})); }}"),
+                        _ => format!(
+                            "{{ {head} {e} buffer[{k}]; upc_memget(buffer, &{from}[j], n * sizeof({e})); \
+                             upc_memput(&{to}[i], buffer, n * sizeof({e})); }}"
+                        ),
+                    }
+                }
+                10 if target.row.is_none() => {
+                    let letter = if plain { letter } else { 0 };
+                    let set = if side == Side::Shared { "upc_memset" } else { "memset" };
+                    format!(
+                        "{{ const long i = {index}, n = LEAST({}, {k}); {set}(&{name}[i], {letter}, n * sizeof({})); }}",
+                        target.run("i"),
+                        target.element
+                    )
+                }
+                // A walk through the whole array, forwards and backwards.
+                11 if target.row.is_none() && plain => {
+                    let (p, e) = (target.pointer(side, "p"), target.pointer(side, "e"));
+                    format!(
+                        "{{ unsigned long h = 0; {p}; {e} = {name} + ({count} - 1); \
+                         for (p = {name}; p <= e; p += {step}) h = h * 5 + (unsigned long)(long)*p; \
+                         for (p = e; p > {name}; p--) p[-1] ^= (unsigned long)(long)*p % 7; {name}[{far}] += h % 13; }}"
+                    )
+                }
+                // Pointers without a block size, to bytes, to nothing in particular.
+                12 if target.row.is_none() && plain => {
+                    let e = target.element;
+                    let (to, bytes) = match side {
+                        Side::Shared => (format!("shared [] {e} *"), "shared [] unsigned char *".to_string()),
+                        Side::Mirror => (format!("{e} *"), "unsigned char *".to_string()),
+                    };
+                    format!(
+                        "{{ const long i = {index}, n = LEAST({}, {k}); {to}q = ({to})&{name}[i]; {bytes}b = ({bytes})q; \
+                         for (long k = 0; k < n; k++) q[k] ^= k + b[k] % 3; }}",
+                        target.run("i")
+                    )
+                }
+                13 if target.row.is_none() => {
+                    let (p, v) = (
+                        target.pointer(side, "p"),
+                        if side == Side::Shared { "shared void *" } else { "void *" },
+                    );
+                    let to = target.pointer(side, "");
+                    let place = target.scalar("(*p)", member);
+                    format!("{{ {v}v = ({v})&{name}[{far}]; {p} = ({to})v; {place} = {place} / 2 + {k}; }}")
+                }
+                // Rows.
+                14 if let Some(row) = target.row => {
+                    let rows = if side == Side::Shared {
+                        format!(
+                            "{}shared {} {} (*r)[{row}]",
+                            target.reference,
+                            target.pointee_layout(),
+                            target.element
+                        )
+                    } else {
+                        format!("{} (*r)[{row}]", target.element)
+                    };
+                    let place = target.scalar(&format!("(*r)[{} % {row}]", letter), member);
+                    format!(
+                        "{{ {rows} = &{name}[({index}) / {row}]; {place} = {place} / 2 + {value} % 53; }}"
+                    )
+                }
+                // Loops: what is read can be brought in one piece, unless the loop writes it.
+                15 => {
+                    let read = other.scalar(&other.at(side, "i"), member);
+                    format!(
+                        "{{ unsigned long h = 0; for (long i = {}; i < {other_count}; i += {step}) \
+                         h = h * 3 + (unsigned long)(long){read}; {scalar} = {scalar} / 2 + h % 43; }}",
+                        k - 1
+                    )
+                }
+                16 => {
+                    let (to, read) =
+                        (target.at(side, "i"), other.at(side, &format!("(i + {k}) % {other_count}")));
+                    let (to, read) = (target.scalar(&to, member), other.scalar(&read, member));
+                    format!(
+                        "for (int i = 0; i < {count}; i += {step}) \
+                         {to} = {to} / 2 + (unsigned long)(long){read} % 29;"
+                    )
+                }
+                17 => {
+                    let (to, read) = (target.at(side, "i"), target.at(side, "(i + 1)"));
+                    let (to, read) = (target.scalar(&to, member), target.scalar(&read, member));
+                    format!(
+                        "for (long i = 0; i + 1 < {count}; i++) {to} = {to} / 2 + (unsigned long)(long){read} % 31;"
+                    )
+                }
+                18 if side == Side::Shared => {
+                    format!("{{\n#pragma upc strict\n            {scalar} = {scalar} / 2 + {value} % 19; }}")
+                }
+                18 => format!("{scalar} = {scalar} / 2 + {value} % 19;"),
                 // Small, so that no conversion of a floating value is out of range.
                 _ => format!("{scalar} {operator} {value} % 11; {scalar} = {scalar} / 4;"),
             }

@@ -95,14 +95,15 @@ impl Cx<'_> {
                 let inner = self.types.pointee(p).and_then(|q| self.types.pointee(q));
                 inner.is_some_and(|c| self.types.const_size(c) == Some(1) && !self.types.is_shared(c))
             };
-            if !fits && !self.types.is_error(p) {
-                let t = self.show(p);
-                self.error(tok, format!("the {}, here it is `{t}`", names[n.min(1)]));
-                return;
+            if fits || self.types.is_error(p) {
+                continue;
             }
-        }
-        if params.len() > 3 {
-            self.error(tok, "`main` has at most three parameters: int, char **, char **");
+            // Old programs say `char *argv` and get along with it, but not with what is passed in another way.
+            let small = self.types.const_size(p).is_some_and(|n| n < 4) || self.types.is_float(p);
+            let t = self.show(p);
+            let text = format!("the {}, here it is `{t}`", names[n.min(1)]);
+            if small || self.types.is_record(p) { self.error(tok, text) } else { self.warn_all(tok, text) }
+            return;
         }
     }
 
