@@ -84,7 +84,7 @@ impl Tools {
             command.arg("-n").arg(probe.ranks.to_string()).arg(&program);
             command
         };
-        command.args(&probe.args);
+        command.args(&probe.args).envs(probe.env.iter().copied());
         let start = Instant::now();
         let mut lines = parse(&self.output(command)?)?;
         lines.push(("wall".into(), start.elapsed().as_secs_f64()));
@@ -173,7 +173,11 @@ impl Tools {
 
     /// Run a command; its standard output if it succeeds.
     fn output(&mut self, mut command: Command) -> Result<String, String> {
-        let mut shown = command.get_program().to_string_lossy().into_owned();
+        let mut shown = String::new();
+        for (name, value) in command.get_envs() {
+            shown += &format!("{}={} ", name.to_string_lossy(), value.unwrap_or_default().to_string_lossy());
+        }
+        shown += &command.get_program().to_string_lossy();
         for arg in command.get_args() {
             let arg = arg.to_string_lossy();
             let plain = !arg.is_empty() && !arg.contains(|c: char| c.is_whitespace() || "*[]()'".contains(c));

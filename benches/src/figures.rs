@@ -9,11 +9,11 @@ fn words(text: &str) -> Vec<String> {
 }
 
 fn floor(name: &'static str, args: &str) -> Probe {
-    Probe { program: Program::Floor(name, Vec::new()), args: words(args), ranks: 0 }
+    Probe { program: Program::Floor(name, Vec::new()), args: words(args), ranks: 0, env: &[] }
 }
 
 fn rank(ranks: u32, args: &str) -> Probe {
-    Probe { program: Program::Rust, args: words(args), ranks }
+    Probe { program: Program::Rust, args: words(args), ranks, env: &[] }
 }
 
 /// A figure of time, unscaled, whose value comes from probe 1 and whose floor from probe 0.
@@ -43,7 +43,7 @@ pub fn smp(options: &Options) -> Vec<Group> {
     let copies = vec![
         floor("copy", ""),
         rank(2, "rma"),
-        Probe { program: Program::Client("rma"), args: vec![], ranks: 2 },
+        Probe { program: Program::Client("rma"), args: vec![], ranks: 2, env: &[] },
     ];
     let mut figures = Vec::new();
     for (probe, suffix) in [(1, ""), (2, "_c")] {
@@ -141,6 +141,67 @@ pub fn smp(options: &Options) -> Vec<Group> {
     groups
 }
 
+/// Every rank alone, over sockets.
+const UDP: &[(&str, &str)] = &[("GASNET_CONDUIT", "udp"), ("GASNET_NEIGHBORHOOD", "off")];
+/// With payloads authenticated.
+const UDP_FULL: &[(&str, &str)] =
+    &[("GASNET_CONDUIT", "udp"), ("GASNET_NEIGHBORHOOD", "off"), ("GASNET_UDP_AUTH", "full")];
+
+/// Figures of the udp conduit on one host, without neighbourhood.
+pub fn udp(options: &Options) -> Vec<Group> {
+    let over = |env, ranks, args| Probe { env, ..rank(ranks, args) };
+    let group = |floor, probe: Probe, figure: Figure| Group {
+        probes: vec![floor, probe],
+        figures: vec![figure],
+        rounds: 0,
+        note: None,
+    };
+    let us = |figure: Figure| Figure { scale: 1e-3, ..figure };
+    let waits: &[_] = &["spin", "yield", "block", "stages"];
+    let mut groups = vec![
+        group(
+            floor("udp_pingpong", "96"),
+            over(UDP, 2, "am_short"),
+            us(Figure { bar: "ratio <= 1.15", ..time("udp_am_short_rtt", "us", 2, "rtt", waits) }),
+        ),
+        group(
+            floor("udp_pingpong", "4176"),
+            over(UDP, 2, "am_medium"),
+            us(Figure { bar: "reported", ..time("udp_am_medium_4k_rtt", "us", 2, "rtt", waits) }),
+        ),
+        group(
+            floor("udp_pingpong", "80"),
+            over(UDP, 2, "put_8"),
+            us(Figure { bar: "reported", ..time("udp_put_8_rtt", "us", 2, "put8", waits) }),
+        ),
+        group(
+            floor("udp_barrier", "8"),
+            over(UDP, 8, "barrier"),
+            us(Figure { bar: "ratio <= 2", ..time("udp_barrier_8", "us", 8, "barrier", &["sum"]) }),
+        ),
+    ];
+    for (name, env, bar) in
+        [("udp_put_4m", UDP, "ratio >= 0.8, value >= 4.4"), ("udp_put_4m_full", UDP_FULL, "ratio >= 0.5")]
+    {
+        let sizes: &[_] = &["single", "ethernet", "jumbo", "sixteen"];
+        groups.push(group(
+            floor("udp_stream", "4"),
+            over(env, 2, "put_4m"),
+            Figure { better: Better::Higher, bar, ..time(name, "GB/s", 2, "bw", sizes) },
+        ));
+    }
+    let many = if options.quick { 16 } else { 64 };
+    groups.push(Group {
+        rounds: 3,
+        ..group(
+            floor("start", &format!("{many} 1")),
+            over(UDP, many, "first_barrier"),
+            Figure { bar: "< 2 s", ..time(&format!("udp_start{many}"), "s", many, "wall", &["wall"]) },
+        )
+    });
+    groups
+}
+
 /// Figures of compiled UPC programs and of the compiler.
 pub fn upc(options: &Options) -> Vec<Group> {
     let mut groups = Vec::new();
@@ -154,6 +215,7 @@ pub fn upc(options: &Options) -> Vec<Group> {
                 program: Program::Floor("triad", flags.clone()),
                 args: words(&ranks.to_string()),
                 ranks: 0,
+                env: &[],
             }],
             figures: Vec::new(),
             rounds: if size == "4llc" { 2 } else { 0 },
@@ -168,7 +230,12 @@ pub fn upc(options: &Options) -> Vec<Group> {
                     flags.push("-fupc-pts=struct".into());
                 }
                 flags.extend(environment);
-                group.probes.push(Probe { program: Program::Upc("triad", flags), args: vec![], ranks });
+                group.probes.push(Probe {
+                    program: Program::Upc("triad", flags),
+                    args: vec![],
+                    ranks,
+                    env: &[],
+                });
                 group.figures.push(Figure {
                     better: Better::Higher,
                     value: (group.probes.len() - 1, "triad"),
@@ -199,7 +266,12 @@ pub fn upc(options: &Options) -> Vec<Group> {
         for (name, layout) in [("indefinite", ""), ("cyclic", "1"), ("5", "5"), ("1024", "1024")] {
             let flags =
                 vec![format!("-DLAYOUT={layout}"), format!("-DINDEFINITE={}", layout.is_empty() as u8)];
-            group.probes.push(Probe { program: Program::Upc("read", flags), args: vec![], ranks: threads });
+            group.probes.push(Probe {
+                program: Program::Upc("read", flags),
+                args: vec![],
+                ranks: threads,
+                env: &[],
+            });
             let probe = group.probes.len() - 1;
             for (figure, value, floor, bar) in [
                 ("read", "read", &["read"] as &[_], "value - floor <= 3 ns"),
@@ -216,7 +288,7 @@ pub fn upc(options: &Options) -> Vec<Group> {
         groups.push(group);
     }
 
-    let compiler = Probe { program: Program::Compiler(5000), args: vec![], ranks: 0 };
+    let compiler = Probe { program: Program::Compiler(5000), args: vec![], ranks: 0, env: &[] };
     groups.push(Group {
         probes: vec![compiler],
         figures: vec![

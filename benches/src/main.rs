@@ -66,6 +66,7 @@ fn main() -> ExitCode {
     for set in &measured {
         groups.extend(match set.as_str() {
             "smp" => figures::smp(&options),
+            "udp" => figures::udp(&options),
             _ => figures::upc(&options),
         });
     }

@@ -14,6 +14,8 @@ pub struct Probe {
     pub args: Vec<String>,
     /// How many ranks; 0 for a floor, which starts its own.
     pub ranks: u32,
+    /// Settings it runs with.
+    pub env: &'static [(&'static str, &'static str)],
 }
 
 /// Which of two values is the better one.

@@ -22,7 +22,7 @@ usage: cargo xtask TASK [options]
   test [--only STEP] [--quick]              runs all tests
   stage                                     brings target/stage up to date: bin, include, lib
   install --prefix DIR                      installs upcc, upcrun, gasnetrun, headers, libraries
-  bench smp|upc [--json]                    measures
+  bench smp|upc|udp [--json]                measures
   bench registration|netvm [--json]         simulates what the papers measured
   soak [--minutes M]                        random and long tests
 
@@ -44,7 +44,7 @@ usage: cargo xtask install --prefix DIR
 const BENCH_HELP: &str = "\
 Measures, each figure beside a floor measured in the same run (program pgas-bench in benches/).
 
-usage: cargo xtask bench smp|upc|registration|netvm [--json] [options of pgas-bench]
+usage: cargo xtask bench smp|upc|udp|registration|netvm [--json] [options of pgas-bench]
 
 registration and netvm simulate what the papers measured, print paper | here | difference, and write
 plots and values under target/bench/plots.
@@ -119,7 +119,7 @@ fn install(mut parser: lexopt::Parser) -> Result<(), String> {
 
 fn bench(mut parser: lexopt::Parser) -> Result<(), String> {
     let suite = match parser.next().map_err(|e| e.to_string())? {
-        Some(Value(suite)) if ["smp", "upc", "registration", "netvm"].iter().any(|s| suite == *s) => suite,
+        Some(Value(suite)) if ["smp", "upc", "udp", "registration", "netvm"].iter().any(|s| suite == *s) => suite,
         Some(Short('h') | Long("help")) => {
             print!("{BENCH_HELP}");
             return Ok(());
@@ -127,7 +127,7 @@ fn bench(mut parser: lexopt::Parser) -> Result<(), String> {
         _ => return Err(format!("which suite?\n\n{BENCH_HELP}")),
     };
     // Simulations run no program that has to be compiled.
-    if suite == "smp" || suite == "upc" {
+    if ["smp", "upc", "udp"].iter().any(|s| suite == *s) {
         stage::stage(&stage::folder(), stage::Parts::ALL)?;
     }
     sh::pass(sh::cargo(&["build", "--release", "-p", "pgas-bench", "--bins"]), Duration::from_secs(1500))?;

@@ -20,6 +20,15 @@ fn main() {
             "barrier" => barrier(rank),
             "fadd" => fadd(rank),
             "start" => start(rank, begun),
+            "put_8" => put_8(rank),
+            "put_4m" => put_4m(rank),
+            // The launcher's own time is what is measured.
+            "first_barrier" => {
+                rank.barrier();
+                if rank.id().0 == 0 {
+                    println!("ready {:.6}", begun.elapsed().as_secs_f64());
+                }
+            }
             other => {
                 if rank.id().0 == 0 {
                     eprintln!("pgas-bench-rank: no task `{other}`");
@@ -71,6 +80,41 @@ fn rma(rank: &Rank) {
         let rate = MIB as f64 / ns_each(start, copies);
         assert_eq!(rank.read(at.add(100)), 1);
         vec![("put8", put), ("get8", get), ("bw", rate)]
+    });
+}
+
+fn put_8(rank: &Rank) {
+    let at: GlobalPtr<u64> = GlobalPtr::new(RankId(1), allocate(rank, 64));
+    let count = 20_000;
+    batches(rank, || {
+        if rank.id().0 != 0 {
+            return vec![];
+        }
+        let start = Instant::now();
+        for i in 0..count {
+            rank.write(at, i);
+        }
+        vec![("put8", ns_each(start, count))]
+    });
+}
+
+fn put_4m(rank: &Rank) {
+    const BYTES: usize = 4 << 20;
+    let at: GlobalPtr<u64> = GlobalPtr::new(RankId(1), allocate(rank, BYTES as u64));
+    let source = vec![1u64; BYTES / 8];
+    rank.write_slice(at.on(rank.id()), &vec![2; BYTES / 8]);
+    let count = 100;
+    batches(rank, || {
+        if rank.id().0 != 0 {
+            return vec![];
+        }
+        let start = Instant::now();
+        for _ in 0..count {
+            rank.write_slice(at, black_box(&source));
+        }
+        let rate = BYTES as f64 / ns_each(start, count);
+        assert_eq!(rank.read(at.add(100)), 1);
+        vec![("bw", rate)]
     });
 }
 
