@@ -37,13 +37,14 @@ impl Default for BootOptions {
 
 /// Finds out which rank this process is, or makes the ranks.
 ///
-/// To be called once, while the process starts up and has one thread. Three cases:
+/// To be called once, while the process starts up and has one thread. Four cases:
 /// 1. The process was started as a rank by `gasnetrun`: its place is taken from the environment, which is cleared of
 ///    it, so that programs it starts are not taken for ranks.
-/// 2. `GASNET_PSHM_NODES=N`, or else a static or default number of ranks above 1: the process forks N ranks. The call
+/// 2. It was started by `mpirun`, `mpiexec` or `srun`, as PMIx or PMI shows.
+/// 3. `GASNET_PSHM_NODES=N`, or else a static or default number of ranks above 1: the process forks N ranks. The call
 ///    returns in each of them, and never in the original process, which becomes the monitor and exits with the job's
 ///    status.
-/// 3. Otherwise the process is the only rank.
+/// 4. Otherwise the process is the only rank.
 ///
 /// In a job of several ranks C's standard output becomes line buffered, so that lines printed before another rank
 /// ends the job are not lost.
@@ -56,6 +57,13 @@ pub fn boot(options: BootOptions) -> Result<Boot, Error> {
     if let Some(message) = env::var_os(MESSAGE) {
         sys::remove_env(MESSAGE);
         return join(&message.to_string_lossy(), options);
+    }
+    if setting(FORK).is_none()
+        && let Some(boot) = crate::pmi::boot()?
+    {
+        check_static(options, boot.size)?;
+        sys::line_buffer_stdout();
+        return Ok(boot);
     }
     let size = match setting(FORK) {
         Some(value) => parse_ranks(FORK, &value)?,
@@ -160,7 +168,7 @@ fn tell(link: i32, packet: &ToMonitor) {
     let _ = sys::send(link, &packet.encode());
 }
 
-/// Case 2.
+/// Case 3.
 fn fork_ranks(size: u32) -> Result<Boot, Error> {
     let threads = sys::thread_count();
     if threads > 1 {

@@ -50,6 +50,9 @@ pub enum Error {
     /// No such directory on the host.
     #[error("cannot go to the directory {0}: {1}")]
     Directory(PathBuf, io::Error),
+    /// The launcher that started this process cannot be used.
+    #[error("cannot join the job of the launcher (mpirun, srun): {0}")]
+    Launcher(String),
     /// Hosts that cannot be used as asked.
     #[error("{0}")]
     Hosts(String),

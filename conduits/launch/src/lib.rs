@@ -24,6 +24,8 @@ pub mod hosts;
 pub mod job;
 pub mod monitor;
 pub mod output;
+mod pmi;
+mod pmix;
 pub mod sinks;
 mod spawn;
 mod start;

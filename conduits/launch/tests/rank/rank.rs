@@ -16,6 +16,9 @@ struct Rank {
 
 impl Rank {
     fn say(&self, packet: ToMonitor) {
+        if let Some(overseer) = &self.boot.overseer {
+            overseer.hear(&packet);
+        }
         if let Some(link) = &self.boot.link {
             let bytes = packet.encode();
             assert_eq!(sys::send(link.as_raw_fd(), &bytes).unwrap(), bytes.len());
