@@ -57,7 +57,7 @@ impl Limits {
         let local = config.victim_bytes / config.bucket_bytes;
         let remote = config.firehoses() * u64::from(config.nodes - 1);
         let idle = if config.adaptive { Idle::WhileRoom } else { Idle::WithLocal };
-        Limits { total: Some(local + config.m_bytes / config.bucket_bytes), local, remote, idle }
+        Limits { total: Some(local + remote), local, remote, idle }
     }
 }
 

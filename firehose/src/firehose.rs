@@ -91,29 +91,42 @@ impl Firehose {
     /// Pins local memory and keeps it pinned: answers [`Action::Held`] with `tag` when it is.
     /// [`Strategy::transferred`] gives it back.
     pub fn hold(&mut self, addr: u64, len: u64, tag: u64, out: &mut Vec<Action>) -> Result<OpId, Start> {
+        let (request, run) = self.hold_request(addr, len, tag)?;
+        let mut op = new_op(request, true);
+        (op.part, op.local) = (op.request.len, run);
+        let id = self.ops.insert(op);
+        self.claim_local(id, run, out);
+        self.pump(out);
+        Ok(OpId(id))
+    }
+
+    /// Holds local memory if all of it is pinned and there is room; `None`, and nothing held, otherwise.
+    pub fn try_hold(
+        &mut self,
+        addr: u64,
+        len: u64,
+        out: &mut Vec<Action>,
+    ) -> Result<Option<(OpId, Keys)>, Start> {
+        let (request, run) = self.hold_request(addr, len, 0)?;
+        let Some(keys) = self.buckets.hold(run) else { return Ok(None) };
+        let mut op = new_op(request, true);
+        (op.part, op.local, op.local_keys, op.local_ready) = (op.request.len, run, keys.clone(), true);
+        self.pump(out);
+        Ok(Some((OpId(self.ops.insert(op)), keys)))
+    }
+
+    fn hold_request(&self, addr: u64, len: u64, tag: u64) -> Result<(Request, Run), Start> {
         if self.child {
             return Err(Start::Child);
         }
-        let run = self.config.run(addr, len.max(1)).ok_or(Start::Address { addr, len })?;
+        let len = len.max(1);
+        let run = self.config.run(addr, len).ok_or(Start::Address { addr, len })?;
         let most = self.buckets.most(Side::Local);
         if run.count > most {
             return Err(Start::TooMuch { wanted: run.count, most });
         }
-        let request = Request {
-            tag,
-            peer: self.config.me,
-            direction: Direction::Put,
-            remote: 0,
-            local: Local::At(addr),
-            len: len.max(1),
-        };
-        let id = self.ops.insert(new_op(request, true));
-        if let Some(op) = self.ops.get_mut(id) {
-            (op.part, op.local) = (len.max(1), run);
-        }
-        self.claim_local(id, run, out);
-        self.pump(out);
-        Ok(OpId(id))
+        let (peer, direction, local) = (self.config.me, Direction::Put, Local::At(addr));
+        Ok((Request { tag, peer, direction, remote: 0, local, len }, run))
     }
 
     /// How many of the bytes at `addr` of the peer, from the first one on, could be transferred at once. For callers that

@@ -60,11 +60,14 @@ mod config;
 mod fifo;
 mod firehose;
 mod firehoses;
+mod front;
 mod message;
+mod notices;
 mod registrar;
 mod rendezvous;
 mod slab;
 mod strategy;
+mod sync;
 mod table;
 
 pub use action::{
@@ -73,7 +76,9 @@ pub use action::{
 pub use bounce::Bounce;
 pub use config::{Config, ConfigError, Node};
 pub use firehose::Firehose;
+pub use front::{Front, Hold, HoldError, LocalOnly, Port};
 pub use message::{DecodeError, Granted, Message, Purpose};
+pub use notices::Notices;
 pub use registrar::{Change, Notifier, PinError, Registrar, carry_out};
 pub use rendezvous::Rendezvous;
 pub use strategy::{Kind, Start, Stats, Strategy, Usage};
