@@ -163,6 +163,11 @@ __UPC_IN unsigned long __upc_bits(__upc_pts __p)
 #define __UPC_NULLW ((struct __upc_w){ 0, 0, 0 })
 /* where a shared variable starts */
 #define __UPC_VAR(proxy) ((struct __upc_w){ (proxy).offset, 0, 0 })
+#ifdef __UPC_PTS_STRUCT
+#define __UPC_VARP(proxy) ((__upc_pts){ (proxy).offset, 0, 0 })
+#else
+#define __UPC_VARP(proxy) ((__upc_pts)(proxy).offset)
+#endif
 
 __UPC_IN int __upc_near(struct __upc_w __w)
 {
@@ -222,11 +227,6 @@ __UPC_IN struct __upc_w __upc_add(struct __upc_w __w, long __d, unsigned long __
   if (__b == 0)
     return __upc_add0(__w, __d, __e);
   return __b == 1 ? __upc_add1(__w, __d, __e) : __upc_addb(__w, __d, __b, __e);
-}
-/* the same as a call */
-__UPC_COLD __upc_pts __upc_addx(__upc_pts __p, long __d, unsigned long __b, unsigned long __e)
-{
-  return __upc_p(__upc_add(__upc_u(__p), __d, __b, __e));
 }
 /* element i, not negative, of a declared array at offset o */
 __UPC_IN struct __upc_w __upc_el0(unsigned long __o, unsigned long __i, unsigned long __e)
@@ -428,6 +428,49 @@ __UPC_COLD void *__upc_fetch(void *__s, unsigned long __t, unsigned long __o, un
   value; })
 #define __UPC_RMW(T, w, c, op, V, v) __UPC_RMW2(T, w, c, op, V, v, __upc_r)
 #define __UPC_RMWO(T, w, c, op, V, v) __UPC_RMW2(T, w, c, op, V, v, __upc_l)
+/* Functions for the accesses of a file: K names block and element size; n bytes inside the element d further on than p. */
+#define __UPC_OUTLINE static __attribute__((__noinline__, __unused__))
+typedef unsigned char __upc_raw1;
+typedef unsigned short __upc_raw2 __attribute__((__may_alias__));
+typedef unsigned __upc_raw4 __attribute__((__may_alias__));
+typedef unsigned long __upc_raw8 __attribute__((__may_alias__));
+typedef float __upc_rawf;
+typedef double __upc_rawd;
+#define __UPC_OUT_MV(K, B, E) \
+  __UPC_OUTLINE __upc_pts __upc_mv##K(__upc_pts __p, long __d) \
+  { \
+    return __upc_p(__upc_add(__upc_u(__p), __d, B, E)); \
+  }
+#define __UPC_OUT_LD(K, S, B, E) \
+  __UPC_OUTLINE __upc_raw##S __upc_ld##K##_##S(__upc_pts __p, long __d, unsigned long __n) \
+  { \
+    const struct __upc_w __w = __upc_off(__upc_add(__upc_u(__p), __d, B, E), __n); \
+    return __upc_near(__w) ? *(__upc_raw##S *)__upc_at(__w) : __upc_get##S(__w.t, __w.o); \
+  }
+#define __UPC_OUT_ST(K, S, B, E) \
+  __UPC_OUTLINE void __upc_st##K##_##S(__upc_pts __p, long __d, unsigned long __n, __upc_raw##S __v) \
+  { \
+    const struct __upc_w __w = __upc_off(__upc_add(__upc_u(__p), __d, B, E), __n); \
+    if (__upc_near(__w)) *(__upc_raw##S *)__upc_at(__w) = __v; \
+    else __upc_put##S(__w.t, __w.o, __v); \
+  }
+#define __UPC_OUT_AD(K, S, B, E) \
+  __UPC_OUTLINE void *__upc_ad##K##_##S(__upc_pts __p, long __d, unsigned long __n, struct __upc_w *__a, void *__s, unsigned long __z) \
+  { \
+    const struct __upc_w __w = __upc_off(__upc_add(__upc_u(__p), __d, B, E), __n); \
+    if (__upc_near(__w)) return __upc_at(__w); \
+    *__a = __w; \
+    return __upc_fetch(__s, __w.t, __w.o, __z); \
+  }
+#define __UPC_STO(T, S, f, p, d, n, v) __extension__({ T __upc_r = (v); f(p, d, n, __UPC_RAW##S(__upc_r)); __upc_r; })
+#define __UPC_RMWX2(T, at, c, op, V, v, value) __extension__({ \
+  const V __upc_v = (v); struct __upc_w __upc_a; T __upc_s; T *const __upc_q = (T *)at; \
+  T __upc_l = *__upc_q; T __upc_r = (T)(c __upc_l op __upc_v); \
+  *__upc_q = __upc_r; \
+  if (!__UPC_LIKELY(__upc_q != &__upc_s)) __upc_put((unsigned)__upc_a.t, __upc_a.o, &__upc_s, sizeof(T)); \
+  value; })
+#define __UPC_RMWX(T, at, c, op, V, v) __UPC_RMWX2(T, at, c, op, V, v, __upc_r)
+#define __UPC_RMWXO(T, at, c, op, V, v) __UPC_RMWX2(T, at, c, op, V, v, __upc_l)
 /* an object that is known to be the calling thread's own */
 #define __UPC_MINE(T, w) (*(T *)__upc_mine((w).o))
 

@@ -31,7 +31,7 @@ Compiles UPC 1.3 (.upc, .c, preprocessed .i) and links it with objects and libra
   -shared-heap=SIZE       shared heap of each thread (MB; suffixes KB, MB, GB); by default what the machine has
   -Wall -Wupc -Werror -w  warnings
   -noopt                  no UPC optimisations; -fno-upc-NAME: one of them less, with NAME among
-                          forall privatise coalesce split-phase arithmetic hoist
+                          forall privatise coalesce split-phase arithmetic hoist outline
   -save-temps             keep the emitted C (foo.trans.c) and the preprocessed text (foo.i)
   -nolines                no #line in the emitted C
   -show-sizes             print the sizes of pointers-to-shared and their limits

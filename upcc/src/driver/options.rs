@@ -199,6 +199,7 @@ impl Options {
     pub fn passes(&self) -> crate::opt::Passes {
         let off = |name: &str| self.disabled.iter().any(|d| d == name);
         let mut passes = crate::opt::Passes::all(self.optimising() && !off("all"));
+        passes.outline &= !matches!(self.opt_flag().as_str(), "-O3" | "-Ofast");
         for name in crate::opt::Passes::NAMES {
             if off(name) {
                 passes.set(name, false);

@@ -53,6 +53,9 @@ pub fn binop(op: BinOp) -> (&'static str, u8) {
     }
 }
 
+/// How a place begins that a function computes: name and arguments follow.
+const OUT: &str = "__upc_u(__upc_mv";
+
 /// Functions of upc.h that become inline code.
 const INLINE: &[&str] =
     &["upc_threadof", "upc_phaseof", "upc_addrfield", "upc_resetphase", "upc_affinitysize"];
@@ -345,7 +348,7 @@ impl Emitter<'_> {
             return None;
         }
         let w = self.pplace(e);
-        Some(fr(format!("__upc_p({w})"), 16))
+        Some(fr(format!("({})", self.packed(&w)), 16))
     }
 
     /// Whether a conversion that keeps the phase arrives at a type that has none.
@@ -416,9 +419,11 @@ impl Emitter<'_> {
     }
 
     /// `w` moved by `d` elements of `e` bytes; `up`: `d` is not negative.
-    fn moved(&self, w: &str, d: &str, up: bool, b: u64, e: u64) -> String {
-        if self.compact {
-            return format!("__upc_u(__upc_addx(__upc_p({w}), {d}, {b}, {e}))");
+    fn moved(&mut self, w: &str, d: &str, up: bool, b: u64, e: u64) -> String {
+        if self.compact || self.outlined {
+            self.outlines.insert(format!("{b}_{e} mv -"));
+            let p = self.packed(w);
+            return format!("{OUT}{b}_{e}({p}, {d}))");
         }
         if !self.passes.arithmetic {
             return format!("__upc_add({w}, {d}, {b}, {e})");
@@ -428,6 +433,25 @@ impl Emitter<'_> {
             0 => format!("__upc_add0({w}, {d}, {e})"),
             1 => format!("__upc_add1{u}({w}, {d}, {e})"),
             _ => format!("__upc_addb{u}({w}, {d}, {b}, {e})"),
+        }
+    }
+
+    /// A place as a pointer.
+    fn packed(&self, w: &str) -> String {
+        let inner = |start: &str| {
+            let x = w.strip_prefix(start)?.strip_suffix(')')?;
+            let depth = x.chars().scan(0, |d, c| {
+                *d += i32::from(c == '(') - i32::from(c == ')');
+                Some(*d)
+            });
+            depth.into_iter().all(|d| d >= 0).then_some(x)
+        };
+        if let Some(p) = inner("__upc_u(") {
+            return p.to_string();
+        }
+        match inner("__UPC_VAR(") {
+            Some(a) => format!("__UPC_VARP({a})"),
+            None => format!("__upc_p({w})"),
         }
     }
 
@@ -488,7 +512,7 @@ impl Emitter<'_> {
                 return format!("__UPC_VAR({a})");
             }
             let d = deltas.join(" + ");
-            if self.compact || !self.passes.arithmetic {
+            if self.compact || self.outlined || !self.passes.arithmetic {
                 return self.moved(&format!("__UPC_VAR({a})"), &d, up, b, e);
             }
             // No element comes before the first.
@@ -609,6 +633,9 @@ impl Emitter<'_> {
         let w = at.map_or_else(|| self.place(lv), String::from);
         let t = self.access_type(lv.ty);
         if let ("", Some(form)) = (a, self.form(lv.ty)) {
+            if let Some((name, args)) = self.outlined_access(&w, "ld", form) {
+                return fr(format!("({t}){name}({args})"), 14);
+            }
             let x = if self.compact { "X" } else { "" };
             return fr(format!("__UPC_LD{x}({t}, {form}, {w})"), 16);
         }
@@ -630,10 +657,24 @@ impl Emitter<'_> {
         let w = at.map_or_else(|| self.place(lv), String::from);
         let t = self.access_type(lv.ty);
         if let ("", Some(form)) = (a, self.form(lv.ty)) {
+            if let Some((name, args)) = self.outlined_access(&w, "st", form) {
+                return fr(format!("__UPC_STO({t}, {form}, {name}, {args}, {v})"), 16);
+            }
             let x = if self.compact { "X" } else { "" };
             return fr(format!("__UPC_ST{x}({t}, {form}, {w}, {v})"), 16);
         }
         fr(format!("__UPC_PUT{a}({t}, {w}, {v})"), 16)
+    }
+
+    /// Function and arguments for an access to a place that a function computes.
+    fn outlined_access(&mut self, w: &str, what: &str, form: &str) -> Option<(String, String)> {
+        let (inner, offset) = match w.strip_prefix("__upc_off(") {
+            Some(rest) => rest.strip_suffix(')')?.rsplit_once(", ")?,
+            None => (w, "0"),
+        };
+        let (key, args) = inner.strip_prefix(OUT)?.strip_suffix("))")?.split_once('(')?;
+        self.outlines.insert(format!("{key} {what} {form}"));
+        Some((format!("__upc_{what}{key}_{form}"), format!("{args}, {offset}")))
     }
 
     /// How a scalar passes to and from the functions for remote accesses: its size, or a floating type.
@@ -660,7 +701,6 @@ impl Emitter<'_> {
     fn in_one_piece(&self, lv: &Expr) -> bool {
         self.access(lv).is_empty()
             && lv.bit_field(&self.u.types).is_none()
-            && !self.compact
             && self.passes.hoist
             && !self.is_pts(lv.ty)
             && self.form(lv.ty).is_some()
@@ -671,6 +711,10 @@ impl Emitter<'_> {
         let place = self.place(lv);
         let t = self.access_type(lv.ty);
         let o = if old { "O" } else { "" };
+        if let Some((name, args)) = self.outlined_access(&place, "ad", "8") {
+            let at = format!("{name}({args}, &__upc_a, &__upc_s, sizeof(__upc_s))");
+            return fr(format!("__UPC_RMWX{o}({t}, {at}, {cast}, {}, {ty}, {v})", binop(op).0), 16);
+        }
         fr(format!("__UPC_RMW{o}({t}, {place}, {cast}, {}, {ty}, {v})", binop(op).0), 16)
     }
 

@@ -94,6 +94,12 @@ pub struct Emitter<'a> {
     pub address_taken: HashSet<DeclId>,
     /// Depth of `upc_forall` bodies being emitted.
     pub in_forall: u32,
+    /// Accesses go through functions of this file, one for each kind: in code that is no small loop.
+    pub outlined: bool,
+    /// In this function, that may be.
+    pub outlining: bool,
+    /// Those functions.
+    pub outlines: BTreeSet<String>,
     /// Accesses are emitted as calls: for code that hardly ever runs.
     pub compact: bool,
     /// Elements used through pointers in the loop being emitted.
@@ -159,6 +165,9 @@ impl<'a> Emitter<'a> {
             address_taken: HashSet::new(),
             in_forall: 0,
             compact: false,
+            outlined: false,
+            outlining: false,
+            outlines: BTreeSet::new(),
         }
     }
 
@@ -205,6 +214,7 @@ impl<'a> Emitter<'a> {
             s.push_str(&format!("typedef __upc_pts {n};\n"));
         }
         self.shared_objects(&mut s);
+        self.outlined_functions(&mut s);
         s.push_str(&self.out.text);
         if !s.ends_with('\n') {
             s.push('\n');
@@ -218,6 +228,28 @@ impl<'a> Emitter<'a> {
         }
         self.library(&mut s);
         s
+    }
+
+    /// The functions that accesses go through.
+    fn outlined_functions(&self, s: &mut String) {
+        let mut moves = BTreeSet::new();
+        for o in &self.outlines {
+            let mut words = o.split(' ');
+            let (Some(key), Some(what), Some(form)) = (words.next(), words.next(), words.next()) else {
+                continue;
+            };
+            let Some((b, e)) = key.split_once('_') else { continue };
+            if what == "mv" {
+                moves.insert(key);
+            } else {
+                s.push_str(&format!("__UPC_OUT_{}({key}, {form}, {b}, {e})\n", what.to_uppercase()));
+            }
+        }
+        for key in moves {
+            if let Some((b, e)) = key.split_once('_') {
+                s.push_str(&format!("__UPC_OUT_MV({key}, {b}, {e})\n"));
+            }
+        }
     }
 
     /// Proxies, aliases and records of the shared objects, and the facts for the link step.

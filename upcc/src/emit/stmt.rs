@@ -9,6 +9,10 @@ use crate::types::Scalar;
 use std::cell::RefCell;
 use std::collections::HashSet;
 
+/// Tokens of loop bodies and functions in which shared accesses are inline code.
+const SMALL_LOOP: u32 = 100;
+const SMALL_FUNCTION: u32 = 200;
+
 impl Emitter<'_> {
     /// A statement.
     pub fn stmt(&mut self, s: &Stmt) {
@@ -17,6 +21,22 @@ impl Emitter<'_> {
             self.out.tokens(&u.tokens, s.toks);
             return;
         }
+        let body = match &s.kind {
+            StmtKind::While { body, .. } | StmtKind::DoWhile { body, .. } | StmtKind::For { body, .. } => {
+                body
+            }
+            StmtKind::Forall(f) => &f.body,
+            _ => return self.any_stmt(s),
+        };
+        // Small inner loops are worth the code of their accesses.
+        let around = self.outlined;
+        self.outlined = self.outlining && !(body.toks.end - body.toks.start <= SMALL_LOOP && innermost(body));
+        self.any_stmt(s);
+        self.outlined = around;
+    }
+
+    fn any_stmt(&mut self, s: &Stmt) {
+        let u = self.u;
         match &s.kind {
             StmtKind::Expr(e) => {
                 self.at(s.toks);
@@ -294,6 +314,8 @@ impl Emitter<'_> {
             self.out.tokens(&u.tokens, TokRange::new(start.min(f.toks.start), f.body.toks.start));
         }
         self.address_taken = addresses(&f.body);
+        self.outlining = self.passes.outline && f.body.toks.end - f.body.toks.start > SMALL_FUNCTION;
+        self.outlined = self.outlining;
         self.at(f.body.toks);
         self.out.put("{");
         if f.sig_upc {
@@ -475,4 +497,23 @@ pub fn may_nest(s: &Stmt, u: &crate::ast::TranslationUnit) -> bool {
         },
     );
     found || call
+}
+
+/// Whether a loop body holds no loop.
+fn innermost(s: &Stmt) -> bool {
+    let mut found = false;
+    super::walk::stmt(
+        s,
+        &mut |s| {
+            found |= matches!(
+                s.kind,
+                StmtKind::Forall(_)
+                    | StmtKind::For { .. }
+                    | StmtKind::While { .. }
+                    | StmtKind::DoWhile { .. }
+            )
+        },
+        &mut |_| {},
+    );
+    !found
 }

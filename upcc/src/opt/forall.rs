@@ -214,7 +214,7 @@ impl Emitter<'_> {
         for (m, (o, list)) in own.iter().enumerate() {
             let p = format!("__upc_p{n}_{m}");
             let ty = self.access_type(o.ty);
-            let at = self.place(list[0]);
+            let at = if o.key == el.key { w.clone() } else { self.place(list[0]) };
             self.out.put(&format!(" {ty} *{p} = ({ty} *)__upc_own({at}, {b}, {});", o.size));
             let to = self.local.add(p, &k);
             list.iter().for_each(|e| self.local.bind(e, to));

@@ -7,6 +7,7 @@
 //! | `coalesce` | runs of far elements move in bulk transfers (`stream`) |
 //! | `split-phase` | transfers that do not depend on each other are under way at the same time (`stream`) |
 //! | `arithmetic` | no phase where there is none, no sign where there is none |
+//! | `outline` | accesses in large loops and functions are calls of functions made for the file (not at `-O3`) |
 //! | `hoist` | one address for an object that is read and written, and for the indices of nested arrays |
 //!
 //! A pass changes only what is provably the same: the accesses are relaxed, not volatile, and nothing that happens between
@@ -35,15 +36,25 @@ pub struct Passes {
     pub split_phase: bool,
     pub arithmetic: bool,
     pub hoist: bool,
+    pub outline: bool,
 }
 
 impl Passes {
     /// Their names, as options have them.
-    pub const NAMES: [&str; 6] = ["forall", "privatise", "coalesce", "split-phase", "arithmetic", "hoist"];
+    pub const NAMES: [&str; 7] =
+        ["forall", "privatise", "coalesce", "split-phase", "arithmetic", "hoist", "outline"];
 
     /// All or none.
     pub fn all(on: bool) -> Passes {
-        Passes { forall: on, privatise: on, coalesce: on, split_phase: on, arithmetic: on, hoist: on }
+        Passes {
+            forall: on,
+            privatise: on,
+            coalesce: on,
+            split_phase: on,
+            arithmetic: on,
+            hoist: on,
+            outline: on,
+        }
     }
 
     /// Switches one; whether there is such a pass.
@@ -55,6 +66,7 @@ impl Passes {
             "split-phase" => &mut self.split_phase,
             "arithmetic" => &mut self.arithmetic,
             "hoist" => &mut self.hoist,
+            "outline" => &mut self.outline,
             _ => return false,
         };
         *place = on;
