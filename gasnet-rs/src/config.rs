@@ -39,6 +39,7 @@ pub const SETTINGS: &[Setting] = &[
         "words; default `ssh -x -T -o BatchMode=yes -o ConnectTimeout=10`",
         "What runs a command on another host: it is given the host and the command.",
     ),
+    s("GASNET_MPIRUN", "words; default `mpirun`", "What starts programs under the mpi conduit."),
     s(
         "GASNET_CONDUIT",
         "smp (default on one host), udp (default on several)",

@@ -26,7 +26,9 @@ fn full(frames: u32) -> (HostTable, NicTable) {
 
 fn locks(c: &mut Criterion) {
     let word = AtomicU64::new(0);
-    c.bench_function("floor: atomic addition", |b| b.iter(|| black_box(&word).fetch_add(1, Ordering::SeqCst)));
+    c.bench_function("floor: atomic addition", |b| {
+        b.iter(|| black_box(&word).fetch_add(1, Ordering::SeqCst))
+    });
     c.bench_function("floor: full fence", |b| b.iter(|| std::sync::atomic::fence(Ordering::SeqCst)));
 
     let (_host, mut nic) = full(64);

@@ -119,7 +119,9 @@ fn install(mut parser: lexopt::Parser) -> Result<(), String> {
 
 fn bench(mut parser: lexopt::Parser) -> Result<(), String> {
     let suite = match parser.next().map_err(|e| e.to_string())? {
-        Some(Value(suite)) if ["smp", "upc", "udp", "registration", "netvm"].iter().any(|s| suite == *s) => suite,
+        Some(Value(suite)) if ["smp", "upc", "udp", "registration", "netvm"].iter().any(|s| suite == *s) => {
+            suite
+        }
         Some(Short('h') | Long("help")) => {
             print!("{BENCH_HELP}");
             return Ok(());

@@ -251,6 +251,12 @@ pub fn describe(command: &Command, hosts: Option<&[Host]>) -> Result<String, Err
     for (name, value) in &command.environment {
         let _ = writeln!(text, "environment: {}={}", name.display(), value.display());
     }
+    if crate::mpirun::is_asked_for(command) {
+        let words = crate::mpirun::plan(command)?;
+        let words: Vec<String> = words.iter().map(|w| w.to_string_lossy().into_owned()).collect();
+        let _ = writeln!(text, "all ranks by: {}", words.join(" "));
+        return Ok(text);
+    }
     match hosts {
         Some(hosts) => {
             for (host, ranks) in place(hosts, command.ranks)? {

@@ -23,6 +23,7 @@ mod exchange;
 pub mod hosts;
 pub mod job;
 pub mod monitor;
+mod mpirun;
 pub mod output;
 mod pmi;
 mod pmix;

@@ -11,6 +11,7 @@ use crate::Error;
 use crate::bind::Bind;
 use crate::hosts::{self, Host};
 use crate::monitor::Monitor;
+use crate::mpirun;
 use crate::start::{MESSAGE, Message, Start};
 use crate::sys::{self, BeforeExec};
 
@@ -40,6 +41,9 @@ pub struct Command {
 /// # Errors
 /// The program cannot be run, or the system refuses to start it. No process is left behind then.
 pub fn spawn(command: &Command) -> Result<i32, Error> {
+    if mpirun::is_asked_for(command) {
+        return mpirun::run(command);
+    }
     if let Some(hosts) = &command.hosts {
         return hosts::run(command, hosts);
     }

@@ -102,7 +102,11 @@ impl Cx<'_> {
             let small = self.types.const_size(p).is_some_and(|n| n < 4) || self.types.is_float(p);
             let t = self.show(p);
             let text = format!("the {}, here it is `{t}`", names[n.min(1)]);
-            if small || self.types.is_record(p) { self.error(tok, text) } else { self.warn_all(tok, text) }
+            if small || self.types.is_record(p) {
+                self.error(tok, text)
+            } else {
+                self.warn_all(tok, text)
+            }
             return;
         }
     }

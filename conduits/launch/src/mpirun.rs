@@ -1,0 +1,93 @@
+//! `gasnetrun --conduit mpi`: MPI has to start its processes itself, so this becomes `mpirun`, told the same in its own words.
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::process;
+
+use crate::spawn::{self, Command};
+use crate::{Error, hosts};
+
+/// Names the command that starts MPI programs.
+const MPIRUN: &str = "GASNET_MPIRUN";
+
+/// Whether this job is for MPI to start.
+pub(crate) fn is_asked_for(command: &Command) -> bool {
+    let given = command.environment.iter().rev().find(|(name, _)| name == "GASNET_CONDUIT");
+    let name = given.map(|(_, value)| value.clone()).or_else(|| std::env::var_os("GASNET_CONDUIT"));
+    name.is_some_and(|name| name.eq_ignore_ascii_case("mpi"))
+}
+
+/// The words that start the job: those of `GASNET_MPIRUN` or `mpirun`, and what `open_mpi` (or else Hydra) calls the rest.
+fn words(mpirun: &str, open_mpi: bool, command: &Command) -> Result<Vec<OsString>, Error> {
+    let mut words: Vec<OsString> = mpirun.split_whitespace().map(OsString::from).collect();
+    words.extend(["-n".into(), command.ranks.to_string().into()]);
+    if let Some(named) = &command.hosts {
+        let placed = hosts::place(named, command.ranks)?;
+        let list: Vec<String> =
+            placed.iter().map(|(host, ranks)| format!("{host}:{}", ranks.len())).collect();
+        words.extend([if open_mpi { "--host" } else { "-hosts" }.into(), list.join(",").into()]);
+    } else if open_mpi {
+        // As everywhere else, ranks may outnumber processors.
+        words.push("--oversubscribe".into());
+    }
+    for (name, value) in &command.environment {
+        if open_mpi {
+            let mut pair = name.clone();
+            pair.push("=");
+            pair.push(value);
+            words.extend(["-x".into(), pair]);
+        } else {
+            words.extend(["-env".into(), name.clone(), value.clone()]);
+        }
+    }
+    words.push(command.program.clone());
+    words.extend(command.arguments.iter().cloned());
+    Ok(words)
+}
+
+/// The words that would start this job.
+pub(crate) fn plan(command: &Command) -> Result<Vec<OsString>, Error> {
+    spawn::find(&command.program)?;
+    let given = std::env::var(MPIRUN).ok().filter(|words| !words.trim().is_empty());
+    let mpirun = given.unwrap_or_else(|| "mpirun".to_string());
+    let name = mpirun.split_whitespace().next().unwrap_or("mpirun");
+    let version = process::Command::new(name).arg("--version").output().map_err(|e| {
+        Error::Launcher(format!("{name}: {e}; install Open MPI or MPICH, or name its mpirun in {MPIRUN}"))
+    })?;
+    words(&mpirun, String::from_utf8_lossy(&version.stdout).contains("Open MPI"), command)
+}
+
+/// Becomes `mpirun`. Returns only if that fails.
+pub(crate) fn run(command: &Command) -> Result<i32, Error> {
+    let words = plan(command)?;
+    let error = process::Command::new(&words[0]).args(&words[1..]).exec();
+    Err(Error::Launcher(format!("{}: {error}", words[0].display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_in_other_words() {
+        let mut command = Command {
+            ranks: 3,
+            program: "prog".into(),
+            arguments: vec!["-n".into()],
+            environment: vec![("GASNET_CONDUIT".into(), "mpi".into())],
+            bind: crate::bind::Bind::Core,
+            verbose: false,
+            limit: None,
+            hosts: None,
+        };
+        assert!(is_asked_for(&command));
+        let line = |open_mpi, command: &Command| {
+            let words = words("mpirun -q", open_mpi, command).unwrap();
+            words.iter().map(|w| w.to_str().unwrap()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(line(true, &command), "mpirun -q -n 3 --oversubscribe -x GASNET_CONDUIT=mpi prog -n");
+        assert_eq!(line(false, &command), "mpirun -q -n 3 -env GASNET_CONDUIT mpi prog -n");
+        command.hosts = Some(hosts::parse_list("a,b").unwrap());
+        assert_eq!(line(false, &command), "mpirun -q -n 3 -hosts a:2,b:1 -env GASNET_CONDUIT mpi prog -n");
+    }
+}
