@@ -1,5 +1,6 @@
 //! What the papers measured, on the simulated cluster: predictions beside published figures.
 
+pub mod netvm;
 mod plot;
 pub mod programs;
 pub mod registration;
@@ -13,6 +14,7 @@ use table::{Chart, Progress, Row};
 pub fn run(set: &str, options: &Options) -> Result<usize, String> {
     let (rows, charts, notes) = match set {
         "registration" => registration(options)?,
+        "netvm" => netvm(options)?,
         other => return Err(format!("no comparisons called {other}")),
     };
     let wanted =
@@ -61,4 +63,15 @@ fn registration(options: &Options) -> Result<Outcome, String> {
         contradictions,
     )];
     Ok((rows, vec![fig3, fig4, fig5], notes))
+}
+
+fn netvm(options: &Options) -> Result<Outcome, String> {
+    let setup = netvm::Setup::paper(options.quick);
+    let mut progress = Progress::new(5 + 38 + 33);
+    let mut rows = netvm::memory_rows(&setup);
+    rows.extend(netvm::transfer_rows(&setup, &mut progress)?);
+    let mut charts = netvm::figures(&setup, &mut progress)?;
+    rows.extend(netvm::figure_rows(&charts));
+    charts.insert(0, netvm::figure_22(&setup));
+    Ok((rows, charts, vec![("Where the thesis's numbers disagree:", netvm::contradictions())]))
 }

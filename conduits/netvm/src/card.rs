@@ -50,6 +50,16 @@ enum Later {
     Reply(HostReply),
 }
 
+/// A packet that is ready to be sent.
+struct Parcel {
+    from: u32,
+    /// Since when, and how much of its head could have gone before.
+    ready: Time,
+    lead: Time,
+    head: Head,
+    payload: Vec<u8>,
+}
+
 /// The memory of a rank by page: its segment, then what its library uses.
 struct Pages {
     segment: Window,
@@ -95,6 +105,14 @@ pub(crate) struct Card {
     costs: FirmwareCosts,
     queue: VecDeque<Event>,
     busy: bool,
+    /// Packets that are in, each in a receive buffer.
+    packets: VecDeque<(Head, Vec<u8>)>,
+    /// DMAs of packets into memory.
+    storing: Vec<OpId>,
+    /// Receive buffers in use, also by packets on their way.
+    receiving: u32,
+    /// Packets that peers hold back until there is a buffer.
+    held: VecDeque<Parcel>,
     host_queue: VecDeque<HostEvent>,
     host_busy: bool,
     timer: bool,
@@ -135,6 +153,10 @@ impl Card {
             costs,
             queue: VecDeque::new(),
             busy: false,
+            packets: VecDeque::new(),
+            storing: Vec::new(),
+            receiving: 0,
+            held: VecDeque::new(),
             host_queue: VecDeque::new(),
             host_busy: false,
             timer: false,
@@ -190,6 +212,10 @@ impl Card {
                 self.pages.write(to, &data);
                 w.tell(self.rank);
                 self.queue.push_back(Event::DmaWritten { op, data });
+                if let Some(i) = self.storing.iter().position(|o| *o == op) {
+                    self.storing.swap_remove(i);
+                    self.received(w);
+                }
             }
             Later::Post(post) => {
                 self.port.apply(post);
@@ -208,21 +234,71 @@ impl Card {
         self.run_host(w);
     }
 
+    /// The next event for the firmware. Where it takes one packet after the other, a packet waits until the one before is in
+    /// memory.
+    fn next(&mut self) -> Option<Event> {
+        if let Some(event) = self.queue.pop_front() {
+            return Some(event);
+        }
+        if self.costs.serial && !self.storing.is_empty() {
+            return None;
+        }
+        self.packets.pop_front().map(|(head, payload)| Event::Packet { head, payload })
+    }
+
     /// Lets the firmware take events until it is busy.
     fn run(&mut self, w: &mut World) {
         let mut actions = Vec::new();
         while !self.busy {
-            let Some(event) = self.queue.pop_front() else { return };
+            let Some(event) = self.next() else { return };
+            let packet = matches!(event, Event::Packet { .. });
             self.nic.handle(w.now.as_ps() / 1000, event, &mut actions);
             let mut clock = w.now;
+            let mut stored = false;
             for action in actions.drain(..) {
+                if let (true, Action::DmaWrite { op, .. }) = (packet, &action) {
+                    self.storing.push(*op);
+                    stored = true;
+                }
                 self.act(w, action, &mut clock);
+            }
+            if packet && !stored {
+                self.received(w);
             }
             self.worked += clock.since(w.now);
             if clock > w.now {
                 self.busy = true;
                 self.at(w, clock, Later::Ready);
             }
+        }
+    }
+
+    /// A receive buffer is free.
+    fn received(&mut self, w: &mut World) {
+        self.receiving = self.receiving.saturating_sub(1);
+        if let Some(parcel) = self.held.pop_front() {
+            self.transmit(w, parcel);
+        }
+    }
+
+    /// A packet for this NIC leaves its sender, if there is a buffer for it.
+    fn accept(&mut self, w: &mut World, parcel: Parcel) {
+        if self.receiving >= self.costs.receive_buffers || !self.held.is_empty() {
+            self.held.push_back(parcel);
+        } else {
+            self.transmit(w, parcel);
+        }
+    }
+
+    fn transmit(&mut self, w: &mut World, p: Parcel) {
+        self.receiving += 1;
+        let (head, bytes) = (p.head, p.payload.len());
+        let body = Body::Firmware(Box::new((p.head, p.payload)));
+        let start = p.ready.since(p.lead).max(w.now.since(p.lead));
+        let arrives = w.send_at(start, p.from, self.rank, HEAD + bytes, body);
+        if bytes >= EARLY {
+            let head_in = arrives.since(w.network.per_byte.bytes(bytes)).max(w.now);
+            self.at(w, head_in, Later::Head(head));
         }
     }
 
@@ -266,17 +342,15 @@ impl Card {
         }
     }
 
-    fn send(&mut self, w: &mut World, at: Time, head: Head, payload: Vec<u8>, overlapped: bool) {
-        let (to, bytes) = (head.to.0, payload.len());
+    fn send(&mut self, w: &mut World, ready: Time, head: Head, payload: Vec<u8>, overlapped: bool) {
         // The head went out while the bytes were on their way to the NIC.
         let lead = if overlapped { w.network.per_byte.bytes(HEAD) } else { Time::ZERO };
-        let body = Body::Firmware(Box::new((head, payload)));
-        let arrives = w.send_at(at.since(lead), self.rank, to, HEAD + bytes, body);
-        if bytes >= EARLY
-            && let Some(mut peer) = w.cards[to as usize].take()
-        {
-            let head_in = arrives.since(w.network.per_byte.bytes(bytes)).max(w.now);
-            peer.at(w, head_in, Later::Head(head));
+        let to = head.to.0;
+        let parcel = Parcel { from: self.rank, ready, lead, head, payload };
+        if to == self.rank {
+            self.accept(w, parcel);
+        } else if let Some(mut peer) = w.cards[to as usize].take() {
+            peer.accept(w, parcel);
             w.cards[to as usize] = Some(peer);
         }
     }
@@ -343,7 +417,7 @@ impl World {
             }
             Left::Firmware { message, .. } => {
                 if let Some((head, payload)) = unpack(message) {
-                    card.queue.push_back(Event::Packet { head, payload });
+                    card.packets.push_back((head, payload));
                     card.run(self);
                     card.run_host(self);
                 }

@@ -67,6 +67,10 @@ pub struct FirmwareCosts {
     pub signal: Time,
     /// The host: copying a byte.
     pub copy: Time,
+    /// Packets that the NIC has room for while they come in and wait; others wait at their senders.
+    pub receive_buffers: u32,
+    /// Whether it takes one packet after the other: the next one when the bytes of the one before are in memory.
+    pub serial: bool,
 }
 
 /// What goes into the LANai model: Table 24, DMA and wire rates, the interrupt, and three calibration rows (a pinned write and a
@@ -108,29 +112,34 @@ const HEAD: f64 = 80.0;
 const POST: f64 = 0.6;
 /// What it takes to see a cache line change.
 const DETECT: f64 = 0.1;
-/// What a small DMA takes to start: above it, by the published crossover, 8 bytes are faster by programmed output.
-const DMA: f64 = 0.4;
+/// What a DMA takes to start: little, since already 8 bytes are faster by DMA than by programmed output.
+const DMA: f64 = 0.1;
 
 impl FirmwareCosts {
     /// LANai 9.2 at 132 MHz.
     ///
-    /// Six equations of the calibration rows for the steps that are not published. With post, detection and DMA start as above:
+    /// Six equations of the calibration rows for the steps that are not published:
     /// ```text
-    /// write = post + (command + send) + wire(84) + hop + packet + dma + detect       repeated: packet + dma_end + window
-    /// read - write = wire(80) + hop + packet + dma + dma_end + send                  repeated: command + send + packet + dma_end + window
+    /// write = post + (command + send) + wire(84) + hop + packet + dma + detect
+    ///     repeated: packet + dma + dma_end + window
+    /// read - write = wire(80) + hop + packet + dma + dma_end + send
+    ///     repeated: command + send + packet + dma + dma_end + window
     /// test_and_set's NIC time = packet + lock + 2 dma_end + compute + send + unlock_dirty + window
+    /// test_and_set = what its call takes + request, fetch, compute, reply
     /// ```
+    /// In a ping-pong a NIC still moves its window while its host detects and posts: at best both take the same time, which gives
+    /// one more equation.
     pub fn lanai(i: &LanaiInputs) -> FirmwareCosts {
         let us = |v: f64| Time::us(v.max(0.0));
         let [read_rate, write_rate, wire_rate] = i.rates;
         let wire = |bytes: f64| bytes / wire_rate;
         // The initiator of reads is its own bottleneck: what it does for the reply, it does for a write.
         let issue = i.read[1] - i.write[1];
-        let packet = i.write[0] - (POST + issue + wire(HEAD + 4.0) + HOP + DMA + 4.0 / write_rate + DETECT);
+        let packet = i.write[1] - DMA - 4.0 / write_rate - POST - DETECT;
         let end_and_send = i.read[0] - i.write[0] - (wire(HEAD) + HOP + packet + DMA + 4.0 / read_rate);
         let end = end_and_send * 0.47;
         let send = end_and_send - end;
-        let window = i.write[1] - packet - end;
+        let window = i.write[1] - packet - DMA - 4.0 / write_rate - end;
         let [lock, lock_miss, unlock, unlock_dirty, map, unmap, unmap_locked, clean, dirty] = i.table_24;
         let compute = i.test_and_set[1] - (packet + lock + 2.0 * end + send + unlock_dirty + window);
         // Request and reply, each with its head; the operand's fetch lies between, its way back does not.
@@ -177,6 +186,10 @@ impl FirmwareCosts {
             wake: us(5.0),
             signal: us(10.0),
             copy: Time::ns(3),
+            // What makes 4100 bytes slower than 4096: the second fragment waits for the first one's DMA, and in the meantime both
+            // buffers are taken.
+            receive_buffers: 2,
+            serial: true,
         }
     }
 
@@ -214,6 +227,8 @@ impl FirmwareCosts {
             wake: Time::us(2.0),
             signal: Time::us(3.0),
             copy: Time::ps(100),
+            receive_buffers: 256,
+            serial: false,
         }
     }
 

@@ -18,6 +18,7 @@
 
 mod boot;
 mod card;
+mod cell;
 mod cluster;
 mod conduit;
 mod cost;
@@ -35,6 +36,7 @@ mod turn;
 mod watchdog;
 mod world;
 
+pub use cell::{Bound, Cell};
 pub use cluster::{Cluster, Failure, Report, Waiting, What};
 pub use cost::{CostModel, GmComponents, HostCosts, PinCosts};
 pub use firehose::Kind;
@@ -42,6 +44,7 @@ pub use firmware::{FirmwareCosts, LanaiInputs};
 pub use measure::Measured;
 pub use net::Network;
 pub use netvm_fw::atomics::Op;
+pub use netvm_fw::sync;
 pub use paging::Netvm;
 pub use pinning::{Budget, PutTimes, Registered, Registration, registration};
 pub use rng::{Rng, Zipf};

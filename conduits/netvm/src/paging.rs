@@ -220,6 +220,12 @@ impl State {
     }
 }
 
+impl core::fmt::Debug for Netvm {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Netvm").field("rank", &self.rank).finish_non_exhaustive()
+    }
+}
+
 /// The NetVM interface of the calling rank, below the runtime: what the thesis's own programs used. Offsets are into segments.
 pub struct Netvm {
     shared: Arc<Shared>,
@@ -338,7 +344,12 @@ impl Netvm {
 
     /// Spins on a word of the own segment until it has a value.
     pub fn spin(&self, offset: u64, word: u32) {
-        self.wait_until("a word in memory", |n| n.load(offset) == word);
+        self.spin_until(offset, |value| value == word);
+    }
+
+    /// Spins on a word of the own segment.
+    pub fn spin_until(&self, offset: u64, done: impl Fn(u32) -> bool) {
+        self.wait_until("a word in memory", |n| done(n.load(offset)));
         self.detect();
     }
 
