@@ -57,13 +57,8 @@ int bupc_system(const char *command);
 
 /* semaphores: flags 0 means INTEGER, MPRODUCER, MCONSUMER; every call is a fence */
 typedef shared void bupc_sem_t;
-#define BUPC_SEM_BOOLEAN   1
-#define BUPC_SEM_INTEGER   2
-#define BUPC_SEM_SPRODUCER 4
-#define BUPC_SEM_MPRODUCER 8
-#define BUPC_SEM_SCONSUMER 16
-#define BUPC_SEM_MCONSUMER 32
-#define BUPC_SEM_MAXVALUE  65535
+#include <upcr_preinclude/bupc_extensions_bits.h>
+
 bupc_sem_t *bupc_sem_alloc(int flags);
 void bupc_sem_free(bupc_sem_t *s);
 void bupc_sem_post(bupc_sem_t *s);

@@ -5,9 +5,7 @@
 #include <stddef.h>
 #include <upc_types.h>
 
-/* operations beyond those of upc_types.h: the function argument, commutative or not */
-#define UPC_FUNC         (1 << 22)
-#define UPC_NONCOMM_FUNC (1 << 23)
+#include <upcr_preinclude/upc_collective_bits.h>
 
 /* n bytes a block; distributed sides start on thread 0 */
 void upc_all_broadcast(shared void * restrict dst, shared const void * restrict src, size_t nbytes, upc_flag_t flags);

@@ -1,7 +1,9 @@
 /* upcr.h: the Berkeley UPC runtime interface, version 3.14, for C that other UPC translators emit and for C written by hand.
  *
  * One process per UPC thread. A pointer-to-shared, with phase or without, is a 64-bit word: phase 20 bits, thread 10, offset
- * in the thread's segment 34. Transfers are complete when their call returns, so handles are always the invalid handle.
+ * in the thread's segment 34; or, where __UPC_PTS_STRUCT is defined (upcc -fupc-pts=struct), a structure of 16 bytes. Transfers are
+ * complete when their call returns, so handles are always the invalid handle. Everything that UPC's libraries offer has its name
+ * here too, see upcr_lib.h.
  */
 #ifndef UPCR_H
 #define UPCR_H 1
@@ -12,9 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef __UPC_PTS_STRUCT
-#error upcr.h has 64-bit pointers-to-shared only
-#endif
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -33,9 +32,26 @@ extern "C" {
 #define UPCR_PURE_DISTRIBUTED 3
 #define UPCR_OTHER 4
 #define UPCR_PLATFORM_ENVIRONMENT UPCR_SHARED_DISTRIBUTED
-#define UPCR_CONFIG_STRING "VERSION=3.14,PLATFORMENV=SHARED_DISTRIBUTED,SHMEM=file,SHAREDPTRREP=packed/p20:t10:a34,TRANS=any,nodebug,nogasp"
+#ifdef __UPC_PTS_STRUCT
+#define __UPCR_REP "struct/p32:t32:a64"
+#define UPCR_MAX_BLOCKSIZE 0x7fffffff
+#define UPCR_MAX_THREADS 0x7fffffff
+#else
+#define __UPCR_REP "packed/p20:t10:a34"
 #define UPCR_MAX_BLOCKSIZE (1 << 20)
 #define UPCR_MAX_THREADS (1 << __UPC_TB)
+#endif
+#define UPCR_CONFIG_STRING "VERSION=3.14,PLATFORMENV=shared-distributed,SHMEM=pshm,SHAREDPTRREP=" __UPCR_REP ",TRANS=any,nodebug,nogasp"
+#ifdef __UPC_STATIC_THREADS
+#define __UPCR_TEXT2(x) #x
+#define __UPCR_TEXT(x) __UPCR_TEXT2(x)
+#define UPCRI_THREADCONFIG_STR ",staticthreads=" __UPCR_TEXT(__UPC_STATIC_THREADS)
+#else
+#define UPCRI_THREADCONFIG_STR ",dynamicthreads"
+#endif
+#ifndef GASNET_CONFIG_STRING
+#define GASNET_CONFIG_STRING "RELEASE=1.0.0,SPEC=1.8,CONDUIT=ANY(ANY-1.0/ANY-1.0),THREADMODEL=SEQ,SEGMENT=FAST,PTR=64bit,noalign,pshm,nodebug,notrace,nostats"
+#endif
 #define UPCR_PAGESIZE 4096
 #define SIZEOF_UPCR_REGISTER_VALUE_T 8
 #define UPCR_BARRIERFLAG_ANONYMOUS 1
@@ -51,25 +67,36 @@ extern "C" {
 /* ---- types ---- */
 typedef uint32_t upcr_thread_t;
 typedef unsigned int upcr_phase_t;
-typedef uint64_t upcr_shared_ptr_t;
-typedef uint64_t upcr_pshared_ptr_t;
+typedef __upc_pts upcr_shared_ptr_t;
+typedef __upc_pts upcr_pshared_ptr_t;
 typedef uint64_t upcr_register_value_t;
 typedef struct __upcr_transfer *upcr_handle_t;
 typedef struct { upcr_register_value_t __v; } upcr_valget_handle_t;
 typedef upcr_handle_t bupc_handle_t;
 #define UPCR_INVALID_HANDLE ((upcr_handle_t)0)
 #define BUPC_COMPLETE_HANDLE ((bupc_handle_t)0)
+#ifdef __UPC_PTS_STRUCT
+#define UPCR_NULL_SHARED { 0, 0, 0 }
+#define UPCR_INITIALIZED_SHARED { 1, 0, 0 }
+#else
 #define UPCR_NULL_SHARED 0
-#define UPCR_NULL_PSHARED 0
 #define UPCR_INITIALIZED_SHARED 1
-#define UPCR_INITIALIZED_PSHARED 1
-static const upcr_shared_ptr_t upcr_null_shared __attribute__((__unused__)) = 0;
-static const upcr_pshared_ptr_t upcr_null_pshared __attribute__((__unused__)) = 0;
+#endif
+#define UPCR_NULL_PSHARED UPCR_NULL_SHARED
+#define UPCR_INITIALIZED_PSHARED UPCR_INITIALIZED_SHARED
+static const upcr_shared_ptr_t upcr_null_shared __attribute__((__unused__)) = UPCR_NULL_SHARED;
+static const upcr_pshared_ptr_t upcr_null_pshared __attribute__((__unused__)) = UPCR_NULL_PSHARED;
 typedef void upcri_pthreadinfo_t;
+typedef struct { char __unused; } upcri_tld_t;
+#define UPCRI_PT_ARG
+#define UPCRI_PT_ARG_ALONE void
+#define UPCRI_PT_PASS
+#define UPCRI_PT_PASS_ALONE
+#define upcri_srcpos() ((void)0)
 
 #define __UPCR_IN static inline __attribute__((__unused__))
-__UPCR_IN struct __upc_w __upcr_u(uint64_t p) { return __upc_u(p); }
-__UPCR_IN uint64_t __upcr_p(unsigned long o, unsigned long t, unsigned long ph)
+__UPCR_IN struct __upc_w __upcr_u(__upc_pts p) { return __upc_u(p); }
+__UPCR_IN __upc_pts __upcr_p(unsigned long o, unsigned long t, unsigned long ph)
 {
   struct __upc_w w = { o, t, ph };
   return __upc_p(w);
@@ -87,6 +114,13 @@ struct upcr_startup_spawnfuncs {
 typedef struct upcr_startup_spawnfuncs upcr_startup_spawnfuncs_t;
 void upcr_startup_init(int *argc, char ***argv, upcr_thread_t static_threadcnt, upcr_thread_t default_pthreads_per_proc,
                        const char *main_name);
+#ifdef __UPC_PTS_STRUCT
+/* what an executable's own start finds out by */
+const int __upcr_wide __attribute__((__weak__)) = 1;
+void __upcr_startup_init_wide(int *argc, char ***argv, upcr_thread_t static_threadcnt, upcr_thread_t default_pthreads_per_proc,
+                              const char *main_name);
+#define upcr_startup_init(argc, argv, threads, pthreads, name) __upcr_startup_init_wide(argc, argv, threads, pthreads, name)
+#endif
 void upcr_startup_attach(uintptr_t size, uintptr_t offset, int flags);
 void upcr_startup_spawn(int *argc, char ***argv, uintptr_t static_data_size, uintptr_t cache_size,
                         struct upcr_startup_spawnfuncs *funcs);
@@ -103,7 +137,19 @@ void __upc_error(const char *text) __attribute__((__noreturn__));
 #define UPCR_BEGIN_FUNCTION() extern void __upcr_begin_function(void)
 #define UPCR_EXIT_FUNCTION() ((void)0)
 #define UPCR_SET_SRCPOS(file, line) ((void)0)
-#define upcr_forall_control __upc_forall_depth
+extern int32_t upcr_forall_control;   /* the nesting of upc_forall loops; translated files define it themselves */
+int upcrt_gcd(int a, int b);
+int _upcrt_forall_start(int start_thread, int step, int lo, int scale);
+#define upcrt_forall_start(start, step, lo, scale) \
+       _upcrt_forall_start(start, step, lo, scale)
+#ifdef __UPC_PTS_STRUCT
+#define _upcrt_memput_nb _upcrt_memput_nb_wide
+#endif
+void _upcrt_memput_nb(upcr_shared_ptr_t dst, const void *src, size_t n);
+/* start by the variables that a link step may define (UPCRL_..., see upcr_init.c) */
+void bupc_init(int *argc, char ***argv);
+void bupc_init_reentrant(int *argc, char ***argv, int (*pmain)(int, char **));
+void bupc_exit(int status) __attribute__((__noreturn__));
 
 /* ends the job with a message */
 __UPCR_IN void upcri_err(const char *fmt, ...) __attribute__((__format__(__printf__, 1, 2), __noreturn__));
@@ -134,10 +180,10 @@ __UPCR_IN void upcri_init_cache(void *start, uintptr_t len) { (void)start; (void
 __UPCR_IN upcr_thread_t upcr_threadof_##K(T p) { return (upcr_thread_t)__upcr_u(p).t; } \
 __UPCR_IN uintptr_t upcr_addrfield_##K(T p) { return __upcr_u(p).o; } \
 __UPCR_IN upcr_phase_t upcr_phaseof_##K(T p) { return (upcr_phase_t)__upcr_u(p).ph; } \
-__UPCR_IN int upcr_isnull_##K(T p) { return (p & (((uint64_t)1 << (__UPC_AB + __UPC_TB)) - 1)) == 0; } \
+__UPCR_IN int upcr_isnull_##K(T p) { return !__upc_nonnull(__upcr_u(p)); } \
 __UPCR_IN int upcr_isvalid_##K(T p) { return __upcr_u(p).t < __upc_rt.threads; } \
-__UPCR_IN int upcr_setnull_##K(T *p) { *p = 0; return 1; } \
-__UPCR_IN int upcr_is_init_##K(T p) { return p == 1; } \
+__UPCR_IN int upcr_setnull_##K(T *p) { *p = __UPC_NULL; return 1; } \
+__UPCR_IN int upcr_is_init_##K(T p) { struct __upc_w w = __upcr_u(p); return w.o == 1 && w.t == 0 && w.ph == 0; } \
 __UPCR_IN int upcr_hasMyAffinity_##K(T p) { return __upc_ismine(__upcr_u(p)); } \
 __UPCR_IN int upcr_hasAffinity_##K(T p, upcr_thread_t t) { return __upcr_u(p).t == t; } \
 __UPCR_IN void *upcr_##K##_to_local(T p) { return __upc_priv(__upcr_u(p)); } \
@@ -152,12 +198,12 @@ __UPCR_PARTS(pshared, upcr_pshared_ptr_t)
 __UPCR_IN upcr_shared_ptr_t upcr_local_to_shared_withphase(void *p, upcr_phase_t phase, upcr_thread_t t)
 {
   if (!p)
-    return 0;
+    return __UPC_NULL;
   return __upcr_p((unsigned long)((char *)p - __upc_rt.base) - t * __upc_rt.stride, t, phase);
 }
 __UPCR_IN upcr_shared_ptr_t upcr_local_to_shared(void *p)
 {
-  return upcr_local_to_shared_withphase(p, 0, p ? (upcr_thread_t)((unsigned long)((char *)p - __upc_rt.base) >> __UPC_AB) : 0);
+  return upcr_local_to_shared_withphase(p, 0, p ? (upcr_thread_t)((unsigned long)((char *)p - __upc_rt.base) / __upc_rt.stride) : 0);
 }
 __UPCR_IN upcr_pshared_ptr_t upcr_local_to_pshared(void *p) { return upcr_local_to_shared(p); }
 __UPCR_IN void upcr_local_to_shared_ref(void *p, upcr_shared_ptr_t *r) { *r = upcr_local_to_shared(p); }
@@ -166,15 +212,16 @@ __UPCR_IN void upcr_local_to_shared_ref_withphase(void *p, upcr_phase_t phase, u
 {
   *r = upcr_local_to_shared_withphase(p, phase, t);
 }
-__UPCR_IN upcr_shared_ptr_t upcr_shared_resetphase(upcr_shared_ptr_t p) { return __upc_resetphase(p); }
-__UPCR_IN void upcr_shared_resetphase_ref(upcr_shared_ptr_t *p) { *p = __upc_resetphase(*p); }
-__UPCR_IN upcr_pshared_ptr_t upcr_shared_to_pshared(upcr_shared_ptr_t p) { return __upc_resetphase(p); }
-__UPCR_IN void upcr_shared_to_pshared_ref(upcr_shared_ptr_t p, upcr_pshared_ptr_t *r) { *r = __upc_resetphase(p); }
+__UPCR_IN upcr_shared_ptr_t upcr_shared_resetphase(upcr_shared_ptr_t p) { return __upc_p(__upc_ph0(__upcr_u(p))); }
+__UPCR_IN void upcr_shared_resetphase_ref(upcr_shared_ptr_t *p) { *p = upcr_shared_resetphase(*p); }
+__UPCR_IN upcr_pshared_ptr_t upcr_shared_to_pshared(upcr_shared_ptr_t p) { return upcr_shared_resetphase(p); }
+__UPCR_IN void upcr_shared_to_pshared_ref(upcr_shared_ptr_t p, upcr_pshared_ptr_t *r) { *r = upcr_shared_resetphase(p); }
 __UPCR_IN upcr_shared_ptr_t upcr_pshared_to_shared(upcr_pshared_ptr_t p) { return p; }
 __UPCR_IN void upcr_pshared_to_shared_ref(upcr_pshared_ptr_t p, upcr_shared_ptr_t *r) { *r = p; }
 __UPCR_IN upcr_shared_ptr_t upcr_pshared_to_shared_withphase(upcr_pshared_ptr_t p, upcr_phase_t phase)
 {
-  return p | (uint64_t)phase << (__UPC_AB + __UPC_TB);
+  struct __upc_w w = __upcr_u(p);
+  return __upcr_p(w.o, w.t, phase);
 }
 __UPCR_IN void upcr_pshared_to_shared_ref_withphase(upcr_pshared_ptr_t p, upcr_phase_t phase, upcr_shared_ptr_t *r)
 {
@@ -204,21 +251,21 @@ __UPCR_IN void upcr_inc_pshared1(upcr_pshared_ptr_t *p, size_t elemsz, ptrdiff_t
 __UPCR_IN ptrdiff_t upcr_sub_shared(upcr_shared_ptr_t a, upcr_shared_ptr_t b, size_t elemsz, size_t blockelems)
 {
   ptrdiff_t d = __upc_sub(__upcr_u(a), __upcr_u(b), blockelems, elemsz);
-  if (upcr_add_shared(b, elemsz, d, blockelems) != a)
+  if (!__upc_eq(__upcr_u(upcr_add_shared(b, elemsz, d, blockelems)), __upcr_u(a)))
     upcri_err("upcr_sub_shared: no number of elements leads from one pointer to the other");
   return d;
 }
 __UPCR_IN ptrdiff_t upcr_sub_psharedI(upcr_pshared_ptr_t a, upcr_pshared_ptr_t b, size_t elemsz)
 {
   ptrdiff_t d = __upc_sub(__upcr_u(a), __upcr_u(b), 0, elemsz);
-  if (upcr_add_psharedI(b, elemsz, d) != a)
+  if (!__upc_eq(__upcr_u(upcr_add_psharedI(b, elemsz, d)), __upcr_u(a)))
     upcri_err("upcr_sub_psharedI: no number of elements leads from one pointer to the other");
   return d;
 }
 __UPCR_IN ptrdiff_t upcr_sub_pshared1(upcr_pshared_ptr_t a, upcr_pshared_ptr_t b, size_t elemsz)
 {
   ptrdiff_t d = __upc_sub(__upcr_u(a), __upcr_u(b), 1, elemsz);
-  if (upcr_add_pshared1(b, elemsz, d) != a)
+  if (!__upc_eq(__upcr_u(upcr_add_pshared1(b, elemsz, d)), __upcr_u(a)))
     upcri_err("upcr_sub_pshared1: no number of elements leads from one pointer to the other");
   return d;
 }
@@ -249,7 +296,7 @@ __UPCR_IN upc_thread_info_t upcr_thread_info(size_t t)
 }
 
 /* ---- scalar access: offsets are bytes ---- */
-__UPCR_IN void __upcr_get(void *dst, uint64_t src, ptrdiff_t off, size_t n)
+__UPCR_IN void __upcr_get(void *dst, __upc_pts src, ptrdiff_t off, size_t n)
 {
   struct __upc_w w = __upcr_u(src);
   w.o += (unsigned long)off;
@@ -258,7 +305,7 @@ __UPCR_IN void __upcr_get(void *dst, uint64_t src, ptrdiff_t off, size_t n)
   else
     __upc_get(dst, (unsigned)w.t, w.o, n);
 }
-__UPCR_IN void __upcr_put(uint64_t dst, ptrdiff_t off, const void *src, size_t n)
+__UPCR_IN void __upcr_put(__upc_pts dst, ptrdiff_t off, const void *src, size_t n)
 {
   struct __upc_w w = __upcr_u(dst);
   w.o += (unsigned long)off;
@@ -268,7 +315,7 @@ __UPCR_IN void __upcr_put(uint64_t dst, ptrdiff_t off, const void *src, size_t n
     __upc_put((unsigned)w.t, w.o, src, n);
 }
 /* the low-order bytes of a register */
-__UPCR_IN void __upcr_put_val(uint64_t dst, ptrdiff_t off, upcr_register_value_t v, size_t n)
+__UPCR_IN void __upcr_put_val(__upc_pts dst, ptrdiff_t off, upcr_register_value_t v, size_t n)
 {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
   v <<= 8 * (8 - n);
@@ -281,7 +328,7 @@ __UPCR_IN void __upcr_put_val(uint64_t dst, ptrdiff_t off, upcr_register_value_t
   default: __upcr_put(dst, off, &v, n);
   }
 }
-__UPCR_IN upcr_register_value_t __upcr_get_val(uint64_t src, ptrdiff_t off, size_t n)
+__UPCR_IN upcr_register_value_t __upcr_get_val(__upc_pts src, ptrdiff_t off, size_t n)
 {
   upcr_register_value_t v = 0;
   switch (n) {
@@ -343,6 +390,19 @@ __UPCR_IN int upcr_try_syncnb_some(upcr_handle_t *h, size_t n) { upcr_wait_syncn
 #define upcr_end_nbi_accessregion() UPCR_INVALID_HANDLE
 #define upcr_waitsync(h) upcr_wait_syncnb(h)
 #define upcr_trysync(h) upcr_try_syncnb(h)
+#define upcrt_memput_nb(dst, src, n) \
+       (upcri_srcpos(), _upcrt_memput_nb(dst, src, n))
+/* an object of a type: reads yield it, writes take it */
+#define __UPCR_GET_TYPE(f, p, off, type) __extension__({ type __upcr_v; f(&__upcr_v, p, off, sizeof(type)); __upcr_v; })
+#define __UPCR_PUT_TYPE(f, p, off, type, v) __extension__({ type __upcr_v = (v); f(p, off, &__upcr_v, sizeof(type)); (void)0; })
+#define upcr_get_shared_type(p, off, type) __UPCR_GET_TYPE(upcr_get_shared, p, off, type)
+#define upcr_get_shared_type_strict(p, off, type) __UPCR_GET_TYPE(upcr_get_shared_strict, p, off, type)
+#define upcr_get_pshared_type(p, off, type) __UPCR_GET_TYPE(upcr_get_pshared, p, off, type)
+#define upcr_get_pshared_type_strict(p, off, type) __UPCR_GET_TYPE(upcr_get_pshared_strict, p, off, type)
+#define upcr_put_shared_type(p, off, v, type) __UPCR_PUT_TYPE(upcr_put_shared, p, off, type, v)
+#define upcr_put_shared_type_strict(p, off, v, type) __UPCR_PUT_TYPE(upcr_put_shared_strict, p, off, type, v)
+#define upcr_put_pshared_type(p, off, v, type) __UPCR_PUT_TYPE(upcr_put_pshared, p, off, type, v)
+#define upcr_put_pshared_type_strict(p, off, v, type) __UPCR_PUT_TYPE(upcr_put_pshared_strict, p, off, type, v)
 
 /* ---- bulk ---- */
 __UPCR_IN void upcr_memget(void *d, upcr_shared_ptr_t s, size_t n) { __upcr_get(d, s, 0, n); }
@@ -374,10 +434,10 @@ __UPCR_IN void upcr_memset(upcr_shared_ptr_t d, int c, size_t n)
 __UPCR_IN upcr_shared_ptr_t upcr_alloc(size_t n)
 {
   unsigned long o = __upc_alloc_local(n);
-  return o ? __upcr_p(o, __upc_rt.mythread, 0) : 0;
+  return __upcr_p(o, o ? __upc_rt.mythread : 0, 0);
 }
-__UPCR_IN upcr_shared_ptr_t upcr_global_alloc(size_t nblocks, size_t blocksz) { return __upc_alloc_global(nblocks, blocksz, 0); }
-__UPCR_IN upcr_shared_ptr_t upcr_all_alloc(size_t nblocks, size_t blocksz) { return __upc_alloc_global(nblocks, blocksz, 1); }
+__UPCR_IN upcr_shared_ptr_t upcr_global_alloc(size_t nblocks, size_t blocksz) { return __upcr_p(__upc_alloc_global(nblocks, blocksz, 0), 0, 0); }
+__UPCR_IN upcr_shared_ptr_t upcr_all_alloc(size_t nblocks, size_t blocksz) { return __upcr_p(__upc_alloc_global(nblocks, blocksz, 1), 0, 0); }
 #define __UPCR_TO(f, p, more) do { struct __upc_w __w = __upcr_u(p); f((unsigned)__w.t, __w.o more); } while (0)
 #define __UPCR_ARG(x) , x
 __UPCR_IN void upcr_free(upcr_shared_ptr_t p) { __UPCR_TO(__upc_free, p, __UPCR_ARG(0)); }
@@ -413,7 +473,7 @@ int __upcr_try_wait(int value, int named);
 
 /* ---- data of one thread: plain C data, since every thread is a process ---- */
 #define UPCR_TLD_DEFINE(name, size, align) name
-#define UPCR_TLD_DEFINE_TENTATIVE(name, size, align) name
+#define UPCR_TLD_DEFINE_TENTATIVE(name, size, align) name __attribute__((__common__))
 #define UPCR_TLD_ADDR(name) ((void *)&(name))
 
 /* ---- static shared data ---- */
@@ -435,22 +495,23 @@ typedef struct upcr_startup_arrayinit_diminfo {
   size_t local_elems, shared_elems;
   int mult_by_threads;
 } upcr_startup_arrayinit_diminfo_t;
-#define UPCRT_STARTUP_SHALLOC(sptr, blockbytes, numblocks, mult, elemsz, typestr) \
-  { &(sptr), blockbytes, numblocks, mult, elemsz, #sptr, typestr }
-#define UPCRT_STARTUP_PSHALLOC(sptr, blockbytes, numblocks, mult, elemsz, typestr) \
-  { &(sptr), blockbytes, numblocks, mult, elemsz, #sptr, typestr }
+/* token for token what translated files define themselves */
+  #define UPCRT_STARTUP_SHALLOC(sptr, blockbytes, numblocks, mult_by_threads, elemsz, typestr) \
+      { &(sptr), (blockbytes), (numblocks), (mult_by_threads), (elemsz), #sptr, (typestr) }
+#define UPCRT_STARTUP_PSHALLOC UPCRT_STARTUP_SHALLOC
 /* collective: every variable gets its memory, zeros unless it has an initial value */
 __UPCR_IN void upcr_startup_pshalloc(upcr_startup_pshalloc_t *v, size_t count)
 {
   size_t i;
   for (i = 0; i < count; i++) {
     size_t blocks = v[i].numblocks * (v[i].mult_by_threads ? __upc_rt.threads : 1);
-    if (*v[i].psptr_addr > 1)
+    int init = upcr_is_init_pshared(*v[i].psptr_addr);
+    upcr_pshared_ptr_t p;
+    if (!init && !upcr_isnull_pshared(*v[i].psptr_addr))
       continue;   /* a tentative definition that another file has allocated */
-    int init = *v[i].psptr_addr == 1;
-    upcr_pshared_ptr_t p = upcr_all_alloc(blocks, v[i].blockbytes);
-    if (p && !init)
-      memset(__upc_mine(p), 0, (blocks + __upc_rt.threads - 1) / __upc_rt.threads * v[i].blockbytes);
+    p = upcr_all_alloc(blocks, v[i].blockbytes);
+    if (!upcr_isnull_pshared(p) && !init)
+      memset(__upc_mine(__upcr_u(p).o), 0, (blocks + __upc_rt.threads - 1) / __upc_rt.threads * v[i].blockbytes);
     *v[i].psptr_addr = p;
   }
 }
@@ -493,6 +554,8 @@ __UPCR_IN void upcr_startup_initarray(upcr_shared_ptr_t dst, void *src, upcr_sta
 }
 #define upcr_startup_initparray(dst, src, dim, dimcnt, elembytes, blockelems) \
   upcr_startup_initarray(dst, src, dim, dimcnt, elembytes, blockelems)
+
+#include "upcr_lib.h"
 
 /* ---- names of UPC that translated code may use directly ---- */
 #define upc_global_exit(status) upcr_global_exit(status)

@@ -106,11 +106,10 @@ impl Upc {
         if self.all_near() {
             self.move_near(what, (dt, d), (st, s), n);
         } else {
-            let member = |t: u32| t as usize;
-            // SAFETY: checked by `own`, and valid as long as the segments are.
-            unsafe {
-                self.start_move(&self.team, what, (member(dt), d), (member(st), s), n, SyncMode::MY, true)
-            };
+            let (to, from) = ((dt as usize, d), (st as usize, s));
+            // SAFETY: waited for; the ranges are checked.
+            let event = unsafe { self.start_move(&self.team, what, to, from, n, SyncMode::MY) };
+            self.core.wait_event(event);
         }
         self.exit(function, flags, &arguments);
     }
@@ -148,11 +147,10 @@ impl Upc {
         }
     }
 
-    /// Runs or starts a movement among the members of a team; of a one-sided end, `root` is the member it is on.
+    /// Starts a movement among the members of a team; of a one-sided end the first number is the member it is on.
     ///
     /// # Safety
     /// 1. The ranges stay allocated until the operation is complete (owed by the program).
-    #[expect(clippy::too_many_arguments, reason = "both ends of a movement")]
     unsafe fn start_move(
         &self,
         team: &Team,
@@ -161,7 +159,6 @@ impl Upc {
         (st, s): (usize, u64),
         n: u64,
         mode: SyncMode,
-        blocking: bool,
     ) -> u64 {
         let (me, all) = (team.me(), n * team.size() as u64);
         let (root, to, from) = match what {
@@ -179,17 +176,12 @@ impl Upc {
         let n = n as usize;
         // SAFETY: (1); the ranges are inside the own segment.
         unsafe {
-            let event = match (what, blocking) {
-                (Move::Broadcast, true) => return done(team.broadcast_raw(root, dst, src, n, mode)),
-                (Move::Scatter, true) => return done(team.scatter_raw(root, dst, src, n, mode)),
-                (Move::Gather, true) => return done(team.gather_raw(root, dst, src, n, mode)),
-                (Move::GatherAll, true) => return done(team.gather_all_raw(dst, src, n, mode)),
-                (Move::Exchange, true) => return done(team.exchange_raw(dst, src, n, mode)),
-                (Move::Broadcast, false) => team.broadcast_raw_nb(root, dst, src, n, mode),
-                (Move::Scatter, false) => team.scatter_raw_nb(root, dst, src, n, mode),
-                (Move::Gather, false) => team.gather_raw_nb(root, dst, src, n, mode),
-                (Move::GatherAll, false) => team.gather_all_raw_nb(dst, src, n, mode),
-                (Move::Exchange, false) => team.exchange_raw_nb(dst, src, n, mode),
+            let event = match what {
+                Move::Broadcast => team.broadcast_raw_nb(root, dst, src, n, mode),
+                Move::Scatter => team.scatter_raw_nb(root, dst, src, n, mode),
+                Move::Gather => team.gather_raw_nb(root, dst, src, n, mode),
+                Move::GatherAll => team.gather_all_raw_nb(dst, src, n, mode),
+                Move::Exchange => team.exchange_raw_nb(dst, src, n, mode),
             };
             event.into_raw()
         }
@@ -269,7 +261,7 @@ impl Upc {
         };
         let mode = SyncMode { enter: when(IN_NOSYNC, 2), leave: when(OUT_NOSYNC, OUT_MYSYNC) };
         // SAFETY: the program keeps the data until it has waited.
-        unsafe { self.start_move(team, what, (dt, d), (st, s), n, mode, false) }
+        unsafe { self.start_move(team, what, (dt, d), (st, s), n, mode) }
     }
 
     /// All threads, this one first, so that not all go to the same one at a time.
@@ -405,9 +397,4 @@ unsafe fn mix_partials(mix: Mix, context: *const c_void, first: &mut Partial, se
         // SAFETY: (1).
         _ => unsafe { mix(context, first.value.as_mut_ptr().cast(), second.value.as_ptr().cast()) },
     }
-}
-
-/// The word of an operation that is complete.
-fn done(_: ()) -> u64 {
-    0
 }

@@ -7,7 +7,8 @@
 //! Layers, top to bottom:
 //! - `capi`, `capi_extra`, `capi_io`: the C functions, each a few lines; nothing unwinds out of them.
 //! - `streams`: runs of elements, for loops that `upcc` moves in bulk.
-//! - `upcr`: the same start in pieces, for clients of `upcr.h`.
+//! - `upcr`: the same start in pieces, for clients of `upcr.h`; `symbols`: what it looks for in the executable. `c/` holds the C of it
+//!   that has to be linked beside the library: a `main`, and variables that programs may define.
 //! - `run`: from `main` to the user's `main`; `exit`: how a thread ends.
 //! - `alloc`, `locks`, `barrier`, `atomics`, `collectives`, `semaphores`, `values`, `io`: the services, as methods of the one state object (`state`).
 //! - `heap`: the allocator, `control`: the words that other threads change, `layout`, `image`: where things lie.
@@ -37,5 +38,6 @@ mod semaphores;
 mod settings;
 mod state;
 mod streams;
+mod symbols;
 mod upcr;
 mod values;

@@ -20,6 +20,18 @@ use std::ffi::{c_char, c_int};
 pub unsafe fn run(argc: c_int, argv: *mut *mut c_char, image: *const Image) -> ! {
     // SAFETY: (1).
     let image = unsafe { &*image };
+    // SAFETY: (1).
+    unsafe { start(image) };
+    let code = (image.main)(argc, argv);
+    // SAFETY: plain call; the hook armed by `start` does the rest.
+    unsafe { libc::exit(code) }
+}
+
+/// Makes this process a thread of the program that `image` describes; its main is not called.
+///
+/// # Safety
+/// As [`run`], of the image.
+pub unsafe fn start(image: &Image) {
     if image.abi != abi::ABI {
         fatal_at_start(&format!(
             "the program was compiled for version {} of the runtime interface, this library has version {}: recompile it",
@@ -57,9 +69,6 @@ pub unsafe fn run(argc: c_int, argv: *mut *mut c_char, image: *const Image) -> !
     }
     upc.meet("start");
     crate::exit::arm();
-    let code = (image.main)(argc, argv);
-    // SAFETY: plain call; the hook armed above does the rest.
-    unsafe { libc::exit(code) }
 }
 
 /// Makes everything ready for user code. Collective.

@@ -5,18 +5,19 @@
 //! heap there, since nobody knows its size before the hooks run.
 #![expect(unsafe_code, reason = "exports functions to C and calls the client's hooks")]
 
+use crate::abi::Image;
 use crate::error::fatal_at_start;
 use crate::settings::Settings;
 use crate::state::upc;
 use gasnet::Rank;
-use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
 
 /// Take the heap's size from the environment, where it says.
 const ENV_OVERRIDE: c_int = 1;
 
-/// The rank between init and attach.
-static BOOTED: OnceLock<&'static Rank> = OnceLock::new();
+/// The rank between init and attach, and whether its pointers have 16 bytes.
+static BOOTED: OnceLock<(&'static Rank, bool)> = OnceLock::new();
 
 type Hook = Option<extern "C" fn()>;
 type RangeHook = Option<extern "C" fn(*mut c_void, usize)>;
@@ -32,7 +33,7 @@ pub struct SpawnFuncs {
     main_function: Option<extern "C" fn(c_int, *mut *mut c_char) -> c_int>,
 }
 
-fn rank() -> &'static Rank {
+fn booted() -> (&'static Rank, bool) {
     BOOTED
         .get()
         .copied()
@@ -52,23 +53,40 @@ pub extern "C" fn upcr_startup_init(
     _pthreads: c_uint,
     _name: *const c_char,
 ) {
+    init(static_threads, false);
+}
+
+/// [`upcr_startup_init`] of files compiled for 16-byte pointers.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upcr_startup_init_wide(
+    _argc: *mut c_int,
+    _argv: *mut *mut *mut c_char,
+    static_threads: c_uint,
+    _pthreads: c_uint,
+    _name: *const c_char,
+) {
+    init(static_threads, true);
+}
+
+fn init(static_threads: c_uint, wide: bool) {
     crate::exit::line_buffer_stdout();
     settings();
     // The interface has an unsigned number here; clients pass 0 or -1 for "any".
     let threads = (static_threads > 0 && static_threads as c_int > 0).then_some(static_threads);
     let rank = crate::run::boot(threads);
-    if BOOTED.set(rank).is_err() {
+    if BOOTED.set((rank, wide)).is_err() {
         fatal_at_start("upcr_startup_init was called twice");
     }
-    crate::run::check_threads(rank, threads, false);
+    crate::run::check_threads(rank, threads, wide);
 }
 
 /// Attaches `size` bytes of shared heap per thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn upcr_startup_attach(size: usize, _offset: usize, flags: c_int) {
     let settings = settings();
+    let (rank, wide) = booted();
     let heap = settings.heap.filter(|_| flags & ENV_OVERRIDE != 0).or((size > 0).then_some(size as u64));
-    let upc = crate::run::attach(rank(), false, heap, settings, Some(0));
+    let upc = crate::run::attach(rank, wide, heap, settings, Some(0));
     crate::run::begin(upc);
 }
 
@@ -112,17 +130,56 @@ pub extern "C" fn upcr_exit(status: c_int) -> ! {
 /// The process's number: that of its thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn __upcr_mynode() -> c_uint {
-    BOOTED.get().map_or_else(|| upc().me, |r| r.id().0)
+    BOOTED.get().map_or_else(|| upc().me, |b| b.0.id().0)
 }
 
 /// The number of processes.
 #[unsafe(no_mangle)]
 pub extern "C" fn __upcr_nodes() -> c_uint {
-    BOOTED.get().map_or_else(|| upc().size, |r| r.size())
+    BOOTED.get().map_or_else(|| upc().size, |b| b.0.size())
 }
 
 /// `upcr_try_wait`.
 #[unsafe(no_mangle)]
 pub extern "C" fn __upcr_try_wait(value: c_int, named: c_int) -> c_int {
     upc().try_wait((named != 0).then_some(value)).into()
+}
+
+/// Makes this process a thread of the program that `image` describes, for `bupc_init` (`c/upcr_init.c`).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __upc_start(_argc: c_int, _argv: *mut *mut c_char, image: *const Image) {
+    // SAFETY: the caller passes an image as described in `upcc_abi.h`.
+    unsafe { crate::run::start(&*image) }
+}
+
+/// This thread's part of the heap.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __upcr_own_heap(bytes: *mut usize) -> *mut c_void {
+    let (heap, n) = upc().own_heap();
+    // SAFETY: the caller passes a variable.
+    unsafe { *bytes = n };
+    heap.cast()
+}
+
+/// Calls the functions of the executable whose names begin with `prefix`, in the order they lie in; `anchor` is the address of the one
+/// called `anchor_name`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __upcr_run_found(
+    prefix: *const c_char,
+    anchor: *const c_void,
+    anchor_name: *const c_char,
+) {
+    // SAFETY: the caller passes strings.
+    let (prefix, name) = unsafe { (CStr::from_ptr(prefix), CStr::from_ptr(anchor_name)) };
+    let found = crate::symbols::functions(prefix.to_bytes(), name.to_bytes());
+    let (value, list) = match found {
+        Ok(found) => found,
+        Err(text) => upc().fatal(&format!("cannot find the program's start-up functions: {text}")),
+    };
+    for f in list {
+        let at = (anchor as usize).wrapping_add(f.wrapping_sub(value) as usize);
+        // SAFETY: a function of this executable, named as translators name functions without arguments.
+        let f: extern "C" fn() = unsafe { std::mem::transmute(at) };
+        f();
+    }
 }

@@ -1,0 +1,2 @@
+/* upcr_geninclude/complex.h: the header as translated files name it. */
+#include <complex.h>

@@ -1,0 +1,2 @@
+/* upcr_geninclude/errno.h: the header as translated files name it. */
+#include <errno.h>

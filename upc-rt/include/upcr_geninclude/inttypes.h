@@ -1,0 +1,2 @@
+/* upcr_geninclude/inttypes.h: the header as translated files name it. */
+#include <inttypes.h>

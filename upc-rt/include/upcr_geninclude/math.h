@@ -1,0 +1,2 @@
+/* upcr_geninclude/math.h: the header as translated files name it. */
+#include <math.h>

@@ -1,0 +1,2 @@
+/* upcr_geninclude/signal.h: the header as translated files name it. */
+#include <signal.h>

@@ -1,0 +1,2 @@
+/* upcr_geninclude/stdarg.h: the header as translated files name it. */
+#include <stdarg.h>

@@ -1,0 +1,2 @@
+/* upcr_geninclude/stdint.h: the header as translated files name it. */
+#include <stdint.h>

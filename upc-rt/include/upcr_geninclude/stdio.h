@@ -1,0 +1,2 @@
+/* upcr_geninclude/stdio.h: the header as translated files name it. */
+#include <stdio.h>

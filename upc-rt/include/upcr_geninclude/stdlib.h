@@ -1,0 +1,2 @@
+/* upcr_geninclude/stdlib.h: the header as translated files name it. */
+#include <stdlib.h>

@@ -1,0 +1,2 @@
+/* upcr_geninclude/strings.h: the header as translated files name it. */
+#include <strings.h>

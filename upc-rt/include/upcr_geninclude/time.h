@@ -1,0 +1,2 @@
+/* upcr_geninclude/time.h: the header as translated files name it. */
+#include <time.h>
