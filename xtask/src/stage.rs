@@ -50,6 +50,7 @@ pub fn stage(prefix: &Path, parts: Parts) -> Result<(), String> {
         }
         copy_headers(&root.join("upc-rt/include"), &prefix.join("include/upc"))?;
         combine(&built.join("libupc.a"), &lib.join("libupc.a"))?;
+        start_files(&root.join("upc-rt"), &lib.join("libupcmain.a"))?;
     }
     if parts.c {
         copy_headers(&root.join("gasnet-rs/include"), &prefix.join("include/gasnet"))?;
@@ -60,6 +61,25 @@ pub fn stage(prefix: &Path, parts: Parts) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// The start of programs without a UPC main: C, each file a member of its own, linked in where it is needed.
+fn start_files(runtime: &Path, archive: &Path) -> Result<(), String> {
+    let objects = sh::target().join("start-files");
+    fs::create_dir_all(&objects).map_err(|e| format!("{}: {e}", objects.display()))?;
+    let mut members = Vec::new();
+    for name in ["upcr_init", "upcr_main", "upcr_wide"] {
+        let object = objects.join(name).with_extension("o");
+        let mut cc = Command::new("cc");
+        cc.args(["-c", "-O2", "-g", "-w", "-I"]).arg(runtime.join("include")).arg("-o").arg(&object);
+        cc.arg(runtime.join("c").join(name).with_extension("c"));
+        run(cc)?;
+        members.push(object);
+    }
+    let _ = fs::remove_file(archive);
+    let mut ar = Command::new("ar");
+    ar.arg("rcs").arg(archive).args(&members);
+    run(ar)
 }
 
 /// Has cargo build the parts, once a run of this program.

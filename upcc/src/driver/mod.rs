@@ -173,11 +173,14 @@ impl Driver<'_> {
     fn compile(&mut self, n: usize, input: &Input) -> Result<Option<PathBuf>, String> {
         let o = self.o;
         let object = self.target(n, input, "o", o.stage == Stage::Object);
-        if input.kind == InputKind::Assembler {
+        if matches!(input.kind, InputKind::Assembler | InputKind::Translated) {
             if o.stage < Stage::Object {
                 return Ok(None);
             }
             let mut a: Vec<OsString> = vec!["-c".into(), "-o".into(), object.clone().into(), "-w".into()];
+            if input.kind == InputKind::Translated {
+                a.extend(self.for_translated());
+            }
             a.extend(o.cc.iter().chain(&o.cpp).map(OsString::from));
             a.push(input.path.clone().into());
             let out = self.cc.run(&a, Stdio::inherit(), Stdio::inherit())?;
@@ -225,6 +228,21 @@ impl Driver<'_> {
         let out = if o.stage == Stage::Assembly { self.target(n, input, "s", true) } else { object };
         self.run_cc(&c_file, &out, input)?;
         Ok(Some(out))
+    }
+
+    /// Options for C that includes `upcr.h`.
+    fn for_translated(&self) -> Vec<OsString> {
+        let mut a: Vec<OsString> =
+            ["-fcommon", "-D__BERKELEY_UPC_SECOND_PREPROCESS__=1"].map(OsString::from).into();
+        a.extend(TOLERATED.iter().map(OsString::from));
+        a.push(self.o.opt_flag().into());
+        a.extend(self.o.debug.iter().map(OsString::from));
+        a.extend(self.o.threads.map(|n| format!("-D__UPC_STATIC_THREADS={n}").into()));
+        if self.o.pts_struct {
+            a.push("-D__UPC_PTS_STRUCT=1".into());
+        }
+        a.extend(["-I".into(), self.layout.include.clone().into()]);
+        a
     }
 
     /// Front end and emission: UPC text to C text. Prints the diagnostics.
@@ -342,10 +360,15 @@ impl Driver<'_> {
             if !o.dry_run {
                 self.layout.check_library()?;
             }
+            // A main for programs that have none, and the start of those whose main is C.
+            let starts = self.layout.lib.join("libupcmain.a");
+            a.extend(starts.is_file().then(|| starts.into()));
             a.push(self.layout.library().into());
             a.extend(["-lpthread", "-ldl", "-lm"].map(OsString::from));
         }
-        let Some(r) = self.cc.run(&a, Stdio::inherit(), Stdio::piped())? else { return Ok(()) };
+        let other = o.link_with.as_deref().map(|program| Cc::find(Some(program))).transpose()?;
+        let linker = other.as_ref().unwrap_or(&self.cc);
+        let Some(r) = linker.run(&a, Stdio::inherit(), Stdio::piped())? else { return Ok(()) };
         let text = String::from_utf8_lossy(&r.stderr);
         if !r.status.success() {
             remove_output(&out);

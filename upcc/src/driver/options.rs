@@ -30,6 +30,8 @@ pub enum InputKind {
     Preprocessed,
     /// `.s`, `.S`: for the C compiler.
     Assembler,
+    /// `.trans.c`: C that a translator made for `upcr.h`.
+    Translated,
     /// Anything else goes to the linker.
     Linker,
 }
@@ -124,6 +126,8 @@ pub struct Options {
     pub no_libs: bool,
     /// `-extern-main`
     pub extern_main: bool,
+    /// `-link-with PROG`: links in place of the C compiler.
+    pub link_with: Option<String>,
     /// `--cc=PROG`
     pub cc_program: Option<String>,
     /// Asked for.
@@ -160,6 +164,7 @@ impl Default for Options {
             shared_heap: 0,
             no_libs: false,
             extern_main: false,
+            link_with: None,
             cc_program: None,
             info: None,
         }
@@ -596,7 +601,8 @@ impl Parser {
             "dryrun" | "dry-run" => self.o.dry_run = true,
             "vv" => self.o.verbose = true,
             "cc" => self.o.cc_program = val,
-            "link-with" | "print-mpicc" | "uses-mpi" => {
+            "link-with" => self.o.link_with = val,
+            "print-mpicc" | "uses-mpi" => {
                 return Err(format!("option '-{name}' is not supported: a program does not link with MPI"));
             }
             // The others choose between translators, back ends and caches that do not exist here.
@@ -623,7 +629,9 @@ fn wp_deps(v: &str) -> Vec<String> {
 
 /// What a file is by its name.
 pub fn kind_of(path: &Path) -> InputKind {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
     match path.extension().and_then(|e| e.to_str()) {
+        Some("c") if name.ends_with(".trans.c") => InputKind::Translated,
         Some("upc" | "c" | "UPC") => InputKind::Source,
         Some("i") => InputKind::Preprocessed,
         Some("s" | "S" | "sx") => InputKind::Assembler,
