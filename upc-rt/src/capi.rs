@@ -227,7 +227,6 @@ pub extern "C" fn __upc_all_move(
 
 /// [`__upc_all_move`] in a team, split-phase; a handle for [`__upc_team_wait`].
 #[unsafe(no_mangle)]
-#[expect(clippy::too_many_arguments, reason = "both ends of a movement")]
 pub unsafe extern "C" fn __upc_team_move(
     team: *const c_void,
     what: c_int,
