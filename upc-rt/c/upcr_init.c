@@ -28,7 +28,7 @@ extern const struct __upc_shrec __start_upc_shvars[] __attribute__((__weak__)), 
 extern const __upc_initfn __start_upc_inits[] __attribute__((__weak__)), __stop_upc_inits[] __attribute__((__weak__));
 /* of translated files compiled for 16-byte pointers, and of objects of upcc */
 extern const int __upcr_wide __attribute__((__weak__));
-void __upc_start(int argc, char **argv, const struct __upc_image *img);
+void __upcr_start(int argc, char **argv, const struct __upc_image *img);
 void *__upcr_own_heap(unsigned long *bytes);
 void __upcr_run_found(const char *prefix, void *anchor, const char *anchor_name);
 #define TENTATIVE(type, name, args) extern type (*bupc_tentative_##name) args __attribute__((__weak__));
@@ -100,7 +100,7 @@ static void start(int *argc, char ***argv)
   img.name = UPCRL_main_name;
   if (UPCRL_mpi_init)
     UPCRL_mpi_init(argc, argv);
-  __upc_start(*argc, *argv, &img);
+  __upcr_start(*argc, *argv, &img);
   heap = __upcr_own_heap(&bytes);
   if (UPCRL_pre_spawn_init)
     UPCRL_pre_spawn_init();

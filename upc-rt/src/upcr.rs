@@ -147,7 +147,7 @@ pub extern "C" fn __upcr_try_wait(value: c_int, named: c_int) -> c_int {
 
 /// Makes this process a thread of the program that `image` describes, for `bupc_init` (`c/upcr_init.c`).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __upc_start(_argc: c_int, _argv: *mut *mut c_char, image: *const Image) {
+pub unsafe extern "C" fn __upcr_start(_argc: c_int, _argv: *mut *mut c_char, image: *const Image) {
     // SAFETY: the caller passes an image as described in `upcc_abi.h`.
     unsafe { crate::run::start(&*image) }
 }
