@@ -252,7 +252,7 @@ int __upc_reduce_combine(void *, unsigned long, int, int, void (*)(const void *,
 void __upc_reduce_gather(const void *, void *, unsigned long);
 void *__upc_malloc(unsigned long);
 void __upc_mfree(void *);
-#define __UPC_ST static __attribute__((__unused__))
+#define __UPC_SF static __attribute__((__unused__))
 
 /* block k of n elements of e bytes from w on, block size b: its length, and its offset on its thread */
 __UPC_IN unsigned long __upc_block(struct __upc_w w, unsigned long n, unsigned long b, unsigned long e, unsigned long k, unsigned long *o)
@@ -266,7 +266,7 @@ __UPC_IN unsigned long __upc_block(struct __upc_w w, unsigned long n, unsigned l
   case 1 << 2: return a & b; case 1 << 3: return a | b; case 1 << 4: return a ^ b;
 #define __UPC_NOBITS(a, b)
 #define __UPC_REDUCTIONS(X, T, BITS) \
-__UPC_ST T __upc_combine##X(int op, T (*f)(T, T), T a, T b) \
+__UPC_SF T __upc_combine##X(int op, T (*f)(T, T), T a, T b) \
 { \
   switch (op) { \
   case 1 << 0: return a + b; \
@@ -281,7 +281,7 @@ __UPC_ST T __upc_combine##X(int op, T (*f)(T, T), T a, T b) \
   __upc_error("a reduction: there is no such operation on this type"); \
 } \
 /* also where no two elements meet */ \
-__UPC_ST void __upc_check_op##X(int op, T (*f)(T, T)) \
+__UPC_SF void __upc_check_op##X(int op, T (*f)(T, T)) \
 { \
   if (op == __UPC_OP_FUNC || op == __UPC_OP_NONCOMM) { \
     if (!f) \
@@ -290,7 +290,7 @@ __UPC_ST void __upc_check_op##X(int op, T (*f)(T, T)) \
     __upc_combine##X(op, f, 1, 1); \
   } \
 } \
-__UPC_ST T __upc_fold##X(int op, T (*f)(T, T), const T *p, unsigned long n) \
+__UPC_SF T __upc_fold##X(int op, T (*f)(T, T), const T *p, unsigned long n) \
 { \
   T a = p[0]; \
   unsigned long i; \
@@ -303,12 +303,12 @@ __UPC_ST T __upc_fold##X(int op, T (*f)(T, T), const T *p, unsigned long n) \
   return a; \
 } \
 struct __upc_mixer##X { int op; T (*f)(T, T); }; \
-__UPC_ST void __upc_mix##X(const void *x, void *a, const void *b) \
+__UPC_SF void __upc_mix##X(const void *x, void *a, const void *b) \
 { \
   const struct __upc_mixer##X *m = (const struct __upc_mixer##X *)x; \
   *(T *)a = __upc_combine##X(m->op, m->f, *(T *)a, *(const T *)b); \
 } \
-__UPC_ST T *__upc_totals##X(int op, T (*f)(T, T), struct __upc_w s, unsigned long n, unsigned long b, unsigned long nb) \
+__UPC_SF T *__upc_totals##X(int op, T (*f)(T, T), struct __upc_w s, unsigned long n, unsigned long b, unsigned long nb) \
 { \
   unsigned long per = (nb + __UPC_T - 1) / __UPC_T, k, j, o, t; \
   T *all = (T *)__upc_malloc(nb * sizeof(T)), *some = (T *)__upc_malloc(per * (__UPC_T + 1) * sizeof(T)), *mine = some + per * __UPC_T; \
@@ -322,7 +322,7 @@ __UPC_ST T *__upc_totals##X(int op, T (*f)(T, T), struct __upc_w s, unsigned lon
   __upc_mfree(some); \
   return all; \
 } \
-__UPC_ST void __upc_reduce##X(__upc_pts dst, __upc_pts src, int op, unsigned long n, unsigned long b, T (*f)(T, T), int flags, int all) \
+__UPC_SF void __upc_reduce##X(__upc_pts dst, __upc_pts src, int op, unsigned long n, unsigned long b, T (*f)(T, T), int flags, int all) \
 { \
   struct __upc_w d = __upc_u(dst), s = __upc_u(src); \
   const struct __upc_reduction args = { all ? "bupc_all_reduce_all" #X : "upc_all_reduce" #X, d.t, d.o, s.t, s.o, (unsigned)op, n, b, (unsigned)flags }; \
@@ -352,7 +352,7 @@ __UPC_ST void __upc_reduce##X(__upc_pts dst, __upc_pts src, int op, unsigned lon
   if (have) __upc_put(all ? __upc_rt.mythread : (unsigned)d.t, d.o, &a, sizeof a); \
   __upc_reduce_exit(&args); \
 } \
-__UPC_ST void __upc_prefix##X(__upc_pts dst, __upc_pts src, int op, unsigned long n, unsigned long b, T (*f)(T, T), int flags) \
+__UPC_SF void __upc_prefix##X(__upc_pts dst, __upc_pts src, int op, unsigned long n, unsigned long b, T (*f)(T, T), int flags) \
 { \
   struct __upc_w d = __upc_u(dst), s = __upc_u(src); \
   const struct __upc_reduction args = { "upc_all_prefix_reduce" #X, d.t, d.o, s.t, s.o, (unsigned)op, n, b, (unsigned)flags }; \
@@ -830,8 +830,8 @@ __UPC_WEAK struct __upc_transfer *bupc_end_accessregion(void) { return 0; }
 struct __upc_side { int kind, shared; const void *list; struct __upc_w at; unsigned long count, len, stride; };
 struct __upc_pvec { void *addr; unsigned long len; } __attribute__((__may_alias__));
 struct __upc_svec { __upc_pts addr; unsigned long len; } __attribute__((__may_alias__));
-__UPC_ST struct __upc_w __upc_private(const void *p) { return (struct __upc_w){ (unsigned long)p, ~0ul, 0 }; }
-__UPC_ST struct __upc_w __upc_piece(const struct __upc_side *x, unsigned long i, unsigned long *len)
+__UPC_SF struct __upc_w __upc_private(const void *p) { return (struct __upc_w){ (unsigned long)p, ~0ul, 0 }; }
+__UPC_SF struct __upc_w __upc_piece(const struct __upc_side *x, unsigned long i, unsigned long *len)
 {
   struct __upc_w w = x->at;
   *len = x->len;
@@ -844,7 +844,7 @@ __UPC_ST struct __upc_w __upc_piece(const struct __upc_side *x, unsigned long i,
   w.o += i * x->stride;
   return w;
 }
-__UPC_ST void __upc_transfer(struct __upc_w d, struct __upc_w s, unsigned long n)
+__UPC_SF void __upc_transfer(struct __upc_w d, struct __upc_w s, unsigned long n)
 {
   if (n == 0)
     return;
@@ -855,7 +855,7 @@ __UPC_ST void __upc_transfer(struct __upc_w d, struct __upc_w s, unsigned long n
   else
     __upc_copy((unsigned)d.t, d.o, (unsigned)s.t, s.o, n);
 }
-__UPC_ST void __upc_pieces(struct __upc_side d, struct __upc_side s)
+__UPC_SF void __upc_pieces(struct __upc_side d, struct __upc_side s)
 {
   unsigned long i = 0, j = 0, dl = 0, sl = 0, n;
   struct __upc_w to = { 0, 0, 0 }, from = { 0, 0, 0 };
@@ -871,7 +871,7 @@ __UPC_ST void __upc_pieces(struct __upc_side d, struct __upc_side s)
   if (dl != sl)
     __upc_error("a copy of several pieces: source and destination have different numbers of bytes");
 }
-__UPC_ST void __upc_strided(struct __upc_w d, const unsigned long *ds, struct __upc_w s, const unsigned long *ss, const unsigned long *count, unsigned long levels)
+__UPC_SF void __upc_strided(struct __upc_w d, const unsigned long *ds, struct __upc_w s, const unsigned long *ss, const unsigned long *count, unsigned long levels)
 {
   unsigned long i;
   if (levels == 0) {

@@ -4,6 +4,7 @@
 #include "upcr.h"
 #include "upcr_proxy.h"
 #include <errno.h>
+#include <unistd.h>
 
 #define CHECK(x) do { if (!(x)) upcri_err("thread %d: line %d: %s", (int)upcr_mythread(), __LINE__, #x); } while (0)
 #define CHECKED(rule) do { upcr_barrier(0, UPCR_BARRIERFLAG_ANONYMOUS); if (upcr_mythread() == 0) printf("checked: %s\n", rule); } while (0)
@@ -388,7 +389,7 @@ static void libraries(void)
     char name[100], text[200];
     upcr_shared_ptr_t file;
     long word = 40 + ME, all[64];
-    sprintf(name, "upcr_interface_%d.tmp", N);
+    sprintf(name, "upcr_interface_%ld.tmp", (long)getppid());
     file = upc_all_fopen(name, UPC_RDWR | UPC_INDIVIDUAL_FP | UPC_CREATE | UPC_TRUNC | UPC_DELETE_ON_CLOSE, 0, NULL);
     CHECK(!upcr_isnull_shared(file));
     _upcr_all_fseek(file, 8 * ME, UPC_SEEK_SET);
