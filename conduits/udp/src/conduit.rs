@@ -19,7 +19,7 @@ use gasnet::conduit::{
 use gasnet::{Error, RankId};
 use gasnet_decorators::Plan;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -86,7 +86,9 @@ pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
     let sleep_on = copied(engine.socket().descriptor(None))?;
     let shared = Arc::new(Shared {
         completions: AtomicUsize::new(0),
-        polled: AtomicU64::new(now()),
+        requests: AtomicUsize::new(0),
+        pumped: AtomicBool::new(false),
+        polled: AtomicBool::new(true),
         engine: Mutex::new(engine),
         sleep_on,
     });
@@ -100,8 +102,12 @@ struct Shared {
     engine: Mutex<Engine>,
     /// Operations complete and not reported.
     completions: AtomicUsize,
-    /// When the rank polled last.
-    polled: AtomicU64,
+    /// Requests that wait for a poll.
+    requests: AtomicUsize,
+    /// Whether the last poll was for replies, and so looked at the socket.
+    pumped: AtomicBool,
+    /// Whether the rank has polled since the keeper looked.
+    polled: AtomicBool,
     /// The engine's descriptor.
     sleep_on: OwnedFd,
 }
@@ -112,10 +118,11 @@ impl Shared {
         self.engine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Relaxed: a hint; the lock orders what it is about.
+    /// Relaxed: hints; the lock orders what they are about.
     #[inline]
-    fn count_completions(&self, engine: &Engine) {
+    fn count(&self, engine: &Engine) {
         self.completions.store(engine.memory.completed.len(), Relaxed);
+        self.requests.store(engine.memory.frames[Channel::Request as usize].len(), Relaxed);
     }
 }
 
@@ -124,13 +131,12 @@ fn keep(conduit: &Weak<Shared>) {
     loop {
         std::thread::sleep(KEEPER);
         let Some(shared) = conduit.upgrade() else { return };
-        let now = now();
-        if now.saturating_sub(shared.polled.load(Relaxed)) < KEEPER.as_nanos() as u64 {
+        if shared.polled.swap(false, Relaxed) {
             continue;
         }
         let mut engine = shared.engine();
-        engine.pump(now);
-        shared.count_completions(&engine);
+        engine.pump(now());
+        shared.count(&engine);
         let news = engine.memory.frames.iter().any(|f| !f.is_empty()) || !engine.memory.completed.is_empty();
         if news || engine.check().is_err() {
             // The rank may be asleep on the descriptor, which by now has nothing to say.
@@ -176,7 +182,7 @@ unsafe impl Conduit for Udp {
             return Err(Error::Conduit(format!("a frame of {len} bytes: at most {MAX_FRAME}")));
         }
         let mut engine = self.shared.engine();
-        let Some((slot, at)) = engine.reserve(now(), to.rank.0, channel, len) else {
+        let Some((slot, at)) = engine.reserve(to.rank.0, channel, len) else {
             engine.check()?;
             return Ok(None);
         };
@@ -186,7 +192,7 @@ unsafe impl Conduit for Udp {
 
     unsafe fn commit(&self, slot: RawSlot) {
         let (to, channel) = Udp::of_cookie(slot.cookie[0]);
-        self.shared.engine().commit(now(), to, channel, slot.cookie[1] as u32);
+        self.shared.engine().commit(to, channel, slot.cookie[1] as u32);
     }
 
     unsafe fn cancel(&self, slot: RawSlot) {
@@ -195,29 +201,35 @@ unsafe impl Conduit for Udp {
     }
 
     fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
-        let mut engine = self.shared.engine();
         // The core polls replies, then requests: one look at the socket serves both.
-        if channel == Channel::Reply || !engine.pumped {
-            let now = now();
-            self.shared.polled.store(now, Relaxed);
-            engine.pump(now);
-            self.shared.count_completions(&engine);
+        let pumped = self.shared.pumped.swap(channel == Channel::Reply, Relaxed);
+        let pump = channel == Channel::Reply || !pumped;
+        if !pump && self.shared.requests.load(Relaxed) == 0 {
+            return Ok(0);
+        }
+        let mut engine = self.shared.engine();
+        if pump {
+            self.shared.polled.store(true, Relaxed);
+            engine.glance();
+            self.shared.count(&engine);
             engine.check()?;
         }
-        engine.pumped = channel == Channel::Reply;
+        engine.is_now = true;
         let mut done = 0;
         while done < budget {
             let Some(Arrived { from, mut buf }) = engine.memory.frames[channel as usize].pop_front() else {
                 break;
             };
+            self.shared.count(&engine);
             drop(engine);
             let peer = Peer { rank: RankId(from), endpoint: 0 };
             let bytes = buf.bytes_mut();
             deliver(Frame { from: peer, channel, data: bytes.as_mut_ptr(), len: bytes.len() });
             done += 1;
             engine = self.shared.engine();
-            engine.consumed(now(), from, channel, buf);
+            engine.consumed(from, channel, buf);
         }
+        engine.is_now = false;
         Ok(done)
     }
 
@@ -283,7 +295,7 @@ unsafe impl Rma for Udp {
             complete(token, Completion::Remote);
             done += 1;
         }
-        self.shared.count_completions(&engine);
+        self.shared.count(&engine);
         done
     }
 }

@@ -2,6 +2,8 @@
 
 use crate::link::Batch;
 use crate::path::Time;
+use crate::sys;
+use crate::wire::Packet;
 use gasnet::Error;
 use quinn_udp::{RecvMeta, Transmit, UdpSocketState};
 use rustix::event::epoll;
@@ -19,6 +21,8 @@ const BUFFER: usize = 4 << 20;
 /// Batches taken in one system call, each up to 64 KiB.
 const BATCHES: usize = 8;
 const BATCH: usize = 65536;
+/// So many single batches in a row call for several at a time.
+const STREAK: u32 = 4;
 
 /// Bytes of the largest batch the kernel takes (IP and UDP headers count).
 pub(crate) fn largest_batch(of: &SocketAddr) -> usize {
@@ -50,6 +54,10 @@ pub(crate) struct Socket {
     buffers: Vec<u8>,
     /// Batches that the next call asks for: one while little comes.
     ask: usize,
+    /// Bytes of a batch that is in the first buffer.
+    taken: Option<usize>,
+    /// Calls for one that did not come in vain, in a row.
+    streak: u32,
     /// Whether the network may cut datagrams up.
     fragmenting: bool,
     /// The last reason the kernel gave for not sending.
@@ -86,7 +94,7 @@ impl Socket {
         for fd in [udp.as_fd(), timer.as_fd()] {
             epoll::add(&poll, fd, epoll::EventData::new_u64(0), epoll::EventFlags::IN).map_err(sleep)?;
         }
-        crate::sys::report_nothing(&udp);
+        sys::report_nothing(&udp);
         Ok(Socket {
             udp,
             state,
@@ -96,6 +104,8 @@ impl Socket {
             timer,
             buffers: vec![0; BATCHES * BATCH],
             ask: 1,
+            taken: None,
+            streak: 0,
             fragmenting: false,
             complaint: None,
         })
@@ -181,9 +191,40 @@ impl Socket {
         Sent::Yes
     }
 
+    /// Whether there may be something to receive.
+    #[inline]
+    pub(crate) fn peek(&mut self) -> bool {
+        if self.ask > 1 || self.taken.is_some() {
+            return true;
+        }
+        // One batch without any report of the kernel costs least.
+        self.taken = self.udp.recv(&mut self.buffers[..BATCH]).ok();
+        if self.taken.is_none() {
+            self.streak = 0;
+        }
+        self.taken.is_some()
+    }
+
     /// Hands out the datagrams that have arrived, some hundreds at most; says whether there may be more.
     #[inline]
     pub(crate) fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> bool {
+        if !self.peek() {
+            return false;
+        }
+        let Some(len) = self.taken.take() else { return self.receive_many(take) };
+        self.streak += 1;
+        if self.streak > STREAK {
+            (self.streak, self.ask) = (0, 2);
+        }
+        // All datagrams but the last have the length that the first one gives itself. If that is forged they are lost, and come
+        // again.
+        let batch = &self.buffers[..len];
+        let size = Packet::length(batch).unwrap_or(len).max(1);
+        batch.chunks(size).for_each(take);
+        false
+    }
+
+    fn receive_many(&mut self, take: &mut dyn FnMut(&[u8])) -> bool {
         let mut meta = [RecvMeta::default(); BATCHES];
         let ask = self.ask;
         let got = {
@@ -199,8 +240,8 @@ impl Socket {
         for (meta, buffer) in meta.iter().zip(self.buffers.chunks_exact(BATCH)).take(got) {
             buffer[..meta.len].chunks(meta.stride.max(1)).for_each(&mut *take);
         }
-        // One call for one batch costs least when it is the only one.
-        self.ask = if got == ask { (ask * 2).min(BATCHES) } else { 1 };
-        got == ask && ask > 1
+        // A call for one batch costs least when it is the only one.
+        self.ask = if got == ask { (ask * 2).min(BATCHES) } else { got };
+        got == ask
     }
 }

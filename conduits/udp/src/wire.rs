@@ -203,6 +203,14 @@ impl<'a> Packet<'a> {
         Ok(Packet { header, payload })
     }
 
+    /// Length of the first of some datagrams of equal lengths, as it says; `None` if that cannot be.
+    #[inline]
+    pub fn length(datagrams: &[u8]) -> Option<usize> {
+        let (header, rest) = datagrams.split_first_chunk::<HEADER>()?;
+        let len = u32_at(header, field::LEN) as usize;
+        (len <= rest.len()).then_some(HEADER + len)
+    }
+
     /// From which rank it claims to be.
     #[inline]
     pub fn sender(&self) -> u32 {

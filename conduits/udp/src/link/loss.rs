@@ -180,6 +180,12 @@ impl Link {
         timers.into_iter().flatten().min()
     }
 
+    /// Whether a timer may be due within [`ACK_DELAY`] of now.
+    #[inline]
+    pub fn is_pressed(&self) -> bool {
+        self.lost_after.is_some() || self.paced_until.is_some()
+    }
+
     /// Does what is due; then ask [`Link::transmit`].
     pub fn timeout(&mut self, now: Time) {
         if self.state != State::Open {

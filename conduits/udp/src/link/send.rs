@@ -17,12 +17,21 @@ pub struct Batch {
     closed: bool,
     most: usize,
     count: usize,
+    more: bool,
 }
 
 impl Batch {
     /// A batch of up to `most` datagrams and `bytes` bytes.
     pub fn new(bytes: usize, most: usize) -> Batch {
-        Batch { bytes: vec![0; bytes], len: 0, size: 0, closed: false, most: most.max(1), count: 0 }
+        Batch {
+            bytes: vec![0; bytes],
+            len: 0,
+            size: 0,
+            closed: false,
+            most: most.max(1),
+            count: 0,
+            more: false,
+        }
     }
 
     /// How many datagrams may go out together from now on.
@@ -32,7 +41,7 @@ impl Batch {
 
     /// Makes it empty.
     pub fn clear(&mut self) {
-        (self.len, self.size, self.closed, self.count) = (0, 0, false, 0);
+        (self.len, self.size, self.closed, self.count, self.more) = (0, 0, false, 0, false);
     }
 
     /// The datagrams, one after the other.
@@ -43,6 +52,11 @@ impl Batch {
     /// Bytes of each but the last.
     pub fn size(&self) -> usize {
         self.size
+    }
+
+    /// Whether something did not fit: there is more to send.
+    pub fn more(&self) -> bool {
+        self.more
     }
 
     /// How many datagrams there are.
@@ -80,13 +94,15 @@ enum Next {
 }
 
 impl Link {
-    /// Adds datagrams to a batch; says whether it did. Call with an empty batch until it does not.
+    /// Adds datagrams to an empty batch; says whether it did. Again if the batch then says that there is more.
     pub fn transmit(&mut self, now: Time, world: &mut dyn World, batch: &mut Batch) -> bool {
-        while batch.count() < batch.most {
-            if self.state != State::Open {
+        while self.state == State::Open
+            && let Some((next, size)) = self.next(now, batch)
+        {
+            if !batch.fits(size) {
+                batch.more = true;
                 break;
             }
-            let Some((next, size)) = self.next(now, batch) else { break };
             self.write(now, next, size, world, batch);
         }
         batch.count() > 0
@@ -100,23 +116,22 @@ impl Link {
         }
     }
 
-    /// What goes out next and how large it is, if it fits.
+    /// What goes out next and how large it is.
     fn next(&mut self, now: Time, batch: &Batch) -> Option<(Next, usize)> {
-        let fits = |next: Next, size: usize| batch.fits(size).then_some((next, size));
         // Whatever goes out acknowledges as long as no packet is missing.
         let more = !self.lost.is_empty() || self.has_new();
         if self.ack_now && (self.packets.gaps() || !more || !self.may_send(now)) {
             let ranges = self.packets.ranges().take(MAX_RANGES).count();
-            return fits(Next::Control { kind: Kind::Ack, pad: ranges * 4 }, HEADER + ranges * 4);
+            return Some((Next::Control { kind: Kind::Ack, pad: ranges * 4 }, HEADER + ranges * 4));
         }
         if self.probes > 0 {
             // The oldest chunk on its way, unless the peer has been silent for long.
             let oldest = self.chunks.iter().position(|c| c.progress == Progress::Flying);
             if let (Some(index), true) = (oldest, self.backoff <= 2) {
                 let size = HEADER + body_len(self.chunks[index].body);
-                return fits(Next::Again(self.chunk_base + index as u64), size);
+                return Some((Next::Again(self.chunk_base + index as u64), size));
             }
-            return fits(Next::Control { kind: Kind::Ping, pad: 0 }, HEADER);
+            return Some((Next::Control { kind: Kind::Ping, pad: 0 }, HEADER));
         }
         if !more || !self.may_send(now) {
             return None;
@@ -130,13 +145,13 @@ impl Link {
         while let Some(&chunk) = self.lost.front() {
             match chunk.checked_sub(self.chunk_base).and_then(|i| self.chunks.get(i as usize)) {
                 Some(entry) if entry.progress == Progress::Waiting => {
-                    return fits(Next::Again(chunk), HEADER + body_len(entry.body));
+                    return Some((Next::Again(chunk), HEADER + body_len(entry.body)));
                 }
                 _ => self.lost.pop_front(),
             };
         }
         let body = self.next_body()?;
-        fits(Next::New(body), HEADER + body_len(body))
+        Some((Next::New(body), HEADER + body_len(body)))
     }
 
     fn has_new(&self) -> bool {
