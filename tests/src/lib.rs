@@ -1,6 +1,7 @@
 //! Test suites that build and run whole programs with the installed tools.
 //!
 //! - [`upc_suite`]: the UPC programs under `tests/upc`, by the comments at their heads.
+//! - [`upc_fuzz`]: damaged sources for the compiler's front end, in one process.
 //! - [`upc_random`]: random UPC programs with a sequential oracle.
 //! - [`c_suite`]: the C programs under `tests/c`, likewise.
 //! - [`suite`]: what the two share.
@@ -9,5 +10,6 @@
 pub mod c_suite;
 pub mod run;
 pub mod suite;
+pub mod upc_fuzz;
 pub mod upc_random;
 pub mod upc_suite;

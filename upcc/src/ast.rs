@@ -92,6 +92,11 @@ pub fn check(preprocessed: &str, opts: &FrontOptions) -> FrontResult {
     on_big_stack(|| crate::sema::check(preprocessed, opts))
 }
 
+/// The same on the stack of the caller, which is large enough ([`on_big_stack`]): for many small units in a row.
+pub fn check_here(preprocessed: &str, opts: &FrontOptions) -> FrontResult {
+    crate::sema::check(preprocessed, opts)
+}
+
 /// Runs `f` on a thread with a stack large enough for every recursion over an AST that [`check`] returns, its drop included.
 pub fn on_big_stack<T: Send>(f: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|s| {

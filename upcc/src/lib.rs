@@ -9,6 +9,7 @@ pub mod diag;
 pub mod driver;
 pub mod dump;
 pub mod emit;
+pub mod hash;
 mod lex;
 pub mod link;
 pub mod opt;

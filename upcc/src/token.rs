@@ -4,7 +4,9 @@
 //! ([`TokIdx`]) or by half-open range ([`TokRange`]). Line markers and white space are not tokens; a whole `#pragma` line is one
 //! token of kind [`TokKind::Pragma`].
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+
+use crate::hash::Map;
 use std::path::PathBuf;
 
 /// Index of a token in [`TokenBuf::toks`].
@@ -45,10 +47,10 @@ impl TokRange {
 pub struct Sym(pub u32);
 
 /// Names, interned.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Interner {
-    map: HashMap<Box<str>, Sym>,
-    names: Vec<Box<str>>,
+    map: Map<Cow<'static, str>, Sym>,
+    names: Vec<Cow<'static, str>>,
 }
 
 impl Interner {
@@ -57,9 +59,16 @@ impl Interner {
         if let Some(&s) = self.map.get(name) {
             return s;
         }
+        self.add(Cow::Owned(name.to_owned()))
+    }
+    /// Likewise for a name that is not there yet and lives forever.
+    pub(crate) fn intern_static(&mut self, name: &'static str) -> Sym {
+        self.add(Cow::Borrowed(name))
+    }
+    fn add(&mut self, name: Cow<'static, str>) -> Sym {
         let s = Sym(self.names.len() as u32);
-        self.names.push(name.into());
-        self.map.insert(name.into(), s);
+        self.names.push(name.clone());
+        self.map.insert(name, s);
         s
     }
     /// The symbol of `name`, if it has one.

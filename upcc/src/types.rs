@@ -10,8 +10,8 @@
 //! shared type, any other pointer is private (PTL).
 
 use crate::ast::DeclId;
+use crate::hash::Map;
 use crate::token::{Sym, TokRange};
-use std::collections::HashMap;
 
 /// A type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -395,7 +395,7 @@ struct TypeData {
 #[derive(Debug)]
 pub struct Types {
     types: Vec<TypeData>,
-    map: HashMap<TypeKey, TypeId>,
+    map: Map<TypeKey, TypeId>,
     /// Structs and unions, by [`RecordId`].
     pub records: Vec<Record>,
     /// Enumerations, by [`EnumId`].
@@ -405,7 +405,7 @@ pub struct Types {
     /// THREADS if static.
     pub static_threads: Option<u32>,
     /// Alignment overrides of typedefs (`typedef int T __attribute__((aligned(64)))`).
-    pub typedef_align: HashMap<DeclId, u64>,
+    pub typedef_align: Map<DeclId, u64>,
 }
 
 impl Types {
@@ -413,12 +413,12 @@ impl Types {
     pub fn new(pts: PtsLayout, static_threads: Option<u32>) -> Self {
         Types {
             types: Vec::new(),
-            map: HashMap::new(),
+            map: Map::default(),
             records: Vec::new(),
             enums: Vec::new(),
             pts,
             static_threads,
-            typedef_align: HashMap::new(),
+            typedef_align: Map::default(),
         }
     }
 

@@ -6,7 +6,9 @@
 //! - *programs*: examples with random numbers of ranks, with and without neighbourhood.
 //! - *compiler*: damaged UPC sources; the compiler must end by itself, with errors and without a crash.
 //! - *stale*: the stale-registration adversary of Firehose, with random seeds.
-//! - *csmith*: random C programs, compiled by upcc and by the C compiler, must print the same.
+//! - *front end*: many more damaged pieces, read in one process (`upc-fuzz`).
+//! - *csmith*: random C programs, compiled by upcc and by the C compiler, must print the same; *shared csmith*: likewise with
+//!   their global variables turned shared.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -104,6 +106,7 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
     let examples = programs::upc_examples(&prefix, &mut tally);
     let sources = sources();
     sh::pass(sh::cargo(&["build", "--release", "-p", "gasnet-tests", "--bin", "conformance"]), BUILD)?;
+    sh::pass(sh::cargo(&["build", "--release", "-p", "gasnet-tests", "--bin", "upc-fuzz"]), BUILD)?;
     let csmith = sh::which("csmith").is_some();
     let mut score: Score = BTreeMap::new();
     if tally.failed > 0 {
@@ -134,8 +137,12 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
         count("stale", stale(2_000_000, random.next() >> 16));
         count("random programs", programs::upc_random(random.next() >> 20, 1, &mut Tally::default()));
         if csmith {
-            count("csmith", csmith_program(&prefix, random.next() >> 1));
+            count("csmith", csmith_program(&prefix, random.next() >> 1, false));
+            count("shared csmith", csmith_program(&prefix, random.next() >> 1, true));
         }
+        let (inputs, failed) = front_end(random.next() >> 2);
+        let entry = score.entry("front end").or_default();
+        *entry = (entry.0 + inputs, entry.1 + failed);
         round += 1;
         if round % 50 == 0 {
             println!("{} : {}", sh::seconds(start.elapsed()), summary(&score));
@@ -282,28 +289,81 @@ fn split(text: &str) -> Vec<&str> {
     tokens
 }
 
-/// A random C program must print the same whether upcc or the C compiler compiled it.
-fn csmith_program(prefix: &Path, seed: u64) -> Result<(), String> {
+/// Some seconds of damaged pieces: how many were read, and how many wrongly.
+fn front_end(seed: u64) -> (usize, usize) {
+    let mut command = Command::new(sh::target().join("release/upc-fuzz"));
+    command.args(["--seconds", "10", "--seed", &seed.to_string()]);
+    let shown = sh::show(&command);
+    let said = match sh::capture(command, COMPILE * 2) {
+        Ok(outcome) if outcome.status == Some(0) => outcome.stdout,
+        Ok(outcome) => {
+            println!("FAILED front end\n{shown}\n{}", outcome.report());
+            return (0, 1);
+        }
+        Err(why) => {
+            println!("FAILED front end\n{shown}\n{why}");
+            return (0, 1);
+        }
+    };
+    // The last line: "350000 inputs from 17, 0 failed, ...".
+    let inputs = said.lines().next_back().and_then(|line| line.split(' ').next()?.parse().ok());
+    (inputs.unwrap_or(0), 0)
+}
+
+/// A random C program must print the same whether upcc or the C compiler compiled it. With `shared`, upcc gets it with its
+/// global variables in shared memory.
+fn csmith_program(prefix: &Path, seed: u64, shared: bool) -> Result<(), String> {
     let folder = sh::target().join("soak");
     fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    let source = folder.join("csmith.c");
+    let (source, for_upcc) = (folder.join("csmith.c"), folder.join("csmith-shared.upc"));
     let mut make = Command::new("csmith");
     make.args(["--seed", &seed.to_string(), "--output"]).arg(&source);
+    if shared {
+        // Addresses of shared objects are of another type: no pointers.
+        make.args(["--no-pointers", "--no-const-pointers", "--max-funcs", "5", "--max-block-depth", "3"]);
+    }
     if sh::capture(make, COMPILE)?.status != Some(0) {
         return Ok(());
     }
+    let mut flags = vec!["-O1"];
+    if shared {
+        let text = fs::read_to_string(&source).map_err(|e| format!("{}: {e}", source.display()))?;
+        let layout = ["[]", "", "[3]", "[*]"][(seed % 4) as usize];
+        let text = share_globals(&text, layout);
+        fs::write(&for_upcc, text).map_err(|e| format!("{}: {e}", for_upcc.display()))?;
+        // Bounds without THREADS are possible with a number of threads known.
+        flags = match seed / 4 % 4 {
+            0 => vec!["-O0", "-T1"],
+            1 => vec!["-O2", "-T2"],
+            2 => vec!["-O1", "-T1", "-fupc-pts=struct"],
+            _ => vec!["-O3", "-T3"],
+        };
+    }
+    let threads = flags.iter().find_map(|flag| flag.strip_prefix("-T")).unwrap_or("1");
     let include = std::env::var_os("CSMITH_INCLUDE").unwrap_or_else(|| "/usr/include/csmith".into());
     let mut outputs = Vec::new();
     for (name, compiler) in [("upcc", prefix.join("bin/upcc")), ("cc", "cc".into())] {
         let program = folder.join(format!("csmith-{name}"));
         let mut compile = Command::new(compiler);
-        compile.args(["-w", "-O1", "-I"]).arg(&include).arg(&source).arg("-o").arg(&program);
-        let outcome = sh::capture(compile, Duration::from_secs(60))?;
+        let (file, flags) = match name {
+            "upcc" if shared => (&for_upcc, &flags[..]),
+            _ => (&source, &["-O1"][..]),
+        };
+        compile.arg("-w").args(flags).arg("-I").arg(&include).arg(file).arg("-o").arg(&program);
+        let outcome = sh::capture(compile, Duration::from_secs(120))?;
         if outcome.status != Some(0) {
             outputs.push(format!("{name}: {}", outcome.report()));
             continue;
         }
-        let run = sh::capture(Command::new(&program), Duration::from_secs(10))?;
+        let mut job = if name == "upcc" && threads != "1" {
+            let mut job = Command::new(prefix.join("bin/upcrun"));
+            job.args(["-q", "-n", threads]).arg(&program);
+            job
+        } else {
+            Command::new(&program)
+        };
+        job.env("UPC_QUIET", "1");
+        let run = sh::capture(job, Duration::from_secs(20))?;
         match run.status {
             // Many random programs never end.
             None => return Ok(()),
@@ -315,7 +375,27 @@ fn csmith_program(prefix: &Path, seed: u64) -> Result<(), String> {
     }
     let kept = folder.join(format!("csmith-{seed}.c"));
     fs::rename(&source, &kept).map_err(|e| e.to_string())?;
-    Err(format!("{}\n{}\n{}", kept.display(), outputs[0], outputs[1]))
+    if shared {
+        fs::rename(&for_upcc, kept.with_extension("upc")).map_err(|e| e.to_string())?;
+    }
+    Err(format!("{} ({})\n{}\n{}", kept.display(), flags.join(" "), outputs[0], outputs[1]))
+}
+
+/// A csmith program whose global variables are shared. Thread 0 does all the work, so that the answer stays the same.
+fn share_globals(text: &str, layout: &str) -> String {
+    let mut shared = String::new();
+    for line in text.lines() {
+        // `static const int32_t g_3[2] = {1, 2};`: a definition of a global variable, but no prototype.
+        let is_global = line.starts_with("static ") && line.contains(" g_") && line.ends_with(';');
+        match line.strip_prefix("static ").filter(|_| is_global) {
+            Some(rest) => shared += &format!("static shared {layout} {rest}\n"),
+            None => shared += &format!("{line}\n"),
+        }
+    }
+    shared.replace(
+        "int main (int argc, char* argv[])\n{",
+        "int main (int argc, char* argv[])\n{\n    if (MYTHREAD != 0) return 0;",
+    )
 }
 
 #[cfg(test)]

@@ -782,10 +782,10 @@ impl Cx<'_> {
         self.func = Some(FuncState {
             decl: id,
             ret,
-            labels: HashMap::new(),
+            labels: Map::default(),
             gotos: Vec::new(),
             regions: Vec::new(),
-            label_regions: HashMap::new(),
+            label_regions: Map::default(),
             loops: 0,
             breaks: 0,
             switches: Vec::new(),

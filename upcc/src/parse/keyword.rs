@@ -1,5 +1,7 @@
 //! Keywords: the first symbols of the interner, so that a symbol's number says whether it is one.
 
+use std::sync::OnceLock;
+
 use crate::token::{Interner, Sym};
 
 macro_rules! keywords {
@@ -41,10 +43,16 @@ keywords! {
 
 /// Interns all keywords; must be the first use of the interner.
 pub(crate) fn intern_keywords(syms: &mut Interner) {
-    for (i, (text, _)) in TABLE.iter().enumerate() {
-        let s = syms.intern(text);
-        debug_assert_eq!(s.0 as usize, i);
-    }
+    static ALL: OnceLock<Interner> = OnceLock::new();
+    let all = ALL.get_or_init(|| {
+        let mut all = Interner::default();
+        for (i, (text, _)) in TABLE.iter().enumerate() {
+            let s = all.intern_static(text);
+            debug_assert_eq!(s.0 as usize, i);
+        }
+        all
+    });
+    syms.clone_from(all);
 }
 
 /// The keyword `sym` spells.

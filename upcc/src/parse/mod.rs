@@ -20,11 +20,11 @@ pub(crate) use spec::{Place, Specs};
 
 use crate::ast::*;
 use crate::diag::{Diagnostic, Severity};
+use crate::hash::Map;
 use crate::sema::scope::Scope;
 use crate::source::Sources;
 use crate::token::*;
 use crate::types::*;
-use std::collections::HashMap;
 
 /// A syntax error, already reported.
 #[derive(Debug)]
@@ -64,9 +64,9 @@ pub(crate) struct Cx<'a> {
     pub(crate) scopes: Vec<Scope>,
     /// Bindings by symbol: innermost last, with the depth of its scope.
     pub(crate) names: Vec<Vec<(u32, DeclId)>>,
-    pub(crate) tags: HashMap<Sym, Vec<(u32, TagId)>>,
+    pub(crate) tags: Map<Sym, Vec<(u32, TagId)>>,
     /// Entities with linkage, by name.
-    pub(crate) linked: HashMap<Sym, DeclId>,
+    pub(crate) linked: Map<Sym, DeclId>,
     pub(crate) func: Option<FuncState>,
     /// `#pragma upc strict` in force.
     pub(crate) strict: bool,
@@ -92,12 +92,12 @@ pub(crate) struct Cx<'a> {
 pub(crate) struct FuncState {
     pub(crate) decl: DeclId,
     pub(crate) ret: TypeId,
-    pub(crate) labels: HashMap<Sym, TokIdx>,
+    pub(crate) labels: Map<Sym, TokIdx>,
     pub(crate) gotos: Vec<Goto>,
     /// What encloses the current place and cannot be jumped into.
     pub(crate) regions: Vec<Region>,
     /// Those that enclose the labels.
-    pub(crate) label_regions: HashMap<Sym, Vec<Region>>,
+    pub(crate) label_regions: Map<Sym, Vec<Region>>,
     pub(crate) loops: u32,
     /// Loops and switches: where `break` works.
     pub(crate) breaks: u32,
@@ -129,7 +129,7 @@ pub(crate) struct SwitchState {
     pub(crate) regions: usize,
 
     pub(crate) cases: Vec<(i128, i128, TokIdx)>,
-    pub(crate) seen: HashMap<i128, TokIdx>,
+    pub(crate) seen: Map<i128, TokIdx>,
     pub(crate) default: Option<TokIdx>,
     pub(crate) ty: Option<TypeId>,
 }
@@ -155,8 +155,8 @@ impl<'a> Cx<'a> {
             full_expr: None,
             scopes: Vec::new(),
             names: Vec::new(),
-            tags: HashMap::new(),
-            linked: HashMap::new(),
+            tags: Map::default(),
+            linked: Map::default(),
             func: None,
             strict: false,
             vla: Vec::new(),
