@@ -86,6 +86,16 @@ pub trait Notifier {
     fn changes(&self, each: &mut dyn FnMut(Change));
 }
 
+impl<N: Notifier + ?Sized> Notifier for std::sync::Arc<N> {
+    fn watch(&self, addr: u64, len: u64) -> Result<(), PinError> {
+        (**self).watch(addr, len)
+    }
+
+    fn changes(&self, each: &mut dyn FnMut(Change)) {
+        (**self).changes(each);
+    }
+}
+
 /// Carries out the pins and unpins among `actions` and what they lead to; hands the rest to `other`, in order.
 pub fn carry_out<S: Strategy + ?Sized>(
     strategy: &mut S,

@@ -332,7 +332,7 @@ fn hwloc(_: &mut Context) -> End {
 }
 
 fn loom(_: &mut Context) -> End {
-    let mut test = sh::cargo(&["test", "-p", "gasnet", "-p", "netvm-fw", "--lib", "loom_"]);
+    let mut test = sh::cargo(&["test", "-p", "gasnet", "-p", "netvm-fw", "-p", "firehose", "--lib", "loom_"]);
     let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
     test.env("RUSTFLAGS", format!("{flags} --cfg loom").trim());
     test.env("CARGO_TARGET_DIR", sh::target().join("loom"));
