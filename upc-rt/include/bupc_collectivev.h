@@ -9,8 +9,8 @@
 #define BUPC_COLLECTIVEV_VERSION_MAJOR 1
 #define BUPC_COLLECTIVEV_VERSION_MINOR 2
 
-void __upc_reduce_publish(const void *, unsigned long);
-int __upc_reduce_partial(unsigned, void *, unsigned long);
+void __upc_allv_broadcast(void *, unsigned long, int);
+void __upc_allv_gather(const void *, unsigned long, int, void *);
 void __upc_allv_scatter(void *, unsigned long, int, const void *);
 void __upc_allv_permute(void *, unsigned long, int);
 void __upc_allv_reduce(void *, unsigned long, int, int, int);
@@ -21,8 +21,7 @@ void __upc_allv_reduce(void *, unsigned long, int, int, int);
 /* root's value */
 #define bupc_allv_broadcast(T, value, root) __extension__({ \
   T __bupc_v = (value); \
-  __upc_reduce_publish(&__bupc_v, sizeof(T)); \
-  __upc_reduce_partial((unsigned)(root), &__bupc_v, sizeof(T)); \
+  __upc_allv_broadcast(&__bupc_v, sizeof(T), (root)); \
   __bupc_v; })
 /* element MYTHREAD of root's array */
 #define bupc_allv_scatter(T, root, array) __extension__({ \
@@ -32,13 +31,10 @@ void __upc_allv_reduce(void *, unsigned long, int, int, int);
 /* everybody's value, by thread, in root's array */
 #define bupc_allv_gather(T, value, root, array) __extension__({ \
   T __bupc_v = (value), *__bupc_a = (array); \
-  __upc_reduce_publish(&__bupc_v, sizeof(T)); \
-  if (MYTHREAD == (root)) \
-    for (int __bupc_i = 0; __bupc_i < THREADS; __bupc_i++) \
-      __upc_reduce_partial((unsigned)__bupc_i, &__bupc_a[__bupc_i], sizeof(T)); \
+  __upc_allv_gather(&__bupc_v, sizeof(T), (root), __bupc_a); \
   (void)0; })
 /* ... in everybody's array */
-#define bupc_allv_gather_all(T, value, array) bupc_allv_gather(T, value, MYTHREAD, array)
+#define bupc_allv_gather_all(T, value, array) bupc_allv_gather(T, value, -1, array)
 /* the value of the thread that names me */
 #define bupc_allv_permute(T, value, tothread) __extension__({ \
   T __bupc_v = (value); \

@@ -83,6 +83,25 @@ pub unsafe extern "C" fn __upc_system(command: *const c_char) -> c_int {
     unsafe { libc::system(command) }
 }
 
+/// `bupc_allv_broadcast`: `root`'s value of `n` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __upc_allv_broadcast(value: *mut c_void, n: c_ulong, root: c_int) {
+    // SAFETY: emitted C passes a variable.
+    unsafe { upc().broadcast_value(value.cast(), n, root as u32) }
+}
+
+/// `bupc_allv_gather`, and `bupc_allv_gather_all` if `root` is negative: values of `n` bytes, by thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __upc_allv_gather(
+    value: *const c_void,
+    n: c_ulong,
+    root: c_int,
+    array: *mut c_void,
+) {
+    // SAFETY: emitted C passes a variable, and the user's array of THREADS elements where the values go.
+    unsafe { upc().gather_values(value.cast(), n, u32::try_from(root).ok(), array.cast()) }
+}
+
 /// `bupc_allv_scatter`: element MYTHREAD of `root`'s array of values of `n` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __upc_allv_scatter(

@@ -76,6 +76,29 @@ impl Number {
 }
 
 impl Upc {
+    /// Every thread gets the value of `root`.
+    ///
+    /// # Safety
+    /// 1. `value` is valid for `n` bytes (owed by the caller).
+    pub unsafe fn broadcast_value(&self, value: *mut u8, n: u64, root: u32) {
+        // SAFETY: (1).
+        unsafe { self.team.broadcast_raw(root as usize, value, value, n as usize, SyncMode::MY) }
+    }
+
+    /// Collects the threads' values at `root`, or everywhere.
+    ///
+    /// # Safety
+    /// 1. `value` is valid for `n` bytes, `array` for one element per thread, where it is filled (owed by the caller).
+    pub unsafe fn gather_values(&self, value: *const u8, n: u64, root: Option<u32>, array: *mut u8) {
+        // SAFETY: (1).
+        unsafe {
+            match root {
+                Some(r) => self.team.gather_raw(r as usize, array, value, n as usize, SyncMode::MY),
+                None => self.gather_private(value, array, n),
+            }
+        }
+    }
+
     /// Every thread gets element MYTHREAD of `root`'s array of elements of `n` bytes.
     ///
     /// # Safety
