@@ -504,7 +504,7 @@ impl Rank {
                 return Ok(());
             }
             drop(sending);
-            self.make_room(channel, &mut waiter);
+            self.make_room(channel, to, &mut waiter);
         }
     }
 
@@ -516,7 +516,7 @@ impl Rank {
         let slot = loop {
             match conduit.reserve(Peer { rank: to, endpoint: 0 }, channel, at + out.len, false)? {
                 Some(slot) => break slot,
-                None => self.make_room(channel, &mut waiter),
+                None => self.make_room(channel, to, &mut waiter),
             }
         };
         let mut args = [0; MAX_ARGS];
@@ -574,7 +574,7 @@ impl Rank {
 
     /// Polls until the caller may try to send again.
     #[cold]
-    pub(crate) fn make_room(&self, channel: Channel, waiter: &mut Option<Waiter>) {
+    pub(crate) fn make_room(&self, channel: Channel, to: RankId, waiter: &mut Option<Waiter>) {
         let waiter = waiter.get_or_insert_with(|| self.begin_wait(self.policy));
         let mut done = self.poll_channel(Channel::Reply, POLL_BUDGET);
         if channel == Channel::Request {
@@ -583,7 +583,7 @@ impl Rank {
         if done > 0 {
             waiter.progressed();
         } else {
-            self.pause(waiter, "room to send");
+            self.pause_for(waiter, "room to send", Some(to));
         }
     }
 

@@ -265,7 +265,7 @@ impl Rank {
         self.ops.finish(index);
         let event: Event = self.ops.event(index);
         let mut value = 0;
-        self.wait_until("a remote atomic", || {
+        self.wait_for("a remote atomic", Some(rank), || {
             // Relaxed: complete means that the value is here.
             match self.ops.take(event, |op| op.value.load(Ordering::Relaxed)) {
                 Some(Some(v)) => value = v,

@@ -73,8 +73,57 @@ pub enum ToMonitor {
     Attached,
     /// The process has taken up its place as a rank (sent by the launcher's own start-up code).
     Joined,
+    /// What a thread of this rank is blocked in, when asked; true if it speaks up by itself because the wait takes so long.
+    Blocked(bool, Blocked),
     /// A part of what this rank gives to an exchange between all ranks, at most [`MAX_EXCHANGE`] bytes; whether it is the last.
     Exchange(bool, Vec<u8>),
+}
+
+/// A wait that does not end.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Blocked {
+    /// The rank it is for, where that is known.
+    pub peer: Option<u32>,
+    /// The phase of the barrier that this rank has joined and not left, where the wait is for nobody in particular.
+    pub barrier: Option<u32>,
+    /// How long it has been so.
+    pub seconds: u64,
+    /// Where in the program; empty if unknown.
+    pub place: String,
+    /// What it is for.
+    pub what: String,
+}
+
+impl Blocked {
+    /// For people: `waits for rank 3: an operation to complete, for 12 s, in main`.
+    pub fn in_words(&self) -> String {
+        let whom = match (self.peer, self.barrier) {
+            (Some(peer), _) => format!("waits for rank {peer}: {}", self.what),
+            (None, Some(phase)) => format!("waits in barrier {phase}"),
+            (None, None) => format!("waits for {}", self.what),
+        };
+        let place = if self.place.is_empty() { String::new() } else { format!(", in {}", self.place) };
+        format!("{whom}, for {} s{place}", self.seconds)
+    }
+
+    fn encode(&self) -> String {
+        let number = |n: Option<u32>| n.map_or("-".to_string(), |n| n.to_string());
+        let line = |text: &str| text.replace('\n', " ");
+        let (peer, barrier) = (number(self.peer), number(self.barrier));
+        format!("{peer}\n{barrier}\n{}\n{}\n{}", self.seconds, line(&self.place), line(&self.what))
+    }
+
+    fn decode(text: &str) -> Option<Blocked> {
+        let mut lines = text.split('\n');
+        let mut number = || match lines.next()? {
+            "-" => Some(None),
+            n => n.parse::<u32>().ok().map(Some),
+        };
+        let (peer, barrier) = (number()?, number()?);
+        let seconds = lines.next()?.parse().ok()?;
+        let (place, what) = (lines.next()?.to_string(), lines.next()?.to_string());
+        lines.next().is_none().then_some(Blocked { peer, barrier, seconds, place, what })
+    }
 }
 
 /// Longest packet that is ever sent on the link; longer abort texts are cut.
@@ -88,7 +137,12 @@ const HEADER: usize = 8;
 impl ToMonitor {
     /// The packet's bytes, at most [`MAX_PACKET`].
     pub fn encode(&self) -> Vec<u8> {
+        let blocked;
         let (kind, code, text): (u32, i32, &str) = match self {
+            ToMonitor::Blocked(unasked, wait) => {
+                blocked = wait.encode();
+                (7, i32::from(*unasked), &blocked)
+            }
             ToMonitor::Exchange(last, part) => {
                 let mut packet = [6u32.to_le_bytes(), u32::from(*last).to_le_bytes()].concat();
                 packet.extend_from_slice(&part[..part.len().min(MAX_EXCHANGE)]);
@@ -121,6 +175,10 @@ impl ToMonitor {
             3 => Some(ToMonitor::Abort(code, String::from_utf8_lossy(&packet[HEADER..]).into_owned())),
             4 => Some(ToMonitor::Attached),
             5 => Some(ToMonitor::Joined),
+            7 => {
+                let wait = Blocked::decode(&String::from_utf8_lossy(&packet[HEADER..]))?;
+                Some(ToMonitor::Blocked(code == 1, wait))
+            }
             6 => Some(ToMonitor::Exchange(code == 1, packet[HEADER..].to_vec())),
             _ => None,
         }
@@ -140,6 +198,11 @@ mod tests {
             ToMonitor::Attached,
             ToMonitor::Joined,
             ToMonitor::Exchange(true, vec![0, 255]),
+            ToMonitor::Blocked(true, Blocked { peer: Some(3), what: "x".into(), ..Blocked::default() }),
+            ToMonitor::Blocked(
+                false,
+                Blocked { barrier: Some(9), place: "main (a.c:1)".into(), ..Blocked::default() },
+            ),
             ToMonitor::Exchange(false, vec![7; MAX_EXCHANGE]),
         ] {
             assert_eq!(ToMonitor::decode(&packet.encode()), Some(packet));
@@ -167,7 +230,7 @@ mod tests {
                 .collect();
             x = x.wrapping_add(1 << 60);
             if packet.len() >= 4 {
-                packet[..4].copy_from_slice(&((x >> 40) as u32 % 8).to_le_bytes());
+                packet[..4].copy_from_slice(&((x >> 40) as u32 % 9).to_le_bytes());
             }
             if let Some(read) = ToMonitor::decode(&packet) {
                 assert_eq!(ToMonitor::decode(&read.encode()), Some(read));

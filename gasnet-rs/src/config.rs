@@ -111,7 +111,11 @@ pub const SETTINGS: &[Setting] = &[
     ),
     s("GASNET_NO_CATCH_SIGNAL", "list of signals, or *", "Signals the runtime leaves alone (C programs)."),
     s("GASNET_VERBOSEENV", "0 (default), 1", "Report settings as they are read (C programs)."),
-    s("GASNET_WAIT_REPORT", "seconds", "Report what a rank waits for when a wait takes longer than this."),
+    s(
+        "GASNET_WAIT_REPORT",
+        "seconds",
+        "Report what all ranks are blocked in, and who waits for whom, when a wait takes longer than this. `SIGUSR1` to `gasnetrun` does it at once.",
+    ),
     s(
         "UPC_SHARED_HEAP_SIZE",
         "size: 64 (MB), 64MB, 2GB; default physical memory / ranks of the host",

@@ -61,6 +61,8 @@ pub(crate) struct Op {
     generation: AtomicU32,
     /// Outstanding fragments.
     left: AtomicU32,
+    /// The rank it is with, for reports of waits.
+    pub(crate) peer: AtomicU32,
     /// Sources of puts that a caller waits to reuse.
     pub(crate) local: AtomicU32,
     /// Result of a remote atomic.
@@ -138,12 +140,14 @@ impl Ops {
                 .map(|_| Op {
                     generation: AtomicU32::new(0),
                     left: AtomicU32::new(0),
+                    peer: AtomicU32::new(u32::MAX),
                     local: AtomicU32::new(0),
                     value: AtomicU64::new(0),
                 })
                 .collect()
         });
         ops[at].left.store(left, Ordering::Relaxed);
+        ops[at].peer.store(u32::MAX, Ordering::Relaxed);
         Some(index)
     }
 
@@ -186,6 +190,13 @@ impl Ops {
             lock(&self.free).0.push(index);
         }
         won
+    }
+
+    /// The rank that the operation of a live event is with, if there is one such rank.
+    pub(crate) fn peer(&self, event: Event) -> Option<crate::RankId> {
+        let (chunk, at) = place((event.0 as u32).wrapping_sub(1));
+        let peer = self.chunks.get(chunk)?.get()?.get(at)?.peer.load(Ordering::Relaxed);
+        (peer != u32::MAX).then_some(crate::RankId(peer))
     }
 
     /// Whether the event's operation is complete; if so the event is used up. `None` for an event that is not live.

@@ -9,7 +9,7 @@ use crate::boot::ToMonitor;
 use std::os::fd::AsRawFd;
 
 impl Rank {
-    fn tell(&self, packet: &ToMonitor) {
+    pub(crate) fn tell(&self, packet: &ToMonitor) {
         // A child of this rank that inherited the object by fork is not the rank.
         if std::process::id() != self.pid {
             return;
@@ -24,6 +24,11 @@ impl Rank {
                 libc::send(link.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL);
             }
         }
+    }
+
+    /// Whether somebody watches over this rank who can be told things.
+    pub(crate) fn has_monitor(&self) -> bool {
+        self.boot.link.is_some()
     }
 
     pub(crate) fn tell_attached(&self) {

@@ -54,6 +54,7 @@ mod neighbourhood;
 pub mod plugin;
 mod prim;
 mod rank;
+pub mod report;
 mod rma;
 mod segment;
 mod shm;

@@ -104,7 +104,7 @@ impl Rank {
             return unsafe { self.ref_put(op, to, offset, src, len) };
         };
         let mut waited = false;
-        self.pieces(rma, len, |done, n| {
+        self.pieces(to, rma, len, |done, n| {
             let (mut from, mut high) = (src.wrapping_add(done), 0);
             if source == Source::Reused && !rma.copies_source(n) {
                 // SAFETY: (1).
@@ -124,7 +124,7 @@ impl Rank {
         if waited {
             let op = self.ops.op(op);
             // ORDER: Acquire; pairs with Release in poll_native: the conduit has read the source.
-            self.wait_until("the source of a put", || op.local.load(Ordering::Acquire) == 0);
+            self.wait_for("the source of a put", Some(to), || op.local.load(Ordering::Acquire) == 0);
         }
     }
 
@@ -137,7 +137,7 @@ impl Rank {
         let Some((_, rma)) = self.rma() else {
             return self.ref_get(op, dst, from, offset, len);
         };
-        self.pieces(rma, len, |done, n| {
+        self.pieces(from, rma, len, |done, n| {
             self.ops.add(op);
             let (to, addr) = (dst.wrapping_add(done), remote(from, offset + done as u64));
             // SAFETY: (1), (2).
@@ -147,7 +147,13 @@ impl Rank {
 
     /// Starts every piece of a transfer of `len` bytes: `piece` prepares one, given where it begins and how long it is, and
     /// returns what starts it unless it would block.
-    fn pieces<F: Fn() -> bool>(&self, rma: &dyn Rma, len: usize, mut piece: impl FnMut(usize, usize) -> F) {
+    fn pieces<F: Fn() -> bool>(
+        &self,
+        peer: RankId,
+        rma: &dyn Rma,
+        len: usize,
+        mut piece: impl FnMut(usize, usize) -> F,
+    ) {
         let step = rma.max_transfer().max(1);
         let mut waiter: Option<Waiter> = None;
         let mut done = 0;
@@ -155,7 +161,7 @@ impl Rank {
             let n = step.min(len - done);
             let start = piece(done, n);
             while !start() {
-                self.make_room(Channel::Request, &mut waiter);
+                self.make_room(Channel::Request, peer, &mut waiter);
             }
             done += n;
         }

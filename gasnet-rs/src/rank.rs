@@ -250,6 +250,9 @@ impl Rank {
             &*rank
         };
         rank.all_gather(&[])?;
+        if rank.has_monitor() || rank.boot.overseer.is_none() {
+            crate::report::listen();
+        }
         rank.tell_attached();
         Ok(rank)
     }
@@ -364,9 +367,18 @@ impl Rank {
     /// One step of a wait for `what` that found nothing to do.
     #[inline]
     pub fn pause(&self, waiter: &mut Waiter, what: &'static str) {
+        self.pause_for(waiter, what, None);
+    }
+
+    /// [`Rank::pause`] where it is known whom the wait is for.
+    #[inline]
+    pub(crate) fn pause_for(&self, waiter: &mut Waiter, what: &'static str, peer: Option<RankId>) {
         match &self.conduit {
             None => waiter.step(),
             Some(conduit) => self.pause_at(conduit.as_ref(), waiter, what),
+        }
+        if waiter.has_slept() {
+            self.explain_wait(waiter, what, peer);
         }
     }
 
@@ -535,12 +547,17 @@ impl Rank {
     ///
     /// The condition may become true by a handler, by another thread, or by a store of a peer into shared memory.
     #[inline]
-    pub fn wait_until(&self, what: &'static str, mut condition: impl FnMut() -> bool) {
+    pub fn wait_until(&self, what: &'static str, condition: impl FnMut() -> bool) {
+        self.wait_for(what, None, condition);
+    }
+
+    /// [`Rank::wait_until`] where it is known who will end the wait.
+    #[inline]
+    pub fn wait_for(&self, what: &'static str, peer: Option<RankId>, mut condition: impl FnMut() -> bool) {
         if condition() {
             return;
         }
         let mut waiter = self.begin_wait(self.policy);
-        let mut reported = false;
         loop {
             let done = self.poll();
             if condition() {
@@ -549,18 +566,8 @@ impl Rank {
             if done > 0 {
                 waiter.progressed();
             } else {
-                self.pause(&mut waiter, what);
-                self.report_wait(&waiter, what, &mut reported);
+                self.pause_for(&mut waiter, what, peer);
             }
-        }
-    }
-
-    #[inline]
-    fn report_wait(&self, waiter: &Waiter, what: &str, reported: &mut bool) {
-        let (Some(limit), false) = (self.config.wait_report, *reported) else { return };
-        if waiter.asleep_for().is_some_and(|t| t.as_secs() >= limit) {
-            *reported = true;
-            crate::job::say(&format!("gasnet: rank {} has been waiting for {what} for {limit} s", self.id));
         }
     }
 }

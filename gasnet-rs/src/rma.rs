@@ -160,7 +160,7 @@ impl Rank {
                 fence(Ordering::Release);
                 Event::DONE
             }
-            Some(Place::Away) => self.explicit(|op| {
+            Some(Place::Away) => self.explicit(rank, |op| {
                 // SAFETY: owed by the caller; the range was checked.
                 unsafe { self.away_put(op, rank, offset, src, len, source) }
             }),
@@ -183,7 +183,7 @@ impl Rank {
                 unsafe { core::ptr::copy(from, dst, len) };
                 Event::DONE
             }
-            Some(Place::Away) => self.explicit(|op| {
+            Some(Place::Away) => self.explicit(rank, |op| {
                 // SAFETY: owed by the caller; the range was checked.
                 unsafe { self.away_get(op, dst, rank, offset, len) }
             }),
@@ -204,7 +204,7 @@ impl Rank {
                 fence(Ordering::Release);
                 Event::DONE
             }
-            Some(Place::Away) => self.explicit(|op| self.ref_memset(op, rank, offset, value, len)),
+            Some(Place::Away) => self.explicit(rank, |op| self.ref_memset(op, rank, offset, value, len)),
             None => self.fatal_outside("memset", rank, offset, len),
         }
     }
@@ -281,10 +281,11 @@ impl Rank {
         }
     }
 
-    fn explicit(&self, start: impl FnOnce(u32)) -> Event {
+    fn explicit(&self, peer: RankId, start: impl FnOnce(u32)) -> Event {
         let Some(op) = self.ops.start(1) else {
             self.fatal(TOO_MANY);
         };
+        self.ops.op(op).peer.store(peer.0, Ordering::Relaxed);
         start(op);
         self.ops.finish(op);
         self.ops.event(op)
@@ -295,7 +296,8 @@ impl Rank {
     pub fn wait(&self, event: Event) {
         if event != Event::DONE {
             self.check_context("wait for an operation");
-            self.wait_until("an operation to complete", || self.test_quietly(event));
+            let peer = self.ops.peer(event);
+            self.wait_for("an operation to complete", peer, || self.test_quietly(event));
         }
     }
 

@@ -106,12 +106,24 @@ pub struct Waiter {
     watched: u32,
     patience: u32,
     since: Option<Instant>,
+    /// What the wait has been asked about ([`crate::report`]), and whether it has spoken up by itself.
+    pub(crate) asked: u32,
+    pub(crate) reported: bool,
 }
 
 impl Waiter {
     /// A wait that begins now.
     pub(crate) fn new(policy: WaitPolicy, presence: Option<&'static Presence>) -> Waiter {
-        Waiter { policy, presence, steps: 0, watched: 0, patience: WATCH, since: None }
+        Waiter {
+            policy,
+            presence,
+            steps: 0,
+            watched: 0,
+            patience: WATCH,
+            since: None,
+            asked: crate::report::asked(),
+            reported: false,
+        }
     }
 
     /// Called when the condition does not hold and a poll did nothing.
@@ -167,6 +179,12 @@ impl Waiter {
         if let Some(presence) = self.presence {
             presence.arrive();
         }
+    }
+
+    /// Whether this wait got as far as sleeping.
+    #[inline]
+    pub(crate) fn has_slept(&self) -> bool {
+        self.since.is_some()
     }
 
     /// How long this wait has been sleeping, if it got that far.

@@ -220,3 +220,24 @@ fn segments_of_any_size() {
 fn a_process_with_threads_does_not_fork() {
     says(&job("2", Shared, "threads-first", &[]), 1, &["thread"]);
 }
+
+#[test]
+fn blocked_ranks_say_why() {
+    for &mode in BOTH {
+        let outcome = job("4", mode, "stuck", &[("GASNET_WAIT_REPORT", "1")]);
+        says(
+            &outcome,
+            9,
+            &[
+                "gasnetrun: what the ranks are blocked in:",
+                "rank 0 waits for rank 1: an answer, for 1 s, in misbehave::stuck",
+                "rank 1 waits for rank 0: an answer, for ",
+                "rank 2 waits in barrier 0, for ",
+                "; not in it: 0-1,3",
+                "rank 3 is not blocked in the runtime",
+                "who waits for whom: 0 -> 1; 1 -> 0; 2 -> 0-1,3",
+                "they wait for each other: ",
+            ],
+        );
+    }
+}

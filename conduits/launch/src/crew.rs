@@ -313,10 +313,14 @@ impl Crew {
         }
     }
 
-    /// Passes a signal to all ranks.
+    /// Passes a signal to all ranks; the question what they are blocked in only to those that understand it, and the signal by
+    /// which people ask the monitor so only to those that have a use for it.
     pub fn signal(&self, signal: i32) {
+        let harmless = ![gasnet::report::question(), libc::SIGUSR1].contains(&signal);
         for rank in self.ranks.iter().filter(|r| !r.gone) {
-            sys::kill(rank.pid, signal);
+            if harmless || sys::catches(rank.pid, signal) {
+                sys::kill(rank.pid, signal);
+            }
         }
     }
 

@@ -138,6 +138,16 @@ impl Job {
         format!("rank {rank} (pid {}{host})", state.pid)
     }
 
+    /// Ranks in the job.
+    pub fn size(&self) -> u32 {
+        self.ranks.len() as u32
+    }
+
+    /// Whether a rank's process has ended.
+    pub fn is_gone(&self, rank: u32) -> bool {
+        self.ranks[rank as usize].gone
+    }
+
     /// Takes in one event.
     pub fn handle(&mut self, now: Instant, event: Event) -> Vec<Action> {
         let mut actions = Vec::new();
@@ -260,7 +270,7 @@ impl Job {
         let state = &mut self.ranks[rank as usize];
         state.joined = true;
         match packet {
-            ToMonitor::Joined | ToMonitor::Attached | ToMonitor::Exchange(..) => {
+            ToMonitor::Joined | ToMonitor::Attached | ToMonitor::Exchange(..) | ToMonitor::Blocked(..) => {
                 if let Some(silent) = self.silent.take() {
                     self.left_silently(now, silent, actions);
                 }

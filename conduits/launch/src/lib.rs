@@ -27,6 +27,7 @@ mod mpirun;
 pub mod output;
 mod pmi;
 mod pmix;
+pub mod report;
 pub mod sinks;
 mod spawn;
 mod start;

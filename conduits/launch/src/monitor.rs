@@ -13,6 +13,7 @@ use crate::channel::Channel;
 use crate::crew::{Crew, Happening};
 use crate::exchange::Gathering;
 use crate::job::{Action, Event, Job};
+use crate::report::Report;
 use crate::sinks::Sinks;
 use crate::sys::{self, Pid, SignalSet};
 use crate::wire::{self, ToAgent};
@@ -82,6 +83,8 @@ pub struct Monitor {
     crew: Crew,
     agents: Vec<AgentEnd>,
     gathering: Gathering,
+    /// A report of what ranks are blocked in, under way.
+    report: Option<Report>,
     /// Bytes of each stream of other hosts that were taken in and not yet acknowledged.
     owed: HashMap<usize, usize>,
     /// Bytes of standard input that may be sent on; `None` when it is not ours to read, or at its end.
@@ -144,6 +147,7 @@ impl Monitor {
             crew,
             agents: Vec::new(),
             gathering: Gathering::new(size),
+            report: None,
             owed: HashMap::new(),
             input: None,
             verbose: false,
@@ -179,7 +183,14 @@ impl Monitor {
         }
         let outputs = fds.len();
         self.sinks.poll_set(&mut fds);
-        let due = [until, self.job.deadline(), self.sinks.output.deadline(now), self.limit.map(|(at, _)| at)];
+        let report = self.report.as_ref().map(Report::due);
+        let due = [
+            until,
+            report,
+            self.job.deadline(),
+            self.sinks.output.deadline(now),
+            self.limit.map(|(at, _)| at),
+        ];
         let beats = self.agents.iter().map(|a| a.channel.deadline());
         let timeout =
             due.into_iter().chain(beats).flatten().min().map(|at| at.saturating_duration_since(now));
@@ -201,6 +212,11 @@ impl Monitor {
         {
             self.limit = None;
             self.handle(Event::TimeLimit(limit));
+        }
+        if let Some(report) = self.report.take_if(|report| now >= report.due()) {
+            for line in report.lines(|rank| self.job.is_gone(rank)) {
+                self.say(&line);
+            }
         }
         let actions = self.job.tick(now);
         self.act(actions);
@@ -240,11 +256,32 @@ impl Monitor {
                     self.agents.iter_mut().for_each(|a| a.channel.send(&answer));
                 }
             }
+            Some(ToMonitor::Blocked(unasked, wait)) => {
+                if unasked {
+                    self.ask_all();
+                }
+                if let Some(report) = &mut self.report {
+                    report.add(rank, wait);
+                }
+            }
             Some(packet) => self.handle(Event::Packet(rank, packet)),
             None => {
                 self.say(&format!("rank {rank} sent a packet of {} bytes that means nothing", packet.len()))
             }
         }
+    }
+
+    /// Asks all ranks what they are blocked in, unless that is under way.
+    fn ask_all(&mut self) {
+        if self.report.is_none() {
+            self.report = Some(Report::new(self.job.size(), Instant::now()));
+            self.pass_on(gasnet::report::question());
+        }
+    }
+
+    fn pass_on(&mut self, signal: i32) {
+        self.crew.signal(signal);
+        self.agents.iter_mut().for_each(|a| a.channel.send(&ToAgent::Signal(signal)));
     }
 
     fn handle(&mut self, event: Event) {
@@ -279,8 +316,10 @@ impl Monitor {
             if signal == libc::SIGCHLD {
                 ended = true;
             } else if FORWARDED.contains(&signal) {
-                self.crew.signal(signal);
-                self.agents.iter_mut().for_each(|a| a.channel.send(&ToAgent::Signal(signal)));
+                if signal == libc::SIGUSR1 {
+                    self.ask_all();
+                }
+                self.pass_on(signal);
             } else {
                 self.hurry |= self.signalled.is_some() || self.job.over(Instant::now());
                 self.signalled = Some(signal);

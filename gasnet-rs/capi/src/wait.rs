@@ -25,8 +25,6 @@ pub struct CWaiter {
 const FRESH: u64 = 0;
 /// Turns are being made.
 const WAITING: u64 = 1;
-/// The wait took so long that it was reported.
-const REPORTED: u64 = 2;
 
 /// `gasneti_waiter_t` has this many words.
 const WORDS: usize = 12;
@@ -72,13 +70,6 @@ pub unsafe extern "C" fn gasneti_wait_step(waiter: *mut CWaiter) {
         return;
     }
     state.rank.pause(waiter, CALL);
-    if let Some(limit) = state.rank.config().wait_report
-        && this.stage == WAITING
-        && waiter.asleep_for().is_some_and(|time| time.as_secs() >= limit)
-    {
-        this.stage = REPORTED;
-        eprintln!("gasnet: rank {} has been waiting in {CALL} for {limit} s", state.rank.id());
-    }
 }
 
 /// A hint how this process should wait.

@@ -115,6 +115,7 @@ fn main() {
     match name.as_str() {
         "sizes" => sizes(),
         "before-attach" => before_attach(),
+        "stuck" => stuck(),
         "too-large" => too_large(),
         "threads-first" => threads_first(),
         _ => {}
@@ -173,6 +174,18 @@ fn sizes() -> ! {
         }
     }
     finish(rank)
+}
+
+/// Ranks 0 and 1 wait for each other, 2 is in a barrier, 3 does something else, and ends the job after a while.
+fn stuck() -> ! {
+    let rank = start();
+    rank.attach(4096, None).expect("memory");
+    match rank.id().0 {
+        me @ 0..2 => rank.wait_for("an answer", Some(RankId(1 - me)), || false),
+        2 => rank.barrier(),
+        _ => std::thread::sleep(std::time::Duration::from_millis(2500)),
+    }
+    rank.global_exit(9)
 }
 
 fn before_attach() -> ! {

@@ -1,0 +1,110 @@
+//! Why a rank is blocked: what it waits for, for whom, since when, and where in the program.
+//!
+//! The monitor asks with a signal, and each waiting thread that has gone to sleep answers by itself, at the next step of its wait: so
+//! nothing is recorded while all goes well. What a wait is for is known there anyway; where it is comes from the stack.
+//! `GASNET_WAIT_REPORT=seconds` has a wait that takes longer speak up unasked, and the monitor then asks everybody.
+#![expect(unsafe_code, reason = "installs a signal handler")]
+
+use crate::boot::{Blocked, ToMonitor};
+use crate::wait::Waiter;
+use crate::{Rank, RankId};
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// How often this process was asked. A signal has no other place to write to.
+static ASKED: AtomicU32 = AtomicU32::new(0);
+
+/// The signal by which a monitor asks.
+pub fn question() -> i32 {
+    libc::SIGRTMIN() + 6
+}
+
+pub(crate) fn asked() -> u32 {
+    ASKED.load(Relaxed)
+}
+
+/// Has this process take the question, unless the program has a use of its own for the signal.
+pub(crate) fn listen() {
+    extern "C" fn count(_: i32) {
+        ASKED.fetch_add(1, Relaxed);
+    }
+    // SAFETY: an all-zero `sigaction` is a valid place for the old one and a valid start for the new one; the handler touches an
+    // atomic only.
+    unsafe {
+        let mut old: libc::sigaction = core::mem::zeroed();
+        libc::sigaction(question(), core::ptr::null(), &raw mut old);
+        if old.sa_sigaction == libc::SIG_DFL {
+            let mut new: libc::sigaction = core::mem::zeroed();
+            new.sa_sigaction = count as *const () as usize;
+            new.sa_flags = libc::SA_RESTART;
+            libc::sigaction(question(), &raw const new, core::ptr::null_mut());
+        }
+    }
+}
+
+/// Functions that are the runtime's, by the beginnings of their names: the first one that is not is where the program waits.
+const RUNTIME: [&str; 16] = [
+    "gasnet", "<gasnet", "_<gasnet", "core::", "<core", "std::", "<std", "alloc::", "<alloc", "upc_rt",
+    "<upc_rt", "__upc", "upcr", "upc_", "__rust", "<unknown",
+];
+
+/// The place in the program in a backtrace as text: function, and file and line if known.
+fn place(backtrace: &str) -> Option<String> {
+    let mut lines = backtrace.lines().map(str::trim).peekable();
+    while let Some(line) = lines.next() {
+        let Some((number, name)) = line.split_once(": ") else { continue };
+        if number.parse::<u32>().is_err() || RUNTIME.iter().any(|own| name.starts_with(own)) {
+            continue;
+        }
+        let at = lines.peek().and_then(|next| next.strip_prefix("at "));
+        return Some(match at {
+            Some(at) => format!("{name} ({at})"),
+            None => name.to_string(),
+        });
+    }
+    None
+}
+
+impl Rank {
+    /// Called at steps of a wait that sleeps: answers if asked, or if the wait takes too long.
+    #[cold]
+    pub(crate) fn explain_wait(&self, waiter: &mut Waiter, what: &'static str, peer: Option<RankId>) {
+        let Some(slept) = waiter.asleep_for() else { return };
+        let overdue =
+            !waiter.reported && self.config.wait_report.is_some_and(|limit| slept.as_secs() >= limit);
+        if !overdue && waiter.asked == asked() {
+            return;
+        }
+        waiter.asked = asked();
+        waiter.reported |= overdue;
+        let trace = std::backtrace::Backtrace::force_capture().to_string();
+        let barrier = match self.phases.try_lock() {
+            Ok(phases) if phases.notified && peer.is_none() => Some(phases.phase),
+            _ => None,
+        };
+        let blocked = Blocked {
+            peer: peer.map(|p| p.0),
+            barrier,
+            seconds: slept.as_secs(),
+            place: place(&trace).unwrap_or_default(),
+            what: what.to_string(),
+        };
+        if overdue && !self.has_monitor() {
+            crate::job::say(&format!("gasnet: rank {} {}", self.id(), blocked.in_words()));
+        }
+        self.tell(&ToMonitor::Blocked(overdue, blocked));
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_place_is_the_first_frame_of_the_program() {
+        let trace = "   0: <std::backtrace::Backtrace>::create\n             at /rust/x.rs:331:13\n   1: gasnet::report::f\n\
+                     \n             at ./a.rs:1:2\n   2: __upc_wait\n   3: solve\n             at /home/me/heat.upc:57\n   4: main\n";
+        assert_eq!(place(trace).as_deref(), Some("solve (/home/me/heat.upc:57)"));
+        assert_eq!(place("   0: core::x\n   1: user_main\n").as_deref(), Some("user_main"));
+        assert_eq!(place("disabled backtrace"), None);
+    }
+}
