@@ -51,6 +51,7 @@ mod lock;
 mod meeting;
 mod native;
 mod neighbourhood;
+pub mod nic;
 pub mod plugin;
 mod prim;
 mod rank;

@@ -1,0 +1,64 @@
+//! Synchronisation as a NIC would do it: atomics, locks, wait queues, monitors, semaphores, channels, notifications. Here they are made of
+//! the core's one-sided operations, so they work over every conduit, and no processor but the callers' takes part.
+//!
+//! Objects are *collective* to make: all ranks make the same ones in the same order ([`Rank::allocate`] gives each a place at the same
+//! offset everywhere). One rank is an object's *home*: the word that decides lies there. Every rank has a *cell* of it in its own
+//! segment, and waits by looking at that only. A rank's object is for one thread at a time (`&mut`); share it under a mutex.
+//!
+//! What a rank did before it releases, signals, sends or notifies is visible to whoever that lets go on.
+//!
+//! ```no_run
+//! # fn demo(rank: &gasnet::Rank) -> Result<(), gasnet::Error> {
+//! use gasnet::RankId;
+//! use gasnet::nic::Semaphore;
+//! // At most two ranks at a time.
+//! let mut room = Semaphore::new(rank, RankId(0), 2)?;
+//! room.wait();
+//! // ...
+//! room.signal()?;
+//! # Ok(()) }
+//! ```
+
+mod atomics;
+mod channel;
+mod line;
+mod lock;
+mod notification;
+mod queue;
+
+pub use atomics::Atomics;
+pub use channel::{Channel, Receiver, Sender};
+pub use lock::McsLock;
+pub use notification::{Notification, ONE_SHOT};
+pub use queue::{Monitor, Semaphore, WaitQueue};
+
+use crate::atomics::{Function, Operation, WordType};
+use crate::{GlobalPtr, Rank, RankId};
+
+/// No process. Processes are ranks from 1.
+const EMPTY: u64 = 0;
+
+/// Bytes of an object at every rank: a line of memory each for what others write and for the home word.
+const OBJECT: u64 = 128;
+
+fn process(rank: RankId) -> u64 {
+    u64::from(rank.0) + 1
+}
+
+fn rank_of(process: u64) -> RankId {
+    RankId((process - 1) as u32)
+}
+
+fn word(function: Function) -> Operation {
+    Operation { function, word: WordType::U64 }
+}
+
+/// Reads a word; what was done before it was set is visible then.
+fn load(rank: &Rank, at: GlobalPtr<u64>) -> u64 {
+    rank.atomic(at.rank(), at.offset(), word(Function::Get), 0, 0)
+}
+
+/// Sets a word, after all that was done before; returns what it was.
+fn swap(rank: &Rank, at: GlobalPtr<u64>, value: u64) -> u64 {
+    rank.atomic(at.rank(), at.offset(), word(Function::Set), value, 0)
+}

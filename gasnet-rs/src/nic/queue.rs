@@ -1,0 +1,242 @@
+//! Wait queues, monitors, counting semaphores.
+
+use super::line::{Line, RANKS, Signal, VALUE};
+use super::{EMPTY, McsLock, OBJECT, load, process, rank_of, swap};
+use crate::{Error, GlobalPtr, Rank, RankId};
+
+/// The parts that queues and semaphores share: the home word and the own cell.
+#[derive(Debug)]
+struct Waiters<'r> {
+    rank: &'r Rank,
+    line: GlobalPtr<u64>,
+    /// Who is behind this rank; the own cell.
+    next: GlobalPtr<u64>,
+    /// 0, or 1 + how many are behind, when this rank is woken; the own cell.
+    woken: GlobalPtr<u64>,
+}
+
+impl<'r> Waiters<'r> {
+    fn new(rank: &'r Rank, home: RankId, value: u64) -> Result<Waiters<'r>, Error> {
+        if rank.size() > RANKS {
+            return Err(Error::op(format!(
+                "wait queues are for up to {RANKS} ranks; there are {}",
+                rank.size()
+            )));
+        }
+        if value > VALUE {
+            return Err(Error::op(format!("a semaphore's value is at most {VALUE}; {value} was asked for")));
+        }
+        let at = rank.allocate(OBJECT, 64)?;
+        let mine = GlobalPtr::new(rank.id(), at);
+        let line = GlobalPtr::new(home, at + 64);
+        let mut words = [0u64; OBJECT as usize / 8];
+        words[8] = Line { value, ..Line::default() }.pack();
+        rank.write_slice(mine, &words);
+        rank.barrier();
+        Ok(Waiters { rank, line, next: mine, woken: mine.add(1) })
+    }
+
+    /// Changes the line by `f` in one step; returns what `f` said.
+    fn change<R>(&self, mut f: impl FnMut(&mut Line) -> R) -> R {
+        let mut old = load(self.rank, self.line);
+        loop {
+            let mut line = Line::unpack(old);
+            let result = f(&mut line);
+            // Also when nothing changes: it must have been so at one moment, and what came before is visible.
+            let seen = self.rank.compare_swap(self.line, old, line.pack());
+            if seen == old {
+                return result;
+            }
+            old = seen;
+        }
+    }
+
+    fn clear(&self) {
+        swap(self.rank, self.next, EMPTY);
+    }
+
+    /// Tells the one before us that we are behind it.
+    fn link(&self, before: u64) {
+        if before != EMPTY {
+            swap(self.rank, self.next.on(rank_of(before)), process(self.rank.id()));
+        }
+    }
+
+    /// Waits until woken, and makes the one behind the head.
+    fn wait(&self, what: &'static str) {
+        self.rank.wait_until(what, || load(self.rank, self.woken) != 0);
+        let behind = swap(self.rank, self.woken, 0) - 1;
+        if behind == 0 {
+            return;
+        }
+        self.rank.wait_until("the next in a queue", || load(self.rank, self.next) != EMPTY);
+        let next = load(self.rank, self.next);
+        if let Some(left) = self.change(|line| line.new_head(next)) {
+            self.wake(next, left);
+        }
+    }
+
+    fn wake(&self, process: u64, left: u64) {
+        swap(self.rank, self.woken.on(rank_of(process)), 1 + left);
+    }
+
+    fn follow(&self, signal: Signal) -> bool {
+        if let Signal::Wake(process, left) = signal {
+            self.wake(process, left);
+        }
+        signal != Signal::Nobody
+    }
+}
+
+/// A queue of waiting ranks. A signal wakes the first; to an empty queue it is lost.
+#[derive(Debug)]
+pub struct WaitQueue<'r> {
+    waiters: Waiters<'r>,
+}
+
+impl<'r> WaitQueue<'r> {
+    /// An empty queue at home on a rank.
+    ///
+    /// # Collective
+    /// # Errors
+    /// No room in the segments, or more than 4095 ranks.
+    pub fn new(rank: &'r Rank, home: RankId) -> Result<WaitQueue<'r>, Error> {
+        Ok(WaitQueue { waiters: Waiters::new(rank, home, 0)? })
+    }
+
+    /// Joins the queue. [`wait`](Self::wait) must follow, and nothing else of this queue between.
+    pub fn insert(&mut self) {
+        self.waiters.clear();
+        let me = process(self.waiters.rank.id());
+        let before = self.waiters.change(|line| line.enqueue(me));
+        self.waiters.link(before);
+    }
+
+    /// Waits until woken, after [`insert`](Self::insert).
+    pub fn wait(&mut self) {
+        self.waiters.wait("a wait queue");
+    }
+
+    /// Wakes the rank that has waited for longest. False: there was none.
+    pub fn signal(&mut self) -> bool {
+        let signal = self.waiters.change(Line::dequeue);
+        self.waiters.follow(signal)
+    }
+
+    /// Wakes all that wait now. Returns how many.
+    pub fn broadcast(&mut self) -> u32 {
+        let waiting = self.waiters.change(|line| line.count - line.promised);
+        (0..waiting).filter(|_| self.signal()).count() as u32
+    }
+}
+
+/// A counting semaphore.
+#[derive(Debug)]
+pub struct Semaphore<'r> {
+    waiters: Waiters<'r>,
+}
+
+impl<'r> Semaphore<'r> {
+    /// A semaphore at home on a rank. All ranks give the same first value, at most 65535.
+    ///
+    /// # Collective
+    /// # Errors
+    /// No room in the segments, a value that is too large, or more than 4095 ranks.
+    pub fn new(rank: &'r Rank, home: RankId, value: u32) -> Result<Semaphore<'r>, Error> {
+        Ok(Semaphore { waiters: Waiters::new(rank, home, value.into())? })
+    }
+
+    /// Takes one, waiting for it: first come, first served.
+    pub fn wait(&mut self) {
+        self.waiters.clear();
+        let me = process(self.waiters.rank.id());
+        if let Some(before) = self.waiters.change(|line| line.take(me)) {
+            self.waiters.link(before);
+            self.waiters.wait("a semaphore");
+        }
+    }
+
+    /// Takes one if there is one.
+    pub fn try_wait(&mut self) -> bool {
+        self.waiters.change(|line| {
+            let there = line.value > 0;
+            line.value -= u64::from(there);
+            there
+        })
+    }
+
+    /// Gives one: to the rank that has waited for longest, or to the value.
+    ///
+    /// # Errors
+    /// The value would go beyond 65535; nothing has happened.
+    pub fn signal(&mut self) -> Result<(), Error> {
+        let signal = self.waiters.change(|line| (line.value < VALUE).then(|| line.give()));
+        match signal {
+            Some(signal) => {
+                self.waiters.follow(signal);
+                Ok(())
+            }
+            None => Err(Error::op(format!("a semaphore's value goes to {VALUE} at most"))),
+        }
+    }
+
+    /// Its value now. Others may change it at any time.
+    pub fn value(&self) -> u32 {
+        self.waiters.change(|line| line.value) as u32
+    }
+}
+
+/// A lock with a condition to wait for. Mesa's rules: who signals goes on, so look again after a wait.
+#[derive(Debug)]
+pub struct Monitor<'r> {
+    lock: McsLock<'r>,
+    condition: WaitQueue<'r>,
+}
+
+impl<'r> Monitor<'r> {
+    /// A monitor at home on a rank. For more conditions, make more [`WaitQueue`]s and use [`wait_for`](Self::wait_for).
+    ///
+    /// # Collective
+    /// # Errors
+    /// No room in the segments, or more than 4095 ranks.
+    pub fn new(rank: &'r Rank, home: RankId) -> Result<Monitor<'r>, Error> {
+        Ok(Monitor { lock: McsLock::new(rank, home)?, condition: WaitQueue::new(rank, home)? })
+    }
+
+    /// Enters: no other rank is inside then.
+    pub fn enter(&mut self) {
+        self.lock.acquire();
+    }
+
+    /// Leaves.
+    pub fn leave(&mut self) {
+        self.lock.release();
+    }
+
+    /// Leaves, waits for a [`signal`](Self::signal), enters again. Only inside.
+    pub fn wait(&mut self) {
+        // Joined before it leaves, so no signal falls between.
+        self.condition.insert();
+        self.lock.release();
+        self.condition.wait();
+        self.lock.acquire();
+    }
+
+    /// The same, for another condition.
+    pub fn wait_for(&mut self, condition: &mut WaitQueue<'r>) {
+        condition.insert();
+        self.lock.release();
+        condition.wait();
+        self.lock.acquire();
+    }
+
+    /// Wakes the rank that has waited for longest; leave soon. False: there was none.
+    pub fn signal(&mut self) -> bool {
+        self.condition.signal()
+    }
+
+    /// Wakes all that wait.
+    pub fn broadcast(&mut self) -> u32 {
+        self.condition.broadcast()
+    }
+}
