@@ -10,6 +10,7 @@ mod barriers;
 mod collectives;
 mod flood;
 mod litmus;
+mod nic;
 mod oracle;
 mod pending;
 mod rma;
@@ -45,6 +46,8 @@ const SECTIONS: &[Section] = &[
     ("collectives-typed", collectives::typed),
     ("team-barriers", collectives::team_barriers),
     ("litmus", litmus::litmus),
+    ("nic", nic::objects),
+    ("nic-hunt", nic::hunt),
     ("oracle", oracle::random_programs),
     ("threads", threads::threads),
     ("rules", rules::rules),
