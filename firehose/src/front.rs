@@ -13,7 +13,7 @@ use crate::action::{Action, Failure, Keys, OpId, Outcome, Refusal, Request, Run,
 use crate::config::Node;
 use crate::firehose::Firehose;
 use crate::message::Message;
-use crate::registrar::{Notifier, PinError, Registrar};
+use crate::registrar::{Change, Notifier, PinError, Registrar};
 use crate::strategy::{Start, Stats, Strategy, Usage};
 use crate::sync::{Condvar, Mutex, MutexGuard};
 
@@ -170,6 +170,11 @@ impl<P: Port, N: Notifier> Front<P, N> {
         self.call(|state, out| state.firehose.receive(from, message, out));
     }
 
+    /// See [`Strategy::changed`]; for changes that the notifier does not hear of.
+    pub fn changed(&self, change: Change) {
+        self.call(|state, out| state.firehose.changed(change, out));
+    }
+
     /// A pin ended that the registrar had not ended at once.
     pub fn pinned(&self, run: Run, result: Result<(), PinError>) {
         self.call(|state, out| state.firehose.pinned(run, result, out));
@@ -256,7 +261,6 @@ mod tests {
     use super::*;
     use crate::config::Config;
     use crate::notices::Notices;
-    use crate::registrar::Change;
 
     const PAGE: u64 = 4096;
 
@@ -340,7 +344,6 @@ mod loom_tests {
     use super::*;
     use crate::config::Config;
     use crate::notices::Notices;
-    use crate::registrar::Change;
     use crate::sync::{AtomicU64, Ordering};
 
     const PAGE: u64 = 4096;
