@@ -340,3 +340,84 @@ impl Reader<'_> {
         Ok(Granted { keys, failed })
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn run() -> impl Strategy<Value = Run> {
+        (0..1u64 << 40, 1..1u64 << 20).prop_map(|(first, count)| Run { first, count })
+    }
+
+    fn held() -> impl Strategy<Value = Vec<Held>> {
+        prop::collection::vec((run(), any::<u64>()).prop_map(|(run, key)| Held { run, key }), 0..5)
+    }
+
+    fn keys() -> impl Strategy<Value = Keys> {
+        let each = prop::collection::vec(any::<u64>(), 0..5).prop_map(|keys| Keys::Each(keys.into()));
+        prop_oneof![any::<u64>().prop_map(Keys::Uniform), each]
+    }
+
+    fn granted() -> impl Strategy<Value = Granted> {
+        let error = prop_oneof![
+            Just(PinError::Unmapped),
+            Just(PinError::Limit),
+            any::<i32>().prop_map(PinError::System)
+        ];
+        let failed = prop::collection::vec((any::<u64>(), error), 0..4);
+        (keys(), failed).prop_map(|(keys, failed)| Granted { keys, failed })
+    }
+
+    fn message() -> impl Strategy<Value = Message> {
+        let id = any::<u64>;
+        let purpose = prop_oneof![Just(Purpose::Once), Just(Purpose::Keep)];
+        let direction = prop_oneof![Just(Direction::Put), Just(Direction::Get)];
+        let words = || (id(), id(), id());
+        prop_oneof![
+            (id(), held(), prop::collection::vec(run(), 0..5))
+                .prop_map(|(id, release, acquire)| Message::Move { id, release, acquire }),
+            (id(), granted()).prop_map(|(id, granted)| Message::Moved { id, granted }),
+            held().prop_map(|held| Message::Invalidate { held }),
+            (id(), run(), purpose).prop_map(|(id, run, purpose)| Message::Ask { id, run, purpose }),
+            (id(), granted()).prop_map(|(id, granted)| Message::Answer { id, granted }),
+            (run(), keys()).prop_map(|(run, keys)| Message::Finish { run, keys }),
+            words().prop_map(|(id, addr, len)| Message::Store { id, addr, len }),
+            words().prop_map(|(id, addr, len)| Message::Load { id, addr, len }),
+            (id(), direction).prop_map(|(id, direction)| Message::Bounced { id, direction }),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_read_is_what_was_written(message in message(), cut in any::<prop::sample::Index>()) {
+            let mut bytes = Vec::new();
+            message.encode(&mut bytes);
+            prop_assert_eq!(bytes.len(), message.wire_bytes());
+            prop_assert_eq!(Message::decode(&bytes), Ok(message));
+            prop_assert!(Message::decode(&bytes[..cut.index(bytes.len())]).is_err());
+            bytes.push(0);
+            prop_assert!(Message::decode(&bytes).is_err());
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(
+            message in message(),
+            changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
+        ) {
+            let mut bytes = Vec::new();
+            message.encode(&mut bytes);
+            for (at, byte) in changes {
+                let at = at.index(bytes.len());
+                bytes[at] = byte;
+            }
+            // What is accepted is exactly what was there.
+            if let Ok(message) = Message::decode(&bytes) {
+                let mut again = Vec::new();
+                message.encode(&mut again);
+                prop_assert_eq!(again, bytes);
+            }
+        }
+    }
+}
