@@ -110,14 +110,15 @@ impl Upc {
             0,
         );
         // Nobody may use the turn words of others before they are set.
-        self.meet("upc_all_atomicdomain_alloc");
+        let arguments = [("type", upc_type.into()), ("ops", ops.into())];
+        self.meet_agreeing("upc_all_atomicdomain_alloc", &arguments);
         off
     }
 
     /// `upc_all_atomicdomain_free`.
     pub fn domain_free(&self, off: u64) {
         if off != 0 {
-            self.meet("upc_all_atomicdomain_free");
+            self.meet_agreeing("upc_all_atomicdomain_free", &[("ptr", off)]);
             self.core.amo(self.me, off + KIND, Op::Set, 0, 0);
             self.free(0, off, true);
         }

@@ -1,0 +1,17 @@
+// A domain that has been freed.
+// threads: 1 2
+// static: no
+// expect-runtime: the domain is null, freed
+#include <upc_atomic.h>
+#include "check.h"
+shared int target;
+shared double real;
+shared [] int *shared pointer;
+int main(void)
+{
+  int a = 1, b = 2, old;
+  upc_atomicdomain_t *d = upc_all_atomicdomain_alloc(UPC_INT, UPC_ADD | UPC_GET | UPC_SET | UPC_CSWAP | UPC_AND, 0);
+  upc_all_atomicdomain_free(d); upc_atomic_relaxed(d, &old, UPC_ADD, &target, &a, NULL);
+  CHECK(a + b + old);
+  PASS();
+}

@@ -1,0 +1,17 @@
+// An addition with two operands.
+// threads: 1 2
+// static: no
+// expect-runtime: operand2 must be NULL for UPC_ADD
+#include <upc_atomic.h>
+#include "check.h"
+shared int target;
+shared double real;
+shared [] int *shared pointer;
+int main(void)
+{
+  int a = 1, b = 2, old;
+  upc_atomicdomain_t *d = upc_all_atomicdomain_alloc(UPC_INT, UPC_ADD | UPC_GET | UPC_SET | UPC_CSWAP | UPC_AND, 0);
+  upc_atomic_relaxed(d, &old, UPC_ADD, &target, &a, &b);
+  CHECK(a + b + old);
+  PASS();
+}
