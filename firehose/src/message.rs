@@ -329,10 +329,10 @@ impl Reader<'_> {
         let keys = self.keys()?;
         let failed = self.list(13, |r| {
             let (bucket, kind, number) = (r.word()?, r.byte()?, i32::from_le_bytes(r.array()?));
-            let error = match kind {
-                0 => PinError::Unmapped,
-                1 => PinError::Limit,
-                2 => PinError::System(number),
+            let error = match (kind, number) {
+                (0, 0) => PinError::Unmapped,
+                (1, 0) => PinError::Limit,
+                (2, number) => PinError::System(number),
                 _ => return Err(DecodeError::Field),
             };
             Ok((bucket, error))
