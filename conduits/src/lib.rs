@@ -13,6 +13,7 @@
 struct Readme;
 
 mod embed;
+mod plugins;
 mod registry;
 
 pub use gasnet_launch::{BootOptions, refuse};

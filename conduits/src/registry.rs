@@ -1,12 +1,19 @@
 //! Name -> conduit. A new conduit is a folder beside this one, a dependency, and a line in [`ALL`].
 
+use crate::plugins;
 use gasnet::conduit::{Conduit, OpenContext};
 use gasnet::{Config, Error};
 
 type Open = fn(&OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error>;
 
 /// All conduits, the preferred ones first.
-const ALL: &[(&str, Open)] = &[("smp", gasnet_smp::open), ("udp", gasnet_udp::open)];
+const ALL: &[(&str, Open)] = &[("smp", gasnet_smp::open), ("udp", gasnet_udp::open), ("mpi", open_mpi)];
+
+/// The plugin for the MPI whose launcher started this program; for any if that cannot be told.
+fn open_mpi(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
+    let mpich = std::env::var_os("PMI_RANK").is_some() && std::env::var_os("OMPI_COMM_WORLD_RANK").is_none();
+    plugins::open(cx, "mpi", if mpich { &["mpich", "openmpi"] } else { &["openmpi", "mpich"] })
+}
 
 /// The names `GASNET_CONDUIT` takes.
 pub fn names() -> impl Iterator<Item = &'static str> {

@@ -188,7 +188,7 @@ pub unsafe trait Conduit: Send + Sync {
     }
 
     /// Called at every fruitless step of every blocking wait, also of those that start and attach a job, once the conduit is
-    /// open; `what` names the wait. A conduit that lives in virtual time gives the turn away and returns true; the wait then
+    /// open; `what` names the wait. A conduit that lives in virtual time (it has a [clock](Conduit::clock)) gives the turn away and returns true; the wait then
     /// neither spins nor yields nor sleeps.
     fn idle(&self, what: &'static str) -> bool {
         let _ = what;

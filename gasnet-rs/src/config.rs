@@ -42,8 +42,13 @@ pub const SETTINGS: &[Setting] = &[
     s("GASNET_MPIRUN", "words; default `mpirun`", "What starts programs under the mpi conduit."),
     s(
         "GASNET_CONDUIT",
-        "smp (default on one host), udp (default on several)",
+        "smp (default on one host), udp (default on several), mpi",
         "Network to use between hosts.",
+    ),
+    s(
+        "GASNET_PLUGIN_PATH",
+        "directories, separated by colons",
+        "Where to look first for conduits that are loaded at run time: mpi.",
     ),
     s(
         "GASNET_NEIGHBORHOOD",
@@ -133,6 +138,8 @@ pub const SETTINGS: &[Setting] = &[
 pub struct Config {
     /// `GASNET_CONDUIT`.
     pub conduit: Option<String>,
+    /// `GASNET_PLUGIN_PATH`.
+    pub plugin_path: Option<String>,
     /// `GASNET_NEIGHBORHOOD`: how many ranks of one host share memory at most; 1 for `off`.
     pub neighborhood: u32,
     /// `GASNET_SMP_DELAY` in nanoseconds.
@@ -167,6 +174,7 @@ impl Default for Config {
     fn default() -> Config {
         Config {
             conduit: None,
+            plugin_path: None,
             neighborhood: u32::MAX,
             smp_delay_ns: 0,
             faulty: None,
@@ -210,6 +218,7 @@ impl Config {
         };
         Ok(Config {
             conduit: get("GASNET_CONDUIT").map(|v| v.to_ascii_lowercase()),
+            plugin_path: get("GASNET_PLUGIN_PATH"),
             neighborhood: match get("GASNET_NEIGHBORHOOD") {
                 None => u32::MAX,
                 Some(v) => parse_neighborhood(&v).ok_or_else(|| bad("GASNET_NEIGHBORHOOD", &v))?,

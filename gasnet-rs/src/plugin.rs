@@ -470,12 +470,16 @@ impl ConduitTable {
         check("the conduit", self.abi, self.bytes, size_of::<ConduitTable>())?;
         // SAFETY: (1); the name is lent for ever, being a static of loaded code, but its copy is ours in any case.
         let name = unsafe { self.name.text() }.leak();
-        Ok(Box::new(Imported { table: self, name }))
+        let mut conduit = Imported { table: self, name, own_time: false };
+        conduit.own_time = conduit.clock().is_some();
+        Ok(Box::new(conduit))
     }
 }
 
 struct Imported {
     table: ConduitTable,
+    /// Whether it has a clock.
+    own_time: bool,
     name: &'static str,
 }
 
@@ -585,6 +589,10 @@ unsafe impl Conduit for Imported {
     }
 
     fn idle(&self, what: &'static str) -> bool {
+        // Only who has a time of its own has something to do here, and this is called at every step of every wait.
+        if !self.own_time {
+            return false;
+        }
         let t = &self.table;
         // SAFETY: as above.
         unsafe { (t.idle)(t.object, Bytes::of(what.as_bytes())) != 0 }

@@ -365,6 +365,10 @@ impl Driver<'_> {
             a.extend(starts.is_file().then(|| starts.into()));
             a.push(self.layout.library().into());
             a.extend(["-lpthread", "-ldl", "-lm"].map(OsString::from));
+            // Where conduits that are loaded at run time lie.
+            let mut run_path = OsString::from("-Wl,-rpath,");
+            run_path.push(&self.layout.lib);
+            a.push(run_path);
         }
         let other = o.link_with.as_deref().map(|program| Cc::find(Some(program))).transpose()?;
         let linker = other.as_ref().unwrap_or(&self.cc);
