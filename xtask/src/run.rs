@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use lexopt::prelude::*;
 
+use crate::plugins;
 use crate::programs;
 use crate::sh;
 use crate::stage::{self, Parts};
@@ -91,6 +92,12 @@ fn prepare(file: &Path, ranks: u32, conduit: Option<&std::ffi::OsStr>) -> Result
             ("gasnetrun", built.remove(0))
         }
     };
+    if conduit.is_some_and(|conduit| conduit == "mpi") {
+        let mpis = plugins::mpis();
+        let mpi =
+            mpis.first().ok_or("no MPI found: install one (Debian's: libopenmpi-dev and libclang-dev)")?;
+        plugins::stage_mpi(&prefix, mpi)?;
+    }
     let mut command = Command::new(prefix.join("bin").join(tool));
     command.arg("-n").arg(ranks.to_string());
     if let Some(conduit) = conduit {

@@ -258,7 +258,8 @@ fn rename(from: &Path, to: &Path) -> Result<(), String> {
     fs::rename(&near, to).map_err(|e| format!("{}: {e}", to.display()))
 }
 
-fn copy(from: &Path, to: &Path) -> Result<(), String> {
+/// Copies a file, if it is newer or not there.
+pub fn copy(from: &Path, to: &Path) -> Result<(), String> {
     if !newer(from, to) {
         return Ok(());
     }

@@ -7,12 +7,15 @@ use std::time::{Duration, Instant};
 use lexopt::prelude::*;
 
 use crate::conformance;
+use crate::plugins;
 use crate::programs::{self, Program, RANKS, Tally};
 use crate::sh;
 use crate::stage::{self, Parts};
 
 /// Longest time of a cargo step.
 const CARGO: Duration = Duration::from_secs(1500);
+/// Longest time for a run of a program.
+const RUN: Duration = Duration::from_secs(200);
 
 /// How a step ended.
 enum End {
@@ -102,6 +105,7 @@ const STEPS: &[Step] = &[
     Step { name: "hwloc", about: "the feature hwloc of the launcher", quick: false, run: hwloc },
     Step { name: "loom", about: "models of the lock-free parts", quick: false, run: loom },
     Step { name: "stage", about: "release build of tools and libraries", quick: true, run: stage },
+    Step { name: "mpi", about: "the conduit mpi, over each MPI there is", quick: false, run: mpi },
     Step { name: "symbols", about: "what the installed libraries let be seen", quick: true, run: symbols },
     Step { name: "c-clients", about: "C and C++ programs over gasnet.h", quick: true, run: c_clients },
     Step { name: "tour", about: "the UPC and C programs in README.md", quick: true, run: tour },
@@ -344,6 +348,60 @@ fn loom(_: &mut Context) -> End {
 
 fn stage(_: &mut Context) -> End {
     stage::stage(&stage::folder(), Parts::ALL).into()
+}
+
+/// Builds the conduit for each MPI, installing those first where this may, and runs the conformance program and a UPC program on it.
+fn mpi(_: &mut Context) -> End {
+    if plugins::mpis().len() < 2 {
+        sh::install_debian(&["openmpi-bin", "libopenmpi-dev", "mpich", "libmpich-dev", "libclang-dev"]);
+    }
+    let mpis = plugins::mpis();
+    if mpis.is_empty() {
+        return End::Untested("no MPI; Debian's: libopenmpi-dev libmpich-dev libclang-dev".to_string());
+    }
+    let prefix = stage::folder();
+    let heat = sh::target().join("mpi-heat");
+    let mut compile = Command::new(prefix.join("bin/upcc"));
+    compile.arg("-o").arg(&heat).arg(sh::root().join("examples/upc/heat.upc"));
+    let built = stage::stage(&prefix, Parts { upc: true, c: false })
+        .and_then(|()| {
+            sh::pass(sh::cargo(&["build", "--quiet", "-p", "gasnet-tests", "--bin", "conformance"]), CARGO)
+        })
+        .and_then(|()| sh::pass(compile, RUN));
+    if let Err(why) = built {
+        return End::Failed(why);
+    }
+    let conformance = sh::target().join("debug/conformance");
+    let mut runs = 0;
+    for mpi in &mpis {
+        if let Err(why) = plugins::stage_mpi(&prefix, mpi) {
+            return End::Failed(why);
+        }
+        for (program, args, passed) in [
+            (&conformance, &["--quick"][..], "conformance: passed"),
+            (&heat, &["64", "64", "20"][..], "verification: passed"),
+        ] {
+            for (ranks, neighborhood) in [("2", "off"), ("3", "off"), ("3", "2")] {
+                let mut run = Command::new(&mpi.mpirun);
+                run.args(["-n", ranks]).arg(program).args(args);
+                run.env("GASNET_CONDUIT", "mpi").env("GASNET_NEIGHBORHOOD", neighborhood);
+                run.env("GASNET_PLUGIN_PATH", prefix.join("lib")).env("GASNET_MAX_SEGSIZE", "64M");
+                // What Open MPI wants to be told when it runs as root, and on fewer processors than ranks.
+                run.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+                run.env("OMPI_MCA_rmaps_base_oversubscribe", "1");
+                let shown = sh::show(&run);
+                match sh::capture(run, RUN) {
+                    Ok(outcome) if outcome.status == Some(0) && outcome.stdout.contains(passed) => runs += 1,
+                    Ok(outcome) => {
+                        return End::Failed(format!("{}: {shown}\n{}", mpi.name, outcome.report()));
+                    }
+                    Err(why) => return End::Failed(why),
+                }
+            }
+        }
+    }
+    let names: Vec<_> = mpis.iter().map(|mpi| mpi.name).collect();
+    End::Passed(format!("{runs} jobs over {}", names.join(", ")))
 }
 
 fn symbols(_: &mut Context) -> End {

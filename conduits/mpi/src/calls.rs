@@ -1,0 +1,255 @@
+//! MPI's calls as the conduit needs them: errors as values, memory by pointer and length.
+#![expect(unsafe_code, reason = "calls C")]
+
+use gasnet::Error;
+use mpi::ffi;
+use std::ffi::{c_int, c_void};
+
+pub(crate) use ffi::{MPI_Comm, MPI_Request, MPI_Win};
+
+/// The result of an MPI call, in words.
+pub(crate) fn check(what: &str, code: c_int) -> Result<(), Error> {
+    if code == 0 {
+        return Ok(());
+    }
+    let mut text = [0u8; 4096];
+    let mut len: c_int = 0;
+    // SAFETY: room for any text of MPI's.
+    unsafe { ffi::MPI_Error_string(code, text.as_mut_ptr().cast(), &mut len) };
+    let text = String::from_utf8_lossy(&text[..usize::try_from(len).unwrap_or(0).min(4096)]).into_owned();
+    Err(Error::Conduit(format!("mpi: {what}: {text}")))
+}
+
+/// Initialises MPI unless that has been done. Whether it was done here.
+pub(crate) fn initialise() -> Result<bool, Error> {
+    let (mut done, mut over) = (0, 0);
+    // SAFETY: plain queries, allowed at any time.
+    unsafe {
+        check("MPI_Initialized", ffi::MPI_Initialized(&mut done))?;
+        check("MPI_Finalized", ffi::MPI_Finalized(&mut over))?;
+    }
+    if over != 0 {
+        return Err(Error::job("mpi: the program has finalised MPI: start gasnet before that"));
+    }
+    if done != 0 {
+        return Ok(false);
+    }
+    let mut provided = 0;
+    // SAFETY: not initialised yet; without arguments MPI takes them from its launcher.
+    unsafe {
+        // A program's own threads may use MPI while the runtime does.
+        let wanted = ffi::RSMPI_THREAD_MULTIPLE;
+        check(
+            "MPI_Init_thread",
+            ffi::MPI_Init_thread(std::ptr::null_mut(), std::ptr::null_mut(), wanted, &mut provided),
+        )?;
+    }
+    Ok(true)
+}
+
+/// Ends MPI. Collective.
+pub(crate) fn finalise() {
+    // SAFETY: initialised here; no request is open.
+    unsafe { ffi::MPI_Finalize() };
+}
+
+/// A communicator of our own over all processes, whose errors come back as values.
+pub(crate) fn communicator() -> Result<MPI_Comm, Error> {
+    // SAFETY: initialised; the result goes into ours.
+    unsafe {
+        let mut comm = ffi::RSMPI_COMM_NULL;
+        check("MPI_Comm_dup", ffi::MPI_Comm_dup(ffi::RSMPI_COMM_WORLD, &mut comm))?;
+        check("MPI_Comm_set_errhandler", ffi::MPI_Comm_set_errhandler(comm, ffi::RSMPI_ERRORS_RETURN))?;
+        Ok(comm)
+    }
+}
+
+/// This process's number and their count.
+pub(crate) fn place() -> Result<(u32, u32), Error> {
+    let (mut rank, mut size) = (0, 0);
+    // SAFETY: initialised.
+    unsafe {
+        check("MPI_Comm_rank", ffi::MPI_Comm_rank(ffi::RSMPI_COMM_WORLD, &mut rank))?;
+        check("MPI_Comm_size", ffi::MPI_Comm_size(ffi::RSMPI_COMM_WORLD, &mut size))?;
+    }
+    Ok((rank as u32, size as u32))
+}
+
+/// Starts sending `len` bytes.
+///
+/// # Safety
+/// 1. They stay as they are until the request is complete (owed by the caller).
+pub(crate) unsafe fn send(
+    at: *const u8,
+    len: usize,
+    to: c_int,
+    comm: MPI_Comm,
+) -> Result<MPI_Request, Error> {
+    // SAFETY: (1); `len` is a frame's.
+    unsafe {
+        let mut request = ffi::RSMPI_REQUEST_NULL;
+        let code = ffi::MPI_Isend(at.cast(), len as c_int, ffi::RSMPI_UINT8_T, to, 0, comm, &mut request);
+        check("MPI_Isend", code).map(|()| request)
+    }
+}
+
+/// Sends `len` bytes, which may be used again on return. For lengths that MPI sends off at once: it may wait for room in the network,
+/// not for the target.
+///
+/// # Safety
+/// 1. They are valid (owed by the caller).
+pub(crate) unsafe fn send_small(at: *const u8, len: usize, to: c_int, comm: MPI_Comm) -> Result<(), Error> {
+    // SAFETY: (1).
+    let code = unsafe { ffi::MPI_Send(at.cast(), len as c_int, ffi::RSMPI_UINT8_T, to, 0, comm) };
+    check("MPI_Send", code)
+}
+
+/// Posts a receive of up to `len` bytes from anyone.
+///
+/// # Safety
+/// 1. They are used by nobody until the request is complete (owed by the caller).
+pub(crate) unsafe fn receive(at: *mut u8, len: usize, comm: MPI_Comm) -> Result<MPI_Request, Error> {
+    // SAFETY: (1).
+    unsafe {
+        let mut request = ffi::RSMPI_REQUEST_NULL;
+        let (any, bytes) = (ffi::RSMPI_ANY_SOURCE, ffi::RSMPI_UINT8_T);
+        let code = ffi::MPI_Irecv(at.cast(), len as c_int, bytes, any, 0, comm, &mut request);
+        check("MPI_Irecv", code).map(|()| request)
+    }
+}
+
+/// Whether a request is complete; if so it is gone, and the sender's number is the result (of a receive).
+pub(crate) fn test(request: &mut MPI_Request) -> Result<Option<u32>, Error> {
+    let mut done = 0;
+    // SAFETY: a request of ours; an all-zero status is valid.
+    unsafe {
+        let mut status: ffi::MPI_Status = std::mem::zeroed();
+        check("MPI_Test", ffi::MPI_Test(request, &mut done, &mut status))?;
+        Ok((done != 0).then_some(status.MPI_SOURCE as u32))
+    }
+}
+
+/// Cancels a posted receive.
+pub(crate) fn cancel(request: &mut MPI_Request) {
+    // SAFETY: a request of ours that is still open; waiting for it after the cancel ends at once.
+    unsafe {
+        ffi::MPI_Cancel(request);
+        ffi::MPI_Wait(request, ffi::RSMPI_STATUS_IGNORE);
+    }
+}
+
+/// The least of a number over all processes.
+pub(crate) fn least(mine: i32, comm: MPI_Comm) -> Result<i32, Error> {
+    let mut all = 0i32;
+    let (from, to): (*const i32, *mut i32) = (&mine, &mut all);
+    // SAFETY: one number each way.
+    let code = unsafe {
+        ffi::MPI_Allreduce(from.cast(), to.cast::<c_void>(), 1, ffi::RSMPI_INT32_T, ffi::RSMPI_MIN, comm)
+    };
+    check("MPI_Allreduce", code).map(|()| all)
+}
+
+/// Waits until all processes are here, at most so long; whether they are. Collective.
+pub(crate) fn meet(comm: MPI_Comm, limit: std::time::Duration) -> bool {
+    let since = std::time::Instant::now();
+    // SAFETY: initialised; a request of ours.
+    unsafe {
+        let mut request = ffi::RSMPI_REQUEST_NULL;
+        if ffi::MPI_Ibarrier(comm, &mut request) != 0 {
+            return false;
+        }
+        while since.elapsed() < limit {
+            match test(&mut request) {
+                Ok(None) => std::thread::yield_now(),
+                result => return result.is_ok(),
+            }
+        }
+    }
+    false
+}
+
+/// A window over `len` bytes here, shared with everyone for access at any time. Collective.
+///
+/// # Safety
+/// 1. The memory stays for the rest of the job (owed by the caller).
+pub(crate) unsafe fn open_window(base: *mut u8, len: usize, comm: MPI_Comm) -> Result<MPI_Win, Error> {
+    // SAFETY: (1).
+    unsafe {
+        let mut window = ffi::RSMPI_WIN_NULL;
+        let code = ffi::MPI_Win_create(
+            base.cast(),
+            len as ffi::MPI_Aint,
+            1,
+            ffi::RSMPI_INFO_NULL,
+            comm,
+            &mut window,
+        );
+        check("MPI_Win_create", code)?;
+        check("MPI_Win_set_errhandler", ffi::MPI_Win_set_errhandler(window, ffi::RSMPI_ERRORS_RETURN))?;
+        check("MPI_Win_lock_all", ffi::MPI_Win_lock_all(ffi::MPI_MODE_NOCHECK as c_int, window))?;
+        Ok(window)
+    }
+}
+
+/// Ends a window. Collective.
+pub(crate) fn close_window(window: &mut MPI_Win) {
+    // SAFETY: a window of ours.
+    unsafe {
+        ffi::MPI_Win_unlock_all(*window);
+        ffi::MPI_Win_free(window);
+    }
+}
+
+/// Starts a put of `len` bytes to byte `offset` of a process's window.
+///
+/// # Safety
+/// 1. The source stays until the request is complete; the target is inside the window (owed by the caller).
+pub(crate) unsafe fn put(
+    window: MPI_Win,
+    to: u32,
+    offset: u64,
+    at: *const u8,
+    len: usize,
+) -> Result<MPI_Request, Error> {
+    // SAFETY: (1).
+    unsafe {
+        let mut request = ffi::RSMPI_REQUEST_NULL;
+        let (n, bytes) = (len as c_int, ffi::RSMPI_UINT8_T);
+        let offset = offset as ffi::MPI_Aint;
+        let code = ffi::MPI_Rput(at.cast(), n, bytes, to as c_int, offset, n, bytes, window, &mut request);
+        check("MPI_Rput", code).map(|()| request)
+    }
+}
+
+/// Starts a get of `len` bytes from byte `offset` of a process's window.
+///
+/// # Safety
+/// 1. The destination is used by nobody until the request is complete; the source is inside the window (owed by the caller).
+pub(crate) unsafe fn get(
+    window: MPI_Win,
+    from: u32,
+    offset: u64,
+    at: *mut u8,
+    len: usize,
+) -> Result<MPI_Request, Error> {
+    // SAFETY: (1).
+    unsafe {
+        let mut request = ffi::RSMPI_REQUEST_NULL;
+        let (n, bytes) = (len as c_int, ffi::RSMPI_UINT8_T);
+        let offset = offset as ffi::MPI_Aint;
+        let code = ffi::MPI_Rget(at.cast(), n, bytes, from as c_int, offset, n, bytes, window, &mut request);
+        check("MPI_Rget", code).map(|()| request)
+    }
+}
+
+/// Returns when all puts to a process are in place there.
+pub(crate) fn flush(window: MPI_Win, to: u32) -> Result<(), Error> {
+    // SAFETY: a window of ours, locked.
+    check("MPI_Win_flush", unsafe { ffi::MPI_Win_flush(to as c_int, window) })
+}
+
+/// Makes what others put here visible, and what was stored here visible to their gets.
+pub(crate) fn synchronise(window: MPI_Win) -> Result<(), Error> {
+    // SAFETY: as above.
+    check("MPI_Win_sync", unsafe { ffi::MPI_Win_sync(window) })
+}

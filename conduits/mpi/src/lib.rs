@@ -1,0 +1,34 @@
+//! The conduit over MPI: frames as messages, puts and gets through a window.
+//!
+//! It is a plugin, `libgasnet_mpi-openmpi.so` or `libgasnet_mpi-mpich.so`: a program that runs over it is the same file as over any other
+//! network, and knows no MPI. A program may use MPI itself, too: whoever comes first initialises it, and only the conduit that did
+//! finalises it. The runtime's messages travel on communicators of its own.
+//!
+//! **Messages** ([`engine`]). Each channel has a communicator. A rank keeps receives posted on both; since MPI matches messages to
+//! receives in the order in which those were posted, looking at the oldest one is enough. A frame lies behind a head of 16 bytes that
+//! also returns credits.
+//!
+//! **Credits.** A rank may have [`WINDOW`](engine) frames per peer and channel under way; the peer returns the credit when it has handled
+//! the frame, in the head of whatever it sends next or, when half a window is owed, in a message without a frame. So what MPI has to buffer
+//! for a rank that does not listen is bounded. A message that returns credits needs none.
+//!
+//! **Puts and gets** ([`window`]). The segments form a window, locked shared by everyone for the whole job. Where a test at the start
+//! finds that the window does not do what MPI says, the runtime goes without: by messages.
+//!
+//! **Who must act.** MPI makes progress inside its calls; a put may need the target inside one. Every wait of the runtime polls.
+//!
+//! Settings: those of the MPI library, by its own means.
+
+#[cfg(feature = "link")]
+mod calls;
+#[cfg(feature = "link")]
+mod engine;
+#[cfg(feature = "link")]
+mod window;
+
+#[cfg(feature = "link")]
+gasnet::export_conduit!(engine::open);
+
+#[cfg(feature = "link")]
+#[doc(hidden)]
+pub const KEEP: u32 = 1;

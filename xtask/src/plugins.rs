@@ -1,0 +1,78 @@
+//! Conduits that are shared objects: built where the library they need is found, and left out, with a word, where it is not.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::{sh, stage};
+
+/// Longest time for a build.
+const BUILD: Duration = Duration::from_secs(1500);
+/// Longest time for a question to a compiler.
+const QUESTION: Duration = Duration::from_secs(20);
+
+/// An MPI that is installed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mpi {
+    /// `openmpi` or `mpich`.
+    pub name: &'static str,
+    /// Its compiler.
+    pub mpicc: PathBuf,
+    /// Its launcher.
+    pub mpirun: PathBuf,
+}
+
+/// The MPIs of this machine, one of each kind.
+pub fn mpis() -> Vec<Mpi> {
+    let find = |name: &'static str| {
+        let one = |suffix: &str| {
+            let (mpicc, mpirun) =
+                (sh::which(&format!("mpicc{suffix}"))?, sh::which(&format!("mpirun{suffix}"))?);
+            (kind(&mpicc)? == name).then_some(Mpi { name, mpicc, mpirun })
+        };
+        // Debian's names where both are installed, then whatever is first in the path.
+        one(&format!(".{name}")).or_else(|| one(""))
+    };
+    ["openmpi", "mpich"].into_iter().filter_map(find).collect()
+}
+
+/// Which MPI a compiler is for.
+fn kind(mpicc: &Path) -> Option<&'static str> {
+    let mut ask = Command::new(mpicc);
+    ask.arg("-show");
+    let shown = sh::capture(ask, QUESTION).ok()?.stdout;
+    ["openmpi", "mpich"].into_iter().find(|name| shown.contains(name))
+}
+
+/// Builds the plugin of an MPI and puts it into `PREFIX/lib`.
+pub fn stage_mpi(prefix: &Path, mpi: &Mpi) -> Result<PathBuf, String> {
+    let target = sh::target().join("plugin").join(mpi.name);
+    let mut build = sh::cargo(&["build", "--release", "--quiet", "-p", "gasnet-mpi", "--features", "link"]);
+    build.env("MPICC", &mpi.mpicc).env("CARGO_TARGET_DIR", &target);
+    let outcome = sh::capture(build, BUILD)?;
+    if outcome.status != Some(0) {
+        return Err(outcome.report());
+    }
+    let plugin = prefix.join("lib").join(format!("libgasnet_mpi-{}.so", mpi.name));
+    stage::copy(&target.join("release/libgasnet_mpi.so"), &plugin)?;
+    Ok(plugin)
+}
+
+/// Builds every plugin that can be built; prints which, and why others cannot.
+pub fn stage_all(prefix: &Path) {
+    let mpis = mpis();
+    if mpis.is_empty() {
+        println!(
+            "conduit mpi: left out, no mpicc found (Debian's: libopenmpi-dev or libmpich-dev, and libclang-dev)"
+        );
+    }
+    for mpi in mpis {
+        match stage_mpi(prefix, &mpi) {
+            Ok(plugin) => println!("conduit mpi for {}: {}", mpi.name, plugin.display()),
+            Err(why) => println!(
+                "conduit mpi for {}: left out, it does not build (libclang-dev is needed)\n{why}",
+                mpi.name
+            ),
+        }
+    }
+}
