@@ -182,6 +182,8 @@ pub(crate) struct Buckets {
     /// Buckets to be pinned as soon as there is room.
     wanted: VecDeque<u64>,
     claims: Slab<Claim>,
+    /// Buckets that the system had no room for; to be tried again when something was unpinned.
+    starved: Vec<u64>,
     /// Claims waiting for a bucket.
     waiting: HashMap<u64, Vec<u32>>,
     /// Claims waiting for budget, by side.
@@ -206,6 +208,7 @@ impl Buckets {
             attached: 0,
             peak: 0,
             wanted: VecDeque::new(),
+            starved: Vec::new(),
             claims: Slab::default(),
             waiting: HashMap::new(),
             lines: [VecDeque::new(), VecDeque::new()],
@@ -447,17 +450,8 @@ impl Buckets {
         let mut runs = Vec::new();
         let wanted = self.wanted.len() as u64;
         while self.too_many_idle() || (self.idle > 0 && self.resident - self.unpinning + wanted > total) {
-            let table = &self.table;
-            let live = |key, stamp| table.get(key).is_some_and(|entry| entry.is_victim(stamp));
-            let victim = self.victims.pop(&mut self.pool, live);
-            let Some(entry) = victim.and_then(|bucket| self.table.get_mut(bucket)) else {
-                debug_assert!(false, "{} idle buckets, and none in the FIFO", self.idle);
-                break;
-            };
-            entry.state = State::Unpinning;
-            self.idle -= 1;
-            self.unpinning += 1;
-            Run::append(&mut runs, entry.bucket);
+            let Some(victim) = self.evict() else { break };
+            Run::append(&mut runs, victim);
         }
         out.extend(runs.drain(..).map(Action::Unpin));
         while self.resident < total {
@@ -470,6 +464,21 @@ impl Buckets {
         }
         self.peak = self.peak.max(self.resident);
         out.extend(runs.into_iter().map(Action::Pin));
+    }
+
+    /// Gives up the oldest victim.
+    fn evict(&mut self) -> Option<u64> {
+        let table = &self.table;
+        let live = |key, stamp| table.get(key).is_some_and(|entry| entry.is_victim(stamp));
+        let victim = self.victims.pop(&mut self.pool, live);
+        let Some(entry) = victim.and_then(|bucket| self.table.get_mut(bucket)) else {
+            debug_assert!(self.idle == 0, "{} idle buckets, and none in the FIFO", self.idle);
+            return None;
+        };
+        entry.state = State::Unpinning;
+        self.idle -= 1;
+        self.unpinning += 1;
+        victim
     }
 
     /// A pin ended.
@@ -499,6 +508,15 @@ impl Buckets {
                     entry.state = State::Wanted;
                     self.resident -= 1;
                     self.wanted.push_back(bucket);
+                }
+                (State::Pinning, Err(PinError::Limit)) if self.idle + self.unpinning > 0 => {
+                    // The system allows less than was promised: victims make room.
+                    entry.state = State::Wanted;
+                    self.resident -= 1;
+                    self.starved.push(bucket);
+                    if let Some(victim) = self.evict() {
+                        Run::append(&mut stale, victim);
+                    }
                 }
                 (State::Pinning, Err(error)) => {
                     // All its references are claims that wait.
@@ -538,6 +556,7 @@ impl Buckets {
             }
             self.resident -= 1;
             self.unpinning -= 1;
+            self.wanted.extend(self.starved.drain(..));
             self.stats.unpins += 1;
             if entry.free() {
                 self.table.remove(bucket);
@@ -682,8 +701,10 @@ impl Buckets {
         assert_eq!(self.attached, count(&|e| e.remote > 0), "attached");
         assert_eq!(self.idle, count(&|e| e.free() && e.state == State::Ready), "idle");
         assert_eq!(self.unpinning, count(&is(State::Unpinning)), "unpinning");
-        assert_eq!(self.wanted.len() as u64, count(&is(State::Wanted)), "wanted");
-        assert_eq!(self.resident, self.table.len() as u64 - self.wanted.len() as u64, "resident");
+        let wanted = (self.wanted.len() + self.starved.len()) as u64;
+        assert_eq!(wanted, count(&is(State::Wanted)), "wanted");
+        assert_eq!(self.resident, self.table.len() as u64 - wanted, "resident");
+        assert!(self.starved.is_empty() || self.unpinning > 0, "starved for ever");
         assert!(self.limits.total.is_none_or(|total| self.resident <= total), "bound");
         assert!(self.local <= self.limits.local && self.attached <= self.limits.remote, "budgets");
         assert!(!self.too_many_idle(), "victims");

@@ -79,6 +79,6 @@ pub use firehose::Firehose;
 pub use front::{Front, Hold, HoldError, LocalOnly, Port};
 pub use message::{DecodeError, Granted, Message, Purpose};
 pub use notices::Notices;
-pub use registrar::{Change, Notifier, PinError, Registrar, carry_out};
+pub use registrar::{Change, Notifier, PinError, Registrar};
 pub use rendezvous::Rendezvous;
 pub use strategy::{Kind, Start, Stats, Strategy, Usage};

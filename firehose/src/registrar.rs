@@ -1,9 +1,6 @@
 //! The seams to the operating system: who pins, and who tells of changed mappings.
 
-use std::collections::VecDeque;
-
-use crate::action::{Action, Run};
-use crate::strategy::Strategy;
+use crate::action::Run;
 
 /// Why memory could not be pinned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
@@ -21,7 +18,8 @@ pub enum PinError {
 
 /// Pins and unpins.
 ///
-/// Both may return at once with the result, or `None` and have [`Strategy::pinned`] or [`Strategy::unpinned`] called later.
+/// Both may return at once with the result, or `None` and have [`Strategy::pinned`](crate::Strategy::pinned) or
+/// [`Strategy::unpinned`](crate::Strategy::unpinned) called later.
 /// No bucket has two calls under way.
 pub trait Registrar {
     /// Makes the buckets usable for the card. All or, with an error, none of them.
@@ -93,31 +91,5 @@ impl<N: Notifier + ?Sized> Notifier for std::sync::Arc<N> {
 
     fn changes(&self, each: &mut dyn FnMut(Change)) {
         (**self).changes(each);
-    }
-}
-
-/// Carries out the pins and unpins among `actions` and what they lead to; hands the rest to `other`, in order.
-pub fn carry_out<S: Strategy + ?Sized>(
-    strategy: &mut S,
-    actions: &mut Vec<Action>,
-    registrar: &impl Registrar,
-    mut other: impl FnMut(&mut S, Action),
-) {
-    let mut todo: VecDeque<Action> = actions.drain(..).collect();
-    while let Some(action) = todo.pop_front() {
-        match action {
-            Action::Pin(run) => {
-                if let Some(result) = registrar.pin(run) {
-                    strategy.pinned(run, result, actions);
-                }
-            }
-            Action::Unpin(run) => {
-                if registrar.unpin(run).is_some() {
-                    strategy.unpinned(run, actions);
-                }
-            }
-            action => other(strategy, action),
-        }
-        todo.extend(actions.drain(..));
     }
 }

@@ -513,3 +513,30 @@ fn item_15_memory_mapped_again_is_not_reached_through_an_old_registration() {
     };
     assert_eq!(child.start(request, &mut out), Err(Start::Child));
 }
+
+#[test]
+fn a_limit_of_the_system_below_the_budget_is_met_by_victims() {
+    for seed in 0..20 {
+        let config = Config { adaptive: seed % 2 == 0, ..config(3, 8, 16) };
+        let mut world = world(Kind::Firehose, config, 40, seed);
+        world.limit = 10;
+        for tag in 0..400 {
+            let bucket = world.random.below(38);
+            let len = 1 + world.random.below(2 * PAGE);
+            world.put(tag as Node % 2 + 1, 0, bucket * PAGE, Local::Registered(0), len, tag);
+            for _ in 0..world.random.below(6) {
+                world.step();
+            }
+        }
+        world.shuffle();
+        assert!(world.ends.len() == 400 && world.ends.values().all(|end| *end == End::Done), "seed {seed}");
+        // Where nothing can give way the operation fails, and says why.
+        world.limit = 0;
+        world.change(0, Run { first: 0, count: 40 }, true);
+        world.settle();
+        world.put(1, 0, 0, Local::Registered(0), 8, 1000);
+        world.settle();
+        let failure = Failure { side: Side::Remote, bucket: 0, error: PinError::Limit };
+        assert_eq!(world.ends[&(1, 1000)], End::Failed(failure));
+    }
+}

@@ -11,7 +11,7 @@
 //!
 //! **Children of a fork** have none of the registrations. A page that the kernel clears in children tells them apart.
 //!
-//! **Limits.** Memory must be anonymous or shared memory (mapped files cannot be watched: [`PinError::System`]). Without the
+//! **Limits.** Memory must be anonymous or shared memory (mapped files cannot be watched: [`PinError::Unmapped`]). Without the
 //! right to trace processes the kernel does not tell of forks ([`Monitor::hears_forks`]); the child is safe all the same.
 //! A process without any privilege needs `vm.unprivileged_userfaultfd=1`, or Linux 5.11 for faults of user code only, which
 //! is all this needs.

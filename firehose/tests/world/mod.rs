@@ -90,6 +90,8 @@ pub struct World {
     pub prompt: bool,
     /// The strategies' counters are compared with their tables at every step.
     pub audit: bool,
+    /// How many buckets the system lets each node pin.
+    pub limit: u64,
     /// Held memory is not given back by itself.
     pub keep_held: bool,
     pub held: BTreeMap<(Node, u64), OpId>,
@@ -126,6 +128,7 @@ impl World {
             keep_notes: false,
             prompt: false,
             audit: true,
+            limit: u64::MAX,
             keep_held: false,
             held: BTreeMap::new(),
             transfers: 0,
@@ -380,7 +383,14 @@ impl World {
                     .zip(frames)
                     .map(|(bucket, early)| early.or_else(|| host.mapped.get(&bucket).copied()))
                     .collect();
-                let result = if now.iter().all(Option::is_some) { Ok(()) } else { Err(PinError::Unmapped) };
+                let pinned = host.card.values().filter(|frame| frame.is_some()).count() as u64;
+                let result = if now.contains(&None) {
+                    Err(PinError::Unmapped)
+                } else if pinned + run.count > self.limit {
+                    Err(PinError::Limit)
+                } else {
+                    Ok(())
+                };
                 for (bucket, frame) in run.buckets().zip(now) {
                     if result.is_ok() {
                         host.card.insert(bucket, frame);
