@@ -1,5 +1,6 @@
 //! What the papers measured, on the simulated cluster: predictions beside published figures.
 
+pub mod crossover;
 pub mod netvm;
 mod plot;
 pub mod programs;
@@ -48,7 +49,7 @@ type Outcome = (Vec<Row>, Vec<Chart>, Vec<(&'static str, Vec<String>)>);
 
 fn registration(options: &Options) -> Result<Outcome, String> {
     let setup = if options.quick { registration::Setup::small() } else { registration::Setup::paper() };
-    let mut progress = Progress::new(8 + 6 * setup.sets.len() + 3);
+    let mut progress = Progress::new(8 + 6 * setup.sets.len() + 3 + crossover::STEPS);
     let mut rows = registration::table_3(&setup, &mut progress)?;
     let fig3 = registration::figure_3(&setup, &mut progress)?;
     let fig4 = registration::figure_4(&setup, &mut progress)?;
@@ -58,11 +59,18 @@ fn registration(options: &Options) -> Result<Outcome, String> {
         .into_iter()
         .map(|(what, implies)| format!("- {what}: {implies}"))
         .collect();
-    let notes = vec![(
-        "Where the paper's numbers disagree, and the component cost that each implies:",
-        contradictions,
-    )];
-    Ok((rows, vec![fig3, fig4, fig5], notes))
+    let puts = if options.quick { 300 } else { 3000 };
+    let (third, tables) = crossover::third_set(puts, &mut progress)?;
+    let (crossings, map) = crossover::crossover(puts, &mut progress)?;
+    rows.extend(crossings);
+    if options.json {
+        rows.extend(third);
+    }
+    let notes = vec![
+        ("Where the paper's numbers disagree, and the component cost that each implies:", contradictions),
+        ("Every registration mode on the same puts:", tables),
+    ];
+    Ok((rows, vec![fig3, fig4, fig5, map], notes))
 }
 
 fn netvm(options: &Options) -> Result<Outcome, String> {

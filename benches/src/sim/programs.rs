@@ -223,7 +223,7 @@ fn bulk(rank: &Rank, to: RankId, offset: u64, from: *const u8, len: usize) {
 }
 
 /// An address in the own segment.
-fn own(rank: &Rank, offset: u64) -> *const u8 {
+pub fn own(rank: &Rank, offset: u64) -> *const u8 {
     let base = rank.table().get(rank.id()).map_or(core::ptr::null_mut(), |e| e.local);
     base.wrapping_add(offset as usize)
 }
