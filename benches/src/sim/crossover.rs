@@ -4,7 +4,9 @@
 use super::programs::own;
 use super::table::{Chart, Curve, Progress, Row, number};
 use gasnet::{Rank, RankId};
-use gasnet_netvm::{Budget, Cluster, CostModel, Kind, Registration, Rng, Time, Zipf, now, registration};
+use gasnet_netvm::{
+    Budget, Cluster, CostModel, Kind, Measured, Registration, Rng, Time, Zipf, now, registration,
+};
 
 /// Where puts go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,7 +166,10 @@ fn models() -> Result<Vec<Machine>, String> {
 
 /// All modes, sets, localities and machines; as rows, and as a table for each machine and locality.
 pub fn third_set(puts: u64, progress: &mut Progress) -> Result<(Vec<Row>, Vec<String>), String> {
-    let (mut rows, mut text) = (Vec::new(), Vec::new());
+    let (mut rows, mut text) = (this_host(), Vec::new());
+    for row in &rows {
+        text.push(format!("- {}: {} {}", row.name, number(row.here), row.unit));
+    }
     for model in models()? {
         for (locality, name) in LOCALITIES {
             progress.step(&format!("third set: {}, {name}", model.pinning.name));
@@ -188,6 +193,24 @@ pub fn third_set(puts: u64, progress: &mut Progress) -> Result<(Vec<Row>, Vec<St
         }
     }
     Ok((rows, text))
+}
+
+/// What pinning costs on this host.
+fn this_host() -> Vec<Row> {
+    let measured = Measured::take();
+    let mut rows = Vec::new();
+    for (how, line) in [("mlock", measured.mlock), ("io_uring", measured.io_uring)] {
+        let Some(line) = line else { continue };
+        for (what, time) in [
+            ("pin_call", line.pin_call),
+            ("pin_page", line.pin_page),
+            ("unpin_call", line.unpin_call),
+            ("unpin_page", line.unpin_page),
+        ] {
+            rows.push(Row::new(format!("this_host_{how}_{what}"), "us", 1, time.as_us()));
+        }
+    }
+    rows
 }
 
 /// How many steps [`third_set`] and [`crossover`] make.

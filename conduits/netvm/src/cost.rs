@@ -209,13 +209,13 @@ impl CostModel {
     /// `this-host`: the network of `modern-ib`, registration as measured here.
     pub fn this_host(measured: &crate::measure::Measured) -> CostModel {
         let ib = CostModel::modern_ib();
-        let pin = PinCosts {
-            pin: measured.pin_call,
-            pin_page: measured.pin_page,
-            unpin: measured.unpin_call,
-            unpin_page: measured.unpin_page,
+        let pin = measured.best().map_or(ib.pin, |m| PinCosts {
+            pin: m.pin_call,
+            pin_page: m.pin_page,
+            unpin: m.unpin_call,
+            unpin_page: m.unpin_page,
             ..ib.pin
-        };
+        });
         CostModel { name: "this-host", pin, ..ib }
     }
 

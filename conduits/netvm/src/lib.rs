@@ -41,7 +41,7 @@ pub use cluster::{Cluster, Failure, Report, Waiting, What};
 pub use cost::{CostModel, GmComponents, HostCosts, PinCosts};
 pub use firehose::Kind;
 pub use firmware::{FirmwareCosts, LanaiInputs};
-pub use measure::Measured;
+pub use measure::{Measured, PinLine};
 pub use net::Network;
 pub use netvm_fw::atomics::Op;
 pub use netvm_fw::sync;

@@ -1,12 +1,14 @@
-//! What pinning costs on this host, measured: `mlock` and `munlock` of faulted pages.
-#![expect(unsafe_code, reason = "maps and locks memory to see how long it takes")]
+//! What pinning costs on this host, measured on faulted pages: `mlock`, and io_uring's registered buffers, which pin as a NIC's
+//! driver does.
+#![expect(unsafe_code, reason = "maps and pins memory to see how long it takes")]
 
 use crate::time::Time;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::Instant;
 
 /// Costs of a call, and of each page of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Measured {
+pub struct PinLine {
     /// A call that pins.
     pub pin_call: Time,
     /// Each page.
@@ -17,28 +19,73 @@ pub struct Measured {
     pub unpin_page: Time,
 }
 
+/// What was measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Measured {
+    /// `mlock` and `munlock`; nothing where they are not allowed.
+    pub mlock: Option<PinLine>,
+    /// Registering and unregistering a buffer with io_uring; nothing where there is none.
+    pub io_uring: Option<PinLine>,
+}
+
 const PAGE: usize = 4096;
 const MANY: usize = 256;
+const ROUNDS: usize = 50;
 
 impl Measured {
     /// Measures: the best of some rounds with one page and with many, and the line through both.
     pub fn take() -> Measured {
-        let (one, many) = (best(1), best(MANY));
-        let line = |one: f64, many: f64| {
-            let page = ((many - one) / (MANY - 1) as f64).max(0.001);
-            (Time::us((one - page).max(0.0)), Time::us(page))
+        let ring = ring();
+        let uring = |at: *mut libc::c_void, len: usize, pin: bool| {
+            ring.as_ref().is_some_and(|ring| {
+                let buffer = libc::iovec { iov_base: at, iov_len: len };
+                let (code, list, n) = if pin { (0, &raw const buffer, 1) } else { (1, core::ptr::null(), 0) };
+                // SAFETY: registers (0) one buffer of mapped memory, or unregisters (1) what is registered.
+                unsafe { libc::syscall(libc::SYS_io_uring_register, ring.as_raw_fd(), code, list, n) == 0 }
+            })
         };
-        let (pin_call, pin_page) = line(one.0, many.0);
-        let (unpin_call, unpin_page) = line(one.1, many.1);
-        Measured { pin_call, pin_page, unpin_call, unpin_page }
+        let mlock = |at: *mut libc::c_void, len: usize, pin: bool| {
+            // SAFETY: changes no contents of mapped memory.
+            unsafe { if pin { libc::mlock(at, len) == 0 } else { libc::munlock(at, len) == 0 } }
+        };
+        Measured { mlock: line(&mlock), io_uring: line(&uring) }
+    }
+
+    /// The one that is nearer to what a NIC's driver does.
+    pub fn best(&self) -> Option<PinLine> {
+        self.io_uring.or(self.mlock)
     }
 }
 
-/// Microseconds to lock and to unlock that many pages.
-fn best(pages: usize) -> (f64, f64) {
+/// An io_uring without anything to do.
+fn ring() -> Option<OwnedFd> {
+    // Large enough for the kernel's parameters, all zero.
+    let mut parameters = [0u64; 32];
+    // SAFETY: the kernel fills in parameters; the descriptor it returns is ours.
+    unsafe {
+        let fd = libc::syscall(libc::SYS_io_uring_setup, 4, parameters.as_mut_ptr());
+        (fd >= 0).then(|| OwnedFd::from_raw_fd(fd as i32))
+    }
+}
+
+/// Pins or unpins memory; whether it did.
+type Pin<'a> = &'a dyn Fn(*mut libc::c_void, usize, bool) -> bool;
+
+fn line(pin: Pin<'_>) -> Option<PinLine> {
+    let (one, many) = (best(1, pin)?, best(MANY, pin)?);
+    let through = |one: f64, many: f64| {
+        let page = ((many - one) / (MANY - 1) as f64).max(0.001);
+        (Time::us((one - page).max(0.0)), Time::us(page))
+    };
+    let (pin_call, pin_page) = through(one.0, many.0);
+    let (unpin_call, unpin_page) = through(one.1, many.1);
+    Some(PinLine { pin_call, pin_page, unpin_call, unpin_page })
+}
+
+/// Microseconds to pin and to unpin that many pages.
+fn best(pages: usize, pin: Pin<'_>) -> Option<(f64, f64)> {
     let len = pages * PAGE;
-    let (mut lock, mut unlock) = (f64::INFINITY, f64::INFINITY);
-    // SAFETY: a fresh anonymous mapping, written inside its length, unmapped at the end; mlock and munlock change no contents.
+    // SAFETY: a fresh anonymous mapping, written inside its length, unmapped at the end.
     unsafe {
         let at = libc::mmap(
             core::ptr::null_mut(),
@@ -49,22 +96,38 @@ fn best(pages: usize) -> (f64, f64) {
             0,
         );
         if at == libc::MAP_FAILED {
-            return (1.0, 1.0);
+            return None;
         }
         core::ptr::write_bytes(at.cast::<u8>(), 1, len);
-        for _ in 0..50 {
+        let mut least = (f64::INFINITY, f64::INFINITY);
+        let mut done = true;
+        for _ in 0..ROUNDS {
             let start = Instant::now();
-            let failed = libc::mlock(at, len) != 0;
+            done &= pin(at, len, true);
             let middle = Instant::now();
-            libc::munlock(at, len);
-            if failed {
+            done &= pin(at, len, false);
+            least.0 = least.0.min((middle - start).as_secs_f64() * 1e6);
+            least.1 = least.1.min(middle.elapsed().as_secs_f64() * 1e6);
+            if !done {
                 break;
             }
-            lock = lock.min((middle - start).as_secs_f64() * 1e6);
-            unlock = unlock.min(middle.elapsed().as_secs_f64() * 1e6);
         }
         libc::munmap(at, len);
+        done.then_some(least)
     }
-    // Where locking is not allowed: a system call's worth.
-    if lock.is_finite() { (lock, unlock) } else { (1.0, 1.0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pinning_takes_time() {
+        // Neither way may be allowed; what is measured is more than nothing.
+        let measured = Measured::take();
+        for line in [measured.mlock, measured.io_uring].into_iter().flatten() {
+            assert!(line.pin_page > Time::ZERO && line.unpin_page > Time::ZERO, "{line:?}");
+            assert!(line.pin_call + line.pin_page * 256 < Time::us(100_000.0), "{line:?}");
+        }
+    }
 }
