@@ -93,6 +93,18 @@ fn item_15_the_queue_is_bounded_and_its_counter_renewed_at_halves() {
     assert_eq!(rig.library(a).room(), QUEUE);
 }
 
+/// Commands with DMA end later than those without, so the count jumps over a multiple of 32; it is renewed all the same.
+#[test]
+fn item_15_the_counter_is_renewed_when_the_count_jumps() {
+    let (mut rig, a, b) = pair(Weather::CALM, 1);
+    for n in 0..QUEUE - 1 {
+        let long = n % REFRESH >= REFRESH - 2;
+        rig.write(a, 0, b, 0, if long { 2000 } else { 8 });
+    }
+    rig.run();
+    assert!(rig.library(a).room() >= REFRESH, "without a wish");
+}
+
 #[test]
 fn item_16_a_wrong_key_moves_nothing() {
     let (mut rig, a, b) = pair(Weather::ROUGH, 2);
