@@ -51,6 +51,31 @@
 //!   Strategy::receive    ->  [Pin, Unpin, Send ...]
 //!   Strategy::pinned, unpinned, changed  ->  likewise
 //! ```
+//! ```
+//! use firehose::*;
+//! let config = |me| Config { nodes: 2, me, ..Config::default() };
+//! let (mut here, mut there) = (Firehose::new(config(0))?, Firehose::new(config(1))?);
+//! let put = |remote| Request {
+//!     tag: 7, peer: 1, direction: Direction::Put, remote, local: Local::Registered(0), len: 8,
+//! };
+//! let (mut mine, mut theirs) = (Vec::new(), Vec::new());
+//! // A miss: ask, let the owner pin and answer, transfer.
+//! let op = here.start(put(0x5000), &mut mine)?;
+//! let Some(Action::Send { to: 1, message }) = mine.pop() else { panic!() };
+//! there.receive(0, message, &mut theirs);
+//! let Some(Action::Pin(run)) = theirs.pop() else { panic!() };
+//! there.pinned(run, Ok(()), &mut theirs);
+//! let Some(Action::Send { to: 0, message }) = theirs.pop() else { panic!() };
+//! here.receive(1, message, &mut mine);
+//! let Some(Action::Transfer(transfer)) = mine.pop() else { panic!() };
+//! assert!(there.check(Side::Remote, transfer.remote, transfer.len, &transfer.remote_keys).is_ok());
+//! here.transferred(op, Outcome::Done, &mut mine);
+//! assert_eq!(mine.pop(), Some(Action::Done { op, tag: 7 }));
+//! // A hit: nothing but the transfer.
+//! here.start(put(0x5008), &mut mine)?;
+//! assert!(matches!(mine[..], [Action::Transfer(_)]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //! Actions are to be carried out in order. A `Pin` or `Unpin` may take its time; its end is told by `pinned` or `unpinned`.
 
 mod action;
