@@ -8,6 +8,7 @@ shared [UPC_MAX_BLOCK_SIZE + 1] int d[THREADS]; // expect-error:
 shared [*] char e[(UPC_MAX_BLOCK_SIZE + 1L) * THREADS]; // expect-error:
 shared [5] void *f; // expect-error:
 shared [] void *g; // expect-error:
+shared [1] void *h; // expect-error:
 shared [2 + 1] int fine[THREADS];
 shared [(int)sizeof(int)] int fine_too[THREADS];
 int main(void) { return 0; }

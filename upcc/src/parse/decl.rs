@@ -309,7 +309,7 @@ impl Cx<'_> {
                 Chunk::Pointer { quals, reference, at } => {
                     let pointee = self.check_pointee(ty, *at);
                     let p = self.types.pointer(pointee);
-                    let q = QualList { quals: *quals, reference: *reference, has_upc: false };
+                    let q = QualList { quals: *quals, reference: *reference, ..QualList::default() };
                     self.apply_quals(p, &q, *at)
                 }
                 Chunk::Array { bound, at, .. } => self.array_of(ty, bound, *at, name_tok),

@@ -29,6 +29,8 @@ pub(crate) struct QualList {
     pub(crate) quals: Quals,
     /// Token of `strict` or `relaxed`.
     pub(crate) reference: Option<TokIdx>,
+    /// Token of a `shared` with a layout.
+    pub(crate) layout: Option<TokIdx>,
     pub(crate) has_upc: bool,
 }
 
@@ -163,6 +165,9 @@ impl Cx<'_> {
             }
             Some(Kw::Shared) => {
                 self.bump();
+                if self.is(Punct::LBracket) {
+                    q.layout = Some(at);
+                }
                 let block = self.layout()?;
                 q.has_upc = true;
                 match q.quals.shared {
@@ -254,6 +259,12 @@ impl Cx<'_> {
                 self.error(at, "`restrict` qualifies pointers to objects only");
                 quals.is_restrict = false;
             }
+        }
+        if let Some(tok) = q.layout
+            && self.types.is_void(ty)
+        {
+            self.error(tok, "a pointer to shared void takes no layout; write `shared void *`");
+            quals.shared = Some(Block::N(1));
         }
         if quals.shared.is_some() && self.types.is_function(ty) {
             self.error(at, "a function cannot be shared");
