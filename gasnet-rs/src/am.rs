@@ -606,6 +606,11 @@ impl Rank {
                 done += self.poll_native(budget);
             }
         }
+        if channel == Channel::Request
+            && let Some(progress) = &self.progress
+        {
+            done += self.poll_beside(progress);
+        }
         done
     }
 
@@ -645,10 +650,13 @@ impl Rank {
     }
 
     #[inline]
-    fn run_handler(&self, from: RankId, channel: Channel, index: u8, m: &Message<'_>) {
+    pub(crate) fn run_handler(&self, from: RankId, channel: Channel, index: u8, m: &Message<'_>) {
         let token = Token { rank: self, from, channel, replied: Cell::new(false) };
         if index < FIRST_LIBRARY_HANDLER {
             return crate::amref::handle(self, &token, index, m);
+        }
+        if let Some(progress) = self.progress.as_ref().filter(|p| p.puts_aside()) {
+            return progress.put_aside(from, channel, index, m);
         }
         match self.handlers[index as usize].get() {
             // SAFETY: registered for this; the message is as Message describes.

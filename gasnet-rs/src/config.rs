@@ -103,6 +103,11 @@ pub const SETTINGS: &[Setting] = &[
         "0..; default 2000, and 2 when ranks outnumber processors",
         "Polls of a wait before it starts to give up the processor.",
     ),
+    s(
+        "GASNET_PROGRESS",
+        "none (default), thread",
+        "`thread` has every rank make progress while the program computes; docs/progress.md says what needs it.",
+    ),
     s("GASNET_QUIET", "0 (default), 1", "No warnings."),
     s("GASNET_BACKTRACE", "0 (default), 1", "Print a backtrace on a fatal error (C programs)."),
     s("GASNET_BACKTRACE_TYPE", "list", "How to make the backtrace (C programs)."),
@@ -164,6 +169,8 @@ pub struct Config {
     pub check: bool,
     /// `GASNET_SPIN`.
     pub spin: Option<u32>,
+    /// `GASNET_PROGRESS`: whether a thread makes progress.
+    pub progress_thread: bool,
     /// `GASNET_QUIET`.
     pub quiet: bool,
     /// `GASNET_WAIT_REPORT` in seconds.
@@ -187,6 +194,7 @@ impl Default for Config {
             max_segment: None,
             check: false,
             spin: None,
+            progress_thread: false,
             quiet: false,
             wait_report: None,
         }
@@ -250,6 +258,11 @@ impl Config {
             },
             check: flag("GASNET_CHECK", false)?,
             spin: number("GASNET_SPIN")?.map(|n| n.min(u64::from(u32::MAX)) as u32),
+            progress_thread: match get("GASNET_PROGRESS").as_deref() {
+                None | Some("none") => false,
+                Some("thread") => true,
+                Some(v) => return Err(bad("GASNET_PROGRESS", v)),
+            },
             quiet: flag("GASNET_QUIET", false)?,
             wait_report: number("GASNET_WAIT_REPORT")?,
         })

@@ -45,6 +45,9 @@ impl Rank {
     /// Tells the monitor that this rank ends in order with this code; the caller then returns from `main` or exits. The job goes
     /// on until all ranks are done, and its code is the first one that is not 0.
     pub fn done(&self, code: i32) {
+        if let Some(progress) = &self.progress {
+            progress.stop();
+        }
         // A child that was forked is not the rank.
         if let (Some(conduit), true) = (&self.conduit, self.is_own_process()) {
             conduit.close();

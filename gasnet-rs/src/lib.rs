@@ -54,6 +54,7 @@ mod neighbourhood;
 pub mod nic;
 pub mod plugin;
 mod prim;
+mod progress;
 mod rank;
 pub mod report;
 mod rma;

@@ -13,6 +13,7 @@ use crate::meeting::Meeting;
 use crate::native::Native;
 use crate::neighbourhood::Neighbourhood;
 use crate::prim::AtomicU32;
+use crate::progress::Progress;
 use crate::segment::{SegmentEntry, SegmentTable};
 use crate::shm::grid::{Grid, GridLayout};
 use crate::shm::map;
@@ -74,6 +75,8 @@ pub struct Rank {
     pub(crate) conduit: Option<Box<dyn Conduit>>,
     /// State of the conduit's one-sided operations, if it has any.
     pub(crate) native: Option<Native>,
+    /// State of the progress thread, if there is one.
+    pub(crate) progress: Option<Progress>,
     pub(crate) segments: OnceLock<SegmentTable>,
     pub(crate) handlers: Box<[OnceLock<Handler>]>,
     pub(crate) ops: Ops,
@@ -160,6 +163,10 @@ impl Rank {
             }
         }
         let on_host = boot.neighbours.len() as u32;
+        let progress = config.progress_thread && size > 1;
+        let parallel = threading == Threading::Parallel;
+        // Two threads of the rank are in the runtime then.
+        let threading = if progress { Threading::Parallel } else { threading };
         let Some(own) = boot.neighbours.iter().position(|r| *r == id.0) else {
             return Err(Error::job(format!("the launcher did not put rank {id} on its own host")));
         };
@@ -229,6 +236,7 @@ impl Rank {
             grid,
             conduit,
             native,
+            progress: progress.then(|| Progress::new(parallel)),
             segments: OnceLock::new(),
             handlers: (0..256).map(|_| OnceLock::new()).collect(),
             ops: Ops::new(),
@@ -254,6 +262,7 @@ impl Rank {
             crate::report::listen();
         }
         rank.tell_attached();
+        rank.start_progress();
         Ok(rank)
     }
 
@@ -271,6 +280,7 @@ impl Rank {
         // SAFETY: (1): made by Box::into_raw in `start`.
         let rank = unsafe { Box::from_raw((*rank).own.load(crate::prim::Ordering::Relaxed)) };
         assert!(rank.neighbourhood.len() == 1, "a rank with neighbours is not taken apart");
+        assert!(rank.progress.is_none(), "a rank with a progress thread is not taken apart");
         let mappings = core::mem::take(&mut *lock(&rank.mappings));
         drop(rank);
         for mapping in mappings {
@@ -529,6 +539,20 @@ impl Rank {
         }
         self.advance_collectives();
         done
+    }
+
+    /// [`Rank::poll`] without collectives, which may call functions of the program.
+    pub(crate) fn poll_beside_program(&self) -> usize {
+        let done = self.poll_replies() + self.poll_channel(Channel::Request, am::POLL_BUDGET);
+        if self.neighbourhood.leads() {
+            self.advance_rounds();
+        }
+        done
+    }
+
+    /// [`Rank::poll`] of replies only, whose handlers send nothing.
+    pub(crate) fn poll_replies(&self) -> usize {
+        self.poll_channel(Channel::Reply, am::POLL_BUDGET)
     }
 
     /// How waits of this rank spend their time.

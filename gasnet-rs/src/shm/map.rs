@@ -118,6 +118,30 @@ pub(crate) fn monotonic() -> std::time::Duration {
     std::time::Duration::new(t.tv_sec as u64, t.tv_nsec as u32)
 }
 
+/// Blocks all signals in this thread, and returns what was blocked before.
+pub(crate) fn block_signals() -> libc::sigset_t {
+    // SAFETY: all-zero sets are valid places for the results of these calls.
+    unsafe {
+        let (mut all, mut before): (libc::sigset_t, libc::sigset_t) =
+            (core::mem::zeroed(), core::mem::zeroed());
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+        before
+    }
+}
+
+/// Blocks exactly these signals in this thread.
+pub(crate) fn set_signals(set: &libc::sigset_t) {
+    // SAFETY: a set that the system filled in; nobody wants the old one.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, set, core::ptr::null_mut()) };
+}
+
+/// Has short sleeps of this thread end when they should, not up to 50 us later.
+pub(crate) fn sleep_exactly() {
+    // SAFETY: a plain setting of this thread.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
+}
+
 /// Sleeps until a descriptor is readable, at most so long.
 pub(crate) fn wait_readable(fd: BorrowedFd<'_>, longest: std::time::Duration) {
     let mut poll = libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
