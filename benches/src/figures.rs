@@ -202,6 +202,32 @@ pub fn udp(options: &Options) -> Vec<Group> {
     groups
 }
 
+/// The same with a progress thread.
+const UDP_THREAD: &[(&str, &str)] =
+    &[("GASNET_CONDUIT", "udp"), ("GASNET_NEIGHBORHOOD", "off"), ("GASNET_PROGRESS", "thread")];
+
+/// What a put and a get cost while the target computes, beside what they cost while it waits in the runtime.
+pub fn attentiveness(_: &Options) -> Vec<Group> {
+    let mut groups = Vec::new();
+    for (suffix, env, bar) in [("", UDP, "reported"), ("_thread", UDP_THREAD, "ratio <= 5")] {
+        let figure = |what: &str, key, floor| Figure {
+            scale: 1e-3,
+            bar,
+            ..time(&format!("{what}_to_computing{suffix}"), "us", 2, key, floor)
+        };
+        groups.push(Group {
+            probes: vec![Probe { env: UDP, ..rank(2, "attentive") }, Probe { env, ..rank(2, "computing") }],
+            figures: vec![
+                figure("put_8", "put_computing", &["put_attentive"]),
+                figure("get_8", "get_computing", &["get_attentive"]),
+            ],
+            rounds: 3,
+            note: None,
+        });
+    }
+    groups
+}
+
 /// Figures of compiled UPC programs and of the compiler.
 pub fn upc(options: &Options) -> Vec<Group> {
     let mut groups = Vec::new();

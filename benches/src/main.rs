@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use build::Tools;
 use probe::Group;
 
-const USAGE: &str = "usage: pgas-bench [smp|upc|registration|netvm]... [--json] [--prefix DIR] [--scratch DIR] [--rounds N] \
+const USAGE: &str = "usage: pgas-bench [smp|upc|udp|attentiveness|registration|netvm]... [--json] [--prefix DIR] [--scratch DIR] [--rounds N] \
 [--filter TEXT]... [--quick] [--list]";
 
 /// What the command line asks for.
@@ -67,6 +67,7 @@ fn main() -> ExitCode {
         groups.extend(match set.as_str() {
             "smp" => figures::smp(&options),
             "udp" => figures::udp(&options),
+            "attentiveness" => figures::attentiveness(&options),
             _ => figures::upc(&options),
         });
     }
@@ -152,7 +153,11 @@ fn options() -> Result<Options, lexopt::Error> {
                 println!("{USAGE}");
                 std::process::exit(0);
             }
-            Value(set) if ["smp", "upc", "registration", "netvm"].iter().any(|known| set == *known) => {
+            Value(set)
+                if ["smp", "upc", "udp", "attentiveness", "registration", "netvm"]
+                    .iter()
+                    .any(|known| set == *known) =>
+            {
                 options.sets.push(set.string()?);
             }
             other => return Err(other.unexpected()),

@@ -254,6 +254,11 @@ impl Config {
             },
             max_segment: match get("GASNET_MAX_SEGSIZE") {
                 None => None,
+                Some(v) if is_beyond_any_machine(&v) => {
+                    return Err(Error::job(format!(
+                        "GASNET_MAX_SEGSIZE={v}: larger than any machine's memory"
+                    )));
+                }
                 Some(v) => Some(parse_segsize(&v).ok_or_else(|| bad("GASNET_MAX_SEGSIZE", &v))?),
             },
             check: flag("GASNET_CHECK", false)?,
@@ -321,6 +326,16 @@ fn parse_segsize(v: &str) -> Option<u64> {
         return Some((crate::shm::map::physical_memory() as f64 * f) as u64);
     }
     parse_size(v).filter(|n| *n > 0)
+}
+
+/// Whether this is a size that is well written and far too large: beyond what addresses can name.
+fn is_beyond_any_machine(v: &str) -> bool {
+    let v = v.split('/').next().unwrap_or(v).trim();
+    let digits = v.find(|c: char| !c.is_ascii_digit()).unwrap_or(v.len());
+    let unit = parse_size(&format!("1{}", &v[digits..]));
+    let number = v[..digits].trim_start_matches('0');
+    let bytes = number.parse::<u64>().ok().zip(unit).and_then(|(n, unit)| n.checked_mul(unit));
+    digits > 0 && unit.is_some() && !number.is_empty() && bytes.is_none_or(|bytes| bytes > 1 << 57)
 }
 
 /// A time in nanoseconds: a number with `ns`, `us`, `ms` or `s` (`ns` if none).
@@ -468,6 +483,23 @@ mod tests {
             e.to_string(),
             "GASNET_NEIGHBORHOOD=maybe: not understood; it takes: on (default), off, 1.."
         );
+    }
+
+    #[test]
+    fn sizes_beyond_any_machine_are_told_from_nonsense() {
+        for (v, says) in [
+            ("99999999T", "larger than any machine"),
+            ("99999999999999999999999", "larger than any machine"),
+            ("99999999999999T", "larger than any machine"),
+            ("12Q", "not understood"),
+            ("T", "not understood"),
+            ("0", "not understood"),
+        ] {
+            let e = Config::from_lookup(|n| (n == "GASNET_MAX_SEGSIZE").then(|| v.into())).unwrap_err();
+            assert!(e.to_string().contains(says), "{v}: {e}");
+        }
+        let c = Config::from_lookup(|n| (n == "GASNET_MAX_SEGSIZE").then(|| "4096T".into())).unwrap();
+        assert_eq!(c.max_segment, Some(1 << 52));
     }
 
     #[test]

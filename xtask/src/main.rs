@@ -23,7 +23,7 @@ usage: cargo xtask TASK [options]
   test [--only STEP] [--quick]              runs all tests
   stage                                     brings target/stage up to date: bin, include, lib
   install --prefix DIR                      installs upcc, upcrun, gasnetrun, headers, libraries
-  bench smp|upc|udp [--json]                measures
+  bench smp|upc|udp|attentiveness [--json]  measures
   bench registration|netvm [--json]         simulates what the papers measured
   soak [--minutes M]                        random and long tests
 
@@ -45,7 +45,7 @@ usage: cargo xtask install --prefix DIR
 const BENCH_HELP: &str = "\
 Measures, each figure beside a floor measured in the same run (program pgas-bench in benches/).
 
-usage: cargo xtask bench smp|upc|udp|registration|netvm [--json] [options of pgas-bench]
+usage: cargo xtask bench smp|upc|udp|attentiveness|registration|netvm [--json] [options of pgas-bench]
 
 registration and netvm simulate what the papers measured, print paper | here | difference, and write
 plots and values under target/bench/plots.
@@ -121,7 +121,11 @@ fn install(mut parser: lexopt::Parser) -> Result<(), String> {
 
 fn bench(mut parser: lexopt::Parser) -> Result<(), String> {
     let suite = match parser.next().map_err(|e| e.to_string())? {
-        Some(Value(suite)) if ["smp", "upc", "udp", "registration", "netvm"].iter().any(|s| suite == *s) => {
+        Some(Value(suite))
+            if ["smp", "upc", "udp", "attentiveness", "registration", "netvm"]
+                .iter()
+                .any(|s| suite == *s) =>
+        {
             suite
         }
         Some(Short('h') | Long("help")) => {
@@ -131,7 +135,7 @@ fn bench(mut parser: lexopt::Parser) -> Result<(), String> {
         _ => return Err(format!("which suite?\n\n{BENCH_HELP}")),
     };
     // Simulations run no program that has to be compiled.
-    if ["smp", "upc", "udp"].iter().any(|s| suite == *s) {
+    if ["smp", "upc", "udp", "attentiveness"].iter().any(|s| suite == *s) {
         stage::stage(&stage::folder(), stage::Parts::ALL)?;
     }
     sh::pass(sh::cargo(&["build", "--release", "-p", "pgas-bench", "--bins"]), Duration::from_secs(1500))?;

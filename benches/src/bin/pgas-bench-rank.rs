@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use gasnet::{GlobalPtr, Handler, Rank, RankId};
 
@@ -22,6 +22,8 @@ fn main() {
             "start" => start(rank, begun),
             "put_8" => put_8(rank),
             "put_4m" => put_4m(rank),
+            "attentive" => attentiveness(rank, ["put_attentive", "get_attentive"], false),
+            "computing" => attentiveness(rank, ["put_computing", "get_computing"], true),
             // The launcher's own time is what is measured.
             "first_barrier" => {
                 rank.barrier();
@@ -96,6 +98,37 @@ fn put_8(rank: &Rank) {
         }
         vec![("put8", ns_each(start, count))]
     });
+}
+
+/// Puts and gets of 8 bytes to a rank that waits in the runtime, or that computes and does not call it.
+fn attentiveness(rank: &Rank, keys: [&'static str; 2], computes: bool) {
+    let at: GlobalPtr<u64> = GlobalPtr::new(RankId(1), allocate(rank, 64));
+    // Rank 1 computes for longer than rank 0 measures, if that gets its answers meanwhile.
+    let (measured, computing) = (Duration::from_millis(100), Duration::from_millis(150));
+    for (which, key) in keys.into_iter().enumerate() {
+        batches(rank, || {
+            let start = Instant::now();
+            if rank.id().0 == 1 && computes {
+                while start.elapsed() < computing {
+                    black_box((0..1000u64).fold(0, |a, b| black_box(a ^ b)));
+                }
+            }
+            if rank.id().0 != 0 {
+                return vec![];
+            }
+            // The other has begun by then.
+            std::thread::sleep(Duration::from_millis(10));
+            let (start, mut count) = (Instant::now(), 0);
+            while start.elapsed() < measured {
+                match which {
+                    0 => rank.write(at, count),
+                    _ => _ = black_box(rank.read(at)),
+                }
+                count += 1;
+            }
+            vec![(key, ns_each(start, count))]
+        });
+    }
 }
 
 fn put_4m(rank: &Rank) {

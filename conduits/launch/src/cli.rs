@@ -17,7 +17,7 @@ pub const HELP: &str = "\
 Runs a program on N ranks, on this host or on several.
 
 usage: gasnetrun -n N [options] PROGRAM [arguments]
-       gasnetrun --doctor
+       gasnetrun --doctor [--hosts A,B]
 
   -n, --ranks N         number of ranks (-np works too)
   -H, --hosts A,B:2     hosts to run on, started by ssh; HOST:N has N slots for ranks, else all hosts have
@@ -54,8 +54,8 @@ pub enum Request {
     Print(String),
     /// Only say what this would do.
     Describe(Command),
-    /// Look for trouble.
-    Doctor,
+    /// Look for trouble, also on these hosts.
+    Doctor(Option<Vec<Host>>),
 }
 
 /// The long options.
@@ -91,7 +91,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request, S
         limit: None,
         hosts: None,
     };
-    let mut dry_run = false;
+    let (mut dry_run, mut doctor) = (false, false);
     while let Some(argument) = parser.next().map_err(text)? {
         match argument {
             Short('n') | Long("ranks") => {
@@ -138,7 +138,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request, S
             }
             Long("hostfile") => command.hosts = Some(hosts_of(Path::new(&parser.value().map_err(text)?))?),
             Long("dry-run") => dry_run = true,
-            Long("doctor") => return Ok(Request::Doctor),
+            Long("doctor") => doctor = true,
             Short('v') | Long("verbose") => command.verbose = true,
             Short('q') | Long("quiet") => command.environment.push(("GASNET_QUIET".into(), "1".into())),
             Short('h') | Long("help") => return Ok(Request::Print(HELP.to_string())),
@@ -159,6 +159,9 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request, S
             }
             Short(letter) => return Err(format!("unknown option -{letter}; see gasnetrun --help")),
         }
+    }
+    if doctor {
+        return Ok(Request::Doctor(command.hosts.map_or_else(hosts_from_settings, |hosts| Ok(Some(hosts)))?));
     }
     if command.program.is_empty() {
         return Err("which program? usage: gasnetrun -n N [options] PROGRAM [arguments]".to_string());
@@ -243,7 +246,7 @@ pub fn main() -> i32 {
             print!("{text}");
             0
         }),
-        Ok(Request::Doctor) => return crate::doctor::main(),
+        Ok(Request::Doctor(hosts)) => return crate::doctor::main(hosts.as_deref()),
         Err(message) => {
             eprintln!("gasnetrun: {message}");
             return 2;

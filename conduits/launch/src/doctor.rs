@@ -1,6 +1,234 @@
 //! `gasnetrun --doctor`: looks for what could keep jobs from running here, and says what to do.
 
+use std::fmt::Display;
+use std::fs;
+use std::net::{Ipv4Addr, UdpSocket};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::hosts::{self, Host};
+use crate::wire::GREETING;
+use crate::{pmix, sys};
+
+/// How long another host may take to answer.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// What was found, and how bad it is.
+enum Finding {
+    /// Works.
+    Fine(String),
+    /// Works, could be better, or matters for some jobs only; and what to do.
+    Note(String, String),
+    /// Does not work; and what to do.
+    Trouble(String, String),
+}
+use Finding::{Fine, Note, Trouble};
+
+fn read(path: &str) -> Option<String> {
+    Some(fs::read_to_string(path).ok()?.trim().to_string())
+}
+
+fn number(path: &str) -> Option<u64> {
+    read(path)?.parse().ok()
+}
+
+/// The folder of `PATH` with this command.
+fn which(name: &str) -> Option<String> {
+    let path = std::env::var_os("PATH")?;
+    let found = std::env::split_paths(&path).map(|folder| folder.join(name)).find(|p| sys::executable(p))?;
+    Some(found.display().to_string())
+}
+
+fn limits() -> Vec<Finding> {
+    let mut all = Vec::new();
+    let (soft, hard) = sys::raise_file_limit(0);
+    let ranks = hard.saturating_sub(544) / 3;
+    all.push(if ranks >= 64 {
+        Fine(format!(
+            "descriptors: limit {soft}, can be raised to {hard}: enough for {} ranks",
+            ranks.min(1024)
+        ))
+    } else {
+        Trouble(
+            format!("descriptors: at most {hard}: enough for {ranks} ranks"),
+            "raise it: ulimit -Hn 4096".into(),
+        )
+    });
+    let processors = sys::allowed_cpus().len();
+    all.push(Fine(format!("processors: {processors} may be used")));
+    all.push(match read("/proc/sys/vm/overcommit_memory").as_deref() {
+        Some("2") => Note(
+            "memory: the system promises no more than it has".into(),
+            "large segments may be refused; sysctl vm.overcommit_memory=0, or set GASNET_MAX_SEGSIZE".into(),
+        ),
+        _ => Fine("memory: segments take only what is touched".into()),
+    });
+    all
+}
+
+fn memory() -> Vec<Finding> {
+    let mut all = vec![match sys::memfd("gasnet-doctor") {
+        Ok(_) => Fine("shared memory: memory files can be made (nothing in /dev/shm is needed)".into()),
+        Err(e) => Trouble(
+            format!("shared memory: {e}"),
+            "a kernel from 3.17 on is needed, and a sandbox must allow memfd_create".into(),
+        ),
+    }];
+    let setting = read("/sys/kernel/mm/transparent_hugepage/shmem_enabled").unwrap_or_default();
+    let chosen = setting.split(['[', ']']).nth(1).unwrap_or("unknown").to_string();
+    all.push(match chosen.as_str() {
+        "always" | "within_size" | "advise" | "force" => Fine(format!("huge pages for shared memory: {chosen}")),
+        _ => Note(
+            format!("huge pages for shared memory: {chosen}"),
+            "large segments are faster with: echo within_size > /sys/kernel/mm/transparent_hugepage/shmem_enabled".into(),
+        ),
+    });
+    if let Some(scope) = number("/proc/sys/kernel/yama/ptrace_scope").filter(|scope| *scope > 1) {
+        all.push(Note(
+            format!("processes may not look into each other (ptrace_scope {scope})"),
+            "ranks started by mpirun or srun on one host then use the network: sysctl kernel.yama.ptrace_scope=1".into(),
+        ));
+    }
+    all
+}
+
+fn networks() -> Vec<Finding> {
+    let mut all = Vec::new();
+    let mut names: Vec<String> = fs::read_dir("/sys/class/net")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    for name in names {
+        let about = |what: &str| read(&format!("/sys/class/net/{name}/{what}")).unwrap_or_default();
+        let (state, mtu) = (about("operstate"), about("mtu"));
+        all.push(Fine(format!("interface {name}: {state}, packets of {mtu} bytes")));
+    }
+    let loopback = || -> std::io::Result<bool> {
+        let (a, b) = (UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?, UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?);
+        b.set_read_timeout(Some(Duration::from_secs(1)))?;
+        a.send_to(b"x", b.local_addr()?)?;
+        Ok(b.recv(&mut [0; 8])? == 1)
+    };
+    all.push(match loopback() {
+        Ok(true) => Fine("datagrams: pass on the loop-back interface".into()),
+        other => Trouble(
+            format!("datagrams do not pass on the loop-back interface: {other:?}"),
+            "bring it up (ip link set lo up), or look at the firewall; the udp conduit needs it".into(),
+        ),
+    });
+    for what in ["rmem_max", "wmem_max"] {
+        if let Some(bytes) = number(&format!("/proc/sys/net/core/{what}")).filter(|bytes| *bytes < 4 << 20) {
+            all.push(Note(
+                format!("socket buffers: net.core.{what} is {bytes}"),
+                format!("the udp conduit loses fewer packets with: sysctl -w net.core.{what}=4194304"),
+            ));
+        }
+    }
+    all
+}
+
+fn libraries() -> Vec<Finding> {
+    let mut all = Vec::new();
+    let mut library = |what: &str, names: &[&str], fix: &str| {
+        all.push(match names.iter().find(|name| pmix::can_load(name)) {
+            Some(name) => Fine(format!("{what}: {name}")),
+            None => Note(format!("{what}: not found"), fix.to_string()),
+        });
+    };
+    library("PMIx", &["libpmix.so.2"], "needed inside mpirun of Open MPI and srun only: install libpmix2");
+    library(
+        "MPI",
+        &["libmpi.so.40", "libmpich.so.12", "libmpi.so.12"],
+        "needed by the mpi conduit only: install Open MPI or MPICH",
+    );
+    library("libfabric", &["libfabric.so.1"], "needed by the ofi conduit only: install libfabric1");
+    for (command, fix) in
+        [("mpirun", "needed by the mpi conduit only"), ("cc", "needed to compile UPC programs: install gcc")]
+    {
+        all.push(match which(command) {
+            Some(path) => Fine(format!("{command}: {path}")),
+            None => Note(format!("{command}: not found in PATH"), fix.to_string()),
+        });
+    }
+    if let Ok(output) = Command::new("fi_info").arg("-l").output() {
+        let text = String::from_utf8_lossy(&output.stdout);
+        let names: Vec<&str> = text.lines().filter_map(|l| l.strip_suffix(':')).collect();
+        all.push(Fine(format!("libfabric providers: {}", names.join(", "))));
+    }
+    all
+}
+
+/// Starts an agent on a host, and sees whether it answers.
+fn reach(host: &str) -> Finding {
+    let fix =
+        "ssh to it must work without questions, and gasnetrun be installed there under the path it has here";
+    let trouble = |why: &dyn Display| Trouble(format!("host {host}: {why}"), fix.to_string());
+    let words = match hosts::spawner(host) {
+        Ok(words) => words,
+        Err(e) => return trouble(&e),
+    };
+    let child = Command::new(&words[0]).args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
+    let mut child = match child {
+        Ok(child) => child,
+        Err(e) => return trouble(&format!("{}: {e}", words[0])),
+    };
+    // Without input the agent greets and leaves.
+    let until = Instant::now() + PATIENCE;
+    while Instant::now() < until && matches!(child.try_wait(), Ok(None)) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    if matches!(child.try_wait(), Ok(None)) {
+        let _ = child.kill();
+        let _ = child.wait();
+        return trouble(&format!("no answer for {} s", PATIENCE.as_secs()));
+    }
+    let said = child.wait_with_output().map(|output| output.stdout).unwrap_or_default();
+    if said.windows(GREETING.len()).any(|w| w == GREETING) {
+        Fine(format!("host {host}: reached, the same version is there"))
+    } else {
+        trouble(&"gasnetrun does not answer there")
+    }
+}
+
+fn spawners(named: Option<&[Host]>) -> Vec<Finding> {
+    let mut all = vec![match (which("ssh"), std::env::var("GASNET_SSH")) {
+        (_, Ok(words)) if !words.trim().is_empty() => Fine(format!("other hosts: by GASNET_SSH={words}")),
+        (Some(path), _) => Fine(format!("ssh: {path}")),
+        (None, _) => {
+            Note("ssh: not found".into(), "needed for other hosts only: install openssh-client".into())
+        }
+    }];
+    match named {
+        Some(named) => all.extend(named.iter().map(|host| reach(&host.name))),
+        None => all.push(Note(
+            "other hosts: none were named".into(),
+            "to try some: gasnetrun --doctor --hosts A,B".into(),
+        )),
+    }
+    all
+}
+
 /// Looks, prints, and returns the exit status: 1 if something will not work.
-pub fn main() -> i32 {
-    0
+pub fn main(named: Option<&[Host]>) -> i32 {
+    let mut status = 0;
+    if let Ok(own) = std::env::current_exe() {
+        println!("gasnetrun {} ({})", env!("CARGO_PKG_VERSION"), Path::new(&own).display());
+    }
+    for finding in
+        limits().into_iter().chain(memory()).chain(networks()).chain(libraries()).chain(spawners(named))
+    {
+        match finding {
+            Fine(what) => println!("ok       {what}"),
+            Note(what, fix) => println!("note     {what}\n           {fix}"),
+            Trouble(what, fix) => {
+                status = 1;
+                println!("TROUBLE  {what}\n           {fix}");
+            }
+        }
+    }
+    status
 }

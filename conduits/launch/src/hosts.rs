@@ -151,7 +151,7 @@ fn quoted(word: &str) -> String {
 }
 
 /// What runs this program as an agent on `host`.
-fn spawner(host: &str) -> Result<Vec<String>, Error> {
+pub(crate) fn spawner(host: &str) -> Result<Vec<String>, Error> {
     let own = std::env::current_exe().map_err(Error::system("the path of gasnetrun"))?;
     let mut words: Vec<String> = match std::env::var(SSH) {
         Ok(words) if !words.trim().is_empty() => words.split_whitespace().map(String::from).collect(),

@@ -62,6 +62,16 @@ fn check(what: &str, status: c_int) -> Result<(), String> {
     if status == SUCCESS { Ok(()) } else { Err(format!("PMIx_{what} failed with status {status}")) }
 }
 
+/// Whether a library is there to be loaded.
+pub fn can_load(name: &str) -> bool {
+    let Ok(name) = CString::new(name) else { return false };
+    // SAFETY: a NUL-terminated name; nothing of the library is run before symbols are asked for, but its constructors, as by linking.
+    unsafe {
+        let library = libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL);
+        !library.is_null() && libc::dlclose(library) == 0
+    }
+}
+
 impl Pmix {
     /// Loads the library and connects.
     pub fn connect() -> Result<Pmix, String> {

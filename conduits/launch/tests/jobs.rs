@@ -677,3 +677,21 @@ fn a_monitor_that_falls_silent_leaves_no_rank() {
     sys::kill(monitor.id() as i32, libc::SIGKILL);
     monitor.wait().unwrap();
 }
+
+#[test]
+fn the_doctor_looks_and_says_what_to_do() {
+    let output = Command::new(RUN).args(["--doctor", "-H", "one"]).env("GASNET_SSH", SSH).output().unwrap();
+    assert_status(&output, 0);
+    for part in
+        ["ok       descriptors", "ok       shared memory", "ok       datagrams", "ok       host one: reached"]
+    {
+        assert!(text(&output.stdout).contains(part), "{part}: {output:?}");
+    }
+    let output =
+        Command::new(RUN).args(["--doctor", "-H", "one"]).env("GASNET_SSH", "false").output().unwrap();
+    assert_status(&output, 1);
+    assert!(
+        text(&output.stdout).contains("TROUBLE  host one: gasnetrun does not answer there"),
+        "{output:?}"
+    );
+}
