@@ -41,6 +41,9 @@ pub enum ExportError {
     /// Part of it is exported already.
     #[error("part of this memory is exported already: unexport that first")]
     Overlap,
+    /// An unexport of part of it is not done with.
+    #[error("part of this memory is in use by an export that has ended: wait until its unexport is done")]
+    Ending,
     /// The port has an export of this name.
     #[error("this port exports something of the same name already")]
     Name,

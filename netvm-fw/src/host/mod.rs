@@ -233,6 +233,12 @@ impl Host {
         size: u64,
         out: &mut Vec<HostAction>,
     ) -> Result<Segment, ExportError> {
+        let ends = |(s, _): &(Segment, _)| {
+            s.port == port && s.address < address.saturating_add(size) && address < s.address + s.size
+        };
+        if self.ending.iter().any(ends) {
+            return Err(ExportError::Ending);
+        }
         let segment = self.exports.add(port, name, address, size)?;
         let (first, pages) = segment.pages();
         for page in 0..pages {
@@ -562,7 +568,7 @@ impl Host {
         self.leaving.append(&mut leaving);
         let mut ending = core::mem::take(&mut self.ending);
         ending.retain_mut(|(segment, busy)| {
-            busy.retain(|&ppn| self.vm.withdraw(ppn, &mut self.work) == Unmap::Locked);
+            busy.retain(|&ppn| self.vm.table().is_leaving(ppn));
             if busy.is_empty() {
                 out.push(HostAction::Unexported(*segment));
             }

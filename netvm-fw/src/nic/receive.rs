@@ -41,11 +41,16 @@ impl Nic {
     pub(super) fn packet(&mut self, head: Head, payload: Vec<u8>, out: &mut Vec<Action>) {
         self.stats.received += 1;
         out.push(Action::Work(Work::Packet));
-        if let Err(why) = head.check_packet(self.config.nodes, payload.len()) {
+        let good = head
+            .check_packet(self.config.nodes, payload.len())
+            .and_then(|()| if head.to == self.config.node { Ok(()) } else { Err(BadHead::Node) });
+        if let Err(why) = good {
+            if let Some(i) = self.early.iter().position(|e| (e.0, e.1) == (head.from, head.seq))
+                && let Ok(ppn) = self.early.swap_remove(i).2
+            {
+                self.unlock(ppn, false, out);
+            }
             return self.malformed(why);
-        }
-        if head.to != self.config.node {
-            return self.malformed(BadHead::Node);
         }
         if head.kind.sequenced() {
             match self.peer(head.from).recv.arrive(head.seq) {

@@ -54,9 +54,10 @@ impl HostTable {
     /// pushed out is how it comes back.
     ///
     /// # Panics
-    /// The frame is mapped for another page.
+    /// The frame is mapped for another page, or its last page was taken away for good and is in use still.
     pub fn map(&mut self, vpn: Vpn, ppn: Ppn, key: Key) -> Mapped {
         let i = ppn.index();
+        assert!(self.leaving[i] == 0 || self.finish(ppn) == Unmap::Unmapped, "frame {} is in use", ppn.get());
         match self.page(ppn) {
             None => {
                 self.shared.key[i].store(key.0, Ordering::Relaxed);
@@ -106,9 +107,7 @@ impl HostTable {
 
     /// Takes a page away from the NIC, unless it is in use. A frame that is not mapped counts as unmapped.
     pub fn unmap(&mut self, ppn: Ppn) -> Unmap {
-        let Some(vpn) = self.page(ppn) else {
-            return if self.locked(ppn) { Unmap::Locked } else { Unmap::Unmapped };
-        };
+        let Some(vpn) = self.page(ppn) else { return self.finish(ppn) };
         self.withdraw(ppn);
         if self.locked(ppn) {
             // ORDER: Release; pairs with Acquire in NicTable::try_frame, as in `map`.
@@ -127,10 +126,19 @@ impl HostTable {
             self.withdraw(ppn);
             self.leaving[i] = vpn.0;
         }
+        self.finish(ppn)
+    }
+
+    /// Whether a page that was taken away for good is in use still.
+    pub fn is_leaving(&self, ppn: Ppn) -> bool {
+        self.leaving[ppn.index()] != 0 && self.locked(ppn)
+    }
+
+    fn finish(&mut self, ppn: Ppn) -> Unmap {
         if self.locked(ppn) {
             return Unmap::Locked;
         }
-        let vpn = core::mem::take(&mut self.leaving[i]);
+        let vpn = core::mem::take(&mut self.leaving[ppn.index()]);
         if vpn != 0 {
             self.remove_entry(Vpn(vpn), ppn);
         }

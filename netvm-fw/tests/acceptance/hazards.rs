@@ -1,7 +1,7 @@
 //! `docs/netvm-hazards.md`, one test for each.
 
 use netvm_fw::atomics::{EMPTY, NOBODY, Op};
-use netvm_fw::host::{ExportError, HostAction, HostEvent, HostWork};
+use netvm_fw::host::{ExportError, HostAction, HostEvent, HostWork, Segment};
 use netvm_fw::library::{LibraryError, Transfer};
 use netvm_fw::nic::{HostReply, Interrupt};
 use netvm_fw::port::{Counter, PortMemory, reached};
@@ -259,7 +259,7 @@ fn h13_refused_messages_use_up_no_window() {
     let (mut rig, a, b) = pair(Weather::CALM, 1);
     rig.touch(b, 0, P);
     let mine = rig.handle(a, a);
-    let wrong = netvm_fw::host::Segment { key: Key(1), ..b.segment };
+    let wrong = Segment { key: Key(1), ..b.segment };
     let wrong = rig.library(a).add_segment(Node(1), wrong);
     for n in 0..500 {
         // Resident or not.
@@ -414,4 +414,64 @@ fn handles_are_forgotten() {
     assert_eq!(rig.library(a).lookup(Node(1), b.port, b.segment.address + b.segment.size), None);
     assert_eq!(rig.library(a).remove_segment(theirs), Some(b.segment));
     assert_eq!(rig.library(a).atomic((theirs, 0), Op::Incr, [0; 4]), Err(LibraryError::Handle));
+}
+
+/// A process that ends in the middle of everything: its exports go, its peers are answered, its node-mates go on.
+#[test]
+fn closing_a_port_leaves_nothing_behind() {
+    for seed in 0..20 {
+        let mut rig = Rig::new(2, 16, Weather::ROUGH, seed);
+        let (a, b, c) = (rig.port(0, 1, 8), rig.port(1, 1, 8), rig.port(1, 2, 8));
+        rig.touch(a, 0, P);
+        for n in 0..30u64 {
+            let to = if n % 2 == 0 { b } else { c };
+            let write = rig.write_of(a, 0, to, n % 8 * P, 300).acknowledge().notify(3);
+            rig.issue(a, write);
+            rig.read(a, P + n * 8, to, 0, 8);
+            rig.write(b, 0, a, 2 * P, 200);
+        }
+        (0..seed * 20).for_each(|_| {
+            rig.step();
+        });
+        rig.nodes[1].nic.close_port(b.port);
+        let mut out = Vec::new();
+        rig.nodes[1].host.close_port(b.port, &mut out);
+        rig.host_actions(1, out);
+        rig.fence(a, Counter::Written);
+        rig.fence(a, Counter::Reads);
+        rig.run();
+        assert_eq!(rig.nodes[1].ports[&c.port].events.signals(3), 15, "seed {seed}");
+        assert_eq!(rig.nodes[1].unexported, [b.segment]);
+        for page in 0..8 {
+            assert_eq!(rig.nodes[1].host.vm().place(Rig::vpn(b, page * P)), None, "seed {seed}");
+        }
+        for node in &rig.nodes {
+            assert!(node.nic.is_idle());
+            assert!((0..16).all(|i| node.nic.table().count(Ppn::at(i)) == (0, 0)));
+            assert!((0..16).all(|i| !node.host.vm().table().locked(Ppn::at(i))));
+        }
+    }
+}
+
+#[test]
+fn what_is_being_unexported_cannot_be_exported() {
+    let weather = Weather { dma: (5_000, 5_000), ..Weather::CALM };
+    let (mut rig, a, b) = pair(weather, 1);
+    rig.touch(b, 0, P);
+    rig.write(a, 0, b, 0, P);
+    let ppn = rig.nodes[1].host.vm().place(Rig::vpn(b, 0)).unwrap();
+    while rig.nodes[1].nic.table().count(ppn).0 == 0 {
+        assert!(rig.step());
+    }
+    let mut out = Vec::new();
+    rig.nodes[1].host.unexport(&b.segment, &mut out);
+    rig.host_actions(1, out);
+    let again = |rig: &mut Rig| {
+        let Segment { port, address, size, .. } = b.segment;
+        rig.nodes[1].host.export(port, 2, address, size, &mut Vec::new())
+    };
+    assert_eq!(again(&mut rig), Err(ExportError::Ending));
+    rig.run();
+    assert_eq!(rig.nodes[1].unexported, [b.segment]);
+    assert!(again(&mut rig).is_ok());
 }

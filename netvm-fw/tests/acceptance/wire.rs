@@ -135,8 +135,10 @@ proptest! {
     fn any_packets_are_survived(packets in prop::collection::vec((prop_oneof![head(), near()], any::<bool>()), 1..60)) {
         let (host, mut nic, _memory) = nic();
         for (head, announced) in packets {
-            let payload = vec![1; head.payload_len().min(5000)];
-            if announced && head.check_packet(2, payload.len()).is_ok() {
+            let mut payload = vec![1; head.payload_len().min(5000)];
+            // Sometimes not what the head announced.
+            payload.truncate(payload.len() - usize::from(head.seq % 7 == 0 && !payload.is_empty()));
+            if announced && head.check_packet(2, head.payload_len()).is_ok() {
                 drive(&mut nic, Event::Head(head));
             }
             drive(&mut nic, Event::Packet { head, payload });
