@@ -4,15 +4,15 @@
 //! network, and knows no MPI. A program may use MPI itself, too: whoever comes first initialises it, and only the conduit that did
 //! finalises it. The runtime's messages travel on communicators of its own.
 //!
-//! **Messages** ([`engine`]). Each channel has a communicator. A rank keeps receives posted on both; since MPI matches messages to
+//! **Messages**. Each channel has a communicator. A rank keeps receives posted on both; since MPI matches messages to
 //! receives in the order in which those were posted, looking at the oldest one is enough. A frame lies behind a head of 16 bytes that
 //! also returns credits.
 //!
-//! **Credits.** A rank may have [`WINDOW`](engine) frames per peer and channel under way; the peer returns the credit when it has handled
+//! **Credits.** A rank may have a window of frames per peer and channel under way; the peer returns the credit when it has handled
 //! the frame, in the head of whatever it sends next or, when half a window is owed, in a message without a frame. So what MPI has to buffer
 //! for a rank that does not listen is bounded. A message that returns credits needs none.
 //!
-//! **Puts and gets** ([`window`]). The segments form a window, locked shared by everyone for the whole job. Where a test at the start
+//! **Puts and gets**. The segments form a window, locked shared by everyone for the whole job. Where a test at the start
 //! finds that the window does not do what MPI says, the runtime goes without: by messages.
 //!
 //! **Who must act.** MPI makes progress inside its calls; a put may need the target inside one. Every wait of the runtime polls.
