@@ -63,7 +63,9 @@ impl Rank {
     /// [`Rank::fatal`] with another prefix than `gasnet: `.
     #[cold]
     pub fn fatal_with(&self, prefix: &str, text: &str) -> ! {
-        say(&format!("{prefix}rank {} of {}: {text}", self.id(), self.size()));
+        if !self.is_said(text) {
+            say(&format!("{prefix}rank {} of {}: {text}", self.id(), self.size()));
+        }
         self.tell(&ToMonitor::Abort(1, text.to_string()));
         self.leave(1)
     }
@@ -73,6 +75,15 @@ impl Rank {
             Some(overseer) if self.is_own_process() => overseer.leave(code),
             _ => leave(code),
         }
+    }
+
+    /// Whether another rank of the host has just printed the same: what all find wrong is said once.
+    fn is_said(&self, text: &str) -> bool {
+        let mut hasher = std::hash::DefaultHasher::new();
+        std::hash::Hash::hash(text, &mut hasher);
+        let mark = std::hash::Hasher::finish(&hasher) | 1;
+        // Relaxed: it decides who prints, and hands over nothing.
+        self.header.said.swap(mark, crate::prim::Ordering::Relaxed) == mark
     }
 
     /// Whether this process is the rank itself, not a child it forked.

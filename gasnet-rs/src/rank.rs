@@ -17,7 +17,7 @@ use crate::progress::Progress;
 use crate::segment::{SegmentEntry, SegmentTable};
 use crate::shm::grid::{Grid, GridLayout};
 use crate::shm::map;
-use crate::shm::{Host, RankBlock};
+use crate::shm::{Host, HostHeader, RankBlock};
 use crate::team::Members;
 use crate::wait::{Presence, WaitPolicy, Waiter};
 use crate::{Boot, am, amref};
@@ -70,6 +70,7 @@ pub struct Rank {
     alone: bool,
     pub(crate) neighbourhood: Neighbourhood,
     leader: &'static RankBlock,
+    pub(crate) header: &'static HostHeader,
     meeting: Meeting,
     pub(crate) grid: Option<Grid>,
     pub(crate) conduit: Option<Box<dyn Conduit>>,
@@ -232,6 +233,7 @@ impl Rank {
             alone,
             neighbourhood,
             leader,
+            header: host.header,
             meeting,
             grid,
             conduit,

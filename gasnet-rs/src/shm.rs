@@ -22,6 +22,8 @@ use std::os::fd::BorrowedFd;
 #[repr(C, align(128))]
 pub(crate) struct HostHeader {
     pub(crate) start: CentralBarrier,
+    /// Which error a rank of the host has printed last, as a number made from its text; 0 for none.
+    pub(crate) said: AtomicU64,
 }
 
 /// What a rank tells the others of its host.
