@@ -1,0 +1,236 @@
+//! Jobs on several hosts: network namespaces joined by a bridge, as root. Plain, with losses, with a cut link, with a host
+//! that dies, and with an attacker on the wire.
+//!
+//! Prints a line `ok NAME` or `FAILED NAME` for each test, as the suites do, or says what is missing to make namespaces. With a
+//! task as its first argument it is a part of a test: a rank, one end of a TCP stream, the attacker.
+
+mod attack;
+mod hosts;
+mod rate;
+
+use gasnet_tests::run::{Outcome, run};
+use hosts::Hosts;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+
+/// A test: its name and what it does.
+type Test = (&'static str, fn(&Net) -> Result<String, String>);
+
+const TESTS: &[Test] = &[
+    ("plain", plain),
+    ("upc", upc),
+    ("loss", loss),
+    ("loss-rate", loss_rate),
+    ("cut-link", cut_link),
+    ("dead-host", dead_host),
+    ("attacker", attacker),
+    ("again", plain),
+];
+
+/// What tests work with.
+struct Net {
+    hosts: Hosts,
+    /// The installed tools.
+    prefix: PathBuf,
+    /// A command that does what ssh does, with namespaces.
+    ssh: PathBuf,
+}
+
+impl Net {
+    /// A job over all hosts, or the first few.
+    fn job(&self, hosts: usize, ranks: u32, program: &Path) -> Command {
+        let mut command = Command::new(self.prefix.join("bin/gasnetrun"));
+        command.arg("--hosts").arg(self.hosts.names()[..hosts].join(","));
+        command.arg("-n").arg(ranks.to_string()).arg(program);
+        command.env("GASNET_SSH", &self.ssh).env("GASNET_CONDUIT", "udp").env("GASNET_MAX_SEGSIZE", "64M");
+        command
+    }
+
+    fn conformance(&self, hosts: usize, ranks: u32, tests: &[&str]) -> Command {
+        let mut command = self.job(hosts, ranks, &beside("conformance"));
+        command.arg("--quick").args(tests);
+        command
+    }
+}
+
+/// A program of this package.
+fn beside(name: &str) -> PathBuf {
+    std::env::current_exe().map(|own| own.with_file_name(name)).unwrap_or_else(|_| name.into())
+}
+
+fn passes(command: Command, limit: u64) -> Result<Outcome, String> {
+    let outcome = run(command, "", Duration::from_secs(limit)).map_err(|e| e.to_string())?;
+    if outcome.status == Some(0) { Ok(outcome) } else { Err(outcome.report()) }
+}
+
+const SHORT: &[&str] = &["rma", "flood-mixed", "barriers", "oracle", "collectives"];
+
+fn plain(net: &Net) -> Result<String, String> {
+    passes(net.conformance(4, 8, &[]), 200).map(|_| String::new())
+}
+
+fn upc(net: &Net) -> Result<String, String> {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
+    let program = std::env::temp_dir().join(format!("gasnet-heat-{}", std::process::id()));
+    let mut compile = Command::new(net.prefix.join("bin/upcc"));
+    compile.arg("-o").arg(&program).arg(root.join("examples/upc/heat.upc"));
+    passes(compile, 120)?;
+    let outcome = passes(net.job(4, 4, &program), 120);
+    let _ = std::fs::remove_file(&program);
+    outcome.map(|_| String::new())
+}
+
+fn loss(net: &Net) -> Result<String, String> {
+    net.hosts.lose(100)?;
+    let outcome = passes(net.conformance(4, 4, SHORT), 200);
+    net.hosts.lose(0)?;
+    outcome.map(|_| String::new())
+}
+
+/// Puts of 4 MiB and a TCP stream under the same losses: figures, not judged here.
+fn loss_rate(net: &Net) -> Result<String, String> {
+    net.hosts.lose(100)?;
+    let both: Result<_, String> = (|| {
+        let mut job = net.job(2, 2, &beside("namespaces"));
+        job.arg("put-rate");
+        let puts = rate::read(&passes(job, 60)?)?;
+        let (names, addresses) = (net.hosts.names(), net.hosts.addresses());
+        let mut sink = Command::new("ip");
+        sink.args(["netns", "exec", &names[1]]).arg(beside("namespaces")).arg("tcp-sink");
+        let mut sink = sink.arg(&addresses[1]).spawn().map_err(|e| e.to_string())?;
+        let mut source = Command::new("ip");
+        source.args(["netns", "exec", &names[0]]).arg(beside("namespaces")).arg("tcp-source");
+        let stream = passes(
+            {
+                source.arg(&addresses[1]);
+                source
+            },
+            60,
+        );
+        let _ = sink.kill();
+        let _ = sink.wait();
+        Ok((puts, rate::read(&stream?)?))
+    })();
+    net.hosts.lose(0)?;
+    let (puts, stream) = both?;
+    Ok(format!("put {puts:.0} MB/s, TCP {stream:.0} MB/s, ratio {:.2}", puts / stream))
+}
+
+/// How a job that was disturbed may end: within the time, not well, and saying why.
+fn ends(
+    mut command: Command,
+    within: Duration,
+    says: &str,
+    disturb: impl FnOnce(),
+) -> Result<String, String> {
+    command.env("GASNET_UDP_TIMEOUT", "2s");
+    let job = std::thread::spawn(move || run(command, "", Duration::from_secs(60)));
+    std::thread::sleep(Duration::from_secs(2));
+    disturb();
+    let start = Instant::now();
+    let outcome = job.join().map_err(|_| "no outcome")?.map_err(|e| e.to_string())?;
+    let took = start.elapsed();
+    let well = outcome.timed_out || outcome.status == Some(0) || !outcome.stderr.contains(says);
+    if well || took > within {
+        return Err(format!(
+            "{took:?} after the disturbance; wanted within {within:?}, saying '{says}':\n{}",
+            outcome.report()
+        ));
+    }
+    Ok(format!("ended after {:.1} s", took.as_secs_f64()))
+}
+
+fn forever(net: &Net) -> Command {
+    let mut job = net.job(2, 2, &beside("namespaces"));
+    job.arg("forever");
+    job
+}
+
+fn cut_link(net: &Net) -> Result<String, String> {
+    let end =
+        ends(forever(net), Duration::from_secs(10), "nothing was heard", || drop(net.hosts.link(1, false)));
+    net.hosts.link(1, true)?;
+    end
+}
+
+fn dead_host(net: &Net) -> Result<String, String> {
+    ends(forever(net), Duration::from_secs(5), "", || drop(net.hosts.kill_all(1)))
+}
+
+/// Whatever two hosts send is seen by somebody who sends it again, sends it changed, and sends rubbish in its place.
+fn attacker(net: &Net) -> Result<String, String> {
+    let mut attacks = Vec::new();
+    for host in 0..2 {
+        let mut attack = Command::new("ip");
+        attack.args(["netns", "exec", &net.hosts.names()[host]]).arg(beside("namespaces"));
+        attack.args(["attack", net.hosts.interface()]).stdout(std::process::Stdio::piped());
+        attacks.push(attack.spawn().map_err(|e| e.to_string())?);
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    let outcome = passes(net.conformance(2, 2, SHORT), 200);
+    let mut all = Vec::new();
+    for attack in attacks {
+        // It stops when asked, and says what it did.
+        let _ = Command::new("kill").args(["-TERM", &attack.id().to_string()]).status();
+        let said = attack.wait_with_output().map_err(|e| e.to_string())?;
+        all.push(String::from_utf8_lossy(&said.stdout).trim().to_string());
+    }
+    outcome?;
+    let enough = |said: &String| said.split(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0u64) > 1000;
+    if all.iter().all(enough) { Ok(all.join("; ")) } else { Err(format!("hardly an attack: {all:?}")) }
+}
+
+fn main() -> ExitCode {
+    let mut args = std::env::args().skip(1);
+    let first = args.next().unwrap_or_default();
+    let second = args.next().unwrap_or_default();
+    match first.as_str() {
+        "put-rate" => rate::puts(),
+        "forever" => rate::forever(),
+        "tcp-sink" => return rate::sink(&second),
+        "tcp-source" => return rate::source(&second),
+        "attack" => return attack::run(&second),
+        _ => {}
+    }
+    let mut prefix = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target/stage");
+    let mut filters = Vec::new();
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--prefix" => prefix = args.next().unwrap_or_default().into(),
+            "--ranks" => drop(args.next()),
+            _ => filters.push(arg),
+        }
+    }
+    let hosts = match Hosts::new(4) {
+        Ok(hosts) => hosts,
+        Err(why) => {
+            println!("not tested: jobs on several hosts: no network namespaces: {why}");
+            return ExitCode::SUCCESS;
+        }
+    };
+    let ssh = match hosts.ssh() {
+        Ok(ssh) => ssh,
+        Err(why) => {
+            println!("FAILED namespaces\n{why}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let net = Net { hosts, prefix, ssh };
+    let mut failed = false;
+    for (name, test) in TESTS {
+        if !filters.is_empty() && !filters.iter().any(|f| name.contains(f.as_str())) {
+            continue;
+        }
+        match test(&net) {
+            Ok(remark) => println!("ok namespaces/{name} {remark}"),
+            Err(why) if why.starts_with("not tested: ") => println!("{why}"),
+            Err(why) => {
+                failed = true;
+                println!("FAILED namespaces/{name}\n---- {name}\n{why}");
+            }
+        }
+    }
+    if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
