@@ -9,7 +9,7 @@ use netvm_fw::shadow::{Geometry, LockError, Unmap, table};
 use netvm_fw::sync::{Machine, Need, Part, SemSignal, Word};
 use netvm_fw::{Key, Node, PortId, Ppn, Vpn};
 
-use crate::rig::{Area, P, Rig, Weather};
+use crate::rig::{Area, P, Rig, Weather, seeds};
 
 fn page(n: u64) -> Vpn {
     Vpn::new(PortId(1), n)
@@ -307,7 +307,7 @@ fn h15_pages_that_are_only_read_may_go_and_come_back() {
 
 #[test]
 fn h16_bytes_are_copied_before_their_page_is_mapped() {
-    for seed in 0..20 {
+    for seed in seeds(200) {
         let (mut rig, a, b) = pair(Weather::ROUGH, seed);
         rig.poke(a, 0, &[1; 200]);
         rig.poke(a, 1000, &[2; 200]);
@@ -419,7 +419,7 @@ fn handles_are_forgotten() {
 /// A process that ends in the middle of everything: its exports go, its peers are answered, its node-mates go on.
 #[test]
 fn closing_a_port_leaves_nothing_behind() {
-    for seed in 0..20 {
+    for seed in seeds(200) {
         let mut rig = Rig::new(2, 16, Weather::ROUGH, seed);
         let (a, b, c) = (rig.port(0, 1, 8), rig.port(1, 1, 8), rig.port(1, 2, 8));
         rig.touch(a, 0, P);
@@ -430,7 +430,7 @@ fn closing_a_port_leaves_nothing_behind() {
             rig.read(a, P + n * 8, to, 0, 8);
             rig.write(b, 0, a, 2 * P, 200);
         }
-        (0..seed * 20).for_each(|_| {
+        (0..seed * 3).for_each(|_| {
             rig.step();
         });
         rig.nodes[1].nic.close_port(b.port);

@@ -4,7 +4,7 @@ use netvm_fw::library::Transfer;
 use netvm_fw::port::{Counter, Post};
 use netvm_fw::sync::{Receiver, Sender};
 
-use crate::rig::{Area, P, Random, Rig, Weather};
+use crate::rig::{Area, P, Random, Rig, Weather, seeds};
 
 fn pair(weather: Weather, seed: u64) -> (Rig, Area, Area) {
     let mut rig = Rig::new(2, 64, weather, seed);
@@ -28,7 +28,7 @@ fn arrived(rig: &Rig, b: Area, i: u64) -> bool {
 #[test]
 fn item_22_notifications_follow_their_data() {
     let mut early = 0;
-    for seed in 0..20 {
+    for seed in seeds(200) {
         let (mut rig, a, b) = pair(Weather::ROUGH, seed);
         for i in 0..40 {
             numbered(&mut rig, a, b, i, 5);
@@ -45,7 +45,7 @@ fn item_22_notifications_follow_their_data() {
 
 #[test]
 fn item_23_one_notification_for_many_pages() {
-    for seed in 0..10 {
+    for seed in seeds(100) {
         let (mut rig, a, b) = pair(Weather::ROUGH, seed);
         rig.poke(a, 0, &[8; 4 * P as usize]);
         let transfer = rig.write_of(a, 100, b, 200, 3 * P).notify(9);
@@ -110,7 +110,7 @@ fn item_25_event_counts_coalesce() {
 
 #[test]
 fn item_26_one_shot_notifications_come_one_by_one_in_order() {
-    for seed in 0..10 {
+    for seed in seeds(100) {
         let (mut rig, a, b) = pair(Weather::ROUGH, seed);
         let ids: Vec<u32> = (0..50).map(|i| 1024 + i * 80_000_000 + i % 3).collect();
         for (i, &id) in ids.iter().enumerate() {

@@ -34,6 +34,12 @@ impl Random {
     }
 }
 
+/// So many seeds; `NETVM_FW_SEEDS` times as many in a long run.
+pub fn seeds(n: u64) -> std::ops::Range<u64> {
+    let times = std::env::var("NETVM_FW_SEEDS").ok().and_then(|times| times.parse().ok());
+    0..n * times.unwrap_or(1)
+}
+
 /// Times, in nanoseconds, and chances.
 #[derive(Clone, Copy)]
 pub struct Weather {
