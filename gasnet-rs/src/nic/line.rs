@@ -152,4 +152,131 @@ mod tests {
             }
         }
     }
+
+    /// A rank in a call of `queue.rs`, between two of its operations on shared words.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    enum At {
+        Start,
+        /// To link itself behind this one.
+        Link(u64),
+        /// To wait for its wake-up.
+        Wait,
+        /// Woken, with some behind: to wait for its link.
+        Next,
+        /// To wake this one, which leaves so many behind.
+        Wake(u64, u64),
+        Done,
+    }
+
+    #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+    struct State {
+        word: u64,
+        /// Waiters: where, next, woken.
+        waiters: Vec<(At, u64, u64)>,
+        signallers: Vec<At>,
+        order: Vec<u64>,
+    }
+
+    fn after(signal: Signal) -> At {
+        match signal {
+            Signal::Wake(process, left) => At::Wake(process, left),
+            Signal::Promised | Signal::Nobody => At::Done,
+        }
+    }
+
+    fn with_line<R>(s: &mut State, f: impl FnOnce(&mut Line) -> R) -> R {
+        let mut line = Line::unpack(s.word);
+        let result = f(&mut line);
+        s.word = line.pack();
+        result
+    }
+
+    impl State {
+        fn wake(&mut self, process: u64, left: u64) {
+            let woken = &mut self.waiters[process as usize - 1].2;
+            assert_eq!(*woken, 0, "{process} is woken twice");
+            *woken = 1 + left;
+        }
+
+        fn step_waiter(&self, i: usize) -> Option<State> {
+            let mut s = self.clone();
+            let me = i as u64 + 1;
+            let (at, next, woken) = self.waiters[i];
+            s.waiters[i].0 = match at {
+                At::Start => match with_line(&mut s, |line| line.take(me)) {
+                    None => At::Done,
+                    Some(before) => {
+                        s.order.push(me);
+                        if before == 0 { At::Wait } else { At::Link(before) }
+                    }
+                },
+                At::Link(before) => {
+                    s.waiters[before as usize - 1].1 = me;
+                    At::Wait
+                }
+                At::Wait if woken == 0 => return None,
+                At::Wait => {
+                    s.waiters[i].2 = 0;
+                    if woken == 1 { At::Done } else { At::Next }
+                }
+                At::Next if next == 0 => return None,
+                At::Next => match with_line(&mut s, |line| line.new_head(next)) {
+                    Some(left) => At::Wake(next, left),
+                    None => At::Done,
+                },
+                At::Wake(process, left) => {
+                    s.wake(process, left);
+                    At::Done
+                }
+                At::Done => return None,
+            };
+            Some(s)
+        }
+
+        fn step_signaller(&self, i: usize) -> Option<State> {
+            let mut s = self.clone();
+            s.signallers[i] = match self.signallers[i] {
+                At::Start => after(with_line(&mut s, Line::give)),
+                At::Wake(process, left) => {
+                    s.wake(process, left);
+                    At::Done
+                }
+                _ => return None,
+            };
+            // They are alike.
+            s.signallers.sort();
+            Some(s)
+        }
+    }
+
+    /// Every interleaving of four ranks that wait and four that signal: none waits for ever, none is passed over.
+    #[test]
+    fn semaphores_lose_no_wake_up() {
+        for (waiters, signals, value) in [(1, 1, 0), (2, 3, 0), (3, 3, 0), (4, 3, 1), (4, 4, 0)] {
+            let first = State {
+                word: Line { value, ..Line::default() }.pack(),
+                waiters: vec![(At::Start, 0, 0); waiters],
+                signallers: vec![At::Start; signals],
+                order: Vec::new(),
+            };
+            let mut seen = std::collections::HashSet::from([first.clone()]);
+            let mut stack = vec![first];
+            while let Some(s) = stack.pop() {
+                let steps = (0..waiters).filter_map(|i| s.step_waiter(i));
+                let next: Vec<State> =
+                    steps.chain((0..signals).filter_map(|i| s.step_signaller(i))).collect();
+                if next.is_empty() {
+                    let through = |p: u64| s.waiters[p as usize - 1].0 == At::Done;
+                    let n = (1..=waiters as u64).filter(|&p| through(p)).count();
+                    assert_eq!(n, waiters.min(signals + value as usize), "{s:?}");
+                    let woken = s.order.iter().take_while(|&&p| through(p)).count();
+                    assert!(s.order[woken..].iter().all(|&p| !through(p)), "out of turn: {s:?}");
+                    let line = Line::unpack(s.word);
+                    assert_eq!(line.promised, 0);
+                    assert_eq!(line.value as usize, value as usize + signals - n);
+                }
+                stack.extend(next.into_iter().filter(|s| seen.insert(s.clone())));
+            }
+        }
+    }
 }
