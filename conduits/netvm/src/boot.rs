@@ -7,7 +7,7 @@ use gasnet::{Boot, Error};
 use std::fs::File;
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The segment files of a job: kept, so that their memory can be given back when the job is over (a rank's mappings stay).
@@ -40,7 +40,12 @@ impl Files {
             shm: memory_file()?,
             segments: self.segments[rank as usize].try_clone()?.into(),
             link: None,
-            overseer: Some(Box::new(End { shared: shared.clone(), rank, said: Mutex::default() })),
+            overseer: Some(Box::new(End {
+                shared: shared.clone(),
+                rank,
+                said: Mutex::default(),
+                done: AtomicBool::new(false),
+            })),
             job_id: 1,
         })
     }
@@ -61,16 +66,25 @@ struct End {
     rank: u32,
     /// Its last words.
     said: Mutex<String>,
+    /// It ends in order.
+    done: AtomicBool,
 }
 
 impl Overseer for End {
     fn hear(&self, said: &ToMonitor) {
-        if let ToMonitor::Abort(_, text) = said {
-            *self.said.lock().unwrap_or_else(PoisonError::into_inner) = text.clone();
+        match said {
+            ToMonitor::Abort(_, text) => {
+                *self.said.lock().unwrap_or_else(PoisonError::into_inner) = text.clone();
+            }
+            ToMonitor::Done(_) => self.done.store(true, Ordering::Relaxed),
+            _ => {}
         }
     }
 
     fn leave(&self, code: i32) -> ! {
+        if self.done.load(Ordering::Relaxed) {
+            self.shared.finish(self.rank, code);
+        }
         let text = self.said.lock().unwrap_or_else(PoisonError::into_inner).clone();
         self.shared.end(self.rank, code, text)
     }

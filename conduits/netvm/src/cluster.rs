@@ -302,7 +302,7 @@ impl Cluster {
                 let ended = turns[r as usize].resume();
                 set_current(None);
                 shared.progress.running.store(0, Ordering::Relaxed);
-                if ended {
+                if ended || shared.world().ranks[r as usize].state == State::Over {
                     over += 1;
                     shared.world().set(r, State::Over);
                 }

@@ -18,6 +18,7 @@ pub(crate) struct Shared {
     gathers: Mutex<HashMap<u64, Gather>>,
     /// The ranks' sides of their NICs, where those are NetVM's.
     pagings: Mutex<Vec<Option<Arc<Paging>>>>,
+    codes: Mutex<Vec<i32>>,
     /// The first end of the job that was not an ordinary one.
     pub(crate) ended: Mutex<Option<Ended>>,
 }
@@ -69,6 +70,7 @@ impl Shared {
             progress: Arc::default(),
             gathers: Mutex::default(),
             pagings: Mutex::new((0..size).map(|_| None).collect()),
+            codes: Mutex::new(vec![0; size as usize]),
             ended: Mutex::default(),
         }
     }
@@ -140,6 +142,20 @@ impl Shared {
             }
             self.wait(rank, "all ranks to start");
         }
+    }
+
+    /// Ends a rank whose program does not return; it does not go on.
+    pub(crate) fn finish(&self, rank: u32, code: i32) -> ! {
+        self.codes.lock().unwrap_or_else(PoisonError::into_inner)[rank as usize] = code;
+        self.world().set(rank, State::Over);
+        loop {
+            assert!(turn::give_back(), "a simulated rank ended outside of its simulation");
+        }
+    }
+
+    /// The codes that ranks have ended with.
+    pub(crate) fn codes(&self) -> Vec<i32> {
+        self.codes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Ends the simulated job from a rank, which does not go on.
