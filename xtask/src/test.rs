@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use lexopt::prelude::*;
 
+use crate::cluster;
 use crate::conformance;
 use crate::plugins;
 use crate::programs::{self, Program, RANKS, Tally};
@@ -112,6 +113,12 @@ const STEPS: &[Step] = &[
     Step { name: "c-examples", about: "examples/c", quick: true, run: c_examples },
     Step { name: "rust-examples", about: "examples/rust", quick: true, run: rust_examples },
     Step { name: "upc-examples", about: "examples/upc", quick: true, run: upc_examples },
+    Step {
+        name: "cluster",
+        about: "C and UPC programs on the simulated cluster",
+        quick: false,
+        run: simulated,
+    },
     Step { name: "upc-tests", about: "tests/upc", quick: true, run: upc_tests },
     Step {
         name: "upc-random",
@@ -466,6 +473,16 @@ fn rust_examples(context: &mut Context) -> End {
 fn upc_examples(context: &mut Context) -> End {
     staged(context, Parts { upc: true, c: false }, |context| {
         context.programs(|tally| programs::upc_examples(&stage::folder(), tally))
+    })
+}
+
+fn simulated(context: &mut Context) -> End {
+    staged(context, Parts::ALL, |context| {
+        let mut tally = Tally::default();
+        match cluster::run(&stage::folder(), &mut tally) {
+            Ok(()) => context.add(tally),
+            Err(why) => End::Failed(why),
+        }
     })
 }
 

@@ -1,0 +1,48 @@
+//! Programs in C and UPC on the simulated cluster: they verify themselves, and a seed repeats their trace.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use crate::programs::Tally;
+use crate::sh;
+
+/// Longest time for a run, compiling included.
+const RUN: Duration = Duration::from_secs(120);
+
+/// Programs, ranks and options of the runs. Programs that put words one by one in large numbers are left out.
+const RUNS: &[(&str, u32, &[&str])] = &[
+    ("examples/c/ring.c", 4, &[]),
+    ("examples/c/putget.c", 3, &["--mode", "firehose", "--model", "gm-myrinet2000"]),
+    ("examples/upc/hello.upc", 32, &[]),
+    ("examples/upc/isort.upc", 4, &["--unreliable"]),
+    ("examples/upc/heat.upc", 4, &["--mode", "shadow-lock", "--model", "lanai9-netvm"]),
+    ("examples/upc/nqueens.upc", 3, &["--mode", "pindown-cache"]),
+    ("examples/upc/matmul.upc", 4, &["--mode", "firehose-over-locks"]),
+];
+
+/// Runs them all, each twice.
+pub fn run(prefix: &Path, tally: &mut Tally) -> Result<(), String> {
+    sh::pass(sh::cargo(&["build", "-q", "-p", "gasnet-netvm", "--bins"]), Duration::from_secs(1500))?;
+    for (program, ranks, options) in RUNS {
+        let go = || {
+            let mut command = Command::new(sh::target().join("debug/netvm-run"));
+            command.arg("--prefix").arg(prefix).arg("-n").arg(ranks.to_string()).args(["--seed", "7"]);
+            command.args(*options).arg(sh::root().join(program));
+            (sh::show(&command), sh::capture(command, RUN))
+        };
+        let ((shown, first), (_, again)) = (go(), go());
+        let (first, again) = (first?, again?);
+        let trace = |text: &str| text.rsplit("trace ").next().map(str::to_string);
+        let wrong = program.ends_with(".upc")
+            && first.stdout.contains("verification: ")
+            && !first.stdout.contains("verification: passed");
+        if first.status == Some(0) && !wrong && trace(&first.stderr) == trace(&again.stderr) {
+            tally.passed += 1;
+        } else {
+            tally.failed += 1;
+            println!("FAILED (or did not repeat); to repeat:\n{shown}\n{}", first.report());
+        }
+    }
+    Ok(())
+}
