@@ -279,6 +279,9 @@ fn drain(inbox: &mut Inbox, from: u32, budget: usize, take: &mut dyn FnMut(u32, 
         inbox.release();
         done += 1;
     }
+    if done > 0 {
+        inbox.flush();
+    }
     done
 }
 

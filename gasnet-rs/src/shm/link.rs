@@ -327,10 +327,16 @@ impl Inbox {
         })
     }
 
-    /// Gives the oldest message's space back to the sender.
+    /// Done with the oldest message: its space goes back to the sender by the next [`Inbox::flush`] at the latest.
     #[inline]
     pub(crate) fn release(&mut self) {
         self.ring.release();
+    }
+
+    /// Gives the space of all released messages back.
+    #[inline]
+    pub(crate) fn flush(&mut self) {
+        self.ring.flush();
     }
 }
 
@@ -419,6 +425,7 @@ mod tests {
                 assert_eq!(unsafe { *m.payload.add(k) }, (k as u32 ^ i) as u8);
             }
             inn.release();
+            inn.flush();
         }
         sender.join().unwrap();
     }
@@ -436,6 +443,7 @@ mod tests {
             unsafe { out.publish(claim, 1, 0, &[], Body::Arena(4096)) };
             assert!(inn.front().is_some());
             inn.release();
+            inn.flush();
         }
     }
 }

@@ -5,7 +5,7 @@
 //! ring starts in holds no message. *head* is the first position not yet released by the consumer.
 //!
 //! **Protocol.** The producer fills the slot of its `tail` and stores the stamp (Release); the consumer reads the stamp of its
-//! `head` (Acquire), uses the slot in place, and publishes `head + 1` (Release) when it is done with it. The producer keeps a
+//! `head` (Acquire), uses the slot in place, and publishes the new `head` (Release) when it is done with some. The producer keeps a
 //! private copy of `head` and looks at the shared one only when its copy says "full": in steady state a message costs one
 //! cache-line transfer, and the consumer polls a single line that nobody else writes until there is a message.
 //!
@@ -138,6 +138,10 @@ pub(crate) struct Consumer<T: 'static> {
     head: u64,
 }
 
+/// Slots that a consumer may be done with before it says so. Saying it for each one would take the line of `head` to and fro: a
+/// producer that waits for room looks at it all the time.
+const BATCH: u64 = 16;
+
 impl<T> Consumer<T> {
     /// # Safety
     /// 1. The only consumer of this ring in any process (owed by the caller). 2. Nothing was ever received from it.
@@ -161,10 +165,18 @@ impl<T> Consumer<T> {
         Some(slot.body.with(f))
     }
 
-    /// Gives the oldest message's slot back to the producer.
+    /// Done with the oldest message; its slot goes back to the producer now or, at the latest, by [`Consumer::flush`].
     #[inline]
     pub(crate) fn release(&mut self) {
         self.head += 1;
+        if self.head.is_multiple_of(BATCH.min(self.ring.mask)) {
+            self.flush();
+        }
+    }
+
+    /// Gives the slots of all released messages back. Comes after the last [`Consumer::release`] of a poll.
+    #[inline]
+    pub(crate) fn flush(&mut self) {
         // ORDER: Release; pairs with Acquire in Producer::refresh; our reads of the slot and payload come before.
         self.ring.head.0.store(self.head, Ordering::Release);
     }
@@ -216,6 +228,8 @@ mod tests {
                     Some(v) => {
                         assert_eq!(v, i * 3 + 1);
                         c.release();
+                        // What is not flushed looks like a message that is still there.
+                        c.flush();
                         i += 1;
                     }
                     None => loom::thread::yield_now(),
@@ -243,6 +257,7 @@ mod tests {
                 assert_eq!(c.front(|s| unsafe { *s }), Some(lap * 4 + i));
                 c.release();
             }
+            c.flush();
             assert_eq!(c.front(|_| ()), None);
         }
     }
