@@ -187,7 +187,8 @@ impl Stock {
         paths.sort();
         let mut pieces = Vec::new();
         for path in paths {
-            let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+            let bytes = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+            let text = upcc::source::decode(bytes);
             let code: Vec<&str> =
                 text.lines().filter(|l| !l.starts_with("//") && !l.starts_with("#")).collect();
             let mut piece = String::new();

@@ -282,6 +282,8 @@ pub(crate) fn unescape(text: &str, wide: bool) -> Result<Vec<u32>, String> {
     let push = |out: &mut Vec<u32>, c: char| {
         if wide {
             out.push(c as u32);
+        } else if let Some(b) = crate::source::raw_byte(c) {
+            out.push(b.into());
         } else {
             let mut b = [0; 4];
             out.extend(c.encode_utf8(&mut b).bytes().map(u32::from));

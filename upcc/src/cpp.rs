@@ -3,6 +3,7 @@
 use crate::cc::Cc;
 use crate::driver::layout::Layout;
 use crate::driver::options::{Options, Stage};
+use crate::source;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::Stdio;
@@ -93,10 +94,7 @@ pub fn preprocess(
     if !out.status.success() {
         return Err(String::new());
     }
-    // Sources in old encodings: bytes that are not UTF-8 are Latin-1.
-    let text = String::from_utf8(out.stdout)
-        .unwrap_or_else(|e| e.into_bytes().into_iter().map(|b| b as char).collect());
-    Ok(Some(text))
+    Ok(Some(source::decode(out.stdout)))
 }
 
 /// `-E`, `-M`: output goes where the user wants it.

@@ -85,3 +85,52 @@ fn occurrences(src: &str, word: &str) -> Vec<usize> {
         })
         .collect()
 }
+
+/// Where bytes that are no UTF-8 go (a private use area): sources in old encodings keep their bytes from reading to emission.
+const RAW: u32 = 0xf700;
+
+/// The text of a source. Bytes that are no UTF-8 become characters that [`encode`] turns back.
+pub fn decode(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|e| {
+        let mut text = String::new();
+        for chunk in e.as_bytes().utf8_chunks() {
+            text += chunk.valid();
+            text.extend(chunk.invalid().iter().filter_map(|&b| char::from_u32(RAW + u32::from(b))));
+        }
+        text
+    })
+}
+
+/// The byte that a character of [`decode`] stands for.
+pub fn raw_byte(c: char) -> Option<u8> {
+    (c as u32).checked_sub(RAW).and_then(|b| u8::try_from(b).ok()).filter(|b| *b >= 0x80)
+}
+
+/// The bytes of a text, those that were no UTF-8 as they were.
+pub fn encode(text: &str) -> std::borrow::Cow<'_, [u8]> {
+    // All of them begin with this byte, hardly anything else does.
+    if !text.as_bytes().contains(&0xef) {
+        return text.as_bytes().into();
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    for c in text.chars() {
+        match raw_byte(c) {
+            Some(b) => bytes.push(b),
+            None => bytes.extend(c.encode_utf8(&mut [0; 4]).bytes()),
+        }
+    }
+    bytes.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_come_back() {
+        for bytes in [&b"\xff\0a\xc3\xa9\x80z"[..], "é∑".as_bytes(), b"", b"\xef\x9c"] {
+            assert_eq!(*encode(&decode(bytes.to_vec())), *bytes);
+        }
+        assert_eq!(raw_byte('a'), None);
+    }
+}

@@ -195,10 +195,7 @@ impl Driver<'_> {
         }
         let text = if input.kind == InputKind::Preprocessed {
             let b = std::fs::read(&input.path).map_err(|e| format!("{}: {e}", input.path.display()))?;
-            Some(
-                String::from_utf8(b)
-                    .unwrap_or_else(|e| e.into_bytes().into_iter().map(|b| b as char).collect()),
-            )
+            Some(crate::source::decode(b))
         } else {
             cpp::preprocess(&self.cc, o, &self.layout, &input.path, &object)?
         };
@@ -430,5 +427,5 @@ fn remove_output(path: &Path) {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {
-    std::fs::write(path, text).map_err(|e| format!("cannot write '{}': {e}", path.display()))
+    std::fs::write(path, crate::source::encode(text)).map_err(|e| format!("cannot write '{}': {e}", path.display()))
 }
