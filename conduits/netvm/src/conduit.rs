@@ -155,6 +155,14 @@ unsafe impl Rma for SimConduit {
         self.start(Start::get(from.peer.rank.0, from.offset, dst as usize, len, token))
     }
 
+    fn copies_source(&self, len: usize) -> bool {
+        match self.nic {
+            Nic::Plain => true,
+            Nic::Pinning(_) => false,
+            Nic::Paging(_) => len <= netvm_fw::wire::INLINE,
+        }
+    }
+
     fn max_transfer(&self) -> usize {
         if matches!(self.nic, Nic::Paging(_)) { crate::paging::SLOT } else { usize::MAX }
     }
