@@ -56,12 +56,54 @@ fn wait_for_the_end() -> ! {
     exit(99)
 }
 
+/// What sshd would be: runs the command in the first line of each connection, with the connection as its input and output.
+fn relay(address: &str) -> ! {
+    let listener = std::net::TcpListener::bind(address).unwrap();
+    println!("listening");
+    for stream in listener.incoming() {
+        let mut stream = stream.unwrap();
+        let (mut line, mut byte) = (Vec::new(), [0]);
+        while stream.read(&mut byte).unwrap() == 1 && byte[0] != b'\n' {
+            line.push(byte[0]);
+        }
+        let fd = |s: &std::net::TcpStream| Stdio::from(std::os::fd::OwnedFd::from(s.try_clone().unwrap()));
+        let command = String::from_utf8(line).unwrap();
+        let child = Command::new("sh").args(["-c", &command]).stdin(fd(&stream)).stdout(fd(&stream)).spawn();
+        drop(child.unwrap());
+    }
+    exit(0)
+}
+
+/// What ssh would be: sends a command to the relay of a host, and passes input and output on.
+fn through(port: &str, host: &str, command: &str) -> ! {
+    let mut stream = std::net::TcpStream::connect(format!("{host}:{port}")).unwrap();
+    stream.write_all(format!("{command}\n").as_bytes()).unwrap();
+    let mut other = stream.try_clone().unwrap();
+    std::thread::spawn(move || {
+        let _ = std::io::copy(&mut std::io::stdin().lock(), &mut other);
+        let _ = other.shutdown(std::net::Shutdown::Write);
+    });
+    let mut out = std::io::stdout().lock();
+    let mut buffer = [0; 1 << 16];
+    while let Ok(n @ 1..) = stream.read(&mut buffer) {
+        out.write_all(&buffer[..n]).unwrap();
+        out.flush().unwrap();
+    }
+    exit(0)
+}
+
 fn main() {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
     let role = arguments.remove(0);
     if role == "before" {
         // Ends before it joins.
         exit(arguments[0].parse().unwrap());
+    }
+    if role == "relay" {
+        relay(&arguments[0]);
+    }
+    if role == "through" {
+        through(&arguments[0], &arguments[1], &arguments[2]);
     }
     if role == "refuse" {
         gasnet_launch::refuse("no such thing");
