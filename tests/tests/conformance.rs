@@ -49,6 +49,7 @@ jobs! {
     three_on_two_hosts: 3, [PAIRS], [];
     six_on_three_hosts: 6, [PAIRS], ["--quick"];
     checked_on_two_hosts: 4, [PAIRS, ("GASNET_CHECK", "1")], ["--quick", "regions", "indices", "flood-mixed", "threads", "rules"];
+    three_with_progress_threads: 3, [PAIRS, ("GASNET_PROGRESS", "thread")], ["--quick"];
     eight: 8, [], ["--quick"];
     eight_over_frames: 8, [FRAMES], ["--quick"];
     // Above 16 ranks polls go by pending words instead of looking at every link.
