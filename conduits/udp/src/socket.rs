@@ -19,8 +19,10 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 /// Bytes asked for the socket's buffers: what arrives while a rank computes waits there.
 const BUFFER: usize = 4 << 20;
 /// Batches taken in one system call, each up to 64 KiB.
-const BATCHES: usize = 8;
+const BATCHES: usize = 32;
 const BATCH: usize = 65536;
+/// From one buffer to the next: a little more, so that the starts of many do not compete for the same lines of a cache.
+const STRIDE: usize = BATCH + 33 * 64;
 /// So many single batches in a row call for several at a time.
 const STREAK: u32 = 4;
 
@@ -102,7 +104,7 @@ impl Socket {
             room,
             poll,
             timer,
-            buffers: vec![0; BATCHES * BATCH],
+            buffers: vec![0; BATCHES * STRIDE],
             ask: 1,
             taken: None,
             streak: 0,
@@ -228,16 +230,17 @@ impl Socket {
         let mut meta = [RecvMeta::default(); BATCHES];
         let ask = self.ask;
         let got = {
-            let mut chunks = self.buffers.chunks_exact_mut(BATCH);
-            let mut slices: [IoSliceMut<'_>; BATCHES] =
-                core::array::from_fn(|_| IoSliceMut::new(chunks.next().unwrap_or_default()));
+            let mut chunks = self.buffers.chunks_exact_mut(STRIDE);
+            let mut slices: [IoSliceMut<'_>; BATCHES] = core::array::from_fn(|_| {
+                IoSliceMut::new(&mut chunks.next().expect("there are as many")[..BATCH])
+            });
             self.state.recv((&self.udp).into(), &mut slices[..ask], &mut meta[..ask])
         };
         let Ok(got) = got else {
             self.ask = 1;
             return false;
         };
-        for (meta, buffer) in meta.iter().zip(self.buffers.chunks_exact(BATCH)).take(got) {
+        for (meta, buffer) in meta.iter().zip(self.buffers.chunks_exact(STRIDE)).take(got) {
             buffer[..meta.len].chunks(meta.stride.max(1)).for_each(&mut *take);
         }
         // A call for one batch costs least when it is the only one.
