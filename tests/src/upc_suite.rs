@@ -14,9 +14,14 @@ use crate::suite::{Options, Summary};
 
 /// Run the suite; `note` gets a line for each test as it ends.
 pub fn suite(options: &Options, note: &(dyn Fn(&str) + Sync)) -> Result<Summary, String> {
-    let tests = find(options)?;
+    let mut tests = find(options)?;
+    let mut missing = Vec::new();
+    if tests.iter().any(|test| !test.gdb.is_empty()) && run(Command::new("gdb"), "", options.limit).is_err() {
+        tests.retain(|test| test.gdb.is_empty());
+        missing.push("gdb".to_string());
+    }
     let next = AtomicUsize::new(0);
-    let summary = Mutex::new(Summary::default());
+    let summary = Mutex::new(Summary { missing, ..Summary::default() });
     thread::scope(|scope| {
         for _ in 0..options.jobs.max(1) {
             scope.spawn(|| {
@@ -99,6 +104,8 @@ struct Test {
     archive: Vec<String>,
     args: Vec<String>,
     stdin: String,
+    /// Commands for gdb, which runs the program then.
+    gdb: Vec<String>,
     env: Vec<(String, String)>,
     expect: Vec<String>,
     exit: Option<i32>,
@@ -160,6 +167,7 @@ fn parse(path: &Path, name: String) -> Result<Test, String> {
         archive: Vec::new(),
         args: Vec::new(),
         stdin: String::new(),
+        gdb: Vec::new(),
         env: Vec::new(),
         expect: Vec::new(),
         exit: None,
@@ -214,6 +222,7 @@ fn parse(path: &Path, name: String) -> Result<Test, String> {
             "object" => test.objects.push(words()),
             "archive" => test.archive.extend(words()),
             "args" => test.args.extend(words()),
+            "gdb" => test.gdb.push(value.into()),
             "stdin" => test.stdin += &format!("{value}\n"),
             "env" => {
                 let (name, value) = value.split_once('=').ok_or(problem("not NAME=value"))?;
@@ -443,6 +452,17 @@ impl Bench<'_> {
         let test = self.test;
         let mut command = Command::new(self.options.prefix.join("bin/upcrun"));
         command.arg("-n").arg(threads.to_string()).arg(program).args(&test.args);
+        if !test.gdb.is_empty() {
+            // One thread is a process of its own without a launcher.
+            let safe = program.parent().unwrap_or(Path::new("/"));
+            command = Command::new("gdb");
+            command.args(["-q", "-nx", "-batch", "-iex", "set debuginfod enabled off", "-iex"]);
+            command.arg(format!("add-auto-load-safe-path {}", safe.display()));
+            for line in &test.gdb {
+                command.args(["-ex", line.as_str()]);
+            }
+            command.arg("--args").arg(program).args(&test.args);
+        }
         for (name, value) in self.options.env.iter().chain(&test.env) {
             command.env(name, value);
         }

@@ -182,7 +182,7 @@ impl Upc {
         }
         if collective {
             // The object must stay until all have entered.
-            self.meet("upc_all_free");
+            self.meet_agreeing("upc_all_free", &[("thread", t.into()), ("ptr", off)]);
             if self.me != 0 {
                 return;
             }

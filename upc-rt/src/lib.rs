@@ -26,6 +26,7 @@ mod capi_io;
 mod collectives;
 mod control;
 mod core;
+mod debugger;
 mod error;
 mod exit;
 mod heap;

@@ -105,7 +105,7 @@ impl Upc {
             return;
         }
         if collective {
-            self.meet("upc_all_lock_free");
+            self.meet_agreeing("upc_all_lock_free", &[("thread", t.into()), ("ptr", off)]);
             if self.me != 0 {
                 return;
             }

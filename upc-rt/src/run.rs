@@ -73,6 +73,7 @@ pub unsafe fn start(image: &Image) {
 
 /// Makes everything ready for user code. Collective.
 pub fn begin(upc: &Upc) {
+    crate::debugger::keep();
     fill_rt(upc);
     upc.init_heaps();
     upc.meet("start");

@@ -51,6 +51,7 @@ pub fn stage(prefix: &Path, parts: Parts) -> Result<(), String> {
         copy_headers(&root.join("upc-rt/include"), &prefix.join("include/upc"))?;
         combine(&built.join("libupc.a"), &lib.join("libupc.a"))?;
         start_files(&root.join("upc-rt"), &lib.join("libupcmain.a"))?;
+        copy(&root.join("upc-rt/gdb/upc.py"), &prefix.join("share/upc/gdb/upc.py"))?;
     }
     if parts.c {
         copy_headers(&root.join("gasnet-rs/include"), &prefix.join("include/gasnet"))?;
@@ -162,7 +163,8 @@ fn combine(from: &Path, to: &Path) -> Result<(), String> {
     link.arg("-r").arg("-o").arg(&all).arg("--whole-archive").arg(from);
     run(link)?;
     let mut hide = Command::new(tool("OBJCOPY", "objcopy"));
-    hide.args(["--strip-debug", "--wildcard"]);
+    // The script for gdb is no debugging information, whatever its name.
+    hide.args(["--strip-debug", "--wildcard", "--keep-section=.debug_gdb_scripts"]);
     // Bitcode of Rust's library, glued together by the link above, makes LLVM's plugin for `ar` and `nm` fail.
     hide.args(["--remove-section=.llvmbc", "--remove-section=.llvmcmd"]);
     hide.args(VISIBLE.map(|pattern| format!("--keep-global-symbol={pattern}")));
