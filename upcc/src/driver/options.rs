@@ -126,6 +126,8 @@ pub struct Options {
     pub no_libs: bool,
     /// `-extern-main`
     pub extern_main: bool,
+    /// `-fsanitize=upc`
+    pub sanitize: bool,
     /// `-link-with PROG`: links in place of the C compiler.
     pub link_with: Option<String>,
     /// `--cc=PROG`
@@ -164,6 +166,7 @@ impl Default for Options {
             shared_heap: 0,
             no_libs: false,
             extern_main: false,
+            sanitize: false,
             link_with: None,
             cc_program: None,
             info: None,
@@ -203,7 +206,7 @@ impl Options {
     /// The UPC optimisations to make: from `-O1` on, but for those switched off.
     pub fn passes(&self) -> crate::opt::Passes {
         let off = |name: &str| self.disabled.iter().any(|d| d == name);
-        let mut passes = crate::opt::Passes::all(self.optimising() && !off("all"));
+        let mut passes = crate::opt::Passes::all(self.optimising() && !off("all") && !self.sanitize);
         passes.outline &= !matches!(self.opt_flag().as_str(), "-O3" | "-Ofast");
         for name in crate::opt::Passes::NAMES {
             if off(name) {
@@ -450,6 +453,16 @@ impl Parser {
                     self.o.link.push(LinkItem::Arg(v));
                 } else {
                     self.o.cc.extend([w, v]);
+                }
+            }
+            _ if w.starts_with("-fsanitize=") || w.starts_with("-fno-sanitize=") => {
+                let (option, list) = w.split_once('=').unwrap_or((&w, ""));
+                let others: Vec<&str> = list.split(',').filter(|what| *what != "upc").collect();
+                if others.len() < list.split(',').count() {
+                    self.o.sanitize = option == "-fsanitize";
+                }
+                if !others.is_empty() {
+                    self.o.cc.push(format!("{option}={}", others.join(",")));
                 }
             }
             _ if w.starts_with("-fupc-") || w.starts_with("-fno-upc-") || w.starts_with("-fthreads") => {

@@ -914,6 +914,9 @@ impl Emitter<'_> {
             {
                 return fr(format!("__{name}({args})"), 16);
             }
+            if self.o.sanitize && self.from_own_header(*d) && decl.def != Definition::Defined {
+                return fr(format!("(__upc_here(__FILE__, __LINE__), {name}({args}))"), 16);
+            }
             return fr(format!("{name}({args})"), 16);
         }
         let f = self.rv(callee).p(16);

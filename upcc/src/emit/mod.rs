@@ -38,6 +38,8 @@ pub struct EmitOptions {
     pub pts_struct: bool,
     /// Emit `#line`.
     pub lines: bool,
+    /// Have every access and every call of the library checked (`-fsanitize=upc`).
+    pub sanitize: bool,
     /// The UPC optimisations to make.
     pub passes: crate::opt::Passes,
     /// Shared heap asked for at compile time, 0 if not.
@@ -202,6 +204,9 @@ impl<'a> Emitter<'a> {
         }
         if self.o.pts_struct {
             s.push_str("#define __UPC_PTS_STRUCT 1\n");
+        }
+        if self.o.sanitize {
+            s.push_str("#define __UPC_SANITIZE 1\n");
         }
         s.push_str("#include <upcc_abi.h>\n");
         let main = self.main();
