@@ -55,6 +55,11 @@ int bupc_system(const char *command);
 #define bupc_stats_setmask(mask) ((void)(mask))
 #define bupc_stats_getmask() ((const char *)"")
 
+/* ends the calling thread, as exit does */
+void bupc_exit(int status);
+
+#include <bupc_atomics.h>
+
 /* semaphores: flags 0 means INTEGER, MPRODUCER, MCONSUMER; every call is a fence */
 typedef shared void bupc_sem_t;
 #include <upcr_preinclude/bupc_extensions_bits.h>
@@ -181,6 +186,8 @@ bupc_handle_t bupc_memget_strided_async(void *dstaddr, const size_t dststrides[]
 #define upc_castable bupc_castable
 #define upc_thread_castable bupc_thread_castable
 #define upc_inverse_cast bupc_inverse_cast
+#define upc_smemvec_t bupc_smemvec_t
+#define upc_pmemvec_t bupc_pmemvec_t
 #define upc_memcpy_vlist bupc_memcpy_vlist
 #define upc_memcpy_vlist_async bupc_memcpy_vlist_async
 #define upc_memcpy_ilist bupc_memcpy_ilist

@@ -358,6 +358,29 @@ void *__upc_buffer(unsigned);
 void __upc_moved(void);
 unsigned __upc_is_private(const void *);
 
+/* ---- -fsanitize=upc: every place that is accessed and every phase that is counted with is looked at; calls of the library say where they
+ * are. The emitted text has #line directives, so __FILE__ and __LINE__ are those of the UPC source. ---- */
+#ifdef __UPC_SANITIZE
+void __upc_sanitize(void);
+void __upc_here(const char *, int);
+void __upc_check_place(unsigned long, unsigned long, const char *, int);
+void __upc_bad_phase(unsigned long, unsigned long, const char *, int) __attribute__((__noreturn__));
+static __upc_initfn __upc_sanitize_p __attribute__((__section__("upc_inits"), __used__)) = __upc_sanitize;
+__UPC_IN struct __upc_w __upc_phased(struct __upc_w __w, unsigned long __b, const char *__f, int __l)
+{
+  if (__w.ph >= (__b ? __b : 1) && __upc_nonnull(__w))
+    __upc_bad_phase(__w.ph, __b, __f, __l);
+  return __w;
+}
+__UPC_IN int __upc_checked(struct __upc_w __w, const char *__f, int __l)
+{
+  __upc_check_place(__w.t, __w.o, __f, __l);
+  return __upc_near(__w);
+}
+#define __upc_add(w, d, b, e) (__upc_add)(__upc_phased(w, b, __FILE__, __LINE__), d, b, e)
+#define __upc_near(w) __upc_checked(w, __FILE__, __LINE__)
+#endif
+
 /* ---- accesses: T is the unqualified type of the object (spelled so that `T x` and `T *` work), w its place, Q nothing or
  * volatile; each argument is evaluated once ---- */
 #define __UPC_GETQ(Q, T, w) __extension__({ \
@@ -574,6 +597,8 @@ __UPC_IN unsigned long __upc_affinitysize(unsigned long __total, unsigned long _
  * includes this header a second time, at its end, with __UPC_LIBRARY defined. ---- */
 #if defined __UPC_LIBRARY && !defined __UPCC_ABI_LIBRARY
 #define __UPCC_ABI_LIBRARY 1
+#undef __upc_near   /* asked of pointers that nobody follows */
+#undef __upc_add
 #define __UPC_WEAK __attribute__((__weak__))
 #ifdef __UPC_USE_upc_threadof
 __UPC_WEAK unsigned long upc_threadof(__upc_pts p) { return __upc_threadof(p); }

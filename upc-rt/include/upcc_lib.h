@@ -618,6 +618,18 @@ __UPC_WEAK void bupc_poll(void) { __upc_poll(); }
 #ifdef __UPC_USE_upc_poll
 __UPC_WEAK void upc_poll(void) { __upc_poll(); }
 #endif
+#ifdef __UPC_USE_bupc_exit
+void exit(int);
+__UPC_WEAK void bupc_exit(int status) { exit(status); }
+#endif
+#ifdef __UPC_USE___bupc_atomic
+unsigned long __upc_plain_atomic(int, int, unsigned, unsigned long, unsigned long, unsigned long, int);
+__UPC_WEAK unsigned long __bupc_atomic(int op, int word, __upc_pts p, unsigned long a, unsigned long b, int strict)
+{
+  struct __upc_w w = __upc_u(p);
+  return __upc_plain_atomic(op, word, (unsigned)w.t, w.o, a, b, strict);
+}
+#endif
 #ifdef __UPC_USE_bupc_dump_shared
 int __upc_dump(char *, int, unsigned long, unsigned long, unsigned long, unsigned long);
 __UPC_WEAK int bupc_dump_shared(__upc_pts p, char *buf, int maxlen)

@@ -64,6 +64,11 @@ extern "C" {
   static char volatile tag[] __attribute__((__unused__, __used__)) = text
 #endif
 
+#ifndef GASNETT_FORMAT_PRINTF
+#define GASNETT_FORMAT_PRINTF(name, format, first, declarator) \
+  __attribute__((__format__(__printf__, format, first))) declarator
+#endif
+
 /* ---- types ---- */
 typedef uint32_t upcr_thread_t;
 typedef unsigned int upcr_phase_t;

@@ -160,6 +160,49 @@ impl Upc {
         }
     }
 
+    /// An operation without a domain (`bupc_atomics.h`, which numbers them); the old value.
+    pub fn plain_atomic(&self, op: i32, word: i32, at: (u32, u64), a: u64, b: u64, strict: bool) -> u64 {
+        let word = match word {
+            0 => WordType::I32,
+            1 => WordType::U32,
+            2 => WordType::I64,
+            _ => WordType::U64,
+        };
+        let function = match op {
+            0 | 3 => Function::Get,
+            1 | 2 => Function::Set,
+            4 => Function::CompareSwap,
+            5 => Function::Add,
+            6 => Function::And,
+            7 => Function::Or,
+            _ => Function::Xor,
+        };
+        if strict {
+            // ORDER: SeqCst; as in `atomic`.
+            fence(SeqCst);
+        }
+        let old = match op {
+            3 => {
+                let mut old = self.core.atomic(at, Operation { function, word }, 0, 0);
+                loop {
+                    let swap = Operation { function: Function::CompareSwap, word };
+                    let was = self.core.atomic(at, swap, old, old & !a | b & a);
+                    if was == old {
+                        break old;
+                    }
+                    old = was;
+                }
+            }
+            9 => self.core.atomic(at, Operation { function, word }, u64::MAX, 0),
+            _ => self.core.atomic(at, Operation { function, word }, a, b),
+        };
+        if strict {
+            // ORDER: SeqCst; as in `atomic`.
+            fence(SeqCst);
+        }
+        old
+    }
+
     /// The domain's type and the function, if everything fits.
     fn check_operands(&self, domain: u64, op: u32, x: Operands) -> (Object, Function) {
         let inside =

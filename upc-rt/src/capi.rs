@@ -21,6 +21,7 @@ pub unsafe extern "C" fn __upc_run(argc: c_int, argv: *mut *mut c_char, image: *
 /// Copies from thread `t`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __upc_get(dst: *mut c_void, t: c_uint, o: c_ulong, n: c_ulong) {
+    upc().check_transfer(t, o, n);
     // SAFETY: the user's buffer, as for memcpy.
     unsafe { upc().core.get(dst.cast(), t, o, n) }
 }
@@ -28,6 +29,7 @@ pub unsafe extern "C" fn __upc_get(dst: *mut c_void, t: c_uint, o: c_ulong, n: c
 /// Copies to thread `t`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __upc_put(t: c_uint, o: c_ulong, src: *const c_void, n: c_ulong) {
+    upc().check_transfer(t, o, n);
     // SAFETY: the user's buffer, as for memcpy.
     unsafe { upc().core.put(t, o, src.cast(), n) }
 }
@@ -35,12 +37,15 @@ pub unsafe extern "C" fn __upc_put(t: c_uint, o: c_ulong, src: *const c_void, n:
 /// Copies between threads.
 #[unsafe(no_mangle)]
 pub extern "C" fn __upc_copy(dt: c_uint, d: c_ulong, st: c_uint, s: c_ulong, n: c_ulong) {
+    upc().check_transfer(dt, d, n);
+    upc().check_transfer(st, s, n);
     upc().core.copy((dt, d), (st, s), n);
 }
 
 /// Fills memory of thread `t`.
 #[unsafe(no_mangle)]
 pub extern "C" fn __upc_set(t: c_uint, o: c_ulong, c: c_int, n: c_ulong) {
+    upc().check_transfer(t, o, n);
     upc().core.set(t, o, c as u8, n);
 }
 

@@ -28,6 +28,20 @@ pub extern "C" fn __upc_sem_take(t: c_uint, o: c_ulong, n: c_ulong, block: c_int
     upc().sem_take(t, o, n, block != 0).into()
 }
 
+/// An operation of `bupc_atomics.h`: numbers of operation and word as there; the old value.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_plain_atomic(
+    op: c_int,
+    word: c_int,
+    t: c_uint,
+    o: c_ulong,
+    a: c_ulong,
+    b: c_ulong,
+    strict: c_int,
+) -> c_ulong {
+    upc().plain_atomic(op, word, (t, o), a, b, strict != 0)
+}
+
 /// `bupc_dump_shared`: a pointer as text; `address` is 0 for null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __upc_dump(

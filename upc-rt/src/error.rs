@@ -10,7 +10,7 @@ impl Upc {
         use std::sync::atomic::Ordering::Relaxed;
         self.leaving.store(true, Relaxed);
         crate::exit::flush_streams();
-        self.core.abort(text)
+        self.core.abort(&format!("{text}{}", self.place_in_source()))
     }
 }
 

@@ -12,6 +12,7 @@
 //! - `run`: from `main` to the user's `main`; `exit`: how a thread ends.
 //! - `alloc`, `locks`, `barrier`, `atomics`, `collectives`, `semaphores`, `values`, `io`: the services, as methods of the one state object (`state`).
 //! - `heap`: the allocator, `control`: the words that other threads change, `layout`, `image`: where things lie.
+//! - `sanitize`: the checks of `-fsanitize=upc`; `debugger`: the script for gdb.
 //! - `core`: the core's operations in terms of threads and offsets.
 //!
 //! A `upc_memput` is `capi` -> `core` -> a copy if the thread is near, else the core's `put`.
@@ -35,6 +36,7 @@ mod io;
 mod layout;
 mod locks;
 mod run;
+mod sanitize;
 mod semaphores;
 mod settings;
 mod state;

@@ -10,6 +10,7 @@ use crate::heap::Page;
 use crate::io::IoState;
 use crate::layout::Layout;
 use crate::locks::LockState;
+use crate::sanitize::Site;
 use crate::settings::Settings;
 use gasnet::am::{FIRST_LIBRARY_HANDLER, Handler, Message, Token};
 use gasnet::{Error, Rank, Team};
@@ -52,6 +53,8 @@ pub struct Upc {
     pub pid: u32,
     /// The program was compiled with `-fsanitize=upc`.
     pub checks: AtomicBool,
+    /// Where the program called the library last, in a program compiled so.
+    pub site: Site,
     /// The end of this thread has begun.
     pub leaving: AtomicBool,
     calls: Calls,
@@ -127,6 +130,7 @@ impl Upc {
             io: IoState::default(),
             pid: std::process::id(),
             checks: AtomicBool::new(false),
+            site: Site::default(),
             leaving: AtomicBool::new(false),
             calls: Calls::default(),
         };
