@@ -115,6 +115,7 @@ fn install(mut parser: lexopt::Parser) -> Result<(), String> {
     let prefix = prefix.ok_or_else(|| format!("where to?\n\n{INSTALL_HELP}"))?;
     let prefix = std::path::absolute(&prefix).map_err(|e| format!("{}: {e}", prefix.display()))?;
     stage::stage(&prefix, stage::Parts::ALL)?;
+    stage::stage_firehose(&prefix)?;
     plugins::stage_all(&prefix);
     println!("installed in {0}; try {0}/bin/upcc --help", prefix.display());
     Ok(())

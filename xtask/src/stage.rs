@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::sh;
 
 /// What may be visible in the installed libraries.
-pub const VISIBLE: [&str; 6] = ["gasnet*", "gex*", "upc*", "__upc*", "bupc*", "UPCR*"];
+pub const VISIBLE: [&str; 7] = ["gasnet*", "gex*", "upc*", "__upc*", "bupc*", "UPCR*", "firehose_*"];
 
 /// Longest time for a release build.
 const BUILD: Duration = Duration::from_secs(1500);
@@ -81,6 +81,13 @@ fn start_files(runtime: &Path, archive: &Path) -> Result<(), String> {
     let mut ar = Command::new("ar");
     ar.arg("rcs").arg(archive).args(&members);
     run(ar)
+}
+
+/// Builds the C library of Firehose, which nothing else here needs, and puts it under `prefix`.
+pub fn stage_firehose(prefix: &Path) -> Result<(), String> {
+    sh::pass(sh::cargo(&["build", "--release", "--lib", "-p", "firehose-capi"]), BUILD)?;
+    copy(&sh::root().join("firehose/capi/include/firehose.h"), &prefix.join("include/firehose.h"))?;
+    combine(&sh::target().join("release/libfirehose_c.a"), &prefix.join("lib/libfirehose_c.a"))
 }
 
 /// Has cargo build the parts, once a run of this program.
