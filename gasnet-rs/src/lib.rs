@@ -2,8 +2,8 @@
 //! atomically, plus active messages that run a handler on another rank.
 //!
 //! # Vocabulary
-//! *Rank*: one process of the job. *Segment*: the memory of a rank that others can reach. *Neighbourhood*: the ranks of one host,
-//! which map each other's segments. *Conduit*: a network that moves frames between hosts. *Handler*: the function an active
+//! *Rank*: one process of the job. *Segment*: the memory of a rank that others can reach. *Neighbourhood*: ranks of one host
+//! that map each other's segments, normally all of them. *Conduit*: a network that moves frames between hosts. *Handler*: the function an active
 //! message runs. *Event*: the completion of a non-blocking operation. *Access region*: a bracket that gathers implicit
 //! operations into one event.
 //!
@@ -12,14 +12,16 @@
 //! rma  vis  atomics  am  barrier what programs call
 //! team  coll                     teams and collective operations
 //! segment  event  wait           where data is; what is outstanding; how to wait
-//! amref                          put, get, atomics, barrier over active messages
-//! shm (map, ring, link, grid)    the neighbourhood        conduit: the seam to networks
-//! boot  job  config  error       start, end, settings, failures
+//! native  amref                  put, get, atomics, barrier by the conduit's own means, or over active messages
+//! neighbourhood                  who shares memory with whom
+//! shm (map, ring, link, grid)    memory that is shared    conduit: the seam to networks
+//! progress  report               a thread that polls; why a rank is blocked
+//! boot  meeting  job  config  error   start, end, settings, failures
 //! ```
 //!
 //! # One put, traced
 //! [`Rank::put`] (`rma.rs`) asks the segment table (`segment.rs`) where the bytes are. *Mapped here*: one copy, done. *Away*:
-//! `amref.rs` cuts the put into fragments and sends each as a request (`am.rs`), which goes as a frame through the conduit; the
+//! `native.rs` gives it to the conduit if that has puts of its own; else `amref.rs` cuts the put into fragments and sends each as a request (`am.rs`), which goes as a frame through the conduit; the
 //! target's poll runs the handler (`amref.rs`), which copies and replies; the reply counts down the op (`event.rs`) the caller
 //! waits for.
 //!

@@ -1,10 +1,11 @@
-//! Starts the ranks of a job on one host, and watches over them.
+//! Starts the ranks of a job on one host or on several, and watches over them.
 //!
-//! Two ways to start:
-//! - `gasnetrun -n N program` starts N processes of any program ([`spawn()`]).
+//! Ways to start:
+//! - `gasnetrun -n N program` starts N processes of any program ([`spawn()`]), with `--hosts` through agents on other hosts ([`hosts`]).
 //! - A program started by itself with `GASNET_PSHM_NODES=N` forks its ranks in [`boot()`].
+//! - `mpirun` and `srun` start the processes, and [`boot()`] finds out which ranks they are.
 //!
-//! Either way the starting process becomes the *monitor*: it merges the ranks' output line by line ([`output`]), knows
+//! But for the last the starting process becomes the *monitor*: it merges the ranks' output line by line ([`output`]), knows
 //! the rules of the job's end ([`job`]), and leaves nothing behind. Both are state machines without system calls; the
 //! poll loop around them is [`monitor`], and the system calls are all in one file ([`sys`]).
 //!

@@ -428,5 +428,6 @@ fn remove_output(path: &Path) {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {
-    std::fs::write(path, crate::source::encode(text)).map_err(|e| format!("cannot write '{}': {e}", path.display()))
+    std::fs::write(path, crate::source::encode(text))
+        .map_err(|e| format!("cannot write '{}': {e}", path.display()))
 }
