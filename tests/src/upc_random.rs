@@ -186,6 +186,15 @@ struct mixed {{
 }};
 "
         );
+        self.text += "
+static int order[4096];
+static long numbers[2][4096];
+static int least(int a, int b, int c)
+{
+    const int d = a < b ? a : b;
+    return d < c ? d : c;
+}
+";
         let count = 3 + self.random.below(4) as usize;
         for number in 0..count {
             let layout = match self.random.below(6) {
@@ -205,13 +214,15 @@ struct mixed {{
         self.links();
         self.compare_function();
         self.helper_functions();
-        self.text += "\nint main(void)\n{\n";
+        self.text +=
+            "\nint main(void)\n{\n    for (int i = 0; i < 4096; i++)\n        order[i] = i * 37 % 4096;\n";
         let phases = 20 + self.random.below(30);
         for phase in 0..phases {
-            if self.random.below(3) == 0 {
-                self.shared_out_loop();
-            } else {
-                self.work_of_one();
+            match self.random.below(6) {
+                0 | 1 => self.shared_out_loop(),
+                2 => self.neighbours_loop(),
+                3 => self.loop_of_one(),
+                _ => self.work_of_one(),
             }
             self.text +=
                 if self.random.one_in(4) { "    upc_notify;\n    upc_wait;\n" } else { "    upc_barrier;\n" };
@@ -563,6 +574,112 @@ static struct mirror_link ml[{most}];
             "    if (MYTHREAD == {who} % THREADS) {{\n{shared}    }}\n    {{\n{mirror}    }}\n    upc_barrier;\n"
         );
         // The mirrors are ahead of the shared arrays only until the barrier.
+    }
+
+    /// A loop of one thread through shared arrays: what upcc cuts into stretches, brings into buffers, or must leave alone.
+    fn loop_of_one(&mut self) {
+        let arrays = self.arrays.clone();
+        let who = self.random.below(8);
+        let (target, source) = (self.random.pick(&arrays).clone(), self.random.pick(&arrays).clone());
+        let (member, other) = (*self.random.pick(&MEMBERS), *self.random.pick(&MEMBERS));
+        let form = self.random.below(9);
+        let (low, ahead, k) = (self.random.below(4), self.random.below(4), self.random.below(1000));
+        let bound = self.random.pick(&["<", "<="]).to_string();
+        let spare = u64::from(bound == "<=") + 3;
+        let variable = *self.random.pick(&["int", "long", "unsigned"]);
+        let build = |side: Side| {
+            let (ct, cs) = (target.count(), source.count());
+            let head = format!(
+                "for ({variable} i = {low}; i {bound} (long)({ct} < {cs} ? {ct} : {cs}) - {spare}; i++)"
+            );
+            // A compound index divides; rows are walked by the last form.
+            let t = target.scalar(&target.at(side, "i"), member);
+            let s = source.scalar(&source.at(side, &format!("i + {ahead}")), other);
+            let before = target.scalar(&target.at(side, &format!("i - {low}")), member);
+            let pointer = |a: &Array, name: &str| format!("{} = {};", a.pointer(side, name), a.name(side));
+            let value = |x: &str| format!("((unsigned long)(long){x} * 3 + {k} + i) % 41");
+            match form {
+                0 => format!("{head} {t} = {};", value(&s)),
+                1 => format!("{head} {t} += {};", value(&s)),
+                2 => format!("{head} {t} = {t} / 2 + {};", value(&before)),
+                3 => format!("{head} if ({} % 3) {t} = {};", value(&s), value(&s)),
+                4 => format!(
+                    "{{ long *q = numbers[{0}], sum = 0; {head} q[i] = (long){s}; \
+                     {head} sum += (long){1} + q[i] % 7; {t0} = sum % 41; }}",
+                    u8::from(side == Side::Mirror),
+                    source.scalar(&source.at(side, &format!("order[i] % ({cs})")), other),
+                    t0 = target.scalar(&target.at(side, "0"), member)
+                ),
+                5 if target.row.is_none() && source.row.is_none() => format!(
+                    "{{ {} {} p += {low}; for ({variable} i = 0; i < {ct} - {low}; i++) {} = {}; \
+                     for (long i = 0; i < {cs} - 3; i++) {} = {}; }}",
+                    pointer(&target, "p"),
+                    pointer(&source, "r"),
+                    target.scalar("p[i]", member),
+                    value("i"),
+                    source.scalar("r[i]", other),
+                    value(&source.scalar("r[i + 2]", other)),
+                ),
+                6 => format!("{head} {{ if (i % 5 == 2) continue; {t} = {}; }}", value(&s)),
+                7 => format!(
+                    "{{ long n = 0; {head} {{ n += (long){s}; if (n % 11 == 3) break; }} {} = n % 37; }}",
+                    target.scalar(&target.at(side, "0"), member)
+                ),
+                _ => match target.row {
+                    Some(row) => format!(
+                        "for (int r = 0; r < {ct} / {row}; r++) for (int i = 0; i < {row} - 1; i++) {} = {};",
+                        target.scalar(&format!("{}[r][i]", target.name(side)), member),
+                        value(&target.scalar(&format!("{}[r][i + 1]", target.name(side)), member)),
+                    ),
+                    None => format!("{head} {{ {t}++; {t} = {t} / 2 + {}; }}", value(&s)),
+                },
+            }
+        };
+        let _ = write!(
+            self.text,
+            "    if (MYTHREAD == {who} % THREADS) {{\n        {}\n    }}\n    {{\n        {}\n    }}\n    upc_barrier;\n",
+            build(Side::Shared),
+            build(Side::Mirror)
+        );
+    }
+
+    /// A upc_forall that reads the neighbours of its elements, in arrays that it does not write.
+    fn neighbours_loop(&mut self) {
+        let arrays = self.arrays.clone();
+        let target = self.random.pick(&arrays).clone();
+        let readable: Vec<Array> = arrays.iter().filter(|a| a.number != target.number).cloned().collect();
+        let sources = [0, 1].map(|_| self.random.pick(&readable).clone());
+        let member = *self.random.pick(&MEMBERS);
+        let back = self.random.below(4);
+        let offsets = [0, 1, 2].map(|_| self.random.below(4 + back) as i64 - back as i64);
+        let k = self.random.below(1000);
+        let counts: Vec<String> = std::iter::once(&target).chain(&sources).map(Array::count).collect();
+        let least = format!("least({}, {}, {})", counts[0], counts[1], counts[2]);
+        let affinity = match self.random.below(4) {
+            0 => format!("i + {}", self.random.below(3)),
+            _ => format!("&{}", target.at(Side::Shared, "i")),
+        };
+        let body = |side: Side| {
+            let t = target.scalar(&target.at(side, "i"), member);
+            let read = |n: usize, offset: i64| {
+                let a = &sources[n];
+                format!("(long){}", a.scalar(&a.at(side, &format!("i + {offset}")), MEMBERS[n]))
+            };
+            format!(
+                "{t} = {t} / 2 + ((unsigned long)({} + {} * 3 + {}) + {k} + i) % 41;",
+                read(0, offsets[0]),
+                read(1, offsets[1]),
+                read(0, offsets[2])
+            )
+        };
+        let header = format!("int i = {back}; i < least_{} - 3; i++", self.text.len());
+        let bound = format!("least_{}", self.text.len());
+        let _ = write!(
+            self.text,
+            "    {{\n    const int {bound} = {least};\n    upc_forall ({header}; {affinity})\n        {}\n    for ({header})\n        {}\n    }}\n",
+            body(Side::Shared),
+            body(Side::Mirror)
+        );
     }
 
     /// A upc_forall whose iterations are independent: each writes one element and reads only arrays that none writes.

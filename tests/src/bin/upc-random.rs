@@ -14,6 +14,10 @@ const USAGE: &str =
   --seconds N   go on for that long instead
   --print       print the program of the seed and stop";
 
+/// The passes of upcc's optimiser.
+const PASSES: [&str; 7] =
+    ["forall", "privatise", "coalesce", "split-phase", "arithmetic", "hoist", "outline"];
+
 struct Options {
     prefix: PathBuf,
     scratch: PathBuf,
@@ -74,7 +78,18 @@ fn attempt(options: &Options, seed: u64) -> Result<(), String> {
     let neighbours = if seed % 3 == 2 { "off" } else { "on" };
     for (counts, environment) in [(vec![1, 2, 3, 4], None), (vec![fixed], Some(format!("-T={fixed}")))] {
         let mut compile = Command::new(options.prefix.join("bin/upcc"));
-        compile.args(&flags).args(environment);
+        compile.args(&flags).args(&environment);
+        // One of the passes less, or none but one.
+        let pass = PASSES[(seed / 3) as usize % PASSES.len()];
+        match (environment.is_some(), seed % 4) {
+            (true, 0 | 1) => drop(compile.arg(format!("-fno-upc-{pass}"))),
+            (true, 2) => {
+                for other in PASSES.iter().filter(|other| **other != pass) {
+                    compile.arg(format!("-fno-upc-{other}"));
+                }
+            }
+            _ => {}
+        }
         compile.arg(&source).arg("-o").arg(&binary);
         let outcome = finish(compile)?;
         if outcome.status != Some(0) || !outcome.stderr.is_empty() {
