@@ -160,8 +160,30 @@ impl Tools {
         cc.arg(format!("-I{}", self.prefix.join("include/upc").display()));
         cc.arg(&emitted).arg("-o").arg(&object);
         let cc = self.timed(cc)?;
+        // The same program for one process.
+        let plain = self.scratch.join("generated_plain.c");
+        std::fs::write(&plain, source::plain(lines)).map_err(|error| error.to_string())?;
+        let mut again = Command::new(&self.cc);
+        again.args(["-c", "-w"]).args(&self.code_flags).arg(&plain).arg("-o").arg(&object);
+        let plain_c = self.timed(again)?;
+        // Preprocessed lines, blank ones not counted.
+        let mut preprocess = Command::new(&upcc);
+        preprocess.arg("-E").arg(&program);
+        let preprocessed = self.output(preprocess)?;
+        let lines = preprocessed.lines().filter(|line| !line.trim().is_empty()).count() as f64;
+        let text = self.scratch.join("generated.i");
+        std::fs::write(&text, preprocessed).map_err(|error| error.to_string())?;
+        let mut alone = Command::new(&upcc);
+        alone.args(["-trans", "-O2"]).arg(&text).arg("-o").arg(&emitted);
+        let alone = self.timed(alone)?;
         let as_lines = |(key, value): (&str, f64)| (key.to_string(), value);
-        let all = [("lines", count as f64), ("translate", translate), ("cc", cc)];
+        let all = [
+            ("lines", count as f64),
+            ("translate", translate),
+            ("cc", cc),
+            ("plain_c", plain_c),
+            ("lines_per_s", lines / alone),
+        ];
         Ok(all.into_iter().map(as_lines).collect())
     }
 

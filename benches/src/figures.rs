@@ -314,21 +314,140 @@ pub fn upc(options: &Options) -> Vec<Group> {
         groups.push(group);
     }
 
+    groups.extend(stencils(ranks, options.quick));
+    groups.extend(updates(ranks, options.quick));
+    groups.push(coalescing());
     let compiler = Probe { program: Program::Compiler(5000), args: vec![], ranks: 0, env: &[] };
+    // Preprocessing included, which is the C compiler's too.
+    let figure = |name, unit, better, value, bar| Figure {
+        value: (0, value),
+        better,
+        bar,
+        ..time(name, unit, 1, value, &["plain_c"])
+    };
     groups.push(Group {
         probes: vec![compiler],
         figures: vec![
-            // Preprocessing included, which is the C compiler's too.
+            figure("upcc_5000_lines", "s", Better::Lower, "translate", "< 1 s (floor: the equivalent C)"),
+            figure("upcc_emitted_c", "s", Better::Lower, "cc", "ratio <= 2"),
             Figure {
-                value: (0, "translate"),
-                bar: "< 1 s (floor: the C compiler)",
-                ..time("upcc_5000_lines", "s", 1, "translate", &["cc"])
+                floor: (0, &["lines_per_s"]),
+                ..figure("upcc_throughput", "lines/s", Better::Higher, "lines_per_s", ">= 300000 lines/s")
             },
         ],
         rounds: 0,
         note: None,
     });
     groups
+}
+
+/// A 5-point stencil, in the second-level cache and in memory.
+fn stencils(ranks: u32, quick: bool) -> Vec<Group> {
+    let mut groups = Vec::new();
+    let memory = if quick { (512, 1024) } else { (4096, 4096) };
+    for (size, (rows, columns)) in [("l2", (128u32, 256u32)), ("memory", memory)] {
+        let shape = vec![format!("-DROWS={rows}"), format!("-DCOLUMNS={columns}")];
+        let mut group = Group {
+            probes: vec![Probe {
+                program: Program::Floor("stencil", shape.clone()),
+                ..floor("stencil", &ranks.to_string())
+            }],
+            figures: Vec::new(),
+            rounds: if size == "memory" { 2 } else { 0 },
+            note: None,
+        };
+        for (name, layout, cyclic) in
+            [("rows", columns.to_string(), 0), ("star", "*".into(), 0), ("cyclic", "1".into(), 1)]
+        {
+            for (suffix, environment) in [("", Some(format!("-T={ranks}"))), ("_dynamic", None)] {
+                let mut flags = shape.clone();
+                flags.push(format!("-DLAYOUT={layout}"));
+                flags.push(format!("-DCYCLIC={cyclic}"));
+                if layout == "*" && rows * columns > 1 << 20 {
+                    flags.push("-fupc-pts=struct".into());
+                }
+                flags.extend(environment);
+                group.probes.push(Probe {
+                    program: Program::Upc("stencil", flags),
+                    args: vec![],
+                    ranks,
+                    env: &[],
+                });
+                group.figures.push(Figure {
+                    better: Better::Higher,
+                    value: (group.probes.len() - 1, "stencil"),
+                    bar: "ratio >= 0.95",
+                    // One double read and one written for each element.
+                    scale: -16.0 * f64::from(ranks),
+                    ..time(
+                        &format!("upc_stencil_{name}_{size}{suffix}"),
+                        "GB/s",
+                        ranks,
+                        "stencil",
+                        &["stencil"],
+                    )
+                });
+            }
+        }
+        groups.push(group);
+    }
+    groups
+}
+
+/// Random updates of a table of four times the last-level cache, or what fits.
+fn updates(ranks: u32, quick: bool) -> Vec<Group> {
+    let (large, _) = large_elements(ranks, quick);
+    let words = 1u64 << large.ilog2();
+    let size = format!("-DN={words}L");
+    let mut group = Group {
+        probes: vec![Probe {
+            program: Program::Floor("gups", vec![size.clone()]),
+            ..floor("gups", &ranks.to_string())
+        }],
+        figures: Vec::new(),
+        rounds: 2,
+        note: None,
+    };
+    for (suffix, environment) in [("", Some(format!("-T={ranks}"))), ("_dynamic", None)] {
+        let flags = std::iter::once(size.clone()).chain(environment).collect();
+        group.probes.push(Probe { program: Program::Upc("gups", flags), args: vec![], ranks, env: &[] });
+        group.figures.push(Figure {
+            better: Better::Higher,
+            value: (group.probes.len() - 1, "gups"),
+            bar: "ratio >= 0.6",
+            scale: -1e3 * f64::from(ranks),
+            ..time(&format!("upc_gups{suffix}"), "M/s", ranks, "gups", &["gups"])
+        });
+    }
+    vec![group]
+}
+
+/// A naive loop over another thread's block, 5 us of round trip away, beside the same without the passes that help it.
+fn coalescing() -> Group {
+    let far = &[("GASNET_NEIGHBORHOOD", "off"), ("GASNET_SMP_DELAY", "2500ns")];
+    let probe = |flags: &[&str]| Probe {
+        program: Program::Upc("naive", flags.iter().map(|f| f.to_string()).collect()),
+        args: vec![],
+        ranks: 2,
+        env: far,
+    };
+    let probes = vec![
+        probe(&["-fno-upc-coalesce", "-fno-upc-split-phase"]),
+        probe(&[]),
+        probe(&["-fno-upc-coalesce"]),
+    ];
+    let figure = |name: &str, at, bar| Figure {
+        value: (at, "naive"),
+        better: Better::Higher,
+        bar,
+        scale: -1e3,
+        ..time(name, "M/s", 2, "naive", &["naive"])
+    };
+    let figures = vec![
+        figure("upc_far_naive", 1, "ratio >= 5 (floor: without coalescing and split-phase)"),
+        figure("upc_far_naive_split_phase", 2, "published (split-phase alone)"),
+    ];
+    Group { probes, figures, rounds: 0, note: None }
 }
 
 /// Elements of one array on one rank so that the array has four times the last-level cache, or what fits: three arrays on all

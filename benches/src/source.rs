@@ -66,11 +66,51 @@ static double work_{number}(int n, shared {pointed} double *p, const char *name)
     text
 }
 
+/// The same work in C for one process of several: arrays are its own, a `upc_forall` takes every THREADS-th iteration.
+pub fn plain(lines: usize) -> String {
+    let text = generate(lines);
+    let mut c = String::from("extern int MYTHREAD, THREADS;\nvoid upc_barrier(int);\n");
+    for line in text.lines().skip(1) {
+        let mut line = line.to_string();
+        // `shared [4] T` becomes `T`, a definition at file scope `static T x[... * 64]`.
+        while let Some(at) = line.find("shared ") {
+            let rest = line[at + 7..].trim_start();
+            let rest = match rest.strip_prefix('[') {
+                Some(layout) => layout.split_once(']').map_or("", |(_, rest)| rest).trim_start(),
+                None => rest,
+            };
+            let definition = at == 0 && line.ends_with("THREADS];");
+            let rest = if definition { rest.replace("THREADS", "64") } else { rest.to_string() };
+            line = format!("{}{}{rest}", &line[..at], if definition { "static " } else { "" });
+        }
+        if let Some(at) = line.find("upc_forall (") {
+            line = format!("{}for (int i = MYTHREAD; i < n; i += THREADS) {{", &line[..at]);
+        }
+        if let Some(value) = line.trim().strip_prefix("upc_barrier ") {
+            line = format!("    upc_barrier({});", value.trim_end_matches(';'));
+        }
+        let line = line
+            .replace("upc_threadof(p)", "((unsigned long)p / 1024 % THREADS)")
+            .replace("upc_phaseof(", "((unsigned long)");
+        c.push_str(&line);
+        c.push('\n');
+    }
+    c
+}
+
 #[cfg(test)]
 mod tests {
     #[test]
     fn is_as_long_as_asked() {
         let lines = super::generate(5000).lines().count();
         assert!((4900..5300).contains(&lines), "{lines}");
+    }
+
+    #[test]
+    fn is_c_too() {
+        let text = super::plain(500);
+        for word in ["shared", "upc_forall", "upc_threadof", "upc_phaseof"] {
+            assert!(!text.contains(word), "{word} in\n{text}");
+        }
     }
 }
