@@ -32,6 +32,8 @@ Compiles UPC 1.3 (.upc, .c, preprocessed .i) and links it with objects and libra
   -Wall -Wupc -Werror -w  warnings
   -noopt                  no UPC optimisations; -fno-upc-NAME: one of them less, with NAME among
                           forall privatise coalesce split-phase arithmetic hoist outline
+  --explain               print, for each source line, the shared accesses that are not made faster, and why
+  -fsanitize=upc          check pointers-to-shared at every access, as the program runs
   -save-temps             keep the emitted C (foo.trans.c) and the preprocessed text (foo.i)
   -nolines                no #line in the emitted C
   -show-sizes             print the sizes of pointers-to-shared and their limits
@@ -278,7 +280,13 @@ impl Driver<'_> {
                 }
                 return Err(String::new());
             }
-            Ok(emit::emit(&r.unit, &how))
+            let (text, remarks) = emit::emit(&r.unit, &how);
+            if o.explain {
+                for (file, line, text) in &remarks {
+                    println!("{file}:{line}: {text}");
+                }
+            }
+            Ok(text)
         })
     }
 

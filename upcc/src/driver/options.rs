@@ -120,14 +120,16 @@ pub struct Options {
     pub show_sizes: bool,
     /// `-opt-disable=...`: names of optimisations not to make.
     pub disabled: Vec<String>,
+    /// `--explain`
+    pub explain: bool,
+    /// `-fsanitize=upc`
+    pub sanitize: bool,
     /// `-shared-heap=SZ` in bytes.
     pub shared_heap: u64,
     /// Link as for `-nostdlib`, `-r`: no library of ours.
     pub no_libs: bool,
     /// `-extern-main`
     pub extern_main: bool,
-    /// `-fsanitize=upc`
-    pub sanitize: bool,
     /// `-link-with PROG`: links in place of the C compiler.
     pub link_with: Option<String>,
     /// `--cc=PROG`
@@ -163,10 +165,11 @@ impl Default for Options {
             no_lines: false,
             show_sizes: false,
             disabled: Vec::new(),
+            explain: false,
+            sanitize: false,
             shared_heap: 0,
             no_libs: false,
             extern_main: false,
-            sanitize: false,
             link_with: None,
             cc_program: None,
             info: None,
@@ -245,6 +248,7 @@ const LONG: &[(&str, Value)] = &[
     ("link-cache", Value::No),
     ("nolink-cache", Value::No),
     ("smart-output", Value::No),
+    ("explain", Value::No),
     ("show-sizes", Value::No),
     ("echo-var", Value::Must),
     ("print-include-dir", Value::No),
@@ -601,6 +605,7 @@ impl Parser {
             "lines" => self.o.no_lines = false,
             "nolines" => self.o.no_lines = true,
             "extern-main" => self.o.extern_main = true,
+            "explain" => self.o.explain = true,
             "show-sizes" => self.o.show_sizes = true,
             "noopt" => self.o.disabled.push("all".into()),
             "opt-disable" => self.o.disabled.extend(val.unwrap_or_default().split(',').map(String::from)),

@@ -625,6 +625,7 @@ impl Emitter<'_> {
         if let Some(local) = self.privatised(lv) {
             return local;
         }
+        self.remark(lv, "read");
         let a = self.access(lv);
         if let Some(args) = self.bit_args(lv, at) {
             let s = if a == "S" { "S" } else { "" };
@@ -649,6 +650,7 @@ impl Emitter<'_> {
         if let Some(local) = self.privatised(lv) {
             return fr(format!("{} = {v}", local.s), 2);
         }
+        self.remark(lv, "write");
         let a = self.access(lv);
         if let Some(args) = self.bit_args(lv, at) {
             let s = if a == "S" { "S" } else { "" };
@@ -708,6 +710,7 @@ impl Emitter<'_> {
 
     /// `lv op= v`, `v` of type `ty`, computed in the type `cast` says. `old`: the result is the value before.
     fn update(&mut self, lv: &Expr, op: BinOp, (cast, ty, v): (&str, &str, &str), old: bool) -> Frag {
+        self.remark(lv, "update");
         let place = self.place(lv);
         let t = self.access_type(lv.ty);
         let o = if old { "O" } else { "" };
@@ -798,6 +801,27 @@ impl Emitter<'_> {
             return w;
         }
         self.place(x)
+    }
+
+    /// Notes an access that stays an access to shared memory.
+    pub fn remark(&mut self, lv: &Expr, what: &str) {
+        if self.compact || self.quiet || lv.toks.is_empty() {
+            return;
+        }
+        let tb = &self.u.tokens;
+        let t = tb.tok(lv.toks.start);
+        let why = if lv.strict {
+            "it is strict"
+        } else {
+            match self.loops.last() {
+                None => "it is in no loop",
+                Some(&"") => "it does not run along with the loop variable",
+                Some(why) => why,
+            }
+        };
+        let file = tb.files.get(t.file as usize).map_or("", |f| f.name.as_str());
+        let text = self.verbatim(lv.toks);
+        self.remarks.insert((file.to_string(), t.line, format!("{what} of `{text}`: {why}")));
     }
 
     /// `x += n` (or `-=`) for a private `x` of pointer-to-shared type.

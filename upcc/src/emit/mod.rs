@@ -52,8 +52,8 @@ pub struct EmitOptions {
     pub iso_inline: bool,
 }
 
-/// The translation of a unit that was accepted without errors.
-pub fn emit(u: &TranslationUnit, o: &EmitOptions) -> String {
+/// The translation of a unit that was accepted without errors, and the shared accesses that remain in it.
+pub fn emit(u: &TranslationUnit, o: &EmitOptions) -> (String, BTreeSet<Remark>) {
     let mut tags = if o.iso_inline { inline::make_static(u) } else { HashMap::new() };
     loop {
         let mut e = Emitter::new(u, o, tags.clone());
@@ -67,7 +67,8 @@ pub fn emit(u: &TranslationUnit, o: &EmitOptions) -> String {
             }
         }
         if tags.len() == before {
-            return e.assemble();
+            let remarks = std::mem::take(&mut e.remarks);
+            return (e.assemble(), remarks);
         }
     }
 }
@@ -110,7 +111,14 @@ pub struct Emitter<'a> {
     pub loops: Vec<&'static str>,
     /// The optimisations to make.
     pub passes: crate::opt::Passes,
+    /// Shared accesses that remain: file, line, what and why.
+    pub remarks: BTreeSet<Remark>,
+    /// What is emitted now is another form of what has been remarked upon, or will be.
+    pub quiet: bool,
 }
+
+/// File, line, and what there is to say.
+pub type Remark = (String, u32, String);
 
 impl<'a> Emitter<'a> {
     fn new(u: &'a TranslationUnit, o: &'a EmitOptions, tags: HashMap<u32, String>) -> Self {
@@ -164,6 +172,8 @@ impl<'a> Emitter<'a> {
             local: crate::opt::Locals::default(),
             loops: Vec::new(),
             passes: o.passes,
+            remarks: BTreeSet::new(),
+            quiet: false,
             address_taken: HashSet::new(),
             in_forall: 0,
             compact: false,

@@ -591,9 +591,9 @@ impl Emitter<'_> {
                 self.out.put(&format!(" || !({})", &private[4..]));
             }
             self.out.put(") {");
-            self.loops.push("the form for memory that is near");
+            let quiet = std::mem::replace(&mut self.quiet, true);
             self.plain(r, left, n, body);
-            self.loops.pop();
+            self.quiet = quiet;
             self.out.put(" } else");
         }
         self.out.put(&format!(" while ({left} > 0) {{ long __upc_n{n} = {left};"));
@@ -640,11 +640,15 @@ impl Emitter<'_> {
                 self.bring(r, &streams, &gathers, n, chunk);
             }
             Err(why) => {
-                self.loops.push(why);
+                for s in streams.iter().flat_map(|s| &s.nodes) {
+                    self.loops.push(why);
+                    self.remark(s, "access, if it is far,");
+                    self.loops.pop();
+                }
                 self.far_plain(r, n, body);
-                self.loops.pop();
             }
         }
+        self.loops.push("");
         for (m, s) in streams.iter().enumerate() {
             let to = self.local.add(format!("__upc_p{n}_{m}"), &format!("__upc_j{n}"));
             s.nodes.iter().for_each(|e| self.local.bind(e, to));
@@ -656,6 +660,7 @@ impl Emitter<'_> {
         }
         self.out.put(&format!(" for (long __upc_j{n} = 0; __upc_j{n} < __upc_n{n}; __upc_j{n}++, {next})"));
         self.stmt(body);
+        self.loops.pop();
         self.local = keep;
         let written: Vec<usize> = (0..streams.len()).filter(|&m| streams[m].writes).collect();
         if far.is_ok() && !written.is_empty() {
