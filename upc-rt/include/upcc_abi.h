@@ -685,33 +685,38 @@ __UPC_WEAK int upc_lock_attempt(__upc_pts p) { return __upc_lock_attempt((unsign
 #ifdef __UPC_USE_upc_unlock
 __UPC_WEAK void upc_unlock(__upc_pts p) { __upc_unlock((unsigned)__upc_u(p).t, __upc_u(p).o); }
 #endif
-#ifdef __UPC_USE_upc_memcpy
-__UPC_WEAK void upc_memcpy(__upc_pts d, __upc_pts s, unsigned long n)
+/* the bodies of all copies, complete when they return */
+__attribute__((__unused__)) static void __upc_memcpy(__upc_pts d, __upc_pts s, unsigned long n)
 {
   struct __upc_w a = __upc_u(d), b = __upc_u(s);
   __upc_copy((unsigned)a.t, a.o, (unsigned)b.t, b.o, n);
 }
-#endif
-#ifdef __UPC_USE_upc_memget
-__UPC_WEAK void upc_memget(void *d, __upc_pts s, unsigned long n)
+__attribute__((__unused__)) static void __upc_memget(void *d, __upc_pts s, unsigned long n)
 {
   struct __upc_w b = __upc_u(s);
   __upc_get(d, (unsigned)b.t, b.o, n);
 }
-#endif
-#ifdef __UPC_USE_upc_memput
-__UPC_WEAK void upc_memput(__upc_pts d, const void *s, unsigned long n)
+__attribute__((__unused__)) static void __upc_memput(__upc_pts d, const void *s, unsigned long n)
 {
   struct __upc_w a = __upc_u(d);
   __upc_put((unsigned)a.t, a.o, s, n);
 }
-#endif
-#ifdef __UPC_USE_upc_memset
-__UPC_WEAK void upc_memset(__upc_pts d, int c, unsigned long n)
+__attribute__((__unused__)) static void __upc_memset(__upc_pts d, int c, unsigned long n)
 {
   struct __upc_w a = __upc_u(d);
   __upc_set((unsigned)a.t, a.o, c, n);
 }
+#ifdef __UPC_USE_upc_memcpy
+__UPC_WEAK void upc_memcpy(__upc_pts d, __upc_pts s, unsigned long n) { __upc_memcpy(d, s, n); }
+#endif
+#ifdef __UPC_USE_upc_memget
+__UPC_WEAK void upc_memget(void *d, __upc_pts s, unsigned long n) { __upc_memget(d, s, n); }
+#endif
+#ifdef __UPC_USE_upc_memput
+__UPC_WEAK void upc_memput(__upc_pts d, const void *s, unsigned long n) { __upc_memput(d, s, n); }
+#endif
+#ifdef __UPC_USE_upc_memset
+__UPC_WEAK void upc_memset(__upc_pts d, int c, unsigned long n) { __upc_memset(d, c, n); }
 #endif
 #include "upcc_lib.h"   /* the libraries beyond upc.h */
 #endif

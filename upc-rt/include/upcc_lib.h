@@ -50,36 +50,16 @@ __UPC_WEAK struct upc_thread_info upc_thread_info(unsigned long t)
 struct __upc_transfer;
 /* ---- upc_nb.h: transfers that are complete when they return ---- */
 #ifdef __UPC_USE_upc_memcpy_nb
-__UPC_WEAK struct __upc_transfer *upc_memcpy_nb(__upc_pts d, __upc_pts s, unsigned long n)
-{
-  struct __upc_w a = __upc_u(d), b = __upc_u(s);
-  __upc_copy((unsigned)a.t, a.o, (unsigned)b.t, b.o, n);
-  return 0;
-}
+__UPC_WEAK struct __upc_transfer *upc_memcpy_nb(__upc_pts d, __upc_pts s, unsigned long n) { __upc_memcpy(d, s, n); return 0; }
 #endif
 #ifdef __UPC_USE_upc_memget_nb
-__UPC_WEAK struct __upc_transfer *upc_memget_nb(void *d, __upc_pts s, unsigned long n)
-{
-  struct __upc_w b = __upc_u(s);
-  __upc_get(d, (unsigned)b.t, b.o, n);
-  return 0;
-}
+__UPC_WEAK struct __upc_transfer *upc_memget_nb(void *d, __upc_pts s, unsigned long n) { __upc_memget(d, s, n); return 0; }
 #endif
 #ifdef __UPC_USE_upc_memput_nb
-__UPC_WEAK struct __upc_transfer *upc_memput_nb(__upc_pts d, const void *s, unsigned long n)
-{
-  struct __upc_w a = __upc_u(d);
-  __upc_put((unsigned)a.t, a.o, s, n);
-  return 0;
-}
+__UPC_WEAK struct __upc_transfer *upc_memput_nb(__upc_pts d, const void *s, unsigned long n) { __upc_memput(d, s, n); return 0; }
 #endif
 #ifdef __UPC_USE_upc_memset_nb
-__UPC_WEAK struct __upc_transfer *upc_memset_nb(__upc_pts d, int c, unsigned long n)
-{
-  struct __upc_w a = __upc_u(d);
-  __upc_set((unsigned)a.t, a.o, c, n);
-  return 0;
-}
+__UPC_WEAK struct __upc_transfer *upc_memset_nb(__upc_pts d, int c, unsigned long n) { __upc_memset(d, c, n); return 0; }
 #endif
 #ifdef __UPC_USE_upc_sync
 __UPC_WEAK void upc_sync(struct __upc_transfer *h) { (void)h; __upc_poll(); }
@@ -88,32 +68,16 @@ __UPC_WEAK void upc_sync(struct __upc_transfer *h) { (void)h; __upc_poll(); }
 __UPC_WEAK int upc_sync_attempt(struct __upc_transfer *h) { (void)h; __upc_poll(); return 1; }
 #endif
 #ifdef __UPC_USE_upc_memcpy_nbi
-__UPC_WEAK void upc_memcpy_nbi(__upc_pts d, __upc_pts s, unsigned long n)
-{
-  struct __upc_w a = __upc_u(d), b = __upc_u(s);
-  __upc_copy((unsigned)a.t, a.o, (unsigned)b.t, b.o, n);
-}
+__UPC_WEAK void upc_memcpy_nbi(__upc_pts d, __upc_pts s, unsigned long n) { __upc_memcpy(d, s, n); }
 #endif
 #ifdef __UPC_USE_upc_memget_nbi
-__UPC_WEAK void upc_memget_nbi(void *d, __upc_pts s, unsigned long n)
-{
-  struct __upc_w b = __upc_u(s);
-  __upc_get(d, (unsigned)b.t, b.o, n);
-}
+__UPC_WEAK void upc_memget_nbi(void *d, __upc_pts s, unsigned long n) { __upc_memget(d, s, n); }
 #endif
 #ifdef __UPC_USE_upc_memput_nbi
-__UPC_WEAK void upc_memput_nbi(__upc_pts d, const void *s, unsigned long n)
-{
-  struct __upc_w a = __upc_u(d);
-  __upc_put((unsigned)a.t, a.o, s, n);
-}
+__UPC_WEAK void upc_memput_nbi(__upc_pts d, const void *s, unsigned long n) { __upc_memput(d, s, n); }
 #endif
 #ifdef __UPC_USE_upc_memset_nbi
-__UPC_WEAK void upc_memset_nbi(__upc_pts d, int c, unsigned long n)
-{
-  struct __upc_w a = __upc_u(d);
-  __upc_set((unsigned)a.t, a.o, c, n);
-}
+__UPC_WEAK void upc_memset_nbi(__upc_pts d, int c, unsigned long n) { __upc_memset(d, c, n); }
 #endif
 #ifdef __UPC_USE_upc_synci
 __UPC_WEAK void upc_synci(void) { __upc_poll(); }
@@ -736,64 +700,28 @@ __UPC_WEAK void bupc_memput_signal_async(__upc_pts d, const void *src, unsigned 
 #endif
 /* asynchronous copies: complete when they return */
 #ifdef __UPC_USE_bupc_memcpy_async
-__UPC_WEAK struct __upc_transfer *bupc_memcpy_async(__upc_pts d, __upc_pts s, unsigned long n)
-{
-  struct __upc_w a = __upc_u(d), b = __upc_u(s);
-  __upc_copy((unsigned)a.t, a.o, (unsigned)b.t, b.o, n);
-  return 0;
-}
+__UPC_WEAK struct __upc_transfer *bupc_memcpy_async(__upc_pts d, __upc_pts s, unsigned long n) { __upc_memcpy(d, s, n); return 0; }
 #endif
 #ifdef __UPC_USE_bupc_memget_async
-__UPC_WEAK struct __upc_transfer *bupc_memget_async(void *d, __upc_pts s, unsigned long n)
-{
-  struct __upc_w b = __upc_u(s);
-  __upc_get(d, (unsigned)b.t, b.o, n);
-  return 0;
-}
+__UPC_WEAK struct __upc_transfer *bupc_memget_async(void *d, __upc_pts s, unsigned long n) { __upc_memget(d, s, n); return 0; }
 #endif
 #ifdef __UPC_USE_bupc_memput_async
-__UPC_WEAK struct __upc_transfer *bupc_memput_async(__upc_pts d, const void *s, unsigned long n)
-{
-  struct __upc_w a = __upc_u(d);
-  __upc_put((unsigned)a.t, a.o, s, n);
-  return 0;
-}
+__UPC_WEAK struct __upc_transfer *bupc_memput_async(__upc_pts d, const void *s, unsigned long n) { __upc_memput(d, s, n); return 0; }
 #endif
 #ifdef __UPC_USE_bupc_memset_async
-__UPC_WEAK struct __upc_transfer *bupc_memset_async(__upc_pts d, int c, unsigned long n)
-{
-  struct __upc_w a = __upc_u(d);
-  __upc_set((unsigned)a.t, a.o, c, n);
-  return 0;
-}
+__UPC_WEAK struct __upc_transfer *bupc_memset_async(__upc_pts d, int c, unsigned long n) { __upc_memset(d, c, n); return 0; }
 #endif
 #ifdef __UPC_USE_bupc_memcpy_asynci
-__UPC_WEAK void bupc_memcpy_asynci(__upc_pts d, __upc_pts s, unsigned long n)
-{
-  struct __upc_w a = __upc_u(d), b = __upc_u(s);
-  __upc_copy((unsigned)a.t, a.o, (unsigned)b.t, b.o, n);
-}
+__UPC_WEAK void bupc_memcpy_asynci(__upc_pts d, __upc_pts s, unsigned long n) { __upc_memcpy(d, s, n); }
 #endif
 #ifdef __UPC_USE_bupc_memget_asynci
-__UPC_WEAK void bupc_memget_asynci(void *d, __upc_pts s, unsigned long n)
-{
-  struct __upc_w b = __upc_u(s);
-  __upc_get(d, (unsigned)b.t, b.o, n);
-}
+__UPC_WEAK void bupc_memget_asynci(void *d, __upc_pts s, unsigned long n) { __upc_memget(d, s, n); }
 #endif
 #ifdef __UPC_USE_bupc_memput_asynci
-__UPC_WEAK void bupc_memput_asynci(__upc_pts d, const void *s, unsigned long n)
-{
-  struct __upc_w a = __upc_u(d);
-  __upc_put((unsigned)a.t, a.o, s, n);
-}
+__UPC_WEAK void bupc_memput_asynci(__upc_pts d, const void *s, unsigned long n) { __upc_memput(d, s, n); }
 #endif
 #ifdef __UPC_USE_bupc_memset_asynci
-__UPC_WEAK void bupc_memset_asynci(__upc_pts d, int c, unsigned long n)
-{
-  struct __upc_w a = __upc_u(d);
-  __upc_set((unsigned)a.t, a.o, c, n);
-}
+__UPC_WEAK void bupc_memset_asynci(__upc_pts d, int c, unsigned long n) { __upc_memset(d, c, n); }
 #endif
 #ifdef __UPC_USE_bupc_waitsync
 __UPC_WEAK void bupc_waitsync(struct __upc_transfer *h) { (void)h; __upc_poll(); }
@@ -856,14 +784,18 @@ __UPC_SF struct __upc_w __upc_piece(const struct __upc_side *x, unsigned long i,
   w.o += i * x->stride;
   return w;
 }
+/* pieces are started here and waited for together */
+void __upc_get_piece(void *, unsigned, unsigned long, unsigned long);
+void __upc_put_piece(unsigned, unsigned long, const void *, unsigned long);
+void __upc_end_pieces(void);
 __UPC_SF void __upc_transfer(struct __upc_w d, struct __upc_w s, unsigned long n)
 {
   if (n == 0)
     return;
   if (d.t == ~0ul)
-    __upc_get((void *)d.o, (unsigned)s.t, s.o, n);
+    __upc_get_piece((void *)d.o, (unsigned)s.t, s.o, n);
   else if (s.t == ~0ul)
-    __upc_put((unsigned)d.t, d.o, (const void *)s.o, n);
+    __upc_put_piece((unsigned)d.t, d.o, (const void *)s.o, n);
   else
     __upc_copy((unsigned)d.t, d.o, (unsigned)s.t, s.o, n);
 }
@@ -880,10 +812,11 @@ __UPC_SF void __upc_pieces(struct __upc_side d, struct __upc_side s)
     __upc_transfer(to, from, n);
     to.o += n; from.o += n; dl -= n; sl -= n;
   }
+  __upc_end_pieces();
   if (dl != sl)
     __upc_error("a copy of several pieces: source and destination have different numbers of bytes");
 }
-__UPC_SF void __upc_strided(struct __upc_w d, const unsigned long *ds, struct __upc_w s, const unsigned long *ss, const unsigned long *count, unsigned long levels)
+__UPC_SF void __upc_box(struct __upc_w d, const unsigned long *ds, struct __upc_w s, const unsigned long *ss, const unsigned long *count, unsigned long levels)
 {
   unsigned long i;
   if (levels == 0) {
@@ -891,10 +824,15 @@ __UPC_SF void __upc_strided(struct __upc_w d, const unsigned long *ds, struct __
     return;
   }
   for (i = 0; i < count[levels]; i++) {
-    __upc_strided(d, ds, s, ss, count, levels - 1);
+    __upc_box(d, ds, s, ss, count, levels - 1);
     d.o += ds[levels - 1];
     s.o += ss[levels - 1];
   }
+}
+__UPC_SF void __upc_strided(struct __upc_w d, const unsigned long *ds, struct __upc_w s, const unsigned long *ss, const unsigned long *count, unsigned long levels)
+{
+  __upc_box(d, ds, s, ss, count, levels);
+  __upc_end_pieces();
 }
 #ifdef __UPC_USE_bupc_memcpy_vlist
 __UPC_WEAK void bupc_memcpy_vlist(unsigned long dn, const bupc_smemvec_t *dl, unsigned long sn, const bupc_smemvec_t *sl)

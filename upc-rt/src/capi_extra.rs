@@ -42,6 +42,28 @@ pub extern "C" fn __upc_plain_atomic(
     upc().plain_atomic(op, word, (t, o), a, b, strict != 0)
 }
 
+/// Starts one piece of a copy of many from thread `t`; it is there after [`__upc_end_pieces`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __upc_get_piece(dst: *mut c_void, t: c_uint, o: c_ulong, n: c_ulong) {
+    upc().check_transfer(t, o, n);
+    // SAFETY: the user's buffer, which stays until the copy is over.
+    unsafe { upc().core.get_nbi(dst.cast(), t, o, n) }
+}
+
+/// Starts one piece of a copy of many to thread `t`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __upc_put_piece(t: c_uint, o: c_ulong, src: *const c_void, n: c_ulong) {
+    upc().check_transfer(t, o, n);
+    // SAFETY: the user's buffer.
+    unsafe { upc().core.put_nbi(t, o, src.cast(), n) }
+}
+
+/// Waits for all pieces.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_end_pieces() {
+    upc().core.sync();
+}
+
 /// `bupc_dump_shared`: a pointer as text; `address` is 0 for null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __upc_dump(
