@@ -18,6 +18,8 @@ use std::collections::VecDeque;
 
 /// Rounds of receiving in a pump.
 const ROUNDS: usize = 8;
+/// Datagrams of a call that may come from peers without a link; others have to come again.
+const HELLOS: usize = 64;
 /// Every so many glances look at the clock, and serve timers.
 const GLANCES: u32 = 16;
 
@@ -61,8 +63,8 @@ struct Intake<'a> {
     is_ready: &'a mut Vec<bool>,
     /// Who sent the last one: datagrams of a batch come from one peer.
     from: u32,
-    /// One from a peer without a link.
-    hello: Option<Vec<u8>>,
+    /// From peers without a link.
+    hello: Vec<Vec<u8>>,
     broken: Option<(u32, String)>,
 }
 
@@ -77,7 +79,9 @@ impl Intake<'_> {
         let link = match self.links.get_mut(sender as usize) {
             None => return,
             Some(None) => {
-                self.hello = self.hello.take().or(Some(datagram.to_vec()));
+                if self.hello.len() < HELLOS {
+                    self.hello.push(datagram.to_vec());
+                }
                 return;
             }
             Some(Some(link)) => link,
@@ -295,7 +299,7 @@ impl Engine {
             ready,
             is_ready,
             from: u32::MAX,
-            hello: None,
+            hello: Vec::new(),
             broken: None,
         };
         let more = match disturbance {
@@ -310,7 +314,7 @@ impl Engine {
         if broken.is_some() {
             self.broken = broken;
         }
-        if let Some(datagram) = hello {
+        for datagram in hello {
             self.hello(now, &datagram);
         }
         if let Some(at) = self.disturbance.as_ref().and_then(Disturbance::deadline) {
@@ -319,19 +323,23 @@ impl Engine {
         more
     }
 
-    /// A datagram from a peer without a link: if it is genuine, the peer gets one. Others that came with it will come again.
+    /// A datagram from a peer that had no link when it came: if it is genuine, the peer gets one.
     #[cold]
     fn hello(&mut self, now: Time, datagram: &[u8]) {
         let Ok(packet) = Packet::new_checked(datagram) else { return };
         let sender = packet.sender();
-        let mut link = self.make_link(sender);
+        let known = self.links[sender as usize].take();
+        let stranger = known.is_none();
+        let mut link = known.unwrap_or_else(|| Box::new(self.make_link(sender)));
         self.memory.from = sender;
-        match link.handle(now, &packet, &mut self.memory) {
-            Err(Refused::Drop) => return,
-            Ok(()) => {}
-            Err(Refused::Broken(what)) => self.broken = Some((sender, format!("sent {what}"))),
+        let outcome = link.handle(now, &packet, &mut self.memory);
+        if stranger && outcome == Err(Refused::Drop) {
+            return;
         }
-        self.links[sender as usize] = Some(Box::new(link));
+        if let Err(Refused::Broken(what)) = outcome {
+            self.broken = Some((sender, format!("sent {what}")));
+        }
+        self.links[sender as usize] = Some(link);
         self.note_ready(sender);
     }
 
