@@ -1,6 +1,6 @@
 //! Items 1 to 11: memory management.
 
-use netvm_fw::host::{Cleaned, Deactivated, HostEvent, HostWork, State, Vm};
+use netvm_fw::host::{Cleaned, Deactivated, HostWork, State, Vm};
 use netvm_fw::shadow::{Geometry, LockError, Unmap, table};
 use netvm_fw::{Key, PortId, Ppn, Vpn};
 
@@ -305,5 +305,4 @@ fn paging_under_pressure_keeps_every_byte() {
             assert!(stats.page_outs > 0 && stats.page_ins > 12, "{stats:?}");
         }
     }
-    let _ = HostEvent::Timer;
 }
