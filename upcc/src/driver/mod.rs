@@ -311,6 +311,9 @@ impl Driver<'_> {
             s => a.push(s.into()),
         }
         a.push(o.opt_flag().into());
+        // Structures pass through temporaries of the emitted C; copied member by member they would lose their padding, which
+        // programs compare.
+        a.push("--param=sra-max-scalarization-size-Ospeed=0".into());
         a.extend(o.debug.iter().map(OsString::from));
         a.extend(o.cc.iter().chain(&o.cc_only).map(OsString::from));
         if o.cc.iter().any(|f| f.starts_with("-flto")) {
