@@ -1,6 +1,6 @@
 //! Why a rank is blocked: what it waits for, for whom, since when, and where in the program.
 //!
-//! The monitor asks with a signal, and each waiting thread that has gone to sleep answers by itself, at the next step of its wait: so
+//! The monitor asks with a signal, and each thread that has been waiting for a while answers by itself, at the next step of its wait: so
 //! nothing is recorded while all goes well. What a wait is for is known there anyway; where it is comes from the stack.
 //! `GASNET_WAIT_REPORT=seconds` has a wait that takes longer speak up unasked, and the monitor then asks everybody.
 #![expect(unsafe_code, reason = "installs a signal handler")]
@@ -68,6 +68,9 @@ impl Rank {
     /// Called at steps of a wait that sleeps: answers if asked, or if the wait takes too long.
     #[cold]
     pub(crate) fn explain_wait(&self, waiter: &mut Waiter, what: &'static str, peer: Option<RankId>) {
+        if waiter.asked == asked() && (waiter.reported || self.config.wait_report.is_none()) {
+            return;
+        }
         let Some(slept) = waiter.asleep_for() else { return };
         let overdue =
             !waiter.reported && self.config.wait_report.is_some_and(|limit| slept.as_secs() >= limit);

@@ -94,6 +94,8 @@ impl WaitPolicy {
     }
 }
 
+/// Yields after which a wait can be asked what it is for.
+const REPORTABLE: u32 = 200;
 /// Spins between two pause instructions.
 const PAUSE_EVERY: u32 = 8;
 
@@ -170,7 +172,12 @@ impl Waiter {
             presence.leave();
         }
         self.steps = self.steps.saturating_add(1);
-        if self.steps - self.policy.spins <= self.policy.yields {
+        let slow = self.steps - self.policy.spins;
+        // Turns of a loaded machine can be long: a wait is worth a report well before it sleeps.
+        if slow == REPORTABLE {
+            self.since.get_or_insert_with(Instant::now);
+        }
+        if slow <= self.policy.yields {
             std::thread::yield_now();
         } else {
             self.since.get_or_insert_with(Instant::now);
@@ -181,13 +188,13 @@ impl Waiter {
         }
     }
 
-    /// Whether this wait got as far as sleeping.
+    /// Whether this wait has taken a while.
     #[inline]
     pub(crate) fn has_slept(&self) -> bool {
         self.since.is_some()
     }
 
-    /// How long this wait has been sleeping, if it got that far.
+    /// How long this wait has taken since it began to be slow, if it got that far.
     pub fn asleep_for(&self) -> Option<Duration> {
         self.since.map(|t| t.elapsed())
     }

@@ -30,8 +30,11 @@ impl Report {
     /// A rank has answered.
     pub fn add(&mut self, rank: u32, wait: Blocked) {
         let waits = &mut self.waits[rank as usize];
-        if !waits.contains(&wait) {
-            waits.push(wait);
+        // A wait that spoke up by itself is asked again by the report that it sets off.
+        let same = |w: &&mut Blocked| Blocked { seconds: wait.seconds, ..(**w).clone() } == wait;
+        match waits.iter_mut().find(same) {
+            Some(known) => *known = wait,
+            None => waits.push(wait),
         }
     }
 
