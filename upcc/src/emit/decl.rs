@@ -413,7 +413,7 @@ impl Emitter<'_> {
         let c = if patches.is_empty() { "const " } else { "" };
         let local = u.types.record(u.types.ultimate_elem(ty)).is_some_and(|r| r.scope > 0);
         let (mut img, mut count) = (format!("&{image}"), format!("sizeof({image}) / {e}"));
-        if local && patches.is_empty() {
+        if local && patches.iter().all(|(l, _)| l.starts_with("*(")) {
             // The type has a name only here: the image stays, and is known by its symbol elsewhere.
             let number = format!("{image}_n");
             self.out.put(&format!(
@@ -421,9 +421,19 @@ impl Emitter<'_> {
                  static const unsigned long {number} __asm__(\"{number}\") __attribute__((__used__)) = {count};"
             ));
             self.after.push_str(&format!(
-                "extern const char {image}_b[] __asm__(\"{image}\");\n\
+                "extern {c}char {image}_b[] __asm__(\"{image}\");\n\
                  extern const unsigned long {number} __asm__(\"{number}\");\n"
             ));
+            // So are the places that are set at start-up.
+            for (k, (l, _)) in patches.iter_mut().enumerate() {
+                let Some((cast, place)) = l.split_once(")&") else { continue };
+                let at = format!("{image}_p{k}");
+                self.out.put(&format!(
+                    " static void *const {at} __asm__(\"{at}\") __attribute__((__used__)) = (void *)&{place};"
+                ));
+                self.after.push_str(&format!("extern void *const {at} __asm__(\"{at}\");\n"));
+                *l = format!("{cast}){at}");
+            }
             (img, count) = (format!("{image}_b"), number);
         } else {
             self.after.push_str(&format!("static {c}{t} = {v};\n"));
