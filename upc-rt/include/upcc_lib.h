@@ -319,28 +319,36 @@ __UPC_SF void __upc_reduce##X(__upc_pts dst, __upc_pts src, int op, unsigned lon
 __UPC_SF void __upc_prefix##X(__upc_pts dst, __upc_pts src, int op, unsigned long n, unsigned long b, T (*f)(T, T), int flags) \
 { \
   struct __upc_w d = __upc_u(dst), s = __upc_u(src); \
-  const struct __upc_reduction args = { "upc_all_prefix_reduce" #X, d.t, d.o, s.t, s.o, (unsigned)op, n, b, (unsigned)flags }; \
+  struct __upc_reduction args = { "upc_all_prefix_reduce" #X, d.t, d.o, s.t, s.o, (unsigned)op, n, b, (unsigned)flags }; \
   unsigned long nb, k, o, o2, i, len, t; \
+  int same; \
   __upc_reduce_enter(&args); \
   __upc_check_op##X(op, f); \
-  if (b == 0) { b = n ? n : 1; s.ph = 0; } \
-  d.t = s.t; \
-  d.ph = s.ph; \
+  if (b == 0) { b = n ? n : 1; s.ph = d.ph = 0; } \
+  same = d.t == s.t && d.ph == s.ph; \
   nb = n ? (s.ph + n + b - 1) / b : 0; \
   if (nb > 0) { \
     T *tot = __upc_totals##X(op, f, s, n, b, nb), before = 0; \
+    T *run = same ? (T *)0 : (T *)__upc_malloc((b < n ? b : n) * sizeof(T)); \
     for (k = 0, t = s.t; k < nb; k++, t = t + 1 == __UPC_T ? 0 : t + 1) { \
       if (t == __upc_rt.mythread) { \
         len = __upc_block(s, n, b, sizeof(T), k, &o); \
-        __upc_block(d, n, b, sizeof(T), k, &o2); \
+        if (same) __upc_block(d, n, b, sizeof(T), k, &o2); \
         const T *p = (const T *)__upc_mine(o); \
-        T *q = (T *)__upc_mine(o2), v = k > 0 ? __upc_combine##X(op, f, before, p[0]) : p[0]; \
+        T *q = same ? (T *)__upc_mine(o2) : run, v = k > 0 ? __upc_combine##X(op, f, before, p[0]) : p[0]; \
         for (q[0] = v, i = 1; i < len; i++) q[i] = v = __upc_combine##X(op, f, v, p[i]); \
+        for (i = same ? len : 0; i < len; i += o2) {   /* laid out otherwise: o2 elements up to the end of a block there */ \
+          const struct __upc_w w = __upc_add(d, (long)((k ? k * b - s.ph : 0) + i), b, sizeof(T)); \
+          o2 = b - w.ph < len - i ? b - w.ph : len - i; \
+          __upc_put((unsigned)w.t, w.o, run + i, o2 * sizeof(T)); \
+        } \
       } \
       before = k > 0 ? __upc_combine##X(op, f, before, tot[k]) : tot[k]; \
     } \
     __upc_mfree(tot); \
+    if (!same) __upc_mfree(run); \
   } \
+  if (!same) args.flags &= ~16ul;   /* others write this thread's part */ \
   __upc_reduce_exit(&args); \
 }
 #if defined __UPC_USE_upc_all_reduceC || defined __UPC_USE_upc_all_prefix_reduceC || defined __UPC_USE_bupc_all_reduce_allC

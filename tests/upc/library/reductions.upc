@@ -46,7 +46,8 @@ static upc_flag_t any_flags(void)
       const upc_op_t op = ops[round < kinds ? round : (int)next((unsigned)kinds)];                                      \
       const int root = (int)next((unsigned)THREADS);                                                                   \
       shared void *src = bupc_ptradd(store, b, sizeof(T), (ptrdiff_t)skip);                                             \
-      shared void *dst = bupc_ptradd(results, b, sizeof(T), (ptrdiff_t)skip), *one = bupc_ptradd(results, 1, 1, root);   \
+      const size_t other = next(3) ? skip : next(b ? 2 * (unsigned)b : 3);   /* laid out like the source, or not */         \
+      shared void *dst = bupc_ptradd(results, b, sizeof(T), (ptrdiff_t)other), *one = bupc_ptradd(results, 1, 1, root);   \
       T all[MOST], want, got;                                                                                          \
       one = bupc_ptradd(results, 1, (2 * MOST + 4) * sizeof(T), root);                                                  \
       for (size_t i = 0; i < n; i++) all[i] = (T)(op == UPC_MULT ? 1 + (next(9) == 0) : op == UPC_NONCOMM_FUNC ? next(4) / 3 * (i + 1) : next(7)); \

@@ -2,7 +2,7 @@
 #ifndef _UPC_ATOMIC_BITS_H
 #define _UPC_ATOMIC_BITS_H 1
 
-#include <upc_types.h>
+#include "../upc_types.h"
 
 /* operations beyond those of upc_types.h */
 #define UPC_GET   (1 << 16)

@@ -2,7 +2,7 @@
 #ifndef _UPC_COLLECTIVE_BITS_H
 #define _UPC_COLLECTIVE_BITS_H 1
 
-#include <upc_types.h>
+#include "../upc_types.h"
 
 /* operations beyond those of upc_types.h: the function argument, commutative or not */
 #define UPC_FUNC         (1 << 22)

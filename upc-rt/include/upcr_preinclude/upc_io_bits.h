@@ -2,7 +2,7 @@
 #ifndef _UPC_IO_BITS_H
 #define _UPC_IO_BITS_H 1
 
-#include <upc_types.h>
+#include "../upc_types.h"
 
 /* flags of upc_all_fopen: one of the first three, one of the next two */
 #define UPC_RDONLY          (1 << 0)
