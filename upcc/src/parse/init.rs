@@ -539,8 +539,9 @@ impl Cx<'_> {
                     }
                 }
             }
-            // What is inside of an element or member is never the object itself.
-            if self.types.is_record(t) {
+            // What is inside of an element or member is not the object itself; a union that makes room for it is fine.
+            let in_union = self.types.record(ty).is_some_and(|r| r.is_union);
+            if self.types.is_record(t) && !(in_union && is_static) {
                 self.check_nested_flexible(t, &item.init);
             }
         }
