@@ -106,7 +106,7 @@ impl<T> Producer<T> {
     /// Looks at the consumer's head again.
     #[cold]
     pub(crate) fn refresh(&mut self) {
-        // ORDER: Acquire; pairs with Release in Consumer::release; the consumer's reads of the slots below it are over.
+        // ORDER: Acquire; pairs with Release in Consumer::flush; the consumer's reads of the slots below it are over.
         self.head_seen = self.ring.head.0.load(Ordering::Acquire);
     }
 
