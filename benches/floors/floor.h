@@ -47,8 +47,10 @@ struct station {
     int runs_on; /* processor + 1; 0: gave it up */
     char apart[2 * LINE - 4];
 };
-static struct station *stations; /* null: ranks have a processor each */
-static int me, watched = NOBODY;
+/* In .data, near the code: the arrays of a floor may fill more than 2 GiB of .bss. */
+#define NEAR __attribute__((section(".data")))
+static NEAR struct station *stations; /* null: ranks have a processor each */
+static NEAR int me, watched = NOBODY;
 static inline void set_wait(int ranks)
 {
     const int processors = (int)sysconf(_SC_NPROCESSORS_ONLN);
