@@ -6,7 +6,11 @@
 
 use crate::Rank;
 use crate::boot::ToMonitor;
+use crate::prim::Ordering::Relaxed;
 use std::os::fd::AsRawFd;
+
+/// Time after which a rank does not believe any more that another one is printing.
+const PRINTING: std::time::Duration = std::time::Duration::from_millis(500);
 
 impl Rank {
     pub(crate) fn tell(&self, packet: &ToMonitor) {
@@ -63,9 +67,7 @@ impl Rank {
     /// [`Rank::fatal`] with another prefix than `gasnet: `.
     #[cold]
     pub fn fatal_with(&self, prefix: &str, text: &str) -> ! {
-        if !self.is_said(text) {
-            say(&format!("{prefix}rank {} of {}: {text}", self.id(), self.size()));
-        }
+        self.say_once(prefix, text);
         self.tell(&ToMonitor::Abort(1, text.to_string()));
         self.leave(1)
     }
@@ -77,13 +79,24 @@ impl Rank {
         }
     }
 
-    /// Whether another rank of the host has just printed the same: what all find wrong is said once.
-    fn is_said(&self, text: &str) -> bool {
+    /// Prints an error unless another rank of the host does: what all find wrong is said once. Returns when it has been printed, since
+    /// the monitor may end whoever prints as soon as one of them has told it.
+    fn say_once(&self, prefix: &str, text: &str) {
         let mut hasher = std::hash::DefaultHasher::new();
         std::hash::Hash::hash(text, &mut hasher);
         let mark = std::hash::Hasher::finish(&hasher) | 1;
-        // Relaxed: it decides who prints, and hands over nothing.
-        self.header.said.swap(mark, crate::prim::Ordering::Relaxed) == mark
+        // Relaxed: the words decide who prints, and hand over nothing.
+        if self.header.saying.swap(mark, Relaxed) == mark {
+            let since = std::time::Instant::now();
+            while since.elapsed() < PRINTING {
+                if self.header.said.load(Relaxed) == mark {
+                    return;
+                }
+                std::thread::sleep(std::time::Duration::from_micros(100));
+            }
+        }
+        say(&format!("{prefix}rank {} of {}: {text}", self.id(), self.size()));
+        self.header.said.store(mark, Relaxed);
     }
 
     /// Whether this process is the rank itself, not a child it forked.

@@ -22,7 +22,8 @@ use std::os::fd::BorrowedFd;
 #[repr(C, align(128))]
 pub(crate) struct HostHeader {
     pub(crate) start: CentralBarrier,
-    /// Which error a rank of the host has printed last, as a number made from its text; 0 for none.
+    /// A mark of the last error that a rank began to print, and of the last one that was printed.
+    pub(crate) saying: AtomicU64,
     pub(crate) said: AtomicU64,
 }
 

@@ -10,6 +10,20 @@ struct Place {
     dir: PathBuf,
 }
 
+/// Copies a folder with all that is in it.
+fn copy_all(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let from = entry.unwrap().path();
+        let to = to.join(from.file_name().unwrap());
+        if from.is_dir() {
+            copy_all(&from, &to);
+        } else {
+            fs::copy(&from, to).unwrap();
+        }
+    }
+}
+
 impl Place {
     fn new(name: &str) -> Place {
         let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("driver-{name}"));
@@ -19,10 +33,7 @@ impl Place {
         }
         fs::copy(env!("CARGO_BIN_EXE_upcc"), dir.join("bin/upcc")).unwrap();
         let headers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../upc-rt/include");
-        for h in fs::read_dir(headers).unwrap() {
-            let h = h.unwrap().path();
-            fs::copy(&h, dir.join("include/upc").join(h.file_name().unwrap())).unwrap();
-        }
+        copy_all(&headers, &dir.join("include/upc"));
         Place { dir }
     }
     fn file(&self, name: &str, text: &str) -> &Place {
@@ -155,5 +166,7 @@ fn a_dry_run_only_shows_the_commands() {
     assert!(o.status.success() && !p.has("prog"));
     assert_eq!(err.lines().count(), 4, "{err}");
     let link = err.lines().last().unwrap();
-    assert!(link.contains("-lfoo") && link.contains("libupc.a") && link.ends_with("-lm"), "{link}");
+    assert!(link.contains("-lfoo") && link.contains("libupc.a") && link.contains(" -lm "), "{link}");
+    let lib = p.dir.join("lib");
+    assert!(link.ends_with(&format!("-Wl,-rpath,{}", lib.display())), "{link}");
 }
