@@ -3,8 +3,8 @@
 //! A conduit that needs a foreign library (MPI, libfabric) is a shared object of its own, loaded at run time, with its own copy of this
 //! crate; and a program that is itself a shared object (a C or UPC program in the virtual-time cluster) is given its conduit by whoever
 //! loaded it. Both cross the border by the same tables: [`export`] turns a [`Conduit`] into a [`ConduitTable`], [`ConduitTable::import`]
-//! turns that into a [`Conduit`] again. What a conduit gets to open itself with crosses as an [`OpenTable`], a job's [`Exchange`] and
-//! [`Overseer`] as [`ExchangeTable`] and [`OverseerTable`].
+//! turns that into a [`Conduit`] again. What a conduit gets to open itself with crosses as an [`OpenTable`], a job's exchange and
+//! overseer as [`ExchangeTable`] and [`OverseerTable`].
 //!
 //! **Version.** Every table begins with [`ABI`] and its own size. Both sides must have the same: a table is never extended in place.
 //!
@@ -19,17 +19,19 @@
     reason = "calls across a C border; the tables' makers promise what their functions take and give"
 )]
 
-use crate::boot::{Exchange, Overseer, ToMonitor};
 use crate::conduit::{
-    Channel, Completion, Conduit, Frame, Limits, OpenContext, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc,
-    SegmentKind,
+    Channel, Completion, Conduit, Frame, Limits, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc, SegmentKind,
 };
-use crate::{Boot, Config, Error, RankId};
+use crate::{Error, RankId};
 use core::ffi::c_void;
 use core::ptr::NonNull;
 use core::time::Duration;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::{Mutex, PoisonError};
+
+mod job;
+
+pub use job::{EmbedTable, ExchangeTable, OpenTable, OverseerTable, enter};
 
 /// Version of all tables.
 pub const ABI: u32 = 1;
@@ -649,308 +651,6 @@ unsafe impl Rma for Imported {
         let cookie = (&raw mut complete).cast();
         // SAFETY: as above; the cookie outlives the call.
         unsafe { (self.table.completions)(self.table.object, budget, pass, cookie) }
-    }
-}
-
-/// An [`Exchange`], lent.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct ExchangeTable {
-    object: *const c_void,
-    all_gather: unsafe extern "C" fn(*const c_void, Bytes, Take, Object, *const Sayer) -> i64,
-}
-
-impl ExchangeTable {
-    /// A table that serves as long as what it borrows.
-    pub fn of(exchange: &&dyn Exchange) -> ExchangeTable {
-        unsafe extern "C" fn all_gather(
-            object: *const c_void,
-            mine: Bytes,
-            take: Take,
-            cookie: Object,
-            sayer: *const Sayer,
-        ) -> i64 {
-            // SAFETY: the object is the borrowed reference; the rest is lent for this call.
-            unsafe {
-                let exchange = *object.cast::<&dyn Exchange>();
-                let gathered = exchange.all_gather(mine.get()).map(|all| {
-                    for (rank, bytes) in all.iter().enumerate() {
-                        take(cookie, rank as u32, Bytes::of(bytes));
-                    }
-                    0
-                });
-                answer(gathered, sayer)
-            }
-        }
-        ExchangeTable { object: (&raw const *exchange).cast(), all_gather }
-    }
-
-    /// The exchange behind the table.
-    ///
-    /// # Safety
-    /// 1. What the table borrows outlives the result (owed by the caller).
-    pub unsafe fn import(self) -> Box<dyn Exchange> {
-        Box::new(ImportedExchange(self))
-    }
-}
-
-struct ImportedExchange(ExchangeTable);
-
-// SAFETY: an `&dyn Exchange` is Send and Sync.
-unsafe impl Send for ImportedExchange {}
-// SAFETY: as above.
-unsafe impl Sync for ImportedExchange {}
-
-impl Exchange for ImportedExchange {
-    fn all_gather(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
-        unsafe extern "C" fn take(cookie: Object, rank: u32, bytes: Bytes) {
-            // SAFETY: the cookie is the list below; the bytes are lent for this call.
-            let (all, bytes) = unsafe { (&mut *cookie.cast::<Vec<Vec<u8>>>(), bytes.get()) };
-            all.resize(all.len().max(rank as usize + 1), Vec::new());
-            all[rank as usize] = bytes.to_vec();
-        }
-        let mut all: Vec<Vec<u8>> = Vec::new();
-        let cookie = (&raw mut all).cast();
-        // SAFETY: the table's function and object; all else outlives the call.
-        hear(|sayer| unsafe { (self.0.all_gather)(self.0.object, Bytes::of(mine), take, cookie, sayer) })?;
-        Ok(all)
-    }
-}
-
-/// An [`Overseer`], lent.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct OverseerTable {
-    object: *const c_void,
-    hear: unsafe extern "C" fn(*const c_void, Bytes),
-    leave: unsafe extern "C" fn(*const c_void, i32),
-}
-
-impl OverseerTable {
-    /// A table that serves as long as what it borrows.
-    pub fn of(overseer: &&dyn Overseer) -> OverseerTable {
-        unsafe extern "C" fn hear(object: *const c_void, packet: Bytes) {
-            // SAFETY: the object is the borrowed reference; the packet is lent for this call.
-            unsafe {
-                if let Some(said) = ToMonitor::decode(packet.get()) {
-                    (*object.cast::<&dyn Overseer>()).hear(&said);
-                }
-            }
-        }
-        unsafe extern "C" fn leave(object: *const c_void, code: i32) {
-            // SAFETY: as above.
-            unsafe { (*object.cast::<&dyn Overseer>()).leave(code) }
-        }
-        OverseerTable { object: (&raw const *overseer).cast(), hear, leave }
-    }
-
-    /// The overseer behind the table.
-    ///
-    /// # Safety
-    /// 1. What the table borrows outlives the result (owed by the caller).
-    pub unsafe fn import(self) -> Box<dyn Overseer> {
-        Box::new(ImportedOverseer(self))
-    }
-}
-
-struct ImportedOverseer(OverseerTable);
-
-// SAFETY: an `&dyn Overseer` is Send and Sync.
-unsafe impl Send for ImportedOverseer {}
-// SAFETY: as above.
-unsafe impl Sync for ImportedOverseer {}
-
-impl Overseer for ImportedOverseer {
-    fn hear(&self, said: &ToMonitor) {
-        // SAFETY: the table's function and object.
-        unsafe { (self.0.hear)(self.0.object, Bytes::of(&said.encode())) }
-    }
-
-    fn leave(&self, code: i32) -> ! {
-        // SAFETY: as above.
-        unsafe { (self.0.leave)(self.0.object, code) }
-        unreachable!("an overseer's leave does not return")
-    }
-}
-
-/// What a conduit gets to open itself with, lent for the call.
-#[repr(C)]
-#[derive(Debug)]
-pub struct OpenTable {
-    abi: u32,
-    bytes: u32,
-    rank: u32,
-    size: u32,
-    shm: i32,
-    shm_offset: u64,
-    host: *const u32,
-    hosts: usize,
-    neighbours: *const u32,
-    neighbour_count: usize,
-    exchange: ExchangeTable,
-}
-
-impl OpenTable {
-    /// Runs `open` in the loader's process with this context as a table.
-    ///
-    /// # Errors
-    /// What the plugin says, or another version of the interface.
-    ///
-    /// # Safety
-    /// 1. `entry` is the [`ENTRY`] of a plugin whose code stays loaded (owed by the caller).
-    pub unsafe fn call(cx: &OpenContext<'_>, entry: Entry) -> Result<Option<Box<dyn Conduit>>, Error> {
-        let exchange = cx.exchange();
-        let table = OpenTable {
-            abi: ABI,
-            bytes: size_of::<OpenTable>() as u32,
-            rank: cx.rank.0,
-            size: cx.size,
-            shm: cx.shm.as_raw_fd(),
-            shm_offset: cx.shm_offset,
-            host: cx.host.as_ptr(),
-            hosts: cx.host.len(),
-            neighbours: cx.neighbours.as_ptr(),
-            neighbour_count: cx.neighbours.len(),
-            exchange: ExchangeTable::of(&exchange),
-        };
-        let mut opened = core::mem::MaybeUninit::<ConduitTable>::uninit();
-        // SAFETY: (1); all that is passed outlives the call.
-        let got = hear(|sayer| i64::from(unsafe { entry(&table, opened.as_mut_ptr(), sayer) }))?;
-        if got == 0 {
-            return Ok(None);
-        }
-        // SAFETY: (1): an entry that answers 1 has written the table, from `export`.
-        unsafe { opened.assume_init().import() }.map(Some)
-    }
-}
-
-/// The plugin's half of [`OpenTable::call`], for [`export_conduit!`](crate::export_conduit). The settings are read from the environment,
-/// which both halves share.
-///
-/// # Safety
-/// 1. The arguments are those of an [`Entry`], as [`OpenTable::call`] passes them (owed by the caller).
-pub unsafe fn enter(
-    cx: *const OpenTable,
-    out: *mut ConduitTable,
-    sayer: *const Sayer,
-    open: impl FnOnce(&OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error>,
-) -> i32 {
-    let opened = || {
-        // SAFETY: (1); a table of another version begins with the same two words.
-        let (abi, bytes) = unsafe { ((*cx).abi, (*cx).bytes) };
-        check("the program", abi, bytes, size_of::<OpenTable>())?;
-        let config = Config::from_env()?;
-        // SAFETY: (1): the arrays have these lengths, and the descriptor is open.
-        let (cx, host, neighbours, shm) = unsafe {
-            let cx = &*cx;
-            let list =
-                |at: *const u32, len| if len == 0 { &[][..] } else { core::slice::from_raw_parts(at, len) };
-            (
-                cx,
-                list(cx.host, cx.hosts),
-                list(cx.neighbours, cx.neighbour_count),
-                BorrowedFd::borrow_raw(cx.shm),
-            )
-        };
-        // SAFETY: (1): it serves for this call, and so does the context.
-        let exchange = unsafe { cx.exchange.import() };
-        open(&OpenContext {
-            rank: RankId(cx.rank),
-            size: cx.size,
-            config: &config,
-            shm,
-            shm_offset: cx.shm_offset,
-            host,
-            neighbours,
-            exchange: &*exchange,
-        })
-    };
-    let result = opened().map(|conduit| match conduit {
-        Some(conduit) => {
-            // SAFETY: (1).
-            unsafe { out.write(export(conduit)) };
-            1
-        }
-        None => 0,
-    });
-    // SAFETY: (1).
-    unsafe { answer(result, sayer) as i32 }
-}
-
-/// A job's rank that was made by somebody else, for a program that is a shared object of its own: what its [`Boot`] will say, and its
-/// conduit. Lent for as long as the program runs, but for the conduit, which is given away.
-#[repr(C)]
-#[derive(Debug)]
-pub struct EmbedTable {
-    abi: u32,
-    bytes: u32,
-    rank: u32,
-    size: u32,
-    shm: i32,
-    segments: i32,
-    job_id: u64,
-    exchange: ExchangeTable,
-    overseer: OverseerTable,
-    conduit: ConduitTable,
-}
-
-// SAFETY: what its parts point to may be used from any thread: a conduit, an exchange and an overseer are Send and Sync.
-unsafe impl Send for EmbedTable {}
-// SAFETY: as above.
-unsafe impl Sync for EmbedTable {}
-
-impl EmbedTable {
-    /// A rank that is a host of its own, behind `conduit`. The memory files are duplicated by [`EmbedTable::accept`].
-    pub fn new(
-        boot: &Boot,
-        exchange: &&dyn Exchange,
-        overseer: &&dyn Overseer,
-        conduit: Box<dyn Conduit>,
-    ) -> EmbedTable {
-        EmbedTable {
-            abi: ABI,
-            bytes: size_of::<EmbedTable>() as u32,
-            rank: boot.rank,
-            size: boot.size,
-            shm: boot.shm.as_raw_fd(),
-            segments: boot.segments.as_raw_fd(),
-            job_id: boot.job_id,
-            exchange: ExchangeTable::of(exchange),
-            overseer: OverseerTable::of(overseer),
-            conduit: export(conduit),
-        }
-    }
-
-    /// The rank's start and its conduit, on the program's side.
-    ///
-    /// # Safety
-    /// 1. Made by [`EmbedTable::new`] of this or another copy of this crate; what it borrows outlives the rank; accepted once (owed by
-    ///    the caller).
-    ///
-    /// # Errors
-    /// Another version of the interface, or no descriptors left.
-    pub unsafe fn accept(&self) -> Result<(Boot, Box<dyn Conduit>), Error> {
-        check("the loader of this program", self.abi, self.bytes, size_of::<EmbedTable>())?;
-        let file = |fd| {
-            // SAFETY: (1): open.
-            let fd = unsafe { BorrowedFd::borrow_raw(fd) };
-            fd.try_clone_to_owned().map_err(|e| Error::job(format!("duplicating a memory file: {e}")))
-        };
-        // SAFETY: (1).
-        let (exchange, overseer, conduit) =
-            unsafe { (self.exchange.import(), self.overseer.import(), self.conduit.import()?) };
-        let boot = Boot {
-            rank: self.rank,
-            size: self.size,
-            neighbours: vec![self.rank],
-            exchange: Some(exchange),
-            shm: file(self.shm)?,
-            segments: file(self.segments)?,
-            link: None,
-            overseer: Some(overseer),
-            job_id: self.job_id,
-        };
-        Ok((boot, conduit))
     }
 }
 

@@ -28,7 +28,3 @@ mod window;
 
 #[cfg(feature = "link")]
 gasnet::export_conduit!(engine::open);
-
-#[cfg(feature = "link")]
-#[doc(hidden)]
-pub const KEEP: u32 = 1;

@@ -537,7 +537,7 @@ mod tests {
 
     /// Processor time of a round trip, beside that of bare sockets: `cargo test --release -p gasnet-udp -- --ignored --nocapture`.
     #[test]
-    #[ignore = "measures"]
+    #[ignore = "prints a figure of a quiet machine, and asserts none"]
     fn cost_of_a_round_trip() {
         fn cpu() -> f64 {
             let t = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
