@@ -153,7 +153,7 @@ impl OpenTable {
     /// What the plugin says, or another version of the interface.
     ///
     /// # Safety
-    /// 1. `entry` is the [`ENTRY`] of a plugin whose code stays loaded (owed by the caller).
+    /// 1. `entry` is the [`ENTRY`](super::ENTRY) of a plugin whose code stays loaded (owed by the caller).
     pub unsafe fn call(cx: &OpenContext<'_>, entry: Entry) -> Result<Option<Box<dyn Conduit>>, Error> {
         let exchange = cx.exchange();
         let table = OpenTable {
