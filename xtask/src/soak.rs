@@ -318,6 +318,8 @@ fn csmith_program(prefix: &Path, seed: u64, shared: bool) -> Result<(), String> 
     let (source, for_upcc) = (folder.join("csmith.c"), folder.join("csmith-shared.upc"));
     let mut make = Command::new("csmith");
     make.args(["--seed", &seed.to_string(), "--output"]).arg(&source);
+    // It leaves a platform.info where it runs.
+    make.current_dir(&folder);
     if shared {
         // Addresses of shared objects are of another type: no pointers.
         make.args(["--no-pointers", "--no-const-pointers", "--max-funcs", "5", "--max-block-depth", "3"]);
