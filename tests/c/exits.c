@@ -52,6 +52,7 @@ int main(int argc, char **argv) {
   int chosen;
 #define HOW(name) (strcmp(how, (name)) == 0)
   code = argc > 2 ? atoi(argv[2]) : 0;
+  signal(SIGINT, SIG_DFL); /* tests started in the background inherit that it is ignored */
   OK(gasnet_init(&argc, &argv));
   chosen = gasnet_mynode() == gasnet_nodes() - 1;
   if (HOW("early")) gasnet_exit(code);
