@@ -21,6 +21,7 @@
 //! - *window*: the 64 sequence numbers that a node may have under way to another. One number is one *credit*: a place in
 //!   the sequence and a slot of the other side's bounce buffer ([`window`]).
 //! - *notification*: an event count at a port, raised by a write after the data before it ([`notify`]).
+//! - *triggered command*: one that waits in the NIC until an event count of its port gets to a threshold ([`nic`]).
 //!
 //! # Layers
 //!
@@ -46,6 +47,7 @@
 #![forbid(unsafe_code)]
 
 pub mod atomics;
+pub mod combine;
 pub mod host;
 pub mod ids;
 pub mod library;

@@ -8,11 +8,12 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use crate::atomics::{Op, REPLY};
+use crate::combine::Combine;
 use crate::host::Segment;
 use crate::ids::{Node, PAGE, PortId, Vpn};
 use crate::port::{Counter, Doorbell, PortMemory, QUEUE, REPLIES, reached};
 use crate::shadow::Lease;
-use crate::wire::{ACKNOWLEDGE, Head, INLINE, INLINED, Kind, LEASED, Span};
+use crate::wire::{ACKNOWLEDGE, Head, INLINE, INLINED, Kind, LEASED, Span, TRIGGERED};
 
 /// An entry of a segment map: an export of our own, or an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -140,6 +141,15 @@ impl Transfer {
     pub fn left(&self) -> u64 {
         self.size - self.done
     }
+}
+
+/// When a triggered command is carried out: as soon as this event of the own port has been raised so often, in total.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Trigger {
+    /// The event: 1 to 1023.
+    pub event: u32,
+    /// How often.
+    pub count: u32,
 }
 
 /// A point in a port's commands: what was issued up to it.
@@ -360,6 +370,46 @@ impl Library {
         let reply = self.memory.reply(cookie)?;
         self.replies &= !(1 << (cookie % REPLIES));
         Some(reply)
+    }
+
+    /// Issues one write that stays in a page at both ends: `len` bytes at `local`, of an own export, to `remote`, folded into what is there
+    /// if `how` says how; then `notification`, if not 0. With a trigger the NIC keeps it, and reads the source when it carries it out.
+    pub fn command(
+        &mut self,
+        when: Option<Trigger>,
+        local: (Handle, u64),
+        remote: (Handle, u64),
+        len: u32,
+        how: Option<Combine>,
+        notification: u32,
+    ) -> Result<(), LibraryError> {
+        let (node, dst) = self.segments.span(remote.0, remote.1, len)?;
+        let (_, src) = self.segments.span(local.0, local.1, len)?;
+        if !src.in_page() || !dst.in_page() || len == 0 {
+            return Err(LibraryError::Range);
+        }
+        let kind = if how.is_some() { Kind::Combine } else { Kind::Write };
+        let op = how.map_or(0, Combine::encode);
+        let head = Head { src, dst, op, notification, ..Head::new(kind, self.port, self.node, node) };
+        self.put_when(when, head)
+    }
+
+    /// Raises an event of the own port, perhaps when a trigger says so.
+    pub fn raise(&mut self, when: Option<Trigger>, notification: u32) -> Result<(), LibraryError> {
+        let head = Head { notification, ..Head::new(Kind::Raise, self.port, self.node, self.node) };
+        self.put_when(when, head)
+    }
+
+    fn put_when(&mut self, when: Option<Trigger>, mut head: Head) -> Result<(), LibraryError> {
+        if self.room() == 0 {
+            return Err(LibraryError::Busy);
+        }
+        if let Some(Trigger { event, count }) = when {
+            head.flags |= TRIGGERED;
+            (head.from, head.seq) = (Node(event), count);
+        }
+        self.put(head, &[]);
+        Ok(())
     }
 
     /// Sends up to 96 bytes to a port (0: the host) of a node; `tag` goes with them.

@@ -9,6 +9,8 @@
 //! word 7-9 destination, likewise
 //! ```
 //!
+//! A command that waits for a trigger has the event's number in `from`, and the count it waits for in `seq`.
+//!
 //! A library fills a head as a command; the NIC fills in `from`, `seq` and, for what it sends by itself, the rest.
 //! [`Head::decode`] checks form, [`Head::check`] every number against its bounds. Commands lie in memory that their port may
 //! change at any time: the NIC decodes a copy.
@@ -53,29 +55,48 @@ pub enum Kind {
     Lease = 10,
     /// A command to the own NIC: end a lease.
     EndLease = 11,
+    /// Fold the source (mine) into the words at the destination (yours), by the function in `op`. With a window number.
+    Combine = 12,
+    /// A command to the own NIC: raise `notification` of the port.
+    Raise = 13,
 }
 
 impl Kind {
     fn parse(byte: u8) -> Option<Kind> {
         use Kind::*;
-        const ALL: [Kind; 11] =
-            [Write, Read, ReadReply, Atomic, AtomicReply, Ack, Done, Refused, Message, Lease, EndLease];
+        const ALL: [Kind; 13] = [
+            Write,
+            Read,
+            ReadReply,
+            Atomic,
+            AtomicReply,
+            Ack,
+            Done,
+            Refused,
+            Message,
+            Lease,
+            EndLease,
+            Combine,
+            Raise,
+        ];
         ALL.get(usize::from(byte).checked_sub(1)?).copied()
     }
 
     /// Whether it takes a place in the window: all that may have to wait in the bounce buffer.
     pub fn sequenced(self) -> bool {
-        matches!(self, Kind::Write | Kind::Read | Kind::ReadReply | Kind::Atomic | Kind::Message)
+        use Kind::{Atomic, Combine, Message, Read, ReadReply, Write};
+        matches!(self, Write | Read | ReadReply | Atomic | Message | Combine)
     }
 
     /// Whether a port may ask for it.
     pub fn is_command(self) -> bool {
-        matches!(self, Kind::Write | Kind::Read | Kind::Atomic | Kind::Message | Kind::Lease | Kind::EndLease)
+        use Kind::{Atomic, Combine, EndLease, Lease, Message, Raise, Read, Write};
+        matches!(self, Write | Read | Atomic | Message | Lease | EndLease | Combine | Raise)
     }
 
     /// Whether bytes follow the head.
     pub fn has_payload(self) -> bool {
-        matches!(self, Kind::Write | Kind::ReadReply | Kind::Message)
+        matches!(self, Kind::Write | Kind::ReadReply | Kind::Message | Kind::Combine)
     }
 }
 
@@ -85,7 +106,10 @@ pub const INLINED: u16 = 1;
 pub const ACKNOWLEDGE: u16 = 2;
 /// Flag: the far end (a write's destination, a read's source) is under a lease: its `hash` is the frame, `op` the break count.
 pub const LEASED: u16 = 4;
-const FLAGS: u16 = INLINED | ACKNOWLEDGE | LEASED;
+/// Flag of a command: carry it out when an event count gets to a threshold. For writes, combining writes and raises that nobody
+/// acknowledges.
+pub const TRIGGERED: u16 = 8;
+const FLAGS: u16 = INLINED | ACKNOWLEDGE | LEASED | TRIGGERED;
 
 /// Up to a page's bytes at one end of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -150,7 +174,7 @@ impl Span {
 pub struct Head {
     /// What it is for.
     pub kind: Kind,
-    /// [`INLINED`], [`ACKNOWLEDGE`], [`LEASED`].
+    /// [`INLINED`], [`ACKNOWLEDGE`], [`LEASED`], [`TRIGGERED`].
     pub flags: u16,
     /// The port that asked; for a message, the port that gets it (0 = the host itself).
     pub port: PortId,
@@ -164,7 +188,7 @@ pub struct Head {
     pub cookie: u32,
     /// Which notification to raise at the destination's port; 0 = none.
     pub notification: u32,
-    /// Number of the atomic operation, break count of a lease, or the port that sends a message (the NIC fills it in).
+    /// Number of the atomic or combining operation, break count of a lease, or the port that sends a message (the NIC fills it in).
     pub op: u32,
     /// Where the bytes come from, or arguments.
     pub src: Span,
@@ -267,7 +291,7 @@ impl Head {
     /// Bytes that follow it.
     pub fn payload_len(&self) -> usize {
         match self.kind {
-            Kind::Write | Kind::ReadReply => self.dst.len.into(),
+            Kind::Write | Kind::ReadReply | Kind::Combine => self.dst.len.into(),
             Kind::Message => self.src.len.into(),
             _ => 0,
         }
@@ -284,6 +308,13 @@ impl Head {
                 let (src, dst) = (self.src, self.dst);
                 ends(src.in_page() && dst.in_page() && src.len == dst.len && dst.len > 0)
             }
+            Kind::Combine => {
+                let (src, dst) = (self.src, self.dst);
+                let how = crate::combine::Combine::parse(self.op).ok_or(BadHead::Operation)?;
+                ends(src.in_page() && dst.in_page() && src.len == dst.len && dst.len > 0)?;
+                let whole = |bytes: u16| usize::from(bytes).is_multiple_of(how.width());
+                if whole(dst.len) && whole(dst.offset) { Ok(()) } else { Err(BadHead::Operation) }
+            }
             Kind::Message => ends(self.src.in_page()),
             Kind::Atomic => {
                 let op = crate::atomics::Op::parse(self.op).ok_or(BadHead::Operation)?;
@@ -292,7 +323,7 @@ impl Head {
                 if fits && aligned { Ok(()) } else { Err(BadHead::Operation) }
             }
             Kind::Lease | Kind::EndLease => ends(self.dst.in_page()),
-            Kind::AtomicReply | Kind::Ack | Kind::Done | Kind::Refused => Ok(()),
+            Kind::AtomicReply | Kind::Ack | Kind::Done | Kind::Refused | Kind::Raise => Ok(()),
         }
     }
 
@@ -305,13 +336,20 @@ impl Head {
         if self.flags & INLINED != 0 && self.payload_len() > INLINE {
             return Err(BadHead::Payload);
         }
+        let waits = matches!(self.kind, Kind::Write | Kind::Combine | Kind::Raise);
+        if self.flags & TRIGGERED != 0 && !(waits && self.flags & ACKNOWLEDGE == 0) {
+            return Err(BadHead::Flags);
+        }
         Ok(())
     }
 
     /// [`check`](Self::check) for what came over the wire with `payload` bytes.
     pub fn check_packet(&self, nodes: u32, payload: usize) -> Result<(), BadHead> {
-        if matches!(self.kind, Kind::Lease | Kind::EndLease) {
+        if matches!(self.kind, Kind::Lease | Kind::EndLease | Kind::Raise) {
             return Err(BadHead::Kind);
+        }
+        if self.flags & TRIGGERED != 0 {
+            return Err(BadHead::Flags);
         }
         self.check(nodes)?;
         if self.payload_len() != payload {

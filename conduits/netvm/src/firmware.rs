@@ -253,6 +253,7 @@ impl FirmwareCosts {
             Work::Window => self.window,
             Work::Raise => self.raise,
             Work::Compute(op) => self.compute + self.compute_word * op.operand_words() as u64,
+            Work::Fold(bytes) => self.compute + self.compute_word * u64::from(bytes.div_ceil(4)),
             Work::Host => self.reply,
         }
     }

@@ -389,7 +389,8 @@ impl Host {
                 match head.kind {
                     Kind::Message => return out.push(HostAction::Message { head, payload }),
                     Kind::Read => (head.src.vpn, Waiter::Serve { head, deferred: false }),
-                    Kind::Atomic => (head.dst.vpn, Waiter::Serve { head, deferred: false }),
+                    // The NIC has what a combining write brought.
+                    Kind::Atomic | Kind::Combine => (head.dst.vpn, Waiter::Serve { head, deferred: false }),
                     _ => (head.dst.vpn, Waiter::Bytes { head, payload }),
                 }
             }

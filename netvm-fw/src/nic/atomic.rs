@@ -1,36 +1,71 @@
-//! Atomics at their home: fetch the operand by DMA, compute, reply and write back. Operations on one frame take turns, in the
-//! order of arrival; those that had to wait for their page come through here as well, so the host never computes.
+//! Atomics at their home: fetch the operand by DMA, compute, reply and write back. Combining writes likewise, without a reply. Operations
+//! on one frame take turns, in the order of arrival; those that had to wait for their page come through here as well, so the host
+//! never computes.
 
 use std::collections::VecDeque;
 
 use super::{Action, Interrupt, Nic, Origin, Pending, Work, to_words};
 use crate::atomics::Op;
+use crate::combine::Combine;
 use crate::ids::Ppn;
 use crate::shadow::LockError;
 use crate::wire::{Head, Kind, Span};
 
 impl Nic {
-    /// Carries out an atomic, or has the host bring its page.
-    pub(super) fn serve_atomic(&mut self, head: Head, origin: Origin, out: &mut Vec<Action>) {
+    /// Carries out an atomic or combining write, or has the host bring its page.
+    pub(super) fn serve_atomic(
+        &mut self,
+        head: Head,
+        payload: Vec<u8>,
+        origin: Origin,
+        out: &mut Vec<Action>,
+    ) {
         match self.lock(head.dst, None, out) {
             Ok(ppn) => match self.atomics.get_mut(&ppn) {
                 // It keeps its lock while it waits: its turn comes after a bounded number of DMAs.
-                Some(waiting) => waiting.push_back(head),
+                Some(waiting) => waiting.push_back((head, payload)),
                 None => {
                     self.atomics.insert(ppn, VecDeque::new());
-                    self.fetch(Pending::Operand { head, ppn }, ppn, head.dst, out);
+                    self.fetch(Pending::Operand { head, payload, ppn }, ppn, head.dst, out);
                 }
             },
-            Err(LockError::Missing) if origin == Origin::Packet => self.bounce(head, Vec::new(), out),
             Err(LockError::Missing) => {
-                out.push(Action::Interrupt(Interrupt::StillMissing { head, deferred: false }));
+                if head.kind == Kind::Combine {
+                    self.parked.push((head.from, head.seq, payload));
+                }
+                if origin == Origin::Packet {
+                    self.bounce(head, Vec::new(), out);
+                } else {
+                    out.push(Action::Interrupt(Interrupt::StillMissing { head, deferred: false }));
+                }
             }
             Err(LockError::Refused) => self.refuse(head, out),
         }
     }
 
+    /// The payload of a combining write whose page was missing.
+    pub(super) fn unpark(&mut self, head: &Head) -> Option<Vec<u8>> {
+        let i = self.parked.iter().position(|p| (p.0, p.1) == (head.from, head.seq))?;
+        Some(self.parked.swap_remove(i).2)
+    }
+
     /// The operand is here.
-    pub(super) fn operand(&mut self, head: Head, ppn: Ppn, mut data: Vec<u8>, out: &mut Vec<Action>) {
+    pub(super) fn operand(
+        &mut self,
+        head: Head,
+        payload: Vec<u8>,
+        ppn: Ppn,
+        mut data: Vec<u8>,
+        out: &mut Vec<Action>,
+    ) {
+        if head.kind == Kind::Combine {
+            let how = Combine::parse(head.op).expect("checked when it came");
+            how.apply(&mut data, &payload);
+            self.stats.folds += 1;
+            out.push(Action::Work(Work::Fold(payload.len() as u32)));
+            self.recycle(payload);
+            return self.store(Pending::WriteBack { head, ppn }, ppn, head.dst, data, out);
+        }
         let op = Op::parse(head.op).expect("checked when it came");
         let mut words = to_words(&data);
         let reply = op.apply(&mut words, head.src.to_arguments());
@@ -48,7 +83,9 @@ impl Nic {
         self.unlock(ppn, true, out);
         let next = self.atomics.get_mut(&ppn).and_then(VecDeque::pop_front);
         match next {
-            Some(next) => self.fetch(Pending::Operand { head: next, ppn }, ppn, next.dst, out),
+            Some((next, payload)) => {
+                self.fetch(Pending::Operand { head: next, payload, ppn }, ppn, next.dst, out);
+            }
             None => {
                 self.atomics.remove(&ppn);
             }

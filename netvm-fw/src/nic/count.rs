@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::trigger::Triggers;
 use super::{Action, Nic};
 use crate::ids::PortId;
 use crate::port::{Counter, PortMemory, Post};
@@ -58,11 +59,20 @@ pub(super) struct PortState {
     /// Cookies of atomics under way.
     pub(super) atomics: Vec<u32>,
     pub(super) refused: u32,
+    pub(super) triggers: Triggers,
 }
 
 impl PortState {
     pub(super) fn new(memory: Arc<PortMemory>) -> PortState {
-        PortState { memory, counts: Default::default(), posted: [0; 3], atomics: Vec::new(), refused: 0 }
+        let triggers = Triggers::default();
+        PortState {
+            memory,
+            counts: Default::default(),
+            posted: [0; 3],
+            atomics: Vec::new(),
+            refused: 0,
+            triggers,
+        }
     }
 
     pub(super) fn issue(&mut self, which: Counter) -> u32 {

@@ -21,6 +21,7 @@ mod atomic;
 mod count;
 mod receive;
 mod send;
+mod trigger;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -32,6 +33,8 @@ use crate::shadow::{Lease, LockError, NicTable};
 use crate::wire::{BadHead, Head, Span};
 use count::PortState;
 use send::Peer;
+
+pub use trigger::ARMED;
 
 /// Time of the job, in nanoseconds. The firmware reads no clock.
 pub type Nanos = u64;
@@ -84,7 +87,7 @@ pub enum HostReply {
         /// It is a deferred read.
         deferred: bool,
     },
-    /// The page that this bounced or deferred read, or bounced atomic, needs is there now, and held until `Settled`.
+    /// The page that this bounced or deferred read, or bounced atomic or combining write, needs is there now, and held until `Settled`.
     Restart {
         /// The message.
         head: Head,
@@ -216,6 +219,8 @@ pub enum Work {
     Raise,
     /// Did an atomic operation.
     Compute(Op),
+    /// Folded so many bytes into memory.
+    Fold(u32),
     /// Took a reply of the host.
     Host,
 }
@@ -254,6 +259,12 @@ pub struct Stats {
     pub notifications: u64,
     /// Atomics done here.
     pub atomics: u64,
+    /// Combining writes done here.
+    pub folds: u64,
+    /// Commands that were armed with a trigger.
+    pub armed: u64,
+    /// Those of them that were carried out.
+    pub triggered: u64,
 }
 
 /// Settings of a NIC.
@@ -284,9 +295,9 @@ enum Pending {
     Store { head: Head, ppn: Ppn },
     /// Bytes that a read asked for.
     Fetch { head: Head, ppn: Ppn, origin: Origin },
-    /// The operand of an atomic.
-    Operand { head: Head, ppn: Ppn },
-    /// The operand of an atomic, back to memory.
+    /// The operand of an atomic, or the words that a combining write with this payload goes to.
+    Operand { head: Head, payload: Vec<u8>, ppn: Ppn },
+    /// The same, back to memory.
     WriteBack { head: Head, ppn: Ppn },
     /// A lease that waits for its page.
     Lease { head: Head, command: u32 },
@@ -314,8 +325,10 @@ pub struct Nic {
     free: Vec<u32>,
     /// Locks taken when only the head was in.
     early: Vec<(Node, u32, Result<Ppn, LockError>)>,
-    /// Frames with an atomic under way, and those that wait for it.
-    atomics: HashMap<Ppn, VecDeque<Head>>,
+    /// Frames with an atomic or combining write under way, and those that wait for it.
+    atomics: HashMap<Ppn, VecDeque<(Head, Vec<u8>)>>,
+    /// Payloads of combining writes whose page is missing: the host cannot carry them out.
+    parked: Vec<(Node, u32, Vec<u8>)>,
     buffers: Vec<Vec<u8>>,
     stats: Stats,
     now: Nanos,
@@ -333,6 +346,7 @@ impl Nic {
             free: Vec::new(),
             early: Vec::new(),
             atomics: HashMap::new(),
+            parked: Vec::new(),
             buffers: Vec::new(),
             stats: Stats::default(),
             now: 0,
@@ -371,6 +385,7 @@ impl Nic {
         self.pending.iter().all(Option::is_none)
             && self.early.is_empty()
             && self.atomics.is_empty()
+            && self.parked.is_empty()
             && self.peers.iter().flatten().all(|peer| peer.is_idle())
     }
 
@@ -416,7 +431,7 @@ impl Nic {
                     self.complete(head, false, out);
                 }
             }
-            Pending::Operand { head, ppn } => self.operand(head, ppn, data, out),
+            Pending::Operand { head, payload, ppn } => self.operand(head, payload, ppn, data, out),
             other => unreachable!("no DMA read was asked for by {other:?}"),
         }
     }

@@ -1,8 +1,8 @@
 //! Packets: into memory, or to the bounce buffer; then the window, notifications, acknowledgements.
 
 use super::{Action, Interrupt, Nic, Origin, Pending, Work};
-use crate::ids::{PortId, Ppn};
-use crate::port::{Counter, Post};
+use crate::ids::Ppn;
+use crate::port::Counter;
 use crate::shadow::LockError;
 use crate::window::Arrival;
 use crate::wire::{ACKNOWLEDGE, BadHead, Head, Kind, LEASED, Span};
@@ -64,7 +64,7 @@ impl Nic {
         match head.kind {
             Kind::Write | Kind::ReadReply => self.place(head, payload, out),
             Kind::Read => self.serve_read(head, Origin::Packet, out),
-            Kind::Atomic => self.serve_atomic(head, Origin::Packet, out),
+            Kind::Atomic | Kind::Combine => self.serve_atomic(head, payload, Origin::Packet, out),
             Kind::Message => out.push(Action::Interrupt(Interrupt::Bounced { head, payload })),
             Kind::Ack => self.acknowledged(head.from, head.seq, out),
             Kind::Done => {
@@ -75,7 +75,7 @@ impl Nic {
                 self.answer(head.port, head.cookie, Some([a, b, c]), out);
             }
             Kind::Refused => self.refused(head, out),
-            Kind::Lease | Kind::EndLease => unreachable!("checked: no packet"),
+            Kind::Lease | Kind::EndLease | Kind::Raise => unreachable!("checked: no packet"),
         }
     }
 
@@ -133,7 +133,11 @@ impl Nic {
         match head.kind {
             Kind::Read if deferred => self.serve_reserved(head, Origin::Deferred, out),
             Kind::Read => self.serve_read(head, Origin::Restarted, out),
-            Kind::Atomic => self.serve_atomic(head, Origin::Restarted, out),
+            Kind::Atomic => self.serve_atomic(head, Vec::new(), Origin::Restarted, out),
+            Kind::Combine => {
+                let payload = self.unpark(&head).expect("parked when it bounced");
+                self.serve_atomic(head, payload, Origin::Restarted, out);
+            }
             other => unreachable!("the host places {other:?} itself"),
         }
         out.push(Action::Interrupt(Interrupt::Settled(needed(&head).vpn)));
@@ -165,7 +169,7 @@ impl Nic {
             self.send_answer(Kind::Ack, &head, |ack| ack.seq = floor, out);
         }
         match head.kind {
-            Kind::Write if raise && head.flags & ACKNOWLEDGE != 0 => {
+            Kind::Write | Kind::Combine if raise && head.flags & ACKNOWLEDGE != 0 => {
                 self.send_answer(Kind::Done, &head, |_| {}, out)
             }
             Kind::ReadReply => {
@@ -175,26 +179,10 @@ impl Nic {
         }
     }
 
-    fn raise(&mut self, port: PortId, number: u32, out: &mut Vec<Action>) {
-        let Some(state) = self.ports.get(&port) else { return };
-        if !state.memory.events.has(number) {
-            return;
-        }
-        self.stats.notifications += 1;
-        out.push(Action::Work(Work::Raise));
-        let raised = state.memory.events.raise(number);
-        if let Some(count) = raised.mirror {
-            out.push(Action::Post(port, Post::Mirror { number, count }));
-        }
-        if raised.notice {
-            out.push(Action::Post(port, Post::Notice(number)));
-            out.push(Action::Interrupt(Interrupt::Notice(port)));
-        }
-    }
-
     /// A message with a number must not be carried out: its number is done all the same, and its sender is told.
     pub(super) fn refuse(&mut self, head: Head, out: &mut Vec<Action>) {
         self.stats.refused += 1;
+        self.unpark(&head);
         if head.kind == Kind::ReadReply {
             self.count_refusal(head.port, out);
         } else if head.kind != Kind::Message {
@@ -204,7 +192,7 @@ impl Nic {
     }
 
     fn tell_refusal(&mut self, head: &Head, out: &mut Vec<Action>) {
-        let counted = head.kind != Kind::Write || head.flags & ACKNOWLEDGE != 0;
+        let counted = !matches!(head.kind, Kind::Write | Kind::Combine) || head.flags & ACKNOWLEDGE != 0;
         let what = if counted { head.kind as u32 } else { 0 };
         self.send_answer(Kind::Refused, head, |answer| answer.op = what, out);
     }
@@ -214,7 +202,9 @@ impl Nic {
         let (port, cookie) = (head.port, head.cookie);
         let news = match head.op {
             kind if kind == Kind::Read as u32 => self.count(port, Counter::Reads, cookie, out),
-            kind if kind == Kind::Write as u32 => self.count(port, Counter::Written, cookie, out),
+            kind if [Kind::Write as u32, Kind::Combine as u32].contains(&kind) => {
+                self.count(port, Counter::Written, cookie, out)
+            }
             kind if kind == Kind::Atomic as u32 => self.answer(port, cookie, None, out),
             _ => true,
         };

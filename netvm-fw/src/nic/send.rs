@@ -10,7 +10,7 @@ use crate::ids::{Node, PortId};
 use crate::port::Counter;
 use crate::shadow::{Lease, LockError};
 use crate::window::{RecvWindow, SendWindow};
-use crate::wire::{ACKNOWLEDGE, Head, INLINED, Kind, LEASED};
+use crate::wire::{ACKNOWLEDGE, Head, INLINED, Kind, LEASED, TRIGGERED};
 
 /// Something to send.
 #[derive(Debug)]
@@ -84,7 +84,9 @@ impl Nic {
         let (words, inline) = state.memory.take_command(command);
         self.stats.commands += 1;
         out.push(Action::Work(Work::Command));
+        let mut trigger = None;
         let head = Head::decode(&words).and_then(|mut head| {
+            trigger = (head.flags & TRIGGERED != 0).then_some((head.from.0, head.seq));
             (head.from, head.seq) = (self.config.node, 0);
             match head.kind {
                 Kind::Message => head.op = port.0.into(),
@@ -96,14 +98,14 @@ impl Nic {
             Ok(head) => head,
             Err(why) => {
                 self.malformed(why);
-                self.count_refusal(port, out);
-                self.count(port, Counter::Commands, command, out);
-                return;
+                return self.drop_command(port, command, out);
             }
         };
         match head.kind {
             Kind::Read => head.cookie = state.issue(Counter::Reads),
-            Kind::Write if head.flags & ACKNOWLEDGE != 0 => head.cookie = state.issue(Counter::Written),
+            Kind::Write | Kind::Combine if head.flags & ACKNOWLEDGE != 0 => {
+                head.cookie = state.issue(Counter::Written);
+            }
             Kind::Atomic | Kind::Lease | Kind::EndLease => state.atomics.push(head.cookie),
             _ => {}
         }
@@ -123,16 +125,35 @@ impl Nic {
             payload = self.buffers.pop().unwrap_or_default();
             payload.extend(inline.iter().flat_map(|word| word.to_le_bytes()).take(head.payload_len()));
         }
+        if let Some(trigger) = trigger {
+            head.flags &= !TRIGGERED;
+            if !self.arm(trigger, head, payload, command, out) {
+                return self.drop_command(port, command, out);
+            }
+            self.count(port, Counter::Commands, command, out);
+            return;
+        }
+        if head.kind == Kind::Raise {
+            self.raise(port, head.notification, out);
+            self.count(port, Counter::Commands, command, out);
+            return;
+        }
         self.enqueue(head, payload, command, out);
         self.pump(head.to, out);
     }
 
+    /// A command that will not be carried out.
+    fn drop_command(&mut self, port: PortId, command: u32, out: &mut Vec<Action>) {
+        self.count_refusal(port, out);
+        self.count(port, Counter::Commands, command, out);
+    }
+
     /// The port whose command this is.
-    fn lane_port(head: &Head) -> PortId {
+    pub(super) fn lane_port(head: &Head) -> PortId {
         if head.kind == Kind::Message { PortId(head.op as u16) } else { head.port }
     }
 
-    fn enqueue(&mut self, head: Head, payload: Vec<u8>, command: u32, out: &mut Vec<Action>) {
+    pub(super) fn enqueue(&mut self, head: Head, payload: Vec<u8>, command: u32, out: &mut Vec<Action>) {
         let staged = self.config.staged;
         let port = Self::lane_port(&head);
         let peer = self.peer(head.to);
@@ -155,7 +176,7 @@ impl Nic {
         let Entry::Outside { head, payload, command } = core::mem::replace(place, Entry::Loading) else {
             unreachable!("an entry is loaded once")
         };
-        let by_dma = matches!(head.kind, Kind::Write | Kind::Message)
+        let by_dma = matches!(head.kind, Kind::Write | Kind::Combine | Kind::Message)
             && head.flags & INLINED == 0
             && head.payload_len() > 0;
         if by_dma {
@@ -184,7 +205,7 @@ impl Nic {
         *peer.lane(port).entry(entry) = Entry::Gone;
         self.stats.refused += 1;
         self.count_refusal(port, out);
-        if head.kind == Kind::Write && head.flags & ACKNOWLEDGE != 0 {
+        if matches!(head.kind, Kind::Write | Kind::Combine) && head.flags & ACKNOWLEDGE != 0 {
             self.count(port, Counter::Written, head.cookie, out);
         }
         self.count(port, Counter::Commands, command, out);

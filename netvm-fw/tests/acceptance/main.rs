@@ -9,5 +9,6 @@ mod paging;
 mod rig;
 mod sync;
 mod tables;
+mod triggers;
 mod windows;
 mod wire;
