@@ -181,6 +181,11 @@ pub unsafe trait Conduit: Send + Sync {
         None
     }
 
+    /// The NIC's own work, if the conduit's NIC has a processor.
+    fn nic(&self) -> Option<&dyn crate::nic::port::NicPort> {
+        None
+    }
+
     /// A descriptor that becomes readable when [`Conduit::poll`] has something to do, if there is one: frames that arrived, and
     /// timers of the conduit's own that are due. A wait that would sleep polls it instead.
     fn descriptor(&self) -> Option<std::os::fd::BorrowedFd<'_>> {

@@ -24,6 +24,7 @@ mod channel;
 mod line;
 mod lock;
 mod notification;
+pub mod port;
 mod queue;
 
 pub use atomics::Atomics;
