@@ -167,6 +167,17 @@ pub unsafe trait Conduit: Send + Sync {
     /// The conduit is unusable.
     fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error>;
 
+    /// The memory of this rank's segment, if the conduit owns it: `len` zero-filled bytes that start at a page and stay mapped as
+    /// long as the conduit lives. Called once, before [`Conduit::attach`], on all ranks. Nobody else maps such a segment, so the
+    /// rank must have no neighbours.
+    ///
+    /// # Errors
+    /// There is no such memory.
+    fn segment_memory(&self, len: usize) -> Result<Option<NonNull<u8>>, Error> {
+        let _ = len;
+        Ok(None)
+    }
+
     /// Tells the conduit of this rank's segment, once, before any rank uses it.
     ///
     /// # Errors
@@ -203,6 +214,11 @@ pub unsafe trait Conduit: Send + Sync {
     /// The rank leaves in order: returns when its peers have what was sent to them, or cannot be expected to take it; within
     /// seconds. The conduit is not used afterwards, but for polls by threads that have not noticed yet.
     fn close(&self) {}
+
+    /// What the conduit has counted so far, by name.
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
 
     /// The job's time, if it is not the host's: what [`crate::Rank::now`] returns.
     fn clock(&self) -> Option<core::time::Duration> {

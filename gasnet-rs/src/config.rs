@@ -42,8 +42,8 @@ pub const SETTINGS: &[Setting] = &[
     s("GASNET_MPIRUN", "words; default `mpirun`", "What starts programs under the mpi conduit."),
     s(
         "GASNET_CONDUIT",
-        "smp (default on one host), udp (default on several), mpi",
-        "Network to use between hosts.",
+        "smp (default on one host), udp (default on several), mpi, netvm",
+        "Network to use between hosts. netvm is a NIC in software, on one host.",
     ),
     s(
         "GASNET_PLUGIN_PATH",
@@ -93,6 +93,21 @@ pub const SETTINGS: &[Setting] = &[
         "Silence after which the udp conduit takes a peer for dead and ends the job.",
     ),
     s(
+        "GASNET_NETVM_MEMORY",
+        "size: 64M, 1G; default the whole segment",
+        "Memory that the pages of a rank's segment may take at a time; the others are in a file (netvm conduit).",
+    ),
+    s(
+        "GASNET_NETVM_REGISTRATION",
+        "shadow-lock (default), firehose, firehose-over-locks, pin-everything, rendezvous, rendezvous-nounpin, bounce, pindown-cache",
+        "How the netvm conduit keeps pages in place during a transfer; docs/netvm-live.md compares the modes.",
+    ),
+    s(
+        "GASNET_NETVM_BACKING",
+        "folder; default that of temporary files",
+        "Where the netvm conduit puts the file with the pages of segments that have no room in memory.",
+    ),
+    s(
         "GASNET_MAX_SEGSIZE",
         "size: 64M, 2G; default physical memory / ranks of the host",
         "Largest segment a rank can attach.",
@@ -108,6 +123,7 @@ pub const SETTINGS: &[Setting] = &[
         "none (default), thread",
         "`thread` has every rank make progress while the program computes; docs/progress.md says what needs it.",
     ),
+    s("GASNET_STATS", "0 (default), 1", "Print what the conduit has counted when a rank ends."),
     s("GASNET_QUIET", "0 (default), 1", "No warnings."),
     s("GASNET_BACKTRACE", "0 (default), 1", "Print a backtrace on a fatal error (C programs)."),
     s("GASNET_BACKTRACE_TYPE", "list", "How to make the backtrace (C programs)."),
@@ -163,6 +179,14 @@ pub struct Config {
     pub udp_window: u64,
     /// `GASNET_UDP_TIMEOUT` in nanoseconds.
     pub udp_timeout_ns: u64,
+    /// `GASNET_NETVM_MEMORY` in bytes.
+    pub netvm_memory: Option<u64>,
+    /// `GASNET_NETVM_REGISTRATION`.
+    pub netvm_registration: Option<String>,
+    /// `GASNET_NETVM_BACKING`.
+    pub netvm_backing: Option<String>,
+    /// `GASNET_STATS`.
+    pub stats: bool,
     /// `GASNET_MAX_SEGSIZE` in bytes.
     pub max_segment: Option<u64>,
     /// `GASNET_CHECK`.
@@ -191,6 +215,10 @@ impl Default for Config {
             udp_auth_full: false,
             udp_window: 1 << 20,
             udp_timeout_ns: 20_000_000_000,
+            netvm_memory: None,
+            netvm_registration: None,
+            netvm_backing: None,
+            stats: false,
             max_segment: None,
             check: false,
             spin: None,
@@ -252,6 +280,15 @@ impl Config {
                 None => 20_000_000_000,
                 Some(v) => parse_time(&v).ok_or_else(|| bad("GASNET_UDP_TIMEOUT", &v))?,
             },
+            netvm_memory: match get("GASNET_NETVM_MEMORY") {
+                None => None,
+                Some(v) => {
+                    Some(parse_size(&v).filter(|n| *n > 0).ok_or_else(|| bad("GASNET_NETVM_MEMORY", &v))?)
+                }
+            },
+            netvm_registration: get("GASNET_NETVM_REGISTRATION").map(|v| v.to_ascii_lowercase()),
+            netvm_backing: get("GASNET_NETVM_BACKING"),
+            stats: flag("GASNET_STATS", false)?,
             max_segment: match get("GASNET_MAX_SEGSIZE") {
                 None => None,
                 Some(v) if is_beyond_any_machine(&v) => {

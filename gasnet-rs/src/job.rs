@@ -55,6 +55,18 @@ impl Rank {
         // A child that was forked is not the rank.
         if let (Some(conduit), true) = (&self.conduit, self.is_own_process()) {
             conduit.close();
+            if self.config.stats {
+                let counters = conduit.counters();
+                let counted: Vec<String> =
+                    counters.iter().filter(|c| c.1 != 0).map(|(name, n)| format!("{name} {n}")).collect();
+                let name = conduit.name();
+                say(&format!(
+                    "gasnet: rank {} of {}: {name}: {}",
+                    self.id(),
+                    self.size(),
+                    counted.join(", ")
+                ));
+            }
         }
         self.tell(&ToMonitor::Done(code));
     }

@@ -318,6 +318,11 @@ impl Rank {
         self.conduit.as_ref().map_or("smp", |c| c.name())
     }
 
+    /// What the network has counted on this rank, by name; empty where it counts nothing.
+    pub fn counters(&self) -> Vec<(&'static str, u64)> {
+        self.conduit.as_ref().map_or(Vec::new(), |c| c.counters())
+    }
+
     /// What every rank says, by rank; also a barrier. For start-up: it runs no handlers.
     fn all_gather(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
         match &self.boot.exchange {
@@ -451,26 +456,35 @@ impl Rank {
             .and_then(|stride| Some((stride, stride.checked_mul(u64::from(on_host.max(last - first + 1)))?)))
             .filter(|(_, span)| *span < 1 << 46)
             .ok_or_else(|| Error::op(format!("{} segments of {stride} bytes are too large", self.size)))?;
+        let owned = self.conduit.as_ref().map_or(Ok(None), |conduit| conduit.segment_memory(size))?;
+        if owned.is_some() && near.len() > 1 {
+            return Err(Error::job("a conduit that owns the memory of segments leaves no neighbours"));
+        }
         // The leader finds a place; the others try to have the same.
         let span_here = (stride * u64::from(last - first + 1)) as usize;
         let place = |at| map::reserve_at(at, span_here).map_or_else(|| map::reserve(span_here), Ok);
-        let base = if self.id.0 == first {
+        let base = if let Some(owned) = owned {
+            self.gather_number(0)?;
+            owned.as_ptr()
+        } else if self.id.0 == first {
             let base = place(SEGMENT_HINT)?;
             self.gather_number(base as u64)?;
             base
         } else {
             place(self.gather_number(0)?[first as usize] as usize)?
         };
-        lock(&self.mappings).push((base as usize, span_here));
-        map::grow(self.boot.segments.as_fd(), span)?;
         let local = |r: u32| base.wrapping_add((u64::from(r - first) * stride) as usize);
-        for (r, i) in near.iter().zip(self.neighbourhood.on_host(0)..) {
-            let len = sizes[*r as usize] as usize;
-            if len > 0 {
-                #[expect(unsafe_code, reason = "maps into the range reserved above")]
-                // SAFETY: inside the reservation of `span_here` bytes made above, which nothing uses yet.
-                unsafe {
-                    map::map_over(self.boot.segments.as_fd(), u64::from(i) * stride, local(*r), len)?;
+        if owned.is_none() {
+            lock(&self.mappings).push((base as usize, span_here));
+            map::grow(self.boot.segments.as_fd(), span)?;
+            for (r, i) in near.iter().zip(self.neighbourhood.on_host(0)..) {
+                let len = sizes[*r as usize] as usize;
+                if len > 0 {
+                    #[expect(unsafe_code, reason = "maps into the range reserved above")]
+                    // SAFETY: inside the reservation of `span_here` bytes made above, which nothing uses yet.
+                    unsafe {
+                        map::map_over(self.boot.segments.as_fd(), u64::from(i) * stride, local(*r), len)?;
+                    }
                 }
             }
         }
@@ -479,8 +493,8 @@ impl Rank {
             conduit.attach(&SegmentDesc {
                 base: own,
                 len: size,
-                kind: SegmentKind::Host,
-                neighbours_may_map: true,
+                kind: if owned.is_some() { SegmentKind::Paged } else { SegmentKind::Host },
+                neighbours_may_map: owned.is_none(),
             })?;
         }
         let addresses = self.gather_number(own as u64)?;

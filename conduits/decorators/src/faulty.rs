@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
 use crate::faults::{Faults, Late, Plan};
+use core::ptr::NonNull;
 use gasnet::Error;
 use gasnet::conduit::{Channel, Conduit, Frame, Limits, Peer, RawSlot, SegmentDesc};
 use std::collections::VecDeque;
@@ -179,6 +180,14 @@ unsafe impl Conduit for Faulty {
             }
         }
         Ok(done + delivered)
+    }
+
+    fn segment_memory(&self, len: usize) -> Result<Option<NonNull<u8>>, Error> {
+        self.inner.segment_memory(len)
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        self.inner.counters()
     }
 
     fn attach(&self, segment: &SegmentDesc) -> Result<(), Error> {

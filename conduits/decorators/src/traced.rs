@@ -1,6 +1,7 @@
 //! A trace of what passes through a conduit.
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
+use core::ptr::NonNull;
 use gasnet::conduit::{
     Channel, Completion, Conduit, Frame, Limits, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc,
 };
@@ -94,6 +95,14 @@ unsafe impl Conduit for Traced {
             self.line("take", name(channel), frame.from.rank, frame.len, format_args!(""));
             deliver(frame);
         })
+    }
+
+    fn segment_memory(&self, len: usize) -> Result<Option<NonNull<u8>>, Error> {
+        self.inner.segment_memory(len)
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        self.inner.counters()
     }
 
     fn attach(&self, segment: &SegmentDesc) -> Result<(), Error> {
