@@ -33,7 +33,7 @@ pub fn init(options: &BootOptions, threading: Threading) -> Result<&'static Rank
     if let Some(started) = embed::start(threading) {
         return started;
     }
-    let config = Config::from_env().and_then(|config| registry::check(&config).map(|()| config));
+    let config = Config::from_env().and_then(registry::settle);
     // All ranks find the same settings wrong: only one of them comes back to say so.
     let config = config.inspect_err(|e| gasnet_launch::refuse(&e.to_string()))?;
     let boot = gasnet_launch::boot(*options).map_err(|e| Error::job(e.to_string()))?;

@@ -7,7 +7,15 @@ use gasnet::{Config, Error};
 type Open = fn(&OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error>;
 
 /// All conduits, the preferred ones first.
-const ALL: &[(&str, Open)] = &[("smp", gasnet_smp::open), ("udp", gasnet_udp::open), ("mpi", open_mpi)];
+const ALL: &[(&str, Open)] = &[
+    ("smp", gasnet_smp::open),
+    ("udp", gasnet_udp::open),
+    ("mpi", open_mpi),
+    ("netvm", gasnet_netvm::live::open),
+];
+
+/// Conduits that own the memory of segments, so that no rank has neighbours.
+const OWNERS: &[&str] = &["netvm"];
 
 /// The plugin for the MPI whose launcher started this program; for any if that cannot be told.
 fn open_mpi(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
@@ -27,8 +35,14 @@ fn find(config: &Config, one_host: bool) -> Option<Open> {
     ALL.iter().find(|(name, _)| *name == wanted).map(|(_, open)| *open)
 }
 
-/// Refuses an unknown conduit before any process is started.
-pub(crate) fn check(config: &Config) -> Result<(), Error> {
+/// Refuses an unknown conduit before any process is started, and leaves no neighbours to one that cannot have any.
+pub(crate) fn settle(config: Config) -> Result<Config, Error> {
+    check(&config)?;
+    let owner = config.conduit.as_deref().is_some_and(|name| OWNERS.contains(&name));
+    Ok(if owner { Config { neighborhood: 1, ..config } } else { config })
+}
+
+fn check(config: &Config) -> Result<(), Error> {
     if find(config, true).is_some() {
         return Ok(());
     }

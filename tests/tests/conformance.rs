@@ -23,6 +23,8 @@ const PAIRS: (&str, &str) = ("GASNET_NEIGHBORHOOD", "2");
 
 /// Every rank alone, over sockets.
 const UDP: (&str, &str) = ("GASNET_CONDUIT", "udp");
+/// A NIC in software for every rank, which owns the memory of its segment.
+const NETVM: (&str, &str) = ("GASNET_CONDUIT", "netvm");
 /// What a bad network does to datagrams; payloads are authenticated, as they may be corrupted.
 const BAD_NETWORK: (&str, &str) =
     ("GASNET_UDP_FAULTY", "drop=2%,duplicate=2%,reorder=5%,delay=2%,by=300us,corrupt=2%,seed=5");
@@ -79,6 +81,13 @@ jobs! {
     checked_over_udp: 2, [UDP, FRAMES, ("GASNET_CHECK", "1")], ["--quick", "regions", "indices", "flood-mixed", "threads", "rules"];
     // Every pair of sixteen ranks, with the least room there can be.
     sixteen_flood_over_udp: 16, [UDP, FRAMES, ("GASNET_UDP_WINDOW", "0")], ["--quick", "flood", "flood-mixed"];
+    alone_over_netvm: 1, [NETVM], ["--quick"];
+    two_over_netvm: 2, [NETVM], [];
+    three_over_netvm: 3, [NETVM], ["--quick"];
+    eight_over_netvm: 8, [NETVM], ["--quick"];
+    netvm_with_progress_threads: 3, [NETVM, ("GASNET_PROGRESS", "thread")], ["--quick"];
+    checked_over_netvm: 2, [NETVM, ("GASNET_CHECK", "1")], ["--quick", "regions", "indices", "flood-mixed", "threads", "rules"];
+    late_frames_over_netvm: 3, [NETVM, LATE], ["--quick"];
     late_frames: 3, [FRAMES, LATE], ["--quick"];
     late_frames_over_udp: 3, [UDP, FRAMES, LATE], ["--quick"];
 }

@@ -23,6 +23,7 @@ mod cluster;
 mod conduit;
 mod cost;
 mod firmware;
+pub mod live;
 mod measure;
 mod memory;
 mod net;

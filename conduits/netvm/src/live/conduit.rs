@@ -1,0 +1,302 @@
+//! The conduit: what the core asks of it, put to the library and the mail.
+#![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
+
+use crate::live::desk::Desks;
+use crate::live::engine::{Card, HostHalf, PORT, shift};
+use crate::live::mail::{self, Claim, Inbox, Mail, lock};
+use crate::live::region::Region;
+use crate::live::resident::Resident;
+use crate::live::side::{SLOT, Side, Start};
+use crate::live::sys::{self, Mapping};
+use core::ptr::NonNull;
+use gasnet::conduit::{
+    Channel, Completion, Conduit, Frame, Limits, OpenContext, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc,
+};
+use gasnet::{Error, FrameGrid, RankId};
+use netvm_fw::library::Library;
+use netvm_fw::nic::{Config, Nic};
+use netvm_fw::{Node, PAGE};
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// What a ring of the wire is measured for: a few of the largest packets.
+const WIRE: usize = 32 << 10;
+/// Longest time that a rank waits at its end for its NIC.
+const CLOSING: Duration = Duration::from_secs(5);
+
+/// Opens the conduit.
+///
+/// # Errors
+/// A setting that cannot be, a job on several hosts, or resources that cannot be had.
+pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
+    if cx.host.len() < cx.size as usize {
+        return Err(Error::job(
+            "the netvm conduit does not leave its host, and this job has several: choose a network with GASNET_CONDUIT",
+        ));
+    }
+    if cx.neighbours.len() > 1 {
+        return Err(Error::job(
+            "the netvm conduit owns the memory of segments: it needs GASNET_NEIGHBORHOOD=off",
+        ));
+    }
+    if cx.size > mail::most_ranks() {
+        return Err(Error::job(format!(
+            "the netvm conduit has jobs of at most {} ranks, and this one has {}",
+            mail::most_ranks(),
+            cx.size
+        )));
+    }
+    let registration = cx.config.netvm_registration.as_deref().unwrap_or("shadow-lock");
+    if registration != "shadow-lock" {
+        return Err(Error::job(format!("GASNET_NETVM_REGISTRATION={registration}: not understood")));
+    }
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    // A program's threads and a NIC's for every rank.
+    let crowded = 2 * cx.size as usize > processors;
+    let shift = shift(cx.size, processors);
+    let desks = Desks::map(cx.shm, cx.shm_offset, cx.size, cx.rank.0, shift)?;
+    let behind = OpenContext { shm_offset: cx.shm_offset + Desks::bytes(cx.size), ..*cx };
+    // SAFETY: that memory is this conduit's, which each rank opens once, at its start.
+    let wire = unsafe { FrameGrid::open(&behind, WIRE) }?;
+    let card = Card::new(cx.rank.0, desks, wire, mail::events(cx.size), crowded, cx.config.progress_thread)?;
+    Ok(Some(Box::new(Live {
+        me: cx.rank.0,
+        size: cx.size,
+        card: Arc::new(card),
+        mail: Mail::new(cx.rank.0, cx.size),
+        attached: OnceLock::new(),
+        thread: Mutex::default(),
+    })))
+}
+
+/// What there is once the rank has its segment.
+struct Attached {
+    side: Mutex<Side>,
+    region: Region,
+    segment: u64,
+    _host: Arc<Resident>,
+    /// Goes last.
+    _memory: Mapping,
+}
+
+/// One rank's end.
+struct Live {
+    me: u32,
+    size: u32,
+    card: Arc<Card>,
+    mail: Mail,
+    attached: OnceLock<Attached>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Live {
+    fn attached(&self) -> Option<&Attached> {
+        self.attached.get()
+    }
+
+    fn side<R>(&self, f: impl FnOnce(&mut Side) -> R) -> Option<R> {
+        self.attached().map(|a| f(&mut lock(&a.side)))
+    }
+
+    /// Lets the NIC and what waits for it get on; how much that was.
+    fn advance(&self) -> usize {
+        let done = self.card.attend();
+        done + self.side(Side::progress).unwrap_or(0)
+    }
+
+    /// Delivers what came on a lane.
+    fn take(
+        &self,
+        lane: usize,
+        budget: usize,
+        deliver: &mut dyn FnMut(u32, NonNull<u8>, usize),
+    ) -> Result<usize, Error> {
+        let Some(at) = self.attached() else { return Ok(0) };
+        let mut credit = |peer: u32| self.mail.give(peer, lane, &mut lock(&at.side), &self.card);
+        let inbox = Inbox { port: &self.card.port, region: at.region, segment: at.segment };
+        self.mail.poll(inbox, lane, budget, deliver, &mut credit)
+    }
+
+    fn start(&self, start: &Start) -> bool {
+        // SAFETY: owed by the callers of `put` and `get`.
+        let started = self.side(|side| unsafe { side.start(&self.card.desks, start) }).unwrap_or(false);
+        if started {
+            self.card.work();
+        }
+        started
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.card.stop();
+        if let Some(thread) = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
+            // A thread that panicked has said so.
+            let _ = thread.join();
+        }
+    }
+}
+
+// SAFETY: 1. A slot is a claim on this rank's ring, 64-byte aligned memory behind its segment that nobody else uses until it comes
+// back. 2. A frame's bytes lie in the ring of its sender at this rank, which its sender uses again only after a credit, which is
+// given after the delivery; its sender's core has filled them.
+unsafe impl Conduit for Live {
+    fn name(&self) -> &'static str {
+        "netvm"
+    }
+
+    fn limits(&self, _to: Peer, _nargs: usize) -> Limits {
+        Limits::new(mail::MAX_FRAME)
+    }
+
+    fn reserve(&self, to: Peer, channel: Channel, len: usize, _: bool) -> Result<Option<RawSlot>, Error> {
+        if len > mail::MAX_FRAME || to.rank.0 >= self.size {
+            return Err(Error::Conduit(format!("a frame of {len} bytes to rank {}", to.rank)));
+        }
+        let Some(at) = self.attached() else { return Ok(None) };
+        let Some(claim) = self.mail.claim(&self.card.port, to.rank.0, channel as usize, len) else {
+            return Ok(None);
+        };
+        let buf = self.mail.buffer(&claim, &lock(&at.side));
+        Ok(Some(RawSlot { buf, len, cookie: pack(&claim) }))
+    }
+
+    unsafe fn commit(&self, slot: RawSlot) {
+        let claim = unpack(&slot);
+        self.side(|side| self.mail.send(claim, side, &self.card));
+        self.card.work();
+    }
+
+    unsafe fn cancel(&self, slot: RawSlot) {
+        self.mail.cancel(unpack(&slot));
+    }
+
+    fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
+        self.advance();
+        self.take(channel as usize, budget, &mut |from, data, len| {
+            let from = Peer { rank: RankId(from), endpoint: 0 };
+            deliver(Frame { from, channel, data: data.as_ptr(), len });
+        })
+    }
+
+    fn segment_memory(&self, len: usize) -> Result<Option<NonNull<u8>>, Error> {
+        let behind = mail::bytes_behind(self.size) as usize;
+        let memory = Mapping::private(len + behind)?;
+        let base = NonNull::new(memory.base()).expect("a mapping is somewhere");
+        // SAFETY: mapped as long as `attached`, which is as long as anybody uses the region.
+        let region = unsafe { Region::new(base, (len + behind) as u64) };
+        let pages = ((len + behind) / PAGE as usize) as u32;
+        let card = Arc::downgrade(&self.card);
+        let reply = Box::new(move |reply| {
+            if let Some(card) = card.upgrade() {
+                card.reply(reply);
+            }
+        });
+        let (host, table, export) = Resident::new(region, pages, sys::random(), reply);
+        let host = Arc::new(host);
+        let nic = Nic::new(Config::new(Node(self.me), self.size), table);
+        let library = Library::new(Node(self.me), PORT, self.card.port.clone(), self.card.bell.clone());
+        let side = Side::new(library, self.me, self.size, export, len as u64, region);
+        self.card.desks.show(&export, len as u64);
+        let dma = Arc::new(host.memory());
+        let thread = self.card.start(nic, self.size, dma, host.clone() as Arc<dyn HostHalf>)?;
+        *lock(&self.thread) = Some(thread);
+        let attached =
+            Attached { side: Mutex::new(side), region, segment: len as u64, _host: host, _memory: memory };
+        if self.attached.set(attached).is_err() {
+            return Err(Error::job("netvm conduit: a segment is attached once"));
+        }
+        Ok(Some(base))
+    }
+
+    fn attach(&self, _: &SegmentDesc) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn rma(&self) -> Option<&dyn Rma> {
+        Some(self)
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.card.descriptor())
+    }
+
+    fn close(&self) {
+        let begun = Instant::now();
+        let quiet = || self.side(Side::is_quiet).unwrap_or(true) && self.card.is_idle();
+        while !quiet() && begun.elapsed() < CLOSING {
+            if self.advance() == 0 {
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        let (nic, counts) = (self.card.stats(), &self.card.counts);
+        let refused = self.side(|side| side.refused()).unwrap_or(0);
+        let count = |c: &std::sync::atomic::AtomicU64| c.load(Ordering::Relaxed);
+        vec![
+            ("commands", nic.commands),
+            ("packets sent", nic.sent),
+            ("packets received", nic.received),
+            ("bytes received", count(&counts.bytes)),
+            ("locks", nic.locks),
+            ("leased", nic.leased),
+            ("misses", nic.misses),
+            ("bounces", nic.bounces),
+            ("lock waits", nic.stalls),
+            ("deferred", nic.deferred),
+            ("refused", nic.refused + u64::from(refused)),
+            ("notifications", nic.notifications),
+            ("atomics", nic.atomics),
+            ("backlogged", count(&counts.backlogged)),
+            ("wakes", count(&counts.wakes)),
+            ("attended", count(&counts.attended)),
+        ]
+    }
+}
+
+// SAFETY: Local is reported when the source has been copied, or with Remote, which is reported when the target's NIC or host says
+// that the bytes are in place (put), or when they are here (get).
+unsafe impl Rma for Live {
+    unsafe fn put(&self, to: RemoteAddr, src: *const u8, len: usize, token: u64) -> bool {
+        let (peer, remote, local) = (to.peer.rank.0, to.offset, src as usize);
+        self.start(&Start { peer, remote, local, len, put: true, token, lease: None })
+    }
+
+    unsafe fn get(&self, dst: *mut u8, from: RemoteAddr, len: usize, token: u64) -> bool {
+        let (peer, remote, local) = (from.peer.rank.0, from.offset, dst as usize);
+        self.start(&Start { peer, remote, local, len, put: false, token, lease: None })
+    }
+
+    fn copies_source(&self, len: usize) -> bool {
+        len <= netvm_fw::wire::INLINE
+    }
+
+    fn max_transfer(&self) -> usize {
+        SLOT
+    }
+
+    fn poll(&self, budget: usize, complete: &mut dyn FnMut(u64, Completion)) -> usize {
+        let mut done = 0;
+        while done < budget {
+            let Some((token, what)) = self.side(Side::completed).flatten() else { break };
+            complete(token, what);
+            done += 1;
+        }
+        done
+    }
+}
+
+fn pack(claim: &Claim) -> [u64; 2] {
+    let (at, skipped) = claim.position();
+    [at, u64::from(claim.to) | (claim.lane as u64) << 32 | skipped << 36]
+}
+
+fn unpack(slot: &RawSlot) -> Claim {
+    let [at, rest] = slot.cookie;
+    Claim::of(rest as u32, (rest >> 32 & 0xf) as usize, slot.len, at, rest >> 36)
+}

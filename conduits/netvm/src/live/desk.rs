@@ -1,0 +1,159 @@
+//! What the NICs of a host see of each other, in shared memory: a *desk* for every rank.
+//!
+//! **Sleep.** A NIC's thread that has nothing to do writes into its desk that it sleeps, looks once more for work, and sleeps on
+//! that word. Whoever leaves work for it (a packet in its ring, a reply of its host) then looks at the word: a full fence stands
+//! between the two steps on both sides, so either the thread sees the work or the other side sees the sleeper.
+//!
+//! **Attendance.** A rank that polls does its NIC's work itself, which saves a change of threads for every packet where cores are
+//! short. Its desk says when it last did, and who leaves work wakes the thread only if that is a while ago. A rank may stop
+//! polling right after that look: so the thread of a rank that has polled lately sleeps for a *shift* at most, and a rank
+//! that polls while its thread sleeps without limit wakes it once. Nothing waits for longer than a shift.
+#![expect(unsafe_code, reason = "overlays typed atomics on shared memory")]
+
+use crate::live::sys::{self, Mapping};
+use gasnet::{Error, FrameGrid};
+use netvm_fw::host::Segment;
+use netvm_fw::{Key, PortId};
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use std::time::Duration;
+
+/// The thread runs.
+const AWAKE: u32 = 0;
+/// It sleeps for a shift.
+const SHIFT: u32 = 1;
+/// It sleeps until somebody wakes it.
+const DEEP: u32 = 2;
+
+/// A rank that polled within this time is expected to poll again.
+const FRESH: u64 = 50_000;
+/// Longest sleep there is: nothing depends on it.
+const LONG: Duration = Duration::from_secs(5);
+
+/// One rank's place.
+#[repr(C, align(128))]
+struct Desk {
+    asleep: AtomicU32,
+    /// When the rank last polled.
+    polled: AtomicU64,
+    /// Bytes of its segment, bytes behind it, and the key of both. Written before a barrier, read after it.
+    segment: AtomicU64,
+    extra: AtomicU64,
+    key: AtomicU64,
+}
+
+/// The desks of a host.
+pub(crate) struct Desks {
+    mapping: Mapping,
+    size: u32,
+    me: u32,
+    shift: Duration,
+}
+
+impl Desks {
+    /// Bytes in the shared memory file, whole pages.
+    pub(crate) fn bytes(size: u32) -> u64 {
+        (size as usize * size_of::<Desk>()).next_multiple_of(4096) as u64
+    }
+
+    /// Those of this host. `shift`: how long a thread sleeps whose rank polls.
+    pub(crate) fn map(
+        shm: BorrowedFd<'_>,
+        offset: u64,
+        size: u32,
+        me: u32,
+        shift: Duration,
+    ) -> Result<Desks, Error> {
+        let mapping = Mapping::shared(shm, offset, Desks::bytes(size) as usize)?;
+        Ok(Desks { mapping, size, me, shift })
+    }
+
+    fn desk(&self, rank: u32) -> &Desk {
+        assert!(rank < self.size, "rank {rank} of {}", self.size);
+        // SAFETY: inside the mapping, which lives as long as `self`; atomics accept any bytes.
+        unsafe { &*self.mapping.base().cast::<Desk>().add(rank as usize) }
+    }
+
+    /// Shows the others what they may reach. A barrier must follow.
+    pub(crate) fn show(&self, export: &Segment, segment: u64) {
+        let desk = self.desk(self.me);
+        desk.segment.store(segment, Ordering::Relaxed);
+        desk.extra.store(export.size - segment, Ordering::Relaxed);
+        // ORDER: Release; pairs with Acquire in `import`; the two lengths.
+        desk.key.store(export.key.0, Ordering::Release);
+    }
+
+    /// What a rank lets others reach, and how much of it is its segment. `None` before it has shown it.
+    pub(crate) fn import(&self, rank: u32, port: PortId) -> Option<(Segment, u64)> {
+        let desk = self.desk(rank);
+        // ORDER: Acquire; pairs with Release in `show`.
+        let key = Key(desk.key.load(Ordering::Acquire));
+        let segment = desk.segment.load(Ordering::Relaxed);
+        let size = segment + desk.extra.load(Ordering::Relaxed);
+        (size > 0).then_some((Segment { port, name: 0, address: 0, size, key }, segment))
+    }
+
+    /// The rank polls.
+    #[inline]
+    pub(crate) fn attend(&self) {
+        let desk = self.desk(self.me);
+        desk.polled.store(FrameGrid::now(), Ordering::Relaxed);
+        if desk.asleep.load(Ordering::Relaxed) == DEEP {
+            self.rouse(self.me);
+        }
+    }
+
+    /// Whether the rank polls often.
+    pub(crate) fn attended(&self) -> bool {
+        self.fresh(self.me, self.shift.as_nanos() as u64)
+    }
+
+    fn fresh(&self, rank: u32, within: u64) -> bool {
+        FrameGrid::now().saturating_sub(self.desk(rank).polled.load(Ordering::Relaxed)) < within
+    }
+
+    /// Work was left for the NIC of a rank: wakes its thread if nobody else can be expected to see to it. True: it did.
+    pub(crate) fn ring(&self, rank: u32) -> bool {
+        // ORDER: SeqCst; pairs with the fence in `sleep`: the thread sees the work, or we see that it sleeps.
+        fence(Ordering::SeqCst);
+        let asleep = self.desk(rank).asleep.load(Ordering::Relaxed);
+        if asleep == AWAKE || self.fresh(rank, FRESH) {
+            return false;
+        }
+        self.rouse(rank)
+    }
+
+    /// Wakes the thread of a rank's NIC.
+    pub(crate) fn rouse(&self, rank: u32) -> bool {
+        let word = &self.desk(rank).asleep;
+        // Relaxed: the word hands over nothing; what was left for the thread has orders of its own.
+        let slept = word.swap(AWAKE, Ordering::Relaxed) != AWAKE;
+        if slept {
+            sys::wake(word);
+        }
+        slept
+    }
+
+    /// The thread of this rank's NIC sleeps, unless `work` does something or `stop` holds. `soon`: for a short time only.
+    pub(crate) fn sleep(&self, soon: bool, mut work: impl FnMut() -> bool) {
+        let (kind, time) = match self.attended() {
+            _ if soon => (SHIFT, self.shift / 10),
+            true => (SHIFT, self.shift),
+            false => (DEEP, LONG),
+        };
+        let word = &self.desk(self.me).asleep;
+        word.store(kind, Ordering::Relaxed);
+        // ORDER: SeqCst; pairs with the fence in `ring`.
+        fence(Ordering::SeqCst);
+        if !work() {
+            sys::sleep_on(word, kind, time);
+        }
+        word.store(AWAKE, Ordering::Relaxed);
+    }
+
+    /// Whether the thread of this rank's NIC runs.
+    #[inline]
+    pub(crate) fn awake(&self) -> bool {
+        self.desk(self.me).asleep.load(Ordering::Relaxed) == AWAKE
+    }
+}

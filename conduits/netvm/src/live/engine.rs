@@ -1,0 +1,427 @@
+//! The NIC: the firmware with what it is connected to, and the thread that runs it.
+//!
+//! **Who runs it.** Whoever finds the engine free: its own thread, or a thread of the rank that polls. Who finds it taken leaves
+//! a mark ([`Card::again`]), and who lets go of it looks at the mark; so what was left before a fruitless attempt is always seen
+//! to. The host's paging thread never runs it: the firmware may touch pages that only that thread can bring.
+//!
+//! **DMA** is a copy, made at once, of bytes in a frame that the firmware has locked. It may meet a page that the host has
+//! protected against writes for a moment; the host's thread then lifts that without asking the NIC for anything.
+//!
+//! **The wire** is a ring in shared memory for every ordered pair of NICs. What finds no room waits in a backlog that the
+//! firmware's windows bound.
+
+use crate::live::desk::Desks;
+use crate::live::sys::{self, Bell};
+use gasnet::conduit::{Channel, Peer};
+use gasnet::{Error, FrameGrid, RankId};
+use netvm_fw::nic::{Action, Event, HostReply, Interrupt, Nic, Stats, Work};
+use netvm_fw::port::{Doorbell, PortMemory, Post};
+use netvm_fw::wire::{HEAD, Head};
+use netvm_fw::{PageMemory, PortId};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// The port that a rank has on its NIC.
+pub(crate) const PORT: PortId = PortId(1);
+/// Events that one call handles before it lets others have the engine.
+const TURN: usize = 256;
+/// Packets taken from the wire at a time.
+const PACKETS: usize = 32;
+/// Empty turns of the thread before it sleeps: where it has a processor of its own, and where it takes one from a program.
+const LINGER: [u32; 2] = [2000, 20];
+
+/// Where the firmware's interrupts go.
+pub(crate) trait HostHalf: Send + Sync {
+    /// The NIC interrupts. Must not block.
+    fn interrupt(&self, interrupt: Interrupt);
+}
+
+/// The NIC of a rank.
+pub(crate) struct Card {
+    me: u32,
+    pub(crate) desks: Desks,
+    wire: FrameGrid,
+    pub(crate) bell: Arc<Doorbell>,
+    pub(crate) port: Arc<PortMemory>,
+    /// There once the rank has its segment.
+    engine: Mutex<Option<Engine>>,
+    /// Somebody found the engine taken.
+    again: AtomicBool,
+    replies: Mutex<VecDeque<HostReply>>,
+    waiting_replies: AtomicBool,
+    /// Readable when the rank should poll.
+    news: Bell,
+    news_rung: AtomicBool,
+    /// More threads than processors.
+    crowded: bool,
+    /// The rank has a progress thread, which sleeps while another one polls.
+    shared: bool,
+    stop: AtomicBool,
+    pub(crate) counts: Counts,
+}
+
+/// What the NIC counts besides its firmware.
+#[derive(Default)]
+pub(crate) struct Counts {
+    /// Packets that came by the wire, and their bytes.
+    pub(crate) packets: AtomicU64,
+    pub(crate) bytes: AtomicU64,
+    /// Times that the thread was woken, and turns in which the rank did the NIC's work.
+    pub(crate) wakes: AtomicU64,
+    pub(crate) attended: AtomicU64,
+    /// Packets that waited for room on the wire.
+    pub(crate) backlogged: AtomicU64,
+}
+
+impl Counts {
+    pub(crate) fn add(counter: &AtomicU64, n: usize) {
+        counter.fetch_add(n as u64, Ordering::Relaxed);
+    }
+}
+
+/// A packet.
+type Packet = (Head, Vec<u8>);
+
+/// The firmware and its surroundings.
+pub(crate) struct Engine {
+    nic: Nic,
+    memory: Arc<dyn PageMemory + Send + Sync>,
+    host: Arc<dyn HostHalf>,
+    events: VecDeque<Event>,
+    out: Vec<Action>,
+    /// What found no room on the wire, by peer.
+    backlog: Vec<VecDeque<Packet>>,
+    backlogged: usize,
+    /// Peers that packets went to in this turn.
+    reached: Vec<u32>,
+    /// The port has something new in its memory.
+    news: bool,
+}
+
+impl Card {
+    /// A NIC that is not running yet.
+    pub(crate) fn new(
+        me: u32,
+        desks: Desks,
+        wire: FrameGrid,
+        events: u32,
+        crowded: bool,
+        shared: bool,
+    ) -> Result<Card, Error> {
+        Ok(Card {
+            me,
+            desks,
+            wire,
+            bell: Arc::new(Doorbell::new(1)),
+            port: Arc::new(PortMemory::new(events, 64)),
+            engine: Mutex::new(None),
+            again: AtomicBool::new(false),
+            replies: Mutex::default(),
+            waiting_replies: AtomicBool::new(false),
+            news: Bell::new()?,
+            news_rung: AtomicBool::new(false),
+            crowded,
+            shared,
+            stop: AtomicBool::new(false),
+            counts: Counts::default(),
+        })
+    }
+
+    /// Puts the firmware in, and starts the thread.
+    pub(crate) fn start(
+        self: &Arc<Card>,
+        mut nic: Nic,
+        size: u32,
+        memory: Arc<dyn PageMemory + Send + Sync>,
+        host: Arc<dyn HostHalf>,
+    ) -> Result<JoinHandle<()>, Error> {
+        nic.open_port(PORT, self.port.clone());
+        *self.engine() = Some(Engine {
+            nic,
+            memory,
+            host,
+            events: VecDeque::new(),
+            out: Vec::new(),
+            backlog: (0..size).map(|_| VecDeque::new()).collect(),
+            backlogged: 0,
+            reached: Vec::new(),
+            news: false,
+        });
+        let card = self.clone();
+        sys::spawn("netvm-nic", move || card.serve())
+    }
+
+    /// Ends the thread, at its next look.
+    pub(crate) fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+        // ORDER: SeqCst; pairs with the fence in Desks::sleep.
+        fence(Ordering::SeqCst);
+        self.desks.rouse(self.me);
+    }
+
+    fn engine(&self) -> MutexGuard<'_, Option<Engine>> {
+        self.engine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the firmware has done.
+    pub(crate) fn stats(&self) -> Stats {
+        self.engine().as_ref().map_or_else(Stats::default, |engine| engine.nic.stats())
+    }
+
+    /// Whether nothing is under way in the NIC.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.engine().as_ref().is_none_or(|e| e.events.is_empty() && e.backlogged == 0 && e.nic.is_idle())
+    }
+
+    /// Runs the NIC if nobody else does; how many events it handled.
+    fn run(&self) -> (usize, bool) {
+        let (mut done, mut news) = (0, false);
+        loop {
+            let mut guard = match self.engine.try_lock() {
+                Ok(guard) => guard,
+                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) => {
+                    // ORDER: SeqCst; pairs with the swap below: who has the engine sees the mark after it let go, or we find
+                    // the engine free.
+                    self.again.store(true, Ordering::SeqCst);
+                    fence(Ordering::SeqCst);
+                    match self.engine.try_lock() {
+                        Ok(guard) => guard,
+                        Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+                        Err(TryLockError::WouldBlock) => return (done, news),
+                    }
+                }
+            };
+            if let Some(engine) = guard.as_mut() {
+                done += engine.turn(self);
+                news |= core::mem::take(&mut engine.news);
+            }
+            drop(guard);
+            // ORDER: SeqCst; pairs with the fence above.
+            fence(Ordering::SeqCst);
+            if !self.again.swap(false, Ordering::SeqCst) {
+                return (done, news);
+            }
+        }
+    }
+
+    /// A thread of the rank polls: does the NIC's work, unless its own thread is about and has a processor for it.
+    pub(crate) fn attend(&self) -> usize {
+        self.desks.attend();
+        if self.news_rung.load(Ordering::Relaxed) {
+            self.news_rung.store(false, Ordering::Relaxed);
+            // ORDER: SeqCst; pairs with the fence in `tell`: what is told after this is told by a ring.
+            fence(Ordering::SeqCst);
+            self.news.clear();
+        }
+        self.work()
+    }
+
+    /// A thread of the rank has left work.
+    pub(crate) fn work(&self) -> usize {
+        if !self.crowded && self.desks.awake() {
+            return 0;
+        }
+        let (done, news) = self.run();
+        if news && self.shared {
+            self.tell();
+        }
+        if done > 0 {
+            Counts::add(&self.counts.attended, 1);
+        }
+        done
+    }
+
+    /// The rank's threads may be asleep: rings.
+    fn tell(&self) {
+        // ORDER: SeqCst; pairs with the fence in `attend`.
+        fence(Ordering::SeqCst);
+        if !self.news_rung.swap(true, Ordering::Relaxed) {
+            self.news.ring();
+        }
+    }
+
+    /// What becomes readable when the rank should poll.
+    pub(crate) fn descriptor(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.news.fd()
+    }
+
+    /// The host has something to say. From its thread.
+    pub(crate) fn reply(&self, reply: HostReply) {
+        self.replies.lock().unwrap_or_else(PoisonError::into_inner).push_back(reply);
+        // ORDER: Release; pairs with Acquire in `turn`.
+        self.waiting_replies.store(true, Ordering::Release);
+        self.desks.ring(self.me);
+    }
+
+    /// The NIC's thread.
+    fn serve(&self) {
+        let linger = LINGER[usize::from(self.crowded)];
+        let mut empty = 0;
+        while !self.stop.load(Ordering::Relaxed) {
+            let (done, news) = self.run();
+            if news {
+                self.tell();
+            }
+            if done > 0 {
+                empty = 0;
+                continue;
+            }
+            empty += 1;
+            if empty < linger && !(self.crowded && self.desks.attended()) {
+                if self.crowded {
+                    std::thread::yield_now()
+                } else {
+                    core::hint::spin_loop()
+                }
+                continue;
+            }
+            let soon = self.engine().as_ref().is_some_and(|e| e.backlogged > 0);
+            self.desks.sleep(soon, || {
+                let (done, news) = self.run();
+                if news {
+                    self.tell();
+                }
+                done > 0 || self.stop.load(Ordering::Relaxed)
+            });
+            Counts::add(&self.counts.wakes, 1);
+            empty = 0;
+        }
+    }
+}
+
+impl Engine {
+    /// Takes what came from everywhere, until nothing does, or for a turn.
+    fn turn(&mut self, card: &Card) -> usize {
+        let mut done = 0;
+        self.flush(card);
+        while done < TURN {
+            self.collect(card);
+            if self.events.is_empty() {
+                break;
+            }
+            while let Some(event) = self.events.pop_front() {
+                done += 1;
+                let mut out = core::mem::take(&mut self.out);
+                self.nic.handle(0, event, &mut out);
+                out.drain(..).for_each(|action| self.act(card, action));
+                self.out = out;
+            }
+        }
+        for to in self.reached.drain(..) {
+            card.desks.ring(to);
+        }
+        done
+    }
+
+    fn collect(&mut self, card: &Card) {
+        // ORDER: Acquire; pairs with Release in `reply`. Taken before the queue is emptied, so no reply is left behind.
+        if card.waiting_replies.load(Ordering::Relaxed) && card.waiting_replies.swap(false, Ordering::Acquire)
+        {
+            let mut replies = card.replies.lock().unwrap_or_else(PoisonError::into_inner);
+            self.events.extend(replies.drain(..).map(Event::Host));
+        }
+        while let Some(port) = card.bell.answer() {
+            self.events.push_back(Event::Doorbell(port));
+        }
+        let events = &mut self.events;
+        let mut bytes = 0;
+        let packets = card.wire.poll(Channel::Request, PACKETS, u64::MAX, &mut |frame| {
+            bytes += frame.len;
+            if let Some((head, payload)) = packet(&frame) {
+                events.push_back(Event::Packet { head, payload });
+            }
+        });
+        if packets > 0 {
+            Counts::add(&card.counts.packets, packets);
+            Counts::add(&card.counts.bytes, bytes);
+        }
+    }
+
+    fn act(&mut self, card: &Card, action: Action) {
+        match action {
+            Action::Work(Work::Raise) => self.news = true,
+            Action::Work(_) => {}
+            Action::DmaRead { op, from, mut into } => {
+                into.resize(from.len as usize, 0);
+                self.memory.read(from.at, &mut into);
+                self.events.push_back(Event::DmaRead { op, data: into });
+            }
+            Action::DmaWrite { op, to, data } => {
+                self.memory.write(to, &data);
+                self.events.push_back(Event::DmaWritten { op, data });
+            }
+            Action::Send { head, payload, .. } => {
+                let to = head.to.0;
+                if to == card.me {
+                    self.events.push_back(Event::Packet { head, payload });
+                    return;
+                }
+                let waits = &mut self.backlog[to as usize];
+                if !waits.is_empty() || !send(&card.wire, &head, &payload) {
+                    waits.push_back((head, payload));
+                    self.backlogged += 1;
+                    Counts::add(&card.counts.backlogged, 1);
+                }
+                if !self.reached.contains(&to) {
+                    self.reached.push(to);
+                }
+            }
+            Action::Post(_, post) => {
+                self.news |= !matches!(post, Post::Mirror { .. });
+                card.port.apply(post);
+            }
+            Action::Interrupt(Interrupt::Notice(_)) => self.news = true,
+            Action::Interrupt(interrupt) => self.host.interrupt(interrupt),
+        }
+    }
+
+    /// Sends what waits for room.
+    fn flush(&mut self, card: &Card) {
+        if self.backlogged == 0 {
+            return;
+        }
+        for (to, waits) in self.backlog.iter_mut().enumerate() {
+            while let Some((head, payload)) = waits.front()
+                && send(&card.wire, head, payload)
+            {
+                waits.pop_front();
+                self.backlogged -= 1;
+                if !self.reached.contains(&(to as u32)) {
+                    self.reached.push(to as u32);
+                }
+            }
+        }
+    }
+}
+
+/// Puts a packet on the wire. False: there is no room.
+#[expect(unsafe_code, reason = "fills a slot of the ring in place")]
+fn send(wire: &FrameGrid, head: &Head, payload: &[u8]) -> bool {
+    let to = Peer { rank: RankId(head.to.0), endpoint: 0 };
+    let Some(slot) = wire.reserve(to, Channel::Request, HEAD + payload.len()) else { return false };
+    // SAFETY: the slot has that many bytes, which are ours until it is committed; committed once, filled.
+    unsafe {
+        core::ptr::copy_nonoverlapping(head.to_bytes().as_ptr(), slot.buf.as_ptr(), HEAD);
+        core::ptr::copy_nonoverlapping(payload.as_ptr(), slot.buf.as_ptr().add(HEAD), payload.len());
+        wire.commit(slot, 0);
+    }
+    true
+}
+
+/// The packet in a frame of the wire.
+#[expect(unsafe_code, reason = "reads a frame in place")]
+fn packet(frame: &gasnet::conduit::Frame) -> Option<Packet> {
+    // SAFETY: a frame's bytes are valid during its delivery.
+    let bytes = unsafe { core::slice::from_raw_parts(frame.data, frame.len) };
+    let (head, payload) = Head::from_bytes(bytes).ok()?;
+    Some((head, payload.to_vec()))
+}
+
+/// How long the thread of a NIC sleeps whose rank polls: the more threads share a processor, the longer.
+pub(crate) fn shift(ranks: u32, processors: usize) -> Duration {
+    Duration::from_millis(u64::from(2 * ranks).div_ceil(processors.max(1) as u64).clamp(1, 20))
+}

@@ -1,0 +1,288 @@
+//! Frames of active messages, and messages between the registration strategies: writes into the receiver's memory, with a
+//! notification behind each.
+//!
+//! For every ordered pair of ranks there are three *lanes*: requests, replies, control. A lane is a ring of bytes, once at the
+//! sender (where the core fills in a frame) and once at the receiver; the NIC copies a record from the one to the same place of
+//! the other. A *record* starts 8 bytes before a multiple of 64, with a head, so that the frame behind it is aligned. What does
+//! not fit before the ring's end goes to its start, behind a head that says so.
+//!
+//! **Arrival.** The write of a record raises the lane's notification at the receiver, after the bytes are in place: the n-th
+//! notification stands for the n-th record. **Credit.** The receiver raises a notification at the sender for every quarter of the
+//! ring that it has done with; so a frame of a quarter and more always fits once the receiver has polled.
+//!
+//! Positions count bytes since the start and do not wrap.
+
+use crate::live::engine::Card;
+use crate::live::region::Region;
+use crate::live::side::{MAIL, Side, There};
+use core::ptr::NonNull;
+use gasnet::Error;
+use gasnet::conduit::MIN_FRAME;
+use netvm_fw::port::PortMemory;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+
+/// Lanes from one rank to another.
+pub(crate) const LANES: usize = 3;
+/// The lane of control messages.
+pub(crate) const CONTROL: usize = 2;
+/// Event counts that are not ours: the core's.
+pub(crate) const FIRST_EVENT: u32 = 65;
+/// Bytes of the largest frame.
+pub(crate) const MAX_FRAME: usize = MIN_FRAME;
+/// Bytes of the largest control message.
+pub(crate) const MAX_CONTROL: usize = 16 << 10;
+/// Records start at multiples of this, less the head.
+const UNIT: u64 = 64;
+/// Bytes of a record's head.
+const HEAD: u64 = 8;
+/// In a head: the rest of the ring is empty.
+const SKIP: u64 = 1 << 31;
+
+/// Bytes of a ring: room for two of the largest records beside a quarter that was not given back yet.
+fn ring(lane: usize) -> u64 {
+    let largest = if lane == CONTROL { MAX_CONTROL } else { MAX_FRAME } as u64;
+    (2 * (largest + 2 * UNIT) * 4 / 3).next_multiple_of(4 * 4096)
+}
+
+/// Where the rings of a rank are that hold what goes to or comes from `peer`, behind its segment.
+fn ring_at(peer: u32, incoming: bool, lane: usize) -> u64 {
+    let both: u64 = (0..LANES).map(ring).sum();
+    let before: u64 = (0..lane).map(ring).sum();
+    MAIL + (u64::from(peer) * 2 + u64::from(incoming)) * both + before
+}
+
+/// Bytes behind the segment, in all.
+pub(crate) fn bytes_behind(size: u32) -> u64 {
+    ring_at(size, false, 0)
+}
+
+/// The notification of a lane from `peer`: its arrivals, or its credits.
+fn event(peer: u32, lane: usize, credit: bool) -> u32 {
+    FIRST_EVENT + (peer * LANES as u32 + lane as u32) * 2 + u32::from(credit)
+}
+
+/// Event counts that a port needs.
+pub(crate) fn events(size: u32) -> u32 {
+    event(size, 0, false)
+}
+
+/// Largest job: a port has 1024 event counts.
+pub(crate) fn most_ranks() -> u32 {
+    (netvm_fw::notify::EVENTS - FIRST_EVENT) / (2 * LANES as u32)
+}
+
+/// The sending end of a lane.
+#[derive(Default)]
+struct Out {
+    /// A frame is being filled in.
+    busy: AtomicBool,
+    /// Bytes used so far, and given back so far. Written by who has `busy`.
+    written: AtomicU64,
+    freed: AtomicU64,
+    /// Credits seen.
+    credits: AtomicU64,
+}
+
+/// The receiving ends of a lane, of all peers.
+struct Inn {
+    read: Vec<u64>,
+    /// Arrivals dealt with, and quarters given back.
+    seen: Vec<u32>,
+    given: Vec<u64>,
+    /// Who is looked at first.
+    first: u32,
+}
+
+/// A frame's place in a ring.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Claim {
+    pub(crate) to: u32,
+    pub(crate) lane: usize,
+    pub(crate) len: usize,
+    /// Position of the record, behind what is skipped.
+    at: u64,
+    /// Position before it.
+    before: u64,
+}
+
+impl Claim {
+    /// A claim by its [position](Claim::position).
+    pub(crate) fn of(to: u32, lane: usize, len: usize, at: u64, skipped: u64) -> Claim {
+        Claim { to, lane, len, at, before: at - skipped }
+    }
+
+    /// Where it is, and what is skipped before it.
+    pub(crate) fn position(&self) -> (u64, u64) {
+        (self.at, self.at - self.before)
+    }
+}
+
+/// Where the mail that came in lies.
+#[derive(Clone, Copy)]
+pub(crate) struct Inbox<'a> {
+    pub(crate) port: &'a PortMemory,
+    pub(crate) region: Region,
+    /// Bytes of the segment.
+    pub(crate) segment: u64,
+}
+
+/// The mail of a rank.
+pub(crate) struct Mail {
+    me: u32,
+    size: u32,
+    out: [Vec<Out>; LANES],
+    inn: [Mutex<Inn>; LANES],
+}
+
+impl Mail {
+    pub(crate) fn new(me: u32, size: u32) -> Mail {
+        let n = size as usize;
+        let out = [(); LANES].map(|()| (0..n).map(|_| Out::default()).collect());
+        let inn = [(); LANES]
+            .map(|()| Mutex::new(Inn { read: vec![0; n], seen: vec![0; n], given: vec![0; n], first: 0 }));
+        Mail { me, size, out, inn }
+    }
+
+    /// Room for a frame, to be filled in and sent or cancelled. `None`: not now.
+    pub(crate) fn claim(&self, port: &PortMemory, to: u32, lane: usize, len: usize) -> Option<Claim> {
+        let out = &self.out[lane][to as usize];
+        // ORDER: Acquire; pairs with Release in `end`: positions that the last sender wrote.
+        if out.busy.swap(true, Ordering::Acquire) {
+            return None;
+        }
+        let (ring, before) = (ring(lane), out.written.load(Ordering::Relaxed));
+        let record = UNIT + (len as u64).next_multiple_of(UNIT);
+        let left = ring - before % ring;
+        let at = if record > left { before + left } else { before };
+        let mut freed = out.freed.load(Ordering::Relaxed);
+        if at + record - freed > ring {
+            let signals = port.events.signals(event(to, lane, true));
+            let seen = out.credits.load(Ordering::Relaxed);
+            out.credits.store(u64::from(signals), Ordering::Relaxed);
+            freed += u64::from(signals.wrapping_sub(seen as u32)) * (ring / 4);
+            out.freed.store(freed, Ordering::Relaxed);
+            if at + record - freed > ring {
+                self.end(to, lane);
+                return None;
+            }
+        }
+        Some(Claim { to, lane, len, at, before })
+    }
+
+    fn end(&self, to: u32, lane: usize) {
+        // ORDER: Release; pairs with Acquire in `claim`.
+        self.out[lane][to as usize].busy.store(false, Ordering::Release);
+    }
+
+    /// Where a claimed frame's bytes go, behind the segment.
+    fn place(claim: &Claim) -> u64 {
+        ring_at(claim.to, false, claim.lane) + claim.at % ring(claim.lane) + UNIT
+    }
+
+    /// Address of a claimed frame.
+    pub(crate) fn buffer(&self, claim: &Claim, side: &Side) -> NonNull<u8> {
+        side.region.at(side.behind(Mail::place(claim)), claim.len)
+    }
+
+    /// Gives a claim back.
+    pub(crate) fn cancel(&self, claim: Claim) {
+        self.end(claim.to, claim.lane);
+    }
+
+    /// Sends a frame that was filled in.
+    pub(crate) fn send(&self, claim: Claim, side: &mut Side, card: &Card) {
+        let Claim { to, lane, len, at, before } = claim;
+        let (out, size) = (&self.out[lane][to as usize], ring(lane));
+        let (from, there) = (ring_at(to, false, lane), ring_at(self.me, true, lane));
+        let head = |position: u64| position % size + UNIT - HEAD;
+        let mark = |position: u64, what: u64| (position / UNIT) << 32 | what;
+        if at != before {
+            let place = head(before);
+            side.region.write(side.behind(from + place), &mark(before, SKIP).to_le_bytes());
+            side.write(&card.desks, side.behind(from + place), to, There::Behind(there + place), HEAD, 0);
+        }
+        let place = head(at);
+        side.region.write(side.behind(from + place), &mark(at, len as u64).to_le_bytes());
+        let n = event(self.me, lane, false);
+        let bytes = HEAD + len as u64;
+        side.write(&card.desks, side.behind(from + place), to, There::Behind(there + place), bytes, n);
+        out.written.store(at + UNIT + (len as u64).next_multiple_of(UNIT), Ordering::Relaxed);
+        self.end(to, lane);
+    }
+
+    fn receiving(&self, lane: usize) -> Option<MutexGuard<'_, Inn>> {
+        match self.inn[lane].try_lock() {
+            Ok(guard) => Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// Delivers up to `budget` frames of a lane, each with its sender; how many. `credit` is called for each quarter of a ring that
+    /// a peer gets back, by [`Mail::give`].
+    pub(crate) fn poll(
+        &self,
+        inbox: Inbox<'_>,
+        lane: usize,
+        budget: usize,
+        deliver: &mut dyn FnMut(u32, NonNull<u8>, usize),
+        credit: &mut dyn FnMut(u32),
+    ) -> Result<usize, Error> {
+        let Inbox { port, region, segment } = inbox;
+        let Some(mut inn) = self.receiving(lane) else { return Ok(0) };
+        let size = ring(lane);
+        let mut done = 0;
+        let first = inn.first;
+        for i in 0..self.size {
+            let peer = (first + i) % self.size;
+            let p = peer as usize;
+            let arrived = port.events.signals(event(peer, lane, false));
+            while inn.seen[p] != arrived && done < budget {
+                let rings = segment + ring_at(peer, true, lane);
+                let mut at = inn.read[p];
+                let mut head = load(region, rings + at % size + UNIT - HEAD);
+                if head >> 32 == (at / UNIT) & 0xffff_ffff && head & SKIP != 0 {
+                    at += size - at % size;
+                    head = load(region, rings + at % size + UNIT - HEAD);
+                }
+                let len = head & (SKIP - 1);
+                if head >> 32 != (at / UNIT) & 0xffff_ffff || len > size {
+                    return Err(Error::Conduit(format!("a frame of rank {peer} arrived in disorder")));
+                }
+                let data = region.at(rings + at % size + UNIT, len as usize);
+                deliver(peer, data, len as usize);
+                done += 1;
+                inn.seen[p] = inn.seen[p].wrapping_add(1);
+                inn.read[p] = at + UNIT + len.next_multiple_of(UNIT);
+                while inn.read[p] / (size / 4) > inn.given[p] {
+                    inn.given[p] += 1;
+                    credit(peer);
+                }
+            }
+            if done == budget {
+                inn.first = peer + u32::from(inn.seen[p] == arrived);
+                break;
+            }
+        }
+        Ok(done)
+    }
+
+    /// Gives a quarter of a ring back to who fills it.
+    pub(crate) fn give(&self, peer: u32, lane: usize, side: &mut Side, card: &Card) {
+        // Somewhere: the bytes mean nothing. The first record's place, which nobody reads: before a head.
+        let from = side.behind(ring_at(peer, false, lane));
+        let to = There::Behind(ring_at(self.me, true, lane));
+        side.write(&card.desks, from, peer, to, HEAD, event(self.me, lane, true));
+    }
+}
+
+fn load(region: Region, offset: u64) -> u64 {
+    let mut bytes = [0; 8];
+    region.read(offset, &mut bytes);
+    u64::from_le_bytes(bytes)
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,78 @@
+//! The memory that a rank exports, as its own side of the library reaches it: the segment, and what lies behind it.
+#![expect(unsafe_code, reason = "copies between a segment and memory of the program")]
+
+use core::ptr::NonNull;
+
+/// Exported memory of this rank, by offset.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Region {
+    base: NonNull<u8>,
+    len: u64,
+}
+
+// SAFETY: an address; `new` says who may use what lies there.
+unsafe impl Send for Region {}
+// SAFETY: as above.
+unsafe impl Sync for Region {}
+
+impl Region {
+    /// `len` bytes at `base`.
+    ///
+    /// # Safety
+    /// 1. They stay mapped as long as the region is used (owed by the caller). 2. Programs access them by the runtime's rules, under
+    ///    which NICs may read and write them at any time (owed by the program).
+    pub(crate) unsafe fn new(base: NonNull<u8>, len: u64) -> Region {
+        Region { base, len }
+    }
+
+    /// Address of `len` bytes.
+    ///
+    /// # Panics
+    /// They are not inside.
+    pub(crate) fn at(self, offset: u64, len: usize) -> NonNull<u8> {
+        let inside = offset.checked_add(len as u64).is_some_and(|end| end <= self.len);
+        assert!(inside, "{len} bytes at {offset:#x} of a region of {:#x}", self.len);
+        // SAFETY: inside the region by the line above.
+        unsafe { self.base.add(offset as usize) }
+    }
+
+    /// Where memory of the program is in it, if it is there altogether.
+    pub(crate) fn offset_of(self, at: *const u8, len: usize) -> Option<u64> {
+        let offset = (at as usize).checked_sub(self.base.as_ptr() as usize)? as u64;
+        (offset.checked_add(len as u64)? <= self.len).then_some(offset)
+    }
+
+    /// Copies out of it.
+    pub(crate) fn read(self, offset: u64, into: &mut [u8]) {
+        let from = self.at(offset, into.len());
+        // SAFETY: in range; (1), (2) of `new`.
+        unsafe { core::ptr::copy(from.as_ptr(), into.as_mut_ptr(), into.len()) }
+    }
+
+    /// Copies into it.
+    pub(crate) fn write(self, offset: u64, bytes: &[u8]) {
+        let to = self.at(offset, bytes.len());
+        // SAFETY: in range; (1), (2) of `new`.
+        unsafe { core::ptr::copy(bytes.as_ptr(), to.as_ptr(), bytes.len()) }
+    }
+
+    /// Copies out of it to memory of the program.
+    ///
+    /// # Safety
+    /// 1. `to` is valid for `len` bytes and used by nobody else (owed by the caller).
+    pub(crate) unsafe fn copy_to(self, offset: u64, to: *mut u8, len: usize) {
+        let from = self.at(offset, len);
+        // SAFETY: in range, (1), and (1), (2) of `new`.
+        unsafe { core::ptr::copy(from.as_ptr(), to, len) }
+    }
+
+    /// Copies memory of the program into it.
+    ///
+    /// # Safety
+    /// 1. `from` is valid for `len` bytes (owed by the caller).
+    pub(crate) unsafe fn copy_from(self, offset: u64, from: *const u8, len: usize) {
+        let to = self.at(offset, len);
+        // SAFETY: in range, (1), and (1), (2) of `new`.
+        unsafe { core::ptr::copy(from, to.as_ptr(), len) }
+    }
+}

@@ -1,0 +1,278 @@
+//! The rank's side of its NIC: what the library posts, and what it knows of it.
+//!
+//! **Layout of exported memory**, behind the segment: the *board* (memory that NICs of all ranks reach at the same place), the
+//! *slots* (copies of sources and destinations that do not lie in the segment), and the *mail* ([`crate::live::mail`]).
+//!
+//! **Order.** What is posted for one peer leaves in the order of the posts, which notifications rely on. What finds no room in
+//! the command queue waits here, in one line.
+
+use crate::live::desk::Desks;
+use crate::live::engine::PORT;
+use crate::live::region::Region;
+use gasnet::conduit::Completion;
+use netvm_fw::host::Segment;
+use netvm_fw::library::{Fence, Handle, Library, LibraryError, Transfer};
+use netvm_fw::port::Counter;
+use netvm_fw::shadow::Lease;
+use netvm_fw::wire::INLINE;
+use netvm_fw::{Node, PAGE};
+use std::collections::VecDeque;
+
+/// Largest piece of a transfer: what a slot holds.
+pub(crate) const SLOT: usize = 32 << 10;
+/// Slots.
+const SLOTS: u32 = 16;
+/// Bytes of the board.
+pub(crate) const BOARD: u64 = 64 << 10;
+/// Where the bytes of short puts are put for a moment, to go with their command.
+const SHORT: u64 = BOARD + SLOTS as u64 * SLOT as u64;
+/// Bytes of all that: where the mail begins.
+pub(crate) const MAIL: u64 = SHORT + PAGE as u64;
+
+/// One end of a transfer under way for the core.
+struct Under {
+    token: u64,
+    /// The source has not been given back yet.
+    local: bool,
+    slot: Option<u32>,
+    /// A read's bytes go from the slot to here.
+    copy: Option<(usize, usize)>,
+}
+
+/// Where something of a peer is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum There {
+    /// In its segment.
+    Segment(u64),
+    /// Behind its segment.
+    Behind(u64),
+}
+
+/// What a put or get is.
+pub(crate) struct Start {
+    pub(crate) peer: u32,
+    /// In the peer's segment.
+    pub(crate) remote: u64,
+    /// Memory of the program.
+    pub(crate) local: usize,
+    pub(crate) len: usize,
+    pub(crate) put: bool,
+    pub(crate) token: u64,
+    /// Of the remote page; for transfers inside one page.
+    pub(crate) lease: Option<Lease>,
+}
+
+/// State of the side; one thread of the rank at a time uses it.
+pub(crate) struct Side {
+    library: Library,
+    own: Handle,
+    pub(crate) region: Region,
+    segment: u64,
+    /// Segments of peers, and how long they are.
+    peers: Vec<Option<(Handle, u64)>>,
+    writes: VecDeque<(Fence, Under)>,
+    reads: VecDeque<(Fence, Under)>,
+    free: Vec<u32>,
+    waiting: VecDeque<Transfer>,
+    done: VecDeque<(u64, Completion)>,
+}
+
+impl Side {
+    pub(crate) fn new(
+        mut library: Library,
+        me: u32,
+        size: u32,
+        export: Segment,
+        segment: u64,
+        region: Region,
+    ) -> Side {
+        let own = library.add_segment(Node(me), export);
+        Side {
+            library,
+            own,
+            region,
+            segment,
+            peers: vec![None; size as usize],
+            writes: VecDeque::new(),
+            reads: VecDeque::new(),
+            free: (0..SLOTS).collect(),
+            waiting: VecDeque::new(),
+            done: VecDeque::new(),
+        }
+    }
+
+    fn peer(&mut self, desks: &Desks, rank: u32) -> (Handle, u64) {
+        if let Some(known) = self.peers[rank as usize] {
+            return known;
+        }
+        let (export, segment) = desks.import(rank, PORT).expect("ranks attach before anybody uses them");
+        let known = (self.library.add_segment(Node(rank), export), segment);
+        self.peers[rank as usize] = Some(known);
+        known
+    }
+
+    fn remote(&mut self, desks: &Desks, rank: u32, there: There) -> (Handle, u64) {
+        let (handle, segment) = self.peer(desks, rank);
+        match there {
+            There::Segment(offset) => (handle, offset),
+            There::Behind(offset) => (handle, segment + offset),
+        }
+    }
+
+    /// Where something behind the own segment is.
+    pub(crate) fn behind(&self, offset: u64) -> u64 {
+        self.segment + offset
+    }
+
+    /// Posts a write from exported memory (an offset in it). It goes at once or as soon as there is room.
+    pub(crate) fn write(
+        &mut self,
+        desks: &Desks,
+        from: u64,
+        peer: u32,
+        to: There,
+        len: u64,
+        notification: u32,
+    ) {
+        let remote = self.remote(desks, peer, to);
+        self.waiting.push_back(Transfer::write((self.own, from), remote, len).notify(notification));
+        self.advance();
+    }
+
+    /// Posts what waits, as far as there is room; how much it was.
+    pub(crate) fn advance(&mut self) -> usize {
+        let mut posted = 0;
+        while let Some(transfer) = self.waiting.front_mut() {
+            let before = transfer.left();
+            let all = issue(&mut self.library, transfer, self.region);
+            posted += usize::from(transfer.left() < before);
+            if !all {
+                // Commands that have ended may not have been counted: ask.
+                let room = self.library.wait_for_room();
+                if self.library.want(room) {
+                    continue;
+                }
+                break;
+            }
+            self.waiting.pop_front();
+        }
+        posted
+    }
+
+    /// Starts a put or get; `false` when it would block. Sources in the segment are read, and destinations written, in place.
+    ///
+    /// # Safety
+    /// 1. `start.local` is valid for `start.len` bytes: for a put until [`Completion::Local`], for a get (and used by nobody) until
+    ///    [`Completion::Remote`] (owed by the caller).
+    #[expect(unsafe_code, reason = "copies memory of the program")]
+    pub(crate) unsafe fn start(&mut self, desks: &Desks, start: &Start) -> bool {
+        // Pages at either end cut it.
+        let most = 2 * (start.len as u32 / PAGE + 2);
+        if !self.waiting.is_empty() || self.room() < most {
+            return false;
+        }
+        let inline = start.put && start.len <= INLINE;
+        let place = if inline { None } else { self.region.offset_of(start.local as *const u8, start.len) };
+        let slot = match place {
+            None if !inline => match self.free.pop() {
+                Some(slot) => Some(slot),
+                None => return false,
+            },
+            _ => None,
+        };
+        let elsewhere = slot.map_or(SHORT, |slot| BOARD + u64::from(slot) * SLOT as u64);
+        let local = place.unwrap_or_else(|| self.behind(elsewhere));
+        if start.put && place.is_none() {
+            // SAFETY: (1).
+            unsafe { self.region.copy_from(local, start.local as *const u8, start.len) };
+        }
+        let remote = self.remote(desks, start.peer, There::Segment(start.remote));
+        let (mut transfer, counter) = if start.put {
+            let write = Transfer::write((self.own, local), remote, start.len as u64).acknowledge();
+            (write, Counter::Written)
+        } else {
+            (Transfer::read((self.own, local), remote, start.len as u64), Counter::Reads)
+        };
+        if let Some(lease) = start.lease {
+            transfer = transfer.under(lease);
+        }
+        let all = issue(&mut self.library, &mut transfer, self.region);
+        assert!(all, "there was room for all of it");
+        let under = Under {
+            token: start.token,
+            local: start.put && place.is_some(),
+            slot,
+            copy: (!start.put && slot.is_some()).then_some((start.local, start.len)),
+        };
+        if start.put && !under.local {
+            self.done.push_back((start.token, Completion::Local));
+        }
+        let queue = if start.put { &mut self.writes } else { &mut self.reads };
+        queue.push_back((self.library.fence(counter), under));
+        true
+    }
+
+    fn room(&mut self) -> u32 {
+        self.library.room()
+    }
+
+    fn slot(&self, slot: u32) -> u64 {
+        self.behind(BOARD + u64::from(slot) * SLOT as u64)
+    }
+
+    /// Takes note of what the NIC has done; how much that was.
+    #[expect(unsafe_code, reason = "copies to memory of the program")]
+    pub(crate) fn progress(&mut self) -> usize {
+        let mut done = 0;
+        while let Some(under) = self.take_done() {
+            if let (Some(slot), Some((to, len))) = (under.slot, under.copy) {
+                // SAFETY: owed by the caller of `start`: the get is not complete yet.
+                unsafe { self.region.copy_to(self.slot(slot), to as *mut u8, len) };
+            }
+            self.free.extend(under.slot);
+            if under.local {
+                self.done.push_back((under.token, Completion::Local));
+            }
+            self.done.push_back((under.token, Completion::Remote));
+            done += 1;
+        }
+        done + self.advance()
+    }
+
+    fn take_done(&mut self) -> Option<Under> {
+        for queue in [&mut self.writes, &mut self.reads] {
+            if let Some((fence, _)) = queue.front()
+                && self.library.want(*fence)
+            {
+                return queue.pop_front().map(|(_, under)| under);
+            }
+        }
+        None
+    }
+
+    /// What the core is to be told next.
+    pub(crate) fn completed(&mut self) -> Option<(u64, Completion)> {
+        self.done.pop_front()
+    }
+
+    /// Whether everything posted is done with, as far as this end is concerned.
+    pub(crate) fn is_quiet(&mut self) -> bool {
+        let commands = self.library.fence(Counter::Commands);
+        let waits = self.waiting.is_empty() && self.writes.is_empty() && self.reads.is_empty();
+        waits && self.library.want(commands)
+    }
+
+    /// Operations that NICs refused: there must be none.
+    pub(crate) fn refused(&self) -> u32 {
+        self.library.memory().refused()
+    }
+}
+
+/// Issues a transfer whose local end is exported memory of this rank. True: all of it.
+fn issue(library: &mut Library, transfer: &mut Transfer, region: Region) -> bool {
+    match library.issue(transfer, |offset, into| region.read(offset, into)) {
+        Ok(all) => all,
+        Err(LibraryError::Busy) => false,
+        Err(e) => unreachable!("a transfer between two exported segments: {e}"),
+    }
+}
