@@ -124,6 +124,19 @@ impl Side {
         self.segment + offset
     }
 
+    #[allow(dead_code, reason = "for the NIC's own work, which is not here yet")]
+    /// The library, with the own board and that of a peer (which may be the own rank): handles and offsets of their first bytes.
+    pub(crate) fn boards<R>(
+        &mut self,
+        desks: &Desks,
+        peer: u32,
+        f: impl FnOnce(&mut Library, (Handle, u64), (Handle, u64)) -> R,
+    ) -> R {
+        let there = self.remote(desks, peer, There::Behind(0));
+        let here = (self.own, self.behind(0));
+        f(&mut self.library, here, there)
+    }
+
     /// Posts a write from exported memory (an offset in it). It goes at once or as soon as there is room.
     pub(crate) fn write(
         &mut self,
