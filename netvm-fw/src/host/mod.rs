@@ -37,6 +37,8 @@ pub enum HostEvent {
     PagedIn(Ppn),
     /// A frame's page is in the backing store.
     PagedOut(Ppn),
+    /// The backing store has no room for a frame's page: it stays where it is.
+    PageOutFailed(Ppn),
     /// The receiver is done with a message that it got by [`HostAction::Message`].
     Consumed(Head),
     /// Time for [`Host::next_deadline`].
@@ -114,6 +116,8 @@ pub enum HostWork {
 pub struct HostConfig {
     /// Frames that should be free or cached; below it, pages are deactivated and cleaned.
     pub spare: u32,
+    /// Frames more than that which are made free or cached once there are too few, so that pages are written out together.
+    pub batch: u32,
     /// After how long to look again at a page that the NIC uses.
     pub retry: Nanos,
 }
@@ -121,7 +125,7 @@ pub struct HostConfig {
 impl HostConfig {
     /// The usual settings for this many frames.
     pub fn new(frames: u32) -> HostConfig {
-        HostConfig { spare: (frames / 16).clamp(1, 64), retry: 5_000 }
+        HostConfig { spare: (frames / 16).clamp(1, 64), batch: 0, retry: 5_000 }
     }
 }
 
@@ -156,7 +160,15 @@ enum Waiter {
     Bytes { head: Head, payload: Vec<u8> },
     Serve { head: Head, deferred: bool },
     Command { op: OpId, key: Key },
-    Local(u64),
+    Local { token: u64, usage: Use },
+}
+
+/// What the host's own program wants a page for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Use {
+    Read,
+    Write,
+    Hold,
 }
 
 /// The host half of a node.
@@ -174,6 +186,8 @@ pub struct Host {
     /// Exports that end, with frames that the NIC uses.
     ending: Vec<(Segment, Vec<Ppn>)>,
     bounced: HashMap<Node, u32>,
+    /// The backing store has no room.
+    full: bool,
     stats: HostStats,
     now: Nanos,
     work: Vec<HostWork>,
@@ -192,6 +206,7 @@ impl Host {
             leaving: Vec::new(),
             ending: Vec::new(),
             bounced: HashMap::new(),
+            full: false,
             stats: HostStats::default(),
             now: 0,
             work: Vec::new(),
@@ -271,7 +286,7 @@ impl Host {
                 busy.push(ppn);
             }
             if let Some(waiters) = self.waiting.remove(&vpn) {
-                let (local, remote) = waiters.into_iter().partition(|w| matches!(w, Waiter::Local(_)));
+                let (local, remote) = waiters.into_iter().partition(|w| matches!(w, Waiter::Local { .. }));
                 Vec::into_iter(remote).for_each(|waiter| self.turn_away(waiter, out));
                 if !Vec::is_empty(&local) {
                     self.waiting.insert(vpn, local);
@@ -299,13 +314,67 @@ impl Host {
 
     /// The host's own program uses a page. True: it is there. Else [`HostAction::Ready`] says when.
     pub fn touch(&mut self, vpn: Vpn, write: bool, token: u64, out: &mut Vec<HostAction>) -> bool {
+        self.want(vpn, if write { Use::Write } else { Use::Read }, token, out)
+    }
+
+    /// The same, and the page stays, to be written to without notice, until [`release`](Self::release).
+    pub fn hold(&mut self, vpn: Vpn, token: u64, out: &mut Vec<HostAction>) -> bool {
+        self.want(vpn, Use::Hold, token, out)
+    }
+
+    fn want(&mut self, vpn: Vpn, usage: Use, token: u64, out: &mut Vec<HostAction>) -> bool {
         if let Some(ppn) = self.here(vpn) {
-            self.vm.touch(ppn, write);
+            self.used(ppn, usage);
             self.flush_work(out);
             return true;
         }
-        self.wait_for(vpn, Waiter::Local(token), out);
+        self.wait_for(vpn, Waiter::Local { token, usage }, out);
         false
+    }
+
+    fn used(&mut self, ppn: Ppn, usage: Use) {
+        self.vm.touch(ppn, usage != Use::Read);
+        if usage == Use::Hold {
+            self.vm.hold(ppn);
+        }
+    }
+
+    /// Ends a [`hold`](Self::hold), which wrote to the page until now.
+    pub fn release(&mut self, vpn: Vpn) {
+        if let Some(ppn) = self.vm.place(vpn) {
+            self.vm.touch(ppn, true);
+            self.vm.release(vpn);
+        }
+    }
+
+    /// Brings a page in that nobody waits for, if it is not here and no frame has to be made free for it. It is the first to go.
+    /// `write`: it counts as written to.
+    pub fn fetch(&mut self, vpn: Vpn, write: bool, out: &mut Vec<HostAction>) -> bool {
+        let (.., cached, free) = self.vm.lengths();
+        let room = cached + free > self.config.spare / 2 && self.starved.is_empty();
+        let fetched = room && self.vm.place(vpn).is_none() && self.bring(vpn, out);
+        if fetched && let Some(ppn) = self.vm.place(vpn) {
+            self.vm.touch(ppn, write);
+            self.vm.unused(ppn);
+        }
+        fetched
+    }
+
+    /// Makes frames free after [`touch`](Self::touch)es and [`fetch`](Self::fetch)es.
+    pub fn tidy(&mut self, out: &mut Vec<HostAction>) {
+        self.feed(out);
+        self.balance(out);
+        self.flush_work(out);
+    }
+
+    /// Whether the backing store is known to have no room. As long as it is, only clean pages leave.
+    pub fn set_full(&mut self, full: bool) {
+        self.full = full;
+    }
+
+    /// Pages that wait for a frame.
+    pub fn starved(&self) -> usize {
+        self.starved.len()
     }
 
     /// The frame of a page that is resident, or can be without I/O.
@@ -357,6 +426,12 @@ impl Host {
                 if self.vm.paged_out(ppn) {
                     self.arrived(ppn, memory, out);
                 }
+                self.bury(ppn, out);
+            }
+            HostEvent::PageOutFailed(ppn) => {
+                self.vm.page_out_failed(ppn);
+                self.stats.page_outs -= 1;
+                self.arrived(ppn, memory, out);
                 self.bury(ppn, out);
             }
             HostEvent::Consumed(head) => {
@@ -450,14 +525,22 @@ impl Host {
                 self.starved.pop_front();
                 continue;
             }
-            let Some((ppn, evicted)) = self.vm.allocate(vpn) else { return };
-            self.starved.pop_front();
-            self.stats.page_ins += 1;
-            if let Some(vpn) = evicted {
-                out.push(HostAction::Evict { vpn, ppn });
+            if !self.bring(vpn, out) {
+                return;
             }
-            out.push(HostAction::PageIn { vpn, ppn });
+            self.starved.pop_front();
         }
+    }
+
+    /// Gives a page a frame, if one is to be had.
+    fn bring(&mut self, vpn: Vpn, out: &mut Vec<HostAction>) -> bool {
+        let Some((ppn, evicted)) = self.vm.allocate(vpn) else { return false };
+        self.stats.page_ins += 1;
+        if let Some(vpn) = evicted {
+            out.push(HostAction::Evict { vpn, ppn });
+        }
+        out.push(HostAction::PageIn { vpn, ppn });
+        true
     }
 
     /// A page is in its frame and active: serves who waits for it.
@@ -498,7 +581,10 @@ impl Host {
                     self.leave_slot(&head);
                     out.push(HostAction::Nic(HostReply::Placed(head)));
                 }
-                Waiter::Local(token) => out.push(HostAction::Ready { vpn, token }),
+                Waiter::Local { token, usage } => {
+                    self.used(ppn, usage);
+                    out.push(HostAction::Ready { vpn, token });
+                }
                 other => after.push(other),
             }
         }
@@ -511,7 +597,7 @@ impl Host {
                 Waiter::Serve { head, .. } if head.kind == Kind::Read => key == Some(head.src.key),
                 Waiter::Serve { head, .. } => key == Some(head.dst.key),
                 Waiter::Command { key: has, .. } => key == Some(*has),
-                Waiter::Bytes { .. } | Waiter::Local(_) => false,
+                Waiter::Bytes { .. } | Waiter::Local { .. } => false,
             };
             if !right {
                 self.turn_away(waiter, out);
@@ -526,7 +612,7 @@ impl Host {
                     HostReply::Restart { head, deferred }
                 }
                 Waiter::Command { op, .. } => HostReply::Resume(op),
-                Waiter::Bytes { .. } | Waiter::Local(_) => unreachable!("served above"),
+                Waiter::Bytes { .. } | Waiter::Local { .. } => unreachable!("served above"),
             }));
         }
     }
@@ -546,7 +632,7 @@ impl Host {
                 HostReply::Refuse { head, deferred }
             }
             Waiter::Command { op, .. } => HostReply::Abandon(op),
-            Waiter::Local(token) => unreachable!("local use {token} needs no export"),
+            Waiter::Local { token, .. } => unreachable!("local use {token} needs no export"),
         }));
     }
 
@@ -586,6 +672,7 @@ impl Host {
         if have >= want {
             return;
         }
+        let want = want + self.config.batch;
         let mut looks = (active + inactive).min(LOOKS);
         while have < want && looks > 0 {
             looks -= 1;
@@ -597,6 +684,10 @@ impl Host {
                 continue;
             }
             let Some(ppn) = self.vm.oldest_inactive() else { break };
+            if self.full && self.vm.is_dirty(ppn) {
+                self.vm.keep(ppn);
+                continue;
+            }
             match self.vm.clean(ppn, &mut self.work) {
                 Cleaned::Cached => have += 1,
                 Cleaned::Reactivated => {}

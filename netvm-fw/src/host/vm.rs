@@ -179,6 +179,16 @@ impl Vm {
         frame.dirty |= write;
     }
 
+    /// A resident page has not been used: it came because its neighbour was.
+    pub fn unused(&mut self, ppn: Ppn) {
+        self.frames[ppn.index()].used = false;
+    }
+
+    /// Whether a frame is known to differ from what the backing store has.
+    pub fn is_dirty(&self, ppn: Ppn) -> bool {
+        self.frames[ppn.index()].dirty
+    }
+
     // ---- the four hooks
 
     /// Hook 1: lets the NIC find a page that is exported under `key`.
@@ -334,6 +344,20 @@ impl Vm {
         let wanted = core::mem::take(&mut frame.wanted);
         self.append(ppn, if wanted { State::Active } else { State::Cache });
         wanted
+    }
+
+    /// A page could not be written out: active again and as dirty as before; not mapped yet.
+    pub fn page_out_failed(&mut self, ppn: Ppn) {
+        debug_assert_eq!(self.state(ppn), State::PagingOut);
+        self.frames[ppn.index()].wanted = false;
+        self.append(ppn, State::Active);
+    }
+
+    /// An inactive page that cannot leave now is active again.
+    pub fn keep(&mut self, ppn: Ppn) {
+        debug_assert_eq!(self.state(ppn), State::Inactive);
+        self.unlink(ppn);
+        self.append(ppn, State::Active);
     }
 
     /// The active page that was looked at least recently.
