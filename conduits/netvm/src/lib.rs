@@ -29,6 +29,7 @@ mod memory;
 mod net;
 mod nic;
 mod object;
+pub mod pager;
 mod paging;
 mod pinning;
 mod rng;

@@ -1,0 +1,646 @@
+//! The paging thread.
+//!
+//! One event at a time: a fault, a command of another thread, a timer. The host half ([`netvm_fw::host::Host`]) decides; this carries
+//! out what it says, all of it, before the next event. So the state that the host believes in and the state of the segment's pages
+//! never differ when an event is looked at:
+//!
+//! | host | page in the segment | stores to it |
+//! |---|---|---|
+//! | paging in | missing | wait |
+//! | active, inactive: clean | present, write-protected | fault; then it is dirty |
+//! | active, inactive: dirty | present | pass unnoticed |
+//! | paging out | present, write-protected **before** it is copied | fault, and wait until it has been written |
+//! | cache | present, write-protected, as in the backing store | fault; then it is active and dirty |
+//! | none | missing | wait |
+//!
+//! A page is dropped from *cache* only: what is in it is in the backing store, and a store to it either faulted before, and then it is
+//! not in the cache, or finds it missing.
+//!
+//! This thread faults on no page of the segment: it reads pages only while they are present, and only it takes them away.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use netvm_fw::host::{Host, HostAction, HostEvent};
+use netvm_fw::{PortId, Ppn, Vpn};
+
+use super::error::{HoldError, Notice, PagerError};
+use super::memory::{P, PagedMemory};
+use super::queue::{Command, Hold, HoldDone, Queue};
+use super::stats::Counts;
+use super::store::{RUN, Store};
+use super::stream::Streams;
+use super::uffd::Fault;
+use super::{Calls, wait};
+
+/// How long to wait before looking again at pages that could not leave.
+const RETRY: Duration = Duration::from_micros(100);
+/// The same when the backing store is full.
+const RETRY_FULL: Duration = Duration::from_millis(10);
+
+// What a page is wanted for, in the lower bits of a token.
+const READ: u64 = 0;
+const WRITE: u64 = 1;
+const HOLD: u64 = 2;
+
+/// A hold that waits for its pages.
+struct Holding {
+    pages: Range<u64>,
+    kind: Hold,
+    missing: u64,
+    done: HoldDone,
+}
+
+/// What there is of a held page.
+#[derive(Default)]
+struct Held {
+    holds: u32,
+    pins: u32,
+}
+
+/// The state of the thread.
+pub(super) struct Engine {
+    pub(super) host: Host,
+    pub(super) memory: Arc<PagedMemory>,
+    pub(super) store: Store,
+    pub(super) queue: Arc<Queue>,
+    pub(super) counts: Arc<Counts>,
+    pub(super) calls: Calls,
+    pub(super) port: PortId,
+    /// Pages that may be held at a time.
+    pub(super) holdable: u64,
+    pub(super) streams: Streams,
+    /// How long a full backing store may keep pages waiting.
+    pub(super) patience: Duration,
+    /// For the test that shows what write protection is for.
+    pub(super) protects: bool,
+    parts: Parts,
+}
+
+/// What starts empty.
+#[derive(Default)]
+pub(super) struct Parts {
+    out: Vec<HostAction>,
+    /// Pages on their way: (page, frame).
+    ins: Vec<(u64, Ppn)>,
+    outs: Vec<(u64, Ppn)>,
+    drops: Vec<u64>,
+    /// Pages of `ins` that are to be stored to.
+    for_writing: HashSet<u64>,
+    /// Pages that have just been put in place: who waited for them is awake.
+    fresh: Vec<u64>,
+    /// By frame: its page has been written out since it came.
+    written: Vec<bool>,
+    held: HashMap<u64, Held>,
+    holding: HashMap<u64, Holding>,
+    /// Holds that wait for others to be released.
+    queued: VecDeque<(Range<u64>, Hold, HoldDone)>,
+    next_hold: u64,
+    /// Since when the backing store has been full, and pages have waited because of it.
+    full: Option<Instant>,
+    /// When to try again.
+    again: Option<Instant>,
+}
+
+impl Parts {
+    pub(super) fn new(frames: u32) -> Parts {
+        Parts { written: vec![false; frames as usize], ..Parts::default() }
+    }
+}
+
+type Step = Result<(), PagerError>;
+
+fn system(what: &'static str) -> impl Fn(io::Error) -> PagerError {
+    move |error| PagerError::System { what, error }
+}
+
+impl Engine {
+    #[expect(clippy::too_many_arguments, reason = "a constructor whose parts are made in one place")]
+    pub(super) fn new(
+        host: Host,
+        memory: Arc<PagedMemory>,
+        store: Store,
+        queue: Arc<Queue>,
+        counts: Arc<Counts>,
+        calls: Calls,
+        port: PortId,
+        holdable: u64,
+        read_ahead: u32,
+        patience: Duration,
+        protects: bool,
+    ) -> Engine {
+        let parts = Parts::new(host.vm().table().geometry().frames);
+        let streams = Streams::new(read_ahead);
+        Engine {
+            host,
+            memory,
+            store,
+            queue,
+            counts,
+            calls,
+            port,
+            holdable,
+            streams,
+            patience,
+            protects,
+            parts,
+        }
+    }
+
+    /// Pages that do not come and go get their frames for good.
+    pub(super) fn keep_extra(&mut self) -> Step {
+        for page in self.memory.paged()..self.memory.pages() {
+            self.host.hold(self.vpn(page), READ, &mut self.parts.out);
+        }
+        self.carry_out()
+    }
+
+    /// Until it is told to stop.
+    pub(super) fn run(&mut self) -> Step {
+        let mut commands = VecDeque::new();
+        let mut faults = Vec::new();
+        loop {
+            let timeout = match (self.parts.full, self.host.next_deadline()) {
+                (Some(_), _) => Some(RETRY_FULL),
+                (None, Some(_)) => Some(RETRY),
+                (None, None) => None,
+            };
+            let [faulted, rung] = wait([self.memory.uffd().raw(), self.queue.raw()], timeout)
+                .map_err(system("cannot wait for page faults"))?;
+            if faulted {
+                self.memory
+                    .uffd()
+                    .read(&mut |fault| faults.push(fault))
+                    .map_err(system("cannot read page faults"))?;
+                for fault in faults.drain(..) {
+                    self.fault(fault)?;
+                }
+                self.carry_out()?;
+            }
+            if rung {
+                self.queue.take(&mut commands);
+                for command in commands.drain(..) {
+                    if matches!(command, Command::Stop) {
+                        return Ok(());
+                    }
+                    self.command(command)?;
+                    self.carry_out()?;
+                }
+            }
+            if !faulted && !rung {
+                self.look_again()?;
+            }
+            self.report();
+        }
+    }
+
+    fn vpn(&self, page: u64) -> Vpn {
+        Vpn::new(self.port, page)
+    }
+
+    fn look_again(&mut self) -> Step {
+        if let Some(since) = self.parts.full {
+            self.host.set_full(false);
+            if self.host.starved() == 0 {
+                self.parts.full = Some(Instant::now());
+            } else if since.elapsed() > self.patience {
+                let (dir, stored) = (self.store.dir().to_path_buf(), self.store.stored() * P);
+                return Err(PagerError::Full { dir, stored, waiting: self.host.starved() as u64 });
+            }
+        }
+        self.host.handle(0, HostEvent::Timer, &*self.memory, &mut self.parts.out);
+        self.carry_out()
+    }
+
+    fn report(&self) {
+        let (counts, stats) = (&self.counts, self.host.stats());
+        counts.stored.set(self.store.stored());
+        counts.bounced.set(stats.copies);
+        counts.locked.set(stats.locked);
+    }
+
+    // ---- faults
+
+    fn fault(&mut self, fault: Fault) -> Step {
+        let Some(page) = self.memory.page_at(fault.address) else { return Ok(()) };
+        let count = if fault.protected { &self.counts.write_protect_faults } else { &self.counts.faults };
+        count.add(1);
+        let token = if fault.write { WRITE } else { READ };
+        if self.host.touch(self.vpn(page), fault.write, token, &mut self.parts.out) {
+            return self.here_already(page, fault);
+        }
+        if fault.write {
+            self.parts.for_writing.insert(page);
+        }
+        self.counts.waits.add(u64::from(self.host.starved() > 0));
+        if !fault.protected {
+            self.read_ahead(page, fault.write);
+        }
+        Ok(())
+    }
+
+    /// A fault on a page that is there: it was protected, or another thread's fault has brought it.
+    fn here_already(&mut self, page: u64, fault: Fault) -> Step {
+        if !fault.protected {
+            self.counts.late_faults.add(1);
+            if self.mend(page)? {
+                return Ok(());
+            }
+        }
+        self.let_in(page, fault.write)
+    }
+
+    /// Lets those who wait for a page that is there go on.
+    fn let_in(&mut self, page: u64, write: bool) -> Step {
+        match self.host.vm().place(self.vpn(page)) {
+            Some(ppn) if write && !self.memory.writable(ppn) => {
+                self.memory.unprotect(ppn).map_err(system("cannot let a page be written to"))?;
+            }
+            _ => self.memory.uffd().wake(self.memory.address(page), P),
+        }
+        Ok(())
+    }
+
+    /// A page that should be there may be missing after all: the program has dropped it with `madvise`. Then it is zeros.
+    fn mend(&mut self, page: u64) -> Result<bool, PagerError> {
+        let Some(ppn) = self.host.vm().place(self.vpn(page)) else { return Ok(false) };
+        let protect = !self.memory.writable(ppn);
+        match self.memory.put(page, self.store.zeros(1), protect) {
+            Ok(()) => {
+                // What the backing store has is not what it is now.
+                self.host.touch(self.vpn(page), true, WRITE, &mut self.parts.out);
+                Ok(true)
+            }
+            Err(error) if error.raw_os_error() == Some(libc::EEXIST) => Ok(false),
+            Err(error) => Err(system("cannot put a page in place")(error)),
+        }
+    }
+
+    fn read_ahead(&mut self, page: u64, write: bool) {
+        let most = self.memory.paged();
+        let wanted = self.streams.fault(page);
+        let mut next = page + 1;
+        while next < most.min(page + 1 + wanted) {
+            if !self.host.fetch(self.vpn(next), write, &mut self.parts.out) {
+                break;
+            }
+            if write {
+                self.parts.for_writing.insert(next);
+            }
+            self.counts.read_ahead.add(1);
+            next += 1;
+        }
+        self.streams.expect(page, next);
+    }
+
+    // ---- commands
+
+    fn command(&mut self, command: Command) -> Step {
+        let event = match command {
+            Command::Interrupt(interrupt) => HostEvent::Interrupt(interrupt),
+            Command::Consumed(head) => HostEvent::Consumed(head),
+            Command::Hold { pages, kind, wait, done } => return self.hold(pages, kind, wait, done),
+            Command::Release { pages, kind } => return self.release(pages, kind),
+            Command::Stop => return Ok(()),
+        };
+        self.host.handle(0, event, &*self.memory, &mut self.parts.out);
+        Ok(())
+    }
+
+    fn hold(&mut self, pages: Range<u64>, kind: Hold, wait: bool, done: HoldDone) -> Step {
+        if pages.start > pages.end || pages.end > self.memory.pages() {
+            done(Err(HoldError::Outside));
+            return Ok(());
+        }
+        let paged = pages.start.min(self.memory.paged())..pages.end.min(self.memory.paged());
+        let need = paged.clone().filter(|page| !self.parts.held.contains_key(page)).count() as u64;
+        let held = self.parts.held.len() as u64;
+        if held + need > self.holdable || wait && !self.parts.queued.is_empty() {
+            if wait && need <= self.holdable {
+                self.counts.waits.add(1);
+                self.parts.queued.push_back((pages, kind, done));
+            } else {
+                done(Err(HoldError::Budget { need, held, most: self.holdable }));
+            }
+            return Ok(());
+        }
+        let id = self.parts.next_hold;
+        self.parts.next_hold += 1;
+        let mut missing = 0;
+        for page in paged.clone() {
+            self.parts.held.entry(page).or_default().holds += 1;
+            self.counts.holds.add(1);
+            if self.host.hold(self.vpn(page), HOLD | id << 2, &mut self.parts.out) {
+                self.let_in(page, true)?;
+            } else {
+                self.parts.for_writing.insert(page);
+                missing += 1;
+            }
+        }
+        let holding = Holding { pages: paged, kind, missing, done };
+        if missing == 0 {
+            return self.held(holding);
+        }
+        self.parts.holding.insert(id, holding);
+        Ok(())
+    }
+
+    /// All pages of a hold are there.
+    fn held(&mut self, holding: Holding) -> Step {
+        let Holding { pages, kind, done, .. } = holding;
+        if kind == Hold::Pin {
+            let pinned = self.change_pins(&pages, true, |memory, page, n| memory.pin(page, n));
+            if let Err(error) = pinned {
+                self.change_pins(&pages, false, |memory, page, n| {
+                    memory.unpin(page, n);
+                    Ok(())
+                })
+                .map_err(system("cannot unpin"))?;
+                done(Err(HoldError::Pin(error.raw_os_error().unwrap_or(0))));
+                return self.release(pages, Hold::Stay);
+            }
+        }
+        done(Ok(()));
+        Ok(())
+    }
+
+    /// Counts the pins of pages up or down, and calls `change` for runs of those that begin or end to be pinned.
+    fn change_pins(
+        &mut self,
+        pages: &Range<u64>,
+        up: bool,
+        change: impl Fn(&PagedMemory, u64, u64) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let mut run = pages.start..pages.start;
+        let mut result = Ok(());
+        for page in pages.clone().chain([u64::MAX]) {
+            let edge = self.parts.held.get_mut(&page).is_some_and(|held| {
+                if up {
+                    held.pins += 1;
+                } else {
+                    held.pins -= 1;
+                }
+                held.pins == u32::from(up)
+            });
+            if edge && run.end == page {
+                run.end = page + 1;
+                continue;
+            }
+            if run.start < run.end {
+                let n = run.end - run.start;
+                let count = if up { &self.counts.pins } else { &self.counts.unpins };
+                count.add(n);
+                result = result.and(change(&self.memory, run.start, n));
+            }
+            run = if edge { page..page + 1 } else { page.saturating_add(1)..page.saturating_add(1) };
+        }
+        result
+    }
+
+    fn release(&mut self, pages: Range<u64>, kind: Hold) -> Step {
+        let pages = pages.start.min(self.memory.paged())..pages.end.min(self.memory.paged());
+        if kind == Hold::Pin {
+            self.change_pins(&pages, false, |memory, page, n| {
+                memory.unpin(page, n);
+                Ok(())
+            })
+            .map_err(system("cannot unpin"))?;
+        }
+        for page in pages {
+            let Some(held) = self.parts.held.get_mut(&page) else { continue };
+            held.holds -= 1;
+            if held.holds == 0 {
+                self.parts.held.remove(&page);
+            }
+            self.host.release(self.vpn(page));
+        }
+        // Those that wait for room, in order.
+        for _ in 0..self.parts.queued.len() {
+            let Some((pages, kind, done)) = self.parts.queued.pop_front() else { break };
+            let need = pages.clone().filter(|page| !self.parts.held.contains_key(page)).count() as u64;
+            if self.parts.held.len() as u64 + need > self.holdable {
+                self.parts.queued.push_front((pages, kind, done));
+                break;
+            }
+            self.hold(pages, kind, false, done)?;
+        }
+        Ok(())
+    }
+
+    // ---- what the host says
+
+    /// Carries out all that the host has said, and what it says to that.
+    fn carry_out(&mut self) -> Step {
+        self.host.tidy(&mut self.parts.out);
+        loop {
+            let mut actions = std::mem::take(&mut self.parts.out);
+            let idle = actions.is_empty();
+            for action in actions.drain(..) {
+                self.act(action)?;
+            }
+            // Keep the buffer.
+            if self.parts.out.is_empty() {
+                self.parts.out = actions;
+            }
+            self.parts.fresh.clear();
+            self.drop_pages()?;
+            // Programs wait for pages to come, nobody for pages to go.
+            if !self.parts.ins.is_empty() {
+                self.page_in()?;
+            } else if !self.parts.outs.is_empty() {
+                self.page_out()?;
+            } else if idle && self.parts.out.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn act(&mut self, action: HostAction) -> Step {
+        match action {
+            HostAction::Work(_) | HostAction::Unexported(_) => {}
+            HostAction::Nic(reply) => (self.calls.reply)(reply),
+            HostAction::Wake(port) => (self.calls.wake)(port),
+            HostAction::Message { head, payload } => (self.calls.message)(head, payload),
+            HostAction::PageIn { vpn, ppn } => self.parts.ins.push((vpn.page(), ppn)),
+            HostAction::PageOut { vpn, ppn } => self.parts.outs.push((vpn.page(), ppn)),
+            HostAction::Evict { vpn, ppn } => {
+                self.counts.drops.add(1);
+                self.counts.clean_drops.add(u64::from(!self.parts.written[ppn.index()]));
+                self.parts.drops.push(vpn.page());
+            }
+            HostAction::Ready { vpn, token } => return self.ready(vpn.page(), token),
+        }
+        Ok(())
+    }
+
+    /// A page is there that a program or a hold waits for.
+    fn ready(&mut self, page: u64, token: u64) -> Step {
+        if page >= self.memory.paged() {
+            return Ok(());
+        }
+        let write = token != READ;
+        let place = self.host.vm().place(self.vpn(page));
+        let open = place.is_some_and(|ppn| !write || self.memory.writable(ppn));
+        if !(open && self.parts.fresh.contains(&page)) {
+            self.let_in(page, write)?;
+        }
+        if token & 3 == HOLD
+            && let Some(holding) = self.parts.holding.get_mut(&(token >> 2))
+        {
+            holding.missing -= 1;
+            if holding.missing == 0
+                && let Some(holding) = self.parts.holding.remove(&(token >> 2))
+            {
+                self.held(holding)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn drop_pages(&mut self) -> Step {
+        let mut drops = std::mem::take(&mut self.parts.drops);
+        drops.sort_unstable();
+        for run in drops.chunk_by(|a, b| a + 1 == *b) {
+            self.memory
+                .drop_pages(run[0], run.len() as u64)
+                .map_err(system("cannot drop pages of the segment (is it locked by mlock?)"))?;
+            self.counts.resident.set(self.counts.resident.get() - run.len() as u64);
+        }
+        drops.clear();
+        self.parts.drops = drops;
+        Ok(())
+    }
+
+    fn page_in(&mut self) -> Step {
+        let mut ins = std::mem::take(&mut self.parts.ins);
+        ins.sort_unstable();
+        let mut rest = &ins[..];
+        while let Some(&(page, ppn)) = rest.first() {
+            self.parts.written[ppn.index()] = false;
+            if page >= self.memory.paged() {
+                self.memory.set_page(ppn, page, true);
+                self.paged_in(ppn);
+                rest = &rest[1..];
+                continue;
+            }
+            let write = self.parts.for_writing.contains(&page);
+            let alike = |i: usize, p: u64| {
+                p == page + i as u64
+                    && self.parts.for_writing.contains(&p) == write
+                    && p < self.memory.paged()
+            };
+            let follow = rest.iter().enumerate().take_while(|&(i, &(p, _))| alike(i, p)).count();
+            let count = self.store.run(page, follow);
+            let (run, later) = rest.split_at(count);
+            rest = later;
+            for &(page, ppn) in run {
+                // Before programs can store to it, and before the NIC can find it.
+                self.memory.set_page(ppn, page, write);
+                self.parts.written[ppn.index()] = false;
+                self.parts.for_writing.remove(&page);
+                self.parts.fresh.push(page);
+            }
+            self.fill(page, count, !write)?;
+            for &(_, ppn) in run {
+                self.paged_in(ppn);
+            }
+        }
+        ins.clear();
+        self.parts.ins = ins;
+        Ok(())
+    }
+
+    /// Puts pages in place, and wakes who waits for them.
+    fn fill(&mut self, page: u64, count: usize, protect: bool) -> Step {
+        let pages = if self.store.has(page) {
+            self.counts.page_ins.add(count as u64);
+            self.counts.reads.add(1);
+            match self.store.read(page, count) {
+                Ok(()) => self.store.buffer(count),
+                Err(error) => {
+                    return Err(PagerError::Io { what: "read", dir: self.store.dir().to_path_buf(), error });
+                }
+            }
+        } else {
+            self.counts.zero_fills.add(count as u64);
+            self.store.zeros(count)
+        };
+        self.memory.put(page, pages, protect).map_err(system("cannot put a page in place"))?;
+        let resident = self.counts.resident.get() + count as u64;
+        self.counts.resident.set(resident);
+        self.counts.most_resident.set(self.counts.most_resident.get().max(resident));
+        Ok(())
+    }
+
+    fn paged_in(&mut self, ppn: Ppn) {
+        self.host.handle(0, HostEvent::PagedIn(ppn), &*self.memory, &mut self.parts.out);
+    }
+
+    fn page_out(&mut self) -> Step {
+        let mut outs = std::mem::take(&mut self.parts.outs);
+        outs.sort_unstable();
+        if self.protects {
+            self.protect(&outs)?;
+        }
+        let was_full = self.parts.again.is_some_and(|again| Instant::now() < again);
+        let mut room = !was_full;
+        for chunk in outs.chunks(RUN) {
+            room = room && self.write(chunk)?;
+            for &(_, ppn) in chunk {
+                if room {
+                    self.parts.written[ppn.index()] = true;
+                }
+                let event = if room { HostEvent::PagedOut(ppn) } else { HostEvent::PageOutFailed(ppn) };
+                self.host.handle(0, event, &*self.memory, &mut self.parts.out);
+            }
+        }
+        if room && self.parts.full.take().is_some() {
+            self.parts.again = None;
+            (self.calls.notice)(Notice::Room);
+        }
+        outs.clear();
+        self.parts.outs = outs;
+        Ok(())
+    }
+
+    /// From here on a store to one of these pages faults, and waits: what is written out is what is there when it is dropped.
+    fn protect(&mut self, outs: &[(u64, Ppn)]) -> Step {
+        for run in outs.chunk_by(|a, b| a.0 + 1 == b.0) {
+            if run.iter().any(|&(_, ppn)| self.memory.writable(ppn)) {
+                let (to, len) = (self.memory.address(run[0].0), run.len() as u64 * P);
+                self.memory.uffd().protect(to, len, true).map_err(system("cannot write-protect pages"))?;
+                run.iter().for_each(|&(_, ppn)| self.memory.set_writable(ppn, false));
+            }
+        }
+        Ok(())
+    }
+
+    /// False: there is no room.
+    fn write(&mut self, pages: &[(u64, Ppn)]) -> Result<bool, PagerError> {
+        let list: Vec<u64> = pages.iter().map(|&(page, _)| page).collect();
+        match self.memory.write_out(&mut self.store, &list) {
+            Ok(()) => {
+                self.counts.page_outs.add(pages.len() as u64);
+                self.counts.writes.add(1);
+                self.host.set_full(false);
+                Ok(true)
+            }
+            Err(error) if matches!(error.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG)) => {
+                self.counts.full.add(1);
+                self.host.set_full(true);
+                let now = Instant::now();
+                self.parts.again = Some(now + RETRY_FULL);
+                if self.parts.full.is_none() {
+                    self.parts.full = Some(now);
+                    let dir = self.store.dir().to_path_buf();
+                    (self.calls.notice)(Notice::Full { dir, stored: self.store.stored() * P });
+                }
+                Ok(false)
+            }
+            Err(error) => Err(PagerError::Io { what: "write", dir: self.store.dir().to_path_buf(), error }),
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! The segment's memory: where it is, which frame holds which page, and how the NIC gets at it.
+#![expect(unsafe_code, reason = "maps the segment, and plays the DMA engine in it")]
+
+use std::io;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use netvm_fw::{PAGE, PageMemory, Place, Ppn};
+
+use super::error::PagerError;
+use super::store::{Page, Store};
+use super::uffd::Uffd;
+
+pub(super) const P: u64 = PAGE as u64;
+
+/// The memory of a pager by frame.
+///
+/// A frame is a right to be resident; the bytes of the page in it lie at the page's own address in the segment. The NIC uses this
+/// between lock and unlock, or while a page is held, and at no other time: only then does the frame stay what it is.
+///
+/// **Writing to a clean page.** It is write-protected, so that stores of the program are noticed. The NIC notes its own writes in the
+/// shadow table, so it takes the protection away first and does not fault: the lock keeps the pager from putting it back meanwhile.
+#[derive(Debug)]
+pub struct PagedMemory {
+    base: NonNull<u8>,
+    /// Bytes of pages that come and go.
+    paged: u64,
+    /// Bytes of all.
+    len: u64,
+    uffd: Uffd,
+    /// The page in each frame.
+    pages: Box<[AtomicU64]>,
+    /// Whether the page in each frame can be stored to without a fault. A page that can is dirty: the host knows, or the NIC has it
+    /// locked, or has marked it.
+    writable: Box<[AtomicBool]>,
+}
+
+// SAFETY: the mapping is the process's, and reached by address; what is behind `&self` is atomics and system calls.
+unsafe impl Send for PagedMemory {}
+// SAFETY: as above.
+unsafe impl Sync for PagedMemory {}
+
+impl PagedMemory {
+    /// Maps `paged` bytes whose faults `uffd` serves, and `extra` behind them that are ordinary memory. Whole pages.
+    pub(super) fn map(uffd: Uffd, paged: u64, extra: u64, frames: u32) -> Result<PagedMemory, PagerError> {
+        let len = paged + extra;
+        let bytes = len.max(P);
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        // SAFETY: a fresh mapping at an address of the kernel's choice.
+        let base = unsafe { libc::mmap(std::ptr::null_mut(), bytes as usize, protection, flags, -1, 0) };
+        let base = match NonNull::new(base.cast::<u8>()) {
+            Some(base) if base.as_ptr().cast() != libc::MAP_FAILED => base,
+            _ => return Err(PagerError::Map { bytes, error: io::Error::last_os_error() }),
+        };
+        let new = |_| AtomicU64::new(0);
+        let memory = PagedMemory {
+            base,
+            paged,
+            len,
+            uffd,
+            pages: (0..frames).map(new).collect(),
+            writable: (0..frames).map(|_| AtomicBool::new(false)).collect(),
+        };
+        let advise = |what, advice| {
+            // SAFETY: advice on the mapping just made, which holds nothing yet.
+            match unsafe { libc::madvise(memory.base.as_ptr().cast(), bytes as usize, advice) } {
+                0 => Ok(()),
+                _ => Err(PagerError::System { what, error: io::Error::last_os_error() }),
+            }
+        };
+        // A child would see zeros where pages are out, and copies of the others would count twice.
+        advise("cannot keep the segment from children", libc::MADV_DONTFORK)?;
+        // Of a kernel without huge pages: EINVAL.
+        let _ = advise("cannot keep huge pages away", libc::MADV_NOHUGEPAGE);
+        if paged > 0 {
+            // A process that has all its memory locked, now and in future, gets the segment so too: pages could not leave.
+            // SAFETY: the mapping just made.
+            unsafe {
+                libc::munlock(memory.base.as_ptr().cast(), paged as usize);
+                libc::madvise(memory.base.as_ptr().cast(), paged as usize, libc::MADV_DONTNEED);
+            }
+            memory.uffd.register(memory.address(0), paged).map_err(PagerError::Register)?;
+        }
+        Ok(memory)
+    }
+
+    /// First byte.
+    pub fn base(&self) -> NonNull<u8> {
+        self.base
+    }
+
+    /// Pages that come and go.
+    pub(super) fn paged(&self) -> u64 {
+        self.paged / P
+    }
+
+    /// All pages.
+    pub(super) fn pages(&self) -> u64 {
+        self.len / P
+    }
+
+    pub(super) fn uffd(&self) -> &Uffd {
+        &self.uffd
+    }
+
+    /// Where a page lies.
+    pub(super) fn address(&self, page: u64) -> u64 {
+        self.base.as_ptr() as u64 + page * P
+    }
+
+    /// Which page an address is in, if it is in one that comes and goes.
+    pub(super) fn page_at(&self, address: u64) -> Option<u64> {
+        let offset = address.checked_sub(self.base.as_ptr() as u64)?;
+        (offset < self.paged).then_some(offset / P)
+    }
+
+    /// A frame is for another page now. Before the table maps it.
+    pub(super) fn set_page(&self, ppn: Ppn, page: u64, writable: bool) {
+        self.pages[ppn.index()].store(page, Ordering::Relaxed);
+        self.set_writable(ppn, writable);
+    }
+
+    pub(super) fn writable(&self, ppn: Ppn) -> bool {
+        self.writable[ppn.index()].load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_writable(&self, ppn: Ppn, writable: bool) {
+        self.writable[ppn.index()].store(writable, Ordering::Relaxed);
+    }
+
+    /// Lets a page be stored to, and wakes who waits for that. The caller sees to it that it counts as dirty.
+    pub(super) fn unprotect(&self, ppn: Ppn) -> io::Result<()> {
+        let page = self.pages[ppn.index()].load(Ordering::Relaxed);
+        if page < self.paged() {
+            self.uffd.protect(self.address(page), P, false)?;
+        }
+        self.set_writable(ppn, true);
+        Ok(())
+    }
+
+    /// Fills missing pages from `page` on, and wakes who waits for them.
+    pub(super) fn put(&self, page: u64, from: &[Page], protect: bool) -> io::Result<()> {
+        debug_assert!(page + from.len() as u64 <= self.paged());
+        // SAFETY: a slice is valid; the pages are among those registered.
+        unsafe { self.uffd.copy(self.address(page), from.as_ptr().cast(), from.len() as u64 * P, protect) }
+    }
+
+    /// Writes pages that are present to the backing store.
+    pub(super) fn write_out(&self, store: &mut Store, pages: &[u64]) -> io::Result<()> {
+        let list: Vec<(u64, u64)> = pages.iter().map(|&page| (page, self.address(page))).collect();
+        debug_assert!(pages.iter().all(|&page| page < self.paged()));
+        // SAFETY: our own mapping.
+        unsafe { store.write(&list) }
+    }
+
+    /// Forgets what is in some pages: the next access faults.
+    pub(super) fn drop_pages(&self, page: u64, count: u64) -> io::Result<()> {
+        debug_assert!(page + count <= self.paged());
+        let at = self.address(page) as *mut libc::c_void;
+        // SAFETY: whole pages of our own mapping. What is in them is in the backing store, or zero as it will be.
+        match unsafe { libc::madvise(at, (count * P) as usize, libc::MADV_DONTNEED) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Locks pages that are resident in memory, for the kernel as for us.
+    pub(super) fn pin(&self, page: u64, count: u64) -> io::Result<()> {
+        let at = self.address(page) as *const libc::c_void;
+        // On fault: the pages are there, and this thread must not fault on any.
+        // SAFETY: the range is in our mapping; its contents are not touched.
+        match unsafe { libc::mlock2(at, (count * P) as usize, libc::MLOCK_ONFAULT as libc::c_uint) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Ends [`pin`](PagedMemory::pin).
+    pub(super) fn unpin(&self, page: u64, count: u64) {
+        // SAFETY: as in `pin`.
+        unsafe { libc::munlock(self.address(page) as *const libc::c_void, (count * P) as usize) };
+    }
+
+    fn at(&self, at: Place, len: usize) -> *mut u8 {
+        let page = self.pages[at.ppn.index()].load(Ordering::Relaxed);
+        assert!(at.offset as u64 + len as u64 <= P && page < self.pages(), "a DMA leaves its page");
+        (self.address(page) + u64::from(at.offset)) as *mut u8
+    }
+}
+
+impl PageMemory for PagedMemory {
+    fn read(&self, at: Place, into: &mut [u8]) {
+        let from = self.at(at, into.len());
+        // SAFETY: `at` checked the range. The frame is locked or held, so the page is there; programs that store to it meanwhile
+        // race with a DMA, as the runtime's rules let them.
+        unsafe { core::ptr::copy(from, into.as_mut_ptr(), into.len()) }
+    }
+
+    fn write(&self, at: Place, from: &[u8]) {
+        let to = self.at(at, from.len());
+        if !self.writable(at.ppn) {
+            // If it failed the copy would fault, and the pager mend it.
+            let _ = self.unprotect(at.ppn);
+        }
+        // SAFETY: as in `read`.
+        unsafe { core::ptr::copy(from.as_ptr(), to, from.len()) }
+    }
+}
+
+impl Drop for PagedMemory {
+    fn drop(&mut self) {
+        // SAFETY: the mapping made in `map`; whoever was given its address was told that it ends with the pager.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.len.max(P) as usize) };
+    }
+}

@@ -1,0 +1,383 @@
+//! A segment larger than the memory it is allowed.
+//!
+//! A [`Pager`] owns a rank's segment: an anonymous mapping of any size, of which at most a *budget* is resident. The rest is in a
+//! backing store. Pages come when they are used, by the program (the kernel tells of its faults through `userfaultfd`), by the
+//! NIC (which finds that the shadow table does not have them, and bounces the message), or by a [`Pager::hold`].
+//!
+//! ```text
+//! program      faults, also in system calls ----------------+
+//! NIC thread   Interrupt: bounced, source missing ------+   |          +--- segment: put, protect, drop
+//!              <-- reply: placed, restart, resume --+   |   |          |
+//!              DMA through PagedMemory, under locks |   v   v          |
+//! anybody      hold, release -------------------> paging thread  ------+--- backing store: slots of a nameless file
+//!                                                  netvm_fw::host
+//!                                                  (page states, four hooks, cleaner, exports, shadow table)
+//! ```
+//!
+//! **A page leaves** like this: the host takes it out of the shadow table, unless the NIC has it locked, and tests whether the NIC has
+//! written to it. If it is dirty it is *write-protected*, copied to the backing store, and clean from then on; if it is chosen
+//! later it is *dropped*. A store of the program at any moment either comes before the protection and is copied, or faults and
+//! waits: none is lost. A page that was not stored to since it came is dropped without I/O.
+//!
+//! **Threads.** Everything is decided by one paging thread. It touches no page of the segment that is not present, waits for nobody,
+//! and takes no lock of the program's. What it calls ([`Calls`]) must keep to the same.
+//!
+//! **Limits.**
+//! - Children of a fork do not have the segment: an access there ends the child with `SIGSEGV`.
+//! - The kernel's own DMA to user memory (`O_DIRECT` files, registered buffers) needs pages that stay: [hold](Pager::hold) them.
+//! - `madvise(MADV_DONTNEED)` by the program makes a page zeros, as elsewhere. Unmapping or moving parts of the segment is an
+//!   error that is not noticed.
+//! - Without the right to serve the kernel's faults ([`Pager::serves_system_calls`]) system calls fail with `EFAULT` on pages that
+//!   are out.
+
+mod engine;
+mod error;
+mod memory;
+mod queue;
+mod stats;
+mod store;
+mod stream;
+mod uffd;
+
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::ops::Range;
+use std::os::fd::RawFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use netvm_fw::PortId;
+use netvm_fw::host::{Host, HostConfig, Segment};
+use netvm_fw::nic::{HostReply, Interrupt};
+use netvm_fw::shadow::{Geometry, NicTable, table};
+use netvm_fw::wire::Head;
+
+pub use error::{HoldError, Notice, PagerError};
+pub use memory::PagedMemory;
+pub use queue::{Hold, HoldDone};
+pub use stats::PagerStats;
+
+use engine::Engine;
+use memory::P;
+use queue::{Command, Queue};
+use stats::Counts;
+use store::Store;
+use uffd::Uffd;
+
+/// Settings of a pager.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct PagerConfig {
+    /// Bytes of the segment; whole pages, or rounded up.
+    pub segment: u64,
+    /// Bytes behind it that are ordinary memory: always resident, not in the budget, in the same export.
+    pub extra: u64,
+    /// Bytes of the segment that may be resident at a time.
+    pub budget: u64,
+    /// A directory for the backing file. It should not be one in memory.
+    pub backing: PathBuf,
+    /// The port that exports the segment.
+    pub port: PortId,
+    /// For keys.
+    pub seed: u64,
+    /// Pages to read ahead of sequential faults.
+    pub read_ahead: u32,
+    /// How long pages may wait for room in a full backing store.
+    pub patience: Duration,
+}
+
+impl PagerConfig {
+    /// The smallest budget of a segment that does not fit in it.
+    pub const MIN_BUDGET: u64 = 64 * P;
+
+    /// A segment with a budget and a directory, the rest as usual.
+    pub fn new(segment: u64, budget: u64, backing: impl Into<PathBuf>) -> PagerConfig {
+        PagerConfig {
+            segment,
+            extra: 0,
+            budget,
+            backing: backing.into(),
+            port: PortId(1),
+            seed: 1,
+            read_ahead: 16,
+            patience: Duration::from_secs(30),
+        }
+    }
+}
+
+/// What the paging thread calls. None of these may block, touch the segment, wait for another thread, or take a lock that somebody
+/// may hold while he touches the segment: put it in a queue.
+#[expect(missing_debug_implementations, reason = "closures")]
+pub struct Calls {
+    /// What the host tells its NIC, in order.
+    pub reply: Box<dyn FnMut(HostReply) + Send>,
+    /// A message for the port, or for the host. Answer: [`Pager::consumed`].
+    pub message: Box<dyn FnMut(Head, Vec<u8>) + Send>,
+    /// The port has notices.
+    pub wake: Box<dyn FnMut(PortId) + Send>,
+    /// Something that a user should know.
+    pub notice: Box<dyn FnMut(Notice) + Send>,
+    /// It cannot go on: programs would wait for ever, so this should end the job. If it returns the process is aborted.
+    pub fatal: Box<dyn FnMut(&PagerError) + Send>,
+}
+
+impl Default for Calls {
+    /// Does nothing, and says what is fatal.
+    fn default() -> Calls {
+        Calls {
+            reply: Box::new(|_| {}),
+            message: Box::new(|_, _| {}),
+            wake: Box::new(|_| {}),
+            notice: Box::new(|_| {}),
+            fatal: Box::new(|error| say(&format!("{error}\n"))),
+        }
+    }
+}
+
+/// A rank's segment, and the thread that pages it.
+#[derive(Debug)]
+pub struct Pager {
+    memory: Arc<PagedMemory>,
+    queue: Arc<Queue>,
+    counts: Arc<Counts>,
+    export: Segment,
+    len: u64,
+    budget: u64,
+    holdable: u64,
+    direct: bool,
+    thread: Option<JoinHandle<()>>,
+    process: u32,
+}
+
+impl Pager {
+    /// Maps a segment, exports it, and starts to page it. The NIC's side of the shadow table is for the thread that runs the NIC.
+    ///
+    /// # Errors
+    /// The budget is too small, the kernel lacks something or does not allow it, or there is no backing store.
+    pub fn start(config: PagerConfig, calls: Calls) -> Result<(Pager, NicTable), PagerError> {
+        Pager::start_with(config, calls, true)
+    }
+
+    fn start_with(
+        config: PagerConfig,
+        calls: Calls,
+        protects: bool,
+    ) -> Result<(Pager, NicTable), PagerError> {
+        let paged = config.segment.div_ceil(P);
+        // An export has at least a page.
+        let extra = config.extra.div_ceil(P).max(u64::from(paged == 0));
+        let budget = config.budget / P;
+        if budget < paged && config.budget < PagerConfig::MIN_BUDGET {
+            let minimum = PagerConfig::MIN_BUDGET.min(paged * P);
+            return Err(PagerError::Budget { budget: config.budget, minimum });
+        }
+        let whole = budget >= paged;
+        let allowed = if whole { paged } else { budget };
+        let mut host_config = HostConfig::new(allowed as u32);
+        host_config.batch = (allowed / 8).clamp(1, 32) as u32;
+        // What fits altogether never has to go: there is always more free than the host wants.
+        let slack = if whole { u64::from(host_config.spare + host_config.batch) + 1 } else { 0 };
+        let frames = (allowed + extra + slack) as u32;
+        let holdable = if whole { paged } else { allowed - (allowed / 8).max(32) };
+
+        let memory = Arc::new(PagedMemory::map(Uffd::open()?, paged * P, extra * P, frames)?);
+        let backing = |error| PagerError::Backing { dir: config.backing.clone(), error };
+        let store = Store::new(&config.backing, paged).map_err(backing)?;
+        let direct = store.is_direct();
+        let (host_table, nic_table) = table(Geometry::new(frames), config.seed);
+        let mut host = Host::new(host_config, host_table, config.seed);
+        let export = host
+            .export(config.port, 0, 0, (paged + extra) * P, &mut Vec::new())
+            .expect("whole pages, the first of this host");
+        let queue = Arc::new(Queue::new().map_err(PagerError::Thread)?);
+        let counts = Arc::new(Counts::default());
+        let mut fatal = Box::new(|_: &PagerError| {}) as Box<dyn FnMut(&PagerError) + Send>;
+        let mut calls = calls;
+        std::mem::swap(&mut fatal, &mut calls.fatal);
+        let mut engine = Engine::new(
+            host,
+            memory.clone(),
+            store,
+            queue.clone(),
+            counts.clone(),
+            calls,
+            config.port,
+            holdable,
+            config.read_ahead.min((allowed / 16) as u32),
+            config.patience,
+            protects,
+        );
+        engine.keep_extra()?;
+        let thread = std::thread::Builder::new()
+            .name("netvm-pager".to_string())
+            .spawn(move || run(engine, fatal))
+            .map_err(PagerError::Thread)?;
+        let pager = Pager {
+            memory,
+            queue,
+            counts,
+            export,
+            len: config.segment,
+            budget: allowed * P,
+            holdable,
+            direct,
+            thread: Some(thread),
+            process: std::process::id(),
+        };
+        Ok((pager, nic_table))
+    }
+
+    /// The segment's first byte. What is behind `base` ends when the pager and its [memory](Pager::memory) have gone.
+    pub fn base(&self) -> NonNull<u8> {
+        self.memory.base()
+    }
+
+    /// Bytes of the segment.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether there is no segment.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Bytes of it that may be resident.
+    pub fn budget(&self) -> u64 {
+        self.budget
+    }
+
+    /// The segment and what is behind it as the NIC knows them: name 0, addresses from 0.
+    pub fn export(&self) -> Segment {
+        self.export
+    }
+
+    /// The NIC's way into the segment.
+    pub fn memory(&self) -> Arc<PagedMemory> {
+        self.memory.clone()
+    }
+
+    /// Whether system calls can use pages that are out. If not they fail with `EFAULT`.
+    pub fn serves_system_calls(&self) -> bool {
+        self.memory.uffd().serves_kernel()
+    }
+
+    /// Whether the backing store passes the page cache by.
+    pub fn is_direct(&self) -> bool {
+        self.direct
+    }
+
+    /// Takes an interrupt of the NIC. Its answers come by [`Calls::reply`].
+    pub fn interrupt(&self, interrupt: Interrupt) {
+        // When the pager has ended, so has the NIC's work.
+        let _ = self.queue.push(Command::Interrupt(interrupt));
+    }
+
+    /// The receiver is done with a message that came by [`Calls::message`].
+    pub fn consumed(&self, head: Head) {
+        let _ = self.queue.push(Command::Consumed(head));
+    }
+
+    /// Pages that can be held at a time; the others keep faults going.
+    pub fn holdable(&self) -> u64 {
+        self.holdable
+    }
+
+    /// Brings pages in and keeps them, to be read and written without notice, until they are [released](Pager::release) as often. They
+    /// count in the budget. `wait`: if too many are held, waits for others to be released; else that is an error. `done` is called
+    /// on the paging thread, under the rules of [`Calls`].
+    pub fn hold(&self, pages: Range<u64>, kind: Hold, wait: bool, done: HoldDone) {
+        if let Err(Command::Hold { done, .. }) = self.queue.push(Command::Hold { pages, kind, wait, done }) {
+            done(Err(HoldError::Ended));
+        }
+    }
+
+    /// Ends a hold that is done.
+    pub fn release(&self, pages: Range<u64>, kind: Hold) {
+        let _ = self.queue.push(Command::Release { pages, kind });
+    }
+
+    /// What it has done so far.
+    pub fn stats(&self) -> PagerStats {
+        self.counts.snapshot()
+    }
+}
+
+impl Drop for Pager {
+    fn drop(&mut self) {
+        // A child of a fork has no such thread.
+        if self.process != std::process::id() {
+            return;
+        }
+        let _ = self.queue.push(Command::Stop);
+        if let Some(thread) = self.thread.take() {
+            // It does not panic: it aborts.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The thread.
+fn run(mut engine: Engine, mut fatal: Box<dyn FnMut(&PagerError) + Send>) {
+    block_signals();
+    let queue = engine.queue.clone();
+    let error = match catch_unwind(AssertUnwindSafe(|| engine.run())) {
+        Ok(Ok(())) => {
+            for command in queue.close() {
+                if let Command::Hold { done, .. } = command {
+                    done(Err(HoldError::Ended));
+                }
+            }
+            return;
+        }
+        Ok(Err(error)) => error,
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().cloned();
+            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string()));
+            PagerError::Panicked(text.unwrap_or_default())
+        }
+    };
+    fatal(&error);
+    std::process::abort();
+}
+
+/// Handlers of the program may touch the segment, which this thread must not; and a file that grows too large is an error here,
+/// not a signal.
+#[expect(unsafe_code, reason = "changes the signal mask")]
+fn block_signals() {
+    // SAFETY: fills a set of signals and makes it this thread's mask.
+    unsafe {
+        let mut all = std::mem::zeroed();
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &all, std::ptr::null_mut());
+    }
+}
+
+/// Waits until descriptors are readable, or for some time.
+#[expect(unsafe_code, reason = "the system call ppoll")]
+fn wait(fds: [RawFd; 2], timeout: Option<Duration>) -> io::Result<[bool; 2]> {
+    let mut polls = fds.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
+    let time = timeout
+        .map(|t| libc::timespec { tv_sec: t.as_secs() as libc::time_t, tv_nsec: t.subsec_nanos().into() });
+    let time = time.as_ref().map_or(std::ptr::null(), |time| &raw const *time);
+    // SAFETY: two descriptors to poll, as said, and a time or none.
+    match unsafe { libc::ppoll(polls.as_mut_ptr(), 2, time, std::ptr::null()) } {
+        -1 if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted => {
+            Err(io::Error::last_os_error())
+        }
+        _ => Ok(polls.map(|p| p.revents != 0)),
+    }
+}
+
+/// Writes to the standard error without its lock.
+#[expect(unsafe_code, reason = "a system call that takes bytes")]
+fn say(text: &str) {
+    // SAFETY: bytes with their length.
+    unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
+}

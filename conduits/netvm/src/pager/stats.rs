@@ -1,0 +1,89 @@
+//! What a pager has done.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+macro_rules! stats {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// What a pager has done so far.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+        #[non_exhaustive]
+        pub struct PagerStats {
+            $($(#[$doc])* pub $name: u64,)*
+        }
+
+        /// The same as it is counted: by the paging thread alone.
+        #[derive(Debug, Default)]
+        pub(super) struct Counts {
+            $(pub(super) $name: Count,)*
+        }
+
+        impl Counts {
+            pub(super) fn snapshot(&self) -> PagerStats {
+                PagerStats { $($name: self.$name.get(),)* }
+            }
+        }
+    };
+}
+
+stats! {
+    /// Faults of programs on pages that were not there.
+    faults,
+    /// Stores of programs to pages that were there and clean.
+    write_protect_faults,
+    /// Faults that were over when they were looked at: another thread's fault had brought the page.
+    late_faults,
+    /// Pages brought in from the backing store.
+    page_ins,
+    /// Pages brought in that were zeros.
+    zero_fills,
+    /// Of both, pages that came because their neighbours did.
+    read_ahead,
+    /// Reads of the backing store.
+    reads,
+    /// Pages written to the backing store.
+    page_outs,
+    /// Writes of the backing store.
+    writes,
+    /// Pages that left: each was clean then, written out or never dirty.
+    drops,
+    /// Of these, pages that had not been written out since they came in.
+    clean_drops,
+    /// Faults and messages of the NIC that had to wait until a page had left.
+    waits,
+    /// Attempts to write out that found the backing store full.
+    full,
+    /// Pages held, whatever for.
+    holds,
+    /// Pages pinned with the kernel.
+    pins,
+    /// Pages unpinned.
+    unpins,
+    /// Pages resident now.
+    resident,
+    /// Most that were so at a time.
+    most_resident,
+    /// Pages in the backing store now.
+    stored,
+    /// Messages that waited in the bounce buffer for their page and were copied by the paging thread.
+    bounced,
+    /// Attempts to take a page away that found it in use by the NIC.
+    locked,
+}
+
+/// A number that one thread counts and all may read.
+#[derive(Debug, Default)]
+pub(super) struct Count(AtomicU64);
+
+impl Count {
+    pub(super) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set(&self, value: u64) {
+        self.0.store(value, Ordering::Relaxed);
+    }
+
+    pub(super) fn add(&self, more: u64) {
+        self.set(self.get() + more);
+    }
+}

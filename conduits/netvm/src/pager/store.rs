@@ -1,0 +1,376 @@
+//! The backing store: a file without a name that pages go to.
+//!
+//! It ends with the process, however that ends. I/O passes the page cache by (`O_DIRECT`), or pages that left would still be in
+//! memory; on a file system that refuses that, the kernel is told to write and forget after each write
+//! ([`Store::is_direct`] says which).
+//!
+//! **Slots.** A page has no place of its own in the file: pages that leave together are written together, to slots that
+//! follow each other, whichever pages they are. A page that is written again gets another slot, and its old one is free when the
+//! write has succeeded: a write that fails loses nothing. The file grows by pieces that are allocated before they are used, so
+//! a file system without room is found out there; then what is free in the file is used.
+#![expect(unsafe_code, reason = "vectored I/O on the segment's pages, and fallocate")]
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use super::memory::P;
+
+/// Pages that one read or write moves at most.
+pub(super) const RUN: usize = 64;
+/// Slots that the file grows by at least.
+const GROW: u64 = 256;
+
+/// A buffer for direct I/O.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(4096))]
+pub(super) struct Page(pub(super) [u8; P as usize]);
+
+/// The file, and what is where in it.
+#[derive(Debug)]
+pub(super) struct Store {
+    file: File,
+    dir: PathBuf,
+    direct: bool,
+    /// The slot of each page, plus 1; 0: none, it is zeros.
+    slots: Box<[u32]>,
+    /// One bit for each slot that is in use.
+    used: Vec<u64>,
+    /// Slots that the file has room for.
+    grown: u64,
+    stored: u64,
+    /// Where to look for free slots.
+    cursor: u64,
+    buffer: Box<[Page]>,
+    zeros: Box<[Page]>,
+}
+
+impl Store {
+    /// A file in `dir` for so many pages.
+    pub(super) fn new(dir: &Path, pages: u64) -> io::Result<Store> {
+        let (file, direct) = open(dir)?;
+        Ok(Store {
+            file,
+            dir: dir.to_path_buf(),
+            direct,
+            slots: vec![0; pages as usize].into(),
+            used: Vec::new(),
+            grown: 0,
+            stored: 0,
+            cursor: 0,
+            buffer: vec![Page([0; P as usize]); RUN].into(),
+            zeros: vec![Page([0; P as usize]); RUN].into(),
+        })
+    }
+
+    /// Where it is.
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Whether the page cache is passed by.
+    pub(super) fn is_direct(&self) -> bool {
+        self.direct
+    }
+
+    /// Pages that are in it.
+    pub(super) fn stored(&self) -> u64 {
+        self.stored
+    }
+
+    /// Whether a page is in it; if not it is zeros.
+    pub(super) fn has(&self, page: u64) -> bool {
+        self.slots[page as usize] != 0
+    }
+
+    /// How many of the `most` pages from `page` on can be read at once: they are in slots that follow each other, or all zeros.
+    pub(super) fn run(&self, page: u64, most: usize) -> usize {
+        let slots = &self.slots[page as usize..];
+        let step = u32::from(slots[0] != 0);
+        let follows = |(i, slot): (usize, &u32)| *slot == slots[0] + i as u32 * step;
+        slots.iter().enumerate().take(most.min(RUN)).take_while(|&(i, slot)| follows((i, slot))).count()
+    }
+
+    /// Reads a [`run`](Store::run) of pages that are in the store into the [buffer](Store::buffer).
+    pub(super) fn read(&mut self, page: u64, count: usize) -> io::Result<()> {
+        let slot = u64::from(self.slots[page as usize]) - 1;
+        let buffer = &mut self.buffer[..count];
+        // SAFETY: pages are bytes without padding.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(buffer.as_mut_ptr().cast(), count * P as usize) };
+        self.file.read_exact_at(bytes, slot * P)
+    }
+
+    /// What was read last.
+    pub(super) fn buffer(&self, count: usize) -> &[Page] {
+        &self.buffer[..count]
+    }
+
+    /// Pages of zeros.
+    pub(super) fn zeros(&self, count: usize) -> &[Page] {
+        &self.zeros[..count]
+    }
+
+    /// Writes pages, which lie at these addresses. Nothing changes if it fails.
+    ///
+    /// # Safety
+    /// 1. Each address is that of a page that is mapped (owed by the caller).
+    pub(super) unsafe fn write(&mut self, pages: &[(u64, u64)]) -> io::Result<()> {
+        let mut rest = pages;
+        while !rest.is_empty() {
+            let (slot, count) = match (self.claim(rest.len().min(RUN) as u64), self.slots[rest[0].0 as usize])
+            {
+                (Ok(found), _) => found,
+                (Err(error), 0) => return Err(error),
+                // What is in its old slot is out of date: the page itself is still in memory, until this has succeeded.
+                (Err(_), old) => (u64::from(old - 1), 1),
+            };
+            let (now, later) = rest.split_at(count as usize);
+            // SAFETY: passed on.
+            unsafe { self.write_at(slot, now) }?;
+            for (i, &(page, _)) in now.iter().enumerate() {
+                self.settle(page, slot + i as u64);
+            }
+            self.cursor = slot + count;
+            rest = later;
+        }
+        Ok(())
+    }
+
+    unsafe fn write_at(&self, slot: u64, pages: &[(u64, u64)]) -> io::Result<()> {
+        let vector = |&(_, address): &(u64, u64)| libc::iovec {
+            iov_base: address as *mut libc::c_void,
+            iov_len: P as usize,
+        };
+        let mut done = 0;
+        let all = pages.len() as u64 * P;
+        while done < all {
+            // A write may stop short, at any byte of what it can write at a time: at a page.
+            let vectors: Vec<libc::iovec> = pages[(done / P) as usize..].iter().map(vector).collect();
+            let at = (slot * P + done / P * P) as libc::off_t;
+            // SAFETY: the caller vouches for the pages.
+            let n =
+                unsafe { libc::pwritev(self.file.as_raw_fd(), vectors.as_ptr(), vectors.len() as i32, at) };
+            if n < 0 {
+                let error = io::Error::last_os_error();
+                if error.kind() == io::ErrorKind::Interrupted {
+                    continue;
+                }
+                return Err(error);
+            }
+            if (n as u64) < P {
+                return Err(io::Error::from_raw_os_error(libc::ENOSPC));
+            }
+            done = done / P * P + n as u64;
+        }
+        if !self.direct {
+            self.forget(slot, pages.len() as u64);
+        }
+        Ok(())
+    }
+
+    /// Without direct I/O: has the kernel write out what it keeps of these slots, and drop it.
+    fn forget(&self, slot: u64, count: u64) {
+        let fd = self.file.as_raw_fd();
+        let (at, len) = ((slot * P) as libc::off_t, (count * P) as libc::off_t);
+        let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE
+            | libc::SYNC_FILE_RANGE_WRITE
+            | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+        // SAFETY: system calls without pointers; both are advice.
+        unsafe {
+            libc::sync_file_range(fd, at, len, flags as libc::c_uint);
+            libc::posix_fadvise(fd, at, len, libc::POSIX_FADV_DONTNEED);
+        }
+    }
+
+    /// A page is in a slot now; where it was before is free.
+    fn settle(&mut self, page: u64, slot: u64) {
+        let old = std::mem::replace(&mut self.slots[page as usize], slot as u32 + 1);
+        self.used[slot as usize / 64] |= 1 << (slot % 64);
+        match old {
+            0 => self.stored += 1,
+            old if u64::from(old - 1) == slot => {}
+            old => self.used[(old - 1) as usize / 64] &= !(1 << ((old - 1) % 64)),
+        }
+    }
+
+    fn free(&self, slot: u64) -> bool {
+        self.used[slot as usize / 64] >> (slot % 64) & 1 == 0
+    }
+
+    /// Free slots that follow each other: up to `most`, at least one.
+    fn claim(&mut self, most: u64) -> io::Result<(u64, u64)> {
+        // A quarter more than is in it keeps the free ones together.
+        if self.grown < self.stored + self.stored / 4 + 2 * most
+            && let Some(found) = self.grow(most)
+        {
+            return Ok(found);
+        }
+        let n = self.grown;
+        let mut best = (0, 0);
+        let mut looked = 0;
+        let mut slot = self.cursor % n.max(1);
+        while looked < n {
+            if slot.is_multiple_of(64) && self.used[slot as usize / 64] == u64::MAX {
+                looked += 64;
+                slot = (slot + 64) % n;
+                continue;
+            }
+            let run = (slot..n.min(slot + most)).take_while(|&s| self.free(s)).count() as u64;
+            if run == most {
+                return Ok((slot, run));
+            }
+            if run > best.1 {
+                best = (slot, run);
+            }
+            // After a while the best is good enough.
+            if best.1 > 0 && looked > 64 * GROW {
+                break;
+            }
+            looked += run + 1;
+            slot = if slot + run < n { (slot + run + 1) % n } else { 0 };
+        }
+        if best.1 > 0 { Ok(best) } else { Err(io::Error::from_raw_os_error(libc::ENOSPC)) }
+    }
+
+    /// More slots, the first `most` of which are given out, unless the file system has no room.
+    fn grow(&mut self, most: u64) -> Option<(u64, u64)> {
+        let from = self.grown;
+        for more in [GROW.max(from / 8).next_multiple_of(64), 64] {
+            let (at, len) = ((from * P) as libc::off_t, (more * P) as libc::off_t);
+            // SAFETY: a system call without pointers.
+            let mut result = unsafe { libc::fallocate(self.file.as_raw_fd(), 0, at, len) };
+            let error = io::Error::last_os_error().raw_os_error();
+            if result != 0 && error == Some(libc::EOPNOTSUPP) {
+                // It allocates when it writes, and fails there.
+                result = 0;
+            }
+            if result == 0 {
+                self.grown += more;
+                self.used.resize((self.grown / 64) as usize, 0);
+                return Some((from, most.min(more)));
+            }
+        }
+        None
+    }
+}
+
+/// A file that has no name, or loses it at once; and whether its I/O is direct.
+fn open(dir: &Path) -> io::Result<(File, bool)> {
+    let options = |flags| {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).mode(0o600).custom_flags(flags | libc::O_CLOEXEC);
+        options
+    };
+    for direct in [libc::O_DIRECT, 0] {
+        let file = match options(libc::O_TMPFILE | direct).open(dir) {
+            Ok(file) => file,
+            // A file system without nameless files.
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::EISDIR)) => {
+                match named(dir, &options(direct)) {
+                    Ok(file) => file,
+                    Err(error) if error.raw_os_error() == Some(libc::EINVAL) && direct != 0 => continue,
+                    Err(error) => return Err(error),
+                }
+            }
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) && direct != 0 => continue,
+            Err(error) => return Err(error),
+        };
+        if direct == 0 || works(&file) {
+            return Ok((file, direct != 0));
+        }
+    }
+    Err(io::Error::from_raw_os_error(libc::EINVAL))
+}
+
+fn named(dir: &Path, options: &OpenOptions) -> io::Result<File> {
+    let path = dir.join(format!(".gasnet-netvm.{}", std::process::id()));
+    let file = options.clone().create_new(true).open(&path);
+    // Also one that is left behind by a process of the same number.
+    let _ = fs::remove_file(&path);
+    file.or_else(|_| {
+        let file = options.clone().create_new(true).open(&path);
+        let _ = fs::remove_file(&path);
+        file
+    })
+}
+
+/// Whether a file that was opened for direct I/O does it for pages.
+fn works(file: &File) -> bool {
+    let page = Page([0; P as usize]);
+    let written = file.write_all_at(&page.0, 0);
+    // Other errors, here or below, show when the file is used.
+    let _ = file.set_len(0);
+    !written.is_err_and(|error| error.raw_os_error() == Some(libc::EINVAL))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(fill: u8) -> Box<Page> {
+        Box::new(Page([fill; P as usize]))
+    }
+
+    /// # Panics
+    /// If the store has no room.
+    fn put(store: &mut Store, pages: &[(u64, u8)]) -> io::Result<()> {
+        let data: Vec<Box<Page>> = pages.iter().map(|&(_, fill)| page(fill)).collect();
+        let list: Vec<(u64, u64)> =
+            pages.iter().zip(&data).map(|(&(page, _), data)| (page, data.0.as_ptr() as u64)).collect();
+        // SAFETY: the addresses are those of `data`.
+        unsafe { store.write(&list) }
+    }
+
+    #[test]
+    fn pages_come_back_as_they_were_last_written() {
+        let mut store = Store::new(&std::env::temp_dir(), 300).expect("a file");
+        let mut facts = [0u8; 300];
+        let mut random = 1u64;
+        for round in 0..200 {
+            let mut batch = Vec::new();
+            for _ in 0..1 + round % 90 {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(99);
+                let page = (random >> 33) % 300;
+                let fill = (random >> 50) as u8;
+                if batch.iter().all(|&(other, _)| other != page) {
+                    batch.push((page, fill));
+                    facts[page as usize] = fill;
+                }
+            }
+            put(&mut store, &batch).expect("room");
+            let mut at = 0;
+            while at < 300 {
+                let run = store.run(at, 16);
+                assert!(run > 0);
+                if store.has(at) {
+                    store.read(at, run).expect("what was written");
+                }
+                let pages = if store.has(at) { store.buffer(run) } else { store.zeros(run) };
+                for (i, page) in pages.iter().enumerate() {
+                    assert_eq!(
+                        page.0,
+                        [facts[at as usize + i]; P as usize],
+                        "page {at} + {i}, round {round}"
+                    );
+                }
+                at += run as u64;
+            }
+        }
+        let stored = store.stored();
+        assert!(stored <= 300 && store.grown <= 300 + 75 + 128 + GROW, "{stored} in {}", store.grown);
+        assert_eq!(store.used.iter().map(|w| u64::from(w.count_ones())).sum::<u64>(), stored);
+    }
+
+    #[test]
+    fn pages_that_left_together_come_back_together() {
+        let mut store = Store::new(&std::env::temp_dir(), 64).expect("a file");
+        assert_eq!(store.run(0, 64), 64, "zeros");
+        let batch: Vec<(u64, u8)> = (8..24).map(|page| (page, page as u8)).collect();
+        put(&mut store, &batch).expect("room");
+        assert_eq!((store.run(8, 64), store.run(20, 64), store.run(0, 64)), (16, 4, 8));
+        put(&mut store, &[(10, 1)]).expect("room");
+        assert_eq!((store.run(8, 64), store.run(11, 3)), (2, 3));
+    }
+}

@@ -1,0 +1,605 @@
+//! The pager alone: programs on threads, something that plays the NIC, little memory.
+#![expect(unsafe_code, reason = "uses the segment by address, as programs do")]
+
+use std::collections::VecDeque;
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command as Process, Output, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use netvm_fw::nic::OpId;
+use netvm_fw::shadow::LockError;
+use netvm_fw::wire::Span;
+use netvm_fw::{PageMemory, Place};
+
+use super::*;
+
+/// Bytes of the segments here, unless said otherwise.
+const SEGMENT: u64 = 8 << 20;
+const WORDS: u64 = P / 8;
+
+fn config(segment: u64, budget: u64) -> PagerConfig {
+    PagerConfig::new(segment, budget, std::env::temp_dir())
+}
+
+fn pager(segment: u64, budget: u64) -> Pager {
+    Pager::start(config(segment, budget), Calls::default()).expect("a pager").0
+}
+
+impl Pager {
+    fn word(&self, index: u64) -> &AtomicU64 {
+        assert!(index < self.len / 8);
+        // SAFETY: inside of the segment, aligned, and there are atomics all over it.
+        unsafe { &*self.base().cast::<AtomicU64>().as_ptr().add(index as usize) }
+    }
+
+    fn load(&self, index: u64) -> u64 {
+        self.word(index).load(Ordering::Relaxed)
+    }
+
+    fn store(&self, index: u64, value: u64) {
+        self.word(index).store(value, Ordering::Relaxed);
+    }
+
+    /// What the kernel says about the segment, in kB. (A pin cuts the mapping up.)
+    fn smaps(&self, field: &str) -> u64 {
+        let (first, last) = (self.base().as_ptr() as u64, self.base().as_ptr() as u64 + self.len);
+        let text = fs::read_to_string("/proc/self/smaps").expect("procfs");
+        let (mut inside, mut sum) = (false, 0);
+        for line in text.lines() {
+            let word = line.split_whitespace().next().unwrap_or("");
+            if let Some((from, to)) = word.split_once('-')
+                && let (Ok(from), Ok(to)) = (u64::from_str_radix(from, 16), u64::from_str_radix(to, 16))
+            {
+                inside = from >= first && to <= last;
+            } else if inside && word == field {
+                sum += line.split_whitespace().nth(1).and_then(|n| n.parse::<u64>().ok()).expect("a number");
+            }
+        }
+        sum
+    }
+
+    fn hold_now(&self, pages: Range<u64>, kind: Hold, wait: bool) -> Result<(), HoldError> {
+        let (done, wait_for) = channel();
+        self.hold(pages, kind, wait, Box::new(move |result| done.send(result).expect("it waits")));
+        wait_for.recv().expect("an answer")
+    }
+}
+
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        (self.next() >> 11) % n
+    }
+}
+
+#[test]
+fn memory_is_memory_whatever_the_budget() {
+    for percent in [5, 20, 60, 100, 200] {
+        let pager = pager(SEGMENT, SEGMENT * percent / 100);
+        let mut facts = vec![0u64; (SEGMENT / 8) as usize];
+        let mut random = Random(percent);
+        // In order, backwards in strides, at random.
+        for at in (0..SEGMENT / 8).step_by(64) {
+            (facts[at as usize], _) = (at + 1, pager.store(at, at + 1));
+        }
+        for round in 0..30_000u64 {
+            let at = if round % 3 == 0 { SEGMENT / 8 - 1 - round * 32 } else { random.below(SEGMENT / 8) };
+            if round % 2 == 0 {
+                (facts[at as usize], _) = (round, pager.store(at, round));
+            }
+            assert_eq!(pager.load(at), facts[at as usize], "word {at}, round {round}, {percent} %");
+            if round % 5000 == 0 {
+                assert!(pager.smaps("Rss:") * 1024 <= pager.budget());
+            }
+        }
+        for at in 0..SEGMENT / 8 {
+            assert_eq!(pager.load(at), facts[at as usize], "word {at}, {percent} %");
+        }
+        assert!(pager.smaps("Rss:") * 1024 <= pager.budget());
+        let stats = pager.stats();
+        assert!(stats.most_resident * P <= pager.budget(), "{stats:?}");
+        if percent < 100 {
+            assert!(stats.page_outs > 0 && stats.page_ins > 0 && stats.clean_drops > 0, "{stats:?}");
+            assert!(stats.write_protect_faults > 0 && stats.read_ahead > 0, "{stats:?}");
+        } else {
+            assert_eq!((stats.page_outs, stats.page_ins, stats.drops), (0, 0, 0), "{stats:?}");
+        }
+    }
+}
+
+/// Threads store to their words of some pages all the time, while another pushes those pages out by so many faults. Returns how many
+/// stores were lost.
+fn racing_stores(protects: bool, faults: u64) -> (u64, PagerStats) {
+    let settings = config(256 * P, PagerConfig::MIN_BUDGET);
+    let pager = Pager::start_with(settings, Calls::default(), protects).expect("a pager").0;
+    let (lost, done) = (AtomicU64::new(0), AtomicBool::new(false));
+    thread::scope(|scope| {
+        for me in 0..2 {
+            let (pager, lost, done) = (&pager, &lost, &done);
+            scope.spawn(move || {
+                let mut last = 0;
+                while !done.load(Ordering::Relaxed) {
+                    for page in 0..12 {
+                        let at = page * WORDS + me * 8;
+                        lost.fetch_add(u64::from(pager.load(at) != last), Ordering::Relaxed);
+                        pager.store(at, last + 1);
+                    }
+                    last += 1;
+                }
+            });
+        }
+        let mut random = Random(5);
+        (0..faults).for_each(|_| pager.store((16 + random.below(240)) * WORDS, 1));
+        done.store(true, Ordering::Relaxed);
+    });
+    (lost.into_inner(), pager.stats())
+}
+
+#[test]
+fn no_store_is_lost_to_an_eviction() {
+    let (lost, stats) = racing_stores(true, 3000);
+    assert_eq!(lost, 0, "{stats:?}");
+    assert!(stats.page_outs > 1000 && stats.write_protect_faults > 50, "{stats:?}");
+}
+
+#[test]
+fn without_write_protection_stores_are_lost() {
+    let lost = (0..20).map(|_| racing_stores(false, 1000).0).find(|&lost| lost > 0);
+    assert!(lost.is_some(), "the test above could not fail");
+}
+
+/// Locks pages as a NIC does, and reads and writes them by DMA; those that are missing it asks the host for.
+struct Nic<'a> {
+    pager: &'a Pager,
+    table: NicTable,
+    replies: Receiver<HostReply>,
+    misses: u64,
+    locks: u64,
+}
+
+impl Nic<'_> {
+    fn with(&mut self, page: u64, dirty: bool, work: impl Fn(&PagedMemory, Place)) {
+        let export = self.pager.export();
+        let vpn = netvm_fw::Vpn::of(export.port, page * P);
+        let mut restarted = false;
+        let ppn = loop {
+            let lock = self.table.lock(vpn, vpn.hash(), export.key);
+            if restarted {
+                self.pager.interrupt(Interrupt::Settled(vpn));
+            }
+            match lock {
+                Ok(ppn) => break ppn,
+                Err(LockError::Refused) => panic!("the key is right"),
+                Err(LockError::Missing) => {
+                    self.misses += 1;
+                    let span = Span { vpn, hash: vpn.hash(), key: export.key, offset: 0, len: 8 };
+                    self.pager.interrupt(Interrupt::SourceMissing { op: OpId(7), span });
+                    let reply = self.replies.recv().expect("an answer");
+                    assert_eq!(reply, HostReply::Resume(OpId(7)));
+                    restarted = true;
+                }
+            }
+        };
+        self.locks += 1;
+        work(&self.pager.memory, Place { ppn, offset: 0 });
+        if dirty { self.table.unlock_dirty(ppn) } else { self.table.unlock(ppn) }
+    }
+}
+
+fn replies() -> (Calls, Receiver<HostReply>) {
+    let (send, receive): (Sender<HostReply>, _) = channel();
+    let calls = Calls { reply: Box::new(move |reply| send.send(reply).expect("a NIC")), ..Calls::default() };
+    (calls, receive)
+}
+
+/// Two program threads and a NIC, each with its own third of every page; returns the bytes that were compared.
+fn dma_and_paging(segment: u64, budget: u64, rounds: u64, seed: u64) -> u64 {
+    let (calls, replies) = replies();
+    let (pager, table) = Pager::start(config(segment, budget), calls).expect("a pager");
+    let pages = segment / P;
+    let third = WORDS / 3;
+    let (bytes, done) = (AtomicU64::new(0), AtomicBool::new(false));
+    thread::scope(|scope| {
+        let mut workers = Vec::new();
+        for me in 0..2u64 {
+            let (pager, bytes) = (&pager, &bytes);
+            workers.push(scope.spawn(move || {
+                let mut facts = vec![0u64; pages as usize];
+                let mut random = Random(seed * 2 + me);
+                for round in 1..=rounds {
+                    let page = if round % 4 < 2 { random.below(pages) } else { round % pages };
+                    let at = page * WORDS + me * third;
+                    for word in 0..third {
+                        assert_eq!(pager.load(at + word), facts[page as usize], "page {page}, thread {me}");
+                    }
+                    bytes.fetch_add(third * 8, Ordering::Relaxed);
+                    if random.below(3) == 0 {
+                        facts[page as usize] = round;
+                        (0..third).for_each(|word| pager.store(at + word, round));
+                    }
+                }
+            }));
+        }
+        let mut nic = Nic { pager: &pager, table, replies, misses: 0, locks: 0 };
+        let bytes = &bytes;
+        workers.push(scope.spawn(move || {
+            let mut facts = vec![0u8; pages as usize];
+            let mut random = Random(seed + 77);
+            let (offset, len) = ((2 * third * 8) as u32, (third * 8) as usize);
+            for round in 1..=rounds {
+                let page = random.below(pages);
+                let write = random.below(2) == 0;
+                let fact = facts[page as usize];
+                let now = if write { round as u8 } else { fact };
+                nic.with(page, write, |memory, place| {
+                    let at = Place { offset, ..place };
+                    let mut found = vec![0; len];
+                    memory.read(at, &mut found);
+                    assert!(found.iter().all(|&byte| byte == fact), "page {page}: DMA of {fact}");
+                    if write {
+                        memory.write(at, &vec![now; len]);
+                    }
+                });
+                facts[page as usize] = now;
+                bytes.fetch_add(len as u64, Ordering::Relaxed);
+            }
+            assert!(nic.misses > 0 && nic.locks > nic.misses / 2, "{} {}", nic.misses, nic.locks);
+        }));
+        let (watched, done) = (&pager, &done);
+        scope.spawn(move || {
+            while !done.load(Ordering::Relaxed) {
+                let resident = watched.smaps("Rss:") * 1024;
+                assert!(resident <= watched.budget(), "{resident} resident");
+                thread::sleep(Duration::from_millis(20));
+            }
+        });
+        let failed = workers.into_iter().map(|worker| worker.join().is_err()).filter(|&f| f).count();
+        done.store(true, Ordering::Relaxed);
+        assert_eq!(failed, 0, "{:?}", pager.stats());
+    });
+    let stats = pager.stats();
+    assert!(budget >= segment || stats.page_outs > 0 && stats.drops > 0, "{stats:?}");
+    bytes.into_inner()
+}
+
+#[test]
+fn dma_and_paging_at_the_same_time() {
+    for (seed, percent) in [(1, 6), (2, 30), (3, 80), (4, 150)] {
+        let segment = 1200 * P;
+        assert!(dma_and_paging(segment, (segment * percent / 100).max(64 * P), 3000, seed) > 10_000_000);
+    }
+}
+
+#[test]
+#[ignore = "a soak: 10^8 bytes and more"]
+fn soak_dma_and_paging() {
+    let mut bytes = 0;
+    for seed in 1.. {
+        let segment = (400 + seed * 1117 % 6000) * P;
+        let percent = 5 + seed * 37 % 195;
+        bytes += dma_and_paging(segment, (segment * percent / 100).max(64 * P), 20_000, seed);
+        if bytes > 400_000_000 {
+            break;
+        }
+    }
+}
+
+#[test]
+fn a_nic_that_writes_to_a_clean_page_does_not_fault() {
+    let (calls, replies) = replies();
+    let (pager, table) = Pager::start(config(SEGMENT, 64 * P), calls).expect("a pager");
+    let mut nic = Nic { pager: &pager, table, replies, misses: 0, locks: 0 };
+    assert_eq!(pager.load(0), 0);
+    nic.with(0, true, |memory, place| memory.write(place, &9u64.to_ne_bytes()));
+    assert_eq!((pager.load(0), pager.stats().write_protect_faults), (9, 0));
+    // And what it wrote is written out.
+    (1..SEGMENT / P).for_each(|page| assert_eq!(pager.load(page * WORDS), 0));
+    assert_eq!(pager.load(0), 9);
+    assert!(pager.stats().page_outs > 0);
+}
+
+#[test]
+fn pages_that_are_held_stay() {
+    let pager = pager(SEGMENT, 256 * P);
+    let most = pager.holdable();
+    assert!((128..256).contains(&most));
+    pager.hold_now(10..74, Hold::Pin, false).expect("room");
+    assert_eq!(pager.smaps("Locked:"), 64 * 4);
+    // Twice is not more.
+    pager.hold_now(60..80, Hold::Pin, false).expect("room");
+    pager.hold_now(10..20, Hold::Stay, false).expect("room");
+    assert_eq!(pager.smaps("Locked:"), 70 * 4);
+    (10..80).for_each(|page| pager.store(page * WORDS + 3, page));
+    (0..SEGMENT / P).filter(|page| !(10..80).contains(page)).for_each(|page| pager.store(page * WORDS, page));
+    let before = pager.stats();
+    (10..80).for_each(|page| assert_eq!(pager.load(page * WORDS + 3), page));
+    assert_eq!(pager.stats().faults, before.faults, "they were here");
+    assert!(before.page_outs > 0);
+    let error = pager.hold_now(100..100 + most, Hold::Stay, false).expect_err("too many");
+    assert_eq!(error, HoldError::Budget { need: most, held: 70, most });
+    assert!(pager.hold_now(100..101 + most, Hold::Stay, true).is_err(), "never");
+    assert_eq!(pager.hold_now(0..SEGMENT / P + 1, Hold::Stay, true), Err(HoldError::Outside));
+    // One that waits gets its turn.
+    let (done, wait) = channel();
+    pager.hold(100..100 + most, Hold::Stay, true, Box::new(move |result| done.send(result).expect("waits")));
+    assert!(wait.recv_timeout(Duration::from_millis(50)).is_err());
+    pager.release(10..74, Hold::Pin);
+    pager.release(60..80, Hold::Pin);
+    pager.release(10..20, Hold::Stay);
+    assert_eq!(wait.recv().expect("an answer"), Ok(()));
+    assert_eq!(pager.smaps("Locked:"), 0);
+    pager.release(100..100 + most, Hold::Stay);
+    (0..SEGMENT / P).for_each(|page| {
+        let at = page * WORDS + if (10..80).contains(&page) { 3 } else { 0 };
+        assert_eq!(pager.load(at), page);
+    });
+    let stats = pager.stats();
+    assert_eq!((stats.pins, stats.unpins), (70, 70), "{stats:?}");
+    assert!(stats.most_resident <= 256);
+}
+
+#[test]
+fn system_calls_use_pages_that_are_out() {
+    let pager = pager(SEGMENT, 64 * P);
+    if !pager.serves_system_calls() {
+        return;
+    }
+    let path = std::env::temp_dir().join(format!("netvm-pager-test.{}", std::process::id()));
+    let pattern: Vec<u8> = (0..SEGMENT).map(|i| (i / 7) as u8).collect();
+    fs::write(&path, &pattern).expect("a file");
+    let file = fs::File::options().read(true).write(true).open(&path).expect("a file");
+    let _ = fs::remove_file(&path);
+    let whole = SEGMENT as usize;
+    let fd = std::os::fd::AsRawFd::as_raw_fd(&file);
+    let base = pager.base().as_ptr();
+    let mut done = 0;
+    while done < whole {
+        // SAFETY: reads into the segment.
+        let n = unsafe { libc::pread(fd, base.add(done).cast(), whole - done, done as i64) };
+        assert!(n > 0, "{}", io::Error::last_os_error());
+        done += n as usize;
+    }
+    for at in 0..SEGMENT / 8 {
+        let expect = u64::from_ne_bytes(pattern[at as usize * 8..][..8].try_into().expect("8"));
+        assert_eq!(pager.load(at), expect, "word {at}");
+    }
+    file.set_len(0).expect("it is ours");
+    let mut done = 0;
+    while done < whole {
+        // SAFETY: writes out of the segment.
+        let n = unsafe { libc::pwrite(fd, base.add(done).cast(), whole - done, done as i64) };
+        assert!(n > 0, "{}", io::Error::last_os_error());
+        done += n as usize;
+    }
+    let mut back = vec![0; whole];
+    std::os::unix::fs::FileExt::read_exact_at(&file, &mut back, 0).expect("what was written");
+    assert!(back == pattern);
+}
+
+#[test]
+fn pages_that_the_program_drops_are_zeros() {
+    let pager = pager(SEGMENT, 64 * P);
+    (0..200).for_each(|page| pager.store(page * WORDS, 5));
+    (0..3).for_each(|page| pager.store(page * WORDS, 5));
+    // SAFETY: inside of the segment, and nobody looks at it.
+    unsafe { libc::madvise(pager.base().as_ptr().cast(), P as usize, libc::MADV_DONTNEED) };
+    assert_eq!((pager.load(0), pager.load(WORDS)), (0, 5));
+    (3..200).for_each(|page| assert_eq!(pager.load(page * WORDS), 5));
+    assert_eq!((pager.load(0), pager.load(WORDS)), (0, 5));
+}
+
+#[test]
+fn what_cannot_be_is_said() {
+    let error = Pager::start(config(SEGMENT, 10_000), Calls::default()).expect_err("too little");
+    assert!(error.to_string().contains("at least 262144 bytes"), "{error}");
+    let nowhere = PagerConfig::new(SEGMENT, 64 * P, "/nonexistent");
+    let error = Pager::start(nowhere, Calls::default()).expect_err("no directory");
+    assert!(error.to_string().contains("GASNET_NETVM_BACKING"), "{error}");
+    // Little, but all of it; and none at all.
+    pager(5 * P, 5 * P).store(7, 1);
+    let none = pager(0, 0);
+    assert!(none.is_empty());
+    assert_eq!(none.export().size, P);
+}
+
+#[test]
+fn extra_memory_stays_and_is_exported() {
+    let (calls, replies) = replies();
+    let mut settings = config(SEGMENT, 64 * P);
+    settings.extra = 10 * P;
+    let (pager, table) = Pager::start(settings, calls).expect("a pager");
+    assert_eq!(pager.export().size, SEGMENT + 10 * P);
+    let mut nic = Nic { pager: &pager, table, replies, misses: 0, locks: 0 };
+    for page in SEGMENT / P..SEGMENT / P + 10 {
+        nic.with(page, true, |memory, place| memory.write(place, &page.to_ne_bytes()));
+        // SAFETY: in the memory behind the segment.
+        let at = unsafe { pager.base().as_ptr().add((page * P) as usize).cast::<u64>().read() };
+        assert_eq!(at, page);
+    }
+    (0..SEGMENT / P).for_each(|page| pager.store(page * WORDS, page));
+    (0..SEGMENT / P).for_each(|page| assert_eq!(pager.load(page * WORDS), page));
+    assert_eq!(nic.misses, 0);
+    assert!(pager.smaps("Rss:") * 1024 <= pager.budget());
+}
+
+#[test]
+fn a_fork_does_not_hang() {
+    let pager = pager(SEGMENT, 64 * P);
+    (0..SEGMENT / P).for_each(|page| pager.store(page * WORDS, page));
+    assert!(Process::new("true").status().expect("a program").success());
+    // SAFETY: the child touches what it may not, and ends.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        // SAFETY: ends this process at once: no core, no handlers.
+        unsafe {
+            libc::signal(libc::SIGSEGV, libc::SIG_DFL);
+            let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+            libc::setrlimit(libc::RLIMIT_CORE, &none);
+            let found = pager.base().cast::<u64>().as_ptr().read_volatile();
+            libc::_exit(found as i32);
+        }
+    }
+    let mut status = 0;
+    // SAFETY: waits for the child.
+    assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+    assert!(libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGSEGV, "{status:#x}");
+    (0..SEGMENT / P).for_each(|page| assert_eq!(pager.load(page * WORDS), page));
+}
+
+// ---- in processes of their own
+
+/// Runs one of the tests below by itself.
+fn alone(name: &str, environment: &[(&str, &str)]) -> Process {
+    let mut process = Process::new(std::env::current_exe().expect("this program"));
+    process.args([&format!("pager::tests::{name}"), "--exact", "--ignored", "--nocapture"]);
+    process.envs(environment.iter().copied()).stdin(Stdio::null());
+    process.stdout(Stdio::piped()).stderr(Stdio::piped());
+    process
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&[&output.stdout[..], &output.stderr[..]].concat()).into_owned()
+}
+
+fn limit_files(bytes: u64) {
+    let limit = libc::rlimit { rlim_cur: bytes, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: a limit for this process.
+    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &limit) }, 0);
+}
+
+#[test]
+#[ignore = "run by full_stores"]
+fn child_of_full_stores() {
+    static NOTICES: AtomicU32 = AtomicU32::new(0);
+    let recovers = std::env::var_os("RECOVERS").is_some();
+    limit_files(2 << 20);
+    let calls = Calls {
+        notice: Box::new(|notice| {
+            let bit = if notice == Notice::Room { 2 } else { 1 };
+            NOTICES.fetch_or(bit, Ordering::Relaxed);
+        }),
+        fatal: Box::new(|error| {
+            say(&format!("{error}\n"));
+            // SAFETY: ends the process.
+            unsafe { libc::_exit(7) }
+        }),
+        ..Calls::default()
+    };
+    let mut settings = config(SEGMENT, 1 << 20);
+    settings.patience = Duration::from_millis(if recovers { 20_000 } else { 200 });
+    let pager = Pager::start(settings, calls).expect("a pager").0;
+    thread::scope(|scope| {
+        scope.spawn(|| (0..SEGMENT / 8).for_each(|at| pager.store(at, at * 3 + 1)));
+        while NOTICES.load(Ordering::Relaxed) == 0 {
+            thread::sleep(Duration::from_millis(1));
+        }
+        // It waits, and what is there can be used.
+        thread::sleep(Duration::from_millis(50));
+        if recovers {
+            limit_files(libc::RLIM_INFINITY);
+        }
+    });
+    (0..SEGMENT / 8).for_each(|at| assert_eq!(pager.load(at), at * 3 + 1));
+    assert_eq!(NOTICES.load(Ordering::Relaxed), 3);
+    assert!(pager.stats().full > 0);
+}
+
+#[test]
+fn full_stores() {
+    let output = alone("child_of_full_stores", &[("RECOVERS", "1")]).output().expect("a process");
+    assert!(output.status.success(), "{}", text(&output));
+    let output = alone("child_of_full_stores", &[]).output().expect("a process");
+    assert_eq!(output.status.code(), Some(7), "{}", text(&output));
+    assert!(
+        text(&output).contains("is full") && text(&output).contains("nothing was lost"),
+        "{}",
+        text(&output)
+    );
+}
+
+#[test]
+#[ignore = "run by a_killed_process_leaves_no_file"]
+fn child_that_is_killed() {
+    let dir = std::env::var_os("BACKING").expect("a directory");
+    let pager = Pager::start(PagerConfig::new(SEGMENT, 64 * P, dir), Calls::default()).expect("a pager").0;
+    (0..SEGMENT / P).for_each(|page| pager.store(page * WORDS, page));
+    assert!(pager.stats().stored > 0);
+    // SAFETY: the end.
+    unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
+}
+
+#[test]
+fn a_killed_process_leaves_no_file() {
+    let dir = std::env::temp_dir().join(format!("netvm-pager-kill.{}", std::process::id()));
+    fs::create_dir(&dir).expect("a directory");
+    let environment = [("BACKING", dir.to_str().expect("a plain name"))];
+    let output = alone("child_that_is_killed", &environment).output().expect("a process");
+    assert_eq!(output.status.signal(), Some(libc::SIGKILL), "{}", text(&output));
+    let left = fs::read_dir(&dir).expect("the directory").count();
+    fs::remove_dir_all(&dir).expect("ours");
+    assert_eq!(left, 0);
+}
+
+#[test]
+#[ignore = "run by a_panic_of_the_paging_thread_ends_the_job"]
+fn child_whose_pager_panics() {
+    let calls = Calls {
+        reply: Box::new(|_| panic!("out of queue")),
+        fatal: Box::new(|error| {
+            say(&format!("{error}\n"));
+            // SAFETY: ends the process.
+            unsafe { libc::_exit(7) }
+        }),
+        ..Calls::default()
+    };
+    let pager = Pager::start(config(SEGMENT, 64 * P), calls).expect("a pager").0;
+    let vpn = netvm_fw::Vpn::of(pager.export().port, 0);
+    let span = Span { vpn, hash: vpn.hash(), key: pager.export().key, offset: 0, len: 8 };
+    pager.interrupt(Interrupt::SourceMissing { op: OpId(1), span });
+    loop {
+        // Faults that nobody will ever serve.
+        (0..SEGMENT / P).for_each(|page| pager.store(page * WORDS, 1));
+    }
+}
+
+#[test]
+fn a_panic_of_the_paging_thread_ends_the_job() {
+    let output = alone("child_whose_pager_panics", &[]).output().expect("a process");
+    assert_eq!(output.status.code(), Some(7), "{}", text(&output));
+    assert!(text(&output).contains("the paging thread has panicked: out of queue"), "{}", text(&output));
+}
+
+#[test]
+fn commands_come_in_order_and_end() {
+    let queue = Queue::new().expect("a queue");
+    let mut taken = VecDeque::new();
+    for n in 0..5 {
+        let vpn = netvm_fw::Vpn(n + 1);
+        assert!(queue.push(Command::Interrupt(Interrupt::Settled(vpn))).is_ok());
+    }
+    assert_eq!(wait([queue.raw(), queue.raw()], None).expect("poll"), [true; 2]);
+    queue.take(&mut taken);
+    let numbers: Vec<u64> = taken
+        .iter()
+        .map(|c| match c {
+            Command::Interrupt(Interrupt::Settled(vpn)) => vpn.0,
+            _ => 0,
+        })
+        .collect();
+    assert_eq!(numbers, [1, 2, 3, 4, 5]);
+    assert_eq!(wait([queue.raw(), queue.raw()], Some(Duration::ZERO)).expect("poll"), [false; 2]);
+    assert!(queue.close().is_empty());
+    assert!(queue.push(Command::Stop).is_err());
+}
