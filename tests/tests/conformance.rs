@@ -88,6 +88,13 @@ jobs! {
     netvm_with_progress_threads: 3, [NETVM, ("GASNET_PROGRESS", "thread")], ["--quick"];
     checked_over_netvm: 2, [NETVM, ("GASNET_CHECK", "1")], ["--quick", "regions", "indices", "flood-mixed", "threads", "rules"];
     late_frames_over_netvm: 3, [NETVM, LATE], ["--quick"];
+    netvm_firehose: 2, [NETVM, ("GASNET_NETVM_REGISTRATION", "firehose")], ["--quick"];
+    netvm_firehose_over_locks: 3, [NETVM, ("GASNET_NETVM_REGISTRATION", "firehose-over-locks")], ["--quick"];
+    netvm_pin_everything: 2, [NETVM, ("GASNET_NETVM_REGISTRATION", "pin-everything")], ["--quick"];
+    netvm_rendezvous: 2, [NETVM, ("GASNET_NETVM_REGISTRATION", "rendezvous")], ["--quick"];
+    netvm_rendezvous_nounpin: 2, [NETVM, ("GASNET_NETVM_REGISTRATION", "rendezvous-nounpin")], ["--quick"];
+    netvm_bounce: 3, [NETVM, ("GASNET_NETVM_REGISTRATION", "bounce")], ["--quick"];
+    netvm_pindown_cache: 2, [NETVM, ("GASNET_NETVM_REGISTRATION", "pindown-cache")], ["--quick"];
     late_frames: 3, [FRAMES, LATE], ["--quick"];
     late_frames_over_udp: 3, [UDP, FRAMES, LATE], ["--quick"];
 }

@@ -3,7 +3,8 @@
 
 use crate::live::desk::Desks;
 use crate::live::engine::{Card, HostHalf, PORT, shift};
-use crate::live::mail::{self, Claim, Inbox, Mail, lock};
+use crate::live::mail::{self, CONTROL, Claim, Inbox, Mail, lock};
+use crate::live::modes::{Driver, Registration, Setup};
 use crate::live::region::Region;
 use crate::live::resident::Resident;
 use crate::live::side::{SLOT, Side, Start};
@@ -24,6 +25,8 @@ use std::time::{Duration, Instant};
 
 /// What a ring of the wire is measured for: a few of the largest packets.
 const WIRE: usize = 32 << 10;
+/// Control messages taken at a time.
+const CONTROLS: usize = 16;
 /// Longest time that a rank waits at its end for its NIC.
 const CLOSING: Duration = Duration::from_secs(5);
 
@@ -49,10 +52,11 @@ pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
             cx.size
         )));
     }
-    let registration = cx.config.netvm_registration.as_deref().unwrap_or("shadow-lock");
-    if registration != "shadow-lock" {
-        return Err(Error::job(format!("GASNET_NETVM_REGISTRATION={registration}: not understood")));
-    }
+    let name = cx.config.netvm_registration.as_deref().unwrap_or(Registration::ShadowLock.name());
+    let Some(mode) = Registration::parse(name) else {
+        let known = Registration::ALL.map(Registration::name).join(", ");
+        return Err(Error::job(format!("GASNET_NETVM_REGISTRATION={name}: there are {known}")));
+    };
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     // A program's threads and a NIC's for every rank.
     let crowded = 2 * cx.size as usize > processors;
@@ -65,6 +69,7 @@ pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
     Ok(Some(Box::new(Live {
         me: cx.rank.0,
         size: cx.size,
+        mode,
         card: Arc::new(card),
         mail: Mail::new(cx.rank.0, cx.size),
         attached: OnceLock::new(),
@@ -75,6 +80,7 @@ pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
 /// What there is once the rank has its segment.
 struct Attached {
     side: Mutex<Side>,
+    driver: Option<Mutex<Driver>>,
     region: Region,
     segment: u64,
     _host: Arc<Resident>,
@@ -86,6 +92,7 @@ struct Attached {
 struct Live {
     me: u32,
     size: u32,
+    mode: Registration,
     card: Arc<Card>,
     mail: Mail,
     attached: OnceLock<Attached>,
@@ -101,10 +108,48 @@ impl Live {
         self.attached().map(|a| f(&mut lock(&a.side)))
     }
 
+    fn driver<R>(&self, f: impl FnOnce(&mut Driver, &Attached) -> R) -> Option<R> {
+        let at = self.attached()?;
+        at.driver.as_ref().map(|driver| f(&mut lock(driver), at))
+    }
+
     /// Lets the NIC and what waits for it get on; how much that was.
     fn advance(&self) -> usize {
-        let done = self.card.attend();
-        done + self.side(Side::progress).unwrap_or(0)
+        let mut done = self.card.attend() + self.side(Side::progress).unwrap_or(0);
+        if let Some(at) = self.attached()
+            && let Some(driver) = &at.driver
+            && let Ok(mut driver) = driver.try_lock()
+        {
+            done += self.drive(&mut driver, at);
+        }
+        done
+    }
+
+    /// Lets the registration strategy get on.
+    fn drive(&self, driver: &mut Driver, at: &Attached) -> usize {
+        let mut done = driver.progress(&at.side);
+        let mut came = Vec::new();
+        // What is wrong with the mail, the next poll finds as well.
+        let _ = self.take(CONTROL, CONTROLS, &mut |from, data, len| {
+            // SAFETY: a frame's bytes are valid during its delivery.
+            came.push((from, unsafe { core::slice::from_raw_parts(data.as_ptr(), len) }.to_vec()));
+        });
+        done += came.len();
+        for (from, bytes) in came {
+            driver.receive(&at.side, from, &bytes);
+        }
+        while let Some((to, bytes)) = driver.outgoing.front() {
+            let Some(claim) = self.mail.claim(&self.card.port, *to, CONTROL, bytes.len()) else { break };
+            let mut side = lock(&at.side);
+            self.mail.fill(&claim, &side, bytes);
+            self.mail.send(claim, &mut side, &self.card);
+            driver.outgoing.pop_front();
+            done += 1;
+        }
+        if done > 0 {
+            self.card.work();
+        }
+        done
     }
 
     /// Delivers what came on a lane.
@@ -121,6 +166,17 @@ impl Live {
     }
 
     fn start(&self, start: &Start) -> bool {
+        let driven = self.driver(|driver, at| {
+            let room = driver.has_room();
+            if room {
+                driver.start(&at.side, start);
+                self.drive(driver, at);
+            }
+            room
+        });
+        if let Some(started) = driven {
+            return started;
+        }
         // SAFETY: owed by the callers of `put` and `get`.
         let started = self.side(|side| unsafe { side.start(&self.card.desks, start) }).unwrap_or(false);
         if started {
@@ -176,6 +232,9 @@ unsafe impl Conduit for Live {
 
     fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
         self.advance();
+        if let Some(why) = self.driver(|driver, _| driver.failed().map(str::to_string)).flatten() {
+            return Err(Error::Conduit(why));
+        }
         self.take(channel as usize, budget, &mut |from, data, len| {
             let from = Peer { rank: RankId(from), endpoint: 0 };
             deliver(Frame { from, channel, data: data.as_ptr(), len });
@@ -204,8 +263,28 @@ unsafe impl Conduit for Live {
         let dma = Arc::new(host.memory());
         let thread = self.card.start(nic, self.size, dma, host.clone() as Arc<dyn HostHalf>)?;
         *lock(&self.thread) = Some(thread);
-        let attached =
-            Attached { side: Mutex::new(side), region, segment: len as u64, _host: host, _memory: memory };
+        let room = if self.mode.pins() { sys::pin_limit() } else { None };
+        let setup = Setup {
+            mode: self.mode,
+            me: self.me,
+            size: self.size,
+            segment: len as u64,
+            key: export.key,
+            room: room.map_or(len as u64, |limit| limit.min(len as u64)),
+        };
+        let side = Mutex::new(side);
+        let mut driver = Driver::new(&setup, host.clone(), self.card.clone())?;
+        if let Some(driver) = &mut driver {
+            driver.open(&side)?;
+        }
+        let attached = Attached {
+            side,
+            driver: driver.map(Mutex::new),
+            region,
+            segment: len as u64,
+            _host: host,
+            _memory: memory,
+        };
         if self.attached.set(attached).is_err() {
             return Err(Error::job("netvm conduit: a segment is attached once"));
         }
@@ -226,7 +305,10 @@ unsafe impl Conduit for Live {
 
     fn close(&self) {
         let begun = Instant::now();
-        let quiet = || self.side(Side::is_quiet).unwrap_or(true) && self.card.is_idle();
+        let quiet = || {
+            let driven = self.driver(|driver, _| driver.is_quiet()).unwrap_or(true);
+            driven && self.side(Side::is_quiet).unwrap_or(true) && self.card.is_idle()
+        };
         while !quiet() && begun.elapsed() < CLOSING {
             if self.advance() == 0 {
                 std::thread::yield_now();
@@ -238,7 +320,17 @@ unsafe impl Conduit for Live {
         let (nic, counts) = (self.card.stats(), &self.card.counts);
         let refused = self.side(|side| side.refused()).unwrap_or(0);
         let count = |c: &std::sync::atomic::AtomicU64| c.load(Ordering::Relaxed);
+        let (driven, usage) = self.driver(|driver, _| driver.stats()).unwrap_or_default();
         vec![
+            ("hits", driven.hits),
+            ("misses of the strategy", driven.misses),
+            ("moves", driven.requests),
+            ("pins", driven.pins),
+            ("unpins", driven.unpins),
+            ("revived", driven.revived),
+            ("pin waits", driven.waits),
+            ("pinned bytes at most", usage.peak_bytes),
+            ("pinned bytes by the kernel's count", sys::pinned()),
             ("commands", nic.commands),
             ("packets sent", nic.sent),
             ("packets received", nic.received),
@@ -247,7 +339,7 @@ unsafe impl Conduit for Live {
             ("leased", nic.leased),
             ("misses", nic.misses),
             ("bounces", nic.bounces),
-            ("lock waits", nic.stalls),
+            ("credit waits", nic.stalls),
             ("deferred", nic.deferred),
             ("refused", nic.refused + u64::from(refused)),
             ("notifications", nic.notifications),
@@ -273,7 +365,7 @@ unsafe impl Rma for Live {
     }
 
     fn copies_source(&self, len: usize) -> bool {
-        len <= netvm_fw::wire::INLINE
+        self.mode == Registration::ShadowLock && len <= netvm_fw::wire::INLINE
     }
 
     fn max_transfer(&self) -> usize {
@@ -282,8 +374,12 @@ unsafe impl Rma for Live {
 
     fn poll(&self, budget: usize, complete: &mut dyn FnMut(u64, Completion)) -> usize {
         let mut done = 0;
+        let next = || match self.driver(|driver, _| driver.done.pop_front()) {
+            Some(next) => next,
+            None => self.side(Side::completed).flatten(),
+        };
         while done < budget {
-            let Some((token, what)) = self.side(Side::completed).flatten() else { break };
+            let Some((token, what)) = next() else { break };
             complete(token, what);
             done += 1;
         }

@@ -16,8 +16,9 @@ use gasnet::conduit::{Channel, Peer};
 use gasnet::{Error, FrameGrid, RankId};
 use netvm_fw::nic::{Action, Event, HostReply, Interrupt, Nic, Stats, Work};
 use netvm_fw::port::{Doorbell, PortMemory, Post};
-use netvm_fw::wire::{HEAD, Head};
-use netvm_fw::{PageMemory, PortId};
+use netvm_fw::shadow::Lease;
+use netvm_fw::wire::{HEAD, Head, Span};
+use netvm_fw::{Key, PageMemory, PortId, Vpn};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -235,8 +236,21 @@ impl Card {
         done
     }
 
+    /// Leases a page of the rank, if it is in place.
+    pub(crate) fn lease(&self, page: u64, key: Key) -> Option<Lease> {
+        let vpn = Vpn::new(PORT, page);
+        self.engine().as_mut()?.nic.lease(Span::new(vpn, key, 0, 0)).ok()
+    }
+
+    /// Ends a lease.
+    pub(crate) fn end_lease(&self, lease: Lease) {
+        if let Some(engine) = self.engine().as_mut() {
+            engine.nic.end_lease(lease);
+        }
+    }
+
     /// The rank's threads may be asleep: rings.
-    fn tell(&self) {
+    pub(crate) fn tell(&self) {
         // ORDER: SeqCst; pairs with the fence in `attend`.
         fence(Ordering::SeqCst);
         if !self.news_rung.swap(true, Ordering::Relaxed) {

@@ -185,6 +185,11 @@ impl Mail {
         side.region.at(side.behind(Mail::place(claim)), claim.len)
     }
 
+    /// Fills a claimed frame in.
+    pub(crate) fn fill(&self, claim: &Claim, side: &Side, bytes: &[u8]) {
+        side.region.write(side.behind(Mail::place(claim)), bytes);
+    }
+
     /// Gives a claim back.
     pub(crate) fn cancel(&self, claim: Claim) {
         self.end(claim.to, claim.lane);

@@ -27,9 +27,11 @@ mod conduit;
 mod desk;
 mod engine;
 mod mail;
+mod modes;
 mod region;
 mod resident;
 mod side;
 mod sys;
 
 pub use conduit::open;
+pub use modes::Registration;

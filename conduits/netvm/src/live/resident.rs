@@ -1,12 +1,15 @@
 //! A segment all of whose pages are resident: the host half without a pager.
 
 use crate::live::engine::{HostHalf, PORT};
+use crate::live::modes::{Held, Holder};
 use crate::live::region::Region;
+use crate::live::sys;
 use netvm_fw::host::{Host, HostAction, HostConfig, HostEvent, Segment};
 use netvm_fw::nic::{HostReply, Interrupt};
 use netvm_fw::shadow::{Geometry, NicTable, table};
 use netvm_fw::{PAGE, PageMemory, Place, Vpn};
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 /// Frames that hold nothing, so that the cleaner has nothing to do.
@@ -57,6 +60,21 @@ impl Resident {
 
     pub(crate) fn memory(&self) -> Frames {
         self.frames
+    }
+}
+
+impl Holder for Resident {
+    fn hold(&self, pages: Range<u64>, pin: bool, done: Held) {
+        let bytes = (pages.end - pages.start) as usize * PAGE as usize;
+        let at = self.frames.0.at(pages.start * u64::from(PAGE), bytes);
+        done(if pin { sys::pin(at, bytes) } else { Ok(()) });
+    }
+
+    fn release(&self, pages: Range<u64>, pin: bool) {
+        let bytes = (pages.end - pages.start) as usize * PAGE as usize;
+        if pin {
+            sys::unpin(self.frames.0.at(pages.start * u64::from(PAGE), bytes), bytes);
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! System calls of the live NIC: shared memory, futexes between processes, event descriptors, threads without signals.
 #![expect(unsafe_code, reason = "system calls")]
 
+use core::ptr::NonNull;
+use firehose::PinError;
 use gasnet::Error;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -142,4 +144,42 @@ pub(crate) fn random() -> u64 {
     // SAFETY: room for eight bytes; without any the address is as random as it gets.
     let got = unsafe { libc::getrandom((&raw mut word).cast(), 8, 0) };
     if got == 8 { word } else { (&raw const word) as u64 ^ u64::from(std::process::id()) << 32 }
+}
+
+/// Keeps pages in memory.
+pub(crate) fn pin(at: NonNull<u8>, len: usize) -> Result<(), PinError> {
+    // SAFETY: changes no contents of mapped memory.
+    if unsafe { libc::mlock(at.as_ptr().cast(), len) } == 0 {
+        return Ok(());
+    }
+    Err(match io::Error::last_os_error().raw_os_error().unwrap_or(0) {
+        libc::ENOMEM | libc::EAGAIN | libc::EPERM => PinError::Limit,
+        error => PinError::System(error),
+    })
+}
+
+/// Lets them go.
+pub(crate) fn unpin(at: NonNull<u8>, len: usize) {
+    // SAFETY: as in `pin`.
+    unsafe { libc::munlock(at.as_ptr().cast(), len) };
+}
+
+/// Bytes that this process may pin; `None`: as many as it likes.
+pub(crate) fn pin_limit() -> Option<u64> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: plain queries. The superuser is not held to the limit.
+    unsafe {
+        let limited = libc::geteuid() != 0 && libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut limit) == 0;
+        (limited && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
+    }
+}
+
+/// What the kernel counts as pinned for this process: by drivers, and by `mlock`.
+pub(crate) fn pinned() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let of = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        line.and_then(|l| l.trim().trim_end_matches("kB").trim().parse::<u64>().ok()).unwrap_or(0)
+    };
+    (of("VmPin:") + of("VmLck:")) << 10
 }

@@ -1,0 +1,592 @@
+//! Registration modes: how a page comes to be in place when the NIC wants it.
+//!
+//! In *shadow-lock* nobody sees to it: the NIC locks what is there and bounces the rest. In the other modes a
+//! [`firehose::Strategy`] decides beforehand, and this is its surroundings: it carries out what the strategy wants (pins, messages,
+//! transfers) and tells it what became of that. All of it is host software, run by the rank when it polls; the messages go by
+//! the control lane of the [mail](crate::live::mail).
+//!
+//! **A pin** is two things: the pager holds the page in memory (with `mlock`, unless leases are all there is: *firehose-over-locks*),
+//! and the NIC has a *lease* of its frame. The answer to whoever asked carries the leases, so that transfers need no lock of
+//! their own: frame and break count come with the command. A transfer without a lease, or with a broken one, takes the ordinary
+//! way; so no mode touches memory that is not locked.
+//!
+//! **Addresses** that strategies see are offsets in the owner's segment. Memory of the program outside of it is copied through
+//! slots that are always there; its addresses have the bit [`PRIVATE`] and name the operation.
+
+use crate::live::engine::Card;
+use crate::live::mail::lock;
+use crate::live::side::{Side, Start};
+use firehose::{
+    Action, Direction, Kind, Local, Message, OpId, Outcome, PinError, Request, Run, Stats, Strategy,
+    Transfer, Usage,
+};
+use gasnet::Error;
+use gasnet::conduit::Completion;
+use netvm_fw::shadow::Lease;
+use netvm_fw::wire::INLINE;
+use netvm_fw::{Key, Ppn};
+use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// Bytes of a bucket: a page, as published.
+pub(crate) const BUCKET: u64 = 4096;
+/// Marks an address outside of the segment: then the operation's number from bit 32 on, and the offset in its memory.
+const PRIVATE: u64 = 1 << 48;
+/// Bytes of a fragment in the bounce mode.
+const FRAGMENT: u64 = 4096;
+
+/// Operations under way at a time; more would block.
+const MOST_OPS: usize = 256;
+
+/// How memory gets to be in place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Registration {
+    /// The NIC locks each page for each transfer.
+    ShadowLock,
+    /// A strategy pins pages with the operating system.
+    Pinned(Kind),
+    /// Firehose whose pins are leases.
+    FirehoseOverLocks,
+}
+
+impl Registration {
+    /// All of them.
+    pub const ALL: [Registration; 8] = [
+        Registration::ShadowLock,
+        Registration::Pinned(Kind::Firehose),
+        Registration::FirehoseOverLocks,
+        Registration::Pinned(Kind::PinEverything),
+        Registration::Pinned(Kind::RendezvousUnpin),
+        Registration::Pinned(Kind::RendezvousNoUnpin),
+        Registration::Pinned(Kind::Bounce),
+        Registration::Pinned(Kind::PinDownCache),
+    ];
+
+    /// Its name in `GASNET_NETVM_REGISTRATION`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Registration::ShadowLock => "shadow-lock",
+            Registration::Pinned(kind) => kind.name(),
+            Registration::FirehoseOverLocks => "firehose-over-locks",
+        }
+    }
+
+    /// The one of that name.
+    pub fn parse(name: &str) -> Option<Registration> {
+        Registration::ALL.into_iter().find(|mode| mode.name() == name)
+    }
+
+    /// The strategy that decides, if there is one.
+    pub(crate) fn strategy(self) -> Option<Kind> {
+        match self {
+            Registration::ShadowLock => None,
+            Registration::Pinned(kind) => Some(kind),
+            Registration::FirehoseOverLocks => Some(Kind::Firehose),
+        }
+    }
+
+    /// Whether its pins are the operating system's.
+    pub(crate) fn pins(self) -> bool {
+        matches!(self, Registration::Pinned(kind) if kind != Kind::Bounce)
+    }
+}
+
+/// Who keeps pages in memory.
+pub(crate) trait Holder: Send + Sync {
+    /// Brings pages in and keeps them; with `pin` also with `mlock`. `done` may be called at once or from another thread, which it
+    /// must not keep.
+    fn hold(&self, pages: Range<u64>, pin: bool, done: Held);
+    /// Lets them go.
+    fn release(&self, pages: Range<u64>, pin: bool);
+}
+
+/// What [`Holder::hold`] calls.
+pub(crate) type Held = Box<dyn FnOnce(Result<(), PinError>) + Send>;
+
+/// Pins that have ended.
+#[derive(Default)]
+pub(crate) struct Ended(Mutex<VecDeque<(Run, Result<(), PinError>)>>);
+
+/// An operation of the core.
+struct Op {
+    token: u64,
+    put: bool,
+    /// Memory of the program here, and where in the peer's segment.
+    local: usize,
+    remote: u64,
+    len: usize,
+}
+
+/// A transfer on its way, in parts of a page.
+struct Moving {
+    op: OpId,
+    parts: u32,
+}
+
+/// A strategy with its surroundings.
+pub(crate) struct Driver {
+    strategy: Box<dyn Strategy>,
+    kind: Kind,
+    pin: bool,
+    segment: u64,
+    key: Key,
+    holder: Arc<dyn Holder>,
+    ended: Arc<Ended>,
+    card: Arc<Card>,
+    ops: Slots<Op>,
+    moving: Slots<Moving>,
+    /// Parts for which there was no room.
+    parts: VecDeque<Start>,
+    /// Control messages for which there was no room.
+    pub(crate) outgoing: VecDeque<(u32, Vec<u8>)>,
+    /// Leases of own pages.
+    leases: HashMap<u64, Lease>,
+    /// Leases of peers' pages, as they told us.
+    known: HashMap<(u32, u64), Lease>,
+    /// Buckets that a peer, or we, asked for, by the question's name.
+    asked: HashMap<(u32, u64, bool), Vec<Run>>,
+    pub(crate) done: VecDeque<(u64, Completion)>,
+    failed: Option<String>,
+}
+
+/// What a strategy is told at start.
+pub(crate) struct Setup {
+    pub(crate) mode: Registration,
+    pub(crate) me: u32,
+    pub(crate) size: u32,
+    /// Bytes of the own segment, and its key.
+    pub(crate) segment: u64,
+    pub(crate) key: Key,
+    /// Bytes that may be pinned at a time.
+    pub(crate) room: u64,
+}
+
+impl Driver {
+    pub(crate) fn new(
+        setup: &Setup,
+        holder: Arc<dyn Holder>,
+        card: Arc<Card>,
+    ) -> Result<Option<Driver>, Error> {
+        let Some(kind) = setup.mode.strategy() else { return Ok(None) };
+        let peers = u64::from(setup.size.max(2) - 1);
+        // A firehose for each peer at least, and as much for the rank itself.
+        let all = kind == Kind::PinEverything;
+        let least = if all { setup.segment } else { 2 * peers * BUCKET };
+        // What cannot be pinned because it does not exist is no lack.
+        let room = if setup.room >= setup.segment { setup.room.max(least) } else { setup.room };
+        if room < least {
+            return Err(Error::job(format!(
+                "GASNET_NETVM_REGISTRATION={}: this needs {least} bytes of pinned memory, and {room} may be pinned: \
+                 set GASNET_NETVM_MEMORY higher, or choose another mode",
+                setup.mode.name(),
+            )));
+        }
+        // A quarter for what the rank itself uses and what may be wanted again.
+        let victim = (room / 4).next_multiple_of(BUCKET).max(BUCKET);
+        let m = (room.saturating_sub(victim) / BUCKET * BUCKET).max(peers * BUCKET);
+        let config = firehose::Config {
+            nodes: setup.size,
+            me: setup.me,
+            bucket_bytes: BUCKET,
+            m_bytes: m,
+            victim_bytes: victim,
+            adaptive: true,
+            segment: Some((0, setup.segment)),
+            bounce_bytes: FRAGMENT,
+            ..firehose::Config::default()
+        };
+        let strategy = kind
+            .build(config)
+            .map_err(|e| Error::job(format!("GASNET_NETVM_REGISTRATION={}: {e}", setup.mode.name())))?;
+        Ok(Some(Driver {
+            strategy,
+            kind,
+            pin: setup.mode.pins(),
+            segment: setup.segment,
+            key: setup.key,
+            holder,
+            ended: Arc::default(),
+            card,
+            ops: Slots::default(),
+            moving: Slots::default(),
+            parts: VecDeque::new(),
+            outgoing: VecDeque::new(),
+            leases: HashMap::new(),
+            known: HashMap::new(),
+            asked: HashMap::new(),
+            done: VecDeque::new(),
+            failed: None,
+        }))
+    }
+
+    /// Begins: pin-everything pins, and waits for it.
+    pub(crate) fn open(&mut self, side: &Mutex<Side>) -> Result<(), Error> {
+        self.call(side, &[], |strategy, out| strategy.open(out));
+        if self.kind == Kind::PinEverything {
+            while self.strategy.stats().pins < self.segment / BUCKET && self.failed.is_none() {
+                if self.progress(side) == 0 {
+                    std::thread::sleep(Duration::from_micros(50));
+                }
+            }
+        }
+        self.failed.clone().map_or(Ok(()), |why| Err(Error::job(format!("netvm conduit: {why}"))))
+    }
+
+    /// Whether another operation may begin.
+    pub(crate) fn has_room(&self) -> bool {
+        self.ops.len() < MOST_OPS
+    }
+
+    /// What made it impossible to go on.
+    pub(crate) fn failed(&self) -> Option<&str> {
+        self.failed.as_deref()
+    }
+
+    pub(crate) fn stats(&self) -> (Stats, Usage) {
+        (self.strategy.stats(), self.strategy.usage())
+    }
+
+    /// Whether nothing is under way.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.ops.is_empty() && self.outgoing.is_empty() && self.parts.is_empty()
+    }
+
+    /// Begins an operation of the core.
+    pub(crate) fn start(&mut self, side: &Mutex<Side>, start: &Start) {
+        let region = lock(side).region;
+        let op = Op {
+            token: start.token,
+            put: start.put,
+            local: start.local,
+            remote: start.remote,
+            len: start.len,
+        };
+        let tag = self.ops.put(op);
+        let inline = start.put && start.len <= INLINE;
+        let inside = region.offset_of(start.local as *const u8, start.len).filter(|_| !inline);
+        let local = match inside.filter(|at| at + start.len as u64 <= self.segment) {
+            Some(at) => Local::At(at),
+            None => Local::Registered(PRIVATE | u64::from(tag) << 32),
+        };
+        let request = Request {
+            tag: u64::from(tag),
+            peer: start.peer,
+            direction: if start.put { Direction::Put } else { Direction::Get },
+            remote: start.remote,
+            local,
+            len: start.len as u64,
+        };
+        let mut refused = None;
+        self.call(side, &[], |strategy, out| refused = strategy.start(request, out).err());
+        if let Some(why) = refused {
+            self.failed = Some(format!("a transfer of {} bytes cannot begin: {why}", start.len));
+        }
+    }
+
+    /// Goes on with what has ended or has room now; how much that was.
+    pub(crate) fn progress(&mut self, side: &Mutex<Side>) -> usize {
+        let mut done = 0;
+        while let Some(start) = self.parts.pop_front() {
+            if !begin(side, &self.card, &start) {
+                self.parts.push_front(start);
+                break;
+            }
+            done += 1;
+        }
+        loop {
+            let next = lock(&self.ended.0).pop_front();
+            let Some((run, result)) = next else { break };
+            self.pinned(side, run, result);
+            done += 1;
+        }
+        loop {
+            let next = lock(side).completed();
+            let Some((token, what)) = next else { break };
+            done += 1;
+            let over = what == Completion::Remote && {
+                let moving = self.moving.get(token as u32);
+                moving.parts -= 1;
+                moving.parts == 0
+            };
+            if over {
+                let op = self.moving.take(token as u32).op;
+                self.call(side, &[], |strategy, out| strategy.transferred(op, Outcome::Done, out));
+            }
+        }
+        done
+    }
+
+    fn pinned(&mut self, side: &Mutex<Side>, run: Run, result: Result<(), PinError>) {
+        if result.is_ok() {
+            for page in pages(run) {
+                if let Some(lease) = self.card.lease(page, self.key) {
+                    self.leases.insert(page, lease);
+                }
+            }
+        }
+        self.call(side, &[], |strategy, out| strategy.pinned(run, result, out));
+    }
+
+    /// A control message came.
+    pub(crate) fn receive(&mut self, side: &Mutex<Side>, from: u32, bytes: &[u8]) {
+        let Some((message, leases, data)) = open(bytes) else {
+            self.failed = Some(format!("a message of rank {from} about its memory makes no sense"));
+            return;
+        };
+        match &message {
+            Message::Move { id, acquire, .. } => {
+                self.asked.insert((from, *id, true), acquire.clone());
+            }
+            Message::Ask { id, run, .. } => {
+                self.asked.insert((from, *id, true), vec![*run]);
+            }
+            Message::Moved { id, .. } | Message::Answer { id, .. } => {
+                let runs = self.asked.remove(&(from, *id, false)).unwrap_or_default();
+                for (page, lease) in runs.into_iter().flat_map(pages).zip(leases) {
+                    match lease {
+                        Some(lease) => self.known.insert((from, page), lease),
+                        None => self.known.remove(&(from, page)),
+                    };
+                }
+            }
+            Message::Invalidate { held } => {
+                held.iter().flat_map(|h| pages(h.run)).for_each(|page| {
+                    self.known.remove(&(from, page));
+                });
+            }
+            _ => {}
+        }
+        self.call(side, data, |strategy, out| strategy.receive(from, message, out));
+    }
+
+    /// Calls the strategy and does what it says. `bytes` came with the message being received.
+    fn call(
+        &mut self,
+        side: &Mutex<Side>,
+        bytes: &[u8],
+        f: impl FnOnce(&mut dyn Strategy, &mut Vec<Action>),
+    ) {
+        let mut out = Vec::new();
+        f(&mut *self.strategy, &mut out);
+        let mut todo = VecDeque::from(out);
+        while let Some(action) = todo.pop_front() {
+            let mut more = Vec::new();
+            self.act(side, bytes, action, &mut more);
+            todo.extend(more);
+        }
+    }
+
+    fn act(&mut self, side: &Mutex<Side>, bytes: &[u8], action: Action, more: &mut Vec<Action>) {
+        match action {
+            Action::Send { to, message } => self.send(to, &message, &[]),
+            Action::SendData { to, message, addr, len } => {
+                let mut data = vec![0; len as usize];
+                self.copy(side, addr, &mut data, |region, at, data| region.read(at, data), load);
+                self.send(to, &message, &data);
+            }
+            Action::Deliver { addr, len, .. } => {
+                let Some(data) = bytes.get(..len as usize) else {
+                    self.failed = Some("a message came without its bytes".to_string());
+                    return;
+                };
+                let mut data = data.to_vec();
+                self.copy(side, addr, &mut data, |region, at, data| region.write(at, data), store);
+            }
+            Action::Pin(run) => {
+                let (ended, card) = (self.ended.clone(), self.card.clone());
+                let done = move |result| {
+                    lock(&ended.0).push_back((run, result));
+                    card.tell();
+                };
+                let range = run.first..run.first + run.count;
+                self.holder.hold(range, self.pin, Box::new(done));
+            }
+            Action::Unpin(run) => {
+                for page in pages(run) {
+                    if let Some(lease) = self.leases.remove(&page) {
+                        self.card.end_lease(lease);
+                    }
+                }
+                self.holder.release(run.first..run.first + run.count, self.pin);
+                self.strategy.unpinned(run, more);
+            }
+            Action::Transfer(transfer) => self.transfer(side, &transfer),
+            Action::Held { .. } => {}
+            Action::Done { tag, .. } => {
+                let op = self.ops.take(tag as u32);
+                if op.put {
+                    self.done.push_back((op.token, Completion::Local));
+                }
+                self.done.push_back((op.token, Completion::Remote));
+            }
+            Action::Failed { failure, .. } => {
+                self.failed = Some(format!("{failure} (GASNET_NETVM_REGISTRATION={})", self.kind.name()));
+            }
+        }
+    }
+
+    /// Reads or writes memory here for a message.
+    fn copy(
+        &mut self,
+        side: &Mutex<Side>,
+        addr: u64,
+        data: &mut [u8],
+        inside: impl FnOnce(crate::live::region::Region, u64, &mut [u8]),
+        outside: impl FnOnce(usize, &mut [u8]),
+    ) {
+        if addr < PRIVATE {
+            // Its pages may be out: no lock is held that the pager needs.
+            let region = lock(side).region;
+            inside(region, addr, data);
+        } else {
+            let op = self.ops.get(((addr & !PRIVATE) >> 32) as u32);
+            let at = addr as u32 as usize;
+            assert!(at + data.len() <= op.len, "a strategy stays in its operation");
+            outside(op.local + at, data);
+        }
+    }
+
+    fn send(&mut self, to: u32, message: &Message, data: &[u8]) {
+        let mut leases = Vec::new();
+        match message {
+            Message::Move { id, acquire, release } => {
+                self.asked.insert((to, *id, false), acquire.clone());
+                release.iter().flat_map(|h| pages(h.run)).for_each(|page| {
+                    self.known.remove(&(to, page));
+                });
+            }
+            Message::Ask { id, run, .. } => {
+                self.asked.insert((to, *id, false), vec![*run]);
+            }
+            Message::Moved { id, .. } | Message::Answer { id, .. } => {
+                let runs = self.asked.remove(&(to, *id, true)).unwrap_or_default();
+                leases = runs.into_iter().flat_map(pages).map(|p| self.leases.get(&p).copied()).collect();
+            }
+            Message::Finish { run, .. } => pages(*run).for_each(|page| {
+                self.known.remove(&(to, page));
+            }),
+            _ => {}
+        }
+        self.outgoing.push_back((to, seal(message, &leases, data)));
+    }
+
+    fn transfer(&mut self, side: &Mutex<Side>, t: &Transfer) {
+        let op = self.ops.get(t.tag as u32);
+        let (put, local) = (op.put, op.local + (t.remote - op.remote) as usize);
+        let cuts = t.remote % BUCKET + t.len;
+        let number = self.moving.put(Moving { op: t.op, parts: cuts.div_ceil(BUCKET) as u32 });
+        let mut at = 0;
+        while at < t.len {
+            let remote = t.remote + at;
+            let len = (BUCKET - remote % BUCKET).min(t.len - at);
+            let start = Start {
+                peer: t.peer,
+                remote,
+                local: local + at as usize,
+                len: len as usize,
+                put,
+                token: u64::from(number),
+                lease: self.known.get(&(t.peer, remote / BUCKET)).copied(),
+            };
+            at += len;
+            if !self.parts.is_empty() || !begin(side, &self.card, &start) {
+                self.parts.push_back(start);
+            }
+        }
+    }
+}
+
+/// Gives a part to the NIC. False: there is no room.
+#[expect(unsafe_code, reason = "memory of the core's operations")]
+fn begin(side: &Mutex<Side>, card: &Card, start: &Start) -> bool {
+    // SAFETY: the memory of an operation of the core, which is not complete before all its parts are.
+    unsafe { lock(side).start(&card.desks, start) }
+}
+
+#[expect(unsafe_code, reason = "memory of the core's operations")]
+fn load(at: usize, into: &mut [u8]) {
+    // SAFETY: the source of a put that is not complete (checked: inside it).
+    unsafe { core::ptr::copy(at as *const u8, into.as_mut_ptr(), into.len()) }
+}
+
+#[expect(unsafe_code, reason = "memory of the core's operations")]
+fn store(at: usize, from: &mut [u8]) {
+    // SAFETY: the destination of a get that is not complete (checked: inside it).
+    unsafe { core::ptr::copy(from.as_ptr(), at as *mut u8, from.len()) }
+}
+
+/// Pages of buckets.
+fn pages(run: Run) -> Range<u64> {
+    run.first..run.first + run.count
+}
+
+/// A control message: its length, the message, how many leases, they, and data.
+fn seal(message: &Message, leases: &[Option<Lease>], data: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![0; 8];
+    message.encode(&mut bytes);
+    let len = bytes.len() as u32 - 8;
+    bytes[..4].copy_from_slice(&len.to_le_bytes());
+    bytes[4..8].copy_from_slice(&(leases.len() as u32).to_le_bytes());
+    for lease in leases {
+        let (ppn, breaks) = lease.map_or((0, 0), |lease| (lease.ppn.get(), lease.breaks));
+        bytes.extend(ppn.to_le_bytes());
+        bytes.extend(breaks.to_le_bytes());
+    }
+    bytes.extend(data);
+    bytes
+}
+
+/// What a control message has in it.
+type Opened<'a> = (Message, Vec<Option<Lease>>, &'a [u8]);
+
+fn open(bytes: &[u8]) -> Option<Opened<'_>> {
+    let word = |at: &[u8]| at.first_chunk().map(|b| u32::from_le_bytes(*b));
+    let (len, count) = (word(bytes)? as usize, word(bytes.get(4..)?)? as usize);
+    let rest = bytes.get(8 + len..)?;
+    let message = Message::decode(&bytes[8..8 + len]).ok()?;
+    let (leases, data) = rest.split_at_checked(count.checked_mul(8)?)?;
+    let lease = |l: &[u8]| Some(Lease { ppn: Ppn::new(word(l)?)?, breaks: word(&l[4..])? });
+    Some((message, leases.chunks_exact(8).map(lease).collect(), data))
+}
+
+/// Things by number; numbers are used again.
+struct Slots<T> {
+    all: Vec<Option<T>>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Slots<T> {
+    fn default() -> Slots<T> {
+        Slots { all: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> Slots<T> {
+    fn put(&mut self, value: T) -> u32 {
+        let number = self.free.pop().unwrap_or(self.all.len() as u32);
+        if number as usize == self.all.len() {
+            self.all.push(None);
+        }
+        self.all[number as usize] = Some(value);
+        number
+    }
+
+    fn get(&mut self, number: u32) -> &mut T {
+        self.all[number as usize].as_mut().expect("a number in use")
+    }
+
+    fn take(&mut self, number: u32) -> T {
+        self.free.push(number);
+        self.all[number as usize].take().expect("a number in use")
+    }
+
+    fn len(&self) -> usize {
+        self.all.len() - self.free.len()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
