@@ -165,7 +165,9 @@ fn host_thread(mut host: Host, frames: &Frames, asks: &Receiver<Ask>, nic: &Send
                 }
                 HostAction::Ready { token, .. } => todo.extend(waiting.remove(&token)),
                 HostAction::Work(_) | HostAction::Wake(_) => {}
-                HostAction::Message { .. } | HostAction::Unexported(_) => unreachable!("not used here"),
+                HostAction::Message { .. } | HostAction::Unexported(_) | HostAction::Recalled(_) => {
+                    unreachable!("not used here")
+                }
             }
         }
     }

@@ -42,7 +42,7 @@ pub fn modes() -> Vec<(String, Registration)> {
         .into_iter()
         .map(|kind| (kind.name().to_string(), Registration::Pinned(kind, budget)))
         .collect();
-    all.push(("firehose-over-locks".into(), Registration::FirehoseOverLocks(budget)));
+    all.push(("firehose-over-locks".into(), Registration::FirehoseOverLocks { budget, frames: 0 }));
     all.push(("shadow-lock".into(), Registration::ShadowLock { frames: 0 }));
     all
 }
@@ -156,7 +156,10 @@ impl Machine {
     }
 
     fn model(&self, mode: Registration) -> &CostModel {
-        if matches!(mode, Registration::ShadowLock { .. }) { &self.locking } else { &self.pinning }
+        match mode {
+            Registration::ShadowLock { .. } | Registration::FirehoseOverLocks { .. } => &self.locking,
+            _ => &self.pinning,
+        }
     }
 }
 

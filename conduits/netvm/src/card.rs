@@ -12,7 +12,8 @@ use crate::memory::Window;
 use crate::time::Time;
 use crate::world::{Body, Event as WorldEvent, Left, Slab, World};
 use core::any::Any;
-use netvm_fw::host::{Host, HostAction, HostConfig, HostEvent, Segment};
+use firehose::Change;
+use netvm_fw::host::{Host, HostAction, HostConfig, HostEvent, HostStats, Segment};
 use netvm_fw::nic::{Action, Config, Event, HostReply, Interrupt, Nic, OpId, Stretch};
 use netvm_fw::port::{Doorbell, PortMemory, Post};
 use netvm_fw::shadow::{Geometry, table};
@@ -70,10 +71,14 @@ struct Pages {
     of: Vec<u64>,
 }
 
+/// Stands for a page that is not mapped any more.
+const GONE: u64 = u64::MAX;
+
 impl Pages {
-    fn locate(&self, at: Place) -> (Window, u64) {
-        let address = self.of[at.ppn.index()] * u64::from(PAGE) + u64::from(at.offset);
-        if address < self.len { (self.segment, address) } else { (self.scratch, address - self.len) }
+    fn locate(&self, at: Place) -> Option<(Window, u64)> {
+        let page = self.of[at.ppn.index()];
+        let address = page.checked_mul(u64::from(PAGE))? + u64::from(at.offset);
+        Some(if address < self.len { (self.segment, address) } else { (self.scratch, address - self.len) })
     }
 
     fn set(&mut self, ppn: Ppn, vpn: Vpn) {
@@ -83,12 +88,14 @@ impl Pages {
 
 impl PageMemory for Pages {
     fn read(&self, at: Place, into: &mut [u8]) {
-        let (window, offset) = self.locate(at);
-        into.copy_from_slice(&window.read(offset, into.len()));
+        if let Some((window, offset)) = self.locate(at) {
+            into.copy_from_slice(&window.read(offset, into.len()));
+        }
     }
     fn write(&self, at: Place, from: &[u8]) {
-        let (window, offset) = self.locate(at);
-        window.write(offset, from);
+        if let Some((window, offset)) = self.locate(at) {
+            window.write(offset, from);
+        }
     }
 }
 
@@ -365,39 +372,69 @@ impl Card {
             }
             self.host.handle(w.now.as_ps() / 1000, event, &self.pages, &mut actions);
             let mut clock = w.now;
-            for action in actions.drain(..) {
-                match action {
-                    HostAction::Work(work) => clock += self.costs.host_work(work),
-                    HostAction::Nic(reply) => self.at(w, clock, Later::Reply(reply)),
-                    HostAction::PageIn { vpn, ppn } => {
-                        self.pages.set(ppn, vpn);
-                        let there = clock + self.costs.page_in;
-                        self.at(w, there, Later::Host(HostEvent::PagedIn(ppn)));
-                    }
-                    HostAction::PageOut { ppn, .. } => {
-                        let there = clock + self.costs.page_in;
-                        self.at(w, there, Later::Host(HostEvent::PagedOut(ppn)));
-                    }
-                    HostAction::Message { head, .. } => {
-                        self.at(w, clock, Later::Host(HostEvent::Consumed(head)));
-                    }
-                    HostAction::Wake(_) => {
-                        self.wakes += 1;
-                        w.tell(self.rank);
-                    }
-                    HostAction::Ready { .. } => w.tell(self.rank),
-                    HostAction::Evict { .. } | HostAction::Unexported(_) => {}
-                }
-            }
+            actions.drain(..).for_each(|action| self.host_act(w, action, &mut clock));
             if clock > w.now {
                 self.host_busy = true;
                 self.at(w, clock, Later::HostReady);
             }
-            if let (Some(due), false) = (self.host.next_deadline(), self.timer) {
-                self.timer = true;
-                self.at(w, Time::ns(due), Later::Host(HostEvent::Timer));
+            self.set_timer(w);
+        }
+    }
+
+    fn set_timer(&mut self, w: &mut World) {
+        if let (Some(due), false) = (self.host.next_deadline(), self.timer) {
+            self.timer = true;
+            self.at(w, Time::ns(due), Later::Host(HostEvent::Timer));
+        }
+    }
+
+    fn host_act(&mut self, w: &mut World, action: HostAction, clock: &mut Time) {
+        match action {
+            HostAction::Work(work) => *clock += self.costs.host_work(work),
+            HostAction::Nic(reply) => self.at(w, *clock, Later::Reply(reply)),
+            HostAction::PageIn { vpn, ppn } => {
+                self.pages.set(ppn, vpn);
+                let there = *clock + self.costs.page_in;
+                self.at(w, there, Later::Host(HostEvent::PagedIn(ppn)));
+            }
+            HostAction::PageOut { ppn, .. } => {
+                let there = *clock + self.costs.page_in;
+                self.at(w, there, Later::Host(HostEvent::PagedOut(ppn)));
+            }
+            HostAction::Message { head, .. } => {
+                self.at(w, *clock, Later::Host(HostEvent::Consumed(head)));
+            }
+            HostAction::Wake(_) => {
+                self.wakes += 1;
+                w.tell(self.rank);
+            }
+            HostAction::Ready { .. } => w.tell(self.rank),
+            HostAction::Recalled(vpn) => {
+                let (addr, len) = (vpn.page() * u64::from(PAGE), u64::from(PAGE));
+                w.changed(self.rank, Change::Removed { addr, len });
+            }
+            HostAction::Evict { .. } | HostAction::Unexported(_) => {}
+        }
+    }
+
+    /// The program unmaps pages of its segment. A DMA that is under way ends in frames that are nobody's.
+    pub(crate) fn unmap(&mut self, w: &mut World, offset: u64, len: u64) {
+        let mut actions = Vec::new();
+        for page in offset / u64::from(PAGE)..(offset + len) / u64::from(PAGE) {
+            let vpn = Vpn::new(PORT, page);
+            if let Some(ppn) = self.host.vm().place(vpn) {
+                self.pages.of[ppn.index()] = GONE;
+                self.host.discard(vpn, &mut actions);
             }
         }
+        let mut clock = w.now;
+        actions.into_iter().for_each(|action| self.host_act(w, action, &mut clock));
+        self.set_timer(w);
+    }
+
+    /// What the host has done.
+    pub(crate) fn host_stats(&self) -> HostStats {
+        self.host.stats()
     }
 }
 

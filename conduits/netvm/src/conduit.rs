@@ -158,13 +158,18 @@ unsafe impl Rma for SimConduit {
     fn copies_source(&self, len: usize) -> bool {
         match self.nic {
             Nic::Plain => true,
-            Nic::Pinning(_) => false,
+            Nic::Pinning(_) => false, // Until the end it may have to begin again.
             Nic::Paging(_) => len <= netvm_fw::wire::INLINE,
         }
     }
 
     fn max_transfer(&self) -> usize {
-        if matches!(self.nic, Nic::Paging(_)) { crate::paging::SLOT } else { usize::MAX }
+        let slots = match &self.nic {
+            Nic::Plain => false,
+            Nic::Pinning(p) => p.leases(),
+            Nic::Paging(_) => true,
+        };
+        if slots { crate::paging::SLOT } else { usize::MAX }
     }
 
     fn poll(&self, budget: usize, complete: &mut dyn FnMut(u64, Completion)) -> usize {

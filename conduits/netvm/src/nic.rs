@@ -2,10 +2,8 @@
 
 use crate::cluster::Cluster;
 use crate::conduit::SimConduit;
-use crate::cost::PinCosts;
 use crate::paging::Paging;
 use crate::pinning::{Pinning, Registration};
-use crate::time::Time;
 use crate::world::{Bytes, Op, Owner};
 use firehose::Kind;
 use gasnet::conduit::Completion;
@@ -50,15 +48,11 @@ impl Nic {
         match job.registration {
             Registration::None => Nic::Plain,
             Registration::Pinned(kind, budget) => {
-                Nic::Pinning(Box::new(Pinning::new(job, rank, kind, budget, job.model.pin)))
+                Nic::Pinning(Box::new(Pinning::new(job, rank, kind, budget, None)))
             }
-            Registration::FirehoseOverLocks(budget) => {
-                // A pin is a lease of each page: a command to the own NIC.
-                let f = &job.model.firmware;
-                let (pin_page, unpin_page) = (f.post + f.command + f.lock, f.post + f.command + f.unlock);
-                let costs =
-                    PinCosts { pin: Time::ZERO, pin_page, unpin: Time::ZERO, unpin_page, ..job.model.pin };
-                Nic::Pinning(Box::new(Pinning::new(job, rank, Kind::Firehose, budget, costs)))
+            Registration::FirehoseOverLocks { budget, frames } => {
+                let paging = Some(Arc::new(Paging::new(job, frames)));
+                Nic::Pinning(Box::new(Pinning::new(job, rank, Kind::Firehose, budget, paging)))
             }
             Registration::ShadowLock { frames } => Nic::Paging(Arc::new(Paging::new(job, frames))),
         }
@@ -69,10 +63,7 @@ impl Nic {
         match self {
             Nic::Plain => {}
             Nic::Pinning(p) => p.attach(at, len),
-            Nic::Paging(p) => {
-                p.attach(at, len);
-                at.shared.pagings()[at.rank as usize] = Some(p.clone());
-            }
+            Nic::Paging(p) => p.attach(at, len),
         }
     }
 
@@ -92,6 +83,7 @@ impl Nic {
                     len: start.len,
                     token: start.token,
                     owner: Owner::Core,
+                    claims: None,
                 };
                 match start.source {
                     Some(bytes) => {
@@ -104,7 +96,7 @@ impl Nic {
                 true
             }
             Nic::Pinning(p) => p.start(at, start),
-            Nic::Paging(p) => p.start(at, start),
+            Nic::Paging(p) => p.start(at, start, Owner::Core, |_| None),
         }
     }
 

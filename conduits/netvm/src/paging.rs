@@ -12,10 +12,14 @@ use crate::memory::{self, Scratch};
 use crate::nic::Start;
 use crate::shared::{Shared, current};
 use crate::time::Time;
+use crate::world::Owner;
+use firehose::Outcome;
 use gasnet::conduit::Completion;
 use netvm_fw::atomics::{Op, REPLY};
-use netvm_fw::library::{Fence, Handle, Library, Transfer};
+use netvm_fw::host::HostStats;
+use netvm_fw::library::{Fence, Handle, Library, LibraryError, Transfer};
 use netvm_fw::port::{Counter, PortMemory};
+use netvm_fw::shadow::Lease;
 use netvm_fw::wire::INLINE;
 use netvm_fw::{Node, PAGE};
 use std::collections::VecDeque;
@@ -46,9 +50,10 @@ struct State {
     free: Vec<u32>,
 }
 
-/// A command, or the last of several, under way for the core.
+/// A command, or the last of several, under way.
 struct Under {
     token: u64,
+    owner: Owner,
     /// The source has not been given back yet.
     local: bool,
     slot: Option<u32>,
@@ -66,7 +71,8 @@ impl Paging {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn attach(&self, at: &SimConduit, len: usize) {
+    pub(crate) fn attach(self: &Arc<Paging>, at: &SimConduit, len: usize) {
+        at.shared.pagings()[at.rank as usize] = Some(self.clone());
         let mut w = at.shared.world();
         let segment = w.ranks[at.rank as usize].segment;
         let scratch = (self.scratch.window(), u64::from(SLOTS) * SLOT as u64);
@@ -88,7 +94,7 @@ impl Paging {
     }
 
     /// Puts commands in the queue, as many as `issue` makes, and pays for them.
-    fn post(&self, shared: &Shared, rank: u32, commands: u32) {
+    pub(crate) fn post(&self, shared: &Shared, rank: u32, commands: u32) {
         shared.work(rank, self.costs.post * u64::from(commands));
         let mut w = shared.world();
         if let Some(mut card) = w.cards[rank as usize].take() {
@@ -97,7 +103,14 @@ impl Paging {
         }
     }
 
-    pub(crate) fn start(&self, at: &SimConduit, start: Start<'_>) -> bool {
+    /// Issues a transfer; `false` if there is no room now. `lease` says under which lease a page of the peer is.
+    pub(crate) fn start(
+        &self,
+        at: &SimConduit,
+        start: Start<'_>,
+        owner: Owner,
+        lease: impl Fn(u64) -> Option<Lease>,
+    ) -> bool {
         let mut guard = self.state();
         let Some(s) = guard.as_mut() else { return false };
         // Pages at either end cut it; a full queue frees itself, since the NIC renews the counter at every 32nd command.
@@ -124,34 +137,42 @@ impl Paging {
         let mut copied = 0;
         let under = Under {
             token: start.token,
+            owner,
             local: start.source.is_some() && !inline && slot.is_none(),
             slot,
             copy: (start.source.is_none() && slot.is_some()).then_some((start.local, start.len)),
         };
         let before = s.library.fence(Counter::Commands).count;
-        let (mut transfer, counter) = match start.source {
-            Some(bytes) => {
-                if let Some(slot) = slot {
-                    self.scratch.window().write(u64::from(slot) * SLOT as u64, bytes);
-                    copied = bytes.len();
-                }
-                (
-                    Transfer::write((s.own, local), (peer, start.offset), start.len as u64).acknowledge(),
-                    Counter::Written,
-                )
-            }
-            None => (Transfer::read((s.own, local), (peer, start.offset), start.len as u64), Counter::Reads),
-        };
+        if let (Some(slot), Some(bytes)) = (slot, start.source) {
+            self.scratch.window().write(u64::from(slot) * SLOT as u64, bytes);
+            copied = bytes.len();
+        }
+        let counter = if start.source.is_some() { Counter::Written } else { Counter::Reads };
         let source = start.source.unwrap_or(&[]);
-        // Short fragments of long transfers come from memory; inline ones from the caller.
-        let issued = s.library.issue(&mut transfer, |offset, into| {
-            let from = (offset - local) as usize;
-            into.copy_from_slice(&source[from..from + into.len()]);
-        });
-        assert!(matches!(issued, Ok(true)), "a transfer inside two exported segments: {issued:?}");
+        // A lease is one page's, so the transfer is cut there; the library would do so anyway.
+        let (mut done, all, page) = (0, start.len as u64, u64::from(PAGE));
+        while done < all {
+            let remote = start.offset + done;
+            let len = (page - remote % page).min(all - done);
+            let (here, there) = ((s.own, local + done), (peer, remote));
+            let mut transfer = match counter {
+                Counter::Reads => Transfer::read(here, there, len),
+                _ => Transfer::write(here, there, len).acknowledge(),
+            };
+            if let Some(lease) = lease(remote / page) {
+                transfer = transfer.under(lease);
+            }
+            // Short fragments of long transfers come from memory; inline ones from the caller.
+            let issued = s.library.issue(&mut transfer, |offset, into| {
+                let from = (offset - local) as usize;
+                into.copy_from_slice(&source[from..from + into.len()]);
+            });
+            assert!(matches!(issued, Ok(true)), "a transfer inside two exported segments: {issued:?}");
+            done += len;
+        }
         let commands = s.library.fence(Counter::Commands).count.wrapping_sub(before);
         let queue = if counter == Counter::Written { &mut s.writes } else { &mut s.reads };
-        let told = start.source.is_some() && !under.local;
+        let told = owner == Owner::Core && start.source.is_some() && !under.local;
         queue.push_back((s.library.fence(counter), under));
         drop(guard);
         if told {
@@ -162,7 +183,7 @@ impl Paging {
         true
     }
 
-    /// Tells the core what is done.
+    /// Tells the core, or the registration strategy, what is done.
     pub(crate) fn progress(&self, at: &SimConduit) -> usize {
         let mut done = 0;
         loop {
@@ -182,13 +203,45 @@ impl Paging {
                 s.free.push(slot);
             }
             let mut w = at.shared.world();
-            let queue = &mut w.ranks[at.rank as usize].done;
-            if under.local {
-                queue.push_back((under.token, Completion::Local));
+            let r = &mut w.ranks[at.rank as usize];
+            match under.owner {
+                Owner::Core => {
+                    if under.local {
+                        r.done.push_back((under.token, Completion::Local));
+                    }
+                    r.done.push_back((under.token, Completion::Remote));
+                }
+                Owner::Strategy => r.transferred.push_back((under.token, Outcome::Done)),
             }
-            queue.push_back((under.token, Completion::Remote));
             done += 1;
         }
+    }
+}
+
+// Leases of own pages.
+impl Paging {
+    /// Pages of the segment.
+    pub(crate) fn pages(&self) -> u64 {
+        self.state().as_ref().map_or(0, |s| s.len / u64::from(PAGE))
+    }
+
+    /// Asks the own NIC for a lease of a page, or to end one; the reply's cookie. `None`: no room now.
+    pub(crate) fn ask_lease(&self, page: u64, end: Option<Lease>) -> Option<u32> {
+        let mut guard = self.state();
+        let s = guard.as_mut()?;
+        let asked = match end {
+            Some(lease) => s.library.end_lease(lease),
+            None => s.library.lease((s.own, page * u64::from(PAGE))),
+        };
+        match asked {
+            Err(LibraryError::Busy) => None,
+            result => Some(result.expect("a page of the own segment")),
+        }
+    }
+
+    /// The reply to that.
+    pub(crate) fn reply(&self, cookie: u32) -> Option<Option<[u32; REPLY]>> {
+        self.state().as_mut()?.library.reply(cookie)
     }
 }
 
@@ -317,10 +370,19 @@ impl Netvm {
     /// Does an atomic operation at its home, and waits for the reply.
     pub fn atomic(&self, home: u32, offset: u64, op: Op, args: [u32; 4]) -> [u32; REPLY] {
         self.shared.work(self.rank, self.paging.costs.atomic_call);
-        let cookie = self.with(|s| {
-            let peer = s.peer_of(&self.shared, home);
-            s.library.atomic((peer, offset), op, args).expect("an aligned operand, one at a time")
+        let mut asked = None;
+        self.wait_until("room for an atomic", |n| {
+            asked = n.with(|s| {
+                let peer = s.peer_of(&n.shared, home);
+                match s.library.atomic((peer, offset), op, args) {
+                    // Leases have the places for replies.
+                    Err(LibraryError::Busy) => None,
+                    result => Some(result.expect("an aligned operand")),
+                }
+            });
+            asked.is_some()
         });
+        let cookie = asked.unwrap_or_default();
         self.paging.post(&self.shared, self.rank, 1);
         let mut reply = None;
         self.wait_until("an atomic", |n| {
@@ -386,5 +448,11 @@ impl Netvm {
     pub fn firmware(&self, rank: u32) -> (netvm_fw::nic::Stats, Time) {
         let w = self.shared.world();
         w.cards[rank as usize].as_ref().map_or_else(Default::default, |card| (card.nic_stats(), card.worked))
+    }
+
+    /// What a rank's host has done for its NIC.
+    pub fn host(&self, rank: u32) -> HostStats {
+        let w = self.shared.world();
+        w.cards[rank as usize].as_ref().map_or_else(Default::default, |card| card.host_stats())
     }
 }

@@ -8,22 +8,30 @@
 //! kernel maps things. Memory outside of the segment has been registered for good (bounce buffers of the core); its addresses
 //! have the bit [`PRIVATE`] and name the operation they belong to.
 //!
-//! **Oracle.** The world keeps a map of its own of what is pinned ([`PinMap`]). Every DMA is checked against it, and so is the
-//! bound on pinned memory: a strategy that is wrong ends the simulation.
+//! **Stale registrations.** Each transfer carries the keys of the registrations it counts on, and the NIC at either end compares
+//! them with the present ones ([`Strategy::check`]) when it touches the memory. What it refuses comes back and is begun again
+//! under another key. [`remap`] is how a program changes a mapping.
+//!
+//! **Oracle.** The world keeps a map of its own of what is pinned ([`PinMap`]), and of what was mapped anew since. Every DMA is
+//! checked against it, and so is the bound on pinned memory: a strategy that is wrong ends the simulation.
+//!
+//! **Leases.** In `firehose-over-locks` the same strategy decides, and a pin is a lease of each page, taken by a command to the
+//! own NetVM NIC; see [`leases`](crate::leases).
 
 use crate::cluster::Cluster;
 use crate::conduit::SimConduit;
 use crate::cost::PinCosts;
+use crate::leases::Leases;
 use crate::memory;
 use crate::nic::Start;
+use crate::paging::Paging;
+use crate::shared::current;
 use crate::time::Time;
-use crate::world::{Body, Bytes, HEADER, Op, Owner, Slab};
-use firehose::{
-    Action, Direction, Kind, Local, Message, Outcome, Request, Run, Stats, Strategy, Transfer, Usage,
-};
+use crate::world::{Body, Bytes, Claims, HEADER, Op, Owner, Slab};
+use firehose::{Action, Direction, Kind, Local, Message, Request, Run, Stats, Strategy, Transfer, Usage};
 use gasnet::conduit::Completion;
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How memory gets to be reachable for the NICs of a job.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,8 +45,14 @@ pub enum Registration {
         /// How many.
         frames: u32,
     },
-    /// Firehose whose pins are leases: long-held locks in the NIC's table.
-    FirehoseOverLocks(Budget),
+    /// Firehose whose pins are leases: long-held locks in the NIC's table. `frames` as in `ShadowLock`: when pages wait for a
+    /// frame, leases are taken back.
+    FirehoseOverLocks {
+        /// How much may be leased.
+        budget: Budget,
+        /// How many frames.
+        frames: u32,
+    },
 }
 
 /// How much may be pinned, and in which units.
@@ -66,6 +80,8 @@ const PRIVATE: u64 = 1 << 48;
 #[derive(Debug)]
 pub(crate) struct PinMap {
     bits: Vec<u64>,
+    /// Of those, what has been mapped anew since it was pinned.
+    old: Vec<u64>,
     bucket: u64,
     count: u64,
 }
@@ -73,7 +89,8 @@ pub(crate) struct PinMap {
 impl PinMap {
     fn new(bytes: u64, bucket: u64) -> PinMap {
         let buckets = bytes.div_ceil(bucket) as usize;
-        PinMap { bits: vec![0; buckets.div_ceil(64)], bucket, count: 0 }
+        let words = buckets.div_ceil(64);
+        PinMap { bits: vec![0; words], old: vec![0; words], bucket, count: 0 }
     }
 
     fn set(&mut self, run: Run, pinned: bool) {
@@ -81,6 +98,7 @@ impl PinMap {
             let (word, bit) = (&mut self.bits[b as usize / 64], 1u64 << (b % 64));
             assert!((*word & bit != 0) != pinned, "bucket {b} is pinned or unpinned twice");
             *word ^= bit;
+            self.old[b as usize / 64] &= !bit;
             self.count = if pinned { self.count + 1 } else { self.count - 1 };
         }
     }
@@ -90,19 +108,31 @@ impl PinMap {
         self.count * self.bucket
     }
 
-    /// Ends the simulation if a DMA touches what is not pinned.
+    /// What is pinned there is not what is mapped there any more.
+    pub(crate) fn outdate(&mut self, offset: u64, len: u64) {
+        for b in offset / self.bucket..(offset + len).div_ceil(self.bucket) {
+            if let (Some(old), Some(bits)) =
+                (self.old.get_mut(b as usize / 64), self.bits.get(b as usize / 64))
+            {
+                *old |= bits & 1 << (b % 64);
+            }
+        }
+    }
+
+    /// Ends the simulation if a DMA touches what is not pinned, or pinned under an old mapping.
     pub(crate) fn check(&self, offset: u64, len: usize) {
         if len == 0 {
             return;
         }
         for b in offset / self.bucket..=(offset + len as u64 - 1) / self.bucket {
-            let pinned = self.bits.get(b as usize / 64).is_some_and(|w| w & 1 << (b % 64) != 0);
-            assert!(pinned, "a NIC touched bucket {b}, which is not pinned");
+            let has = |words: &[u64]| words.get(b as usize / 64).is_some_and(|w| w & 1 << (b % 64) != 0);
+            assert!(has(&self.bits), "a NIC touched bucket {b}, which is not pinned");
+            assert!(!has(&self.old), "a NIC touched bucket {b} through an old registration");
         }
     }
 }
 
-/// A message between strategies, with the bytes that go with it.
+/// A message between strategies, with the bytes that go with it: data that is bounced, or leases.
 struct Envelope {
     message: Message,
     bytes: Vec<u8>,
@@ -146,9 +176,18 @@ struct PinOp {
     remote: u64,
 }
 
+impl PinOp {
+    /// Where the bytes of a part are, in this rank's memory.
+    fn place(&self, t: &Transfer) -> usize {
+        self.local + (t.remote - self.remote) as usize
+    }
+}
+
 /// The software side of a pinning NIC.
 pub(crate) struct Pinning {
     state: Mutex<State>,
+    /// The NIC that locks pages, where pins are leases.
+    leases: Option<Leases>,
     costs: PinCosts,
     inline: usize,
     page: u64,
@@ -158,17 +197,23 @@ pub(crate) struct Pinning {
 }
 
 struct State {
-    /// There once the segment is.
-    strategy: Option<Box<dyn Strategy>>,
     ops: Slab<PinOp>,
     /// Transfers on the wire, by the number the world knows.
     transfers: Slab<firehose::OpId>,
+    /// Those that find no room in the NIC's queue.
+    crowded: VecDeque<Transfer>,
     /// What is to be unpinned when the completions that came before have been told.
     later: VecDeque<Run>,
 }
 
 impl Pinning {
-    pub(crate) fn new(job: &Cluster, rank: u32, kind: Kind, budget: Budget, costs: PinCosts) -> Pinning {
+    pub(crate) fn new(
+        job: &Cluster,
+        rank: u32,
+        kind: Kind,
+        budget: Budget,
+        paging: Option<Arc<Paging>>,
+    ) -> Pinning {
         let config = firehose::Config {
             nodes: job.ranks,
             me: rank,
@@ -178,10 +223,20 @@ impl Pinning {
             adaptive: budget.adaptive,
             ..firehose::Config::default()
         };
-        let state =
-            State { strategy: None, ops: Slab::new(), transfers: Slab::new(), later: VecDeque::new() };
-        let (inline, page) = (job.model.inline, job.model.page);
-        Pinning { state: Mutex::new(state), costs, inline, page, kind, budget, config }
+        let state = State {
+            ops: Slab::new(),
+            transfers: Slab::new(),
+            crowded: VecDeque::new(),
+            later: VecDeque::new(),
+        };
+        let (costs, inline, page) = (job.model.pin, job.model.inline, job.model.page);
+        let leases = paging.map(|paging| Leases::new(paging, budget.bucket));
+        Pinning { state: Mutex::new(state), leases, costs, inline, page, kind, budget, config }
+    }
+
+    /// Whether pins are leases.
+    pub(crate) fn leases(&self) -> bool {
+        self.leases.is_some()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -192,8 +247,8 @@ impl Pinning {
     fn call(&self, at: &SimConduit, bytes: &[u8], f: impl FnOnce(&mut dyn Strategy, &mut Vec<Action>)) {
         let mut out = Vec::new();
         {
-            let mut state = self.state();
-            let Some(strategy) = &mut state.strategy else { return };
+            let mut w = at.shared.world();
+            let Some(strategy) = &mut w.ranks[at.rank as usize].strategy else { return };
             f(&mut **strategy, &mut out);
         }
         if !out.is_empty() {
@@ -203,30 +258,35 @@ impl Pinning {
     }
 
     fn note(&self, at: &SimConduit) {
-        let state = self.state();
-        let Some(strategy) = &state.strategy else { return };
+        let mut w = at.shared.world();
+        let r = &mut w.ranks[at.rank as usize];
+        let Some(strategy) = &r.strategy else { return };
         let (stats, usage) = (strategy.stats(), strategy.usage());
         if let Some(bound) = usage.bound_bytes {
-            let pinned = at.shared.world().ranks[at.rank as usize].pinned.as_ref().map_or(0, PinMap::bytes);
+            let pinned = r.pinned.as_ref().map_or(0, PinMap::bytes);
             assert!(pinned <= bound, "{pinned} bytes are pinned, the bound is {bound}");
         }
-        let mut w = at.shared.world();
-        let registered = &mut w.ranks[at.rank as usize].registration;
-        (registered.stats, registered.usage) = (stats, usage);
+        (r.registration.stats, r.registration.usage) = (stats, usage);
     }
 
     pub(crate) fn attach(&self, at: &SimConduit, len: usize) {
         let config = firehose::Config { segment: Some((0, len as u64)), ..self.config.clone() };
         let strategy = self.kind.build(config);
         let strategy = strategy.unwrap_or_else(|e| panic!("registration strategy {}: {e}", self.kind.name()));
-        self.state().strategy = Some(strategy);
         let map = PinMap::new(len as u64, self.budget.bucket);
-        at.shared.world().ranks[at.rank as usize].pinned = Some(map);
+        {
+            let mut w = at.shared.world();
+            let r = &mut w.ranks[at.rank as usize];
+            (r.strategy, r.pinned) = (Some(strategy), Some(map));
+        }
+        if let Some(leases) = &self.leases {
+            leases.paging.attach(at, len);
+        }
         self.call(at, &[], |s, out| s.open(out));
     }
 
     pub(crate) fn start(&self, at: &SimConduit, start: Start<'_>) -> bool {
-        self.unpin_later(at);
+        self.catch_up(at);
         let put = start.source.is_some();
         let small = put && start.len <= self.inline;
         let segment = at.shared.world().ranks[at.rank as usize].segment;
@@ -239,10 +299,11 @@ impl Pinning {
             remote: start.offset,
         });
         let local = match segment.offset_of(start.local, start.len) {
-            Some(offset) if !small => Local::At(offset),
+            // A NIC that locks pages does so for its own memory, too, and without a round trip.
+            Some(offset) if !small && !self.leases() => Local::At(offset),
             _ => Local::Registered(PRIVATE | u64::from(index) << 32),
         };
-        if !small && matches!(local, Local::Registered(_)) {
+        if !small && !self.leases() && matches!(local, Local::Registered(_)) {
             at.shared.work(at.rank, at.costs.copy.bytes(start.len));
         }
         if matches!(self.kind, Kind::Firehose | Kind::PinDownCache) {
@@ -271,14 +332,14 @@ impl Pinning {
     }
 
     pub(crate) fn progress(&self, at: &SimConduit) -> usize {
-        let mut done = self.unpin_later(at);
+        let mut done = self.catch_up(at);
         let mut later = Vec::new();
         loop {
             let next = at.shared.world().ranks[at.rank as usize].transferred.pop_front();
-            let Some(number) = next else { break };
+            let Some((number, outcome)) = next else { break };
             let Some(op) = self.state().transfers.remove(number as u32) else { continue };
             self.call(at, &[], |s, out| {
-                s.transferred(op, Outcome::Done, out);
+                s.transferred(op, outcome, out);
                 let over = out.iter().position(|a| matches!(a, Action::Done { .. })).unwrap_or(out.len());
                 let tail = out.split_off(over);
                 let (unpins, rest): (Vec<_>, Vec<_>) =
@@ -306,6 +367,9 @@ impl Pinning {
                 _ => Time::ZERO,
             };
             at.shared.work(at.rank, at.costs.am_handle + handling);
+            if let Some(leases) = &self.leases {
+                leases.received(from, &message, &bytes);
+            }
             self.call(at, &bytes, |s, out| s.receive(from, message, out));
             done += 1;
         }
@@ -318,7 +382,10 @@ impl Pinning {
         let mut more = Vec::new();
         while let Some(action) = todo.pop_front() {
             match action {
-                Action::Send { to, message } => self.send(at, to, message, Vec::new()),
+                Action::Send { to, message } => {
+                    let leases = self.leases.as_ref().map(|leases| leases.sending(to, &message));
+                    self.send(at, to, message, leases.unwrap_or_default());
+                }
                 Action::SendData { to, message, addr, len } => {
                     at.shared.work(at.rank, at.costs.copy.bytes(len as usize));
                     let bytes = self.read(at, addr, len as usize);
@@ -328,16 +395,26 @@ impl Pinning {
                     at.shared.work(at.rank, at.costs.copy.bytes(len as usize));
                     self.write(at, addr, &bytes[..len as usize]);
                 }
+                Action::Pin(run) | Action::Unpin(run) if self.leases() => {
+                    let pin = matches!(action, Action::Pin(_));
+                    if pin {
+                        self.mark(at, run, true);
+                    }
+                    if let Some(leases) = &self.leases {
+                        leases.ask(run, pin);
+                        leases.post(at);
+                    }
+                }
                 Action::Pin(run) => {
                     at.shared.work(at.rank, self.costs.pinning(self.pages(run)));
                     self.mark(at, run, true);
-                    self.with(|s| s.pinned(run, Ok(()), &mut more));
+                    self.with(at, |s| s.pinned(run, Ok(()), &mut more));
                 }
                 Action::Unpin(run) => {
                     // From here on no DMA may touch it; the processor is busy until it is done.
                     self.mark(at, run, false);
                     at.shared.work(at.rank, self.costs.unpinning(self.pages(run)));
-                    self.with(|s| s.unpinned(run, &mut more));
+                    self.with(at, |s| s.unpinned(run, &mut more));
                 }
                 Action::Transfer(t) => self.transfer(at, &t),
                 Action::Held { .. } => {}
@@ -370,9 +447,31 @@ impl Pinning {
         }
     }
 
-    /// Does the unpinning that was put off until completions were told; how much that was.
-    fn unpin_later(&self, at: &SimConduit) -> usize {
-        let mut done = 0;
+    /// Does what changed mappings led to, and the unpinning that was put off until completions were told; how much that was.
+    fn catch_up(&self, at: &SimConduit) -> usize {
+        let wishes = std::mem::take(&mut at.shared.world().ranks[at.rank as usize].wishes);
+        let mut done = wishes.len();
+        if done > 0 {
+            self.carry_out(at, &[], wishes);
+            self.note(at);
+        }
+        if let Some(leases) = &self.leases {
+            done += leases.paging.progress(at);
+            leases.post(at);
+            while let Some((run, pin, result)) = leases.settled() {
+                if !pin {
+                    self.mark(at, run, false);
+                }
+                self.call(
+                    at,
+                    &[],
+                    |s, out| if pin { s.pinned(run, result, out) } else { s.unpinned(run, out) },
+                );
+                done += 1;
+            }
+            let crowded = std::mem::take(&mut self.state().crowded);
+            crowded.iter().for_each(|t| self.transfer(at, t));
+        }
         loop {
             let next = self.state().later.pop_front();
             let Some(run) = next else { return done };
@@ -381,8 +480,8 @@ impl Pinning {
         }
     }
 
-    fn with(&self, f: impl FnOnce(&mut dyn Strategy)) {
-        if let Some(strategy) = &mut self.state().strategy {
+    fn with(&self, at: &SimConduit, f: impl FnOnce(&mut dyn Strategy)) {
+        if let Some(strategy) = &mut at.shared.world().ranks[at.rank as usize].strategy {
             f(&mut **strategy);
         }
     }
@@ -404,29 +503,31 @@ impl Pinning {
     }
 
     fn transfer(&self, at: &SimConduit, t: &Transfer) {
-        at.shared.work(at.rank, at.costs.post);
-        let (number, local, put, remote) = {
+        let (number, local, put) = {
             let mut state = self.state();
             let number = state.transfers.insert(t.op);
             let Some(op) = state.ops.get_mut(t.tag as u32) else { return };
-            (number, op.local, op.put, op.remote)
+            (number, op.place(t), op.put)
         };
-        let local = local + (t.remote - remote) as usize;
-        let len = t.len as usize;
-        let op = Op {
-            from: at.rank,
-            to: t.peer,
-            dst: local,
-            len,
-            token: u64::from(number),
-            owner: Owner::Strategy,
-        };
-        let mut w = at.shared.world();
-        if t.local < PRIVATE
-            && let Some(map) = &w.ranks[at.rank as usize].pinned
-        {
-            map.check(t.local, len);
+        let (len, token) = (t.len as usize, u64::from(number));
+        if let Some(leases) = &self.leases {
+            let bytes = if put { memory::load(local, len) } else { Vec::new() };
+            let start =
+                Start { peer: t.peer, offset: t.remote, local, source: put.then_some(&bytes), len, token };
+            if !leases.start(at, start) {
+                let mut state = self.state();
+                state.transfers.remove(number);
+                state.crowded.push_back(t.clone());
+            }
+            return;
         }
+        at.shared.work(at.rank, at.costs.post);
+        let owner = Owner::Strategy;
+        let claims =
+            Claims { remote: t.remote_keys.clone(), local: t.local_keys.clone().map(|keys| (t.local, keys)) };
+        let op =
+            Op { from: at.rank, to: t.peer, dst: local, len, token, owner, claims: Some(Box::new(claims)) };
+        let mut w = at.shared.world();
         if put { w.put(op, t.remote, Bytes::new(&memory::load(local, len))) } else { w.get(op, t.remote) }
     }
 
@@ -455,8 +556,19 @@ impl Pinning {
 /// Messages that one poll handles at most.
 const BUDGET: usize = 16;
 
+/// Maps whole pages of the calling rank's segment anew, as `munmap` and `mmap` do: they are zeros, and registrations of the old
+/// ones end. Nothing outside of a simulation.
+///
+/// # Panics
+/// The range is not made of whole pages of the segment.
+pub fn remap(offset: u64, len: u64) {
+    let Some((shared, rank)) = current() else { return };
+    assert!((offset | len).is_multiple_of(4096), "{len} bytes at {offset:#x} are not whole pages");
+    shared.world().remap(rank, offset, len);
+}
+
 /// What the registration of the calling rank has done so far, inside a simulation.
 pub fn registration() -> Option<Registered> {
-    let (shared, rank) = crate::shared::current()?;
+    let (shared, rank) = current()?;
     Some(shared.world().ranks[rank as usize].registration)
 }

@@ -15,6 +15,7 @@ use crate::rng::Rng;
 use crate::time::Time;
 use core::any::Any;
 use core::cmp::Ordering;
+use firehose::{Action, Change, Keys, Outcome, Refusal, Side, Strategy};
 use gasnet::conduit::{Channel, Completion};
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -104,6 +105,8 @@ pub(crate) enum Body {
     Get { op: u32, offset: u64, len: usize },
     /// Bytes that were asked for.
     Data { op: u32, bytes: Bytes },
+    /// A registration that an op claims is not the present one: nothing was done.
+    Refused { op: u32, refusal: Refusal },
     /// A message between the registration strategies of two hosts, handled by the target's processor when it polls.
     Control(Box<dyn Any + Send>),
     /// A message between the firmware of two NICs.
@@ -119,6 +122,7 @@ impl Body {
             Body::Data { .. } => 4,
             Body::Control(_) => 5,
             Body::Firmware(_) => 6,
+            Body::Refused { .. } => 10,
         }
     }
 }
@@ -135,7 +139,7 @@ struct Packet {
 }
 
 /// A one-sided op under way.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct Op {
     pub(crate) from: u32,
     pub(crate) to: u32,
@@ -145,6 +149,17 @@ pub(crate) struct Op {
     /// The owner's name for it.
     pub(crate) token: u64,
     pub(crate) owner: Owner,
+    /// The registrations it counts on; the NICs compare them when they touch the memory.
+    pub(crate) claims: Option<Box<Claims>>,
+}
+
+/// Registrations that an op counts on.
+#[derive(Debug)]
+pub(crate) struct Claims {
+    /// At the target.
+    pub(crate) remote: Keys,
+    /// Here: where in the segment, and their keys; none for memory that is registered for good.
+    pub(crate) local: Option<(u64, Keys)>,
 }
 
 /// Who is told that an op is done.
@@ -184,9 +199,13 @@ pub(crate) struct RankState {
     pub(crate) control: VecDeque<(u32, Box<dyn Any + Send>)>,
     /// What the core is to be told.
     pub(crate) done: VecDeque<(u64, Completion)>,
-    /// Transfers of the registration strategy that are over.
-    pub(crate) transferred: VecDeque<u64>,
+    /// Transfers of the registration strategy that are over, and how.
+    pub(crate) transferred: VecDeque<(u64, Outcome)>,
     pub(crate) segment: Window,
+    /// What decides what is registered, where NICs need that. Its table is what the NIC looks keys up in.
+    pub(crate) strategy: Option<Box<dyn Strategy>>,
+    /// What it wants done since it heard of changed mappings.
+    pub(crate) wishes: Vec<Action>,
     /// What is pinned, where NICs need that.
     pub(crate) pinned: Option<PinMap>,
     /// What registration has done so far.
@@ -229,6 +248,9 @@ impl<T> Slab<T> {
         }
         self.slots.push(Some(value));
         self.slots.len() as u32 - 1
+    }
+    pub(crate) fn get(&self, i: u32) -> Option<&T> {
+        self.slots.get(i as usize)?.as_ref()
     }
     pub(crate) fn get_mut(&mut self, i: u32) -> Option<&mut T> {
         self.slots.get_mut(i as usize)?.as_mut()
@@ -292,6 +314,8 @@ impl World {
                     done: VecDeque::new(),
                     transferred: VecDeque::new(),
                     segment: Window::NONE,
+                    strategy: None,
+                    wishes: Vec::new(),
                     pinned: None,
                     registration: Default::default(),
                     ops: 0,
@@ -408,7 +432,7 @@ impl World {
                 r.ops -= 1;
                 match op.owner {
                     Owner::Core => r.done.push_back((op.token, Completion::Remote)),
-                    Owner::Strategy => r.transferred.push_back(op.token),
+                    Owner::Strategy => r.transferred.push_back((op.token, Outcome::Done)),
                 }
                 self.tell(op.from);
                 None
@@ -428,30 +452,35 @@ impl World {
                 self.tell(to);
             }
             Body::Put { op, offset, bytes } => {
-                let r = &self.ranks[target];
-                if let Some(pinned) = &r.pinned {
-                    pinned.check(offset, bytes.as_slice().len());
+                if let Err(refusal) = self.admit(to, op, offset, bytes.as_slice().len()) {
+                    self.send(to, from, HEADER, Body::Refused { op, refusal });
+                    return None;
                 }
-                r.segment.write(offset, bytes.as_slice());
+                self.ranks[target].segment.write(offset, bytes.as_slice());
                 let back = self.now + self.put_back;
                 self.at(back, Event::Done(op));
                 self.tell(to);
             }
             Body::Get { op, offset, len } => {
-                let r = &self.ranks[target];
-                if let Some(pinned) = &r.pinned {
-                    pinned.check(offset, len);
+                if let Err(refusal) = self.admit(to, op, offset, len) {
+                    self.send(to, from, HEADER, Body::Refused { op, refusal });
+                    return None;
                 }
-                let bytes = Bytes::new(&r.segment.read(offset, len));
+                let bytes = Bytes::new(&self.ranks[target].segment.read(offset, len));
                 self.send(to, from, HEADER + len, Body::Data { op, bytes });
             }
             Body::Data { op, bytes } => {
+                if let Err(refusal) = self.admit(to, op, 0, bytes.as_slice().len()) {
+                    self.refused(op, refusal);
+                    return None;
+                }
                 if let Some(o) = self.ops.get_mut(op) {
                     crate::memory::store(o.dst, bytes.as_slice());
                 }
                 let now = self.now;
                 self.at(now, Event::Done(op));
             }
+            Body::Refused { op, refusal } => self.refused(op, refusal),
             Body::Control(message) => {
                 self.ranks[target].control.push_back((from, message));
                 self.tell(to);
@@ -461,11 +490,64 @@ impl World {
         None
     }
 
-    /// Starts a put whose bytes leave now.
+    /// A rank's NIC is about to touch memory for an op: at the initiator what it claims there, at the target `offset`. Where
+    /// memory has to be registered, that is compared with the present registrations; whatever passes must be pinned.
+    fn admit(&self, rank: u32, op: u32, offset: u64, len: usize) -> Result<(), Refusal> {
+        let (r, op) = (&self.ranks[rank as usize], self.ops.get(op));
+        let (Some(strategy), Some(op)) = (&r.strategy, op) else { return Ok(()) };
+        let Some(claims) = &op.claims else { return Ok(()) };
+        let side = if op.from == rank { Side::Local } else { Side::Remote };
+        let (offset, keys) = match (side, &claims.local) {
+            (Side::Remote, _) => (offset, &claims.remote),
+            (Side::Local, Some((offset, keys))) => (*offset, keys),
+            (Side::Local, None) => return Ok(()),
+        };
+        strategy.check(side, offset, len as u64, keys)?;
+        if let Some(pinned) = &r.pinned {
+            pinned.check(offset, len);
+        }
+        Ok(())
+    }
+
+    /// An op that a NIC refused is over for its initiator, which may begin it again.
+    pub(crate) fn refused(&mut self, op: u32, refusal: Refusal) {
+        let Some(op) = self.ops.remove(op) else { return };
+        let r = &mut self.ranks[op.from as usize];
+        r.ops -= 1;
+        r.transferred.push_back((op.token, Outcome::Refused(refusal)));
+        self.tell(op.from);
+    }
+
+    /// A mapping of a rank changed: its registrations end here and now, what follows from that is done when it polls.
+    pub(crate) fn changed(&mut self, rank: u32, change: Change) {
+        let r = &mut self.ranks[rank as usize];
+        if let (Some(pinned), Some((offset, len))) = (&mut r.pinned, change.range()) {
+            pinned.outdate(offset, len);
+        }
+        if let Some(strategy) = &mut r.strategy {
+            strategy.changed(change, &mut r.wishes);
+        }
+        self.tell(rank);
+    }
+
+    /// A rank maps whole pages of its segment anew: zeros.
+    pub(crate) fn remap(&mut self, rank: u32, offset: u64, len: u64) {
+        if let Some(mut card) = self.cards[rank as usize].take() {
+            card.unmap(self, offset, len);
+            self.cards[rank as usize] = Some(card);
+        }
+        self.changed(rank, Change::Unmapped { addr: offset, len });
+        self.ranks[rank as usize].segment.write(offset, &vec![0; len as usize]);
+    }
+
+    /// Starts a put whose bytes leave now, unless the NIC refuses its source.
     pub(crate) fn put(&mut self, op: Op, offset: u64, bytes: Bytes) {
         let (from, to, len) = (op.from, op.to, op.len);
         self.ranks[from as usize].ops += 1;
         let op = self.ops.insert(op);
+        if let Err(refusal) = self.admit(from, op, 0, len) {
+            return self.refused(op, refusal);
+        }
         self.send(from, to, HEADER + len, Body::Put { op, offset, bytes });
     }
 

@@ -48,7 +48,8 @@ fn modes() -> Vec<(String, Registration)> {
         };
         all.push((kind.name().into(), Registration::Pinned(kind, budget)));
     }
-    all.push(("firehose-over-locks".into(), Registration::FirehoseOverLocks(budget)));
+    all.push(("firehose-over-locks".into(), Registration::FirehoseOverLocks { budget, frames: 0 }));
+    all.push(("firehose-over-locks, paging".into(), Registration::FirehoseOverLocks { budget, frames: 50 }));
     all.push(("shadow-lock".into(), Registration::ShadowLock { frames: 0 }));
     all.push(("shadow-lock, paging".into(), Registration::ShadowLock { frames: 250 }));
     all

@@ -91,6 +91,8 @@ pub enum HostAction {
     },
     /// An unexport is done with: the NIC uses none of its pages any more.
     Unexported(Segment),
+    /// The leases of this page have ended, because its frame is wanted or its export ends: tell whoever counts on them.
+    Recalled(Vpn),
 }
 
 /// Work of the host's processor, for drivers that put a price on it.
@@ -149,6 +151,8 @@ pub struct HostStats {
     pub most_bounced: u32,
     /// Unmappings that found the page in use.
     pub locked: u64,
+    /// Leases taken back.
+    pub recalled: u64,
 }
 
 /// Pages that one event may have looked at.
@@ -188,6 +192,9 @@ pub struct Host {
     bounced: HashMap<Node, u32>,
     /// The backing store has no room.
     full: bool,
+    /// Pages being written out, and frames whose leases the NIC was told to end: both will be free soon.
+    flushing: u32,
+    recalling: u32,
     stats: HostStats,
     now: Nanos,
     work: Vec<HostWork>,
@@ -207,6 +214,8 @@ impl Host {
             ending: Vec::new(),
             bounced: HashMap::new(),
             full: false,
+            flushing: 0,
+            recalling: 0,
             stats: HostStats::default(),
             now: 0,
             work: Vec::new(),
@@ -282,7 +291,7 @@ impl Host {
                 && self.vm.withdraw(ppn, &mut self.work) == Unmap::Locked
             {
                 self.stats.locked += 1;
-                out.push(HostAction::Nic(HostReply::BreakLeases(ppn)));
+                self.recall(ppn, vpn, out);
                 busy.push(ppn);
             }
             if let Some(waiters) = self.waiting.remove(&vpn) {
@@ -399,7 +408,7 @@ impl Host {
         }
         if self.vm.free(ppn, &mut self.work) == Unmap::Locked {
             self.stats.locked += 1;
-            out.push(HostAction::Nic(HostReply::BreakLeases(ppn)));
+            self.recall(ppn, vpn, out);
             self.leaving.push(ppn);
         }
         self.flush_work(out);
@@ -423,6 +432,7 @@ impl Host {
                 self.bury(ppn, out);
             }
             HostEvent::PagedOut(ppn) => {
+                self.flushing -= 1;
                 if self.vm.paged_out(ppn) {
                     self.arrived(ppn, memory, out);
                 }
@@ -431,6 +441,7 @@ impl Host {
             HostEvent::PageOutFailed(ppn) => {
                 self.vm.page_out_failed(ppn);
                 self.stats.page_outs -= 1;
+                self.flushing -= 1;
                 self.arrived(ppn, memory, out);
                 self.bury(ppn, out);
             }
@@ -487,6 +498,7 @@ impl Host {
                 return out.extend(ready.map(|head| HostAction::Nic(HostReply::Undefer(head))));
             }
             Interrupt::Notice(port) => return out.push(HostAction::Wake(port)),
+            Interrupt::Recalled { ppn, vpn, leases } => return self.recalled(ppn, vpn, leases, out),
         };
         if self.exports.key(vpn).is_none() {
             return self.turn_away(waiter, out);
@@ -511,6 +523,43 @@ impl Host {
             _ => self.starved.push_back(vpn),
         }
         self.feed(out);
+    }
+
+    /// Has the NIC end the leases of a frame.
+    fn recall(&mut self, ppn: Ppn, vpn: Vpn, out: &mut Vec<HostAction>) {
+        self.recalling += 1;
+        out.push(HostAction::Nic(HostReply::BreakLeases { ppn, vpn }));
+    }
+
+    /// The leases of a frame have ended: its page goes, if others wait.
+    fn recalled(&mut self, ppn: Ppn, vpn: Vpn, leases: u32, out: &mut Vec<HostAction>) {
+        self.recalling -= 1;
+        self.stats.recalled += u64::from(leases);
+        let now = self.vm.page(ppn);
+        if leases > 0 {
+            out.push(HostAction::Recalled(vpn));
+            // Another page came to the frame meanwhile, and its leases it was that ended.
+            out.extend(now.filter(|now| *now != vpn).map(HostAction::Recalled));
+        }
+        let here = now == Some(vpn) && matches!(self.vm.state(ppn), State::Active | State::Inactive);
+        let stuck = self.full && self.vm.is_dirty(ppn);
+        if here && !stuck && !self.starved.is_empty() {
+            let cleaned = self.vm.give_way(ppn, &mut self.work);
+            self.cleaned(ppn, cleaned, out);
+        }
+    }
+
+    /// Whether a frame that was cleaned is free, or will be.
+    fn cleaned(&mut self, ppn: Ppn, cleaned: Cleaned, out: &mut Vec<HostAction>) -> bool {
+        if cleaned == Cleaned::MustFlush {
+            self.stats.page_outs += 1;
+            self.flushing += 1;
+            if let Some(vpn) = self.vm.page(ppn) {
+                self.flush_work(out);
+                out.push(HostAction::PageOut { vpn, ppn });
+            }
+        }
+        matches!(cleaned, Cleaned::Cached | Cleaned::MustFlush)
     }
 
     /// Gives frames to pages that wait for one.
@@ -665,6 +714,7 @@ impl Host {
     }
 
     /// Deactivates and cleans until enough frames are free, cached or on their way there. Each page is looked at once at most.
+    /// If pages wait all the same, leases are what is left to be taken back.
     fn balance(&mut self, out: &mut Vec<HostAction>) {
         let (active, inactive, cached, free) = self.vm.lengths();
         let want = self.config.spare + self.starved.len() as u32;
@@ -674,6 +724,7 @@ impl Host {
         }
         let want = want + self.config.batch;
         let mut looks = (active + inactive).min(LOOKS);
+        let mut locked = Vec::new();
         while have < want && looks > 0 {
             looks -= 1;
             // Keep some pages inactive for a while, so that use can be noticed.
@@ -688,20 +739,21 @@ impl Host {
                 self.vm.keep(ppn);
                 continue;
             }
-            match self.vm.clean(ppn, &mut self.work) {
-                Cleaned::Cached => have += 1,
-                Cleaned::Reactivated => {}
-                Cleaned::MustFlush => {
-                    have += 1;
-                    self.stats.page_outs += 1;
-                    if let Some(vpn) = self.vm.page(ppn) {
-                        self.flush_work(out);
-                        out.push(HostAction::PageOut { vpn, ppn });
-                    }
-                }
+            let cleaned = self.vm.clean(ppn, &mut self.work);
+            if cleaned == Cleaned::Locked {
+                locked.push(ppn);
             }
+            have += u32::from(self.cleaned(ppn, cleaned, out));
         }
         self.feed(out);
+        let (_, _, cached, free) = self.vm.lengths();
+        let soon = cached + free + self.flushing + self.recalling;
+        let short = (self.starved.len() as u32).saturating_sub(soon);
+        for ppn in locked.into_iter().take(short as usize) {
+            if let Some(vpn) = self.vm.page(ppn) {
+                self.recall(ppn, vpn, out);
+            }
+        }
     }
 
     fn flush_work(&mut self, out: &mut Vec<HostAction>) {

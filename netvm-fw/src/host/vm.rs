@@ -57,8 +57,10 @@ pub enum Deactivated {
 /// How an attempt to clean ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cleaned {
-    /// The page is in use: active again.
+    /// The page has been used, or is held: active again.
     Reactivated,
+    /// The NIC has a lock on it, or a lease: active again.
+    Locked,
     /// It is in the cache.
     Cached,
     /// It must be written out; then call [`Vm::paged_out`].
@@ -219,14 +221,29 @@ impl Vm {
     pub fn clean(&mut self, ppn: Ppn, work: &mut Vec<HostWork>) -> Cleaned {
         debug_assert_eq!(self.state(ppn), State::Inactive);
         let i = ppn.index();
-        self.unlink(ppn);
-        let in_use = self.frames[i].holds > 0
+        let used = self.frames[i].holds > 0
             || core::mem::take(&mut self.frames[i].used)
-            || self.test_dirty(ppn, work)
-            || self.unmap(ppn, work) == Unmap::Locked;
-        if in_use {
+            || self.test_dirty(ppn, work);
+        if used {
+            self.unlink(ppn);
             self.append(ppn, State::Active);
             return Cleaned::Reactivated;
+        }
+        self.give_way(ppn, work)
+    }
+
+    /// The rest of hook 3, for a page that has to go however much it is used: active or inactive -> cache.
+    pub fn give_way(&mut self, ppn: Ppn, work: &mut Vec<HostWork>) -> Cleaned {
+        let i = ppn.index();
+        self.unlink(ppn);
+        let kept = if self.frames[i].holds > 0 {
+            Some(Cleaned::Reactivated)
+        } else {
+            (self.unmap(ppn, work) == Unmap::Locked).then_some(Cleaned::Locked)
+        };
+        if let Some(kept) = kept {
+            self.append(ppn, State::Active);
+            return kept;
         }
         self.test_dirty(ppn, work);
         if self.frames[i].dirty {

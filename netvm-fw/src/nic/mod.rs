@@ -100,8 +100,13 @@ pub enum HostReply {
     Resume(OpId),
     /// The page that this command needs does not exist.
     Abandon(OpId),
-    /// End all leases of a frame.
-    BreakLeases(Ppn),
+    /// End all leases of a frame, which held this page. Answer: `Recalled`.
+    BreakLeases {
+        /// The frame.
+        ppn: Ppn,
+        /// The page.
+        vpn: Vpn,
+    },
 }
 
 /// Why the host is interrupted.
@@ -143,6 +148,15 @@ pub enum Interrupt {
     },
     /// A port has a notice in its queue: wake it, or run its dispatcher.
     Notice(PortId),
+    /// The leases of a frame have ended. Not an error of anybody's: whoever uses one takes the ordinary way.
+    Recalled {
+        /// The frame.
+        ppn: Ppn,
+        /// The page that the host named.
+        vpn: Vpn,
+        /// How many there were.
+        leases: u32,
+    },
 }
 
 /// A stretch of a frame, for DMA.
@@ -239,6 +253,8 @@ pub struct Stats {
     pub locks: u64,
     /// Pages used through a lease.
     pub leased: u64,
+    /// Leases ended because the host wanted their frames.
+    pub recalled: u64,
     /// Pages not found.
     pub misses: u64,
     /// Messages to the bounce buffer because of a missing page.
@@ -458,8 +474,10 @@ impl Nic {
             HostReply::Undefer(head) => self.serve_reserved(head, Origin::Deferred, out),
             HostReply::Resume(op) => self.resume(op, true, out),
             HostReply::Abandon(op) => self.resume(op, false, out),
-            HostReply::BreakLeases(ppn) => {
-                self.table.break_leases(ppn);
+            HostReply::BreakLeases { ppn, vpn } => {
+                let leases = self.table.break_leases(ppn);
+                self.stats.recalled += u64::from(leases);
+                out.push(Action::Interrupt(Interrupt::Recalled { ppn, vpn, leases }));
             }
         }
     }

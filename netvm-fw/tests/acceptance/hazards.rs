@@ -371,6 +371,50 @@ fn leases_last_until_they_are_broken() {
     assert_eq!(rig.library(b).reply(cookie).unwrap().unwrap()[0], 0, "broken before");
 }
 
+/// Leases on every frame of a host: pages that wait take them back, one for each; who uses one then gets the ordinary way.
+#[test]
+fn leases_are_recalled_when_pages_wait_for_a_frame() {
+    for seed in seeds(50) {
+        let mut rig = Rig::new(2, 8, Weather::ROUGH, seed);
+        let (a, b) = (rig.port(0, 1, 2), rig.port(1, 1, 40));
+        let own = rig.handle(b, b);
+        let leases: Vec<_> = (0..8)
+            .map(|n| {
+                let cookie = rig.library(b).lease((own, n * P)).unwrap();
+                rig.ring(1);
+                rig.run();
+                let reply = rig.library(b).reply(cookie).unwrap().unwrap();
+                netvm_fw::library::Library::lease_of(reply).unwrap()
+            })
+            .collect();
+        let held = |rig: &Rig, n: usize| rig.nodes[1].nic.table().count(leases[n].ppn) == (0, 1);
+        assert!((0..8).all(|n| held(&rig, n)), "no page waits, no lease ends");
+        assert_eq!(rig.nodes[1].recalled, []);
+        // Three more pages: leases go, no more than needed, and their holder is told which.
+        rig.touch(b, 20 * P, 3 * P);
+        rig.run();
+        let gone = rig.nodes[1].recalled.clone();
+        assert!((1..=3).contains(&gone.len()), "seed {seed}: {gone:?}");
+        assert_eq!(rig.nodes[1].host.stats().recalled, gone.len() as u64);
+        for (n, lease) in leases.iter().enumerate() {
+            let page = Rig::vpn(b, n as u64 * P);
+            let resident = rig.nodes[1].host.vm().place(page) == Some(lease.ppn);
+            assert_eq!(gone.contains(&page), !resident, "seed {seed}: page {n}");
+        }
+        // Writes under all eight arrive, some of them by way of a fault; no byte goes to the pages that came instead.
+        let (mine, theirs) = (rig.handle(a, a), rig.handle(a, b));
+        for (n, lease) in leases.iter().enumerate() {
+            rig.poke(a, 0, &[n as u8 + 1; 200]);
+            rig.issue(a, Transfer::write((mine, 0), (theirs, n as u64 * P), 200).under(*lease).acknowledge());
+            rig.fence(a, Counter::Written);
+        }
+        assert!((0..8u64).all(|n| rig.peek(b, n * P, 200) == [n as u8 + 1; 200]), "seed {seed}");
+        assert!((20..23).all(|n| rig.peek(b, n * P, 200) == [0; 200]), "seed {seed}");
+        let stats = rig.nodes[1].nic.stats();
+        assert!(stats.bounces >= 1 && stats.leased >= 1, "seed {seed}: {stats:?}");
+    }
+}
+
 /// Messages go through the bounce buffer to the host or a port, in as many slots as there are.
 #[test]
 fn messages_wait_for_their_receiver() {

@@ -170,7 +170,7 @@ fn item_08_dirty_and_locked_pages_stay() {
     assert_eq!(vm.state(ppn), State::Active);
     assert_eq!(vm.deactivate(ppn, &mut work), Deactivated::Yes);
     use_page(false);
-    assert_eq!(vm.clean(ppn, &mut work), Cleaned::Reactivated, "in use");
+    assert_eq!(vm.clean(ppn, &mut work), Cleaned::Locked, "in use");
     assert_eq!(vm.state(ppn), State::Active);
     nic.unlock(ppn);
     assert_eq!(vm.deactivate(ppn, &mut work), Deactivated::Yes);

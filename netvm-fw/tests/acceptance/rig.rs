@@ -113,6 +113,7 @@ pub struct Computer {
     pub hoard: bool,
     pub woken: BTreeMap<PortId, u32>,
     pub unexported: Vec<Segment>,
+    pub recalled: Vec<Vpn>,
     pub ready: Vec<u64>,
     /// What happened, in order: for tests that count.
     pub work: Vec<Work>,
@@ -170,6 +171,7 @@ impl Rig {
                 hoard: false,
                 woken: BTreeMap::new(),
                 unexported: Vec::new(),
+                recalled: Vec::new(),
                 ready: Vec::new(),
                 work: Vec::new(),
                 host_work: Vec::new(),
@@ -586,6 +588,7 @@ impl Rig {
                 }
                 HostAction::Ready { token, .. } => self.nodes[node].ready.push(token),
                 HostAction::Unexported(segment) => self.nodes[node].unexported.push(segment),
+                HostAction::Recalled(vpn) => self.nodes[node].recalled.push(vpn),
             }
         }
         if let Some(at) = self.nodes[node].host.next_deadline()

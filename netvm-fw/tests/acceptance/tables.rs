@@ -208,7 +208,7 @@ proptest! {
                     let state = match vm.clean(ppn, &mut work) {
                         Cleaned::Cached => State::Cache,
                         Cleaned::MustFlush => State::PagingOut,
-                        Cleaned::Reactivated => State::Active,
+                        Cleaned::Reactivated | Cleaned::Locked => State::Active,
                     };
                     plain.insert(ppn, (page, state));
                 }

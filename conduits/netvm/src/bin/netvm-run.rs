@@ -70,7 +70,7 @@ fn run() -> Result<ExitCode, String> {
     let mode = match mode.as_str() {
         "none" => Registration::None,
         "shadow-lock" => Registration::ShadowLock { frames: 0 },
-        "firehose-over-locks" => Registration::FirehoseOverLocks(budget),
+        "firehose-over-locks" => Registration::FirehoseOverLocks { budget, frames: 0 },
         other => {
             let kind = Kind::parse(other)
                 .ok_or_else(|| format!("no registration mode called {other}\n\n{USAGE}"))?;

@@ -1,0 +1,234 @@
+//! Pins that are leases: what `firehose-over-locks` does instead of pinning.
+//!
+//! The [`firehose::Firehose`] of a rank decides as ever. To *pin* a bucket is to have the own NIC lease each of its pages
+//! ([`Library::lease`](netvm_fw::library::Library::lease)): a lock in the shadow table that stays, a command and its reply. To unpin
+//! is to end the leases. The answer to a move carries them (frame and break count of each page), and a transfer names the one
+//! that it goes under, so that the NIC at its target neither searches nor locks.
+//!
+//! **Recall.** A lease keeps its page resident; the host takes it back when other pages wait for a frame, and the NIC ends it
+//! at once, whatever this rank's program is doing. A transfer under a lease that has ended takes the ordinary way: lock, or
+//! bounce. The strategy hears of it as of any changed mapping ([`Change::Removed`](firehose::Change::Removed)): it ends the
+//! registration and has the firehoses on it dropped.
+
+use crate::conduit::SimConduit;
+use crate::nic::Start;
+use crate::paging::Paging;
+use crate::world::{Owner, Slab};
+use firehose::{Message, PinError, Run};
+use netvm_fw::atomics::REPLY;
+use netvm_fw::library::Library;
+use netvm_fw::shadow::Lease;
+use netvm_fw::{PAGE, Ppn};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A pin or unpin that has ended.
+pub(crate) type Settled = (Run, bool, Result<(), PinError>);
+
+/// A command to the own NIC.
+#[derive(Debug, Clone, Copy)]
+struct Command {
+    page: u64,
+    /// The lease to be ended; none: a lease is wanted.
+    end: Option<Lease>,
+    /// The pin or unpin that it is part of.
+    job: Option<u32>,
+}
+
+/// A pin or unpin under way.
+#[derive(Debug)]
+struct Job {
+    run: Run,
+    pin: bool,
+    left: usize,
+    failed: bool,
+}
+
+/// Bytes of a lease that goes with the answer to a move: page, frame, break count.
+const WORDS: usize = 16;
+
+struct State {
+    /// Pages of a bucket.
+    pages: u64,
+    /// Leases of own pages.
+    own: HashMap<u64, Lease>,
+    /// Leases of peers' pages.
+    far: HashMap<(u32, u64), Lease>,
+    /// What peers asked for, under their names for it.
+    asked: HashMap<(u32, u64), Vec<Run>>,
+    jobs: Slab<Job>,
+    line: VecDeque<Command>,
+    /// Commands that are not answered.
+    posted: Vec<(u32, Command)>,
+    settled: VecDeque<Settled>,
+}
+
+impl State {
+    fn pages(&self, run: Run) -> std::ops::Range<u64> {
+        run.first * self.pages..(run.first + run.count) * self.pages
+    }
+
+    /// Ends the leases of these pages; how many there are.
+    fn give_back(&mut self, run: Run, job: Option<u32>) -> usize {
+        let before = self.line.len();
+        for page in self.pages(run) {
+            let end = self.own.remove(&page);
+            self.line.extend(end.map(|lease| Command { page, end: Some(lease), job }));
+        }
+        self.line.len() - before
+    }
+
+    /// A command is answered.
+    fn answered(&mut self, command: Command, reply: Option<[u32; REPLY]>) {
+        let mut failed = false;
+        if command.end.is_none() {
+            match reply.and_then(Library::lease_of) {
+                Some(lease) => drop(self.own.insert(command.page, lease)),
+                None => failed = true,
+            }
+        }
+        let Some((number, job)) = command.job.and_then(|n| Some((n, self.jobs.get_mut(n)?))) else { return };
+        job.failed |= failed;
+        job.left -= 1;
+        if job.left == 0 {
+            self.settle(number);
+        }
+    }
+
+    /// A peer's leases are not ours any more.
+    fn forget(&mut self, peer: u32, run: Run) {
+        for page in self.pages(run) {
+            self.far.remove(&(peer, page));
+        }
+    }
+
+    fn settle(&mut self, number: u32) {
+        let Some(job) = self.jobs.remove(number) else { return };
+        let mut result = Ok(());
+        if job.failed {
+            // All of the pages, or none.
+            self.give_back(job.run, None);
+            result = Err(PinError::Unmapped);
+        }
+        self.settled.push_back((job.run, job.pin, result));
+    }
+}
+
+/// A rank's leases, its own and those that peers granted it.
+pub(crate) struct Leases {
+    pub(crate) paging: Arc<Paging>,
+    state: Mutex<State>,
+}
+
+impl Leases {
+    pub(crate) fn new(paging: Arc<Paging>, bucket: u64) -> Leases {
+        let state = State {
+            pages: (bucket / u64::from(PAGE)).max(1),
+            own: HashMap::new(),
+            far: HashMap::new(),
+            asked: HashMap::new(),
+            jobs: Slab::new(),
+            line: VecDeque::new(),
+            posted: Vec::new(),
+            settled: VecDeque::new(),
+        };
+        Leases { paging, state: Mutex::new(state) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wants buckets leased, or their leases ended.
+    pub(crate) fn ask(&self, run: Run, pin: bool) {
+        let all = self.paging.pages();
+        let s = &mut *self.state();
+        let number = s.jobs.insert(Job { run, pin, left: 0, failed: false });
+        let left = if pin {
+            // The last bucket may reach beyond the segment.
+            let pages = s.pages(run).filter(|page| *page < all);
+            let before = s.line.len();
+            s.line.extend(pages.map(|page| Command { page, end: None, job: Some(number) }));
+            s.line.len() - before
+        } else {
+            s.give_back(run, Some(number))
+        };
+        match s.jobs.get_mut(number) {
+            Some(job) if left > 0 => job.left = left,
+            _ => s.settle(number),
+        }
+    }
+
+    /// Posts as many commands as there is room for.
+    pub(crate) fn post(&self, at: &SimConduit) {
+        loop {
+            let Some(command) = self.state().line.pop_front() else { return };
+            let Some(cookie) = self.paging.ask_lease(command.page, command.end) else {
+                return self.state().line.push_front(command);
+            };
+            self.state().posted.push((cookie, command));
+            self.paging.post(&at.shared, at.rank, 1);
+        }
+    }
+
+    /// The next pin or unpin that has ended.
+    pub(crate) fn settled(&self) -> Option<Settled> {
+        let s = &mut *self.state();
+        let mut answers = Vec::new();
+        s.posted.retain(|(cookie, command)| match self.paging.reply(*cookie) {
+            Some(reply) => {
+                answers.push((*command, reply));
+                false
+            }
+            None => true,
+        });
+        answers.into_iter().for_each(|(command, reply)| s.answered(command, reply));
+        s.settled.pop_front()
+    }
+
+    /// A message is about to be sent; what goes with it.
+    pub(crate) fn sending(&self, to: u32, message: &Message) -> Vec<u8> {
+        let s = &mut *self.state();
+        let mut bytes = Vec::new();
+        match message {
+            Message::Move { release, .. } => release.iter().for_each(|held| s.forget(to, held.run)),
+            Message::Moved { id, .. } => {
+                for run in s.asked.remove(&(to, *id)).unwrap_or_default() {
+                    for page in s.pages(run) {
+                        let Some(lease) = s.own.get(&page) else { continue };
+                        bytes.extend_from_slice(&page.to_le_bytes());
+                        bytes.extend_from_slice(&lease.ppn.get().to_le_bytes());
+                        bytes.extend_from_slice(&lease.breaks.to_le_bytes());
+                    }
+                }
+            }
+            _ => {}
+        }
+        bytes
+    }
+
+    /// A message came, and this with it.
+    pub(crate) fn received(&self, from: u32, message: &Message, bytes: &[u8]) {
+        let s = &mut *self.state();
+        match message {
+            Message::Move { id, acquire, .. } => drop(s.asked.insert((from, *id), acquire.clone())),
+            Message::Moved { .. } => {
+                for entry in bytes.chunks_exact(WORDS) {
+                    let word =
+                        |i: usize| u32::from_le_bytes([entry[i], entry[i + 1], entry[i + 2], entry[i + 3]]);
+                    let page = u64::from(word(0)) | u64::from(word(4)) << 32;
+                    let Some(ppn) = Ppn::new(word(8)) else { continue };
+                    s.far.insert((from, page), Lease { ppn, breaks: word(12) });
+                }
+            }
+            Message::Invalidate { held } => held.iter().for_each(|held| s.forget(from, held.run)),
+            _ => {}
+        }
+    }
+
+    /// Starts a transfer under the peer's leases; `false` if there is no room now.
+    pub(crate) fn start(&self, at: &SimConduit, start: Start<'_>) -> bool {
+        let peer = start.peer;
+        self.paging.start(at, start, Owner::Strategy, |page| self.state().far.get(&(peer, page)).copied())
+    }
+}
