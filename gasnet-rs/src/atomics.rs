@@ -261,13 +261,20 @@ impl Rank {
         let Some(index) = self.ops.start(1) else {
             self.fatal(crate::rma::TOO_MANY);
         };
-        self.ref_atomic(index, rank, offset, op, a, b);
+        let mut old = 0;
+        // SAFETY: `old` stays until the op is done, which is waited for below; the word has been checked.
+        let native = unsafe { self.away_atomic(index, rank, offset, op, [a, b], &raw mut old) };
+        if !native {
+            self.ref_atomic(index, rank, offset, op, a, b);
+        }
         self.ops.finish(index);
         let event: Event = self.ops.event(index);
         let mut value = 0;
         self.wait_for("a remote atomic", Some(rank), || {
             // Relaxed: complete means that the value is here.
             match self.ops.take(event, |op| op.value.load(Ordering::Relaxed)) {
+                // SAFETY: the op is done: nobody writes it any more.
+                Some(Some(_)) if native => value = unsafe { (&raw const old).read_volatile() },
                 Some(Some(v)) => value = v,
                 Some(None) => return false,
                 None => self.fatal("the event of a remote atomic was used by somebody else"),

@@ -18,6 +18,7 @@
 //!
 //! **Order and reliability.** Frames arrive exactly once, in any order.
 
+use crate::atomics::Operation;
 use crate::{Error, RankId};
 use core::ptr::NonNull;
 
@@ -187,7 +188,7 @@ pub unsafe trait Conduit: Send + Sync {
         Ok(())
     }
 
-    /// Native one-sided operations, if the network has them.
+    /// Native one-sided operations, if the network has them. Asked once [`Conduit::attach`] has returned.
     fn rma(&self) -> Option<&dyn Rma> {
         None
     }
@@ -259,6 +260,26 @@ pub unsafe trait Rma: Send + Sync {
     /// 2. `from` is inside the target's segment (checked by the caller).
     #[expect(unsafe_code, reason = "declares the obligation; no body")]
     unsafe fn get(&self, dst: *mut u8, from: RemoteAddr, len: usize, token: u64) -> bool;
+
+    /// Starts an atomic operation with operands `a` and `b` on a word, aligned to its width; `Some(false)` when it would block, and `None`, always,
+    /// for one that the network does not have: it goes to the target by message, to be done by its processor. So what there is has to be
+    /// atomic together with the instructions of the target's processor. Acquires and releases.
+    ///
+    /// # Safety
+    /// 1. `old` is valid, and used by nobody, until [`Completion::Remote`] is reported, when the word's old value is there (a 32-bit one
+    ///    zero-extended) (owed by the caller). 2. `at` is inside the target's segment (checked by the caller).
+    #[expect(unsafe_code, reason = "declares the obligation; does nothing")]
+    unsafe fn atomic(
+        &self,
+        at: RemoteAddr,
+        what: Operation,
+        operands: [u64; 2],
+        old: *mut u64,
+        token: u64,
+    ) -> Option<bool> {
+        let _ = (at, what, operands, old, token);
+        None
+    }
 
     /// Whether [`Rma::put`] of this many bytes has read its source when it returns.
     fn copies_source(&self, len: usize) -> bool {

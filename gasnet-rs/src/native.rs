@@ -8,6 +8,7 @@
 #![expect(unsafe_code, reason = "hands memory to the conduit")]
 
 use crate::am::POLL_BUDGET;
+use crate::atomics::Operation;
 use crate::conduit::{Channel, Completion, Peer, RemoteAddr, Rma};
 use crate::prim::Ordering;
 use crate::wait::Waiter;
@@ -81,7 +82,7 @@ fn token(op: u32, high: u32) -> u64 {
 
 impl Rank {
     fn rma(&self) -> Option<(&Native, &dyn Rma)> {
-        let native = self.native.as_ref()?;
+        let native = self.native.get()?;
         Some((native, self.conduit.as_ref()?.rma()?))
     }
 
@@ -145,6 +146,35 @@ impl Rank {
         });
     }
 
+    /// Starts an atomic operation on a word of a rank that is no neighbour, as a part of `op`; whether the conduit has it.
+    ///
+    /// # Safety
+    /// 1. `old` is valid and used by nobody until the op is done (owed by the caller). 2. The word is in the segment, aligned (checked).
+    pub(crate) unsafe fn away_atomic(
+        &self,
+        op: u32,
+        to: RankId,
+        offset: u64,
+        what: Operation,
+        operands: [u64; 2],
+        old: *mut u64,
+    ) -> bool {
+        let Some((_, rma)) = self.rma() else { return false };
+        self.ops.add(op);
+        let mut waiter: Option<Waiter> = None;
+        // SAFETY: (1), (2).
+        while let Some(started) =
+            unsafe { rma.atomic(remote(to, offset), what, operands, old, token(op, 0)) }
+        {
+            if started {
+                return true;
+            }
+            self.make_room(Channel::Request, to, &mut waiter);
+        }
+        self.ops.finish(op);
+        false
+    }
+
     /// Starts every piece of a transfer of `len` bytes: `piece` prepares one, given where it begins and how long it is, and
     /// returns what starts it unless it would block.
     fn pieces<F: Fn() -> bool>(
@@ -170,7 +200,7 @@ impl Rank {
     /// Takes up to `budget` completions from the conduit; returns how many.
     #[inline]
     pub(crate) fn poll_native(&self, budget: usize) -> usize {
-        if self.native.is_none() {
+        if self.native.get().is_none() {
             return 0;
         }
         let Some((native, rma)) = self.rma() else { return 0 };

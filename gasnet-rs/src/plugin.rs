@@ -19,6 +19,7 @@
     reason = "calls across a C border; the tables' makers promise what their functions take and give"
 )]
 
+use crate::atomics::Operation;
 use crate::conduit::{
     Channel, Completion, Conduit, Frame, Limits, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc, SegmentKind,
 };
@@ -34,7 +35,7 @@ mod job;
 pub use job::{EmbedTable, ExchangeTable, OpenTable, OverseerTable, enter};
 
 /// Version of all tables.
-pub const ABI: u32 = 1;
+pub const ABI: u32 = 2;
 /// The symbol of a plugin, an [`Entry`].
 pub const ENTRY: &core::ffi::CStr = c"gasnet_conduit_v1";
 /// What [`ENTRY`] is: opens the conduit; 1: done, 0: these ranks need none, -1: an error was said.
@@ -165,6 +166,18 @@ pub struct SegmentRecord {
     neighbours_may_map: u32,
 }
 
+/// Of an atomic operation: the word, what is done, with what.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct AtomicRecord {
+    rank: u32,
+    endpoint: u16,
+    segment: u16,
+    offset: u64,
+    what: u32,
+    operands: [u64; 2],
+}
+
 type Deliver = unsafe extern "C" fn(Object, *const FrameTable);
 type Complete = unsafe extern "C" fn(Object, u64, u32);
 type Take = unsafe extern "C" fn(Object, u32, Bytes);
@@ -177,7 +190,6 @@ pub struct ConduitTable {
     bytes: u32,
     object: Object,
     name: Bytes,
-    has_rma: u32,
     limits: unsafe extern "C" fn(Object, u32, u16, usize) -> usize,
     reserve: unsafe extern "C" fn(Object, u32, u16, u32, usize, u32, *mut SlotTable, *const Sayer) -> i64,
     commit: unsafe extern "C" fn(Object, *const SlotTable),
@@ -188,8 +200,10 @@ pub struct ConduitTable {
     idle: unsafe extern "C" fn(Object, Bytes) -> u32,
     clock: unsafe extern "C" fn(Object, *mut u64) -> u32,
     close: unsafe extern "C" fn(Object),
+    has_rma: unsafe extern "C" fn(Object) -> u32,
     put: unsafe extern "C" fn(Object, u32, u16, u16, u64, *const u8, usize, u64) -> u32,
     get: unsafe extern "C" fn(Object, *mut u8, u32, u16, u16, u64, usize, u64) -> u32,
+    atomic: unsafe extern "C" fn(Object, *const AtomicRecord, *mut u64, u64) -> i32,
     copies_source: unsafe extern "C" fn(Object, usize) -> u32,
     max_transfer: unsafe extern "C" fn(Object) -> usize,
     completions: unsafe extern "C" fn(Object, usize, Complete, Object) -> usize,
@@ -357,6 +371,11 @@ mod gates {
         unsafe { Exported::of(object) }.conduit.close();
     }
 
+    pub(super) unsafe extern "C" fn has_rma(object: Object) -> u32 {
+        // SAFETY: as above.
+        u32::from(unsafe { Exported::of(object) }.conduit.rma().is_some())
+    }
+
     unsafe fn rma<'a>(object: Object) -> &'a dyn Rma {
         // SAFETY: as above.
         unsafe { Exported::of(object) }.conduit.rma().expect("asked for what has_rma promised only")
@@ -392,6 +411,21 @@ mod gates {
         u32::from(unsafe { rma(object).get(dst, from, len, token) })
     }
 
+    /// 1: started, 0: would block, -1: there is no such operation.
+    pub(super) unsafe extern "C" fn atomic(
+        object: Object,
+        record: *const AtomicRecord,
+        old: *mut u64,
+        token: u64,
+    ) -> i32 {
+        // SAFETY: as above; the record is the caller's for this call.
+        let r = unsafe { *record };
+        let Some(what) = Operation::decode(r.what) else { return -1 };
+        let at = RemoteAddr { peer: peer(r.rank, r.endpoint), segment: r.segment, offset: r.offset };
+        // SAFETY: as above; the caller owes what Rma::atomic demands.
+        unsafe { rma(object).atomic(at, what, r.operands, old, token) }.map_or(-1, i32::from)
+    }
+
     pub(super) unsafe extern "C" fn copies_source(object: Object, len: usize) -> u32 {
         // SAFETY: as above.
         u32::from(unsafe { rma(object) }.copies_source(len))
@@ -422,14 +456,13 @@ mod gates {
 
 /// A conduit as a table, which owns it.
 pub fn export(conduit: Box<dyn Conduit>) -> ConduitTable {
-    let (name, has_rma) = (conduit.name(), conduit.rma().is_some());
+    let name = conduit.name();
     let object = Box::into_raw(Box::new(Exported { conduit, waits: Mutex::default() }));
     ConduitTable {
         abi: ABI,
         bytes: size_of::<ConduitTable>() as u32,
         object: object.cast(),
         name: Bytes::of(name.as_bytes()),
-        has_rma: u32::from(has_rma),
         limits: gates::limits,
         reserve: gates::reserve,
         commit: gates::commit,
@@ -440,8 +473,10 @@ pub fn export(conduit: Box<dyn Conduit>) -> ConduitTable {
         idle: gates::idle,
         clock: gates::clock,
         close: gates::close,
+        has_rma: gates::has_rma,
         put: gates::put,
         get: gates::get,
+        atomic: gates::atomic,
         copies_source: gates::copies_source,
         max_transfer: gates::max_transfer,
         completions: gates::completions,
@@ -579,7 +614,9 @@ unsafe impl Conduit for Imported {
     }
 
     fn rma(&self) -> Option<&dyn Rma> {
-        (self.table.has_rma != 0).then_some(self)
+        let t = &self.table;
+        // SAFETY: as above.
+        (unsafe { (t.has_rma)(t.object) } != 0).then_some(self)
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
@@ -629,6 +666,24 @@ unsafe impl Rma for Imported {
         let Peer { rank, endpoint } = from.peer;
         // SAFETY: as above; owed by the caller for the memory.
         unsafe { (t.get)(t.object, dst, rank.0, endpoint, from.segment, from.offset, len, token) != 0 }
+    }
+
+    unsafe fn atomic(
+        &self,
+        at: RemoteAddr,
+        what: Operation,
+        operands: [u64; 2],
+        old: *mut u64,
+        token: u64,
+    ) -> Option<bool> {
+        let t = &self.table;
+        let (Peer { rank, endpoint }, RemoteAddr { segment, offset, .. }) = (at.peer, at);
+        let record = AtomicRecord { rank: rank.0, endpoint, segment, offset, what: what.encode(), operands };
+        // SAFETY: as above; owed by the caller for the memory.
+        match unsafe { (t.atomic)(t.object, &record, old, token) } {
+            -1 => None,
+            started => Some(started != 0),
+        }
     }
 
     fn copies_source(&self, len: usize) -> bool {

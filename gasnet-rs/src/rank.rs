@@ -74,8 +74,8 @@ pub struct Rank {
     meeting: Meeting,
     pub(crate) grid: Option<Grid>,
     pub(crate) conduit: Option<Box<dyn Conduit>>,
-    /// State of the conduit's one-sided operations, if it has any.
-    pub(crate) native: Option<Native>,
+    /// State of the conduit's one-sided operations, if it has any; once the segment is attached.
+    pub(crate) native: OnceLock<Native>,
     /// State of the progress thread, if there is one.
     pub(crate) progress: Option<Progress>,
     pub(crate) segments: OnceLock<SegmentTable>,
@@ -222,7 +222,6 @@ impl Rank {
         let alone = neighbourhood.len() == 1 && matches!(threading, Threading::Serial(_));
         let leader = &host.ranks[neighbourhood.on_host(0) as usize];
         let rounds = amref::Rounds::new(neighbourhood.leaders().0.len());
-        let native = conduit.as_ref().and_then(|c| c.rma()).map(|_| Native::default());
         let rank = Box::into_raw(Box::new(Rank {
             id,
             size,
@@ -237,7 +236,7 @@ impl Rank {
             meeting,
             grid,
             conduit,
-            native,
+            native: OnceLock::new(),
             progress: progress.then(|| Progress::new(parallel)),
             segments: OnceLock::new(),
             handlers: (0..256).map(|_| OnceLock::new()).collect(),
@@ -496,6 +495,9 @@ impl Rank {
                 kind: if owned.is_some() { SegmentKind::Paged } else { SegmentKind::Host },
                 neighbours_may_map: owned.is_none(),
             })?;
+            if conduit.rma().is_some() {
+                self.native.get_or_init(Native::default);
+            }
         }
         let addresses = self.gather_number(own as u64)?;
         let entry = |r: u32| SegmentEntry {

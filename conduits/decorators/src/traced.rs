@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
 use core::ptr::NonNull;
+use gasnet::atomics::Operation;
 use gasnet::conduit::{
     Channel, Completion, Conduit, Frame, Limits, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc,
 };
@@ -153,6 +154,21 @@ unsafe impl Rma for Traced {
         let what = if started { "get" } else { "full" };
         self.line(what, "-", from.peer.rank, len, format_args!(" at {:#x}", from.offset));
         started
+    }
+
+    unsafe fn atomic(
+        &self,
+        at: RemoteAddr,
+        what: Operation,
+        operands: [u64; 2],
+        old: *mut u64,
+        token: u64,
+    ) -> Option<bool> {
+        // SAFETY: owed by the caller.
+        let started = unsafe { self.one_sided().atomic(at, what, operands, old, token) }?;
+        let word = if started { "atomic" } else { "full" };
+        self.line(word, "-", at.peer.rank, what.width(), format_args!(" at {:#x}", at.offset));
+        Some(started)
     }
 
     fn max_transfer(&self) -> usize {
