@@ -11,11 +11,17 @@ const ALL: &[(&str, Open)] = &[
     ("smp", gasnet_smp::open),
     ("udp", gasnet_udp::open),
     ("mpi", open_mpi),
+    ("ofi", open_ofi),
     ("netvm", gasnet_netvm::live::open),
 ];
 
 /// Conduits that own the memory of segments, so that no rank has neighbours.
 const OWNERS: &[&str] = &["netvm"];
+
+/// The plugin over libfabric.
+fn open_ofi(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
+    plugins::open(cx, "ofi", &[])
+}
 
 /// The plugin for the MPI whose launcher started this program; for any if that cannot be told.
 fn open_mpi(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {

@@ -42,13 +42,13 @@ pub const SETTINGS: &[Setting] = &[
     s("GASNET_MPIRUN", "words; default `mpirun`", "What starts programs under the mpi conduit."),
     s(
         "GASNET_CONDUIT",
-        "smp (default on one host), udp (default on several), mpi, netvm",
+        "smp (default on one host), udp (default on several), mpi, ofi, netvm",
         "Network to use between hosts. netvm is a NIC in software, on one host.",
     ),
     s(
         "GASNET_PLUGIN_PATH",
         "directories, separated by colons",
-        "Where to look first for conduits that are loaded at run time: mpi.",
+        "Where to look first for conduits that are loaded at run time: mpi, ofi.",
     ),
     s(
         "GASNET_NEIGHBORHOOD",
@@ -108,6 +108,22 @@ pub const SETTINGS: &[Setting] = &[
         "Where the netvm conduit puts the file with the pages of segments that have no room in memory.",
     ),
     s(
+        "GASNET_OFI_PROVIDER",
+        "name: tcp, verbs, ...; default the first that all ranks have of cxi, efa, verbs, psm3, psm2, psm, opx, tcp, net, udp, shm, sockets",
+        "Provider of libfabric that the ofi conduit uses; `fi_info -l` lists them.",
+    ),
+    s(
+        "GASNET_OFI_DOMAIN",
+        "name: eth0, mlx5_0, ...; default the provider's first",
+        "Network device or interface that the ofi conduit uses; `fi_info` shows them as domains.",
+    ),
+    s(
+        "GASNET_OFI_NATIVE",
+        "auto (default), all, puts, none",
+        "What the ofi conduit leaves to the provider: puts, gets and atomics, puts and gets only, or messages only. `auto` has atomics only where \
+         they go together with those of processors.",
+    ),
+    s(
         "GASNET_MAX_SEGSIZE",
         "size: 64M, 2G; default physical memory / ranks of the host",
         "Largest segment a rank can attach.",
@@ -154,6 +170,19 @@ pub const SETTINGS: &[Setting] = &[
     ),
 ];
 
+/// What the ofi conduit leaves to its provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OfiNative {
+    /// Puts and gets, and atomics where those are known to go together with the processor's.
+    Auto,
+    /// Puts, gets and atomics.
+    All,
+    /// Puts and gets.
+    Puts,
+    /// Nothing.
+    None,
+}
+
 /// The settings of one rank, read once at start.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -187,6 +216,12 @@ pub struct Config {
     pub netvm_backing: Option<String>,
     /// `GASNET_STATS`.
     pub stats: bool,
+    /// `GASNET_OFI_PROVIDER`.
+    pub ofi_provider: Option<String>,
+    /// `GASNET_OFI_DOMAIN`.
+    pub ofi_domain: Option<String>,
+    /// `GASNET_OFI_NATIVE`.
+    pub ofi_native: OfiNative,
     /// `GASNET_MAX_SEGSIZE` in bytes.
     pub max_segment: Option<u64>,
     /// `GASNET_CHECK`.
@@ -219,6 +254,9 @@ impl Default for Config {
             netvm_registration: None,
             netvm_backing: None,
             stats: false,
+            ofi_provider: None,
+            ofi_domain: None,
+            ofi_native: OfiNative::Auto,
             max_segment: None,
             check: false,
             spin: None,
@@ -289,6 +327,15 @@ impl Config {
             netvm_registration: get("GASNET_NETVM_REGISTRATION").map(|v| v.to_ascii_lowercase()),
             netvm_backing: get("GASNET_NETVM_BACKING"),
             stats: flag("GASNET_STATS", false)?,
+            ofi_provider: get("GASNET_OFI_PROVIDER"),
+            ofi_domain: get("GASNET_OFI_DOMAIN"),
+            ofi_native: match get("GASNET_OFI_NATIVE").as_deref() {
+                None | Some("auto") => OfiNative::Auto,
+                Some("all") => OfiNative::All,
+                Some("puts") => OfiNative::Puts,
+                Some("none") => OfiNative::None,
+                Some(v) => return Err(bad("GASNET_OFI_NATIVE", v)),
+            },
             max_segment: match get("GASNET_MAX_SEGSIZE") {
                 None => None,
                 Some(v) if is_beyond_any_machine(&v) => {

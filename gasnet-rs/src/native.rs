@@ -163,8 +163,7 @@ impl Rank {
         self.ops.add(op);
         let mut waiter: Option<Waiter> = None;
         // SAFETY: (1), (2).
-        while let Some(started) =
-            unsafe { rma.atomic(remote(to, offset), what, operands, old, token(op, 0)) }
+        while let Some(started) = unsafe { rma.atomic(remote(to, offset), what, operands, old, token(op, 0)) }
         {
             if started {
                 return true;

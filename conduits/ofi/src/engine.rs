@@ -1,0 +1,663 @@
+//! The conduit: frames as messages, one endpoint for all. See the crate's documentation for the protocol.
+#![expect(unsafe_code, reason = "gives out slots and frames")]
+
+use crate::account::{Account, Terms};
+use crate::choice;
+use crate::fabric::{self, Event, Port, Region, Use, What};
+use crate::onesided::{Known, OneSided, Start};
+use crate::receive::{Arrived, Receiver};
+use crate::send::{Lost, Sender};
+use crate::trial;
+use crate::turns::Turns;
+use crate::wire::{End, Kind, MAX_FRAME, UNIT};
+use gasnet::conduit::{
+    Channel, Completion, Conduit, Frame, Limits, OpenContext, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc,
+};
+use gasnet::config::OfiNative;
+use gasnet::{Error, RankId};
+use std::collections::VecDeque;
+use std::os::fd::BorrowedFd;
+use std::ptr::NonNull;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Bytes of frames of one channel that may be under way to one peer.
+const WINDOW: usize = 256 << 10;
+/// Bytes that a frame counts as at least, where one buffer takes many messages, and where each fills one.
+const LEAST: [usize; 2] = [512, 4096];
+/// How long a rank that leaves waits for the others.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// Rounds of completions in one go.
+const ROUNDS: usize = 4;
+
+/// A frame that came and is not handled yet.
+struct Ready {
+    from: u32,
+    channel: Channel,
+    at: *mut u8,
+    len: usize,
+    buffer: u32,
+}
+
+/// What is known of a peer.
+struct Relation {
+    account: Account,
+    /// Credits are to be returned in a message of their own.
+    due: bool,
+    /// Something was sent to it, or came from it.
+    met: bool,
+    /// It has left.
+    gone: bool,
+}
+
+/// All that calls of libfabric need; one thread at a time.
+pub(crate) struct Engine {
+    pub(crate) me: u32,
+    pub(crate) port: Port,
+    sender: Sender,
+    receiver: Receiver,
+    pub(crate) onesided: Option<OneSided>,
+    peers: Vec<Relation>,
+    terms: Terms,
+    ready: [VecDeque<Ready>; 2],
+    /// Notes that found no room: to whom and what.
+    notes: VecDeque<(u32, Kind, Vec<u8>)>,
+    /// The own segment, and its key for those who ask.
+    segment: Option<(Region, Vec<u8>)>,
+    /// Who asked before there was one.
+    asked: Vec<u32>,
+    /// Peers whose trial is over.
+    pub(crate) tried: Vec<u32>,
+    turns: Turns,
+    failed: Option<(Option<u32>, String)>,
+    leaving: bool,
+}
+
+// SAFETY: all pointers are into memory that the engine owns; the engine is used under its lock.
+unsafe impl Send for Engine {}
+
+impl Engine {
+    fn error(&self, rank: Option<u32>, text: String) -> Error {
+        let text = format!("ofi ({}): {text}", self.port.traits.name);
+        match rank {
+            Some(rank) => Error::Peer(RankId(rank), text),
+            None => Error::Conduit(text),
+        }
+    }
+
+    fn lost(&self, lost: Lost) -> Error {
+        self.error(Some(lost.to), format!("sending to rank {}: {}", lost.to, lost.why))
+    }
+
+    /// Makes progress: sends what waits, and sees to what is complete.
+    pub(crate) fn progress(&mut self) -> Result<usize, Error> {
+        if let Some((rank, text)) = &self.failed {
+            return Err(self.error(*rank, text.clone()));
+        }
+        if !self.notes.is_empty() {
+            self.send_notes()?;
+        }
+        if self.sender.is_waiting() {
+            self.sender.retry(&self.port).map_err(|lost| self.lost(lost))?;
+        }
+        let mut total = 0;
+        for _ in 0..ROUNDS {
+            let mut events = [None::<Event>; fabric::BATCH];
+            let mut count = 0;
+            let taken = self.port.completions(&mut |event| {
+                events[count] = Some(event);
+                count += 1;
+            });
+            for event in events[..count].iter().flatten() {
+                self.see(event)?;
+            }
+            match taken {
+                Ok(taken) => total += taken,
+                Err(failure) => self.see_failure(&failure)?,
+            }
+            if count < fabric::BATCH {
+                break;
+            }
+        }
+        if total > 0 {
+            self.receiver.keep_up(&mut self.port).map_err(|why| self.error(None, why))?;
+        }
+        Ok(total)
+    }
+
+    fn see(&mut self, event: &Event) -> Result<(), Error> {
+        match event.what {
+            What::Send => self.sender.sent(event.index),
+            What::OneSided => {
+                if let Some(onesided) = &mut self.onesided {
+                    onesided.complete(&mut self.port, event.index);
+                }
+            }
+            What::Receive => {
+                if let Some(arrived) = self.receiver.arrived(event) {
+                    self.take(arrived)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at a message.
+    fn take(&mut self, arrived: Arrived) -> Result<(), Error> {
+        // SAFETY: the provider wrote that many bytes, and has done with them.
+        let bytes = unsafe { std::slice::from_raw_parts(arrived.at, arrived.len) };
+        let end =
+            End::parse(bytes).filter(|end| (end.from as usize) < self.peers.len() && end.from != self.me);
+        let Some(end) = end else {
+            return Err(self.error(None, format!("{} bytes arrived that are no message", arrived.len)));
+        };
+        let relation = &mut self.peers[end.from as usize];
+        relation.met = true;
+        if !relation.account.returned(end.credit, self.terms) {
+            return Err(
+                self.error(Some(end.from), format!("rank {} returned more credits than there are", end.from))
+            );
+        }
+        if end.kind == Kind::Frame {
+            self.ready[end.channel as usize].push_back(Ready {
+                from: end.from,
+                channel: end.channel,
+                at: arrived.at,
+                len: end.len,
+                buffer: arrived.buffer,
+            });
+            return Ok(());
+        }
+        let note = bytes[..end.len].to_vec();
+        self.receiver.handled(arrived.buffer);
+        match end.kind {
+            Kind::Frame | Kind::Credit => {}
+            Kind::Ask => match &self.segment {
+                Some((_, key)) => self.notes.push_back((end.from, Kind::Key, key.clone())),
+                None => self.asked.push(end.from),
+            },
+            Kind::Key => self.learn(end.from, &note)?,
+            Kind::Tried => self.tried.push(end.from),
+            Kind::Bye => {
+                self.peers[end.from as usize].gone = true;
+                self.sender.drop_waiting(end.from);
+                self.notes.retain(|(to, ..)| *to != end.from);
+            }
+        }
+        if self.notes.is_empty() { Ok(()) } else { self.send_notes() }
+    }
+
+    fn learn(&mut self, from: u32, note: &[u8]) -> Result<(), Error> {
+        let key = self
+            .port
+            .read_key(note)
+            .map_err(|why| self.error(Some(from), format!("the key of rank {from}: {why}")))?;
+        if let Some(onesided) = &mut self.onesided {
+            onesided.keys[from as usize] = Known::Key(key);
+        }
+        Ok(())
+    }
+
+    fn see_failure(&mut self, failure: &fabric::Failure) -> Result<(), Error> {
+        let (rank, what) = match failure.of {
+            Some((What::Receive, index)) => {
+                self.receiver.lost(index);
+                (None, "a receive".to_string())
+            }
+            Some((What::Send, index)) => {
+                let to = self.sender.target(index);
+                self.sender.sent(index);
+                (Some(to), format!("a message to rank {to}"))
+            }
+            Some((What::OneSided, index)) => {
+                let (to, what) = self.onesided.as_ref().map_or((0, "an operation"), |o| o.describe(index));
+                (Some(to), format!("{what} with rank {to}"))
+            }
+            None => (None, "an operation".to_string()),
+        };
+        let expected = failure.cancelled || self.leaving || rank.is_some_and(|r| self.peers[r as usize].gone);
+        if expected {
+            return Ok(());
+        }
+        let text = format!("{what}: {}", failure.text);
+        self.failed = Some((rank, text.clone()));
+        Err(self.error(rank, text))
+    }
+
+    /// Sends a note as soon as there is room.
+    pub(crate) fn say(&mut self, to: u32, kind: Kind) -> Result<(), Error> {
+        self.notes.push_back((to, kind, Vec::new()));
+        self.send_notes()
+    }
+
+    fn send_notes(&mut self) -> Result<(), Error> {
+        while let Some((to, kind, bytes)) = self.notes.pop_front() {
+            let relation = &mut self.peers[to as usize];
+            if relation.gone && kind != Kind::Bye {
+                continue;
+            }
+            relation.met = true;
+            let credit = relation.account.settle();
+            relation.due = false;
+            let through = kind == Kind::Bye;
+            match self.sender.note(&mut self.port, to, kind, &bytes, credit, through) {
+                Ok(true) => {}
+                Ok(false) => {
+                    // The credits go with the next try.
+                    let account = &mut self.peers[to as usize].account;
+                    account.handled(Channel::Request, credit[0]);
+                    account.handled(Channel::Reply, credit[1]);
+                    self.notes.push_front((to, kind, bytes));
+                    return Ok(());
+                }
+                Err(_) if self.leaving => {}
+                Err(lost) => return Err(self.lost(lost)),
+            }
+        }
+        Ok(())
+    }
+
+    /// A frame has been handled: its room goes back to its sender.
+    fn handled(&mut self, frame: &Ready) -> Result<(), Error> {
+        self.receiver.handled(frame.buffer);
+        let cost = self.terms.cost(frame.len);
+        let relation = &mut self.peers[frame.from as usize];
+        relation.account.handled(frame.channel, cost);
+        if relation.account.is_due(self.terms) && !relation.due {
+            relation.due = true;
+            self.say(frame.from, Kind::Credit)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a put or get is on its way; errors come out of the next poll.
+    fn started(&mut self, to: u32, start: Start) -> bool {
+        match start {
+            Start::Started => {
+                self.peers[to as usize].met = true;
+                true
+            }
+            Start::Later => false,
+            Start::Ask => {
+                if self.say(to, Kind::Ask).is_err() {
+                    self.failed = Some((Some(to), format!("asking rank {to} for its segment's key")));
+                }
+                false
+            }
+            Start::Failed(why) => {
+                self.failed = Some((Some(to), format!("starting a one-sided operation on rank {to}: {why}")));
+                false
+            }
+        }
+    }
+
+    /// Something that cannot go on: the next progress says so.
+    pub(crate) fn trouble(&mut self, why: String) {
+        self.failed = Some((None, why));
+    }
+
+    /// Runs something that waits for all ranks, while the network goes on.
+    pub(crate) fn meanwhile<T: Send>(&mut self, work: impl FnOnce() -> T + Send) -> Result<T, Error> {
+        std::thread::scope(|scope| {
+            let work = scope.spawn(work);
+            let mut outcome = Ok(0);
+            while !work.is_finished() {
+                if outcome.is_ok() {
+                    outcome = self.progress();
+                }
+                std::thread::yield_now();
+            }
+            let result = work.join().map_err(|_| self.error(None, "a thread died".to_string()))?;
+            outcome.map(|_| result)
+        })
+    }
+
+    /// Says good-bye to all it has met and waits for theirs, so that everything sent has arrived.
+    fn leave(&mut self) {
+        self.leaving = true;
+        let met: Vec<u32> = (0..self.peers.len() as u32).filter(|r| self.peers[*r as usize].met).collect();
+        for &peer in &met {
+            self.notes.push_back((peer, Kind::Bye, Vec::new()));
+        }
+        let since = Instant::now();
+        while since.elapsed() < PATIENCE {
+            // A network that fails now has nothing more to give.
+            if self.progress().is_err() {
+                break;
+            }
+            let all_gone = met.iter().all(|peer| self.peers[*peer as usize].gone);
+            if all_gone && self.sender.is_idle() && self.notes.is_empty() {
+                break;
+            }
+            std::thread::yield_now();
+        }
+    }
+
+    fn end(mut self) {
+        self.leave();
+        self.port.stop();
+        if let Some((region, _)) = &self.segment {
+            self.port.forget(region);
+        }
+        if let Some(onesided) = self.onesided.take() {
+            onesided.end(&mut self.port);
+        }
+        self.sender.end(&mut self.port);
+        self.receiver.end(&mut self.port);
+    }
+}
+
+struct Ofi {
+    engine: Mutex<Option<Engine>>,
+    /// Whether puts and gets are the provider's.
+    native: bool,
+    /// Bytes of a put whose source is read by the call.
+    copies: usize,
+    max_transfer: usize,
+    /// The queue's descriptor lives as long as this.
+    _kept: OnceLock<()>,
+}
+
+/// Opens the conduit unless shared memory reaches everyone.
+pub(crate) fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
+    if cx.neighbours.len() == cx.size as usize {
+        return Ok(None);
+    }
+    let mut engine = connect(cx)?;
+    let native = trial::run(&mut engine, cx)?;
+    let traits = &engine.port.traits;
+    let copies = if traits.mr_local { crate::local::BOUNCE.max(traits.inject) } else { traits.inject };
+    let max_transfer = traits.max_transfer;
+    if !native {
+        engine.drop_onesided();
+    }
+    Ok(Some(Box::new(Ofi {
+        engine: Mutex::new(Some(engine)),
+        native,
+        copies,
+        max_transfer,
+        _kept: OnceLock::new(),
+    })))
+}
+
+/// Agrees on a provider, opens an endpoint, and tells everybody its address.
+fn connect(cx: &OpenContext<'_>) -> Result<Engine, Error> {
+    let (wanted, domain) = (cx.config.ofi_provider.as_deref(), cx.config.ofi_domain.as_deref());
+    let names = fabric::providers(wanted, domain);
+    let lists = cx.exchange().all_gather(names.join("\n").as_bytes())?;
+    let lists: Vec<Vec<String>> =
+        lists.iter().map(|l| String::from_utf8_lossy(l).lines().map(str::to_string).collect()).collect();
+    let one_host = cx.host.len() == cx.size as usize;
+    let name = choice::pick(&lists, wanted, one_host).map_err(|why| {
+        let objections = fabric::objections(wanted);
+        let more = if objections.is_empty() {
+            String::new()
+        } else {
+            format!("; left out here: {}", objections.join("; "))
+        };
+        Error::job(format!("ofi: {why}{more}"))
+    })?;
+    let fail = |why: String| Error::Conduit(format!("ofi ({name}): {why}"));
+    let ranks = cx.size as usize;
+    let native = cx.config.ofi_native;
+    let mode = Use { one_sided: native != OfiNative::None, atomics: native == OfiNative::All, multi: true };
+    // A rank without an endpoint says so, instead of keeping all others waiting.
+    let opened =
+        Port::open(&name, domain, mode, ranks).and_then(|port| port.address().map(|address| (port, address)));
+    let mine = match &opened {
+        Ok((_, address)) => [&[1], &address[..]].concat(),
+        Err(why) => [&[0], why.as_bytes()].concat(),
+    };
+    let all = cx.exchange().all_gather(&mine)?;
+    if let Some(rank) = all.iter().position(|said| said.first() != Some(&1)) {
+        let why = String::from_utf8_lossy(all[rank].get(1..).unwrap_or_default()).into_owned();
+        return Err(fail(format!("rank {rank} has no endpoint: {why}")));
+    }
+    let (mut port, _) = opened.map_err(fail)?;
+    port.learn(&all.iter().map(|said| said[1..].to_vec()).collect::<Vec<_>>()).map_err(fail)?;
+    let least = LEAST[usize::from(!port.traits.multi)];
+    let terms = Terms { window: (WINDOW / UNIT) as u32, least: (least / UNIT) as u32 };
+    let room = (ranks - 1) * 2 * WINDOW;
+    let receiver = Receiver::new(&mut port, room, room / least).map_err(fail)?;
+    let sender = Sender::new(cx.rank.0, &port);
+    let relation = || Relation { account: Account::new(terms), due: false, met: false, gone: false };
+    let rma = port.traits.rma;
+    let onesided = if rma { Some(OneSided::new(&mut port, ranks, Known::Not).map_err(fail)?) } else { None };
+    Ok(Engine {
+        me: cx.rank.0,
+        port,
+        sender,
+        receiver,
+        onesided,
+        peers: (0..ranks).map(|_| relation()).collect(),
+        terms,
+        ready: Default::default(),
+        notes: VecDeque::new(),
+        segment: None,
+        asked: Vec::new(),
+        tried: Vec::new(),
+        turns: Turns::default(),
+        failed: None,
+        leaving: false,
+    })
+}
+
+impl Engine {
+    fn drop_onesided(&mut self) {
+        if let Some(onesided) = self.onesided.take() {
+            onesided.end(&mut self.port);
+        }
+    }
+}
+
+/// Frames are lent aligned; a provider that does not align messages costs a copy.
+fn deliver_frame(frame: &Ready, deliver: &mut dyn FnMut(Frame)) {
+    #[repr(C, align(64))]
+    #[derive(Clone, Copy)]
+    struct Line([u8; 64]);
+    let from = Peer { rank: RankId(frame.from), endpoint: 0 };
+    let mut lend = |data| deliver(Frame { from, channel: frame.channel, data, len: frame.len });
+    if (frame.at as usize).is_multiple_of(align_of::<Line>()) {
+        return lend(frame.at);
+    }
+    let mut lines = vec![Line([0; 64]); frame.len.div_ceil(64).max(1)];
+    let at = lines.as_mut_ptr().cast::<u8>();
+    // SAFETY: the frame's bytes into at least as much room.
+    unsafe { std::ptr::copy_nonoverlapping(frame.at, at, frame.len) };
+    lend(at);
+}
+
+impl Ofi {
+    fn lock(&self) -> MutexGuard<'_, Option<Engine>> {
+        self.engine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// SAFETY: a slot is out of the free list, and a frame's buffer is not posted again before it is handled: nobody else uses them.
+unsafe impl Conduit for Ofi {
+    fn name(&self) -> &'static str {
+        "ofi"
+    }
+
+    fn limits(&self, _to: Peer, _nargs: usize) -> Limits {
+        Limits::new(MAX_FRAME)
+    }
+
+    fn reserve(
+        &self,
+        to: Peer,
+        channel: Channel,
+        len: usize,
+        _immediate: bool,
+    ) -> Result<Option<RawSlot>, Error> {
+        if len > MAX_FRAME {
+            return Err(Error::Conduit(format!("a frame of {len} bytes: at most {MAX_FRAME}")));
+        }
+        let mut guard = self.lock();
+        let Some(engine) = guard.as_mut() else {
+            return Err(Error::Conduit("ofi: the rank has left the job".to_string()));
+        };
+        let cost = engine.terms.cost(len);
+        let relation = &mut engine.peers[to.rank.0 as usize];
+        if !relation.account.pay(channel, cost) {
+            return Ok(None);
+        }
+        let slot = engine.sender.reserve(&mut engine.port, channel as usize, len);
+        let Some((index, at)) = slot.map_err(|why| engine.error(None, why))? else {
+            engine.peers[to.rank.0 as usize].account.refund(channel, cost);
+            return Ok(None);
+        };
+        let cookie = [u64::from(index), u64::from(to.rank.0) << 1 | channel as u64];
+        Ok(NonNull::new(at).map(|buf| RawSlot { buf, len, cookie }))
+    }
+
+    unsafe fn commit(&self, slot: RawSlot) {
+        let [index, place] = slot.cookie;
+        let (to, channel) =
+            ((place >> 1) as u32, if place & 1 == 0 { Channel::Request } else { Channel::Reply });
+        let mut guard = self.lock();
+        let Some(engine) = guard.as_mut() else { return };
+        let relation = &mut engine.peers[to as usize];
+        relation.met = true;
+        let credit = relation.account.settle();
+        let end = (Kind::Frame, channel, slot.len, credit);
+        // What fails here comes out of the next poll.
+        if let Err(lost) = engine.sender.commit(&engine.port, index as u32, to, end, false) {
+            engine.failed = Some((Some(to), format!("sending to rank {to}: {}", lost.why)));
+        }
+    }
+
+    unsafe fn cancel(&self, slot: RawSlot) {
+        let [index, place] = slot.cookie;
+        let channel = if place & 1 == 0 { Channel::Request } else { Channel::Reply };
+        let mut guard = self.lock();
+        if let Some(engine) = guard.as_mut() {
+            engine.sender.release(index as u32);
+            let cost = engine.terms.cost(slot.len);
+            engine.peers[(place >> 1) as usize].account.refund(channel, cost);
+        }
+    }
+
+    fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
+        let mut done = 0;
+        let mut guard = self.lock();
+        while done < budget {
+            let Some(engine) = guard.as_mut() else { break };
+            if engine.ready[channel as usize].is_empty() {
+                if done > 0 || !engine.turns.is_mine(channel as usize) {
+                    break;
+                }
+                engine.progress()?;
+            }
+            let Some(frame) = engine.ready[channel as usize].pop_front() else { break };
+            drop(guard);
+            deliver_frame(&frame, deliver);
+            guard = self.lock();
+            let Some(engine) = guard.as_mut() else { break };
+            engine.handled(&frame)?;
+            done += 1;
+        }
+        Ok(done)
+    }
+
+    fn attach(&self, segment: &SegmentDesc) -> Result<(), Error> {
+        let mut guard = self.lock();
+        let Some(engine) = guard.as_mut() else { return Ok(()) };
+        if !self.native || segment.len == 0 {
+            return Ok(());
+        }
+        // SAFETY: a segment stays for the rest of the job.
+        let region = unsafe { engine.port.register(segment.base, segment.len, true) };
+        let key =
+            region.and_then(|region| engine.port.key_note(&region, segment.base).map(|key| (region, key)));
+        let (region, key) = key.map_err(|why| {
+            engine.error(
+                None,
+                format!(
+                    "registering the segment of {} bytes: {why} (a smaller GASNET_MAX_SEGSIZE or a larger ulimit -l may help)",
+                    segment.len
+                ),
+            )
+        })?;
+        if let Some(onesided) = &mut engine.onesided {
+            onesided.local.attached(segment.base, segment.len, &region);
+        }
+        for peer in std::mem::take(&mut engine.asked) {
+            engine.notes.push_back((peer, Kind::Key, key.clone()));
+        }
+        engine.segment = Some((region, key));
+        engine.send_notes()
+    }
+
+    fn rma(&self) -> Option<&dyn Rma> {
+        self.native.then_some(self)
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        let guard = self.lock();
+        let engine = guard.as_ref()?;
+        let nothing = engine.notes.is_empty()
+            && !engine.sender.is_waiting()
+            && engine.ready.iter().all(VecDeque::is_empty)
+            && engine.onesided.as_ref().is_none_or(|o| o.done.is_empty());
+        let fd = if nothing { engine.port.descriptor()? } else { return None };
+        // SAFETY: open until the conduit is closed; after that nobody waits on it but threads that have not noticed.
+        Some(unsafe { BorrowedFd::borrow_raw(std::os::fd::AsRawFd::as_raw_fd(&fd)) })
+    }
+
+    fn close(&self) {
+        let engine = self.lock().take();
+        if let Some(engine) = engine {
+            engine.end();
+        }
+    }
+}
+
+// SAFETY: completions are reported when the provider says so, and puts complete when the data is in place.
+unsafe impl Rma for Ofi {
+    unsafe fn put(&self, to: RemoteAddr, src: *const u8, len: usize, token: u64) -> bool {
+        let mut guard = self.lock();
+        let Some(engine) = guard.as_mut() else { return false };
+        let Some(onesided) = &mut engine.onesided else { return false };
+        // SAFETY: owed by the caller.
+        let start = unsafe { onesided.put(&mut engine.port, to, src, len, token) };
+        engine.started(to.peer.rank.0, start)
+    }
+
+    unsafe fn get(&self, dst: *mut u8, from: RemoteAddr, len: usize, token: u64) -> bool {
+        let mut guard = self.lock();
+        let Some(engine) = guard.as_mut() else { return false };
+        let Some(onesided) = &mut engine.onesided else { return false };
+        // SAFETY: owed by the caller.
+        let start = unsafe { onesided.get(&mut engine.port, dst, from, len, token) };
+        engine.started(from.peer.rank.0, start)
+    }
+
+    fn copies_source(&self, len: usize) -> bool {
+        len <= self.copies
+    }
+
+    fn max_transfer(&self) -> usize {
+        self.max_transfer
+    }
+
+    fn poll(&self, budget: usize, complete: &mut dyn FnMut(u64, Completion)) -> usize {
+        let mut guard = self.lock();
+        let Some(engine) = guard.as_mut() else { return 0 };
+        if engine.onesided.as_ref().is_some_and(|o| o.done.is_empty()) && engine.turns.is_mine(2) {
+            // What fails here comes out of the next poll for frames.
+            if let Err(error) = engine.progress() {
+                engine.failed.get_or_insert((None, error.to_string()));
+            }
+        }
+        let Some(onesided) = &mut engine.onesided else { return 0 };
+        let mut done = 0;
+        while done < budget
+            && let Some((token, how)) = onesided.done.pop_front()
+        {
+            complete(token, how);
+            done += 1;
+        }
+        done
+    }
+}

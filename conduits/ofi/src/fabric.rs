@@ -1,0 +1,711 @@
+//! An endpoint and all that it stands on: provider, domain, address table, completion queue.
+//!
+//! Everything is tied together at [`Port::open`] and taken apart by `Drop`. Calls are made by one thread at a time, which is the
+//! threading model asked for.
+#![expect(unsafe_code, reason = "calls C; see the functions of ffi")]
+
+use crate::ffi::{self, AGAIN};
+use crate::wire::MAX_MESSAGE;
+use std::ffi::{CStr, CString, c_int, c_void};
+use std::os::fd::{BorrowedFd, RawFd};
+use std::ptr;
+
+/// Completions taken from the queue at once.
+pub(crate) const BATCH: usize = 16;
+/// What a provider may demand of registrations.
+const MR_MODES: u64 = ffi::FI_MR_LOCAL
+    | ffi::FI_MR_RAW
+    | ffi::FI_MR_VIRT_ADDR
+    | ffi::FI_MR_ALLOCATED
+    | ffi::FI_MR_PROV_KEY
+    | ffi::FI_MR_RMA_EVENT
+    | ffi::FI_MR_ENDPOINT;
+/// What it may demand otherwise.
+const MODES: u64 = ffi::FI_CONTEXT | ffi::FI_CONTEXT2;
+
+/// What every operation in flight begins with: the provider's own, then ours.
+#[repr(C)]
+pub(crate) struct Context {
+    provider: [*mut c_void; 8],
+    pub(crate) what: What,
+    pub(crate) index: u32,
+}
+
+/// What an operation is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum What {
+    Receive,
+    Send,
+    OneSided,
+}
+
+impl Context {
+    pub(crate) fn new(what: What, index: u32) -> Context {
+        Context { provider: [ptr::null_mut(); 8], what, index }
+    }
+}
+
+/// What became of an attempt.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    Started,
+    /// No room: to be tried again.
+    Again,
+    Failed(String),
+}
+
+impl Answer {
+    fn of(code: isize) -> Answer {
+        match code {
+            0.. => Answer::Started,
+            AGAIN => Answer::Again,
+            _ => Answer::Failed(ffi::words(code)),
+        }
+    }
+}
+
+/// Something that is complete.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Event {
+    pub(crate) what: What,
+    pub(crate) index: u32,
+    /// The provider is done with a receive buffer.
+    pub(crate) released: bool,
+    pub(crate) at: *mut u8,
+    pub(crate) len: usize,
+}
+
+/// Something that went wrong.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// Which operation, if that is known.
+    pub(crate) of: Option<(What, u32)>,
+    pub(crate) cancelled: bool,
+    pub(crate) text: String,
+}
+
+/// What the chosen provider is like.
+#[derive(Debug, Clone)]
+pub(crate) struct Traits {
+    pub(crate) name: String,
+    /// Bytes that can be sent without keeping them.
+    pub(crate) inject: usize,
+    /// Buffers used by operations have to be registered.
+    pub(crate) mr_local: bool,
+    pub(crate) mr_virtual: bool,
+    pub(crate) mr_provider_key: bool,
+    pub(crate) mr_raw: bool,
+    mr_enable: bool,
+    /// One receive takes many messages.
+    pub(crate) multi: bool,
+    pub(crate) rma: bool,
+    pub(crate) atomics: bool,
+    /// Operations that may be under way.
+    pub(crate) depth: usize,
+    /// Bytes of the largest operation.
+    pub(crate) max_transfer: usize,
+}
+
+/// A memory region that is registered.
+pub(crate) struct Region {
+    mr: *mut ffi::fid_mr,
+    pub(crate) desc: *mut c_void,
+}
+
+/// What a peer needs to reach a region.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Key {
+    /// Added to offsets.
+    pub(crate) base: u64,
+    pub(crate) key: u64,
+}
+
+/// Where an operation goes at its target.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Remote {
+    pub(crate) peer: u32,
+    pub(crate) at: u64,
+    pub(crate) key: u64,
+}
+
+/// A list of what libfabric offers.
+struct Offers(*mut ffi::fi_info);
+
+impl Drop for Offers {
+    fn drop(&mut self) {
+        if !self.0.is_null() {
+            // SAFETY: made by fi_getinfo or fi_dupinfo, and freed once.
+            unsafe { ffi::fi_freeinfo(self.0) };
+        }
+    }
+}
+
+/// What is asked of a provider.
+#[derive(Clone, Copy)]
+struct Wish<'a> {
+    caps: u64,
+    provider: Option<&'a str>,
+    domain: Option<&'a str>,
+    /// Take what has demands that the conduit cannot meet, to say so.
+    any: bool,
+}
+
+fn copy_text(text: &str) -> *mut std::ffi::c_char {
+    let text = CString::new(text).unwrap_or_default();
+    // SAFETY: a text that ends in zero.
+    unsafe { libc::strdup(text.as_ptr()) }
+}
+
+/// # Safety
+/// 1. Null or a text that lives for the call (owed by the caller).
+unsafe fn text(at: *const std::ffi::c_char) -> String {
+    // SAFETY: (1).
+    if at.is_null() { String::new() } else { unsafe { CStr::from_ptr(at) }.to_string_lossy().into_owned() }
+}
+
+impl Offers {
+    fn ask(wish: Wish<'_>) -> Offers {
+        let mut found = ptr::null_mut();
+        // SAFETY: hints as fi_dupinfo(NULL) makes them, with texts from malloc, which fi_freeinfo frees with them.
+        unsafe {
+            let hints = Offers(ffi::fi_dupinfo(ptr::null()));
+            let Some(h) = hints.0.as_mut() else { return Offers(found) };
+            h.caps = wish.caps;
+            h.mode = if wish.any { u64::MAX } else { MODES };
+            (*h.ep_attr).type_ = ffi::FI_EP_RDM;
+            let domain = &mut *h.domain_attr;
+            domain.mr_mode = if wish.any { -1 } else { MR_MODES as c_int };
+            domain.threading = ffi::FI_THREAD_DOMAIN;
+            domain.control_progress = ffi::FI_PROGRESS_MANUAL;
+            domain.data_progress = ffi::FI_PROGRESS_MANUAL;
+            domain.resource_mgmt = ffi::FI_RM_ENABLED;
+            if let Some(name) = wish.domain {
+                domain.name = copy_text(name);
+            }
+            if let Some(name) = wish.provider {
+                (*h.fabric_attr).prov_name = copy_text(name);
+            }
+            if ffi::fi_getinfo(ffi::API, ptr::null(), ptr::null(), 0, hints.0, &mut found) != 0 {
+                found = ptr::null_mut();
+            }
+        }
+        Offers(found)
+    }
+
+    fn each(&self) -> impl Iterator<Item = &ffi::fi_info> {
+        // SAFETY: a list that lives as long as this.
+        std::iter::successors(unsafe { self.0.as_ref() }, |info| unsafe { info.next.as_ref() })
+    }
+}
+
+fn provider_of(info: &ffi::fi_info) -> String {
+    // SAFETY: attributes and names of an offer.
+    unsafe { text((*info.fabric_attr).prov_name) }
+}
+
+/// Names of the providers that can serve, each once, in libfabric's order.
+pub(crate) fn providers(wanted: Option<&str>, domain: Option<&str>) -> Vec<String> {
+    let mut names = Vec::new();
+    // Asking for one by name spares the start of all others.
+    let offers = Offers::ask(Wish { caps: ffi::FI_MSG, provider: wanted, domain, any: false });
+    for info in offers.each() {
+        // SAFETY: attributes of an offer.
+        let largest = unsafe { (*info.ep_attr).max_msg_size };
+        let name = provider_of(info);
+        if largest >= MAX_MESSAGE && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// Why providers of that name, if there are any, were left out.
+pub(crate) fn objections(wanted: Option<&str>) -> Vec<String> {
+    let names = [
+        (ffi::FI_MR_MMU_NOTIFY, "FI_MR_MMU_NOTIFY"),
+        (ffi::FI_MR_HMEM, "FI_MR_HMEM"),
+        (ffi::FI_MR_COLLECTIVE, "FI_MR_COLLECTIVE"),
+    ];
+    let mut all = Vec::new();
+    let offers = Offers::ask(Wish { caps: ffi::FI_MSG, provider: wanted, domain: None, any: true });
+    for info in offers.each() {
+        // SAFETY: attributes of an offer.
+        let (largest, mr) =
+            unsafe { ((*info.ep_attr).max_msg_size, (*info.domain_attr).mr_mode as u32 as u64) };
+        let mut why: Vec<String> = Vec::new();
+        why.extend(names.iter().filter(|(bit, _)| mr & bit != 0).map(|(_, name)| format!("demands {name}")));
+        if info.mode & !MODES != 0 {
+            why.push(format!("demands modes {:#x}", info.mode & !MODES));
+        }
+        if largest < MAX_MESSAGE {
+            why.push(format!("messages of at most {largest} bytes"));
+        }
+        let line = format!("{}: {}", provider_of(info), why.join(", "));
+        if !why.is_empty() && !all.contains(&line) {
+            all.push(line);
+        }
+    }
+    all
+}
+
+/// What to do without, if need be: the first that a provider has is taken.
+fn wishes(one_sided: bool, atomics: bool, multi: bool) -> Vec<u64> {
+    let mut all = Vec::new();
+    for (a, r) in [(atomics, one_sided), (false, one_sided), (false, false)] {
+        for m in [multi, false] {
+            let rma = if r { ffi::FI_RMA } else { 0 };
+            let caps = ffi::FI_MSG
+                | rma
+                | if a { ffi::FI_ATOMIC } else { 0 }
+                | if m { ffi::FI_MULTI_RECV } else { 0 };
+            if !all.contains(&caps) {
+                all.push(caps);
+            }
+        }
+    }
+    all
+}
+
+/// An endpoint that can send, receive, and reach memory.
+pub(crate) struct Port {
+    offer: Offers,
+    fabric: *mut ffi::fid_fabric,
+    domain: *mut ffi::fid_domain,
+    av: *mut ffi::fid_av,
+    cq: *mut ffi::fid_cq,
+    ep: *mut ffi::fid_ep,
+    /// By rank.
+    peers: Vec<ffi::fi_addr_t>,
+    /// Keys this side chooses.
+    next_key: u64,
+    wait: Option<RawFd>,
+    pub(crate) traits: Traits,
+}
+
+impl Drop for Port {
+    fn drop(&mut self) {
+        // SAFETY: made here, closed once, those that stand on others first. A provider that refuses keeps what it has.
+        unsafe {
+            let close = |object: *mut ffi::fid, there: bool| {
+                if there {
+                    ffi::close(object);
+                }
+            };
+            close(self.ep.cast(), !self.ep.is_null());
+            close(self.cq.cast(), !self.cq.is_null());
+            close(self.av.cast(), !self.av.is_null());
+            close(self.domain.cast(), !self.domain.is_null());
+            close(self.fabric.cast(), !self.fabric.is_null());
+        }
+    }
+}
+
+/// What of a provider the conduit is to use.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Use {
+    pub(crate) one_sided: bool,
+    pub(crate) atomics: bool,
+    pub(crate) multi: bool,
+}
+
+impl Port {
+    /// Opens an endpoint of the provider with this name.
+    pub(crate) fn open(name: &str, domain: Option<&str>, wanted: Use, ranks: usize) -> Result<Port, String> {
+        let (offer, caps) = wishes(wanted.one_sided, wanted.atomics, wanted.multi)
+            .into_iter()
+            .find_map(|caps| {
+                let offers = Offers::ask(Wish { caps, provider: Some(name), domain, any: false });
+                // SAFETY: an offer, copied; its attributes.
+                let fits = |info: &&ffi::fi_info| unsafe {
+                    provider_of(info) == name && (*info.ep_attr).max_msg_size >= MAX_MESSAGE
+                };
+                let info = offers.each().find(fits).map(ptr::from_ref)?;
+                // SAFETY: as above.
+                let own = Offers(unsafe { ffi::fi_dupinfo(info) });
+                Some((own, caps))
+            })
+            .ok_or_else(|| format!("{name} is gone"))?;
+        // SAFETY: an offer's attributes.
+        let traits = unsafe { traits(&*offer.0, caps, name) };
+        let mut port = Port {
+            offer,
+            fabric: ptr::null_mut(),
+            domain: ptr::null_mut(),
+            av: ptr::null_mut(),
+            cq: ptr::null_mut(),
+            ep: ptr::null_mut(),
+            peers: Vec::new(),
+            next_key: 1,
+            wait: None,
+            traits,
+        };
+        let info = port.offer.0;
+        // SAFETY: objects made one from the other, as the manual wants it.
+        unsafe {
+            let code = ffi::fi_fabric((*info).fabric_attr, &mut port.fabric, ptr::null_mut());
+            ffi::check("fi_fabric", code as isize)?;
+            ffi::check("fi_domain", ffi::domain(port.fabric, info, &mut port.domain))?;
+            let mut av: ffi::fi_av_attr = std::mem::zeroed();
+            av.type_ = (*(*info).domain_attr).av_type;
+            av.count = ranks;
+            ffi::check("fi_av_open", ffi::av_open(port.domain, &mut av, &mut port.av))?;
+            port.open_queue()?;
+            ffi::check("fi_endpoint", ffi::endpoint(port.domain, info, &mut port.ep))?;
+            let bind = |to: *mut ffi::fid, flags| ffi::check("fi_ep_bind", ffi::ep_bind(port.ep, to, flags));
+            bind(port.av.cast(), 0)?;
+            bind(port.cq.cast(), ffi::FI_TRANSMIT | ffi::FI_RECV)?;
+            if port.traits.multi {
+                // Some take it before the endpoint is enabled only; one that does not take it at all has its own idea of little.
+                let taken = ffi::set_least_room(port.ep, MAX_MESSAGE);
+                port.traits.multi = taken >= 0;
+            }
+            ffi::check("fi_enable", ffi::enable(port.ep))?;
+        }
+        Ok(port)
+    }
+
+    /// # Safety
+    /// 1. The domain is open (owed by the caller).
+    unsafe fn open_queue(&mut self) -> Result<(), String> {
+        // Timers of a layer that repairs losses run in calls only: who sleeps on a descriptor would not run them.
+        let timers = self.traits.name.contains("ofi_rxd");
+        for wait in [ffi::FI_WAIT_FD, ffi::FI_WAIT_NONE] {
+            if timers && wait == ffi::FI_WAIT_FD {
+                continue;
+            }
+            // SAFETY: (1); all zeros are valid attributes.
+            unsafe {
+                let mut attr: ffi::fi_cq_attr = std::mem::zeroed();
+                attr.format = ffi::FI_CQ_FORMAT_DATA;
+                attr.wait_obj = wait;
+                attr.size = 1 << 14;
+                let code = ffi::cq_open(self.domain, &mut attr, &mut self.cq);
+                if code < 0 {
+                    if wait == ffi::FI_WAIT_NONE {
+                        ffi::check("fi_cq_open", code)?;
+                    }
+                    continue;
+                }
+                let mut fd: c_int = -1;
+                if wait == ffi::FI_WAIT_FD && ffi::wait_descriptor(self.cq, &mut fd) >= 0 && fd >= 0 {
+                    self.wait = Some(fd);
+                }
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Closes the endpoint: nothing is under way any more, and memory can be forgotten.
+    pub(crate) fn stop(&mut self) {
+        if !self.ep.is_null() {
+            // SAFETY: open, and not used again.
+            unsafe { ffi::close(self.ep.cast()) };
+            self.ep = ptr::null_mut();
+        }
+    }
+
+    /// The endpoint's address.
+    pub(crate) fn address(&self) -> Result<Vec<u8>, String> {
+        let mut bytes = vec![0u8; 256];
+        let mut len = bytes.len();
+        // SAFETY: room for `len` bytes.
+        unsafe { ffi::check("fi_getname", ffi::name(self.ep, bytes.as_mut_ptr(), &mut len))? };
+        bytes.truncate(len);
+        Ok(bytes)
+    }
+
+    /// Learns the addresses of all ranks.
+    pub(crate) fn learn(&mut self, addresses: &[Vec<u8>]) -> Result<(), String> {
+        let len = addresses.iter().map(Vec::len).max().unwrap_or(0);
+        // One after the other; shorter ones (texts) are filled up with zeros.
+        let all: Vec<u8> =
+            addresses.iter().flat_map(|a| a.iter().copied().chain(std::iter::repeat(0)).take(len)).collect();
+        self.peers = vec![0; addresses.len()];
+        for (rank, address) in all.chunks(len.max(1)).enumerate() {
+            // SAFETY: an address as fi_getname gave it.
+            let code = unsafe { ffi::av_insert(self.av, address, 1, &mut self.peers[rank..=rank]) };
+            if code != 1 {
+                return Err(format!("fi_av_insert: the address of rank {rank} is not understood"));
+            }
+        }
+        Ok(())
+    }
+
+    /// A descriptor that becomes readable when the queue has something, if the provider promises that now.
+    pub(crate) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        let fd = self.wait?;
+        // SAFETY: the queue's own descriptor, open as long as the queue.
+        unsafe { (ffi::try_wait(self.fabric, self.cq) == 0).then(|| BorrowedFd::borrow_raw(fd)) }
+    }
+
+    /// Takes completions, up to [`BATCH`]. Makes progress.
+    pub(crate) fn completions(&self, take: &mut dyn FnMut(Event)) -> Result<usize, Failure> {
+        // SAFETY: room for the entries; contexts are ours, alive while their operation is under way.
+        unsafe {
+            let mut entries: [ffi::fi_cq_data_entry; BATCH] = std::mem::zeroed();
+            let count = ffi::cq_read(self.cq, entries.as_mut_ptr(), BATCH);
+            if count == AGAIN || count == 0 {
+                return Ok(0);
+            }
+            if count == -(ffi::FI_EAVAIL as isize) {
+                return Err(self.failure());
+            }
+            if count < 0 {
+                return Err(Failure { of: None, cancelled: false, text: ffi::words(count) });
+            }
+            for entry in &entries[..count as usize] {
+                let Some(context) = entry.op_context.cast::<Context>().as_ref() else { continue };
+                take(Event {
+                    what: context.what,
+                    index: context.index,
+                    released: entry.flags & ffi::FI_MULTI_RECV != 0,
+                    at: entry.buf.cast(),
+                    len: entry.len,
+                });
+            }
+            Ok(count as usize)
+        }
+    }
+
+    /// # Safety
+    /// 1. The queue says that there is an error (owed by the caller).
+    unsafe fn failure(&self) -> Failure {
+        // SAFETY: (1); as in `completions`.
+        unsafe {
+            let mut entry: ffi::fi_cq_err_entry = std::mem::zeroed();
+            let code = ffi::cq_read_error(self.cq, &mut entry);
+            if code < 0 {
+                return Failure { of: None, cancelled: code == AGAIN, text: ffi::words(code) };
+            }
+            let of = entry.op_context.cast::<Context>().as_ref().map(|c| (c.what, c.index));
+            let own = ffi::cq_words(self.cq, &entry);
+            let mut text = ffi::words(entry.err as isize);
+            if !own.is_empty() && own != text {
+                text = format!("{text} ({own})");
+            }
+            Failure { of, cancelled: entry.err == ffi::FI_ECANCELED as c_int, text }
+        }
+    }
+
+    /// Posts a receive.
+    ///
+    /// # Safety
+    /// 1. The memory is valid, and nobody else's, until the receive is released; the context stays (owed by the caller).
+    pub(crate) unsafe fn receive(
+        &self,
+        at: *mut u8,
+        len: usize,
+        desc: *mut c_void,
+        of: &mut Context,
+    ) -> Answer {
+        let iov = ffi::iovec { iov_base: at.cast(), iov_len: len };
+        let mut descs = [desc];
+        let message = ffi::fi_msg {
+            msg_iov: &iov,
+            desc: descs.as_mut_ptr(),
+            iov_count: 1,
+            addr: ffi::ANYONE,
+            context: ptr::from_mut(of).cast(),
+            data: 0,
+        };
+        let flags = ffi::FI_COMPLETION | if self.traits.multi { ffi::FI_MULTI_RECV } else { 0 };
+        // SAFETY: (1).
+        Answer::of(unsafe { ffi::receive(self.ep, &message, flags) })
+    }
+
+    /// Sends; `through` has the completion wait until the target has the message.
+    ///
+    /// # Safety
+    /// 1. The memory stays as it is until the send is complete; the context stays (owed by the caller).
+    pub(crate) unsafe fn send(
+        &self,
+        to: u32,
+        at: *const u8,
+        len: usize,
+        desc: *mut c_void,
+        of: &mut Context,
+        through: bool,
+    ) -> Answer {
+        let iov = ffi::iovec { iov_base: at.cast_mut().cast(), iov_len: len };
+        let mut descs = [desc];
+        let message = ffi::fi_msg {
+            msg_iov: &iov,
+            desc: descs.as_mut_ptr(),
+            iov_count: 1,
+            addr: self.peers[to as usize],
+            context: ptr::from_mut(of).cast(),
+            data: 0,
+        };
+        let how = if through { ffi::FI_TRANSMIT_COMPLETE } else { ffi::FI_INJECT_COMPLETE };
+        // SAFETY: (1).
+        Answer::of(unsafe { ffi::send(self.ep, &message, ffi::FI_COMPLETION | how) })
+    }
+
+    /// Sends at most `traits.inject` bytes, which are read at once.
+    pub(crate) fn inject(&self, to: u32, message: &[u8]) -> Answer {
+        // SAFETY: read before the call returns.
+        Answer::of(unsafe { ffi::inject(self.ep, message.as_ptr(), message.len(), self.peers[to as usize]) })
+    }
+
+    /// Starts a put, complete when the data is in place at the target.
+    ///
+    /// # Safety
+    /// 1. The source stays until the put is complete, unless `inject` is set; the context stays; the target is a region (owed by the
+    ///    caller).
+    pub(crate) unsafe fn write(
+        &self,
+        to: Remote,
+        src: *const u8,
+        len: usize,
+        desc: *mut c_void,
+        of: &mut Context,
+        inject: bool,
+    ) -> Answer {
+        let flags = ffi::FI_COMPLETION | ffi::FI_DELIVERY_COMPLETE | if inject { ffi::FI_INJECT } else { 0 };
+        // SAFETY: (1).
+        Answer::of(unsafe {
+            self.transfer(to, src.cast_mut(), len, desc, of, |message| ffi::write(self.ep, message, flags))
+        })
+    }
+
+    /// Starts a get.
+    ///
+    /// # Safety
+    /// 1. The destination is valid and nobody else's until the get is complete; the context stays; the source is a region (owed by the
+    ///    caller).
+    pub(crate) unsafe fn read(
+        &self,
+        dst: *mut u8,
+        from: Remote,
+        len: usize,
+        desc: *mut c_void,
+        of: &mut Context,
+    ) -> Answer {
+        // SAFETY: (1).
+        Answer::of(unsafe {
+            self.transfer(from, dst, len, desc, of, |message| ffi::read(self.ep, message, ffi::FI_COMPLETION))
+        })
+    }
+
+    /// # Safety
+    /// As `write` and `read`.
+    unsafe fn transfer(
+        &self,
+        remote: Remote,
+        local: *mut u8,
+        len: usize,
+        desc: *mut c_void,
+        of: &mut Context,
+        start: impl FnOnce(&ffi::fi_msg_rma) -> isize,
+    ) -> isize {
+        let iov = ffi::iovec { iov_base: local.cast(), iov_len: len };
+        let there = ffi::fi_rma_iov { addr: remote.at, len, key: remote.key };
+        let mut descs = [desc];
+        start(&ffi::fi_msg_rma {
+            msg_iov: &iov,
+            desc: descs.as_mut_ptr(),
+            iov_count: 1,
+            addr: self.peers[remote.peer as usize],
+            rma_iov: &there,
+            rma_iov_count: 1,
+            context: ptr::from_mut(of).cast(),
+            data: 0,
+        })
+    }
+
+    /// Registers memory, for operations of this side, and for those of others if `shared`.
+    ///
+    /// # Safety
+    /// 1. The memory is valid as long as the region (owed by the caller).
+    pub(crate) unsafe fn register(
+        &mut self,
+        at: *mut u8,
+        len: usize,
+        shared: bool,
+    ) -> Result<Region, String> {
+        let mut access = ffi::FI_SEND | ffi::FI_RECV;
+        if self.traits.rma {
+            access |= ffi::FI_READ | ffi::FI_WRITE;
+            if shared {
+                access |= ffi::FI_REMOTE_READ | ffi::FI_REMOTE_WRITE;
+            }
+        }
+        let mut mr = ptr::null_mut();
+        self.next_key += 1;
+        // SAFETY: (1).
+        unsafe {
+            let code = ffi::mr_register(self.domain, at, len, access, self.next_key, &mut mr);
+            ffi::check("fi_mr_reg", code)?;
+            if self.traits.mr_enable {
+                ffi::check("fi_mr_enable", ffi::mr_enable(mr, self.ep))?;
+            }
+            Ok(Region { mr, desc: (*mr).mem_desc })
+        }
+    }
+
+    /// Ends a registration. No operation uses it any more.
+    pub(crate) fn forget(&mut self, region: &Region) {
+        // SAFETY: closed once: only the owner of the region calls this.
+        unsafe { ffi::close(region.mr.cast()) };
+    }
+
+    /// The key of a region that begins at `base`, as a note for peers.
+    pub(crate) fn key_note(&self, region: &Region, base: *const u8) -> Result<Vec<u8>, String> {
+        // SAFETY: an open region.
+        let key = unsafe { (*region.mr).key };
+        let mut start = if self.traits.mr_virtual { base as u64 } else { 0 };
+        let mut raw = [0u8; crate::wire::NOTE - 16];
+        let mut len = raw.len();
+        if self.traits.mr_raw {
+            // SAFETY: as above; room for `len` bytes.
+            let code = unsafe { ffi::mr_raw_key(region.mr, &mut start, &mut raw, &mut len) };
+            ffi::check("fi_mr_raw_attr", code)?;
+        } else {
+            len = 0;
+        }
+        Ok([&start.to_le_bytes()[..], &key.to_le_bytes(), &raw[..len]].concat())
+    }
+
+    /// What a peer's note says.
+    pub(crate) fn read_key(&self, note: &[u8]) -> Result<Key, String> {
+        let word = |at: usize| {
+            let bytes = note.get(at..at + 8).and_then(|b| b.try_into().ok());
+            bytes.map(u64::from_le_bytes).ok_or_else(|| "a key is too short".to_string())
+        };
+        let (base, mut key) = (word(0)?, word(8)?);
+        let mut raw = note[16..].to_vec();
+        if self.traits.mr_raw {
+            // SAFETY: a raw key of the same provider.
+            unsafe { ffi::check("fi_mr_map_raw", ffi::mr_map_raw(self.domain, base, &mut raw, &mut key))? };
+        }
+        Ok(Key { base, key })
+    }
+}
+
+/// # Safety
+/// 1. An offer of fi_getinfo (owed by the caller).
+unsafe fn traits(info: &ffi::fi_info, caps: u64, name: &str) -> Traits {
+    // SAFETY: (1): the attributes are there.
+    unsafe {
+        let (tx, ep, domain) = (&*info.tx_attr, &*info.ep_attr, &*info.domain_attr);
+        let mr = domain.mr_mode as u32 as u64;
+        // 1 is the old name of allocated, virtual, with the provider's keys.
+        let basic = mr == 1;
+        let has = |bit| mr & bit != 0;
+        Traits {
+            name: name.to_string(),
+            inject: tx.inject_size,
+            mr_local: has(ffi::FI_MR_LOCAL),
+            mr_virtual: basic || has(ffi::FI_MR_VIRT_ADDR),
+            mr_provider_key: basic || has(ffi::FI_MR_PROV_KEY),
+            mr_raw: has(ffi::FI_MR_RAW),
+            mr_enable: has(ffi::FI_MR_ENDPOINT | ffi::FI_MR_RMA_EVENT),
+            multi: info.caps & caps & ffi::FI_MULTI_RECV != 0,
+            rma: info.caps & caps & ffi::FI_RMA != 0,
+            atomics: info.caps & caps & ffi::FI_ATOMIC != 0,
+            depth: tx.size.clamp(64, 4096),
+            max_transfer: ep.max_msg_size,
+        }
+    }
+}

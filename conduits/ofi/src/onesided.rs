@@ -1,0 +1,217 @@
+//! Puts, gets and atomic operations by the provider's own means.
+//!
+//! A put's one completion says that the data is in place at the target, so it is reported as local and remote at once; a small put's
+//! source is read by the call. Where the provider demands that local memory is registered, memory of the own segment is; for other memory
+//! see [`crate::local`].
+#![expect(unsafe_code, reason = "hands memory to the provider")]
+
+use crate::fabric::{Answer, Context, Key, Port, Remote, What};
+use crate::local::{Lease, Local};
+use crate::memory::Chunk;
+use gasnet::conduit::{Completion, RemoteAddr};
+use std::collections::VecDeque;
+
+/// Words of an atomic operation: operand, expected value, result.
+const WORDS: usize = 3;
+
+struct Op {
+    context: Context,
+    token: u64,
+    to: u32,
+    job: Job,
+    /// In registered memory: the words of an atomic operation.
+    words: *mut u64,
+}
+
+/// What is to be done when an operation is complete.
+enum Job {
+    None,
+    Put(Lease),
+    Get(Lease),
+    /// The result goes there.
+    Atomic(*mut u64),
+}
+
+/// Keys of a peer's segment.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Known {
+    Not,
+    Asked,
+    Key(Key),
+}
+
+/// Operations of an endpoint.
+pub(crate) struct OneSided {
+    #[expect(clippy::vec_box, reason = "the provider keeps their addresses")]
+    ops: Vec<Box<Op>>,
+    free: Vec<u32>,
+    words: Chunk,
+    /// By rank.
+    pub(crate) keys: Vec<Known>,
+    pub(crate) done: VecDeque<(u64, Completion)>,
+    pub(crate) local: Local,
+}
+
+/// What became of an attempt to start an operation.
+pub(crate) enum Start {
+    Started,
+    /// To be tried again.
+    Later,
+    /// The peer has to be asked for its key first.
+    Ask,
+    Failed(String),
+}
+
+impl OneSided {
+    pub(crate) fn new(port: &mut Port, ranks: usize, known: Known) -> Result<OneSided, String> {
+        let count = port.traits.depth / 2;
+        let words = Chunk::new(port, count * WORDS * 8)?;
+        let ops = (0..count)
+            .map(|k| {
+                let words = words.at().cast::<u64>().wrapping_add(k * WORDS);
+                let context = Context::new(What::OneSided, k as u32);
+                Box::new(Op { context, token: 0, to: 0, job: Job::None, words })
+            })
+            .collect();
+        Ok(OneSided {
+            ops,
+            free: (0..count as u32).rev().collect(),
+            words,
+            keys: vec![known; ranks],
+            done: VecDeque::new(),
+            local: Local::new(port),
+        })
+    }
+
+    /// Where an address is at its owner, if that is known.
+    fn remote(&mut self, to: RemoteAddr) -> Result<Remote, Start> {
+        let rank = to.peer.rank.0;
+        match self.keys[rank as usize] {
+            Known::Key(key) => Ok(Remote { peer: rank, at: key.base.wrapping_add(to.offset), key: key.key }),
+            Known::Asked => Err(Start::Later),
+            Known::Not => {
+                self.keys[rank as usize] = Known::Asked;
+                Err(Start::Ask)
+            }
+        }
+    }
+
+    /// Sees to what became of starting `index`.
+    fn settle(&mut self, port: &mut Port, index: u32, answer: Answer) -> Start {
+        if matches!(answer, Answer::Started) {
+            return Start::Started;
+        }
+        let job = std::mem::replace(&mut self.ops[index as usize].job, Job::None);
+        if let Job::Put(lease) | Job::Get(lease) = job {
+            self.local.end(port, lease);
+        }
+        self.free.push(index);
+        match answer {
+            Answer::Failed(why) => Start::Failed(why),
+            _ => Start::Later,
+        }
+    }
+
+    /// # Safety
+    /// As `Rma::put`; 1. with `inject` the source is read by the call (owed by the caller).
+    pub(crate) unsafe fn put(
+        &mut self,
+        port: &mut Port,
+        to: RemoteAddr,
+        src: *const u8,
+        len: usize,
+        token: u64,
+    ) -> Start {
+        let remote = match self.remote(to) {
+            Ok(remote) => remote,
+            Err(why) => return why,
+        };
+        let inject = len <= port.traits.inject;
+        let Some(index) = self.free.pop() else { return Start::Later };
+        // SAFETY: owed by the caller: valid until the put is complete.
+        let leased = unsafe { self.local.source(port, src, len, inject) };
+        let lease = match leased {
+            Ok(Some(lease)) => lease,
+            Ok(None) => return self.settle(port, index, Answer::Again),
+            Err(why) => return self.settle(port, index, Answer::Failed(why)),
+        };
+        let (at, desc) = (lease.at(), lease.desc());
+        let op = &mut *self.ops[index as usize];
+        (op.token, op.to, op.job) = (token, remote.peer, Job::Put(lease));
+        // SAFETY: owed by the caller; the op stays until it is complete.
+        let answer = unsafe { port.write(remote, at, len, desc, &mut op.context, inject) };
+        self.settle(port, index, answer)
+    }
+
+    /// # Safety
+    /// As `Rma::get`.
+    pub(crate) unsafe fn get(
+        &mut self,
+        port: &mut Port,
+        dst: *mut u8,
+        from: RemoteAddr,
+        len: usize,
+        token: u64,
+    ) -> Start {
+        let remote = match self.remote(from) {
+            Ok(remote) => remote,
+            Err(why) => return why,
+        };
+        let Some(index) = self.free.pop() else { return Start::Later };
+        // SAFETY: owed by the caller: valid and nobody else's until the get is complete.
+        let leased = unsafe { self.local.target(port, dst, len) };
+        let lease = match leased {
+            Ok(Some(lease)) => lease,
+            Ok(None) => return self.settle(port, index, Answer::Again),
+            Err(why) => return self.settle(port, index, Answer::Failed(why)),
+        };
+        let (at, desc) = (lease.at(), lease.desc());
+        let op = &mut *self.ops[index as usize];
+        (op.token, op.to, op.job) = (token, remote.peer, Job::Get(lease));
+        // SAFETY: as above.
+        let answer = unsafe { port.read(at, remote, len, desc, &mut op.context) };
+        self.settle(port, index, answer)
+    }
+
+    /// An operation is complete.
+    pub(crate) fn complete(&mut self, port: &mut Port, index: u32) {
+        let op = &mut *self.ops[index as usize];
+        let token = op.token;
+        match std::mem::replace(&mut op.job, Job::None) {
+            Job::None => return,
+            Job::Put(lease) => {
+                self.local.end(port, lease);
+                self.done.push_back((token, Completion::Local));
+            }
+            Job::Get(lease) => {
+                // SAFETY: the destination is valid until this is reported.
+                unsafe { lease.deliver() };
+                self.local.end(port, lease);
+            }
+            Job::Atomic(to) => {
+                // SAFETY: the caller's word, valid until this is reported; the result is in the op's own words.
+                unsafe { to.write(op.words.add(WORDS - 1).read()) };
+            }
+        }
+        self.done.push_back((token, Completion::Remote));
+        self.free.push(index);
+    }
+
+    /// Whom an operation concerns, and what it is.
+    pub(crate) fn describe(&self, index: u32) -> (u32, &'static str) {
+        let op = &self.ops[index as usize];
+        let what = match op.job {
+            Job::None => "an operation",
+            Job::Put(_) => "a put",
+            Job::Get(_) => "a get",
+            Job::Atomic(_) => "an atomic operation",
+        };
+        (op.to, what)
+    }
+
+    /// Gives all memory back. The endpoint is closed.
+    pub(crate) fn end(self, port: &mut Port) {
+        self.local.close(port);
+        self.words.end(port);
+    }
+}

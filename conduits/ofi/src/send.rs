@@ -1,0 +1,249 @@
+//! Messages on their way out.
+//!
+//! A message is written in place into a *slot*. Requests, replies and notes (messages without a frame) have slots of their own and
+//! no one's lack of room keeps another. A small message leaves its slot at once (inject), others when the provider is done with
+//! it. Where the provider has no room for now, or the connection is not made yet, the slot waits and is tried again at each poll.
+#![expect(unsafe_code, reason = "writes slots, and has the provider read them")]
+
+use crate::fabric::{Answer, Context, Port, What};
+use crate::memory::Chunk;
+use crate::wire::{End, Kind, MAX_MESSAGE, NOTE, message_len};
+use gasnet::conduit::Channel;
+use std::collections::VecDeque;
+
+/// Slots of requests, replies, notes.
+pub(crate) const LANES: usize = 3;
+/// The lane of notes.
+pub(crate) const NOTES: usize = 2;
+/// Bytes of a slot, by class.
+const BYTES: [usize; 2] = [1024, MAX_MESSAGE];
+/// Slots of each lane, and how many are made at once, by class.
+const MOST: [usize; 2] = [256, 32];
+const AT_ONCE: [usize; 2] = [64, 4];
+/// Slots in a row without success after which a round of retries ends.
+const IN_VAIN: usize = 16;
+
+struct Slot {
+    context: Context,
+    at: *mut u8,
+    desc: *mut std::ffi::c_void,
+    lane: usize,
+    class: usize,
+    to: u32,
+    len: usize,
+    /// Complete only when the target has it.
+    through: bool,
+}
+
+/// All slots of an endpoint.
+pub(crate) struct Sender {
+    me: u32,
+    #[expect(clippy::vec_box, reason = "the provider keeps their addresses")]
+    slots: Vec<Box<Slot>>,
+    chunks: Vec<Chunk>,
+    free: [[Vec<u32>; 2]; LANES],
+    made: [[usize; 2]; LANES],
+    /// Slots that could not be sent yet.
+    waiting: [VecDeque<u32>; LANES],
+    /// Messages that the provider has not finished with.
+    under_way: [usize; LANES],
+    /// How many there may be.
+    depth: [usize; LANES],
+}
+
+/// What a failed send was.
+pub(crate) struct Lost {
+    pub(crate) to: u32,
+    pub(crate) why: String,
+}
+
+impl Sender {
+    pub(crate) fn new(me: u32, port: &Port) -> Sender {
+        // The provider's queue is shared with puts and gets: nobody may fill it alone.
+        let depth = port.traits.depth;
+        Sender {
+            me,
+            slots: Vec::new(),
+            chunks: Vec::new(),
+            free: Default::default(),
+            made: Default::default(),
+            waiting: Default::default(),
+            under_way: [0; LANES],
+            depth: [depth / 4, depth / 8, depth / 8],
+        }
+    }
+
+    /// Room for a message that carries `len` bytes, if there is any: the slot's number and memory.
+    pub(crate) fn reserve(
+        &mut self,
+        port: &mut Port,
+        lane: usize,
+        len: usize,
+    ) -> Result<Option<(u32, *mut u8)>, String> {
+        let class = usize::from(message_len(len) > BYTES[0]);
+        if self.free[lane][class].is_empty() {
+            if self.made[lane][class] >= MOST[class] {
+                return Ok(None);
+            }
+            let chunk = Chunk::new(port, BYTES[class] * AT_ONCE[class])?;
+            for k in 0..AT_ONCE[class] {
+                let index = self.slots.len() as u32;
+                let at = chunk.at().wrapping_add(k * BYTES[class]);
+                let context = Context::new(What::Send, index);
+                let desc = chunk.desc();
+                self.slots.push(Box::new(Slot {
+                    context,
+                    at,
+                    desc,
+                    lane,
+                    class,
+                    to: 0,
+                    len: 0,
+                    through: false,
+                }));
+                self.free[lane][class].push(index);
+            }
+            self.chunks.push(chunk);
+            self.made[lane][class] += AT_ONCE[class];
+        }
+        let index = self.free[lane][class].pop();
+        Ok(index.map(|index| (index, self.slots[index as usize].at)))
+    }
+
+    /// Gives a slot back.
+    pub(crate) fn release(&mut self, index: u32) {
+        let slot = &self.slots[index as usize];
+        self.free[slot.lane][slot.class].push(index);
+    }
+
+    /// Sends the frame or note in a slot, now or soon.
+    pub(crate) fn commit(
+        &mut self,
+        port: &Port,
+        index: u32,
+        to: u32,
+        end: (Kind, Channel, usize, [u32; 2]),
+        through: bool,
+    ) -> Result<(), Lost> {
+        let (kind, channel, len, credit) = end;
+        let slot = &mut *self.slots[index as usize];
+        (slot.to, slot.len, slot.through) = (to, message_len(len), through);
+        // SAFETY: a slot's own bytes, which are initialised: zero, or written before.
+        let message = unsafe { std::slice::from_raw_parts_mut(slot.at, slot.len) };
+        End { kind, from: self.me, channel, len, credit }.emit(message);
+        let lane = slot.lane;
+        if !self.attempt(port, index)? {
+            self.waiting[lane].push_back(index);
+        }
+        Ok(())
+    }
+
+    /// Sends a note; `false` when there is no room for it now.
+    pub(crate) fn note(
+        &mut self,
+        port: &mut Port,
+        to: u32,
+        kind: Kind,
+        bytes: &[u8],
+        credit: [u32; 2],
+        through: bool,
+    ) -> Result<bool, Lost> {
+        debug_assert!(bytes.len() <= NOTE);
+        let lost = |why| Lost { to, why };
+        let Some((index, at)) = self.reserve(port, NOTES, bytes.len()).map_err(lost)? else {
+            return Ok(false);
+        };
+        // SAFETY: a slot has room for a note.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), at, bytes.len()) };
+        self.commit(port, index, to, (kind, Channel::Reply, bytes.len(), credit), through)?;
+        Ok(true)
+    }
+
+    /// Whether the provider took the message.
+    fn attempt(&mut self, port: &Port, index: u32) -> Result<bool, Lost> {
+        let slot = &mut *self.slots[index as usize];
+        let (lane, to) = (slot.lane, slot.to);
+        let inject = slot.len <= port.traits.inject && !slot.through;
+        if !inject && self.under_way[lane] >= self.depth[lane] {
+            return Ok(false);
+        }
+        let answer = if inject {
+            // SAFETY: a slot's own bytes.
+            port.inject(to, unsafe { std::slice::from_raw_parts(slot.at, slot.len) })
+        } else {
+            // SAFETY: the slot is the send's until it is complete.
+            unsafe { port.send(to, slot.at, slot.len, slot.desc, &mut slot.context, slot.through) }
+        };
+        match answer {
+            Answer::Started if inject => self.release(index),
+            Answer::Started => self.under_way[lane] += 1,
+            Answer::Again => return Ok(false),
+            Answer::Failed(why) => {
+                self.release(index);
+                return Err(Lost { to, why });
+            }
+        }
+        Ok(true)
+    }
+
+    /// Tries what could not be sent before.
+    pub(crate) fn retry(&mut self, port: &Port) -> Result<(), Lost> {
+        for lane in [NOTES, Channel::Reply as usize, Channel::Request as usize] {
+            let mut vain = 0;
+            for _ in 0..self.waiting[lane].len() {
+                let Some(index) = self.waiting[lane].pop_front() else { break };
+                // Behind the others: one peer that cannot be reached must not keep the rest.
+                if !self.attempt(port, index)? {
+                    self.waiting[lane].push_back(index);
+                    vain += 1;
+                    if vain == IN_VAIN {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether something waits to be tried again.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.waiting.iter().any(|w| !w.is_empty())
+    }
+
+    /// Whether the provider has everything and is done with it.
+    pub(crate) fn is_idle(&self) -> bool {
+        !self.is_waiting() && self.under_way == [0; LANES]
+    }
+
+    /// The provider is done with a slot.
+    pub(crate) fn sent(&mut self, index: u32) {
+        self.under_way[self.slots[index as usize].lane] -= 1;
+        self.release(index);
+    }
+
+    /// Where a slot's message goes.
+    pub(crate) fn target(&self, index: u32) -> u32 {
+        self.slots[index as usize].to
+    }
+
+    /// Forgets what waits for a peer that has gone.
+    pub(crate) fn drop_waiting(&mut self, gone: u32) {
+        for lane in 0..LANES {
+            for _ in 0..self.waiting[lane].len() {
+                let Some(index) = self.waiting[lane].pop_front() else { break };
+                if self.slots[index as usize].to == gone {
+                    self.release(index);
+                } else {
+                    self.waiting[lane].push_back(index);
+                }
+            }
+        }
+    }
+
+    /// Gives all memory back. The endpoint is closed.
+    pub(crate) fn end(self, port: &mut Port) {
+        for chunk in self.chunks {
+            chunk.end(port);
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Whether puts and gets do what they should: tried at start, before anything depends on it.
+//!
+//! Every rank puts a pattern into the memory of the next one, small and large, gets it back, and when all is complete sends a
+//! message; whoever gets the message looks whether everything is in place. So completions that come too early are found as well.
+#![expect(unsafe_code, reason = "puts and gets of memory that stays until they are complete")]
+
+use crate::engine::Engine;
+use crate::onesided::{Known, Start};
+use crate::wire::Kind;
+use gasnet::conduit::{OpenContext, Peer, RemoteAddr};
+use gasnet::{Error, RankId};
+use std::time::{Duration, Instant};
+
+/// Words that are put at once, and one by one.
+const WORDS: usize = 2048;
+const SINGLE: usize = 8;
+/// How long the network may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn pattern(of: u32, k: usize) -> u64 {
+    (u64::from(of) + 1) << 32 | (k as u64 ^ 0x5a5a)
+}
+
+/// Tries the network, and its puts and gets if it has them; whether those can be used. Collective.
+pub(crate) fn run(engine: &mut Engine, cx: &OpenContext<'_>) -> Result<bool, Error> {
+    if engine.onesided.is_none() {
+        return Ok(false);
+    }
+    // Memory that peers reach stays: who knows what is still under way when it fails.
+    let memory: &'static mut [u64] = Vec::leak(vec![0u64; 2 * WORDS + SINGLE]);
+    let base = memory.as_mut_ptr();
+    // SAFETY: leaked.
+    let region = unsafe { engine.port.register(base.cast(), size_of_val(memory), true) };
+    let note = region.as_ref().map_err(String::clone).and_then(|r| engine.port.key_note(r, base.cast()));
+    let keys = cx.exchange().all_gather(note.as_deref().unwrap_or_default())?;
+    let sound = if keys.iter().all(|key| !key.is_empty()) {
+        attempt(engine, cx, base, &keys)
+    } else {
+        Err(note.err().unwrap_or_else(|| "registering memory failed elsewhere".to_string()))
+    };
+    let said = sound.as_ref().err().cloned().unwrap_or_default();
+    let exchange = cx.exchange();
+    let all = engine.meanwhile(|| exchange.all_gather(said.as_bytes()))??;
+    if let Some(onesided) = &mut engine.onesided {
+        onesided.keys.fill(Known::Not);
+        onesided.done.clear();
+    }
+    let problem = all.iter().position(|said| !said.is_empty());
+    match problem {
+        None => {
+            if let Ok(region) = &region {
+                engine.port.forget(region);
+            }
+            Ok(true)
+        }
+        Some(rank) => {
+            if cx.rank.0 == 0 && !cx.config.quiet {
+                eprintln!(
+                    "gasnet: warning: ofi ({}): puts and gets go by messages, because the provider's own do not work: rank {rank}: {}",
+                    engine.port.traits.name,
+                    String::from_utf8_lossy(&all[rank])
+                );
+            }
+            Ok(false)
+        }
+    }
+}
+
+fn attempt(
+    engine: &mut Engine,
+    cx: &OpenContext<'_>,
+    base: *mut u64,
+    keys: &[Vec<u8>],
+) -> Result<(), String> {
+    let (me, size) = (cx.rank.0, cx.size);
+    let (right, left) = ((me + 1) % size, (me + size - 1) % size);
+    let key = engine.port.read_key(&keys[right as usize])?;
+    if let Some(onesided) = &mut engine.onesided {
+        onesided.keys[right as usize] = Known::Key(key);
+    }
+    let until = Instant::now() + PATIENCE;
+    let mine: Vec<u64> = (0..WORDS + SINGLE).map(|k| pattern(me, k)).collect();
+    let mut back = vec![0u64; WORDS];
+    let at = |word: usize| RemoteAddr {
+        peer: Peer { rank: RankId(right), endpoint: 0 },
+        segment: 0,
+        offset: word as u64 * 8,
+    };
+    // Large put, small puts behind a gap; then a get.
+    // SAFETY: both vectors live until all is complete, or for ever if it is not; the ranges are inside the peer's region.
+    let outcome = unsafe {
+        let mut all =
+            complete(engine, until, |e, port| e.put(port, at(0), mine.as_ptr().cast(), WORDS * 8, 1));
+        for k in 0..SINGLE {
+            let from = mine.as_ptr().wrapping_add(WORDS + k).cast();
+            all = all
+                .and_then(|()| complete(engine, until, |e, port| e.put(port, at(2 * WORDS + k), from, 8, 2)));
+        }
+        all.and_then(|()| {
+            complete(engine, until, |e, port| e.get(port, back.as_mut_ptr().cast(), at(0), WORDS * 8, 3))
+        })
+    };
+    if let Err(why) = outcome {
+        std::mem::forget((mine, back));
+        return Err(why);
+    }
+    engine.say(right, Kind::Tried).map_err(|e| e.to_string())?;
+    wait(engine, until, |engine| engine.tried.contains(&left))?;
+    let here = |word: usize| {
+        // SAFETY: inside the own memory; whoever put into it has said that it is done.
+        unsafe { base.add(word).read_volatile() }
+    };
+    let large = (0..WORDS).all(|k| here(k) == pattern(left, k) && here(WORDS + k) == 0);
+    let small = (0..SINGLE).all(|k| here(2 * WORDS + k) == pattern(left, WORDS + k));
+    if !large || !small {
+        return Err(format!(
+            "puts of rank {left} were complete before they were in place, or went elsewhere"
+        ));
+    }
+    if back != mine[..WORDS] {
+        return Err(format!("a get from rank {right} brought something else"));
+    }
+    Ok(())
+}
+
+/// Starts an operation and waits until it is complete.
+fn complete(
+    engine: &mut Engine,
+    until: Instant,
+    mut start: impl FnMut(&mut crate::onesided::OneSided, &mut crate::fabric::Port) -> Start,
+) -> Result<(), String> {
+    let mut started = false;
+    wait(engine, until, |engine| {
+        let Some(onesided) = &mut engine.onesided else { return false };
+        if !started {
+            match start(onesided, &mut engine.port) {
+                Start::Started => started = true,
+                Start::Failed(why) => engine.trouble(why),
+                Start::Later | Start::Ask => {}
+            }
+            return false;
+        }
+        let done = onesided.done.iter().any(|(_, how)| *how == gasnet::conduit::Completion::Remote);
+        if done {
+            onesided.done.clear();
+        }
+        done
+    })
+}
+
+fn wait(
+    engine: &mut Engine,
+    until: Instant,
+    mut over: impl FnMut(&mut Engine) -> bool,
+) -> Result<(), String> {
+    while !over(engine) {
+        engine.progress().map_err(|e| e.to_string())?;
+        if Instant::now() > until {
+            return Err(format!("nothing came for {} s", PATIENCE.as_secs()));
+        }
+        std::thread::yield_now();
+    }
+    Ok(())
+}
