@@ -354,12 +354,9 @@ impl Port {
             let bind = |to: *mut ffi::fid, flags| ffi::check("fi_ep_bind", ffi::ep_bind(port.ep, to, flags));
             bind(port.av.cast(), 0)?;
             bind(port.cq.cast(), ffi::FI_TRANSMIT | ffi::FI_RECV)?;
-            if port.traits.multi {
-                // Some take it before the endpoint is enabled only; one that does not take it at all has its own idea of little.
-                let taken = ffi::set_least_room(port.ep, MAX_MESSAGE);
-                port.traits.multi = taken >= 0;
-            }
             ffi::check("fi_enable", ffi::enable(port.ep))?;
+            // After that: rxm takes it before but forgets it, and shm has no place for it yet.
+            port.traits.multi = port.traits.multi && ffi::set_least_room(port.ep, MAX_MESSAGE);
         }
         Ok(port)
     }

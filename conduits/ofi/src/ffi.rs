@@ -92,12 +92,16 @@ pub(crate) unsafe fn enable(ep: *mut fid_ep) -> isize {
     unsafe { common!(ep, control(FI_ENABLE as c_int, ptr::null_mut())) }
 }
 
-/// Sets the smallest room that a receive of several messages keeps posted for.
-pub(crate) unsafe fn set_least_room(ep: *mut fid_ep, bytes: usize) -> isize {
-    // SAFETY: as above; the value is read at once.
+/// Sets the smallest room that a receive of several messages keeps posted for. Whether that is how it is now.
+pub(crate) unsafe fn set_least_room(ep: *mut fid_ep, bytes: usize) -> bool {
+    // SAFETY: as above; the values are read and written at once.
     unsafe {
         let (level, name) = (FI_OPT_ENDPOINT as c_int, FI_OPT_MIN_MULTI_RECV as c_int);
-        call!(ep, ops.setopt(&raw mut (*ep).fid, level, name, (&raw const bytes).cast(), size_of::<usize>()))
+        let (own, mut is, mut len) = (&raw mut (*ep).fid, 0usize, size_of::<usize>());
+        let set = call!(ep, ops.setopt(own, level, name, (&raw const bytes).cast(), len));
+        set >= 0
+            && call!(ep, ops.getopt(own, level, name, (&raw mut is).cast(), &mut len)) >= 0
+            && is == bytes
     }
 }
 
