@@ -1,15 +1,16 @@
 //! The conduit: what the core asks of it, put to the library and the mail.
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
+use crate::live::backing::{Backing, Plan};
 use crate::live::desk::Desks;
 use crate::live::engine::{Card, HostHalf, PORT, shift};
 use crate::live::mail::{self, CONTROL, Claim, Inbox, Mail, lock};
 use crate::live::modes::{Driver, Registration, Setup};
 use crate::live::region::Region;
-use crate::live::resident::Resident;
 use crate::live::side::{SLOT, Side, Start};
-use crate::live::sys::{self, Mapping};
+use crate::live::sys;
 use core::ptr::NonNull;
+use firehose::Kind;
 use gasnet::conduit::{
     Channel, Completion, Conduit, Frame, Limits, OpenContext, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc,
 };
@@ -18,6 +19,7 @@ use netvm_fw::library::Library;
 use netvm_fw::nic::{Config, Nic};
 use netvm_fw::{Node, PAGE};
 use std::os::fd::BorrowedFd;
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
@@ -70,6 +72,8 @@ pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
         me: cx.rank.0,
         size: cx.size,
         mode,
+        memory: cx.config.netvm_memory,
+        folder: cx.config.netvm_backing.as_ref().map_or_else(std::env::temp_dir, PathBuf::from),
         card: Arc::new(card),
         mail: Mail::new(cx.rank.0, cx.size),
         attached: OnceLock::new(),
@@ -83,9 +87,9 @@ struct Attached {
     driver: Option<Mutex<Driver>>,
     region: Region,
     segment: u64,
-    _host: Arc<Resident>,
-    /// Goes last.
-    _memory: Mapping,
+    backing: Arc<Backing>,
+    /// Bytes of memory that the segment was allowed.
+    allowed: u64,
 }
 
 /// One rank's end.
@@ -93,6 +97,8 @@ struct Live {
     me: u32,
     size: u32,
     mode: Registration,
+    memory: Option<u64>,
+    folder: PathBuf,
     card: Arc<Card>,
     mail: Mail,
     attached: OnceLock<Attached>,
@@ -102,6 +108,13 @@ struct Live {
 impl Live {
     fn attached(&self) -> Option<&Attached> {
         self.attached.get()
+    }
+
+    /// Bytes of a segment that may be in memory.
+    fn allowed(&self, segment: u64) -> u64 {
+        let page = u64::from(PAGE);
+        let usual = || (sys::physical_memory() / u64::from(self.size) / 4).max(1 << 26);
+        self.memory.unwrap_or_else(usual).min(segment) / page * page
     }
 
     fn side<R>(&self, f: impl FnOnce(&mut Side) -> R) -> Option<R> {
@@ -193,6 +206,7 @@ impl Drop for Live {
             // A thread that panicked has said so.
             let _ = thread.join();
         }
+        self.card.end();
     }
 }
 
@@ -243,48 +257,45 @@ unsafe impl Conduit for Live {
 
     fn segment_memory(&self, len: usize) -> Result<Option<NonNull<u8>>, Error> {
         let behind = mail::bytes_behind(self.size) as usize;
-        let memory = Mapping::private(len + behind)?;
-        let base = NonNull::new(memory.base()).expect("a mapping is somewhere");
-        // SAFETY: mapped as long as `attached`, which is as long as anybody uses the region.
-        let region = unsafe { Region::new(base, (len + behind) as u64) };
-        let pages = ((len + behind) / PAGE as usize) as u32;
-        let card = Arc::downgrade(&self.card);
-        let reply = Box::new(move |reply| {
-            if let Some(card) = card.upgrade() {
-                card.reply(reply);
-            }
-        });
-        let (host, table, export) = Resident::new(region, pages, sys::random(), reply);
-        let host = Arc::new(host);
+        let (segment, allowed) = (len as u64, self.allowed(len as u64));
+        // What is pinned for good in this mode goes beyond what is allowed, and is reported.
+        let unbounded = self.mode == Registration::Pinned(Kind::RendezvousNoUnpin);
+        let plan = Plan {
+            rank: self.me,
+            size: self.size,
+            segment,
+            behind: behind as u64,
+            budget: if unbounded { segment } else { allowed },
+            folder: self.folder.clone(),
+        };
+        let (backing, table) = Backing::new(plan, &self.card)?;
+        let region = backing.region();
+        let backing = Arc::new(backing);
+        let export = backing.export();
         let nic = Nic::new(Config::new(Node(self.me), self.size), table);
         let library = Library::new(Node(self.me), PORT, self.card.port.clone(), self.card.bell.clone());
         let side = Side::new(library, self.me, self.size, export, len as u64, region);
         self.card.desks.show(&export, len as u64);
-        let dma = Arc::new(host.memory());
-        let thread = self.card.start(nic, self.size, dma, host.clone() as Arc<dyn HostHalf>)?;
+        let host = backing.clone() as Arc<dyn HostHalf>;
+        let thread = self.card.start(nic, self.size, backing.memory(), host)?;
         *lock(&self.thread) = Some(thread);
-        let room = if self.mode.pins() { sys::pin_limit() } else { None };
+        let limit = if self.mode.pins() { sys::pin_limit() } else { None };
         let setup = Setup {
             mode: self.mode,
             me: self.me,
             size: self.size,
             segment: len as u64,
             key: export.key,
-            room: room.map_or(len as u64, |limit| limit.min(len as u64)),
+            room: limit.unwrap_or(u64::MAX).min(backing.holdable()),
         };
         let side = Mutex::new(side);
-        let mut driver = Driver::new(&setup, host.clone(), self.card.clone())?;
+        let mut driver = Driver::new(&setup, backing.clone(), self.card.clone())?;
         if let Some(driver) = &mut driver {
             driver.open(&side)?;
         }
-        let attached = Attached {
-            side,
-            driver: driver.map(Mutex::new),
-            region,
-            segment: len as u64,
-            _host: host,
-            _memory: memory,
-        };
+        let driver = driver.map(Mutex::new);
+        let base = region.at(0, 0);
+        let attached = Attached { side, driver, region, segment, backing, allowed };
         if self.attached.set(attached).is_err() {
             return Err(Error::job("netvm conduit: a segment is attached once"));
         }
@@ -320,6 +331,8 @@ unsafe impl Conduit for Live {
         let (nic, counts) = (self.card.stats(), &self.card.counts);
         let refused = self.side(|side| side.refused()).unwrap_or(0);
         let count = |c: &std::sync::atomic::AtomicU64| c.load(Ordering::Relaxed);
+        let (paged, allowed) =
+            self.attached().map_or_else(Default::default, |at| (at.backing.stats(), at.allowed));
         let (driven, usage) = self.driver(|driver, _| driver.stats()).unwrap_or_default();
         vec![
             ("hits", driven.hits),
@@ -331,6 +344,18 @@ unsafe impl Conduit for Live {
             ("pin waits", driven.waits),
             ("pinned bytes at most", usage.peak_bytes),
             ("pinned bytes by the kernel's count", sys::pinned()),
+            ("faults", paged.faults),
+            ("page-ins", paged.page_ins),
+            ("zero-fills", paged.zero_fills),
+            ("page-outs", paged.page_outs),
+            ("pages dropped", paged.drops),
+            ("lock waits", paged.locked),
+            ("frame waits", paged.waits),
+            ("bytes resident at most", paged.most_resident * u64::from(PAGE)),
+            (
+                "bytes resident beyond the budget",
+                (paged.most_resident * u64::from(PAGE)).saturating_sub(allowed),
+            ),
             ("commands", nic.commands),
             ("packets sent", nic.sent),
             ("packets received", nic.received),

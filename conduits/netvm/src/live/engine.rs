@@ -163,6 +163,11 @@ impl Card {
         self.desks.rouse(self.me);
     }
 
+    /// Takes the firmware out. Its thread has ended.
+    pub(crate) fn end(&self) {
+        drop(self.engine().take());
+    }
+
     fn engine(&self) -> MutexGuard<'_, Option<Engine>> {
         self.engine.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -23,13 +23,13 @@
 //! 2. The card touches a page only while the firmware has it locked in the shadow table.
 //! 3. Nobody holds the engine while it waits for a page; the paging thread never waits for the engine.
 
+mod backing;
 mod conduit;
 mod desk;
 mod engine;
 mod mail;
 mod modes;
 mod region;
-mod resident;
 mod side;
 mod sys;
 

@@ -1,8 +1,6 @@
 //! System calls of the live NIC: shared memory, futexes between processes, event descriptors, threads without signals.
 #![expect(unsafe_code, reason = "system calls")]
 
-use core::ptr::NonNull;
-use firehose::PinError;
 use gasnet::Error;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -30,11 +28,6 @@ impl Mapping {
             return Err(failed("shared memory for the NICs"));
         }
         Mapping::map(len, libc::MAP_SHARED, Some((fd, offset)))
-    }
-
-    /// Maps zeros for this process alone, which take memory where they are touched.
-    pub(crate) fn private(len: usize) -> Result<Mapping, Error> {
-        Mapping::map(len, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, None)
     }
 
     fn map(len: usize, flags: i32, file: Option<(BorrowedFd<'_>, u64)>) -> Result<Mapping, Error> {
@@ -146,24 +139,6 @@ pub(crate) fn random() -> u64 {
     if got == 8 { word } else { (&raw const word) as u64 ^ u64::from(std::process::id()) << 32 }
 }
 
-/// Keeps pages in memory.
-pub(crate) fn pin(at: NonNull<u8>, len: usize) -> Result<(), PinError> {
-    // SAFETY: changes no contents of mapped memory.
-    if unsafe { libc::mlock(at.as_ptr().cast(), len) } == 0 {
-        return Ok(());
-    }
-    Err(match io::Error::last_os_error().raw_os_error().unwrap_or(0) {
-        libc::ENOMEM | libc::EAGAIN | libc::EPERM => PinError::Limit,
-        error => PinError::System(error),
-    })
-}
-
-/// Lets them go.
-pub(crate) fn unpin(at: NonNull<u8>, len: usize) {
-    // SAFETY: as in `pin`.
-    unsafe { libc::munlock(at.as_ptr().cast(), len) };
-}
-
 /// Bytes that this process may pin; `None`: as many as it likes.
 pub(crate) fn pin_limit() -> Option<u64> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
@@ -182,4 +157,23 @@ pub(crate) fn pinned() -> u64 {
         line.and_then(|l| l.trim().trim_end_matches("kB").trim().parse::<u64>().ok()).unwrap_or(0)
     };
     (of("VmPin:") + of("VmLck:")) << 10
+}
+
+/// Writes on standard error, without its lock.
+pub(crate) fn say(text: &str) {
+    // SAFETY: bytes with their length.
+    unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
+}
+
+/// Ends the process, and with it the job, running nothing else.
+pub(crate) fn leave() -> ! {
+    // SAFETY: ends the process.
+    unsafe { libc::_exit(1) }
+}
+
+/// Physical memory of this host in bytes.
+pub(crate) fn physical_memory() -> u64 {
+    // SAFETY: plain queries.
+    let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+    pages.max(1) as u64 * size.max(4096) as u64
 }

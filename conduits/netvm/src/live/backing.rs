@@ -1,0 +1,125 @@
+//! The segment's memory: the pager, as the NIC's host half and as the one who keeps pages for the registration modes.
+
+use crate::live::engine::{Card, HostHalf, PORT};
+use crate::live::modes::{Held, Holder};
+use crate::live::region::Region;
+use crate::live::sys;
+use crate::pager::{Calls, Hold, HoldError, Notice, PagedMemory, Pager, PagerConfig, PagerError, PagerStats};
+use firehose::PinError;
+use gasnet::Error;
+use netvm_fw::host::Segment;
+use netvm_fw::nic::Interrupt;
+use netvm_fw::shadow::NicTable;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A rank's paged segment.
+pub(crate) struct Backing {
+    pager: Pager,
+}
+
+/// What it is made of.
+pub(crate) struct Plan {
+    pub(crate) rank: u32,
+    pub(crate) size: u32,
+    /// Bytes of the segment, and behind it.
+    pub(crate) segment: u64,
+    pub(crate) behind: u64,
+    /// Bytes of the segment that may be resident.
+    pub(crate) budget: u64,
+    /// Where the rest goes.
+    pub(crate) folder: PathBuf,
+}
+
+impl Backing {
+    /// Makes the segment, and the NIC's side of its table.
+    pub(crate) fn new(plan: Plan, card: &Arc<Card>) -> Result<(Backing, NicTable), Error> {
+        let mut config = PagerConfig::new(plan.segment, plan.budget, plan.folder);
+        (config.extra, config.port, config.seed) = (plan.behind, PORT, sys::random());
+        let who = format!("gasnet: rank {} of {}: netvm: ", plan.rank, plan.size);
+        let nic = Arc::downgrade(card);
+        let (fatal_who, mut told) = (who.clone(), false);
+        let calls = Calls {
+            reply: Box::new(move |reply| {
+                if let Some(card) = nic.upgrade() {
+                    card.reply(reply);
+                }
+            }),
+            notice: Box::new(move |notice| match notice {
+                Notice::Full { dir, stored } if !told => {
+                    told = true;
+                    let dir = dir.display();
+                    sys::say(&format!(
+                        "{who}the backing store in {dir} is full ({stored} bytes in it): waiting for room\n"
+                    ));
+                }
+                _ => {}
+            }),
+            fatal: Box::new(move |error: &PagerError| {
+                sys::say(&format!("{fatal_who}{error}\n"));
+                sys::leave();
+            }),
+            ..Calls::default()
+        };
+        let (pager, table) = Pager::start(config, calls).map_err(|e| Error::job(format!("netvm: {e}")))?;
+        if plan.rank == 0 && !pager.serves_system_calls() && pager.budget() < plan.segment {
+            sys::say(
+                "gasnet: warning: netvm: system calls fail on pages that are out: this process may not serve the kernel's \
+                 faults\n",
+            );
+        }
+        Ok((Backing { pager }, table))
+    }
+
+    /// All that is exported.
+    #[expect(unsafe_code, reason = "vouches for the pager's mapping")]
+    pub(crate) fn region(&self) -> Region {
+        // SAFETY: the pager maps what it exports as long as it lives, which is as long as the conduit.
+        unsafe { Region::new(self.pager.base(), self.pager.export().size) }
+    }
+
+    pub(crate) fn export(&self) -> Segment {
+        self.pager.export()
+    }
+
+    pub(crate) fn memory(&self) -> Arc<PagedMemory> {
+        self.pager.memory()
+    }
+
+    pub(crate) fn stats(&self) -> PagerStats {
+        self.pager.stats()
+    }
+
+    /// Bytes that can be held at a time.
+    pub(crate) fn holdable(&self) -> u64 {
+        self.pager.holdable() * u64::from(netvm_fw::PAGE)
+    }
+}
+
+fn kind(pin: bool) -> Hold {
+    if pin { Hold::Pin } else { Hold::Stay }
+}
+
+impl Holder for Backing {
+    fn hold(&self, pages: Range<u64>, pin: bool, done: Held) {
+        let done = |result: Result<(), HoldError>| {
+            done(result.map_err(|e| match e {
+                HoldError::Budget { .. } => PinError::Limit,
+                HoldError::Pin(error) => PinError::System(error),
+                _ => PinError::Unmapped,
+            }));
+        };
+        self.pager.hold(pages, kind(pin), true, Box::new(done));
+    }
+
+    fn release(&self, pages: Range<u64>, pin: bool) {
+        self.pager.release(pages, kind(pin));
+    }
+}
+
+impl HostHalf for Backing {
+    fn interrupt(&self, interrupt: Interrupt) {
+        self.pager.interrupt(interrupt);
+    }
+}
