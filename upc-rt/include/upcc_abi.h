@@ -8,6 +8,7 @@
  * The emitted file defines, before it includes this one:
  *   __UPC_STATIC_THREADS N   when the number of threads was given at compile time
  *   __UPC_PTS_STRUCT 1       for 16-byte pointers-to-shared
+ *   __UPC_SPLIT 1            when relaxed writes need not be complete at once
  *   __UPC_USE_<function> 1   for each library function that it calls and does not define
  */
 #ifndef __UPCC_ABI_H
@@ -50,6 +51,9 @@ struct __upc_image {
 int __upc_run(int, char **, const struct __upc_image *);
 void __upc_get(void *, unsigned, unsigned long, unsigned long);
 void __upc_put(unsigned, unsigned long, const void *, unsigned long);
+void __upc_put_later(unsigned, unsigned long, const void *, unsigned long);
+void __upc_get_ahead(void *, unsigned, unsigned long, unsigned long);
+void __upc_arrived(void);
 void __upc_copy(unsigned, unsigned long, unsigned, unsigned long, unsigned long);
 void __upc_set(unsigned, unsigned long, int, unsigned long);
 void __upc_fence(void);
@@ -325,6 +329,12 @@ __UPC_IN long __upc_first(struct __upc_w __w, unsigned long __b)
   unsigned long __me = __upc_rt.mythread, __d = __me >= __w.t ? __me - __w.t : __me + __UPC_T - __w.t;
   return __b == 1 ? (long)__d : (long)(__d * __b) - (long)__w.ph;
 }
+/* a place in a row of r elements, as the place of the row among rows */
+__UPC_IN struct __upc_w __upc_row(struct __upc_w __w, unsigned long __r)
+{
+  __w.ph /= __r;
+  return __w;
+}
 /* its address; threads before that of w have wrapped into the next row */
 __UPC_IN char *__upc_own(struct __upc_w __w, unsigned long __b, unsigned long __e)
 {
@@ -397,6 +407,12 @@ __UPC_IN int __upc_checked(struct __upc_w __w, const char *__f, int __l)
 #define __UPC_PUT(T, w, v) __UPC_PUTQ(, T, w, v)
 #define __UPC_GETV(T, w) __UPC_GETQ(volatile, T, w)
 #define __UPC_PUTV(T, w, v) __UPC_PUTQ(volatile, T, w, v)
+/* Relaxed writes may be under way until the next fence. */
+#ifdef __UPC_SPLIT
+#define __UPC_PUT_LATER __upc_put_later
+#else
+#define __UPC_PUT_LATER __upc_put
+#endif
 /* Scalars. S says how the value passes to and from the functions for far objects: by its size in bytes, or as f or d. */
 #define __UPC_FAR(S, U) \
   __UPC_COLD U __upc_get##S(unsigned long __t, unsigned long __o) \
@@ -407,7 +423,7 @@ __UPC_IN int __upc_checked(struct __upc_w __w, const char *__f, int __l)
   } \
   __UPC_COLD void __upc_put##S(unsigned long __t, unsigned long __o, U __v) \
   { \
-    __upc_put((unsigned)__t, __o, &__v, sizeof __v); \
+    __UPC_PUT_LATER((unsigned)__t, __o, &__v, sizeof __v); \
   }
 __UPC_FAR(1, unsigned char)
 __UPC_FAR(2, unsigned short)
@@ -447,10 +463,24 @@ __UPC_COLD void *__upc_fetch(void *__s, unsigned long __t, unsigned long __o, un
                            : __upc_fetch(&__upc_s, __upc_a.t, __upc_a.o, sizeof(T))); \
   T __upc_l = *__upc_q; T __upc_r = (T)(c __upc_l op __upc_v); \
   *__upc_q = __upc_r; \
-  if (!__UPC_LIKELY(__upc_q != &__upc_s)) __upc_put((unsigned)__upc_a.t, __upc_a.o, &__upc_s, sizeof(T)); \
+  if (!__UPC_LIKELY(__upc_q != &__upc_s)) __UPC_PUT_LATER((unsigned)__upc_a.t, __upc_a.o, &__upc_s, sizeof(T)); \
   value; })
 #define __UPC_RMW(T, w, c, op, V, v) __UPC_RMW2(T, w, c, op, V, v, __upc_r)
 #define __UPC_RMWO(T, w, c, op, V, v) __UPC_RMW2(T, w, c, op, V, v, __upc_l)
+/* reads that are under way together: where the object is, or will be after __upc_arrive */
+__UPC_COLD void *__upc_fetch_ahead(void *__s, unsigned long __t, unsigned long __o, unsigned long __n)
+{
+  __upc_get_ahead(__s, (unsigned)__t, __o, __n);
+  return __s;
+}
+#define __UPC_AHEAD(w, s, n) __extension__({ \
+  const struct __upc_w __upc_a = (w); \
+  __upc_near(__upc_a) ? (void *)__upc_at(__upc_a) : __upc_fetch_ahead(s, __upc_a.t, __upc_a.o, n); })
+__UPC_IN void __upc_arrive(void)
+{
+  if (!__UPC_LIKELY(__upc_rt.mapped == __upc_rt.threads))
+    __upc_arrived();
+}
 /* Functions for the accesses of a file: K names block and element size; n bytes inside the element d further on than p. */
 #define __UPC_OUTLINE static __attribute__((__noinline__, __unused__))
 typedef unsigned char __upc_raw1;
@@ -485,12 +515,18 @@ typedef double __upc_rawd;
     *__a = __w; \
     return __upc_fetch(__s, __w.t, __w.o, __z); \
   }
+#define __UPC_OUT_AH(K, S, B, E) \
+  __UPC_OUTLINE void *__upc_ah##K##_##S(__upc_pts __p, long __d, unsigned long __n, void *__s, unsigned long __z) \
+  { \
+    const struct __upc_w __w = __upc_off(__upc_add(__upc_u(__p), __d, B, E), __n); \
+    return __upc_near(__w) ? __upc_at(__w) : __upc_fetch_ahead(__s, __w.t, __w.o, __z); \
+  }
 #define __UPC_STO(T, S, f, p, d, n, v) __extension__({ T __upc_r = (v); f(p, d, n, __UPC_RAW##S(__upc_r)); __upc_r; })
 #define __UPC_RMWX2(T, at, c, op, V, v, value) __extension__({ \
   const V __upc_v = (v); struct __upc_w __upc_a; T __upc_s; T *const __upc_q = (T *)at; \
   T __upc_l = *__upc_q; T __upc_r = (T)(c __upc_l op __upc_v); \
   *__upc_q = __upc_r; \
-  if (!__UPC_LIKELY(__upc_q != &__upc_s)) __upc_put((unsigned)__upc_a.t, __upc_a.o, &__upc_s, sizeof(T)); \
+  if (!__UPC_LIKELY(__upc_q != &__upc_s)) __UPC_PUT_LATER((unsigned)__upc_a.t, __upc_a.o, &__upc_s, sizeof(T)); \
   value; })
 #define __UPC_RMWX(T, at, c, op, V, v) __UPC_RMWX2(T, at, c, op, V, v, __upc_r)
 #define __UPC_RMWXO(T, at, c, op, V, v) __UPC_RMWX2(T, at, c, op, V, v, __upc_l)

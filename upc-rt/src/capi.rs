@@ -34,6 +34,28 @@ pub unsafe extern "C" fn __upc_put(t: c_uint, o: c_ulong, src: *const c_void, n:
     unsafe { upc().core.put(t, o, src.cast(), n) }
 }
 
+/// Copies to thread `t`, at the latest by the next fence or access to the same bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __upc_put_later(t: c_uint, o: c_ulong, src: *const c_void, n: c_ulong) {
+    upc().check_transfer(t, o, n);
+    // SAFETY: the user's buffer, as for memcpy.
+    unsafe { upc().core.put_later(t, o, src.cast(), n) }
+}
+
+/// Starts to copy from thread `t`; it is there after [`__upc_arrived`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __upc_get_ahead(dst: *mut c_void, t: c_uint, o: c_ulong, n: c_ulong) {
+    upc().check_transfer(t, o, n);
+    // SAFETY: a variable of the emitted code that is not looked at until then.
+    unsafe { upc().core.get_nbi(dst.cast(), t, o, n) }
+}
+
+/// Waits for all that `__upc_get_ahead` started.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_arrived() {
+    upc().core.arrived();
+}
+
 /// Copies between threads.
 #[unsafe(no_mangle)]
 pub extern "C" fn __upc_copy(dt: c_uint, d: c_ulong, st: c_uint, s: c_ulong, n: c_ulong) {
@@ -54,6 +76,7 @@ pub extern "C" fn __upc_set(t: c_uint, o: c_ulong, c: c_int, n: c_ulong) {
 pub extern "C" fn __upc_fence() {
     // ORDER: SeqCst; a strict access by itself; pairs with the fences of the other threads.
     fence(SeqCst);
+    upc().core.settle();
     upc().core.poll();
 }
 

@@ -62,6 +62,7 @@ impl Upc {
                 "{function}: {flags:#x} is no combination of one UPC_IN_ and one UPC_OUT_ flag"
             ));
         }
+        self.core.settle();
         if flags & IN_NOSYNC == 0 || self.sanitized() {
             self.meet_agreeing(function, arguments);
         }

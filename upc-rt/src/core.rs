@@ -3,12 +3,32 @@
 //! A thread is a rank. Threads `first .. first + mapped` are *near*: their segments lie at `base + t * stride` in this
 //! process, and everything here works on them directly, with the processor's own atomics. The others are reached by the
 //! core's one-sided operations.
+//!
+//! A relaxed write to a far thread may be *under way* when the call that made it has returned ([`Core::put_later`]). Whatever
+//! orders accesses (a fence, a barrier, a lock, an atomic operation, a collective), and whatever touches the same bytes, first
+//! waits for it ([`Core::settle`]): near accesses never touch what is under way, because a thread is near or far for good.
 #![expect(unsafe_code, reason = "copies to and from segments and overlays atomics on them")]
 
 use gasnet::atomics::{Function, Operation, WordType};
 use gasnet::barrier::{ANONYMOUS, Consensus, Outcome};
 use gasnet::{Rank, RankId};
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering::*};
+
+/// Most writes under way.
+const LATER: usize = 64;
+
+/// Writes under way: thread, offset and length. Without a destructor, since it is asked as the process ends.
+struct UnderWay {
+    writes: [Cell<(u32, u64, u64)>; LATER],
+    count: Cell<usize>,
+}
+
+thread_local! {
+    /// Those of this thread of the process.
+    static UNDER_WAY: UnderWay =
+        const { UnderWay { writes: [const { Cell::new((0, 0, 0)) }; LATER], count: Cell::new(0) } };
+}
 
 /// An atomic operation on a 64-bit word; `a` and `b` are its operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,6 +134,55 @@ impl Core {
         self.address("collective access", self.rank.id().0, o, n).unwrap_or(std::ptr::null_mut())
     }
 
+    /// Waits for all writes under way.
+    #[inline]
+    pub fn settle(&self) {
+        if self.near.mapped < self.rank.size() {
+            self.settle_away();
+        }
+    }
+
+    #[cold]
+    fn settle_away(&self) {
+        if UNDER_WAY.with(|u| u.count.take() > 0) {
+            self.rank.wait_implicit(true, false);
+        }
+    }
+
+    /// The same if one of them touches these bytes of a far thread.
+    fn settle_over(&self, t: u32, o: u64, n: u64) {
+        let over = |w: &Cell<(u32, u64, u64)>| {
+            let (there, from, bytes) = w.get();
+            there == t && from < o.saturating_add(n) && o < from + bytes
+        };
+        if UNDER_WAY.with(|u| u.writes[..u.count.get()].iter().any(over)) {
+            self.settle_away();
+        }
+    }
+
+    /// Copies `n` bytes to thread `t`; they need not be there before [`Core::settle`]. `src` may be reused at once.
+    ///
+    /// # Safety
+    /// 1. `src` is valid for reads of `n` bytes (owed by the caller).
+    pub unsafe fn put_later(&self, t: u32, o: u64, src: *const u8, n: u64) {
+        match self.address("put", t, o, n) {
+            // SAFETY: as in `put`.
+            Some(to) => unsafe { std::ptr::copy(src, to, n as usize) },
+            None => {
+                self.settle_over(t, o, n);
+                if UNDER_WAY.with(|u| u.count.get() == LATER) {
+                    self.settle_away();
+                }
+                // SAFETY: (1).
+                unsafe { self.rank.put_nbi(self.target("put", t), o, src, n as usize) };
+                UNDER_WAY.with(|u| {
+                    u.writes[u.count.get()].set((t, o, n));
+                    u.count.set(u.count.get() + 1);
+                });
+            }
+        }
+    }
+
     /// The team of all threads.
     pub fn team(&self) -> gasnet::Team {
         self.rank.team_all()
@@ -149,6 +218,7 @@ impl Core {
     /// consistent, `Get` acquires, `Set` releases.
     #[inline]
     pub fn amo(&self, t: u32, o: u64, op: Op, a: u64, b: u64) -> u64 {
+        self.settle();
         let Some(at) = self.address("atomic operation", t, o, 8) else {
             return self.amo_away(t, o, op, a, b);
         };
@@ -185,6 +255,7 @@ impl Core {
     /// Any atomic operation of the core on offset `o` of thread `t`; the old value.
     #[inline]
     pub fn atomic(&self, (t, o): (u32, u64), op: Operation, a: u64, b: u64) -> u64 {
+        self.settle();
         if !o.is_multiple_of(op.width() as u64) {
             self.abort(&format!(
                 "atomic operation on offset {o:#x} of thread {t}: not aligned to {} bytes",
@@ -203,8 +274,11 @@ impl Core {
         match self.address("put", t, o, n) {
             // SAFETY: the target is inside a mapped segment; (1); `copy` allows overlap.
             Some(to) => unsafe { std::ptr::copy(src, to, n as usize) },
-            // SAFETY: (1).
-            None => unsafe { self.rank.put(self.target("put", t), o, src, n as usize) },
+            None => {
+                self.settle_over(t, o, n);
+                // SAFETY: (1).
+                unsafe { self.rank.put(self.target("put", t), o, src, n as usize) }
+            }
         }
     }
 
@@ -217,8 +291,11 @@ impl Core {
         match self.address("get", t, o, n) {
             // SAFETY: the source is inside a mapped segment; (1); `copy` allows overlap.
             Some(from) => unsafe { std::ptr::copy(from, dst, n as usize) },
-            // SAFETY: (1).
-            None => unsafe { self.rank.get(dst, self.target("get", t), o, n as usize) },
+            None => {
+                self.settle_over(t, o, n);
+                // SAFETY: (1).
+                unsafe { self.rank.get(dst, self.target("get", t), o, n as usize) }
+            }
         }
     }
 
@@ -236,8 +313,11 @@ impl Core {
         match self.address("get", t, o, n) {
             // SAFETY: as in `get`.
             Some(from) => unsafe { std::ptr::copy(from, dst, n as usize) },
-            // SAFETY: (1).
-            None => unsafe { self.rank.get_nbi(dst, self.target("get", t), o, n as usize) },
+            None => {
+                self.settle_over(t, o, n);
+                // SAFETY: (1).
+                unsafe { self.rank.get_nbi(dst, self.target("get", t), o, n as usize) }
+            }
         }
     }
 
@@ -249,9 +329,17 @@ impl Core {
         match self.address("put", t, o, n) {
             // SAFETY: as in `put`.
             Some(to) => unsafe { std::ptr::copy(src, to, n as usize) },
-            // SAFETY: (1).
-            None => unsafe { self.rank.put_nbi(self.target("put", t), o, src, n as usize) },
+            None => {
+                self.settle_over(t, o, n);
+                // SAFETY: (1).
+                unsafe { self.rank.put_nbi(self.target("put", t), o, src, n as usize) }
+            }
         }
+    }
+
+    /// Waits for all that `get_nbi` started.
+    pub fn arrived(&self) {
+        self.rank.wait_implicit(false, true);
     }
 
     /// Waits for all that `get_nbi` and `put_nbi` started.
@@ -264,8 +352,11 @@ impl Core {
         match self.address("memset", t, o, n) {
             // SAFETY: inside a mapped segment.
             Some(to) => unsafe { std::ptr::write_bytes(to, c, n as usize) },
-            // SAFETY: no memory of ours is involved.
-            None => unsafe { self.rank.memset(self.target("memset", t), o, c, n as usize) },
+            None => {
+                self.settle_over(t, o, n);
+                // SAFETY: no memory of ours is involved.
+                unsafe { self.rank.memset(self.target("memset", t), o, c, n as usize) }
+            }
         }
     }
 
@@ -316,6 +407,7 @@ impl Core {
 
     /// Joins the barrier, with a name or without.
     pub fn barrier_notify(&self, name: Option<i32>) {
+        self.settle();
         let (id, flags) = named(name);
         self.rank.barrier_notify(id, flags);
     }
@@ -336,6 +428,7 @@ impl Core {
 
     /// Runs a request's handler on thread `t`.
     pub fn request(&self, t: u32, handler: u8, args: &[u32]) {
+        self.settle();
         if let Err(e) = self.rank.request_short(RankId(t), handler, args) {
             self.abort(&e.to_string());
         }
@@ -343,11 +436,13 @@ impl Core {
 
     /// This thread ends in order.
     pub fn done(&self, code: i32) {
+        self.settle();
         self.rank.done(code);
     }
 
     /// Ends the job with this code.
     pub fn global_exit(&self, code: i32) -> ! {
+        self.settle();
         self.rank.global_exit(code)
     }
 

@@ -9,6 +9,9 @@ int __upc_forall_depth;
 void abort(void);
 void __upc_get(void *a, unsigned b, unsigned long c, unsigned long d) { abort(); }
 void __upc_put(unsigned b, unsigned long c, const void *a, unsigned long d) { abort(); }
+void __upc_put_later(unsigned b, unsigned long c, const void *a, unsigned long d) { abort(); }
+void __upc_get_ahead(void *a, unsigned b, unsigned long c, unsigned long d) { abort(); }
+void __upc_arrived(void) { abort(); }
 void __upc_fence(void) { abort(); }
 void __upc_poll(void) { abort(); }
 
