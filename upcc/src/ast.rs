@@ -224,6 +224,8 @@ pub struct Decl {
     pub value: Option<ConstValue>,
     /// Named anywhere outside its own declarators.
     pub used: bool,
+    /// `&` was applied to it or a part of it, or `asm` uses it.
+    pub addressed: bool,
     /// Made by an implicit function declaration.
     pub implicit: bool,
     /// Known to the compiler (`__builtin_*`) rather than declared.
@@ -960,6 +962,15 @@ pub enum ExprKind {
 }
 
 impl Expr {
+    /// The variable that the lvalue is, or is a member of.
+    pub fn variable(&self) -> Option<DeclId> {
+        match &self.unparen().kind {
+            ExprKind::Name(d) => Some(*d),
+            ExprKind::Member { base, arrow: false, .. } => base.variable(),
+            ExprKind::Unary { op: UnOp::Real | UnOp::Imag, expr } => expr.variable(),
+            _ => None,
+        }
+    }
     /// The expression without parentheses and `__extension__` around it.
     pub fn unparen(&self) -> &Expr {
         let mut e = self;

@@ -557,6 +557,9 @@ impl Cx<'_> {
                     if output && !self.types.is_array(e.ty) {
                         self.check_modifiable(&e, e.toks.start, "an output of `asm`");
                     }
+                    if let Some(d) = e.variable() {
+                        self.decls[d.0 as usize].addressed = true;
+                    }
                     let e = if output || self.types.is_array(e.ty) { e } else { self.rvalue(e) };
                     self.expect(Punct::RParen, "after the operand")?;
                     operands.push(AsmOperand { expr: e, output });

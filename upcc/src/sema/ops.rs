@@ -534,6 +534,9 @@ impl Cx<'_> {
             );
             self.error(at, text);
         }
+        if let Some(d) = e.variable() {
+            self.decls[d.0 as usize].addressed = true;
+        }
         let ty = self.types.pointer(e.ty);
         let upc = e.has_upc;
         self.node(ExprKind::Unary { op: UnOp::AddrOf, expr: Box::new(e) }, ty, Cat::Rvalue, toks, upc)

@@ -111,6 +111,7 @@ impl Cx<'_> {
             has_upc: false,
             value: None,
             used: false,
+            addressed: false,
             implicit: false,
             builtin: false,
             align: None,
