@@ -15,8 +15,8 @@ const USAGE: &str =
   --print       print the program of the seed and stop";
 
 /// The passes of upcc's optimiser.
-const PASSES: [&str; 7] =
-    ["forall", "privatise", "coalesce", "split-phase", "arithmetic", "hoist", "outline"];
+const PASSES: [&str; 8] =
+    ["forall", "privatise", "coalesce", "split-phase", "arithmetic", "hoist", "outline", "vector"];
 
 struct Options {
     prefix: PathBuf,

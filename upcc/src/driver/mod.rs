@@ -31,7 +31,7 @@ Compiles UPC 1.3 (.upc, .c, preprocessed .i) and links it with objects and libra
   -shared-heap=SIZE       shared heap of each thread (MB; suffixes KB, MB, GB); by default what the machine has
   -Wall -Wupc -Werror -w  warnings
   -noopt                  no UPC optimisations; -fno-upc-NAME: one of them less, with NAME among
-                          forall privatise coalesce split-phase arithmetic hoist outline
+                          forall privatise coalesce split-phase arithmetic hoist outline vector
   --explain               print, for each source line, the shared accesses that are not made faster, and why
   -fsanitize=upc          check pointers-to-shared at every access, as the program runs
   -save-temps             keep the emitted C (foo.trans.c) and the preprocessed text (foo.i)
@@ -281,6 +281,8 @@ impl Driver<'_> {
                 return Err(String::new());
             }
             let (text, remarks) = emit::emit(&r.unit, &how);
+            // The process ends soon, and takes less time over the tree than we would.
+            std::mem::forget(r);
             if o.explain {
                 for (file, line, text) in &remarks {
                     println!("{file}:{line}: {text}");

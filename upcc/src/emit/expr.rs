@@ -512,7 +512,7 @@ impl Emitter<'_> {
                 return format!("__UPC_VAR({a})");
             }
             let d = deltas.join(" + ");
-            if self.compact || self.outlined || !self.passes.arithmetic {
+            if self.compact || self.outlined || !self.passes.arithmetic || self.before_first && !up {
                 return self.moved(&format!("__UPC_VAR({a})"), &d, up, b, e);
             }
             // No element comes before the first.
@@ -625,6 +625,12 @@ impl Emitter<'_> {
         if let Some(local) = self.privatised(lv) {
             return local;
         }
+        if at.is_none()
+            && let Some(there) = self.ahead.get(&(std::ptr::from_ref(lv) as usize)).cloned()
+        {
+            self.remark_why(lv, "read", "", Some("made at the same time as those around it"));
+            return fr(there, 15);
+        }
         self.remark(lv, "read");
         let a = self.access(lv);
         if let Some(args) = self.bit_args(lv, at) {
@@ -669,7 +675,7 @@ impl Emitter<'_> {
     }
 
     /// Function and arguments for an access to a place that a function computes.
-    fn outlined_access(&mut self, w: &str, what: &str, form: &str) -> Option<(String, String)> {
+    pub fn outlined_access(&mut self, w: &str, what: &str, form: &str) -> Option<(String, String)> {
         let (inner, offset) = match w.strip_prefix("__upc_off(") {
             Some(rest) => rest.strip_suffix(')')?.rsplit_once(", ")?,
             None => (w, "0"),
@@ -680,7 +686,7 @@ impl Emitter<'_> {
     }
 
     /// How a scalar passes to and from the functions for remote accesses: its size, or a floating type.
-    fn form(&self, t: TypeId) -> Option<&'static str> {
+    pub fn form(&self, t: TypeId) -> Option<&'static str> {
         use Scalar::*;
         match self.u.types.as_scalar(t) {
             Some(Float) => Some("f"),
@@ -805,23 +811,27 @@ impl Emitter<'_> {
 
     /// Notes an access that stays an access to shared memory.
     pub fn remark(&mut self, lv: &Expr, what: &str) {
+        self.remark_why(lv, what, "", None);
+    }
+
+    /// The same, `when` it is one, and with a reason of its own.
+    pub fn remark_why(&mut self, lv: &Expr, what: &str, when: &str, why: Option<&str>) {
         if self.compact || self.quiet || lv.toks.is_empty() {
             return;
         }
         let tb = &self.u.tokens;
         let t = tb.tok(lv.toks.start);
-        let why = if lv.strict {
-            "it is strict"
-        } else {
-            match self.loops.last() {
-                None => "it is in no loop",
-                Some(&"") => "it does not run along with the loop variable",
-                Some(why) => why,
-            }
+        let why = match (why, self.loops.last()) {
+            (Some(why), _) => why,
+            _ if lv.strict => "it is strict",
+            _ if self.u.types.quals(lv.ty).is_volatile => "it is volatile",
+            (None, None) => "it is in no loop",
+            (None, Some(&"")) => "it does not run along with the loop variable",
+            (None, Some(why)) => why,
         };
         let file = tb.files.get(t.file as usize).map_or("", |f| f.name.as_str());
         let text = self.verbatim(lv.toks);
-        self.remarks.insert((file.to_string(), t.line, format!("{what} of `{text}`: {why}")));
+        self.remarks.insert((file.to_string(), t.line, format!("{what} of `{text}`{when}: {why}")));
     }
 
     /// `x += n` (or `-=`) for a private `x` of pointer-to-shared type.

@@ -93,8 +93,6 @@ pub struct Emitter<'a> {
     laid_out: BTreeSet<RecordId>,
     anonymous: HashSet<RecordId>,
     own_files: Vec<bool>,
-    /// Automatic variables of the current function whose address is taken.
-    pub address_taken: HashSet<DeclId>,
     /// Depth of `upc_forall` bodies being emitted.
     pub in_forall: u32,
     /// Accesses go through functions of this file, one for each kind: in code that is no small loop.
@@ -107,6 +105,10 @@ pub struct Emitter<'a> {
     pub compact: bool,
     /// Elements used through pointers in the loop being emitted.
     pub local: crate::opt::Locals,
+    /// Places are made of elements that might be before the first of an array.
+    pub before_first: bool,
+    /// Reads that have been made beforehand: for the address of the AST node of the lvalue, the C lvalue.
+    pub ahead: HashMap<usize, String>,
     /// Why the loops being emitted keep their accesses; innermost last, empty if they do not.
     pub loops: Vec<&'static str>,
     /// The optimisations to make.
@@ -154,10 +156,12 @@ impl<'a> Emitter<'a> {
                     .is_some_and(|p| p == o.own_headers || p.canonicalize().is_ok_and(|p| p == dir))
             })
             .collect();
+        let mut out = Out::new(o.lines, 0, tags);
+        out.text.reserve(2 * u.tokens.text.len());
         Emitter {
             u,
             o,
-            out: Out::new(o.lines, 0, tags),
+            out,
             after: String::new(),
             counter: 0,
             pts_names: BTreeSet::new(),
@@ -170,11 +174,12 @@ impl<'a> Emitter<'a> {
             anonymous,
             own_files,
             local: crate::opt::Locals::default(),
+            before_first: false,
+            ahead: HashMap::new(),
             loops: Vec::new(),
             passes: o.passes,
             remarks: BTreeSet::new(),
             quiet: false,
-            address_taken: HashSet::new(),
             in_forall: 0,
             compact: false,
             outlined: false,
@@ -208,12 +213,16 @@ impl<'a> Emitter<'a> {
 
     /// Everything together.
     fn assemble(self) -> String {
-        let mut s = format!("/* made by upcc from {} */\n", self.o.source.replace("*/", "* /"));
+        let mut s = String::with_capacity(self.out.text.len() + (64 << 10));
+        s.push_str(&format!("/* made by upcc from {} */\n", self.o.source.replace("*/", "* /")));
         if let Some(n) = self.o.threads {
             s.push_str(&format!("#define __UPC_STATIC_THREADS {n}\n"));
         }
         if self.o.pts_struct {
             s.push_str("#define __UPC_PTS_STRUCT 1\n");
+        }
+        if self.passes.split_phase {
+            s.push_str("#define __UPC_SPLIT 1\n");
         }
         if self.o.sanitize {
             s.push_str("#define __UPC_SANITIZE 1\n");

@@ -1,21 +1,54 @@
 //! Statements and function definitions.
 
 use super::{Emitter, out::Out};
-use crate::ast::{
-    Affinity, Asm, Block, DeclId, Expr, ExprKind, ForInit, Forall, FuncDef, Stmt, StmtKind, Storage, UnOp,
-};
+use crate::ast::{Affinity, Asm, Block, Expr, ExprKind, ForInit, Forall, FuncDef, Stmt, StmtKind, Storage};
 use crate::token::TokRange;
 use crate::types::Scalar;
-use std::cell::RefCell;
-use std::collections::HashSet;
 
 /// Tokens of loop bodies and functions in which shared accesses are inline code.
 const SMALL_LOOP: u32 = 100;
 const SMALL_FUNCTION: u32 = 200;
 
+/// Why accesses in a `while` or `do` loop remain.
+const NO_FOR: &str = "the loop is no `for` loop that counts up by one";
+
 impl Emitter<'_> {
-    /// A statement.
+    /// A statement by itself.
     pub fn stmt(&mut self, s: &Stmt) {
+        if matches!(s.kind, StmtKind::Decl(_)) {
+            return self.plain_stmt(s);
+        }
+        match self.group(std::slice::from_ref(s)) {
+            None => self.plain_stmt(s),
+            Some((_, reads)) => {
+                self.at(s.toks);
+                self.out.put("{");
+                self.start_group(&reads);
+                self.plain_stmt(s);
+                self.end_group(&reads);
+                self.out.put(" }");
+            }
+        }
+    }
+
+    /// Statements that follow each other.
+    fn sequence(&mut self, stmts: &[Stmt]) {
+        let mut n = 0;
+        while n < stmts.len() {
+            let Some((count, reads)) = self.group(&stmts[n..]) else {
+                self.plain_stmt(&stmts[n]);
+                n += 1;
+                continue;
+            };
+            self.at(stmts[n].toks);
+            self.start_group(&reads);
+            stmts[n..n + count].iter().for_each(|s| self.plain_stmt(s));
+            self.end_group(&reads);
+            n += count;
+        }
+    }
+
+    fn plain_stmt(&mut self, s: &Stmt) {
         let u = self.u;
         if !s.has_upc && !matches!(s.kind, StmtKind::UpcPragma) {
             self.out.tokens(&u.tokens, s.toks);
@@ -60,27 +93,31 @@ impl Emitter<'_> {
             }
             StmtKind::While { cond, body } => {
                 self.at(s.toks);
+                self.loops.push(NO_FOR);
                 let c = self.cond(cond).s;
                 self.out.put(&format!("while ({c})"));
                 self.stmt(body);
+                self.loops.pop();
             }
             StmtKind::DoWhile { body, cond } => {
                 self.at(s.toks);
                 self.out.put("do");
+                self.loops.push(NO_FOR);
                 self.stmt(body);
                 self.at(cond.toks);
                 let c = self.cond(cond).s;
                 self.out.put(&format!("while ({c});"));
+                self.loops.pop();
             }
             StmtKind::For { init, cond, step, body } => {
                 self.at(s.toks);
                 let Err(why) = self.stream_for(init, cond.as_deref(), step.as_deref(), body) else { return };
                 let wrapped = self.for_init(init);
                 let i = if wrapped { String::new() } else { self.for_init_text(init) };
+                self.loops.push(why);
                 let c = cond.as_ref().map_or(String::new(), |c| self.cond(c).s);
                 let t = step.as_ref().map_or(String::new(), |t| self.discard(t));
                 self.out.put(&format!("for ({i}; {c}; {t})"));
-                self.loops.push(why);
                 self.stmt(body);
                 self.loops.pop();
                 if wrapped {
@@ -166,9 +203,7 @@ impl Emitter<'_> {
         }
         self.at(b.toks);
         self.out.put("{");
-        for s in &b.stmts {
-            self.stmt(s);
-        }
+        self.sequence(&b.stmts);
         self.close(b);
     }
 
@@ -218,11 +253,11 @@ impl Emitter<'_> {
 
     fn forall(&mut self, f: &Forall, toks: TokRange) {
         self.at(toks);
-        if !matches!(f.affinity, Affinity::Always) && self.passes.forall && self.forall_optimised(f) {
-            return;
-        }
+        let Err(why) = self.forall_optimised(f) else { return };
         self.in_forall += 1;
+        self.loops.push(why);
         self.forall_plain(f, false);
+        self.loops.pop();
         self.in_forall -= 1;
     }
 
@@ -313,7 +348,6 @@ impl Emitter<'_> {
             let start = if f.spec.toks.is_empty() { f.declarator.start } else { f.spec.toks.start };
             self.out.tokens(&u.tokens, TokRange::new(start.min(f.toks.start), f.body.toks.start));
         }
-        self.address_taken = addresses(&f.body);
         self.outlining = self.passes.outline && f.body.toks.end - f.body.toks.start > SMALL_FUNCTION;
         self.outlined = self.outlining;
         self.at(f.body.toks);
@@ -323,9 +357,7 @@ impl Emitter<'_> {
             self.out.put(&s);
         }
         if f.body.has_upc {
-            for s in &f.body.stmts {
-                self.stmt(s);
-            }
+            self.sequence(&f.body.stmts);
         } else {
             self.out
                 .tokens(&u.tokens, TokRange::new(f.body.toks.start + 1, f.body.toks.end.saturating_sub(1)));
@@ -450,33 +482,6 @@ impl Emitter<'_> {
         }
         s
     }
-}
-
-/// Variables whose address is taken, by `&` or by an `asm` operand.
-fn addresses(b: &Block) -> HashSet<DeclId> {
-    let taken = RefCell::new(HashSet::new());
-    for s in &b.stmts {
-        super::walk::stmt(
-            s,
-            &mut |s| {
-                if let StmtKind::Asm(a) = &s.kind {
-                    for o in &a.operands {
-                        if let ExprKind::Name(d) = o.expr.unparen().kind {
-                            taken.borrow_mut().insert(d);
-                        }
-                    }
-                }
-            },
-            &mut |e| {
-                if let ExprKind::Unary { op: UnOp::AddrOf, expr } = &e.kind
-                    && let ExprKind::Name(d) = expr.unparen().kind
-                {
-                    taken.borrow_mut().insert(d);
-                }
-            },
-        );
-    }
-    taken.into_inner()
 }
 
 /// Whether a `upc_forall` may run while this statement does: it holds one, or calls something.

@@ -29,6 +29,8 @@ const SHORT_BODY: u32 = 120;
 enum Owner<'a> {
     /// That of this element.
     Element(Box<Element>, &'a Expr),
+    /// That of an element in a row of so many, the rows counted by the variable: blocks are whole numbers of rows.
+    Row { place: &'a Expr, row: u64, rows: u64 },
     /// Thread `e mod THREADS`.
     Number(&'a Expr),
 }
@@ -50,7 +52,9 @@ impl Emitter<'_> {
                 match &e.kind {
                     ExprKind::Unary { op: UnOp::AddrOf, expr } => {
                         let place = expr.unparen();
-                        let el = self.element(place, var, facts)?;
+                        let Some(el) = self.element(place, var, facts) else {
+                            return self.row(place, var, facts);
+                        };
                         (el.block > 0).then(|| Owner::Element(Box::new(el), place))
                     }
                     ExprKind::Binary { op: BinOp::Add, lhs, rhs } => {
@@ -64,33 +68,75 @@ impl Emitter<'_> {
         }
     }
 
-    /// Emits a `upc_forall` in a faster form, if one is known to be right. Whether it did.
-    pub fn forall_optimised(&mut self, f: &Forall) -> bool {
-        if self.in_forall > 0 || self.compact {
-            return false;
+    /// An element of row `var` of a declared array, always at the same place of the row.
+    fn row<'f>(&self, place: &'f Expr, var: DeclId, facts: &Facts) -> Option<Owner<'f>> {
+        let t = &self.u.types;
+        let (mut at, mut column, mut row) = (place, 0, None);
+        loop {
+            let ExprKind::Index { base, index } = &at.unparen().kind else { return None };
+            let pointee = t.pointee(base.ty)?;
+            let count = t.const_size(pointee)? / self.pts_params(base.ty).1.max(1);
+            match (row, names(index, var)) {
+                (None, false) => column += u64::try_from(index.int()?).ok()? * count,
+                (None, true) => {
+                    self.affine(index, var, facts).filter(|a| a.factor == 1)?;
+                    row = Some(count);
+                }
+                // Rows of rows.
+                (Some(_), names) => {
+                    if names || !self.invariant(index, facts) {
+                        return None;
+                    }
+                }
+            }
+            if self.declared_array(base).is_some() {
+                let (row, (block, _)) = (row?, self.pts_params(base.ty));
+                let whole = row > 0 && block > 0 && block % row == 0 && column < row;
+                return whole.then_some(Owner::Row { place, row, rows: block / row });
+            }
+            let ExprKind::Implicit { conv: Conv::SharedDecay, expr } = &base.unparen().kind else {
+                return None;
+            };
+            at = expr;
         }
-        let Some(c) = self.count(f.cond.as_deref(), f.step.as_deref()) else { return false };
+    }
+
+    /// Emits a `upc_forall` in a faster form, if one is known to be right; else says why not.
+    pub fn forall_optimised(&mut self, f: &Forall) -> Result<(), &'static str> {
+        if !self.passes.forall || self.compact {
+            return Err("such loops are left alone (-noopt or -fno-upc-...)");
+        }
+        if matches!(f.affinity, Affinity::Always) {
+            return Err("the upc_forall has no affinity");
+        }
+        if self.in_forall > 0 {
+            return Err("the upc_forall is inside another");
+        }
+        let c =
+            self.count(f.cond.as_deref(), f.step.as_deref()).ok_or("the loop does not count up by one")?;
         let facts = Facts::of(&f.body, self.u);
         let declared = match &f.init {
             ForInit::Decl(d) => {
                 if d.has_upc || d.declarators.len() != 1 || d.declarators[0].decl != c.var {
-                    return false;
+                    return Err("the loop declares more than its variable");
                 }
                 true
             }
             _ => false,
         };
-        if facts.labels
-            || breaks(&f.body)
-            || !self.counts(c.var, &facts)
-            || !self.invariant(c.hi, &facts)
-            || names(c.hi, c.var)
-        {
-            return false;
+        if facts.labels || breaks(&f.body) {
+            return Err("the loop may end early");
         }
-        let Some(owner) = self.owner(&f.affinity, c.var, &facts) else { return false };
+        if !self.counts(c.var, &facts) {
+            return Err("the loop variable may change in the loop");
+        }
+        if !self.invariant(c.hi, &facts) || names(c.hi, c.var) {
+            return Err("the bound may change in the loop");
+        }
+        let owner = self.owner(&f.affinity, c.var, &facts);
+        let owner = owner.ok_or("the affinity does not run along with the loop variable")?;
         self.emit_own(f, &c, &owner, &facts, declared);
-        true
+        Ok(())
     }
 
     fn emit_own(&mut self, f: &Forall, c: &Count, owner: &Owner, facts: &Facts, declared: bool) {
@@ -143,6 +189,13 @@ impl Emitter<'_> {
                     facts,
                 );
             }
+            Owner::Row { place, row, rows } => {
+                let at = self.place(place);
+                self.out.put(&format!(
+                    " const struct __upc_w __upc_a{n} = __upc_row({at}, {row}); const long __upc_n{n} = __upc_hi{n} - __upc_lo{n};"
+                ));
+                self.blocks(f, c, *rows, (&[], None), facts, n);
+            }
             Owner::Element(el, place) => self.own_elements(f, c, (el, place), facts, n),
         }
         self.loops.pop();
@@ -162,7 +215,6 @@ impl Emitter<'_> {
 
     fn own_elements(&mut self, f: &Forall, c: &Count, (el, place): (&Element, &Expr), facts: &Facts, n: u32) {
         let u = self.u;
-        let var = u.name(u.decl(c.var).name).to_string();
         let b = el.block;
         // Accesses to elements that are one's own whenever the iteration is.
         let mut own: Vec<(Element, Vec<&Expr>)> = Vec::new();
@@ -204,17 +256,37 @@ impl Emitter<'_> {
             " const struct __upc_w {w} = {at}; const long __upc_n{n} = __upc_hi{n} - __upc_lo{n};"
         ));
         let only_index = named == indices && el.array.is_some() && el.key.outer.is_empty();
-        if only_index && independent && !own.is_empty() && f.body.toks.end - f.body.toks.start < SHORT_BODY {
+        if self.passes.vector
+            && only_index
+            && independent
+            && !own.is_empty()
+            && f.body.toks.end - f.body.toks.start < SHORT_BODY
+        {
             self.in_vectors(f, &own, n, b);
             return;
         }
+        self.blocks(f, c, b, (&own, Some(el)), facts, n);
+    }
+
+    /// The thread's own elements (or rows) block by block, `b` to a block.
+    fn blocks(
+        &mut self,
+        f: &Forall,
+        c: &Count,
+        b: u64,
+        (own, el): (&[(Element, Vec<&Expr>)], Option<&Element>),
+        facts: &Facts,
+        n: u32,
+    ) {
+        let u = self.u;
+        let (var, w) = (u.name(u.decl(c.var).name).to_string(), format!("__upc_a{n}"));
         let t = self.ctype_plain(u.decl(c.var).ty, "");
         let k = format!("__upc_k{n}");
         self.out.put(&format!(" long __upc_s{n} = __upc_first({w}, {b});"));
         for (m, (o, list)) in own.iter().enumerate() {
             let p = format!("__upc_p{n}_{m}");
             let ty = self.access_type(o.ty);
-            let at = if o.key == el.key { w.clone() } else { self.place(list[0]) };
+            let at = if el.is_some_and(|e| o.key == e.key) { w.clone() } else { self.place(list[0]) };
             self.out.put(&format!(" {ty} *{p} = ({ty} *)__upc_own({at}, {b}, {});", o.size));
             let to = self.local.add(p, &k);
             list.iter().for_each(|e| self.local.bind(e, to));

@@ -5,16 +5,19 @@
 //! | `forall` | a `upc_forall` runs through the thread's own elements instead of testing each (`forall`) |
 //! | `privatise` | elements known to be the thread's own, or found near at run time, are used through plain pointers |
 //! | `coalesce` | runs of far elements move in bulk transfers (`stream`) |
-//! | `split-phase` | transfers that do not depend on each other are under way at the same time (`stream`) |
+//! | `split-phase` | transfers that do not depend on each other are under way at the same time (`stream`, `ahead`) |
 //! | `arithmetic` | no phase where there is none, no sign where there is none |
 //! | `outline` | accesses in large loops and functions are calls of functions made for the file (not at `-O3`) |
+//! | `vector` | loops with independent iterations are written so that C compilers vectorise them (`vector`) |
 //! | `hoist` | one address for an object that is read and written, and for the indices of nested arrays |
 //!
 //! A pass changes only what is provably the same: the accesses are relaxed, not volatile, and nothing that happens between
 //! the old and the new place of an access can tell the difference.
 
+mod ahead;
 mod forall;
 mod stream;
+mod vector;
 
 use crate::ast::{
     BinOp, Conv, Decl, DeclId, DeclKind, Definition, Expr, ExprKind, Stmt, StmtKind, TranslationUnit, UnOp,
@@ -37,12 +40,13 @@ pub struct Passes {
     pub arithmetic: bool,
     pub hoist: bool,
     pub outline: bool,
+    pub vector: bool,
 }
 
 impl Passes {
     /// Their names, as options have them.
-    pub const NAMES: [&str; 7] =
-        ["forall", "privatise", "coalesce", "split-phase", "arithmetic", "hoist", "outline"];
+    pub const NAMES: [&str; 8] =
+        ["forall", "privatise", "coalesce", "split-phase", "arithmetic", "hoist", "outline", "vector"];
 
     /// All or none.
     pub fn all(on: bool) -> Passes {
@@ -54,6 +58,7 @@ impl Passes {
             arithmetic: on,
             hoist: on,
             outline: on,
+            vector: on,
         }
     }
 
@@ -67,6 +72,7 @@ impl Passes {
             "arithmetic" => &mut self.arithmetic,
             "hoist" => &mut self.hoist,
             "outline" => &mut self.outline,
+            "vector" => &mut self.vector,
             _ => return false,
         };
         *place = on;
@@ -91,6 +97,12 @@ impl Locals {
 
     fn bind(&mut self, e: &Expr, to: usize) {
         self.nodes.insert(std::ptr::from_ref(e) as usize, to);
+    }
+
+    /// Those whose index is this counter.
+    fn along(&self, counter: &str) -> Vec<(usize, (String, String))> {
+        let all = self.refs.iter().enumerate();
+        all.filter(|(_, r)| r.1 == counter).map(|(n, r)| (n, r.clone())).collect()
     }
 
     fn of(&self, e: &Expr) -> Option<&(String, String)> {
@@ -147,7 +159,7 @@ impl Emitter<'_> {
             && !decl.is_static
             && decl.def != Definition::Declared
             && !self.u.types.quals(decl.ty).is_volatile
-            && !self.address_taken.contains(&d)
+            && !decl.addressed
     }
 
     /// Whether the value of `e` cannot change while `body` runs and computing it has no effect.
@@ -277,6 +289,14 @@ impl Emitter<'_> {
             }
             let key = Key { base: self.verbatim(base.toks), outer, index };
             return Some(Element { key, array: None, block, size, ty });
+        }
+    }
+
+    /// Whether the shared lvalue is used through a pointer here.
+    fn is_local(&self, lv: &Expr) -> bool {
+        match &lv.kind {
+            ExprKind::Paren(x) | ExprKind::Member { base: x, arrow: false, .. } => self.is_local(x),
+            _ => self.local.of(lv).is_some(),
         }
     }
 
@@ -436,24 +456,8 @@ impl Facts {
                     }
                     _ => return,
                 };
-                if u.types.is_shared(target.ty) {
-                    return;
-                }
-                let mut t = target;
-                loop {
-                    match &t.kind {
-                        ExprKind::Name(d) => {
-                            f.assigned.push(*d);
-                            break;
-                        }
-                        ExprKind::Member { base, arrow: false, .. } | ExprKind::Paren(base) => t = base,
-                        ExprKind::Unary { op: UnOp::Real | UnOp::Imag, expr } => t = expr,
-                        _ => {
-                            f.private_stores = true;
-                            f.stored.push(target.ty);
-                            break;
-                        }
-                    }
+                if !u.types.is_shared(target.ty) {
+                    f.change(target);
                 }
             },
         );
@@ -462,6 +466,27 @@ impl Facts {
         f.returns = f_returns.get();
         f.upc = f_upc.get();
         f
+    }
+
+    /// Takes note of a store to a private lvalue.
+    fn change(&mut self, lv: &Expr) {
+        let target = lv.unparen();
+        let mut t = target;
+        loop {
+            match &t.kind {
+                ExprKind::Name(d) => {
+                    self.assigned.push(*d);
+                    return;
+                }
+                ExprKind::Member { base, arrow: false, .. } | ExprKind::Paren(base) => t = base,
+                ExprKind::Unary { op: UnOp::Real | UnOp::Imag, expr } => t = expr,
+                _ => {
+                    self.private_stores = true;
+                    self.stored.push(target.ty);
+                    return;
+                }
+            }
+        }
     }
 }
 

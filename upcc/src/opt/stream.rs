@@ -15,6 +15,7 @@
 //! Accesses that do not run along, such as `x[index[i]]`, are fetched beforehand too if they are only read: one transfer for
 //! each, all at the same time.
 
+use super::vector::Vectors;
 use super::{Count, Element, Facts, breaks, is_array, names, strip};
 use crate::ast::{BinOp, Conv, DeclId, Expr, ExprKind, ForInit, Stmt, StmtKind, UnOp};
 use crate::emit::{Emitter, walk};
@@ -44,13 +45,17 @@ pub(super) struct Runs {
     pub own: Option<String>,
 }
 
+/// An element of the thread's own, used in place: what is known of it, and whether it is written.
+pub(super) type Own<'a> = (&'a Expr, Option<Element>, bool);
+
 /// Accesses to the same run.
-struct Stream<'a> {
-    element: Element,
-    nodes: Vec<&'a Expr>,
+pub(super) struct Stream<'a> {
+    pub element: Element,
+    pub nodes: Vec<&'a Expr>,
     reads: bool,
-    writes: bool,
-    /// Each iteration reads it, writes it as a whole.
+    pub writes: bool,
+    /// Each iteration accesses it, reads it, writes it as a whole.
+    always: bool,
     always_read: bool,
     always_written: bool,
     /// Only a part of an element is written somewhere.
@@ -69,6 +74,10 @@ struct Scan<'a> {
     private_stores: Vec<&'a Expr>,
     /// Private lvalues written that are no plain variables.
     private_changes: Vec<&'a Expr>,
+    /// The thread's own elements, used in place: whether written.
+    own: Vec<Own<'a>>,
+    /// Not every iteration does the same, or it calls something.
+    branches: bool,
     /// Nested loops, `continue`, anything that the far form cannot have.
     loops: bool,
     continues: bool,
@@ -84,6 +93,8 @@ struct Plan<'a> {
     far: Result<Vec<&'a Expr>, &'static str>,
     /// Near elements are not used in place: blocks are too short.
     short: bool,
+    /// The loop can be computed several iterations at a time: how.
+    vectors: Option<Vectors>,
 }
 
 struct Scanner<'s, 'e> {
@@ -98,6 +109,7 @@ impl Scanner<'_, '_> {
         match &s.kind {
             StmtKind::Block(b) => b.stmts.iter().for_each(|s| self.stmt(s, always, out)),
             StmtKind::If { cond, then, els } => {
+                out.branches = true;
                 self.expr(cond, always, out);
                 self.stmt(then, false, out);
                 if let Some(e) = els {
@@ -112,10 +124,11 @@ impl Scanner<'_, '_> {
                     }
                 }
             }
-            StmtKind::Continue => out.continues = true,
+            StmtKind::Continue => (out.continues, out.branches) = (true, true),
             StmtKind::Empty | StmtKind::UpcPragma | StmtKind::StaticAssert | StmtKind::Attribute => {}
             StmtKind::Pragma => out.bars = Some("the loop holds a pragma"),
             StmtKind::Switch { value, body } => {
+                out.branches = true;
                 self.expr(value, always, out);
                 self.stmt(body, false, out);
             }
@@ -186,6 +199,7 @@ impl Scanner<'_, '_> {
                 self.expr(rhs, always, out);
             }
             ExprKind::Call { callee, args } => {
+                out.branches = true;
                 if !super::pure_call(callee, self.e.u) {
                     out.bars = Some("the loop calls a function");
                 }
@@ -225,10 +239,11 @@ impl Scanner<'_, '_> {
             out.bars = Some("the loop accesses a volatile object");
         }
         self.expr(target, always, out);
-        if self.e.local.of(target).is_some() {
-            return; // the thread's own
-        }
         let element = self.e.element(target, self.var, self.facts);
+        if self.e.local.of(target).is_some() {
+            out.own.push((target, element, writes));
+            return;
+        }
         let fits = |x: &Element| match self.step {
             Step::One => true,
             Step::Threads => x.block == 1,
@@ -243,6 +258,7 @@ impl Scanner<'_, '_> {
                             nodes: Vec::new(),
                             reads: false,
                             writes: false,
+                            always: false,
                             always_read: false,
                             always_written: false,
                             partly: false,
@@ -254,6 +270,7 @@ impl Scanner<'_, '_> {
                 s.nodes.push(target);
                 s.reads |= reads;
                 s.writes |= writes;
+                s.always |= always;
                 s.always_read |= reads && always;
                 s.always_written |= writes && always && whole;
                 s.partly |= writes && !whole;
@@ -304,7 +321,7 @@ fn pointer_root(lv: &Expr) -> Option<&Expr> {
 
 impl Emitter<'_> {
     /// The shared array that a shared lvalue is part of, if it is a declared one.
-    fn root_array(&self, lv: &Expr) -> Option<DeclId> {
+    pub(super) fn root_array(&self, lv: &Expr) -> Option<DeclId> {
         match &lv.unparen().kind {
             ExprKind::Name(d) => Some(*d),
             ExprKind::Member { base, arrow: false, .. } => self.root_array(base),
@@ -332,6 +349,8 @@ impl Emitter<'_> {
             private_loads,
             private_stores,
             private_changes,
+            own,
+            branches,
             loops,
             continues,
             bars,
@@ -341,7 +360,9 @@ impl Emitter<'_> {
         }
         let mut far = match bars {
             Some(why) => Err(why),
-            None if !self.passes.coalesce && !self.passes.split_phase => Err("switched off"),
+            None if !self.passes.coalesce && !self.passes.split_phase => {
+                Err("such loops are left alone (-noopt or -fno-upc-...)")
+            }
             None if facts.calls => Err("the loop calls a function"),
             None => Ok(Vec::new()),
         };
@@ -355,11 +376,11 @@ impl Emitter<'_> {
         };
         far_if(!continues || streams.iter().all(|s| !s.writes), "the loop holds a continue");
         for (n, s) in streams.iter().enumerate() {
+            far_if(!s.partly, "parts of structures are written");
             far_if(
                 if s.writes { s.always_written } else { s.always_read },
                 "not every iteration accesses it",
             );
-            far_if(!s.partly, "parts of structures are written");
             let here = s.element.array;
             far_if(
                 stores.iter().all(|x| apart(self.root_array(x), here)),
@@ -373,6 +394,14 @@ impl Emitter<'_> {
                 );
             }
         }
+        // The thread's own elements are used in place while others of the same array may be in a buffer.
+        for (_, o, written) in &own {
+            let here = o.as_ref().and_then(|o| o.array);
+            far_if(
+                streams.iter().all(|s| !(*written || s.writes) || apart(s.element.array, here)),
+                "the loop reads and writes shared memory that may be the same",
+            );
+        }
         // Reads that do not run along.
         if self.passes.split_phase && stores.is_empty() {
             for (lv, always) in &loads {
@@ -382,7 +411,10 @@ impl Emitter<'_> {
                     && !self.u.types.is_array(lv.ty)
                     && matches!(lv.kind, ExprKind::Index { .. });
                 let apart_from_writes =
-                    streams.iter().all(|s| !s.writes || apart(self.root_array(lv), s.element.array));
+                    streams.iter().all(|s| !s.writes || apart(self.root_array(lv), s.element.array))
+                        && own.iter().all(|(_, o, w)| {
+                            !w || apart(self.root_array(lv), o.as_ref().and_then(|o| o.array))
+                        });
                 if *always
                     && once
                     && scalar
@@ -415,7 +447,7 @@ impl Emitter<'_> {
             }
         }
         if streams.is_empty() && gathers.is_empty() {
-            return Err("no access runs along with the loop variable");
+            return Err(bars.unwrap_or("no access runs along with the loop variable"));
         }
         if streams.len() + gathers.len() > BUFFERS {
             gathers.clear();
@@ -431,7 +463,14 @@ impl Emitter<'_> {
         } else {
             gathers.clear();
         }
-        Ok(Plan { streams, gathers, far, short })
+        let alone = loads.is_empty()
+            && stores.is_empty()
+            && private_loads.is_empty()
+            && private_changes.is_empty()
+            && !branches
+            && bars.is_none();
+        let vectors = if alone && !short { self.vectors(body, var, &streams, &own, facts) } else { None };
+        Ok(Plan { streams, gathers, far, short, vectors })
     }
 
     /// Whether the expression names the variable.
@@ -488,7 +527,7 @@ impl Emitter<'_> {
         body: &Stmt,
     ) -> Result<(), &'static str> {
         if self.compact || !(self.passes.privatise || self.passes.coalesce || self.passes.split_phase) {
-            return Err("");
+            return Err("such loops are left alone (-noopt or -fno-upc-...)");
         }
         if !body.has_upc || body.toks.end - body.toks.start > LONG_BODY {
             return Err("the loop is too long");
@@ -557,7 +596,7 @@ impl Emitter<'_> {
         self.stmt(body);
     }
 
-    fn advance(&mut self, r: &Runs) -> String {
+    pub(super) fn advance(&mut self, r: &Runs) -> String {
         let decl = self.u.decl(r.var);
         let var = self.u.name(decl.name).to_string();
         let t = self.ctype_plain(decl.ty, "");
@@ -573,7 +612,7 @@ impl Emitter<'_> {
 
     /// `r.left` is a variable that counts the iterations that are left.
     fn emit_plan(&mut self, r: &Runs, plan: Plan, body: &Stmt, n: u32) {
-        let Plan { streams, gathers, far, short } = plan;
+        let Plan { streams, gathers, far, short, vectors } = plan;
         let left = &r.left;
         let next = self.advance(r);
         let bytes = streams.iter().map(|s| s.element.size);
@@ -599,7 +638,10 @@ impl Emitter<'_> {
         self.out.put(&format!(" while ({left} > 0) {{ long __upc_n{n} = {left};"));
         let mut near = Vec::new();
         for (m, s) in streams.iter().enumerate() {
+            // The first iteration may leave out an access to what would be before the array.
+            self.before_first = !s.always;
             let at = self.place(s.nodes[0]);
+            self.before_first = false;
             self.out.put(&format!(" const struct __upc_w __upc_w{n}_{m} = {at};"));
             near.push(format!("__upc_near(__upc_w{n}_{m})"));
         }
@@ -625,8 +667,10 @@ impl Emitter<'_> {
         let is_far = format!("__upc_far{n}");
         let keep = self.local.clone();
         if !short {
+            // Checked one by one if each is to be reported.
+            let all = if self.o.sanitize { "" } else { "__upc_rt.mapped == __upc_rt.threads || " };
             self.out.put(&format!(
-                " const int {is_far} = !__UPC_LIKELY({}); if (!{is_far}) {{{limits}{direct} }} else",
+                " const int {is_far} = !__UPC_LIKELY({all}({})); if (!{is_far}) {{{limits}{direct} }} else",
                 near.join(" & ")
             ));
         }
@@ -642,7 +686,7 @@ impl Emitter<'_> {
             Err(why) => {
                 for s in streams.iter().flat_map(|s| &s.nodes) {
                     self.loops.push(why);
-                    self.remark(s, "access, if it is far,");
+                    self.remark_why(s, "access", " if it is far", None);
                     self.loops.pop();
                 }
                 self.far_plain(r, n, body);
@@ -658,7 +702,12 @@ impl Emitter<'_> {
             let to = self.local.add(format!("__upc_p{n}_{m}"), &format!("__upc_j{n}"));
             self.local.bind(g, to);
         }
-        self.out.put(&format!(" for (long __upc_j{n} = 0; __upc_j{n} < __upc_n{n}; __upc_j{n}++, {next})"));
+        let first = match vectors {
+            Some(v) => self.in_vectors_of(&v, r, body, n),
+            None => "0".into(),
+        };
+        self.out
+            .put(&format!(" for (long __upc_j{n} = {first}; __upc_j{n} < __upc_n{n}; __upc_j{n}++, {next})"));
         self.stmt(body);
         self.loops.pop();
         self.local = keep;
