@@ -2,6 +2,7 @@
 
 mod cluster;
 mod conformance;
+mod everywhere;
 mod plugins;
 mod programs;
 mod run;

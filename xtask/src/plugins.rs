@@ -76,3 +76,9 @@ pub fn stage_all(prefix: &Path) {
         }
     }
 }
+
+/// What Open MPI wants to be told when it runs as root, and on fewer processors than ranks.
+pub fn oversubscribed(run: &mut Command) {
+    run.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    run.env("OMPI_MCA_rmaps_base_oversubscribe", "1");
+}

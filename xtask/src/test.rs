@@ -8,6 +8,7 @@ use lexopt::prelude::*;
 
 use crate::cluster;
 use crate::conformance;
+use crate::everywhere;
 use crate::plugins;
 use crate::programs::{self, Program, RANKS, Tally};
 use crate::sh;
@@ -139,6 +140,7 @@ const STEPS: &[Step] = &[
         quick: false,
         run: namespaces,
     },
+    Step { name: "everywhere", about: "one executable over every network", quick: false, run: everywhere },
     Step {
         name: "upc-tests-off",
         about: "tests/upc without neighbourhood",
@@ -406,9 +408,7 @@ fn mpi(_: &mut Context) -> End {
                 run.args(["-n", ranks]).arg(program).args(args);
                 run.env("GASNET_CONDUIT", "mpi").env("GASNET_NEIGHBORHOOD", neighborhood);
                 run.env("GASNET_PLUGIN_PATH", prefix.join("lib")).env("GASNET_MAX_SEGSIZE", "64M");
-                // What Open MPI wants to be told when it runs as root, and on fewer processors than ranks.
-                run.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-                run.env("OMPI_MCA_rmaps_base_oversubscribe", "1");
+                plugins::oversubscribed(&mut run);
                 let shown = sh::show(&run);
                 match sh::capture(run, RUN) {
                     Ok(outcome) if outcome.status == Some(0) && outcome.stdout.contains(passed) => runs += 1,
@@ -422,6 +422,19 @@ fn mpi(_: &mut Context) -> End {
     }
     let names: Vec<_> = mpis.iter().map(|mpi| mpi.name).collect();
     End::Passed(format!("{runs} jobs over {}", names.join(", ")))
+}
+
+fn everywhere(context: &mut Context) -> End {
+    staged(context, Parts { upc: true, c: false }, |_| match everywhere::run(&stage::folder()) {
+        Ok((hash, ran, untested)) => {
+            let mut text = format!("{} by {}", &hash[..12], ran.join(", "));
+            for why in untested {
+                text = format!("{text}; not tested: {why}");
+            }
+            End::Passed(text)
+        }
+        Err(why) => End::Failed(why),
+    })
 }
 
 fn symbols(_: &mut Context) -> End {
