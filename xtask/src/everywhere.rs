@@ -64,7 +64,7 @@ fn ways(prefix: &Path) -> (Vec<Way>, Vec<String>) {
         }
         Way { name: conduit.unwrap_or("upcrun").to_string(), command }
     };
-    let mut ways = vec![upcrun(None), upcrun(Some("smp")), upcrun(Some("udp"))];
+    let mut ways = vec![upcrun(None), upcrun(Some("smp")), upcrun(Some("udp")), upcrun(Some("netvm"))];
     let staged = |name: &str| prefix.join("lib").join(format!("libgasnet_{name}.so")).is_file();
     let mpis: Vec<_> =
         plugins::mpis().into_iter().filter(|mpi| plugins::stage_mpi(prefix, mpi).is_ok()).collect();
