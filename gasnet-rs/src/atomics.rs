@@ -109,7 +109,7 @@ impl Operation {
     }
 
     /// The new value, given old value and operands as bits; `None` for no write.
-    fn new_value(self, old: u64, a: u64, b: u64) -> Option<u64> {
+    pub(crate) fn new_value(self, old: u64, a: u64, b: u64) -> Option<u64> {
         macro_rules! integer {
             ($t:ty) => {{
                 let (x, y) = (old as $t, a as $t);

@@ -3,6 +3,8 @@
 //! - [`mail`]: messages between members, by operation and step; large ones go straight from segment to segment.
 //! - [`tree`]: who talks to whom, given which members share a host.
 //! - [`algorithms`]: the operations, each an `async fn` over mail and trees, chosen by size and number of ranks.
+//! - [`table`], [`flat`]: small blocks among members of one host, in memory that they share.
+//! - [`nic`]: small blocks by NICs alone, where the conduit has such NICs and `GASNET_COLL=nic` asks for it.
 //! - [`typed`]: the same for slices of Rust values, as methods of [`Team`](crate::Team).
 //! - this file: the engine that drives them.
 //!
@@ -14,10 +16,14 @@
 //! has entered and is written by, or with leave of, its receiver. That is `MYSYNC` (and more than `NOSYNC`) on both sides.
 //! `ALLSYNC` adds a barrier of the team before or after.
 //!
-//! **Order.** All members start the operations of a team in the same order; operations are told apart by counting.
+//! **Order.** All members start the operations of a team in the same order; operations are told apart by counting. Those that go by tables
+//! or NICs use the same places again and again, so they take turns: each draws as many tickets as it has steps when it is started.
 
 pub(crate) mod algorithms;
+mod flat;
 pub(crate) mod mail;
+pub(crate) mod nic;
+pub(crate) mod table;
 pub(crate) mod tree;
 mod typed;
 
@@ -32,6 +38,7 @@ use std::sync::{Mutex, PoisonError};
 
 pub use algorithms::{Combine, Reduction};
 pub use typed::PendingCollective;
+pub use typed::Word;
 
 /// When an operation may begin to touch data, and when it has to be done with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -59,6 +66,46 @@ impl SyncMode {
     pub const ALL: SyncMode = SyncMode { enter: When::All, leave: When::All };
     /// Nothing beyond the data itself.
     pub const MY: SyncMode = SyncMode { enter: When::My, leave: When::My };
+}
+
+/// What an operation is, as far as it decides how it goes: bytes of a block, and whether NICs know the function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    Barrier,
+    Broadcast(usize),
+    Scatter(usize),
+    Gather(usize),
+    GatherAll(usize),
+    Exchange(usize),
+    Reduce(usize, bool),
+    ReduceAll(usize, bool),
+    Scan(usize),
+    Other,
+}
+
+/// How an operation goes; the same for all members.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Path {
+    /// By messages.
+    Mail,
+    /// By the table of the team.
+    Flat,
+    /// By the NICs.
+    Nic,
+}
+
+impl Shape {
+    /// How an operation of this shape goes in a team.
+    pub(crate) fn path(self, team: &crate::team::Members) -> Path {
+        let (size, rank) = (team.ranks.len(), team.rank);
+        if size == 1 {
+            return Path::Mail;
+        }
+        if rank.config.coll_nic && team.id < nic::TEAMS && rank.nic().is_some() && nic::fits(self, size) {
+            return Path::Nic;
+        }
+        if team.table().is_some() && flat::fits(self, size) { Path::Flat } else { Path::Mail }
+    }
 }
 
 /// A non-blocking operation under way.

@@ -56,6 +56,12 @@ pub const SETTINGS: &[Setting] = &[
         "`off` sends everything between ranks of one host as frames through the conduit instead of shared memory; a number has \
          only so many ranks of a host share memory, as if it were several hosts.",
     ),
+    s(
+        "GASNET_COLL",
+        "auto (default), nic",
+        "How collective operations on small blocks go: as the core chooses, or by the NICs alone, without hosts between entry and exit, where the \
+         conduit has such NICs (netvm).",
+    ),
     s("GASNET_SMP_DELAY", "time: 0 (default), 500ns, 20us, 1ms", "Delay of every frame of the smp conduit."),
     s(
         "GASNET_FAULTY",
@@ -192,6 +198,8 @@ pub struct Config {
     pub plugin_path: Option<String>,
     /// `GASNET_NEIGHBORHOOD`: how many ranks of one host share memory at most; 1 for `off`.
     pub neighborhood: u32,
+    /// `GASNET_COLL` is `nic`.
+    pub coll_nic: bool,
     /// `GASNET_SMP_DELAY` in nanoseconds.
     pub smp_delay_ns: u64,
     /// `GASNET_FAULTY`.
@@ -242,6 +250,7 @@ impl Default for Config {
             conduit: None,
             plugin_path: None,
             neighborhood: u32::MAX,
+            coll_nic: false,
             smp_delay_ns: 0,
             faulty: None,
             traced: None,
@@ -296,6 +305,11 @@ impl Config {
             neighborhood: match get("GASNET_NEIGHBORHOOD") {
                 None => u32::MAX,
                 Some(v) => parse_neighborhood(&v).ok_or_else(|| bad("GASNET_NEIGHBORHOOD", &v))?,
+            },
+            coll_nic: match get("GASNET_COLL").as_deref() {
+                None | Some("auto") => false,
+                Some("nic") => true,
+                Some(v) => return Err(bad("GASNET_COLL", v)),
             },
             smp_delay_ns: match get("GASNET_SMP_DELAY") {
                 None => 0,

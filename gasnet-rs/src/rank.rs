@@ -4,6 +4,7 @@ use crate::am::Handler;
 use crate::barrier::Consensus;
 use crate::boot::Exchange;
 use crate::coll::Engine;
+use crate::coll::table::Tables;
 use crate::conduit::{Channel, Conduit, MIN_FRAME, OpenContext, Peer, SegmentDesc, SegmentKind};
 use crate::config::Config;
 use crate::error::Error;
@@ -85,6 +86,8 @@ pub struct Rank {
     pub(crate) rounds: amref::Rounds,
     pub(crate) handling: am::Handling,
     pub(crate) coll: Engine,
+    /// What teams of this host share, if there are neighbours.
+    pub(crate) tables: Option<&'static Tables>,
     pub(crate) team_all: OnceLock<Arc<Members>>,
     heap: Mutex<u64>,
     /// Whether [`Rank::attach`] has begun.
@@ -197,6 +200,17 @@ impl Rank {
             None
         };
         shm_offset += parts * room;
+        let tables = if neighbourhood.len() > 1 {
+            let room = Tables::BYTES.next_multiple_of(map::PAGE);
+            map::grow(boot.shm.as_fd(), shm_offset + room as u64)?;
+            let at = map::map_shared(boot.shm.as_fd(), shm_offset, room)?;
+            #[expect(unsafe_code, reason = "overlays tables on a fresh mapping")]
+            // SAFETY: just mapped, for as long as the process lives (ranks with neighbours are not taken apart), zero at first.
+            Some(unsafe { Tables::at(at) })
+        } else {
+            None
+        };
+        shm_offset += Tables::BYTES.next_multiple_of(map::PAGE) as u64;
         let conduit = if size > 1 {
             open(&OpenContext {
                 rank: id,
@@ -245,6 +259,7 @@ impl Rank {
             rounds,
             handling: am::Handling::default(),
             coll: Engine::new(),
+            tables,
             team_all: OnceLock::new(),
             heap: Mutex::new(0),
             attaching: AtomicU32::new(0),
@@ -310,6 +325,11 @@ impl Rank {
     /// The settings this rank runs with.
     pub fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// The NIC's own work, if the conduit's NIC has a processor.
+    pub fn nic(&self) -> Option<&dyn crate::nic::port::NicPort> {
+        self.conduit.as_ref()?.nic()
     }
 
     /// Name of the network: `smp` on one host.

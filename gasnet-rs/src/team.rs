@@ -8,15 +8,16 @@
 #![expect(unsafe_code, reason = "declares and forwards operations on raw buffers")]
 
 use crate::barrier::{Consensus, Outcome};
-use crate::coll::SyncMode;
-use crate::coll::algorithms::{self, Reduction};
+use crate::coll::algorithms::{self, Blocks, Reduction};
 use crate::coll::mail::{Op, Ptr};
+use crate::coll::table::Table;
 use crate::coll::tree::Hosts;
+use crate::coll::{Path, Shape, SyncMode, When, nic};
 use crate::event::Event;
 use crate::{Error, Rank, RankId};
 use core::future::Future;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// What a team is made of.
 pub(crate) struct Members {
@@ -29,6 +30,35 @@ pub(crate) struct Members {
     /// Operations started.
     started: AtomicU32,
     barrier: Mutex<TeamBarrier>,
+    /// Tickets drawn for steps that take turns, and whose turn it is.
+    tickets: AtomicU32,
+    pub(crate) turn: AtomicU32,
+    /// The team's table, if it has one, and phases of it so far.
+    table: OnceLock<usize>,
+    phase: AtomicU32,
+    pub(crate) nic: nic::State,
+}
+
+impl Members {
+    pub(crate) fn table(&self) -> Option<&'static Table> {
+        self.rank.tables?.get(*self.table.get()?)
+    }
+
+    pub(crate) fn phase(&self) -> u32 {
+        self.phase.load(Relaxed)
+    }
+
+    pub(crate) fn next_phase(&self) {
+        self.phase.store(self.phase().wrapping_add(1), Relaxed);
+    }
+}
+
+impl Drop for Members {
+    fn drop(&mut self) {
+        if let (Some(tables), Some(&index @ 1..)) = (self.rank.tables, self.table.get()) {
+            tables.give_back(index);
+        }
+    }
 }
 
 /// The team's own split-phase barrier.
@@ -62,7 +92,13 @@ impl Rank {
 
     /// The team of all ranks of the job.
     pub fn team_all(&'static self) -> Team {
-        let members = self.team_all.get_or_init(|| self.members(0, self.ranks().collect()));
+        let members = self.team_all.get_or_init(|| {
+            let all = self.members(0, self.ranks().collect());
+            if self.tables.is_some() && all.hosts.one() {
+                let _ = all.table.set(0);
+            }
+            all
+        });
         Team { members: members.clone() }
     }
 
@@ -76,6 +112,11 @@ impl Rank {
             hosts: Hosts::new(&names),
             started: AtomicU32::new(0),
             barrier: Mutex::default(),
+            tickets: AtomicU32::new(0),
+            turn: AtomicU32::new(0),
+            table: OnceLock::new(),
+            phase: AtomicU32::new(0),
+            nic: nic::State::default(),
         })
     }
 }
@@ -123,12 +164,33 @@ impl Team {
             all.iter().enumerate().filter(|(_, c)| c[0] == mine[0]).map(|(i, c)| (c[1], i)).collect();
         chosen.sort_unstable();
         let ranks = chosen.into_iter().map(|(_, i)| self.members.ranks[i]).collect();
-        Some(Team { members: rank.members(id, ranks) })
+        let team = Team { members: rank.members(id, ranks) };
+        if let Some(tables) = rank.tables
+            && team.members.hosts.one()
+            && team.size() > 1
+        {
+            let taken = if team.me() == 0 { tables.take(team.size() as u32) } else { None };
+            let mut index = [taken.unwrap_or(0) as u32];
+            team.broadcast(0, &mut index);
+            if index[0] > 0 {
+                let _ = team.members.table.set(index[0] as usize);
+            }
+        }
+        Some(team)
     }
 
     /// The next operation of this member.
-    pub(crate) fn op(&self) -> Op {
-        Op { team: self.members.clone(), number: self.members.started.fetch_add(1, Relaxed) }
+    fn op(&self, shape: Shape, mode: SyncMode) -> Op {
+        let m = &self.members;
+        let path = shape.path(m);
+        let barriers = [mode.enter, mode.leave].into_iter().filter(|w| *w == When::All).count() as u32;
+        let steps = if path == Path::Mail { 0 } else { 1 + barriers };
+        Op {
+            team: m.clone(),
+            number: m.started.fetch_add(1, Relaxed),
+            path,
+            ticket: AtomicU32::new(m.tickets.fetch_add(steps, Relaxed)),
+        }
     }
 
     fn root(&self, what: &str, root: usize) {
@@ -151,7 +213,7 @@ impl Team {
     ///
     /// # Collective
     pub fn barrier(&self) {
-        let op = self.op();
+        let op = self.op(Shape::Barrier, SyncMode::MY);
         self.run(algorithms::barrier(&op, 0));
     }
 
@@ -177,6 +239,7 @@ impl Team {
             }),
             commutes: true,
             element: 8,
+            known: None,
         };
         // SAFETY: the box stays in the barrier's state until the event is done.
         let event =
@@ -246,14 +309,14 @@ impl Team {
 
 /// A blocking and a non-blocking method for one algorithm.
 macro_rules! operation {
-    ($(#[$doc:meta])* $raw:ident $raw_nb:ident ($($arg:ident : $ty:ty),*) $(, $how:ident)? => $call:expr) => {
+    ($(#[$doc:meta])* $raw:ident $raw_nb:ident ($($arg:ident : $ty:ty),*) $(, $how:ident)? => $shape:expr, $call:expr) => {
         $(#[$doc])*
         ///
         /// # Collective
         /// # Safety
         /// 1. The buffers are as described, valid until the call returns (owed by the caller).
         pub unsafe fn $raw(&self, $($arg: $ty,)* $($how: Reduction,)? mode: SyncMode) {
-            let op = self.op();
+            let op = self.op($shape, mode);
             // SAFETY: (1).
             let body = unsafe { ($call)(self, &op, $($arg,)* $(&$how)?) };
             self.run(algorithms::synchronised(&op, mode, body));
@@ -266,12 +329,47 @@ macro_rules! operation {
         /// # Safety
         /// 1. The buffers are as described, valid until the event is done (owed by the caller).
         pub unsafe fn $raw_nb(&self, $($arg: $ty,)* $($how: Reduction,)? mode: SyncMode) -> Event {
-            let op = self.op();
+            let op = self.op($shape, mode);
             $(let $arg = Sendable($arg);)*
             let team = self.clone();
             self.start(async move {
                 // SAFETY: (1).
                 let body = unsafe { ($call)(&team, &op, $($arg.get(),)* $(&$how)?) };
+                algorithms::synchronised(&op, mode, body).await;
+            })
+        }
+    };
+}
+
+/// The same where the blocks of members differ: `blocks` say (offset, bytes) of each.
+macro_rules! operation_v {
+    ($(#[$doc:meta])* $raw:ident $raw_nb:ident ($($arg:ident : $ty:ty),*; $($blocks:ident),*) => $call:expr) => {
+        $(#[$doc])*
+        ///
+        /// # Collective
+        /// # Safety
+        /// 1. The buffers are as described, valid until the call returns (owed by the caller).
+        pub unsafe fn $raw(&self, $($arg: $ty,)* $($blocks: &[(usize, usize)],)* mode: SyncMode) {
+            let op = self.op(Shape::Other, mode);
+            // SAFETY: (1).
+            let body = unsafe { ($call)(self, &op, $($arg,)* $($blocks),*) };
+            self.run(algorithms::synchronised(&op, mode, body));
+        }
+
+        $(#[$doc])*
+        /// Returns at once.
+        ///
+        /// # Collective
+        /// # Safety
+        /// 1. The buffers are as described, valid until the event is done (owed by the caller).
+        pub unsafe fn $raw_nb(&self, $($arg: $ty,)* $($blocks: &[(usize, usize)],)* mode: SyncMode) -> Event {
+            let op = self.op(Shape::Other, mode);
+            $(let $arg = Sendable($arg);)*
+            $(let $blocks: Blocks = $blocks.into();)*
+            let team = self.clone();
+            self.start(async move {
+                // SAFETY: (1).
+                let body = unsafe { ($call)(&team, &op, $($arg.get(),)* $(&$blocks),*) };
                 algorithms::synchronised(&op, mode, body).await;
             })
         }
@@ -292,7 +390,7 @@ impl<T: Copy> Sendable<T> {
 impl Team {
     operation! {
         /// Copies the root's `n` bytes at `src` to every member's `dst`. Only the root's `src` counts.
-        broadcast_raw broadcast_raw_nb (root: usize, dst: *mut u8, src: *const u8, n: usize) =>
+        broadcast_raw broadcast_raw_nb (root: usize, dst: *mut u8, src: *const u8, n: usize) => Shape::Broadcast(n),
         |team: &Team, op, root: usize, dst: *mut u8, src: *const u8, n| {
             team.root("broadcast", root);
             algorithms::broadcast(op, root, Ptr(dst), Ptr::of(src), n)
@@ -300,7 +398,7 @@ impl Team {
     }
     operation! {
         /// Gives member i the i-th block of `n` bytes of the root's `src`. Only the root's `src` counts.
-        scatter_raw scatter_raw_nb (root: usize, dst: *mut u8, src: *const u8, n: usize) =>
+        scatter_raw scatter_raw_nb (root: usize, dst: *mut u8, src: *const u8, n: usize) => Shape::Scatter(n),
         |team: &Team, op, root: usize, dst: *mut u8, src: *const u8, n| {
             team.root("scatter", root);
             algorithms::scatter(op, root, Ptr(dst), Ptr::of(src), n)
@@ -308,7 +406,7 @@ impl Team {
     }
     operation! {
         /// Collects the members' `n` bytes at `src` in the root's `dst`, in the order of the team. Only the root's `dst` counts.
-        gather_raw gather_raw_nb (root: usize, dst: *mut u8, src: *const u8, n: usize) =>
+        gather_raw gather_raw_nb (root: usize, dst: *mut u8, src: *const u8, n: usize) => Shape::Gather(n),
         |team: &Team, op, root: usize, dst: *mut u8, src: *const u8, n| {
             team.root("gather", root);
             algorithms::gather(op, root, Ptr(dst), Ptr::of(src), n)
@@ -316,17 +414,17 @@ impl Team {
     }
     operation! {
         /// Collects the members' `n` bytes at `src` in every member's `dst`, in the order of the team.
-        gather_all_raw gather_all_raw_nb (dst: *mut u8, src: *const u8, n: usize) =>
+        gather_all_raw gather_all_raw_nb (dst: *mut u8, src: *const u8, n: usize) => Shape::GatherAll(n),
         |_: &Team, op, dst: *mut u8, src: *const u8, n| algorithms::gather_all(op, Ptr(dst), Ptr::of(src), n)
     }
     operation! {
         /// Block j, of `n` bytes, of member i's `src` becomes block i of member j's `dst`.
-        exchange_raw exchange_raw_nb (dst: *mut u8, src: *const u8, n: usize) =>
+        exchange_raw exchange_raw_nb (dst: *mut u8, src: *const u8, n: usize) => Shape::Exchange(n),
         |_: &Team, op, dst: *mut u8, src: *const u8, n| algorithms::exchange(op, Ptr(dst), Ptr::of(src), n)
     }
     operation! {
         /// Combines the members' vectors of `n` bytes at `src`; the result comes to the root's `dst`, the only one that counts.
-        reduce_raw reduce_raw_nb (root: usize, dst: *mut u8, src: *const u8, n: usize), how =>
+        reduce_raw reduce_raw_nb (root: usize, dst: *mut u8, src: *const u8, n: usize), how => Shape::Reduce(n, nic::knows(&how, n)),
         |team: &Team, op, root: usize, dst: *mut u8, src: *const u8, n, how| {
             team.root("reduce", root);
             algorithms::reduce(op, root, Ptr(dst), Ptr::of(src), n, how)
@@ -334,15 +432,60 @@ impl Team {
     }
     operation! {
         /// Combines the members' vectors of `n` bytes at `src`; the result comes to every member's `dst`.
-        reduce_all_raw reduce_all_raw_nb (dst: *mut u8, src: *const u8, n: usize), how =>
+        reduce_all_raw reduce_all_raw_nb (dst: *mut u8, src: *const u8, n: usize), how => Shape::ReduceAll(n, nic::knows(&how, n)),
         |_: &Team, op, dst: *mut u8, src: *const u8, n, how| algorithms::reduce_all(op, Ptr(dst), Ptr::of(src), n, how)
     }
     operation! {
         /// Member i's `dst` becomes the combination of the vectors of members 0 to i, or to i - 1 if not `inclusive`: then member 0's
         /// is left alone.
-        scan_raw scan_raw_nb (dst: *mut u8, src: *const u8, n: usize, inclusive: bool), how =>
+        scan_raw scan_raw_nb (dst: *mut u8, src: *const u8, n: usize, inclusive: bool), how => Shape::Scan(n),
         |_: &Team, op, dst: *mut u8, src: *const u8, n, inclusive, how|
             algorithms::scan(op, Ptr(dst), Ptr::of(src), n, inclusive, how)
+    }
+    operation_v! {
+        /// Gives member i the i-th of the root's blocks of `src`; this member's has `n` bytes. Only the root's `src` and `blocks` count.
+        scatter_v_raw scatter_v_raw_nb (root: usize, dst: *mut u8, n: usize, src: *const u8; blocks) =>
+        |team: &Team, op, root: usize, dst: *mut u8, n: usize, src: *const u8, blocks| {
+            team.root("scatter", root);
+            team.blocks("scatter", blocks, root);
+            algorithms::scatter_v(op, root, Ptr(dst), n, Ptr::of(src), blocks)
+        }
+    }
+    operation_v! {
+        /// Collects the members' bytes at `src`, `n` of this one, in the root's `dst` where its blocks say. Only the root's `dst` and
+        /// `blocks` count.
+        gather_v_raw gather_v_raw_nb (root: usize, dst: *mut u8, src: *const u8, n: usize; blocks) =>
+        |team: &Team, op, root: usize, dst: *mut u8, src: *const u8, n: usize, blocks| {
+            team.root("gather", root);
+            team.blocks("gather", blocks, root);
+            algorithms::gather_v(op, root, Ptr(dst), Ptr::of(src), n, blocks)
+        }
+    }
+    operation_v! {
+        /// Collects the members' blocks in every member's `dst`. All give the same sizes; this member's own block is what it brings.
+        gather_all_v_raw gather_all_v_raw_nb (dst: *mut u8, src: *const u8; blocks) =>
+        |team: &Team, op, dst: *mut u8, src: *const u8, blocks| {
+            team.blocks("gather_all", blocks, team.me());
+            algorithms::gather_all_v(op, Ptr(dst), Ptr::of(src), blocks)
+        }
+    }
+    operation_v! {
+        /// Sends member i the i-th of the blocks `to` of `src`, and takes from it the i-th of the blocks `from` of `dst`. What i sends to j is
+        /// as long as what j takes from i.
+        exchange_v_raw exchange_v_raw_nb (dst: *mut u8, src: *const u8; from, to) =>
+        |team: &Team, op, dst: *mut u8, src: *const u8, from, to| {
+            team.blocks("exchange", from, team.me());
+            team.blocks("exchange", to, team.me());
+            algorithms::exchange_v(op, Ptr(dst), from, Ptr::of(src), to)
+        }
+    }
+
+    /// There is a block for every member, where blocks count.
+    fn blocks(&self, what: &str, blocks: &[(usize, usize)], root: usize) {
+        if root == self.me() && blocks.len() != self.size() {
+            let (n, size) = (blocks.len(), self.size());
+            self.members.rank.fatal(&format!("{what}: {n} blocks for a team of {size}"));
+        }
     }
 }
 

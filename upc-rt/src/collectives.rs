@@ -314,6 +314,7 @@ impl Upc {
                     }),
                     commutes: true,
                     element: size_of::<Partial>(),
+                    known: None,
                 };
                 // Buffers of the core are bytes; these are aligned.
                 let (to, from) = ((&raw mut sum).cast(), (&raw const mine).cast());

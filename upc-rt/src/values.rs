@@ -159,6 +159,7 @@ impl Upc {
             // In order, so that sums of floats are those of a loop.
             commutes: false,
             element: 8,
+            known: None,
         };
         let mut sum = mine;
         let (to, from) = (sum.as_mut_ptr(), mine.as_ptr());

@@ -255,6 +255,7 @@ pub unsafe extern "C" fn gasneti_coll_combine(
         }),
         commutes: f_flags & NONCOMM == 0,
         element: elem_size.max(1),
+        known: None,
     };
     let (r, n, m) = (root as usize, elem_size * count, mode(flags));
     match what {

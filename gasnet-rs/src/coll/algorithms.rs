@@ -7,7 +7,8 @@
 
 use super::mail::{EAGER, Flying, Op, Ptr, Way};
 use super::tree::{below, binomial};
-use super::{SyncMode, When};
+use super::{Path, SyncMode, When, flat, nic};
+use crate::atomics::{Function, Operation, WordType};
 use core::future::Future;
 use std::sync::Arc;
 
@@ -25,6 +26,36 @@ pub struct Reduction {
     pub commutes: bool,
     /// Bytes of an element; vectors are cut between elements.
     pub element: usize,
+    /// What `combine` does, if it is one of the functions that NICs know.
+    pub known: Option<Operation>,
+}
+
+impl Reduction {
+    /// A reduction by a function on words: add, multiply, min, max, and, or, xor. NICs can do these.
+    ///
+    /// # Panics
+    /// The function does not combine two words, or does not exist for the type.
+    pub fn known(function: Function, word: WordType) -> Reduction {
+        use Function::{Add, And, Max, Min, Mul, Or, Xor};
+        let op = Operation { function, word };
+        let combines = matches!(function, Add | Mul | Min | Max | And | Or | Xor);
+        assert!(combines && op.is_defined(), "{function:?} does not combine two words of {word:?}");
+        let width = op.width();
+        let combine = move |a: *mut u8, b: *const u8, n: usize| {
+            for i in (0..n / width).map(|i| i * width) {
+                // SAFETY: two vectors of `n` bytes, in elements of this width.
+                unsafe {
+                    let (mut x, mut y) = ([0u8; 8], [0u8; 8]);
+                    core::ptr::copy_nonoverlapping(a.add(i), x.as_mut_ptr(), width);
+                    core::ptr::copy_nonoverlapping(b.add(i), y.as_mut_ptr(), width);
+                    let (x, y) = (u64::from_le_bytes(x), u64::from_le_bytes(y));
+                    let sum = op.new_value(x, y, 0).unwrap_or(x).to_le_bytes();
+                    core::ptr::copy_nonoverlapping(sum.as_ptr(), a.add(i), width);
+                }
+            }
+        };
+        Reduction { combine: Arc::new(combine), commutes: true, element: width, known: Some(op) }
+    }
 }
 
 const ENTER: u32 = 1 << 27;
@@ -55,6 +86,11 @@ pub(crate) async fn synchronised<T>(op: &Op, mode: SyncMode, body: impl Future<O
 
 /// Nobody returns before all have called: members to their leader, rounds among the leaders, and back.
 pub(crate) async fn barrier(op: &Op, step: u32) {
+    match op.path {
+        Path::Flat => return flat::barrier(op).await,
+        Path::Nic => return nic::barrier(op).await,
+        Path::Mail => {}
+    }
     let (leaders, host) = op.team.hosts.leaders(op.me());
     let none = Ptr(core::ptr::null_mut());
     // SAFETY: messages without bytes.
@@ -85,6 +121,9 @@ pub(crate) async fn barrier(op: &Op, step: u32) {
 /// # Safety
 /// 1. `dst` is valid for `n` bytes, on the root `src` too, until the future is over (owed by the caller, also of all below).
 pub(crate) async unsafe fn broadcast(op: &Op, root: usize, dst: Ptr, src: Ptr, n: usize) {
+    if op.path == Path::Nic {
+        return nic::broadcast(op, root, dst, src, n).await;
+    }
     // SAFETY: (1).
     unsafe {
         if root == op.me() {
@@ -128,6 +167,9 @@ async unsafe fn spread(op: &Op, root: usize, data: Ptr, n: usize, step: u32) {
 /// # Safety
 /// As [`broadcast`]; `src` has a block for every member.
 pub(crate) async unsafe fn scatter(op: &Op, root: usize, dst: Ptr, src: Ptr, n: usize) {
+    if op.path == Path::Nic {
+        return nic::scatter(op, root, dst, src, n).await;
+    }
     let (me, size) = (op.me(), op.size());
     // SAFETY: blocks of the buffers; owned buffers outlive the sends from them.
     unsafe {
@@ -165,6 +207,9 @@ pub(crate) async unsafe fn scatter(op: &Op, root: usize, dst: Ptr, src: Ptr, n: 
 /// # Safety
 /// As [`broadcast`]; on the root `dst` has room for a block of every member.
 pub(crate) async unsafe fn gather(op: &Op, root: usize, dst: Ptr, src: Ptr, n: usize) {
+    if op.path == Path::Nic {
+        return nic::gather(op, root, dst, src, n).await;
+    }
     let (me, size) = (op.me(), op.size());
     // SAFETY: as in `scatter`.
     unsafe {
@@ -209,6 +254,11 @@ pub(crate) async unsafe fn gather_all(op: &Op, dst: Ptr, src: Ptr, n: usize) {
     let (me, size) = (op.me(), op.size());
     // SAFETY: blocks of the buffers; owned buffers outlive the messages.
     unsafe {
+        match op.path {
+            Path::Flat => return flat::gather_all(op, dst, src, n).await,
+            Path::Nic => return nic::gather_all(op, dst, src, n).await,
+            Path::Mail => {}
+        }
         if n <= BUNDLE && size >= MANY && !op.team.hosts.one() {
             // Bruck: in each round twice as many blocks, from this member's own on.
             let mut all = vec![0u8; size * n];
@@ -289,6 +339,11 @@ pub(crate) async unsafe fn exchange(op: &Op, dst: Ptr, src: Ptr, n: usize) {
     let (me, size) = (op.me(), op.size());
     // SAFETY: as in `gather_all`.
     unsafe {
+        match op.path {
+            Path::Flat => return flat::exchange(op, dst, src, n).await,
+            Path::Nic => return nic::exchange(op, dst, src, n).await,
+            Path::Mail => {}
+        }
         if n * size <= BUNDLE && size >= MANY && !op.team.hosts.one() {
             // Bruck: a block goes the distance to its target bit by bit.
             let mut all = vec![0u8; size * n];
@@ -331,6 +386,9 @@ pub(crate) async unsafe fn exchange(op: &Op, dst: Ptr, src: Ptr, n: usize) {
 /// # Safety
 /// As [`broadcast`]; `dst` counts on the root only.
 pub(crate) async unsafe fn reduce(op: &Op, root: usize, dst: Ptr, src: Ptr, n: usize, how: &Reduction) {
+    if op.path == Path::Nic {
+        return nic::reduce(op, Some(root), dst, src, n, how).await;
+    }
     let (me, size) = (op.me(), op.size());
     let mut sum = vec![0u8; n];
     let at = Ptr(sum.as_mut_ptr());
@@ -377,6 +435,11 @@ pub(crate) async unsafe fn reduce_all(op: &Op, dst: Ptr, src: Ptr, n: usize, how
     let (me, size) = (op.me(), op.size());
     // SAFETY: as in `reduce`.
     unsafe {
+        match op.path {
+            Path::Flat => return flat::reduce_all(op, dst, src, n, how).await,
+            Path::Nic => return nic::reduce(op, None, dst, src, n, how).await,
+            Path::Mail => {}
+        }
         if n <= SLICED || size < 3 || n / how.element.max(1) < size {
             reduce(op, 0, dst, src, n, how).await;
             return spread(op, 0, dst, n, LEAVE + (1 << 26)).await;
@@ -404,9 +467,14 @@ pub(crate) async unsafe fn reduce_all(op: &Op, dst: Ptr, src: Ptr, n: usize, how
 /// As [`broadcast`].
 pub(crate) async unsafe fn scan(op: &Op, dst: Ptr, src: Ptr, n: usize, inclusive: bool, how: &Reduction) {
     let (me, size) = (op.me(), op.size());
-    let (mut sum, mut before) = (vec![0u8; n], vec![0u8; n]);
     // SAFETY: as in `reduce`.
     unsafe {
+        match op.path {
+            Path::Flat => return flat::scan(op, dst, src, n, inclusive, how).await,
+            Path::Nic => return nic::scan(op, dst, src, n, inclusive, how).await,
+            Path::Mail => {}
+        }
+        let (mut sum, mut before) = (vec![0u8; n], vec![0u8; n]);
         src.copy_to(Ptr(sum.as_mut_ptr()), n);
         let (mut distance, mut round) = (1, BODY);
         while distance < size {
@@ -437,5 +505,121 @@ pub(crate) async unsafe fn scan(op: &Op, dst: Ptr, src: Ptr, n: usize, inclusive
             flying.during(op.receive(me - 1, BACK, dst, n, Way::Push)).await;
         }
         flying.land().await;
+    }
+}
+
+/// Where the blocks of all members lie: (offset, bytes) of each.
+pub(crate) type Blocks = Arc<[(usize, usize)]>;
+
+/// [`scatter`] of blocks of any size and place: the root's `blocks` say where in its `src`; this member's has `n` bytes.
+///
+/// # Safety
+/// As [`broadcast`]; `src` has the blocks, `dst` has room for `n` bytes.
+pub(crate) async unsafe fn scatter_v(
+    op: &Op,
+    root: usize,
+    dst: Ptr,
+    n: usize,
+    src: Ptr,
+    blocks: &[(usize, usize)],
+) {
+    let (me, size) = (op.me(), op.size());
+    // SAFETY: as in `scatter`.
+    unsafe {
+        if root != me {
+            if n > 0 {
+                op.receive(root, BODY, dst, n, Way::Pull).await;
+            }
+            return;
+        }
+        let mut flying = Flying::default();
+        for to in (1..size).map(|i| (me + i) % size).filter(|&to| blocks[to].1 > 0) {
+            flying.push(op.send(to, BODY, src.at(blocks[to].0), blocks[to].1, Way::Pull));
+        }
+        src.at(blocks[me].0).copy_to(dst, blocks[me].1);
+        flying.land().await;
+    }
+}
+
+/// [`gather`] of blocks of any size: the root's `blocks` say where in its `dst`; this member's has `n` bytes.
+///
+/// # Safety
+/// As [`broadcast`]; on the root `dst` has room for the blocks.
+pub(crate) async unsafe fn gather_v(
+    op: &Op,
+    root: usize,
+    dst: Ptr,
+    src: Ptr,
+    n: usize,
+    blocks: &[(usize, usize)],
+) {
+    let (me, size) = (op.me(), op.size());
+    // SAFETY: as in `gather`.
+    unsafe {
+        if root != me {
+            if n > 0 {
+                op.send(root, BODY, src, n, Way::Push).await;
+            }
+            return;
+        }
+        let posted: Vec<_> = (1..size)
+            .map(|i| (me + i) % size)
+            .filter(|&from| blocks[from].1 > 0)
+            .map(|from| op.receive(from, BODY, dst.at(blocks[from].0), blocks[from].1, Way::Push))
+            .collect();
+        src.copy_to(dst.at(blocks[me].0), blocks[me].1);
+        for receive in posted {
+            receive.await;
+        }
+    }
+}
+
+/// [`gather_all`] of blocks of any size; all members give the same `blocks` sizes, and each its own places in `dst`.
+///
+/// # Safety
+/// As [`broadcast`]; `dst` has room for the blocks.
+pub(crate) async unsafe fn gather_all_v(op: &Op, dst: Ptr, src: Ptr, blocks: &[(usize, usize)]) {
+    let (me, size) = (op.me(), op.size());
+    let (own, n) = blocks[me];
+    // SAFETY: as in `gather_all`.
+    unsafe {
+        src.copy_to(dst.at(own), n);
+        if op.team.hosts.one() || blocks.iter().all(|b| b.1 <= EAGER) {
+            return everybody(op, BODY, |i| (dst.at(own), n, dst.at(blocks[i].0), blocks[i].1)).await;
+        }
+        // A ring, as for blocks of one size.
+        let (left, right) = ((me + size - 1) % size, (me + 1) % size);
+        let mut flying = Flying::default();
+        let posted: Vec<_> = (1..size)
+            .map(|i| {
+                let (at, n) = blocks[(me + size - i) % size];
+                op.receive(left, BODY + i as u32, dst.at(at), n, Way::Push)
+            })
+            .collect();
+        for (i, receive) in (1..size).zip(posted) {
+            let (at, n) = blocks[(me + size + 1 - i) % size];
+            flying.push(op.send(right, BODY + i as u32, dst.at(at), n, Way::Push));
+            flying.during(receive).await;
+        }
+        flying.land().await;
+    }
+}
+
+/// [`exchange`] of blocks of any size: `to` says where in `src` each member's block is, `from` where in `dst` each member's goes.
+///
+/// # Safety
+/// As [`broadcast`]; the buffers have the blocks.
+pub(crate) async unsafe fn exchange_v(
+    op: &Op,
+    dst: Ptr,
+    from: &[(usize, usize)],
+    src: Ptr,
+    to: &[(usize, usize)],
+) {
+    let me = op.me();
+    // SAFETY: as in `exchange`.
+    unsafe {
+        src.at(to[me].0).copy_to(dst.at(from[me].0), to[me].1.min(from[me].1));
+        everybody(op, BODY, |i| (src.at(to[i].0), to[i].1, dst.at(from[i].0), from[i].1)).await;
     }
 }

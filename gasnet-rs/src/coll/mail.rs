@@ -20,6 +20,7 @@ use crate::team::Members;
 use crate::{Rank, RankId};
 use core::future::{Future, poll_fn};
 use core::pin::Pin;
+use core::sync::atomic::{AtomicU32, Ordering};
 use core::task::{Context, Poll};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -106,7 +107,7 @@ impl Mail {
         self.epoch.load(Relaxed)
     }
 
-    fn bump(&self) {
+    pub(crate) fn bump(&self) {
         self.epoch.fetch_add(1, Relaxed);
     }
 
@@ -185,10 +186,12 @@ pub(crate) enum Way {
 }
 
 /// One operation of a team, as one of its members sees it.
-#[derive(Clone)]
 pub(crate) struct Op {
     pub(crate) team: Arc<Members>,
     pub(crate) number: u32,
+    pub(crate) path: super::Path,
+    /// Of the next step, unless it goes by messages.
+    pub(crate) ticket: AtomicU32,
 }
 
 impl Op {
@@ -202,6 +205,28 @@ impl Op {
     /// Members.
     pub(crate) fn size(&self) -> usize {
         self.team.ranks.len()
+    }
+
+    /// Waits until it is this operation's turn at the team's table or NICs.
+    pub(crate) async fn turn(&self) {
+        poll_fn(|_| {
+            // ORDER: Acquire; pairs with Release in next_turn: the last step's state, if another thread of the rank did it.
+            if self.team.turn.load(Ordering::Acquire) == self.ticket.load(Relaxed) {
+                return Poll::Ready(());
+            }
+            // Nothing that comes announces it.
+            self.rank().coll.mail.bump();
+            Poll::Pending
+        })
+        .await;
+    }
+
+    /// A step is over.
+    pub(crate) fn next_turn(&self) {
+        let next = self.ticket.load(Relaxed).wrapping_add(1);
+        self.ticket.store(next, Relaxed);
+        // ORDER: Release; pairs with Acquire in turn.
+        self.team.turn.store(next, Ordering::Release);
     }
 
     fn key(&self, step: u32, peer: usize) -> Key {

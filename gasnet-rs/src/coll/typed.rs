@@ -3,11 +3,38 @@
 
 use super::SyncMode;
 use super::algorithms::Reduction;
+use crate::atomics::{Function, WordType};
 use crate::segment::Shared;
 use crate::team::Team;
 use crate::{Event, Rank};
 use core::mem::ManuallyDrop;
 use std::sync::Arc;
+
+/// A type of words that [`Function`]s combine.
+pub trait Word: Shared {
+    /// Which one.
+    const TYPE: WordType;
+}
+
+macro_rules! words {
+    ($($t:ty: $type:ident),*) => {$(
+        impl Word for $t {
+            const TYPE: WordType = WordType::$type;
+        }
+    )*};
+}
+words!(i32: I32, u32: U32, i64: I64, u64: U64, f32: F32, f64: F64);
+
+/// Blocks of these many elements, one after the other: (offset, bytes) of each.
+fn packed<T>(counts: &[usize]) -> Vec<(usize, usize)> {
+    let mut at = 0;
+    let block = |&n: &usize| {
+        let bytes = n * size_of::<T>();
+        at += bytes;
+        (at - bytes, bytes)
+    };
+    counts.iter().map(block).collect()
+}
 
 /// A non-blocking collective operation and its result. Dropping it waits; forgetting it leaks the buffers.
 #[must_use = "dropping the handle waits for the operation"]
@@ -66,6 +93,7 @@ fn elementwise<T: Shared>(f: impl Fn(T, T) -> T + Send + Sync + 'static, commute
         }),
         commutes,
         element: size,
+        known: None,
     }
 }
 
@@ -294,6 +322,178 @@ impl Team {
         let (n, results, how) = (size_of_val(&*mine), mine.len(), elementwise(f, false));
         // SAFETY: as in `broadcast_nb`.
         self.pending(mine, results, |d, s| unsafe { self.reduce_all_raw_nb(d, s, n, how, SyncMode::MY) })
+    }
+
+    /// The root gets the values combined by a function on words, element by element; the others get nothing. NICs know these functions.
+    ///
+    /// # Collective
+    /// # Panics
+    /// The function does not combine two words, or does not exist for the type.
+    pub fn reduce_with<T: Word>(&self, root: usize, mine: &[T], function: Function) -> Vec<T> {
+        self.reduce_by(root, mine, Reduction::known(function, T::TYPE))
+    }
+
+    /// Every member gets the values combined by a function on words. As [`Team::reduce_with`].
+    ///
+    /// # Collective
+    /// # Panics
+    /// As [`Team::reduce_with`].
+    pub fn reduce_all_with<T: Word>(&self, mine: &[T], function: Function) -> Vec<T> {
+        self.reduce_all_by(mine, Reduction::known(function, T::TYPE))
+    }
+
+    /// [`Team::reduce_all_with`], non-blocking.
+    ///
+    /// # Collective
+    /// # Panics
+    /// As [`Team::reduce_with`].
+    pub fn reduce_all_nb_with<T: Word>(&self, mine: Vec<T>, function: Function) -> PendingCollective<T> {
+        let (n, results) = (size_of_val(&*mine), mine.len());
+        let how = Reduction::known(function, T::TYPE);
+        // SAFETY: as in `broadcast_nb`.
+        self.pending(mine, results, |d, s| unsafe { self.reduce_all_raw_nb(d, s, n, how, SyncMode::MY) })
+    }
+
+    /// [`Team::scatter`] of parts of different lengths: the root's `counts` say how long each is. `mine` is as long as this member's.
+    ///
+    /// # Collective
+    pub fn scatter_v<T: Shared>(&self, root: usize, values: &[T], counts: &[usize], mine: &mut [T]) {
+        if self.me() == root {
+            self.expect("scatter", values.len(), counts.iter().sum());
+            self.expect("scatter", mine.len(), counts.get(root).copied().unwrap_or(0));
+        }
+        let (to, n, blocks) = (out(mine), size_of_val(mine), packed::<T>(counts));
+        // SAFETY: slices are valid for their sizes, which were checked.
+        unsafe { self.scatter_v_raw(root, to, n, data(values), &blocks, SyncMode::MY) }
+    }
+
+    /// [`Team::scatter_v`], non-blocking; this member gets `len` elements.
+    ///
+    /// # Collective
+    pub fn scatter_v_nb<T: Shared>(
+        &self,
+        root: usize,
+        values: Vec<T>,
+        counts: &[usize],
+        len: usize,
+    ) -> PendingCollective<T> {
+        if self.me() == root {
+            self.expect("scatter", values.len(), counts.iter().sum());
+            self.expect("scatter", len, counts.get(root).copied().unwrap_or(0));
+        }
+        let (n, blocks) = (len * size_of::<T>(), packed::<T>(counts));
+        // SAFETY: as in `broadcast_nb`.
+        self.pending(values, len, |d, s| unsafe {
+            self.scatter_v_raw_nb(root, d, n, s, &blocks, SyncMode::MY)
+        })
+    }
+
+    /// [`Team::gather`] of parts of different lengths: the root's `counts` say how long each member's is.
+    ///
+    /// # Collective
+    pub fn gather_v<T: Shared>(&self, root: usize, mine: &[T], counts: &[usize]) -> Vec<T> {
+        let blocks = packed::<T>(counts);
+        let mut all = vec![T::zeroed(); self.gathered("gather", root, mine.len(), counts)];
+        let n = size_of_val(mine);
+        // SAFETY: the root has room for all.
+        unsafe { self.gather_v_raw(root, out(&mut all), data(mine), n, &blocks, SyncMode::MY) };
+        all
+    }
+
+    /// [`Team::gather_v`], non-blocking.
+    ///
+    /// # Collective
+    pub fn gather_v_nb<T: Shared>(
+        &self,
+        root: usize,
+        mine: Vec<T>,
+        counts: &[usize],
+    ) -> PendingCollective<T> {
+        let blocks = packed::<T>(counts);
+        let (n, results) = (size_of_val(&*mine), self.gathered("gather", root, mine.len(), counts));
+        // SAFETY: as in `broadcast_nb`.
+        self.pending(mine, results, |d, s| unsafe {
+            self.gather_v_raw_nb(root, d, s, n, &blocks, SyncMode::MY)
+        })
+    }
+
+    /// Elements that come together at the root.
+    fn gathered(&self, what: &str, root: usize, mine: usize, counts: &[usize]) -> usize {
+        if self.me() != root {
+            return 0;
+        }
+        self.expect(what, mine, counts.get(root).copied().unwrap_or(0));
+        counts.iter().sum()
+    }
+
+    /// [`Team::gather_all`] of parts of different lengths: all give the same `counts`.
+    ///
+    /// # Collective
+    pub fn gather_all_v<T: Shared>(&self, mine: &[T], counts: &[usize]) -> Vec<T> {
+        let mut all = vec![T::zeroed(); self.gathered("gather_all", self.me(), mine.len(), counts)];
+        let blocks = packed::<T>(counts);
+        // SAFETY: there is room for all.
+        unsafe { self.gather_all_v_raw(out(&mut all), data(mine), &blocks, SyncMode::MY) };
+        all
+    }
+
+    /// [`Team::gather_all_v`], non-blocking.
+    ///
+    /// # Collective
+    pub fn gather_all_v_nb<T: Shared>(&self, mine: Vec<T>, counts: &[usize]) -> PendingCollective<T> {
+        let results = self.gathered("gather_all", self.me(), mine.len(), counts);
+        let blocks = packed::<T>(counts);
+        // SAFETY: as in `broadcast_nb`.
+        self.pending(mine, results, |d, s| unsafe { self.gather_all_v_raw_nb(d, s, &blocks, SyncMode::MY) })
+    }
+
+    /// [`Team::exchange`] of parts of different lengths: `to` says how many elements go to each member, `from` how many come.
+    ///
+    /// # Collective
+    pub fn exchange_v<T: Shared>(&self, values: &[T], to: &[usize], from: &[usize]) -> Vec<T> {
+        let mut all = vec![T::zeroed(); self.exchanged(values.len(), to, from)];
+        let (to, from) = (packed::<T>(to), packed::<T>(from));
+        // SAFETY: both have the parts.
+        unsafe { self.exchange_v_raw(out(&mut all), data(values), &from, &to, SyncMode::MY) };
+        all
+    }
+
+    /// [`Team::exchange_v`], non-blocking.
+    ///
+    /// # Collective
+    pub fn exchange_v_nb<T: Shared>(
+        &self,
+        values: Vec<T>,
+        to: &[usize],
+        from: &[usize],
+    ) -> PendingCollective<T> {
+        let results = self.exchanged(values.len(), to, from);
+        let (to, from) = (packed::<T>(to), packed::<T>(from));
+        // SAFETY: as in `broadcast_nb`.
+        self.pending(values, results, |d, s| unsafe {
+            self.exchange_v_raw_nb(d, s, &from, &to, SyncMode::MY)
+        })
+    }
+
+    /// Elements that come in an exchange.
+    fn exchanged(&self, values: usize, to: &[usize], from: &[usize]) -> usize {
+        self.expect("exchange", values, to.iter().sum());
+        let me = self.me();
+        self.expect("exchange", from.get(me).copied().unwrap_or(0), to.get(me).copied().unwrap_or(0));
+        from.iter().sum()
+    }
+
+    /// [`Team::scan`], non-blocking.
+    ///
+    /// # Collective
+    pub fn scan_nb<T: Shared>(
+        &self,
+        mine: Vec<T>,
+        f: impl Fn(T, T) -> T + Send + Sync + 'static,
+    ) -> PendingCollective<T> {
+        let (n, results, how) = (size_of_val(&*mine), mine.len(), elementwise(f, false));
+        // SAFETY: as in `broadcast_nb`.
+        self.pending(mine, results, |d, s| unsafe { self.scan_raw_nb(d, s, n, true, how, SyncMode::MY) })
     }
 
     /// Member i gets `f` over the values of members 0 to i, element by element.

@@ -39,7 +39,15 @@ fn reduction(ordered: bool) -> (Reduction, Fold) {
         // SAFETY: two vectors of `n` bytes.
         unsafe { f(std::slice::from_raw_parts_mut(a, n), std::slice::from_raw_parts(b, n)) }
     };
-    (Reduction { combine: Arc::new(combine), commutes: !ordered, element: if ordered { 4 } else { 1 } }, f)
+    (
+        Reduction {
+            combine: Arc::new(combine),
+            commutes: !ordered,
+            element: if ordered { 4 } else { 1 },
+            known: None,
+        },
+        f,
+    )
 }
 
 /// One operation of a random program: what every member does and what has to come out.
@@ -54,9 +62,13 @@ enum Kind {
     ReduceAll,
     Scan,
     ScanExclusive,
+    ScatterV,
+    GatherV,
+    GatherAllV,
+    ExchangeV,
 }
 
-const KINDS: [Kind; 9] = [
+const KINDS: [Kind; 13] = [
     Kind::Broadcast,
     Kind::Scatter,
     Kind::Gather,
@@ -66,7 +78,30 @@ const KINDS: [Kind; 9] = [
     Kind::ReduceAll,
     Kind::Scan,
     Kind::ScanExclusive,
+    Kind::ScatterV,
+    Kind::GatherV,
+    Kind::GatherAllV,
+    Kind::ExchangeV,
 ];
+
+/// Places of blocks with these lengths: the last one first, with room between.
+fn spread(lengths: impl DoubleEndedIterator<Item = usize>) -> Vec<(usize, usize)> {
+    let mut at = 0;
+    let mut blocks: Vec<(usize, usize)> = lengths
+        .rev()
+        .map(|n| {
+            at += n + 3;
+            (at - n, n)
+        })
+        .collect();
+    blocks.reverse();
+    blocks
+}
+
+/// Bytes up to the end of the last of them.
+fn extent(blocks: &[(usize, usize)]) -> usize {
+    blocks.iter().map(|b| b.0 + b.1).max().unwrap_or(0)
+}
 
 #[derive(Debug, Clone, Copy)]
 struct Case {
@@ -105,9 +140,34 @@ impl Case {
         }
     }
 
+    /// What member i has for member j, where lengths differ.
+    fn len(&self, i: usize, j: usize) -> usize {
+        let h = mix(self.seed ^ (i as u64) << 20 ^ j as u64);
+        if h.is_multiple_of(5) { 0 } else { (h >> 8) as usize % (self.n + 1) }
+    }
+
+    /// Blocks of the root, or of all: by where they come from or go to.
+    fn row(&self, size: usize) -> Vec<(usize, usize)> {
+        spread((0..size).map(|i| self.len(i, 0)))
+    }
+
+    fn out(&self, me: usize, size: usize) -> Vec<(usize, usize)> {
+        spread((0..size).map(|j| self.len(me, j)))
+    }
+
+    fn back(&self, me: usize, size: usize) -> Vec<(usize, usize)> {
+        spread((0..size).map(|i| self.len(i, me)))
+    }
+
     fn source(&self, i: usize, size: usize) -> Vec<u8> {
-        let blocks = matches!(self.kind, Kind::Scatter | Kind::Exchange);
-        input(self.seed, i, if blocks { self.n * size } else { self.n })
+        let n = match self.kind {
+            Kind::Scatter | Kind::Exchange => self.n * size,
+            Kind::ScatterV => extent(&self.row(size)),
+            Kind::GatherV | Kind::GatherAllV => self.len(i, 0),
+            Kind::ExchangeV => extent(&self.out(i, size)),
+            _ => self.n,
+        };
+        input(self.seed, i, n)
     }
 
     /// What member `me` finds in its destination; empty where there is none.
@@ -130,6 +190,27 @@ impl Case {
             Kind::ReduceAll => fold(size - 1),
             Kind::Scan => fold(me),
             Kind::ScanExclusive if me > 0 => fold(me - 1),
+            Kind::ScatterV => {
+                let (at, n) = self.row(size)[me];
+                self.source(root, size)[at..][..n].to_vec()
+            }
+            Kind::GatherV | Kind::GatherAllV if self.kind == Kind::GatherAllV || me == root => {
+                let blocks = self.row(size);
+                let mut all = vec![0xee; extent(&blocks)];
+                for (i, &(at, n)) in blocks.iter().enumerate() {
+                    all[at..][..n].copy_from_slice(&self.source(i, size));
+                }
+                all
+            }
+            Kind::ExchangeV => {
+                let blocks = self.back(me, size);
+                let mut all = vec![0xee; extent(&blocks)];
+                for (i, &(at, n)) in blocks.iter().enumerate() {
+                    let from = self.out(i, size)[me].0;
+                    all[at..][..n].copy_from_slice(&self.source(i, size)[from..][..n]);
+                }
+                all
+            }
             _ => Vec::new(),
         }
     }
@@ -149,6 +230,19 @@ impl Case {
                 Kind::ReduceAll => team.reduce_all_raw_nb(dst, src, n, how, mode),
                 Kind::Scan => team.scan_raw_nb(dst, src, n, true, how, mode),
                 Kind::ScanExclusive => team.scan_raw_nb(dst, src, n, false, how, mode),
+                Kind::ScatterV => {
+                    let n = self.len(team.me(), 0);
+                    team.scatter_v_raw_nb(root, dst, n, src, &self.row(team.size()), mode)
+                }
+                Kind::GatherV => {
+                    let n = self.len(team.me(), 0);
+                    team.gather_v_raw_nb(root, dst, src, n, &self.row(team.size()), mode)
+                }
+                Kind::GatherAllV => team.gather_all_v_raw_nb(dst, src, &self.row(team.size()), mode),
+                Kind::ExchangeV => {
+                    let (from, to) = (self.back(team.me(), team.size()), self.out(team.me(), team.size()));
+                    team.exchange_v_raw_nb(dst, src, &from, &to, mode)
+                }
             }
         }
     }
@@ -168,6 +262,19 @@ impl Case {
                 Kind::ReduceAll => team.reduce_all_raw(dst, src, n, how, mode),
                 Kind::Scan => team.scan_raw(dst, src, n, true, how, mode),
                 Kind::ScanExclusive => team.scan_raw(dst, src, n, false, how, mode),
+                Kind::ScatterV => {
+                    let n = self.len(team.me(), 0);
+                    team.scatter_v_raw(root, dst, n, src, &self.row(team.size()), mode);
+                }
+                Kind::GatherV => {
+                    let n = self.len(team.me(), 0);
+                    team.gather_v_raw(root, dst, src, n, &self.row(team.size()), mode);
+                }
+                Kind::GatherAllV => team.gather_all_v_raw(dst, src, &self.row(team.size()), mode),
+                Kind::ExchangeV => {
+                    let (from, to) = (self.back(team.me(), team.size()), self.out(team.me(), team.size()));
+                    team.exchange_v_raw(dst, src, &from, &to, mode);
+                }
             }
         }
     }
@@ -348,6 +455,36 @@ pub fn typed(cx: &Cx) {
         team.scan_exclusive(&[me as u64], &[99], add),
         [if me == 0 { 99 } else { (0..me as u64).sum() }]
     );
+    assert_eq!(team.scan_nb(vec![me as u64], add).wait(), [(0..=me as u64).sum::<u64>()]);
+    // Parts of different lengths: member i has i + 1 of them, or for j: (i + j) % 3.
+    let counts: Vec<usize> = (1..=size).collect();
+    let parts: Vec<u32> = (0..size as u32).flat_map(|i| (0..=i).map(move |k| i << 16 | k)).collect();
+    let own: Vec<u32> = (0..=me as u32).map(|k| (me as u32) << 16 | k).collect();
+    let mut got = vec![0; me + 1];
+    team.scatter_v(last, if me == last { &parts } else { &[] }, &counts, &mut got);
+    assert_eq!(got, own);
+    let all = if me == 0 { parts.clone() } else { vec![] };
+    assert_eq!(team.scatter_v_nb(0, all.clone(), &counts, me + 1).wait(), own);
+    assert_eq!(team.gather_v(0, &own, &counts), all);
+    assert_eq!(team.gather_v_nb(0, own.clone(), &counts).wait(), all);
+    assert_eq!(team.gather_all_v(&own, &counts), parts);
+    assert_eq!(team.gather_all_v_nb(own, &counts).wait(), parts);
+    let count = |i: usize, j: usize| (i + j) % 3;
+    let block = |i: usize, j: usize| (0..count(i, j)).map(move |k| (i * 100 + j * 10 + k) as u16);
+    let to: Vec<u16> = (0..size).flat_map(|j| block(me, j)).collect();
+    let from: Vec<u16> = (0..size).flat_map(|i| block(i, me)).collect();
+    let counts: Vec<usize> = (0..size).map(|i| count(me, i)).collect();
+    assert_eq!(team.exchange_v(&to, &counts, &counts), from);
+    assert_eq!(team.exchange_v_nb(to, &counts, &counts).wait(), from);
+    // Functions that the core knows.
+    use gasnet::atomics::Function;
+    let mine = [me as f64 + 0.5];
+    assert_eq!(team.reduce_all_with(&mine, Function::Max), [last as f64 + 0.5]);
+    assert_eq!(
+        team.reduce_with(last, &[me as i32 - 1], Function::Min),
+        if me == last { vec![-1] } else { vec![] }
+    );
+    assert_eq!(team.reduce_all_nb_with(vec![1u32; 300], Function::Add).wait(), [size as u32; 300]);
     // A rank in a barrier of the job still passes messages on.
     for round in 0..50u64 {
         let pending = team.reduce_all_nb(vec![round + me as u64], add);

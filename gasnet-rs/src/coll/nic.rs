@@ -1,0 +1,352 @@
+//! Operations that NICs carry out by themselves (`GASNET_COLL=nic`), made of their event counts and triggered commands
+//! ([`crate::nic::port`]). A host puts its bytes on the board, gives its NIC all commands of the operation, those that wait for others
+//! included, and raises the first event. From there on no host gives a command or runs a handler, until it sees that the
+//! last event of its own NIC has been raised.
+//!
+//! **One shape.** All operations go up a binomial tree to a root and down again, with bytes on the way up, on the way down, on both or on
+//! neither. An event count with commands behind it is a semaphore with waiters: a node's *up* event counts its host and its children,
+//! its *fold* event the children's blocks that were combined, its *down* event the word of its parent.
+//!
+//! ```text
+//! up   = children + 1   -> fold each child's block into mine, raising my fold;   without blocks: as if fold were complete
+//! fold = children       -> send my block to my parent, raising its up;           at the root: raise my down
+//! down = 1              -> send the block to each child, raising its down;       my host goes on
+//! ```
+//!
+//! **Two sets.** Events and board places of an operation are those of its team and of one of two sets, in turn. Nobody ends an operation
+//! before all have begun it, and whoever begins the next has read what the last one left, so what comes early for the next operation finds its
+//! own set unused, and for the one after that nothing can come. Counts are never set back: each rank knows what they will be.
+//!
+//! **What is combined.** NICs know sums and the like of words ([`Reduction::known`]). For other functions they collect all
+//! operands (a bitwise or of blocks that are zero elsewhere), and hosts combine them when the operation is over.
+
+use super::algorithms::Reduction;
+use super::mail::{Op, Ptr};
+use super::tree::binomial;
+use super::{Path, Shape};
+use crate::RankId;
+use crate::atomics::{Function, Operation, WordType};
+use crate::nic::port::{BOARD, Command, EVENTS, Move, NicPort, Trigger, What};
+use core::future::poll_fn;
+use core::task::Poll;
+use std::sync::{Mutex, PoisonError};
+
+/// Teams that NICs work for: those with numbers below.
+pub(super) const TEAMS: u32 = 4;
+/// Most bytes of a block.
+const BLOCK: usize = 512;
+/// Board of a set: the own block, the children's, and words that only carry a signal.
+const SET: u32 = BOARD / (2 * TEAMS);
+const CHILDREN: u32 = SET / BLOCK as u32 - 2;
+const SIGNAL: u32 = SET - BLOCK as u32;
+
+const _: () = assert!(2 * 3 * TEAMS <= EVENTS && 1 << CHILDREN > 4096);
+
+/// What a team remembers: operations so far, and what its events have counted in each set.
+#[derive(Debug, Default)]
+pub(crate) struct State(Mutex<Counts>);
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Counts {
+    operations: u32,
+    sets: [Events; 2],
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Events {
+    up: u32,
+    fold: u32,
+    down: u32,
+}
+
+/// Whether NICs can do an operation among so many members.
+pub(super) fn fits(shape: Shape, size: usize) -> bool {
+    match shape {
+        Shape::Barrier => true,
+        Shape::Broadcast(n) => n <= BLOCK,
+        Shape::Scatter(n) | Shape::Gather(n) | Shape::GatherAll(n) | Shape::Scan(n) => n * size <= BLOCK,
+        Shape::Exchange(n) => n * size * size <= BLOCK,
+        Shape::Reduce(n, known) | Shape::ReduceAll(n, known) => known && n <= BLOCK || n * size <= BLOCK,
+        Shape::Other => false,
+    }
+}
+
+/// A bitwise or of whole words: how blocks that are zero elsewhere are put together.
+const TOGETHER: Operation = Operation { function: Function::Or, word: WordType::U64 };
+
+/// The way of one operation through this rank.
+struct Tree<'a> {
+    op: &'a Op,
+    port: &'a dyn NicPort,
+    /// First event and first byte of the board of the set.
+    event: u32,
+    board: u32,
+    parent: Option<(RankId, u32)>,
+    children: Vec<RankId>,
+}
+
+impl<'a> Tree<'a> {
+    fn new(op: &'a Op, port: &'a dyn NicPort, root: usize, set: u32) -> Tree<'a> {
+        let (size, v) = (op.size(), (op.me() + op.size() - root) % op.size());
+        let rank = |v: usize| op.team.ranks[(v + root) % size];
+        let (parent, children) = binomial(v, size);
+        let parent = parent.map(|p| {
+            let at = binomial(p, size).1.iter().position(|c| c.0 == v).unwrap_or(0);
+            (rank(p), at as u32)
+        });
+        let index = op.team.id * 2 + set;
+        Tree {
+            op,
+            port,
+            event: port.events().start + 3 * index,
+            board: SET * index,
+            parent,
+            children: children.into_iter().map(|c| rank(c.0)).collect(),
+        }
+    }
+
+    fn up(&self) -> u32 {
+        self.event
+    }
+    fn fold(&self) -> u32 {
+        self.event + 1
+    }
+    fn down(&self) -> u32 {
+        self.event + 2
+    }
+    fn slot(&self, child: u32) -> u32 {
+        self.board + BLOCK as u32 * (child + 1)
+    }
+
+    async fn post(&self, when: Option<(u32, u32)>, what: What) {
+        let when = when.map(|(event, count)| Trigger { event, count });
+        let command = Command { when, what };
+        poll_fn(|_| {
+            if self.port.post(&command) {
+                return Poll::Ready(());
+            }
+            self.op.rank().coll.mail.bump();
+            Poll::Pending
+        })
+        .await;
+    }
+
+    /// Bytes from a block to another, or a mere signal.
+    fn transfer(&self, len: usize, from: u32, to: RankId, at: u32, raise: u32) -> Move {
+        if len > 0 {
+            return Move { from, to, at, len: len as u32, raise };
+        }
+        let signal = self.board + SIGNAL;
+        Move { from: signal, to, at: signal, len: 8, raise }
+    }
+
+    /// Gives the NIC all that the operation takes. `up`: what is combined on the way up, and how many bytes; `down`: bytes on
+    /// the way down. `counts`: what the set's events have counted so far.
+    async fn start(&self, counts: Events, up: Option<(Operation, usize)>, down: usize) -> Events {
+        let me = self.op.rank().id();
+        let children = self.children.len() as u32;
+        let mut after = counts;
+        after.up = counts.up.wrapping_add(children + 1);
+        let mut ready = (self.up(), after.up);
+        if let Some((how, len)) = up
+            && children > 0
+        {
+            for child in 0..children {
+                let block = Move {
+                    from: self.slot(child),
+                    to: me,
+                    at: self.board,
+                    len: len as u32,
+                    raise: self.fold(),
+                };
+                self.post(Some(ready), What::Combine(block, how)).await;
+            }
+            after.fold = counts.fold.wrapping_add(children);
+            ready = (self.fold(), after.fold);
+        }
+        let what = match self.parent {
+            None => What::Raise(self.down()),
+            Some((parent, child)) => {
+                let len = up.map_or(0, |u| u.1);
+                What::Write(self.transfer(len, self.board, parent, self.slot(child), self.up()))
+            }
+        };
+        self.post(Some(ready), what).await;
+        after.down = counts.down.wrapping_add(1);
+        for &child in &self.children {
+            let block = self.transfer(down, self.board, child, self.board, self.down());
+            self.post(Some((self.down(), after.down)), What::Write(block)).await;
+        }
+        self.post(None, What::Raise(self.up())).await;
+        after
+    }
+}
+
+/// Runs one operation: `fill` puts this rank's bytes on its block, `take` takes the result from there.
+async fn run(
+    op: &Op,
+    root: usize,
+    up: Option<(Operation, usize)>,
+    down: usize,
+    fill: impl FnOnce(&mut [u8]),
+    take: impl FnOnce(&[u8]),
+) {
+    debug_assert_eq!(op.path, Path::Nic);
+    let up = up.filter(|u| u.1 > 0);
+    op.turn().await;
+    let port = op.rank().nic().expect("planned with a NIC");
+    let state = |f: &mut dyn FnMut(&mut Counts)| {
+        f(&mut op.team.nic.0.lock().unwrap_or_else(PoisonError::into_inner));
+    };
+    let mut counts = Counts::default();
+    state(&mut |c| counts = *c);
+    let set = counts.operations & 1;
+    let tree = Tree::new(op, port, root, set);
+    let mut block = [0u8; BLOCK];
+    fill(&mut block);
+    let brings = up.map_or(if op.me() == root { down } else { 0 }, |u| u.1);
+    port.store(tree.board, &block[..brings]);
+    // From here on a sleeping wait is woken by it.
+    port.count(tree.down());
+    let after = tree.start(counts.sets[set as usize], up, down).await;
+    poll_fn(|_| {
+        if port.count(tree.down()) == after.down {
+            return Poll::Ready(());
+        }
+        op.rank().coll.mail.bump();
+        Poll::Pending
+    })
+    .await;
+    port.load(tree.board, &mut block[..down.max(if op.me() == root { brings } else { 0 })]);
+    take(&block);
+    state(&mut |c| {
+        c.operations = c.operations.wrapping_add(1);
+        c.sets[set as usize] = after;
+    });
+    op.next_turn();
+}
+
+/// Whole words.
+fn words(n: usize) -> usize {
+    n.next_multiple_of(8)
+}
+
+fn get(block: &mut [u8], at: usize, from: Ptr, n: usize) {
+    #[expect(unsafe_code, reason = "copies from a buffer of the caller")]
+    // SAFETY: the operation's caller vouches for its buffers.
+    unsafe {
+        from.copy_to(Ptr(block[at..at + n].as_mut_ptr()), n);
+    }
+}
+
+fn put(block: &[u8], at: usize, to: Ptr, n: usize) {
+    #[expect(unsafe_code, reason = "copies to a buffer of the caller")]
+    // SAFETY: as in `get`.
+    unsafe {
+        Ptr::of(block[at..at + n].as_ptr()).copy_to(to, n);
+    }
+}
+
+pub(super) async fn barrier(op: &Op) {
+    run(op, 0, None, 0, |_| (), |_| ()).await;
+}
+
+pub(super) async fn broadcast(op: &Op, root: usize, dst: Ptr, src: Ptr, n: usize) {
+    let me = op.me();
+    let fill = |block: &mut [u8]| {
+        if me == root {
+            get(block, 0, src, n);
+        }
+    };
+    run(op, root, None, n, fill, |block| put(block, 0, dst, n)).await;
+}
+
+pub(super) async fn scatter(op: &Op, root: usize, dst: Ptr, src: Ptr, n: usize) {
+    let (me, all) = (op.me(), op.size() * n);
+    let fill = |block: &mut [u8]| {
+        if me == root {
+            get(block, 0, src, all);
+        }
+    };
+    run(op, root, None, all, fill, |block| put(block, me * n, dst, n)).await;
+}
+
+/// All members' blocks, at the root or everywhere.
+async fn together(op: &Op, root: Option<usize>, src: Ptr, n: usize, take: impl FnOnce(&[u8])) {
+    let (me, all) = (op.me(), op.size() * n);
+    let down = if root.is_none() { all } else { 0 };
+    let wanted = root.is_none_or(|r| r == me);
+    let fill = |block: &mut [u8]| get(block, me * n, src, n);
+    run(op, root.unwrap_or(0), Some((TOGETHER, words(all))), down, fill, |block| {
+        if wanted {
+            take(block);
+        }
+    })
+    .await;
+}
+
+pub(super) async fn gather(op: &Op, root: usize, dst: Ptr, src: Ptr, n: usize) {
+    let all = op.size() * n;
+    together(op, Some(root), src, n, |block| put(block, 0, dst, all)).await;
+}
+
+pub(super) async fn gather_all(op: &Op, dst: Ptr, src: Ptr, n: usize) {
+    let all = op.size() * n;
+    together(op, None, src, n, |block| put(block, 0, dst, all)).await;
+}
+
+pub(super) async fn exchange(op: &Op, dst: Ptr, src: Ptr, n: usize) {
+    let (me, size) = (op.me(), op.size());
+    let take = |block: &[u8]| {
+        for i in 0..size {
+            put(block, (i * size + me) * n, dst.at(i * n), n);
+        }
+    };
+    together(op, None, src, n * size, take).await;
+}
+
+/// Folds blocks `0..count` of `n` bytes.
+fn folded(block: &[u8], count: usize, n: usize, how: &Reduction, dst: Ptr) {
+    let mut sum = block[..n].to_vec();
+    for i in 1..count {
+        let next = block[i * n..][..n].to_vec();
+        (how.combine)(sum.as_mut_ptr(), next.as_ptr(), n);
+    }
+    put(&sum, 0, dst, n);
+}
+
+/// Whether NICs combine blocks of `n` bytes by it.
+pub(crate) fn knows(how: &Reduction, n: usize) -> bool {
+    known(how, n).is_some()
+}
+
+/// The function, if NICs can combine blocks of `n` bytes by it.
+fn known(how: &Reduction, n: usize) -> Option<Operation> {
+    how.known.filter(|op| n.is_multiple_of(op.width()) && n <= BLOCK && n > 0)
+}
+
+pub(super) async fn reduce(op: &Op, root: Option<usize>, dst: Ptr, src: Ptr, n: usize, how: &Reduction) {
+    let (me, size) = (op.me(), op.size());
+    let Some(function) = known(how, n) else {
+        return together(op, root, src, n, |block| folded(block, size, n, how, dst)).await;
+    };
+    let down = if root.is_none() { n } else { 0 };
+    let wanted = root.is_none_or(|r| r == me);
+    let fill = |block: &mut [u8]| get(block, 0, src, n);
+    run(op, root.unwrap_or(0), Some((function, n)), down, fill, |block| {
+        if wanted {
+            put(block, 0, dst, n);
+        }
+    })
+    .await;
+}
+
+pub(super) async fn scan(op: &Op, dst: Ptr, src: Ptr, n: usize, inclusive: bool, how: &Reduction) {
+    let count = op.me() + usize::from(inclusive);
+    let take = |block: &[u8]| {
+        if count > 0 {
+            folded(block, count, n, how, dst);
+        }
+    };
+    together(op, None, src, n, take).await;
+}

@@ -1,0 +1,124 @@
+//! Tables: memory that the members of a team on one host share, for operations on small blocks.
+//!
+//! A table is a [`CentralBarrier`] and two *areas* that phases use in turn. In a phase every member leaves its bytes in its part of the area and
+//! arrives; the last to arrive may leave a result; then all read. Whoever enters the next phase uses the other area, and nobody gets to
+//! the one after before all have arrived in the next, which is after they have read: so two areas are enough.
+//!
+//! A host has [`TABLES`] tables, with a bitmap of those in use. The first belongs to the team of all ranks; the leader of another team
+//! takes one, and the last member that gives the team up gives it back. A team that gets none uses messages.
+#![expect(unsafe_code, reason = "overlays tables on a shared mapping")]
+
+use crate::barrier::{CentralBarrier, Consensus};
+use crate::prim::{AtomicU32, AtomicU64, Ordering};
+
+/// Tables of a host, one bit each.
+const TABLES: usize = 64;
+/// Bytes of an area.
+pub(crate) const AREA: usize = 4096;
+/// Bytes of a result.
+pub(crate) const RESULT: usize = 1024;
+
+/// Shared memory of one team.
+#[repr(C, align(128))]
+pub(crate) struct Table {
+    barrier: CentralBarrier,
+    /// Members that have not given the team up.
+    users: AtomicU32,
+    results: [Bytes<RESULT>; 2],
+    areas: [Bytes<AREA>; 2],
+}
+
+/// Bytes that processes write and read in turns.
+#[repr(C, align(128))]
+struct Bytes<const N: usize>(core::cell::UnsafeCell<[u8; N]>);
+
+// SAFETY: reached by address only; the protocol of phases keeps writers and readers apart.
+unsafe impl<const N: usize> Sync for Bytes<N> {}
+
+/// All tables of a host: the bitmap, then they.
+#[repr(C, align(128))]
+pub(crate) struct Tables {
+    taken: AtomicU64,
+    tables: [Table; TABLES],
+}
+
+impl Tables {
+    /// Bytes that they need.
+    pub(crate) const BYTES: usize = size_of::<Tables>();
+
+    /// Tables in memory that was zero when the job began.
+    ///
+    /// # Safety
+    /// 1. `at` is valid for [`Tables::BYTES`] as long as the process lives, aligned to a page, used by this type only (owed by the
+    ///    caller).
+    pub(crate) unsafe fn at(at: *mut u8) -> &'static Tables {
+        // SAFETY: (1); atomics and bytes are valid whatever the memory holds.
+        unsafe { &*at.cast::<Tables>() }
+    }
+
+    /// A table. The first is that of all ranks; it is never given back.
+    pub(crate) fn get(&self, index: usize) -> Option<&Table> {
+        self.tables.get(index)
+    }
+
+    /// Takes a table for a new team of so many members.
+    pub(crate) fn take(&self, members: u32) -> Option<usize> {
+        let mut taken = self.taken.load(Ordering::Relaxed);
+        loop {
+            let free = (!(taken | 1)).trailing_zeros() as usize;
+            if free == TABLES {
+                return None;
+            }
+            // ORDER: Acquire; pairs with Release in `give_back`: the members that had it before are done with it.
+            match self.taken.compare_exchange(taken, taken | 1 << free, Ordering::Acquire, Ordering::Relaxed)
+            {
+                Ok(_) => {
+                    // Messages tell the others.
+                    self.tables[free].users.store(members, Ordering::Relaxed);
+                    self.tables[free].barrier.restart();
+                    return Some(free);
+                }
+                Err(now) => taken = now,
+            }
+        }
+    }
+
+    /// A member has given its team up.
+    pub(crate) fn give_back(&self, index: usize) {
+        // ORDER: AcqRel; pairs with itself in the other members: the last one comes after all have read.
+        if self.tables[index].users.fetch_sub(1, Ordering::AcqRel) == 1 {
+            // ORDER: Release; pairs with Acquire in `take`.
+            self.taken.fetch_and(!(1 << index), Ordering::Release);
+        }
+    }
+}
+
+impl Table {
+    /// The area of a phase: [`AREA`] bytes, aligned to a line.
+    pub(crate) fn area(&self, phase: u32) -> *mut u8 {
+        self.areas[phase as usize & 1].0.get().cast()
+    }
+
+    /// The result of a phase: [`RESULT`] bytes.
+    pub(crate) fn result(&self, phase: u32) -> *mut u8 {
+        self.results[phase as usize & 1].0.get().cast()
+    }
+
+    /// This member's bytes are in the area. True: those of all are, and the caller has to [publish](Self::publish).
+    #[inline]
+    pub(crate) fn arrive(&self, phase: u32, members: u32) -> bool {
+        self.barrier.arrive(phase, members, Consensus::Anonymous).is_some()
+    }
+
+    /// The result is there.
+    #[inline]
+    pub(crate) fn publish(&self, phase: u32) {
+        self.barrier.publish(phase, 0);
+    }
+
+    /// Whether it is.
+    #[inline]
+    pub(crate) fn done(&self, phase: u32) -> bool {
+        self.barrier.done(phase).is_some()
+    }
+}
