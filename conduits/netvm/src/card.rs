@@ -145,7 +145,7 @@ impl Card {
         let frames = if frames == 0 { pages + SPARE } else { frames };
         let (host_table, nic_table) = table(Geometry::new(frames), u64::from(rank) + 1);
         let mut nic = Nic::new(Config::new(Node(rank), ranks), nic_table);
-        let port = Arc::new(PortMemory::new(64, 64));
+        let port = Arc::new(PortMemory::new(crate::nicport::EVENT_COUNTS, 64));
         nic.open_port(PORT, port.clone());
         let mut host = Host::new(HostConfig::new(frames), host_table, u64::from(rank) << 32);
         let export = host.export(PORT, 0, 0, len + scratch_len, &mut Vec::new()).expect("whole pages, once");

@@ -213,6 +213,22 @@ impl Cluster {
     /// # Errors
     /// A deadlock, a panic, a rank that ended the job. All texts hold the seed.
     pub fn run<T>(&self, program: impl Fn(&Rank) -> T) -> Result<Report<T>, Failure> {
+        self.run_ranks(&|rank: &'static Rank| program(rank), true)
+    }
+
+    /// [`run`](Self::run) for programs that hold on to their rank, as teams do: the ranks are never taken apart.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_for_good<T>(&self, program: impl Fn(&'static Rank) -> T) -> Result<Report<T>, Failure> {
+        self.run_ranks(&program, false)
+    }
+
+    fn run_ranks<T>(
+        &self,
+        program: &dyn Fn(&'static Rank) -> T,
+        dismantle: bool,
+    ) -> Result<Report<T>, Failure> {
         let fail = |what| Failure { seed: self.seed, time: Time::ZERO, what };
         let shared = self.world();
         let results: Vec<RefCell<Option<T>>> = (0..self.ranks).map(|_| RefCell::new(None)).collect();
@@ -237,7 +253,7 @@ impl Cluster {
             Ok(())
         };
         let report = self.drive(&shared, &body)?;
-        for rank in ranks.into_inner() {
+        for rank in ranks.into_inner().into_iter().filter(|_| dismantle) {
             #[expect(unsafe_code, reason = "vouches for the end")]
             // SAFETY: the program had the rank for a call that is over, and its value cannot borrow from it; the world, whose NICs
             // could write the segment, makes no more events. Each is a host of its own.

@@ -84,6 +84,7 @@ unsafe impl Conduit for SimConduit {
         while done < budget {
             let next = self.shared.world().ranks[self.rank as usize].inbox[channel as usize].pop_front();
             let Some(mut frame) = next else { break };
+            self.shared.world().stats.frames += 1;
             self.shared.work(self.rank, self.costs.am_handle);
             let from = Peer { rank: RankId(frame.from), endpoint: 0 };
             let data = frame.lines.as_mut_ptr().cast::<u8>();
@@ -105,6 +106,10 @@ unsafe impl Conduit for SimConduit {
 
     fn rma(&self) -> Option<&dyn Rma> {
         Some(self)
+    }
+
+    fn nic(&self) -> Option<&dyn gasnet::nic::port::NicPort> {
+        matches!(self.nic, Nic::Paging(_)).then_some(self)
     }
 
     fn idle(&self, what: &'static str) -> bool {

@@ -29,6 +29,7 @@ mod measure;
 mod memory;
 mod net;
 mod nic;
+mod nicport;
 mod object;
 pub mod pager;
 mod paging;

@@ -15,6 +15,7 @@ use crate::time::Time;
 use crate::world::Owner;
 use firehose::Outcome;
 use gasnet::conduit::Completion;
+use gasnet::nic::port::BOARD;
 use netvm_fw::atomics::{Op, REPLY};
 use netvm_fw::host::HostStats;
 use netvm_fw::library::{Fence, Handle, Library, LibraryError, Transfer};
@@ -29,6 +30,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(crate) const SLOT: usize = 16 << 10;
 /// Slots.
 const SLOTS: u32 = 8;
+/// Bytes of all of them: the board follows.
+const SLOT_BYTES: u64 = SLOTS as u64 * SLOT as u64;
+/// What a rank exports behind its segment.
+const EXTRA: u64 = SLOT_BYTES + BOARD as u64;
 
 /// A rank's side of its NetVM NIC.
 pub(crate) struct Paging {
@@ -63,7 +68,7 @@ struct Under {
 
 impl Paging {
     pub(crate) fn new(job: &Cluster, frames: u32) -> Paging {
-        let scratch = Scratch::new(SLOTS as usize * SLOT);
+        let scratch = Scratch::new(EXTRA as usize);
         Paging { state: Mutex::new(None), scratch, costs: job.model.firmware, frames, ranks: job.ranks }
     }
 
@@ -75,7 +80,7 @@ impl Paging {
         at.shared.pagings()[at.rank as usize] = Some(self.clone());
         let mut w = at.shared.world();
         let segment = w.ranks[at.rank as usize].segment;
-        let scratch = (self.scratch.window(), u64::from(SLOTS) * SLOT as u64);
+        let scratch = (self.scratch.window(), EXTRA);
         let memory = (segment, len as u64);
         let card = Card::new(at.rank, self.ranks, memory, scratch, self.frames, self.costs);
         let mut library = Library::new(Node(at.rank), PORT, card.port.clone(), card.bell.clone());
@@ -91,6 +96,34 @@ impl Paging {
             free: (0..SLOTS).collect(),
         });
         w.cards[at.rank as usize] = Some(Box::new(card));
+    }
+
+    pub(crate) fn with_library<R>(&self, f: impl FnOnce(&mut Library) -> R) -> R {
+        f(&mut self.state().as_mut().expect("a rank that runs has attached").library)
+    }
+
+    pub(crate) fn port(&self) -> Arc<PortMemory> {
+        self.with_library(|library| library.memory().clone())
+    }
+
+    /// The own board: where it is in a window.
+    pub(crate) fn board<R>(&self, f: impl FnOnce(crate::memory::Window, u64) -> R) -> R {
+        f(self.scratch.window(), SLOT_BYTES)
+    }
+
+    /// The library with the own board and a peer's: handles, and where they begin.
+    pub(crate) fn with_boards<R>(
+        &self,
+        at: &SimConduit,
+        peer: u32,
+        f: impl FnOnce(&mut Library, (Handle, u64), (Handle, u64)) -> Result<R, LibraryError>,
+    ) -> Result<R, LibraryError> {
+        let size = at.shared.world().cards[peer as usize].as_ref().map_or(0, |card| card.export.size);
+        let mut guard = self.state();
+        let s = guard.as_mut().expect("a rank that runs has attached");
+        let handle = s.peer(at, peer);
+        let own = (s.own, s.len + SLOT_BYTES);
+        f(&mut s.library, own, (handle, size - u64::from(BOARD)))
     }
 
     /// Puts commands in the queue, as many as `issue` makes, and pays for them.

@@ -229,6 +229,8 @@ pub struct Stats {
     pub doubled: u64,
     /// Turns given to ranks.
     pub turns: u64,
+    /// Messages that hosts have taken and run a handler for.
+    pub frames: u64,
 }
 
 /// A slab: things by number.

@@ -1,0 +1,235 @@
+//! Collective operations by NICs alone (`GASNET_COLL=nic`): what they compute, against oracles; and that no host does anything between
+//! entry and exit.
+
+use gasnet::atomics::Function;
+use gasnet::{Config, Rank, Team};
+use gasnet_netvm::{Cluster, CostModel, Netvm, Registration, Report, Time, compute};
+
+fn cluster(ranks: u32, seed: u64, frames: u32) -> Cluster {
+    let config = Config { quiet: true, coll_nic: true, ..Config::default() };
+    Cluster::new(ranks, CostModel::modern_ib())
+        .registration(Registration::ShadowLock { frames })
+        .seed(seed)
+        .config(config)
+        .most_events(20_000_000)
+}
+
+/// Random numbers, the same on all ranks that start with the same.
+#[derive(Clone)]
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut x = self.0;
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((x ^ (x >> 31)) % n as u64) as usize
+    }
+}
+
+/// What member `i` brings to operation `op`.
+fn values(op: usize, i: usize, n: usize) -> Vec<u64> {
+    (0..n).map(|k| Random((op * 1_000_003 + i * 1009 + k) as u64).below(1 << 20) as u64).collect()
+}
+
+/// Order counts, and it is associative.
+fn join(a: u64, b: u64) -> u64 {
+    let f = |x: u64| (x >> 32, x & 0xffff_ffff);
+    let ((a1, a0), (b1, b0)) = (f(a), f(b));
+    // Affine maps x -> p x + q modulo 2^32.
+    ((a1 * b1) & 0xffff_ffff) << 32 | ((a1 * b0 + a0) & 0xffff_ffff)
+}
+
+fn fold(op: usize, members: std::ops::Range<usize>, n: usize, f: fn(u64, u64) -> u64) -> Vec<u64> {
+    let mut all = members.map(|i| values(op, i, n));
+    let first = all.next().expect("somebody");
+    all.fold(first, |sum, v| sum.iter().zip(v).map(|(a, b)| f(*a, b)).collect())
+}
+
+/// Random operations on a team; `skew` is this rank's own chance.
+fn operations(team: &Team, random: &mut Random, skew: &mut Random, count: usize) {
+    let (me, size) = (team.me(), team.size());
+    let part = 64 / size.max(1);
+    for op in 0..count {
+        let root = random.below(size);
+        // Mostly what NICs do; some that is too long for them.
+        let n = if random.below(8) == 0 { 90 } else { random.below(part.max(1)) + usize::from(part > 0) };
+        let mine = values(op, me, n);
+        let all: Vec<u64> = (0..size).flat_map(|i| values(op, i, n)).collect();
+        if skew.below(3) == 0 {
+            compute(Time::us(skew.below(40) as f64));
+        }
+        match random.below(11) {
+            0 => team.barrier(),
+            1 => {
+                let mut v = if me == root { values(op, root, n) } else { vec![0; n] };
+                team.broadcast(root, &mut v);
+                assert_eq!(v, values(op, root, n), "broadcast");
+            }
+            2 => {
+                let mut got = vec![0; n];
+                team.scatter(root, if me == root { &all } else { &[] }, &mut got);
+                assert_eq!(got, mine, "scatter");
+            }
+            3 => assert_eq!(team.gather(root, &mine), if me == root { all } else { vec![] }, "gather"),
+            4 => assert_eq!(team.gather_all(&mine), all, "gather_all"),
+            5 => {
+                let n = n.min(1 + 60 / (size * size));
+                let to: Vec<u64> = (0..size).flat_map(|j| values(op * 100 + j, me, n)).collect();
+                let from: Vec<u64> = (0..size).flat_map(|i| values(op * 100 + me, i, n)).collect();
+                assert_eq!(team.exchange(&to), from, "exchange");
+            }
+            6 => {
+                let sum = fold(op, 0..size, n, u64::wrapping_add);
+                let want = if me == root { sum } else { vec![] };
+                assert_eq!(team.reduce_with(root, &mine, Function::Add), want, "reduce");
+            }
+            7 => {
+                let most = fold(op, 0..size, n, u64::max);
+                assert_eq!(team.reduce_all_with(&mine, Function::Max), most, "reduce_all");
+            }
+            8 => assert_eq!(team.reduce_all(&mine, join), fold(op, 0..size, n, join), "in order"),
+            9 => {
+                let want = if me == root { fold(op, 0..size, n, join) } else { vec![] };
+                assert_eq!(team.reduce(root, &mine, join), want, "reduce in order");
+            }
+            _ => assert_eq!(team.scan(&mine, join), fold(op, 0..me + 1, n, join), "scan"),
+        }
+    }
+}
+
+/// Commands of rank 0 that were triggered; a rank alone has no NIC.
+fn triggered() -> u64 {
+    Netvm::current().map_or(0, |nic| nic.firmware(0).0.triggered)
+}
+
+#[test]
+fn random_operations_compute_what_oracles_say() {
+    for (ranks, seed) in [(1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (8, 6), (13, 7)] {
+        let program = |rank: &'static Rank| {
+            let team = rank.team_all();
+            let mut skew = Random(seed << 32 | u64::from(rank.id().0));
+            operations(&team, &mut Random(seed), &mut skew, 60);
+            let done = triggered();
+            // Teams of their own, and more of them than NICs have places for.
+            for round in 0..5 {
+                let color = (rank.id().0 + round) % 2;
+                let half = team.split(Some(color), 100 - rank.id().0).expect("a color");
+                let mut random = Random(seed << 8 | u64::from(round) << 1 | u64::from(color));
+                operations(&half, &mut random, &mut skew, 12);
+            }
+            done
+        };
+        let report = cluster(ranks, seed, 0).run_for_good(program).unwrap_or_else(|e| panic!("{e}"));
+        assert!(ranks == 1 || report.results.iter().all(|done| *done > 0), "NICs have done it");
+    }
+}
+
+/// Pages of boards come and go, too.
+#[test]
+fn boards_may_be_paged_out() {
+    let program = |rank: &'static Rank| {
+        let team = rank.team_all();
+        let mut skew = Random(u64::from(rank.id().0));
+        for round in 0..6 {
+            operations(&team, &mut Random(round), &mut skew, 6);
+            // Puts all over the segment of the next rank push other pages out.
+            let next = gasnet::RankId((rank.id().0 + 1) % rank.size());
+            for page in 0..200u64 {
+                rank.write(gasnet::GlobalPtr::<u64>::new(next, page * 4096), round);
+            }
+        }
+        rank.barrier();
+        Netvm::current().expect("a NetVM NIC").firmware(rank.id().0).0.bounces
+    };
+    let report = cluster(4, 9, 180).run_for_good(program).unwrap_or_else(|e| panic!("{e}"));
+    assert!(report.results.iter().sum::<u64>() > 0, "something was missing at some time");
+}
+
+/// One operation, split in two: what hosts do between entry and exit.
+fn counted(count: usize) -> Report<u64> {
+    let program = move |rank: &'static Rank| {
+        let team = rank.team_all();
+        let (me, size) = (team.me(), team.size() as u64);
+        let nic = rank.nic().expect("netvm has one");
+        // The named barrier of all ranks is the job's own.
+        let again = team.split(Some(0), me as u32).expect("a color");
+        let mut waited = 0;
+        for i in 0..count {
+            compute(Time::us((7 * me + i % 5) as f64));
+            let mut check = |start: &mut dyn FnMut() -> Box<dyn FnOnce()>| {
+                let end = start();
+                let posted = nic.posted();
+                end();
+                assert_eq!(nic.posted(), posted, "no command between entry and exit");
+                waited += 1;
+            };
+            check(&mut || {
+                let pending = team.reduce_all_nb_with(vec![me as u64, 1], Function::Add);
+                Box::new(move || assert_eq!(pending.wait(), [(0..size).sum::<u64>(), size]))
+            });
+            check(&mut || {
+                let pending = team.broadcast_nb(i % team.size(), vec![(me + i) as u64; 8]);
+                let root = i % team.size();
+                Box::new(move || assert_eq!(pending.wait(), [(root + i) as u64; 8]))
+            });
+            check(&mut || {
+                let pending = team.gather_all_nb(vec![me as u64]);
+                Box::new(move || assert!(pending.wait().into_iter().eq(0..size)))
+            });
+            check(&mut || {
+                again.barrier_notify(i as i32, 0);
+                let again = again.clone();
+                Box::new(move || {
+                    assert_eq!(again.barrier_wait(i as i32, 0), gasnet::barrier::Outcome::Agreed);
+                })
+            });
+            let before = nic.posted();
+            team.barrier();
+            let commands = nic.posted() - before;
+            assert!((2..=2 + 2 * 4).contains(&commands), "a barrier takes {commands}");
+        }
+        waited
+    };
+    cluster(6, 11, 0).run_for_good(program).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// No host posts a command or runs a handler between entry and exit of an operation; handlers not at all.
+#[test]
+fn hosts_do_nothing_between_entry_and_exit() {
+    let (few, many) = (counted(3), counted(30));
+    assert_eq!(many.results, vec![30 * 4; 6]);
+    assert_eq!(few.stats.frames, many.stats.frames, "operations send no messages to hosts");
+    assert!(many.stats.packets > few.stats.packets);
+}
+
+/// Several operations under way at a time, finished in any order; and by messages in between.
+#[test]
+fn operations_overlap_and_keep_their_order() {
+    for seed in 0..6 {
+        let program = move |rank: &'static Rank| {
+            let team = rank.team_all();
+            let (me, size) = (team.me() as u64, team.size());
+            let mut random = Random(seed);
+            let mut own = Random(seed << 20 | me);
+            let mut under_way = Vec::new();
+            for op in 0..40usize {
+                let n = if random.below(5) == 0 { 2000 } else { 3 };
+                under_way.push((op, n, team.reduce_all_nb(values(op, me as usize, n), u64::wrapping_add)));
+                if own.below(4) == 0 {
+                    compute(Time::us(own.below(30) as f64));
+                    rank.poll();
+                }
+                while under_way.len() > 1 + own.below(5) {
+                    let (op, n, pending) = under_way.swap_remove(own.below(under_way.len()));
+                    assert_eq!(pending.wait(), fold(op, 0..size, n, u64::wrapping_add), "{op}");
+                }
+            }
+            for (op, n, pending) in under_way {
+                assert_eq!(pending.wait(), fold(op, 0..size, n, u64::wrapping_add), "{op}");
+            }
+        };
+        cluster(5, seed, 0).run_for_good(program).unwrap_or_else(|e| panic!("{e}"));
+    }
+}
