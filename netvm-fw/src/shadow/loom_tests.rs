@@ -216,3 +216,34 @@ fn loom_leases() {
         t.join().unwrap();
     });
 }
+
+/// What either side keeps about a frame beside the table, in plain words, follows the lock: the host's notes from before the mapping are
+/// the NIC's under its lock, and what the NIC noted there is the host's once it has unmapped the page. (The pager keeps so which page
+/// a frame stands for, and whether it is write-protected.)
+#[test]
+fn loom_notes_about_a_frame_follow_its_lock() {
+    loom::model(|| {
+        let (mut host, mut nic) = small(1);
+        let (holds, writable) = (cell(), cell());
+        holds.store(1, Ordering::Relaxed);
+        let notes = (holds.clone(), writable.clone());
+        let t = thread::spawn(move || {
+            for (vpn, n) in [(page(1), 1), (page(2), 2)] {
+                if let Ok(ppn) = nic.lock(vpn, vpn.hash(), Key(7)) {
+                    assert_eq!(notes.0.load(Ordering::Relaxed), n, "the page that the lock is for");
+                    notes.1.store(1, Ordering::Relaxed);
+                    nic.unlock_dirty(ppn);
+                }
+            }
+        });
+        host.map(page(1), Ppn::at(0), Key(7));
+        if host.unmap(Ppn::at(0)) == Unmap::Unmapped {
+            let dirty = host.test_and_clean(Ppn::at(0));
+            assert!(dirty || writable.load(Ordering::Relaxed) == 0, "what can be stored to is dirty");
+            writable.store(0, Ordering::Relaxed);
+            holds.store(2, Ordering::Relaxed);
+            host.map(page(2), Ppn::at(0), Key(7));
+        }
+        t.join().unwrap();
+    });
+}

@@ -1,8 +1,8 @@
 //! Items 1 to 11: memory management.
 
-use netvm_fw::host::{Cleaned, Deactivated, HostWork, State, Vm};
+use netvm_fw::host::{Cleaned, Deactivated, Host, HostAction, HostConfig, HostEvent, HostWork, State, Vm};
 use netvm_fw::shadow::{Geometry, LockError, Unmap, table};
-use netvm_fw::{Key, PortId, Ppn, Vpn};
+use netvm_fw::{Key, PageMemory, Place, PortId, Ppn, Vpn};
 
 use crate::rig::{P, Random, Rig, Weather, seeds};
 
@@ -305,4 +305,136 @@ fn paging_under_pressure_keeps_every_byte() {
             assert!(stats.page_outs > 0 && stats.page_ins > 12, "{stats:?}");
         }
     }
+}
+
+/// Memory that nobody looks at.
+struct Nowhere;
+
+impl PageMemory for Nowhere {
+    fn read(&self, _: Place, _: &mut [u8]) {}
+    fn write(&self, _: Place, _: &[u8]) {}
+}
+
+/// A host whose backing store answers at once, or has no room; the pages that were written out, in groups.
+struct Alone {
+    host: Host,
+    full: bool,
+    groups: Vec<Vec<u64>>,
+    ready: Vec<u64>,
+}
+
+impl Alone {
+    fn new(frames: u32, batch: u32) -> Alone {
+        let mut config = HostConfig::new(frames);
+        config.batch = batch;
+        let host = Host::new(config, table(Geometry::new(frames), 1).0, 1);
+        Alone { host, full: false, groups: Vec::new(), ready: Vec::new() }
+    }
+
+    fn settle(&mut self, mut out: Vec<HostAction>) {
+        self.host.tidy(&mut out);
+        while !out.is_empty() {
+            let mut next = Vec::new();
+            let mut group = Vec::new();
+            for action in out {
+                let event = match action {
+                    HostAction::PageIn { ppn, .. } => HostEvent::PagedIn(ppn),
+                    HostAction::PageOut { ppn, .. } if self.full => {
+                        self.host.set_full(true);
+                        HostEvent::PageOutFailed(ppn)
+                    }
+                    HostAction::PageOut { vpn, ppn } => {
+                        group.push(vpn.page());
+                        HostEvent::PagedOut(ppn)
+                    }
+                    HostAction::Ready { token, .. } => {
+                        self.ready.push(token);
+                        continue;
+                    }
+                    _ => continue,
+                };
+                self.host.handle(0, event, &Nowhere, &mut next);
+            }
+            self.groups.extend((!group.is_empty()).then_some(group));
+            out = next;
+        }
+    }
+
+    fn touch(&mut self, n: u64, write: bool) -> bool {
+        let mut out = Vec::new();
+        let there = self.host.touch(page(n), write, n, &mut out);
+        self.settle(out);
+        there
+    }
+}
+
+#[test]
+fn pages_are_written_out_together() {
+    let mut alone = Alone::new(64, 8);
+    (0..300).for_each(|n| assert!(!alone.touch(n, true)));
+    assert_eq!(alone.ready, (0..300).collect::<Vec<_>>());
+    let sizes: Vec<usize> = alone.groups.iter().map(Vec::len).collect();
+    assert!(sizes.len() > 20 && sizes.iter().sum::<usize>() >= 7 * sizes.len(), "{sizes:?}");
+    let out: Vec<u64> = alone.groups.concat();
+    assert_eq!(out, (0..out.len() as u64).collect::<Vec<_>>(), "in the order of their use");
+}
+
+#[test]
+fn a_held_page_stays_and_is_dirty_when_it_is_let_go() {
+    let mut alone = Alone::new(16, 2);
+    let mut out = Vec::new();
+    assert!(!alone.host.hold(page(1000), 1, &mut out));
+    alone.settle(out);
+    assert!(alone.host.hold(page(1000), 2, &mut Vec::new()), "twice");
+    for round in 0..2 {
+        (0..100).for_each(|n| _ = alone.touch(n, n % 3 == 0));
+        assert!(alone.host.vm().is_resident(page(1000)), "round {round}");
+        alone.host.release(page(1000));
+    }
+    assert!(!alone.groups.concat().contains(&1000));
+    (0..100).for_each(|n| _ = alone.touch(n, false));
+    assert!(alone.groups.concat().contains(&1000), "it may have been written to until it was let go");
+}
+
+#[test]
+fn nothing_is_lost_while_the_backing_store_is_full() {
+    let mut alone = Alone::new(16, 4);
+    (0..12).for_each(|n| _ = alone.touch(n, true));
+    alone.full = true;
+    // Clean pages still come and go in what is left.
+    (100..200).for_each(|n| _ = alone.touch(n, false));
+    let mut wait = 200;
+    while alone.host.starved() == 0 {
+        alone.touch(wait, true);
+        wait += 1;
+        assert!(wait < 300);
+    }
+    let written = alone.groups.concat();
+    for n in (0..12).filter(|n| !written.contains(n)) {
+        let ppn = alone.host.vm().place(page(n)).expect("it has no other place");
+        assert!(alone.host.vm().is_dirty(ppn));
+    }
+    alone.full = false;
+    alone.host.set_full(false);
+    let mut out = Vec::new();
+    alone.host.handle(0, HostEvent::Timer, &Nowhere, &mut out);
+    alone.settle(out);
+    assert_eq!(alone.host.starved(), 0);
+    assert!(alone.ready.contains(&(wait - 1)));
+}
+
+#[test]
+fn reading_ahead_takes_only_what_is_left() {
+    let mut alone = Alone::new(64, 4);
+    let mut out = Vec::new();
+    assert!((0..62).all(|n| alone.host.fetch(page(n), n % 2 == 0, &mut out)));
+    assert!(
+        !alone.host.fetch(page(62), false, &mut out),
+        "half of what the host wants to have free stays so"
+    );
+    assert!(!alone.host.fetch(page(5), false, &mut out), "it is on its way");
+    alone.settle(out);
+    assert!(alone.ready.is_empty());
+    let dirty = |n: u64| alone.host.vm().place(page(n)).is_some_and(|ppn| alone.host.vm().is_dirty(ppn));
+    assert!((20..50).all(|n| dirty(n) == (n % 2 == 0)));
 }

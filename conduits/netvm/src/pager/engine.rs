@@ -24,8 +24,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use netvm_fw::host::{Host, HostAction, HostEvent};
-use netvm_fw::{PortId, Ppn, Vpn};
+use netvm_fw::host::{Host, HostAction, HostEvent, State};
+use netvm_fw::{PageMemory, Place, PortId, Ppn, Vpn};
 
 use super::error::{HoldError, Notice, PagerError};
 use super::memory::{P, PagedMemory};
@@ -72,7 +72,9 @@ pub(super) struct Engine {
     pub(super) port: PortId,
     /// Pages that may be held at a time.
     pub(super) holdable: u64,
+    /// Pages that are missing in order, and pages that are stored to in order.
     pub(super) streams: Streams,
+    pub(super) stores: Streams,
     /// How long a full backing store may keep pages waiting.
     pub(super) patience: Duration,
     /// For the test that shows what write protection is for.
@@ -133,7 +135,7 @@ impl Engine {
         protects: bool,
     ) -> Engine {
         let parts = Parts::new(host.vm().table().geometry().frames);
-        let streams = Streams::new(read_ahead);
+        let (streams, stores) = (Streams::new(read_ahead), Streams::new(read_ahead));
         Engine {
             host,
             memory,
@@ -144,6 +146,7 @@ impl Engine {
             port,
             holdable,
             streams,
+            stores,
             patience,
             protects,
             parts,
@@ -246,11 +249,41 @@ impl Engine {
     fn here_already(&mut self, page: u64, fault: Fault) -> Step {
         if !fault.protected {
             self.counts.late_faults.add(1);
-            if self.mend(page)? {
+            let mended = mend(&self.memory, &self.store, page, 1);
+            if mended.map_err(system("cannot put a page in place"))? {
+                // What the backing store has is not what it is now.
+                self.host.touch(self.vpn(page), true, WRITE, &mut self.parts.out);
+                if let Some(ppn) = self.host.vm().place(self.vpn(page)) {
+                    self.memory.set_writable(ppn, false);
+                }
                 return Ok(());
             }
+        } else {
+            let wanted = self.stores.fault(page);
+            return self.let_in_ahead(page, wanted);
         }
         self.let_in(page, fault.write)
+    }
+
+    /// Stores come in order: lets them go on for some pages, which are dirty from now on.
+    fn let_in_ahead(&mut self, page: u64, more: u64) -> Step {
+        let mut next = page;
+        while next < self.memory.paged().min(page + 1 + more) {
+            let vpn = self.vpn(next);
+            let Some(ppn) = self.host.vm().place(vpn) else { break };
+            let here = matches!(self.host.vm().state(ppn), State::Active | State::Inactive | State::Cache);
+            if !here || self.memory.writable(ppn) || !self.host.touch(vpn, true, WRITE, &mut self.parts.out) {
+                break;
+            }
+            self.memory.set_writable(ppn, true);
+            next += 1;
+        }
+        self.stores.expect(page, next);
+        let len = (next - page).max(1) * P;
+        self.memory
+            .uffd()
+            .protect(self.memory.address(page), len, false)
+            .map_err(system("cannot let pages be written to"))
     }
 
     /// Lets those who wait for a page that is there go on.
@@ -262,21 +295,6 @@ impl Engine {
             _ => self.memory.uffd().wake(self.memory.address(page), P),
         }
         Ok(())
-    }
-
-    /// A page that should be there may be missing after all: the program has dropped it with `madvise`. Then it is zeros.
-    fn mend(&mut self, page: u64) -> Result<bool, PagerError> {
-        let Some(ppn) = self.host.vm().place(self.vpn(page)) else { return Ok(false) };
-        let protect = !self.memory.writable(ppn);
-        match self.memory.put(page, self.store.zeros(1), protect) {
-            Ok(()) => {
-                // What the backing store has is not what it is now.
-                self.host.touch(self.vpn(page), true, WRITE, &mut self.parts.out);
-                Ok(true)
-            }
-            Err(error) if error.raw_os_error() == Some(libc::EEXIST) => Ok(false),
-            Err(error) => Err(system("cannot put a page in place")(error)),
-        }
     }
 
     fn read_ahead(&mut self, page: u64, write: bool) {
@@ -306,7 +324,8 @@ impl Engine {
             Command::Release { pages, kind } => return self.release(pages, kind),
             Command::Stop => return Ok(()),
         };
-        self.host.handle(0, event, &*self.memory, &mut self.parts.out);
+        let mending = Mending { memory: &self.memory, store: &self.store };
+        self.host.handle(0, event, &mending, &mut self.parts.out);
         Ok(())
     }
 
@@ -469,6 +488,10 @@ impl Engine {
             HostAction::PageIn { vpn, ppn } => self.parts.ins.push((vpn.page(), ppn)),
             HostAction::PageOut { vpn, ppn } => self.parts.outs.push((vpn.page(), ppn)),
             HostAction::Evict { vpn, ppn } => {
+                debug_assert!(
+                    !self.protects || !self.memory.writable(ppn),
+                    "a page that is dropped is clean"
+                );
                 self.counts.drops.add(1);
                 self.counts.clean_drops.add(u64::from(!self.parts.written[ppn.index()]));
                 self.parts.drops.push(vpn.page());
@@ -578,7 +601,8 @@ impl Engine {
     }
 
     fn paged_in(&mut self, ppn: Ppn) {
-        self.host.handle(0, HostEvent::PagedIn(ppn), &*self.memory, &mut self.parts.out);
+        let mending = Mending { memory: &self.memory, store: &self.store };
+        self.host.handle(0, HostEvent::PagedIn(ppn), &mending, &mut self.parts.out);
     }
 
     fn page_out(&mut self) -> Step {
@@ -596,7 +620,8 @@ impl Engine {
                     self.parts.written[ppn.index()] = true;
                 }
                 let event = if room { HostEvent::PagedOut(ppn) } else { HostEvent::PageOutFailed(ppn) };
-                self.host.handle(0, event, &*self.memory, &mut self.parts.out);
+                let mending = Mending { memory: &self.memory, store: &self.store };
+                self.host.handle(0, event, &mending, &mut self.parts.out);
             }
         }
         if room && self.parts.full.take().is_some() {
@@ -611,6 +636,9 @@ impl Engine {
     /// From here on a store to one of these pages faults, and waits: what is written out is what is there when it is dropped.
     fn protect(&mut self, outs: &[(u64, Ppn)]) -> Step {
         for run in outs.chunk_by(|a, b| a.0 + 1 == b.0) {
+            // If the program has dropped one of them, the copy would fault.
+            mend(&self.memory, &self.store, run[0].0, run.len() as u64)
+                .map_err(system("cannot put a page in place"))?;
             if run.iter().any(|&(_, ppn)| self.memory.writable(ppn)) {
                 let (to, len) = (self.memory.address(run[0].0), run.len() as u64 * P);
                 self.memory.uffd().protect(to, len, true).map_err(system("cannot write-protect pages"))?;
@@ -644,5 +672,38 @@ impl Engine {
             }
             Err(error) => Err(PagerError::Io { what: "write", dir: self.store.dir().to_path_buf(), error }),
         }
+    }
+}
+
+/// A page that should be there may be missing after all: the program has dropped it with `madvise`. Then it is zeros, and this thread
+/// must not find it missing.
+fn mend(memory: &PagedMemory, store: &Store, page: u64, count: u64) -> io::Result<bool> {
+    let missing = memory.missing(page, count)?;
+    for &page in &missing {
+        match memory.put(page, store.zeros(1), true) {
+            Err(error) if error.raw_os_error() != Some(libc::EEXIST) => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(!missing.is_empty())
+}
+
+/// The segment as the host copies bounced messages into it.
+struct Mending<'a> {
+    memory: &'a PagedMemory,
+    store: &'a Store,
+}
+
+impl PageMemory for Mending<'_> {
+    fn read(&self, at: Place, into: &mut [u8]) {
+        self.memory.read(at, into);
+    }
+
+    fn write(&self, at: Place, from: &[u8]) {
+        let page = self.memory.page(at.ppn);
+        if page < self.memory.paged() && mend(self.memory, self.store, page, 1).unwrap_or(false) {
+            self.memory.set_writable(at.ppn, false);
+        }
+        self.memory.write(at, from);
     }
 }

@@ -131,12 +131,32 @@ impl PagedMemory {
 
     /// Lets a page be stored to, and wakes who waits for that. The caller sees to it that it counts as dirty.
     pub(super) fn unprotect(&self, ppn: Ppn) -> io::Result<()> {
-        let page = self.pages[ppn.index()].load(Ordering::Relaxed);
+        let page = self.page(ppn);
         if page < self.paged() {
             self.uffd.protect(self.address(page), P, false)?;
         }
         self.set_writable(ppn, true);
         Ok(())
+    }
+
+    /// The page in a frame.
+    pub(super) fn page(&self, ppn: Ppn) -> u64 {
+        self.pages[ppn.index()].load(Ordering::Relaxed)
+    }
+
+    /// Which of some pages are not there.
+    pub(super) fn missing(&self, page: u64, count: u64) -> io::Result<Vec<u64>> {
+        let mut there = vec![0u8; count as usize];
+        let at = self.address(page) as *mut libc::c_void;
+        // SAFETY: a range of our mapping, and a byte for each page of it.
+        match unsafe { libc::mincore(at, (count * P) as usize, there.as_mut_ptr()) } {
+            0 => Ok((page..page + count)
+                .zip(there)
+                .filter(|(_, there)| there & 1 == 0)
+                .map(|(p, _)| p)
+                .collect()),
+            _ => Err(io::Error::last_os_error()),
+        }
     }
 
     /// Fills missing pages from `page` on, and wakes who waits for them.
@@ -183,7 +203,7 @@ impl PagedMemory {
     }
 
     fn at(&self, at: Place, len: usize) -> *mut u8 {
-        let page = self.pages[at.ppn.index()].load(Ordering::Relaxed);
+        let page = self.page(at.ppn);
         assert!(at.offset as u64 + len as u64 <= P && page < self.pages(), "a DMA leaves its page");
         (self.address(page) + u64::from(at.offset)) as *mut u8
     }
