@@ -729,7 +729,8 @@ impl Host {
             looks -= 1;
             // Keep some pages inactive for a while, so that use can be noticed.
             let (active, inactive, ..) = self.vm.lengths();
-            if inactive < active / 4 || inactive == 0 {
+            let loose = active.saturating_sub(self.vm.held());
+            if inactive < loose / 4 || inactive == 0 {
                 let Some(ppn) = self.vm.oldest_active() else { break };
                 self.vm.deactivate(ppn, &mut self.work);
                 continue;

@@ -100,6 +100,8 @@ pub struct Vm {
     inactive: List,
     cache: List,
     places: HashMap<Vpn, Ppn>,
+    /// Frames that are held.
+    held: u32,
 }
 
 impl Vm {
@@ -125,6 +127,7 @@ impl Vm {
             inactive: List::default(),
             cache: List::default(),
             places: HashMap::new(),
+            held: 0,
         };
         (0..n).for_each(|i| vm.append(Ppn::at(i), State::Free));
         vm
@@ -163,15 +166,23 @@ impl Vm {
 
     /// Bytes of a page are kept from leaving until [`release`](Self::release).
     pub fn hold(&mut self, ppn: Ppn) {
-        self.frames[ppn.index()].holds += 1;
+        let holds = &mut self.frames[ppn.index()].holds;
+        self.held += u32::from(*holds == 0);
+        *holds += 1;
     }
 
     /// One [`hold`](Self::hold) is over.
     pub fn release(&mut self, vpn: Vpn) {
         if let Some(ppn) = self.place(vpn) {
             let holds = &mut self.frames[ppn.index()].holds;
+            self.held -= u32::from(*holds == 1);
             *holds = holds.saturating_sub(1);
         }
+    }
+
+    /// Frames that are held: no use to look at.
+    pub fn held(&self) -> u32 {
+        self.held
     }
 
     /// The host itself uses a resident page.
@@ -270,7 +281,9 @@ impl Vm {
         let unmapped = self.withdraw(ppn, work);
         if unmapped == Unmap::Unmapped {
             self.table.test_and_clean(ppn);
-            self.frames[ppn.index()].dirty = false;
+            let frame = &mut self.frames[ppn.index()];
+            frame.dirty = false;
+            self.held -= u32::from(core::mem::take(&mut frame.holds) > 0);
             self.append(ppn, State::Free);
         }
         unmapped

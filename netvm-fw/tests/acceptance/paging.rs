@@ -438,3 +438,17 @@ fn reading_ahead_takes_only_what_is_left() {
     let dirty = |n: u64| alone.host.vm().place(page(n)).is_some_and(|ppn| alone.host.vm().is_dirty(ppn));
     assert!((20..50).all(|n| dirty(n) == (n % 2 == 0)));
 }
+
+#[test]
+fn the_few_that_are_not_held_come_and_go() {
+    let mut alone = Alone::new(256, 16);
+    let mut out = Vec::new();
+    (0..224).for_each(|n| _ = alone.host.hold(page(1000 + n), n, &mut out));
+    alone.settle(out);
+    assert_eq!(alone.host.vm().held(), 224);
+    alone.ready.clear();
+    (0..500).for_each(|n| _ = alone.touch(n, n % 2 == 0));
+    assert_eq!((alone.ready.len(), alone.host.starved()), (500, 0));
+    (0..224).for_each(|n| alone.host.release(page(1000 + n)));
+    assert_eq!(alone.host.vm().held(), 0);
+}
