@@ -283,14 +283,14 @@ fn dma_and_paging_at_the_same_time() {
 }
 
 #[test]
-#[ignore = "a soak: 10^8 bytes and more"]
+#[ignore = "a soak: 2 * 10^9 bytes"]
 fn soak_dma_and_paging() {
     let mut bytes = 0;
     for seed in 1.. {
         let segment = (400 + seed * 1117 % 6000) * P;
-        let percent = 5 + seed * 37 % 195;
+        let percent = 5 + seed * 61 % 97;
         bytes += dma_and_paging(segment, (segment * percent / 100).max(64 * P), 20_000, seed);
-        if bytes > 400_000_000 {
+        if bytes > 2_000_000_000 {
             break;
         }
     }
