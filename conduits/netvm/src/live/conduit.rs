@@ -334,6 +334,7 @@ unsafe impl Conduit for Live {
         let (paged, allowed) =
             self.attached().map_or_else(Default::default, |at| (at.backing.stats(), at.allowed));
         let (driven, usage) = self.driver(|driver, _| driver.stats()).unwrap_or_default();
+        let kernel = self.driver(|driver, _| driver.kernel_peak).unwrap_or(0);
         vec![
             ("hits", driven.hits),
             ("misses of the strategy", driven.misses),
@@ -343,7 +344,7 @@ unsafe impl Conduit for Live {
             ("revived", driven.revived),
             ("pin waits", driven.waits),
             ("pinned bytes at most", usage.peak_bytes),
-            ("pinned bytes by the kernel's count", sys::pinned()),
+            ("pinned bytes at most by the kernel's count", kernel.max(sys::pinned())),
             ("faults", paged.faults),
             ("page-ins", paged.page_ins),
             ("zero-fills", paged.zero_fills),

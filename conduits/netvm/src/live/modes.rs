@@ -16,6 +16,7 @@
 use crate::live::engine::Card;
 use crate::live::mail::lock;
 use crate::live::side::{Side, Start};
+use crate::live::sys;
 use firehose::{
     Action, Direction, Kind, Local, Message, OpId, Outcome, PinError, Request, Run, Stats, Strategy,
     Transfer, Usage,
@@ -39,6 +40,9 @@ const FRAGMENT: u64 = 4096;
 
 /// Operations under way at a time; more would block.
 const MOST_OPS: usize = 256;
+
+/// Pins after which the kernel is asked for its count.
+const LOOK_EVERY: u64 = 256;
 
 /// How memory gets to be in place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,6 +152,9 @@ pub(crate) struct Driver {
     /// Buckets that a peer, or we, asked for, by the question's name.
     asked: HashMap<(u32, u64, bool), Vec<Run>>,
     pub(crate) done: VecDeque<(u64, Completion)>,
+    /// Pins that have ended, and the most that the kernel was seen to count as pinned.
+    pins: u64,
+    pub(crate) kernel_peak: u64,
     failed: Option<String>,
 }
 
@@ -217,6 +224,8 @@ impl Driver {
             known: HashMap::new(),
             asked: HashMap::new(),
             done: VecDeque::new(),
+            pins: 0,
+            kernel_peak: 0,
             failed: None,
         }))
     }
@@ -319,6 +328,10 @@ impl Driver {
     }
 
     fn pinned(&mut self, side: &Mutex<Side>, run: Run, result: Result<(), PinError>) {
+        self.pins += 1;
+        if self.pins <= 4 || self.pins.is_multiple_of(LOOK_EVERY) {
+            self.kernel_peak = self.kernel_peak.max(sys::pinned());
+        }
         if result.is_ok() {
             for page in pages(run) {
                 if let Some(lease) = self.card.lease(page, self.key) {

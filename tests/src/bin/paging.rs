@@ -1,0 +1,203 @@
+//! Random puts, gets and plain accesses to segments of which only a part may be in memory; every byte is compared with a copy.
+//!
+//! Each rank's segment is cut into one part for every rank, and only that rank writes there, from wherever it is; it keeps a
+//! copy of all its parts. Meanwhile a thread compares what is resident of the own segment with what may be. Prints how many
+//! bytes were compared.
+#![expect(unsafe_code, reason = "plain accesses to the own segment")]
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use gasnet::{GlobalPtr, Rank, RankId};
+
+struct Rng(u64);
+
+impl Rng {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+    fn below(&mut self, n: usize) -> usize {
+        ((self.next() >> 11) % n as u64) as usize
+    }
+}
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|v| gasnet::config::parse_size(&v)).unwrap_or(default)
+}
+
+/// What of some addresses is in memory, by the kernel's count.
+fn resident(of: &Range<usize>) -> u64 {
+    let text = std::fs::read_to_string("/proc/self/smaps").unwrap_or_default();
+    let (mut inside, mut sum) = (false, 0);
+    for line in text.lines() {
+        let first = line.split(' ').next().unwrap_or_default();
+        if let Some((from, to)) = first.split_once('-')
+            && let (Ok(from), Ok(to)) = (usize::from_str_radix(from, 16), usize::from_str_radix(to, 16))
+        {
+            inside = from < of.end && of.start < to;
+        } else if let (true, Some(kib)) = (inside, line.strip_prefix("Rss:")) {
+            sum += kib.trim().trim_end_matches(" kB").parse::<u64>().unwrap_or(0) << 10;
+        }
+    }
+    sum
+}
+
+/// The part of every rank's segment that is this rank's, and the copy of what it has written there.
+struct Parts<'a> {
+    rank: &'a Rank,
+    start: usize,
+    len: usize,
+    copies: Vec<Vec<u8>>,
+    rng: Rng,
+    compared: u64,
+}
+
+impl Parts<'_> {
+    fn place(&mut self, longest: usize) -> (usize, usize, usize) {
+        let to = self.rng.below(self.copies.len());
+        // Mostly short, as programs are.
+        let longest = if self.rng.below(4) == 0 { longest } else { longest.min(300) };
+        let len = 1 + self.rng.below(longest.min(self.len));
+        (to, self.rng.below(self.len - len + 1), len)
+    }
+
+    fn at(&self, to: usize, offset: usize) -> GlobalPtr<u8> {
+        GlobalPtr::new(RankId(to as u32), (self.start + offset) as u64)
+    }
+
+    fn own(&self, offset: usize) -> *mut u8 {
+        let own = self.rank.table().get(self.rank.id()).expect("attached");
+        own.local.wrapping_add(self.start + offset)
+    }
+
+    fn fill(&mut self, to: usize, offset: usize, len: usize) -> Vec<u8> {
+        let mut bytes = vec![0; len];
+        for chunk in bytes.chunks_mut(8) {
+            let word = self.rng.next().to_le_bytes();
+            chunk.copy_from_slice(&word[..chunk.len()]);
+        }
+        self.copies[to][offset..offset + len].copy_from_slice(&bytes);
+        bytes
+    }
+
+    fn compare(&mut self, to: usize, offset: usize, read: &[u8], how: &str) {
+        let copy = &self.copies[to][offset..offset + read.len()];
+        if read != copy {
+            let i = read.iter().zip(copy).position(|(a, b)| a != b).unwrap_or(0);
+            let (me, is, was) = (self.rank.id(), read[i], copy[i]);
+            self.rank.fatal(&format!(
+                "{how} of {} bytes at {to}+{:#x} by rank {me}: byte {i} is {is}, was written as {was}",
+                read.len(),
+                self.start + offset
+            ));
+        }
+        self.compared += read.len() as u64;
+    }
+
+    fn step(&mut self) {
+        let me = self.rank.id().0 as usize;
+        match self.rng.below(8) {
+            0..=2 => {
+                let (to, offset, len) = self.place(40_000);
+                let bytes = self.fill(to, offset, len);
+                self.rank.write_slice(self.at(to, offset), &bytes);
+            }
+            3..=4 => {
+                let (to, offset, len) = self.place(40_000);
+                let mut read = vec![0; len];
+                self.rank.read_slice(self.at(to, offset), &mut read);
+                self.compare(to, offset, &read, "a get");
+            }
+            5 => {
+                // Many at a time, each to a place of its own.
+                let (to, ..) = self.place(1);
+                let stride = self.len / 16;
+                let puts: Vec<_> = (0..16)
+                    .map(|i| {
+                        let len = 1 + self.rng.below(stride.min(3000));
+                        let bytes = self.fill(to, i * stride, len);
+                        self.rank.write_nb(self.at(to, i * stride), bytes)
+                    })
+                    .collect();
+                puts.into_iter().for_each(|put| drop(put.wait()));
+            }
+            6 => {
+                let (_, offset, len) = self.place(20_000);
+                let bytes = self.fill(me, offset, len);
+                // SAFETY: inside the part of the own segment that nobody else touches.
+                unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), self.own(offset), len) };
+            }
+            _ => {
+                let (_, offset, len) = self.place(20_000);
+                let mut read = vec![0; len];
+                // SAFETY: as above.
+                unsafe { core::ptr::copy_nonoverlapping(self.own(offset), read.as_mut_ptr(), len) };
+                self.compare(me, offset, &read, "a plain read");
+            }
+        }
+    }
+
+    /// Reads everything.
+    fn sweep(&mut self) {
+        for to in 0..self.copies.len() {
+            for offset in (0..self.len).step_by(50_000) {
+                let mut read = vec![0; 50_000.min(self.len - offset)];
+                self.rank.read_slice(self.at(to, offset), &mut read);
+                self.compare(to, offset, &read, "a last get");
+            }
+        }
+    }
+}
+
+fn body(rank: &Rank) {
+    let own = *rank.table().get(rank.id()).expect("attached");
+    let ranks = rank.size() as usize;
+    let (bytes, seed) = (number("GASNET_TEST_BYTES", 2 << 20), number("GASNET_TEST_SEED", 1));
+    let allowed = number("GASNET_TEST_RESIDENT", 0);
+    let addresses = own.addr..own.addr + own.size;
+    let over = AtomicBool::new(false);
+    let compared = std::thread::scope(|scope| {
+        let (done, most) = (&over, &addresses);
+        let sampler = scope.spawn(move || {
+            let (mut samples, mut peak) = (0u32, 0);
+            while !done.load(Ordering::Relaxed) {
+                peak = peak.max(resident(most));
+                samples += 1;
+                std::thread::sleep(Duration::from_millis(3));
+            }
+            (samples, peak)
+        });
+        let len = own.size / ranks;
+        let mut parts = Parts {
+            rank,
+            start: len * rank.id().0 as usize,
+            len,
+            copies: vec![vec![0; len]; ranks],
+            rng: Rng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (u64::from(rank.id().0) + 1) << 32 | 1),
+            compared: 0,
+        };
+        let begun = Instant::now();
+        while parts.compared < bytes && begun.elapsed() < Duration::from_secs(600) {
+            parts.step();
+        }
+        parts.sweep();
+        rank.barrier();
+        over.store(true, Ordering::Relaxed);
+        let (samples, peak) = sampler.join().expect("it only reads");
+        if allowed > 0 && (samples == 0 || peak > allowed) {
+            rank.fatal(&format!("{peak} bytes were resident, {allowed} may be ({samples} samples)"));
+        }
+        parts.compared
+    });
+    let counters: Vec<String> =
+        rank.counters().iter().map(|(name, value)| format!("{name}={value}")).collect();
+    println!("rank {}: compared={compared} {}", rank.id(), counters.join(" "));
+}
+
+fn main() {
+    gasnet_conduits::run(|rank| body(rank));
+}

@@ -1,0 +1,136 @@
+//! Programs on segments larger than the memory they are allowed, in every registration mode of the netvm conduit.
+
+use std::collections::HashMap;
+use std::process::Command;
+use std::time::Duration;
+
+use gasnet_tests::run::{Outcome, run};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_paging");
+/// Modes that keep to the memory that they are allowed.
+const BOUNDED: [&str; 6] =
+    ["shadow-lock", "firehose", "firehose-over-locks", "rendezvous", "bounce", "pindown-cache"];
+/// Modes that pin with the operating system.
+const PINNING: [&str; 5] =
+    ["firehose", "pin-everything", "rendezvous", "rendezvous-nounpin", "pindown-cache"];
+
+fn job(ranks: u32, mode: &str, settings: &[(&str, &str)]) -> Outcome {
+    let mut command = Command::new(PROGRAM);
+    command.env("GASNET_CONDUIT", "netvm").env("GASNET_PSHM_NODES", ranks.to_string());
+    command.env("GASNET_NETVM_REGISTRATION", mode).envs(settings.iter().copied());
+    run(command, "", Duration::from_secs(120)).expect("the program starts")
+}
+
+/// What each rank said, by name.
+fn said(outcome: &Outcome, ranks: u32) -> Vec<HashMap<String, u64>> {
+    assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{}", outcome.report());
+    let ranks_said: Vec<_> = outcome
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with("rank "))
+        .map(|line| {
+            let line = line.split_once(": ").expect("a rank's line").1;
+            // Names have blanks in them: a value ends at the next blank.
+            let mut pairs = HashMap::new();
+            let mut name = String::new();
+            for word in line.split(' ') {
+                name += if name.is_empty() { "" } else { " " };
+                match word.split_once('=') {
+                    Some((last, value)) => {
+                        pairs.insert(core::mem::take(&mut name) + last, value.parse().expect("a number"));
+                    }
+                    None => name += word,
+                }
+            }
+            pairs
+        })
+        .collect();
+    assert_eq!(ranks_said.len(), ranks as usize, "{}", outcome.report());
+    ranks_said
+}
+
+/// All bytes are what was written, the memory is kept to, and everything went through the NICs.
+fn works(ranks: u32, mode: &str, segment: u64, memory: u64) {
+    let (segment_text, memory_text) = (segment.to_string(), memory.to_string());
+    let mut settings =
+        vec![("GASNET_MAX_SEGSIZE", segment_text.as_str()), ("GASNET_NETVM_MEMORY", memory_text.as_str())];
+    if BOUNDED.contains(&mode) {
+        settings.push(("GASNET_TEST_RESIDENT", memory_text.as_str()));
+    }
+    let outcome = job(ranks, mode, &settings);
+    for counts in said(&outcome, ranks) {
+        let of = |name: &str| counts.get(name).copied().unwrap_or_else(|| panic!("no {name}: {counts:?}"));
+        assert!(of("compared") >= 2 << 20, "{}", outcome.report());
+        assert!(of("commands") > 0 && of("packets sent") > 0 && of("packets received") > 0, "{counts:?}");
+        if memory < segment && BOUNDED.contains(&mode) {
+            assert!(of("page-outs") > 0 && of("page-ins") > 0, "{counts:?}");
+            assert!(of("bytes resident at most") <= memory, "{counts:?}");
+            assert_eq!(of("bytes resident beyond the budget"), 0);
+        }
+        let pinned = of("pinned bytes at most by the kernel's count");
+        assert_eq!(pinned > 0, PINNING.contains(&mode), "{mode}: {counts:?}");
+        if BOUNDED.contains(&mode) {
+            assert!(pinned <= memory, "{mode}: {counts:?}");
+        }
+        match mode {
+            "shadow-lock" => assert!(of("locks") > 0 && of("pins") == 0, "{counts:?}"),
+            "firehose" => assert!(of("hits") > 0 && of("moves") > 0 && of("pins") > 0, "{counts:?}"),
+            "firehose-over-locks" => assert!(of("leased") > 0 && of("pins") > 0, "{counts:?}"),
+            "rendezvous" => assert!(of("unpins") > 0 && of("moves") > 0, "{counts:?}"),
+            _ => {}
+        }
+    }
+}
+
+macro_rules! modes {
+    ($($name:ident: $mode:expr;)*) => {$(
+        #[test]
+        fn $name() {
+            // A sixteenth, and more than all.
+            works(2, $mode, 8 << 20, 512 << 10);
+            works(3, $mode, 3 << 20, 6 << 20);
+        }
+    )*};
+}
+
+modes! {
+    shadow_lock: "shadow-lock";
+    firehose: "firehose";
+    firehose_over_locks: "firehose-over-locks";
+    rendezvous: "rendezvous";
+    bounce: "bounce";
+    pindown_cache: "pindown-cache";
+}
+
+#[test]
+fn more_ranks_than_processors_and_hardly_any_memory() {
+    works(5, "shadow-lock", 5 << 20, 256 << 10);
+}
+
+#[test]
+fn pin_everything_wants_all_of_the_memory() {
+    works(2, "pin-everything", 4 << 20, 4 << 20);
+    let settings = [("GASNET_MAX_SEGSIZE", "16M"), ("GASNET_NETVM_MEMORY", "1M")];
+    let outcome = job(2, "pin-everything", &settings);
+    assert_eq!(outcome.status, Some(1), "{}", outcome.report());
+    for part in ["pin-everything", "16777216 bytes", "GASNET_NETVM_MEMORY"] {
+        assert!(outcome.stderr.contains(part), "no {part}: {}", outcome.report());
+    }
+}
+
+#[test]
+fn rendezvous_without_unpinning_says_how_much_too_much_it_took() {
+    let settings = [("GASNET_MAX_SEGSIZE", "4M"), ("GASNET_NETVM_MEMORY", "512K")];
+    let outcome = job(2, "rendezvous-nounpin", &settings);
+    for counts in said(&outcome, 2) {
+        assert!(counts["bytes resident beyond the budget"] > 1 << 20, "{counts:?}");
+        assert!(counts["pinned bytes at most by the kernel's count"] > 1 << 20, "{counts:?}");
+    }
+}
+
+#[test]
+fn a_mode_that_is_none_is_refused() {
+    let outcome = job(2, "nonsense", &[("GASNET_MAX_SEGSIZE", "1M")]);
+    assert_eq!(outcome.status, Some(1), "{}", outcome.report());
+    assert!(outcome.stderr.contains("there are shadow-lock, firehose,"), "{}", outcome.report());
+}
