@@ -1,15 +1,15 @@
 //! The paging thread.
 //!
 //! One event at a time: a fault, a command of another thread, a timer. The host half ([`netvm_fw::host::Host`]) decides; this carries
-//! out what it says, all of it, before the next event. So the state that the host believes in and the state of the segment's pages
-//! never differ when an event is looked at:
+//! out what it says before the next event (pages that are to be written out may wait until nothing else does). So the state that the
+//! host believes in and the state of the segment's pages never differ when an event is looked at:
 //!
 //! | host | page in the segment | stores to it |
 //! |---|---|---|
 //! | paging in | missing | wait |
 //! | active, inactive: clean | present, write-protected | fault; then it is dirty |
 //! | active, inactive: dirty | present | pass unnoticed |
-//! | paging out | present, write-protected **before** it is copied | fault, and wait until it has been written |
+//! | paging out | present; write-protected **before** it is copied | from then on fault, and wait until it has been written |
 //! | cache | present, write-protected, as in the backing store | fault; then it is active and dirty |
 //! | none | missing | wait |
 //!
@@ -158,7 +158,7 @@ impl Engine {
         for page in self.memory.paged()..self.memory.pages() {
             self.host.hold(self.vpn(page), READ, &mut self.parts.out);
         }
-        self.carry_out()
+        self.carry_out(true)
     }
 
     /// Until it is told to stop.
@@ -181,7 +181,7 @@ impl Engine {
                 for fault in faults.drain(..) {
                     self.fault(fault)?;
                 }
-                self.carry_out()?;
+                self.carry_out(false)?;
             }
             if rung {
                 self.queue.take(&mut commands);
@@ -190,12 +190,13 @@ impl Engine {
                         return Ok(());
                     }
                     self.command(command)?;
-                    self.carry_out()?;
+                    self.carry_out(false)?;
                 }
             }
             if !faulted && !rung {
                 self.look_again()?;
             }
+            self.carry_out(true)?;
             self.report();
         }
     }
@@ -215,7 +216,7 @@ impl Engine {
             }
         }
         self.host.handle(0, HostEvent::Timer, &*self.memory, &mut self.parts.out);
-        self.carry_out()
+        Ok(())
     }
 
     fn report(&self) {
@@ -451,8 +452,9 @@ impl Engine {
 
     // ---- what the host says
 
-    /// Carries out all that the host has said, and what it says to that.
-    fn carry_out(&mut self) -> Step {
+    /// Carries out all that the host has said, and what it says to that. `outs`: also what nobody waits for, which is to write pages
+    /// out. Until then their stores still pass: they are before the copy.
+    fn carry_out(&mut self, outs: bool) -> Step {
         self.host.tidy(&mut self.parts.out);
         loop {
             let mut actions = std::mem::take(&mut self.parts.out);
@@ -466,10 +468,9 @@ impl Engine {
             }
             self.parts.fresh.clear();
             self.drop_pages()?;
-            // Programs wait for pages to come, nobody for pages to go.
             if !self.parts.ins.is_empty() {
                 self.page_in()?;
-            } else if !self.parts.outs.is_empty() {
+            } else if outs && !self.parts.outs.is_empty() {
                 self.page_out()?;
             } else if idle && self.parts.out.is_empty() {
                 return Ok(());
