@@ -254,6 +254,7 @@ pub fn crossover(puts: u64, progress: &mut Progress) -> Result<(Vec<Row>, Chart)
         y: "mean time of a put (us)",
         log: (false, true),
         curves,
+        ..Chart::default()
     };
     Ok((rows, chart))
 }

@@ -80,6 +80,8 @@ fn netvm(options: &Options) -> Result<Outcome, String> {
     rows.extend(netvm::transfer_rows(&setup, &mut progress)?);
     let mut charts = netvm::figures(&setup, &mut progress)?;
     rows.extend(netvm::figure_rows(&charts));
-    charts.insert(0, netvm::figure_22(&setup));
+    charts.splice(0..0, [netvm::figure_9(), netvm::figure_22(&setup)]);
+    rows.extend(netvm::figure_9_rows(&charts[0]));
+    charts.push(netvm::figure_28(&rows));
     Ok((rows, charts, vec![("Where the thesis's numbers disagree:", netvm::contradictions())]))
 }

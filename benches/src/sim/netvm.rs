@@ -10,6 +10,8 @@ use gasnet_netvm::sync;
 use gasnet_netvm::{
     Cell, Cluster, CostModel, FirmwareCosts, LanaiInputs, Netvm, Op, Registration, Time, now,
 };
+use netvm_fw::shadow::{Geometry, Mapped, table};
+use netvm_fw::{Key, PortId, Ppn, Vpn};
 
 /// What is run.
 #[derive(Debug, Clone, Copy)]
@@ -211,6 +213,11 @@ pub fn memory_rows(s: &Setup) -> Vec<Row> {
         for (n, cost) in [1, 2, 4, 8].into_iter().zip(costs) {
             rows.push(Row::new(format!("table25_{how}_{n}"), "us", 1, cost).explained("input"));
         }
+        let shares = if how == "syscall" { [14.3, 46.2] } else { [12.2, 43.8] };
+        for (n, cost, paper) in [(1, costs[0], shares[0]), (8, costs[3] / 8.0, shares[1])] {
+            let share = netvm / cost * 100.0;
+            rows.push(Row::new(format!("table25_netvm_of_{how}_{n}"), "%", 1, share).paper(paper));
+        }
         for (n, cost, paper) in [(1, costs[0], even[0]), (8, costs[3], even[1])] {
             rows.push(
                 Row::new(format!("fig22_break_even_{how}_{n}"), "% hits", 1, (1.0 - netvm / cost) * 100.0)
@@ -223,6 +230,74 @@ pub fn memory_rows(s: &Setup) -> Vec<Row> {
 
 const SYSCALL: [f64; 4] = [4.21, 5.13, 7.05, 10.41];
 const INTERRUPT: [f64; 4] = [4.92, 5.37, 7.42, 10.96];
+
+/// How many entries a full row has pushed out, as a share, when `n` pages have been put into `rows` rows of `depth`: of each row
+/// (the thesis's formula, in which empty rows count), or of the entries.
+fn pushed_out(n: f64, rows: f64, depth: u32, of_rows: bool) -> f64 {
+    let p = 1.0 / rows;
+    let mut share = (n * (-p).ln_1p()).exp();
+    let mut sum = 0.0;
+    for i in 1..=depth + 60 {
+        share *= (n - f64::from(i) + 1.0).max(0.0) / f64::from(i) * p / (1.0 - p);
+        let beyond = f64::from(i.saturating_sub(depth));
+        sum += share * if of_rows { beyond / f64::from(i) } else { beyond };
+    }
+    if of_rows { sum } else { sum * rows / n }
+}
+
+/// Frames of the table of [`figure_9`].
+const FRAMES: u32 = 1 << 16;
+
+/// Figure 9: how rarely the shadow table pushes a resident page out, for three shapes of the same size; and what the table does.
+pub fn figure_9() -> Chart {
+    let loads = || (6..=20).map(|k| f64::from(k) * 0.05);
+    let frames = f64::from(FRAMES);
+    let mut curves: Vec<Curve> =
+        [(2.0, 2, "2M rows of 2"), (1.0, 4, "M rows of 4"), (0.5, 8, "M/2 rows of 8")]
+            .into_iter()
+            .map(|(rows, depth, name)| Curve {
+                name: name.into(),
+                points: loads().map(|x| (x, pushed_out(x * frames, rows * frames, depth, true))).collect(),
+            })
+            .collect();
+    let entries = loads().map(|x| (x, pushed_out(x * frames, frames, 4, false))).collect();
+    curves.push(Curve { name: "M rows of 4, of the entries".into(), points: entries });
+    let (mut host, _) = table(Geometry::new(FRAMES), 9);
+    let (mut gone, mut n, mut points) = (0u32, 0u32, Vec::new());
+    for load in loads() {
+        while f64::from(n) < load * frames {
+            // A page that was pushed out is not put in again.
+            let mapped = host.map(Vpn::new(PortId(1), u64::from(n) * 3), Ppn::at(n as usize), Key(1));
+            gone += u32::from(matches!(mapped, Mapped::PushedOut(_)));
+            n += 1;
+        }
+        if gone > 0 {
+            points.push((load, f64::from(gone) / f64::from(n)));
+        }
+    }
+    curves.push(Curve { name: "measured on the table".into(), points });
+    Chart {
+        file: "netvm-fig09".into(),
+        title: "Shadow table: entries that a full row pushes out (M frames)".into(),
+        x: "load: pages in the table / M",
+        y: "probability",
+        log: (false, true),
+        curves,
+        ..Chart::default()
+    }
+}
+
+/// What the thesis says of Figure 9, as numbers.
+pub fn figure_9_rows(chart: &Chart) -> Vec<Row> {
+    let row =
+        |name: &str, curve: usize, x| Row::new(format!("fig09_{name}"), "", 1, chart.curves[curve].at(x));
+    vec![
+        row("row_pushes_out_load_1", 1, 1.0).explained("published as a bound: below 0.001"),
+        row("row_pushes_out_load_half", 1, 0.5).explained("published as a bound: below 0.00004"),
+        row("entry_pushed_out_load_1_computed", 3, 1.0),
+        row("entry_pushed_out_load_1_measured", 4, 1.0),
+    ]
+}
 
 /// Figure 22: mean cost of a page against the hit rate of a pin cache.
 pub fn figure_22(s: &Setup) -> Chart {
@@ -245,8 +320,12 @@ pub fn figure_22(s: &Setup) -> Chart {
             line("interrupt, 8 pages", INTERRUPT[3]),
             Curve { name: "NetVM".into(), points: rates().map(|h| (h, netvm)).collect() },
         ],
+        ..Chart::default()
     }
 }
+
+const READ_SERVED: &str = "steps of the receiving NIC are calibrated by writes (2.65 us for packet, DMA and window); a read request, \
+which writes nothing, was served faster than the same steps add up to";
 
 const LIBRARY: &str = "the library's and the operating system's share is not published as a component; the thesis measured it as a \
 whole";
@@ -312,9 +391,12 @@ fn rate_rows(rows: &[Row]) -> Vec<Row> {
         Row::new(format!("fig28_{name}"), "kops/s", 2, 1e3 / us).paper(paper)
     };
     vec![
+        rate("read_one_process", "table26_read_4", 108.1),
+        doubtful(rate("read_group", "table30_read_nic", 367.6), READ_SERVED),
         rate("standard_one_process", "table30_incr", 95.0),
         rate("standard_group", "table30_incr_nic", 238.7),
         rate("release_one_process", "table31_release", 94.8),
+        rate("release_group", "table30_cswap_nic", 232.6),
         doubtful(rate("insert_one_process", "table31_insert_append", 80.2), LIBRARY),
         rate("insert_group", "table30_enqueue_nic", 232.6),
         rate("remove_one_process", "table31_remove", 85.9),
@@ -324,6 +406,41 @@ fn rate_rows(rows: &[Row]) -> Vec<Row> {
         rate("semaphore_signal_one_process", "table31_semaphore_signal_wakes", 84.2),
         rate("semaphore_signal_group", "table30_semv_nic", 220.3),
     ]
+}
+
+/// Figure 28 as bars, beside the published ones.
+pub fn figure_28(rows: &[Row]) -> Chart {
+    let operations = [
+        ("read", "read"),
+        ("standard", "standard"),
+        ("release", "release"),
+        ("insert", "insertQ"),
+        ("remove", "removeQ"),
+        ("semaphore_wait", "Swait"),
+        ("semaphore_signal", "Ssignal"),
+    ];
+    let mut curves = Vec::new();
+    for (who, name) in [("one_process", "one process"), ("group", "group")] {
+        let found = |value: fn(&Row) -> f64| {
+            let row = |op: &str| rows.iter().find(|r| r.name == format!("fig28_{op}_{who}")).map(value);
+            let points = operations.iter().enumerate().filter_map(|(i, (op, _))| Some((i as f64, row(op)?)));
+            points.collect::<Vec<_>>()
+        };
+        curves.push(Curve { name: format!("{name}, here"), points: found(|r| r.here) });
+        curves.push(Curve {
+            name: format!("{name}, published"),
+            points: found(|r| r.paper.unwrap_or_default()),
+        });
+    }
+    Chart {
+        file: "netvm-fig28".into(),
+        title: "Most operations a second, of one process and of as many as the home NIC can serve".into(),
+        x: "operation",
+        y: "thousand operations a second",
+        curves,
+        bars: operations.iter().map(|o| o.1).collect(),
+        ..Chart::default()
+    }
 }
 
 /// Table 28: noticing a notification that is pending already.
@@ -449,11 +566,7 @@ fn atomic_rows(s: &Setup, progress: &mut Progress) -> Result<Vec<Row>, String> {
         netvm.read(1, INBOX, SOURCE, 4);
         netvm.flush_reads();
     })?;
-    rows.push(doubtful(
-        Row::new("table30_read_nic", "us", 2, worked).paper(2.72),
-        "steps of the receiving NIC are calibrated by writes (2.65 us for packet, DMA and window); a read request, which writes \
-         nothing, was served faster than the same steps add up to",
-    ));
+    rows.push(doubtful(Row::new("table30_read_nic", "us", 2, worked).paper(2.72), READ_SERVED));
     Ok(rows)
 }
 
@@ -545,7 +658,7 @@ pub fn figures(s: &Setup, progress: &mut Progress) -> Result<Vec<Chart>, String>
     let mut sizes: Vec<u64> = (0..=32).map(|k| (k * 256).max(4)).collect();
     sizes.extend([64, 128, 4100, 5600, 5900]);
     sizes.sort_unstable();
-    let mut curves: [Vec<(f64, f64)>; 6] = Default::default();
+    let mut curves: [Vec<(f64, f64)>; 10] = Default::default();
     for &len in &sizes {
         progress.step(&format!("Figures 23, 24: {len} bytes"));
         let x = len as f64;
@@ -553,6 +666,10 @@ pub fn figures(s: &Setup, progress: &mut Progress) -> Result<Vec<Chart>, String>
         curves[1].push((x, read_latency(s, false, len)?));
         curves[2].push((x, write_rate(s, false, len, 0)?));
         curves[3].push((x, read_rate(s, false, len)?));
+        curves[6].push((x, write_latency(s, true, len, 0, Detect::Data)?));
+        curves[7].push((x, read_latency(s, true, len)?));
+        curves[8].push((x, write_rate(s, true, len, 0)?));
+        curves[9].push((x, read_rate(s, true, len)?));
     }
     for offset in (0..=4096).step_by(128) {
         progress.step(&format!("Figures 25 to 27: offset {offset}"));
@@ -560,7 +677,18 @@ pub fn figures(s: &Setup, progress: &mut Progress) -> Result<Vec<Chart>, String>
         curves[4].push((x, write_latency(s, false, 4096, offset as u64 % 4096, Detect::Data)?));
         curves[5].push((x, write_rate(s, false, 4096, offset as u64 % 4096)?));
     }
-    let [write, read, write_rates, read_rates, trough, trough_rates] = curves;
+    let [
+        write,
+        read,
+        write_rates,
+        read_rates,
+        trough,
+        trough_rates,
+        write_p,
+        read_p,
+        write_p_rates,
+        read_p_rates,
+    ] = curves;
     let chart = |file: &str, title: &str, x, y, curves: Vec<(&str, Vec<(f64, f64)>)>| Chart {
         file: file.into(),
         title: title.into(),
@@ -568,6 +696,7 @@ pub fn figures(s: &Setup, progress: &mut Progress) -> Result<Vec<Chart>, String>
         y,
         log: (false, false),
         curves: curves.into_iter().map(|(name, points)| Curve { name: name.into(), points }).collect(),
+        ..Chart::default()
     };
     let (latency, rate) = ("latency (us)", "throughput (MB/s)");
     Ok(vec![
@@ -576,21 +705,40 @@ pub fn figures(s: &Setup, progress: &mut Progress) -> Result<Vec<Chart>, String>
             "Latency against size",
             "bytes",
             latency,
-            vec![("write", write), ("read", read)],
+            vec![("write", write), ("read", read), ("writeP", write_p), ("readP", read_p)],
         ),
         chart(
             "netvm-fig24",
             "Throughput against size",
             "bytes",
             rate,
-            vec![("write", write_rates), ("read", read_rates)],
+            vec![
+                ("write", write_rates),
+                ("read", read_rates),
+                ("writeP", write_p_rates),
+                ("readP", read_p_rates),
+            ],
         ),
         chart(
             "netvm-fig25",
             "4 KiB writes: latency against misalignment",
             "offset in the page",
             latency,
-            vec![("write", trough), ("model of Appendix A", appendix_a())],
+            vec![("write", trough), ("model of Appendix A", appendix_a(|m| m.stored[1]))],
+        ),
+        chart(
+            "netvm-fig26",
+            "4 KiB writes in two fragments: when each stage ends, as Appendix A has it",
+            "offset in the page",
+            "time (us)",
+            vec![
+                ("first fragment on the NIC", appendix_a(|m| m.fetched[0])),
+                ("first fragment sent", appendix_a(|m| m.sent[0])),
+                ("first fragment in memory", appendix_a(|m| m.stored[0])),
+                ("second fragment on the NIC", appendix_a(|m| m.fetched[1])),
+                ("second fragment sent", appendix_a(|m| m.sent[1])),
+                ("second fragment in memory", appendix_a(|m| m.stored[1])),
+            ],
         ),
         chart(
             "netvm-fig27",
@@ -602,8 +750,15 @@ pub fn figures(s: &Setup, progress: &mut Progress) -> Result<Vec<Chart>, String>
     ])
 }
 
+/// When the stages of two fragments end.
+struct Stages {
+    fetched: [f64; 2],
+    sent: [f64; 2],
+    stored: [f64; 2],
+}
+
 /// The thesis's own model of a 4 KiB write in two fragments, in which processors take no time.
-fn appendix_a() -> Vec<(f64, f64)> {
+fn appendix_a(which: fn(&Stages) -> f64) -> Vec<(f64, f64)> {
     (0..=64)
         .map(|k| {
             let off = f64::from(k) * 64.0;
@@ -613,7 +768,8 @@ fn appendix_a() -> Vec<(f64, f64)> {
             let d1 = w1 + s1 / 492.0;
             let h2 = h1 + s2 / 437.0;
             let w2 = h2.max(w1) + s2 / w;
-            (off, if s2 > 0.0 { w2.max(d1) + s2 / 492.0 } else { d1 })
+            let d2 = if s2 > 0.0 { w2.max(d1) + s2 / 492.0 } else { d1 };
+            (off, which(&Stages { fetched: [h1, h2], sent: [w1, w2], stored: [d1, d2] }))
         })
         .collect()
 }
@@ -623,7 +779,9 @@ from the calibration of 4-byte writes";
 
 /// What the thesis says of its figures, as numbers.
 pub fn figure_rows(charts: &[Chart]) -> Vec<Row> {
-    let (fig23, fig24, fig25, fig27) = (&charts[0], &charts[1], &charts[2], &charts[3]);
+    let figure = |name: &str| charts.iter().find(|c| c.file == name).expect("one of the figures");
+    let (fig23, fig24) = (figure("netvm-fig23"), figure("netvm-fig24"));
+    let (fig25, fig27) = (figure("netvm-fig25"), figure("netvm-fig27"));
     let (write, read) = (&fig23.curves[0], &fig23.curves[1]);
     let slope = |c: &Curve, a: f64, b: f64| (c.at(b) - c.at(a)) / (b - a) * 1e3;
     let (wr, rr) = (&fig24.curves[0], &fig24.curves[1]);
@@ -744,7 +902,7 @@ mod tests {
         for offset in [512, 2048, 3584] {
             assert!(write_rate(&s, false, 4096, offset).unwrap() <= best * 1.01);
         }
-        let model = appendix_a();
+        let model = appendix_a(|m| m.stored[1]);
         let at = |off: f64| model.iter().find(|p| p.0 == off).unwrap().1;
         within(at(0.0), 43.3, 0.5);
         within(at(1024.0), 34.7, 2.0);
@@ -762,6 +920,23 @@ mod tests {
         let netvm = &chart.curves[4];
         assert!(netvm.points.iter().all(|p| p.1 == netvm.points[0].1));
         assert!(chart.curves[0].at(85.0) > netvm.at(85.0) && chart.curves[0].at(90.0) < netvm.at(90.0));
+    }
+
+    /// The shadow table pushes out as rarely as computed, and less so in deeper rows.
+    #[test]
+    fn figure_9_is_what_the_table_does() {
+        let chart = figure_9();
+        let rows = figure_9_rows(&chart);
+        let of = |name: &str| value(&rows, &format!("fig09_{name}"));
+        assert!((7e-4..1e-3).contains(&of("row_pushes_out_load_1")));
+        assert!((3e-5..4e-5).contains(&of("row_pushes_out_load_half")));
+        within(of("entry_pushed_out_load_1_measured"), of("entry_pushed_out_load_1_computed"), 25.0);
+        for x in [0.3, 0.5, 1.0] {
+            assert!(
+                chart.curves[0].at(x) > chart.curves[1].at(x)
+                    && chart.curves[1].at(x) > chart.curves[2].at(x)
+            );
+        }
     }
 
     /// 37: a notification costs the same whatever comes with it; spinning is cheapest, a handler dearest.
@@ -797,9 +972,15 @@ mod tests {
             assert!(of(&format!("table31_{name}")) / of("table30_incr") < 1.182, "{name}");
         }
         assert!(of("table31_release_hand_over") < 1.0);
+        rows.push(Row::new("table26_read_4", "us", 2, read));
         let rates = rate_rows(&rows);
         assert!((200.0..260.0).contains(&value(&rates, "fig28_semaphore_signal_group")));
-        assert!(rates.iter().all(Row::holds));
+        assert!(rates.iter().all(Row::holds), "{:?}", rates.iter().find(|r| !r.holds()));
+        let bars = figure_28(&rates);
+        assert!(
+            bars.curves.iter().all(|c| c.points.len() == bars.bars.len()),
+            "an operation without its bar"
+        );
     }
 
     /// The inputs are the inputs.

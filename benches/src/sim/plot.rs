@@ -40,6 +40,9 @@ fn extent(all: impl Iterator<Item = f64>, log: bool) -> (f64, f64) {
 
 fn draw_on(chart: &Chart, root: &DrawingArea<SVGBackend<'_>, Shift>) -> Result<(), Failure> {
     root.fill(&WHITE)?;
+    if !chart.bars.is_empty() {
+        return draw_bars(chart, root);
+    }
     let points = || chart.curves.iter().flat_map(|c| c.points.iter());
     let (x0, x1) = extent(points().map(|p| p.0), chart.log.0);
     let (y0, y1) = extent(points().map(|p| p.1), chart.log.1);
@@ -50,7 +53,13 @@ fn draw_on(chart: &Chart, root: &DrawingArea<SVGBackend<'_>, Shift>) -> Result<(
     macro_rules! finish {
         ($x:expr, $y:expr) => {{
             let mut area = builder.build_cartesian_2d($x, $y)?;
-            area.configure_mesh().x_desc(chart.x).y_desc(chart.y).light_line_style(WHITE).draw()?;
+            area.configure_mesh()
+                .x_desc(chart.x)
+                .y_desc(chart.y)
+                .x_label_formatter(&|v| tick(*v))
+                .y_label_formatter(&|v| tick(*v))
+                .light_line_style(WHITE)
+                .draw()?;
             for (i, curve) in chart.curves.iter().enumerate() {
                 let colour = COLOURS[i % COLOURS.len()];
                 area.draw_series(LineSeries::new(curve.points.iter().copied(), colour.stroke_width(2)))?
@@ -70,6 +79,58 @@ fn draw_on(chart: &Chart, root: &DrawingArea<SVGBackend<'_>, Shift>) -> Result<(
     Ok(())
 }
 
+/// A number beside an axis.
+fn tick(v: f64) -> String {
+    if v != 0.0 && !(1e-3..1e6).contains(&v.abs()) {
+        return format!("{v:.1e}").replace(".0e", "e");
+    }
+    let text = format!("{v:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').into()
+}
+
+/// Bars side by side, a group for each abscissa.
+fn draw_bars(chart: &Chart, root: &DrawingArea<SVGBackend<'_>, Shift>) -> Result<(), Failure> {
+    let (groups, series) = (chart.bars.len(), chart.curves.len());
+    let high = extent(chart.curves.iter().flat_map(|c| c.points.iter().map(|p| p.1)), false).1;
+    let mut area = ChartBuilder::on(root)
+        .caption(&chart.title, ("sans-serif", 18))
+        .margin(12)
+        .x_label_area_size(42)
+        .y_label_area_size(64)
+        .build_cartesian_2d(-0.5..groups as f64 - 0.5, 0.0..high)?;
+    let name = |v: &f64| {
+        let whole = (v - v.round()).abs() < 1e-6;
+        chart.bars.get(v.round().max(0.0) as usize).filter(|_| whole).map_or(String::new(), |s| s.to_string())
+    };
+    area.configure_mesh()
+        .x_desc(chart.x)
+        .y_desc(chart.y)
+        .x_labels(2 * groups + 1)
+        .x_label_formatter(&name)
+        .y_label_formatter(&|v| tick(*v))
+        .disable_x_mesh()
+        .light_line_style(WHITE)
+        .draw()?;
+    let width = 0.8 / series as f64;
+    for (i, curve) in chart.curves.iter().enumerate() {
+        let colour = COLOURS[i % COLOURS.len()];
+        let bar = |&(x, y): &(f64, f64)| {
+            let left = x - 0.4 + width * i as f64;
+            Rectangle::new([(left, 0.0), (left + width * 0.9, y)], colour.filled())
+        };
+        area.draw_series(curve.points.iter().map(bar))?
+            .label(&curve.name)
+            .legend(move |(x, y)| Rectangle::new([(x, y - 5), (x + 14, y + 5)], colour.filled()));
+    }
+    let place = SeriesLabelPosition::UpperRight;
+    area.configure_series_labels()
+        .position(place)
+        .background_style(WHITE.mix(0.8))
+        .border_style(BLACK)
+        .draw()?;
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::table::Curve;
@@ -80,12 +141,27 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("pgas-plot-{}", std::process::id()));
         for log in [(false, false), (true, true), (true, false), (false, true)] {
             let curve = Curve { name: "a".into(), points: vec![(1.0, 2.0), (10.0, 30.0)] };
-            let chart =
-                Chart { file: "t".into(), title: "t".into(), x: "x", y: "y", log, curves: vec![curve] };
+            let chart = Chart {
+                file: "t".into(),
+                title: "t".into(),
+                x: "x",
+                y: "y",
+                log,
+                curves: vec![curve],
+                ..Chart::default()
+            };
             let [csv, svg] = chart.write(&folder).unwrap();
-            assert_eq!(std::fs::read_to_string(csv).unwrap(), "curve,x,y\na,1,2\na,10,30\n");
+            assert_eq!(std::fs::read_to_string(csv).unwrap(), "curve,x,y\n\"a\",1,2\n\"a\",10,30\n");
             assert!(std::fs::read_to_string(svg).unwrap().contains("</svg>"));
         }
+        let curve = Curve { name: "a".into(), points: vec![(0.0, 2.0), (1.0, 3.0)] };
+        let bars = vec!["one", "two"];
+        let chart = Chart { file: "b".into(), curves: vec![curve], bars, x: "x", y: "y", ..Chart::default() };
+        let [csv, svg] = chart.write(&folder).unwrap();
+        assert_eq!(std::fs::read_to_string(csv).unwrap(), "curve,x,y\n\"a\",one,2\n\"a\",two,3\n");
+        let svg = std::fs::read_to_string(svg).unwrap();
+        assert!(svg.contains("two") && svg.matches("<rect").count() >= 3, "{svg}");
+        assert_eq!((tick(2500.0), tick(0.5), tick(1e-5)), ("2500".into(), "0.5".into(), "1e-5".into()));
         std::fs::remove_dir_all(folder).unwrap();
     }
 }

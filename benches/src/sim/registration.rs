@@ -264,6 +264,7 @@ pub fn figure_3(setup: &Setup, progress: &mut Progress) -> Result<Chart, String>
         y: "latency (us)",
         log: (false, true),
         curves,
+        ..Chart::default()
     })
 }
 
@@ -278,6 +279,7 @@ pub fn figure_4(setup: &Setup, progress: &mut Progress) -> Result<Chart, String>
         y: "bandwidth (MB/s)",
         log: (false, true),
         curves,
+        ..Chart::default()
     })
 }
 
@@ -326,6 +328,7 @@ pub fn figure_5(setup: &Setup, progress: &mut Progress) -> Result<Chart, String>
         y: "bandwidth (MB/s)",
         log: (true, true),
         curves,
+        ..Chart::default()
     })
 }
 
@@ -336,7 +339,11 @@ pub fn figure_rows(setup: &Setup, fig3: &Chart, fig4: &Chart, fig5: &Chart) -> V
     let below = mib * 0.75;
     let gap = no_unpin.at(below) - firehose.at(below);
     let full = fig4.curves[2].at(below);
+    // The last set before it jumps.
+    let flat = firehose.points.iter().take_while(|p| p.1 < 1.5 * firehose.at(below)).map(|p| p.0);
+    let bound = (setup.budget.m + setup.budget.victim) as f64 / f64::from(1 << 20);
     vec![
+        Row::new("fig3_knee", "MiB", 2, flat.fold(0.0, f64::max)).paper(bound),
         Row::new("fig3_gap_below_m", "us", 2, gap).paper(30.0).explained(
             "Figure 3 is said to show about 30 us; Table 3's 34 - 14 = 20 us (and the round trip of 20 us) cannot give more; 30 us \
              would take a round trip of 30 us",

@@ -114,8 +114,8 @@ impl Curve {
     }
 }
 
-/// A figure: curves over one axis.
-#[derive(Debug, Clone)]
+/// A figure: curves over one axis, or bars.
+#[derive(Debug, Clone, Default)]
 pub struct Chart {
     /// File name without ending.
     pub file: String,
@@ -127,6 +127,8 @@ pub struct Chart {
     pub y: &'static str,
     /// Whether the axes are logarithmic.
     pub log: (bool, bool),
+    /// Names of the abscissas 0, 1, ... : then it has bars.
+    pub bars: Vec<&'static str>,
     /// What it shows.
     pub curves: Vec<Curve>,
 }
@@ -137,7 +139,10 @@ impl Chart {
         let mut text = format!("curve,{},{}\n", self.x, self.y);
         for c in &self.curves {
             for (x, y) in &c.points {
-                let _ = writeln!(text, "{},{x},{y}", c.name);
+                let _ = match self.bars.get(*x as usize) {
+                    Some(bar) => writeln!(text, "\"{}\",{bar},{y}", c.name),
+                    None => writeln!(text, "\"{}\",{x},{y}", c.name),
+                };
             }
         }
         text
