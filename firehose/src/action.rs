@@ -145,6 +145,20 @@ pub struct Request {
     pub len: u64,
 }
 
+impl Request {
+    /// The transfer of `len` of its bytes, after those that are `done`. Keys: at the peer, and here.
+    #[inline]
+    pub(crate) fn part(&self, op: OpId, done: u64, len: u64, keys: (&Keys, &Keys)) -> Transfer {
+        let (local, local_keys) = match self.local {
+            Local::Registered(addr) => (addr + done, None),
+            Local::At(addr) => (addr + done, Some(keys.1.clone())),
+        };
+        let (remote, remote_keys) = (self.remote + done, keys.0.clone());
+        let Request { tag, peer, direction, .. } = *self;
+        Transfer { op, tag, peer, direction, remote, remote_keys, local, local_keys, len }
+    }
+}
+
 /// A one-sided transfer that may start. The cards at both ends compare the keys when they touch the memory
 /// ([`Strategy::check`](crate::Strategy::check)).
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -90,17 +90,21 @@ enum State {
     Unpinning,
 }
 
+/// Half a cache line, so that a look at a bucket is a look at one.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(32))]
 struct Entry {
     bucket: u64,
     key: u64,
     local: u32,
     remote: u32,
     stamp: u32,
-    /// A bit for each node that may hold a firehose on it, modulo 32.
-    holders: u32,
+    /// A bit for each node that may hold a firehose on it, modulo 16.
+    holders: u16,
     state: State,
 }
+
+const _: () = assert!(size_of::<Entry>() == 32);
 
 impl Slot for Entry {
     fn vacant() -> Entry {
@@ -133,8 +137,8 @@ impl Entry {
 }
 
 /// The bit that stands for a node among the holders.
-fn holder(node: Node) -> u32 {
-    1 << (node % 32)
+fn holder(node: Node) -> u16 {
+    1 << (node % 16)
 }
 
 #[derive(Debug)]
@@ -153,7 +157,7 @@ struct Claim {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Voided {
     pub held: Held,
-    holders: u32,
+    holders: u16,
 }
 
 impl Voided {
@@ -237,46 +241,62 @@ impl Buckets {
     /// budget, or others wait for it.
     #[inline]
     pub fn hold(&mut self, run: Run) -> Option<Keys> {
-        if !self.lines[Side::Local as usize].is_empty() {
+        self.take_ready(Side::Local, &[run], 0)
+    }
+
+    /// The same for a peer: what its claim would come to, without the ceremony.
+    #[inline]
+    pub fn grant_ready(&mut self, runs: &[Run], node: Node) -> Option<Keys> {
+        self.take_ready(Side::Remote, runs, holder(node))
+    }
+
+    #[inline(always)]
+    fn take_ready(&mut self, side: Side, runs: &[Run], holders: u16) -> Option<Keys> {
+        if !self.lines[side as usize].is_empty() {
             return None;
         }
-        if run.count == 1 {
-            let entry = self.table.get_mut(run.first)?;
+        if let [Run { first, count: 1 }] = *runs {
+            let (used, most) = (*self.used(side), self.most(side));
+            let entry = self.table.get_mut(first)?;
             if entry.state != State::Ready {
                 return None;
             }
-            if entry.local == 0 {
-                if self.local >= self.limits.local {
-                    return None;
-                }
-                self.local += 1;
-                if entry.remote == 0 {
-                    self.idle -= 1;
-                    self.stats.revived += 1;
-                }
+            let revived = entry.free();
+            let count = entry.count(side);
+            let fresh = *count == 0;
+            if fresh && used >= most {
+                return None;
             }
-            entry.local += 1;
-            return Some(Keys::Uniform(entry.key));
+            *count += 1;
+            entry.holders |= holders;
+            let key = entry.key;
+            *self.used(side) += u64::from(fresh);
+            self.idle -= u64::from(revived);
+            self.stats.revived += u64::from(revived);
+            return Some(Keys::Uniform(key));
         }
-        let mut fresh = 0;
-        for bucket in run.buckets() {
+        let (mut fresh, mut all) = (0, 0u64);
+        for bucket in runs.iter().flat_map(|run| run.buckets()) {
             let entry = self.table.get(bucket)?;
             if entry.state != State::Ready {
                 return None;
             }
-            fresh += u64::from(entry.local == 0);
+            let count = if side == Side::Local { entry.local } else { entry.remote };
+            fresh += u64::from(count == 0);
+            all += 1;
         }
-        if self.local + fresh > self.limits.local {
+        let most = self.most(side);
+        if all > most || *self.used(side) + fresh > most {
             return None;
         }
-        for bucket in run.buckets() {
-            self.count(Side::Local, bucket, 0);
+        for bucket in runs.iter().flat_map(|run| run.buckets()) {
+            self.count(side, bucket, holders);
         }
-        Some(self.keys(run.count, [run].into_iter()))
+        Some(self.keys(all, runs.iter().copied()))
     }
 
     /// Counts one reference; says whether the bucket is ready.
-    fn count(&mut self, side: Side, bucket: u64, holders: u32) -> bool {
+    fn count(&mut self, side: Side, bucket: u64, holders: u16) -> bool {
         let Some(entry) = self.table.get_mut(bucket) else {
             let mut entry = Entry { bucket, holders, ..Entry::vacant() };
             *entry.count(side) = 1;

@@ -10,11 +10,15 @@
 //! ```
 //! While operations wait in a peer's line, later ones to that peer go behind them, hits as well, so none is overtaken for
 //! ever. A refused transfer gives everything back and begins again.
+//!
+//! **Partial hits.** A part that finds some of its firehoses asks for the others only, in one move, and goes as one transfer
+//! when they have come. It does not go ahead with those it has: it would hold them while the rest waits in line. A caller
+//! that would rather split an operation there asks [`Firehose::ready`] first.
 
 use std::collections::HashMap;
 
 use crate::action::{
-    Action, Direction, Failure, Held, Keys, Local, OpId, Outcome, Refusal, Request, Run, Side, Transfer,
+    Action, Direction, Failure, Held, Keys, Local, OpId, Outcome, Refusal, Request, Run, Side,
 };
 use crate::buckets::{Buckets, Limits, Who};
 use crate::config::{Config, ConfigError, Node};
@@ -22,7 +26,7 @@ use crate::firehoses::{Firehoses, Taken};
 use crate::message::{Granted, Message};
 use crate::registrar::{Change, PinError};
 use crate::slab::Slab;
-use crate::strategy::{Kind, Start, Stats, Strategy, Usage};
+use crate::strategy::{Kind, Start, Stats, Strategy, Usage, over_buckets};
 
 #[derive(Debug)]
 struct Op {
@@ -235,21 +239,8 @@ impl Firehose {
             out.push(Action::Held { op: OpId(id), tag: op.request.tag, keys: op.local_keys.clone() });
             return;
         }
-        let (local, local_keys) = match op.request.local {
-            Local::Registered(addr) => (addr, None),
-            Local::At(addr) => (addr, Some(op.local_keys.clone())),
-        };
-        out.push(Action::Transfer(Transfer {
-            op: OpId(id),
-            tag: op.request.tag,
-            peer: op.request.peer,
-            direction: op.request.direction,
-            remote: op.request.remote + op.done,
-            remote_keys: op.remote_keys.clone(),
-            local: local + op.done,
-            local_keys,
-            len: op.part,
-        }));
+        let keys = (&op.remote_keys, &op.local_keys);
+        out.push(Action::Transfer(op.request.part(OpId(id), op.done, op.part, keys)));
     }
 
     #[cold]
@@ -312,14 +303,20 @@ impl Firehose {
         self.retry(peer, out);
     }
 
-    fn serve(&mut self, from: Node, id: u64, release: &[Held], acquire: Vec<Run>) {
+    fn serve(&mut self, from: Node, id: u64, release: &[Held], acquire: Vec<Run>, out: &mut Vec<Action>) {
         self.stats.served += 1;
         for held in release {
             for bucket in held.run.buckets().take(self.buckets.most(Side::Remote) as usize) {
                 self.buckets.release(Side::Remote, bucket, held.key);
             }
         }
-        self.buckets.claim(Side::Remote, acquire, Who::Peer { node: from, id });
+        match self.buckets.grant_ready(&acquire, from) {
+            Some(keys) => {
+                let granted = Granted { keys, failed: Vec::new() };
+                out.push(Action::Send { to: from, message: Message::Moved { id, granted } });
+            }
+            None => self.buckets.claim(Side::Remote, acquire, Who::Peer { node: from, id }),
+        }
     }
 
     fn answered(&mut self, from: Node, id: u64, granted: &Granted, out: &mut Vec<Action>) {
@@ -471,11 +468,13 @@ impl Strategy for Firehose {
             return;
         }
         match message {
-            Message::Move { id, release, acquire } => self.serve(from, id, &release, acquire),
+            Message::Move { id, release, acquire } => self.serve(from, id, &release, acquire, out),
             Message::Moved { id, granted } => self.answered(from, id, &granted, out),
             Message::Invalidate { held } => {
+                // No node has registered more at once.
+                let most = self.buckets.most(Side::Local) + self.buckets.most(Side::Remote);
                 for Held { run, key } in held {
-                    for bucket in run.buckets() {
+                    for bucket in run.buckets().take(most as usize) {
                         self.firehoses.invalidate(from, bucket, key);
                     }
                 }
@@ -487,15 +486,7 @@ impl Strategy for Firehose {
         self.pump(out);
     }
 
-    fn pinned(&mut self, run: Run, result: Result<(), PinError>, out: &mut Vec<Action>) {
-        self.buckets.pinned(run, result, out);
-        self.pump(out);
-    }
-
-    fn unpinned(&mut self, run: Run, out: &mut Vec<Action>) {
-        self.buckets.unpinned(run, out);
-        self.pump(out);
-    }
+    over_buckets!();
 
     fn changed(&mut self, change: Change, out: &mut Vec<Action>) {
         if change == Change::Child {
@@ -514,18 +505,6 @@ impl Strategy for Firehose {
             }
         }
         self.pump(out);
-    }
-
-    fn check(&self, side: Side, addr: u64, len: u64, keys: &Keys) -> Result<(), Refusal> {
-        self.buckets.check(&self.config, side, addr, len, keys)
-    }
-
-    fn usage(&self) -> Usage {
-        self.buckets.usage()
-    }
-
-    fn stats(&self) -> Stats {
-        self.buckets.with_stats(self.stats)
     }
 
     fn audit(&self) {

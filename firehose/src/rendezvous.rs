@@ -10,18 +10,18 @@
 
 use std::collections::HashMap;
 
-use crate::action::{
-    Action, Failure, Held, Keys, Local, OpId, Outcome, Refusal, Request, Run, Side, Transfer,
-};
+use crate::action::{Action, Failure, Held, Keys, Local, OpId, Outcome, Refusal, Request, Run, Side};
 use crate::buckets::{Buckets, Idle, Limits, Who};
 use crate::config::{Config, ConfigError, Node};
 use crate::message::{Granted, Message, Purpose};
 use crate::registrar::{Change, PinError};
 use crate::slab::Slab;
-use crate::strategy::{Kind, Start, Stats, Strategy, Usage};
+use crate::strategy::{Kind, Start, Stats, Strategy, Usage, over_buckets};
 
 /// Most buckets of one request. With no bound on what is pinned something else must be one.
 const LARGEST: u64 = 1 << 24;
+/// Most buckets of one run that a peer says are void; further ones are found out by a refusal.
+const HEARD: usize = 1 << 16;
 /// The key of what pin-everything pins at start.
 const FIRST_KEY: u64 = 1;
 
@@ -129,21 +129,8 @@ impl Rendezvous {
 
     fn transfer(&mut self, id: u32, out: &mut Vec<Action>) {
         let Some(op) = self.ops.get_mut(id) else { return };
-        let (local, local_keys) = match op.request.local {
-            Local::Registered(addr) => (addr, None),
-            Local::At(addr) => (addr, Some(op.local_keys.clone())),
-        };
-        out.push(Action::Transfer(Transfer {
-            op: OpId(id),
-            tag: op.request.tag,
-            peer: op.request.peer,
-            direction: op.request.direction,
-            remote: op.request.remote + op.done,
-            remote_keys: op.remote_keys.clone(),
-            local: local + op.done,
-            local_keys,
-            len: op.part,
-        }));
+        let keys = (&op.remote_keys, &op.local_keys);
+        out.push(Action::Transfer(op.request.part(OpId(id), op.done, op.part, keys)));
     }
 
     fn release_local(&mut self, id: u32) {
@@ -316,12 +303,14 @@ impl Strategy for Rendezvous {
                 }
             }
             Message::Answer { id, granted } => self.answered(from, id, granted, out),
-            Message::Finish { run, keys } if run.count <= self.buckets.most(Side::Remote) => {
+            Message::Finish { run, keys }
+                if self.lets_go() && run.count <= self.buckets.most(Side::Remote) =>
+            {
                 self.buckets.release_run(Side::Remote, run, &keys);
             }
             Message::Invalidate { held } if self.kind == Kind::PinEverything => {
                 for Held { run, key } in held {
-                    for bucket in run.buckets() {
+                    for bucket in run.buckets().take(HEARD) {
                         let known = self.known.entry((from, bucket)).or_insert(FIRST_KEY);
                         if *known == key {
                             *known = 0;
@@ -335,15 +324,7 @@ impl Strategy for Rendezvous {
         self.pump(out);
     }
 
-    fn pinned(&mut self, run: Run, result: Result<(), PinError>, out: &mut Vec<Action>) {
-        self.buckets.pinned(run, result, out);
-        self.pump(out);
-    }
-
-    fn unpinned(&mut self, run: Run, out: &mut Vec<Action>) {
-        self.buckets.unpinned(run, out);
-        self.pump(out);
-    }
+    over_buckets!();
 
     fn changed(&mut self, change: Change, out: &mut Vec<Action>) {
         if change == Change::Child {
@@ -361,18 +342,6 @@ impl Strategy for Rendezvous {
             }
         }
         self.pump(out);
-    }
-
-    fn check(&self, side: Side, addr: u64, len: u64, keys: &Keys) -> Result<(), Refusal> {
-        self.buckets.check(&self.config, side, addr, len, keys)
-    }
-
-    fn usage(&self) -> Usage {
-        self.buckets.usage()
-    }
-
-    fn stats(&self) -> Stats {
-        self.buckets.with_stats(self.stats)
     }
 
     fn audit(&self) {

@@ -130,6 +130,34 @@ pub enum Start {
     Child,
 }
 
+/// The part of [`Strategy`] that is the bucket table's, for those that have one as `buckets`.
+macro_rules! over_buckets {
+    () => {
+        fn pinned(&mut self, run: Run, result: Result<(), PinError>, out: &mut Vec<Action>) {
+            self.buckets.pinned(run, result, out);
+            self.pump(out);
+        }
+
+        fn unpinned(&mut self, run: Run, out: &mut Vec<Action>) {
+            self.buckets.unpinned(run, out);
+            self.pump(out);
+        }
+
+        fn check(&self, side: Side, addr: u64, len: u64, keys: &Keys) -> Result<(), Refusal> {
+            self.buckets.check(&self.config, side, addr, len, keys)
+        }
+
+        fn usage(&self) -> Usage {
+            self.buckets.usage()
+        }
+
+        fn stats(&self) -> Stats {
+            self.buckets.with_stats(self.stats)
+        }
+    };
+}
+pub(crate) use over_buckets;
+
 /// One node's half of a strategy: a state machine.
 ///
 /// Every call appends to `out` what is to be done then.

@@ -167,6 +167,44 @@ fn node(config: Config) -> Firehose {
     Firehose::new(config).expect("a good configuration")
 }
 
+/// Of a transfer that finds some of its firehoses only the others are asked for; and a caller can learn how much could go at
+/// once. It goes all at once all the same: a part that went ahead would hold its firehoses while the rest waits in line for
+/// more, which item 9 forbids, and would be a second message.
+#[test]
+fn partial_hits_ask_for_the_rest_only() {
+    let (mut here, mut there) = (node(config(2, 8, 4)), node(Config { me: 1, ..config(2, 8, 4) }));
+    let (mut mine, mut theirs) = (Vec::new(), Vec::new());
+    let mut put = |here: &mut Firehose, first: u64, buckets: u64| {
+        let (remote, len) = (first * PAGE, buckets * PAGE);
+        let local = Local::Registered(0);
+        let request = Request { tag: 0, peer: 1, direction: Direction::Put, remote, local, len };
+        let op = here.start(request, &mut mine).expect("a good request");
+        let Some(Action::Send { message, .. }) = mine.pop() else { panic!("a move") };
+        let Message::Move { acquire, .. } = message.clone() else { panic!("a move") };
+        assert!(here.ready(1, remote, len) < len, "it has not come yet");
+        there.receive(0, message, &mut theirs);
+        while let Some(Action::Pin(run)) = theirs.first().cloned() {
+            theirs.remove(0);
+            there.pinned(run, Ok(()), &mut theirs);
+        }
+        let Some(Action::Send { message, .. }) = theirs.pop() else { panic!("an answer") };
+        here.receive(1, message, &mut mine);
+        assert!(matches!(mine.pop(), Some(Action::Transfer(t)) if t.len == len), "one transfer");
+        here.transferred(op, Outcome::Done, &mut mine);
+        mine.clear();
+        acquire
+    };
+    assert_eq!(put(&mut here, 2, 2), [Run { first: 2, count: 2 }]);
+    assert_eq!(
+        (here.ready(1, 2 * PAGE, 5 * PAGE), here.ready(1, 2 * PAGE + 100, 5 * PAGE)),
+        (2 * PAGE, 2 * PAGE - 100)
+    );
+    assert_eq!((here.ready(1, 2 * PAGE, 10), here.ready(1, PAGE, 2 * PAGE)), (10, 0));
+    assert_eq!(put(&mut here, 1, 5), [Run { first: 1, count: 1 }, Run { first: 4, count: 2 }]);
+    assert_eq!((here.stats().partial_hits, here.stats().misses, here.stats().requests), (1, 2, 2));
+    assert_eq!(here.ready(1, PAGE, 9 * PAGE), 5 * PAGE);
+}
+
 #[test]
 fn item_06_k_nodes_on_one_bucket_pin_it_once_and_count_k() {
     let mut target = node(config(9, 8, 4));
