@@ -6,6 +6,7 @@
 //! - *programs*: examples with random numbers of ranks, with and without neighbourhood.
 //! - *compiler*: damaged UPC sources; the compiler must end by itself, with errors and without a crash.
 //! - *stale*: the stale-registration adversary of Firehose, with random seeds.
+//! - *messages*: damaged and impossible messages, heads, packets and commands, for Firehose and for NetVM's firmware.
 //! - *front end*: many more damaged pieces, read in one process (`upc-fuzz`).
 //! - *csmith*: random C programs, compiled by upcc and by the C compiler, must print the same; *shared csmith*: likewise with
 //!   their global variables turned shared.
@@ -135,6 +136,7 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
         }
         count("conformance", conformance(&prefix, &mut random));
         count("stale", stale(2_000_000, random.next() >> 16));
+        count("messages", messages(20_000));
         count("random programs", programs::upc_random(random.next() >> 20, 1, &mut Tally::default()));
         if csmith {
             count("csmith", csmith_program(&prefix, random.next() >> 1, false));
@@ -208,6 +210,21 @@ fn stale(accesses: u64, seed: u64) -> Result<(), String> {
     test.env("FIREHOSE_ACCESSES", accesses.to_string()).env("FIREHOSE_SEED", (seed >> 1).to_string());
     let outcome = sh::capture(test, BUILD + Duration::from_secs(accesses / 200_000))?;
     if outcome.status == Some(0) { Ok(()) } else { Err(outcome.report()) }
+}
+
+/// That many random inputs for each property of what comes over the wire.
+fn messages(cases: u32) -> Result<(), String> {
+    let firehose = ["-p", "firehose", "--lib", "--test", "fuzz", "--", "message", "any_messages"];
+    let firmware = ["-p", "netvm-fw", "--test", "acceptance", "--", "wire::"];
+    for arguments in [&firehose[..], &firmware[..]] {
+        let mut test = sh::cargo(&["test", "-q", "--release"]);
+        test.args(arguments).env("PROPTEST_CASES", cases.to_string());
+        let outcome = sh::capture(test, BUILD)?;
+        if outcome.status != Some(0) {
+            return Err(outcome.report());
+        }
+    }
+    Ok(())
 }
 
 /// UPC sources to be damaged.

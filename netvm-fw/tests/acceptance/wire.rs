@@ -113,7 +113,8 @@ fn drive(nic: &mut Nic, event: Event) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    // 256 programs, or PROPTEST_CASES.
+    #![proptest_config(ProptestConfig::default())]
 
     #[test]
     fn heads_survive_the_wire(head in head(), payload in prop::collection::vec(any::<u8>(), 0..20)) {
@@ -128,6 +129,30 @@ proptest! {
             Ok((head, rest)) => prop_assert_eq!([&head.to_bytes()[..], rest].concat(), bytes),
             Err(BadHead::Short) => prop_assert!(bytes.len() < HEAD),
             Err(_) => {}
+        }
+    }
+
+    /// Good heads with some bytes changed: what is accepted is exactly what was there, and within its bounds once checked.
+    #[test]
+    fn damaged_heads_are_read_or_refused(
+        head in prop_oneof![head(), near()],
+        changes in prop::collection::vec((0..HEAD, any::<u8>()), 1..6),
+        payload in 0usize..5000,
+    ) {
+        let mut bytes = head.to_bytes();
+        changes.into_iter().for_each(|(at, byte)| bytes[at] = byte);
+        if let Ok((head, rest)) = Head::from_bytes(&bytes) {
+            prop_assert_eq!((head.to_bytes(), rest.len()), (bytes, 0));
+            if head.check_packet(2, payload).is_ok() {
+                prop_assert!(head.from.0 < 2 && head.to.0 < 2 && head.payload_len() == payload);
+                prop_assert!(payload <= PAGE as usize);
+                if matches!(head.kind, Kind::Write | Kind::Read | Kind::ReadReply) {
+                    prop_assert!(head.src.in_page() && head.dst.in_page() && head.src.len == head.dst.len);
+                }
+            }
+            if head.check_command(2).is_ok() {
+                prop_assert!(head.kind.is_command() && (head.flags & 1 == 0 || head.payload_len() <= INLINE));
+            }
         }
     }
 
