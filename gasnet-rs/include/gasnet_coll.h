@@ -50,6 +50,10 @@ extern gasnet_coll_handle_t gasneti_coll_move(int what, gasnet_team_handle_t tea
 extern gasnet_coll_handle_t gasneti_coll_combine(int what, gasnet_team_handle_t team, gasnet_image_t root, void *dst,
                                                  const void *src, size_t elem_size, size_t elem_count, int func,
                                                  int func_arg, int flags, int nb);
+extern gasnet_coll_handle_t gasneti_coll_move_v(int what, gasnet_team_handle_t team, gasnet_image_t root, void *dst,
+                                                const size_t *dst_at, const size_t *dst_len, const void *src,
+                                                const size_t *src_at, const size_t *src_len, size_t nbytes,
+                                                int flags, int nb);
 extern void gasneti_coll_wait_list(gasnet_coll_handle_t *handles, size_t n, int all);
 extern int gasneti_coll_try_list(gasnet_coll_handle_t *handles, size_t n, int all);
 
@@ -338,6 +342,44 @@ gasnet_coll_handle_t gasnet_coll_scanM_nb(gasnet_team_handle_t team, void *const
   return gasneti_coll_combine(2, team, 0, gasneti_coll_pick(team, dstlist, flags), gasneti_coll_pick(team,
                               srclist, flags), elem_size, elem_count, func, func_arg, flags, 1);
 }
+
+/* ---- ours: blocks that differ, and reductions to all ------------------------------------- */
+/* block i is len[i] bytes at at[i] bytes from the buffer's start; lists count where their buffer does */
+#define GASNETI_COLL_V(name, params, call)                                                            \
+  GASNETT_PLEASE_INLINE(gasnet_coll_##name) void gasnet_coll_##name params { (void)call(0); }           \
+  GASNETT_PLEASE_INLINE(gasnet_coll_##name##_nb)                                                      \
+  gasnet_coll_handle_t gasnet_coll_##name##_nb params { return call(1); }
+
+#define GASNETI_SCATTERV(nb) \
+  gasneti_coll_move_v(1, team, srcimage, dst, NULL, NULL, src, src_at, src_len, nbytes, flags, nb)
+GASNETI_COLL_V(scatterv,
+               (gasnet_team_handle_t team, void *dst, size_t nbytes, gasnet_image_t srcimage, const void *src,
+                const size_t src_at[], const size_t src_len[], int flags),
+               GASNETI_SCATTERV)
+#define GASNETI_GATHERV(nb) \
+  gasneti_coll_move_v(2, team, dstimage, dst, dst_at, dst_len, src, NULL, NULL, nbytes, flags, nb)
+GASNETI_COLL_V(gatherv,
+               (gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, const size_t dst_at[],
+                const size_t dst_len[], const void *src, size_t nbytes, int flags),
+               GASNETI_GATHERV)
+#define GASNETI_GATHER_ALLV(nb) \
+  gasneti_coll_move_v(3, team, 0, dst, dst_at, dst_len, src, NULL, NULL, 0, flags, nb)
+GASNETI_COLL_V(gather_allv,
+               (gasnet_team_handle_t team, void *dst, const size_t dst_at[], const size_t dst_len[],
+                const void *src, int flags),
+               GASNETI_GATHER_ALLV)
+#define GASNETI_EXCHANGEV(nb) \
+  gasneti_coll_move_v(4, team, 0, dst, dst_at, dst_len, src, src_at, src_len, 0, flags, nb)
+GASNETI_COLL_V(exchangev,
+               (gasnet_team_handle_t team, void *dst, const size_t dst_at[], const size_t dst_len[],
+                const void *src, const size_t src_at[], const size_t src_len[], int flags),
+               GASNETI_EXCHANGEV)
+#define GASNETI_REDUCE_ALL(nb) \
+  gasneti_coll_combine(1, team, 0, dst, src, elem_size, elem_count, func, func_arg, flags, nb)
+GASNETI_COLL_V(reduce_all,
+               (gasnet_team_handle_t team, void *dst, const void *src, size_t elem_size, size_t elem_count,
+                gasnet_coll_fn_handle_t func, int func_arg, int flags),
+               GASNETI_REDUCE_ALL)
 
 GASNETT_END_EXTERNC
 

@@ -89,7 +89,8 @@ pub struct Rank {
     /// What teams of this host share, if there are neighbours.
     pub(crate) tables: Option<&'static Tables>,
     pub(crate) team_all: OnceLock<Arc<Members>>,
-    heap: Mutex<u64>,
+    /// Bytes of the segment that are taken, and where what may be taken ends.
+    heap: Mutex<(u64, u64)>,
     /// Whether [`Rank::attach`] has begun.
     attaching: AtomicU32,
     /// Address and length of what only [`Rank::dismantle`] unmaps.
@@ -261,7 +262,7 @@ impl Rank {
             coll: Engine::new(),
             tables,
             team_all: OnceLock::new(),
-            heap: Mutex::new(0),
+            heap: Mutex::new((0, u64::MAX)),
             attaching: AtomicU32::new(0),
             mappings: Mutex::new(vec![host.mapping]),
             own: AtomicPtr::default(),
@@ -552,8 +553,9 @@ impl Rank {
         let Some(own) = self.segments.get().and_then(|t| t.get(self.id)) else {
             return Err(Error::op("memory of a segment can be taken after Rank::attach only"));
         };
-        let size = own.size as u64;
-        let mut used = lock(&self.heap);
+        let mut heap = lock(&self.heap);
+        let size = heap.1.min(own.size as u64);
+        let used = &mut heap.0;
         let start = used.checked_next_multiple_of(align.max(1));
         match start.and_then(|start| Some((start, start.checked_add(bytes)?))) {
             Some((start, end)) if end <= size => {
@@ -565,6 +567,14 @@ impl Rank {
                 *used
             ))),
         }
+    }
+
+    /// Has [`allocate`](Self::allocate) take from this part of the segments from now on: for programs that use the rest as they like.
+    ///
+    /// # Collective
+    /// As [`allocate`](Self::allocate).
+    pub fn allocate_from(&self, part: core::ops::Range<u64>) {
+        *lock(&self.heap) = (part.start, part.end);
     }
 
     /// Makes progress: runs the handlers of messages that have arrived, a bounded number of them. Returns how many.

@@ -221,6 +221,56 @@ pub unsafe extern "C" fn gasneti_coll_move(
     }
 }
 
+/// (offset, bytes) of each member's block; empty without lists.
+///
+/// # Safety
+/// The lists are null or have `n` entries.
+unsafe fn blocks(at: *const usize, len: *const usize, n: usize) -> Vec<(usize, usize)> {
+    if at.is_null() || len.is_null() {
+        return Vec::new();
+    }
+    // SAFETY: the caller's promise.
+    (0..n).map(|i| unsafe { (*at.add(i), *len.add(i)) }).collect()
+}
+
+/// Scatter (1), gather (2), gather_all (3), exchange (4) of blocks that differ; `n` are this member's bytes, where its lists do not say.
+///
+/// # Safety
+/// As [`gasneti_coll_move`]; lists that the operation needs have an entry for each member.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_coll_move_v(
+    what: c_int,
+    handle: *const Team,
+    root: u32,
+    dst: *mut u8,
+    dst_at: *const usize,
+    dst_len: *const usize,
+    src: *const u8,
+    src_at: *const usize,
+    src_len: *const usize,
+    n: usize,
+    flags: c_int,
+    nb: c_int,
+) -> usize {
+    const CALLS: [&str; 4] =
+        ["gasnet_coll_scatterv", "gasnet_coll_gatherv", "gasnet_coll_gather_allv", "gasnet_coll_exchangev"];
+    let call = CALLS[(what as usize).wrapping_sub(1) % CALLS.len()];
+    // SAFETY: the caller's promise.
+    let t = unsafe { team(enter(call), handle) };
+    check_root(call, &t, root);
+    // SAFETY: the caller's promise.
+    let (d, s) = unsafe { (blocks(dst_at, dst_len, t.size()), blocks(src_at, src_len, t.size())) };
+    let (r, m) = (root as usize, mode(flags));
+    match what {
+        1 => {
+            either!(nb, t.scatter_v_raw(r, dst, n, src, &s, m), t.scatter_v_raw_nb(r, dst, n, src, &s, m))
+        }
+        2 => either!(nb, t.gather_v_raw(r, dst, src, n, &d, m), t.gather_v_raw_nb(r, dst, src, n, &d, m)),
+        3 => either!(nb, t.gather_all_v_raw(dst, src, &d, m), t.gather_all_v_raw_nb(dst, src, &d, m)),
+        _ => either!(nb, t.exchange_v_raw(dst, src, &d, &s, m), t.exchange_v_raw_nb(dst, src, &d, &s, m)),
+    }
+}
+
 /// Reduce (0), reduce to all (1), scan (2) of `count` elements, element by element; 0, or a handle if `nb`.
 ///
 /// # Safety

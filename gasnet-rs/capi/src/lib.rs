@@ -21,6 +21,7 @@ pub mod fatal;
 pub mod hsl;
 pub mod info;
 pub mod job;
+pub mod nic;
 pub mod rma;
 pub mod signals;
 pub mod state;

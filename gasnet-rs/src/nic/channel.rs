@@ -93,6 +93,11 @@ impl<T> Ends<'_, T> {
 }
 
 impl<T: Shared> Sender<'_, T> {
+    /// Values of a message.
+    pub fn message_len(&self) -> usize {
+        self.ends.len
+    }
+
     /// Whether a message can be sent without waiting.
     pub fn has_room(&self) -> bool {
         self.sent - load(self.ends.rank, self.ends.freed) < self.ends.slots

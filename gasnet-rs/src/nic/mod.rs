@@ -1,4 +1,5 @@
-//! Synchronisation as a NIC would do it: atomics, locks, wait queues, monitors, semaphores, channels, notifications. Here they are made of
+//! Synchronisation as a NIC would do it: atomics, locks, wait queues, monitors, semaphores, channels, notifications; tripwires, event queues,
+//! ordered connections. Here they are made of
 //! the core's one-sided operations, so they work over every conduit, and no processor but the callers' takes part.
 //!
 //! Objects are *collective* to make: all ranks make the same ones in the same order ([`Rank::allocate`] gives each a place at the same
@@ -21,17 +22,23 @@
 
 mod atomics;
 mod channel;
+mod endpoint;
+mod events;
 mod line;
 mod lock;
 mod notification;
 pub mod port;
 mod queue;
+mod watch;
 
 pub use atomics::Atomics;
 pub use channel::{Channel, Receiver, Sender};
+pub use endpoint::{Endpoint, Endpoints, MESSAGE, RING};
+pub use events::{EventQueue, EventSource, QueuedEvent, SOURCES};
 pub use lock::McsLock;
 pub use notification::{Notification, ONE_SHOT};
 pub use queue::{Monitor, Semaphore, WaitQueue};
+pub use watch::{Access, Mode, Tripwire, Watch};
 
 use crate::atomics::{Function, Operation, WordType};
 use crate::{GlobalPtr, Rank, RankId};

@@ -48,6 +48,17 @@ pub(crate) fn map_shared(fd: BorrowedFd<'_>, offset: u64, len: usize) -> Result<
     mmap(std::ptr::null_mut(), len, Some((fd, offset)), 0)
 }
 
+/// A descriptor that is readable after something was written to it, until it is read; neither waits.
+pub(crate) fn event_descriptor() -> std::io::Result<std::os::fd::OwnedFd> {
+    // SAFETY: plain system call; the descriptor is ours.
+    unsafe {
+        match libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) {
+            -1 => Err(std::io::Error::last_os_error()),
+            fd => Ok(std::os::fd::FromRawFd::from_raw_fd(fd)),
+        }
+    }
+}
+
 /// Maps `len` bytes of a memory file over part of a range got from [`reserve`].
 ///
 /// # Safety

@@ -7,6 +7,7 @@
 mod am;
 mod atomics;
 mod barriers;
+mod clan;
 mod collectives;
 mod flood;
 mod litmus;
@@ -48,6 +49,16 @@ const SECTIONS: &[Section] = &[
     ("litmus", litmus::litmus),
     ("nic", nic::objects),
     ("nic-hunt", nic::hunt),
+    ("a08", clan::a08_writes_of_a_pair_are_seen_in_order),
+    ("a13", clan::a13_tripwires_are_on_addresses),
+    ("a14", clan::a14_look_arm_look_again_loses_no_wake_up),
+    ("a15", clan::a15_once_is_once),
+    ("a16", clan::a16_early_wake_up),
+    ("a17", clan::a17_event_queues_cannot_overflow),
+    ("a18", clan::a18_idle_sources_cost_nothing),
+    ("a19", clan::a19_a_queue_is_a_descriptor),
+    ("a21", clan::a21_a_close_is_sticky),
+    ("a22", clan::a22_orderly_ends_say_it_once),
     ("oracle", oracle::random_programs),
     ("threads", threads::threads),
     ("rules", rules::rules),

@@ -1,0 +1,396 @@
+//! Tripwires: to be told that somebody touched an address, without the toucher's knowing.
+//!
+//! After CLAN (D. Riddoch, "Low Latency Distributed Computing", Cambridge 2002), whose cards compare the address of every word that comes in
+//! with what their programs armed. Here whoever touches *watched memory* ([`Watch`]) compares: it writes (or reads), and then looks at the tripwires
+//! of the memory's owner, which lie beside it. So tripwires see what goes through a [`Watch`] (or an [`Endpoint`](super::Endpoint)),
+//! over any conduit and from neighbours alike; plain puts and a neighbour's own stores they do not see. Watched memory is opted in.
+//!
+//! **No lost wake-up.** The toucher writes, then looks for armed wires; the owner arms, then looks at the memory again; full fences between.
+//! So a touch is seen by the owner or trips the wire, or both.
+//!
+//! **A wire's words** are changed by its owner only, while its state says that it is being changed, so that a toucher that finds
+//! the same state before and after reading them has read what belongs together. *Once* is a compare-and-swap of the state: of many
+//! touches one trips the wire.
+
+use super::{EventSource, load, swap};
+use crate::{Error, GlobalPtr, Rank, RankId, Shared};
+use core::ops::Range;
+use core::sync::atomic::{Ordering, fence};
+
+/// What a tripwire looks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Reads by others.
+    Read,
+    /// Writes, by others and by the owner through its [`Watch`].
+    Write,
+    /// Both.
+    Any,
+}
+
+/// How often a tripwire goes off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// With the first touch; then it is disarmed.
+    Once,
+    /// With every touch.
+    Always,
+}
+
+const ARMED: u64 = 1;
+const ONCE: u64 = 2;
+const READ: u64 = 4;
+const WRITE: u64 = 8;
+/// One change of a wire: states of different changes differ.
+const CHANGE: u64 = 16;
+
+/// Words of a wire: its state, first byte, end, stride and width, times tripped, event.
+const WORDS: usize = 8;
+/// Longest piece of a put that is looked at as one touch.
+const PIECE: usize = 4096;
+
+/// Memory of all ranks that can have tripwires.
+#[derive(Debug)]
+pub struct Watch<'r> {
+    rank: &'r Rank,
+    memory: GlobalPtr<u8>,
+    len: u64,
+    /// How many wires are armed; then the wires.
+    table: GlobalPtr<u64>,
+    wires: u32,
+    made: u32,
+}
+
+impl<'r> Watch<'r> {
+    /// `bytes` of watched memory, zero, and up to `wires` tripwires, at every rank.
+    ///
+    /// # Collective
+    /// # Errors
+    /// No room in the segments.
+    pub fn new(rank: &'r Rank, bytes: u64, wires: u32) -> Result<Watch<'r>, Error> {
+        let words = WORDS * (wires as usize + 1);
+        let table = GlobalPtr::new(rank.id(), rank.allocate(8 * words as u64, 64)?);
+        let memory = GlobalPtr::new(rank.id(), rank.allocate(bytes, 64)?);
+        rank.write_slice(table, &vec![0u64; words]);
+        rank.write_slice(memory, &vec![0u8; bytes as usize]);
+        rank.barrier();
+        Ok(Watch { rank, memory, len: bytes, table, wires, made: 0 })
+    }
+
+    /// Where the watched memory of a rank begins.
+    pub fn memory(&self, rank: RankId) -> GlobalPtr<u8> {
+        self.memory.on(rank)
+    }
+
+    fn place<T>(&self, rank: RankId, at: u64, bytes: usize) -> Result<GlobalPtr<T>, Error> {
+        let fits = at.checked_add(bytes as u64).is_some_and(|end| end <= self.len);
+        if !fits || !at.is_multiple_of(align_of::<T>() as u64) {
+            let len = self.len;
+            return Err(Error::op(format!("{bytes} bytes at {at} of {len} bytes of watched memory")));
+        }
+        Ok(self.memory(rank).add(at as usize).cast())
+    }
+
+    /// Writes values to the watched memory of a rank, at byte `at`, and trips what is armed there. Long ones go piece by piece, in order.
+    /// On return they are in place.
+    ///
+    /// # Errors
+    /// Not in the watched memory; nothing is written.
+    pub fn put<T: Shared>(&self, to: RankId, at: u64, values: &[T]) -> Result<(), Error> {
+        let place = self.place::<T>(to, at, size_of_val(values))?;
+        let step = (PIECE / size_of::<T>().max(1)).max(1);
+        for (i, piece) in values.chunks(step).enumerate() {
+            self.rank.write_slice(place.add(i * step), piece);
+            let from = at + (i * step * size_of::<T>()) as u64;
+            self.touched(to, from..from + size_of_val(piece) as u64, WRITE);
+        }
+        Ok(())
+    }
+
+    /// Writes values, and then, when they are in place, a word that says so.
+    ///
+    /// # Errors
+    /// As [`put`](Self::put).
+    pub fn put_signal<T: Shared>(
+        &self,
+        to: RankId,
+        at: u64,
+        values: &[T],
+        signal_at: u64,
+        signal: u64,
+    ) -> Result<(), Error> {
+        let flag = self.place::<u64>(to, signal_at, 8)?;
+        self.put(to, at, values)?;
+        swap(self.rank, flag, signal);
+        self.touched(to, signal_at..signal_at + 8, WRITE);
+        Ok(())
+    }
+
+    /// Reads values from the watched memory of a rank, and trips what is armed there.
+    ///
+    /// # Errors
+    /// Not in the watched memory.
+    pub fn get<T: Shared>(&self, from: RankId, at: u64, values: &mut [T]) -> Result<(), Error> {
+        let bytes = size_of_val(values);
+        let place = self.place::<T>(from, at, bytes)?;
+        self.rank.read_slice(place, values);
+        self.touched(from, at..at + bytes as u64, READ);
+        Ok(())
+    }
+
+    /// The own word at byte `at`; what was written before it is visible.
+    ///
+    /// # Errors
+    /// Not in the watched memory.
+    pub fn word(&self, at: u64) -> Result<u64, Error> {
+        Ok(load(self.rank, self.place::<u64>(self.rank.id(), at, 8)?))
+    }
+
+    /// A tripwire on a range of the own watched memory; it is not armed.
+    ///
+    /// # Errors
+    /// Not in the watched memory, or there are as many as there may be.
+    pub fn tripwire(&mut self, range: Range<u64>, access: Access) -> Result<Tripwire<'r>, Error> {
+        let len = range.end.saturating_sub(range.start);
+        self.strided(range, len.max(1), len.max(1), access)
+    }
+
+    /// A tripwire on `width` bytes at every `stride` bytes of a range.
+    ///
+    /// # Errors
+    /// As [`tripwire`](Self::tripwire); `width` is not between 1 and `stride`.
+    pub fn strided(
+        &mut self,
+        range: Range<u64>,
+        stride: u64,
+        width: u64,
+        access: Access,
+    ) -> Result<Tripwire<'r>, Error> {
+        if range.is_empty() || range.end > self.len || !(1..=stride).contains(&width) {
+            return Err(Error::op(format!(
+                "a tripwire on {width} of every {stride} bytes of {range:?}: there are {} bytes of watched memory",
+                self.len
+            )));
+        }
+        if self.made == self.wires {
+            return Err(Error::op(format!("there are {} tripwires, as many as there may be", self.wires)));
+        }
+        self.made += 1;
+        let wire = Tripwire {
+            rank: self.rank,
+            armed: self.table,
+            words: self.table.add(WORDS * self.made as usize),
+            kinds: match access {
+                Access::Read => READ,
+                Access::Write => WRITE,
+                Access::Any => READ | WRITE,
+            },
+            state: 0,
+            taken: 0,
+        };
+        let own = [range.start, range.end, stride, width, 0, 0];
+        own.iter().enumerate().for_each(|(i, value)| {
+            swap(self.rank, wire.words.add(i + 1), *value);
+        });
+        Ok(wire)
+    }
+
+    /// Trips what a touch of these bytes of a rank trips.
+    fn touched(&self, of: RankId, bytes: Range<u64>, kind: u64) {
+        // ORDER: SeqCst; pairs with the fence in Tripwire::arm: we see the wire armed, or its owner sees what we wrote.
+        fence(Ordering::SeqCst);
+        let table = self.table.on(of);
+        if bytes.is_empty() || load(self.rank, table) == 0 {
+            return;
+        }
+        for i in 1..=self.wires as usize {
+            trip(self.rank, table.add(WORDS * i), &bytes, kind);
+        }
+    }
+}
+
+/// Trips a wire if these bytes are among those it is on.
+fn trip(rank: &Rank, wire: GlobalPtr<u64>, bytes: &Range<u64>, kind: u64) {
+    let mut state = load(rank, wire);
+    while state & ARMED != 0 && state & kind != 0 {
+        let [from, to, stride, width, event] = [1, 2, 3, 4, 6].map(|i| load(rank, wire.add(i)));
+        if !hits(bytes, from..to, stride, width) {
+            return;
+        }
+        // Once: disarmed by who trips it. Always: still the same state after reading its words.
+        let next = if state & ONCE == 0 { state } else { (state & !ARMED).wrapping_add(CHANGE) };
+        let seen = rank.compare_swap(wire, state, next);
+        if seen == state {
+            rank.fetch_add(wire.add(5), 1);
+            if event != 0 {
+                EventSource::raise(rank, wire.rank(), event);
+            }
+            return;
+        }
+        state = seen;
+    }
+}
+
+/// Whether a byte of `bytes` is within `width` bytes from a multiple of `stride` in the range.
+fn hits(bytes: &Range<u64>, range: Range<u64>, stride: u64, width: u64) -> bool {
+    let (from, to) = (bytes.start.max(range.start), bytes.end.min(range.end));
+    if from >= to || stride == 0 {
+        return false;
+    }
+    // The first one from `from` on: there, or at the next multiple.
+    let offset = (from - range.start) % stride;
+    offset < width || from - offset + stride < to
+}
+
+/// A tripwire on own watched memory.
+#[derive(Debug)]
+pub struct Tripwire<'r> {
+    rank: &'r Rank,
+    armed: GlobalPtr<u64>,
+    words: GlobalPtr<u64>,
+    kinds: u64,
+    /// As last written by this side.
+    state: u64,
+    taken: u64,
+}
+
+impl Tripwire<'_> {
+    /// Arms it. What was written before may not trip it: look again at what you wait for.
+    pub fn arm(&mut self, mode: Mode) {
+        self.disarm();
+        let once = if mode == Mode::Once { ONCE } else { 0 };
+        self.state = (self.state & !(CHANGE - 1)).wrapping_add(CHANGE) | self.kinds | once | ARMED;
+        self.rank.fetch_add(self.armed, 1);
+        swap(self.rank, self.words, self.state);
+        // ORDER: SeqCst; pairs with the fence in Watch::touched.
+        fence(Ordering::SeqCst);
+    }
+
+    /// Disarms it. One that has been tripped stays so.
+    pub fn disarm(&mut self) {
+        if self.state & ARMED == 0 {
+            return;
+        }
+        self.state = (self.state & !(CHANGE - 1)).wrapping_add(2 * CHANGE);
+        swap(self.rank, self.words, self.state);
+        self.rank.fetch_add(self.armed, u64::MAX);
+    }
+
+    /// Whether it is armed.
+    pub fn is_armed(&self) -> bool {
+        load(self.rank, self.words) & ARMED != 0
+    }
+
+    /// Times that it was tripped, less those taken.
+    pub fn pending(&self) -> u64 {
+        load(self.rank, self.words.add(5)) - self.taken
+    }
+
+    /// Takes one, if it was tripped.
+    pub fn test(&mut self) -> bool {
+        let tripped = self.pending() > 0;
+        self.taken += u64::from(tripped);
+        tripped
+    }
+
+    /// Waits until it is tripped, and takes that.
+    pub fn wait(&mut self) {
+        self.rank.wait_until("a tripwire", || self.pending() > 0);
+        self.taken += 1;
+    }
+
+    /// Waits until a condition on watched memory holds: looks, arms, looks again, and sleeps until it is tripped.
+    pub fn wait_for(&mut self, mut condition: impl FnMut() -> bool) {
+        while !condition() {
+            self.arm(Mode::Once);
+            if !condition() {
+                self.wait();
+            }
+        }
+        self.disarm();
+        // What tripped it in the meantime is dealt with.
+        self.taken += self.pending();
+    }
+
+    /// Has it raise a source of an event queue too, each time it is tripped.
+    pub fn attach(&mut self, source: &EventSource) {
+        self.change_event(source.word());
+    }
+
+    /// No more.
+    pub fn detach(&mut self) {
+        self.change_event(0);
+    }
+
+    fn change_event(&mut self, event: u64) {
+        let mode = if self.state & ONCE != 0 { Mode::Once } else { Mode::Always };
+        let armed = self.is_armed();
+        self.disarm();
+        swap(self.rank, self.words.add(6), event);
+        if armed {
+            self.arm(mode);
+        }
+    }
+}
+
+impl Drop for Tripwire<'_> {
+    fn drop(&mut self) {
+        self.disarm();
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::hits;
+
+    /// Against one byte after the other.
+    #[test]
+    fn strides_are_hit_where_they_are() {
+        for stride in 1..7 {
+            for width in 1..=stride {
+                for from in 0..9u64 {
+                    for to in from..14 {
+                        let by_byte = (from..to).any(|b| (3..11).contains(&b) && (b - 3) % stride < width);
+                        assert_eq!(
+                            hits(&(from..to), 3..11, stride, width),
+                            by_byte,
+                            "{from}..{to}, {width} of {stride}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Look, arm, look again, against write, then look for wires: the words of the protocol by themselves.
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use loom::sync::Arc;
+    use loom::sync::atomic::{AtomicU32, Ordering::Relaxed, Ordering::SeqCst, fence};
+
+    #[test]
+    fn loom_a14_look_arm_look_again_loses_no_touch() {
+        loom::model(|| {
+            let words = Arc::new([AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0)]);
+            let other = words.clone();
+            let toucher = loom::thread::spawn(move || {
+                let [memory, armed, tripped] = &*other;
+                memory.store(1, Relaxed);
+                fence(SeqCst);
+                if armed.compare_exchange(1, 2, Relaxed, Relaxed).is_ok() {
+                    tripped.fetch_add(1, Relaxed);
+                }
+            });
+            let [memory, armed, tripped] = &*words;
+            let mut seen = memory.load(Relaxed) == 1;
+            if !seen {
+                armed.store(1, Relaxed);
+                fence(SeqCst);
+                seen = memory.load(Relaxed) == 1;
+            }
+            toucher.join().unwrap();
+            assert!(seen || tripped.load(Relaxed) == 1, "it would sleep for ever");
+        });
+    }
+}

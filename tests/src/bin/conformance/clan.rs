@@ -1,0 +1,381 @@
+//! Tripwires, event queues, ordered connections: one section for each item of CLAN's acceptance list that fits here.
+
+use gasnet::RankId;
+use gasnet::nic::{Access, Endpoints, EventQueue, MESSAGE, Mode, RING, Tripwire, Watch};
+use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
+
+use crate::support::Cx;
+
+fn rounds(cx: &Cx) -> u64 {
+    if cx.quick { 30 } else { 300 }
+}
+
+fn left(cx: &Cx) -> RankId {
+    cx.right(cx.size() - 1)
+}
+
+/// A8: what one rank writes to another is seen in the order of writing: words, blocks before their flag, and words after blocks.
+pub fn a08_writes_of_a_pair_are_seen_in_order(cx: &Cx) {
+    const BLOCK: usize = 9000;
+    let slot = |r: u32| u64::from(r) * 32768;
+    let watch = Watch::new(cx.rank, slot(cx.size()), 0).expect("room");
+    let mut ends = Endpoints::new(cx.rank).expect("room");
+    let n = rounds(cx).min(100);
+    if cx.me() > 0 {
+        let mut end = ends.open(RankId(0)).expect("once");
+        let at = slot(cx.me());
+        for i in 1..=n {
+            end.put(&watch, at, &[i]).expect("open");
+            end.put(&watch, at + 4096, &[i]).expect("open");
+            end.put_signal(&watch, at + 8192, &[i as u8; BLOCK], at + 8, i).expect("open");
+            end.put(&watch, at + 4104, &[i]).expect("open");
+        }
+    } else {
+        assert!(ends.open(RankId(cx.size())).is_err());
+        let peers: Vec<u32> = (1..cx.size()).collect();
+        let word = |at: u64| watch.word(at).expect("inside");
+        let mut block = [0u8; BLOCK];
+        let mut last = vec![0; peers.len()];
+        cx.rank.wait_until("all writes", || {
+            for (last, &r) in last.iter_mut().zip(&peers) {
+                let at = slot(r);
+                // Later words first: what came before them is there.
+                let after = word(at + 4104);
+                let flag = word(at + 8);
+                cx.rank.read_slice(watch.memory(RankId(0)).add(at as usize + 8192), &mut block);
+                let second = word(at + 4096);
+                let first = word(at);
+                assert!(
+                    after <= flag && flag <= second && second <= first,
+                    "{r}: {after} {flag} {second} {first}"
+                );
+                assert!(block.iter().all(|b| u64::from(*b) >= flag), "{r}: a block before its flag");
+                assert!(flag >= *last, "never back");
+                *last = flag;
+            }
+            last.iter().all(|l| *l == n)
+        });
+    }
+    cx.rank.barrier();
+}
+
+/// A13: a tripwire looks at addresses, whatever is written; not at those beside it; reads, writes or both; ranges and strides; of many in
+/// a page only the one touched.
+pub fn a13_tripwires_are_on_addresses(cx: &Cx) {
+    let mut watch = Watch::new(cx.rank, 8192, 40).expect("room");
+    let mut wire = |range, access| watch.tripwire(range, access).expect("room");
+    let (mut word, beside) =
+        (wire(40..48, Access::Write), [wire(32..40, Access::Any), wire(48..56, Access::Any)]);
+    let (reads, both) = (wire(40..48, Access::Read), wire(40..48, Access::Any));
+    let far = wire(4000..8192, Access::Write);
+    let mut all: Vec<Tripwire<'_>> = (0..30).map(|i| wire(512 + 8 * i..520 + 8 * i, Access::Write)).collect();
+    let mut strided = watch.strided(1024..2048, 64, 8, Access::Write).expect("room");
+    assert!(
+        watch.tripwire(8190..8193, Access::Write).is_err()
+            && watch.strided(0..64, 8, 9, Access::Read).is_err()
+    );
+    for wire in beside.iter().chain([&word, &reads, &both, &far, &strided]).chain(&all) {
+        assert!(!wire.is_armed());
+    }
+    let mut rest = beside.into_iter().chain([reads, both, far]).collect::<Vec<_>>();
+    rest.iter_mut().chain([&mut word, &mut strided]).chain(&mut all).for_each(|w| w.arm(Mode::Always));
+    cx.rank.barrier();
+    let peer = left(cx);
+    // The same value as before: what counts is that it was written.
+    watch.put(peer, 40, &[0u64]).expect("inside");
+    watch.put(peer, 47, &[0u8]).expect("inside");
+    let mut value = [1u64];
+    watch.get(peer, 40, &mut value).expect("inside");
+    watch.put(peer, 512 + 8 * 17, &[9u64]).expect("inside");
+    (0..16).for_each(|i| watch.put(peer, 1024 + 64 * i + 8, &[1u64; 7]).expect("inside"));
+    watch.put(peer, 1024 + 64 * 5 + 4, &[1u8; 2]).expect("inside");
+    watch.put(peer, 3996, &[1u32; 2]).expect("inside");
+    cx.rank.barrier();
+    assert_eq!(value, [0]);
+    let counts: Vec<u64> = rest.iter().map(|w| w.pending()).collect();
+    assert_eq!((word.pending(), counts), (2, vec![0, 0, 1, 3, 1]));
+    assert_eq!(strided.pending(), 1);
+    assert!(all.iter().enumerate().all(|(i, w)| w.pending() == u64::from(i == 17)));
+    cx.rank.barrier();
+}
+
+/// A14: look, arm, look again: no touch is lost, whenever it comes. (The protocol itself is explored in all orders by
+/// `loom_a14_look_arm_look_again_loses_no_touch`.)
+pub fn a14_look_arm_look_again_loses_no_wake_up(cx: &Cx) {
+    let mut watch = Watch::new(cx.rank, 64, 1).expect("room");
+    let mut wire = watch.tripwire(0..8, Access::Write).expect("room");
+    let mut own = cx.rng("a14");
+    for i in 1..=rounds(cx) {
+        (0..own.below(30)).for_each(|_| std::hint::spin_loop());
+        if own.below(8) == 0 {
+            std::thread::yield_now();
+        }
+        watch.put(left(cx), 0, &[i]).expect("inside");
+        wire.wait_for(|| watch.word(0).expect("inside") >= i);
+    }
+    assert!(!wire.is_armed());
+    cx.rank.barrier();
+}
+
+/// A15: armed once, a tripwire goes off once, however often it is touched, until it is armed again.
+pub fn a15_once_is_once(cx: &Cx) {
+    let mut watch = Watch::new(cx.rank, 64, 2).expect("room");
+    let mut once = watch.tripwire(0..64, Access::Write).expect("room");
+    let mut always = watch.tripwire(0..64, Access::Write).expect("room");
+    always.arm(Mode::Always);
+    for round in 1..=4u64 {
+        once.arm(Mode::Once);
+        cx.rank.barrier();
+        // Everybody writes to everybody: one of all trips it.
+        for rank in cx.rank.ranks() {
+            (0..5).for_each(|_| watch.put(rank, 8, &[round]).expect("inside"));
+        }
+        cx.rank.barrier();
+        assert_eq!((once.pending(), once.is_armed()), (1, false));
+        assert!(once.test() && !once.test());
+        assert_eq!(always.pending(), round * 5 * u64::from(cx.size()));
+        cx.rank.barrier();
+    }
+}
+
+/// A16: a tripwire in the middle of a message wakes its receiver before the message is published; the rest is still to be waited for.
+pub fn a16_early_wake_up(cx: &Cx) {
+    const BYTES: usize = 3 * 4096;
+    const FLAG: u64 = BYTES as u64;
+    let mut watch = Watch::new(cx.rank, FLAG + 64, 2).expect("room");
+    let mut middle = watch.tripwire(4096 + 100..4096 + 101, Access::Write).expect("room");
+    let mut flag = watch.tripwire(FLAG..FLAG + 8, Access::Write).expect("room");
+    middle.arm(Mode::Once);
+    flag.arm(Mode::Once);
+    cx.rank.barrier();
+    let (to, from) = (left(cx), cx.right(1));
+    watch.put(to, 0, &[7u8; 2 * 4096]).expect("inside");
+    // The receiver is awake already; it says so before we go on.
+    middle.wait();
+    assert_eq!((watch.word(FLAG).expect("inside"), flag.pending()), (0, 0), "not published");
+    watch.put(from, FLAG + 8, &[1u64]).expect("inside");
+    cx.rank.wait_until("an early wake-up", || watch.word(FLAG + 8).expect("inside") == 1);
+    watch.put_signal(to, 2 * 4096, &[7u8; 4096], FLAG, 1).expect("inside");
+    flag.wait();
+    let mut message = vec![0u8; BYTES];
+    cx.rank.read_slice(watch.memory(cx.rank.id()), &mut message);
+    assert!(message.iter().all(|b| *b == 7));
+    cx.rank.barrier();
+}
+
+/// A17: at most one entry of each source, first in first out, no overflow with ten thousand sources; what happens after an entry was taken
+/// makes a new one.
+pub fn a17_event_queues_cannot_overflow(cx: &Cx) {
+    let sources = if cx.quick { 1000 } else { 10_000 };
+    let mut queue = EventQueue::new(cx.rank, sources).expect("room");
+    let handles: Vec<_> = (0..sources).map(|i| queue.attach(i.into()).expect("a source")).collect();
+    assert!(queue.attach(0).is_err(), "places are reserved");
+    // In order, and a second raise makes no second entry.
+    (0..2).for_each(|_| handles.iter().for_each(|h| h.deliver(cx.rank)));
+    for i in 0..u64::from(sources) {
+        assert_eq!(queue.get().and_then(|e| e.cookie), Some(i));
+    }
+    assert!(queue.is_empty() && queue.get().is_none());
+    // Two threads raise at random while this one takes; each source's state is a number that goes up.
+    let versions: Vec<AtomicU32> = (0..sources).map(|_| AtomicU32::new(0)).collect();
+    let over = AtomicU32::new(0);
+    let mut seen = vec![0; sources as usize];
+    let (mut entries, mut raised) = (0u64, 0u64);
+    std::thread::scope(|s| {
+        for thread in 0..2u32 {
+            let (versions, handles, over, mut rng) = (&versions, &handles, &over, cx.rng_of("a17", thread));
+            let rank = cx.rank;
+            s.spawn(move || {
+                for _ in 0..20_000 {
+                    let i = rng.below(handles.len());
+                    versions[i].fetch_add(1, Ordering::AcqRel);
+                    handles[i].deliver(rank);
+                }
+                over.fetch_add(1, Ordering::AcqRel);
+            });
+        }
+        loop {
+            let done = over.load(Ordering::Acquire) == 2;
+            let Some(event) = queue.get() else {
+                if done {
+                    break;
+                }
+                std::thread::yield_now();
+                continue;
+            };
+            entries += 1;
+            seen[event.source as usize] = versions[event.source as usize].load(Ordering::Acquire);
+        }
+    });
+    for (version, seen) in versions.iter().zip(&seen) {
+        let version = version.load(Ordering::Acquire);
+        raised += u64::from(version);
+        assert_eq!(version, *seen, "the last change of every source was announced");
+    }
+    assert!(raised == 40_000 && entries <= raised);
+    // From afar: wires that everybody trips, all in one queue.
+    let mut watch = Watch::new(cx.rank, 1024, 16).expect("room");
+    let mut far = EventQueue::new(cx.rank, 16).expect("room");
+    let mut wires: Vec<_> = (0..16)
+        .map(|i| {
+            let mut wire = watch.tripwire(64 * i..64 * i + 8, Access::Write).expect("room");
+            wire.attach(&far.attach(i).expect("a source"));
+            wire.arm(Mode::Always);
+            wire
+        })
+        .collect();
+    cx.rank.barrier();
+    let mut rng = cx.rng("a17 from afar");
+    for i in 0..rounds(cx) {
+        let to = RankId(rng.below(cx.size() as usize) as u32);
+        watch.put(to, 64 * rng.below(16) as u64, &[i]).expect("inside");
+    }
+    cx.rank.barrier();
+    let mut of = [0; 16];
+    while let Some(event) = far.get() {
+        of[event.cookie.expect("a source that is there") as usize] += 1;
+    }
+    for (wire, entries) in wires.iter_mut().zip(of) {
+        assert_eq!(entries, u64::from(wire.pending() > 0), "one entry for however many touches");
+    }
+    cx.rank.barrier();
+}
+
+/// A18: what it takes to get an event does not depend on how many sources are idle; looking at them all does.
+pub fn a18_idle_sources_cost_nothing(cx: &Cx) {
+    for idle in [1, 10, 100, 1000] {
+        let mut queue = EventQueue::new(cx.rank, idle + 1).expect("room");
+        let handles: Vec<_> = (0..=idle).map(|i| queue.attach(i.into()).expect("a source")).collect();
+        let active = &handles[idle as usize / 2];
+        for _ in 0..100 {
+            active.deliver(cx.rank);
+            assert_eq!(queue.get().map(|e| e.source), Some(active.number()));
+        }
+        assert_eq!(queue.looked(), 100, "one place for each event, among {idle} idle sources");
+    }
+    cx.rank.barrier();
+}
+
+/// Which of two descriptors can be read within a time.
+#[expect(unsafe_code, reason = "poll")]
+fn readable(fds: [i32; 2], wait: Duration) -> [bool; 2] {
+    let mut polled = fds.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
+    // SAFETY: two entries.
+    unsafe { libc::poll(polled.as_mut_ptr(), 2, wait.as_millis() as i32) };
+    polled.map(|p| p.revents & libc::POLLIN != 0)
+}
+
+/// A19: a queue is a descriptor that is readable if there is an entry, to be waited for with others; an entry of a source that was given
+/// back since shows.
+pub fn a19_a_queue_is_a_descriptor(cx: &Cx) {
+    let mut queue = EventQueue::new(cx.rank, 2).expect("room");
+    let first = queue.attach(5).expect("a source");
+    let fd = queue.descriptor().expect("a descriptor").as_raw_fd();
+    let (mut reader, mut writer) = std::io::pipe().expect("a pipe");
+    let both = [fd, reader.as_raw_fd()];
+    let soon = Duration::from_secs(20);
+    assert_eq!(readable(both, Duration::ZERO), [false, false]);
+    first.deliver(cx.rank);
+    assert!(readable(both, soon)[0], "an entry");
+    writer.write_all(b"x").expect("room");
+    assert!(readable(both, soon)[1], "the pipe, too");
+    reader.read_exact(&mut [0]).expect("a byte");
+    assert_eq!(queue.get().and_then(|e| e.cookie), Some(5));
+    assert_eq!(readable(both, Duration::ZERO), [false, false], "taken");
+    // An entry of the last owner of a number.
+    first.deliver(cx.rank);
+    let (number, generation) = (first.number(), first.generation());
+    queue.detach(first);
+    let second = queue.attach(6).expect("a source");
+    assert_eq!((second.number(), second.generation()), (number, generation + 1));
+    let stale = queue.get().expect("an entry");
+    assert_eq!((stale.source, stale.cookie), (number, None));
+    second.deliver(cx.rank);
+    assert!(readable(both, soon)[0]);
+    assert_eq!(queue.get().and_then(|e| e.cookie), Some(6));
+    cx.rank.barrier();
+}
+
+/// A21: messages that find the ring full are dropped and the rest is intact; a close wakes all that sleep, and whoever would block
+/// afterwards gets an error at once.
+pub fn a21_a_close_is_sticky(cx: &Cx) {
+    let mut ends = Endpoints::new(cx.rank).expect("room");
+    let mut watch = Watch::new(cx.rank, 64, 1).expect("room");
+    let mut wire = watch.tripwire(0..8, Access::Write).expect("room");
+    wire.arm(Mode::Once);
+    let queue = EventQueue::new(cx.rank, 1).expect("room");
+    if cx.size() == 1 {
+        return;
+    }
+    match cx.me() {
+        0 => {
+            let mut end = ends.open(RankId(1)).expect("once");
+            assert!(ends.open(RankId(1)).is_err());
+            assert!(end.message(&[0; MESSAGE + 1]).is_err());
+            let sent: Vec<bool> = (0..RING + 3).map(|i| end.message(&[i as u8; 9]).expect("open")).collect();
+            assert!(sent.iter().enumerate().all(|(i, sent)| *sent == ((i as u64) < RING)), "{sent:?}");
+            cx.rank.barrier();
+            end.last_words(b"not said").expect("short");
+            end.close(b"good bye").expect("open");
+        }
+        1 => {
+            let mut end = ends.open(RankId(0)).expect("once");
+            cx.rank.barrier();
+            for i in 0..RING {
+                assert_eq!(end.wait_message().expect("in the ring"), [i as u8; 9]);
+            }
+            // Two threads asleep on different things, and this one.
+            let woken = AtomicU32::new(0);
+            std::thread::scope(|s| {
+                let (end, woken, queue) = (&end, &woken, &queue);
+                s.spawn(|| {
+                    assert!(end.wait_event(queue).is_err());
+                    woken.fetch_add(1, Ordering::AcqRel);
+                });
+                s.spawn(|| {
+                    assert!(end.wait_until("nothing", || false).is_err());
+                    woken.fetch_add(1, Ordering::AcqRel);
+                });
+                assert!(end.wait(&mut wire).is_err());
+            });
+            assert_eq!(woken.into_inner(), 2);
+            for _ in 0..3 {
+                assert!(end.wait_event(&queue).is_err() && end.wait_message().is_err(), "and ever after");
+                assert!(end.put(&watch, 0, &[1u64]).is_err() && end.message(b"").is_err());
+            }
+            assert_eq!(end.closing_message().as_deref(), Some(&b"good bye"[..]), "exactly one");
+            assert!(end.close(b"").is_err());
+        }
+        _ => cx.rank.barrier(),
+    }
+    cx.rank.barrier();
+}
+
+/// A22, the orderly half: a close delivers its own message, not the last words, and a connection without a close stays open. (The other half,
+/// a process that is killed, is `failures::last_words_of_a_killed_rank`.)
+pub fn a22_orderly_ends_say_it_once(cx: &Cx) {
+    let mut ends = Endpoints::new(cx.rank).expect("room");
+    if cx.size() == 1 {
+        return;
+    }
+    let told = AtomicBool::new(false);
+    if cx.me() < 2 {
+        let mut end = ends.open(RankId(1 - cx.me())).expect("once");
+        end.last_words(b"I died").expect("short");
+        assert_eq!((end.is_closed(), end.closing_message()), (false, None));
+        if cx.me() == 0 {
+            end.close(b"").expect("open");
+        } else {
+            assert!(end.wait_until("the other end", || false).is_err());
+            assert_eq!(end.closing_message().as_deref(), Some(&b""[..]));
+            told.store(true, Ordering::Relaxed);
+            // Both ends close: the second finds it closed.
+            assert!(end.close(b"late").is_err());
+        }
+    }
+    cx.rank.barrier();
+    assert_eq!(told.into_inner(), cx.me() == 1);
+}
