@@ -88,6 +88,9 @@ jobs! {
     netvm_with_progress_threads: 3, [NETVM, ("GASNET_PROGRESS", "thread")], ["--quick"];
     checked_over_netvm: 2, [NETVM, ("GASNET_CHECK", "1")], ["--quick", "regions", "indices", "flood-mixed", "threads", "rules"];
     late_frames_over_netvm: 3, [NETVM, LATE], ["--quick"];
+    netvm_collectives_by_nics: 4, [NETVM, ("GASNET_COLL", "nic")], ["--quick", "collectives", "collectives-typed", "team-barriers", "collectives-nic"];
+    netvm_collectives_by_nics_with_little_memory: 3, [NETVM, ("GASNET_COLL", "nic"), ("GASNET_NETVM_MEMORY", "1M")],
+        ["--quick", "collectives", "collectives-nic"];
     netvm_firehose: 2, [NETVM, ("GASNET_NETVM_REGISTRATION", "firehose")], ["--quick"];
     netvm_firehose_over_locks: 3, [NETVM, ("GASNET_NETVM_REGISTRATION", "firehose-over-locks")], ["--quick"];
     netvm_pin_everything: 2, [NETVM, ("GASNET_NETVM_REGISTRATION", "pin-everything")], ["--quick"];

@@ -61,6 +61,15 @@ fn ends(modes: &[Mode], role: &str, status: i32, parts: &[&str]) {
     }
 }
 
+/// A22 of CLAN's list, the abrupt half.
+#[test]
+fn last_words_of_a_killed_rank() {
+    let outcome = job("2", Shared, "last-words", &[]);
+    assert_eq!(outcome.status, Some(137), "{}", outcome.report());
+    let said = "the connection to rank 1 is closed: rank 1 is gone\n";
+    assert!(outcome.stdout.contains(said), "{}", outcome.report());
+}
+
 #[test]
 fn accesses_outside_a_segment_name_everything() {
     // 1 MiB segments: offset 0xffff8 is the last word.

@@ -19,7 +19,7 @@ const FIRST_EVENT: u32 = 64;
 pub(crate) const EVENT_COUNTS: u32 = FIRST_EVENT + EVENTS;
 
 /// What the core calls it, as the firmware does.
-fn combine(op: Operation) -> Option<Combine> {
+pub(crate) fn combine(op: Operation) -> Option<Combine> {
     let fold = match op.function {
         Function::Add => Fold::Add,
         Function::Mul => Fold::Mul,

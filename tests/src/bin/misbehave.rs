@@ -118,6 +118,7 @@ fn main() {
         "stuck" => stuck(),
         "too-large" => too_large(),
         "threads-first" => threads_first(),
+        "last-words" => last_words(),
         _ => {}
     }
     let Some((_, role)) = ROLES.iter().find(|(n, _)| *n == name) else {
@@ -186,6 +187,32 @@ fn stuck() -> ! {
         _ => std::thread::sleep(std::time::Duration::from_millis(2500)),
     }
     rank.global_exit(9)
+}
+
+/// Rank 1 leaves last words and is killed; rank 0 is told them, and is blocked no longer.
+fn last_words() -> ! {
+    use gasnet::nic::Endpoints;
+    let rank = start();
+    rank.attach(1 << 20, None).expect("memory");
+    // The job ends when a rank is killed, but whoever does not mind has half a second.
+    // SAFETY: no handler.
+    unsafe { libc::signal(libc::SIGTERM, libc::SIG_IGN) };
+    let mut ends = Endpoints::new(rank).expect("room");
+    let mut end = ends.open(RankId(1 - rank.id().0)).expect("once");
+    if rank.id().0 == 1 {
+        end.last_words(b"not these").expect("short");
+        end.last_words(b"rank 1 is gone").expect("short");
+        rank.barrier();
+        let me = std::process::id().to_string();
+        drop(std::process::Command::new("kill").args(["-9", &me]).status());
+        rank.barrier();
+    }
+    rank.barrier();
+    let error = end.wait_until("what never comes", || false).expect_err("it was killed");
+    let words = end.closing_message().unwrap_or_default();
+    assert!(end.wait_until("anything", || true).is_err(), "sticky");
+    println!("{error}: {}", String::from_utf8_lossy(&words));
+    std::process::exit(0)
 }
 
 fn before_attach() -> ! {

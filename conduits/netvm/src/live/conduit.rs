@@ -93,13 +93,13 @@ struct Attached {
 }
 
 /// One rank's end.
-struct Live {
+pub(crate) struct Live {
     me: u32,
     size: u32,
     mode: Registration,
     memory: Option<u64>,
     folder: PathBuf,
-    card: Arc<Card>,
+    pub(crate) card: Arc<Card>,
     mail: Mail,
     attached: OnceLock<Attached>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -117,7 +117,7 @@ impl Live {
         self.memory.unwrap_or_else(usual).min(segment) / page * page
     }
 
-    fn side<R>(&self, f: impl FnOnce(&mut Side) -> R) -> Option<R> {
+    pub(crate) fn side<R>(&self, f: impl FnOnce(&mut Side) -> R) -> Option<R> {
         self.attached().map(|a| f(&mut lock(&a.side)))
     }
 
@@ -307,6 +307,10 @@ unsafe impl Conduit for Live {
     }
 
     fn rma(&self) -> Option<&dyn Rma> {
+        Some(self)
+    }
+
+    fn nic(&self) -> Option<&dyn gasnet::nic::port::NicPort> {
         Some(self)
     }
 

@@ -29,6 +29,7 @@ mod desk;
 mod engine;
 mod mail;
 mod modes;
+mod nicport;
 mod region;
 mod side;
 mod sys;

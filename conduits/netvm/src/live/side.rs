@@ -64,7 +64,7 @@ pub(crate) struct Start {
 
 /// State of the side; one thread of the rank at a time uses it.
 pub(crate) struct Side {
-    library: Library,
+    pub(crate) library: Library,
     own: Handle,
     pub(crate) region: Region,
     segment: u64,
@@ -124,7 +124,6 @@ impl Side {
         self.segment + offset
     }
 
-    #[allow(dead_code, reason = "for the NIC's own work, which is not here yet")]
     /// The library, with the own board and that of a peer (which may be the own rank): handles and offsets of their first bytes.
     pub(crate) fn boards<R>(
         &mut self,

@@ -529,3 +529,25 @@ pub fn team_barriers(cx: &Cx) {
         assert_eq!(outcome == Outcome::Agreed, expected != Consensus::Mismatch);
     }
 }
+
+/// Where NICs carry out operations by themselves: between entry and exit no host gives its NIC a command.
+pub fn by_nics(cx: &Cx) {
+    use gasnet::atomics::Function;
+    let Some(nic) = cx.rank.nic().filter(|_| cx.rank.config().coll_nic && cx.size() > 1) else { return };
+    let team = cx.rank.team_all();
+    let (me, size) = (team.me(), team.size());
+    let mut rng = cx.rng("nics");
+    for i in 0..if cx.quick { 40 } else { 400 } {
+        (0..rng.below(2000)).for_each(|_| std::hint::spin_loop());
+        let sum = team.reduce_all_nb_with(vec![me as u64, i], Function::Add);
+        let posted = nic.posted();
+        assert_eq!(sum.wait(), [(0..size as u64).sum::<u64>(), i * size as u64]);
+        assert_eq!(nic.posted(), posted, "reduce_all: a command between entry and exit");
+        let root = i as usize % size;
+        let all = team.broadcast_nb(root, vec![me as u64 ^ i; 5]);
+        let posted = nic.posted();
+        assert_eq!(all.wait(), [root as u64 ^ i; 5]);
+        assert_eq!(nic.posted(), posted, "broadcast: a command between entry and exit");
+    }
+    team.barrier();
+}

@@ -46,6 +46,7 @@ const SECTIONS: &[Section] = &[
     ("collectives", collectives::random),
     ("collectives-typed", collectives::typed),
     ("team-barriers", collectives::team_barriers),
+    ("collectives-nic", collectives::by_nics),
     ("litmus", litmus::litmus),
     ("nic", nic::objects),
     ("nic-hunt", nic::hunt),

@@ -1,0 +1,96 @@
+//! The NIC's own work, as the core asks for it: commands with triggers, event counts, atomics at their home. Boards lie behind segments.
+
+use crate::live::conduit::Live;
+use crate::live::mail::FIRST_EVENT;
+use crate::live::side::BOARD;
+use crate::nicport::combine;
+use core::ops::Range;
+use gasnet::RankId;
+use gasnet::nic::port::{self, Command, EVENTS, HomeOp, Move, NicPort, What};
+use netvm_fw::atomics::Op;
+use netvm_fw::combine::Combine;
+use netvm_fw::library::{LibraryError, Trigger};
+use netvm_fw::port::Counter;
+
+const _: () = assert!(BOARD == port::BOARD as u64 && EVENTS < FIRST_EVENT);
+
+impl Live {
+    /// Lets the NIC have what was put in its queue, or make room there.
+    fn sent(&self, result: Option<Result<(), LibraryError>>) -> bool {
+        self.card.work();
+        match result {
+            Some(Ok(())) => true,
+            // The counter of a full queue is renewed on demand only.
+            Some(Err(LibraryError::Busy)) | None => {
+                self.side(|side| side.library.want(side.library.wait_for_room()));
+                false
+            }
+            Some(Err(e)) => unreachable!("the core stays on its boards: {e}"),
+        }
+    }
+
+    fn transfer(&self, when: Option<Trigger>, m: &Move, how: Option<Combine>) -> bool {
+        let done = self.side(|side| {
+            side.boards(&self.card.desks, m.to.0, |library, own, peer| {
+                let (from, to) = ((own.0, own.1 + u64::from(m.from)), (peer.0, peer.1 + u64::from(m.at)));
+                library.command(when, from, to, m.len, how, m.raise)
+            })
+        });
+        self.sent(done)
+    }
+}
+
+impl NicPort for Live {
+    fn board(&self) -> u32 {
+        port::BOARD
+    }
+
+    fn load(&self, at: u32, into: &mut [u8]) {
+        self.side(|side| side.region.read(side.behind(at.into()), into));
+    }
+
+    fn store(&self, at: u32, from: &[u8]) {
+        self.side(|side| side.region.write(side.behind(at.into()), from));
+    }
+
+    fn events(&self) -> Range<u32> {
+        1..1 + EVENTS
+    }
+
+    fn count(&self, event: u32) -> u32 {
+        self.card.port.events.signals(event)
+    }
+
+    fn post(&self, command: &Command) -> bool {
+        let when = command.when.map(|t| Trigger { event: t.event, count: t.count });
+        match &command.what {
+            What::Raise(event) => {
+                let done = self.side(|side| side.library.raise(when, *event));
+                self.sent(done)
+            }
+            What::Write(m) => self.transfer(when, m, None),
+            What::Combine(m, op) => self.transfer(when, m, combine(*op)),
+        }
+    }
+
+    fn posted(&self) -> u64 {
+        self.side(|side| side.library.fence(Counter::Commands).count.into()).unwrap_or(0)
+    }
+
+    fn atomic(&self, home: RankId, offset: u64, op: HomeOp, args: [u32; 4]) -> Option<u32> {
+        let op = Op::parse(op as u32)?;
+        let mut cookie = None;
+        let done = self.side(|side| {
+            side.boards(&self.card.desks, home.0, |library, _, peer| {
+                cookie = Some(library.atomic((peer.0, offset), op, args)?);
+                Ok(())
+            })
+        });
+        if self.sent(done) { cookie } else { None }
+    }
+
+    fn reply(&self, cookie: u32) -> Option<[u32; 3]> {
+        // A refusal can only mean that the segment is gone.
+        self.side(|side| side.library.reply(cookie)).flatten().map(Option::unwrap_or_default)
+    }
+}
