@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use build::Tools;
 use probe::Group;
 
-const USAGE: &str = "usage: pgas-bench [smp|upc|udp|attentiveness|registration|netvm]... [--json] [--prefix DIR] [--scratch DIR] [--rounds N] \
+const USAGE: &str = "usage: pgas-bench [smp|upc|coll|udp|attentiveness|registration|netvm]... [--json] [--prefix DIR] [--scratch DIR] [--rounds N] \
 [--filter TEXT]... [--quick] [--list]";
 
 /// What the command line asks for.
@@ -66,6 +66,7 @@ fn main() -> ExitCode {
     for set in &measured {
         groups.extend(match set.as_str() {
             "smp" => figures::smp(&options),
+            "coll" => figures::coll(&options),
             "udp" => figures::udp(&options),
             "attentiveness" => figures::attentiveness(&options),
             _ => figures::upc(&options),
@@ -154,7 +155,7 @@ fn options() -> Result<Options, lexopt::Error> {
                 std::process::exit(0);
             }
             Value(set)
-                if ["smp", "upc", "udp", "attentiveness", "registration", "netvm"]
+                if ["smp", "upc", "coll", "udp", "attentiveness", "registration", "netvm"]
                     .iter()
                     .any(|known| set == *known) =>
             {

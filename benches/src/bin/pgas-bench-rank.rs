@@ -19,6 +19,10 @@ fn main() {
             "am_medium" => am_medium(rank),
             "barrier" => barrier(rank),
             "fadd" => fadd(rank),
+            "allreduce_8" => allreduce_8(rank),
+            "bcast_1m" => bcast_1m(rank),
+            "lock" => lock(rank),
+            "semaphore" => semaphore(rank),
             "start" => start(rank, begun),
             "put_8" => put_8(rank),
             "put_4m" => put_4m(rank),
@@ -309,6 +313,94 @@ fn barrier(rank: &Rank) {
             rank.barrier();
         }
         vec![("barrier", ns_each(start, count))]
+    });
+}
+
+fn allreduce_8(rank: &'static Rank) {
+    use gasnet::coll::{Reduction, SyncMode};
+    let team = rank.team_all();
+    let count = if rank.size() <= 2 { 50_000 } else { 2_000 };
+    let how = Reduction::known(gasnet::atomics::Function::Add, gasnet::atomics::WordType::U64);
+    let mut sum = 0u64;
+    batches(rank, || {
+        let start = Instant::now();
+        for i in 0..count {
+            let mine = black_box(i);
+            #[expect(unsafe_code, reason = "the raw form, without vectors")]
+            // SAFETY: two words of this frame.
+            unsafe {
+                let (to, from) = ((&raw mut sum).cast(), (&raw const mine).cast());
+                team.reduce_all_raw(to, from, 8, how.clone(), SyncMode::MY);
+            }
+            assert_eq!(sum, i * u64::from(rank.size()));
+        }
+        vec![("allreduce", ns_each(start, count))]
+    });
+}
+
+fn bcast_1m(rank: &'static Rank) {
+    use gasnet::coll::SyncMode;
+    const BYTES: usize = 1 << 20;
+    let team = rank.team_all();
+    let at = allocate(rank, BYTES as u64);
+    let own = rank.table().get(rank.id()).map_or(std::ptr::null_mut(), |own| own.local);
+    let own = own.wrapping_add(at as usize);
+    rank.write_slice(GlobalPtr::new(rank.id(), at), &vec![rank.id().0 as u8 + 1; BYTES]);
+    let count = 100;
+    batches(rank, || {
+        let start = Instant::now();
+        for _ in 0..count {
+            #[expect(unsafe_code, reason = "the raw form, in segments")]
+            // SAFETY: that much of the own segment.
+            unsafe {
+                team.broadcast_raw(0, own, own, BYTES, SyncMode::MY);
+            }
+        }
+        let rate = (BYTES * (team.size() - 1)) as f64 / ns_each(start, count);
+        assert_eq!(rank.read(GlobalPtr::<u8>::new(rank.id(), at + 12_345)), 1);
+        vec![("bcast", rate)]
+    });
+}
+
+/// All take a lock in turn: a hand-over each.
+fn lock(rank: &Rank) {
+    let mut lock = match gasnet::nic::McsLock::new(rank, RankId(0)) {
+        Ok(lock) => lock,
+        Err(problem) => rank.fatal(&problem.to_string()),
+    };
+    let count = 50_000;
+    batches(rank, || {
+        let start = Instant::now();
+        for _ in 0..count {
+            lock.acquire();
+            lock.release();
+        }
+        rank.barrier();
+        vec![("lock", ns_each(start, count))]
+    });
+}
+
+/// Two ranks wake each other in turn.
+fn semaphore(rank: &Rank) {
+    use gasnet::nic::Semaphore;
+    let make = |home| match Semaphore::new(rank, RankId(home), 0) {
+        Ok(semaphore) => semaphore,
+        Err(problem) => rank.fatal(&problem.to_string()),
+    };
+    let (mut to, mut back) = (make(0), make(1));
+    let count = 50_000;
+    batches(rank, || {
+        let start = Instant::now();
+        for _ in 0..count {
+            if rank.id().0 == 0 {
+                sure(rank, to.signal());
+                back.wait();
+            } else {
+                to.wait();
+                sure(rank, back.signal());
+            }
+        }
+        vec![("semaphore", ns_each(start, count))]
     });
 }
 
