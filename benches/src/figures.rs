@@ -351,6 +351,7 @@ pub fn upc(options: &Options) -> Vec<Group> {
     groups.extend(stencils(ranks, options.quick));
     groups.extend(updates(ranks, options.quick));
     groups.push(coalescing());
+    groups.push(straight());
     let compiler = Probe { program: Program::Compiler(5000), args: vec![], ranks: 0, env: &[] };
     // Preprocessing included, which is the C compiler's too.
     let figure = |name, unit, better, value, bar| Figure {
@@ -502,6 +503,28 @@ fn coalescing() -> Group {
         figure("upc_far_naive_split_phase", 2, "published (split-phase alone)"),
     ];
     Group { probes, figures, rounds: 0, note: None }
+}
+
+/// Reads and writes outside of loops, 5 us of round trip away, beside the same one after the other.
+fn straight() -> Group {
+    let far = &[("GASNET_NEIGHBORHOOD", "off"), ("GASNET_SMP_DELAY", "2500ns")];
+    let probe = |flags: &[&str]| Probe {
+        program: Program::Upc("straight", flags.iter().map(|f| f.to_string()).collect()),
+        args: vec![],
+        ranks: 2,
+        env: far,
+    };
+    let figure = Figure {
+        scale: 1e-3,
+        bar: "published (floor: without split-phase)",
+        ..time("upc_far_straight", "us", 2, "straight", &["straight"])
+    };
+    Group {
+        probes: vec![probe(&["-fno-upc-split-phase"]), probe(&[])],
+        figures: vec![figure],
+        rounds: 0,
+        note: None,
+    }
 }
 
 /// Elements of one array on one rank so that the array has four times the last-level cache, or what fits: three arrays on all

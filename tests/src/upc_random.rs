@@ -220,7 +220,9 @@ static int least(int a, int b, int c)
         for phase in 0..phases {
             match self.random.below(6) {
                 0 | 1 => self.shared_out_loop(),
+                2 if self.random.one_in(3) => self.rows_loop(),
                 2 => self.neighbours_loop(),
+                3 if self.random.one_in(4) => self.straight_code(),
                 3 => self.loop_of_one(),
                 _ => self.work_of_one(),
             }
@@ -679,6 +681,74 @@ static struct mirror_link ml[{most}];
             "    {{\n    const int {bound} = {least};\n    upc_forall ({header}; {affinity})\n        {}\n    for ({header})\n        {}\n    }}\n",
             body(Side::Shared),
             body(Side::Mirror)
+        );
+    }
+
+    /// Rows shared out, and a loop in each over the row and what is around it in another array.
+    fn rows_loop(&mut self) {
+        let arrays = self.arrays.clone();
+        let Some(target) = arrays.iter().find(|a| a.row.is_some()).cloned() else {
+            return self.neighbours_loop();
+        };
+        let row = target.row.unwrap_or(1);
+        let source = self.random.pick(&arrays).clone();
+        let source = if source.number == target.number { None } else { Some(source) };
+        let member = *self.random.pick(&MEMBERS);
+        let (column, low, k) = (self.random.below(row), self.random.below(2), self.random.below(1000));
+        let body = |side: Side| {
+            let t = target.scalar(&format!("{}[r][i]", target.name(side)), member);
+            let read = match &source {
+                Some(s) => {
+                    let at =
+                        |offset| s.scalar(&s.at(side, &format!("(r + i + {offset}) % {}", s.count())), "c");
+                    format!("(long){} + (long){}", at(0), at(row))
+                }
+                None => "r".to_string(),
+            };
+            format!(
+                "for (int i = {low}; i < {row}; i++)\n            {t} = {t} / 2 + ((unsigned long)({read}) + {k} + i) % 41;"
+            )
+        };
+        let header = format!("int r = {low}; r < {} / {row}; r++", target.count());
+        let _ = write!(
+            self.text,
+            "    upc_forall ({header}; &{}[r][{column}])\n        {}\n    for ({header})\n        {}\n",
+            target.name(Side::Shared),
+            body(Side::Shared),
+            body(Side::Mirror)
+        );
+    }
+
+    /// Reads and writes of one thread, one after the other: some of the reads can be under way at the same time.
+    fn straight_code(&mut self) {
+        let arrays = self.arrays.clone();
+        let who = self.random.below(8);
+        let (mut shared, mut mirror) = (String::new(), String::new());
+        for n in 0..6 + self.random.below(6) {
+            let picks = [0, 1, 2].map(|_| self.random.pick(&arrays).clone());
+            let at = [0, 1, 2].map(|_| self.random.below(1000));
+            let member = *self.random.pick(&MEMBERS);
+            let form = self.random.below(5);
+            for (side, text) in [(Side::Shared, &mut shared), (Side::Mirror, &mut mirror)] {
+                let [x, y, z] = [0, 1, 2].map(|m: usize| {
+                    let a = &picks[m];
+                    a.scalar(&a.at(side, &format!("({} + n) % {}", at[m], a.count())), member)
+                });
+                let sum = format!("((unsigned long)((long){y} + 3 * (long){z}) + v) % 41");
+                let line = match form {
+                    0 => format!("const long w{n} = (long){y} - (long){z}; v += w{n} % 7;"),
+                    1 => format!("{x} = {sum};"),
+                    2 => format!("if ({sum} % 3) {x} = {sum}; else n = {};", at[0] % 5),
+                    3 => format!("{x} = {x} / 2 + {sum}; n++;"),
+                    _ => format!("v = {sum}; {x} = v; v += (long){y} % 5;"),
+                };
+                let _ = writeln!(text, "        {line}");
+            }
+        }
+        let start = "        long v = 5; int n = 0;\n";
+        let _ = write!(
+            self.text,
+            "    if (MYTHREAD == {who} % THREADS) {{\n{start}{shared}    }}\n    {{\n{start}{mirror}    }}\n    upc_barrier;\n"
         );
     }
 
