@@ -1,12 +1,25 @@
 /* stencil RANKS: a 5-point stencil over -DROWS=... rows a rank of -DCOLUMNS=... doubles in shared memory, as one
    writes it for processes that share memory: a rank has consecutive rows. With -DDEALT the elements go to the ranks in
-   turn, as in a cyclic layout, also in memory. Prints ns per element of one rank. */
+   turn, as in a cyclic layout, also in memory; with -DDEALT_ROWS the rows. Prints ns per element of one rank. */
 #include "floor.h"
 
 static double (*a)[COLUMNS], (*b)[COLUMNS];
 static int ranks;
 
-#ifdef DEALT
+#ifdef DEALT_ROWS
+/* Row i of the whole array is number i / ranks of rank i % ranks. */
+static NOINLINE double *row_of(double (*all)[COLUMNS], int i) { return all[i % ranks * ROWS + i / ranks]; }
+
+static NOINLINE void sweep(int rank, int rows)
+{
+    for (int i = rank == 0 ? ranks : rank; i < rows - 1; i += ranks) {
+        double *here = row_of(b, i);
+        const double *centre = row_of(a, i), *up = row_of(a, i - 1), *down = row_of(a, i + 1);
+        for (int j = 1; j < COLUMNS - 1; j++)
+            here[j] = 0.2 * (centre[j] + up[j] + down[j] + centre[j - 1] + centre[j + 1]);
+    }
+}
+#elif defined DEALT
 /* Element k of the whole array is number k / ranks of rank k % ranks. */
 static size_t part;
 static NOINLINE double *element(double *all, long k) { return all + (size_t)(k % ranks) * part + k / ranks; }
@@ -43,7 +56,14 @@ int main(int argc, char **argv)
     a = shared_memory(sizeof *a * (size_t)rows);
     b = shared_memory(sizeof *b * (size_t)rows);
     const int rank = start_ranks(ranks);
-#ifdef DEALT
+#ifdef DEALT_ROWS
+    for (int i = rank; i < rows; i += ranks)
+        for (int j = 0; j < COLUMNS; j++) {
+            row_of(a, i)[j] = i + 2 * j;
+            row_of(b, i)[j] = 0;
+        }
+    const int first = rank, end = rows;
+#elif defined DEALT
     part = (size_t)ROWS * COLUMNS;
     for (long k = rank; k < (long)rows * COLUMNS; k += ranks) {
         *element(a[0], k) = (double)(k / COLUMNS + 2 * (k % COLUMNS));

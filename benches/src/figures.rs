@@ -378,8 +378,8 @@ pub fn upc(options: &Options) -> Vec<Group> {
 
 /// A 5-point stencil, in the second-level cache and in memory.
 ///
-/// Two floors: `stencil` keeps the rows of a rank together, as one writes it by hand. `dealt` has its elements where a cyclic
-/// layout has them, which makes every rank read all of the array.
+/// The floor keeps the rows of a rank together, as one writes it by hand. Where rows or elements are dealt to the threads in turn,
+/// every thread reads all of the array; what that costs in memory shows in a second floor, by hand too, with the same layout.
 fn stencils(ranks: u32, quick: bool) -> Vec<Group> {
     let mut groups = Vec::new();
     let (memory, note) = if quick { ((512, 1024), None) } else { large_shape(ranks) };
@@ -390,14 +390,17 @@ fn stencils(ranks: u32, quick: bool) -> Vec<Group> {
             Probe { program: Program::Floor("stencil", flags), ..floor("stencil", &ranks.to_string()) }
         };
         let mut group = Group {
-            probes: vec![floor_with(&[]), floor_with(&["-DDEALT"])],
+            probes: vec![floor_with(&[]), floor_with(&["-DDEALT"]), floor_with(&["-DDEALT_ROWS"])],
             figures: Vec::new(),
             rounds: if size == "memory" { 2 } else { 0 },
             note: if size == "memory" { note.clone() } else { None },
         };
-        for (name, layout, cyclic) in
-            [("rows", columns.to_string(), 0), ("star", "*".into(), 0), ("cyclic", "1".into(), 1)]
-        {
+        for (name, layout, cyclic, same) in [
+            ("blocks", (16 * columns).to_string(), 0, 0),
+            ("rows", columns.to_string(), 0, 2),
+            ("star", "*".into(), 0, 0),
+            ("cyclic", "1".into(), 1, 1),
+        ] {
             for (suffix, environment) in [("", Some(format!("-T={ranks}"))), ("_dynamic", None)] {
                 let mut flags = shape.clone();
                 flags.push(format!("-DLAYOUT={layout}"));
@@ -426,10 +429,10 @@ fn stencils(ranks: u32, quick: bool) -> Vec<Group> {
                         &["stencil"],
                     )
                 };
-                if cyclic == 1 {
+                if same > 0 {
                     group.figures.push(Figure {
-                        name: format!("{}_dealt", figure.name),
-                        floor: (1, figure.floor.1),
+                        name: format!("{}_same_layout", figure.name),
+                        floor: (same, figure.floor.1),
                         bar: "published (floor: the same layout)",
                         ..figure.clone()
                     });
