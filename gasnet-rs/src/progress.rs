@@ -160,9 +160,9 @@ impl Rank {
             }
             match self.conduit.as_ref().and_then(|c| c.descriptor()) {
                 Some(fd) if !full && self.grid.is_none() && fd.as_raw_fd() >= 0 => {
-                    map::wait_readable(fd, LONG)
+                    map::wait_readable(fd, LONG);
                 }
-                Some(fd) if !full => map::wait_readable(fd, NAP),
+                Some(fd) if !full => _ = map::wait_readable(fd, NAP),
                 _ => std::thread::sleep(NAP),
             }
         }

@@ -423,12 +423,17 @@ impl Rank {
         if conduit.idle(what) {
             return;
         }
+        let mut woken = false;
         waiter.step_or(|sleep| match conduit.descriptor() {
             // Only the network can end the wait.
-            Some(fd) if self.alone => map::wait_readable(fd, LONG_SLEEP),
-            Some(fd) => map::wait_readable(fd, sleep),
+            Some(fd) if self.alone => woken = map::wait_readable(fd, LONG_SLEEP),
+            Some(fd) => woken = map::wait_readable(fd, sleep),
             None => std::thread::sleep(sleep),
         });
+        if woken {
+            // Puts and gets of others may need this rank, and no poll says that it served them: more of them are likely.
+            waiter.progressed();
+        }
     }
 
     /// The job's time: the host's monotonic clock, or that of a conduit that has its own.

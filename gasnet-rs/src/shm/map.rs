@@ -153,15 +153,15 @@ pub(crate) fn sleep_exactly() {
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
 }
 
-/// Sleeps until a descriptor is readable, at most so long.
-pub(crate) fn wait_readable(fd: BorrowedFd<'_>, longest: std::time::Duration) {
+/// Sleeps until a descriptor is readable, at most so long. Whether it is.
+pub(crate) fn wait_readable(fd: BorrowedFd<'_>, longest: std::time::Duration) -> bool {
     let mut poll = libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     let time = libc::timespec {
         tv_sec: longest.as_secs() as libc::time_t,
         tv_nsec: longest.subsec_nanos() as libc::c_long,
     };
     // SAFETY: one entry and a time that live through the call; failing or being interrupted ends the sleep, which is harmless.
-    unsafe { libc::ppoll(&raw mut poll, 1, &raw const time, std::ptr::null()) };
+    unsafe { libc::ppoll(&raw mut poll, 1, &raw const time, std::ptr::null()) > 0 }
 }
 
 /// Words of a set of processors.
