@@ -125,9 +125,9 @@ pub const SETTINGS: &[Setting] = &[
     ),
     s(
         "GASNET_OFI_NATIVE",
-        "auto (default), all, puts, none",
-        "What the ofi conduit leaves to the provider: puts, gets and atomics, puts and gets only, or messages only. `auto` has atomics only where \
-         they go together with those of processors.",
+        "puts (default), all, none",
+        "What the ofi conduit leaves to the provider: puts and gets; atomics, too; or nothing, everything goes by messages. Atomics of a \
+         network card need not go together with those of processors: `all` is for programs whose processors leave such words alone.",
     ),
     s(
         "GASNET_MAX_SEGSIZE",
@@ -179,12 +179,10 @@ pub const SETTINGS: &[Setting] = &[
 /// What the ofi conduit leaves to its provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OfiNative {
-    /// Puts and gets, and atomics where those are known to go together with the processor's.
-    Auto,
-    /// Puts, gets and atomics.
-    All,
     /// Puts and gets.
     Puts,
+    /// Puts, gets and atomics.
+    All,
     /// Nothing.
     None,
 }
@@ -265,7 +263,7 @@ impl Default for Config {
             stats: false,
             ofi_provider: None,
             ofi_domain: None,
-            ofi_native: OfiNative::Auto,
+            ofi_native: OfiNative::Puts,
             max_segment: None,
             check: false,
             spin: None,
@@ -344,9 +342,8 @@ impl Config {
             ofi_provider: get("GASNET_OFI_PROVIDER"),
             ofi_domain: get("GASNET_OFI_DOMAIN"),
             ofi_native: match get("GASNET_OFI_NATIVE").as_deref() {
-                None | Some("auto") => OfiNative::Auto,
+                None | Some("puts") => OfiNative::Puts,
                 Some("all") => OfiNative::All,
-                Some("puts") => OfiNative::Puts,
                 Some("none") => OfiNative::None,
                 Some(v) => return Err(bad("GASNET_OFI_NATIVE", v)),
             },

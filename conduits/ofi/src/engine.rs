@@ -10,6 +10,7 @@ use crate::send::{Lost, Sender};
 use crate::trial;
 use crate::turns::Turns;
 use crate::wire::{End, Kind, MAX_FRAME, UNIT};
+use gasnet::atomics::Operation;
 use gasnet::conduit::{
     Channel, Completion, Conduit, Frame, Limits, OpenContext, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc,
 };
@@ -18,7 +19,7 @@ use gasnet::{Error, RankId};
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Bytes of frames of one channel that may be under way to one peer.
@@ -351,11 +352,11 @@ struct Ofi {
     engine: Mutex<Option<Engine>>,
     /// Whether puts and gets are the provider's.
     native: bool,
+    /// Whether atomics are, those that it has.
+    atomics: bool,
     /// Bytes of a put whose source is read by the call.
     copies: usize,
     max_transfer: usize,
-    /// The queue's descriptor lives as long as this.
-    _kept: OnceLock<()>,
 }
 
 /// Opens the conduit unless shared memory reaches everyone.
@@ -365,19 +366,14 @@ pub(crate) fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Err
     }
     let mut engine = connect(cx)?;
     let native = trial::run(&mut engine, cx)?;
+    let atomics = engine.onesided.as_ref().is_some_and(|o| !o.have.is_empty());
     let traits = &engine.port.traits;
     let copies = if traits.mr_local { crate::local::BOUNCE.max(traits.inject) } else { traits.inject };
     let max_transfer = traits.max_transfer;
     if !native {
         engine.drop_onesided();
     }
-    Ok(Some(Box::new(Ofi {
-        engine: Mutex::new(Some(engine)),
-        native,
-        copies,
-        max_transfer,
-        _kept: OnceLock::new(),
-    })))
+    Ok(Some(Box::new(Ofi { engine: Mutex::new(Some(engine)), native, atomics, copies, max_transfer })))
 }
 
 /// Agrees on a provider, opens an endpoint, and tells everybody its address.
@@ -400,7 +396,8 @@ fn connect(cx: &OpenContext<'_>) -> Result<Engine, Error> {
     let fail = |why: String| Error::Conduit(format!("ofi ({name}): {why}"));
     let ranks = cx.size as usize;
     let native = cx.config.ofi_native;
-    let mode = Use { one_sided: native != OfiNative::None, atomics: native == OfiNative::All, multi: true };
+    let atomics = native == OfiNative::All && !choice::breaks_atomics(&name);
+    let mode = Use { one_sided: native != OfiNative::None, atomics, multi: true };
     // A rank without an endpoint says so, instead of keeping all others waiting.
     let opened =
         Port::open(&name, domain, mode, ranks).and_then(|port| port.address().map(|address| (port, address)));
@@ -631,6 +628,25 @@ unsafe impl Rma for Ofi {
         // SAFETY: owed by the caller.
         let start = unsafe { onesided.get(&mut engine.port, dst, from, len, token) };
         engine.started(from.peer.rank.0, start)
+    }
+
+    unsafe fn atomic(
+        &self,
+        at: RemoteAddr,
+        what: Operation,
+        operands: [u64; 2],
+        old: *mut u64,
+        token: u64,
+    ) -> Option<bool> {
+        if !self.atomics {
+            return None;
+        }
+        let mut guard = self.lock();
+        let engine = guard.as_mut()?;
+        let onesided = engine.onesided.as_mut()?;
+        // SAFETY: owed by the caller.
+        let start = unsafe { onesided.atomic(&mut engine.port, at, what, operands, old, token) }?;
+        Some(engine.started(at.peer.rank.0, start))
     }
 
     fn copies_source(&self, len: usize) -> bool {

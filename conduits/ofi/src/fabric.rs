@@ -4,6 +4,7 @@
 //! threading model asked for.
 #![expect(unsafe_code, reason = "calls C; see the functions of ffi")]
 
+use crate::atomics::Plan;
 use crate::ffi::{self, AGAIN};
 use crate::wire::MAX_MESSAGE;
 use std::ffi::{CStr, CString, c_int, c_void};
@@ -93,7 +94,6 @@ pub(crate) struct Traits {
     /// Buffers used by operations have to be registered.
     pub(crate) mr_local: bool,
     pub(crate) mr_virtual: bool,
-    pub(crate) mr_provider_key: bool,
     pub(crate) mr_raw: bool,
     mr_enable: bool,
     /// One receive takes many messages.
@@ -585,6 +585,47 @@ impl Port {
         })
     }
 
+    /// Starts an atomic operation.
+    ///
+    /// # Safety
+    /// 1. The three words (operand, expected value, old value) are the operation's until it is complete; the context stays; the
+    ///    target is a region (owed by the caller).
+    pub(crate) unsafe fn atomic(
+        &self,
+        to: Remote,
+        plan: &Plan,
+        words: *mut u64,
+        desc: *mut c_void,
+        of: &mut Context,
+    ) -> Answer {
+        let target = ffi::atomics::Target {
+            to: self.peers[to.peer as usize],
+            at: to.at,
+            key: to.key,
+            word: plan.word,
+            op: plan.op,
+        };
+        let context = ptr::from_mut(of).cast();
+        // SAFETY: (1).
+        Answer::of(unsafe {
+            let (operand, expected, old) = (words, words.add(1), words.add(2));
+            operand.write(plan.operand);
+            old.write(0);
+            match plan.expected {
+                None => ffi::atomics::fetch(self.ep, &target, operand, old, desc, context),
+                Some(value) => {
+                    expected.write(value);
+                    ffi::atomics::compare(self.ep, &target, operand, expected, old, desc, context)
+                }
+            }
+        })
+    }
+
+    /// The endpoint, for questions.
+    pub(crate) fn endpoint(&self) -> *mut ffi::fid_ep {
+        self.ep
+    }
+
     /// # Safety
     /// As `write` and `read`.
     unsafe fn transfer(
@@ -695,7 +736,6 @@ unsafe fn traits(info: &ffi::fi_info, caps: u64, name: &str) -> Traits {
             inject: tx.inject_size,
             mr_local: has(ffi::FI_MR_LOCAL),
             mr_virtual: basic || has(ffi::FI_MR_VIRT_ADDR),
-            mr_provider_key: basic || has(ffi::FI_MR_PROV_KEY),
             mr_raw: has(ffi::FI_MR_RAW),
             mr_enable: has(ffi::FI_MR_ENDPOINT | ffi::FI_MR_RMA_EVENT),
             multi: info.caps & caps & ffi::FI_MULTI_RECV != 0,

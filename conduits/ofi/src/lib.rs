@@ -35,6 +35,8 @@ mod turns;
 mod wire;
 
 #[cfg(feature = "link")]
+mod atomics;
+#[cfg(feature = "link")]
 mod engine;
 #[cfg(feature = "link")]
 mod fabric;

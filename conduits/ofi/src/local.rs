@@ -121,11 +121,12 @@ impl Local {
         }
         // Small sources are copied wherever they are: the caller was told so, see `copies`.
         if !self.copies(len) {
+            let plain = self.plain(src.cast_mut(), len);
             // SAFETY: (1).
-            return match self.plain(src.cast_mut(), len) {
-                Some(lease) => Ok(Some(lease)),
-                None => unsafe { Local::register(port, src.cast_mut(), len) },
-            };
+            return plain.map_or_else(
+                || unsafe { Local::register(port, src.cast_mut(), len) },
+                |lease| Ok(Some(lease)),
+            );
         }
         let lease = self.bounce(port, ptr::null_mut(), 0)?;
         if let Some(lease) = &lease {

@@ -5,9 +5,11 @@
 //! see [`crate::local`].
 #![expect(unsafe_code, reason = "hands memory to the provider")]
 
+use crate::atomics::{self, Have};
 use crate::fabric::{Answer, Context, Key, Port, Remote, What};
 use crate::local::{Lease, Local};
 use crate::memory::Chunk;
+use gasnet::atomics::Operation;
 use gasnet::conduit::{Completion, RemoteAddr};
 use std::collections::VecDeque;
 
@@ -50,6 +52,8 @@ pub(crate) struct OneSided {
     pub(crate) keys: Vec<Known>,
     pub(crate) done: VecDeque<(u64, Completion)>,
     pub(crate) local: Local,
+    /// Atomic operations that the provider has.
+    pub(crate) have: Have,
 }
 
 /// What became of an attempt to start an operation.
@@ -80,6 +84,7 @@ impl OneSided {
             keys: vec![known; ranks],
             done: VecDeque::new(),
             local: Local::new(port),
+            have: Have::ask(port),
         })
     }
 
@@ -171,6 +176,33 @@ impl OneSided {
         // SAFETY: as above.
         let answer = unsafe { port.read(at, remote, len, desc, &mut op.context) };
         self.settle(port, index, answer)
+    }
+
+    /// `None`: the provider does not have it.
+    ///
+    /// # Safety
+    /// As `Rma::atomic`.
+    pub(crate) unsafe fn atomic(
+        &mut self,
+        port: &mut Port,
+        to: RemoteAddr,
+        what: Operation,
+        operands: [u64; 2],
+        old: *mut u64,
+        token: u64,
+    ) -> Option<Start> {
+        let plan = atomics::plan(what, operands).filter(|plan| self.have.has(plan))?;
+        let remote = match self.remote(to) {
+            Ok(remote) => remote,
+            Err(why) => return Some(why),
+        };
+        let Some(index) = self.free.pop() else { return Some(Start::Later) };
+        let desc = self.words.desc();
+        let op = &mut *self.ops[index as usize];
+        (op.token, op.to, op.job) = (token, remote.peer, Job::Atomic(old));
+        // SAFETY: the op and its words stay until it is complete.
+        let answer = unsafe { port.atomic(remote, &plan, op.words, desc, &mut op.context) };
+        Some(self.settle(port, index, answer))
     }
 
     /// An operation is complete.

@@ -1,19 +1,27 @@
 //! Whether puts and gets do what they should: tried at start, before anything depends on it.
 //!
 //! Every rank puts a pattern into the memory of the next one, small and large, gets it back, and when all is complete sends a
-//! message; whoever gets the message looks whether everything is in place. So completions that come too early are found as well.
+//! message; whoever gets the message looks whether everything is in place. So completions that come too early are found as well. If the
+//! provider has atomics, the rank counts in a word of the next one, whose processor counts there too: no count may be lost.
 #![expect(unsafe_code, reason = "puts and gets of memory that stays until they are complete")]
 
+use crate::atomics;
 use crate::engine::Engine;
 use crate::onesided::{Known, Start};
 use crate::wire::Kind;
+use gasnet::atomics::{Function, Operation, WordType};
 use gasnet::conduit::{OpenContext, Peer, RemoteAddr};
 use gasnet::{Error, RankId};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Words that are put at once, and one by one.
 const WORDS: usize = 2048;
 const SINGLE: usize = 8;
+/// The word that two count in, and how often each does at least.
+const COUNTER: usize = 2 * WORDS + SINGLE;
+const COUNTS: u64 = 100;
 /// How long the network may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -27,7 +35,7 @@ pub(crate) fn run(engine: &mut Engine, cx: &OpenContext<'_>) -> Result<bool, Err
         return Ok(false);
     }
     // Memory that peers reach stays: who knows what is still under way when it fails.
-    let memory: &'static mut [u64] = Vec::leak(vec![0u64; 2 * WORDS + SINGLE]);
+    let memory: &'static mut [u64] = Vec::leak(vec![0u64; COUNTER + 1]);
     let base = memory.as_mut_ptr();
     // SAFETY: leaked.
     let region = unsafe { engine.port.register(base.cast(), size_of_val(memory), true) };
@@ -38,14 +46,21 @@ pub(crate) fn run(engine: &mut Engine, cx: &OpenContext<'_>) -> Result<bool, Err
     } else {
         Err(note.err().unwrap_or_else(|| "registering memory failed elsewhere".to_string()))
     };
-    let said = sound.as_ref().err().cloned().unwrap_or_default();
+    let said = match &sound {
+        Ok(atomics) => vec![u8::from(*atomics)],
+        Err(why) => why.clone().into_bytes(),
+    };
     let exchange = cx.exchange();
-    let all = engine.meanwhile(|| exchange.all_gather(said.as_bytes()))??;
+    let all = engine.meanwhile(|| exchange.all_gather(&said))??;
+    let works = |said: &Vec<u8>| matches!(said[..], [0 | 1]);
     if let Some(onesided) = &mut engine.onesided {
         onesided.keys.fill(Known::Not);
         onesided.done.clear();
+        if all.iter().any(|said| said[..] != [1]) {
+            onesided.have.forget();
+        }
     }
-    let problem = all.iter().position(|said| !said.is_empty());
+    let problem = all.iter().position(|said| !works(said));
     match problem {
         None => {
             if let Ok(region) = &region {
@@ -66,12 +81,13 @@ pub(crate) fn run(engine: &mut Engine, cx: &OpenContext<'_>) -> Result<bool, Err
     }
 }
 
+/// Whether atomics are sound; an error if puts and gets are not.
 fn attempt(
     engine: &mut Engine,
     cx: &OpenContext<'_>,
     base: *mut u64,
     keys: &[Vec<u8>],
-) -> Result<(), String> {
+) -> Result<bool, String> {
     let (me, size) = (cx.rank.0, cx.size);
     let (right, left) = ((me + 1) % size, (me + size - 1) % size);
     let key = engine.port.read_key(&keys[right as usize])?;
@@ -104,8 +120,32 @@ fn attempt(
         std::mem::forget((mine, back));
         return Err(why);
     }
+    // Both count in the same word: the peer by its network, the owner by its processor.
+    let add = Operation { function: Function::Add, word: WordType::U64 };
+    // SAFETY: the own word, which others reach as an atomic only.
+    let counter = unsafe { AtomicU64::from_ptr(base.add(COUNTER)) };
+    let counts =
+        engine.onesided.as_ref().is_some_and(|o| atomics::plan(add, [1, 0]).is_some_and(|p| o.have.has(&p)));
+    let own = Cell::new(0);
+    let count = || {
+        counter.fetch_add(1, Ordering::Relaxed);
+        own.set(own.get() + 1);
+    };
+    let old: &'static mut u64 = Box::leak(Box::new(0));
+    for _ in 0..if counts { COUNTS } else { 0 } {
+        // SAFETY: the word is leaked.
+        complete(engine, until, |e, port| unsafe {
+            count();
+            e.atomic(port, at(COUNTER), add, [1, 0], old, 4).unwrap_or(Start::Later)
+        })?;
+    }
     engine.say(right, Kind::Tried).map_err(|e| e.to_string())?;
-    wait(engine, until, |engine| engine.tried.contains(&left))?;
+    wait(engine, until, |engine| {
+        count();
+        engine.tried.contains(&left)
+    })?;
+    // ORDER: Acquire; pairs with the release in the peer's operation.
+    let counted = counts && counter.load(Ordering::Acquire) == own.get() + COUNTS;
     let here = |word: usize| {
         // SAFETY: inside the own memory; whoever put into it has said that it is done.
         unsafe { base.add(word).read_volatile() }
@@ -120,7 +160,7 @@ fn attempt(
     if back != mine[..WORDS] {
         return Err(format!("a get from rank {right} brought something else"));
     }
-    Ok(())
+    Ok(counted)
 }
 
 /// Starts an operation and waits until it is complete.
