@@ -236,6 +236,41 @@ pub fn udp(options: &Options) -> Vec<Group> {
     groups
 }
 
+/// Every rank alone, over libfabric's sockets.
+const OFI: &[(&str, &str)] =
+    &[("GASNET_CONDUIT", "ofi"), ("GASNET_NEIGHBORHOOD", "off"), ("GASNET_OFI_PROVIDER", "tcp")];
+/// The same over its shared memory.
+const OFI_SHM: &[(&str, &str)] =
+    &[("GASNET_CONDUIT", "ofi"), ("GASNET_NEIGHBORHOOD", "off"), ("GASNET_OFI_PROVIDER", "shm")];
+
+/// Figures of the ofi conduit on one host, without neighbourhood.
+pub fn ofi(_: &Options) -> Vec<Group> {
+    let libfabric = |name, args: String| Probe {
+        program: Program::Floor(name, vec!["-lfabric".to_string()]),
+        ..floor(name, &args)
+    };
+    let waits: &[_] = &["spin", "yield", "block"];
+    let mut groups = Vec::new();
+    for (provider, env, bar) in [("tcp", OFI, "ratio <= 1.25"), ("shm", OFI_SHM, "reported")] {
+        for (floor, bytes, task, key, what) in [
+            ("ofi_pingpong", 64, "am_short", "rtt", "am_short_rtt"),
+            ("ofi_put", 8, "put_8", "put8", "put_8"),
+        ] {
+            groups.push(Group {
+                probes: vec![libfabric(floor, format!("{provider} {bytes}")), Probe { env, ..rank(2, task) }],
+                figures: vec![Figure {
+                    scale: 1e-3,
+                    bar,
+                    ..time(&format!("ofi_{provider}_{what}"), "us", 2, key, waits)
+                }],
+                rounds: 0,
+                note: None,
+            });
+        }
+    }
+    groups
+}
+
 /// The same with a progress thread.
 const UDP_THREAD: &[(&str, &str)] =
     &[("GASNET_CONDUIT", "udp"), ("GASNET_NEIGHBORHOOD", "off"), ("GASNET_PROGRESS", "thread")];

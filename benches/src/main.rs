@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use build::Tools;
 use probe::Group;
 
-const USAGE: &str = "usage: pgas-bench [smp|upc|coll|udp|attentiveness|registration|netvm]... [--json] [--prefix DIR] [--scratch DIR] [--rounds N] \
+const USAGE: &str = "usage: pgas-bench [smp|upc|coll|udp|ofi|attentiveness|registration|netvm]... [--json] [--prefix DIR] [--scratch DIR] [--rounds N] \
 [--filter TEXT]... [--quick] [--list]";
 
 /// What the command line asks for.
@@ -68,6 +68,7 @@ fn main() -> ExitCode {
             "smp" => figures::smp(&options),
             "coll" => figures::coll(&options),
             "udp" => figures::udp(&options),
+            "ofi" => figures::ofi(&options),
             "attentiveness" => figures::attentiveness(&options),
             _ => figures::upc(&options),
         });
@@ -155,7 +156,7 @@ fn options() -> Result<Options, lexopt::Error> {
                 std::process::exit(0);
             }
             Value(set)
-                if ["smp", "upc", "coll", "udp", "attentiveness", "registration", "netvm"]
+                if ["smp", "upc", "coll", "udp", "ofi", "attentiveness", "registration", "netvm"]
                     .iter()
                     .any(|known| set == *known) =>
             {

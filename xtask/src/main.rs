@@ -25,7 +25,7 @@ usage: cargo xtask TASK [options]
   test [--only STEP] [--quick]              runs all tests
   stage                                     brings target/stage up to date: bin, include, lib
   install --prefix DIR                      installs upcc, upcrun, gasnetrun, headers, libraries
-  bench smp|upc|coll|udp|attentiveness [--json]  measures
+  bench smp|upc|coll|udp|ofi|attentiveness [--json]  measures
   bench registration|netvm [--json]         simulates what the papers measured
   soak [--minutes M]                        random and long tests
 
@@ -47,7 +47,7 @@ usage: cargo xtask install --prefix DIR
 const BENCH_HELP: &str = "\
 Measures, each figure beside a floor measured in the same run (program pgas-bench in benches/).
 
-usage: cargo xtask bench smp|upc|coll|udp|attentiveness|registration|netvm [--json] [options of pgas-bench]
+usage: cargo xtask bench smp|upc|coll|udp|ofi|attentiveness|registration|netvm [--json] [options of pgas-bench]
 
 registration and netvm simulate what the papers measured, print paper | here | difference, and write
 plots and values under target/bench/plots.
@@ -125,7 +125,7 @@ fn install(mut parser: lexopt::Parser) -> Result<(), String> {
 fn bench(mut parser: lexopt::Parser) -> Result<(), String> {
     let suite = match parser.next().map_err(|e| e.to_string())? {
         Some(Value(suite))
-            if ["smp", "upc", "coll", "udp", "attentiveness", "registration", "netvm"]
+            if ["smp", "upc", "coll", "udp", "ofi", "attentiveness", "registration", "netvm"]
                 .iter()
                 .any(|s| suite == *s) =>
         {
@@ -138,12 +138,21 @@ fn bench(mut parser: lexopt::Parser) -> Result<(), String> {
         _ => return Err(format!("which suite?\n\n{BENCH_HELP}")),
     };
     // Simulations run no program that has to be compiled.
-    if ["smp", "upc", "coll", "udp", "attentiveness"].iter().any(|s| suite == *s) {
+    if ["smp", "upc", "coll", "udp", "ofi", "attentiveness"].iter().any(|s| suite == *s) {
         stage::stage(&stage::folder(), stage::Parts::ALL)?;
+    }
+    if suite == "ofi" {
+        if !plugins::has_libfabric() {
+            return Err(
+                "no libfabric found: install it (Debian's: libfabric-dev and libclang-dev)".to_string()
+            );
+        }
+        plugins::stage_ofi(&stage::folder())?;
     }
     sh::pass(sh::cargo(&["build", "--release", "-p", "pgas-bench", "--bins"]), Duration::from_secs(1500))?;
     let mut command = Command::new(sh::target().join("release/pgas-bench"));
     command.arg(suite).arg("--prefix").arg(stage::folder());
+    command.env("GASNET_PLUGIN_PATH", stage::folder().join("lib"));
     command.args(parser.raw_args().map_err(|e| e.to_string())?);
     sh::pass(command, Duration::from_secs(3600))
 }

@@ -46,16 +46,40 @@ fn kind(mpicc: &Path) -> Option<&'static str> {
 
 /// Builds the plugin of an MPI and puts it into `PREFIX/lib`.
 pub fn stage_mpi(prefix: &Path, mpi: &Mpi) -> Result<PathBuf, String> {
-    let target = sh::target().join("plugin").join(mpi.name);
-    let mut build = sh::cargo(&["build", "--release", "--quiet", "-p", "gasnet-mpi", "--features", "link"]);
-    build.env("MPICC", &mpi.mpicc).env("CARGO_TARGET_DIR", &target);
+    let compiler = [("MPICC", mpi.mpicc.as_path())];
+    stage_one(prefix, "mpi", mpi.name, &compiler, &format!("libgasnet_mpi-{}.so", mpi.name))
+}
+
+/// Builds the plugin of a conduit, in a folder of its own, and puts it into `PREFIX/lib` as `file`.
+fn stage_one(
+    prefix: &Path,
+    conduit: &str,
+    folder: &str,
+    env: &[(&str, &Path)],
+    file: &str,
+) -> Result<PathBuf, String> {
+    let (package, target) = (format!("gasnet-{conduit}"), sh::target().join("plugin").join(folder));
+    let mut build = sh::cargo(&["build", "--release", "--quiet", "-p", &package, "--features", "link"]);
+    build.envs(env.iter().copied()).env("CARGO_TARGET_DIR", &target);
     let outcome = sh::capture(build, BUILD)?;
     if outcome.status != Some(0) {
         return Err(outcome.report());
     }
-    let plugin = prefix.join("lib").join(format!("libgasnet_mpi-{}.so", mpi.name));
-    stage::copy(&target.join("release/libgasnet_mpi.so"), &plugin)?;
+    let plugin = prefix.join("lib").join(file);
+    stage::copy(&target.join(format!("release/libgasnet_{conduit}.so")), &plugin)?;
     Ok(plugin)
+}
+
+/// Whether libfabric's headers are installed.
+pub fn has_libfabric() -> bool {
+    let mut ask = Command::new("cc");
+    ask.args(["-E", "-include", "rdma/fabric.h", "-x", "c", "/dev/null"]);
+    sh::capture(ask, QUESTION).is_ok_and(|outcome| outcome.status == Some(0))
+}
+
+/// Builds the plugin over libfabric and puts it into `PREFIX/lib`.
+pub fn stage_ofi(prefix: &Path) -> Result<PathBuf, String> {
+    stage_one(prefix, "ofi", "ofi", &[], "libgasnet_ofi.so")
 }
 
 /// Builds every plugin that can be built; prints which, and why others cannot.
@@ -74,6 +98,14 @@ pub fn stage_all(prefix: &Path) {
                 mpi.name
             ),
         }
+    }
+    if !has_libfabric() {
+        println!("conduit ofi: left out, no libfabric found (Debian's: libfabric-dev and libclang-dev)");
+        return;
+    }
+    match stage_ofi(prefix) {
+        Ok(plugin) => println!("conduit ofi: {}", plugin.display()),
+        Err(why) => println!("conduit ofi: left out, it does not build (libclang-dev is needed)\n{why}"),
     }
 }
 

@@ -98,6 +98,14 @@ fn prepare(file: &Path, ranks: u32, conduit: Option<&std::ffi::OsStr>) -> Result
             mpis.first().ok_or("no MPI found: install one (Debian's: libopenmpi-dev and libclang-dev)")?;
         plugins::stage_mpi(&prefix, mpi)?;
     }
+    if conduit.is_some_and(|conduit| conduit == "ofi") {
+        if !plugins::has_libfabric() {
+            return Err(
+                "no libfabric found: install it (Debian's: libfabric-dev and libclang-dev)".to_string()
+            );
+        }
+        plugins::stage_ofi(&prefix)?;
+    }
     let mut command = Command::new(prefix.join("bin").join(tool));
     command.arg("-n").arg(ranks.to_string());
     if let Some(conduit) = conduit {

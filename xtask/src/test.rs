@@ -108,6 +108,12 @@ const STEPS: &[Step] = &[
     Step { name: "loom", about: "models of the lock-free parts", quick: false, run: loom },
     Step { name: "stage", about: "release build of tools and libraries", quick: true, run: stage },
     Step { name: "mpi", about: "the conduit mpi, over each MPI there is", quick: false, run: mpi },
+    Step {
+        name: "ofi",
+        about: "the conduit ofi, over each provider that can be tested",
+        quick: false,
+        run: ofi,
+    },
     Step { name: "symbols", about: "what the installed libraries let be seen", quick: true, run: symbols },
     Step { name: "c-clients", about: "C and C++ programs over gasnet.h", quick: true, run: c_clients },
     Step { name: "tour", about: "the UPC and C programs in README.md", quick: true, run: tour },
@@ -435,6 +441,87 @@ fn everywhere(context: &mut Context) -> End {
         }
         Err(why) => End::Failed(why),
     })
+}
+
+/// Providers of libfabric that run on any machine.
+const PROVIDERS: [&str; 4] = ["tcp", "shm", "sockets", "udp"];
+
+/// Builds the conduit over libfabric, installing that first where this may, and runs the conformance program over each provider, plain and
+/// with faults, and UPC programs.
+fn ofi(context: &mut Context) -> End {
+    if !plugins::has_libfabric() || sh::which("fi_info").is_none() {
+        sh::install_debian(&["libfabric-dev", "libfabric-bin", "libclang-dev"]);
+    }
+    if !plugins::has_libfabric() {
+        return End::Untested("no libfabric; Debian's: libfabric-dev libclang-dev".to_string());
+    }
+    let prefix = stage::folder();
+    let heat = sh::target().join("ofi-heat");
+    let mut compile = Command::new(prefix.join("bin/upcc"));
+    compile.arg("-o").arg(&heat).arg(sh::root().join("examples/upc/heat.upc"));
+    let built = stage::stage(&prefix, Parts { upc: true, c: false })
+        .and_then(|()| {
+            sh::pass(sh::cargo(&["build", "--quiet", "-p", "gasnet-tests", "--bin", "conformance"]), CARGO)
+        })
+        .and_then(|()| plugins::stage_ofi(&prefix))
+        .and_then(|_| sh::pass(compile, RUN));
+    if let Err(why) = built {
+        return End::Failed(why);
+    }
+    let conformance = sh::target().join("debug/conformance");
+    let passed = |program: &std::path::Path| {
+        if program == heat { "verification: passed" } else { "conformance: passed" }
+    };
+    let (late, all) =
+        (("GASNET_FAULTY", "reorder=10%,delay=5%,by=100us,seed=3"), ("GASNET_OFI_NATIVE", "all"));
+    let few: &[&str] = &["--quick", "rma", "atomics", "am", "flood", "barriers", "oracle"];
+    let mut jobs = Vec::new();
+    for provider in PROVIDERS {
+        for (ranks, settings) in
+            [("2", vec![]), ("3", vec![late]), ("3", vec![("GASNET_OFI_NATIVE", "none")])]
+        {
+            jobs.push((provider, &conformance, &["--quick"][..], ranks, settings));
+        }
+        jobs.push((provider, &heat, &["64", "64", "20"][..], "4", vec![]));
+    }
+    for provider in ["tcp", "shm", "sockets"] {
+        jobs.push((provider, &conformance, few, "3", vec![all]));
+        jobs.push((provider, &conformance, few, "8", vec![]));
+    }
+    jobs.push(("tcp", &conformance, few, "4", vec![("GASNET_NEIGHBORHOOD", "2")]));
+    jobs.push(("tcp", &conformance, few, "1", vec![]));
+    for (provider, program, args, ranks, settings) in &jobs {
+        let mut run = Command::new(prefix.join("bin/gasnetrun"));
+        run.args(["-n", ranks, "--conduit", "ofi"]).arg(program).args(*args);
+        run.env("GASNET_OFI_PROVIDER", provider).env("GASNET_NEIGHBORHOOD", "off");
+        run.env("GASNET_PLUGIN_PATH", prefix.join("lib")).env("GASNET_MAX_SEGSIZE", "64M");
+        run.envs(settings.iter().copied());
+        let shown = sh::show(&run);
+        match sh::capture(run, RUN) {
+            Ok(outcome) if outcome.status == Some(0) && outcome.stdout.contains(passed(program)) => {}
+            Ok(outcome) => return End::Failed(format!("{shown}\n{}", outcome.report())),
+            Err(why) => return End::Failed(why),
+        }
+    }
+    // Programs of the language, over the provider that is most likely to be used here.
+    let path = format!("GASNET_PLUGIN_PATH={}", prefix.join("lib").display());
+    let mut arguments = vec!["--ranks", "3"];
+    for setting in ["GASNET_CONDUIT=ofi", "GASNET_NEIGHBORHOOD=off", "GASNET_OFI_PROVIDER=tcp", &path] {
+        arguments.extend(["--env", setting]);
+    }
+    arguments.extend([
+        "sync/",
+        "library/atomics",
+        "library/collectives",
+        "library/nonblocking",
+        "library/teams",
+    ]);
+    match suite(context, "upc-suite", &arguments) {
+        End::Passed(remark) => {
+            End::Passed(format!("{} jobs over {}; UPC programs: {remark}", jobs.len(), PROVIDERS.join(", ")))
+        }
+        end => end,
+    }
 }
 
 fn symbols(_: &mut Context) -> End {
