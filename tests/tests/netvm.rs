@@ -129,6 +129,28 @@ fn rendezvous_without_unpinning_says_how_much_too_much_it_took() {
 }
 
 #[test]
+fn a_rank_that_is_killed_ends_the_job() {
+    let settings = [("GASNET_MAX_SEGSIZE", "4M"), ("GASNET_NETVM_MEMORY", "512K"), ("GASNET_TEST_DIES", "1")];
+    for mode in ["shadow-lock", "firehose"] {
+        let outcome = job(3, mode, &settings);
+        assert!(!outcome.timed_out && outcome.status != Some(0), "{}", outcome.report());
+        assert!(outcome.stderr.contains("SIGKILL"), "{}", outcome.report());
+    }
+}
+
+/// Files may not grow as far as the segment: an error that says what is full.
+#[test]
+fn a_full_backing_store_is_said() {
+    let settings =
+        [("GASNET_MAX_SEGSIZE", "16M"), ("GASNET_NETVM_MEMORY", "512K"), ("GASNET_TEST_FILE", "1M")];
+    let outcome = job(2, "shadow-lock", &settings);
+    assert!(!outcome.timed_out && outcome.status != Some(0), "{}", outcome.report());
+    for part in ["full", "nothing was lost", "GASNET_NETVM_BACKING"] {
+        assert!(outcome.stderr.contains(part), "no {part}: {}", outcome.report());
+    }
+}
+
+#[test]
 fn a_mode_that_is_none_is_refused() {
     let outcome = job(2, "nonsense", &[("GASNET_MAX_SEGSIZE", "1M")]);
     assert_eq!(outcome.status, Some(1), "{}", outcome.report());

@@ -3,6 +3,7 @@
 mod cluster;
 mod conformance;
 mod everywhere;
+mod netvm;
 mod plugins;
 mod programs;
 mod run;

@@ -9,6 +9,7 @@ use lexopt::prelude::*;
 use crate::cluster;
 use crate::conformance;
 use crate::everywhere;
+use crate::netvm;
 use crate::plugins;
 use crate::programs::{self, Program, RANKS, Tally};
 use crate::sh;
@@ -147,6 +148,12 @@ const STEPS: &[Step] = &[
         run: namespaces,
     },
     Step { name: "everywhere", about: "one executable over every network", quick: false, run: everywhere },
+    Step {
+        name: "netvm-live",
+        about: "UPC programs in sixteen times their memory, over the netvm conduit in all its modes; tests/upc over it",
+        quick: false,
+        run: netvm_live,
+    },
     Step {
         name: "upc-tests-off",
         about: "tests/upc without neighbourhood",
@@ -613,6 +620,19 @@ fn namespaces(context: &mut Context) -> End {
 fn upc_tests_udp(context: &mut Context) -> End {
     staged(context, Parts { upc: true, c: false }, |context| suite(context, "upc-suite", OVER_UDP))
 }
+
+fn netvm_live(context: &mut Context) -> End {
+    staged(context, Parts { upc: true, c: false }, |context| match netvm::run() {
+        Ok(jobs) => {
+            println!("{jobs} jobs in all registration modes");
+            suite(context, "upc-suite", OVER_NETVM)
+        }
+        Err(why) => End::Failed(why),
+    })
+}
+
+/// A NIC for every rank; two ranks where a test does not want others.
+const OVER_NETVM: &[&str] = &["--env", "GASNET_CONDUIT=netvm", "--ranks", "2"];
 
 fn c_clients_udp(context: &mut Context) -> End {
     staged(context, Parts { upc: false, c: true }, |context| suite(context, "c-suite", OVER_UDP))

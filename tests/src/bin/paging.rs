@@ -154,6 +154,12 @@ fn body(rank: &Rank) {
     let ranks = rank.size() as usize;
     let (bytes, seed) = (number("GASNET_TEST_BYTES", 2 << 20), number("GASNET_TEST_SEED", 1));
     let allowed = number("GASNET_TEST_RESIDENT", 0);
+    let file = number("GASNET_TEST_FILE", 0);
+    if file > 0 {
+        let limit = libc::rlimit { rlim_cur: file, rlim_max: file };
+        // SAFETY: a plain setting of this process: from now on files grow no further.
+        unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit) };
+    }
     let addresses = own.addr..own.addr + own.size;
     let over = AtomicBool::new(false);
     let compared = std::thread::scope(|scope| {
@@ -194,6 +200,16 @@ fn body(rank: &Rank) {
     println!("rank {}: compared={compared} {}", rank.id(), counters.join(" "));
 }
 
+/// Rank 1 dies while the others work.
+fn die(rank: &Rank) {
+    if rank.id().0 == 1 {
+        // SAFETY: ends this process, as somebody else's `kill -9` would.
+        unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
+    }
+    body(rank);
+}
+
 fn main() {
-    gasnet_conduits::run(|rank| body(rank));
+    let dies = std::env::var_os("GASNET_TEST_DIES").is_some();
+    gasnet_conduits::run(|rank| if dies { die(rank) } else { body(rank) });
 }

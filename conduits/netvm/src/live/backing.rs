@@ -13,6 +13,10 @@ use netvm_fw::shadow::NicTable;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How long pages wait for room in a full backing store.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A rank's paged segment.
 pub(crate) struct Backing {
@@ -37,6 +41,7 @@ impl Backing {
     pub(crate) fn new(plan: Plan, card: &Arc<Card>) -> Result<(Backing, NicTable), Error> {
         let mut config = PagerConfig::new(plan.segment, plan.budget, plan.folder);
         (config.extra, config.port, config.seed) = (plan.behind, PORT, sys::random());
+        config.patience = PATIENCE;
         let who = format!("gasnet: rank {} of {}: netvm: ", plan.rank, plan.size);
         let nic = Arc::downgrade(card);
         let (fatal_who, mut told) = (who.clone(), false);
