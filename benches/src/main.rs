@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use build::Tools;
 use probe::Group;
 
-const USAGE: &str = "usage: pgas-bench [smp|upc|coll|udp|ofi|attentiveness|registration|netvm]... [--json] [--prefix DIR] [--scratch DIR] [--rounds N] \
+const USAGE: &str = "usage: pgas-bench [smp|upc|coll|udp|ofi|attentiveness|registration|netvm|netvm-live]... [--json] [--prefix DIR] [--scratch DIR] [--rounds N] \
 [--filter TEXT]... [--quick] [--list]";
 
 /// What the command line asks for.
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
         }
     };
     let (simulated, measured): (Vec<_>, Vec<_>) =
-        options.sets.iter().partition(|set| *set == "registration" || *set == "netvm");
+        options.sets.iter().partition(|set| ["registration", "netvm", "netvm-live"].contains(&set.as_str()));
     let mut failed = false;
     for set in &simulated {
         match sim::run(set, &options) {
@@ -156,9 +156,19 @@ fn options() -> Result<Options, lexopt::Error> {
                 std::process::exit(0);
             }
             Value(set)
-                if ["smp", "upc", "coll", "udp", "ofi", "attentiveness", "registration", "netvm"]
-                    .iter()
-                    .any(|known| set == *known) =>
+                if [
+                    "smp",
+                    "upc",
+                    "coll",
+                    "udp",
+                    "ofi",
+                    "attentiveness",
+                    "registration",
+                    "netvm",
+                    "netvm-live",
+                ]
+                .iter()
+                .any(|known| set == *known) =>
             {
                 options.sets.push(set.string()?);
             }

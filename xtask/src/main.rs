@@ -28,6 +28,7 @@ usage: cargo xtask TASK [options]
   install --prefix DIR                      installs upcc, upcrun, gasnetrun, headers, libraries
   bench smp|upc|coll|udp|ofi|attentiveness [--json]  measures
   bench registration|netvm [--json]         simulates what the papers measured
+  bench netvm-live [--json]                 registration modes on real memory, beside predictions
   soak [--minutes M]                        random and long tests
 
 'cargo xtask TASK --help' says more.
@@ -48,10 +49,10 @@ usage: cargo xtask install --prefix DIR
 const BENCH_HELP: &str = "\
 Measures, each figure beside a floor measured in the same run (program pgas-bench in benches/).
 
-usage: cargo xtask bench smp|upc|coll|udp|ofi|attentiveness|registration|netvm [--json] [options of pgas-bench]
+usage: cargo xtask bench smp|upc|coll|udp|ofi|attentiveness|registration|netvm|netvm-live [--json] [options of pgas-bench]
 
 registration and netvm simulate what the papers measured, print paper | here | difference, and write
-plots and values under target/bench/plots.
+plots and values under target/bench/plots. netvm-live measures the same modes on real memory.
 ";
 
 fn main() -> ExitCode {
@@ -126,9 +127,19 @@ fn install(mut parser: lexopt::Parser) -> Result<(), String> {
 fn bench(mut parser: lexopt::Parser) -> Result<(), String> {
     let suite = match parser.next().map_err(|e| e.to_string())? {
         Some(Value(suite))
-            if ["smp", "upc", "coll", "udp", "ofi", "attentiveness", "registration", "netvm"]
-                .iter()
-                .any(|s| suite == *s) =>
+            if [
+                "smp",
+                "upc",
+                "coll",
+                "udp",
+                "ofi",
+                "attentiveness",
+                "registration",
+                "netvm",
+                "netvm-live",
+            ]
+            .iter()
+            .any(|s| suite == *s) =>
         {
             suite
         }

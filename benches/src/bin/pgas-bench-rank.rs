@@ -24,6 +24,7 @@ fn main() {
             "lock" => lock(rank),
             "semaphore" => semaphore(rank),
             "start" => start(rank, begun),
+            "netvm_puts" => netvm_puts(rank),
             "put_8" => put_8(rank),
             "put_4m" => put_4m(rank),
             "attentive" => attentiveness(rank, ["put_attentive", "get_attentive"], false),
@@ -101,6 +102,50 @@ fn put_8(rank: &Rank) {
             rank.write(at, i);
         }
         vec![("put8", ns_each(start, count))]
+    });
+}
+
+/// Puts into a working set of rank 1, some pages of which are wanted much more often than others; then loads from as many own pages.
+fn netvm_puts(rank: &Rank) {
+    const PAGE: u64 = 4096;
+    let mut arguments = std::env::args().skip(2).filter_map(|a| a.parse::<u64>().ok());
+    let (pages, puts) = (arguments.next().unwrap_or(64), arguments.next().unwrap_or(1000));
+    let at: GlobalPtr<u64> = GlobalPtr::new(RankId(1), 0);
+    let word = |page: u64| at.add((page * PAGE / 8) as usize);
+    let mut rng = gasnet_netvm::Rng::new(0xc055);
+    let zipf = gasnet_netvm::Zipf::new(pages as usize, 0.99);
+    if rank.id().0 == 0 {
+        let start = Instant::now();
+        (0..pages).for_each(|page| rank.write(word(page).on(RankId(0)), page));
+        println!("first {:.6}", ns_each(start, pages) / 1000.0);
+        (0..pages).for_each(|page| rank.write(word(page), page));
+        (0..puts.max(pages)).for_each(|i| rank.write(word(zipf.draw(&mut rng)), i));
+    }
+    let large = vec![1u64; 4096];
+    batches(rank, || {
+        if rank.id().0 != 0 {
+            return vec![];
+        }
+        let draws: Vec<u64> = (0..puts).map(|_| zipf.draw(&mut rng)).collect();
+        let start = Instant::now();
+        draws.iter().for_each(|page| rank.write(word(*page), *page));
+        let put = ns_each(start, puts) / 1000.0;
+        let start = Instant::now();
+        for some in draws.chunks(16) {
+            let under: Vec<_> = some.iter().map(|page| rank.write_nb(word(*page), vec![*page])).collect();
+            under.into_iter().for_each(|put| drop(put.wait()));
+        }
+        let deep = ns_each(start, puts) / 1000.0;
+        let runs = pages / 8;
+        let start = Instant::now();
+        (0..runs).for_each(|run| rank.write_slice(word(run * 8), &large));
+        let rate = runs as f64 * 32768.0 / start.elapsed().as_secs_f64() / 1e6;
+        let start = Instant::now();
+        for page in &draws {
+            black_box(rank.read(word(page * 7919 % pages).on(RankId(0))));
+        }
+        let load = ns_each(start, puts) / 1000.0;
+        vec![("put8", put), ("put8x16", deep), ("bw", rate), ("load", load)]
     });
 }
 

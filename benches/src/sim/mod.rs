@@ -1,6 +1,7 @@
 //! What the papers measured, on the simulated cluster: predictions beside published figures.
 
 pub mod crossover;
+pub mod live;
 pub mod netvm;
 mod plot;
 pub mod programs;
@@ -16,6 +17,7 @@ pub fn run(set: &str, options: &Options) -> Result<usize, String> {
     let (rows, charts, notes) = match set {
         "registration" => registration(options)?,
         "netvm" => netvm(options)?,
+        "netvm-live" => netvm_live(options)?,
         other => return Err(format!("no comparisons called {other}")),
     };
     let wanted =
@@ -84,4 +86,14 @@ fn netvm(options: &Options) -> Result<Outcome, String> {
     rows.extend(netvm::figure_9_rows(&charts[0]));
     charts.push(netvm::figure_28(&rows));
     Ok((rows, charts, vec![("Where the thesis's numbers disagree:", netvm::contradictions())]))
+}
+
+fn netvm_live(options: &Options) -> Result<Outcome, String> {
+    let mut progress = Progress::new(live::steps());
+    let (rows, charts, table) = live::run(options, &mut progress)?;
+    Ok((
+        rows,
+        charts,
+        vec![("8-byte puts by Zipf 0.99 into a working set, and 32 KiB puts in order:", table)],
+    ))
 }
