@@ -326,7 +326,7 @@ impl Host {
         self.want(vpn, if write { Use::Write } else { Use::Read }, token, out)
     }
 
-    /// The same, and the page stays, to be written to without notice, until [`release`](Self::release).
+    /// The same to read it, and the page stays until [`release`](Self::release).
     pub fn hold(&mut self, vpn: Vpn, token: u64, out: &mut Vec<HostAction>) -> bool {
         self.want(vpn, Use::Hold, token, out)
     }
@@ -342,18 +342,15 @@ impl Host {
     }
 
     fn used(&mut self, ppn: Ppn, usage: Use) {
-        self.vm.touch(ppn, usage != Use::Read);
+        self.vm.touch(ppn, usage == Use::Write);
         if usage == Use::Hold {
             self.vm.hold(ppn);
         }
     }
 
-    /// Ends a [`hold`](Self::hold), which wrote to the page until now.
+    /// Ends a [`hold`](Self::hold).
     pub fn release(&mut self, vpn: Vpn) {
-        if let Some(ppn) = self.vm.place(vpn) {
-            self.vm.touch(ppn, true);
-            self.vm.release(vpn);
-        }
+        self.vm.release(vpn);
     }
 
     /// Brings a page in that nobody waits for, if it is not here and no frame has to be made free for it. It is the first to go.

@@ -353,12 +353,7 @@ impl Engine {
         for page in paged.clone() {
             self.parts.held.entry(page).or_default().holds += 1;
             self.counts.holds.add(1);
-            if self.host.hold(self.vpn(page), HOLD | id << 2, &mut self.parts.out) {
-                self.let_in(page, true)?;
-            } else {
-                self.parts.for_writing.insert(page);
-                missing += 1;
-            }
+            missing += u64::from(!self.host.hold(self.vpn(page), HOLD | id << 2, &mut self.parts.out));
         }
         let holding = Holding { pages: paged, kind, missing, done };
         if missing == 0 {
@@ -507,7 +502,7 @@ impl Engine {
         if page >= self.memory.paged() {
             return Ok(());
         }
-        let write = token != READ;
+        let write = token == WRITE;
         let place = self.host.vm().place(self.vpn(page));
         let open = place.is_some_and(|ppn| !write || self.memory.writable(ppn));
         if !(open && self.parts.fresh.contains(&page)) {

@@ -16,7 +16,8 @@ pub(super) const P: u64 = PAGE as u64;
 /// The memory of a pager by frame.
 ///
 /// A frame is a right to be resident; the bytes of the page in it lie at the page's own address in the segment. The NIC uses this
-/// between lock and unlock, or while a page is held, and at no other time: only then does the frame stay what it is.
+/// between lock and unlock (of an operation, or under a lease), and at no other time: only then does the frame stay what it is, and only
+/// then is what it writes known to be dirty.
 ///
 /// **Writing to a clean page.** It is write-protected, so that stores of the program are noticed. The NIC notes its own writes in the
 /// shadow table, so it takes the protection away first and does not fault: the lock keeps the pager from putting it back meanwhile.

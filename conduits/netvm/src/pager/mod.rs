@@ -289,8 +289,7 @@ impl Pager {
         self.holdable
     }
 
-    /// Brings pages in and keeps them, to be read and written without notice, until they are [released](Pager::release) as often. They
-    /// count in the budget. `wait`: if too many are held, waits for others to be released; else that is an error. `done` is called
+    /// Brings pages in and keeps them until they are [released](Pager::release) as often. They count in the budget. `wait`: if too many are held, waits for others to be released; else that is an error. `done` is called
     /// on the paging thread, under the rules of [`Calls`].
     pub fn hold(&self, pages: Range<u64>, kind: Hold, wait: bool, done: HoldDone) {
         if let Err(Command::Hold { done, .. }) = self.queue.push(Command::Hold { pages, kind, wait, done }) {

@@ -334,6 +334,13 @@ fn pages_that_are_held_stay() {
     (10..80).for_each(|page| assert_eq!(pager.load(page * WORDS + 3), page));
     assert_eq!(pager.stats().faults, before.faults, "they were here");
     assert!(before.page_outs > 0);
+    // Holds alone make nothing dirty.
+    let clean = Pager::start(config(SEGMENT, 256 * P), Calls::default()).expect("a pager").0;
+    for first in (0..SEGMENT / P).step_by(64) {
+        clean.hold_now(first..first + 64, Hold::Pin, false).expect("room");
+        clean.release(first..first + 64, Hold::Pin);
+    }
+    assert_eq!(clean.stats().page_outs, 0);
     let error = pager.hold_now(100..100 + most, Hold::Stay, false).expect_err("too many");
     assert_eq!(error, HoldError::Budget { need: most, held: 70, most });
     assert!(pager.hold_now(100..101 + most, Hold::Stay, true).is_err(), "never");
