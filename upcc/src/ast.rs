@@ -51,6 +51,8 @@ pub struct FrontOptions {
     pub warn: Warnings,
     /// Explicit `-std=gnu*`: arithmetic on `void *` and `sizeof(void)` have the GNU meaning instead of being errors.
     pub gnu_void: bool,
+    /// C of 1989: a function may be called undeclared, a missing type is `int`.
+    pub c89: bool,
     /// Directory that relative file names of line markers start from (for showing source lines); empty is the current one.
     pub dir: std::path::PathBuf,
 }
@@ -63,6 +65,7 @@ impl Default for FrontOptions {
             pts: PtsLayout::Packed,
             warn: Warnings::default(),
             gnu_void: false,
+            c89: false,
             dir: std::path::PathBuf::new(),
         }
     }
@@ -75,6 +78,10 @@ pub struct FrontResult {
     pub unit: TranslationUnit,
     /// Errors and warnings, in source order; `Diagnostic` displays as `file:line:col: error: ...`, source line, caret.
     pub diagnostics: Vec<Diagnostic>,
+    /// Errors in tokens.
+    pub lex_errors: usize,
+    /// How often something was skipped after a syntax error.
+    pub syntax_errors: usize,
 }
 
 impl FrontResult {

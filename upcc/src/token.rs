@@ -4,8 +4,6 @@
 //! ([`TokIdx`]) or by half-open range ([`TokRange`]). Line markers and white space are not tokens; a whole `#pragma` line is one
 //! token of kind [`TokKind::Pragma`].
 
-use std::borrow::Cow;
-
 use crate::hash::Map;
 use std::path::PathBuf;
 
@@ -46,38 +44,42 @@ impl TokRange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Sym(pub u32);
 
-/// Names, interned.
+/// Names, interned. Those of the base come first: every interner has them, and none has a copy.
 #[derive(Clone, Debug, Default)]
 pub struct Interner {
-    map: Map<Cow<'static, str>, Sym>,
-    names: Vec<Cow<'static, str>>,
+    base: Option<&'static Interner>,
+    map: Map<Box<str>, Sym>,
+    names: Vec<Box<str>>,
 }
 
 impl Interner {
+    /// An interner of the names of `base` and more.
+    pub(crate) fn on(base: &'static Interner) -> Interner {
+        Interner { base: Some(base), ..Interner::default() }
+    }
+    fn below(&self) -> usize {
+        self.base.map_or(0, |base| base.names.len())
+    }
     /// The symbol of `name`.
     pub fn intern(&mut self, name: &str) -> Sym {
-        if let Some(&s) = self.map.get(name) {
+        if let Some(s) = self.get(name) {
             return s;
         }
-        self.add(Cow::Owned(name.to_owned()))
-    }
-    /// Likewise for a name that is not there yet and lives forever.
-    pub(crate) fn intern_static(&mut self, name: &'static str) -> Sym {
-        self.add(Cow::Borrowed(name))
-    }
-    fn add(&mut self, name: Cow<'static, str>) -> Sym {
-        let s = Sym(self.names.len() as u32);
-        self.names.push(name.clone());
-        self.map.insert(name, s);
+        let s = Sym((self.below() + self.names.len()) as u32);
+        self.names.push(name.into());
+        self.map.insert(name.into(), s);
         s
     }
     /// The symbol of `name`, if it has one.
     pub fn get(&self, name: &str) -> Option<Sym> {
-        self.map.get(name).copied()
+        self.map.get(name).or_else(|| self.base?.map.get(name)).copied()
     }
     /// The spelling of `sym`.
     pub fn name(&self, sym: Sym) -> &str {
-        &self.names[sym.0 as usize]
+        match (sym.0 as usize).checked_sub(self.below()) {
+            Some(own) => &self.names[own],
+            None => self.base.map_or("", |base| base.name(sym)),
+        }
     }
 }
 

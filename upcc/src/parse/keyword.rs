@@ -30,6 +30,7 @@ keywords! {
     Real: "__real__" | "__real", Imag: "__imag__" | "__imag", Int128: "__int128", Int128T: "__int128_t",
     UInt128T: "__uint128_t", BFloat16: "__bf16", Float16: "_Float16", Float32: "_Float32", Float64: "_Float64",
     Float32x: "_Float32x", Float64x: "_Float64x", Float128: "_Float128" | "__float128", Float80: "__float80",
+    Decimal32: "_Decimal32", Decimal64: "_Decimal64", Decimal128: "_Decimal128",
     VaListT: "__builtin_va_list", VaArg: "__builtin_va_arg", Offsetof: "__builtin_offsetof",
     TypesCompatible: "__builtin_types_compatible_p", ChooseExpr: "__builtin_choose_expr",
     Tgmath: "__builtin_tgmath", ConvertVector: "__builtin_convertvector",
@@ -41,18 +42,17 @@ keywords! {
     Localsizeof: "upc_localsizeof",
 }
 
-/// Interns all keywords; must be the first use of the interner.
-pub(crate) fn intern_keywords(syms: &mut Interner) {
+/// An interner that has all keywords.
+pub(crate) fn keywords() -> Interner {
     static ALL: OnceLock<Interner> = OnceLock::new();
-    let all = ALL.get_or_init(|| {
+    Interner::on(ALL.get_or_init(|| {
         let mut all = Interner::default();
         for (i, (text, _)) in TABLE.iter().enumerate() {
-            let s = all.intern_static(text);
+            let s = all.intern(text);
             debug_assert_eq!(s.0 as usize, i);
         }
         all
-    });
-    syms.clone_from(all);
+    }))
 }
 
 /// The keyword `sym` spells.

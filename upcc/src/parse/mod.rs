@@ -15,7 +15,7 @@ mod stmt;
 
 pub(crate) use attr::Attrs;
 pub(crate) use decl::{Bound, Chunk, Declarator, Extras, Param};
-pub(crate) use keyword::{Kw, intern_keywords};
+pub(crate) use keyword::{Kw, keywords};
 pub(crate) use spec::{Place, Specs};
 
 use crate::ast::*;
@@ -58,6 +58,7 @@ pub(crate) struct Cx<'a> {
     sources: Sources,
     errors: usize,
     warnings: usize,
+    syntax_errors: usize,
     nesting: u32,
     /// First token of the full expression being read, if any.
     full_expr: Option<TokIdx>,
@@ -82,8 +83,6 @@ pub(crate) struct Cx<'a> {
     pub(crate) upc_only: Vec<TokIdx>,
     /// File-scope objects of incomplete type, to be looked at again at the end.
     pub(crate) tentative: Vec<(DeclId, TokIdx)>,
-    /// Implicitly declared functions and their first calls.
-    pub(crate) undeclared: Vec<(DeclId, TokIdx)>,
     /// Per token: UPC keywords are identifiers there. Empty if nowhere.
     c_mode: Vec<bool>,
 }
@@ -151,6 +150,7 @@ impl<'a> Cx<'a> {
             sources: Sources::default(),
             errors: 0,
             warnings: 0,
+            syntax_errors: 0,
             nesting: 0,
             full_expr: None,
             scopes: Vec::new(),
@@ -166,7 +166,6 @@ impl<'a> Cx<'a> {
             unevaluated: 0,
             upc_only: Vec::new(),
             tentative: Vec::new(),
-            undeclared: Vec::new(),
             c_mode: Vec::new(),
         };
         cx.c_mode = cmode::c_mode(&cx.toks);
@@ -327,6 +326,7 @@ impl<'a> Cx<'a> {
     /// Skips to after the next `;`, or to before a `}` that closes the current block, whichever comes first; groups in
     /// brackets and braces are skipped whole.
     pub(crate) fn recover(&mut self) {
+        self.syntax_errors += 1;
         let mut depth = 0u32;
         loop {
             match self.kind() {
@@ -460,6 +460,12 @@ impl<'a> Cx<'a> {
             self.warn(tok, message);
         }
     }
+    /// A warning about what C allowed in 1989.
+    pub(crate) fn warn_since_c99(&mut self, tok: TokIdx, message: impl Into<String>) {
+        if !self.opts.c89 || self.opts.warn.all {
+            self.warn(tok, message);
+        }
+    }
     pub(crate) fn note(&mut self, tok: TokIdx, message: impl Into<String>) {
         // A note belongs to what was said before it; if that was suppressed, so is the note.
         if self.errors <= MAX_ERRORS && !self.diags.is_empty() {
@@ -477,7 +483,7 @@ impl<'a> Cx<'a> {
             exprs: self.exprs,
             items: Vec::new(),
         };
-        FrontResult { unit, diagnostics }
+        FrontResult { unit, diagnostics, lex_errors: 0, syntax_errors: self.syntax_errors }
     }
 }
 

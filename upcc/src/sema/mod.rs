@@ -17,7 +17,7 @@ mod vectors;
 
 use crate::ast::{FrontOptions, FrontResult};
 use crate::lex;
-use crate::parse::{Cx, intern_keywords};
+use crate::parse::{Cx, keywords};
 use crate::token::TokenBuf;
 
 /// The largest static thread count.
@@ -25,14 +25,14 @@ const MAX_THREADS: u32 = 1 << 20;
 
 /// Lexes, parses and checks.
 pub(crate) fn check(preprocessed: &str, opts: &FrontOptions) -> FrontResult {
-    let mut tokens = TokenBuf::default();
-    intern_keywords(&mut tokens.syms);
+    let mut tokens = TokenBuf { syms: keywords(), ..TokenBuf::default() };
     let too_long = preprocessed.len() >= u32::MAX as usize;
     let lex_errors = lex::lex(if too_long { "" } else { preprocessed }, &opts.dir, &mut tokens);
     let mut cx = Cx::new(tokens, opts);
     if too_long {
         cx.error(0, "this file is too large");
     }
+    let bad_tokens = lex_errors.len();
     for e in lex_errors {
         cx.error(e.tok, e.message);
     }
@@ -42,12 +42,12 @@ pub(crate) fn check(preprocessed: &str, opts: &FrontOptions) -> FrontResult {
     cx.push_scope();
     let items = cx.translation_unit();
     cx.finish_tentative();
-    cx.finish_implicit();
     cx.pop_scope();
     if opts.warn.upc {
         cx.lint(&items);
     }
     let mut r = cx.finish();
     r.unit.items = items;
+    r.lex_errors = bad_tokens;
     r
 }
