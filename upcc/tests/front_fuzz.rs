@@ -238,3 +238,38 @@ fn long_lists_are_fine() {
     let said: Vec<String> = r.diagnostics.iter().map(ToString::to_string).collect();
     assert!(said.is_empty(), "{}", said.join("\n"));
 }
+
+/// Initialisers of arrays whose elements can take nothing, and have no end.
+#[test]
+fn empty_elements_are_passed_at_once() {
+    for text in [
+        "struct e { }; struct e a[1ul << 40] = { 1, 2 };",
+        "struct e { }; struct e b[] = { 1 };",
+        "struct e { }; struct o { struct e x, y[3]; } c[1ul << 40] = { 1, 2 };",
+        "struct e { }; struct n { struct e x; int m; } d[2] = { 1, 2, 3 };",
+        "struct u { int : 3; } v[1ul << 40][7] = { [5] = { 2 }, 3 };",
+    ] {
+        let r = check(text, &FrontOptions::default());
+        assert!(
+            r.diagnostics.iter().all(|d| d.message.contains("excess")) && !r.diagnostics.is_empty(),
+            "{text}: {:?}",
+            r.diagnostics
+        );
+    }
+    let r = check("struct e { }; struct n { struct e x; int m; } d[2] = { 1, 2 };", &FrontOptions::default());
+    assert!(r.diagnostics.is_empty(), "{:?}", r.diagnostics);
+}
+
+/// Types that contain themselves, which is an error, have no end either.
+#[test]
+fn types_within_themselves_are_left_alone() {
+    for text in [
+        "struct s { shared struct s m; }; struct s a = { 1, 2 };",
+        "struct s { struct s m; }; struct s a = { 1, 2 };",
+        "struct s { struct s m[]; }; struct s a = { 1, 2 };",
+        "struct s { struct s m[2]; int n; }; struct s a[3] = { 1, 2 };",
+        "union u { ; shared union u m = { 17 }; }; shared union u b = { 17 };",
+    ] {
+        assert!(check(text, &FrontOptions::default()).failed(), "{text}");
+    }
+}

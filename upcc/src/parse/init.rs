@@ -26,6 +26,9 @@ enum Designator {
     Range(Option<i128>, Option<i128>, TokIdx),
 }
 
+/// Position of an array whose elements can take nothing: past the last.
+const FULL: u64 = u64::MAX;
+
 /// Where the next initialiser without a designator goes: an aggregate and the position in it.
 struct Level {
     ty: TypeId,
@@ -246,12 +249,7 @@ impl Cx<'_> {
                     continue;
                 }
             }
-            // Leave aggregates that are full.
-            while levels.len() > 1 && self.exhausted(&levels[levels.len() - 1]) {
-                levels.pop();
-                self.advance(&mut levels);
-            }
-            if self.exhausted(&levels[levels.len() - 1]) {
+            let Some(target) = self.place(&mut levels, &item.init) else {
                 if !excess {
                     self.warn(at, "excess elements in this initializer");
                     excess = true;
@@ -260,25 +258,7 @@ impl Cx<'_> {
                 // Evaluated by nobody: keep the shape only.
                 let _ = self.loose_item(item, error);
                 continue;
-            }
-            let mut target = self.position_type(&levels);
-            match item.init {
-                RawInit::List(_) => {}
-                RawInit::Expr(ref e) => {
-                    while self.is_aggregate(target) && !self.whole(target, e) {
-                        levels.push(Level { ty: target, next: 0, last: 0 });
-                        if self.exhausted(&levels[levels.len() - 1]) {
-                            // An empty aggregate takes nothing.
-                            levels.pop();
-                            self.advance(&mut levels);
-                            if self.exhausted(&levels[levels.len() - 1]) {
-                                break;
-                            }
-                        }
-                        target = self.position_type(&levels);
-                    }
-                }
-            }
+            };
             let path = self.path_of(&levels);
             if let Some(PathElem::Index(i) | PathElem::Range(_, i)) = path.first() {
                 length = length.max(i + 1);
@@ -290,6 +270,32 @@ impl Cx<'_> {
         let ty = self.fill_bound(ty, length);
         let has_upc = items.iter().any(|i| i.init.has_upc());
         (Init::List(InitList { toks, ty, items, has_upc }), ty)
+    }
+
+    /// Goes to where the next item belongs; the type there, or nothing if all is full.
+    fn place(&mut self, levels: &mut Vec<Level>, item: &RawInit) -> Option<TypeId> {
+        let before = levels.len();
+        loop {
+            // Leave aggregates that are full.
+            while self.exhausted(levels.last()?) {
+                // One that was entered for this item can take nothing, and nor can others of its type beside it.
+                let empty = levels.len() > before;
+                levels.pop();
+                let outer = levels.last_mut()?;
+                if empty && !matches!(self.types.ckind(outer.ty), TypeKind::Record(_)) {
+                    outer.next = FULL;
+                } else {
+                    self.advance(levels);
+                }
+            }
+            let target = self.position_type(levels);
+            match item {
+                RawInit::Expr(e) if self.is_aggregate(target) && !self.whole(target, e) => {
+                    levels.push(Level { ty: target, next: 0, last: 0 });
+                }
+                _ => return Some(target),
+            }
+        }
     }
 
     fn loose_item(&mut self, item: RawItem, error: TypeId) -> InitItem {
@@ -372,7 +378,7 @@ impl Cx<'_> {
         if let TypeKind::Record(r) = *self.types.ckind(l.ty) {
             return self.next_field(r, l.next).is_none();
         }
-        self.positions(l.ty).is_some_and(|n| l.next >= n)
+        l.next == FULL || self.positions(l.ty).is_some_and(|n| l.next >= n)
     }
 
     /// The first initialisable field from `from` on; in a union only the first of all.
@@ -432,7 +438,7 @@ impl Cx<'_> {
                     l.next = i + 1;
                 }
             }
-            _ => l.next = l.next.max(l.last) + 1,
+            _ => l.next = l.next.max(l.last).saturating_add(1),
         }
         l.last = l.next;
     }

@@ -317,13 +317,13 @@ impl Cx<'_> {
         w as u32
     }
 
-    fn check_member_type(&mut self, ty: TypeId, tok: TokIdx) -> TypeId {
+    fn check_member_type(&mut self, mut ty: TypeId, tok: TokIdx) -> TypeId {
         if self.types.is_shared(ty) {
             self.error(
                 tok,
                 "a member cannot be shared by itself; declare the whole object shared (a member may point to shared data)",
             );
-            return self.types.without_shared(ty);
+            ty = self.types.without_shared(ty);
         }
         if self.types.is_function(ty) {
             self.error(tok, "a member cannot be a function; make it a pointer to a function");
