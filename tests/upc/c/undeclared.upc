@@ -1,4 +1,6 @@
-// Old programs call functions of the C library without their headers, and their own before the definitions: nothing is said.
+// Old programs call functions of the C library without their headers, and their own before the definitions. It works; C of 1989 says
+// nothing, later ones want a warning.
+// flags: -std=gnu89
 #include <upc.h>
 
 shared double sh;

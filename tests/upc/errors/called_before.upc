@@ -4,12 +4,12 @@ void nothing(int);
 int main(void)
 {
     nobody_defines_this(1); // expect-warning: nobody_defines_this
-    hidden(1);
-    real(1);
-    narrow(1);
+    hidden(1); // expect-warning: hidden
+    real(1); // expect-warning: real
+    narrow(1); // expect-warning: narrow
     nothing(a(1, 2));
-    fine(1, 2.0);
-    empty();
+    fine(1, 2.0); // expect-warning: fine
+    empty(); // expect-warning: empty
     return 0;
 }
 static int hidden(int i) { return i; } // expect-error: hidden

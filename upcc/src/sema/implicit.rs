@@ -1,105 +1,12 @@
 //! Functions that are called without a declaration.
 //!
-//! Old programs call functions of the C library without their headers, and their own functions before the definitions. Both
-//! are common and work, so by default only a function that the file never declares is worth a warning; `-Wall` reports all.
+//! Old programs call functions of the C library without their headers, and their own functions before the definitions. Since C99
+//! that wants a diagnostic; both are common and work, so it is a warning, one for each function.
 
 use crate::ast::*;
 use crate::parse::Cx;
 use crate::token::{Sym, TokIdx};
 use crate::types::*;
-
-/// Functions of ISO C and POSIX that are no builtin functions of the C compiler and whose results an int holds.
-const LIBRARY: &[&str] = &[
-    "access",
-    "atexit",
-    "atoi",
-    "chdir",
-    "chmod",
-    "clearerr",
-    "clock",
-    "close",
-    "creat",
-    "dup",
-    "dup2",
-    "execl",
-    "execlp",
-    "execv",
-    "execve",
-    "execvp",
-    "fclose",
-    "feof",
-    "ferror",
-    "fflush",
-    "fgetc",
-    "fileno",
-    "fork",
-    "fseek",
-    "fsync",
-    "ftruncate",
-    "getc",
-    "getchar",
-    "getegid",
-    "geteuid",
-    "getgid",
-    "gethostname",
-    "getopt",
-    "getpagesize",
-    "getpid",
-    "getppid",
-    "getrlimit",
-    "getrusage",
-    "gettimeofday",
-    "getuid",
-    "isatty",
-    "kill",
-    "link",
-    "lstat",
-    "mkdir",
-    "mkstemp",
-    "nanosleep",
-    "open",
-    "pause",
-    "pclose",
-    "perror",
-    "pipe",
-    "putc",
-    "putenv",
-    "qsort",
-    "raise",
-    "rand",
-    "random",
-    "read",
-    "remove",
-    "rename",
-    "rewind",
-    "rmdir",
-    "sched_yield",
-    "setbuf",
-    "setenv",
-    "setlinebuf",
-    "setrlimit",
-    "setvbuf",
-    "sigaction",
-    "sleep",
-    "srand",
-    "srand48",
-    "srandom",
-    "stat",
-    "strcoll",
-    "symlink",
-    "system",
-    "time",
-    "truncate",
-    "umask",
-    "ungetc",
-    "unlink",
-    "unsetenv",
-    "usleep",
-    "utime",
-    "wait",
-    "waitpid",
-    "write",
-];
 
 /// Builtin functions that exist under the name `__builtin_...` only, by the starts of their names.
 const PREFIXED_ONLY: &[&str] = &[
@@ -142,7 +49,7 @@ impl Cx<'_> {
         if let Some(&d) = self.linked.get(&name) {
             return d;
         }
-        let (ty, library) = self.implicit_type(name);
+        let ty = self.implicit_type(name);
         let id = self.new_decl(name, DeclKind::Func, ty, tok);
         let d = &mut self.decls[id.0 as usize];
         d.linkage = Linkage::External;
@@ -151,34 +58,25 @@ impl Cx<'_> {
         d.scope = 0;
         self.linked.insert(name, id);
         self.bind_outermost(name, id);
-        if library {
-            let text = self.undeclared_text(id);
-            self.warn_all(tok, text);
-        } else {
-            self.undeclared.push((id, tok));
-        }
+        let name = self.name(name);
+        let text = format!("the function `{name}` is not declared; include its header or declare it");
+        self.warn_since_c99(tok, text);
         id
     }
 
-    /// The type of an undeclared function, and whether it is one of the C library.
-    fn implicit_type(&mut self, name: Sym) -> (TypeId, bool) {
+    /// The type of an undeclared function.
+    fn implicit_type(&mut self, name: Sym) -> TypeId {
         let text = self.name(name).to_owned();
         // The C compiler gives the builtin ones their real types, too.
         if !text.starts_with('_')
             && !PREFIXED_ONLY.iter().any(|p| text.starts_with(p))
             && let Some(t) = self.builtin_type(&text)
         {
-            return (t, true);
+            return t;
         }
-        let library = LIBRARY.contains(&text.as_str());
         let ret = self.types.int();
         let kind = TypeKind::Function { ret, params: Vec::new(), variadic: false, proto: false };
-        (self.types.intern(kind, Quals::NONE), library)
-    }
-
-    fn undeclared_text(&self, id: DeclId) -> String {
-        let name = self.name(self.decls[id.0 as usize].name);
-        format!("the function `{name}` is not declared; include its header or declare it")
+        self.types.intern(kind, Quals::NONE)
     }
 
     /// The implicitly declared function `old` is declared at `tok` with type `ty`.
@@ -204,14 +102,6 @@ impl Cx<'_> {
         } else {
             self.error(tok, text);
             self.note(otok, "it is called here");
-        }
-    }
-
-    /// At the end of the unit: functions that were called and never declared.
-    pub(crate) fn finish_implicit(&mut self) {
-        for (id, tok) in std::mem::take(&mut self.undeclared) {
-            let text = self.undeclared_text(id);
-            if self.decls[id.0 as usize].implicit { self.warn(tok, text) } else { self.warn_all(tok, text) }
         }
     }
 }
