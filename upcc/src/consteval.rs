@@ -27,7 +27,7 @@ pub(crate) fn convert(types: &Types, v: ConstValue, to: TypeId) -> Option<ConstV
             ConstValue::Float(_) => return None,
         }));
     }
-    if s.is_float() {
+    if s.is_float() && !s.is_decimal() {
         let f = match v {
             ConstValue::Int(i) => i as f64,
             ConstValue::Float(f) => f,
@@ -243,8 +243,16 @@ fn float(lower: &str, hex: bool) -> Option<Literal> {
         "f64x" => Float64x,
         "f128" | "q" => Float128,
         "bf16" => BFloat16,
+        "df" | "dd" | "dl" if hex => return None,
+        "df" => Decimal32,
+        "dd" => Decimal64,
+        "dl" => Decimal128,
         _ => return None,
     };
+    // A binary number would be another one.
+    if scalar.is_decimal() {
+        return Some(Literal { value: None, scalar, imaginary });
+    }
     let v = if hex { hex_float(body)? } else { body.parse::<f64>().ok()? };
     Some(Literal { value: (!imaginary).then_some(ConstValue::Float(v)), scalar, imaginary })
 }

@@ -131,6 +131,9 @@ pub enum Scalar {
     Float32x,
     Float64x,
     Float128,
+    Decimal32,
+    Decimal64,
+    Decimal128,
 }
 
 impl Scalar {
@@ -163,6 +166,9 @@ impl Scalar {
             Float32x => "_Float32x",
             Float64x => "_Float64x",
             Float128 => "_Float128",
+            Decimal32 => "_Decimal32",
+            Decimal64 => "_Decimal64",
+            Decimal128 => "_Decimal128",
         }
     }
     /// Size in bytes (1 for void, as gcc has it).
@@ -171,9 +177,9 @@ impl Scalar {
         match self {
             Void | Bool | Char | SChar | UChar => 1,
             Short | UShort | BFloat16 | Float16 => 2,
-            Int | UInt | Float | Float32 => 4,
-            Long | ULong | LLong | ULLong | Double | Float64 | Float32x => 8,
-            Int128 | UInt128 | LongDouble | Float64x | Float128 => 16,
+            Int | UInt | Float | Float32 | Decimal32 => 4,
+            Long | ULong | LLong | ULLong | Double | Float64 | Float32x | Decimal64 => 8,
+            Int128 | UInt128 | LongDouble | Float64x | Float128 | Decimal128 => 16,
         }
     }
     /// Whether an integer type (`_Bool` and `char` included).
@@ -183,6 +189,10 @@ impl Scalar {
     /// Whether a real floating type.
     pub fn is_float(self) -> bool {
         self >= Scalar::BFloat16
+    }
+    /// Whether a decimal floating type.
+    pub fn is_decimal(self) -> bool {
+        self >= Scalar::Decimal32
     }
     /// Whether a signed integer type (`char` is).
     pub fn is_signed(self) -> bool {

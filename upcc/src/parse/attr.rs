@@ -30,8 +30,51 @@ impl Attrs {
 }
 
 impl Cx<'_> {
-    /// Zero or more `__attribute__((...))`.
+    /// Whether an attribute begins here: `__attribute__`, or two brackets, which begin nothing else (but a layout after `shared`).
+    pub(crate) fn is_attribute(&self) -> bool {
+        self.is_kw(Kw::Attribute)
+            || self.is(Punct::LBracket) && self.ahead(1) == TokKind::Punct(Punct::LBracket)
+    }
+
+    /// Zero or more `[[...]]`: those with the prefix `gnu` mean what they mean to `__attribute__`.
+    pub(crate) fn standard_attributes(&mut self, out: &mut Attrs) -> PResult<()> {
+        while self.is(Punct::LBracket) && self.is_attribute() {
+            self.bump();
+            self.bump();
+            while !self.is(Punct::RBracket) {
+                if self.eat(Punct::Comma) {
+                    continue;
+                }
+                let mut name = self.attribute_name()?;
+                let gnu = name == "gnu";
+                if self.eat(Punct::ColonColon) {
+                    name = self.attribute_name()?;
+                }
+                if gnu {
+                    self.attribute(&name, out)?;
+                } else if self.is(Punct::LParen) {
+                    self.skip_group()?;
+                }
+            }
+            self.bump();
+            self.expect(Punct::RBracket, "at the end of the attributes")?;
+        }
+        Ok(())
+    }
+
+    fn attribute_name(&mut self) -> PResult<String> {
+        let TokKind::Ident(s) = self.kind() else {
+            let found = self.found();
+            self.error(self.pos(), format!("expected the name of an attribute, found {found}"));
+            return Err(Bad);
+        };
+        self.bump();
+        Ok(self.name(s).trim_matches('_').to_owned())
+    }
+
+    /// Zero or more attributes.
     pub(crate) fn attributes(&mut self, out: &mut Attrs) -> PResult<()> {
+        self.standard_attributes(out)?;
         while self.is_kw(Kw::Attribute) {
             let start = self.bump();
             self.expect(Punct::LParen, "after `__attribute__`")?;
@@ -46,13 +89,7 @@ impl Cx<'_> {
                     self.error(self.pos(), format!("expected `,` or `)` after an attribute, found {found}"));
                     return Err(Bad);
                 }
-                let TokKind::Ident(s) = self.kind() else {
-                    let found = self.found();
-                    self.error(self.pos(), format!("expected the name of an attribute, found {found}"));
-                    return Err(Bad);
-                };
-                let name = self.name(s).trim_matches('_').to_owned();
-                self.bump();
+                let name = self.attribute_name()?;
                 if self.eat(Punct::ColonColon) {
                     self.bump();
                 }
@@ -61,6 +98,7 @@ impl Cx<'_> {
             self.bump();
             self.expect(Punct::RParen, "at the end of `__attribute__`")?;
             out.ranges.push(self.since(start));
+            self.standard_attributes(out)?;
         }
         Ok(())
     }

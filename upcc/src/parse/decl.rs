@@ -82,7 +82,7 @@ impl Cx<'_> {
             let at = self.bump();
             let mut q = QualList::default();
             loop {
-                if self.is_kw(Kw::Attribute) {
+                if self.is_attribute() {
                     self.attributes(&mut d.attrs)?;
                 } else if !self.qualifier(&mut q)? {
                     break;
@@ -96,6 +96,7 @@ impl Cx<'_> {
         if let Some(s) = self.ident() {
             let tok = self.bump();
             d.name = Some((s, tok));
+            self.standard_attributes(&mut d.attrs)?;
         } else if self.is(Punct::LParen) && self.paren_is_declarator(abstract_ok) {
             self.bump();
             let mut i = Declarator::default();
@@ -116,6 +117,7 @@ impl Cx<'_> {
             } else {
                 break;
             }
+            self.standard_attributes(&mut d.attrs)?;
         }
         d.chunks[first_suffix..].reverse();
         if let Some(i) = inner {
@@ -251,7 +253,7 @@ impl Cx<'_> {
                 };
                 self.error(start, text);
             } else {
-                self.warn(start, "this parameter has no type; `int` is taken");
+                self.warn_since_c99(start, "this parameter has no type; `int` is taken");
             }
         }
         if !matches!(specs.spec.storage, Storage::None | Storage::Register) {
@@ -530,7 +532,7 @@ impl Cx<'_> {
             suffix.extend_from_slice(&attrs.ranges);
             if is_func && out.is_empty() && self.at_function_body(&d) {
                 if specs.implicit_int && !self.is_system(start) {
-                    self.warn(start, "this function has no result type; `int` is taken");
+                    self.warn_since_c99(start, "this function has no result type; `int` is taken");
                 }
                 if let Some(r) = attrs.ranges.first() {
                     self.error(r.start, "attributes of a function definition stand before its declarator");
@@ -538,7 +540,7 @@ impl Cx<'_> {
                 return Ok(ItemKind::Func(Box::new(self.function(specs, d, start, place)?)));
             }
             if specs.implicit_int && out.is_empty() {
-                self.warn(start, "this declaration names no type; `int` is taken");
+                self.warn_since_c99(start, "this declaration names no type; `int` is taken");
             }
             let mut all = specs.attrs.clone();
             all.merge(&d.attrs);

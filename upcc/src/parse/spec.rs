@@ -60,7 +60,8 @@ impl Cx<'_> {
                 Char | Const | Double | Enum | Float | Int | Long | Restrict | Short | Signed | Struct
                 | Union | Unsigned | Void | Volatile | Bool | Complex | Imaginary | Atomic | Typeof
                 | AutoType | Int128 | Int128T | UInt128T | BFloat16 | Float16 | Float32 | Float64 | Float32x
-                | Float64x | Float128 | Float80 | VaListT | Shared | Strict | Relaxed,
+                | Float64x | Float128 | Float80 | Decimal32 | Decimal64 | Decimal128 | VaListT | Shared
+                | Strict | Relaxed,
             ) => true,
             Some(_) => false,
             None => self.ident_at(i).is_some_and(|s| self.is_typedef(s)),
@@ -78,9 +79,16 @@ impl Cx<'_> {
             Some(Auto | Extern | Inline | Register | Static | Typedef | Alignas | Noreturn | ThreadLocal) => {
                 true
             }
-            Some(Attribute) => {
+            _ if self.is_attribute() => {
                 // Before a label or statement it would be `__attribute__((fallthrough));`.
                 let i = self.after_attributes();
+                if self.is(Punct::LBracket) {
+                    // They may stand before any statement.
+                    return self.starts_type(i)
+                        || self
+                            .kw_at(i)
+                            .is_some_and(|k| storage(k).is_some() || k == Inline || k == Extension);
+                }
                 !matches!(self.toks.tok(i).kind, TokKind::Punct(Punct::Semi))
             }
             Some(Extension) => {
@@ -126,13 +134,17 @@ impl Cx<'_> {
             }
             i
         };
-        while self.kw_at(i) == Some(Kw::Attribute) {
-            let mut depth = 0;
+        let double = |i: TokIdx| {
+            let open = |i: TokIdx| self.toks.tok(i).kind == TokKind::Punct(Punct::LBracket);
+            open(i) && open(next(i))
+        };
+        while self.kw_at(i) == Some(Kw::Attribute) || double(i) {
+            let mut depth = i32::from(double(i));
             loop {
                 i = next(i);
                 match self.toks.tok(i).kind {
-                    TokKind::Punct(Punct::LParen) => depth += 1,
-                    TokKind::Punct(Punct::RParen) => depth -= 1,
+                    TokKind::Punct(Punct::LParen | Punct::LBracket) => depth += 1,
+                    TokKind::Punct(Punct::RParen | Punct::RBracket) => depth -= 1,
                     // Never closed.
                     TokKind::Punct(Punct::Semi | Punct::LBrace | Punct::RBrace) | TokKind::Eof => return i,
                     _ => {}
@@ -334,6 +346,10 @@ impl Cx<'_> {
             if self.qualifier(&mut quals)? {
                 continue;
             }
+            if self.is_attribute() {
+                self.attributes(&mut attrs)?;
+                continue;
+            }
             let Some(k) = self.kw() else {
                 let Some(s) = self.ident() else { break };
                 if any || other.is_some() {
@@ -368,10 +384,6 @@ impl Cx<'_> {
                 Kw::Noreturn => spec.noreturn = true,
                 Kw::ThreadLocal => spec.thread_local = true,
                 Kw::Extension => spec.extension = true,
-                Kw::Attribute => {
-                    self.attributes(&mut attrs)?;
-                    continue;
-                }
                 Kw::Alignas => {
                     self.bump();
                     self.expect(Punct::LParen, "after `_Alignas`")?;
@@ -491,7 +503,10 @@ impl Cx<'_> {
             | Kw::Float32x
             | Kw::Float64x
             | Kw::Float128
-            | Kw::Float80 => {
+            | Kw::Float80
+            | Kw::Decimal32
+            | Kw::Decimal64
+            | Kw::Decimal128 => {
                 let s = match k {
                     Kw::Int128T => Int128,
                     Kw::UInt128T => UInt128,
@@ -502,6 +517,9 @@ impl Cx<'_> {
                     Kw::Float32x => Float32x,
                     Kw::Float64x => Float64x,
                     Kw::Float128 => Float128,
+                    Kw::Decimal32 => Decimal32,
+                    Kw::Decimal64 => Decimal64,
+                    Kw::Decimal128 => Decimal128,
                     _ => LongDouble,
                 };
                 w.scalar.replace(s).is_some()

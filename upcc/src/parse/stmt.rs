@@ -194,6 +194,14 @@ impl Cx<'_> {
         if self.ident().is_some() && self.ahead(1) == TokKind::Punct(Punct::Colon) {
             return self.label(start);
         }
+        if self.is(Punct::LBracket) && self.is_attribute() && !self.starts_decl() {
+            let mut attrs = Attrs::default();
+            self.attributes(&mut attrs)?;
+            if self.eat(Punct::Semi) {
+                return Ok(self.make(start, StmtKind::Attribute, false));
+            }
+            return self.statement_inner(decls);
+        }
         if self.starts_decl() || self.is_kw(Kw::StaticAssert) {
             if !decls && !self.is_kw(Kw::StaticAssert) {
                 self.error(start, "a declaration cannot stand alone here; put it in braces");
@@ -365,7 +373,7 @@ impl Cx<'_> {
         self.bump();
         self.bump();
         let mut attrs = Attrs::default();
-        if self.is_kw(Kw::Attribute) {
+        if self.is_attribute() {
             self.attributes(&mut attrs)?;
         }
         if let Some(f) = &mut self.func

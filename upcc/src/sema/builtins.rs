@@ -454,11 +454,7 @@ impl Cx<'_> {
         match (self.name(d.name), arg.value) {
             // With a value it is a constant surely; without, the C compiler may still find one.
             ("__builtin_constant_p", Some(_)) => int(1),
-            ("__builtin_constant_p", None)
-                if self.unevaluated == 0 && matches!(arg.unparen().kind, ExprKind::Name(_)) =>
-            {
-                int(0)
-            }
+            ("__builtin_constant_p", None) if self.unevaluated == 0 && is_variable(arg) => int(0),
             ("__builtin_expect", v) => v,
             ("__builtin_bswap16", Some(ConstValue::Int(i))) => int((i as u16).swap_bytes().into()),
             ("__builtin_bswap32", Some(ConstValue::Int(i))) => int((i as u32).swap_bytes().into()),
@@ -482,5 +478,14 @@ impl Cx<'_> {
             }
             _ => None,
         }
+    }
+}
+
+/// A name of an object, its value taken or not.
+fn is_variable(e: &Expr) -> bool {
+    match &e.unparen().kind {
+        ExprKind::Name(_) => true,
+        ExprKind::Implicit { expr, .. } => is_variable(expr),
+        _ => false,
     }
 }

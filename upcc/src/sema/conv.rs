@@ -452,6 +452,9 @@ pub(crate) fn common_scalar(a: Scalar, b: Scalar) -> Scalar {
             LongDouble => 7,
             Float64x => 8,
             Float128 => 9,
+            Decimal32 => 10,
+            Decimal64 => 11,
+            Decimal128 => 12,
             _ => 0,
         }
     }
