@@ -71,8 +71,16 @@ pub const SETTINGS: &[Setting] = &[
     s(
         "GASNET_TRACED",
         "path; default none",
-        "Write what passes through any conduit to the file `path.RANK`.",
+        "Write what passes through any conduit to the file `path.RANK`, or `path` with the rank for every `%` in it.",
     ),
+    s(
+        "GASNET_TRACEFILE",
+        "path",
+        "As GASNET_TRACED. `GASNET_TRACEMASK`, `GASNET_STATSFILE` and `GASNET_STATSMASK` have no effect.",
+    ),
+    s("GASNET_TRACEMASK", "letters", "No effect."),
+    s("GASNET_STATSFILE", "path", "No effect."),
+    s("GASNET_STATSMASK", "letters", "No effect."),
     s(
         "GASNET_UDP_FAULTY",
         "as GASNET_FAULTY",
@@ -147,11 +155,15 @@ pub const SETTINGS: &[Setting] = &[
     ),
     s("GASNET_STATS", "0 (default), 1", "Print what the conduit has counted when a rank ends."),
     s("GASNET_QUIET", "0 (default), 1", "No warnings."),
-    s("GASNET_BACKTRACE", "0 (default), 1", "Print a backtrace on a fatal error (C programs)."),
+    s("GASNET_BACKTRACE", "0 (default), 1", "Print a backtrace on a fatal error (C and UPC programs)."),
     s("GASNET_BACKTRACE_TYPE", "list", "How to make the backtrace (C programs)."),
     s("GASNET_BACKTRACE_SIGNAL", "signal name", "Print a backtrace when this signal arrives (C programs)."),
-    s("GASNET_FREEZE", "0 (default), 1", "Wait for a debugger at start (C programs)."),
-    s("GASNET_FREEZE_ON_ERROR", "0 (default), 1", "Wait for a debugger on a fatal error (C programs)."),
+    s("GASNET_FREEZE", "0 (default), 1", "Wait for a debugger at start (C and UPC programs)."),
+    s(
+        "GASNET_FREEZE_ON_ERROR",
+        "0 (default), 1",
+        "Wait for a debugger on a fatal error (C and UPC programs).",
+    ),
     s(
         "GASNET_CATCH_EXIT",
         "1 (default), 0",
@@ -168,6 +180,65 @@ pub const SETTINGS: &[Setting] = &[
         "UPC_SHARED_HEAP_SIZE",
         "size: 64 (MB), 64MB, 2GB; default physical memory / ranks of the host",
         "Shared heap of every thread (UPC programs).",
+    ),
+    s(
+        "UPC_REQUIRE_SHARED_SIZE",
+        "yes (default unless linked with -norequire-size), no",
+        "Whether it is an error if there is less shared heap than was asked for (UPC programs).",
+    ),
+    s(
+        "UPC_SIZE_WARN",
+        "yes (default unless linked with -nosize-warn), no",
+        "Warn if there is less shared heap than was asked for, where that is no error (UPC programs).",
+    ),
+    s(
+        "UPC_SHARED_ALLOC_ALIGN",
+        "power of two up to 4096; default 1",
+        "Shared objects at least this large are allocated at multiples of it (UPC programs).",
+    ),
+    s(
+        "UPC_LOCKS_RR",
+        "no (default), yes",
+        "`upc_global_lock_alloc` puts locks on all threads in turn (UPC programs).",
+    ),
+    s(
+        "UPC_POLITE_SYNC",
+        "no (default), yes",
+        "Give up the processor while waiting, as with `GASNET_SPIN=0` (UPC programs).",
+    ),
+    s(
+        "UPC_STACK_SIZE",
+        "size: 64 (MB), 512KB",
+        "Let the stacks of threads grow to this size (UPC programs).",
+    ),
+    s(
+        "UPC_FIRSTTOUCH",
+        "no (default), yes",
+        "Threads touch their part of the static shared data at start (UPC programs).",
+    ),
+    s(
+        "UPC_FORCETOUCH",
+        "no (default), yes",
+        "Threads touch their whole shared heap at start (UPC programs).",
+    ),
+    s(
+        "UPC_DEBUG_MALLOC",
+        "no (default), yes",
+        "`malloc` fills what it hands out and takes back (UPC programs).",
+    ),
+    s(
+        "UPC_QUIET",
+        "no (default), yes",
+        "No warnings of the UPC runtime, nor of what is below it (UPC programs).",
+    ),
+    s("UPC_NO_WARN", "no (default), yes", "No warnings of the UPC runtime (UPC programs)."),
+    s("UPC_FREEZE", "number of a thread", "This thread waits for a debugger before `main` (UPC programs)."),
+    s("UPC_ABORT", "no (default), yes", "A fatal error of the runtime leaves a core file (UPC programs)."),
+    s(
+        "UPC_SHARED_HEAP_OFFSET",
+        "size",
+        "No effect: heaps lie where there is room. Nor have `UPC_PTHREADS_PER_PROC` (threads are processes), `UPC_QUIET_UPCIO` (files draw \
+         no warnings) and `UPC_ENVPREFIX` (the whole environment reaches all threads).",
     ),
     s(
         "UPC_BARRIER_MISMATCH_WARNS",
@@ -314,7 +385,7 @@ impl Config {
                 Some(v) => parse_time(&v).ok_or_else(|| bad("GASNET_SMP_DELAY", &v))?,
             },
             faulty: get("GASNET_FAULTY"),
-            traced: get("GASNET_TRACED"),
+            traced: get("GASNET_TRACED").or_else(|| get("GASNET_TRACEFILE")),
             udp_faulty: get("GASNET_UDP_FAULTY"),
             udp_interface: get("GASNET_UDP_INTERFACE"),
             udp_auth_full: match get("GASNET_UDP_AUTH").as_deref() {
@@ -357,13 +428,16 @@ impl Config {
                 Some(v) => Some(parse_segsize(&v).ok_or_else(|| bad("GASNET_MAX_SEGSIZE", &v))?),
             },
             check: flag("GASNET_CHECK", false)?,
-            spin: number("GASNET_SPIN")?.map(|n| n.min(u64::from(u32::MAX)) as u32),
+            spin: match number("GASNET_SPIN")? {
+                Some(n) => Some(n.min(u64::from(u32::MAX)) as u32),
+                None => flag("UPC_POLITE_SYNC", false)?.then_some(0),
+            },
             progress_thread: match get("GASNET_PROGRESS").as_deref() {
                 None | Some("none") => false,
                 Some("thread") => true,
                 Some(v) => return Err(bad("GASNET_PROGRESS", v)),
             },
-            quiet: flag("GASNET_QUIET", false)?,
+            quiet: flag("GASNET_QUIET", false)? | flag("UPC_QUIET", false)?,
             wait_report: number("GASNET_WAIT_REPORT")?,
         })
     }

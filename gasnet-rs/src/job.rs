@@ -79,7 +79,14 @@ impl Rank {
     /// [`Rank::fatal`] with another prefix than `gasnet: `.
     #[cold]
     pub fn fatal_with(&self, prefix: &str, text: &str) -> ! {
-        self.say_once(prefix, text);
+        self.fatal_about(prefix, text, text)
+    }
+
+    /// [`Rank::fatal_with`] for an error that ranks meet together and see differently: one of those with the same `subject`
+    /// prints its text.
+    #[cold]
+    pub fn fatal_about(&self, prefix: &str, subject: &str, text: &str) -> ! {
+        self.say_once(prefix, subject, text);
         self.tell(&ToMonitor::Abort(1, text.to_string()));
         self.leave(1)
     }
@@ -91,11 +98,11 @@ impl Rank {
         }
     }
 
-    /// Prints an error unless another rank of the host does: what all find wrong is said once. Returns when it has been printed, since
+    /// Prints an error unless another rank of the host prints one about the subject: what all find wrong is said once. Returns when it has been printed, since
     /// the monitor may end whoever prints as soon as one of them has told it.
-    fn say_once(&self, prefix: &str, text: &str) {
+    fn say_once(&self, prefix: &str, subject: &str, text: &str) {
         let mut hasher = std::hash::DefaultHasher::new();
-        std::hash::Hash::hash(text, &mut hasher);
+        std::hash::Hash::hash(subject, &mut hasher);
         let mark = std::hash::Hasher::finish(&hasher) | 1;
         // Relaxed: the words decide who prints, and hand over nothing.
         if self.header.saying.swap(mark, Relaxed) == mark {

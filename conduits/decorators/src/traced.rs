@@ -40,12 +40,13 @@ impl Traced {
         Traced { inner, out: Mutex::new(out), start: Instant::now() }
     }
 
-    /// A trace into the file `path.RANK`.
+    /// A trace into the file `path.RANK`, or `path` with the rank for every `%`.
     ///
     /// # Errors
     /// The file cannot be made.
     pub fn to_file(inner: Box<dyn Conduit>, path: &str, rank: RankId) -> Result<Traced, Error> {
-        let path = format!("{path}.{rank}");
+        let path =
+            if path.contains('%') { path.replace('%', &rank.to_string()) } else { format!("{path}.{rank}") };
         let file = File::create(&path).map_err(|e| Error::job(format!("GASNET_TRACED: {path}: {e}")))?;
         Ok(Traced::new(inner, Box::new(BufWriter::new(file))))
     }
