@@ -22,6 +22,7 @@ usage: gasnetrun -n N [options] PROGRAM [arguments]
   -n, --ranks N         number of ranks (-np works too)
   -H, --hosts A,B:2     hosts to run on, started by ssh; HOST:N has N slots for ranks, else all hosts have
                         the same share (GASNET_HOSTS says the same)
+      --nodes N         use the first N of these hosts only
       --hostfile FILE   the same from a file: a host a line, with 'slots=N' if it matters
                         (GASNET_HOSTFILE)
       --bind=core|none  placement: 'core' (default) gives each rank a core of its own, if there are
@@ -59,10 +60,11 @@ pub enum Request {
 }
 
 /// The long options.
-const OPTIONS: [&str; 13] = [
+const OPTIONS: [&str; 14] = [
     "--ranks",
     "--hosts",
     "--hostfile",
+    "--nodes",
     "--bind",
     "--conduit",
     "--env",
@@ -91,7 +93,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request, S
         limit: None,
         hosts: None,
     };
-    let (mut dry_run, mut doctor) = (false, false);
+    let (mut dry_run, mut doctor, mut nodes) = (false, false, None);
     while let Some(argument) = parser.next().map_err(text)? {
         match argument {
             Short('n') | Long("ranks") => {
@@ -137,6 +139,13 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request, S
                     Some(hosts::parse_list(&list.to_string_lossy()).map_err(|e| format!("--hosts: {e}"))?);
             }
             Long("hostfile") => command.hosts = Some(hosts_of(Path::new(&parser.value().map_err(text)?))?),
+            Long("nodes") => {
+                let value = parser.value().map_err(text)?.to_string_lossy().into_owned();
+                match value.parse::<usize>() {
+                    Ok(n) if n > 0 => nodes = Some(n),
+                    _ => return Err(format!("--nodes: '{value}' is not a number of hosts")),
+                }
+            }
             Long("dry-run") => dry_run = true,
             Long("doctor") => doctor = true,
             Short('v') | Long("verbose") => command.verbose = true,
@@ -171,6 +180,18 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request, S
     }
     if command.hosts.is_none() {
         command.hosts = hosts_from_settings()?;
+    }
+    if let Some(nodes) = nodes {
+        let named = command.hosts.as_ref().map_or(1, Vec::len);
+        if nodes > named {
+            return Err(format!(
+                "--nodes {nodes}: {named} host{} named; name more with --hosts",
+                if named == 1 { " is" } else { "s are" }
+            ));
+        }
+        if let Some(hosts) = &mut command.hosts {
+            hosts.truncate(nodes);
+        }
     }
     Ok(if dry_run { Request::Describe(command) } else { Request::Run(command) })
 }
@@ -353,6 +374,13 @@ mod tests {
     }
 
     #[test]
+    fn the_first_hosts_only() {
+        let hosts = run("-n 4 -H a,b:2,c --nodes 2 p").hosts.unwrap();
+        assert_eq!(hosts.len(), 2);
+        assert_eq!(run("-n 4 --nodes 1 p").hosts, None);
+    }
+
+    #[test]
     fn environment_and_limit() {
         let command = run("-n 1 --conduit smp -e A=b=c -t 1.5 p");
         let expected: [(OsString, OsString); 2] =
@@ -378,6 +406,9 @@ mod tests {
             ("--bind=socket p", "use 'none' or 'core'"),
             ("-t 0 -n 1 p", "above 0"),
             ("-e A -n 1 p", "NAME=VALUE"),
+            ("--nodes 0 -n 1 p", "not a number of hosts"),
+            ("--nodes 2 -n 2 p", "1 host is named"),
+            ("--nodes 3 -H a,b -n 2 p", "2 hosts are named"),
         ] {
             let message = words(line).expect_err(line);
             assert!(message.contains(part), "{line}: {message}");
