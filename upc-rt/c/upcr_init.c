@@ -82,8 +82,11 @@ static int no_main(int argc, char **argv)
   return 0;
 }
 
+extern const struct __upc_linked __upc_linked __attribute__((__weak__));
+
 static void start(int *argc, char ***argv)
 {
+  static struct __upc_linked linked = { 0, -1, -1 };
   struct __upc_image img;
   unsigned long bytes;
   void *heap;
@@ -98,6 +101,11 @@ static void start(int *argc, char ***argv)
   img.init_end = __stop_upc_inits;
   img.heap_bytes = UPCRL_default_shared_size;
   img.name = UPCRL_main_name;
+  if (UPCRL_attach_flags & UPCR_ATTACH_REQUIRE_SIZE)
+    linked.require_size = 1;
+  if (&__upc_linked)
+    linked = __upc_linked;
+  img.linked = &linked;
   if (UPCRL_mpi_init)
     UPCRL_mpi_init(argc, argv);
   __upcr_start(*argc, *argv, &img);

@@ -14,7 +14,7 @@
 #ifndef __UPCC_ABI_H
 #define __UPCC_ABI_H 1
 
-#define __UPC_ABI 1
+#define __UPC_ABI 2
 #define __UPC_IN static __inline__ __attribute__((__always_inline__, __unused__))
 #define __UPC_COLD static __attribute__((__noinline__, __cold__, __unused__))
 #define __UPC_LIKELY(x) __builtin_expect(!!(x), 1)
@@ -46,7 +46,10 @@ struct __upc_image {
   const __upc_initfn *init_begin, *init_end;
   unsigned long heap_bytes;
   const char *name;
+  const struct __upc_linked *linked;
 };
+/* what upcc was told when it linked the program: heap per thread or 0; whether less is an error, and worth a warning (-1: not said) */
+struct __upc_linked { unsigned long heap_bytes; int require_size, size_warn; };
 
 int __upc_run(int, char **, const struct __upc_image *);
 void __upc_get(void *, unsigned, unsigned long, unsigned long);

@@ -6,7 +6,7 @@ use std::ffi::{c_char, c_int, c_uint};
 use std::sync::atomic::AtomicI32;
 
 /// Version of the interface between emitted C and this library.
-pub const ABI: c_uint = 1;
+pub const ABI: c_uint = 2;
 
 /// Packed pointers-to-shared hold offsets of this many bits ...
 pub const PACKED_OFFSET_BITS: u32 = 34;
@@ -114,6 +114,20 @@ pub struct Image {
     pub heap_bytes: u64,
     /// The program's name.
     pub name: *const c_char,
+    /// What was said when linking, or null.
+    pub linked: *const Linked,
+}
+
+/// `struct __upc_linked`: what was said when the program was linked.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Linked {
+    /// Heap per thread, or 0.
+    pub heap_bytes: u64,
+    /// Less heap than that is an error: 1 or 0, or -1 if nothing was said.
+    pub require_size: c_int,
+    /// Less heap than that is worth a warning: likewise.
+    pub size_warn: c_int,
 }
 
 /// `recip` and `shift` for a number of threads.

@@ -121,8 +121,9 @@ impl Upc {
         if bytes == 0 {
             return 0;
         }
+        let room = self.aligned(bytes);
         loop {
-            match self.local_heap(self.me).alloc(bytes) {
+            match self.local_heap(self.me).alloc(room) {
                 Ok(off) => return off,
                 Err(NeedPages(n)) => {
                     if !self.grow_local(n) {
@@ -147,9 +148,17 @@ impl Upc {
         })
     }
 
+    /// Bytes that start where `UPC_SHARED_ALLOC_ALIGN` wants them: what a page is cut into lies at multiples of its size if that is a
+    /// power of two, and what is larger has pages of its own.
+    fn aligned(&self, bytes: u64) -> u64 {
+        let align = self.settings.align;
+        if align > 16 && bytes >= align && bytes <= PAGE / 2 { bytes.next_power_of_two() } else { bytes }
+    }
+
     fn alloc_everywhere(&self, function: &str, nblocks: u64, block: u64, per_thread: Option<u64>) -> u64 {
         let what = || format!("{nblocks} blocks of {block} bytes");
         let Some(bytes) = per_thread else { self.out_of_memory(function, &what(), u64::MAX) };
+        let bytes = self.aligned(bytes);
         if let Reply::Ok(off) = self.ask(0, Request::Alloc { bytes }) {
             return off;
         }
@@ -334,12 +343,14 @@ impl Upc {
         } else {
             format!("raise UPC_SHARED_HEAP_SIZE (or upcc -shared-heap) to {want}MB or more")
         };
-        self.fatal(&format!(
+        let text = format!(
             "out of shared memory: {function} of {what} on thread {}: {} of {} free per thread, not always in one piece; {advice}",
             self.me,
             human(free),
             human(heap),
-        ))
+        );
+        // Threads run out of it together; one says so.
+        self.fatal_about(Some("out of shared memory"), &text)
     }
 }
 

@@ -188,7 +188,7 @@ impl Upc {
             self.fatal(&text);
         }
         if !self.barrier.warned.swap(true, Relaxed) {
-            crate::error::warn(&text);
+            self.warn(&text);
         }
     }
 }

@@ -450,6 +450,11 @@ impl Core {
     pub fn abort(&self, text: &str) -> ! {
         self.rank.fatal_with("UPC Runtime error: ", text)
     }
+
+    /// Likewise for an error that threads meet together: one with the same `subject` prints its text.
+    pub fn abort_about(&self, subject: &str, text: &str) -> ! {
+        self.rank.fatal_about("UPC Runtime error: ", subject, text)
+    }
 }
 
 /// A barrier's name as the core wants it.

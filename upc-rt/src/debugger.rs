@@ -1,5 +1,8 @@
-//! The gdb script of this library, inside every program that is linked with it: gdb loads it where auto-loading is allowed.
-#![expect(unsafe_code, reason = "names the section that gdb looks into")]
+//! For debuggers: the gdb script of this library, inside every program that is linked with it (gdb loads it where auto-loading is
+//! allowed), and waiting for a debugger.
+#![expect(unsafe_code, reason = "names the section that gdb looks into, and a variable")]
+
+use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
 const TEXT: &[u8; include_bytes!("../gdb/upc.py").len()] = include_bytes!("../gdb/upc.py");
 
@@ -20,4 +23,30 @@ static SCRIPT: Script = Script { kind: 4, name: *b"upc.py\n", text: *TEXT, end: 
 /// Called at start, so that linkers take the section along.
 pub fn keep() {
     std::hint::black_box(&raw const SCRIPT);
+}
+
+/// A debugger sets this to 0 for a thread that waits for it to go on.
+#[unsafe(no_mangle)]
+pub static __upc_frozen: AtomicI32 = AtomicI32::new(0);
+
+/// Waits for a debugger, or for the signal SIGCONT.
+pub fn freeze(who: &str) {
+    extern "C" fn thaw(_: libc::c_int) {
+        __upc_frozen.store(0, Relaxed);
+    }
+    let pid = std::process::id();
+    __upc_frozen.store(1, Relaxed);
+    // SAFETY: the handler stores into an atomic, which is all a handler may do.
+    unsafe { libc::signal(libc::SIGCONT, thaw as *const () as libc::sighandler_t) };
+    crate::error::say(&format!(
+        "UPC Runtime: {who} is frozen: attach a debugger to process {pid} (gdb -p {pid}) and set __upc_frozen to 0, or kill -CONT {pid}"
+    ));
+    while __upc_frozen.load(Relaxed) != 0 {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
+
+/// Whether a setting of the core that is a flag says yes.
+pub fn wanted(name: &str) -> bool {
+    std::env::var(name).is_ok_and(|v| gasnet::config::parse_flag(&v) == Some(true))
 }

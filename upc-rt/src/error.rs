@@ -7,10 +7,43 @@ impl Upc {
     /// Ends the job with a message.
     #[cold]
     pub fn fatal(&self, text: &str) -> ! {
+        self.fatal_about(None, text)
+    }
+
+    /// Likewise for an error that threads meet together and see differently: one with the same `subject` prints its text.
+    #[cold]
+    pub fn fatal_about(&self, subject: Option<&str>, text: &str) -> ! {
         use std::sync::atomic::Ordering::Relaxed;
         self.leaving.store(true, Relaxed);
         crate::exit::flush_streams();
-        self.core.abort(&format!("{text}{}", self.place_in_source()))
+        let text = format!("{text}{}", self.place_in_source());
+        self.before_the_end(&text);
+        self.core.abort_about(subject.unwrap_or(&text), &text)
+    }
+
+    /// What users ask for to find out why a thread fails.
+    fn before_the_end(&self, text: &str) {
+        let frozen = crate::debugger::wanted("GASNET_FREEZE_ON_ERROR");
+        if frozen || self.settings.abort {
+            say(&format!("UPC Runtime error: {text}"));
+        }
+        if crate::debugger::wanted("GASNET_BACKTRACE") {
+            say(&format!("Backtrace of thread {}:\n{}", self.me, std::backtrace::Backtrace::force_capture()));
+        }
+        if frozen {
+            crate::debugger::freeze(&format!("thread {}", self.me));
+        }
+        if self.settings.abort {
+            std::process::abort();
+        }
+    }
+
+    /// Warns, unless the user wants to hear nothing; the program goes on.
+    #[cold]
+    pub fn warn(&self, text: &str) {
+        if !self.settings.quiet {
+            warn(text);
+        }
     }
 }
 

@@ -43,6 +43,8 @@ pub struct LockState {
     nodes: Mutex<FreeNodes>,
     /// Failed attempts in a row.
     failed: AtomicU32,
+    /// Locks made, where they lie with all threads in turn.
+    made: AtomicU32,
 }
 
 impl LockState {
@@ -87,16 +89,27 @@ impl Upc {
             let off = self.collective("upc_all_lock_alloc", &[], || self.new_lock());
             return (0, off);
         }
+        if self.settings.locks_in_turn {
+            // Room on every thread; the lock is on one of them.
+            let off = self.alloc_global(self.size.into(), BYTES, false);
+            let t = (self.me + self.locks.made.fetch_add(1, Relaxed)) % self.size;
+            self.make_lock(t, off);
+            return (t, off);
+        }
         (self.me, self.new_lock())
     }
 
     fn new_lock(&self) -> u64 {
         let off = self.alloc_local(BYTES);
-        for word in [TAIL, HOLDER] {
-            self.core.amo(self.me, off + word, Op::Set, 0, 0);
-        }
-        self.core.amo(self.me, off + MARK, Op::Set, ALIVE, 0);
+        self.make_lock(self.me, off);
         off
+    }
+
+    fn make_lock(&self, t: u32, off: u64) {
+        for word in [TAIL, HOLDER] {
+            self.core.amo(t, off + word, Op::Set, 0, 0);
+        }
+        self.core.amo(t, off + MARK, Op::Set, ALIVE, 0);
     }
 
     /// `upc_lock_free`, and `upc_all_lock_free` if `collective`.
@@ -115,7 +128,8 @@ impl Upc {
         if let Some(holder) = Name::decode(self.core.amo(t, off + HOLDER, Op::Get, 0, 0)) {
             if holder.thread == self.me { self.put_node(holder.node) } else { self.return_node(holder) }
         }
-        self.free(t, off, false);
+        // Room that was taken on all threads is given back as that.
+        self.free(if self.settings.locks_in_turn { 0 } else { t }, off, false);
     }
 
     /// `upc_lock`.

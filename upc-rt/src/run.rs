@@ -40,6 +40,9 @@ pub unsafe fn start(image: &Image) {
         ));
     }
     crate::exit::line_buffer_stdout();
+    if crate::debugger::wanted("GASNET_FREEZE") {
+        crate::debugger::freeze("a process of the job");
+    }
     let settings = match Settings::from_lookup(|name| std::env::var(name).ok()) {
         Ok(s) => s,
         Err(text) => fatal_at_start(&text),
@@ -55,8 +58,15 @@ pub unsafe fn start(image: &Image) {
         bytes: r.bytes_per_thread,
         align: r.align,
     }));
-    let heap = settings.heap.or((image.heap_bytes > 0).then_some(image.heap_bytes));
-    let upc = attach(rank, wide, heap, settings, placement.bytes);
+    // SAFETY: (1).
+    let linked = unsafe { image.linked.as_ref() };
+    let given = |n: u64| (n > 0).then_some(n);
+    let asked = Asked {
+        heap: settings.heap.or(linked.and_then(|l| given(l.heap_bytes))).or(given(image.heap_bytes)),
+        require: settings.require_size.or(linked.and_then(|l| said(l.require_size))).unwrap_or(true),
+        warn: settings.size_warn.or(linked.and_then(|l| said(l.size_warn))).unwrap_or(true),
+    };
+    let upc = attach(rank, wide, asked, settings, placement.bytes);
     let offsets: HashMap<usize, u64> = placement.offsets.iter().copied().collect();
     for r in records {
         // SAFETY: (1): a proxy is a variable of the program, and no user code runs yet.
@@ -69,6 +79,25 @@ pub unsafe fn start(image: &Image) {
     }
     upc.meet("start");
     crate::exit::arm();
+    if upc.settings.freeze == Some(upc.me) {
+        crate::debugger::freeze(&format!("thread {}", upc.me));
+    }
+}
+
+/// A flag of [`abi::Linked`].
+fn said(flag: c_int) -> Option<bool> {
+    (flag >= 0).then_some(flag != 0)
+}
+
+/// The heap that a program is to have.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked {
+    /// Bytes per thread; else what there is.
+    pub heap: Option<u64>,
+    /// Less is an error.
+    pub require: bool,
+    /// Less is worth a warning.
+    pub warn: bool,
 }
 
 /// Makes everything ready for user code. Collective.
@@ -76,7 +105,33 @@ pub fn begin(upc: &Upc) {
     crate::debugger::keep();
     fill_rt(upc);
     upc.init_heaps();
+    prepare(upc);
     upc.meet("start");
+}
+
+/// What settings ask of this thread.
+fn prepare(upc: &Upc) {
+    if let Some(bytes) = upc.settings.stack {
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: plain calls on a local variable.
+        unsafe {
+            if libc::getrlimit(libc::RLIMIT_STACK, &mut limit) == 0 && limit.rlim_cur < bytes {
+                // The stack of the first thread grows up to this limit.
+                limit.rlim_cur = bytes.min(limit.rlim_max);
+                libc::setrlimit(libc::RLIMIT_STACK, &limit);
+            }
+        }
+    }
+    if upc.settings.debug_malloc {
+        // SAFETY: plain call; memory that malloc hands out is filled with the complement, what it takes back with this byte.
+        unsafe { libc::mallopt(libc::M_PERTURB, 0x5a) };
+    }
+    if upc.settings.touch_statics {
+        upc.touch(crate::layout::FIRST, upc.layout.heap_lo);
+    }
+    if upc.settings.touch_heap {
+        upc.touch(upc.layout.heap_lo, upc.layout.heap_hi);
+    }
 }
 
 /// The elements between two pointers.
@@ -129,12 +184,12 @@ pub fn check_threads(rank: &Rank, compiled: Option<u32>, wide: bool) {
     }
 }
 
-/// Lays out and attaches the segments: `asked` bytes of heap, or what there is; `statics` bytes of static data (`None`:
+/// Lays out and attaches the segments: the heap that was asked for, or what there is; `statics` bytes of static data (`None`:
 /// more than can be counted). Collective.
 pub fn attach(
     rank: &'static Rank,
     wide: bool,
-    asked: Option<u64>,
+    asked: Asked,
     settings: Settings,
     statics: Option<u64>,
 ) -> &'static Upc {
@@ -151,16 +206,28 @@ pub fn attach(
     };
     let statics = bare.heap_lo - crate::layout::FIRST;
     let max_heap = Layout::largest(statics, u64::MAX >> 1, limit).map_or(0, |l| l.heap_hi - l.heap_lo);
-    let layout = match asked {
-        // Somebody asked: that much, or an error.
-        Some(bytes) => Layout::new(statics, bytes, limit).unwrap_or_else(|| {
-            let hint = if packed { "; -fupc-pts=struct lifts the limit" } else { "" };
-            fail(format!(
-                "could not allocate sufficient shared memory: a heap of {} MB per thread was asked for, {} MB is the most{hint}",
-                bytes >> 20,
-                max_heap >> 20
-            ))
-        }),
+    let layout = match asked.heap {
+        Some(bytes) => match Layout::new(statics, bytes, limit) {
+            Some(layout) => layout,
+            None if !asked.require => {
+                if asked.warn && !settings.quiet && rank.id().0 == 0 {
+                    crate::error::warn(&format!(
+                        "a heap of {} MB per thread was asked for, {} MB is the most",
+                        bytes >> 20,
+                        max_heap >> 20
+                    ));
+                }
+                Layout::largest(statics, u64::MAX >> 1, limit).unwrap_or(bare)
+            }
+            None => {
+                let hint = if packed { "; -fupc-pts=struct lifts the limit" } else { "" };
+                fail(format!(
+                    "could not allocate sufficient shared memory: a heap of {} MB per thread was asked for, {} MB is the most{hint}",
+                    bytes >> 20,
+                    max_heap >> 20
+                ))
+            }
+        },
         // Else a thread's share of physical memory: only what is touched costs anything.
         None => match Layout::largest(statics, share, limit) {
             Some(layout) => layout,

@@ -7,27 +7,74 @@ use gasnet::config::{parse_flag, parse_size};
 pub struct Settings {
     /// `UPC_SHARED_HEAP_SIZE`: bytes of shared heap per thread (a bare number counts MiB).
     pub heap: Option<u64>,
+    /// `UPC_REQUIRE_SHARED_SIZE`: less heap than was asked for is an error.
+    pub require_size: Option<bool>,
+    /// `UPC_SIZE_WARN`: less heap than was asked for is worth a warning.
+    pub size_warn: Option<bool>,
     /// `UPC_BARRIER_MISMATCH_WARNS`: a barrier mismatch is a warning, not an error.
     pub mismatch_warns: bool,
+    /// `UPC_NO_WARN` or `UPC_QUIET`: no warnings.
+    pub quiet: bool,
+    /// `UPC_LOCKS_RR`: locks of one thread lie with all in turn.
+    pub locks_in_turn: bool,
+    /// `UPC_SHARED_ALLOC_ALIGN`: objects at least this large start at a multiple of it.
+    pub align: u64,
+    /// `UPC_STACK_SIZE` in bytes.
+    pub stack: Option<u64>,
+    /// `UPC_FIRSTTOUCH`: threads touch their static shared data at start.
+    pub touch_statics: bool,
+    /// `UPC_FORCETOUCH`: threads touch their heap at start.
+    pub touch_heap: bool,
+    /// `UPC_DEBUG_MALLOC`: malloc fills what it hands out and takes back.
+    pub debug_malloc: bool,
+    /// `UPC_FREEZE`: this thread waits for a debugger at start.
+    pub freeze: Option<u32>,
+    /// `UPC_ABORT`: a fatal error leaves a core file.
+    pub abort: bool,
 }
 
 impl Settings {
     /// Reads settings from any source. The error names the variable and what it takes.
     pub fn from_lookup(get: impl Fn(&str) -> Option<String>) -> Result<Settings, String> {
         let get = |name: &str| get(name).map(|v| v.trim().to_string()).filter(|v| !v.is_empty());
-        let flag = |name: &str| match get(name) {
-            None => Ok(false),
-            Some(v) => {
-                parse_flag(&v).ok_or_else(|| format!("{name}={v}: not understood; it takes yes or no"))
-            }
+        let said = |name: &str| match get(name) {
+            None => Ok(None),
+            Some(v) => match parse_flag(&v) {
+                None => Err(format!("{name}={v}: not understood; it takes yes or no")),
+                known => Ok(known),
+            },
         };
-        let heap = match get("UPC_SHARED_HEAP_SIZE") {
-            None => None,
-            Some(v) => Some(heap_size(&v).ok_or_else(|| {
-                format!("UPC_SHARED_HEAP_SIZE={v}: not understood; it takes a size per thread such as 64, 64MB or 2GB")
-            })?),
+        let flag = |name: &str| said(name).map(|v| v.unwrap_or(false));
+        let size = |name: &str, read: &dyn Fn(&str) -> Option<u64>, example: &str| match get(name) {
+            None => Ok(None),
+            Some(v) => match read(&v) {
+                None => Err(format!("{name}={v}: not understood; it takes {example}")),
+                known => Ok(known),
+            },
         };
-        Ok(Settings { heap, mismatch_warns: flag("UPC_BARRIER_MISMATCH_WARNS")? })
+        // Of the days when threads of a process shared memory, and heaps had to lie away from other mappings: no meaning here, but
+        // what is written should be right.
+        size("UPC_SHARED_HEAP_OFFSET", &heap_size, "a size such as 64, 64MB or 2GB")?;
+        let count = |v: &str| v.parse().ok();
+        size("UPC_PTHREADS_PER_PROC", &count, "a number")?;
+        let align = |v: &str| parse_size(v).filter(|n| n.is_power_of_two() && *n <= crate::heap::PAGE);
+        let heap = size("UPC_SHARED_HEAP_SIZE", &heap_size, "a size per thread such as 64, 64MB or 2GB")?;
+        Ok(Settings {
+            heap,
+            require_size: said("UPC_REQUIRE_SHARED_SIZE")?,
+            size_warn: said("UPC_SIZE_WARN")?,
+            mismatch_warns: flag("UPC_BARRIER_MISMATCH_WARNS")?,
+            quiet: flag("UPC_NO_WARN")? | flag("UPC_QUIET")?,
+            locks_in_turn: flag("UPC_LOCKS_RR")?,
+            align: size("UPC_SHARED_ALLOC_ALIGN", &align, "a power of two up to 4096")?.unwrap_or(1),
+            stack: size("UPC_STACK_SIZE", &heap_size, "a size such as 64, 64MB or 512KB")?,
+            touch_statics: flag("UPC_FIRSTTOUCH")?,
+            touch_heap: flag("UPC_FORCETOUCH")?,
+            debug_malloc: flag("UPC_DEBUG_MALLOC")?,
+            freeze: size("UPC_FREEZE", &count, "the number of a thread")?
+                .map(|n| n.min(u32::MAX.into()) as u32),
+            abort: flag("UPC_ABORT")?,
+        })
     }
 }
 
@@ -43,6 +90,10 @@ fn heap_size(v: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
+    fn with(name: &str, value: &str) -> Result<Settings, String> {
+        Settings::from_lookup(|n| (n == name).then(|| value.into()))
+    }
+
     #[test]
     fn heap_sizes_count_in_mebibytes() {
         for (text, want) in [
@@ -56,15 +107,31 @@ mod tests {
         ] {
             assert_eq!(heap_size(text), want, "{text}");
         }
-        let e = Settings::from_lookup(|n| (n == "UPC_SHARED_HEAP_SIZE").then(|| "lots".into())).unwrap_err();
+        let e = with("UPC_SHARED_HEAP_SIZE", "lots").unwrap_err();
         assert!(e.starts_with("UPC_SHARED_HEAP_SIZE=lots"), "{e}");
     }
 
     #[test]
     fn flags_default_to_no() {
-        assert_eq!(Settings::from_lookup(|_| None).unwrap(), Settings::default());
-        let yes =
-            Settings::from_lookup(|n| (n == "UPC_BARRIER_MISMATCH_WARNS").then(|| "yes".into())).unwrap();
-        assert!(yes.mismatch_warns);
+        let plain = Settings { align: 1, ..Settings::default() };
+        assert_eq!(Settings::from_lookup(|_| None).unwrap(), plain);
+        assert!(with("UPC_BARRIER_MISMATCH_WARNS", "yes").unwrap().mismatch_warns);
+        assert!(with("UPC_QUIET", "1").unwrap().quiet && with("UPC_NO_WARN", "yes").unwrap().quiet);
+        assert_eq!(with("UPC_REQUIRE_SHARED_SIZE", "no").unwrap().require_size, Some(false));
+        assert_eq!(with("UPC_FREEZE", "3").unwrap().freeze, Some(3));
+        assert_eq!(with("UPC_SHARED_ALLOC_ALIGN", "256").unwrap().align, 256);
+        for (name, bad) in [
+            ("UPC_SHARED_ALLOC_ALIGN", "3"),
+            ("UPC_SHARED_ALLOC_ALIGN", "8192"),
+            ("UPC_STACK_SIZE", "high"),
+            ("UPC_FREEZE", "me"),
+            ("UPC_LOCKS_RR", "maybe"),
+            ("UPC_PTHREADS_PER_PROC", "two"),
+            ("UPC_SHARED_HEAP_OFFSET", "x"),
+        ] {
+            assert!(
+                with(name, bad).unwrap_err().starts_with(&format!("{name}={bad}: not understood; it takes"))
+            );
+        }
     }
 }

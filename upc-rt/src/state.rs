@@ -159,6 +159,19 @@ impl Upc {
         (near.base.wrapping_add(offset as usize), (self.layout.heap_hi - self.layout.heap_lo) as usize)
     }
 
+    /// Writes to the pages of this thread's segment between two offsets, so that they lie near it. Before others use them.
+    pub fn touch(&self, from: u64, to: u64) {
+        let near = self.core.near_segments();
+        let start = near.base.wrapping_add((u64::from(self.me) * near.stride) as usize);
+        for offset in (from..to).step_by(crate::heap::PAGE as usize) {
+            // SAFETY: within this thread's own segment, which is mapped; no user code runs yet, and the value stays.
+            unsafe {
+                let at = start.wrapping_add(offset as usize);
+                at.write_volatile(at.read_volatile());
+            }
+        }
+    }
+
     /// An atomic operation on a word of a thread's control area.
     #[inline]
     pub fn amo(&self, t: u32, field: u64, op: Op, a: u64, b: u64) -> u64 {

@@ -15,6 +15,16 @@ use std::sync::OnceLock;
 
 /// Take the heap's size from the environment, where it says.
 const ENV_OVERRIDE: c_int = 1;
+/// Less heap than that is an error.
+const REQUIRE_SIZE: c_int = 2;
+/// Less heap than that is worth a warning.
+const SIZE_WARN: c_int = 4;
+
+/// What the library was made for, for `ident` and for the check of objects when linking: any pointers and thread counts.
+#[used]
+static CONFIG: [u8; CONFIG_TEXT.len()] = *CONFIG_TEXT;
+const CONFIG_TEXT: &[u8; 133] =
+    b"$UPCRConfig: (libupc.a) VERSION=3.14,PLATFORMENV=shared-distributed,SHMEM=pshm,SHAREDPTRREP=any,TRANS=any,nodebug,nogasp,anythreads $";
 
 /// The rank between init and attach, and whether its pointers have 16 bytes.
 static BOOTED: OnceLock<(&'static Rank, bool)> = OnceLock::new();
@@ -86,7 +96,12 @@ pub extern "C" fn upcr_startup_attach(size: usize, _offset: usize, flags: c_int)
     let settings = settings();
     let (rank, wide) = booted();
     let heap = settings.heap.filter(|_| flags & ENV_OVERRIDE != 0).or((size > 0).then_some(size as u64));
-    let upc = crate::run::attach(rank, wide, heap, settings, Some(0));
+    let asked = crate::run::Asked {
+        heap,
+        require: settings.require_size.unwrap_or(flags & REQUIRE_SIZE != 0),
+        warn: settings.size_warn.unwrap_or(flags & SIZE_WARN != 0),
+    };
+    let upc = crate::run::attach(rank, wide, asked, settings, Some(0));
     crate::run::begin(upc);
 }
 

@@ -32,7 +32,7 @@ int main(int argc, char **argv)
 #else
   const int wide = 0;
 #endif
-  image = (struct __upc_image){ 1, wide, STATIC_THREADS, user_main, __start_upc_shvars, __stop_upc_shvars,
+  image = (struct __upc_image){ __UPC_ABI, wide, STATIC_THREADS, user_main, __start_upc_shvars, __stop_upc_shvars,
     __start_upc_inits, __stop_upc_inits, 0, "test" };
   return __upc_run(argc, argv, &image);
 }

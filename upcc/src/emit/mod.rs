@@ -449,11 +449,12 @@ impl<'a> Emitter<'a> {
             s.push_str("extern char **__environ;\n");
         }
         s.push_str(&format!(
-            "static int __upc_call_main(int __upc_argc, char **__upc_argv)\n{{\n  {call}\n}}\n\
+            "extern const struct __upc_linked __upc_linked __attribute__((__weak__, __visibility__(\"hidden\")));\n\
+             static int __upc_call_main(int __upc_argc, char **__upc_argv)\n{{\n  {call}\n}}\n\
              int __upc_c_main(int, char **) __asm__(\"main\");\n\
              int __upc_c_main(int __upc_argc, char **__upc_argv)\n{{\n\
              \x20 static const struct __upc_image __upc_img = {{ __UPC_ABI, {}, {}, __upc_call_main, __start_upc_shvars, \
-             __stop_upc_shvars,\n    __start_upc_inits, __stop_upc_inits, {}ul, \"{name}\" }};\n\
+             __stop_upc_shvars,\n    __start_upc_inits, __stop_upc_inits, {}ul, \"{name}\", &__upc_linked }};\n\
              \x20 return __upc_run(__upc_argc, __upc_argv, &__upc_img);\n}}\n",
             u8::from(self.o.pts_struct),
             self.o.threads.unwrap_or(0),
