@@ -43,7 +43,8 @@ pub fn predefined(o: &Options, layout: &Layout) -> Vec<String> {
     d.push(format!("__BERKELEY_UPC_RUNTIME_RELEASE__={release}"));
     d.push(format!("__BERKELEY_UPC_RUNTIME_MINOR__={minor}"));
     d.push(format!("__BERKELEY_UPC_RUNTIME_PATCHLEVEL__={patch}"));
-    d.push("__BERKELEY_UPC_SMP_CONDUIT__=1".into());
+    let network = o.network.as_deref().unwrap_or("smp").to_uppercase();
+    d.push(format!("__BERKELEY_UPC_{network}_CONDUIT__=1"));
     d.push("__BERKELEY_UPC_PSHM__=1".into());
     d.into_iter().map(|m| format!("-D{m}")).collect()
 }

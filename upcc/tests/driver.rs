@@ -41,10 +41,15 @@ impl Place {
         self
     }
     fn upcc(&self, args: &[&str]) -> Output {
+        self.upcc_with(args, &[])
+    }
+    fn upcc_with(&self, args: &[&str], env: &[(&str, &str)]) -> Output {
         let out = Command::new(self.dir.join("bin/upcc"))
             .args(args)
             .current_dir(self.dir.join("work"))
             .env("TMPDIR", self.dir.join("tmp"))
+            .env("HOME", &self.dir)
+            .envs(env.iter().copied())
             .output()
             .unwrap();
         let left: Vec<_> = fs::read_dir(self.dir.join("tmp")).unwrap().collect();
@@ -164,9 +169,104 @@ fn a_dry_run_only_shows_the_commands() {
     let o = p.upcc(&["-###", "a.upc", "-o", "prog", "-lfoo"]);
     let err = String::from_utf8_lossy(&o.stderr);
     assert!(o.status.success() && !p.has("prog"));
-    assert_eq!(err.lines().count(), 4, "{err}");
+    assert_eq!(err.lines().count(), 5, "{err}");
     let link = err.lines().last().unwrap();
     assert!(link.contains("-lfoo") && link.contains("libupc.a") && link.contains(" -lm "), "{link}");
     let lib = p.dir.join("lib");
     assert!(link.ends_with(&format!("-Wl,-rpath,{}", lib.display())), "{link}");
+}
+
+#[test]
+fn configuration_files_and_variables() {
+    let p = Place::new("conf");
+    p.file("a.upc", "1 A\n2 B\n3 C\n4 D\n").file("mine.conf", "default_options = -DA=mine\n");
+    fs::create_dir_all(p.dir.join("etc")).unwrap();
+    fs::write(p.dir.join("etc/upcc.conf"), "# of the installation\ndefault_options = -DA=etc -DB=etc\n")
+        .unwrap();
+    fs::write(p.dir.join(".upccrc"), "default_options = -UB \\\n -DB=home -DC=home\n").unwrap();
+    let says = |args: &[&str], env: &[(&str, &str)]| {
+        let o = p.upcc_with(&[args, &["-E", "a.upc"]].concat(), env);
+        let text = String::from_utf8(o.stdout).unwrap();
+        text.lines().filter(|l| !l.starts_with('#') && !l.is_empty()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(says(&[], &[]), "1 etc 2 home 3 home 4 D");
+    assert_eq!(says(&["-norc"], &[]), "1 etc 2 etc 3 C 4 D");
+    assert_eq!(says(&[], &[("UPCC_NORC", "1")]), "1 etc 2 etc 3 C 4 D");
+    assert_eq!(says(&["-conf=mine.conf"], &[]), "1 mine 2 home 3 home 4 D");
+    assert_eq!(says(&["-UC"], &[("UPCC_FLAGS", "-DD=flags")]), "1 etc 2 home 3 C 4 flags");
+    assert!(p.fails(&["-conf", "none", "-E", "a.upc"]).contains("cannot read 'none'"));
+    let confs = p.ok(&["-show-confs"]);
+    assert!(
+        confs.starts_with("default\n") && confs.contains("etc/upcc.conf\n") && confs.contains(".upccrc\n"),
+        "{confs}"
+    );
+}
+
+#[test]
+fn information_for_scripts() {
+    let p = Place::new("info");
+    p.file("a.upc", HELLO);
+    fs::create_dir_all(p.dir.join("lib")).unwrap();
+    fs::write(p.dir.join("lib/libgasnet_mpi-x.so"), "").unwrap();
+    assert_eq!(p.ok(&["-echo-var", "CONDUITS"]), "smp udp mpi\n");
+    assert_eq!(p.ok(&["--echo-var=VERSION"]), format!("{}\n", env!("CARGO_PKG_VERSION")));
+    for (name, end) in [
+        ("PREFIX", "driver-info"),
+        ("INCLUDEDIR", "include/upc"),
+        ("LIBDIR", "lib"),
+        ("UPCRUN", "bin/upcrun"),
+        ("CC", "cc"),
+    ] {
+        assert!(p.ok(&["-echo-var", name]).trim_end().ends_with(end), "{name}");
+    }
+    assert!(p.fails(&["-echo-var", "NOTHING"]).contains("no configuration variable 'NOTHING'"));
+    assert!(p.ok(&["-show-sizes"]).starts_with("pointer-to-shared: 8 bytes, block size up to 1048576"));
+    let mpi = [("MPICC", "gcc")];
+    assert!(
+        String::from_utf8_lossy(&p.upcc_with(&["-print-mpicc"], &mpi).stdout).trim_end().ends_with("/gcc")
+    );
+    let shown = p.upcc_with(&["-uses-mpi", "-###", "-c", "a.upc"], &mpi);
+    assert!(String::from_utf8_lossy(&shown.stderr).lines().next().unwrap().contains("/gcc "));
+    assert!(p.ok(&["-E", "-network=udp", "-dM", "a.upc"]).contains("__BERKELEY_UPC_UDP_CONDUIT__ 1"));
+}
+
+#[test]
+fn outputs_and_stages_of_links() {
+    let p = Place::new("links");
+    p.file("prog.upc", HELLO);
+    let link = |args: &[&str]| {
+        let o = p.upcc(&[&["-###", "prog.upc"], args].concat());
+        String::from_utf8_lossy(&o.stderr).lines().last().unwrap().to_string()
+    };
+    assert!(link(&[]).contains(" -o a.out "));
+    assert!(link(&["-smart-output"]).contains(" -o prog "));
+    assert!(link(&["-smart-output", "-o", "x"]).contains(" -o x "));
+    assert!(link(&["-link-with", "gcc"]).contains("/gcc "));
+    assert!(link(&["-Wl,-z,now", "-pg", "-s"]).contains(" -pg ") && link(&["-s"]).contains(" -s "));
+    // The link's own object.
+    assert!(link(&["-shared-heap=64"]).contains("upc-link.o"));
+    // Options for one stage each.
+    let all = p.upcc(&["-###", "-Wp,-DP=1", "-Wc,-fc", "-Wl,-l1", "-Wu,x", "-Ww,y", "prog.upc"]);
+    let text = String::from_utf8_lossy(&all.stderr).into_owned();
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].contains("-Wp,-DP=1") && !lines[0].contains("-fc"), "{text}");
+    assert!(lines[2].contains(" -fc ") && !lines[2].contains("-DP=1"), "{text}");
+    assert!(lines[4].contains("-Wl,-l1") && !text.contains("-Wu,x") && !text.contains("-Ww,y"), "{text}");
+}
+
+#[test]
+fn lines_and_temporary_files() {
+    let p = Place::new("flow");
+    p.file("a.upc", HELLO);
+    p.ok(&["-trans", "a.upc"]);
+    assert!(p.read("a.trans.c").contains("#line"));
+    p.ok(&["-trans", "-nolines", "a.upc"]);
+    assert!(!p.read("a.trans.c").contains("#line"));
+    p.ok(&["-c", "-save-all-temps", "a.upc"]);
+    assert!(p.has("a.i") && p.has("a.o"));
+    fs::remove_file(p.dir.join("work/a.i")).unwrap();
+    p.ok(&["-c", "-save-temps", "-nosave-temps", "a.upc"]);
+    assert!(!p.has("a.i"));
+    let o = p.upcc(&["-v", "-c", "a.upc"]);
+    assert!(o.status.success() && String::from_utf8_lossy(&o.stderr).contains(" -E "));
 }

@@ -11,6 +11,8 @@ pub struct Layout {
     pub include: PathBuf,
     /// `PREFIX/lib`
     pub lib: PathBuf,
+    /// `PREFIX/etc`
+    pub etc: PathBuf,
 }
 
 impl Layout {
@@ -20,7 +22,12 @@ impl Layout {
         let exe = exe.canonicalize().unwrap_or(exe);
         let bin = exe.parent().unwrap_or(Path::new("/")).to_path_buf();
         let prefix = bin.parent().unwrap_or(Path::new("/")).to_path_buf();
-        Ok(Layout { include: prefix.join("include/upc"), lib: prefix.join("lib"), bin })
+        Ok(Layout {
+            include: prefix.join("include/upc"),
+            lib: prefix.join("lib"),
+            etc: prefix.join("etc"),
+            bin,
+        })
     }
 
     /// The runtime library.

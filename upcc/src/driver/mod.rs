@@ -1,5 +1,6 @@
 //! The driver `upcc`: command line, then preprocess, translate, compile, link.
 
+pub mod conf;
 pub mod layout;
 pub mod options;
 pub mod run;
@@ -36,13 +37,19 @@ Compiles UPC 1.3 (.upc, .c, preprocessed .i) and links it with objects and libra
   -fsanitize=upc          check pointers-to-shared at every access, as the program runs
   -save-temps             keep the emitted C (foo.trans.c) and the preprocessed text (foo.i)
   -nolines                no #line in the emitted C
+  -require-size           (linking) fail at start if there is less shared heap than asked for; -norequire-size takes what there is
+  -network=NAME           (linking) what upcrun uses between hosts unless told otherwise: smp, udp, mpi, ofi
+  -uses-mpi               compile and link with mpicc: the program calls MPI itself
+  -nochecks               do not look whether the objects of a program go together
+  -smart-output           call the program like its first source, not a.out
   -show-sizes             print the sizes of pointers-to-shared and their limits
   --cc=PROG               the C compiler to use
   -v  -###                print the commands, or print them only
   --version  --help       this text
 
 Other options (-std=, -march=, -MD, -Wl,..., -pthread, -f..., -m...) go to the C compiler. Options of Berkeley UPC's upcc are
-accepted with one or two dashes. Run the program with: upcrun -n N program arguments
+accepted with one or two dashes. `default_options = ...` in ~/.upccrc (unless -norc) and the variable UPCC_FLAGS hold options, too.
+Run the program with: upcrun -n N program arguments
 ";
 
 /// Diagnostics that the C compiler must not raise.
@@ -57,9 +64,7 @@ const TOLERATED: &[&str] = &[
 
 /// Entry point of `upcc`.
 pub fn main() -> ExitCode {
-    let mut args = options::from_environment("UPCC_FLAGS");
-    args.extend(std::env::args_os().skip(1));
-    match options::parse(args).and_then(|o| drive(&o)) {
+    match command_line().and_then(options::parse).and_then(|o| drive(&o)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
             if !e.is_empty() {
@@ -68,6 +73,16 @@ pub fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// The words of the configuration files, the environment and the command line, which also says which files.
+fn command_line() -> Result<Vec<OsString>, String> {
+    let mut args = conf::from_environment("UPCC_FLAGS");
+    args.extend(std::env::args_os().skip(1));
+    let o = options::parse(args.clone())?;
+    let mut words = conf::from_files("upcc", &Layout::find()?.etc, o.conf.as_deref(), o.norc)?;
+    words.extend(args);
+    Ok(words)
 }
 
 /// The version line.
@@ -253,6 +268,7 @@ impl Driver<'_> {
             pts: if o.pts_struct { PtsLayout::Struct } else { PtsLayout::Packed },
             warn: Warnings { all: o.wall, upc: o.wupc, none: o.quiet, error: o.werror },
             gnu_void: o.std.as_deref().is_some_and(|s| s.starts_with("-std=gnu")),
+            c89: o.c89(),
             dir: PathBuf::new(),
         };
         let how = emit::EmitOptions {
@@ -280,9 +296,11 @@ impl Driver<'_> {
                 }
                 return Err(String::new());
             }
-            let (text, remarks) = emit::emit(&r.unit, &how);
+            let (mut text, remarks) = emit::emit(&r.unit, &how);
             // The process ends soon, and takes less time over the tree than we would.
             std::mem::forget(r);
+            let neutral = !text.contains(link::SECTION);
+            text += &self.idents(path, neutral);
             if o.explain {
                 for (file, line, text) in &remarks {
                     println!("{file}:{line}: {text}");
@@ -290,6 +308,65 @@ impl Driver<'_> {
             }
             Ok(text)
         })
+    }
+
+    /// What an object says of itself; a neutral one goes with all others.
+    fn idents(&self, source: &Path, neutral: bool) -> String {
+        let o = self.o;
+        let config =
+            if neutral { link::ident::any_config() } else { link::ident::config(o.pts_struct, o.threads) };
+        let line = format!("upcc {}", o.line);
+        let texts = [
+            ("UPCRConfig", config),
+            ("UPCTranslator", version()),
+            ("UPCVersion", env!("CARGO_PKG_VERSION").to_string()),
+            ("UPCCompileLine", line),
+            ("UPCCompileTime", String::new()),
+        ];
+        link::ident::in_c(source, &texts)
+    }
+
+    /// An object with what was said when linking: settings of the program, and texts like those of objects.
+    fn link_object(&self, program: &Path) -> Result<Option<PathBuf>, String> {
+        let o = self.o;
+        let flag = |f: Option<bool>| f.map_or(-1, i32::from);
+        let mut c = format!(
+            "const struct {{ unsigned long heap; int require, warn; }} __upc_linked = {{ {}ul, {}, {} }};\n",
+            o.shared_heap,
+            flag(o.require_size),
+            flag(o.size_warn)
+        );
+        // For programs whose main is not UPC.
+        if o.shared_heap > 0 {
+            c += &format!(
+                "unsigned long UPCRL_default_shared_size __attribute__((__weak__)) = {}ul;\n",
+                o.shared_heap
+            );
+        }
+        if let Some(network) = &o.network {
+            c += &format!(
+                "__asm__(\".pushsection {},\\\"a\\\"\\n.asciz \\\"L {network}\\\"\\n.popsection\");\n",
+                link::SECTION
+            );
+        }
+        let heap = if o.shared_heap > 0 { format!("{}KB", o.shared_heap >> 10) } else { "all".into() };
+        let texts = [
+            ("UPCRDefaultHeapSizes", format!("UPC_SHARED_HEAP_SIZE={heap}")),
+            ("UPCRDefaultPthreadCount", "0".into()),
+            ("UPCLinkLine", format!("upcc {}", o.line)),
+        ];
+        c += &link::ident::in_c(program, &texts);
+        let (source, object) = (self.temp.path().join("upc-link.c"), self.temp.path().join("upc-link.o"));
+        write(&source, &c)?;
+        let mut a: Vec<OsString> = ["-c", "-w", "-O1"].map(OsString::from).into();
+        a.extend(
+            o.cc.iter().filter(|f| f.starts_with("-m") || *f == "-fPIC" || *f == "-fpic").map(OsString::from),
+        );
+        a.extend(["-o".into(), object.clone().into(), source.into()]);
+        match self.cc.run(&a, Stdio::inherit(), Stdio::inherit())? {
+            Some(out) if !out.status.success() => Err("the C compiler fails".into()),
+            _ => Ok(Some(object)),
+        }
     }
 
     /// Compiles emitted C.
@@ -300,17 +377,10 @@ impl Driver<'_> {
         a.extend(["-w".into(), "-undef".into(), "-fcommon".into()]);
         // Newer compilers take for errors what older C allows; upcc has had its say on these already.
         a.extend(TOLERATED.iter().map(OsString::from));
-        match cpp::std_flag(o).as_str() {
-            "-ansi"
-            | "-std=c89"
-            | "-std=c90"
-            | "-std=gnu89"
-            | "-std=gnu90"
-            | "-std=iso9899:1990"
-            | "-std=iso9899:199409" => {
-                a.extend(["-std=gnu17".into(), "-fgnu89-inline".into()]);
-            }
-            s => a.push(s.into()),
+        if o.c89() {
+            a.extend(["-std=gnu17".into(), "-fgnu89-inline".into()]);
+        } else {
+            a.push(cpp::std_flag(o).into());
         }
         a.push(o.opt_flag().into());
         // Structures pass through temporaries of the emitted C; copied member by member they would lose their padding, which
@@ -351,7 +421,9 @@ impl Driver<'_> {
 
     fn link(&self, objects: &[Option<PathBuf>]) -> Result<(), String> {
         let o = self.o;
-        let out = o.output.clone().unwrap_or_else(|| "a.out".into());
+        let named = o.inputs.iter().find(|i| i.kind != InputKind::Linker).filter(|_| o.smart_output);
+        let named = named.and_then(|i| i.path.file_stem()).map(PathBuf::from);
+        let out = o.output.clone().or(named).unwrap_or_else(|| "a.out".into());
         let mut files: Vec<PathBuf> = Vec::new();
         let mut a: Vec<OsString> = vec!["-o".into(), out.clone().into()];
         a.push(o.opt_flag().into());
@@ -371,6 +443,7 @@ impl Driver<'_> {
             if !o.dry_run {
                 self.layout.check_library()?;
             }
+            a.extend(self.link_object(&out)?.map(OsString::from));
             // A main for programs that have none, and the start of those whose main is C.
             let starts = self.layout.lib.join("libupcmain.a");
             a.extend(starts.is_file().then(|| starts.into()));
@@ -381,18 +454,23 @@ impl Driver<'_> {
             run_path.push(&self.layout.lib);
             a.push(run_path);
         }
-        let other = o.link_with.as_deref().map(|program| Cc::find(Some(program))).transpose()?;
+        let mut other = o.link_with.as_deref().map(|program| Cc::find(Some(program))).transpose()?;
+        if let Some(cc) = &mut other {
+            (cc.verbose, cc.dry_run) = (o.verbose, o.dry_run);
+        }
         let linker = other.as_ref().unwrap_or(&self.cc);
         let Some(r) = linker.run(&a, Stdio::inherit(), Stdio::piped())? else { return Ok(()) };
         let text = String::from_utf8_lossy(&r.stderr);
         if !r.status.success() {
             remove_output(&out);
             // What upcc can say itself about the objects says more than the linker does.
-            link::check_objects(&files)?;
+            if o.checks {
+                link::check_objects(&files)?;
+            }
             eprint!("{}", link::readable(&text));
             return Err("linking failed".into());
         }
-        if o.no_libs {
+        if o.no_libs || !o.checks {
             return Ok(());
         }
         let checked = link::check_program(&out, o.extern_main || o.cc.iter().any(|f| f == "-shared"));
@@ -408,19 +486,14 @@ fn inform(info: &Info, o: &Options, layout: &Layout) -> Result<(), String> {
         Info::Help => print!("{HELP}"),
         Info::Version => println!("{}", version()),
         Info::IncludeDir => println!("{}", layout.include.display()),
-        Info::EchoVar(v) => {
-            let cc = Cc::find(o.cc_program.as_deref())?;
-            match v.as_str() {
-                "CC" | "GASNET_CC" => println!("{}", cc.program.display()),
-                "CONDUITS" | "conduits" | "DFLT_CONDUIT" | "default_network" => println!("smp"),
-                "VERSION" => println!("{}", env!("CARGO_PKG_VERSION")),
-                _ => {
-                    return Err(format!(
-                        "no configuration variable '{v}'; there are CC, CONDUITS, DFLT_CONDUIT, VERSION"
-                    ));
-                }
+        Info::MpiCc => println!("{}", Cc::find(Some(&options::mpicc()))?.program.display()),
+        Info::Confs => {
+            println!("default");
+            for (file, _) in conf::conf_files("upcc", &layout.etc, o.conf.as_deref(), o.norc) {
+                println!("  {}{}", file.display(), if file.is_file() { "" } else { " (not there)" });
             }
         }
+        Info::EchoVar(v) => println!("{}", variable(v, o, layout)?),
         Info::AskCc(opt) => {
             let mut args = vec![OsString::from(opt)];
             args.extend(o.cc.iter().map(OsString::from));
@@ -431,6 +504,37 @@ fn inform(info: &Info, o: &Options, layout: &Layout) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// A variable of the configuration.
+fn variable(name: &str, o: &Options, layout: &Layout) -> Result<String, String> {
+    let show = |p: &Path| p.display().to_string();
+    Ok(match name {
+        "CC" | "GASNET_CC" => show(&Cc::find(o.cc_program.as_deref())?.program),
+        "MPI_CC" | "MPICC" => show(&Cc::find(Some(&options::mpicc()))?.program),
+        "CONDUITS" | "conduits" => {
+            let there = |c: &str| {
+                std::fs::read_dir(&layout.lib).into_iter().flatten().flatten().any(|f| {
+                    f.file_name().to_str().is_some_and(|f| {
+                        f.strip_prefix(&format!("libgasnet_{c}")).is_some_and(|f| f.starts_with(['.', '-']))
+                    })
+                })
+            };
+            let plugins = ["mpi", "ofi"].into_iter().filter(|c| there(c));
+            ["smp", "udp"].into_iter().chain(plugins).collect::<Vec<_>>().join(" ")
+        }
+        "DFLT_CONDUIT" | "default_network" => "smp".into(),
+        "VERSION" | "version" => env!("CARGO_PKG_VERSION").into(),
+        "PREFIX" | "prefix" => show(layout.bin.parent().unwrap_or(Path::new("/"))),
+        "INCLUDEDIR" | "includedir" => show(&layout.include),
+        "LIBDIR" | "libdir" => show(&layout.lib),
+        "UPCRUN" | "upcrun" => show(&layout.bin.join("upcrun")),
+        _ => {
+            return Err(format!(
+                "no configuration variable '{name}'; there are CC, MPI_CC, CONDUITS, DFLT_CONDUIT, VERSION, PREFIX, INCLUDEDIR, LIBDIR, UPCRUN"
+            ));
+        }
+    })
 }
 
 /// Removes a failed step's output (a regular file only: never `/dev/null`).

@@ -3,6 +3,7 @@
 //! gcc's options mean what they mean to gcc; Berkeley UPC's long options are taken with one or two dashes; anything else goes to
 //! the C compiler, unless it is close to the spelling of an option of ours.
 
+use super::conf::split_words;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -65,6 +66,10 @@ pub enum Info {
     IncludeDir,
     /// `-echo-var VAR`
     EchoVar(String),
+    /// `-print-mpicc`
+    MpiCc,
+    /// `-show-confs`
+    Confs,
     /// `-dumpversion`, `-dumpmachine`, `-print-file-name=...`: the C compiler answers.
     AskCc(String),
 }
@@ -126,6 +131,22 @@ pub struct Options {
     pub sanitize: bool,
     /// `-shared-heap=SZ` in bytes.
     pub shared_heap: u64,
+    /// `-require-size`, `-norequire-size`
+    pub require_size: Option<bool>,
+    /// `-size-warn`, `-nosize-warn`
+    pub size_warn: Option<bool>,
+    /// `-network=NAME`
+    pub network: Option<String>,
+    /// Unless `-nochecks`: look whether the objects of a program go together.
+    pub checks: bool,
+    /// `-smart-output`: programs are called like their first source.
+    pub smart_output: bool,
+    /// `-conf=FILE`
+    pub conf: Option<PathBuf>,
+    /// `-norc`
+    pub norc: bool,
+    /// The options as given.
+    pub line: String,
     /// Link as for `-nostdlib`, `-r`: no library of ours.
     pub no_libs: bool,
     /// `-extern-main`
@@ -168,6 +189,14 @@ impl Default for Options {
             explain: false,
             sanitize: false,
             shared_heap: 0,
+            require_size: None,
+            size_warn: None,
+            network: None,
+            checks: true,
+            smart_output: false,
+            conf: None,
+            norc: false,
+            line: String::new(),
             no_libs: false,
             extern_main: false,
             link_with: None,
@@ -183,8 +212,8 @@ pub const MAX_THREADS_PACKED: u32 = 1024;
 pub const MAX_THREADS: u32 = 65536;
 
 impl Options {
-    /// Whether `inline` has the meaning of C99.
-    pub fn iso_inline(&self) -> bool {
+    /// Whether C of 1989 was asked for.
+    pub fn c89(&self) -> bool {
         let old = [
             "-ansi",
             "-std=c89",
@@ -194,8 +223,12 @@ impl Options {
             "-std=iso9899:1990",
             "-std=iso9899:199409",
         ];
-        !self.std.as_deref().is_some_and(|s| old.contains(&s))
-            && !self.cc.iter().any(|f| f == "-fgnu89-inline")
+        self.std.as_deref().is_some_and(|s| old.contains(&s))
+    }
+
+    /// Whether `inline` has the meaning of C99.
+    pub fn iso_inline(&self) -> bool {
+        !self.c89() && !self.cc.iter().any(|f| f == "-fgnu89-inline")
     }
 
     /// The optimisation option for all passes: `-O2` unless told otherwise, `-O0` when debugging.
@@ -342,7 +375,8 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Options, String
             _ => words.push(a),
         }
     }
-    let mut p = Parser { o: Options::default(), words: words.into_iter(), lang: None };
+    let o = Options { line: words.join(" "), ..Options::default() };
+    let mut p = Parser { o, words: words.into_iter(), lang: None };
     while let Some(w) = p.words.next() {
         p.word(w)?;
     }
@@ -607,26 +641,55 @@ impl Parser {
             "extern-main" => self.o.extern_main = true,
             "explain" => self.o.explain = true,
             "show-sizes" => self.o.show_sizes = true,
+            "opt" => self.o.disabled.retain(|d| d != "all"),
             "noopt" => self.o.disabled.push("all".into()),
+            "opt-enable" => {
+                let value = val.unwrap_or_default();
+                self.o.disabled.retain(|d| !value.split(',').any(|name| name == d));
+            }
             "opt-disable" => self.o.disabled.extend(val.unwrap_or_default().split(',').map(String::from)),
             "shared-heap" => self.o.shared_heap = parse_size(&val.unwrap_or_default())?,
-            "network" => {
-                let v = val.unwrap_or_default();
-                if v.is_empty() {
-                    return Err("'-network' needs the name of a network".into());
-                }
-            }
+            "require-size" => self.o.require_size = Some(true),
+            "norequire-size" | "no-require-size" => self.o.require_size = Some(false),
+            "size-warn" => self.o.size_warn = Some(true),
+            "nosize-warn" | "no-size-warn" => self.o.size_warn = Some(false),
+            "network" => self.o.network = network(&val.unwrap_or_default())?,
+            "checks" => self.o.checks = true,
+            "nochecks" => self.o.checks = false,
+            "smart-output" => self.o.smart_output = true,
+            "conf" => self.o.conf = val.map(PathBuf::from),
+            "norc" => self.o.norc = true,
+            "show-confs" => self.o.info = Some(Info::Confs),
             "dryrun" | "dry-run" => self.o.dry_run = true,
             "vv" => self.o.verbose = true,
             "cc" => self.o.cc_program = val,
             "link-with" => self.o.link_with = val,
-            "print-mpicc" | "uses-mpi" => {
-                return Err(format!("option '-{name}' is not supported: a program does not link with MPI"));
+            "print-mpicc" => self.o.info = Some(Info::MpiCc),
+            "uses-mpi" => _ = self.o.cc_program.get_or_insert_with(mpicc),
+            "pthreads" => {
+                if let Some(v) = val {
+                    v.parse::<u32>().map_err(|_| format!("'{w}': '{v}' is not a number of threads"))?;
+                }
             }
-            // The others choose between translators, back ends and caches that do not exist here.
+            // The others choose between translators, back ends, builds and caches of which there is one here or none.
             _ => {}
         }
         Ok(true)
+    }
+}
+
+/// The C compiler of the MPI library.
+pub fn mpicc() -> String {
+    std::env::var("MPICC").ok().filter(|v| !v.is_empty()).unwrap_or_else(|| "mpicc".into())
+}
+
+/// The conduit that a network's name stands for; none for those that are found at run time.
+pub fn network(name: &str) -> Result<Option<String>, String> {
+    match name {
+        "smp" | "udp" | "mpi" | "ofi" => Ok(Some(name.into())),
+        "ibv" | "vapi" | "mxm" | "ucx" | "aries" | "gemini" | "psm" | "portals4" | "pami" | "bgq" => Ok(None),
+        "" => Err("'-network' needs the name of a network: smp, udp, mpi or ofi".into()),
+        _ => Err(format!("there is no network '{name}': give smp, udp, mpi or ofi")),
     }
 }
 
@@ -735,35 +798,6 @@ fn distance(a: &str, b: &str) -> usize {
     d[a.len()][b.len()]
 }
 
-/// Options that the user keeps in an environment variable; they come before those of the command line.
-pub fn from_environment(name: &str) -> Vec<OsString> {
-    let text = std::env::var(name).unwrap_or_default();
-    split_words(&text).into_iter().map(OsString::from).collect()
-}
-
-/// Words of a response file: blanks separate, quotes and backslashes as in a shell.
-fn split_words(text: &str) -> Vec<String> {
-    let mut out = Vec::new();
-    let mut cur: Option<String> = None;
-    let mut quote = None;
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        match (quote, c) {
-            (Some(q), c) if c == q => quote = None,
-            (q, '\\') if q != Some('\'') => cur.get_or_insert_default().extend(chars.next()),
-            (Some(_), c) => cur.get_or_insert_default().push(c),
-            (None, '"' | '\'') => {
-                quote = Some(c);
-                cur.get_or_insert_default();
-            }
-            (None, c) if c.is_whitespace() => out.extend(cur.take()),
-            (None, c) => cur.get_or_insert_default().push(c),
-        }
-    }
-    out.extend(cur);
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -844,8 +878,61 @@ mod tests {
     }
 
     #[test]
-    fn response_files_split_like_a_shell() {
-        assert_eq!(split_words("-c 'a b' \"c\\\"d\" e\\ f\n"), ["-c", "a b", "c\"d", "e f"]);
+    fn settings_of_programs() {
+        let o = p(&["-norequire-size", "--size-warn", "-network=udp", "-nochecks", "-smart-output", "a.o"])
+            .unwrap();
+        assert_eq!(
+            (o.require_size, o.size_warn, o.network.as_deref()),
+            (Some(false), Some(true), Some("udp"))
+        );
+        assert!(!o.checks && o.smart_output);
+        assert_eq!(p(&["-network=aries"]).unwrap().network, None);
+        assert!(p(&["-network=token-ring"]).unwrap_err().contains("smp, udp, mpi or ofi"));
+        assert_eq!(p(&["-noopt", "-opt"]).unwrap().disabled, Vec::<String>::new());
+        assert_eq!(p(&["-opt-disable=hoist,forall", "-opt-enable=forall"]).unwrap().disabled, ["hoist"]);
+        assert!(p(&["-pthreads=x"]).unwrap_err().contains("not a number"));
+    }
+
+    /// All that other compilers' users write is taken; what has no meaning here leaves the result as it is.
+    #[test]
+    fn options_of_other_installations() {
+        let plain = format!("{:?}", p(&["a.upc"]).unwrap());
+        for w in [
+            "-pthreads",
+            "-pthreads=4",
+            "-nopthreads",
+            "-link-cache",
+            "-nolink-cache",
+            "-allow-deprecated",
+            "-fast-symptr",
+            "-nofast-symptr",
+            "-bupc",
+            "-gupc",
+            "-cupc",
+            "-cupc2c",
+            "-trace",
+            "-inst",
+            "-compress",
+            "-nightly",
+            "-stable",
+            "-translator=/x",
+            "-http-proxy=h",
+            "-Ww,-x",
+            "-Wu,-y",
+            "-network=ibv",
+            "-lines",
+            "-checks",
+            "-nosave-temps",
+        ] {
+            for w in [w.to_string(), format!("-{w}")] {
+                if w.starts_with("--W") {
+                    continue;
+                }
+                let mut o = p(&[&w, "a.upc"]).unwrap_or_else(|e| panic!("{w}: {e}"));
+                o.line = "a.upc".into();
+                assert_eq!(format!("{o:?}"), plain, "{w}");
+            }
+        }
     }
 
     #[test]

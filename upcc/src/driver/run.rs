@@ -1,5 +1,6 @@
 //! The driver `upcrun`: runs a UPC program, or compiles UPC sources, keeps the program in a cache, and runs it.
 
+use super::conf;
 use super::layout::Layout;
 use super::options::{self, Options};
 use crate::cc::{self, Cc};
@@ -17,11 +18,18 @@ usage: upcrun [options] program [arguments]
 Runs a UPC program on N threads, or compiles UPC sources (as upcc does; programs are kept in a cache) and runs the result.
 
   -n N, -np N             threads; may be left out if the program was compiled with -T
+  -N HOSTS                on the first HOSTS of the hosts that GASNET_HOSTS or GASNET_HOSTFILE names
+  -network=NAME           what to use between hosts: smp, udp, mpi, ofi
+  -pshm-width N           only so many threads share memory
   -shared-heap=SIZE       shared heap of each thread (MB; suffixes KB, MB, GB)
   -bind-threads           bind threads to processors
   -polite-sync            yield the processor while waiting
   -backtrace              print a backtrace of a thread that fails
+  -abort                  end a thread that fails with a core file
+  -freeze[=T]             have thread T (0) wait for a debugger at start; -freeze-early: all, before anything else
   -freeze-on-error        stop a thread that fails, for a debugger
+  -trace, -tracefile FILE write what passes through the network to upc_trace.T or FILE.T (FILE, with T for %); -traceall: all that
+                          threads have to do with each other
   -q, -quiet              nothing but the program's own output
   -v                      say what is run
   -t, -show               print the command, run nothing
@@ -29,7 +37,8 @@ Runs a UPC program on N threads, or compiles UPC sources (as upcc does; programs
   -version, -help         this text
 
 -O, -g, -D, -I, -U, -T, -l and -L before a source file are for the compiler.
-Berkeley UPC's other upcrun options are accepted, with one or two dashes.
+Berkeley UPC's other upcrun options are accepted, with one or two dashes. `default_options = ...` in ~/.upcrunrc (unless -norc) and
+the variable UPCRUN_FLAGS hold options, too. UPC_MPI_SPAWNCMD, for instance 'mpirun -np %N %C', starts programs for that network.
 ";
 
 #[derive(Debug, Default)]
@@ -47,13 +56,19 @@ struct Run {
     rest: Vec<OsString>,
     help: bool,
     version: bool,
+    /// `-conf=FILE`
+    conf: Option<PathBuf>,
+    norc: bool,
+    /// Where traces go, and whether everything is to pass where they are made.
+    trace: Option<String>,
+    trace_all: bool,
+    /// The network asked for.
+    network: Option<String>,
 }
 
 /// Entry point of `upcrun`.
 pub fn main() -> ExitCode {
-    let mut args = options::from_environment("UPCRUN_FLAGS");
-    args.extend(std::env::args_os().skip(1));
-    match parse(args).and_then(go) {
+    match command_line().and_then(parse).and_then(go) {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
             if !e.is_empty() {
@@ -62,6 +77,16 @@ pub fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// The words of the configuration files, the environment and the command line, which also says which files.
+fn command_line() -> Result<Vec<OsString>, String> {
+    let mut args = conf::from_environment("UPCRUN_FLAGS");
+    args.extend(std::env::args_os().skip(1));
+    let r = parse(args.clone())?;
+    let mut words = conf::from_files("upcrun", &Layout::find()?.etc, r.conf.as_deref(), r.norc)?;
+    words.extend(args);
+    Ok(words)
 }
 
 fn parse(args: Vec<OsString>) -> Result<Run, String> {
@@ -98,29 +123,53 @@ fn parse(args: Vec<OsString>) -> Result<Run, String> {
                 let v = value(&mut it)?;
                 r.ranks = Some(count(w, &v)?);
             }
-            "N" | "nodes" | "c" | "cpus-per-node" => {
+            "N" | "nodes" => {
                 let v = value(&mut it)?;
-                let n = count(w, &v)?;
-                if matches!(name, "N" | "nodes") && n != 1 {
-                    return Err(format!("'{w} {v}': programs run on one host, so -N must be 1"));
-                }
+                r.launcher.push(format!("--nodes={}", count(w, &v)?));
             }
-            "p" | "pthreads" | "pshm-width" => {
+            "pshm-width" => {
+                let v = value(&mut it)?;
+                r.env.push(("GASNET_NEIGHBORHOOD".into(), count(w, &v)?.to_string()));
+            }
+            // A thread is a process, and processors are found.
+            "c" | "cpus-per-node" | "p" | "pthreads" => {
                 let v = value(&mut it)?;
                 count(w, &v)?;
             }
             "shared-heap" => r.heap = Some(options::parse_size(&value(&mut it)?)?),
-            "shared-heap-max" | "conf" | "tracefile" | "backtrace-type" => {
-                value(&mut it)?;
+            "shared-heap-max" => {
+                options::parse_size(&value(&mut it)?)?;
             }
+            "conf" => r.conf = Some(value(&mut it)?.into()),
+            "norc" => r.norc = true,
+            "trace" => r.trace = r.trace.or_else(|| Some("upc_trace".into())),
+            "traceall" => {
+                r.trace = r.trace.or_else(|| Some("upc_trace".into()));
+                r.trace_all = true;
+            }
+            "tracefile" => r.trace = Some(value(&mut it)?),
+            "notrace" => r.trace = None,
             "bind-threads" | "bind" => r.bind = true,
             "nobind-threads" => r.bind = false,
-            "polite-sync" => r.env.push(("UPC_POLITE_SYNC".into(), "1".into())),
-            "backtrace" => r.env.push(("GASNET_BACKTRACE".into(), "1".into())),
-            "nobacktrace" => r.env.push(("GASNET_BACKTRACE".into(), "0".into())),
-            "freeze" => r.env.push(("GASNET_FREEZE".into(), attached.unwrap_or_else(|| "1".into()))),
-            "freeze-on-error" => r.env.push(("GASNET_FREEZE_ON_ERROR".into(), "1".into())),
-            "abort" => r.env.push(("UPC_ABORT".into(), "1".into())),
+            "polite-sync" => r.set("UPC_POLITE_SYNC", "yes"),
+            "nopolite-sync" => r.set("UPC_POLITE_SYNC", "no"),
+            "backtrace" => r.set("GASNET_BACKTRACE", "1"),
+            "nobacktrace" => r.set("GASNET_BACKTRACE", "0"),
+            "backtrace-type" => {
+                let v = value(&mut it)?;
+                r.set("GASNET_BACKTRACE_TYPE", &v);
+            }
+            "freeze" => {
+                let v = attached.as_deref().unwrap_or("0");
+                v.parse::<u32>().map_err(|_| format!("'{w}': '{v}' is not a thread"))?;
+                r.set("UPC_FREEZE", v);
+            }
+            "nofreeze" => r.set("UPC_FREEZE", ""),
+            "freeze-early" | "freeze-earlier" => r.set("GASNET_FREEZE", "1"),
+            "freeze-on-error" => r.set("GASNET_FREEZE_ON_ERROR", "1"),
+            "nofreeze-on-error" => r.set("GASNET_FREEZE_ON_ERROR", "0"),
+            "abort" => r.set("UPC_ABORT", "yes"),
+            "noabort" => r.set("UPC_ABORT", "no"),
             "q" | "quiet" => r.quiet = true,
             "noquiet" => r.quiet = false,
             "v" | "vv" => r.verbose = true,
@@ -131,12 +180,10 @@ fn parse(args: Vec<OsString>) -> Result<Run, String> {
             "version" | "V" => r.version = true,
             "help" | "h" | "help-gasnet" => r.help = true,
             "conduit" | "network" => {
-                let v = value(&mut it)?;
-                r.launcher.push(format!("--conduit={v}"));
+                r.network = options::network(&value(&mut it)?)?;
             }
-            "norc" | "trace" | "notrace" | "traceall" | "freeze-early" | "freeze-earlier" | "nofreeze"
-            | "nofreeze-on-error" | "noabort" | "encode" | "encode-args" | "encode-env" | "nopolite-sync" => {
-            }
+            // Arguments and environment reach all threads as they are.
+            "encode" | "encode-args" | "encode-env" => {}
             _ => {
                 let two = |o: &str| matches!(o, "-I" | "-D" | "-U" | "-L" | "-l" | "-T" | "-O");
                 let head = w.get(..2).unwrap_or("");
@@ -158,6 +205,12 @@ fn parse(args: Vec<OsString>) -> Result<Run, String> {
         }
     }
     Ok(r)
+}
+
+impl Run {
+    fn set(&mut self, name: &str, value: &str) {
+        self.env.push((name.into(), value.into()));
+    }
 }
 
 fn count(opt: &str, v: &str) -> Result<u32, String> {
@@ -210,6 +263,12 @@ fn go(r: Run) -> Result<(), String> {
             let t = o.threads.map_or("dynamic".to_string(), |n| n.to_string());
             println!("  {}: threads {t}, pointers-to-shared {}", o.source, o.pts);
         }
+        let mut said = std::fs::read(&program).map(|bytes| link::ident::find(&bytes)).unwrap_or_default();
+        said.sort();
+        said.dedup();
+        for link::ident::Ident { name, file, value } in said {
+            println!("  {name}: ({file}) {value}");
+        }
         return Ok(());
     }
     let ranks = match (r.ranks, fixed) {
@@ -219,6 +278,45 @@ fn go(r: Run) -> Result<(), String> {
             return Err("how many threads? give -n N (the program was compiled without -T)".into());
         }
     };
+    let network = r.network.clone().or_else(|| link::network(&program));
+    let mut cmd =
+        match network.as_ref().and_then(|n| std::env::var(format!("UPC_{}_SPAWNCMD", n.to_uppercase())).ok())
+        {
+            Some(spawn) if !spawn.trim().is_empty() => spawn_command(&spawn, ranks, &program, args)?,
+            _ => launch(&r, &layout, ranks, network.as_deref(), &program, args)?,
+        };
+    if let Some(h) = r.heap {
+        cmd.env("UPC_SHARED_HEAP_SIZE", format!("{h}B"));
+    }
+    if r.quiet {
+        cmd.env("UPC_QUIET", "yes");
+    }
+    if let Some(path) = &r.trace {
+        cmd.env("GASNET_TRACED", path);
+        if r.trace_all {
+            cmd.env("GASNET_NEIGHBORHOOD", "off");
+        }
+    }
+    cmd.envs(r.env.iter().map(|(k, v)| (k, v)));
+    if r.show || r.verbose {
+        eprintln!("{cmd:?}");
+    }
+    if r.show {
+        return Ok(());
+    }
+    let name = cmd.get_program().to_string_lossy().into_owned();
+    Err(format!("cannot run '{name}': {}", cmd.exec()))
+}
+
+/// The launcher of this installation.
+fn launch(
+    r: &Run,
+    layout: &Layout,
+    ranks: u32,
+    network: Option<&str>,
+    program: &Path,
+    args: &[OsString],
+) -> Result<Command, String> {
     let launcher = layout.bin.join("gasnetrun");
     if !launcher.is_file() {
         return Err(format!(
@@ -238,18 +336,44 @@ fn go(r: Run) -> Result<(), String> {
         cmd.arg("-v");
     }
     cmd.args(&r.launcher);
-    if let Some(h) = r.heap {
-        cmd.env("UPC_SHARED_HEAP_SIZE", format!("{h}B"));
+    cmd.args(network.map(|n| format!("--conduit={n}")));
+    cmd.arg(program).args(args);
+    Ok(cmd)
+}
+
+/// The command that the user gave for a network: `%N` stands for the number of threads, `%P` for the program, `%A` for its arguments, `%C` for
+/// both, `%%` for a percent sign.
+fn spawn_command(text: &str, ranks: u32, program: &Path, args: &[OsString]) -> Result<Command, String> {
+    let mut words: Vec<OsString> = Vec::new();
+    let mut named = false;
+    for word in conf::split_words(text) {
+        match word.as_str() {
+            "%C" | "%P" | "%A" => {
+                if word != "%A" {
+                    words.push(program.into());
+                    named = true;
+                }
+                if word != "%P" {
+                    words.extend(args.iter().cloned());
+                }
+            }
+            _ => {
+                let program = program.to_string_lossy();
+                named |= word.contains("%P");
+                words.push(
+                    word.replace("%N", &ranks.to_string()).replace("%P", &program).replace("%%", "%").into(),
+                );
+            }
+        }
     }
-    cmd.envs(r.env.iter().map(|(k, v)| (k, v)));
-    cmd.arg(&program).args(args);
-    if r.show || r.verbose {
-        eprintln!("{cmd:?}");
+    if !named {
+        words.push(program.into());
+        words.extend(args.iter().cloned());
     }
-    if r.show {
-        return Ok(());
-    }
-    Err(format!("cannot run '{}': {}", launcher.display(), cmd.exec()))
+    let (first, rest) = words.split_first().ok_or("the spawn command is empty")?;
+    let mut cmd = Command::new(first);
+    cmd.args(rest);
+    Ok(cmd)
 }
 
 /// Compiles the sources unless the cache has the program already.
@@ -371,6 +495,77 @@ mod tests {
         assert!(p(&["-n", "0"]).unwrap_err().contains("at least 1"));
         assert!(p(&["-n"]).unwrap_err().contains("needs an argument"));
         assert!(p(&["-nope"]).unwrap_err().contains("--help"));
-        assert!(p(&["-N", "2", "p"]).unwrap_err().contains("one host"));
+        assert!(p(&["-N", "x", "p"]).unwrap_err().contains("at least 1"));
+        assert!(p(&["-freeze=x", "p"]).unwrap_err().contains("not a thread"));
+        assert!(p(&["-network=x", "p"]).unwrap_err().contains("udp"));
+    }
+
+    #[test]
+    fn options_become_settings() {
+        let r = p(&[
+            "-polite-sync",
+            "-abort",
+            "-freeze=3",
+            "-pshm-width",
+            "2",
+            "-backtrace",
+            "-tracefile=t%",
+            "-N2",
+            "p",
+        ]);
+        assert!(r.is_err(), "-N and its number are two words");
+        let r = p(&[
+            "-polite-sync",
+            "-abort",
+            "-freeze=3",
+            "-pshm-width",
+            "2",
+            "-backtrace",
+            "-tracefile=t%",
+            "-N",
+            "2",
+            "p",
+        ])
+        .unwrap();
+        let has = |n: &str, v: &str| r.env.contains(&(n.into(), v.into()));
+        assert!(
+            has("UPC_POLITE_SYNC", "yes") && has("UPC_ABORT", "yes") && has("UPC_FREEZE", "3"),
+            "{:?}",
+            r.env
+        );
+        assert!(has("GASNET_NEIGHBORHOOD", "2") && has("GASNET_BACKTRACE", "1"), "{:?}", r.env);
+        assert_eq!((r.trace.as_deref(), &r.launcher[..]), (Some("t%"), &["--nodes=2".to_string()][..]));
+        let all = [
+            "-c",
+            "4",
+            "-p",
+            "2",
+            "-notrace",
+            "-noabort",
+            "-nofreeze",
+            "-nofreeze-on-error",
+            "-encode-args",
+            "-encode-env",
+            "-encode",
+        ];
+        assert_eq!(
+            p(&[&all[..], &["-nobacktrace", "-nopolite-sync", "-noshow", "-noinfo", "-noquiet", "p"]]
+                .concat())
+            .unwrap()
+            .rest,
+            ["p"]
+        );
+    }
+
+    #[test]
+    fn spawn_commands() {
+        let words = |text| {
+            let cmd = spawn_command(text, 4, Path::new("/p/prog"), &["a b".into()]).unwrap();
+            let args = cmd.get_args().map(|a| a.to_string_lossy().into_owned());
+            [vec![cmd.get_program().to_string_lossy().into_owned()], args.collect()].concat()
+        };
+        assert_eq!(words("mpirun -np %N %C"), ["mpirun", "-np", "4", "/p/prog", "a b"]);
+        assert_eq!(words("srun -n%N --x='50%% y'"), ["srun", "-n4", "--x=50% y", "/p/prog", "a b"]);
+        assert_eq!(words("env X=%N %P - %A"), ["env", "X=4", "/p/prog", "-", "a b"]);
     }
 }

@@ -1,10 +1,11 @@
 //! The link step's checks. Every object that upcc makes carries facts about itself as text in the section `.upc_info`; the
 //! linker joins them, and what they say must agree.
 //!
-//! One line each: `U abi pts threads source` begins an object; `M` says that it defines main; `V how elems per-threads block elemsize name` is a shared variable
+//! One line each: `L network` is the network that the program was linked for; `U abi pts threads source` begins an object; `M` says that it defines main; `V how elems per-threads block elemsize name` is a shared variable
 //! of external linkage, `how` being `i` initialised, `d` defined, `e` declared; `elems` is 0 where the size was not known.
 
 mod elf;
+pub mod ident;
 
 use std::collections::HashMap;
 use std::fs;
@@ -171,6 +172,9 @@ fn report(objects: &[Object]) -> Result<(), String> {
 pub fn check_program(path: &Path, other_main: bool) -> Result<(), String> {
     let objects = facts(path);
     report(&objects)?;
+    if let Some(conflict) = fs::read(path).ok().and_then(|bytes| ident::conflict(&ident::find(&bytes))) {
+        return Err(conflict);
+    }
     match objects.first() {
         Some(o) if !other_main && !objects.iter().any(|o| o.main) => Err(format!(
             "'{}' is UPC, but main is not: compile the file that defines main with upcc, too",
@@ -192,6 +196,13 @@ pub fn facts(path: &Path) -> Vec<Object> {
         .ok()
         .and_then(|b| elf::section(&b, SECTION).map(|s| parse(&String::from_utf8_lossy(s))))
         .unwrap_or_default()
+}
+
+/// The network that a program was linked for, if one was named.
+pub fn network(path: &Path) -> Option<String> {
+    let bytes = fs::read(path).ok()?;
+    let text = String::from_utf8_lossy(elf::section(&bytes, SECTION)?);
+    text.split(['\n', '\0']).find_map(|line| line.strip_prefix("L ")).map(String::from)
 }
 
 /// The linker's messages in the user's words.
