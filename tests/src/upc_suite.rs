@@ -107,6 +107,11 @@ struct Test {
     /// Commands for gdb, which runs the program then.
     gdb: Vec<String>,
     env: Vec<(String, String)>,
+    /// Options of upcrun.
+    upcrun: Vec<String>,
+    /// Texts that must be, or must not be, on standard error; the former in one line exactly.
+    once: Vec<String>,
+    never: Vec<String>,
     expect: Vec<String>,
     exit: Option<i32>,
     runtime_error: Option<String>,
@@ -169,6 +174,9 @@ fn parse(path: &Path, name: String) -> Result<Test, String> {
         stdin: String::new(),
         gdb: Vec::new(),
         env: Vec::new(),
+        upcrun: Vec::new(),
+        once: Vec::new(),
+        never: Vec::new(),
         expect: Vec::new(),
         exit: None,
         runtime_error: None,
@@ -228,6 +236,9 @@ fn parse(path: &Path, name: String) -> Result<Test, String> {
                 let (name, value) = value.split_once('=').ok_or(problem("not NAME=value"))?;
                 test.env.push((name.into(), value.into()));
             }
+            "upcrun" => test.upcrun.extend(words()),
+            "expect-once" => test.once.push(value.into()),
+            "expect-never" => test.never.push(value.into()),
             "expect" => test.expect.push(value.into()),
             "expect-exit" => test.exit = Some(value.parse().map_err(|_| problem("not a status"))?),
             "expect-runtime" => test.runtime_error = Some(value.into()),
@@ -451,7 +462,7 @@ impl Bench<'_> {
     fn run_program(&mut self, program: &Path, threads: u32) -> Result<(), String> {
         let test = self.test;
         let mut command = Command::new(self.options.prefix.join("bin/upcrun"));
-        command.arg("-n").arg(threads.to_string()).arg(program).args(&test.args);
+        command.arg("-n").arg(threads.to_string()).args(&test.upcrun).arg(program).args(&test.args);
         if !test.gdb.is_empty() {
             // One thread is a process of its own without a launcher.
             let safe = program.parent().unwrap_or(Path::new("/"));
@@ -495,6 +506,14 @@ impl Bench<'_> {
                 ],
             )?;
         }
+        for text in &test.once {
+            let lines = outcome.stderr.lines().filter(|line| line.contains(text.as_str())).count();
+            if lines != 1 {
+                return Err(format!("{lines} lines with \"{text}\", not one\n{}", outcome.report()));
+            }
+        }
+        let never: Vec<&str> = test.never.iter().map(String::as_str).collect();
+        refuse(&outcome, &never)?;
         let plain = test.runtime_error.is_none() && test.exit.is_none() && test.expect.is_empty();
         let default = ["passed".to_string()];
         let wanted: &[String] = if plain { &default } else { &test.expect };

@@ -1,0 +1,13 @@
+// UPC_NO_WARN: no warnings of the runtime.
+// threads: 2
+// static: no
+// env: UPC_BARRIER_MISMATCH_WARNS=yes
+// env: UPC_NO_WARN=yes
+// expect-never: warning
+// expect-never: mismatch
+#include "check.h"
+int main(void)
+{
+    upc_barrier MYTHREAD;
+    PASS();
+}
