@@ -11,11 +11,6 @@
 static gasnet_seginfo_t segments[64];
 static uint64_t *home_words; /* at node 0 */
 
-static void everybody(void) {
-  gasnet_barrier_notify(0, GASNET_BARRIERFLAG_ANONYMOUS);
-  OK(gasnet_barrier_wait(0, GASNET_BARRIERFLAG_ANONYMOUS));
-}
-
 static uint64_t get(uint64_t *at) { return gasnet_get_val(0, at, 8); }
 static void add(uint64_t *at, uint64_t n) { gasnet_put_val(0, at, get(at) + n, 8); }
 
@@ -33,21 +28,21 @@ int main(int argc, char **argv) {
   CHECK_EQUAL(gasnet_nic_attach(8, 64), GASNET_ERR_BAD_ARG);
   CHECK_EQUAL(gasnet_nic_attach(0, segments[me].size + 64), GASNET_ERR_BAD_ARG);
   OK(gasnet_nic_attach(4096, segments[me].size / 2 / 64 * 64));
-  everybody();
+  barrier();
 
   { /* atomics */
     uint32_t *word = (uint32_t *)home_words + 100;
     int set;
     for (i = 0; i < ROUNDS; i++) (void)gasnet_nic_incr(0, word);
     set = gasnet_nic_test_and_set(0, word + 1);
-    everybody();
+    barrier();
     CHECK_EQUAL(gasnet_nic_swap(0, word + 2 + me, me), 0);
     CHECK_EQUAL(gasnet_nic_compare_swap(0, word, ROUNDS * nodes, ROUNDS * nodes), ROUNDS * nodes);
     CHECK(!gasnet_nic_test_and_set(0, word + 1));
     CHECK(set == 0 || set == 1);
-    everybody();
+    barrier();
     if (me == 0) CHECK_EQUAL(gasnet_nic_decr(0, word), ROUNDS * nodes);
-    everybody();
+    barrier();
   }
   { /* a lock and a semaphore of one keep additions apart */
     gasnet_nic_lock_t lock = gasnet_nic_lock_create(nodes - 1);
@@ -61,16 +56,16 @@ int main(int argc, char **argv) {
       add(home_words + 1, 1);
       OK(gasnet_nic_sem_signal(sem));
     }
-    everybody();
+    barrier();
     CHECK_EQUAL(get(home_words), ROUNDS * nodes);
     CHECK_EQUAL(get(home_words + 1), ROUNDS * nodes);
     CHECK_EQUAL(gasnet_nic_sem_value(sem), 1);
-    everybody();
+    barrier();
     if (me == 0) {
       CHECK(gasnet_nic_lock_try(lock) && gasnet_nic_sem_try(sem) && !gasnet_nic_sem_try(sem));
       gasnet_nic_lock_release(lock);
     }
-    everybody();
+    barrier();
     gasnet_nic_lock_destroy(lock);
     gasnet_nic_sem_destroy(sem);
   }
@@ -87,15 +82,15 @@ int main(int argc, char **argv) {
       (void)gasnet_nic_incr(0, joined);
       gasnet_nic_queue_wait(queue);
     }
-    everybody();
+    barrier();
     gasnet_nic_monitor_enter(monitor);
     while (get(home_words + 2) != me) gasnet_nic_monitor_wait(monitor);
     add(home_words + 2, 1);
     (void)gasnet_nic_monitor_broadcast(monitor);
     gasnet_nic_monitor_leave(monitor);
-    everybody();
+    barrier();
     CHECK_EQUAL(get(home_words + 2), nodes);
-    everybody();
+    barrier();
     gasnet_nic_queue_destroy(queue);
     gasnet_nic_queue_destroy(room);
     gasnet_nic_monitor_destroy(monitor);
@@ -109,7 +104,7 @@ int main(int argc, char **argv) {
       if (me == 0) CHECK(memcmp(gasnet_nic_channel_receive(channel), message, 24) == 0);
     }
     if (me == 0) CHECK(!gasnet_nic_channel_ready(channel));
-    everybody();
+    barrier();
     gasnet_nic_channel_destroy(channel);
   }
   { /* data before its notification */
@@ -121,18 +116,18 @@ int main(int argc, char **argv) {
       OK(gasnet_nic_put_notify(notify, right, theirs, &value, 8, 3));
       gasnet_nic_notify_wait(notify, 3);
       CHECK(*(volatile uint64_t *)mine >> 8 >= i && (*(volatile uint64_t *)mine & 255) == left);
-      everybody();
+      barrier();
     }
     CHECK_EQUAL(gasnet_nic_notify(notify, right, 9), GASNET_ERR_BAD_ARG);
     OK(gasnet_nic_notify(notify, right, 2000 + me));
     OK(gasnet_nic_notify(notify, right, 2));
-    everybody();
+    barrier();
     CHECK(gasnet_nic_notify_next(notify, &number) && number == 2000 + left && !gasnet_nic_notify_next(notify, &number));
     CHECK_EQUAL(gasnet_nic_notify_pending(notify, 2), 1);
     OK(gasnet_nic_notify_arm(notify, 2, handler, &handled));
     CHECK_EQUAL(gasnet_nic_notify_dispatch(notify), 1);
     CHECK_EQUAL(handled, 2);
-    everybody();
+    barrier();
     gasnet_nic_notify_destroy(notify);
   }
   { /* the right neighbour trips wires, which raise events */
@@ -150,14 +145,14 @@ int main(int argc, char **argv) {
     gasnet_nic_tripwire_arm(word, 1);
     gasnet_nic_tripwire_arm(beside, 0);
     gasnet_nic_tripwire_arm(looks, 0);
-    everybody();
+    barrier();
     OK(gasnet_nic_put_signal(watch, left, 1024, &value, 8, 64, 9));
     OK(gasnet_nic_watch_put(watch, left, 64, &value, 8));
     OK(gasnet_nic_watch_get(watch, left, &value, 64, 8));
     CHECK_EQUAL(value, 5);
     CHECK_EQUAL(gasnet_nic_watch_put(watch, left, 4090, &value, 8), GASNET_ERR_BAD_ARG);
     gasnet_nic_events_wait(events);
-    everybody();
+    barrier();
     CHECK(gasnet_nic_events_get(events, &cookie) == 1 && cookie == 77 && !gasnet_nic_events_get(events, &cookie));
     gasnet_nic_tripwire_wait(word);
     CHECK(!gasnet_nic_tripwire_test(word) && !gasnet_nic_tripwire_pending(beside));
@@ -166,7 +161,7 @@ int main(int argc, char **argv) {
     gasnet_nic_events_deliver(other);
     gasnet_nic_events_detach(events, other);
     CHECK_EQUAL(gasnet_nic_events_get(events, &cookie), -1);
-    everybody();
+    barrier();
     gasnet_nic_tripwire_destroy(word);
     gasnet_nic_tripwire_destroy(beside);
     gasnet_nic_tripwire_destroy(looks);

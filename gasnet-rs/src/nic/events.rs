@@ -176,7 +176,10 @@ impl<'r> EventQueue<'r> {
         if let Some(descriptor) = &self.descriptor {
             descriptor.show(self.taken, || self.is_empty());
         }
-        let word = word?;
+        let Some(word) = word else {
+            self.rank.poll();
+            return None;
+        };
         let (source, generation) = (word & 0xffff, word >> 16);
         let slot = self.slots[source as usize];
         let cookie = slot.cookie.filter(|_| slot.generation & 0xffff == generation);

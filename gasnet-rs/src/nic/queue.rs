@@ -1,6 +1,7 @@
 //! Wait queues, monitors, counting semaphores.
 
-use super::line::{Line, RANKS, Signal, VALUE};
+use super::home::{Home, tell};
+use super::line::{RANKS, Signal, VALUE};
 use super::{EMPTY, McsLock, OBJECT, load, process, rank_of, swap};
 use crate::{Error, GlobalPtr, Rank, RankId};
 
@@ -8,7 +9,7 @@ use crate::{Error, GlobalPtr, Rank, RankId};
 #[derive(Debug)]
 struct Waiters<'r> {
     rank: &'r Rank,
-    line: GlobalPtr<u64>,
+    home: Home<'r>,
     /// Who is behind this rank; the own cell.
     next: GlobalPtr<u64>,
     /// 0, or 1 + how many are behind, when this rank is woken; the own cell.
@@ -28,27 +29,12 @@ impl<'r> Waiters<'r> {
         }
         let at = rank.allocate(OBJECT, 64)?;
         let mine = GlobalPtr::new(rank.id(), at);
-        let line = GlobalPtr::new(home, at + 64);
         let mut words = [0u64; OBJECT as usize / 8];
-        words[8] = Line { value, ..Line::default() }.pack();
+        words[8..].copy_from_slice(&Home::first(rank, value));
+        let home = Home::new(rank, GlobalPtr::new(home, at + 64));
         rank.write_slice(mine, &words);
         rank.barrier();
-        Ok(Waiters { rank, line, next: mine, woken: mine.add(1) })
-    }
-
-    /// Changes the line by `f` in one step; returns what `f` said.
-    fn change<R>(&self, mut f: impl FnMut(&mut Line) -> R) -> R {
-        let mut old = load(self.rank, self.line);
-        loop {
-            let mut line = Line::unpack(old);
-            let result = f(&mut line);
-            // Also when nothing changes: it must have been so at one moment, and what came before is visible.
-            let seen = self.rank.compare_swap(self.line, old, line.pack());
-            if seen == old {
-                return result;
-            }
-            old = seen;
-        }
+        Ok(Waiters { rank, home, next: mine, woken: mine.add(1) })
     }
 
     fn clear(&self) {
@@ -58,7 +44,7 @@ impl<'r> Waiters<'r> {
     /// Tells the one before us that we are behind it.
     fn link(&self, before: u64) {
         if before != EMPTY {
-            swap(self.rank, self.next.on(rank_of(before)), process(self.rank.id()));
+            tell(self.rank, rank_of(before), self.next, process(self.rank.id()));
         }
     }
 
@@ -71,18 +57,21 @@ impl<'r> Waiters<'r> {
         }
         self.rank.wait_until("the next in a queue", || load(self.rank, self.next) != EMPTY);
         let next = load(self.rank, self.next);
-        if let Some(left) = self.change(|line| line.new_head(next)) {
+        if let Some(left) = self.home.new_head(next) {
             self.wake(next, left);
         }
     }
 
     fn wake(&self, process: u64, left: u64) {
-        swap(self.rank, self.woken.on(rank_of(process)), 1 + left);
+        tell(self.rank, rank_of(process), self.woken, 1 + left);
     }
 
     fn follow(&self, signal: Signal) -> bool {
-        if let Signal::Wake(process, left) = signal {
-            self.wake(process, left);
+        match signal {
+            Signal::Wake(process, left) => self.wake(process, left),
+            Signal::Promised => {}
+            // Programs try again and again: what others do here by messages has to get on.
+            Signal::Nobody => _ = self.rank.poll(),
         }
         signal != Signal::Nobody
     }
@@ -108,7 +97,7 @@ impl<'r> WaitQueue<'r> {
     pub fn insert(&mut self) {
         self.waiters.clear();
         let me = process(self.waiters.rank.id());
-        let before = self.waiters.change(|line| line.enqueue(me));
+        let before = self.waiters.home.enqueue(me);
         self.waiters.link(before);
     }
 
@@ -119,14 +108,14 @@ impl<'r> WaitQueue<'r> {
 
     /// Wakes the rank that has waited for longest. False: there was none.
     pub fn signal(&mut self) -> bool {
-        let signal = self.waiters.change(Line::dequeue);
+        let signal = self.waiters.home.dequeue();
         self.waiters.follow(signal)
     }
 
     /// Wakes all that wait now. Returns how many.
     pub fn broadcast(&mut self) -> u32 {
-        let waiting = self.waiters.change(|line| line.count - line.promised);
-        (0..waiting).filter(|_| self.signal()).count() as u32
+        let waiting = self.waiters.home.waiting();
+        (0..waiting).take_while(|_| self.signal()).count() as u32
     }
 }
 
@@ -150,7 +139,7 @@ impl<'r> Semaphore<'r> {
     pub fn wait(&mut self) {
         self.waiters.clear();
         let me = process(self.waiters.rank.id());
-        if let Some(before) = self.waiters.change(|line| line.take(me)) {
+        if let Some(before) = self.waiters.home.take(me) {
             self.waiters.link(before);
             self.waiters.wait("a semaphore");
         }
@@ -158,11 +147,11 @@ impl<'r> Semaphore<'r> {
 
     /// Takes one if there is one.
     pub fn try_wait(&mut self) -> bool {
-        self.waiters.change(|line| {
-            let there = line.value > 0;
-            line.value -= u64::from(there);
-            there
-        })
+        let taken = self.waiters.home.try_take();
+        if !taken {
+            self.waiters.rank.poll();
+        }
+        taken
     }
 
     /// Gives one: to the rank that has waited for longest, or to the value.
@@ -170,8 +159,7 @@ impl<'r> Semaphore<'r> {
     /// # Errors
     /// The value would go beyond 65535; nothing has happened.
     pub fn signal(&mut self) -> Result<(), Error> {
-        let signal = self.waiters.change(|line| (line.value < VALUE).then(|| line.give()));
-        match signal {
+        match self.waiters.home.give() {
             Some(signal) => {
                 self.waiters.follow(signal);
                 Ok(())
@@ -182,7 +170,7 @@ impl<'r> Semaphore<'r> {
 
     /// Its value now. Others may change it at any time.
     pub fn value(&self) -> u32 {
-        self.waiters.change(|line| line.value) as u32
+        self.waiters.home.value() as u32
     }
 }
 

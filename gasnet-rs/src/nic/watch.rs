@@ -290,6 +290,9 @@ impl Tripwire<'_> {
     pub fn test(&mut self) -> bool {
         let tripped = self.pending() > 0;
         self.taken += u64::from(tripped);
+        if !tripped {
+            self.rank.poll();
+        }
         tripped
     }
 

@@ -10,6 +10,7 @@ mod barriers;
 mod clan;
 mod collectives;
 mod flood;
+mod history;
 mod litmus;
 mod nic;
 mod oracle;
@@ -50,6 +51,7 @@ const SECTIONS: &[Section] = &[
     ("litmus", litmus::litmus),
     ("nic", nic::objects),
     ("nic-hunt", nic::hunt),
+    ("nic-histories", history::histories),
     ("a08", clan::a08_writes_of_a_pair_are_seen_in_order),
     ("a13", clan::a13_tripwires_are_on_addresses),
     ("a14", clan::a14_look_arm_look_again_loses_no_wake_up),
