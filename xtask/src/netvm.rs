@@ -1,5 +1,4 @@
-//! Programs on the netvm conduit whose shared heap is sixteen times the memory it is allowed, in every registration mode; then the
-//! UPC tests over it.
+//! A program on the netvm conduit whose shared heap is sixteen times the memory it is allowed, in every registration mode.
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -150,7 +150,7 @@ const STEPS: &[Step] = &[
     Step { name: "everywhere", about: "one executable over every network", quick: false, run: everywhere },
     Step {
         name: "netvm-live",
-        about: "UPC programs in sixteen times their memory, over the netvm conduit in all its modes; tests/upc over it",
+        about: "a UPC program in sixteen times its memory, over the netvm conduit in all its modes",
         quick: false,
         run: netvm_live,
     },
@@ -622,17 +622,11 @@ fn upc_tests_udp(context: &mut Context) -> End {
 }
 
 fn netvm_live(context: &mut Context) -> End {
-    staged(context, Parts { upc: true, c: false }, |context| match netvm::run() {
-        Ok(jobs) => {
-            println!("{jobs} jobs in all registration modes");
-            suite(context, "upc-suite", OVER_NETVM)
-        }
+    staged(context, Parts { upc: true, c: false }, |_| match netvm::run() {
+        Ok(jobs) => End::Passed(format!("{jobs} jobs in all registration modes")),
         Err(why) => End::Failed(why),
     })
 }
-
-/// A NIC for every rank; two ranks where a test does not want others.
-const OVER_NETVM: &[&str] = &["--env", "GASNET_CONDUIT=netvm", "--ranks", "2"];
 
 fn c_clients_udp(context: &mut Context) -> End {
     staged(context, Parts { upc: false, c: true }, |context| suite(context, "c-suite", OVER_UDP))
