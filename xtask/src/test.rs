@@ -481,22 +481,27 @@ fn ofi(context: &mut Context) -> End {
     };
     let (late, all) =
         (("GASNET_FAULTY", "reorder=10%,delay=5%,by=100us,seed=3"), ("GASNET_OFI_NATIVE", "all"));
-    let few: &[&str] = &["--quick", "rma", "atomics", "am", "flood", "barriers", "oracle"];
+    let (whole, few): (&[&str], &[&str]) =
+        (&["--quick"], &["--quick", "rma", "atomics", "am", "flood", "barriers", "oracle"]);
+    let (messages, registered) = (("GASNET_OFI_NATIVE", "none"), ("GASNET_TEST_OFI_REGISTER", "1"));
     let mut jobs = Vec::new();
     for provider in PROVIDERS {
-        for (ranks, settings) in
-            [("2", vec![]), ("3", vec![late]), ("3", vec![("GASNET_OFI_NATIVE", "none")])]
-        {
-            jobs.push((provider, &conformance, &["--quick"][..], ranks, settings));
-        }
-        jobs.push((provider, &heat, &["64", "64", "20"][..], "4", vec![]));
+        jobs.push((provider, &conformance, few, "3", vec![late]));
+        jobs.push((provider, &heat, &["64", "64", "20"][..], "2", vec![]));
     }
+    // The layer under udp repairs losses with timers of a second: little is enough.
+    jobs.push(("udp", &conformance, few, "2", vec![]));
     for provider in ["tcp", "shm", "sockets"] {
-        jobs.push((provider, &conformance, few, "3", vec![all]));
-        jobs.push((provider, &conformance, few, "8", vec![]));
+        jobs.push((provider, &conformance, whole, "2", vec![]));
+        jobs.push((provider, &conformance, few, "3", vec![messages]));
+        jobs.push((provider, &conformance, few, "2", vec![all]));
+        jobs.push((provider, &conformance, few, "2", vec![registered]));
     }
+    jobs.push(("tcp", &conformance, whole, "8", vec![]));
+    jobs.push(("shm", &conformance, few, "8", vec![]));
     jobs.push(("tcp", &conformance, few, "4", vec![("GASNET_NEIGHBORHOOD", "2")]));
     jobs.push(("tcp", &conformance, few, "1", vec![]));
+    jobs.push(("tcp", &heat, &["64", "64", "20"][..], "5", vec![]));
     for (provider, program, args, ranks, settings) in &jobs {
         let mut run = Command::new(prefix.join("bin/gasnetrun"));
         run.args(["-n", ranks, "--conduit", "ofi"]).arg(program).args(*args);

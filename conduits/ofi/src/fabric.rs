@@ -734,7 +734,8 @@ unsafe fn traits(info: &ffi::fi_info, caps: u64, name: &str) -> Traits {
         Traits {
             name: name.to_string(),
             inject: tx.inject_size,
-            mr_local: has(ffi::FI_MR_LOCAL),
+            // Tests have no provider that demands it.
+            mr_local: has(ffi::FI_MR_LOCAL) || std::env::var_os("GASNET_TEST_OFI_REGISTER").is_some(),
             mr_virtual: basic || has(ffi::FI_MR_VIRT_ADDR),
             mr_raw: has(ffi::FI_MR_RAW),
             mr_enable: has(ffi::FI_MR_ENDPOINT | ffi::FI_MR_RMA_EVENT),

@@ -25,6 +25,8 @@
 //!
 //! **Leaving.** A rank says good-bye to all it has met and waits for theirs: then everything that was sent has arrived.
 //!
+//! `GASNET_TEST_OFI_REGISTER` has local memory registered as if the provider demanded it.
+//!
 //! Settings: `GASNET_OFI_*`; those of the providers by libfabric's own means (`FI_*`, `fi_info -e`).
 
 #![cfg_attr(not(feature = "link"), allow(dead_code, reason = "the protocol, without the network"))]
