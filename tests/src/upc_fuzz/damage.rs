@@ -397,7 +397,8 @@ fn needed<'a>(before: &[Chunk<'a>], wanted: &mut BTreeSet<&'a str>) -> Vec<&'a [
 
 /// Words that say nothing about what is needed.
 fn is_common(name: &str) -> bool {
-    WORDS.contains(&name)
+    let named = ["x", "y", "a", "n", "q", "f", "d", "gs", "pts_t", "size_t"].contains(&name);
+    WORDS.contains(&name) && !named
         || LIBRARY.iter().any(|(n, _)| *n == name)
         || ["short", "float", "signed", "main"].contains(&name)
 }
