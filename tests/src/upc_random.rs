@@ -613,7 +613,7 @@ static struct mirror_link ml[{most}];
                     t0 = target.scalar(&target.at(side, "0"), member)
                 ),
                 5 if target.row.is_none() && source.row.is_none() => format!(
-                    "{{ {} {} p += {low}; for ({variable} i = 0; i < {ct} - {low}; i++) {} = {}; \
+                    "{{ {} {} p += {low}; for ({variable} i = 0; i < (long){ct} - {low}; i++) {} = {}; \
                      for (long i = 0; i < {cs} - 3; i++) {} = {}; }}",
                     pointer(&target, "p"),
                     pointer(&source, "r"),

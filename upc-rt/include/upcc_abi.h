@@ -524,6 +524,15 @@ typedef double __upc_rawd;
     const struct __upc_w __w = __upc_off(__upc_add(__upc_u(__p), __d, B, E), __n); \
     return __upc_near(__w) ? __upc_at(__w) : __upc_fetch_ahead(__s, __w.t, __w.o, __z); \
   }
+/* the last of several */
+#define __UPC_OUT_AL(K, S, B, E) \
+  __UPC_OUTLINE void *__upc_al##K##_##S(__upc_pts __p, long __d, unsigned long __n, void *__s, unsigned long __z) \
+  { \
+    const struct __upc_w __w = __upc_off(__upc_add(__upc_u(__p), __d, B, E), __n); \
+    void *const __q = __upc_near(__w) ? __upc_at(__w) : __upc_fetch_ahead(__s, __w.t, __w.o, __z); \
+    __upc_arrive(); \
+    return __q; \
+  }
 #define __UPC_STO(T, S, f, p, d, n, v) __extension__({ T __upc_r = (v); f(p, d, n, __UPC_RAW##S(__upc_r)); __upc_r; })
 #define __UPC_RMWX2(T, at, c, op, V, v, value) __extension__({ \
   const V __upc_v = (v); struct __upc_w __upc_a; T __upc_s; T *const __upc_q = (T *)at; \

@@ -227,17 +227,25 @@ impl Emitter<'_> {
 
     /// Starts the reads of a group and waits for them.
     pub fn start_group(&mut self, reads: &[&Expr]) {
-        for lv in reads {
+        let mut arrived = false;
+        for (m, lv) in reads.iter().enumerate() {
             let (n, w, t) = (self.next_number(), self.place(lv), self.access_type(lv.ty));
             let (s, q) = (format!("__upc_s{n}"), format!("__upc_q{n}"));
-            let at = match self.outlined_access(&w, "ah", "8") {
-                Some((name, args)) => format!("{name}({args}, &{s}, sizeof({t}))"),
+            // In large code the last of them waits: less code than a wait of its own.
+            let last = m + 1 == reads.len();
+            let at = match self.outlined_access(&w, if last { "al" } else { "ah" }, "8") {
+                Some((name, args)) => {
+                    arrived = last;
+                    format!("{name}({args}, &{s}, sizeof({t}))")
+                }
                 None => format!("__UPC_AHEAD({w}, &{s}, sizeof({t}))"),
             };
             self.out.put(&format!(" {t} {s}; const {t} *const {q} = (const {t} *){at};"));
             self.ahead.insert(std::ptr::from_ref(*lv) as usize, format!("*{q}"));
         }
-        self.out.put(" __upc_arrive();");
+        if !arrived {
+            self.out.put(" __upc_arrive();");
+        }
     }
 
     /// Forgets the group.
