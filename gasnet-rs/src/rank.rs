@@ -189,7 +189,9 @@ impl Rank {
             exchange.all_gather(m)
         })?;
         meeting.meet(&|| false);
-        let processors = host.processors();
+        let common = host.processors();
+        crate::wait::share(common);
+        let processors = common.iter().map(|word| word.count_ones() as usize).sum::<usize>().max(1);
         let (part, full) = neighbourhood.part;
         let parts = u64::from(on_host.div_ceil(full));
         let layout = |ranks, offset| GridLayout::new(ranks, am::MAX_MEDIUM, offset).on(processors);

@@ -55,13 +55,11 @@ impl Host {
         }
     }
 
-    /// Processors on which the ranks of the host may run, together; at least 1.
-    pub(crate) fn processors(&self) -> usize {
-        let union = |w: usize| {
-            self.ranks.iter().fold(0, |all, r: &RankBlock| all | r.processors[w].load(Ordering::Relaxed))
-        };
-        let count: u32 = (0..map::SET_WORDS).map(|w| union(w).count_ones()).sum();
-        (count as usize).max(1)
+    /// Processors on which the ranks of the host may run, together.
+    pub(crate) fn processors(&self) -> [u64; map::SET_WORDS] {
+        core::array::from_fn(|w| {
+            self.ranks.iter().fold(0, |all, r| all | r.processors[w].load(Ordering::Relaxed))
+        })
     }
 
     /// Bytes of header and blocks: where the grid starts.

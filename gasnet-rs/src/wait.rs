@@ -10,8 +10,18 @@
 //! keeps a word in shared memory that says on which processor it runs, or that it has given it up ([`Presence`]), and a rank spins
 //! while the peer it sent to last is running. The word is a hint: it is wrong while a rank is preempted, which costs some polls and
 //! never progress.
+//!
+//! **Strangers.** A yield is cheap while all who share the processor wait, too. Beside programs that compute it costs a turn of each of
+//! them, tens of milliseconds, and a scheduler that is fair goes on to charge the yielder for turns it did not use; who sleeps instead
+//! is let in soon after it is woken. So yields are timed, and after a dear one this process sleeps where it would spin or yield, for as
+//! long as makes such yields a small part of its time. And ranks that were given a processor each move about on all of the job's, until
+//! yields are cheap again: next to the peer that wakes it a rank runs when that one sleeps, elsewhere after all the strangers there.
 
 use crate::prim::{AtomicU32, Ordering::Relaxed};
+use crate::shm::map;
+use core::cell::Cell;
+use core::sync::atomic::AtomicU64;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// The word of a rank in shared memory: the processor it runs on plus one, or 0 while it has given it up.
@@ -64,8 +74,98 @@ impl Presence {
     }
 
     fn arrive(&self) {
-        self.stations[self.me].0.store(crate::shm::map::this_processor() + 1, Relaxed);
+        self.stations[self.me].0.store(map::this_processor() + 1, Relaxed);
     }
+}
+
+/// A yield that took longer was dear.
+const DEAR: u64 = 1_000_000;
+/// What a dear yield adds to the score, a cheap one taking one off; from where on, and up to where: one dear yield proves nothing.
+const SCORE: u32 = 2;
+const ENOUGH: u32 = 8;
+const MOST: u32 = 16;
+/// For so many times its length nobody yields after a dear yield that was one too many.
+const AVOIDED: u64 = 16;
+/// While yields are dear, sleeps that nobody ends last this part of the wait so far, up to [`LONGEST`]: their polls take processor time
+/// from whom they wait for.
+const PART: u32 = 16;
+const LONGEST: Duration = Duration::from_millis(1);
+
+/// Until when nobody yields; 0 once yields have been cheap for a while. A fact of the machine, so one for all ranks of a process.
+static DEAR_UNTIL: AtomicU64 = AtomicU64::new(0);
+/// The processors of all ranks of the host, if this one was given fewer.
+static COMMON: OnceLock<Set> = OnceLock::new();
+
+type Set = [u64; map::SET_WORDS];
+
+thread_local! {
+    static YIELDS: Yields = const { Yields { score: Cell::new(0), place: Cell::new(None) } };
+}
+
+/// How the yields of a thread fared.
+struct Yields {
+    score: Cell<u32>,
+    /// Where it belongs, while it runs on the common processors.
+    place: Cell<Option<Set>>,
+}
+
+fn now() -> u64 {
+    map::monotonic().as_nanos() as u64
+}
+
+/// Whether yields are too dear now.
+#[inline]
+fn yields_are_dear() -> bool {
+    let until = DEAR_UNTIL.load(Relaxed);
+    until != 0 && now() < until
+}
+
+/// Whether strangers computed here of late.
+#[inline]
+fn among_strangers() -> bool {
+    DEAR_UNTIL.load(Relaxed) != 0
+}
+
+/// Says on which processors the ranks of this host run, together.
+pub(crate) fn share(processors: Set) {
+    let own = map::processors();
+    if own != processors && own != [0; map::SET_WORDS] {
+        COMMON.get_or_init(|| processors);
+    }
+}
+
+impl Yields {
+    /// Notes a yield that took so long.
+    fn note(&self, took: u64, now: u64) {
+        let score = self.score.get();
+        if took > DEAR {
+            self.score.set((score + SCORE).min(MOST));
+            if score >= ENOUGH {
+                DEAR_UNTIL.store(now + AVOIDED * took, Relaxed);
+                if let (Some(common), None) = (COMMON.get(), self.place.get()) {
+                    self.place.set(Some(map::processors()));
+                    map::run_on(common);
+                }
+            }
+        } else if score > 0 {
+            self.score.set(score - 1);
+            if score == 1 {
+                DEAR_UNTIL.store(0, Relaxed);
+                if let Some(place) = self.place.take() {
+                    map::run_on(&place);
+                }
+            }
+        }
+    }
+}
+
+/// Yields, and notes what that cost; `before` is the time of late, if known. Returns the time.
+fn yield_timed(before: u64) -> u64 {
+    let before = if before == 0 { now() } else { before };
+    std::thread::yield_now();
+    let after = now();
+    YIELDS.with(|yields| yields.note(after.saturating_sub(before), after));
+    after
 }
 
 /// The lengths of the three stages.
@@ -99,6 +199,14 @@ const REPORTABLE: u32 = 200;
 /// Spins between two pause instructions.
 const PAUSE_EVERY: u32 = 8;
 
+/// Where the steps of a wait begin.
+#[inline]
+fn first_step(policy: WaitPolicy) -> u32 {
+    // Who was asked to spin for ever does. Among strangers the peer needs the processor, if it is not asleep.
+    let spin = policy.spins == u32::MAX || !among_strangers();
+    if spin { 0 } else { policy.spins }
+}
+
 /// One wait in progress.
 pub struct Waiter {
     policy: WaitPolicy,
@@ -107,6 +215,8 @@ pub struct Waiter {
     /// Polls for a running peer since the last yield, and how many there may be.
     watched: u32,
     patience: u32,
+    /// When the last yield was over, if polls alone came after it; else 0.
+    yielded: u64,
     since: Option<Instant>,
     /// What the wait has been asked about ([`crate::report`]), and whether it has spoken up by itself.
     pub(crate) asked: u32,
@@ -119,9 +229,10 @@ impl Waiter {
         Waiter {
             policy,
             presence,
-            steps: 0,
+            steps: first_step(policy),
             watched: 0,
             patience: WATCH,
+            yielded: 0,
             since: None,
             asked: crate::report::asked(),
             reported: false,
@@ -151,8 +262,8 @@ impl Waiter {
     /// Called when a poll did something: what we wait for may be close.
     #[inline]
     pub fn progressed(&mut self) {
-        self.steps = 0;
-        (self.watched, self.patience) = (0, WATCH);
+        self.steps = first_step(self.policy);
+        (self.watched, self.patience, self.yielded) = (0, WATCH, 0);
     }
 
     #[cold]
@@ -177,11 +288,14 @@ impl Waiter {
         if slow == REPORTABLE {
             self.since.get_or_insert_with(Instant::now);
         }
-        if slow <= self.policy.yields {
-            std::thread::yield_now();
+        let dear = yields_are_dear();
+        if slow <= self.policy.yields && !dear {
+            self.yielded = yield_timed(self.yielded);
         } else {
-            self.since.get_or_insert_with(Instant::now);
-            sleep(self.policy.sleep);
+            self.yielded = 0;
+            let waited = self.since.get_or_insert_with(Instant::now).elapsed();
+            let part = if dear { (waited / PART).min(LONGEST) } else { Duration::ZERO };
+            sleep(self.policy.sleep.max(part));
         }
         if let Some(presence) = self.presence {
             presence.arrive();

@@ -183,10 +183,14 @@ pub(crate) fn go_to_processor(n: u32) {
     let Some(cpu) = numbers.nth((n % count.max(1)) as usize) else { return };
     let mut one = [0u64; SET_WORDS];
     one[cpu / 64] = 1 << (cpu % 64);
-    for set in [one, allowed] {
-        // SAFETY: plain calls with sets of that size.
-        unsafe { libc::sched_setaffinity(0, size_of_val(&set), set.as_ptr().cast()) };
-    }
+    run_on(&one);
+    run_on(&allowed);
+}
+
+/// Has this thread run on these processors, unless the system refuses.
+pub(crate) fn run_on(set: &[u64; SET_WORDS]) {
+    // SAFETY: a plain call with a set of that size.
+    unsafe { libc::sched_setaffinity(0, size_of_val(set), set.as_ptr().cast()) };
 }
 
 /// The processors this process may run on, a bit each; empty if the system does not say.
