@@ -2,9 +2,8 @@
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
 use crate::faults::{Faults, Late, Plan};
-use core::ptr::NonNull;
 use gasnet::Error;
-use gasnet::conduit::{Channel, Conduit, Frame, Limits, Peer, RawSlot, SegmentDesc};
+use gasnet::conduit::{Channel, Conduit, Frame, Peer, RawSlot};
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -128,13 +127,7 @@ impl Faulty {
 
 // SAFETY: 1. Slots are those of the inner conduit. 2. Frames are those of the inner conduit, or copies that this stack owns.
 unsafe impl Conduit for Faulty {
-    fn name(&self) -> &'static str {
-        self.inner.name()
-    }
-
-    fn limits(&self, to: Peer, nargs: usize) -> Limits {
-        self.inner.limits(to, nargs)
-    }
+    forward!();
 
     fn reserve(
         &self,
@@ -144,16 +137,6 @@ unsafe impl Conduit for Faulty {
         immediate: bool,
     ) -> Result<Option<RawSlot>, Error> {
         self.inner.reserve(to, channel, len, immediate)
-    }
-
-    unsafe fn commit(&self, slot: RawSlot) {
-        // SAFETY: owed by the caller.
-        unsafe { self.inner.commit(slot) };
-    }
-
-    unsafe fn cancel(&self, slot: RawSlot) {
-        // SAFETY: owed by the caller.
-        unsafe { self.inner.cancel(slot) };
     }
 
     fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
@@ -182,33 +165,13 @@ unsafe impl Conduit for Faulty {
         Ok(done + delivered)
     }
 
-    fn segment_memory(&self, len: usize) -> Result<Option<NonNull<u8>>, Error> {
-        self.inner.segment_memory(len)
-    }
-
-    fn counters(&self) -> Vec<(&'static str, u64)> {
-        self.inner.counters()
-    }
-
-    fn attach(&self, segment: &SegmentDesc) -> Result<(), Error> {
-        self.inner.attach(segment)
-    }
-
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         // Who sleeps on it would not notice that a held frame's time has come.
         if self.state().held.iter().any(|h| !h.is_empty()) { None } else { self.inner.descriptor() }
     }
 
-    fn idle(&self, what: &'static str) -> bool {
-        self.inner.idle(what)
-    }
-
     fn close(&self) {
         self.inner.close();
-    }
-
-    fn clock(&self) -> Option<Duration> {
-        self.inner.clock()
     }
 }
 
@@ -226,9 +189,6 @@ mod tests {
     unsafe impl Conduit for Wire {
         fn name(&self) -> &'static str {
             "wire"
-        }
-        fn limits(&self, _: Peer, _: usize) -> Limits {
-            Limits::new(64)
         }
         fn reserve(&self, _: Peer, _: Channel, _: usize, _: bool) -> Result<Option<RawSlot>, Error> {
             Ok(None)
@@ -265,9 +225,6 @@ mod tests {
         unsafe impl Conduit for Borrowed {
             fn name(&self) -> &'static str {
                 self.0.name()
-            }
-            fn limits(&self, to: Peer, nargs: usize) -> Limits {
-                self.0.limits(to, nargs)
             }
             fn reserve(&self, t: Peer, c: Channel, l: usize, i: bool) -> Result<Option<RawSlot>, Error> {
                 self.0.reserve(t, c, l, i)

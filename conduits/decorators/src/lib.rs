@@ -7,6 +7,49 @@
 //! are ones that a program has to stand; the other three break the promise and show what the runtime makes of it. A conduit
 //! that repairs such faults, udp, applies [`Faults`] to its datagrams, below its protocol (`GASNET_UDP_FAULTY`).
 
+/// What both conduits here leave to their `inner` one.
+macro_rules! forward {
+    () => {
+        fn name(&self) -> &'static str {
+            self.inner.name()
+        }
+
+        fn limits(&self, to: Peer, nargs: usize) -> gasnet::conduit::Limits {
+            self.inner.limits(to, nargs)
+        }
+
+        unsafe fn commit(&self, slot: RawSlot) {
+            // SAFETY: owed by the caller.
+            unsafe { self.inner.commit(slot) };
+        }
+
+        unsafe fn cancel(&self, slot: RawSlot) {
+            // SAFETY: owed by the caller.
+            unsafe { self.inner.cancel(slot) };
+        }
+
+        fn attach(&self, segment: &gasnet::conduit::SegmentDesc) -> Result<(), Error> {
+            self.inner.attach(segment)
+        }
+
+        fn segment_memory(&self, len: usize) -> Result<Option<core::ptr::NonNull<u8>>, Error> {
+            self.inner.segment_memory(len)
+        }
+
+        fn counters(&self) -> Vec<(&'static str, u64)> {
+            self.inner.counters()
+        }
+
+        fn idle(&self, what: &'static str) -> bool {
+            self.inner.idle(what)
+        }
+
+        fn clock(&self) -> Option<Duration> {
+            self.inner.clock()
+        }
+    };
+}
+
 mod faults;
 mod faulty;
 mod traced;

@@ -1,11 +1,8 @@
 //! A trace of what passes through a conduit.
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
-use core::ptr::NonNull;
 use gasnet::atomics::Operation;
-use gasnet::conduit::{
-    Channel, Completion, Conduit, Frame, Limits, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc,
-};
+use gasnet::conduit::{Channel, Completion, Conduit, Frame, Peer, RawSlot, RemoteAddr, Rma};
 use gasnet::{Error, RankId};
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -61,13 +58,7 @@ impl Traced {
 
 // SAFETY: slots and frames are those of the inner conduit.
 unsafe impl Conduit for Traced {
-    fn name(&self) -> &'static str {
-        self.inner.name()
-    }
-
-    fn limits(&self, to: Peer, nargs: usize) -> Limits {
-        self.inner.limits(to, nargs)
-    }
+    forward!();
 
     fn reserve(
         &self,
@@ -82,33 +73,11 @@ unsafe impl Conduit for Traced {
         Ok(slot)
     }
 
-    unsafe fn commit(&self, slot: RawSlot) {
-        // SAFETY: owed by the caller.
-        unsafe { self.inner.commit(slot) };
-    }
-
-    unsafe fn cancel(&self, slot: RawSlot) {
-        // SAFETY: owed by the caller.
-        unsafe { self.inner.cancel(slot) };
-    }
-
     fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
         self.inner.poll(channel, budget, &mut |frame| {
             self.line("take", name(channel), frame.from.rank, frame.len, format_args!(""));
             deliver(frame);
         })
-    }
-
-    fn segment_memory(&self, len: usize) -> Result<Option<NonNull<u8>>, Error> {
-        self.inner.segment_memory(len)
-    }
-
-    fn counters(&self) -> Vec<(&'static str, u64)> {
-        self.inner.counters()
-    }
-
-    fn attach(&self, segment: &SegmentDesc) -> Result<(), Error> {
-        self.inner.attach(segment)
     }
 
     fn rma(&self) -> Option<&dyn Rma> {
@@ -119,17 +88,9 @@ unsafe impl Conduit for Traced {
         self.inner.descriptor()
     }
 
-    fn idle(&self, what: &'static str) -> bool {
-        self.inner.idle(what)
-    }
-
     fn close(&self) {
         self.inner.close();
         let _ = self.out.lock().unwrap_or_else(PoisonError::into_inner).flush();
-    }
-
-    fn clock(&self) -> Option<Duration> {
-        self.inner.clock()
     }
 }
 
@@ -193,9 +154,6 @@ mod tests {
     unsafe impl Conduit for Sink {
         fn name(&self) -> &'static str {
             "sink"
-        }
-        fn limits(&self, _: Peer, _: usize) -> Limits {
-            Limits::new(64)
         }
         fn reserve(&self, _: Peer, _: Channel, len: usize, _: bool) -> Result<Option<RawSlot>, Error> {
             let buf = core::ptr::NonNull::from(Box::leak(Box::new([0u64; 8]))).cast();

@@ -15,6 +15,7 @@ use crate::wire::Packet;
 use gasnet::conduit::Channel;
 use gasnet::{Error, RankId};
 use std::collections::VecDeque;
+use std::os::fd::BorrowedFd;
 
 /// Rounds of receiving in a pump.
 const ROUNDS: usize = 8;
@@ -250,8 +251,16 @@ impl Engine {
         if self.stuck.is_some() || !self.ready.is_empty() { Some(0) } else { self.deadline }
     }
 
-    pub(crate) fn socket(&self) -> &Socket {
-        &self.socket
+    /// What to sleep on until there is something to do.
+    pub(crate) fn descriptor(&mut self) -> BorrowedFd<'_> {
+        // Timers are looked after when the sleep is over.
+        self.glances = GLANCES - 1;
+        self.socket.descriptor(self.now, self.deadline())
+    }
+
+    /// Wakes who sleeps on the descriptor.
+    pub(crate) fn wake(&mut self) {
+        self.socket.descriptor(self.now, Some(1));
     }
 
     fn time(&mut self) -> Time {

@@ -6,7 +6,8 @@
 //! more as congestion, and shrinks by that share, at most to 0.7. After that it grows half of the way back to
 //! where it was in each round trip (as BIC does), then beyond by a sixteenth, so that a burst of losses costs few round trips.
 //! It starts with a doubling in each round trip. Delay is no signal here: a peer that computes answers late on an idle network.
-//! The price: a flow of this kind keeps a full switch dropping up to [`TOLERATED`], and does not yield to TCP as TCP would.
+//! Nor is silence: a peer that computes, or waits for its turn on a crowded processor, is silent on an idle network, too; what
+//! is on its way to it stays within the window, and what proves lost shrinks it. The price: a flow of this kind keeps a full switch dropping up to [`TOLERATED`], and does not yield to TCP as TCP would.
 //!
 //! **Pacing** spreads a window over a round trip where that is longer than the time in which a rank polls again; bursts up to
 //! [`BURST`] or a millisecond's worth go out at once.
@@ -138,13 +139,6 @@ impl Congestion {
             self.doubling = false;
         }
         (self.acked, self.lost, self.lost_packets, self.round_end) = (0, 0, 0, next);
-    }
-
-    /// Nothing was heard of the peer for several timeouts: what is on its way is gone or waits for a peer that computes.
-    pub fn silence(&mut self) {
-        self.before = self.before.max(self.window);
-        self.window = SMALLEST.max(self.window / 2);
-        self.doubling = false;
     }
 }
 

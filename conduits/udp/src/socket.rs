@@ -53,6 +53,8 @@ pub(crate) struct Socket {
     room: usize,
     poll: OwnedFd,
     timer: OwnedFd,
+    /// What the timer is set to.
+    alarm: Option<Time>,
     buffers: Vec<u8>,
     /// Batches that the next call asks for: one while little comes.
     ask: usize,
@@ -104,6 +106,7 @@ impl Socket {
             room,
             poll,
             timer,
+            alarm: None,
             buffers: vec![0; BATCHES * STRIDE],
             ask: 1,
             taken: None,
@@ -126,8 +129,18 @@ impl Socket {
         self.complaint.as_deref()
     }
 
-    /// Readable when something has arrived, or at `deadline`.
-    pub(crate) fn descriptor(&self, deadline: Option<Time>) -> BorrowedFd<'_> {
+    /// Readable when something has arrived, or at `deadline`, or before that at an earlier deadline of late.
+    pub(crate) fn descriptor(&mut self, now: Time, deadline: Option<Time>) -> BorrowedFd<'_> {
+        // A timer that rings once too early is cheaper than one that is set before every sleep.
+        let stays = match (self.alarm, deadline) {
+            (None, None) => true,
+            (Some(alarm), Some(deadline)) => now < alarm && alarm <= deadline,
+            _ => false,
+        };
+        if stays {
+            return self.poll.as_fd();
+        }
+        self.alarm = deadline;
         let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
         let it_value = deadline.map_or(zero, |at| Timespec {
             tv_sec: (at / 1_000_000_000) as i64,

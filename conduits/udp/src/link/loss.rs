@@ -211,9 +211,6 @@ impl Link {
             self.probes = 1;
             self.probe_from = now;
             self.backoff += 1;
-            if self.backoff == 3 {
-                self.congestion.silence();
-            }
             let silent = self.waiting_since.map_or(0, |since| now.saturating_sub(since));
             if self.setup.patience > 0 && self.backoff >= 3 && silent > self.setup.patience {
                 self.state = State::Dead;
