@@ -512,6 +512,8 @@ impl Rank {
         let conduit = self.conduit.as_ref().expect("a rank that is not a neighbour is behind a conduit");
         let nargs = out.args.len();
         let at = payload_at(nargs);
+        // Conduits rely on it. Larger payloads and long messages went through `check_outgoing`; all others fit in any frame.
+        debug_assert!(out.len <= self.max_frame(to, nargs), "a frame to {to} beyond its limit");
         let mut waiter = None;
         let slot = loop {
             match conduit.reserve(Peer { rank: to, endpoint: 0 }, channel, at + out.len, false)? {

@@ -132,9 +132,13 @@ pub unsafe trait Conduit: Send + Sync {
     fn name(&self) -> &'static str;
 
     /// What fits in a frame to `to` that carries `nargs` active-message arguments: at least [`MIN_FRAME`], constant over the job.
-    fn limits(&self, to: Peer, nargs: usize) -> Limits;
+    fn limits(&self, to: Peer, nargs: usize) -> Limits {
+        let _ = (to, nargs);
+        Limits::new(MIN_FRAME)
+    }
 
-    /// Room for a frame of `len` bytes (at most the limit), or `None` when the call would have to block.
+    /// Room for a frame of `len` bytes, or `None` when the call would have to block. The core has seen to it that `len` is within the
+    /// limit and the rank one of the job's.
     ///
     /// `immediate` asks for an answer without any attempt to make room.
     ///
@@ -305,6 +309,8 @@ pub struct OpenContext<'a> {
     pub size: u32,
     /// The settings.
     pub config: &'a crate::Config,
+    /// How many threads of the rank call the conduit at a time.
+    pub threading: crate::Threading,
     /// The host's shared memory file, and from which offset on it is the conduit's.
     pub shm: std::os::fd::BorrowedFd<'a>,
     /// First byte of `shm` that the core does not use (page-aligned).

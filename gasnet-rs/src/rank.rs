@@ -219,6 +219,7 @@ impl Rank {
                 rank: id,
                 size,
                 config: &config,
+                threading,
                 shm: boot.shm.as_fd(),
                 shm_offset,
                 host: &boot.neighbours,

@@ -7,7 +7,7 @@ use gasnet::conduit::{
     SegmentKind,
 };
 use gasnet::plugin::{self, EmbedTable, OpenTable};
-use gasnet::{Boot, Config, Error, RankId};
+use gasnet::{Boot, Config, Error, OneThread, RankId, Threading};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -286,6 +286,7 @@ gasnet::export_conduit!(open_mock);
 
 fn open_mock(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
     assert_eq!((cx.rank, cx.size, cx.shm_offset), (RankId(1), 4, 8192));
+    assert!(matches!(cx.threading, Threading::Serial(_)));
     assert_eq!((cx.host, cx.neighbours), (&[0, 1, 3][..], &[1][..]));
     assert_eq!(cx.exchange().all_gather(b"ab").unwrap(), [&b""[..], b"ab", b"abab", b"ababab"]);
     let gone = cx.exchange().all_gather(b"").unwrap_err();
@@ -303,6 +304,8 @@ fn a_plugin_opens_with_what_the_loader_has() {
         rank: RankId(1),
         size: 4,
         config: &config,
+        // SAFETY: nothing here has threads.
+        threading: Threading::Serial(unsafe { OneThread::promise() }),
         shm: shm.as_fd(),
         shm_offset: 8192,
         host: &[0, 1, 3],

@@ -14,13 +14,9 @@ use core::ptr::NonNull;
 use core::time::Duration;
 use gasnet::Error;
 use gasnet::RankId;
-use gasnet::conduit::{
-    Channel, Completion, Conduit, Frame, Limits, MIN_FRAME, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc,
-};
+use gasnet::conduit::{Channel, Completion, Conduit, Frame, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc};
 use std::sync::Arc;
 
-/// Bytes of the largest frame.
-const MAX_FRAME: usize = MIN_FRAME;
 /// What a frame's header takes on the wire.
 const FRAME_HEADER: usize = 16;
 
@@ -39,10 +35,6 @@ unsafe impl Conduit for SimConduit {
         "netvm"
     }
 
-    fn limits(&self, _to: Peer, _nargs: usize) -> Limits {
-        Limits::new(MAX_FRAME)
-    }
-
     fn reserve(
         &self,
         to: Peer,
@@ -51,9 +43,6 @@ unsafe impl Conduit for SimConduit {
         _immediate: bool,
     ) -> Result<Option<RawSlot>, Error> {
         self.shared.alive();
-        if len > MAX_FRAME || to.rank.0 >= self.shared.size {
-            return Err(Error::Conduit(format!("a frame of {len} bytes to rank {}", to.rank)));
-        }
         let mut w = self.shared.world();
         let Some(slot) = w.reserve(self.rank, to.rank.0, channel, len) else { return Ok(None) };
         let Some(frame) = w.slots.get_mut(slot) else { return Ok(None) };

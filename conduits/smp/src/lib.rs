@@ -5,11 +5,8 @@
 //! rings, which exercises the reference path on one host. `GASNET_SMP_DELAY` holds every frame back for a time.
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
-use gasnet::conduit::{Channel, Conduit, Frame, Limits, MIN_FRAME, OpenContext, Peer, RawSlot};
+use gasnet::conduit::{Channel, Conduit, Frame, MIN_FRAME, OpenContext, Peer, RawSlot};
 use gasnet::{Error, FrameGrid};
-
-/// Bytes of the largest frame.
-const MAX_FRAME: usize = MIN_FRAME;
 
 /// Opens the conduit if this host's ranks need one.
 ///
@@ -25,7 +22,7 @@ pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
         ));
     }
     // SAFETY: that memory is this conduit's, which each rank opens once, at its start.
-    let frames = unsafe { FrameGrid::open(cx, MAX_FRAME) }?;
+    let frames = unsafe { FrameGrid::open(cx, MIN_FRAME) }?;
     Ok(Some(Box::new(Loopback { frames, delay_ns: cx.config.smp_delay_ns })))
 }
 
@@ -41,10 +38,6 @@ unsafe impl Conduit for Loopback {
         "smp"
     }
 
-    fn limits(&self, _to: Peer, _nargs: usize) -> Limits {
-        Limits::new(MAX_FRAME)
-    }
-
     fn reserve(
         &self,
         to: Peer,
@@ -52,9 +45,6 @@ unsafe impl Conduit for Loopback {
         len: usize,
         _immediate: bool,
     ) -> Result<Option<RawSlot>, Error> {
-        if len > MAX_FRAME {
-            return Err(Error::Conduit(format!("a frame of {len} bytes: at most {MAX_FRAME}")));
-        }
         Ok(self.frames.reserve(to, channel, len))
     }
 

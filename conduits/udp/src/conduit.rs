@@ -6,7 +6,6 @@
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
 use crate::auth::{JobKey, SHARE};
-use crate::buf::MAX_FRAME;
 use crate::disturb::Disturbance;
 use crate::engine::Engine;
 use crate::memory::Arrived;
@@ -14,7 +13,7 @@ use crate::place::{self, Card};
 use crate::socket::{Socket, now};
 use crate::sys;
 use gasnet::conduit::{
-    Channel, Completion, Conduit, Frame, Limits, OpenContext, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc,
+    Channel, Completion, Conduit, Frame, OpenContext, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc,
 };
 use gasnet::{Error, RankId};
 use gasnet_decorators::Plan;
@@ -83,7 +82,7 @@ pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
     let copied = |fd: BorrowedFd<'_>| {
         fd.try_clone_to_owned().map_err(|e| Error::Conduit(format!("udp: no descriptor left: {e}")))
     };
-    let sleep_on = copied(engine.socket().descriptor(None))?;
+    let sleep_on = copied(engine.descriptor())?;
     let shared = Arc::new(Shared {
         completions: AtomicUsize::new(0),
         requests: AtomicUsize::new(0),
@@ -140,7 +139,7 @@ fn keep(conduit: &Weak<Shared>) {
         let news = engine.memory.frames.iter().any(|f| !f.is_empty()) || !engine.memory.completed.is_empty();
         if news || engine.check().is_err() {
             // The rank may be asleep on the descriptor, which by now has nothing to say.
-            engine.socket().descriptor(Some(1));
+            engine.wake();
         }
     }
 }
@@ -167,10 +166,6 @@ unsafe impl Conduit for Udp {
         "udp"
     }
 
-    fn limits(&self, _to: Peer, _nargs: usize) -> Limits {
-        Limits::new(MAX_FRAME)
-    }
-
     fn reserve(
         &self,
         to: Peer,
@@ -178,9 +173,6 @@ unsafe impl Conduit for Udp {
         len: usize,
         _immediate: bool,
     ) -> Result<Option<RawSlot>, Error> {
-        if len > MAX_FRAME {
-            return Err(Error::Conduit(format!("a frame of {len} bytes: at most {MAX_FRAME}")));
-        }
         let mut engine = self.shared.engine();
         let Some((slot, at)) = engine.reserve(to.rank.0, channel, len) else {
             engine.check()?;
@@ -244,10 +236,8 @@ unsafe impl Conduit for Udp {
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        let engine = self.shared.engine();
-        let deadline = engine.deadline();
         // Sets the timer that is part of it.
-        engine.socket().descriptor(deadline);
+        self.shared.engine().descriptor();
         Some(self.shared.sleep_on.as_fd())
     }
 

@@ -4,7 +4,7 @@
 use super::{ABI, Bytes, ConduitTable, Entry, Object, Sayer, Take, answer, check, export, hear};
 use crate::boot::{Exchange, Overseer, ToMonitor};
 use crate::conduit::{Conduit, OpenContext};
-use crate::{Boot, Config, Error, RankId};
+use crate::{Boot, Config, Error, OneThread, RankId, Threading};
 use core::ffi::c_void;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
@@ -137,6 +137,7 @@ pub struct OpenTable {
     bytes: u32,
     rank: u32,
     size: u32,
+    one_thread: u32,
     shm: i32,
     shm_offset: u64,
     host: *const u32,
@@ -161,6 +162,7 @@ impl OpenTable {
             bytes: size_of::<OpenTable>() as u32,
             rank: cx.rank.0,
             size: cx.size,
+            one_thread: u32::from(matches!(cx.threading, Threading::Serial(_))),
             shm: cx.shm.as_raw_fd(),
             shm_offset: cx.shm_offset,
             host: cx.host.as_ptr(),
@@ -208,12 +210,18 @@ pub unsafe fn enter(
                 BorrowedFd::borrow_raw(cx.shm),
             )
         };
+        let threading = match cx.one_thread {
+            0 => Threading::Parallel,
+            // SAFETY: (1): the promise was made on the other side.
+            _ => Threading::Serial(unsafe { OneThread::promise() }),
+        };
         // SAFETY: (1): it serves for this call, and so does the context.
         let exchange = unsafe { cx.exchange.import() };
         open(&OpenContext {
             rank: RankId(cx.rank),
             size: cx.size,
             config: &config,
+            threading,
             shm,
             shm_offset: cx.shm_offset,
             host,
