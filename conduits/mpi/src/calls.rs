@@ -1,7 +1,7 @@
 //! MPI's calls as the conduit needs them: errors as values, memory by pointer and length.
 #![expect(unsafe_code, reason = "calls C")]
 
-use gasnet::Error;
+use gasnet::{Error, Threading};
 use mpi::ffi;
 use std::ffi::{c_int, c_void};
 
@@ -21,7 +21,7 @@ pub(crate) fn check(what: &str, code: c_int) -> Result<(), Error> {
 }
 
 /// Initialises MPI unless that has been done. Whether it was done here.
-pub(crate) fn initialise() -> Result<bool, Error> {
+pub(crate) fn initialise(threading: Threading) -> Result<bool, Error> {
     let (mut done, mut over) = (0, 0);
     // SAFETY: plain queries, allowed at any time.
     unsafe {
@@ -37,8 +37,11 @@ pub(crate) fn initialise() -> Result<bool, Error> {
     let mut provided = 0;
     // SAFETY: not initialised yet; without arguments MPI takes them from its launcher.
     unsafe {
-        // A program's own threads may use MPI while the runtime does.
-        let wanted = ffi::RSMPI_THREAD_MULTIPLE;
+        // A program's own threads may use MPI while the runtime does. Where there are none, MPI goes without locks.
+        let wanted = match threading {
+            Threading::Parallel => ffi::RSMPI_THREAD_MULTIPLE,
+            Threading::Serial(_) => ffi::RSMPI_THREAD_SERIALIZED,
+        };
         check(
             "MPI_Init_thread",
             ffi::MPI_Init_thread(std::ptr::null_mut(), std::ptr::null_mut(), wanted, &mut provided),
@@ -104,37 +107,72 @@ pub(crate) unsafe fn send_small(at: *const u8, len: usize, to: c_int, comm: MPI_
     check("MPI_Send", code)
 }
 
-/// Posts a receive of up to `len` bytes from anyone.
+/// Prepares receives of up to `len` bytes from anyone, one after the other, each begun by [`post`].
 ///
 /// # Safety
-/// 1. They are used by nobody until the request is complete (owed by the caller).
+/// 1. The bytes are used by nobody between [`post`] and the completion (owed by the caller).
 pub(crate) unsafe fn receive(at: *mut u8, len: usize, comm: MPI_Comm) -> Result<MPI_Request, Error> {
     // SAFETY: (1).
     unsafe {
         let mut request = ffi::RSMPI_REQUEST_NULL;
         let (any, bytes) = (ffi::RSMPI_ANY_SOURCE, ffi::RSMPI_UINT8_T);
-        let code = ffi::MPI_Irecv(at.cast(), len as c_int, bytes, any, 0, comm, &mut request);
-        check("MPI_Irecv", code).map(|()| request)
+        let code = ffi::MPI_Recv_init(at.cast(), len as c_int, bytes, any, 0, comm, &mut request);
+        check("MPI_Recv_init", code).map(|()| request)
     }
 }
 
-/// Whether a request is complete; if so it is gone, and the sender's number is the result (of a receive).
-pub(crate) fn test(request: &mut MPI_Request) -> Result<Option<u32>, Error> {
-    let mut done = 0;
-    // SAFETY: a request of ours; an all-zero status is valid.
+/// Begins a prepared receive.
+pub(crate) fn post(request: &mut MPI_Request) -> Result<(), Error> {
+    // SAFETY: a request of ours that is not under way.
+    check("MPI_Start", unsafe { ffi::MPI_Start(request) })
+}
+
+/// Whether one of two receives is complete: which, and the sender's number. `None` among them is passed over.
+#[inline]
+pub(crate) fn test_any(receives: [Option<MPI_Request>; 2]) -> Result<Option<(usize, u32)>, Error> {
+    let (mut which, mut done) = (0, 0);
+    // SAFETY: requests of ours, made by `receive`: those keep their names when they are complete, so that copies of them serve; an
+    // all-zero status is valid.
     unsafe {
+        let mut all = receives.map(|request| request.unwrap_or(ffi::RSMPI_REQUEST_NULL));
         let mut status: ffi::MPI_Status = std::mem::zeroed();
-        check("MPI_Test", ffi::MPI_Test(request, &mut done, &mut status))?;
-        Ok((done != 0).then_some(status.MPI_SOURCE as u32))
+        check("MPI_Testany", ffi::MPI_Testany(2, all.as_mut_ptr(), &mut which, &mut done, &mut status))?;
+        Ok((done != 0 && which >= 0).then_some((which as usize, status.MPI_SOURCE as u32)))
     }
 }
 
-/// Cancels a posted receive.
-pub(crate) fn cancel(request: &mut MPI_Request) {
-    // SAFETY: a request of ours that is still open; waiting for it after the cancel ends at once.
+/// Puts the indices of those requests that are complete into `which`, as long as that; they are gone then. How many.
+pub(crate) fn test_some(requests: &mut [MPI_Request], which: &mut [c_int]) -> Result<usize, Error> {
+    assert!(which.len() >= requests.len());
+    let mut done = 0;
+    // SAFETY: requests of ours; there is room for all indices.
     unsafe {
-        ffi::MPI_Cancel(request);
-        ffi::MPI_Wait(request, ffi::RSMPI_STATUS_IGNORE);
+        let ignored = ffi::RSMPI_STATUSES_IGNORE;
+        let count = requests.len() as c_int;
+        let code = ffi::MPI_Testsome(count, requests.as_mut_ptr(), &mut done, which.as_mut_ptr(), ignored);
+        check("MPI_Testsome", code)?;
+    }
+    // MPI says "undefined", which is negative, where nothing is under way.
+    Ok(usize::try_from(done).unwrap_or(0))
+}
+
+/// Whether a request is complete; if so it is gone.
+pub(crate) fn test(request: &mut MPI_Request) -> Result<bool, Error> {
+    let mut done = 0;
+    // SAFETY: a request of ours.
+    check("MPI_Test", unsafe { ffi::MPI_Test(request, &mut done, ffi::RSMPI_STATUS_IGNORE) })?;
+    Ok(done != 0)
+}
+
+/// Ends a prepared receive, which is under way if it was `posted`.
+pub(crate) fn cancel(request: &mut MPI_Request, posted: bool) {
+    // SAFETY: a request of ours; waiting for it after the cancel ends at once.
+    unsafe {
+        if posted {
+            ffi::MPI_Cancel(request);
+            ffi::MPI_Wait(request, ffi::RSMPI_STATUS_IGNORE);
+        }
+        ffi::MPI_Request_free(request);
     }
 }
 
@@ -160,7 +198,7 @@ pub(crate) fn meet(comm: MPI_Comm, limit: std::time::Duration) -> bool {
         }
         while since.elapsed() < limit {
             match test(&mut request) {
-                Ok(None) => std::thread::yield_now(),
+                Ok(false) => std::thread::yield_now(),
                 result => return result.is_ok(),
             }
         }

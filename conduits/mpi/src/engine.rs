@@ -2,15 +2,14 @@
 #![expect(unsafe_code, reason = "gives out buffers as slots and frames")]
 
 use crate::calls::{self, MPI_Comm, MPI_Request};
-use crate::window::{LARGEST, Window};
+use crate::window::{self, LARGEST, Window};
 use gasnet::conduit::{
-    Channel, Completion, Conduit, Frame, Limits, MIN_FRAME, OpenContext, Peer, RawSlot, RemoteAddr, Rma,
-    SegmentDesc,
+    Channel, Completion, Conduit, Frame, MIN_FRAME, OpenContext, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc,
 };
-use gasnet::{Error, RankId};
+use gasnet::{Error, RankId, Turn, Turns};
 use std::collections::VecDeque;
 use std::ptr::NonNull;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// Frames of one channel that may be under way to one peer.
@@ -31,14 +30,22 @@ const HEAD: usize = 16;
 /// The head ends where the frame begins, on a line of its own.
 const FRAME_AT: usize = 64;
 
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Line([u8; 64]);
+
 #[repr(C, align(64))]
 struct Buffer([u8; FRAME_AT + MAX_FRAME]);
 
 impl Buffer {
+    /// A buffer for good. They start at different places in a page: short messages use the start only, and starts that
+    /// are all alike would compete for the same lines of a cache.
     fn new() -> NonNull<Buffer> {
-        // SAFETY: all zeros are a valid buffer; a layout with a size.
-        let at = unsafe { std::alloc::alloc_zeroed(std::alloc::Layout::new::<Buffer>()) };
-        NonNull::new(at.cast()).expect("memory for messages")
+        static MADE: AtomicUsize = AtomicUsize::new(0);
+        let shift = MADE.fetch_add(3, Relaxed) % 64 * 64;
+        let lines = vec![Line([0; 64]); size_of::<Buffer>() / 64 + 64];
+        // For good, as said.
+        NonNull::from(&mut Vec::leak(lines)[shift / 64]).cast()
     }
 }
 
@@ -61,14 +68,21 @@ fn write_head(at: *mut u8, words: [u32; 4]) {
 struct Lane {
     comm: MPI_Comm,
     /// Receives, the oldest first.
-    posted: VecDeque<(MPI_Request, NonNull<Buffer>)>,
+    posted: VecDeque<Receive>,
+    /// Who sent what is in the oldest, if it is complete.
+    arrived: Option<u32>,
+    /// Whether a message was handled since MPI said that there is none: then there may be more behind the next one.
+    busy: bool,
     /// Sends, the oldest first.
     leaving: VecDeque<(MPI_Request, NonNull<Buffer>)>,
-    /// Buffers of frames that have been handled, to be posted again when there is nothing better to do.
-    handled: Vec<NonNull<Buffer>>,
+    /// Receives of frames that have been handled, to be posted again when there is nothing better to do.
+    handled: Vec<Receive>,
     free: Vec<NonNull<Buffer>>,
     buffers: usize,
 }
+
+/// A buffer and the request that fills it, time and again.
+type Receive = (MPI_Request, NonNull<Buffer>);
 
 impl Lane {
     fn new() -> Result<Lane, Error> {
@@ -76,29 +90,33 @@ impl Lane {
         let mut lane = Lane {
             comm,
             posted: VecDeque::new(),
+            arrived: None,
+            busy: false,
             leaving: VecDeque::new(),
             handled: Vec::new(),
             free: Vec::new(),
             buffers: 0,
         };
         for _ in 0..POSTED {
-            lane.post(Buffer::new())?;
+            let buffer = Buffer::new();
+            // SAFETY: while the receive is posted the buffer is its own.
+            let request = unsafe { calls::receive(head(buffer), HEAD + MAX_FRAME, comm) }?;
+            lane.post((request, buffer))?;
         }
         Ok(lane)
     }
 
-    fn post(&mut self, buffer: NonNull<Buffer>) -> Result<(), Error> {
-        // SAFETY: the buffer is the receive's until it is complete.
-        let request = unsafe { calls::receive(head(buffer), HEAD + MAX_FRAME, self.comm) }?;
-        self.posted.push_back((request, buffer));
+    fn post(&mut self, mut receive: Receive) -> Result<(), Error> {
+        calls::post(&mut receive.0)?;
+        self.posted.push_back(receive);
         Ok(())
     }
 
     /// Posts what was handled, all of it when `idle`, else only if few receives are left.
     fn post_handled(&mut self, idle: bool) -> Result<(), Error> {
         while !self.handled.is_empty() && (idle || self.posted.len() < POSTED / 2) {
-            if let Some(buffer) = self.handled.pop() {
-                self.post(buffer)?;
+            if let Some(receive) = self.handled.pop() {
+                self.post(receive)?;
             }
         }
         Ok(())
@@ -107,7 +125,7 @@ impl Lane {
     /// Takes back the buffers of sends that are complete.
     fn reap(&mut self) -> Result<(), Error> {
         while let Some((request, buffer)) = self.leaving.front_mut() {
-            if calls::test(request)?.is_none() {
+            if !calls::test(request)? {
                 break;
             }
             self.free.push(*buffer);
@@ -167,6 +185,56 @@ struct Engine {
 unsafe impl Send for Engine {}
 
 impl Engine {
+    /// Asks MPI once, about both channels.
+    #[inline]
+    fn look(&mut self) -> Result<(), Error> {
+        for lane in &mut self.lanes {
+            if !lane.leaving.is_empty() {
+                lane.reap()?;
+            }
+        }
+        let oldest = |lane: &Lane| match lane.arrived {
+            None => lane.posted.front().map(|receive| receive.0),
+            Some(_) => None,
+        };
+        match calls::test_any([oldest(&self.lanes[0]), oldest(&self.lanes[1])])? {
+            Some((which, from)) => self.lanes[which].arrived = Some(from),
+            None => {
+                for lane in &mut self.lanes {
+                    lane.busy = false;
+                    lane.post_handled(true)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, channel: Channel, look: bool) -> Result<Option<(u32, Receive, usize)>, Error> {
+        let mut looked = !look;
+        loop {
+            let Some(from) = self.lanes[channel as usize].arrived.take() else {
+                if looked {
+                    return Ok(None);
+                }
+                looked = true;
+                self.look()?;
+                continue;
+            };
+            let lane = &mut self.lanes[channel as usize];
+            let Some(receive) = lane.posted.pop_front() else { return Ok(None) };
+            // SAFETY: the receive is complete: the head is there.
+            let words = unsafe { head(receive.1).cast::<[u32; 4]>().read_unaligned() };
+            let account = &mut self.accounts[from as usize];
+            account.credit[0] += words[0];
+            account.credit[1] += words[1];
+            if words[2] != 0 {
+                return Ok(Some((from, receive, words[3] as usize)));
+            }
+            lane.post(receive)?;
+            looked = !look;
+        }
+    }
+
     /// Returns credits in a message of its own if half a window is owed.
     fn return_credits(&mut self, to: u32) -> Result<(), Error> {
         let owed = self.accounts[to as usize].owed;
@@ -184,10 +252,17 @@ impl Engine {
 }
 
 struct Mpi {
-    engine: Mutex<Option<Engine>>,
+    engine: Turns<Option<Engine>>,
     /// Whether this conduit initialised MPI.
     own: bool,
-    native: OnceLock<bool>,
+    /// Whether MPI's windows do what MPI says.
+    native: bool,
+    /// Whether the last poll was for replies: it has looked for requests, too.
+    looked: AtomicBool,
+    /// Whether a request has arrived.
+    request: AtomicBool,
+    /// Puts and gets under way.
+    ops: AtomicUsize,
 }
 
 /// Opens the conduit unless shared memory reaches everyone.
@@ -195,7 +270,7 @@ pub(crate) fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Err
     if cx.neighbours.len() == cx.size as usize {
         return Ok(None);
     }
-    let own = calls::initialise()?;
+    let own = calls::initialise(cx.threading)?;
     let (rank, size) = calls::place()?;
     if (rank, size) != (cx.rank.0, cx.size) {
         return Err(Error::job(format!(
@@ -207,41 +282,39 @@ pub(crate) fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Err
     let full = Account { credit: [WINDOW; 2], owed: [0; 2] };
     let engine =
         Engine { lanes: [Lane::new()?, Lane::new()?], accounts: vec![full; size as usize], window: None };
-    Ok(Some(Box::new(Mpi { engine: Mutex::new(Some(engine)), own, native: OnceLock::new() })))
+    let native = window::sound(engine.lanes[Channel::Request as usize].comm)?;
+    Ok(Some(Box::new(Mpi {
+        engine: Turns::new(cx.threading, Some(engine)),
+        own,
+        native,
+        looked: AtomicBool::new(false),
+        request: AtomicBool::new(false),
+        ops: AtomicUsize::new(0),
+    })))
 }
 
 impl Mpi {
-    fn lock(&self) -> MutexGuard<'_, Option<Engine>> {
-        self.engine.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Starts a put or a get, and counts it if that went well.
+    fn started(&self, window: &mut Window, start: impl FnOnce(&mut Window) -> bool) -> bool {
+        let started = start(window);
+        // Relaxed: a hint; the lock orders what it is about.
+        self.ops.store(window.under_way(), Relaxed);
+        started
     }
 
-    /// One message of a channel, if one has come: its sender and its buffer.
-    fn take(&self, channel: Channel) -> Result<Option<(u32, NonNull<Buffer>, usize)>, Error> {
+    #[inline]
+    fn lock(&self) -> Turn<'_, Option<Engine>> {
+        self.engine.take()
+    }
+
+    /// The oldest message of a channel, if it has come: its sender, its receive, its length. `look` says whether to ask MPI.
+    fn take(&self, channel: Channel, look: bool) -> Result<Option<(u32, Receive, usize)>, Error> {
         let mut guard = self.lock();
         let Some(engine) = guard.as_mut() else { return Ok(None) };
-        let lane = &mut engine.lanes[channel as usize];
-        if !lane.leaving.is_empty() {
-            lane.reap()?;
-        }
-        loop {
-            let lane = &mut engine.lanes[channel as usize];
-            let Some((request, buffer)) = lane.posted.front_mut() else { return Ok(None) };
-            let Some(from) = calls::test(request)? else {
-                lane.post_handled(true)?;
-                return Ok(None);
-            };
-            let buffer = *buffer;
-            lane.posted.pop_front();
-            // SAFETY: the receive is complete: the head is there.
-            let words = unsafe { head(buffer).cast::<[u32; 4]>().read_unaligned() };
-            let account = &mut engine.accounts[from as usize];
-            account.credit[0] += words[0];
-            account.credit[1] += words[1];
-            if words[2] != 0 {
-                return Ok(Some((from, buffer, words[3] as usize)));
-            }
-            engine.lanes[channel as usize].post(buffer)?;
-        }
+        let taken = engine.take(channel, look);
+        // Relaxed: a hint; the lock orders what it is about.
+        self.request.store(engine.lanes[Channel::Request as usize].arrived.is_some(), Relaxed);
+        taken
     }
 }
 
@@ -251,10 +324,6 @@ unsafe impl Conduit for Mpi {
         "mpi"
     }
 
-    fn limits(&self, _to: Peer, _nargs: usize) -> Limits {
-        Limits::new(MAX_FRAME)
-    }
-
     fn reserve(
         &self,
         to: Peer,
@@ -262,9 +331,6 @@ unsafe impl Conduit for Mpi {
         len: usize,
         _immediate: bool,
     ) -> Result<Option<RawSlot>, Error> {
-        if len > MAX_FRAME {
-            return Err(Error::Conduit(format!("a frame of {len} bytes: at most {MAX_FRAME}")));
-        }
         let mut guard = self.lock();
         let Some(engine) = guard.as_mut() else {
             return Err(Error::Conduit("mpi: the rank has left the job".to_string()));
@@ -305,16 +371,25 @@ unsafe impl Conduit for Mpi {
     }
 
     fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
+        // The core polls replies, then requests: one look serves both.
+        let looked = self.looked.load(Relaxed);
+        self.looked.store(channel == Channel::Reply, Relaxed);
+        let mut look = channel == Channel::Reply || !looked;
+        if !look && !self.request.load(Relaxed) {
+            return Ok(0);
+        }
         let mut done = 0;
         while done < budget {
-            let Some((from, buffer, len)) = self.take(channel)? else { break };
+            let Some((from, receive, len)) = self.take(channel, look)? else { break };
             let peer = Peer { rank: RankId(from), endpoint: 0 };
-            deliver(Frame { from: peer, channel, data: frame(buffer).as_ptr(), len });
+            deliver(Frame { from: peer, channel, data: frame(receive.1).as_ptr(), len });
             let mut guard = self.lock();
             let Some(engine) = guard.as_mut() else { break };
             let lane = &mut engine.lanes[channel as usize];
-            lane.handled.push(buffer);
+            lane.handled.push(receive);
             lane.post_handled(false)?;
+            look = lane.busy;
+            lane.busy = true;
             engine.accounts[from as usize].owed[channel as usize] += 1;
             engine.return_credits(from)?;
             done += 1;
@@ -325,14 +400,15 @@ unsafe impl Conduit for Mpi {
     fn attach(&self, segment: &SegmentDesc) -> Result<(), Error> {
         let mut guard = self.lock();
         let Some(engine) = guard.as_mut() else { return Ok(()) };
-        let comm = engine.lanes[Channel::Request as usize].comm;
-        engine.window = Window::open(segment.base, segment.len, comm)?;
-        let _ = self.native.set(engine.window.is_some());
+        if self.native {
+            let comm = engine.lanes[Channel::Request as usize].comm;
+            engine.window = Some(Window::open(segment.base, segment.len, comm)?);
+        }
         Ok(())
     }
 
     fn rma(&self) -> Option<&dyn Rma> {
-        self.native.get().copied().unwrap_or(false).then_some(self)
+        self.native.then_some(self)
     }
 
     fn close(&self) {
@@ -345,8 +421,13 @@ unsafe impl Conduit for Mpi {
         }
         // MPI can be finalised by all together only; a job in which somebody does not come is being ended by its launcher.
         if calls::meet(engine.lanes[0].comm, PATIENCE) {
-            for (request, _) in engine.lanes.iter_mut().flat_map(|lane| &mut lane.posted) {
-                calls::cancel(request);
+            for lane in &mut engine.lanes {
+                // Who has arrived is complete, and was handled by nobody.
+                let first = lane.arrived.is_some();
+                for (i, (request, _)) in lane.posted.iter_mut().enumerate() {
+                    calls::cancel(request, i > 0 || !first);
+                }
+                lane.handled.iter_mut().for_each(|(request, _)| calls::cancel(request, false));
             }
             if let Some(window) = engine.window.take() {
                 window.close();
@@ -364,14 +445,15 @@ unsafe impl Rma for Mpi {
         let mut guard = self.lock();
         let window = guard.as_mut().and_then(|engine| engine.window.as_mut());
         // SAFETY: owed by the caller.
-        window.is_some_and(|window| unsafe { window.put(to, src, len, token) })
+        window.is_some_and(|window| self.started(window, |window| unsafe { window.put(to, src, len, token) }))
     }
 
     unsafe fn get(&self, dst: *mut u8, from: RemoteAddr, len: usize, token: u64) -> bool {
         let mut guard = self.lock();
         let window = guard.as_mut().and_then(|engine| engine.window.as_mut());
         // SAFETY: owed by the caller.
-        window.is_some_and(|window| unsafe { window.get(dst, from, len, token) })
+        window
+            .is_some_and(|window| self.started(window, |window| unsafe { window.get(dst, from, len, token) }))
     }
 
     fn max_transfer(&self) -> usize {
@@ -379,6 +461,9 @@ unsafe impl Rma for Mpi {
     }
 
     fn poll(&self, budget: usize, complete: &mut dyn FnMut(u64, Completion)) -> usize {
+        if self.ops.load(Relaxed) == 0 {
+            return 0;
+        }
         let mut done = Vec::new();
         {
             let mut guard = self.lock();
@@ -388,6 +473,7 @@ unsafe impl Rma for Mpi {
                 eprintln!("gasnet: {error}");
                 std::process::abort();
             }
+            self.ops.store(window.under_way(), Relaxed);
         }
         done.iter().for_each(|&(token, how)| complete(token, how));
         done.len()

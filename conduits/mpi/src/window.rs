@@ -6,14 +6,15 @@
 use crate::calls::{self, MPI_Comm, MPI_Request, MPI_Win};
 use gasnet::Error;
 use gasnet::conduit::{Completion, RemoteAddr};
+use std::ffi::c_int;
 
 /// Operations that may be under way.
 const MOST: usize = 1024;
 /// Bytes of the largest single operation: MPI counts in C ints.
 pub(crate) const LARGEST: usize = 1 << 30;
 
+#[derive(Clone, Copy)]
 struct Op {
-    request: MPI_Request,
     token: u64,
     to: u32,
     put: bool,
@@ -22,27 +23,35 @@ struct Op {
 /// The window and what is under way.
 pub(crate) struct Window {
     window: MPI_Win,
+    /// What is under way, and what it is, side by side.
+    requests: Vec<MPI_Request>,
     ops: Vec<Op>,
+    /// Room for the answers of MPI.
+    indices: Vec<c_int>,
     /// Puts complete here, not yet known to be in place: token and target.
     unflushed: Vec<(u64, u32)>,
 }
 
 impl Window {
-    /// A window over this rank's segment, if MPI's windows work here. Collective.
-    pub(crate) fn open(base: *mut u8, len: usize, comm: MPI_Comm) -> Result<Option<Window>, Error> {
-        if !sound(comm)? {
-            return Ok(None);
-        }
+    /// A window over this rank's segment. Collective.
+    pub(crate) fn open(base: *mut u8, len: usize, comm: MPI_Comm) -> Result<Window, Error> {
         #[expect(unsafe_code, reason = "vouches for the segment")]
         // SAFETY: a segment stays for the rest of the job.
         let window = unsafe { calls::open_window(base, len, comm) }?;
-        Ok(Some(Window { window, ops: Vec::with_capacity(MOST), unflushed: Vec::new() }))
+        let (requests, ops) = (Vec::with_capacity(MOST), Vec::with_capacity(MOST));
+        Ok(Window { window, requests, ops, indices: vec![0; MOST], unflushed: Vec::new() })
+    }
+
+    /// Operations that are not complete.
+    pub(crate) fn under_way(&self) -> usize {
+        self.ops.len() + self.unflushed.len()
     }
 
     fn start(&mut self, token: u64, to: u32, put: bool, request: Result<MPI_Request, Error>) -> bool {
         match request {
             Ok(request) => {
-                self.ops.push(Op { request, token, to, put });
+                self.requests.push(request);
+                self.ops.push(Op { token, to, put });
                 true
             }
             // Out of resources, most likely: to be tried again.
@@ -78,13 +87,14 @@ impl Window {
 
     /// Puts what has completed into `done`.
     pub(crate) fn poll(&mut self, budget: usize, done: &mut Vec<(u64, Completion)>) -> Result<(), Error> {
-        let mut i = 0;
-        while i < self.ops.len() && done.len() < budget {
-            if calls::test(&mut self.ops[i].request)?.is_none() {
-                i += 1;
-                continue;
-            }
-            let op = self.ops.swap_remove(i);
+        let count = self.ops.len().min(budget);
+        let found = calls::test_some(&mut self.requests[..count], &mut self.indices)?;
+        let complete = &mut self.indices[..found];
+        // From the back, so that the indices that are left stay right.
+        complete.sort_unstable_by(|a, b| b.cmp(a));
+        for &index in complete.iter() {
+            let op = self.ops.swap_remove(index as usize);
+            self.requests.swap_remove(index as usize);
             if op.put {
                 done.push((op.token, Completion::Local));
                 self.unflushed.push((op.token, op.to));
@@ -114,7 +124,7 @@ impl Window {
 }
 
 /// Whether a small window does what MPI says it does: a put arrives, whole and nowhere else, and a get brings it back. Collective.
-fn sound(comm: MPI_Comm) -> Result<bool, Error> {
+pub(crate) fn sound(comm: MPI_Comm) -> Result<bool, Error> {
     const WORDS: usize = 512;
     let (me, size) = calls::place()?;
     let pattern = |of: u32, k: usize| u64::from(of) << 32 | k as u64;
@@ -129,7 +139,7 @@ fn sound(comm: MPI_Comm) -> Result<bool, Error> {
         unsafe {
             let mut window = calls::open_window(base.cast(), 2 * WORDS * 8, comm)?;
             let complete = |mut request| -> Result<(), Error> {
-                while calls::test(&mut request)?.is_none() {}
+                while !calls::test(&mut request)? {}
                 Ok(())
             };
             complete(calls::put(window, right, 0, mine.as_ptr().cast(), WORDS * 8)?)?;
