@@ -51,11 +51,16 @@ pub fn init(options: &BootOptions, threading: Threading) -> Result<&'static Rank
 /// Ends with a barrier, after which the process exits: with 0, or with 1 when the job could not start. A panic on any rank ends
 /// the job with 101.
 pub fn run(body: impl FnOnce(&'static Rank)) -> ! {
-    std::process::exit(run_with(body))
+    run_as(Threading::Parallel, body)
 }
 
-fn run_with(body: impl FnOnce(&'static Rank)) -> i32 {
-    let rank = match init(&BootOptions::default(), Threading::Parallel) {
+/// [`run`] for a program that says how many of its threads call the runtime: one costs less.
+pub fn run_as(threading: Threading, body: impl FnOnce(&'static Rank)) -> ! {
+    std::process::exit(run_with(threading, body))
+}
+
+fn run_with(threading: Threading, body: impl FnOnce(&'static Rank)) -> i32 {
+    let rank = match init(&BootOptions::default(), threading) {
         Ok(rank) => rank,
         Err(e) => {
             eprintln!("gasnet: {e}");

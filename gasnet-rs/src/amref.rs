@@ -178,6 +178,8 @@ const HERE: u64 = 1 << 63;
 pub(crate) struct Rounds {
     inbox: [Vec<AtomicU64>; 2],
     state: Mutex<State>,
+    /// Whether a barrier is under way, for polls that have nothing to do.
+    active: AtomicU64,
 }
 
 #[derive(Default)]
@@ -193,7 +195,7 @@ impl Rounds {
     pub(crate) fn new(leaders: usize) -> Rounds {
         let rounds = leaders.next_power_of_two().trailing_zeros() as usize;
         let inbox = [(); 2].map(|()| (0..rounds).map(|_| AtomicU64::new(0)).collect());
-        Rounds { inbox, state: Mutex::default() }
+        Rounds { inbox, state: Mutex::default(), active: AtomicU64::new(0) }
     }
 
     fn arrived(&self, parity: usize, round: usize, word: u64) {
@@ -225,9 +227,13 @@ impl Rank {
 
     /// On a leader: takes the rounds that have arrived and sends the next ones.
     pub(crate) fn advance_rounds(&self) {
+        let own = self.leader_block();
+        // Hints: what they miss now they see at a later poll.
+        if own.gathered.load(Ordering::Relaxed) == 0 && self.rounds.active.load(Ordering::Relaxed) == 0 {
+            return;
+        }
         // Busy: another thread does it, or this one further up its stack.
         let Ok(mut s) = self.rounds.state.try_lock() else { return };
-        let own = self.leader_block();
         if !s.active {
             // ORDER: Acquire; pairs with Release in rounds_begin.
             let word = own.gathered.swap(0, Ordering::Acquire);
@@ -235,20 +241,22 @@ impl Rank {
                 return;
             }
             (s.active, s.round, s.merged) = (true, 0, word & !HERE);
+            self.rounds.active.store(1, Ordering::Relaxed);
             self.send_round(&s);
         }
         while s.active {
             let Some(slot) = self.rounds.inbox[s.phase as usize & 1].get(s.round) else {
                 s.active = false;
+                self.rounds.active.store(0, Ordering::Relaxed);
                 own.barrier.publish(s.phase, s.merged);
                 s.phase = s.phase.wrapping_add(1);
                 return;
             };
-            // ORDER: Acquire; pairs with Release in `arrived`.
-            let word = slot.swap(0, Ordering::Acquire);
-            if word == 0 {
+            if slot.load(Ordering::Relaxed) == 0 {
                 return;
             }
+            // ORDER: Acquire; pairs with Release in `arrived`.
+            let word = slot.swap(0, Ordering::Acquire);
             s.merged = Consensus::decode(s.merged).merge(Consensus::decode(word & !HERE)).encode();
             s.round += 1;
             self.send_round(&s);

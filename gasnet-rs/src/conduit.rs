@@ -296,7 +296,9 @@ pub unsafe trait Rma: Send + Sync {
         usize::MAX
     }
 
-    /// Reports completions, up to `budget`; returns how many. Called from any thread; `complete` calls nothing of the conduit.
+    /// Reports completions, up to `budget`; returns how many, or 1 where there were none but bytes of puts and gets have come or gone, those
+    /// of peers among them: a wait then goes on as one that has something to do. Called from any thread; `complete` calls nothing of the
+    /// conduit.
     fn poll(&self, budget: usize, complete: &mut dyn FnMut(u64, Completion)) -> usize;
 }
 

@@ -71,7 +71,7 @@ pub use boot::Boot;
 pub use config::Config;
 pub use error::Error;
 pub use event::Event;
-pub use lock::{OneThread, Threading};
+pub use lock::{OneThread, Threading, Turn, Turns};
 pub use rank::{OpenConduit, Rank, RankId};
 pub use rma::Pending;
 pub use segment::{GlobalPtr, SegmentEntry, SegmentTable, Shared};

@@ -74,6 +74,66 @@ impl TurnLock {
     }
 }
 
+/// A value that one thread uses at a time, behind the lock of this module. For conduits.
+pub struct Turns<T> {
+    lock: TurnLock,
+    value: core::cell::UnsafeCell<T>,
+}
+
+#[expect(unsafe_code, reason = "the lock guards the value")]
+// SAFETY: the value is reached under the lock only, by one thread at a time; or the threads take turns by promise.
+unsafe impl<T: Send> Sync for Turns<T> {}
+
+impl<T> Turns<T> {
+    /// Guards a value.
+    pub fn new(threading: Threading, value: T) -> Turns<T> {
+        Turns { lock: TurnLock::new(threading), value: core::cell::UnsafeCell::new(value) }
+    }
+
+    /// Takes the turn, waiting for a holder on another thread. A thread that has it must not ask again.
+    #[inline]
+    pub fn take(&self) -> Turn<'_, T> {
+        self.lock.lock();
+        Turn(self)
+    }
+}
+
+impl<T> core::fmt::Debug for Turns<T> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.lock.fmt(f)
+    }
+}
+
+/// The turn, given back when dropped.
+#[derive(Debug)]
+pub struct Turn<'a, T>(&'a Turns<T>);
+
+#[expect(unsafe_code, reason = "the lock guards the value")]
+impl<T> core::ops::Deref for Turn<'_, T> {
+    type Target = T;
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: the lock is ours.
+        unsafe { &*self.0.value.get() }
+    }
+}
+
+#[expect(unsafe_code, reason = "the lock guards the value")]
+impl<T> core::ops::DerefMut for Turn<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: the lock is ours.
+        unsafe { &mut *self.0.value.get() }
+    }
+}
+
+impl<T> Drop for Turn<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.lock.unlock();
+    }
+}
+
 #[cfg(all(test, loom))]
 mod tests {
     use super::*;

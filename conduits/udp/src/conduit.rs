@@ -15,11 +15,11 @@ use crate::sys;
 use gasnet::conduit::{
     Channel, Completion, Conduit, Frame, OpenContext, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc,
 };
-use gasnet::{Error, RankId};
+use gasnet::{Error, RankId, Threading, Turn, Turns};
 use gasnet_decorators::Plan;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// How often the keeper looks.
@@ -84,11 +84,13 @@ pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
     };
     let sleep_on = copied(engine.descriptor())?;
     let shared = Arc::new(Shared {
+        moved: AtomicBool::new(false),
         completions: AtomicUsize::new(0),
         requests: AtomicUsize::new(0),
         pumped: AtomicBool::new(false),
         polled: AtomicBool::new(true),
-        engine: Mutex::new(engine),
+        // The keeper is a second thread.
+        engine: Turns::new(Threading::Parallel, engine),
         sleep_on,
     });
     let weak = Arc::downgrade(&shared);
@@ -98,7 +100,9 @@ pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
 }
 
 struct Shared {
-    engine: Mutex<Engine>,
+    engine: Turns<Engine>,
+    /// Whether puts or gets got on, those of peers among them.
+    moved: AtomicBool,
     /// Operations complete and not reported.
     completions: AtomicUsize,
     /// Requests that wait for a poll.
@@ -113,13 +117,16 @@ struct Shared {
 
 impl Shared {
     #[inline]
-    fn engine(&self) -> MutexGuard<'_, Engine> {
-        self.engine.lock().unwrap_or_else(PoisonError::into_inner)
+    fn engine(&self) -> Turn<'_, Engine> {
+        self.engine.take()
     }
 
     /// Relaxed: hints; the lock orders what they are about.
     #[inline]
-    fn count(&self, engine: &Engine) {
+    fn count(&self, engine: &mut Engine) {
+        if core::mem::take(&mut engine.memory.moved) {
+            self.moved.store(true, Relaxed);
+        }
         self.completions.store(engine.memory.completed.len(), Relaxed);
         self.requests.store(engine.memory.frames[Channel::Request as usize].len(), Relaxed);
     }
@@ -135,7 +142,7 @@ fn keep(conduit: &Weak<Shared>) {
         }
         let mut engine = shared.engine();
         engine.pump(now());
-        shared.count(&engine);
+        shared.count(&mut engine);
         let news = engine.memory.frames.iter().any(|f| !f.is_empty()) || !engine.memory.completed.is_empty();
         if news || engine.check().is_err() {
             // The rank may be asleep on the descriptor, which by now has nothing to say.
@@ -194,7 +201,8 @@ unsafe impl Conduit for Udp {
 
     fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
         // The core polls replies, then requests: one look at the socket serves both.
-        let pumped = self.shared.pumped.swap(channel == Channel::Reply, Relaxed);
+        let pumped = self.shared.pumped.load(Relaxed);
+        self.shared.pumped.store(channel == Channel::Reply, Relaxed);
         let pump = channel == Channel::Reply || !pumped;
         if !pump && self.shared.requests.load(Relaxed) == 0 {
             return Ok(0);
@@ -203,7 +211,7 @@ unsafe impl Conduit for Udp {
         if pump {
             self.shared.polled.store(true, Relaxed);
             engine.glance();
-            self.shared.count(&engine);
+            self.shared.count(&mut engine);
             engine.check()?;
         }
         engine.is_now = true;
@@ -212,7 +220,7 @@ unsafe impl Conduit for Udp {
             let Some(Arrived { from, mut buf }) = engine.memory.frames[channel as usize].pop_front() else {
                 break;
             };
-            self.shared.count(&engine);
+            self.shared.count(&mut engine);
             drop(engine);
             let peer = Peer { rank: RankId(from), endpoint: 0 };
             let bytes = buf.bytes_mut();
@@ -274,8 +282,13 @@ unsafe impl Rma for Udp {
     }
 
     fn poll(&self, budget: usize, complete: &mut dyn FnMut(u64, Completion)) -> usize {
+        // A rank that serves others has something to do, and should not go to sleep over it.
+        let moved = self.shared.moved.load(Relaxed);
+        if moved {
+            self.shared.moved.store(false, Relaxed);
+        }
         if self.shared.completions.load(Relaxed) == 0 {
-            return 0;
+            return usize::from(moved);
         }
         let mut engine = self.shared.engine();
         let mut done = 0;
@@ -285,7 +298,7 @@ unsafe impl Rma for Udp {
             complete(token, Completion::Remote);
             done += 1;
         }
-        self.shared.count(&engine);
+        self.shared.count(&mut engine);
         done
     }
 }

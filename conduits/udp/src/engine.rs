@@ -15,12 +15,15 @@ use crate::wire::Packet;
 use gasnet::conduit::Channel;
 use gasnet::{Error, RankId};
 use std::collections::VecDeque;
+use std::net::UdpSocket;
 use std::os::fd::BorrowedFd;
 
 /// Rounds of receiving in a pump.
 const ROUNDS: usize = 8;
 /// Datagrams of a call that may come from peers without a link; others have to come again.
 const HELLOS: usize = 64;
+/// Peers that get a socket of their own at most.
+const DIRECT: usize = 64;
 /// Every so many glances look at the clock, and serve timers.
 const GLANCES: u32 = 16;
 
@@ -33,6 +36,8 @@ pub(crate) struct Engine {
     patience: Time,
     socket: Socket,
     links: Vec<Option<Box<Link>>>,
+    /// Sockets connected to peers of this host.
+    direct: Vec<Option<UdpSocket>>,
     pub(crate) memory: Memory,
     batch: Batch,
     /// Peers that may have something to send, and whether each is in there.
@@ -118,6 +123,7 @@ impl Engine {
             window,
             patience,
             links: cards.iter().map(|_| None).collect(),
+            direct: cards.iter().map(|_| None).collect(),
             is_ready: vec![false; cards.len()],
             cards,
             batch: Batch::new(most, socket.segments()),
@@ -156,8 +162,19 @@ impl Engine {
     fn link(&mut self, peer: u32) -> &mut Link {
         if self.links[peer as usize].is_none() {
             self.links[peer as usize] = Some(Box::new(self.make_link(peer)));
+            self.connect(peer);
         }
         self.links[peer as usize].get_or_insert_with(|| unreachable!("made above"))
+    }
+
+    /// A socket for short datagrams to a peer on this host: what finding the way costs shows there. Its source is another than the
+    /// rank's address, which would be for firewalls to wonder about, and for nobody here.
+    #[cold]
+    fn connect(&mut self, peer: u32) {
+        let (own, to) = (self.socket.address(), self.cards[peer as usize].address);
+        if own.ip() == to.ip() && self.direct.iter().flatten().count() < DIRECT {
+            self.direct[peer as usize] = socket::connected(own.ip(), to).ok();
+        }
     }
 
     /// What ends the job, if something does.
@@ -349,6 +366,9 @@ impl Engine {
             self.broken = Some((sender, format!("sent {what}")));
         }
         self.links[sender as usize] = Some(link);
+        if stranger {
+            self.connect(sender);
+        }
         self.note_ready(sender);
     }
 
@@ -385,7 +405,8 @@ impl Engine {
 
     fn flush_ready(&mut self, now: Time) {
         if let Some(peer) = self.stuck {
-            if self.socket.send(self.cards[peer as usize].address, &self.batch) == Sent::Later {
+            let direct = self.direct[peer as usize].as_ref();
+            if self.socket.send(self.cards[peer as usize].address, direct, &self.batch) == Sent::Later {
                 return;
             }
             self.stuck = None;
@@ -405,13 +426,14 @@ impl Engine {
         }
         let Some(link) = &mut self.links[peer as usize] else { return };
         let address = self.cards[peer as usize].address;
+        let direct = self.direct[peer as usize].as_ref();
         loop {
             self.batch.clear();
             if !link.transmit(now, &mut self.memory, &mut self.batch) {
                 break;
             }
             let more = self.batch.more();
-            if self.socket.send(address, &self.batch) == Sent::Later {
+            if self.socket.send(address, direct, &self.batch) == Sent::Later {
                 self.stuck = Some(peer);
                 break;
             }
@@ -443,7 +465,7 @@ impl Engine {
             link.close(now, &mut self.batch);
             if self.batch.count() > 0 {
                 // Whoever misses it finds out by itself.
-                self.socket.send(self.cards[peer].address, &self.batch);
+                self.socket.send(self.cards[peer].address, self.direct[peer].as_ref(), &self.batch);
             }
         }
     }
@@ -452,7 +474,7 @@ impl Engine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+    use std::net::{Ipv4Addr, SocketAddr};
 
     fn pair(full: bool) -> [Engine; 2] {
         let sockets = [0, 1].map(|_| Socket::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap());

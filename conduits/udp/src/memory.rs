@@ -23,6 +23,8 @@ pub(crate) struct Memory {
     pub(crate) completed: VecDeque<u64>,
     /// Whose datagrams are being handled.
     pub(crate) from: u32,
+    /// Whether bytes of puts or gets came or went.
+    pub(crate) moved: bool,
 }
 
 impl Memory {
@@ -45,6 +47,7 @@ impl Memory {
 impl World for Memory {
     #[inline]
     fn read(&mut self, from: Place, out: &mut [u8]) {
+        self.moved = true;
         let at = match from {
             Place::Own(address) => address as usize,
             Place::Segment(offset) => match self.segment_at(offset, out.len() as u64) {
@@ -65,6 +68,7 @@ impl World for Memory {
 
     #[inline]
     fn write(&mut self, to: Place, data: &[u8]) -> bool {
+        self.moved = true;
         let at = match to {
             Place::Own(address) => address as usize,
             Place::Segment(offset) => match self.segment_at(offset, data.len() as u64) {

@@ -7,13 +7,13 @@ use crate::wire::Packet;
 use gasnet::Error;
 use quinn_udp::{RecvMeta, Transmit, UdpSocketState};
 use rustix::event::epoll;
-use rustix::net::sockopt;
+use rustix::net::{RecvFlags, SendFlags, recv, send, sendto, sockopt};
 use rustix::time::{
     ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime,
     timerfd_create, timerfd_settime,
 };
 use std::io::{ErrorKind, IoSliceMut};
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// Bytes asked for the socket's buffers: what arrives while a rank computes waits there.
@@ -23,6 +23,8 @@ const BATCHES: usize = 32;
 const BATCH: usize = 65536;
 /// From one buffer to the next: a little more, so that the starts of many do not compete for the same lines of a cache.
 const STRIDE: usize = BATCH + 33 * 64;
+/// Bytes that any path carries.
+const SMALL: usize = 1232;
 /// So many single batches in a row call for several at a time.
 const STREAK: u32 = 4;
 
@@ -34,9 +36,18 @@ pub(crate) fn largest_batch(of: &SocketAddr) -> usize {
 /// Sizes of datagrams that networks have: any IPv6 network's, Ethernet's, with jumbo frames, the loop-back's.
 pub(crate) fn sizes(of: &SocketAddr) -> Vec<usize> {
     match of {
-        SocketAddr::V4(_) => vec![1232, 1472, 8972, 65507],
-        SocketAddr::V6(_) => vec![1232, 1452, 8952, 65487],
+        SocketAddr::V4(_) => vec![SMALL, 1472, 8972, 65507],
+        SocketAddr::V6(_) => vec![SMALL, 1452, 8952, 65487],
     }
+}
+
+/// A socket connected to a peer, to send through.
+pub(crate) fn connected(from: IpAddr, to: SocketAddr) -> std::io::Result<UdpSocket> {
+    let socket = UdpSocket::bind((from, 0))?;
+    socket.connect(to)?;
+    // Nothing is received there.
+    let _ = sockopt::set_socket_recv_buffer_size(&socket, 0);
+    Ok(socket)
 }
 
 /// The host's monotonic clock.
@@ -173,11 +184,16 @@ impl Socket {
         }
     }
 
-    /// Sends a batch. What the kernel refuses is as good as lost on the way.
+    /// Sends a batch, through a socket connected to there if there is one and any path carries the datagram. What the kernel refuses
+    /// is as good as lost on the way.
     #[inline]
-    pub(crate) fn send(&mut self, to: SocketAddr, batch: &Batch) -> Sent {
-        let sent = if batch.count() == 1 {
-            self.udp.send_to(batch.bytes(), to).map(drop)
+    pub(crate) fn send(&mut self, to: SocketAddr, direct: Option<&UdpSocket>, batch: &Batch) -> Sent {
+        let sent = if let Some(direct) = direct.filter(|_| batch.count() == 1 && batch.size() <= SMALL) {
+            let sent = send(direct, batch.bytes(), SendFlags::DONTWAIT);
+            sent.map(drop).map_err(std::io::Error::from)
+        } else if batch.count() == 1 {
+            let sent = sendto(&self.udp, batch.bytes(), SendFlags::empty(), &to);
+            sent.map(drop).map_err(std::io::Error::from)
         } else {
             let transmit = Transmit {
                 destination: to,
@@ -212,8 +228,10 @@ impl Socket {
         if self.ask > 1 || self.taken.is_some() {
             return true;
         }
-        // One batch without any report of the kernel costs least.
-        self.taken = self.udp.recv(&mut self.buffers[..BATCH]).ok();
+        // One batch without any report of the kernel costs least. As a plain system call: in a process of several threads, which
+        // the keeper makes this one, libc surrounds it by work for threads that may be cancelled.
+        let taken = recv(&self.udp, &mut self.buffers[..BATCH], RecvFlags::DONTWAIT);
+        self.taken = taken.ok().map(|(_, len)| len);
         if self.taken.is_none() {
             self.streak = 0;
         }
