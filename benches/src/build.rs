@@ -14,8 +14,12 @@ use crate::source;
 pub enum Program {
     /// `floors/NAME.c`, with more flags.
     Floor(&'static str, Vec<String>),
+    /// `floors/mpi.c`, by the compiler and launcher of an MPI.
+    MpiFloor(&'static str),
     /// `pgas-bench-rank`.
     Rust,
+    /// `pgas-bench-rank`, by the launcher of an MPI.
+    MpiRust(&'static str),
     /// `clients/NAME.c`, over `gasnet.h`.
     Client(&'static str),
     /// `upc/NAME.upc`, with flags for `upcc`.
@@ -73,7 +77,13 @@ impl Tools {
                 built?
             }
         };
-        let mut command = if probe.ranks == 0 {
+        let mut command = if let Program::MpiFloor(mpi) | Program::MpiRust(mpi) = probe.program {
+            let mut command = Command::new(format!("mpirun.{mpi}"));
+            command.args(["-n", "2"]).arg(&program).env("GASNET_PLUGIN_PATH", self.prefix.join("lib"));
+            // What Open MPI wants to be told when it runs as root.
+            command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+            command
+        } else if probe.ranks == 0 {
             Command::new(&program)
         } else {
             let launcher = match probe.program {
@@ -101,7 +111,14 @@ impl Tools {
                 self.output(command)?;
                 Ok(output)
             }
-            Program::Rust => {
+            Program::MpiFloor(mpi) => {
+                let output = self.scratch.join(format!("floor-mpi-{mpi}"));
+                let mut command = Command::new(format!("mpicc.{mpi}"));
+                command.arg("-O2").arg(self.sources.join("floors/mpi.c")).arg("-o").arg(&output);
+                self.output(command)?;
+                Ok(output)
+            }
+            Program::Rust | Program::MpiRust(_) => {
                 let own = std::env::current_exe().map_err(|error| error.to_string())?;
                 let rank = own.with_file_name("pgas-bench-rank");
                 if rank.exists() { Ok(rank) } else { Err(format!("{} is not built", rank.display())) }

@@ -176,9 +176,9 @@ pub fn coll(_: &Options) -> Vec<Group> {
 }
 
 /// Every rank alone, over sockets.
-const UDP: &[(&str, &str)] = &[("GASNET_CONDUIT", "udp"), ("GASNET_NEIGHBORHOOD", "off")];
+const UDP: Env = &[("GASNET_CONDUIT", "udp"), ("GASNET_NEIGHBORHOOD", "off")];
 /// With payloads authenticated.
-const UDP_FULL: &[(&str, &str)] =
+const UDP_FULL: Env =
     &[("GASNET_CONDUIT", "udp"), ("GASNET_NEIGHBORHOOD", "off"), ("GASNET_UDP_AUTH", "full")];
 
 /// Figures of the udp conduit on one host, without neighbourhood.
@@ -195,22 +195,22 @@ pub fn udp(options: &Options) -> Vec<Group> {
     let mut groups = vec![
         group(
             floor("udp_pingpong", "96"),
-            over(UDP, 2, "am_short"),
+            over(UDP, 2, "am_short alone"),
             us(Figure { bar: "ratio <= 1.15", ..time("udp_am_short_rtt", "us", 2, "rtt", waits) }),
         ),
         group(
             floor("udp_pingpong", "4176"),
-            over(UDP, 2, "am_medium"),
+            over(UDP, 2, "am_medium alone"),
             us(Figure { bar: "reported", ..time("udp_am_medium_4k_rtt", "us", 2, "rtt", waits) }),
         ),
         group(
             floor("udp_pingpong", "80"),
-            over(UDP, 2, "put_8"),
+            over(UDP, 2, "put_8 alone"),
             us(Figure { bar: "reported", ..time("udp_put_8_rtt", "us", 2, "put8", waits) }),
         ),
         group(
             floor("udp_barrier", "8"),
-            over(UDP, 8, "barrier"),
+            over(UDP, 8, "barrier alone"),
             us(Figure { bar: "ratio <= 2", ..time("udp_barrier_8", "us", 8, "barrier", &["sum"]) }),
         ),
     ];
@@ -271,28 +271,77 @@ pub fn ofi(_: &Options) -> Vec<Group> {
     groups
 }
 
+type Env = &'static [(&'static str, &'static str)];
+
+/// Every rank alone, over MPI.
+const MPI: Env = &[("GASNET_CONDUIT", "mpi"), ("GASNET_NEIGHBORHOOD", "off")];
+
+/// The MPIs of this machine, by the suffix that Debian gives their programs.
+fn mpis() -> Vec<&'static str> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let there =
+        |mpi: &&str| std::env::split_paths(&path).any(|dir| dir.join(format!("mpicc.{mpi}")).exists());
+    ["openmpi", "mpich"].into_iter().filter(there).collect()
+}
+
+/// Figures of the mpi conduit on one host, without neighbourhood, beside MPI itself.
+pub fn mpi(_: &Options) -> Vec<Group> {
+    let mut groups = Vec::new();
+    for mpi in mpis() {
+        for (what, unit, task, key, better, bar) in [
+            ("am_short_rtt", "us", "am_short alone", "rtt", Better::Lower, "ratio <= 1.25"),
+            ("put_8", "us", "put_8 alone", "put8", Better::Lower, "reported"),
+            ("put_1m", "GB/s", "put_1m alone", "bw", Better::Higher, "ratio >= 0.9"),
+        ] {
+            let rank = Probe { program: Program::MpiRust(mpi), args: words(task), ranks: 2, env: MPI };
+            let floor = Probe { program: Program::MpiFloor(mpi), args: words("32"), ranks: 0, env: &[] };
+            let floors: &'static [&'static str] = match key {
+                "rtt" => &["rtt"],
+                "put8" => &["put8"],
+                _ => &["bw"],
+            };
+            let scale = if unit == "us" { 1e-3 } else { 1.0 };
+            let figure =
+                Figure { better, bar, scale, ..time(&format!("{mpi}_{what}"), unit, 2, key, floors) };
+            groups.push(Group { probes: vec![floor, rank], figures: vec![figure], rounds: 0, note: None });
+        }
+    }
+    groups
+}
+
+/// Over the shared rings that stand in for a network.
+const SMP: Env = &[("GASNET_CONDUIT", "smp"), ("GASNET_NEIGHBORHOOD", "off")];
 /// The same with a progress thread.
-const UDP_THREAD: &[(&str, &str)] =
+const SMP_THREAD: Env =
+    &[("GASNET_CONDUIT", "smp"), ("GASNET_NEIGHBORHOOD", "off"), ("GASNET_PROGRESS", "thread")];
+const UDP_THREAD: Env =
     &[("GASNET_CONDUIT", "udp"), ("GASNET_NEIGHBORHOOD", "off"), ("GASNET_PROGRESS", "thread")];
+const MPI_THREAD: Env =
+    &[("GASNET_CONDUIT", "mpi"), ("GASNET_NEIGHBORHOOD", "off"), ("GASNET_PROGRESS", "thread")];
 
 /// What a put and a get cost while the target computes, beside what they cost while it waits in the runtime.
 pub fn attentiveness(_: &Options) -> Vec<Group> {
+    let mut conduits = vec![("smp", Program::Rust, SMP, SMP_THREAD), ("udp", Program::Rust, UDP, UDP_THREAD)];
+    conduits.extend(mpis().into_iter().map(|mpi| (mpi, Program::MpiRust(mpi), MPI, MPI_THREAD)));
     let mut groups = Vec::new();
-    for (suffix, env, bar) in [("", UDP, "reported"), ("_thread", UDP_THREAD, "ratio <= 5")] {
-        let figure = |what: &str, key, floor| Figure {
-            scale: 1e-3,
-            bar,
-            ..time(&format!("{what}_to_computing{suffix}"), "us", 2, key, floor)
-        };
-        groups.push(Group {
-            probes: vec![Probe { env: UDP, ..rank(2, "attentive") }, Probe { env, ..rank(2, "computing") }],
-            figures: vec![
-                figure("put_8", "put_computing", &["put_attentive"]),
-                figure("get_8", "get_computing", &["get_attentive"]),
-            ],
-            rounds: 3,
-            note: None,
-        });
+    for (conduit, program, plain, thread) in conduits {
+        for (suffix, env, bar) in [("", plain, "reported"), ("_thread", thread, "ratio <= 5")] {
+            let figure = |what: &str, key, floor| Figure {
+                scale: 1e-3,
+                bar,
+                ..time(&format!("{conduit}_{what}_to_computing{suffix}"), "us", 2, key, floor)
+            };
+            let probe = |task, env| Probe { program: program.clone(), env, ..rank(2, task) };
+            groups.push(Group {
+                probes: vec![probe("attentive", plain), probe("computing", env)],
+                figures: vec![
+                    figure("put_8", "put_computing", &["put_attentive"]),
+                    figure("get_8", "get_computing", &["get_attentive"]),
+                ],
+                rounds: 3,
+                note: None,
+            });
+        }
     }
     groups
 }

@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use build::Tools;
 use probe::Group;
 
-const USAGE: &str = "usage: pgas-bench [smp|upc|coll|udp|ofi|attentiveness|registration|netvm|netvm-live]... [--json] [--prefix DIR] [--scratch DIR] [--rounds N] \
+const USAGE: &str = "usage: pgas-bench [smp|upc|coll|udp|mpi|ofi|attentiveness|registration|netvm|netvm-live]... [--json] [--prefix DIR] [--scratch DIR] [--rounds N] \
 [--filter TEXT]... [--quick] [--list]";
 
 /// What the command line asks for.
@@ -69,6 +69,7 @@ fn main() -> ExitCode {
             "coll" => figures::coll(&options),
             "udp" => figures::udp(&options),
             "ofi" => figures::ofi(&options),
+            "mpi" => figures::mpi(&options),
             "attentiveness" => figures::attentiveness(&options),
             _ => figures::upc(&options),
         });
@@ -161,6 +162,7 @@ fn options() -> Result<Options, lexopt::Error> {
                     "upc",
                     "coll",
                     "udp",
+                    "mpi",
                     "ofi",
                     "attentiveness",
                     "registration",

@@ -26,7 +26,7 @@ usage: cargo xtask TASK [options]
   test [--only STEP] [--quick]              runs all tests
   stage                                     brings target/stage up to date: bin, include, lib
   install --prefix DIR                      installs upcc, upcrun, gasnetrun, headers, libraries
-  bench smp|upc|coll|udp|ofi|attentiveness [--json]  measures
+  bench smp|upc|coll|udp|mpi|ofi|attentiveness [--json]  measures
   bench registration|netvm [--json]         simulates what the papers measured
   bench netvm-live [--json]                 registration modes on real memory, beside predictions
   soak [--minutes M]                        random and long tests
@@ -49,7 +49,7 @@ usage: cargo xtask install --prefix DIR
 const BENCH_HELP: &str = "\
 Measures, each figure beside a floor measured in the same run (program pgas-bench in benches/).
 
-usage: cargo xtask bench smp|upc|coll|udp|ofi|attentiveness|registration|netvm|netvm-live [--json] [options of pgas-bench]
+usage: cargo xtask bench smp|upc|coll|udp|mpi|ofi|attentiveness|registration|netvm|netvm-live [--json] [options of pgas-bench]
 
 registration and netvm simulate what the papers measured, print paper | here | difference, and write
 plots and values under target/bench/plots. netvm-live measures the same modes on real memory.
@@ -132,6 +132,7 @@ fn bench(mut parser: lexopt::Parser) -> Result<(), String> {
                 "upc",
                 "coll",
                 "udp",
+                "mpi",
                 "ofi",
                 "attentiveness",
                 "registration",
@@ -150,8 +151,11 @@ fn bench(mut parser: lexopt::Parser) -> Result<(), String> {
         _ => return Err(format!("which suite?\n\n{BENCH_HELP}")),
     };
     // Simulations run no program that has to be compiled.
-    if ["smp", "upc", "coll", "udp", "ofi", "attentiveness"].iter().any(|s| suite == *s) {
+    if ["smp", "upc", "coll", "udp", "mpi", "ofi", "attentiveness"].iter().any(|s| suite == *s) {
         stage::stage(&stage::folder(), stage::Parts::ALL)?;
+    }
+    if ["mpi", "attentiveness"].iter().any(|s| suite == *s) {
+        plugins::stage_all(&stage::folder());
     }
     if suite == "ofi" {
         if !plugins::has_libfabric() {

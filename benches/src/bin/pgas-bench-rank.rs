@@ -4,13 +4,20 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use gasnet::{GlobalPtr, Handler, Rank, RankId};
+use gasnet::{GlobalPtr, Handler, OneThread, Rank, RankId, Threading};
 
 const BATCHES: i32 = 5;
 
 fn main() {
     let begun = Instant::now();
-    gasnet_conduits::run(move |rank| {
+    // What most programs are: UPC, and C in its SEQ mode.
+    let threading = match std::env::args().nth(2).as_deref() {
+        #[expect(unsafe_code, reason = "promises that this program has one thread")]
+        // SAFETY: no task starts a thread.
+        Some("alone") => Threading::Serial(unsafe { OneThread::promise() }),
+        _ => Threading::Parallel,
+    };
+    gasnet_conduits::run_as(threading, move |rank| {
         let task = std::env::args().nth(1).unwrap_or_default();
         match task.as_str() {
             "rma" => rma(rank),
@@ -26,7 +33,8 @@ fn main() {
             "start" => start(rank, begun),
             "netvm_puts" => netvm_puts(rank),
             "put_8" => put_8(rank),
-            "put_4m" => put_4m(rank),
+            "put_1m" => put_large(rank, 1 << 20),
+            "put_4m" => put_large(rank, 4 << 20),
             "attentive" => attentiveness(rank, ["put_attentive", "get_attentive"], false),
             "computing" => attentiveness(rank, ["put_computing", "get_computing"], true),
             // The launcher's own time is what is measured.
@@ -180,12 +188,11 @@ fn attentiveness(rank: &Rank, keys: [&'static str; 2], computes: bool) {
     }
 }
 
-fn put_4m(rank: &Rank) {
-    const BYTES: usize = 4 << 20;
-    let at: GlobalPtr<u64> = GlobalPtr::new(RankId(1), allocate(rank, BYTES as u64));
-    let source = vec![1u64; BYTES / 8];
-    rank.write_slice(at.on(rank.id()), &vec![2; BYTES / 8]);
-    let count = 100;
+fn put_large(rank: &Rank, bytes: usize) {
+    let at: GlobalPtr<u64> = GlobalPtr::new(RankId(1), allocate(rank, bytes as u64));
+    let source = vec![1u64; bytes / 8];
+    rank.write_slice(at.on(rank.id()), &vec![2; bytes / 8]);
+    let count = (400 << 20) / bytes as u64;
     batches(rank, || {
         if rank.id().0 != 0 {
             return vec![];
@@ -194,7 +201,7 @@ fn put_4m(rank: &Rank) {
         for _ in 0..count {
             rank.write_slice(at, black_box(&source));
         }
-        let rate = BYTES as f64 / ns_each(start, count);
+        let rate = bytes as f64 / ns_each(start, count);
         assert_eq!(rank.read(at.add(100)), 1);
         vec![("bw", rate)]
     });
