@@ -26,11 +26,13 @@ use crate::stage::{self, Parts};
 const HELP: &str = "\
 Random and long tests. Failing inputs are kept under target/soak.
 
-usage: cargo xtask soak [--minutes M] [--seed S] [--stale N] [--record]
+usage: cargo xtask soak [--minutes M] [--seed S] [--stale N | --flood SECONDS] [--record]
 
   --minutes M   for how long (default 10)
   --seed S      start of the random numbers (default: from the clock)
   --stale N     instead, N simulated accesses against changing mappings (a million takes about a second)
+  --flood S     instead, S seconds (or more) of floods between all pairs of 16 ranks over udp, with the smallest windows: it must
+                not hang, and memory must not grow
   --record      add the result to docs/soak.md
 ";
 
@@ -65,7 +67,7 @@ type Score = BTreeMap<&'static str, (usize, usize)>;
 /// Reads the command line and runs.
 pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
     let clock = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let (mut minutes, mut record, mut accesses) = (10.0_f64, false, None);
+    let (mut minutes, mut record, mut accesses, mut floods) = (10.0_f64, false, None, None);
     let mut seed = clock.map_or(1, |time| time.as_nanos() as u64);
     while let Some(argument) = parser.next().map_err(|e| e.to_string())? {
         match argument {
@@ -77,6 +79,10 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
             Long("stale") => {
                 let value = parser.value().and_then(|v| v.parse()).map_err(|e| e.to_string())?;
                 accesses = Some(value);
+            }
+            Long("flood") => {
+                let value = parser.value().and_then(|v| v.parse::<f64>()).map_err(|e| e.to_string())?;
+                floods = Some(value);
             }
             Long("record") => record = true,
             Short('h') | Long("help") => {
@@ -94,6 +100,14 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
             append(&format!(
                 "- seed {seed}: {accesses} simulated accesses against changing mappings, none stale\n"
             ))?;
+        }
+        return Ok(());
+    }
+    if let Some(seconds) = floods {
+        let text = flood(seconds)?;
+        println!("{text}");
+        if record {
+            append(&format!("- {text}\n"))?;
         }
         return Ok(());
     }
@@ -201,6 +215,29 @@ fn conformance(prefix: &Path, random: &mut Random) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("{shown}\n{}", outcome.report()))
+}
+
+/// Floods of 16 ranks over udp, for so many seconds in one job; what happened.
+fn flood(seconds: f64) -> Result<String, String> {
+    sh::pass(sh::cargo(&["build", "--release", "-p", "gasnet-tests", "--bin", "conformance"]), BUILD)?;
+    let job = |rounds: u32, limit: Duration| {
+        let mut job = Command::new(sh::target().join("release/conformance"));
+        job.args(["--repeat", &rounds.to_string(), "flood"]);
+        job.env("GASNET_PSHM_NODES", "16").env("GASNET_MAX_SEGSIZE", "16M");
+        job.env("GASNET_CONDUIT", "udp").env("GASNET_NEIGHBORHOOD", "off").env("GASNET_UDP_WINDOW", "0");
+        let (start, shown) = (Instant::now(), sh::show(&job));
+        let outcome = sh::capture(job, limit)?;
+        if outcome.status == Some(0) && outcome.stdout.ends_with("conformance: passed\n") {
+            return Ok(start.elapsed().as_secs_f64());
+        }
+        Err(format!("{shown}\n{}", outcome.report()))
+    };
+    let once = job(3, CONFORMANCE)? / 3.0;
+    let rounds = (seconds / once).ceil().max(3.0) as u32;
+    let took = job(rounds, Duration::from_secs_f64(10.0 * seconds + 60.0))?;
+    Ok(format!(
+        "16 ranks flooded each other over udp with windows of two messages: {rounds} rounds, {took:.0} s, memory did not grow"
+    ))
 }
 
 /// That many accesses of Firehose's stale-registration adversary.

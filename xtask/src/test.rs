@@ -142,6 +142,12 @@ const STEPS: &[Step] = &[
     },
     Step { name: "upc-tests-udp", about: "tests/upc over the udp conduit", quick: false, run: upc_tests_udp },
     Step {
+        name: "upc-tests-pairs",
+        about: "parts of tests/upc over udp, neighbours in pairs",
+        quick: false,
+        run: upc_tests_pairs,
+    },
+    Step {
         name: "namespaces",
         about: "jobs on several hosts, over good and bad networks",
         quick: false,
@@ -633,6 +639,10 @@ fn netvm_live(context: &mut Context) -> End {
     })
 }
 
+fn upc_tests_pairs(context: &mut Context) -> End {
+    staged(context, Parts { upc: true, c: false }, |context| suite(context, "upc-suite", OVER_UDP_IN_PAIRS))
+}
+
 fn c_clients_udp(context: &mut Context) -> End {
     staged(context, Parts { upc: false, c: true }, |context| suite(context, "c-suite", OVER_UDP))
 }
@@ -640,6 +650,21 @@ fn c_clients_udp(context: &mut Context) -> End {
 /// Every rank alone, over sockets; four ranks where a test does not want others.
 const OVER_UDP: &[&str] =
     &["--env", "GASNET_NEIGHBORHOOD=off", "--env", "GASNET_CONDUIT=udp", "--ranks", "2 4"];
+
+/// Four ranks, of which two and two share memory: what goes both ways within one operation, and barriers of leaders.
+const OVER_UDP_IN_PAIRS: &[&str] = &[
+    "--env",
+    "GASNET_NEIGHBORHOOD=2",
+    "--env",
+    "GASNET_CONDUIT=udp",
+    "--ranks",
+    "4",
+    "access/",
+    "alloc/",
+    "layout/",
+    "library/",
+    "sync/",
+];
 
 fn upc_random(context: &mut Context) -> End {
     // Always the same programs, so that a failure here is one everywhere; `soak` takes others.
