@@ -226,6 +226,7 @@ fn loom_notes_about_a_frame_follow_its_lock() {
         let (mut host, mut nic) = small(1);
         let (holds, writable) = (cell(), cell());
         holds.store(1, Ordering::Relaxed);
+        host.map(page(1), Ppn::at(0), Key(7));
         let notes = (holds.clone(), writable.clone());
         let t = thread::spawn(move || {
             for (vpn, n) in [(page(1), 1), (page(2), 2)] {
@@ -236,7 +237,6 @@ fn loom_notes_about_a_frame_follow_its_lock() {
                 }
             }
         });
-        host.map(page(1), Ppn::at(0), Key(7));
         if host.unmap(Ppn::at(0)) == Unmap::Unmapped {
             let dirty = host.test_and_clean(Ppn::at(0));
             assert!(dirty || writable.load(Ordering::Relaxed) == 0, "what can be stored to is dirty");
