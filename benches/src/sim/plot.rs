@@ -67,7 +67,12 @@ fn draw_on(chart: &Chart, root: &DrawingArea<SVGBackend<'_>, Shift>) -> Result<(
                     .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(2)));
                 area.draw_series(curve.points.iter().map(|p| Circle::new(*p, 3, colour.filled())))?;
             }
-            area.configure_series_labels().background_style(WHITE.mix(0.8)).border_style(BLACK).draw()?;
+            let place = free_corner(chart, (x0, x1), (y0, y1));
+            area.configure_series_labels()
+                .position(place)
+                .background_style(WHITE.mix(0.8))
+                .border_style(BLACK)
+                .draw()?;
         }};
     }
     match chart.log {
@@ -77,6 +82,35 @@ fn draw_on(chart: &Chart, root: &DrawingArea<SVGBackend<'_>, Shift>) -> Result<(
         (true, true) => finish!((x0..x1).log_scale(), (y0..y1).log_scale()),
     }
     Ok(())
+}
+
+/// The corner in which a legend hides least of the curves.
+fn free_corner(chart: &Chart, x: (f64, f64), y: (f64, f64)) -> SeriesLabelPosition {
+    let share = |v: f64, (low, high): (f64, f64), log: bool| {
+        if log { (v / low).ln() / (high / low).ln() } else { (v - low) / (high - low) }
+    };
+    let at = |p: &(f64, f64)| (share(p.0, x, chart.log.0), share(p.1, y, chart.log.1));
+    let (width, height) = (0.34, 0.08 + 0.045 * chart.curves.len() as f64);
+    let hidden = |right: bool, upper: bool| {
+        let inside = |(x, y): (f64, f64)| {
+            let (x, y) = (if right { 1.0 - x } else { x }, if upper { 1.0 - y } else { y });
+            x < width && y < height
+        };
+        let between = |w: &[(f64, f64)]| {
+            let (a, b) = (at(&w[0]), at(&w[1]));
+            let point = |k: i32| f64::from(k) / 16.0;
+            (0..=16).filter(|&k| inside((a.0 + (b.0 - a.0) * point(k), a.1 + (b.1 - a.1) * point(k)))).count()
+        };
+        chart.curves.iter().flat_map(|c| c.points.windows(2)).map(between).sum::<usize>()
+    };
+    let corners = [
+        (hidden(true, true), SeriesLabelPosition::UpperRight),
+        (hidden(true, false), SeriesLabelPosition::LowerRight),
+        (hidden(false, false), SeriesLabelPosition::LowerLeft),
+        (hidden(false, true), SeriesLabelPosition::UpperLeft),
+    ];
+    let free = corners.into_iter().min_by_key(|(hidden, _)| *hidden);
+    free.map_or(SeriesLabelPosition::MiddleRight, |(_, place)| place)
 }
 
 /// A number beside an axis.
