@@ -37,6 +37,41 @@ fn own_file() -> Option<PathBuf> {
     }
 }
 
+/// What becomes of signals that end a process, while a library is loaded: some install handlers of their own (libfabric's of old
+/// InfiniPath cards do, for crashes), which are not asked for.
+struct Signals(Vec<(libc::c_int, libc::sigaction)>);
+
+impl Signals {
+    fn now() -> Signals {
+        let all = [
+            libc::SIGSEGV,
+            libc::SIGBUS,
+            libc::SIGILL,
+            libc::SIGFPE,
+            libc::SIGABRT,
+            libc::SIGINT,
+            libc::SIGTERM,
+        ];
+        let ask = |signal: libc::c_int| {
+            // SAFETY: an all-zero sigaction is valid; a null new action only asks.
+            unsafe {
+                let mut is: libc::sigaction = std::mem::zeroed();
+                (libc::sigaction(signal, std::ptr::null(), &mut is) == 0).then_some((signal, is))
+            }
+        };
+        Signals(all.into_iter().filter_map(ask).collect())
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        for (signal, was) in &self.0 {
+            // SAFETY: what the system said before.
+            unsafe { libc::sigaction(*signal, was, std::ptr::null_mut()) };
+        }
+    }
+}
+
 /// Loads one file, for the life of the process; the loader's words if it cannot.
 fn load(file: &std::path::Path) -> Result<Entry, String> {
     let path = CString::new(file.as_os_str().as_bytes()).map_err(|e| e.to_string())?;
@@ -49,6 +84,7 @@ fn load(file: &std::path::Path) -> Result<Entry, String> {
         // SAFETY: as above.
         unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
     };
+    let _signals = Signals::now();
     // The foreign libraries load parts of themselves that need their symbols, hence global.
     // SAFETY: the files looked for are plugins, whose start-up code does nothing unexpected.
     let library = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
@@ -87,4 +123,28 @@ pub(crate) fn open(
          GASNET_PLUGIN_PATH says in which directories to look",
         problems.join("; ")
     )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn handlers_of_libraries_are_undone() {
+        let handler = || {
+            // SAFETY: an all-zero sigaction is valid; this only asks.
+            unsafe {
+                let mut is: libc::sigaction = std::mem::zeroed();
+                libc::sigaction(libc::SIGFPE, std::ptr::null(), &mut is);
+                is.sa_sigaction
+            }
+        };
+        let before = handler();
+        let signals = Signals::now();
+        // SAFETY: ignoring a signal that nobody here sends.
+        unsafe { libc::signal(libc::SIGFPE, libc::SIG_IGN) };
+        assert_eq!(handler(), libc::SIG_IGN);
+        drop(signals);
+        assert_eq!(handler(), before);
+    }
 }
