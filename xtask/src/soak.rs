@@ -223,7 +223,7 @@ fn flood(seconds: f64) -> Result<String, String> {
     let job = |rounds: u32, limit: Duration| {
         let mut job = Command::new(sh::target().join("release/conformance"));
         job.args(["--repeat", &rounds.to_string(), "flood"]);
-        job.env("GASNET_PSHM_NODES", "16").env("GASNET_MAX_SEGSIZE", "16M");
+        job.env("GASNET_PSHM_NODES", "16").env("GASNET_MAX_SEGSIZE", "64M");
         job.env("GASNET_CONDUIT", "udp").env("GASNET_NEIGHBORHOOD", "off").env("GASNET_UDP_WINDOW", "0");
         let (start, shown) = (Instant::now(), sh::show(&job));
         let outcome = sh::capture(job, limit)?;

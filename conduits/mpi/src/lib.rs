@@ -13,7 +13,11 @@
 //! for a rank that does not listen is bounded. A message that returns credits needs none.
 //!
 //! **Puts and gets**. The segments form a window, locked shared by everyone for the whole job. Where a test at the start
-//! finds that the window does not do what MPI says, the runtime goes without: by messages.
+//! finds that the window does not do what MPI says, the runtime goes without: by messages. Atomics are messages always: those of
+//! neighbours are instructions of the processor on the same words, and MPI promises nothing about both at once.
+//!
+//! **Threads.** MPI is initialised for several threads only if the rank's calls may come from several. A program of one thread per
+//! rank whose other threads use MPI by themselves initialises MPI first.
 //!
 //! **Who must act.** MPI makes progress inside its calls; a put may need the target inside one. Every wait of the runtime polls.
 //!
