@@ -93,6 +93,13 @@ impl Rank {
     /// The team of all ranks of the job.
     pub fn team_all(&'static self) -> Team {
         let members = self.team_all.get_or_init(|| {
+            let in_vain = self.config.coll_nic && self.size() > 1 && self.nic().is_none();
+            if in_vain && self.id().0 == 0 && !self.config.quiet {
+                let name = self.conduit_name();
+                crate::job::say(&format!(
+                    "gasnet: warning: GASNET_COLL=nic: the NICs of the {name} conduit do not work by themselves; collectives go as usual"
+                ));
+            }
             let all = self.members(0, self.ranks().collect());
             if self.tables.is_some() && all.hosts.one() {
                 let _ = all.table.set(0);

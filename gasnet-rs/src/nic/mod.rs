@@ -1,7 +1,7 @@
-//! Synchronisation as a NIC would do it: atomics, locks, wait queues, monitors, semaphores, channels, notifications; tripwires, event queues,
-//! ordered connections. Here they are made of
-//! the core's one-sided operations, so they work over every conduit. Where the conduit's NICs do the operations of a home by themselves
-//! ([`port`], netvm), locks, queues, monitors and semaphores use these, and no processor but the callers' takes part.
+//! Synchronisation as a NIC would do it: atomics, locks, wait queues, monitors, semaphores, channels, notifications; tripwires, event
+//! queues, ordered connections. Here they are made of the core's one-sided operations, so they work over every conduit. Where the conduit's
+//! NICs do the operations of a home by themselves ([`port`], netvm), locks, queues, monitors and semaphores use these, and no processor
+//! but the callers' takes part.
 //!
 //! Objects are *collective* to make: all ranks make the same ones in the same order ([`Rank::allocate`] gives each a place at the same
 //! offset everywhere). One rank is an object's *home*: the word that decides lies there. Every rank has a *cell* of it in its own

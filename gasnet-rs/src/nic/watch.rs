@@ -203,8 +203,13 @@ impl<'r> Watch<'r> {
         if bytes.is_empty() || load(self.rank, table) == 0 {
             return;
         }
-        for i in 1..=self.wires as usize {
-            trip(self.rank, table.add(WORDS * i), &bytes, kind);
+        // One look at all of them. What changes meanwhile is armed after our touch, and its owner looks again.
+        let mut words = vec![0u64; WORDS * self.wires as usize];
+        self.rank.read_slice(table.add(WORDS), &mut words);
+        for (i, w) in words.chunks_exact(WORDS).enumerate() {
+            if w[0] & ARMED != 0 && w[0] & kind != 0 && hits(&bytes, w[1]..w[2], w[3], w[4]) {
+                trip(self.rank, table.add(WORDS * (i + 1)), &bytes, kind);
+            }
         }
     }
 }
