@@ -6,23 +6,28 @@
 #include "check.h"
 #include <signal.h>
 #include <sys/types.h>
+#include <sys/wait.h>
 #include <unistd.h>
-
-strict shared int process, running;
 
 int main(void)
 {
-    if (MYTHREAD == 0) {
-        running = 1;
-    } else {
-        // All processes of the job have one parent or are its child; those that are not frozen take no notice.
-        usleep(300000);
-        CHECK_EQ(running, 0);
-        while (!running) {
-            kill(0, SIGCONT);
-            usleep(20000);
+    pid_t waker = 0;
+    if (MYTHREAD == 1) {
+        waker = fork();
+        if (waker == 0) {
+            // Those of the process group that are not frozen take no notice.
+            for (int i = 0; i < 3000 && getppid() != 1; i++) {
+                usleep(20000);
+                kill(0, SIGCONT);
+            }
+            _exit(0);
         }
+        CHECK(waker > 0);
     }
     upc_barrier;
+    if (waker > 0) {
+        kill(waker, SIGKILL);
+        waitpid(waker, NULL, 0);
+    }
     PASS();
 }
