@@ -140,7 +140,8 @@ fn main() {
         }
         if options.repeat > 2 {
             let peak = peak_memory();
-            assert!(peak <= settled + settled / 4, "memory grew from {settled} to {peak} KiB");
+            // What windows allow depends on who got how far: a few messages to each peer. Without them it would be gigabytes.
+            assert!(peak <= settled + (16 << 10), "memory grew from {settled} to {peak} KiB");
         }
         rank.barrier();
         if rank.id().0 == 0 {
