@@ -108,7 +108,7 @@ pub const SETTINGS: &[Setting] = &[
     ),
     s(
         "GASNET_NETVM_MEMORY",
-        "size: 64M, 1G; default the whole segment",
+        "size: 64M, 1G; default a quarter of the rank's share of memory, at least 64M",
         "Memory that the pages of a rank's segment may take at a time; the others are in a file (netvm conduit).",
     ),
     s(
