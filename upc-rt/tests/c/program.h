@@ -33,6 +33,6 @@ int main(int argc, char **argv)
   const int wide = 0;
 #endif
   image = (struct __upc_image){ __UPC_ABI, wide, STATIC_THREADS, user_main, __start_upc_shvars, __stop_upc_shvars,
-    __start_upc_inits, __stop_upc_inits, 0, "test" };
+    __start_upc_inits, __stop_upc_inits, 0, "test", 0 };
   return __upc_run(argc, argv, &image);
 }
