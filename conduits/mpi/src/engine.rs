@@ -8,6 +8,7 @@ use gasnet::conduit::{
 };
 use gasnet::{Error, RankId, Turn, Turns};
 use std::collections::VecDeque;
+use std::mem::take;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -174,10 +175,21 @@ struct Account {
     owed: [u32; 2],
 }
 
+impl Account {
+    /// The credits that a message on this channel returns. Those of replies travel with replies only: a handler that waits for
+    /// room to reply looks at no request.
+    fn take_owed(&mut self, channel: usize) -> [u32; 2] {
+        let replies = if channel == Channel::Reply as usize { take(&mut self.owed[1]) } else { 0 };
+        [take(&mut self.owed[0]), replies]
+    }
+}
+
 /// All that MPI calls need; one thread at a time.
 struct Engine {
     lanes: [Lane; 2],
     accounts: Vec<Account>,
+    /// Peers to whom credits could not be returned for want of a buffer.
+    late: Vec<u32>,
     window: Option<Window>,
 }
 
@@ -203,6 +215,9 @@ impl Engine {
                 for lane in &mut self.lanes {
                     lane.busy = false;
                     lane.post_handled(true)?;
+                }
+                for to in take(&mut self.late) {
+                    self.return_credits(to)?;
                 }
             }
         }
@@ -241,11 +256,14 @@ impl Engine {
         if owed[0].max(owed[1]) < WINDOW / 2 {
             return Ok(());
         }
-        // Without a buffer they wait for the next frame handled.
         let lane = &mut self.lanes[Channel::Reply as usize];
-        if let Some(buffer) = lane.buffer()? {
-            self.accounts[to as usize].owed = [0, 0];
-            lane.send(buffer, [owed[0], owed[1], 0, 0], to)?;
+        match lane.buffer()? {
+            Some(buffer) => {
+                let owed = self.accounts[to as usize].take_owed(Channel::Reply as usize);
+                lane.send(buffer, [owed[0], owed[1], 0, 0], to)?;
+            }
+            None if self.late.contains(&to) => {}
+            None => self.late.push(to),
         }
         Ok(())
     }
@@ -280,8 +298,12 @@ pub(crate) fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Err
         )));
     }
     let full = Account { credit: [WINDOW; 2], owed: [0; 2] };
-    let engine =
-        Engine { lanes: [Lane::new()?, Lane::new()?], accounts: vec![full; size as usize], window: None };
+    let engine = Engine {
+        lanes: [Lane::new()?, Lane::new()?],
+        accounts: vec![full; size as usize],
+        late: Vec::new(),
+        window: None,
+    };
     let native = window::sound(engine.lanes[Channel::Request as usize].comm)?;
     Ok(Some(Box::new(Mpi {
         engine: Turns::new(cx.threading, Some(engine)),
@@ -350,7 +372,7 @@ unsafe impl Conduit for Mpi {
         let (to, channel) = ((place >> 1) as u32, (place & 1) as usize);
         let mut guard = self.lock();
         let (Some(buffer), Some(engine)) = (NonNull::new(at as *mut Buffer), guard.as_mut()) else { return };
-        let owed = std::mem::take(&mut engine.accounts[to as usize].owed);
+        let owed = engine.accounts[to as usize].take_owed(channel);
         let sent = engine.lanes[channel].send(buffer, [owed[0], owed[1], 1, slot.len as u32], to);
         if let Err(error) = sent {
             // A frame that was promised cannot be sent: nothing is left to be done with this network.

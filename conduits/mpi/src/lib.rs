@@ -9,7 +9,8 @@
 //! also returns credits.
 //!
 //! **Credits.** A rank may have a window of frames per peer and channel under way; the peer returns the credit when it has handled
-//! the frame, in the head of whatever it sends next or, when half a window is owed, in a message without a frame. So what MPI has to buffer
+//! the frame, in the head of whatever it sends next or, when half a window is owed, in a message without a frame on the replies' channel.
+//! Credits of replies travel on that channel only: a handler that waits for room to reply looks at no other. So what MPI has to buffer
 //! for a rank that does not listen is bounded. A message that returns credits needs none.
 //!
 //! **Puts and gets**. The segments form a window, locked shared by everyone for the whole job. Where a test at the start
