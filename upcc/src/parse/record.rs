@@ -318,7 +318,8 @@ impl Cx<'_> {
     }
 
     fn check_member_type(&mut self, mut ty: TypeId, tok: TokIdx) -> TypeId {
-        if self.types.is_shared(ty) {
+        let shared = self.types.is_shared(ty);
+        if shared {
             self.error(
                 tok,
                 "a member cannot be shared by itself; declare the whole object shared (a member may point to shared data)",
@@ -333,10 +334,13 @@ impl Cx<'_> {
             return ty;
         }
         if self.scopes.len() <= 1 && matches!(self.types.size_of(ty), Size::Threads(_)) {
-            self.error(
-                tok,
-                "the bound of an array in a struct must be a constant; THREADS is one only in the static environment (`-T N`)",
-            );
+            // What is shared may have such a bound, and one message is enough.
+            if !shared {
+                self.error(
+                    tok,
+                    "the bound of an array in a struct must be a constant; THREADS is one only in the static environment (`-T N`)",
+                );
+            }
             return self.types.error();
         }
         if !self.types.is_complete(ty) && !self.types.is_error(ty) {
