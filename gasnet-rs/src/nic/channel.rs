@@ -123,6 +123,14 @@ impl<T: Shared> Sender<'_, T> {
 impl<T: Shared> Receiver<'_, T> {
     /// Whether a message is there.
     pub fn is_ready(&self) -> bool {
+        let ready = self.has_come();
+        if !ready {
+            self.ends.rank.poll();
+        }
+        ready
+    }
+
+    fn has_come(&self) -> bool {
         load(self.ends.rank, self.ends.sent) > self.taken
     }
 
@@ -130,11 +138,11 @@ impl<T: Shared> Receiver<'_, T> {
     pub fn receive(&mut self) -> GlobalPtr<T> {
         // All but the one that is given out now are free; tell it when half the slots are, or when the sender may be waiting.
         let freed = self.taken;
-        if freed - self.told >= self.ends.slots / 2 || !self.is_ready() && freed > self.told {
+        if freed - self.told >= self.ends.slots / 2 || !self.has_come() && freed > self.told {
             self.told = freed;
             swap(self.ends.rank, self.ends.freed, freed);
         }
-        self.ends.rank.wait_until("a message of a channel", || self.is_ready());
+        self.ends.rank.wait_until("a message of a channel", || self.has_come());
         let at = self.ends.slot(self.taken);
         self.taken += 1;
         at

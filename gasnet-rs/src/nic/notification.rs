@@ -115,6 +115,10 @@ impl<'r> Notification<'r> {
     pub fn take(&mut self, number: u32) -> bool {
         let there = self.pending(number) > 0;
         self.taken[number as usize] += u64::from(there);
+        if !there {
+            // As in a loop: where notifications are messages, they come by polling.
+            self.rank.poll();
+        }
         there
     }
 
@@ -133,6 +137,7 @@ impl<'r> Notification<'r> {
         let sent = load(self.rank, self.queue);
         self.received = self.received.max(sent.saturating_sub(places));
         if self.received == sent {
+            self.rank.poll();
             return None;
         }
         let value = load(self.rank, self.queue.add(1 + (self.received % places) as usize));

@@ -115,6 +115,10 @@ impl<'r> WaitQueue<'r> {
     /// Wakes all that wait now. Returns how many.
     pub fn broadcast(&mut self) -> u32 {
         let waiting = self.waiters.home.waiting();
+        if waiting == 0 {
+            // Who is about to wait may need this rank for it, and the caller may ask until somebody does.
+            self.waiters.rank.poll();
+        }
         (0..waiting).take_while(|_| self.signal()).count() as u32
     }
 }
