@@ -2,7 +2,7 @@
 // env: UPC_LOCKS_RR=yes
 #include "check.h"
 
-shared int sum;
+shared int sum, other;
 upc_lock_t *shared all[THREADS];
 
 int main(void)
@@ -24,11 +24,12 @@ int main(void)
         sum++;
         upc_unlock(all[0]);
         upc_lock(both);
-        sum += 0;
+        other++;
         upc_unlock(both);
     }
     upc_barrier;
     CHECK_EQ(sum, 50 * THREADS);
+    CHECK_EQ(other, 50 * THREADS);
     CHECK(upc_lock_attempt(mine[1]));
     upc_unlock(mine[1]);
     upc_barrier;

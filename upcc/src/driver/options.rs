@@ -686,10 +686,10 @@ pub fn mpicc() -> String {
 /// The conduit that a network's name stands for; none for those that are found at run time.
 pub fn network(name: &str) -> Result<Option<String>, String> {
     match name {
-        "smp" | "udp" | "mpi" | "ofi" => Ok(Some(name.into())),
+        "smp" | "udp" | "mpi" | "ofi" | "netvm" => Ok(Some(name.into())),
         "ibv" | "vapi" | "mxm" | "ucx" | "aries" | "gemini" | "psm" | "portals4" | "pami" | "bgq" => Ok(None),
-        "" => Err("'-network' needs the name of a network: smp, udp, mpi or ofi".into()),
-        _ => Err(format!("there is no network '{name}': give smp, udp, mpi or ofi")),
+        "" => Err("'-network' needs the name of a network: smp, udp, mpi, ofi or netvm".into()),
+        _ => Err(format!("there is no network '{name}': give smp, udp, mpi, ofi or netvm")),
     }
 }
 
@@ -887,7 +887,7 @@ mod tests {
         );
         assert!(!o.checks && o.smart_output);
         assert_eq!(p(&["-network=aries"]).unwrap().network, None);
-        assert!(p(&["-network=token-ring"]).unwrap_err().contains("smp, udp, mpi or ofi"));
+        assert!(p(&["-network=token-ring"]).unwrap_err().contains("smp, udp, mpi, ofi or netvm"));
         assert_eq!(p(&["-noopt", "-opt"]).unwrap().disabled, Vec::<String>::new());
         assert_eq!(p(&["-opt-disable=hoist,forall", "-opt-enable=forall"]).unwrap().disabled, ["hoist"]);
         assert!(p(&["-pthreads=x"]).unwrap_err().contains("not a number"));
