@@ -65,7 +65,6 @@ fn ways(prefix: &Path) -> (Vec<Way>, Vec<String>) {
         Way { name: conduit.unwrap_or("upcrun").to_string(), command }
     };
     let mut ways = vec![upcrun(None), upcrun(Some("smp")), upcrun(Some("udp")), upcrun(Some("netvm"))];
-    let staged = |name: &str| prefix.join("lib").join(format!("libgasnet_{name}.so")).is_file();
     let mpis: Vec<_> =
         plugins::mpis().into_iter().filter(|mpi| plugins::stage_mpi(prefix, mpi).is_ok()).collect();
     for mpi in &mpis {
@@ -81,7 +80,7 @@ fn ways(prefix: &Path) -> (Vec<Way>, Vec<String>) {
         plugins::oversubscribed(&mut way.command);
         ways.push(way);
     }
-    if staged("ofi") {
+    if plugins::has_libfabric() && plugins::stage_ofi(prefix).is_ok() {
         ways.push(upcrun(Some("ofi")));
     } else {
         untested.push("ofi: no plugin was built".to_string());
