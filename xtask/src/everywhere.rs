@@ -39,6 +39,7 @@ pub fn run(prefix: &Path) -> Result<(String, Vec<String>, Vec<String>), String> 
     let (ways, mut untested) = ways(prefix);
     for Way { name, mut command } in ways {
         command.arg(&program).env("GASNET_MAX_SEGSIZE", "64M");
+        sh::restore_loader_path(&mut command);
         finds_the_answer(command).map_err(|why| format!("{name}: {why}"))?;
         ran.push(name);
     }

@@ -51,6 +51,7 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
                 let ranks = ranks.ok_or("how many ranks? cargo xtask run -n 4 FILE")?;
                 let mut command = prepare(Path::new(&file), ranks, conduit.as_deref())?;
                 command.args(arguments);
+                sh::restore_loader_path(&mut command);
                 return Err(format!("{}: {}", sh::show(&command), command.exec()));
             }
             other => return Err(format!("{}\n\n{HELP}", other.unexpected())),

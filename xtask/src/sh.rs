@@ -23,6 +23,18 @@ pub fn target() -> PathBuf {
     }
 }
 
+/// Takes back what cargo added to the loader's path for this program: there, plugins would be found as cargo's own builds left
+/// them, which are without their library.
+pub fn restore_loader_path(command: &mut Command) {
+    const PATH: &str = "LD_LIBRARY_PATH";
+    let Some(path) = std::env::var_os(PATH) else { return };
+    let others = std::env::split_paths(&path).filter(|folder| !folder.starts_with(target()));
+    match std::env::join_paths(others) {
+        Ok(path) if !path.is_empty() => command.env(PATH, path),
+        _ => command.env_remove(PATH),
+    };
+}
+
 /// A cargo command in the repository.
 pub fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
