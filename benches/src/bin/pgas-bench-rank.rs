@@ -75,8 +75,9 @@ fn ns_each(start: Instant, count: u64) -> f64 {
 fn rma(rank: &Rank) {
     const MIB: usize = 1 << 20;
     let at: GlobalPtr<u64> = GlobalPtr::new(RankId(1 % rank.size()), allocate(rank, MIB as u64));
-    rank.write_slice(at.on(rank.id()), &vec![2; MIB / 8]);
+    // The first large allocation, as in the floor: malloc maps it; what comes after one was freed lies elsewhere.
     let source = vec![1u64; MIB / 8];
+    rank.write_slice(at.on(rank.id()), &vec![2; MIB / 8]);
     let (words, copies) = (2_000_000u64, 100);
     batches(rank, || {
         if rank.id().0 != 0 {
