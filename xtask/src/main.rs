@@ -124,51 +124,61 @@ fn install(mut parser: lexopt::Parser) -> Result<(), String> {
     Ok(())
 }
 
+/// What a suite of benches wants to be there.
+#[derive(Clone, Copy, PartialEq)]
+enum Needs {
+    /// Nothing: it runs no program that has to be compiled.
+    Nothing,
+    Tools,
+    /// The tools and every plugin that can be built.
+    Plugins,
+    /// The tools and the plugin over libfabric.
+    Ofi,
+}
+
+const SUITES: &[(&str, Needs)] = &[
+    ("smp", Needs::Tools),
+    ("upc", Needs::Tools),
+    ("coll", Needs::Tools),
+    ("udp", Needs::Tools),
+    ("mpi", Needs::Plugins),
+    ("ofi", Needs::Ofi),
+    ("attentiveness", Needs::Plugins),
+    ("registration", Needs::Nothing),
+    ("netvm", Needs::Nothing),
+    ("netvm-live", Needs::Nothing),
+];
+
 fn bench(mut parser: lexopt::Parser) -> Result<(), String> {
-    let suite = match parser.next().map_err(|e| e.to_string())? {
-        Some(Value(suite))
-            if [
-                "smp",
-                "upc",
-                "coll",
-                "udp",
-                "mpi",
-                "ofi",
-                "attentiveness",
-                "registration",
-                "netvm",
-                "netvm-live",
-            ]
+    let (suite, needs) = match parser.next().map_err(|e| e.to_string())? {
+        Some(Value(wanted)) => *SUITES
             .iter()
-            .any(|s| suite == *s) =>
-        {
-            suite
-        }
+            .find(|(name, _)| wanted == *name)
+            .ok_or_else(|| format!("there is no suite '{}'\n\n{BENCH_HELP}", wanted.to_string_lossy()))?,
         Some(Short('h') | Long("help")) => {
             print!("{BENCH_HELP}");
             return Ok(());
         }
         _ => return Err(format!("which suite?\n\n{BENCH_HELP}")),
     };
-    // Simulations run no program that has to be compiled.
-    if ["smp", "upc", "coll", "udp", "mpi", "ofi", "attentiveness"].iter().any(|s| suite == *s) {
-        stage::stage(&stage::folder(), stage::Parts::ALL)?;
+    let prefix = stage::folder();
+    if needs != Needs::Nothing {
+        stage::stage(&prefix, stage::Parts::ALL)?;
     }
-    if ["mpi", "attentiveness"].iter().any(|s| suite == *s) {
-        plugins::stage_all(&stage::folder());
-    }
-    if suite == "ofi" {
-        if !plugins::has_libfabric() {
+    match needs {
+        Needs::Nothing | Needs::Tools => {}
+        Needs::Plugins => plugins::stage_all(&prefix),
+        Needs::Ofi if !plugins::has_libfabric() => {
             return Err(
                 "no libfabric found: install it (Debian's: libfabric-dev and libclang-dev)".to_string()
             );
         }
-        plugins::stage_ofi(&stage::folder())?;
+        Needs::Ofi => drop(plugins::stage_ofi(&prefix)?),
     }
     sh::pass(sh::cargo(&["build", "--release", "-p", "pgas-bench", "--bins"]), Duration::from_secs(1500))?;
     let mut command = Command::new(sh::target().join("release/pgas-bench"));
-    command.arg(suite).arg("--prefix").arg(stage::folder());
-    command.env("GASNET_PLUGIN_PATH", stage::folder().join("lib"));
+    command.arg(suite).arg("--prefix").arg(&prefix);
+    command.env("GASNET_PLUGIN_PATH", prefix.join("lib"));
     command.args(parser.raw_args().map_err(|e| e.to_string())?);
     sh::pass(command, Duration::from_secs(3600))
 }
