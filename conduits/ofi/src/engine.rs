@@ -379,7 +379,11 @@ pub(crate) fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Err
 /// Agrees on a provider, opens an endpoint, and tells everybody its address.
 fn connect(cx: &OpenContext<'_>) -> Result<Engine, Error> {
     let (wanted, domain) = (cx.config.ofi_provider.as_deref(), cx.config.ofi_domain.as_deref());
-    let names = fabric::providers(wanted, domain);
+    let mut names = fabric::providers(wanted, domain);
+    if names.is_empty() && wanted.is_some() {
+        // For the message that there is no such one.
+        names = fabric::providers(None, domain);
+    }
     let lists = cx.exchange().all_gather(names.join("\n").as_bytes())?;
     let lists: Vec<Vec<String>> =
         lists.iter().map(|l| String::from_utf8_lossy(l).lines().map(str::to_string).collect()).collect();
