@@ -569,6 +569,10 @@ fn c_clients(context: &mut Context) -> End {
     if programs::files(&sh::root().join("tests/c"), "c").is_empty() {
         return End::Untested("there are none".to_string());
     }
+    // The suite names what it left out when the compiler is still not there.
+    if sh::which("clang").is_none() || sh::which("clang++").is_none() {
+        sh::install_debian(&["clang"]);
+    }
     staged(context, Parts { upc: false, c: true }, |context| suite(context, "c-suite", &[]))
 }
 
@@ -605,6 +609,9 @@ fn simulated(context: &mut Context) -> End {
 }
 
 fn upc_tests(context: &mut Context) -> End {
+    if sh::which("gdb").is_none() {
+        sh::install_debian(&["gdb"]);
+    }
     staged(context, Parts { upc: true, c: false }, |context| suite(context, "upc-suite", &[]))
 }
 
