@@ -23,7 +23,7 @@ usage: cargo xtask TASK [options]
 
   run [--conduit C] -n N FILE [arguments]   builds what is needed and runs a program: a .upc file,
                                             a .c file over gasnet.h, or a Rust example's name
-  test [--only STEP] [--quick]              runs all tests
+  test [STEP]... [--quick]                  runs all tests
   stage                                     brings target/stage up to date: bin, include, lib
   install --prefix DIR                      installs upcc, upcrun, gasnetrun, headers, libraries
   bench smp|upc|coll|udp|mpi|ofi|attentiveness [--json]  measures

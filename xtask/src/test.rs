@@ -1,6 +1,7 @@
 //! `cargo xtask test`: everything there is to test, step by step.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -178,10 +179,10 @@ fn help() -> String {
     let mut text = "\
 Runs all tests, and says what it could not test.
 
-usage: cargo xtask test [--quick] [--only STEP]... [--skip STEP]... [--list]
+usage: cargo xtask test [--quick] [--skip STEP]... [--list] [STEP]...
 
+  STEP          this step only (and what it needs)
   --quick       fewer steps, and programs on 1 and 3 ranks with neighbourhood only
-  --only STEP   this step (and what it needs); may be repeated
   --skip STEP   all but this step; may be repeated
   --list        the steps
 
@@ -205,8 +206,8 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
     while let Some(argument) = parser.next().map_err(|e| e.to_string())? {
         match argument {
             Long("quick") => quick = true,
-            Long("only") => only.push(step_name(&mut parser)?),
-            Long("skip") => skip.push(step_name(&mut parser)?),
+            Long("skip") => skip.push(step_name(parser.value().map_err(|e| e.to_string())?)?),
+            Value(step) => only.push(step_name(step)?),
             Long("list") => {
                 STEPS.iter().for_each(|step| println!("{}", step.name));
                 return Ok(());
@@ -260,15 +261,15 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
     }
     println!("{:<14} {:>9}", "all", sh::seconds(start.elapsed()));
     for name in &failed {
-        println!("to repeat: cargo xtask test --only {name}");
+        println!("to repeat: cargo xtask test {name}");
     }
     let Tally { passed, failed: bad, skipped } = context.total;
     println!("{passed} passed, {bad} failed, {skipped} skipped");
     if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", "))) }
 }
 
-fn step_name(parser: &mut lexopt::Parser) -> Result<String, String> {
-    let name = parser.value().map_err(|e| e.to_string())?.to_string_lossy().into_owned();
+fn step_name(name: OsString) -> Result<String, String> {
+    let name = name.to_string_lossy().into_owned();
     if STEPS.iter().any(|step| step.name == name) {
         return Ok(name);
     }
