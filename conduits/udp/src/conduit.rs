@@ -79,10 +79,8 @@ pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
             Plan::parse(text).map_err(|what| Error::job(format!("GASNET_UDP_FAULTY={text}: {what}")))?;
         engine.disturbance = Some(Disturbance::new(plan.of_rank(cx.rank.0)));
     }
-    let copied = |fd: BorrowedFd<'_>| {
-        fd.try_clone_to_owned().map_err(|e| Error::Conduit(format!("udp: no descriptor left: {e}")))
-    };
-    let sleep_on = copied(engine.descriptor())?;
+    let sleep_on = engine.socket().descriptor().try_clone_to_owned();
+    let sleep_on = sleep_on.map_err(|e| Error::Conduit(format!("udp: no descriptor left: {e}")))?;
     let shared = Arc::new(Shared {
         moved: AtomicBool::new(false),
         completions: AtomicUsize::new(0),
@@ -134,6 +132,9 @@ impl Shared {
 
 /// Does for a rank that computes what cannot wait, as long as the conduit exists.
 fn keep(conduit: &Weak<Shared>) {
+    if let Some(shared) = conduit.upgrade() {
+        sys::own_files(&shared.engine().socket().descriptors());
+    }
     loop {
         std::thread::sleep(KEEPER);
         let Some(shared) = conduit.upgrade() else { return };
@@ -141,7 +142,9 @@ fn keep(conduit: &Weak<Shared>) {
             continue;
         }
         let mut engine = shared.engine();
+        engine.is_keeper = true;
         engine.pump(now());
+        engine.is_keeper = false;
         shared.count(&mut engine);
         let news = engine.memory.frames.iter().any(|f| !f.is_empty()) || !engine.memory.completed.is_empty();
         if news || engine.check().is_err() {
@@ -244,8 +247,7 @@ unsafe impl Conduit for Udp {
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        // Sets the timer that is part of it.
-        self.shared.engine().descriptor();
+        self.shared.engine().before_sleep();
         Some(self.shared.sleep_on.as_fd())
     }
 

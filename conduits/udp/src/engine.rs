@@ -16,7 +16,6 @@ use gasnet::conduit::Channel;
 use gasnet::{Error, RankId};
 use std::collections::VecDeque;
 use std::net::UdpSocket;
-use std::os::fd::BorrowedFd;
 
 /// Rounds of receiving in a pump.
 const ROUNDS: usize = 8;
@@ -36,8 +35,11 @@ pub(crate) struct Engine {
     patience: Time,
     socket: Socket,
     links: Vec<Option<Box<Link>>>,
-    /// Sockets connected to peers of this host.
+    /// Sockets connected to peers of this host, and peers that are to get one.
     direct: Vec<Option<UdpSocket>>,
+    unconnected: Vec<u32>,
+    /// The keeper's thread is here, which has other files ([`crate::sys::own_files`]): it neither uses these sockets nor makes any.
+    pub(crate) is_keeper: bool,
     pub(crate) memory: Memory,
     batch: Batch,
     /// Peers that may have something to send, and whether each is in there.
@@ -124,6 +126,8 @@ impl Engine {
             patience,
             links: cards.iter().map(|_| None).collect(),
             direct: cards.iter().map(|_| None).collect(),
+            unconnected: Vec::new(),
+            is_keeper: false,
             is_ready: vec![false; cards.len()],
             cards,
             batch: Batch::new(most, socket.segments()),
@@ -171,6 +175,9 @@ impl Engine {
     /// rank's address, which would be for firewalls to wonder about, and for nobody here.
     #[cold]
     fn connect(&mut self, peer: u32) {
+        if self.is_keeper {
+            return self.unconnected.push(peer);
+        }
         let (own, to) = (self.socket.address(), self.cards[peer as usize].address);
         if own.ip() == to.ip() && self.direct.iter().flatten().count() < DIRECT {
             self.direct[peer as usize] = socket::connected(own.ip(), to).ok();
@@ -268,16 +275,22 @@ impl Engine {
         if self.stuck.is_some() || !self.ready.is_empty() { Some(0) } else { self.deadline }
     }
 
-    /// What to sleep on until there is something to do.
-    pub(crate) fn descriptor(&mut self) -> BorrowedFd<'_> {
+    /// The socket: its descriptors.
+    pub(crate) fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
+    /// From now on the descriptor tells when there is something to do.
+    pub(crate) fn before_sleep(&mut self) {
         // Timers are looked after when the sleep is over.
         self.glances = GLANCES - 1;
-        self.socket.descriptor(self.now, self.deadline())
+        let deadline = self.deadline();
+        self.socket.ring(self.now, deadline);
     }
 
     /// Wakes who sleeps on the descriptor.
     pub(crate) fn wake(&mut self) {
-        self.socket.descriptor(self.now, Some(1));
+        self.socket.ring(self.now, Some(1));
     }
 
     fn time(&mut self) -> Time {
@@ -303,6 +316,11 @@ impl Engine {
     /// See the module. At most some thousand datagrams are taken.
     pub(crate) fn pump(&mut self, now: Time) {
         self.now = now;
+        while !self.is_keeper
+            && let Some(peer) = self.unconnected.pop()
+        {
+            self.connect(peer);
+        }
         for _ in 0..ROUNDS {
             if !self.receive(now) {
                 break;
@@ -405,8 +423,7 @@ impl Engine {
 
     fn flush_ready(&mut self, now: Time) {
         if let Some(peer) = self.stuck {
-            let direct = self.direct[peer as usize].as_ref();
-            if self.socket.send(self.cards[peer as usize].address, direct, &self.batch) == Sent::Later {
+            if self.socket.send(self.cards[peer as usize].address, None, &self.batch) == Sent::Later {
                 return;
             }
             self.stuck = None;
@@ -426,7 +443,7 @@ impl Engine {
         }
         let Some(link) = &mut self.links[peer as usize] else { return };
         let address = self.cards[peer as usize].address;
-        let direct = self.direct[peer as usize].as_ref();
+        let direct = self.direct[peer as usize].as_ref().filter(|_| !self.is_keeper);
         loop {
             self.batch.clear();
             if !link.transmit(now, &mut self.memory, &mut self.batch) {
@@ -465,7 +482,7 @@ impl Engine {
             link.close(now, &mut self.batch);
             if self.batch.count() > 0 {
                 // Whoever misses it finds out by itself.
-                self.socket.send(self.cards[peer].address, self.direct[peer].as_ref(), &self.batch);
+                self.socket.send(self.cards[peer].address, None, &self.batch);
             }
         }
     }

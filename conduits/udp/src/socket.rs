@@ -27,6 +27,8 @@ const STRIDE: usize = BATCH + 33 * 64;
 const SMALL: usize = 1232;
 /// So many single batches in a row call for several at a time.
 const STREAK: u32 = 4;
+/// And so many that came alone in a row mean that little comes.
+const ALONE: u32 = 64;
 
 /// Bytes of the largest batch the kernel takes (IP and UDP headers count).
 pub(crate) fn largest_batch(of: &SocketAddr) -> usize {
@@ -50,6 +52,15 @@ pub(crate) fn connected(from: IpAddr, to: SocketAddr) -> std::io::Result<UdpSock
     Ok(socket)
 }
 
+/// Whether the network may cut datagrams up.
+fn set_fragmenting(socket: &UdpSocket, at: &SocketAddr, may: bool) {
+    use sockopt::{Ipv4PathMtuDiscovery as V4, Ipv6PathMtuDiscovery as V6};
+    let _ = match at {
+        SocketAddr::V4(_) => sockopt::set_ip_mtu_discover(socket, if may { V4::DONT } else { V4::PROBE }),
+        SocketAddr::V6(_) => sockopt::set_ipv6_mtu_discover(socket, if may { V6::DONT } else { V6::PROBE }),
+    };
+}
+
 /// The host's monotonic clock.
 #[inline]
 pub(crate) fn now() -> Time {
@@ -71,8 +82,11 @@ pub(crate) struct Socket {
     ask: usize,
     /// Bytes of a batch that is in the first buffer.
     taken: Option<usize>,
-    /// Calls for one that did not come in vain, in a row.
+    /// Calls for one that did not come in vain, in a row; and since the last call for several.
     streak: u32,
+    alone: u32,
+    /// Whether the kernel hands over datagrams that arrived together as one, which makes each that came alone dearer by 150 ns.
+    merging: bool,
     /// Whether the network may cut datagrams up.
     fragmenting: bool,
     /// The last reason the kernel gave for not sending.
@@ -91,7 +105,12 @@ impl Socket {
     pub(crate) fn bind(address: SocketAddr) -> Result<Socket, Error> {
         let failed = |what: &str, e: std::io::Error| Error::Conduit(format!("udp: {what} {address}: {e}"));
         let udp = UdpSocket::bind(address).map_err(|e| failed("cannot use the address", e))?;
-        let state = UdpSocketState::new((&udp).into()).map_err(|e| failed("cannot set up a socket at", e))?;
+        // What the kernel can do is found out with another socket: this one would get time stamps on all that arrives, which cannot
+        // be turned off again.
+        let state = UdpSocket::bind((address.ip(), 0)).and_then(|other| UdpSocketState::new((&other).into()));
+        let state = state.map_err(|e| failed("cannot set up a socket at", e))?;
+        udp.set_nonblocking(true).map_err(|e| failed("cannot set up a socket at", e))?;
+        set_fragmenting(&udp, &address, false);
         // More than the system's limit needs privileges; within it, everybody may.
         if sockopt::set_socket_recv_buffer_size_force(&udp, BUFFER).is_err() {
             let _ = sockopt::set_socket_recv_buffer_size(&udp, BUFFER);
@@ -109,7 +128,6 @@ impl Socket {
         for fd in [udp.as_fd(), timer.as_fd()] {
             epoll::add(&poll, fd, epoll::EventData::new_u64(0), epoll::EventFlags::IN).map_err(sleep)?;
         }
-        sys::report_nothing(&udp);
         Ok(Socket {
             udp,
             state,
@@ -122,6 +140,8 @@ impl Socket {
             ask: 1,
             taken: None,
             streak: 0,
+            alone: 0,
+            merging: false,
             fragmenting: false,
             complaint: None,
         })
@@ -140,20 +160,30 @@ impl Socket {
         self.complaint.as_deref()
     }
 
-    /// Readable when something has arrived, or at `deadline`, or before that at an earlier deadline of late.
-    pub(crate) fn descriptor(&mut self, now: Time, deadline: Option<Time>) -> BorrowedFd<'_> {
+    /// Readable when something has arrived, or at the time given to [`Socket::ring`].
+    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.poll.as_fd()
+    }
+
+    /// All descriptors, for a thread that needs no others.
+    pub(crate) fn descriptors(&self) -> [BorrowedFd<'_>; 3] {
+        [self.udp.as_fd(), self.poll.as_fd(), self.timer.as_fd()]
+    }
+
+    /// Makes the descriptor readable at `at`, if it is not earlier than that.
+    pub(crate) fn ring(&mut self, now: Time, at: Option<Time>) {
         // A timer that rings once too early is cheaper than one that is set before every sleep.
-        let stays = match (self.alarm, deadline) {
+        let stays = match (self.alarm, at) {
             (None, None) => true,
-            (Some(alarm), Some(deadline)) => now < alarm && alarm <= deadline,
+            (Some(alarm), Some(at)) => now < alarm && alarm <= at,
             _ => false,
         };
         if stays {
-            return self.poll.as_fd();
+            return;
         }
-        self.alarm = deadline;
+        self.alarm = at;
         let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
-        let it_value = deadline.map_or(zero, |at| Timespec {
+        let it_value = at.map_or(zero, |at| Timespec {
             tv_sec: (at / 1_000_000_000) as i64,
             // A time of zero would disarm it.
             tv_nsec: (at % 1_000_000_000).max(1) as i64,
@@ -161,7 +191,6 @@ impl Socket {
         let spec = Itimerspec { it_interval: zero, it_value };
         // It cannot fail with a valid time; if it did, sleeps would last their full length.
         let _ = timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &spec);
-        self.poll.as_fd()
     }
 
     /// Datagrams that may go out in one batch.
@@ -173,14 +202,7 @@ impl Socket {
     pub(crate) fn fragment(&mut self) {
         if !self.fragmenting {
             self.fragmenting = true;
-            let _ = match self.address {
-                SocketAddr::V4(_) => {
-                    sockopt::set_ip_mtu_discover(&self.udp, sockopt::Ipv4PathMtuDiscovery::DONT)
-                }
-                SocketAddr::V6(_) => {
-                    sockopt::set_ipv6_mtu_discover(&self.udp, sockopt::Ipv6PathMtuDiscovery::DONT)
-                }
-            };
+            set_fragmenting(&self.udp, &self.address, true);
         }
     }
 
@@ -249,6 +271,12 @@ impl Socket {
         if self.streak > STREAK {
             (self.streak, self.ask) = (0, 2);
         }
+        if self.merging {
+            self.alone += 1;
+            if self.alone > ALONE {
+                self.merge(false);
+            }
+        }
         // All datagrams but the last have the length that the first one gives itself. If that is forged they are lost, and come
         // again.
         let batch = &self.buffers[..len];
@@ -257,7 +285,17 @@ impl Socket {
         false
     }
 
+    #[cold]
+    fn merge(&mut self, on: bool) {
+        self.merging = on;
+        sys::merge_arriving(&self.udp, on);
+    }
+
     fn receive_many(&mut self, take: &mut dyn FnMut(&[u8])) -> bool {
+        self.alone = 0;
+        if !self.merging {
+            self.merge(true);
+        }
         let mut meta = [RecvMeta::default(); BATCHES];
         let ask = self.ask;
         let got = {
