@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
+use gasnet_tests::hosts::Hosts;
+
 use crate::Options;
 use crate::probe::Probe;
 use crate::source;
@@ -14,6 +16,10 @@ use crate::source;
 pub enum Program {
     /// `floors/NAME.c`, with more flags.
     Floor(&'static str, Vec<String>),
+    /// `floors/NAME.c`, between two hosts that lose so many of 10 000 packets.
+    FloorBetween(&'static str, u32),
+    /// `pgas-bench-rank`, likewise.
+    RustBetween(u32),
     /// `floors/mpi.c`, by the compiler and launcher of an MPI.
     MpiFloor(&'static str),
     /// `pgas-bench-rank`.
@@ -39,6 +45,8 @@ pub struct Tools {
     code_flags: Vec<String>,
     built: BTreeMap<Program, Result<PathBuf, String>>,
     commands: BTreeSet<String>,
+    /// Two hosts, once they are needed.
+    hosts: Option<Hosts>,
 }
 
 impl Tools {
@@ -56,6 +64,7 @@ impl Tools {
             cc: std::env::var("CC").unwrap_or("cc".into()),
             built: BTreeMap::new(),
             commands: BTreeSet::new(),
+            hosts: None,
         })
     }
 
@@ -77,7 +86,9 @@ impl Tools {
                 built?
             }
         };
-        let mut command = if let Program::MpiFloor(mpi) | Program::MpiRust(mpi) = probe.program {
+        let mut command = if let Program::FloorBetween(_, loss) | Program::RustBetween(loss) = probe.program {
+            self.between(&program, loss, probe.ranks)?
+        } else if let Program::MpiFloor(mpi) | Program::MpiRust(mpi) = probe.program {
             let mut command = Command::new(format!("mpirun.{mpi}"));
             command.args(["-n", "2"]).arg(&program).env("GASNET_PLUGIN_PATH", self.prefix.join("lib"));
             // What Open MPI wants to be told when it runs as root.
@@ -101,8 +112,29 @@ impl Tools {
         Ok(lines)
     }
 
+    /// Runs a program on two hosts: network namespaces, joined by wires without offloads that lose so many of 10 000 packets.
+    fn between(&mut self, program: &Path, loss: u32, ranks: u32) -> Result<Command, String> {
+        let hosts = match self.hosts.take() {
+            Some(hosts) => hosts,
+            None => Hosts::new(2).map_err(|why| format!("no network namespaces: {why}"))?,
+        };
+        let hosts = self.hosts.insert(hosts);
+        hosts.lose(loss)?;
+        if ranks == 0 {
+            let mut command = Command::new("ip");
+            command.args(["netns", "exec", &hosts.names()[0]]).arg(program);
+            command.arg(&hosts.names()[1]).arg(&hosts.addresses()[1]);
+            return Ok(command);
+        }
+        let mut command = Command::new(self.prefix.join("bin/gasnetrun"));
+        command.arg("--hosts").arg(hosts.names().join(",")).env("GASNET_SSH", hosts.ssh()?);
+        command.arg("-n").arg(ranks.to_string()).arg(program);
+        Ok(command)
+    }
+
     fn build(&mut self, program: &Program) -> Result<PathBuf, String> {
         match program {
+            Program::FloorBetween(name, _) => self.build(&Program::Floor(name, Vec::new())),
             Program::Floor(name, flags) => {
                 let output = self.scratch.join(format!("floor-{name}{}", tag(flags)));
                 let mut command = Command::new(&self.cc);
@@ -118,7 +150,7 @@ impl Tools {
                 self.output(command)?;
                 Ok(output)
             }
-            Program::Rust | Program::MpiRust(_) => {
+            Program::Rust | Program::MpiRust(_) | Program::RustBetween(_) => {
                 let own = std::env::current_exe().map_err(|error| error.to_string())?;
                 let rank = own.with_file_name("pgas-bench-rank");
                 if rank.exists() { Ok(rank) } else { Err(format!("{} is not built", rank.display())) }

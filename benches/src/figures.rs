@@ -236,6 +236,27 @@ pub fn udp(options: &Options) -> Vec<Group> {
     groups
 }
 
+/// Puts over udp between two hosts (network namespaces), beside a TCP stream under the same losses.
+pub fn udp_loss(_: &Options) -> Vec<Group> {
+    let losses =
+        [("0", 0, "reported"), ("0.1", 10, "reported"), ("1", 100, "ratio >= 0.7"), ("3", 300, "reported")];
+    let tcp = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").unwrap_or_default();
+    let group = |(percent, loss, bar): (&str, u32, &'static str)| Group {
+        probes: vec![
+            Probe { program: Program::FloorBetween("tcp_stream", loss), ..floor("", "") },
+            Probe { program: Program::RustBetween(loss), env: UDP, ..rank(2, "puts_4m") },
+        ],
+        figures: vec![Figure {
+            better: Better::Higher,
+            bar,
+            ..time(&format!("udp_put_4m_loss_{percent}%"), "GB/s", 2, "bw", &["bw"])
+        }],
+        rounds: 0,
+        note: (loss == 0).then(|| format!("floor: TCP ({})", tcp.trim())),
+    };
+    losses.map(group).into()
+}
+
 /// Every rank alone, over libfabric's sockets.
 const OFI: &[(&str, &str)] =
     &[("GASNET_CONDUIT", "ofi"), ("GASNET_NEIGHBORHOOD", "off"), ("GASNET_OFI_PROVIDER", "tcp")];

@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use build::Tools;
 use probe::Group;
 
-const USAGE: &str = "usage: pgas-bench [smp|upc|coll|udp|mpi|ofi|attentiveness|registration|netvm|netvm-live]... [--json] [--prefix DIR] [--scratch DIR] [--rounds N] \
+const USAGE: &str = "usage: pgas-bench [smp|upc|coll|udp|udp-loss|mpi|ofi|attentiveness|registration|netvm|netvm-live]... [--json] [--prefix DIR] [--scratch DIR] [--rounds N] \
 [--filter TEXT]... [--quick] [--list]";
 
 /// What the command line asks for.
@@ -68,6 +68,7 @@ fn main() -> ExitCode {
             "smp" => figures::smp(&options),
             "coll" => figures::coll(&options),
             "udp" => figures::udp(&options),
+            "udp-loss" => figures::udp_loss(&options),
             "ofi" => figures::ofi(&options),
             "mpi" => figures::mpi(&options),
             "attentiveness" => figures::attentiveness(&options),
@@ -162,6 +163,7 @@ fn options() -> Result<Options, lexopt::Error> {
                     "upc",
                     "coll",
                     "udp",
+                    "udp-loss",
                     "mpi",
                     "ofi",
                     "attentiveness",

@@ -5,9 +5,11 @@
 //! - [`upc_random`]: random UPC programs with a sequential oracle.
 //! - [`c_suite`]: the C programs under `tests/c`, likewise.
 //! - [`suite`]: what the two share.
+//! - [`hosts`]: network namespaces that stand for hosts.
 //! - [`run`]: start a command, bounded in time, and collect what it says.
 
 pub mod c_suite;
+pub mod hosts;
 pub mod run;
 pub mod suite;
 pub mod upc_fuzz;

@@ -26,7 +26,7 @@ usage: cargo xtask TASK [options]
   test [STEP]... [--quick]                  runs all tests
   stage                                     brings target/stage up to date: bin, include, lib
   install --prefix DIR                      installs upcc, upcrun, gasnetrun, headers, libraries
-  bench smp|upc|coll|udp|mpi|ofi|attentiveness [--json]  measures
+  bench smp|upc|coll|udp|udp-loss|mpi|ofi|attentiveness [--json]  measures
   bench registration|netvm [--json]         simulates what the papers measured
   bench netvm-live [--json]                 registration modes on real memory, beside predictions
   soak [--minutes M]                        random and long tests
@@ -49,7 +49,7 @@ usage: cargo xtask install --prefix DIR
 const BENCH_HELP: &str = "\
 Measures, each figure beside a floor measured in the same run (program pgas-bench in benches/).
 
-usage: cargo xtask bench smp|upc|coll|udp|mpi|ofi|attentiveness|registration|netvm|netvm-live [--json] [options of pgas-bench]
+usage: cargo xtask bench smp|upc|coll|udp|udp-loss|mpi|ofi|attentiveness|registration|netvm|netvm-live [--json] [options of pgas-bench]
 
 registration and netvm simulate what the papers measured, print paper | here | difference, and write
 plots and values under target/bench/plots. netvm-live measures the same modes on real memory.
@@ -130,6 +130,8 @@ enum Needs {
     /// Nothing: it runs no program that has to be compiled.
     Nothing,
     Tools,
+    /// The tools and what makes network namespaces.
+    Namespaces,
     /// The tools and every plugin that can be built.
     Plugins,
     /// The tools and the plugin over libfabric.
@@ -141,6 +143,7 @@ const SUITES: &[(&str, Needs)] = &[
     ("upc", Needs::Tools),
     ("coll", Needs::Tools),
     ("udp", Needs::Tools),
+    ("udp-loss", Needs::Namespaces),
     ("mpi", Needs::Plugins),
     ("ofi", Needs::Ofi),
     ("attentiveness", Needs::Plugins),
@@ -167,6 +170,7 @@ fn bench(mut parser: lexopt::Parser) -> Result<(), String> {
     }
     match needs {
         Needs::Nothing | Needs::Tools => {}
+        Needs::Namespaces => sh::install_namespaces(),
         Needs::Plugins => plugins::stage_all(&prefix),
         Needs::Ofi if !plugins::has_libfabric() => {
             return Err(

@@ -196,6 +196,15 @@ pub fn which(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
+/// Installs what makes network namespaces that lose packets.
+pub fn install_namespaces() {
+    for (program, package) in [("nft", "nftables"), ("ethtool", "ethtool"), ("ip", "iproute2")] {
+        if capture(Command::new(program), Duration::from_secs(10)).is_err() {
+            install_debian(&[package]);
+        }
+    }
+}
+
 /// Installs Debian packages where that is possible without asking (as root, with apt-get); whether it worked shows later.
 pub fn install_debian(packages: &[&str]) {
     let root = capture(

@@ -623,11 +623,7 @@ fn upc_tests_off(context: &mut Context) -> End {
 }
 
 fn namespaces(context: &mut Context) -> End {
-    for (program, package) in [("nft", "nftables"), ("ethtool", "ethtool"), ("ip", "iproute2")] {
-        if sh::capture(Command::new(program), Duration::from_secs(10)).is_err() {
-            sh::install_debian(&[package]);
-        }
-    }
+    sh::install_namespaces();
     staged(context, Parts { upc: true, c: false }, |context| {
         match sh::pass(sh::cargo(&["build", "--quiet", "-p", "gasnet-tests", "--bins"]), CARGO) {
             Ok(()) => suite(context, "namespaces", &[]),

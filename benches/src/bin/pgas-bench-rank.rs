@@ -33,8 +33,9 @@ fn main() {
             "start" => start(rank, begun),
             "netvm_puts" => netvm_puts(rank),
             "put_8" => put_8(rank),
-            "put_1m" => put_large(rank, 1 << 20),
-            "put_4m" => put_large(rank, 4 << 20),
+            "put_1m" => put_large(rank, 1 << 20, |count, _| count == 400),
+            "put_4m" => put_large(rank, 4 << 20, |count, _| count == 100),
+            "puts_4m" => put_large(rank, 4 << 20, |_, since| since > Duration::from_millis(500)),
             "attentive" => attentiveness(rank, ["put_attentive", "get_attentive"], false),
             "computing" => attentiveness(rank, ["put_computing", "get_computing"], true),
             // The launcher's own time is what is measured.
@@ -192,18 +193,18 @@ fn attentiveness(rank: &Rank, keys: [&'static str; 2], computes: bool) {
     }
 }
 
-fn put_large(rank: &Rank, bytes: usize) {
+fn put_large(rank: &Rank, bytes: usize, enough: fn(u64, Duration) -> bool) {
     let at: GlobalPtr<u64> = GlobalPtr::new(RankId(1), allocate(rank, bytes as u64));
     let source = vec![1u64; bytes / 8];
     rank.write_slice(at.on(rank.id()), &vec![2; bytes / 8]);
-    let count = (400 << 20) / bytes as u64;
     batches(rank, || {
         if rank.id().0 != 0 {
             return vec![];
         }
-        let start = Instant::now();
-        for _ in 0..count {
+        let (start, mut count) = (Instant::now(), 0);
+        while !enough(count, start.elapsed()) {
             rank.write_slice(at, black_box(&source));
+            count += 1;
         }
         let rate = bytes as f64 / ns_each(start, count);
         assert_eq!(rank.read(at.add(100)), 1);

@@ -2,14 +2,12 @@
 //! that dies, and with an attacker on the wire.
 //!
 //! Prints a line `ok NAME` or `FAILED NAME` for each test, as the suites do, or says what is missing to make namespaces. With a
-//! task as its first argument it is a part of a test: a rank, one end of a TCP stream, the attacker.
+//! task as its first argument it is a part of a test: a rank, or the attacker.
 
 mod attack;
-mod hosts;
-mod rate;
 
+use gasnet_tests::hosts::Hosts;
 use gasnet_tests::run::{Outcome, run};
-use hosts::Hosts;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
@@ -21,7 +19,6 @@ const TESTS: &[Test] = &[
     ("plain", plain),
     ("upc", upc),
     ("loss", loss),
-    ("loss-rate", loss_rate),
     ("cut-link", cut_link),
     ("dead-host", dead_host),
     ("attacker", attacker),
@@ -93,35 +90,6 @@ fn loss(net: &Net) -> Result<String, String> {
     outcome.map(|_| String::new())
 }
 
-/// Puts of 4 MiB and a TCP stream under the same losses: figures, not judged here.
-fn loss_rate(net: &Net) -> Result<String, String> {
-    net.hosts.lose(100)?;
-    let both: Result<_, String> = (|| {
-        let mut job = net.job(2, 2, &beside("namespaces"));
-        job.arg("put-rate");
-        let puts = rate::read(&passes(job, 60)?)?;
-        let (names, addresses) = (net.hosts.names(), net.hosts.addresses());
-        let mut sink = Command::new("ip");
-        sink.args(["netns", "exec", &names[1]]).arg(beside("namespaces")).arg("tcp-sink");
-        let mut sink = sink.arg(&addresses[1]).spawn().map_err(|e| e.to_string())?;
-        let mut source = Command::new("ip");
-        source.args(["netns", "exec", &names[0]]).arg(beside("namespaces")).arg("tcp-source");
-        let stream = passes(
-            {
-                source.arg(&addresses[1]);
-                source
-            },
-            60,
-        );
-        let _ = sink.kill();
-        let _ = sink.wait();
-        Ok((puts, rate::read(&stream?)?))
-    })();
-    net.hosts.lose(0)?;
-    let (puts, stream) = both?;
-    Ok(format!("put {puts:.0} MB/s, TCP {stream:.0} MB/s, ratio {:.2}", puts / stream))
-}
-
 /// How a job that was disturbed may end: within the time, not well, and saying why.
 fn ends(
     mut command: Command,
@@ -150,6 +118,15 @@ fn forever(net: &Net) -> Command {
     let mut job = net.job(2, 2, &beside("namespaces"));
     job.arg("forever");
     job
+}
+
+/// Ranks that work with each other until somebody ends the job.
+fn forever_rank() -> ! {
+    gasnet_conduits::run(|rank| {
+        loop {
+            rank.barrier();
+        }
+    })
 }
 
 fn cut_link(net: &Net) -> Result<String, String> {
@@ -191,10 +168,7 @@ fn main() -> ExitCode {
     let first = args.next().unwrap_or_default();
     let second = args.next().unwrap_or_default();
     match first.as_str() {
-        "put-rate" => rate::puts(),
-        "forever" => rate::forever(),
-        "tcp-sink" => return rate::sink(&second),
-        "tcp-source" => return rate::source(&second),
+        "forever" => forever_rank(),
         "attack" => return attack::run(&second),
         _ => {}
     }

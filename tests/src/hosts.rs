@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 /// They vanish with this value.
+#[derive(Debug)]
 pub struct Hosts {
     names: Vec<String>,
     bridge: String,
@@ -47,7 +48,7 @@ impl Hosts {
             if let Err(why) =
                 sh(&format!("ip netns exec {name} ethtool -K {INTERFACE} tso off gso off gro off"))
             {
-                println!("not tested: packets of the size of a wire's: {why}");
+                return Err(format!("no packets of the size of a wire's: {why}"));
             }
         }
         Ok(hosts)
@@ -83,7 +84,7 @@ impl Hosts {
     /// Each host loses so many of 10 000 packets that arrive.
     ///
     /// # Errors
-    /// There is no nftables, which starts as `not tested: `.
+    /// There is no nftables, which starts with `not tested: `.
     pub fn lose(&self, of_10000: u32) -> Result<(), String> {
         for name in &self.names {
             let nft = |line: &str| sh(&format!("ip netns exec {name} nft '{line}'"));
