@@ -7,11 +7,11 @@
 use super::line::{Line, Signal, VALUE};
 use super::port::{HomeOp, NicPort};
 use super::{load, swap};
-use crate::{GlobalPtr, Rank, RankId};
+use crate::{GlobalPtr, Rank};
 
-/// Bytes from a NIC's queue to its value.
+/// Words from the first of a NIC's to others.
 const COUNT_AT: usize = 2;
-const VALUE_AT: usize = 4;
+pub(super) const VALUE_AT: usize = 4;
 /// Reply of a NIC that found nobody in a queue.
 const NOBODY: u32 = u32::MAX;
 
@@ -54,8 +54,21 @@ impl<'r> Home<'r> {
         reply.unwrap_or_default()
     }
 
+    /// An operation of the home's NIC, where there is one.
+    pub(super) fn ask(&self, word: usize, op: HomeOp, args: [u32; 2]) -> u32 {
+        let port = self.rank.nic().expect("made where NICs work by themselves");
+        self.nic(port, word, op, args)[0]
+    }
+
+    /// Wakes one, or adds one to a value that was just taken from. Where there is a NIC.
+    pub(super) fn put_back(&self) -> Signal {
+        let port = self.rank.nic().expect("made where NICs work by themselves");
+        let [head, left, _] = self.nic(port, 0, HomeOp::SemV, [0; 2]);
+        Home::signal(head, left)
+    }
+
     /// A word of a NIC's.
-    fn word(&self, word: usize) -> u32 {
+    pub(super) fn word(&self, word: usize) -> u32 {
         self.rank.read(self.at.cast::<u32>().add(word))
     }
 
@@ -198,12 +211,12 @@ impl<'r> Home<'r> {
 }
 
 /// Writes a word of a process's cell, after all that this rank did before.
-pub(super) fn tell(rank: &Rank, to: RankId, cell: GlobalPtr<u64>, word: u64) {
+pub(super) fn tell(rank: &Rank, cell: GlobalPtr<u64>, word: u64) {
     match rank.nic() {
         None => {
-            swap(rank, cell.on(to), word);
+            swap(rank, cell, word);
         }
         // By the NICs; what came before is in place, since blocking puts are.
-        Some(_) => rank.write(cell.on(to), word),
+        Some(_) => rank.write(cell, word),
     }
 }

@@ -22,6 +22,7 @@
 //! ```
 
 mod atomics;
+mod cells;
 mod channel;
 mod endpoint;
 mod events;
@@ -29,35 +30,30 @@ mod home;
 mod line;
 mod lock;
 mod notification;
+mod placed;
 pub mod port;
 mod queue;
 mod watch;
 
 pub use atomics::Atomics;
+pub use cells::Cells;
 pub use channel::{Channel, Receiver, Sender};
 pub use endpoint::{Endpoint, Endpoints, MESSAGE, RING};
 pub use events::{EventQueue, EventSource, QueuedEvent, SOURCES};
 pub use lock::McsLock;
 pub use notification::{Notification, ONE_SHOT};
+pub use placed::{PlacedLock, PlacedSemaphore};
 pub use queue::{Monitor, Semaphore, WaitQueue};
 pub use watch::{Access, Mode, Tripwire, Watch};
 
 use crate::atomics::{Function, Operation, WordType};
-use crate::{GlobalPtr, Rank, RankId};
+use crate::{GlobalPtr, Rank};
 
-/// No process. Processes are ranks from 1.
+/// No process.
 const EMPTY: u64 = 0;
 
 /// Bytes of an object at every rank: a line of memory each for what others write and for the home word.
 const OBJECT: u64 = 128;
-
-fn process(rank: RankId) -> u64 {
-    u64::from(rank.0) + 1
-}
-
-fn rank_of(process: u64) -> RankId {
-    RankId((process - 1) as u32)
-}
 
 fn word(function: Function) -> Operation {
     Operation { function, word: WordType::U64 }

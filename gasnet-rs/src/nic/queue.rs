@@ -2,22 +2,25 @@
 
 use super::home::{Home, tell};
 use super::line::{RANKS, Signal, VALUE};
-use super::{EMPTY, McsLock, OBJECT, load, process, rank_of, swap};
+use super::{Cells, EMPTY, McsLock, OBJECT, load, swap};
 use crate::{Error, GlobalPtr, Rank, RankId};
 
-/// The parts that queues and semaphores share: the home word and the own cell.
-#[derive(Debug)]
-struct Waiters<'r> {
-    rank: &'r Rank,
-    home: Home<'r>,
-    /// Who is behind this rank; the own cell.
-    next: GlobalPtr<u64>,
-    /// 0, or 1 + how many are behind, when this rank is woken; the own cell.
-    woken: GlobalPtr<u64>,
+/// The parts that queues and semaphores share: the home word and the cells. What is done here is done by a process that has a cell to
+/// itself until it is woken.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Waiters<'r> {
+    pub(super) rank: &'r Rank,
+    pub(super) home: Home<'r>,
+    cells: Cells,
 }
 
 impl<'r> Waiters<'r> {
-    fn new(rank: &'r Rank, home: RankId, value: u64) -> Result<Waiters<'r>, Error> {
+    pub(super) fn new(rank: &'r Rank, home: GlobalPtr<u64>, cells: Cells) -> Waiters<'r> {
+        Waiters { rank, home: Home::new(rank, home), cells }
+    }
+
+    /// Collective: those of a new object, and the own process.
+    fn allocate(rank: &'r Rank, home: RankId, value: u64) -> Result<(Waiters<'r>, u64), Error> {
         if rank.size() > RANKS {
             return Err(Error::op(format!(
                 "wait queues are for up to {RANKS} ranks; there are {}",
@@ -28,45 +31,55 @@ impl<'r> Waiters<'r> {
             return Err(Error::op(format!("a semaphore's value is at most {VALUE}; {value} was asked for")));
         }
         let at = rank.allocate(OBJECT, 64)?;
-        let mine = GlobalPtr::new(rank.id(), at);
         let mut words = [0u64; OBJECT as usize / 8];
         words[8..].copy_from_slice(&Home::first(rank, value));
-        let home = Home::new(rank, GlobalPtr::new(home, at + 64));
-        rank.write_slice(mine, &words);
+        rank.write_slice(GlobalPtr::new(rank.id(), at), &words);
         rank.barrier();
-        Ok(Waiters { rank, home, next: mine, woken: mine.add(1) })
+        let cells = Cells::single(at);
+        let waiters = Waiters::new(rank, GlobalPtr::new(home, at + 64), cells);
+        Ok((waiters, cells.process(rank.id(), 0)))
     }
 
-    fn clear(&self) {
-        swap(self.rank, self.next, EMPTY);
+    /// Who is behind a process.
+    fn next(&self, process: u64) -> GlobalPtr<u64> {
+        self.cells.of(process)
     }
 
-    /// Tells the one before us that we are behind it.
-    fn link(&self, before: u64) {
+    /// 0, or 1 + how many are behind, when it is woken.
+    fn woken(&self, process: u64) -> GlobalPtr<u64> {
+        self.cells.of(process).add(1)
+    }
+
+    pub(super) fn clear(&self, me: u64) {
+        swap(self.rank, self.next(me), EMPTY);
+    }
+
+    /// Tells the one before that this is behind it.
+    pub(super) fn link(&self, me: u64, before: u64) {
         if before != EMPTY {
-            tell(self.rank, rank_of(before), self.next, process(self.rank.id()));
+            tell(self.rank, self.next(before), me);
         }
     }
 
     /// Waits until woken, and makes the one behind the head.
-    fn wait(&self, what: &'static str) {
-        self.rank.wait_until(what, || load(self.rank, self.woken) != 0);
-        let behind = swap(self.rank, self.woken, 0) - 1;
+    pub(super) fn wait(&self, me: u64, what: &'static str) {
+        self.rank.wait_until(what, || load(self.rank, self.woken(me)) != 0);
+        let behind = swap(self.rank, self.woken(me), 0) - 1;
         if behind == 0 {
             return;
         }
-        self.rank.wait_until("the next in a queue", || load(self.rank, self.next) != EMPTY);
-        let next = load(self.rank, self.next);
+        self.rank.wait_until("the next in a queue", || load(self.rank, self.next(me)) != EMPTY);
+        let next = load(self.rank, self.next(me));
         if let Some(left) = self.home.new_head(next) {
             self.wake(next, left);
         }
     }
 
     fn wake(&self, process: u64, left: u64) {
-        tell(self.rank, rank_of(process), self.woken, 1 + left);
+        tell(self.rank, self.woken(process), 1 + left);
     }
 
-    fn follow(&self, signal: Signal) -> bool {
+    pub(super) fn follow(&self, signal: Signal) -> bool {
         match signal {
             Signal::Wake(process, left) => self.wake(process, left),
             Signal::Promised => {}
@@ -75,12 +88,22 @@ impl<'r> Waiters<'r> {
         }
         signal != Signal::Nobody
     }
+
+    /// Takes one from a semaphore, waiting for it.
+    pub(super) fn take(&self, me: u64, what: &'static str) {
+        self.clear(me);
+        if let Some(before) = self.home.take(me) {
+            self.link(me, before);
+            self.wait(me, what);
+        }
+    }
 }
 
 /// A queue of waiting ranks. A signal wakes the first; to an empty queue it is lost.
 #[derive(Debug)]
 pub struct WaitQueue<'r> {
     waiters: Waiters<'r>,
+    me: u64,
 }
 
 impl<'r> WaitQueue<'r> {
@@ -90,20 +113,20 @@ impl<'r> WaitQueue<'r> {
     /// # Errors
     /// No room in the segments, or more than 4095 ranks.
     pub fn new(rank: &'r Rank, home: RankId) -> Result<WaitQueue<'r>, Error> {
-        Ok(WaitQueue { waiters: Waiters::new(rank, home, 0)? })
+        let (waiters, me) = Waiters::allocate(rank, home, 0)?;
+        Ok(WaitQueue { waiters, me })
     }
 
     /// Joins the queue. [`wait`](Self::wait) must follow, and nothing else of this queue between.
     pub fn insert(&mut self) {
-        self.waiters.clear();
-        let me = process(self.waiters.rank.id());
-        let before = self.waiters.home.enqueue(me);
-        self.waiters.link(before);
+        self.waiters.clear(self.me);
+        let before = self.waiters.home.enqueue(self.me);
+        self.waiters.link(self.me, before);
     }
 
     /// Waits until woken, after [`insert`](Self::insert).
     pub fn wait(&mut self) {
-        self.waiters.wait("a wait queue");
+        self.waiters.wait(self.me, "a wait queue");
     }
 
     /// Wakes the rank that has waited for longest. False: there was none.
@@ -127,6 +150,7 @@ impl<'r> WaitQueue<'r> {
 #[derive(Debug)]
 pub struct Semaphore<'r> {
     waiters: Waiters<'r>,
+    me: u64,
 }
 
 impl<'r> Semaphore<'r> {
@@ -136,17 +160,13 @@ impl<'r> Semaphore<'r> {
     /// # Errors
     /// No room in the segments, a value that is too large, or more than 4095 ranks.
     pub fn new(rank: &'r Rank, home: RankId, value: u32) -> Result<Semaphore<'r>, Error> {
-        Ok(Semaphore { waiters: Waiters::new(rank, home, value.into())? })
+        let (waiters, me) = Waiters::allocate(rank, home, value.into())?;
+        Ok(Semaphore { waiters, me })
     }
 
     /// Takes one, waiting for it: first come, first served.
     pub fn wait(&mut self) {
-        self.waiters.clear();
-        let me = process(self.waiters.rank.id());
-        if let Some(before) = self.waiters.home.take(me) {
-            self.waiters.link(before);
-            self.waiters.wait("a semaphore");
-        }
+        self.waiters.take(self.me, "a semaphore");
     }
 
     /// Takes one if there is one.

@@ -50,6 +50,7 @@ const SECTIONS: &[Section] = &[
     ("collectives-nic", collectives::by_nics),
     ("litmus", litmus::litmus),
     ("nic", nic::objects),
+    ("nic-placed", nic::placed),
     ("nic-hunt", nic::hunt),
     ("nic-histories", history::histories),
     ("a08", clan::a08_writes_of_a_pair_are_seen_in_order),
@@ -142,6 +143,16 @@ fn main() {
             let peak = peak_memory();
             // What windows allow depends on who got how far: a few messages to each peer. Without them it would be gigabytes.
             assert!(peak <= settled + (16 << 10), "memory grew from {settled} to {peak} KiB");
+        }
+        // Where NICs carry the job, nothing went around them.
+        let counters = rank.counters();
+        if rank.conduit_name() == "netvm" && rank.size() > 1 {
+            let count = |name| counters.iter().find(|(known, _)| *known == name).map_or(0, |(_, n)| *n);
+            for name in ["commands", "packets sent", "packets received"] {
+                assert!(count(name) > 0, "no {name}: {counters:?}");
+            }
+            let far = std::env::var_os("GASNET_NETVM_WIRE").is_some_and(|wire| wire == "network");
+            assert!(!far || count("packets from other hosts") > 0, "no packets by the network: {counters:?}");
         }
         rank.barrier();
         if rank.id().0 == 0 {

@@ -1,6 +1,9 @@
 //! `gasnet::nic`: locks, queues, semaphores, monitors, channels, notifications.
 
-use gasnet::nic::{Atomics, Channel, McsLock, Monitor, Notification, ONE_SHOT, Semaphore, WaitQueue};
+use gasnet::nic::{
+    Atomics, Cells, Channel, McsLock, Monitor, Notification, ONE_SHOT, PlacedLock, PlacedSemaphore,
+    Semaphore, WaitQueue,
+};
 use gasnet::{GlobalPtr, RankId};
 
 use crate::support::Cx;
@@ -33,6 +36,108 @@ pub fn objects(cx: &Cx) {
     monitor(cx);
     channel(cx);
     notifications(cx);
+}
+
+/// Locks and semaphores whose words the caller has placed, where there are NICs for them: several at a time in each rank's hands.
+pub fn placed(cx: &Cx) {
+    const LOCKS: usize = 3;
+    let at = words(cx, 64);
+    let cells_at = cx.rank.allocate(16 * 8, 64).expect("room");
+    cx.rank.write_slice(GlobalPtr::new(cx.rank.id(), cells_at), &[0u64; 16]);
+    cx.rank.barrier();
+    let cells = Cells::new(cells_at, 16, 3);
+    let Some(first) = PlacedLock::new(cx.rank, at, cells) else { return };
+    let lock =
+        |i: usize| if i == 0 { first } else { PlacedLock::new(cx.rank, at.add(8 * i), cells).expect("NICs") };
+    for round in 0..rounds(cx) {
+        // All of them, in one order, with a cell for each.
+        for i in 0..LOCKS {
+            let cell = (i + round as usize) as u32 % 8;
+            if let Some(before) = lock(i).join(cell) {
+                lock(i).follow(cell, before, "a placed lock");
+            }
+            add(cx, at.add(32 + i), 1);
+        }
+        for i in 0..LOCKS {
+            lock(i).release((i + round as usize) as u32 % 8);
+        }
+    }
+    cx.rank.barrier();
+    let total = rounds(cx) * u64::from(cx.size());
+    for i in 0..LOCKS {
+        assert_eq!(cx.rank.read(at.add(32 + i)), total);
+    }
+    assert!(cx.me() != 0 || first.try_acquire(5));
+    cx.rank.barrier();
+    assert!(cx.me() == 0 || !first.try_acquire(5));
+    cx.rank.barrier();
+    if cx.me() == 0 {
+        first.release(5);
+    }
+    cx.rank.barrier();
+
+    // What one rank gives, in portions, the others take, in portions: all of it, and everybody gets on.
+    let sem = PlacedSemaphore::new(cx.rank, at.add(40), cells).expect("NICs");
+    let takers = u64::from(cx.size()) - 1;
+    let each = 6 * rounds(cx);
+    if cx.me() == 0 {
+        let mut left = takers * each;
+        while left > 0 {
+            let n = left.min(1 + left % 5) as u32;
+            sem.give(n).expect("few");
+            left -= u64::from(n);
+        }
+    } else {
+        let mut left = each;
+        while left > 0 {
+            match (u64::from(cx.me()) + left) % 3 {
+                0 if left >= 3 => cx.rank.wait_until("three", || sem.try_take(3)),
+                _ => {
+                    sem.wait((left % 8) as u32, "one");
+                    left += 2;
+                }
+            }
+            left -= 3;
+        }
+    }
+    cx.rank.barrier();
+    assert_eq!(sem.value(), 0);
+    assert!(!sem.try_take(1));
+    cx.rank.barrier();
+    if cx.me() == 0 {
+        sem.give(65535).expect("the largest value");
+        assert!(sem.give(1).is_err() && sem.give(2).is_err());
+        assert!(sem.try_take(65535) && sem.value() == 0);
+    }
+    cx.rank.barrier();
+
+    // Of two values: what is set again before it was taken counts once.
+    let bell = PlacedSemaphore::new(cx.rank, at.add(48), cells).expect("NICs");
+    let answer = PlacedSemaphore::new(cx.rank, at.add(56), cells).expect("NICs");
+    if cx.me() == 0 {
+        (0..5).for_each(|_| bell.set());
+        assert_eq!(bell.value(), 1);
+        assert!(bell.try_take(1) && !bell.try_take(1));
+    }
+    cx.rank.barrier();
+    if cx.size() > 1 {
+        for _ in 0..rounds(cx) {
+            match cx.me() {
+                0 => {
+                    bell.set();
+                    answer.wait(0, "an answer");
+                }
+                1 => {
+                    bell.wait(1, "a bell");
+                    answer.set();
+                }
+                _ => break,
+            }
+        }
+    }
+    cx.rank.barrier();
+    assert_eq!((bell.value(), answer.value()), (0, 0));
+    cx.rank.barrier();
 }
 
 fn atomics(cx: &Cx) {
