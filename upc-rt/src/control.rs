@@ -9,7 +9,9 @@ use std::mem::offset_of;
 use std::sync::atomic::AtomicU64;
 
 /// Locks a thread can hold or wait for at the same time.
-pub const NODES: usize = 1 << 16;
+pub const NODES: usize = 1 << NODE_BITS;
+/// Bits of a node's number.
+pub const NODE_BITS: u32 = 16;
 
 /// A thread's place in the queue of one lock (see [`crate::locks`]).
 #[repr(C, align(64))]

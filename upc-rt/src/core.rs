@@ -11,7 +11,8 @@
 
 use gasnet::atomics::{Function, Operation, WordType};
 use gasnet::barrier::{ANONYMOUS, Consensus, Outcome};
-use gasnet::{Rank, RankId};
+use gasnet::nic::{Cells, PlacedLock, PlacedSemaphore};
+use gasnet::{GlobalPtr, Rank, RankId};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering::*};
 
@@ -66,6 +67,8 @@ pub struct Core {
     near: Near,
     /// Bytes of each segment.
     bytes: u64,
+    /// NICs synchronise by themselves.
+    nics: bool,
 }
 
 // SAFETY: the pointer in `near` is to mappings that live as long as the process; access to them is as for any shared
@@ -94,7 +97,42 @@ impl Core {
         let there = |t: u32| at(t) == base.wrapping_add((u64::from(t) * stride) as usize);
         let first = (0..me).rev().take_while(|&t| there(t)).last().unwrap_or(me);
         let mapped = (first..rank.size()).take_while(|&t| there(t)).count() as u32;
-        Ok(Core { rank, near: Near { first, mapped, base, stride }, bytes })
+        let nics = rank.nic().is_some();
+        Ok(Core { rank, near: Near { first, mapped, base, stride }, bytes, nics })
+    }
+
+    /// The lock at offset `o` of thread `t`, where NICs synchronise by themselves.
+    pub fn nic_lock(&self, t: u32, o: u64, cells: Cells) -> Option<PlacedLock<'static>> {
+        let home = || GlobalPtr::new(self.target("lock", t), o);
+        if self.nics { PlacedLock::new(self.rank, home(), cells) } else { None }
+    }
+
+    /// The semaphore there.
+    pub fn nic_semaphore(&self, t: u32, o: u64, cells: Cells) -> Option<PlacedSemaphore<'static>> {
+        let home = || GlobalPtr::new(self.target("semaphore", t), o);
+        if self.nics { PlacedSemaphore::new(self.rank, home(), cells) } else { None }
+    }
+
+    /// The word at offset `o` of thread `t`, which one thread at a time sets: by the NIC where those synchronise by themselves, so that
+    /// no processor of thread `t` takes part.
+    pub fn word(&self, t: u32, o: u64) -> u64 {
+        if !self.nics || self.near(t) {
+            return self.amo(t, o, Op::Get, 0, 0);
+        }
+        let mut word = 0u64;
+        // SAFETY: room for eight bytes.
+        unsafe { self.get((&raw mut word).cast(), t, o, 8) };
+        word
+    }
+
+    /// Sets such a word; with NICs others need not see it before [`Core::settle`].
+    pub fn set_word(&self, t: u32, o: u64, word: u64) {
+        if !self.nics || self.near(t) {
+            self.amo(t, o, Op::Set, word, 0);
+            return;
+        }
+        // SAFETY: eight bytes.
+        unsafe { self.put_later(t, o, (&raw const word).cast(), 8) };
     }
 
     /// Where the near segments are.

@@ -8,16 +8,18 @@
 //!   whoever was there and wait for my `granted`.
 //! - *Unlock*: if the tail is still me, empty it. Else wait for my `next` and set that thread's `granted`.
 //!
-//! Only remote atomics on single words are used, so a lock works whether its memory is mapped here or not.
+//! Only remote atomics on single words are used, so a lock works whether its memory is mapped here or not. Where NICs synchronise by
+//! themselves (the conduit netvm), the line is one of [`gasnet::nic`], and no processor but that of the calling thread takes part.
 //! The holder word makes locking twice, and unlocking what one does not hold, errors instead of hangs.
 //!
 //! A lock may be freed while it is held. The node that its holder used is then given back to it: by the
 //! holder's own free list, or through the `returned` list of its control area.
 #![expect(unsafe_code, reason = "asks the C library for the number of processors")]
 
-use crate::control::{NODES, field, node_fields};
+use crate::control::{NODE_BITS, NODES, Node, field, node_fields};
 use crate::core::Op;
 use crate::state::Upc;
+use gasnet::nic::{Cells, PlacedLock};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::*, compiler_fence, fence};
 
@@ -66,9 +68,9 @@ struct FreeNodes {
 
 /// A thread and one of its nodes, as a non-zero word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Name {
+pub(crate) struct Name {
     thread: u32,
-    node: u32,
+    pub(crate) node: u32,
 }
 
 impl Name {
@@ -106,10 +108,20 @@ impl Upc {
     }
 
     fn make_lock(&self, t: u32, off: u64) {
-        for word in [TAIL, HOLDER] {
-            self.core.amo(t, off + word, Op::Set, 0, 0);
+        for (word, value) in [(TAIL, 0), (HOLDER, 0), (MARK, ALIVE)] {
+            self.core.set_word(t, off + word, value);
         }
-        self.core.amo(t, off + MARK, Op::Set, ALIVE, 0);
+        self.core.settle();
+    }
+
+    /// The places in lines: each thread's nodes.
+    pub(crate) fn cells(&self) -> Cells {
+        Cells::new(self.layout.control + node_fields(0).0, size_of::<Node>() as u64, NODE_BITS)
+    }
+
+    /// The line of a lock, if NICs keep it.
+    fn nic_line(&self, t: u32, off: u64) -> Option<PlacedLock<'static>> {
+        self.core.nic_lock(t, off + TAIL, self.cells())
     }
 
     /// `upc_lock_free`, and `upc_all_lock_free` if `collective`.
@@ -124,8 +136,9 @@ impl Upc {
             }
         }
         self.check_lock("upc_lock_free", t, off);
-        self.core.amo(t, off + MARK, Op::Set, 0, 0);
-        if let Some(holder) = Name::decode(self.core.amo(t, off + HOLDER, Op::Get, 0, 0)) {
+        self.core.set_word(t, off + MARK, 0);
+        self.core.settle();
+        if let Some(holder) = Name::decode(self.core.word(t, off + HOLDER)) {
             if holder.thread == self.me { self.put_node(holder.node) } else { self.return_node(holder) }
         }
         // Room that was taken on all threads is given back as that.
@@ -136,15 +149,23 @@ impl Upc {
     pub fn lock(&self, t: u32, off: u64) {
         self.check_lock("upc_lock", t, off);
         let me = self.take_node();
-        if self.locks.crowded && self.barge(me, t, off) {
-            self.core.amo(t, off + HOLDER, Op::Set, me.encode(), 0);
-            return after_rmw();
+        match self.nic_line(t, off) {
+            Some(line) => {
+                self.core.settle();
+                if let Some(before) = line.join(me.node) {
+                    self.check_not_mine(t, off);
+                    line.follow(me.node, before, "upc_lock");
+                }
+            }
+            None if self.locks.crowded && self.barge(me, t, off) => {}
+            None => {
+                let before = self.core.amo(t, off + TAIL, Op::Swap, me.encode(), 0);
+                if let Some(before) = Name::decode(before) {
+                    self.queue_behind(before, me, t, off);
+                }
+            }
         }
-        let before = self.core.amo(t, off + TAIL, Op::Swap, me.encode(), 0);
-        if let Some(before) = Name::decode(before) {
-            self.queue_behind(before, me, t, off);
-        }
-        self.core.amo(t, off + HOLDER, Op::Set, me.encode(), 0);
+        self.core.set_word(t, off + HOLDER, me.encode());
         after_rmw();
     }
 
@@ -167,29 +188,49 @@ impl Upc {
 
     #[cold]
     fn queue_behind(&self, before: Name, me: Name, t: u32, off: u64) {
-        let holder = Name::decode(self.core.amo(t, off + HOLDER, Op::Get, 0, 0));
-        if holder.is_some_and(|h| h.thread == self.me) {
-            self.fatal("upc_lock: the calling thread already holds this lock (locks are not recursive)");
-        }
+        self.check_not_mine(t, off);
         self.amo(before.thread, node_fields(before.node).0, Op::Set, me.encode(), 0);
         let granted = &self.control.nodes[me.node as usize].granted;
         // ORDER: Acquire; pairs with the store in `hand_over`; the holder's writes are seen.
         self.core.wait_until("upc_lock", || granted.load(Acquire) != 0);
     }
 
+    /// The lock that this thread is about to wait for is not its own.
+    #[cold]
+    fn check_not_mine(&self, t: u32, off: u64) {
+        let holder = Name::decode(self.core.word(t, off + HOLDER));
+        if holder.is_some_and(|h| h.thread == self.me) {
+            self.fatal("upc_lock: the calling thread already holds this lock (locks are not recursive)");
+        }
+    }
+
     /// `upc_lock_attempt`.
     pub fn lock_attempt(&self, t: u32, off: u64) -> bool {
         self.check_lock("upc_lock_attempt", t, off);
-        // A look first: failing attempts in a loop should not write to the holder's cache line.
-        if self.core.amo(t, off + TAIL, Op::Get, 0, 0) != 0 {
-            return self.attempt_failed();
-        }
-        let me = self.take_node();
-        if self.core.amo(t, off + TAIL, Op::Cas, 0, me.encode()) != 0 {
-            self.put_node(me.node);
-            return self.attempt_failed();
-        }
-        self.core.amo(t, off + HOLDER, Op::Set, me.encode(), 0);
+        let me = match self.nic_line(t, off) {
+            Some(line) => {
+                self.core.settle();
+                let me = self.take_node();
+                if !line.try_acquire(me.node) {
+                    self.put_node(me.node);
+                    return self.attempt_failed();
+                }
+                me
+            }
+            None => {
+                // A look first: failing attempts in a loop should not write to the holder's cache line.
+                if self.core.amo(t, off + TAIL, Op::Get, 0, 0) != 0 {
+                    return self.attempt_failed();
+                }
+                let me = self.take_node();
+                if self.core.amo(t, off + TAIL, Op::Cas, 0, me.encode()) != 0 {
+                    self.put_node(me.node);
+                    return self.attempt_failed();
+                }
+                me
+            }
+        };
+        self.core.set_word(t, off + HOLDER, me.encode());
         self.locks.failed.store(0, Relaxed);
         after_rmw();
         true
@@ -209,7 +250,7 @@ impl Upc {
     /// `upc_unlock`.
     pub fn unlock(&self, t: u32, off: u64) {
         self.check_lock("upc_unlock", t, off);
-        let me = match Name::decode(self.core.amo(t, off + HOLDER, Op::Get, 0, 0)) {
+        let me = match Name::decode(self.core.word(t, off + HOLDER)) {
             Some(h) if h.thread == self.me => h,
             Some(h) => self.fatal(&format!(
                 "upc_unlock: thread {} does not hold this lock, thread {} does",
@@ -219,7 +260,14 @@ impl Upc {
                 self.fatal(&format!("upc_unlock: thread {} does not hold this lock, nobody does", self.me))
             }
         };
-        self.core.amo(t, off + HOLDER, Op::Set, 0, 0);
+        self.core.set_word(t, off + HOLDER, 0);
+        if let Some(line) = self.nic_line(t, off) {
+            self.core.settle();
+            // The strict write that an unlock implies.
+            before_rmw();
+            line.release(me.node);
+            return self.put_node(me.node);
+        }
         let next = &self.control.nodes[me.node as usize].next;
         // The strict write that an unlock implies.
         before_rmw();
@@ -263,7 +311,7 @@ impl Upc {
         ))
     }
 
-    fn take_node(&self) -> Name {
+    pub(crate) fn take_node(&self) -> Name {
         let node = match self.locks.spare.swap(0, Relaxed) {
             0 => self.more_nodes(),
             spare => spare - 1,
@@ -297,7 +345,7 @@ impl Upc {
         free.fresh - 1
     }
 
-    fn put_node(&self, node: u32) {
+    pub(crate) fn put_node(&self, node: u32) {
         let other = self.locks.spare.swap(node + 1, Relaxed);
         if other != 0 {
             self.locks.nodes.lock().unwrap_or_else(|e| e.into_inner()).list.push(other - 1);

@@ -1,13 +1,22 @@
-//! Berkeley's semaphores: a counter in shared memory of the thread that allocated it.
+//! Berkeley's semaphores: a counter in shared memory of the thread that allocated it. Where NICs synchronise by themselves (the conduit
+//! netvm), a semaphore of [`gasnet::nic`]: who waits for one stands in its line; who waits for more tries until they are there.
 
 use crate::core::Op;
 use crate::state::Upc;
+use gasnet::nic::PlacedSemaphore;
 use std::sync::atomic::{Ordering::*, fence};
 
 /// Words of a semaphore, as offsets from its start.
 const KIND: u64 = 0;
 const VALUE: u64 = 8;
 const BYTES: u64 = 64;
+
+/// Offset of a NIC's words; objects are aligned to 16.
+fn nic_words(off: u64) -> u64 {
+    (off + 16).next_multiple_of(PlacedSemaphore::ALIGN)
+}
+const _: () = assert!(32 + PlacedSemaphore::BYTES <= BYTES && PlacedSemaphore::ALIGN == 32);
+
 /// In the upper half of [`KIND`]: the object is a semaphore. Below: 1 if it is boolean.
 const MARK: u64 = 0x5550_4353;
 /// Flags of `bupc_extensions.h`.
@@ -23,6 +32,7 @@ impl Upc {
         }
         let off = self.alloc_local(BYTES);
         self.core.amo(self.me, off + VALUE, Op::Set, 0, 0);
+        self.core.set(self.me, nic_words(off), 0, PlacedSemaphore::BYTES);
         self.core.amo(self.me, off + KIND, Op::Set, MARK << 32 | u64::from(flags & BOOLEAN), 0);
         off
     }
@@ -31,7 +41,8 @@ impl Upc {
     pub fn sem_free(&self, t: u32, off: u64) {
         if t != 0 || off != 0 {
             self.sem_is_boolean(t, off);
-            self.core.amo(t, off + KIND, Op::Set, 0, 0);
+            self.core.set_word(t, off + KIND, 0);
+            self.core.settle();
             self.free(t, off, false);
         }
     }
@@ -41,18 +52,61 @@ impl Upc {
         let boolean = self.sem_is_boolean(t, off);
         // ORDER: SeqCst; what comes before the post is seen after the matching wait; pairs with the fence in `sem_take`.
         fence(SeqCst);
-        if boolean {
-            self.check_count(n == 1, n);
+        self.check_count(!boolean || n == 1, n);
+        if let Some(semaphore) = self.nic_semaphore(t, off) {
+            self.core.settle();
+            let given = u32::try_from(n).is_ok_and(|n| {
+                if boolean {
+                    semaphore.set();
+                }
+                boolean || semaphore.give(n).is_ok()
+            });
+            if !given {
+                self.too_many();
+            }
+        } else if boolean {
             self.core.amo(t, off + VALUE, Op::Set, 1, 0);
-        } else if self.core.amo(t, off + VALUE, Op::Add, n, 0) + n > MAX_VALUE {
-            self.fatal(&format!("bupc_sem_post: the semaphore exceeds its maximum of {MAX_VALUE}"));
+        } else if self.core.amo(t, off + VALUE, Op::Add, n, 0).saturating_add(n) > MAX_VALUE {
+            self.too_many();
         }
+    }
+
+    #[cold]
+    fn too_many(&self) -> ! {
+        self.fatal(&format!("bupc_sem_post: the semaphore exceeds its maximum of {MAX_VALUE}"))
+    }
+
+    fn nic_semaphore(&self, t: u32, off: u64) -> Option<PlacedSemaphore<'static>> {
+        self.core.nic_semaphore(t, nic_words(off), self.cells())
+    }
+
+    /// [`Upc::sem_take`] from a NIC's semaphore.
+    fn take_by_nic(&self, semaphore: &PlacedSemaphore<'static>, n: u64, block: bool) -> bool {
+        self.core.settle();
+        let n = u32::try_from(n).unwrap_or(u32::MAX);
+        if !block {
+            return semaphore.try_take(n);
+        }
+        if n == 1 {
+            let cell = self.take_node().node;
+            semaphore.wait(cell, "bupc_sem_wait");
+            self.put_node(cell);
+        } else {
+            self.core.wait_until("bupc_sem_wait", || semaphore.try_take(n));
+        }
+        true
     }
 
     /// `bupc_sem_waitN`, and `bupc_sem_tryN` unless `block`: whether `n` were taken.
     pub fn sem_take(&self, t: u32, off: u64, n: u64, block: bool) -> bool {
         let boolean = self.sem_is_boolean(t, off);
         self.check_count(!boolean || n == 1, n);
+        if let Some(semaphore) = self.nic_semaphore(t, off) {
+            let taken = self.take_by_nic(&semaphore, n, block);
+            // ORDER: SeqCst; as below.
+            fence(SeqCst);
+            return taken;
+        }
         let mut value = self.core.amo(t, off + VALUE, Op::Get, 0, 0);
         loop {
             if value < n {
@@ -87,7 +141,7 @@ impl Upc {
             && off >= self.layout.heap_lo
             && off < self.layout.heap_hi
             && off.is_multiple_of(16);
-        let kind = if inside { self.core.amo(t, off + KIND, Op::Get, 0, 0) } else { 0 };
+        let kind = if inside { self.core.word(t, off + KIND) } else { 0 };
         if kind >> 32 != MARK {
             self.fatal("bupc_sem: the pointer is to no semaphore: null, or freed already?");
         }
