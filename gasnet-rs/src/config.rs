@@ -43,7 +43,7 @@ pub const SETTINGS: &[Setting] = &[
     s(
         "GASNET_CONDUIT",
         "smp (default on one host), udp (default on several), mpi, ofi, netvm",
-        "Network to use between hosts. netvm is a NIC in software, on one host.",
+        "Network to use between hosts. netvm is a NIC in software for every rank; udp joins those of several hosts.",
     ),
     s(
         "GASNET_PLUGIN_PATH",
@@ -120,6 +120,11 @@ pub const SETTINGS: &[Setting] = &[
         "GASNET_NETVM_BACKING",
         "folder; default that of temporary files",
         "Where the netvm conduit puts the file with the pages of segments that have no room in memory.",
+    ),
+    s(
+        "GASNET_NETVM_WIRE",
+        "rings (default), network",
+        "What joins the NICs of one host in the netvm conduit: rings in shared memory, or the network (udp) that joins those of several.",
     ),
     s(
         "GASNET_OFI_PROVIDER",
@@ -291,6 +296,8 @@ pub struct Config {
     pub netvm_registration: Option<String>,
     /// `GASNET_NETVM_BACKING`.
     pub netvm_backing: Option<String>,
+    /// `GASNET_NETVM_WIRE=network`: NICs of one host are joined as those of several are.
+    pub netvm_wire_network: bool,
     /// `GASNET_STATS`.
     pub stats: bool,
     /// `GASNET_OFI_PROVIDER`.
@@ -331,6 +338,7 @@ impl Default for Config {
             netvm_memory: None,
             netvm_registration: None,
             netvm_backing: None,
+            netvm_wire_network: false,
             stats: false,
             ofi_provider: None,
             ofi_domain: None,
@@ -409,6 +417,11 @@ impl Config {
             },
             netvm_registration: get("GASNET_NETVM_REGISTRATION").map(|v| v.to_ascii_lowercase()),
             netvm_backing: get("GASNET_NETVM_BACKING"),
+            netvm_wire_network: match get("GASNET_NETVM_WIRE").as_deref() {
+                None | Some("rings") => false,
+                Some("network") => true,
+                Some(v) => return Err(bad("GASNET_NETVM_WIRE", v)),
+            },
             stats: flag("GASNET_STATS", false)?,
             ofi_provider: get("GASNET_OFI_PROVIDER"),
             ofi_domain: get("GASNET_OFI_DOMAIN"),

@@ -25,6 +25,8 @@ const PAIRS: (&str, &str) = ("GASNET_NEIGHBORHOOD", "2");
 const UDP: (&str, &str) = ("GASNET_CONDUIT", "udp");
 /// A NIC in software for every rank, which owns the memory of its segment.
 const NETVM: (&str, &str) = ("GASNET_CONDUIT", "netvm");
+/// Whose packets go as between hosts.
+const WIRE: (&str, &str) = ("GASNET_NETVM_WIRE", "network");
 /// What a bad network does to datagrams; payloads are authenticated, as they may be corrupted.
 const BAD_NETWORK: (&str, &str) =
     ("GASNET_UDP_FAULTY", "drop=2%,duplicate=2%,reorder=5%,delay=2%,by=300us,corrupt=2%,seed=5");
@@ -97,6 +99,9 @@ jobs! {
     netvm_rendezvous: 2, [NETVM, ("GASNET_NETVM_REGISTRATION", "rendezvous")], ["--quick"];
     netvm_rendezvous_nounpin: 2, [NETVM, ("GASNET_NETVM_REGISTRATION", "rendezvous-nounpin")], ["--quick"];
     netvm_bounce: 3, [NETVM, ("GASNET_NETVM_REGISTRATION", "bounce")], ["--quick"];
+    netvm_over_udp: 3, [NETVM, WIRE], ["--quick"];
+    netvm_over_udp_in_two_modes: 2, [NETVM, WIRE, ("GASNET_NETVM_REGISTRATION", "firehose"), ("GASNET_COLL", "nic")], ["--quick"];
+    netvm_over_a_bad_network: 3, [NETVM, WIRE, FULL, BAD_NETWORK], ["--quick", "indices", "flood", "flood-mixed", "barriers", "oracle", "collectives", "nic"];
     netvm_pindown_cache: 2, [NETVM, ("GASNET_NETVM_REGISTRATION", "pindown-cache")], ["--quick"];
     sixteen_flood_on_over_udp: 16, [UDP, FRAMES, ("GASNET_UDP_WINDOW", "0")], ["--quick", "--repeat", "3", "flood"];
     late_frames: 3, [FRAMES, LATE], ["--quick"];

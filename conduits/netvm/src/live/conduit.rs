@@ -4,6 +4,7 @@
 use crate::live::backing::{Backing, Plan};
 use crate::live::desk::Desks;
 use crate::live::engine::{Card, HostHalf, PORT, shift};
+use crate::live::far::Far;
 use crate::live::mail::{self, CONTROL, Claim, Inbox, Mail, lock};
 use crate::live::modes::{Driver, Registration, Setup};
 use crate::live::region::Region;
@@ -31,17 +32,30 @@ const WIRE: usize = 32 << 10;
 const CONTROLS: usize = 16;
 /// Longest time that a rank waits at its end for its NIC.
 const CLOSING: Duration = Duration::from_secs(5);
+/// Longest time that a rank waits at its start for those of other hosts to say what may be reached of them.
+const MEETING: Duration = Duration::from_secs(60);
 
-/// Opens the conduit.
+/// How the network between hosts is opened.
+pub type Network = fn(&OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error>;
+
+/// The network to ranks of other hosts, if there are any.
+fn far(cx: &OpenContext<'_>, network: Network, news: BorrowedFd<'_>) -> Result<Option<Far>, Error> {
+    let all = cx.config.netvm_wire_network;
+    let is_far: Vec<bool> = (0..cx.size).map(|r| r != cx.rank.0 && (all || !cx.host.contains(&r))).collect();
+    if !all && cx.host.len() == cx.size as usize {
+        return Ok(None);
+    }
+    match network(cx)? {
+        Some(conduit) => Far::new(conduit, is_far, news).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Opens the conduit. `network` joins NICs of several hosts; it may call nobody a neighbour of anybody.
 ///
 /// # Errors
-/// A setting that cannot be, a job on several hosts, or resources that cannot be had.
-pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
-    if cx.host.len() < cx.size as usize {
-        return Err(Error::job(
-            "the netvm conduit does not leave its host, and this job has several: choose a network with GASNET_CONDUIT",
-        ));
-    }
+/// A setting that cannot be, or resources that cannot be had.
+pub fn open(cx: &OpenContext<'_>, network: Network) -> Result<Option<Box<dyn Conduit>>, Error> {
     if cx.neighbours.len() > 1 {
         return Err(Error::job(
             "the netvm conduit owns the memory of segments: it needs GASNET_NEIGHBORHOOD=off",
@@ -67,7 +81,9 @@ pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
     let behind = OpenContext { shm_offset: cx.shm_offset + Desks::bytes(cx.size), ..*cx };
     // SAFETY: that memory is this conduit's, which each rank opens once, at its start.
     let wire = unsafe { FrameGrid::open(&behind, WIRE) }?;
-    let card = Card::new(cx.rank.0, desks, wire, mail::events(cx.size), crowded, cx.config.progress_thread)?;
+    let events = mail::events(cx.size);
+    let far = |news: BorrowedFd<'_>| far(cx, network, news);
+    let card = Card::new(cx.rank.0, desks, wire, events, crowded, cx.config.progress_thread, far)?;
     Ok(Some(Box::new(Live {
         me: cx.rank.0,
         size: cx.size,
@@ -77,7 +93,7 @@ pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
         card: Arc::new(card),
         mail: Mail::new(cx.rank.0, cx.size),
         attached: OnceLock::new(),
-        thread: Mutex::default(),
+        threads: Mutex::default(),
     })))
 }
 
@@ -102,7 +118,7 @@ pub(crate) struct Live {
     pub(crate) card: Arc<Card>,
     mail: Mail,
     attached: OnceLock<Attached>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl Live {
@@ -124,6 +140,10 @@ impl Live {
     fn driver<R>(&self, f: impl FnOnce(&mut Driver, &Attached) -> R) -> Option<R> {
         let at = self.attached()?;
         at.driver.as_ref().map(|driver| f(&mut lock(driver), at))
+    }
+
+    fn check_wire(&self) -> Result<(), Error> {
+        self.card.broken().map_or(Ok(()), |why| Err(Error::Conduit(why.to_string())))
     }
 
     /// Lets the NIC and what waits for it get on; how much that was.
@@ -202,7 +222,7 @@ impl Live {
 impl Drop for Live {
     fn drop(&mut self) {
         self.card.stop();
-        if let Some(thread) = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
+        for thread in self.threads.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
             // A thread that panicked has said so.
             let _ = thread.join();
         }
@@ -246,6 +266,7 @@ unsafe impl Conduit for Live {
 
     fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
         self.advance();
+        self.check_wire()?;
         if let Some(why) = self.driver(|driver, _| driver.failed().map(str::to_string)).flatten() {
             return Err(Error::Conduit(why));
         }
@@ -276,9 +297,11 @@ unsafe impl Conduit for Live {
         let library = Library::new(Node(self.me), PORT, self.card.port.clone(), self.card.bell.clone());
         let side = Side::new(library, self.me, self.size, export, len as u64, region);
         self.card.desks.show(&export, len as u64);
+        if let Some(far) = &self.card.far {
+            far.greet(&export, len as u64);
+        }
         let host = backing.clone() as Arc<dyn HostHalf>;
-        let thread = self.card.start(nic, self.size, backing.memory(), host)?;
-        *lock(&self.thread) = Some(thread);
+        *lock(&self.threads) = self.card.start(nic, self.size, backing.memory(), host)?;
         let limit = if self.mode.pins() { sys::pin_limit() } else { None };
         let setup = Setup {
             mode: self.mode,
@@ -303,6 +326,19 @@ unsafe impl Conduit for Live {
     }
 
     fn attach(&self, _: &SegmentDesc) -> Result<(), Error> {
+        let Some(far) = &self.card.far else { return Ok(()) };
+        let begun = Instant::now();
+        while !far.has_heard_all(&self.card.desks, PORT) {
+            self.check_wire()?;
+            if begun.elapsed() > MEETING {
+                return Err(Error::job(format!(
+                    "netvm conduit: ranks of other hosts do not answer by the network {}",
+                    far.name()
+                )));
+            }
+            self.card.attend();
+            std::thread::sleep(Duration::from_micros(20));
+        }
         Ok(())
     }
 
@@ -328,6 +364,9 @@ unsafe impl Conduit for Live {
             if self.advance() == 0 {
                 std::thread::yield_now();
             }
+        }
+        if let Some(far) = &self.card.far {
+            far.close();
         }
     }
 
@@ -365,6 +404,7 @@ unsafe impl Conduit for Live {
             ("packets sent", nic.sent),
             ("packets received", nic.received),
             ("bytes received", count(&counts.bytes)),
+            ("packets from other hosts", count(&counts.far)),
             ("locks", nic.locks),
             ("leased", nic.leased),
             ("misses", nic.misses),

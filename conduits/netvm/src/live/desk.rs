@@ -76,11 +76,16 @@ impl Desks {
 
     /// Shows the others what they may reach. A barrier must follow.
     pub(crate) fn show(&self, export: &Segment, segment: u64) {
-        let desk = self.desk(self.me);
+        self.note(self.me, export.key, segment, export.size - segment);
+    }
+
+    /// Notes what a rank lets others reach: of another host, or this one. All who note something note the same.
+    pub(crate) fn note(&self, rank: u32, key: Key, segment: u64, extra: u64) {
+        let desk = self.desk(rank);
         desk.segment.store(segment, Ordering::Relaxed);
-        desk.extra.store(export.size - segment, Ordering::Relaxed);
+        desk.extra.store(extra, Ordering::Relaxed);
         // ORDER: Release; pairs with Acquire in `import`; the two lengths.
-        desk.key.store(export.key.0, Ordering::Release);
+        desk.key.store(key.0, Ordering::Release);
     }
 
     /// What a rank lets others reach, and how much of it is its segment. `None` before it has shown it.
@@ -90,7 +95,7 @@ impl Desks {
         let key = Key(desk.key.load(Ordering::Acquire));
         let segment = desk.segment.load(Ordering::Relaxed);
         let size = segment + desk.extra.load(Ordering::Relaxed);
-        (size > 0).then_some((Segment { port, name: 0, address: 0, size, key }, segment))
+        (size > 0 && key.0 != 0).then_some((Segment { port, name: 0, address: 0, size, key }, segment))
     }
 
     /// The rank polls.
@@ -101,6 +106,11 @@ impl Desks {
         if desk.asleep.load(Ordering::Relaxed) == DEEP {
             self.rouse(self.me);
         }
+    }
+
+    /// How long a thread sleeps whose rank polls.
+    pub(crate) fn shift(&self) -> Duration {
+        self.shift
     }
 
     /// Whether the rank polls often.

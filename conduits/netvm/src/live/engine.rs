@@ -7,10 +7,11 @@
 //! **DMA** is a copy, made at once, of bytes in a frame that the firmware has locked. It may meet a page that the host has
 //! protected against writes for a moment; the host's thread then lifts that without asking the NIC for anything.
 //!
-//! **The wire** is a ring in shared memory for every ordered pair of NICs. What finds no room waits in a backlog that the
-//! firmware's windows bound.
+//! **The wire** is a ring in shared memory for every ordered pair of NICs of a host, and a network between hosts
+//! ([`crate::live::far`]). What finds no room waits in a backlog that the firmware's windows bound.
 
 use crate::live::desk::Desks;
+use crate::live::far::Far;
 use crate::live::sys::{self, Bell};
 use gasnet::conduit::{Channel, Peer};
 use gasnet::{Error, FrameGrid, RankId};
@@ -21,7 +22,7 @@ use netvm_fw::wire::{HEAD, Head, Span};
 use netvm_fw::{Key, PageMemory, PortId, Vpn};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -34,6 +35,9 @@ const PACKETS: usize = 32;
 /// Empty turns of the thread before it sleeps: where it has a processor of its own, and where it takes one from a program.
 const LINGER: [u32; 2] = [2000, 20];
 
+/// How long the listener leaves a NIC alone that others see to.
+const NAP: Duration = Duration::from_micros(50);
+
 /// Where the firmware's interrupts go.
 pub(crate) trait HostHalf: Send + Sync {
     /// The NIC interrupts. Must not block.
@@ -45,6 +49,10 @@ pub(crate) struct Card {
     me: u32,
     pub(crate) desks: Desks,
     wire: FrameGrid,
+    /// The wire to other hosts, if there are any.
+    pub(crate) far: Option<Far>,
+    /// Why it can carry nothing any more.
+    broken: OnceLock<String>,
     pub(crate) bell: Arc<Doorbell>,
     pub(crate) port: Arc<PortMemory>,
     /// There once the rank has its segment.
@@ -67,9 +75,10 @@ pub(crate) struct Card {
 /// What the NIC counts besides its firmware.
 #[derive(Default)]
 pub(crate) struct Counts {
-    /// Packets that came by the wire, and their bytes.
+    /// Packets that came by the wire, their bytes, and how many came from other hosts.
     pub(crate) packets: AtomicU64,
     pub(crate) bytes: AtomicU64,
+    pub(crate) far: AtomicU64,
     /// Times that the thread was woken, and turns in which the rank did the NIC's work.
     pub(crate) wakes: AtomicU64,
     pub(crate) attended: AtomicU64,
@@ -111,18 +120,22 @@ impl Card {
         events: u32,
         crowded: bool,
         shared: bool,
+        far: impl FnOnce(std::os::fd::BorrowedFd<'_>) -> Result<Option<Far>, Error>,
     ) -> Result<Card, Error> {
+        let news = Bell::new()?;
         Ok(Card {
             me,
             desks,
             wire,
+            far: far(news.fd())?,
+            broken: OnceLock::new(),
             bell: Arc::new(Doorbell::new(1)),
             port: Arc::new(PortMemory::new(events, 64)),
             engine: Mutex::new(None),
             again: AtomicBool::new(false),
             replies: Mutex::default(),
             waiting_replies: AtomicBool::new(false),
-            news: Bell::new()?,
+            news,
             news_rung: AtomicBool::new(false),
             crowded,
             shared,
@@ -131,14 +144,14 @@ impl Card {
         })
     }
 
-    /// Puts the firmware in, and starts the thread.
+    /// Puts the firmware in, and starts the threads.
     pub(crate) fn start(
         self: &Arc<Card>,
         mut nic: Nic,
         size: u32,
         memory: Arc<dyn PageMemory + Send + Sync>,
         host: Arc<dyn HostHalf>,
-    ) -> Result<JoinHandle<()>, Error> {
+    ) -> Result<Vec<JoinHandle<()>>, Error> {
         nic.open_port(PORT, self.port.clone());
         *self.engine() = Some(Engine {
             nic,
@@ -152,10 +165,15 @@ impl Card {
             news: false,
         });
         let card = self.clone();
-        sys::spawn("netvm-nic", move || card.serve())
+        let mut threads = vec![sys::spawn("netvm-nic", move || card.serve())?];
+        if self.far.is_some() {
+            let card = self.clone();
+            threads.push(sys::spawn("netvm-wire", move || card.listen())?);
+        }
+        Ok(threads)
     }
 
-    /// Ends the thread, at its next look.
+    /// Ends the threads, at their next look.
     pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
         // ORDER: SeqCst; pairs with the fence in Desks::sleep.
@@ -265,7 +283,19 @@ impl Card {
 
     /// What becomes readable when the rank should poll.
     pub(crate) fn descriptor(&self) -> std::os::fd::BorrowedFd<'_> {
-        self.news.fd()
+        self.far.as_ref().map_or_else(|| self.news.fd(), Far::descriptor)
+    }
+
+    /// Why packets to other hosts go nowhere.
+    pub(crate) fn broken(&self) -> Option<&str> {
+        self.broken.get().map(String::as_str)
+    }
+
+    #[cold]
+    fn breaks(&self, why: &Error) {
+        if self.broken.set(why.to_string()).is_ok() {
+            self.tell();
+        }
     }
 
     /// The host has something to say. From its thread.
@@ -274,6 +304,27 @@ impl Card {
         // ORDER: Release; pairs with Acquire in `turn`.
         self.waiting_replies.store(true, Ordering::Release);
         self.desks.ring(self.me);
+    }
+
+    /// The listener's thread.
+    fn listen(&self) {
+        let Some(far) = &self.far else { return };
+        while !self.stop.load(Ordering::Relaxed) && self.broken().is_none() {
+            if self.desks.attended() {
+                // The rank looks itself, and may cease to.
+                std::thread::sleep(self.desks.shift());
+            } else {
+                far.sleep();
+            }
+            let (done, news) = self.run();
+            if news {
+                self.tell();
+            }
+            if done == 0 {
+                // Somebody else is at it.
+                std::thread::sleep(NAP);
+            }
+        }
     }
 
     /// The NIC's thread.
@@ -331,7 +382,9 @@ impl Engine {
             }
         }
         for to in self.reached.drain(..) {
-            card.desks.ring(to);
+            if card.far.as_ref().is_none_or(|far| !far.has(to)) {
+                card.desks.ring(to);
+            }
         }
         done
     }
@@ -348,12 +401,24 @@ impl Engine {
         }
         let events = &mut self.events;
         let mut bytes = 0;
-        let packets = card.wire.poll(Channel::Request, PACKETS, u64::MAX, &mut |frame| {
+        let mut take = |frame: gasnet::conduit::Frame| {
             bytes += frame.len;
             if let Some((head, payload)) = packet(&frame) {
                 events.push_back(Event::Packet { head, payload });
             }
-        });
+        };
+        let mut packets = card.wire.poll(Channel::Request, PACKETS, u64::MAX, &mut take);
+        if let Some(far) = &card.far
+            && card.broken().is_none()
+        {
+            match far.poll(&card.desks, &mut take) {
+                Ok(more) => {
+                    packets += more;
+                    Counts::add(&card.counts.far, more);
+                }
+                Err(why) => card.breaks(&why),
+            }
+        }
         if packets > 0 {
             Counts::add(&card.counts.packets, packets);
             Counts::add(&card.counts.bytes, bytes);
@@ -380,7 +445,7 @@ impl Engine {
                     return;
                 }
                 let waits = &mut self.backlog[to as usize];
-                if !waits.is_empty() || !send(&card.wire, &head, &payload) {
+                if !waits.is_empty() || !send(card, &head, &payload) {
                     waits.push_back((head, payload));
                     self.backlogged += 1;
                     Counts::add(&card.counts.backlogged, 1);
@@ -405,7 +470,7 @@ impl Engine {
         }
         for (to, waits) in self.backlog.iter_mut().enumerate() {
             while let Some((head, payload)) = waits.front()
-                && send(&card.wire, head, payload)
+                && send(card, head, payload)
             {
                 waits.pop_front();
                 self.backlogged -= 1;
@@ -418,8 +483,19 @@ impl Engine {
 }
 
 /// Puts a packet on the wire. False: there is no room.
+fn send(card: &Card, head: &Head, payload: &[u8]) -> bool {
+    match &card.far {
+        Some(far) if far.has(head.to.0) => far.send(head, payload).unwrap_or_else(|why| {
+            // The job ends.
+            card.breaks(&why);
+            true
+        }),
+        _ => send_here(&card.wire, head, payload),
+    }
+}
+
 #[expect(unsafe_code, reason = "fills a slot of the ring in place")]
-fn send(wire: &FrameGrid, head: &Head, payload: &[u8]) -> bool {
+fn send_here(wire: &FrameGrid, head: &Head, payload: &[u8]) -> bool {
     let to = Peer { rank: RankId(head.to.0), endpoint: 0 };
     let Some(slot) = wire.reserve(to, Channel::Request, HEAD + payload.len()) else { return false };
     // SAFETY: the slot has that many bytes, which are ours until it is committed; committed once, filled.

@@ -4,7 +4,7 @@
 //!
 //! - *card*: a rank's NIC: the firmware ([`netvm_fw::nic`]), its doorbell and the port that the rank has on it.
 //! - *desk*: what the NICs of a host see of each other, in shared memory.
-//! - *wire*: a ring in shared memory for every ordered pair of NICs.
+//! - *wire*: a ring in shared memory for every ordered pair of NICs of a host; a network between hosts.
 //! - *side*: the rank's half of its port: the user library, transfers under way.
 //! - *mail*: frames of active messages, as writes with notifications.
 //! - *attend*: a rank that polls does its NIC's work itself.
@@ -15,6 +15,7 @@
 //! rank     programs: commands into the port's queue, counters and notifications out of it; attends the card
 //! NIC      the firmware, when the rank does not attend
 //! paging   the host half: brings pages, copies bounced messages, cleans
+//! listener sleeps on the network between hosts, if there is one, and runs the firmware when something comes
 //! ```
 //!
 //! # Invariants
@@ -27,6 +28,7 @@ mod backing;
 mod conduit;
 mod desk;
 mod engine;
+mod far;
 mod mail;
 mod modes;
 mod nicport;
@@ -34,5 +36,5 @@ mod region;
 mod side;
 mod sys;
 
-pub use conduit::open;
+pub use conduit::{Network, open};
 pub use modes::Registration;

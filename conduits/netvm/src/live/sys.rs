@@ -107,6 +107,44 @@ impl Bell {
 
 static ONE: u64 = 1;
 
+/// A descriptor that is readable when one of two is.
+pub(crate) struct Either(OwnedFd);
+
+impl Either {
+    pub(crate) fn new(fds: [BorrowedFd<'_>; 2]) -> Result<Either, Error> {
+        // SAFETY: a plain call; the descriptor it returns is ours.
+        let set = unsafe {
+            let fd = libc::epoll_create1(libc::EPOLL_CLOEXEC);
+            if fd < 0 {
+                return Err(failed("descriptor of several"));
+            }
+            OwnedFd::from_raw_fd(fd)
+        };
+        for fd in fds {
+            let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: 0 };
+            // SAFETY: two open descriptors and an event.
+            let added = unsafe {
+                libc::epoll_ctl(set.as_raw_fd(), libc::EPOLL_CTL_ADD, fd.as_raw_fd(), &raw mut event)
+            };
+            if added != 0 {
+                return Err(failed("descriptor of several"));
+            }
+        }
+        Ok(Either(set))
+    }
+
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Sleeps until a descriptor is readable, or so long.
+pub(crate) fn wait_readable(fd: BorrowedFd<'_>, longest: Duration) {
+    let mut poll = libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    // SAFETY: one descriptor to poll; every way it ends is a wake-up.
+    unsafe { libc::poll(&raw mut poll, 1, longest.as_millis() as libc::c_int) };
+}
+
 /// Starts a thread that takes no signals and whose sleeps end when they should.
 pub(crate) fn spawn(
     name: &str,

@@ -22,6 +22,9 @@ const TESTS: &[Test] = &[
     ("cut-link", cut_link),
     ("dead-host", dead_host),
     ("attacker", attacker),
+    ("netvm", netvm),
+    ("netvm-loss", netvm_loss),
+    ("netvm-dead-host", netvm_dead_host),
     ("again", plain),
 ];
 
@@ -161,6 +164,44 @@ fn attacker(net: &Net) -> Result<String, String> {
     outcome?;
     let enough = |said: &String| said.split(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0u64) > 1000;
     if all.iter().all(enough) { Ok(all.join("; ")) } else { Err(format!("hardly an attack: {all:?}")) }
+}
+
+/// NICs of several hosts, with little memory: pages come and go at both ends of the network. The program looks at its counters.
+fn netvm(net: &Net) -> Result<String, String> {
+    for mode in ["shadow-lock", "firehose"] {
+        let mut job = net.conformance(3, 6, SHORT);
+        job.arg("nic").env("GASNET_CONDUIT", "netvm").env("GASNET_NETVM_REGISTRATION", mode);
+        job.env("GASNET_NETVM_MEMORY", "2M");
+        passes(job, 200)?;
+    }
+    // Two by two on a host, by rings there.
+    let mut job = net.conformance(3, 6, SHORT);
+    job.env("GASNET_CONDUIT", "netvm").env("GASNET_STATS", "1");
+    let outcome = passes(job, 200)?;
+    let mut far =
+        outcome.stderr.split(", ").filter_map(|entry| entry.trim().strip_prefix("packets from other hosts "));
+    let least = far.try_fold(u64::MAX, |least, n| n.parse().map(|n: u64| n.min(least)));
+    match least {
+        Ok(least) if least > 0 && least < u64::MAX => {
+            Ok(format!("at least {least} packets from other hosts"))
+        }
+        _ => Err(outcome.report()),
+    }
+}
+
+fn netvm_loss(net: &Net) -> Result<String, String> {
+    net.hosts.lose(100)?;
+    let mut job = net.conformance(2, 4, SHORT);
+    job.env("GASNET_CONDUIT", "netvm");
+    let outcome = passes(job, 200);
+    net.hosts.lose(0)?;
+    outcome.map(|_| String::new())
+}
+
+fn netvm_dead_host(net: &Net) -> Result<String, String> {
+    let mut job = forever(net);
+    job.env("GASNET_CONDUIT", "netvm");
+    ends(job, Duration::from_secs(5), "", || drop(net.hosts.kill_all(1)))
 }
 
 fn main() -> ExitCode {

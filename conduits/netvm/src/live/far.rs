@@ -1,0 +1,152 @@
+//! The wire to NICs of other hosts: packets are frames of another conduit, a network's, which carries them as it would carry those of a
+//! program: each once, in any order, which is all that the firmware asks of a wire.
+//!
+//! **Hello.** What a rank lets others reach stands on its desk, which its own host sees. A rank tells those of other hosts by a frame on the
+//! network's reply channel; they note it on their copies of its desk, and attach when they have heard of all.
+//!
+//! **Sleep.** A network wakes nobody by a word in shared memory. The *listener*, a thread, sleeps on its descriptor while the rank does
+//! not poll, and runs the NIC when something has come or a timer of the network's is due. A rank that sleeps has the descriptor in what
+//! it sleeps on.
+
+use crate::live::desk::Desks;
+use crate::live::sys::{self, Either};
+use gasnet::conduit::{Channel, Conduit, Frame, Peer};
+use gasnet::{Error, RankId};
+use netvm_fw::wire::{HEAD, Head};
+use netvm_fw::{Key, PortId, host::Segment};
+use std::os::fd::BorrowedFd;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// Frames taken from the network at a time.
+const FRAMES: usize = 32;
+/// Bytes of a hello: key, bytes of the segment, bytes behind it.
+const HELLO: usize = 24;
+/// Longest sleep of the listener.
+const LONG: Duration = Duration::from_millis(500);
+
+/// The network, and who is reached by it.
+pub(crate) struct Far {
+    conduit: Box<dyn Conduit>,
+    is_far: Vec<bool>,
+    /// Readable when the network or the NIC has something for the rank.
+    either: Either,
+    /// Peers that were not told yet, and what they are to be told.
+    hellos: Mutex<(Vec<u32>, [u8; HELLO])>,
+}
+
+impl Far {
+    /// Over this network, to these ranks.
+    pub(crate) fn new(
+        conduit: Box<dyn Conduit>,
+        is_far: Vec<bool>,
+        news: BorrowedFd<'_>,
+    ) -> Result<Far, Error> {
+        let Some(fd) = conduit.descriptor() else {
+            return Err(Error::job(format!(
+                "netvm conduit: NICs cannot sleep on the network {}: it has no descriptor",
+                conduit.name()
+            )));
+        };
+        let either = Either::new([news, fd])?;
+        Ok(Far { conduit, is_far, either, hellos: Mutex::default() })
+    }
+
+    /// Whether a rank is reached by the network.
+    #[inline]
+    pub(crate) fn has(&self, rank: u32) -> bool {
+        self.is_far[rank as usize]
+    }
+
+    fn all(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..self.is_far.len() as u32).filter(|rank| self.has(*rank))
+    }
+
+    /// Tells all of them what they may reach of this rank.
+    pub(crate) fn greet(&self, export: &Segment, segment: u64) {
+        let mut words = [0; HELLO];
+        for (to, word) in words.chunks_exact_mut(8).zip([export.key.0, segment, export.size - segment]) {
+            to.copy_from_slice(&word.to_le_bytes());
+        }
+        *self.hellos.lock().unwrap_or_else(PoisonError::into_inner) = (self.all().collect(), words);
+    }
+
+    /// Whether all of them have said what may be reached of them.
+    pub(crate) fn has_heard_all(&self, desks: &Desks, port: PortId) -> bool {
+        self.all().all(|rank| desks.import(rank, port).is_some())
+    }
+
+    fn say_hello(&self) -> Result<(), Error> {
+        let mut hellos = self.hellos.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some(to) = hellos.0.last().copied() {
+            if !self.send_frame(to, Channel::Reply, [&hellos.1, &[]])? {
+                break;
+            }
+            hellos.0.pop();
+        }
+        Ok(())
+    }
+
+    /// Sends a packet. False: there is no room.
+    pub(crate) fn send(&self, head: &Head, payload: &[u8]) -> Result<bool, Error> {
+        self.send_frame(head.to.0, Channel::Request, [&head.to_bytes(), payload])
+    }
+
+    #[expect(unsafe_code, reason = "fills a slot of the network in place")]
+    fn send_frame(&self, to: u32, channel: Channel, parts: [&[u8]; 2]) -> Result<bool, Error> {
+        let to = Peer { rank: RankId(to), endpoint: 0 };
+        let len = parts[0].len() + parts[1].len();
+        let Some(slot) = self.conduit.reserve(to, channel, len, false)? else { return Ok(false) };
+        // SAFETY: the slot has that many bytes, which are ours until it is committed; committed once, filled.
+        unsafe {
+            let at = slot.buf.as_ptr();
+            core::ptr::copy_nonoverlapping(parts[0].as_ptr(), at, parts[0].len());
+            core::ptr::copy_nonoverlapping(parts[1].as_ptr(), at.add(parts[0].len()), parts[1].len());
+            self.conduit.commit(slot);
+        }
+        Ok(true)
+    }
+
+    /// Takes what has come; `packet` gets each packet. How many there were, hellos not counted.
+    pub(crate) fn poll(&self, desks: &Desks, packet: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
+        self.conduit.poll(Channel::Reply, FRAMES, &mut |frame| heard(desks, &frame))?;
+        self.say_hello()?;
+        self.conduit.poll(Channel::Request, FRAMES, packet)
+    }
+
+    /// What a rank that waits sleeps on: the network, its timers, and the NIC's news.
+    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
+        // Sets the network's timers.
+        self.conduit.descriptor();
+        self.either.fd()
+    }
+
+    /// Sleeps until the network has something to do, or so long.
+    pub(crate) fn sleep(&self) {
+        if let Some(fd) = self.conduit.descriptor() {
+            sys::wait_readable(fd, LONG);
+        }
+    }
+
+    /// The rank leaves.
+    pub(crate) fn close(&self) {
+        self.conduit.close();
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        self.conduit.name()
+    }
+}
+
+/// Notes what a rank of another host lets others reach.
+#[expect(unsafe_code, reason = "reads a frame in place")]
+fn heard(desks: &Desks, frame: &Frame) {
+    // SAFETY: a frame's bytes are valid during its delivery.
+    let bytes = unsafe { core::slice::from_raw_parts(frame.data, frame.len) };
+    let word = |i: usize| bytes.get(8 * i..8 * i + 8).and_then(|b| b.try_into().ok()).map(u64::from_le_bytes);
+    if let (Some(key), Some(segment), Some(extra)) = (word(0), word(1), word(2)) {
+        desks.note(frame.from.rank.0, Key(key), segment, extra);
+    }
+}
+
+const _: () = assert!(HEAD + netvm_fw::PAGE as usize <= gasnet::conduit::MIN_FRAME);
