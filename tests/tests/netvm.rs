@@ -128,6 +128,16 @@ fn rendezvous_without_unpinning_says_how_much_too_much_it_took() {
     }
 }
 
+/// Leases keep pages in memory only as long as nobody needs their frames; whose firehoses were for them asks again.
+#[test]
+fn leases_are_taken_back_and_asked_for_again() {
+    let settings = [("GASNET_MAX_SEGSIZE", "8M"), ("GASNET_NETVM_MEMORY", "1M"), ("GASNET_TEST_RECALL", "1")];
+    let outcome = job(2, "firehose-over-locks", &settings);
+    let said = said(&outcome, 2);
+    assert!(said.iter().any(|counts| counts["recalled"] > 0), "{}", outcome.report());
+    assert!(said.iter().any(|counts| counts["asked"] > 0), "nobody was told: {}", outcome.report());
+}
+
 #[test]
 fn a_rank_that_is_killed_ends_the_job() {
     let settings = [("GASNET_MAX_SEGSIZE", "4M"), ("GASNET_NETVM_MEMORY", "512K"), ("GASNET_TEST_DIES", "1")];

@@ -211,7 +211,42 @@ fn die(rank: &Rank) {
     body(rank);
 }
 
+fn counter(rank: &Rank, name: &str) -> u64 {
+    rank.counters().iter().find(|(known, _)| *known == name).map_or(0, |(_, value)| *value)
+}
+
+/// Rank 1 puts to more pages of rank 0 than there is memory for leases, some of which are taken back then; and again to those that its
+/// firehoses are for. Prints how many were taken back, and how often it had to ask for one again.
+fn recall(rank: &Rank) {
+    const PAGES: u64 = 300;
+    let word = |page: u64| GlobalPtr::<u64>::new(RankId(0), page * 4096);
+    let mut asked = 0;
+    if rank.id().0 == 1 {
+        let put = |first: u64, round: u64| {
+            (first..PAGES).for_each(|page| rank.write(word(page), round << 32 | page));
+        };
+        put(0, 1);
+        let before = counter(rank, "moves");
+        // Three quarters of the memory are for peers, less a few.
+        put(PAGES - rank.config().netvm_memory.unwrap_or(0) / 4096 * 3 / 4 + 12, 2);
+        asked = counter(rank, "moves") - before;
+        for page in 0..PAGES {
+            let (is, least) = (rank.read(word(page)), 1 << 32 | page);
+            if is != least && is != least + (1 << 32) {
+                rank.fatal(&format!("page {page} has {is:#x}"));
+            }
+        }
+    }
+    rank.barrier();
+    println!("rank {}: recalled={} asked={asked}", rank.id(), counter(rank, "leases recalled"));
+}
+
 fn main() {
-    let dies = std::env::var_os("GASNET_TEST_DIES").is_some();
-    gasnet_conduits::run(|rank| if dies { die(rank) } else { body(rank) });
+    let set = |name| std::env::var_os(name).is_some();
+    let (dies, recalls) = (set("GASNET_TEST_DIES"), set("GASNET_TEST_RECALL"));
+    gasnet_conduits::run(|rank| match (dies, recalls) {
+        (true, _) => die(rank),
+        (_, true) => recall(rank),
+        _ => body(rank),
+    });
 }

@@ -1,6 +1,7 @@
 //! The segment's memory: the pager, as the NIC's host half and as the one who keeps pages for the registration modes.
 
 use crate::live::engine::{Card, HostHalf, PORT};
+use crate::live::mail::lock;
 use crate::live::modes::{Held, Holder};
 use crate::live::region::Region;
 use crate::live::sys;
@@ -12,7 +13,8 @@ use netvm_fw::nic::Interrupt;
 use netvm_fw::shadow::NicTable;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// How long pages wait for room in a full backing store.
@@ -21,6 +23,14 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// A rank's paged segment.
 pub(crate) struct Backing {
     pager: Pager,
+    recalled: Arc<Recalls>,
+}
+
+/// Pages whose leases were taken back, and not told to the strategy yet.
+#[derive(Default)]
+struct Recalls {
+    pages: Mutex<Vec<u64>>,
+    some: AtomicBool,
 }
 
 /// What it is made of.
@@ -45,7 +55,17 @@ impl Backing {
         let who = format!("gasnet: rank {} of {}: netvm: ", plan.rank, plan.size);
         let nic = Arc::downgrade(card);
         let (fatal_who, mut told) = (who.clone(), false);
+        let recalled = Arc::new(Recalls::default());
+        let (recalls, teller) = (recalled.clone(), nic.clone());
         let calls = Calls {
+            recalled: Box::new(move |page| {
+                lock(&recalls.pages).push(page);
+                // ORDER: Release; pairs with Acquire in `recalled`.
+                recalls.some.store(true, Ordering::Release);
+                if let Some(card) = teller.upgrade() {
+                    card.tell();
+                }
+            }),
             reply: Box::new(move |reply| {
                 if let Some(card) = nic.upgrade() {
                     card.reply(reply);
@@ -74,7 +94,7 @@ impl Backing {
                  faults\n",
             );
         }
-        Ok((Backing { pager }, table))
+        Ok((Backing { pager, recalled }, table))
     }
 
     /// All that is exported.
@@ -94,6 +114,11 @@ impl Backing {
 
     pub(crate) fn stats(&self) -> PagerStats {
         self.pager.stats()
+    }
+
+    /// Bytes that may be resident.
+    pub(crate) fn budget(&self) -> u64 {
+        self.pager.budget()
     }
 
     /// Bytes that can be held at a time.
@@ -120,6 +145,14 @@ impl Holder for Backing {
 
     fn release(&self, pages: Range<u64>, pin: bool) {
         self.pager.release(pages, kind(pin));
+    }
+
+    fn recalled(&self) -> Vec<u64> {
+        // ORDER: Acquire; pairs with Release where pages are added. Taken before they are, so none is left behind.
+        if self.recalled.some.load(Ordering::Relaxed) && self.recalled.some.swap(false, Ordering::Acquire) {
+            return core::mem::take(&mut *lock(&self.recalled.pages));
+        }
+        Vec::new()
     }
 }
 

@@ -309,7 +309,11 @@ unsafe impl Conduit for Live {
             size: self.size,
             segment: len as u64,
             key: export.key,
-            room: limit.unwrap_or(u64::MAX).min(backing.holdable()),
+            room: match self.mode {
+                // Leases are taken back when a page waits, so they may take all there is.
+                Registration::FirehoseOverLocks => backing.budget(),
+                _ => limit.unwrap_or(u64::MAX).min(backing.holdable()),
+            },
         };
         let side = Mutex::new(side);
         let mut driver = Driver::new(&setup, backing.clone(), self.card.clone())?;
@@ -407,6 +411,7 @@ unsafe impl Conduit for Live {
             ("packets from other hosts", count(&counts.far)),
             ("locks", nic.locks),
             ("leased", nic.leased),
+            ("leases recalled", nic.recalled),
             ("misses", nic.misses),
             ("bounces", nic.bounces),
             ("credit waits", nic.stalls),

@@ -5,10 +5,14 @@
 //! transfers) and tells it what became of that. All of it is host software, run by the rank when it polls; the messages go by
 //! the control lane of the [mail](crate::live::mail).
 //!
-//! **A pin** is two things: the pager holds the page in memory (with `mlock`, unless leases are all there is: *firehose-over-locks*),
-//! and the NIC has a *lease* of its frame. The answer to whoever asked carries the leases, so that transfers need no lock of
-//! their own: frame and break count come with the command. A transfer without a lease, or with a broken one, takes the ordinary
-//! way; so no mode touches memory that is not locked.
+//! **A pin** is two things: the pager holds the page in memory, with `mlock`, and the NIC has a *lease* of its frame. The answer to
+//! whoever asked carries the leases, so that transfers need no lock of their own: frame and break count come with the command. A
+//! transfer without a lease, or with a broken one, takes the ordinary way; so no mode touches memory that is not locked.
+//!
+//! In *firehose-over-locks* leases are all there is: the page is held only until the NIC has its lease, which keeps it from then on.
+//!
+//! **Recall.** Such leases the pager takes back when other pages wait for a frame. The strategy hears of it as of any changed mapping: it
+//! ends the registration, and has the firehoses on it dropped; who wants the page again asks again.
 //!
 //! **Addresses** that strategies see are offsets in the owner's segment. Memory of the program outside of it is copied through
 //! slots that are always there; its addresses have the bit [`PRIVATE`] and name the operation.
@@ -18,7 +22,7 @@ use crate::live::mail::lock;
 use crate::live::side::{Side, Start};
 use crate::live::sys;
 use firehose::{
-    Action, Direction, Kind, Local, Message, OpId, Outcome, PinError, Request, Run, Stats, Strategy,
+    Action, Change, Direction, Kind, Local, Message, OpId, Outcome, PinError, Request, Run, Stats, Strategy,
     Transfer, Usage,
 };
 use gasnet::Error;
@@ -104,6 +108,8 @@ pub(crate) trait Holder: Send + Sync {
     fn hold(&self, pages: Range<u64>, pin: bool, done: Held);
     /// Lets them go.
     fn release(&self, pages: Range<u64>, pin: bool);
+    /// Pages whose leases were taken back since the last call.
+    fn recalled(&self) -> Vec<u64>;
 }
 
 /// What [`Holder::hold`] calls.
@@ -134,6 +140,8 @@ pub(crate) struct Driver {
     strategy: Box<dyn Strategy>,
     kind: Kind,
     pin: bool,
+    /// Pages are kept by leases alone.
+    leases_only: bool,
     segment: u64,
     key: Key,
     holder: Arc<dyn Holder>,
@@ -211,6 +219,7 @@ impl Driver {
             strategy,
             kind,
             pin: setup.mode.pins(),
+            leases_only: setup.mode == Registration::FirehoseOverLocks,
             segment: setup.segment,
             key: setup.key,
             holder,
@@ -297,6 +306,10 @@ impl Driver {
     /// Goes on with what has ended or has room now; how much that was.
     pub(crate) fn progress(&mut self, side: &Mutex<Side>) -> usize {
         let mut done = 0;
+        for page in self.holder.recalled() {
+            self.recalled(side, page);
+            done += 1;
+        }
         while let Some(start) = self.parts.pop_front() {
             if !begin(side, &self.card, &start) {
                 self.parts.push_front(start);
@@ -339,7 +352,20 @@ impl Driver {
                 }
             }
         }
+        if self.leases_only && result.is_ok() {
+            self.holder.release(pages(run), self.pin);
+        }
         self.call(side, &[], |strategy, out| strategy.pinned(run, result, out));
+    }
+
+    /// The leases of a page were taken back.
+    fn recalled(&mut self, side: &Mutex<Side>, page: u64) {
+        // It may be that of a later pin, which then ends with the others.
+        if let Some(lease) = self.leases.remove(&page) {
+            self.card.end_lease(lease);
+        }
+        let change = Change::Removed { addr: page * BUCKET, len: BUCKET };
+        self.call(side, &[], |strategy, out| strategy.changed(change, out));
     }
 
     /// A control message came.
@@ -413,8 +439,7 @@ impl Driver {
                     lock(&ended.0).push_back((run, result));
                     card.tell();
                 };
-                let range = run.first..run.first + run.count;
-                self.holder.hold(range, self.pin, Box::new(done));
+                self.holder.hold(pages(run), self.pin, Box::new(done));
             }
             Action::Unpin(run) => {
                 for page in pages(run) {
@@ -422,7 +447,9 @@ impl Driver {
                         self.card.end_lease(lease);
                     }
                 }
-                self.holder.release(run.first..run.first + run.count, self.pin);
+                if !self.leases_only {
+                    self.holder.release(pages(run), self.pin);
+                }
                 self.strategy.unpinned(run, more);
             }
             Action::Transfer(transfer) => self.transfer(side, &transfer),

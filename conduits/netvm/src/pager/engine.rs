@@ -476,8 +476,8 @@ impl Engine {
     fn act(&mut self, action: HostAction) -> Step {
         match action {
             HostAction::Work(_) | HostAction::Unexported(_) => {}
-            // Whoever holds leases here finds that they are broken.
-            HostAction::Recalled(_) => {}
+            // Transfers under them find that they are broken; who counts on them should ask anew.
+            HostAction::Recalled(vpn) => (self.calls.recalled)(vpn.page()),
             HostAction::Nic(reply) => (self.calls.reply)(reply),
             HostAction::Wake(port) => (self.calls.wake)(port),
             HostAction::Message { head, payload } => (self.calls.message)(head, payload),

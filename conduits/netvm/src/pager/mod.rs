@@ -121,6 +121,8 @@ pub struct Calls {
     pub message: Box<dyn FnMut(Head, Vec<u8>) + Send>,
     /// The port has notices.
     pub wake: Box<dyn FnMut(PortId) + Send>,
+    /// The NIC's leases of this page have ended, because its frame is wanted.
+    pub recalled: Box<dyn FnMut(u64) + Send>,
     /// Something that a user should know.
     pub notice: Box<dyn FnMut(Notice) + Send>,
     /// It cannot go on: programs would wait for ever, so this should end the job. If it returns the process is aborted.
@@ -134,6 +136,7 @@ impl Default for Calls {
             reply: Box::new(|_| {}),
             message: Box::new(|_, _| {}),
             wake: Box::new(|_| {}),
+            recalled: Box::new(|_| {}),
             notice: Box::new(|_| {}),
             fatal: Box::new(|error| say(&format!("{error}\n"))),
         }
