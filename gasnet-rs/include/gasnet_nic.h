@@ -121,6 +121,16 @@ extern int gasnet_nic_tripwire_test(gasnet_nic_tripwire_t wire); /* 1: it was tr
 extern void gasnet_nic_tripwire_wait(gasnet_nic_tripwire_t wire);
 extern void gasnet_nic_tripwire_attach(gasnet_nic_tripwire_t wire, gasnet_nic_source_t source); /* NULL: none */
 
+/* ---- what the network has counted at this node ----------------------------------------------- */
+/* The names are those that GASNET_STATS=1 prints; docs/netvm-live.md explains those of the conduit netvm: hits, misses,
+ * moves, pins, unpins, bounces, lock waits, page-ins, page-outs, and others. */
+typedef struct {
+  char name[56];
+  uint64_t value;
+} gasnet_nic_counter_t;
+extern size_t gasnet_nic_counters(gasnet_nic_counter_t *counters, size_t room); /* returns how many there are */
+extern int gasnet_nic_counter(const char *name, uint64_t *value); /* GASNET_ERR_BAD_ARG: there is none of that name */
+
 GASNETT_END_EXTERNC
 
 #endif

@@ -1,6 +1,7 @@
 // gasnet_nic.h: atomics, locks, queues, semaphores, monitors, channels, notifications, event queues, tripwires.
 // run: 1 2 4 | says passed
 // run: 3 | env GASNET_NEIGHBORHOOD=off | says passed
+// run: 3 | env GASNET_CONDUIT=netvm | says passed
 #include <gasnet.h>
 #include <gasnet_nic.h>
 

@@ -2,7 +2,7 @@
 
 #![expect(unsafe_code, reason = "exported to C by name; objects are boxes that the caller holds")]
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::os::fd::AsRawFd;
 
 use gasnet::nic::{
@@ -365,4 +365,55 @@ methods! { Tripwire<'static>:
         // SAFETY: the caller's promise; made by `gasnet_nic_tripwire_create`.
         drop(unsafe { Box::from_raw(std::ptr::from_mut(wire)) });
     };
+}
+
+/// Bytes of a counter's name in [`CCounter`], its end included.
+const NAME: usize = 56;
+
+/// `gasnet_nic_counter_t`.
+#[repr(C)]
+#[derive(Debug)]
+pub struct CCounter {
+    name: [c_char; NAME],
+    value: u64,
+}
+
+/// `gasnet_nic_counters`.
+///
+/// # Safety
+/// `into` is valid for writes of `room` entries.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasnet_nic_counters(into: *mut CCounter, room: usize) -> usize {
+    let counters = rank("gasnet_nic_counters").counters();
+    for (i, (name, value)) in counters.iter().enumerate().take(room) {
+        let mut entry = CCounter { name: [0; NAME], value: *value };
+        for (to, byte) in entry.name[..NAME - 1].iter_mut().zip(name.bytes()) {
+            *to = byte as c_char;
+        }
+        // SAFETY: the caller's promise.
+        unsafe { into.add(i).write(entry) };
+    }
+    counters.len()
+}
+
+/// `gasnet_nic_counter`.
+///
+/// # Safety
+/// `name` is a string; `value` is valid for a write.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasnet_nic_counter(name: *const c_char, value: *mut u64) -> c_int {
+    let counters = rank("gasnet_nic_counter").counters();
+    if name.is_null() || value.is_null() {
+        return BAD_ARG;
+    }
+    // SAFETY: the caller's promise.
+    let name = unsafe { CStr::from_ptr(name) }.to_bytes();
+    match counters.iter().find(|(known, _)| known.as_bytes() == name) {
+        Some((_, counted)) => {
+            // SAFETY: the caller's promise.
+            unsafe { value.write(*counted) };
+            OK
+        }
+        None => BAD_ARG,
+    }
 }
