@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::run::{Outcome, run};
-use crate::suite::{Options, Summary};
+use crate::suite::{Options, Summary, uncounted};
 
 /// One `run:` comment.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -289,7 +289,11 @@ fn execute(options: &Options, program: &Path, expected: &Run, ranks: u32) -> Res
     }
     let start = Instant::now();
     let outcome = run(command, "", options.limit).map_err(|error| error.to_string())?;
-    match complaint(expected, &outcome, start.elapsed()) {
+    let uncounted = || match ranks {
+        1 => None,
+        _ => uncounted(&outcome.stderr, &options.counts),
+    };
+    match complaint(expected, &outcome, start.elapsed()).or_else(uncounted) {
         None => Ok(()),
         Some(why) => Err(format!("{why}\n{}", outcome.report())),
     }

@@ -19,10 +19,25 @@ pub struct Options {
     pub ranks: Vec<u32>,
     /// Environment of every run, such as `GASNET_NEIGHBORHOOD=off`.
     pub env: Vec<(String, String)>,
+    /// What every rank of a job that ends well must have counted, as `GASNET_STATS=1` prints it.
+    pub counts: Vec<String>,
     /// Tests at a time.
     pub jobs: usize,
     /// Time limit of one command.
     pub limit: Duration,
+}
+
+/// What ranks that have printed their counters do not have among them, of these: the first such line.
+pub fn uncounted(stderr: &str, counts: &[String]) -> Option<String> {
+    let of = |line: &str, name: &str| {
+        line.split(", ").any(|entry| entry.rsplit_once(' ').is_some_and(|(known, _)| known == name))
+    };
+    // `gasnet: rank 0 of 2: netvm: hits 5, misses 7`; what is 0 is left out.
+    let lines = stderr.lines().filter(|line| line.starts_with("gasnet: rank "));
+    let counters = lines.filter_map(|line| line.splitn(4, ": ").nth(3));
+    counters
+        .flat_map(|line| counts.iter().map(move |name| (line, name)))
+        .find_map(|(line, name)| (!of(line, name)).then(|| format!("a rank has counted no {name}: {line}")))
 }
 
 /// What came out.
@@ -74,7 +89,7 @@ impl Suite {
     fn usage(&self) -> String {
         format!(
             "usage: {} [--prefix DIR] [--programs DIR] [--scratch DIR] [--ranks \"1 2 3\"] [--env NAME=value]... \
-             [--jobs N] [--limit SECONDS] [--list] [FILTER]...",
+             [--counts NAME]... [--jobs N] [--limit SECONDS] [--list] [FILTER]...",
             self.name
         )
     }
@@ -116,6 +131,7 @@ impl Suite {
             filters: Vec::new(),
             ranks: Vec::new(),
             env: Vec::new(),
+            counts: Vec::new(),
             jobs: std::thread::available_parallelism().map_or(1, usize::from),
             limit: self.limit,
         };
@@ -136,6 +152,10 @@ impl Suite {
                     let (name, value) = pair.split_once('=').ok_or("--env needs NAME=value")?;
                     options.env.push((name.into(), value.into()));
                 }
+                Long("counts") => {
+                    options.counts.push(parser.value()?.string()?);
+                    options.env.push(("GASNET_STATS".into(), "1".into()));
+                }
                 Long("jobs") => options.jobs = parser.value()?.parse()?,
                 Long("limit") => options.limit = Duration::from_secs(parser.value()?.parse()?),
                 Long("list") => list = true,
@@ -148,5 +168,21 @@ impl Suite {
             }
         }
         Ok((options, list))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_that_counted_nothing_are_found() {
+        let counts = ["packets received".to_string()];
+        let good = "gasnet: rank 0 of 2: netvm: hits 5, packets received 7\n";
+        assert_eq!(uncounted(good, &counts), None);
+        assert_eq!(uncounted("gasnet: rank 0 of 2: netvm: packets received 1\n", &counts), None);
+        let bad = format!("{good}gasnet: rank 1 of 2: netvm: more packets received 5\n");
+        assert!(uncounted(&bad, &counts).is_some());
+        assert_eq!(uncounted(&bad, &[]), None);
     }
 }

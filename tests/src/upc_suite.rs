@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use crate::run::{Outcome, run};
-use crate::suite::{Options, Summary};
+use crate::suite::{Options, Summary, uncounted};
 
 /// Run the suite; `note` gets a line for each test as it ends.
 pub fn suite(options: &Options, note: &(dyn Fn(&str) + Sync)) -> Result<Summary, String> {
@@ -495,6 +495,11 @@ impl Bench<'_> {
         } else {
             if outcome.status != Some(test.exit.unwrap_or(0)) {
                 return Err(outcome.report());
+            }
+            if threads > 1
+                && let Some(why) = uncounted(&outcome.stderr, &self.options.counts)
+            {
+                return Err(format!("{why}\n{}", outcome.report()));
             }
             refuse(
                 &outcome,

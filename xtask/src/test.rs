@@ -157,7 +157,7 @@ const STEPS: &[Step] = &[
     Step { name: "everywhere", about: "one executable over every network", quick: false, run: everywhere },
     Step {
         name: "netvm-live",
-        about: "a UPC program in sixteen times its memory, over the netvm conduit in all its modes",
+        about: "UPC and C programs over the netvm conduit in all its modes, one in sixteen times its memory",
         quick: false,
         run: netvm_live,
     },
@@ -637,9 +637,30 @@ fn upc_tests_udp(context: &mut Context) -> End {
 }
 
 fn netvm_live(context: &mut Context) -> End {
-    staged(context, Parts { upc: true, c: false }, |_| match netvm::run() {
-        Ok(jobs) => End::Passed(format!("{jobs} jobs in all registration modes")),
-        Err(why) => End::Failed(why),
+    staged(context, Parts::ALL, |context| {
+        let jobs = match netvm::run() {
+            Ok(jobs) => jobs,
+            Err(why) => return End::Failed(why),
+        };
+        let upc = netvm::UPC.iter().map(|part| ("upc-suite", part));
+        for (name, (mode, memory, filters)) in upc.chain(netvm::C.iter().map(|part| ("c-suite", part))) {
+            let mut arguments = vec!["--ranks".to_string(), "2 3".to_string()];
+            let mut option = |name: &str, value: String| arguments.extend([name.to_string(), value]);
+            option("--env", "GASNET_CONDUIT=netvm".to_string());
+            option("--env", format!("GASNET_NETVM_REGISTRATION={mode}"));
+            option("--env", format!("GASNET_NETVM_MEMORY={memory}"));
+            if *mode == "pin-everything" {
+                option("--env", "UPC_SHARED_HEAP_SIZE=16M".to_string());
+            }
+            netvm::COUNTS.iter().for_each(|count| option("--counts", count.to_string()));
+            arguments.extend(filters.iter().map(|filter| filter.to_string()));
+            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+            if let End::Failed(why) = suite(context, name, &arguments) {
+                return End::Failed(why);
+            }
+        }
+        let parts = netvm::UPC.len() + netvm::C.len();
+        End::Passed(format!("{jobs} jobs in all registration modes, {parts} parts of tests/upc and tests/c"))
     })
 }
 
