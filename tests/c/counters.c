@@ -1,7 +1,7 @@
 // gasnet_nic_counters, gasnet_nic_counter: what the network has counted, by name.
 // run: 1 2 | says passed
-// run: 2 | env GASNET_CONDUIT=netvm GASNET_NETVM_MEMORY=256K | says passed
-// run: 2 | env GASNET_CONDUIT=netvm GASNET_NETVM_REGISTRATION=firehose | says passed
+// run: 2 | env GASNET_CONDUIT=netvm | env GASNET_NETVM_MEMORY=256K | says passed
+// run: 2 | env GASNET_CONDUIT=netvm | env GASNET_NETVM_REGISTRATION=firehose | says passed
 #include <gasnet.h>
 #include <gasnet_nic.h>
 
@@ -32,9 +32,9 @@ int main(int argc, char **argv) {
                                         "bounces", "lock waits", "page-ins", "page-outs"};
     const uint64_t commands = counter("commands"), outs = counter("page-outs"), pins = counter("pins");
     for (i = 0; i < sizeof(names) / sizeof(*names); i++) (void)counter(names[i]);
-    /* twice through the whole segment of the neighbour: where little may be in memory, pages come and go */
-    for (i = 0; i < 2 * SEGMENT_BYTES / 4096; i++)
-      gasnet_put_val(right_neighbour(), segment_of(right_neighbour()) + i * 4096 % SEGMENT_BYTES, i, 8);
+    /* twice through the whole segment of the neighbour, each page twice: where little may be in memory, pages come and go */
+    for (i = 0; i < 4 * SEGMENT_BYTES / 4096; i++)
+      gasnet_put_val(right_neighbour(), segment_of(right_neighbour()) + i / 2 * 4096 % SEGMENT_BYTES, i, 8);
     barrier();
     CHECK(counter("commands") > commands && counter("packets received") > 0);
     if (!mode) CHECK(counter("page-outs") > outs && counter("bounces") > 0);

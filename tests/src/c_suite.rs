@@ -289,9 +289,9 @@ fn execute(options: &Options, program: &Path, expected: &Run, ranks: u32) -> Res
     }
     let start = Instant::now();
     let outcome = run(command, "", options.limit).map_err(|error| error.to_string())?;
-    let uncounted = || match ranks {
-        1 => None,
-        _ => uncounted(&outcome.stderr, &options.counts),
+    let uncounted = || match (ranks, outcome.status) {
+        (2.., Some(0)) => uncounted(&outcome.stderr, &options.counts),
+        _ => None,
     };
     match complaint(expected, &outcome, start.elapsed()).or_else(uncounted) {
         None => Ok(()),
