@@ -182,7 +182,8 @@ pub struct Mtu {
     again: Time,
     /// Index of the next size to try in this round.
     next: usize,
-    /// Large datagrams lost since the last one that arrived.
+    /// The last packet of more than the first size that arrived, and how many after it were lost.
+    arrived: u64,
     vanished: u32,
 }
 
@@ -199,7 +200,7 @@ impl Mtu {
     pub fn new(sizes: &[usize]) -> Mtu {
         let sizes: Vec<usize> = sizes.to_vec();
         let (size, next) = (sizes[0], sizes.len());
-        Mtu { sizes, size, tries: 0, again: 0, next, vanished: 0 }
+        Mtu { sizes, size, tries: 0, again: 0, next, arrived: 0, vanished: 0 }
     }
 
     /// Bytes of the largest datagram.
@@ -228,17 +229,17 @@ impl Mtu {
         self.size = self.size.max(size);
     }
 
-    /// Something of this size arrived that was no try.
+    /// A packet of this number and size arrived that was no try.
     #[inline]
-    pub fn arrived(&mut self, size: usize) {
-        if size > self.sizes[0] {
-            self.vanished = 0;
+    pub fn arrived(&mut self, packet: u64, size: usize) {
+        if size > self.sizes[0] && packet > self.arrived {
+            (self.arrived, self.vanished) = (packet, 0);
         }
     }
 
-    /// Something of this size was lost while smaller things arrive.
-    pub fn lost(&mut self, now: Time, size: usize) {
-        if size <= self.sizes[0] {
+    /// A packet of this number and size was lost while something that was sent later arrived.
+    pub fn lost(&mut self, now: Time, packet: u64, size: usize) {
+        if size <= self.sizes[0] || packet < self.arrived {
             return;
         }
         self.vanished += 1;

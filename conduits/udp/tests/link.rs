@@ -301,6 +301,23 @@ fn a_narrower_path_is_noticed() {
     assert!(pair.run(10 * SECOND, |p| p.ends[0].memory.completed.len() == 2));
 }
 
+/// Losses by chance are none of size, however many one acknowledgement tells of.
+#[test]
+fn a_bad_path_is_no_narrower_one() {
+    for loss in [100, 300, 1000] {
+        let wire = Wire { loss, one_way: 500_000, ..Wire::default() };
+        let mut pair = Pair::new(14, wire, 1 << 20, 8 << 20);
+        pair.ends[0].memory.own = vec![1; 16 << 20];
+        pair.ends[1].memory.segment = vec![0; 16 << 20];
+        pair.ends[0].link.put(0, 16 << 20, 0, 1);
+        let arrived = pair.run(20 * SECOND, |p| {
+            assert!(!p.ends[0].link.suspects_path(), "{loss}");
+            !p.ends[0].memory.completed.is_empty()
+        });
+        assert!(arrived);
+    }
+}
+
 #[test]
 fn a_dead_peer_is_found_out_in_time_and_a_slow_one_is_not() {
     let mut pair = Pair::new(9, Wire::default(), 1 << 20, 1 << 20);

@@ -71,7 +71,7 @@ impl Link {
                         self.mtu.passed(bytes as usize);
                     } else {
                         self.in_flight -= u64::from(bytes);
-                        self.mtu.arrived(bytes as usize);
+                        self.mtu.arrived(number, bytes as usize);
                         self.congestion.acked(u64::from(bytes), full);
                     }
                 }
@@ -119,7 +119,7 @@ impl Link {
                 continue;
             }
             self.counters.lost += 1;
-            self.mtu.lost(now, bytes as usize);
+            self.mtu.lost(now, number, bytes as usize);
             self.in_flight -= u64::from(bytes);
             self.congestion.lost(u64::from(bytes));
             self.send_again(chunk, number);
