@@ -1,9 +1,11 @@
 /* tcp_stream NETNS ADDRESS: a TCP stream from here to a process in the network namespace NETNS, where
-   ADDRESS is. Prints bytes per ns, counted where they arrive. */
+   ADDRESS is, under the system's congestion control and under CUBIC. Prints bytes per ns of each,
+   counted where they arrive. */
 #include "floor.h"
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 static void check(int failed, const char *what)
@@ -32,28 +34,34 @@ int main(int argc, char **argv)
         snprintf(path, sizeof path, "/run/netns/%s", argv[1]);
         check(setns(open(path, O_RDONLY), CLONE_NEWNET), path);
     }
-    int s = socket(AF_INET, SOCK_STREAM, 0);
+    const int s = socket(AF_INET, SOCK_STREAM, 0);
     if (rank == 1) {
         setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
         check(bind(s, (void *)&at, sizeof at) || listen(s, 1), "listen");
     }
     central_barrier(barrier, 2);
-    if (rank == 1) {
-        s = accept(s, NULL, NULL);
-        for (ssize_t n; (n = recv(s, data, BLOCK, 0)) > 0;)
-            __atomic_fetch_add(come, (uint64_t)n, __ATOMIC_RELAXED);
-        end_ranks(rank);
+    for (int which = 0; which < 2; which++) {
+        if (rank == 1) {
+            const int from = accept(s, NULL, NULL);
+            for (ssize_t n; (n = recv(from, data, BLOCK, 0)) > 0;)
+                __atomic_fetch_add(come, (uint64_t)n, __ATOMIC_RELAXED);
+            close(from);
+            continue;
+        }
+        const int to = socket(AF_INET, SOCK_STREAM, 0);
+        if (which)
+            check(setsockopt(to, IPPROTO_TCP, TCP_CONGESTION, "cubic", 5), "cubic");
+        check(connect(to, (void *)&at, sizeof at), "connect");
+        for (int batch = -1; batch < BATCHES; batch++) {
+            const uint64_t before = __atomic_load_n(come, __ATOMIC_RELAXED);
+            const double start = now_ns();
+            while (now_ns() - start < batch_ns)
+                check(send(to, data, BLOCK, MSG_NOSIGNAL) < 0, "send");
+            const uint64_t after = __atomic_load_n(come, __ATOMIC_RELAXED);
+            if (batch >= 0)
+                report(which ? "cubic" : "default", (double)(after - before) / (now_ns() - start));
+        }
+        close(to);
     }
-    check(connect(s, (void *)&at, sizeof at), "connect");
-    for (int batch = -1; batch < BATCHES; batch++) {
-        const uint64_t before = __atomic_load_n(come, __ATOMIC_RELAXED);
-        const double start = now_ns();
-        while (now_ns() - start < batch_ns)
-            check(send(s, data, BLOCK, MSG_NOSIGNAL) < 0, "send");
-        const uint64_t after = __atomic_load_n(come, __ATOMIC_RELAXED);
-        if (batch >= 0)
-            report("bw", (double)(after - before) / (now_ns() - start));
-    }
-    close(s);
     end_ranks(rank);
 }

@@ -249,10 +249,10 @@ pub fn udp_loss(_: &Options) -> Vec<Group> {
         figures: vec![Figure {
             better: Better::Higher,
             bar,
-            ..time(&format!("udp_put_4m_loss_{percent}%"), "GB/s", 2, "bw", &["bw"])
+            ..time(&format!("udp_put_4m_loss_{percent}%"), "GB/s", 2, "bw", &["default", "cubic"])
         }],
         rounds: 0,
-        note: (loss == 0).then(|| format!("floor: TCP ({})", tcp.trim())),
+        note: (loss == 0).then(|| format!("floor: TCP, the better of {} and cubic", tcp.trim())),
     };
     losses.map(group).into()
 }

@@ -45,9 +45,9 @@ impl Hosts {
             sh(&format!("ip -n {name} addr add 10.77.0.{}/24 dev {INTERFACE}", i + 1))?;
             sh(&format!("ip -n {name} link set {INTERFACE} up && ip -n {name} link set lo up"))?;
             // Packets as large as on a wire, so that a loss is one of a packet.
-            if let Err(why) =
-                sh(&format!("ip netns exec {name} ethtool -K {INTERFACE} tso off gso off gro off"))
-            {
+            if let Err(why) = sh(&format!(
+                "ip netns exec {name} ethtool -K {INTERFACE} tso off gso off gro off tx-udp-segmentation off"
+            )) {
                 return Err(format!("no packets of the size of a wire's: {why}"));
             }
         }
