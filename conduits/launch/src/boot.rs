@@ -73,6 +73,9 @@ pub fn boot(options: BootOptions) -> Result<Boot, Error> {
     if size > 1 {
         return fork_ranks(size);
     }
+    if setting(FORK).is_none() {
+        warn_of_srun();
+    }
     Ok(Boot {
         rank: 0,
         size: 1,
@@ -84,6 +87,18 @@ pub fn boot(options: BootOptions) -> Result<Boot, Error> {
         overseer: None,
         job_id: sys::random(),
     })
+}
+
+/// Says so where Slurm started several processes and does not introduce them to each other: each is a job of its own then.
+fn warn_of_srun() {
+    let number = |name| setting(name).and_then(|text| text.parse::<u32>().ok());
+    let together = number("SLURM_STEP_NUM_TASKS").unwrap_or(1);
+    if together > 1 && number("SLURM_PROCID") == Some(0) && setting("GASNET_QUIET").is_none_or(|q| q == "0") {
+        eprintln!(
+            "gasnet: warning: srun started {together} processes, and each of them is a job of one rank: let srun introduce them to each \
+             other by --mpi=pmix or --mpi=pmi2 (srun --mpi=list says what there is)"
+        );
+    }
 }
 
 /// An environment variable; empty is as good as unset.
@@ -219,6 +234,8 @@ fn become_rank(start: Start, rank: u32, side: crate::start::RankSide) -> Result<
     if let Some(cpus) = start.cpus(rank as usize) {
         let _ = sys::bind_to(cpus);
     }
+    let (name, mark) = start.keeper.variable();
+    sys::set_env(name, &mark);
     start.child_action.restore();
     start.mask.set();
     tell(link.as_raw_fd(), &ToMonitor::Joined);

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use gasnet::boot::MAX_PACKET;
 
+use crate::keeper::Keeper;
 use crate::sys::{self, Ended, Pid, PollFd, Reaped};
 
 /// How long killed processes may take to vanish.
@@ -70,6 +71,7 @@ pub struct Crew {
     input_ends: bool,
     /// Children that this process had before; not ours to end.
     spared: Vec<Pid>,
+    keeper: Option<Keeper>,
 }
 
 /// What a poll set means: an entry for each descriptor of the crew, in order.
@@ -93,7 +95,7 @@ impl Crew {
     ///
     /// # Errors
     /// The system refuses.
-    pub fn new(ends: Vec<RankEnd>, spared: Vec<Pid>) -> io::Result<Crew> {
+    pub fn new(ends: Vec<RankEnd>, spared: Vec<Pid>, keeper: Option<Keeper>) -> io::Result<Crew> {
         let by_pid = ends.iter().enumerate().map(|(i, end)| (end.pid, i)).collect();
         let mut input = None;
         let ranks: Vec<Rank> = ends
@@ -114,7 +116,7 @@ impl Crew {
         for pipe in ranks.iter().flat_map(|r| &r.pipes).chain([&input]).flatten() {
             sys::set_nonblocking(pipe.as_fd())?;
         }
-        Ok(Crew { ranks, by_pid, input, input_queue: VecDeque::new(), input_ends: false, spared })
+        Ok(Crew { ranks, by_pid, input, input_queue: VecDeque::new(), input_ends: false, spared, keeper })
     }
 
     /// Number and process of each rank.
@@ -345,6 +347,9 @@ impl Crew {
             self.reap(take);
             let leftovers = self.leftovers();
             if leftovers.is_empty() || Instant::now() >= until {
+                if let Some(keeper) = &mut self.keeper {
+                    keeper.farewell();
+                }
                 return;
             }
             for pid in leftovers {

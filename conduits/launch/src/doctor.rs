@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::hosts::{self, Host};
+use crate::sys::Limited;
 use crate::wire::GREETING;
 use crate::{pmix, sys};
 
@@ -40,6 +41,15 @@ fn which(name: &str) -> Option<String> {
     Some(found.display().to_string())
 }
 
+/// Bytes for people.
+fn size(bytes: u64) -> String {
+    let unit =
+        [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")].into_iter().find(|(bits, _)| bytes >> bits > 0);
+    unit.map_or(format!("{bytes} bytes"), |(bits, unit)| {
+        format!("{:.1} {unit}", bytes as f64 / (1u64 << bits) as f64).replace(".0 ", " ")
+    })
+}
+
 fn limits() -> Vec<Finding> {
     let mut all = Vec::new();
     let (soft, hard) = sys::raise_file_limit(0);
@@ -57,6 +67,26 @@ fn limits() -> Vec<Finding> {
     });
     let processors = sys::allowed_cpus().len();
     all.push(Fine(format!("processors: {processors} may be used")));
+    let control = number("/sys/fs/cgroup/pids.max").or_else(|| number("/sys/fs/cgroup/pids/pids.max"));
+    let processes = [sys::limit(Limited::Processes), control].into_iter().flatten().min();
+    all.push(match processes {
+        Some(most) if most < 256 => Note(
+            format!("processes: at most {most}"),
+            "each rank is one: raise it (ulimit -u 4096, or pids.max)".into(),
+        ),
+        Some(most) => Fine(format!("processes: at most {most}")),
+        None => Fine("processes: no limit".into()),
+    });
+    all.push(match sys::limit(Limited::LockedMemory) {
+        Some(bytes) if bytes < 1 << 30 => Note(
+            format!("locked memory: at most {}", size(bytes)),
+            "network cards that need memory pinned (ofi: verbs, efa) take more: ulimit -l unlimited, and memlock in \
+             /etc/security/limits.conf"
+                .into(),
+        ),
+        Some(bytes) => Fine(format!("locked memory: at most {}", size(bytes))),
+        None => Fine("locked memory: no limit".into()),
+    });
     all.push(match read("/proc/sys/vm/overcommit_memory").as_deref() {
         Some("2") => Note(
             "memory: the system promises no more than it has".into(),
@@ -75,6 +105,35 @@ fn memory() -> Vec<Finding> {
             "a kernel from 3.17 on is needed, and a sandbox must allow memfd_create".into(),
         ),
     }];
+    all.push(match sys::free_space("/dev/shm") {
+        Ok(bytes) if bytes < 64 << 20 => Note(
+            format!("/dev/shm: {} free", size(bytes)),
+            "MPI and libfabric's shm provider keep shared memory there: mount -o remount,size=1G /dev/shm (a container's \
+             --shm-size)"
+                .into(),
+        ),
+        Ok(bytes) => Fine(format!("/dev/shm: {} free", size(bytes))),
+        Err(e) => Note(
+            format!("/dev/shm: {e}"),
+            "MPI and libfabric's shm provider keep shared memory there: mount -t tmpfs tmpfs /dev/shm".into(),
+        ),
+    });
+    let group = |v2, v1| number(v2).or_else(|| number(v1)).filter(|bytes| *bytes < 1 << 60);
+    if let Some(bytes) = group("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes") {
+        all.push(Note(
+            format!("memory: this container may use {}", size(bytes)),
+            "segments of all ranks count; GASNET_MAX_SEGSIZE keeps them within it".into(),
+        ));
+    }
+    if number("/proc/sys/vm/unprivileged_userfaultfd") == Some(0)
+        && !sys::is_root()
+        && !sys::writable("/dev/userfaultfd")
+    {
+        all.push(Note(
+            "userfaultfd: for root only".into(),
+            "needed by the netvm conduit only: sysctl vm.unprivileged_userfaultfd=1".into(),
+        ));
+    }
     let setting = read("/sys/kernel/mm/transparent_hugepage/shmem_enabled").unwrap_or_default();
     let chosen = setting.split(['[', ']']).nth(1).unwrap_or("unknown").to_string();
     all.push(match chosen.as_str() {
@@ -102,10 +161,20 @@ fn networks() -> Vec<Finding> {
         .filter_map(|entry| entry.file_name().into_string().ok())
         .collect();
     names.sort();
+    let mut outside = false;
     for name in names {
         let about = |what: &str| read(&format!("/sys/class/net/{name}/{what}")).unwrap_or_default();
-        let (state, mtu) = (about("operstate"), about("mtu"));
-        all.push(Fine(format!("interface {name}: {state}, packets of {mtu} bytes")));
+        let flags = about("flags");
+        let up = u32::from_str_radix(flags.trim_start_matches("0x"), 16).is_ok_and(|flags| flags & 1 == 1);
+        outside |= up && name != "lo";
+        let state = if up { "up" } else { "down" };
+        all.push(Fine(format!("interface {name}: {state}, packets of {} bytes", about("mtu"))));
+    }
+    if !outside {
+        all.push(Note(
+            "interfaces: none but the loop-back is up".into(),
+            "jobs on several hosts need one: ip link set INTERFACE up, and an address".into(),
+        ));
     }
     let loopback = || -> std::io::Result<bool> {
         let (a, b) = (UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?, UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?);
@@ -131,12 +200,26 @@ fn networks() -> Vec<Finding> {
     all
 }
 
+/// What a program says of its version.
+fn version(program: &str) -> String {
+    let said = Command::new(program)
+        .arg("--version")
+        .stdin(Stdio::null())
+        .output()
+        .map(|o| o.stdout)
+        .unwrap_or_default();
+    let said = String::from_utf8_lossy(&said);
+    let numbered = said.lines().find(|line| line.bytes().any(|b| b.is_ascii_digit()));
+    numbered.map_or(String::new(), |line| format!(", {}", line.trim()))
+}
+
 fn libraries() -> Vec<Finding> {
     let mut all = Vec::new();
     let mut library = |what: &str, names: &[&str], fix: &str| {
-        all.push(match names.iter().find(|name| pmix::can_load(name)) {
-            Some(name) => Fine(format!("{what}: {name}")),
-            None => Note(format!("{what}: not found"), fix.to_string()),
+        let there: Vec<&str> = names.iter().copied().filter(|name| pmix::can_load(name).is_ok()).collect();
+        all.push(match there.is_empty() {
+            false => Fine(format!("{what}: {}", there.join(", "))),
+            true => Note(format!("{what}: not found"), fix.to_string()),
         });
     };
     library("PMIx", &["libpmix.so.2"], "needed inside mpirun of Open MPI and srun only: install libpmix2");
@@ -150,16 +233,59 @@ fn libraries() -> Vec<Finding> {
         [("mpirun", "needed by the mpi conduit only"), ("cc", "needed to compile UPC programs: install gcc")]
     {
         all.push(match which(command) {
-            Some(path) => Fine(format!("{command}: {path}")),
+            Some(path) => Fine(format!("{command}: {path}{}", version(&path))),
             None => Note(format!("{command}: not found in PATH"), fix.to_string()),
         });
     }
-    if let Ok(output) = Command::new("fi_info").arg("-l").output() {
-        let text = String::from_utf8_lossy(&output.stdout);
-        let names: Vec<&str> = text.lines().filter_map(|l| l.strip_suffix(':')).collect();
-        all.push(Fine(format!("libfabric providers: {}", names.join(", "))));
-    }
+    all.push(match Command::new("fi_info").arg("-l").output() {
+        Ok(output) => {
+            let text = String::from_utf8_lossy(&output.stdout);
+            let names: Vec<&str> = text.lines().filter_map(|l| l.strip_suffix(':')).collect();
+            Fine(format!("libfabric providers: {}", names.join(", ")))
+        }
+        Err(_) => Note(
+            "libfabric providers: fi_info, which lists them, is not in PATH".into(),
+            "wanted for the ofi conduit only: install libfabric-bin".into(),
+        ),
+    });
+    all.extend(plugins());
     all
+}
+
+/// The conduits that are shared objects: where the installed programs look for them.
+fn plugins() -> Vec<Finding> {
+    let listed = std::env::var_os("GASNET_PLUGIN_PATH").unwrap_or_default();
+    let own = std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.parent()?.join("lib")));
+    let folders = std::env::split_paths(&listed).chain(own);
+    let mut files: Vec<_> = folders
+        .filter_map(|folder| fs::read_dir(folder).ok())
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            name.starts_with("libgasnet_") && name.ends_with(".so")
+        })
+        .collect();
+    files.sort();
+    files.dedup();
+    if files.is_empty() {
+        return vec![Note(
+            "conduits mpi and ofi: not installed".into(),
+            "to have them: cargo xtask install on a machine with MPI or libfabric; GASNET_PLUGIN_PATH says where they are".into(),
+        )];
+    }
+    let found = files.iter().map(|file| {
+        let shown = file.display();
+        match pmix::can_load(&file.to_string_lossy()) {
+            Ok(()) => Fine(format!("conduit {shown}")),
+            Err(why) => Note(
+                format!("conduit {shown}: {why}"),
+                "install the library that it needs, or build it again".into(),
+            ),
+        }
+    });
+    found.collect()
 }
 
 /// Starts an agent on a host, and sees whether it answers.
@@ -171,7 +297,9 @@ fn reach(host: &str) -> Finding {
         Ok(words) => words,
         Err(e) => return trouble(&e),
     };
-    let child = Command::new(&words[0]).args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn();
     let mut child = match child {
         Ok(child) => child,
         Err(e) => return trouble(&format!("{}: {e}", words[0])),
@@ -186,11 +314,14 @@ fn reach(host: &str) -> Finding {
         let _ = child.wait();
         return trouble(&format!("no answer for {} s", PATIENCE.as_secs()));
     }
-    let said = child.wait_with_output().map(|output| output.stdout).unwrap_or_default();
-    if said.windows(GREETING.len()).any(|w| w == GREETING) {
-        Fine(format!("host {host}: reached, the same version is there"))
-    } else {
-        trouble(&"gasnetrun does not answer there")
+    let Ok(output) = child.wait_with_output() else { return trouble(&"gasnetrun does not answer there") };
+    if output.stdout.windows(GREETING.len()).any(|w| w == GREETING) {
+        return Fine(format!("host {host}: reached, the same version is there"));
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    match said.lines().rfind(|line| !line.trim().is_empty()) {
+        Some(why) => trouble(&format!("gasnetrun does not answer there: {}", why.trim())),
+        None => trouble(&"gasnetrun does not answer there"),
     }
 }
 

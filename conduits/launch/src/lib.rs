@@ -23,6 +23,7 @@ mod error;
 mod exchange;
 pub mod hosts;
 pub mod job;
+pub mod keeper;
 pub mod monitor;
 mod mpirun;
 pub mod output;

@@ -125,8 +125,13 @@ impl Monitor {
             agents.iter().flat_map(|a| a.ranks.iter().map(|r| (*r, a.host.as_str()))).collect();
         hosts.sort_unstable();
         let job = Job::on_hosts(hosts.iter().map(|(_, host)| host.to_string()));
-        let mut monitor =
-            Monitor::new(hosts.len() as u32, job, Crew::new(Vec::new(), sys::children())?, signals, limit)?;
+        let mut monitor = Monitor::new(
+            hosts.len() as u32,
+            job,
+            Crew::new(Vec::new(), sys::children(), None)?,
+            signals,
+            limit,
+        )?;
         // Reading from a terminal in the background is an error then, and not a stop.
         sys::SignalAction::change(libc::SIGTTIN, true);
         (monitor.agents, monitor.verbose, monitor.input) = (agents, verbose, Some(INPUT_WINDOW));
@@ -363,7 +368,10 @@ impl Monitor {
             let why = match agent.channel.closed() {
                 _ if agent.over => continue,
                 Some(why) if greeted => why.to_string(),
-                Some(_) => "gasnetrun could not be started there; see what ssh says above".to_string(),
+                Some(_) => format!(
+                    "gasnetrun could not be started there; see what ssh says above, and gasnetrun --doctor --hosts {}",
+                    agent.host
+                ),
                 // Nobody is there yet who could be told.
                 None if !greeted && self.job.ending() => "it was still to be reached".to_string(),
                 None => continue,

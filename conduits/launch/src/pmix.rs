@@ -62,13 +62,19 @@ fn check(what: &str, status: c_int) -> Result<(), String> {
     if status == SUCCESS { Ok(()) } else { Err(format!("PMIx_{what} failed with status {status}")) }
 }
 
-/// Whether a library is there to be loaded.
-pub fn can_load(name: &str) -> bool {
-    let Ok(name) = CString::new(name) else { return false };
-    // SAFETY: a NUL-terminated name; nothing of the library is run before symbols are asked for, but its constructors, as by linking.
+/// Whether a library is there to be loaded; else the loader's words.
+pub fn can_load(name: &str) -> Result<(), String> {
+    let name = CString::new(name).map_err(|e| e.to_string())?;
+    // SAFETY: a NUL-terminated name; nothing of the library is run before symbols are asked for, but its constructors, as by linking. After a
+    // failure `dlerror` has a text, which lives until this thread's next call.
     unsafe {
         let library = libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL);
-        !library.is_null() && libc::dlclose(library) == 0
+        if !library.is_null() {
+            libc::dlclose(library);
+            return Ok(());
+        }
+        let why = libc::dlerror();
+        Err(if why.is_null() { String::new() } else { CStr::from_ptr(why).to_string_lossy().into_owned() })
     }
 }
 

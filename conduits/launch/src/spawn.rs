@@ -73,7 +73,7 @@ pub(crate) fn spawn_rank(
     let (ours, mut theirs) = start.connect(i)?;
     let mut child = process::Command::new(program);
     child.args(&command.arguments).envs(command.environment.iter().map(|(name, value)| (name, value)));
-    child.env(MESSAGE, Message::of(start, i, &theirs.link).encode());
+    child.env(MESSAGE, Message::of(start, i, &theirs.link).encode()).envs([start.keeper.variable()]);
     if let Some((out, err)) = theirs.pipes.take() {
         child.stdout(Stdio::from(out)).stderr(Stdio::from(err));
     }

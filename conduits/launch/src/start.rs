@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::Error;
 use crate::bind::{self, Bind};
 use crate::crew::{Crew, RankEnd};
+use crate::keeper::Keeper;
 use crate::monitor::{self, Monitor};
 use crate::sys::{self, FileLimit, Pid, SignalAction, SignalSet};
 
@@ -38,6 +39,8 @@ pub struct Start {
     pub child_action: SignalAction,
     /// Ranks started so far.
     pub ranks: Vec<RankEnd>,
+    /// Who cleans up if this process is killed.
+    pub keeper: Keeper,
     signals: SignalSet,
     spared: Vec<Pid>,
 }
@@ -64,6 +67,8 @@ impl Start {
     pub fn prepare(size: u32, numbers: Vec<u32>, remote: bool, bind: Bind) -> Result<Start, Error> {
         let here = numbers.len() as u32;
         sys::ensure_standard_descriptors();
+        let keeper = Keeper::start();
+        // The keeper among them.
         let spared = sys::children();
         // Three descriptors a rank; a few of our own, and room for what the program has open.
         let needed = u64::from(here) * 3 + 32;
@@ -88,6 +93,7 @@ impl Start {
             files,
             child_action,
             ranks: Vec::with_capacity(here as usize),
+            keeper,
             signals,
             spared,
         })
@@ -144,7 +150,7 @@ impl Start {
 
     /// All ranks are running: hands them over. The memory files stay with the ranks alone.
     pub fn crew(self) -> Result<Crew, Error> {
-        Crew::new(self.ranks, self.spared).map_err(Error::system("watching the ranks"))
+        Crew::new(self.ranks, self.spared, Some(self.keeper)).map_err(Error::system("watching the ranks"))
     }
 
     /// Something failed half-way: ends the ranks started so far.

@@ -299,6 +299,37 @@ pub fn die_with_parent(parent: Pid) {
     }
 }
 
+/// Takes this process out of the job that it was forked from: a session of its own, no signals, no descriptors but `keep`, no directory.
+pub fn stand_apart(keep: RawFd) {
+    let all = SignalSet::all();
+    all.block();
+    // SAFETY: plain calls. What the closed descriptors belonged to is used by nobody in this process any more: it only reads files that it
+    // opens itself.
+    unsafe {
+        libc::setsid();
+        libc::chdir(c"/".as_ptr());
+        libc::prctl(libc::PR_SET_NAME, c"gasnet-keeper".as_ptr());
+        let (before, after) = (keep as u32, keep as u32 + 1);
+        if before > 0 {
+            libc::syscall(libc::SYS_close_range, 0u32, before - 1, 0u32);
+        }
+        libc::syscall(libc::SYS_close_range, after, u32::MAX, 0u32);
+    }
+}
+
+/// A handle of a process, which stays with it when its number is another's.
+pub fn process_handle(pid: Pid) -> io::Result<OwnedFd> {
+    // SAFETY: a plain call; the descriptor that it returns is ours.
+    own(unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0u32) } as c_int)
+}
+
+/// Kills the process behind a handle, if it is still there.
+pub fn kill_by_handle(handle: &OwnedFd) {
+    let none = std::ptr::null::<libc::siginfo_t>();
+    // SAFETY: a plain call on an open handle; a null pointer means what `kill` would send.
+    unsafe { libc::syscall(libc::SYS_pidfd_send_signal, handle.as_raw_fd(), libc::SIGKILL, none, 0u32) };
+}
+
 /// Ends this process at once, without exit handlers.
 pub fn exit_now(code: i32) -> ! {
     // SAFETY: `_exit` is always allowed.
@@ -319,6 +350,16 @@ impl SignalSet {
             for &signal in signals {
                 libc::sigaddset(&mut set, signal);
             }
+            SignalSet(set)
+        }
+    }
+
+    /// All signals.
+    pub fn all() -> SignalSet {
+        // SAFETY: an all-zero `sigset_t` is a valid place for `sigfillset` to initialise.
+        unsafe {
+            let mut set: libc::sigset_t = std::mem::zeroed();
+            libc::sigfillset(&mut set);
             SignalSet(set)
         }
     }
@@ -394,6 +435,38 @@ pub fn catches(pid: Pid, signal: c_int) -> bool {
         .find_map(|line| line.strip_prefix("SigCgt:"))
         .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
     mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
+
+/// What the doctor asks for limits of.
+#[derive(Debug, Clone, Copy)]
+pub enum Limited {
+    /// Processes of the user.
+    Processes,
+    /// Bytes of memory that a process may keep from being paged.
+    LockedMemory,
+}
+
+/// A limit of this process (soft), if there is one.
+pub fn limit(of: Limited) -> Option<u64> {
+    let which = match of {
+        Limited::Processes => libc::RLIMIT_NPROC,
+        Limited::LockedMemory => libc::RLIMIT_MEMLOCK,
+    };
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is a valid place for the result.
+    let known = unsafe { libc::getrlimit(which, &mut limit) } == 0;
+    (known && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
+}
+
+/// Bytes that are free in the file system of a folder.
+pub fn free_space(folder: &str) -> io::Result<u64> {
+    let folder = CString::new(folder).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+    // SAFETY: an all-zero `statvfs` is a valid place for the result; the path is NUL-terminated.
+    unsafe {
+        let mut space: libc::statvfs = std::mem::zeroed();
+        check(libc::statvfs(folder.as_ptr(), &mut space))?;
+        Ok(space.f_bavail * space.f_frsize)
+    }
 }
 
 /// The limit on open descriptors: (soft, hard).
@@ -477,12 +550,30 @@ pub fn executable(path: &Path) -> bool {
         .is_ok_and(|path| unsafe { libc::access(path.as_ptr(), libc::X_OK) } == 0)
 }
 
+/// Whether the caller may write to this file.
+pub fn writable(path: &str) -> bool {
+    // SAFETY: the path is a NUL-terminated string that outlives the call.
+    CString::new(path).is_ok_and(|path| unsafe { libc::access(path.as_ptr(), libc::W_OK) } == 0)
+}
+
+/// Whether this process is the superuser's.
+pub fn is_root() -> bool {
+    // SAFETY: takes nothing, cannot fail.
+    unsafe { libc::geteuid() == 0 }
+}
+
 /// 64 random bits.
 pub fn random() -> u64 {
     let mut bytes = [0; 8];
     // SAFETY: the pointer and length describe `bytes`.
     let n = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
     if n == 8 { u64::from_ne_bytes(bytes) } else { u64::from(std::process::id()) << 32 }
+}
+
+/// Sets a variable of the environment, under the same rule as [`remove_env`].
+pub fn set_env(name: &str, value: &std::ffi::OsStr) {
+    // SAFETY: see there.
+    unsafe { std::env::set_var(name, value) };
 }
 
 /// Removes a variable from the environment.

@@ -353,6 +353,55 @@ fn a_killed_monitor_leaves_no_rank() {
     }
 }
 
+/// Programs that ranks have started end with the monitor, too, and with an agent.
+#[test]
+fn a_killed_monitor_leaves_nothing_that_ranks_started() {
+    for how in ALL {
+        let mut child = bare(how, 2, &["family"]).stderr(Stdio::null()).spawn().unwrap();
+        let mut reader = BufReader::new(child.stdout.take().unwrap());
+        let (mut pids, mut agents) = (Vec::new(), BTreeSet::new());
+        for _ in 0..4 {
+            let mut line = String::new();
+            reader.read_line(&mut line).unwrap();
+            let words: Vec<String> = line.split_whitespace().map(str::to_string).collect();
+            pids.push(words[1].clone());
+            match words[2].as_str() {
+                "of" => pids.push(words[3].clone()),
+                _ => _ = agents.insert(words[3].clone()),
+            }
+        }
+        assert_eq!(pids.len(), 6);
+        let killed: Vec<i32> = match how {
+            How::Hosts => agents.iter().map(|pid| pid.parse().unwrap()).collect(),
+            _ => vec![child.id() as i32],
+        };
+        killed.iter().for_each(|pid| sys::kill(*pid, libc::SIGKILL));
+        child.wait().unwrap();
+        wait_until_gone(&pids);
+    }
+}
+
+/// Keepers go when jobs are over.
+#[test]
+fn no_keeper_stays() {
+    for how in ALL {
+        let mark = format!("{how:?}-{}", std::process::id());
+        let status = bare(how, 2, &["hello"]).env("KEEPER_TEST", &mark).status().unwrap();
+        assert!(status.success());
+        let line = format!("KEEPER_TEST={mark}");
+        let has = |pid: &str| {
+            let all = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            all.split(|b| *b == 0).any(|l| l == line.as_bytes())
+        };
+        let processes = || std::fs::read_dir("/proc").unwrap().flatten().map(|e| e.file_name());
+        let until = Instant::now() + Duration::from_secs(5);
+        while processes().any(|pid| pid.to_str().is_some_and(has)) {
+            assert!(Instant::now() < until, "{how:?}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
 #[test]
 fn a_killed_rank_ends_the_job() {
     for how in ALL {

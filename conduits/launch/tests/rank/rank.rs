@@ -177,6 +177,13 @@ fn main() {
             println!("pid {} parent {}", sys::pid(), sys::parent_pid());
             wait_for_the_end();
         }
+        "family" => {
+            // One that nobody waits for, in a session of its own, and one below it.
+            let script = "sleep 70 & echo pid $! of $$; exec sleep 70";
+            let mut child = Command::new("setsid").args(["sh", "-c", script]).spawn().unwrap();
+            println!("pid {} parent {}", sys::pid(), sys::parent_pid());
+            child.wait().unwrap();
+        }
         "forever" => loop {
             println!("{}", "x".repeat(100));
         },
