@@ -4,9 +4,10 @@
     reason = "_exit, and a send on the monitor's socket that must work in any state of the process"
 )]
 
-use crate::Rank;
 use crate::boot::ToMonitor;
 use crate::prim::Ordering::Relaxed;
+use crate::shm::HostHeader;
+use crate::{Boot, Error, Rank};
 use std::os::fd::AsRawFd;
 
 /// Time after which a rank does not believe any more that another one is printing.
@@ -15,18 +16,8 @@ const PRINTING: std::time::Duration = std::time::Duration::from_millis(500);
 impl Rank {
     pub(crate) fn tell(&self, packet: &ToMonitor) {
         // A child of this rank that inherited the object by fork is not the rank.
-        if std::process::id() != self.pid {
-            return;
-        }
-        if let Some(overseer) = &self.boot.overseer {
-            overseer.hear(packet);
-        }
-        if let Some(link) = &self.boot.link {
-            let bytes = packet.encode();
-            // SAFETY: plain system call on an open socket; a monitor that is gone is no reason to stop leaving.
-            unsafe {
-                libc::send(link.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL);
-            }
+        if std::process::id() == self.pid {
+            tell(&self.boot, packet);
         }
     }
 
@@ -86,7 +77,7 @@ impl Rank {
     /// prints its text.
     #[cold]
     pub fn fatal_about(&self, prefix: &str, subject: &str, text: &str) -> ! {
-        self.say_once(prefix, subject, text);
+        say_once(self.header, &self.boot, prefix, subject, text);
         self.tell(&ToMonitor::Abort(1, text.to_string()));
         self.leave(1)
     }
@@ -98,29 +89,55 @@ impl Rank {
         }
     }
 
-    /// Prints an error unless another rank of the host prints one about the subject: what all find wrong is said once. Returns when it has been printed, since
-    /// the monitor may end whoever prints as soon as one of them has told it.
-    fn say_once(&self, prefix: &str, subject: &str, text: &str) {
-        let mut hasher = std::hash::DefaultHasher::new();
-        std::hash::Hash::hash(subject, &mut hasher);
-        let mark = std::hash::Hasher::finish(&hasher) | 1;
-        // Relaxed: the words decide who prints, and hand over nothing.
-        if self.header.saying.swap(mark, Relaxed) == mark {
-            let since = std::time::Instant::now();
-            while since.elapsed() < PRINTING {
-                if self.header.said.load(Relaxed) == mark {
-                    return;
-                }
-                std::thread::sleep(std::time::Duration::from_micros(100));
-            }
-        }
-        say(&format!("{prefix}rank {} of {}: {text}", self.id(), self.size()));
-        self.header.said.store(mark, Relaxed);
-    }
-
     /// Whether this process is the rank itself, not a child it forked.
     pub fn is_own_process(&self) -> bool {
         std::process::id() == self.pid
+    }
+}
+
+fn tell(boot: &Boot, packet: &ToMonitor) {
+    if let Some(overseer) = &boot.overseer {
+        overseer.hear(packet);
+    }
+    if let Some(link) = &boot.link {
+        let bytes = packet.encode();
+        // SAFETY: plain system call on an open socket; a monitor that is gone is no reason to stop leaving.
+        unsafe {
+            libc::send(link.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL);
+        }
+    }
+}
+
+/// Prints an error unless another rank of the host prints one about the subject: what all find wrong is said once. Returns when it has been printed, since
+/// the monitor may end whoever prints as soon as one of them has told it.
+fn say_once(header: &HostHeader, boot: &Boot, prefix: &str, subject: &str, text: &str) {
+    let mut hasher = std::hash::DefaultHasher::new();
+    std::hash::Hash::hash(subject, &mut hasher);
+    let mark = std::hash::Hasher::finish(&hasher) | 1;
+    // Relaxed: the words decide who prints, and hand over nothing.
+    if header.saying.swap(mark, Relaxed) == mark {
+        let since = std::time::Instant::now();
+        while since.elapsed() < PRINTING {
+            if header.said.load(Relaxed) == mark {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_micros(100));
+        }
+    }
+    say(&format!("{prefix}rank {} of {}: {text}", boot.rank, boot.size));
+    header.said.store(mark, Relaxed);
+}
+
+/// Ends the whole job because it cannot start: as [`Rank::fatal`] before there is a rank. What the program has printed so far comes out.
+pub(crate) fn refuse(boot: &Boot, header: &HostHeader, why: &Error) -> ! {
+    let text = why.to_string();
+    // SAFETY: a null pointer means all of C's output streams.
+    unsafe { libc::fflush(std::ptr::null_mut()) };
+    say_once(header, boot, "gasnet: ", &text, &text);
+    tell(boot, &ToMonitor::Abort(1, text));
+    match &boot.overseer {
+        Some(overseer) => overseer.leave(1),
+        None => leave(1),
     }
 }
 

@@ -151,8 +151,10 @@ impl Rank {
     /// 1. The memory files of `boot` were empty when the job began, and are used by nothing but the ranks of that job, each of
     ///    which starts once (owed by the launcher: a second rank of the same number would send and receive on the same links).
     ///
+    /// A conduit that cannot be had ends the job: one of the ranks that find so says why.
+    ///
     /// # Errors
-    /// Shared memory or the conduit cannot be had.
+    /// Shared memory cannot be had.
     #[expect(unsafe_code, reason = "declares the obligation; the body has nothing unsafe")]
     pub unsafe fn start(
         boot: Boot,
@@ -214,7 +216,7 @@ impl Rank {
             None
         };
         shm_offset += Tables::BYTES.next_multiple_of(map::PAGE) as u64;
-        let conduit = if size > 1 {
+        let opened = if size > 1 {
             open(&OpenContext {
                 rank: id,
                 size,
@@ -225,11 +227,13 @@ impl Rank {
                 host: &boot.neighbours,
                 neighbours: neighbourhood.members(),
                 exchange,
-            })?
+            })
         } else {
-            None
+            Ok(None)
         };
-        check_conduit(conduit.as_deref(), &neighbourhood, size)?;
+        let opened = opened.and_then(|c| check_conduit(c.as_deref(), &neighbourhood, size).map(|()| c));
+        // As a rule all ranks find the same wrong.
+        let conduit = opened.unwrap_or_else(|why| crate::job::refuse(&boot, host.header, &why));
         let policy = WaitPolicy::new(on_host, processors, config.spin);
         // A rank lives as long as its process.
         let presence: Option<&'static Presence> = (on_host as usize > processors).then(|| {

@@ -200,6 +200,28 @@ fn settings_that_are_not_understood() {
     }
 }
 
+/// What all ranks find wrong when their conduit opens is said by one of them, and by nobody else.
+#[test]
+fn a_conduit_that_does_not_open_says_why_once() {
+    // Without what the test's own runner put there, plugins are not found.
+    let nowhere = [("LD_LIBRARY_PATH", ""), ("GASNET_PLUGIN_PATH", "/nowhere")];
+    let cases: [(&[(&str, &str)], &[&str]); 4] = [
+        (
+            &[("GASNET_CONDUIT", "netvm"), ("GASNET_NETVM_REGISTRATION", "prayer")],
+            &["GASNET_NETVM_REGISTRATION=prayer: there are shadow-lock, "],
+        ),
+        (&[("GASNET_CONDUIT", "ofi")], &["conduit ofi is not there", "GASNET_PLUGIN_PATH"]),
+        (&[("GASNET_CONDUIT", "mpi")], &["conduit mpi is not there", "GASNET_PLUGIN_PATH"]),
+        (&[("GASNET_FAULTY", "rain")], &["GASNET_FAULTY=rain"]),
+    ];
+    for (settings, parts) in cases {
+        let all: Vec<_> = nowhere.iter().chain(settings).copied().collect();
+        let outcome = job("4", Frames, "fine", &all);
+        says(&outcome, 1, parts);
+        assert_eq!(outcome.stderr.lines().count(), 1, "once, not once a rank: {}", outcome.report());
+    }
+}
+
 #[test]
 fn unknown_settings_warn_unless_quiet() {
     let outcome = job("2", Shared, "fine", &[("GASNET_NEIGHBOURHOOD", "off")]);
