@@ -154,6 +154,7 @@ const STEPS: &[Step] = &[
         quick: false,
         run: namespaces,
     },
+    Step { name: "launchers", about: "jobs through a real sshd and Slurm", quick: false, run: launchers },
     Step { name: "everywhere", about: "one executable over every network", quick: false, run: everywhere },
     Step {
         name: "netvm-live",
@@ -627,6 +628,21 @@ fn namespaces(context: &mut Context) -> End {
     staged(context, Parts { upc: true, c: false }, |context| {
         match sh::pass(sh::cargo(&["build", "--quiet", "-p", "gasnet-tests", "--bins"]), CARGO) {
             Ok(()) => suite(context, "namespaces", &[]),
+            Err(why) => End::Failed(why),
+        }
+    })
+}
+
+/// Installs the daemons first where this may; they are started by the tests only.
+fn launchers(context: &mut Context) -> End {
+    for (program, package) in [("sshd", "openssh-server"), ("slurmctld", "slurm-wlm")] {
+        if !std::path::Path::new("/usr/sbin").join(program).exists() && sh::which(program).is_none() {
+            sh::install_debian(&[package]);
+        }
+    }
+    staged(context, Parts { upc: true, c: false }, |context| {
+        match sh::pass(sh::cargo(&["build", "--quiet", "-p", "gasnet-tests", "--bins"]), CARGO) {
+            Ok(()) => suite(context, "launchers", &[]),
             Err(why) => End::Failed(why),
         }
     })
