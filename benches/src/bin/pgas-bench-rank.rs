@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 use gasnet::{GlobalPtr, Handler, OneThread, Rank, RankId, Threading};
 
 const BATCHES: i32 = 5;
+/// Between puts of which each is to find the target as it is when nothing has come for a while.
+const APART: Duration = Duration::from_micros(200);
 
 fn main() {
     let begun = Instant::now();
@@ -36,8 +38,8 @@ fn main() {
             "put_1m" => put_large(rank, 1 << 20, |count, _| count == 400),
             "put_4m" => put_large(rank, 4 << 20, |count, _| count == 100),
             "puts_4m" => put_large(rank, 4 << 20, |_, since| since > Duration::from_millis(500)),
-            "attentive" => attentiveness(rank, ["put_attentive", "get_attentive"], false),
-            "computing" => attentiveness(rank, ["put_computing", "get_computing"], true),
+            "attentive" => attentiveness(rank, ["put_attentive", "get_attentive", "apart_attentive"], false),
+            "computing" => attentiveness(rank, ["put_computing", "get_computing", "apart_computing"], true),
             // The launcher's own time is what is measured.
             "first_barrier" => {
                 rank.barrier();
@@ -162,8 +164,8 @@ fn netvm_puts(rank: &Rank) {
     });
 }
 
-/// Puts and gets of 8 bytes to a rank that waits in the runtime, or that computes and does not call it.
-fn attentiveness(rank: &Rank, keys: [&'static str; 2], computes: bool) {
+/// Puts and gets of 8 bytes to a rank that waits in the runtime, or that computes and does not call it; and puts with 200 us between them.
+fn attentiveness(rank: &Rank, keys: [&'static str; 3], computes: bool) {
     let at: GlobalPtr<u64> = GlobalPtr::new(RankId(1), allocate(rank, 64));
     // Rank 1 computes for longer than rank 0 measures, if that gets its answers meanwhile.
     let (measured, computing) = (Duration::from_millis(100), Duration::from_millis(150));
@@ -181,14 +183,22 @@ fn attentiveness(rank: &Rank, keys: [&'static str; 2], computes: bool) {
             // The other has begun by then.
             std::thread::sleep(Duration::from_millis(10));
             let (start, mut count) = (Instant::now(), 0);
+            let mut between = Duration::ZERO;
             while start.elapsed() < measured {
                 match which {
-                    0 => rank.write(at, count),
-                    _ => _ = black_box(rank.read(at)),
+                    1 => _ = black_box(rank.read(at)),
+                    _ => rank.write(at, count),
                 }
                 count += 1;
+                if which == 2 {
+                    let pause = Instant::now();
+                    while pause.elapsed() < APART {
+                        core::hint::spin_loop();
+                    }
+                    between += pause.elapsed();
+                }
             }
-            vec![(key, ns_each(start, count))]
+            vec![(key, ns_each(start, count) - between.as_nanos() as f64 / count as f64)]
         });
     }
 }
