@@ -208,6 +208,13 @@ pub unsafe trait Conduit: Send + Sync {
         None
     }
 
+    /// Sleeps until [`Conduit::poll`] may have something to do, at most so long, and says whether it may: for a conduit without a descriptor
+    /// that can be woken all the same. One that cannot says no at once. Only the progress thread calls it.
+    fn doze(&self, longest: core::time::Duration) -> bool {
+        let _ = longest;
+        false
+    }
+
     /// Called at every fruitless step of every blocking wait, also of those that start and attach a job, once the conduit is
     /// open; `what` names the wait. A conduit that lives in virtual time (it has a [clock](Conduit::clock)) gives the turn away and returns true; the wait then
     /// neither spins nor yields nor sleeps.

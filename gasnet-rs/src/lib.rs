@@ -75,6 +75,7 @@ pub use lock::{OneThread, Threading, Turn, Turns};
 pub use rank::{OpenConduit, Rank, RankId};
 pub use rma::Pending;
 pub use segment::{GlobalPtr, SegmentEntry, SegmentTable, Shared};
+pub use shm::bell::Bells;
 pub use shm::frames::FrameGrid;
 pub use team::Team;
 pub use wait::{WaitPolicy, Waiter};

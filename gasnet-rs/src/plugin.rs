@@ -35,7 +35,7 @@ mod job;
 pub use job::{EmbedTable, ExchangeTable, OpenTable, OverseerTable, enter};
 
 /// Version of all tables.
-pub const ABI: u32 = 2;
+pub const ABI: u32 = 3;
 /// The symbol of a plugin, an [`Entry`].
 pub const ENTRY: &core::ffi::CStr = c"gasnet_conduit_v1";
 /// What [`ENTRY`] is: opens the conduit; 1: done, 0: these ranks need none, -1: an error was said.
@@ -197,6 +197,7 @@ pub struct ConduitTable {
     poll: unsafe extern "C" fn(Object, u32, usize, Deliver, Object, *const Sayer) -> i64,
     attach: unsafe extern "C" fn(Object, *const SegmentRecord, *const Sayer) -> i64,
     descriptor: unsafe extern "C" fn(Object) -> i32,
+    doze: unsafe extern "C" fn(Object, u64) -> u32,
     idle: unsafe extern "C" fn(Object, Bytes) -> u32,
     clock: unsafe extern "C" fn(Object, *mut u64) -> u32,
     close: unsafe extern "C" fn(Object),
@@ -346,6 +347,11 @@ mod gates {
         unsafe { Exported::of(object) }.conduit.descriptor().map_or(-1, |fd| fd.as_raw_fd())
     }
 
+    pub(super) unsafe extern "C" fn doze(object: Object, nanoseconds: u64) -> u32 {
+        // SAFETY: as above.
+        u32::from(unsafe { Exported::of(object) }.conduit.doze(Duration::from_nanos(nanoseconds)))
+    }
+
     pub(super) unsafe extern "C" fn idle(object: Object, what: Bytes) -> u32 {
         // SAFETY: as above; the text is lent for this call.
         unsafe {
@@ -470,6 +476,7 @@ pub fn export(conduit: Box<dyn Conduit>) -> ConduitTable {
         poll: gates::poll,
         attach: gates::attach,
         descriptor: gates::descriptor,
+        doze: gates::doze,
         idle: gates::idle,
         clock: gates::clock,
         close: gates::close,
@@ -625,6 +632,13 @@ unsafe impl Conduit for Imported {
         let fd = unsafe { (t.descriptor)(t.object) };
         // SAFETY: the conduit keeps it open as long as it lives.
         (fd >= 0).then(|| unsafe { BorrowedFd::borrow_raw(fd) })
+    }
+
+    fn doze(&self, longest: Duration) -> bool {
+        let t = &self.table;
+        let longest = u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX);
+        // SAFETY: as above.
+        unsafe { (t.doze)(t.object, longest) != 0 }
     }
 
     fn idle(&self, what: &'static str) -> bool {

@@ -1,8 +1,13 @@
 //! `GASNET_PROGRESS=thread`: a thread that makes progress while the program computes.
 //!
-//! It sleeps until the conduit's descriptor is readable, or for a short time where there is none, and then polls as the program
-//! would. While the program itself polls often the thread keeps out of its way. With it, locks that a rank of one thread does
-//! without are taken.
+//! It sleeps until the conduit's descriptor is readable or its [doorbell](crate::conduit::Conduit::doze) rung, or for a short time where there
+//! is neither, and then polls as the program would. While the program itself polls often the thread keeps out of its way. With it, locks that
+//! a rank of one thread does without are taken.
+//!
+//! **Lingering.** To be woken takes some microseconds, of the processor and of the peer's time. So after a message the thread of a rank that was
+//! given processors of its own polls on for about as long before it lies down again: a peer that sends one after the other is answered as if
+//! this rank waited for it, and the processor time is at most twice what waking for each would take. Elsewhere it lies down at once: a thread
+//! that may run anywhere is woken on the processor of the very peer that waits for its answer.
 //!
 //! **Handlers of a rank of one thread** ([`Threading::Serial`](crate::Threading)) expect to run on that thread, inside calls of the
 //! runtime. So on the progress thread only the runtime's own messages are served: puts, gets, atomics, barriers. Messages for handlers of
@@ -19,12 +24,14 @@ use core::cell::Cell;
 use std::collections::VecDeque;
 use std::os::fd::AsRawFd;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Messages put aside from which requests stay in the network.
 const MANY: usize = 1024;
 /// Sleep where there is no descriptor to wait for.
 const NAP: Duration = Duration::from_micros(20);
+/// Polls after the last message before the thread lies down: about what it takes to wake it.
+const LINGER: Duration = Duration::from_micros(10);
 /// Sleep while the program polls by itself.
 const BESIDE: Duration = Duration::from_micros(200);
 /// Longest sleep on a descriptor.
@@ -141,7 +148,10 @@ impl Rank {
     fn work(&self, progress: &Progress) {
         AT_WORK.set(true);
         map::sleep_exactly();
+        let linger = if crate::wait::has_own_processors() { LINGER } else { Duration::ZERO };
         let mut seen = 0;
+        // When there was something to do last, and whether there was since the last sleep.
+        let (mut last, mut useful) = (Instant::now(), true);
         while progress.stop.load(Ordering::Relaxed) == 0 {
             let polls = progress.polls.load(Ordering::Relaxed);
             if polls != seen {
@@ -156,15 +166,32 @@ impl Rank {
                 (false, false) => self.poll_beside_program(),
             };
             if done > 0 {
+                (last, useful) = (Instant::now(), true);
                 continue;
             }
-            match self.conduit.as_ref().and_then(|c| c.descriptor()) {
-                Some(fd) if !full && self.grid.is_none() && fd.as_raw_fd() >= 0 => {
-                    map::wait_readable(fd, LONG);
-                }
-                Some(fd) if !full => _ = map::wait_readable(fd, NAP),
-                _ => std::thread::sleep(NAP),
+            if last.elapsed() < linger {
+                core::hint::spin_loop();
+                continue;
             }
+            // What wakes the thread and is not for it to do (it waits for the program, which has a lock) would wake it again at once.
+            let woken = useful && !full && self.sleep_until_woken();
+            if woken {
+                last = Instant::now();
+            } else {
+                std::thread::sleep(NAP);
+            }
+            useful = !woken;
+        }
+    }
+
+    /// Sleeps until the conduit says that there is something to do. Whether it did: it may have no means to.
+    fn sleep_until_woken(&self) -> bool {
+        let Some(conduit) = &self.conduit else { return false };
+        // Neighbours' messages wake nobody.
+        let longest = if self.grid.is_none() { LONG } else { NAP };
+        match conduit.descriptor() {
+            Some(fd) if fd.as_raw_fd() >= 0 => map::wait_readable(fd, longest),
+            _ => conduit.doze(longest),
         }
     }
 }

@@ -6,6 +6,7 @@
 //! sparse, so only touched pages cost.
 #![expect(unsafe_code, reason = "overlays typed atomics on a shared mapping")]
 
+pub(crate) mod bell;
 pub(crate) mod frames;
 pub(crate) mod grid;
 pub(crate) mod link;

@@ -135,6 +135,11 @@ pub(crate) fn share(processors: Set) {
     }
 }
 
+/// Whether this rank was given processors of its own, and its peers others.
+pub(crate) fn has_own_processors() -> bool {
+    COMMON.get().is_some()
+}
+
 impl Yields {
     /// Notes a yield that took so long.
     fn note(&self, took: u64, now: u64) {

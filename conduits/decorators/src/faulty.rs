@@ -74,6 +74,11 @@ impl Faulty {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether it holds frames back. Who sleeps until the inner conduit has something would not notice that their time has come.
+    fn holds_some(&self) -> bool {
+        self.state().held.iter().any(|h| !h.is_empty())
+    }
+
     fn time(&self) -> Duration {
         self.inner.clock().unwrap_or_else(|| self.start.elapsed())
     }
@@ -166,8 +171,11 @@ unsafe impl Conduit for Faulty {
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        // Who sleeps on it would not notice that a held frame's time has come.
-        if self.state().held.iter().any(|h| !h.is_empty()) { None } else { self.inner.descriptor() }
+        if self.holds_some() { None } else { self.inner.descriptor() }
+    }
+
+    fn doze(&self, longest: Duration) -> bool {
+        !self.holds_some() && self.inner.doze(longest)
     }
 
     fn close(&self) {

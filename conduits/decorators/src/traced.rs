@@ -88,6 +88,10 @@ unsafe impl Conduit for Traced {
         self.inner.descriptor()
     }
 
+    fn doze(&self, longest: Duration) -> bool {
+        self.inner.doze(longest)
+    }
+
     fn close(&self) {
         self.inner.close();
         let _ = self.out.lock().unwrap_or_else(PoisonError::into_inner).flush();

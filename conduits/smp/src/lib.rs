@@ -23,6 +23,9 @@ pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
     }
     // SAFETY: that memory is this conduit's, which each rank opens once, at its start.
     let frames = unsafe { FrameGrid::open(cx, MIN_FRAME) }?;
+    if cx.config.progress_thread {
+        frames.expect_sleeper();
+    }
     Ok(Some(Box::new(Loopback { frames, delay_ns: cx.config.smp_delay_ns })))
 }
 
@@ -62,5 +65,10 @@ unsafe impl Conduit for Loopback {
     fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
         let now = if self.delay_ns == 0 { u64::MAX } else { FrameGrid::now() };
         Ok(self.frames.poll(channel, budget, now, deliver))
+    }
+
+    fn doze(&self, longest: std::time::Duration) -> bool {
+        // Nobody rings when a frame's delay is over.
+        self.delay_ns == 0 && self.frames.doze(longest)
     }
 }

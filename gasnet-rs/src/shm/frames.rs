@@ -1,16 +1,21 @@
-//! Frames over shared-memory links: what a conduit between the ranks of one host is made of.
+//! Frames over shared-memory links: what a conduit between the ranks of one host is made of. Behind the links lies a
+//! [doorbell](super::bell) for each rank.
 #![expect(unsafe_code, reason = "keeps a link's sending end taken between reserve and commit")]
 
+use super::bell::Bells;
 use super::grid::{Grid, GridLayout};
 use super::link::Body;
+use crate::RankId;
 use crate::conduit::{Channel, Frame, OpenContext, Peer, RawSlot};
 use crate::error::Error;
 use crate::lock::Threading;
 use core::ptr::NonNull;
+use std::time::Duration;
 
 /// A grid of links that carries frames, each marked with a time before which it is not delivered.
 pub struct FrameGrid {
     grid: Grid,
+    bells: Bells,
 }
 
 const FRAME: u8 = 1;
@@ -26,7 +31,21 @@ impl FrameGrid {
     /// The memory cannot be had.
     pub unsafe fn open(cx: &OpenContext<'_>, max_frame: usize) -> Result<FrameGrid, Error> {
         let layout = GridLayout::new(cx.size, max_frame, cx.shm_offset);
-        Ok(FrameGrid { grid: Grid::map(cx.shm, layout, cx.rank.0, Threading::Parallel)? })
+        let grid = Grid::map(cx.shm, layout, cx.rank.0, Threading::Parallel)?;
+        // SAFETY: by (1), behind the links.
+        let bells = unsafe { Bells::open(&OpenContext { shm_offset: layout.end(), ..*cx }) }?;
+        Ok(FrameGrid { grid, bells })
+    }
+
+    /// A thread of this rank will call [`FrameGrid::doze`]. Before any frame can come.
+    pub fn expect_sleeper(&self) {
+        self.bells.expect_sleeper();
+    }
+
+    /// Sleeps until a frame may have come, at most so long. Whether one may; `false`, at once, without [`FrameGrid::expect_sleeper`]. One
+    /// thread of the rank at a time.
+    pub fn doze(&self, longest: Duration) -> bool {
+        self.bells.doze(|| self.grid.has_message(), longest)
     }
 
     /// Room for a frame of `len` bytes, `len > 0`, or `None` while the peer has not released enough.
@@ -53,6 +72,8 @@ impl FrameGrid {
         let args = [not_before as u32, (not_before >> 32) as u32];
         // SAFETY: the claim of `reserve`, nothing having been sent since; the payload was written in place.
         unsafe { sending.publish(claim, FRAME, 0, &args, Body::Arena(slot.len)) };
+        drop(sending);
+        self.bells.ring(RankId((slot.cookie[0] >> 1) as u32));
     }
 
     /// Gives a reserved slot back.
@@ -75,7 +96,7 @@ impl FrameGrid {
             if u64::from(m.args[0]) | u64::from(m.args[1]) << 32 > now {
                 return false;
             }
-            let from = Peer { rank: crate::RankId(from), endpoint: 0 };
+            let from = Peer { rank: RankId(from), endpoint: 0 };
             deliver(Frame { from, channel, data: m.payload, len: m.len });
             true
         })

@@ -60,6 +60,11 @@ impl GridLayout {
         self.pending_total() as u64 + n * n * 2 * self.shape.bytes() as u64
     }
 
+    /// The first byte behind it in that file.
+    pub(crate) fn end(&self) -> u64 {
+        self.offset + self.bytes()
+    }
+
     fn link(&self, base: *mut u8, from: u32, to: u32, channel: Channel) -> *mut u8 {
         let index = (to as usize * self.size as usize + from as usize) * 2 + channel as usize;
         base.wrapping_add(self.pending_total() + index * self.shape.bytes())
@@ -123,7 +128,7 @@ impl Grid {
         me: u32,
         threading: Threading,
     ) -> Result<Grid, Error> {
-        map::grow(shm, l.offset + l.bytes())?;
+        map::grow(shm, l.end())?;
         let base = map::map_shared(shm, l.offset, l.bytes() as usize)?;
         let peers = |f: &dyn Fn(u32) -> *mut u8| -> Vec<Option<*mut u8>> {
             (0..l.size).map(|r| (r != me).then(|| f(r))).collect()
@@ -214,6 +219,13 @@ impl Grid {
 
     pub(crate) fn size(&self) -> u32 {
         self.size
+    }
+
+    /// Whether a message of any channel waits for this rank: a hint, but a message that was there before the call is seen.
+    pub(crate) fn has_message(&self) -> bool {
+        let bit = |w: &AtomicU64| w.load(Ordering::Relaxed) != 0;
+        self.rings.iter().flatten().any(Ring::has_message)
+            || self.pending.iter().any(|all| all.get(self.me as usize).is_some_and(|own| own.iter().any(bit)))
     }
 }
 

@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "mmap and friends")]
 
 use crate::error::Error;
+use crate::prim::AtomicU32;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// Bytes in a page.
@@ -171,6 +172,24 @@ pub(crate) fn wait_readable(fd: BorrowedFd<'_>, longest: std::time::Duration) ->
     };
     // SAFETY: one entry and a time that live through the call; failing or being interrupted ends the sleep, which is harmless.
     unsafe { libc::ppoll(&raw mut poll, 1, &raw const time, std::ptr::null()) > 0 }
+}
+
+/// Sleeps while a word of shared memory has this value, at most so long; ends without a reason at times.
+pub(crate) fn sleep_while(word: &AtomicU32, value: u32, longest: std::time::Duration) {
+    let time = libc::timespec {
+        tv_sec: longest.as_secs() as libc::time_t,
+        tv_nsec: longest.subsec_nanos() as libc::c_long,
+    };
+    // SAFETY: a word and a time that live through the call; failing or being interrupted ends the sleep, which is harmless.
+    unsafe {
+        libc::syscall(libc::SYS_futex, core::ptr::from_ref(word), libc::FUTEX_WAIT, value, &raw const time)
+    };
+}
+
+/// Ends the sleeps of [`sleep_while`] on this word, of all processes.
+pub(crate) fn wake_sleepers(word: &AtomicU32) {
+    // SAFETY: a word that lives through the call.
+    unsafe { libc::syscall(libc::SYS_futex, core::ptr::from_ref(word), libc::FUTEX_WAKE, i32::MAX) };
 }
 
 /// Words of a set of processors.
