@@ -293,7 +293,7 @@ fn output_and_input(sshd: &Sshd) -> Result<(), String> {
     sshd.gone(&mark)?;
     let (input, lines): (Vec<&str>, Vec<&str>) = job.stdout.lines().partition(|l| *l == "has input");
     let whole =
-        |l: &&str| l.len() > 14 && l.as_bytes()[..6].iter().all(u8::is_ascii_digit) && l.ends_with(" end");
+        |l: &str| l.len() > 14 && l.as_bytes()[..6].iter().all(u8::is_ascii_digit) && l.ends_with(" end");
     if job.status == Some(0) && input.len() == 1 && lines.len() == 80_000 && lines.iter().all(|l| whole(l)) {
         return Ok(());
     }
