@@ -17,6 +17,7 @@
 //! is all this needs.
 
 mod monitor;
+pub mod uffd;
 
 use std::sync::Arc;
 

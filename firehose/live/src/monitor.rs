@@ -1,62 +1,15 @@
 //! The thread that hears of changed mappings.
 
-#![expect(unsafe_code, reason = "system calls on userfaultfd, and a page that the kernel clears in children")]
+#![expect(unsafe_code, reason = "a pipe to be told by, and a page that the kernel clears in children")]
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread::JoinHandle;
 
+use crate::uffd::{Event, Feature, Mode, Uffd};
 use firehose::{Change, Notices, Notifier, PinError};
-
-// From linux/userfaultfd.h.
-const API: u64 = 0xaa;
-const UFFDIO_API: libc::c_ulong = 0xc018_aa3f;
-const UFFDIO_REGISTER: libc::c_ulong = 0xc020_aa00;
-const UFFDIO_UNREGISTER: libc::c_ulong = 0x8010_aa01;
-const USER_MODE_ONLY: libc::c_int = 1;
-const EVENT_FORK: u8 = 0x13;
-const EVENT_REMAP: u8 = 0x14;
-const EVENT_REMOVE: u8 = 0x15;
-const EVENT_UNMAP: u8 = 0x16;
-const FEATURE_FORK: u64 = 1 << 1;
-const FEATURE_REMAP: u64 = 1 << 2;
-const FEATURE_REMOVE: u64 = 1 << 3;
-const FEATURE_UNMAP: u64 = 1 << 6;
-/// Write protection of shared memory and huge pages.
-const FEATURE_WP_SHARED: u64 = 1 << 12;
-/// Faults on write-protected pages. None is protected, so there are none.
-const MODE_WP: u64 = 2;
-
-#[repr(C)]
-struct Api {
-    api: u64,
-    features: u64,
-    ioctls: u64,
-}
-
-#[repr(C)]
-struct Register {
-    start: u64,
-    len: u64,
-    mode: u64,
-    ioctls: u64,
-}
-
-#[repr(C)]
-struct Range {
-    start: u64,
-    len: u64,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Event {
-    kind: u8,
-    reserved: [u8; 7],
-    arguments: [u64; 3],
-}
 
 /// A page that is 1 here and 0 in children of a fork.
 #[derive(Debug)]
@@ -107,8 +60,8 @@ impl Drop for Mine {
 /// Hears of changed mappings.
 #[derive(Debug)]
 pub struct Monitor {
-    /// The thread's; it closes it.
-    fd: RawFd,
+    /// The thread's as well, which is the last to let go of it.
+    uffd: Option<Arc<Uffd>>,
     /// Closed to end the thread.
     stop: Option<OwnedFd>,
     thread: Option<JoinHandle<()>>,
@@ -120,19 +73,19 @@ pub struct Monitor {
 impl Monitor {
     /// Opens a `userfaultfd` and starts the thread that reads it.
     pub fn start() -> io::Result<Monitor> {
-        let needed = FEATURE_REMAP | FEATURE_REMOVE | FEATURE_UNMAP;
-        let shared = needed | FEATURE_WP_SHARED;
+        let needed = Feature::REMAP | Feature::REMOVE | Feature::UNMAP;
+        let shared = needed | Feature::WRITE_PROTECT_SHARED;
         let mut opened = Err(io::ErrorKind::Unsupported.into());
         let mut forks = false;
         // The most first: forks need a privilege, and shared memory a newer kernel.
-        for features in [shared | FEATURE_FORK, needed | FEATURE_FORK, shared, needed] {
-            opened = open(features);
+        for features in [shared | Feature::FORK, needed | Feature::FORK, shared, needed] {
+            opened = Uffd::open(features);
             if opened.is_ok() {
-                forks = features & FEATURE_FORK != 0;
+                forks = features & Feature::FORK != 0;
                 break;
             }
         }
-        let fd = opened?;
+        let uffd = Arc::new(opened?);
         let mut ends = [0; 2];
         // SAFETY: the kernel fills in two descriptors, which nobody else owns.
         let (end, stop) = unsafe {
@@ -141,20 +94,20 @@ impl Monitor {
             }
             (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1]))
         };
-        let (notices, number) = (Arc::new(Notices::default()), fd.as_raw_fd());
+        let notices = Arc::new(Notices::default());
         let mine = Mine::new()?;
         // A thread allocates while it begins. If it were still at that when somebody forks, with the allocator's lock held,
         // and waits to be heard, both would wait for ever. So nothing can be registered before it listens.
         let listens = Arc::new(Barrier::new(2));
         let thread = {
-            let (notices, listens) = (Arc::clone(&notices), Arc::clone(&listens));
+            let (uffd, notices, listens) = (Arc::clone(&uffd), Arc::clone(&notices), Arc::clone(&listens));
             std::thread::Builder::new().name("firehose-monitor".to_string()).spawn(move || {
                 listens.wait();
-                listen(fd, &end, &notices);
+                listen(uffd, &end, &notices);
             })?
         };
         listens.wait();
-        Ok(Monitor { fd: number, stop: Some(stop), thread: Some(thread), notices, mine, forks })
+        Ok(Monitor { uffd: Some(uffd), stop: Some(stop), thread: Some(thread), notices, mine, forks })
     }
 
     /// Whether the kernel tells of forks.
@@ -164,22 +117,19 @@ impl Monitor {
 
     /// Hears of changes of the range from now on.
     pub(crate) fn register(&self, start: u64, len: u64) -> Result<(), PinError> {
-        let mut register = Register { start, len, mode: MODE_WP, ioctls: 0 };
-        // SAFETY: the argument is what the request takes. The range's contents are not touched.
-        match unsafe { libc::ioctl(self.fd, UFFDIO_REGISTER, &mut register) } {
-            0 => Ok(()),
-            _ => Err(match io::Error::last_os_error().raw_os_error() {
-                Some(libc::EINVAL | libc::ENOMEM) => PinError::Unmapped,
-                error => PinError::System(error.unwrap_or(0)),
-            }),
-        }
+        // No page is protected, so there are no such faults.
+        let registered = self.uffd.as_ref().map_or(Ok(()), |u| u.register(start, len, Mode::WRITE_PROTECT));
+        registered.map_err(|error| match error.raw_os_error() {
+            Some(libc::EINVAL | libc::ENOMEM) => PinError::Unmapped,
+            error => PinError::System(error.unwrap_or(0)),
+        })
     }
 
     /// Hears of them no longer. What is not mapped is passed over.
     pub(crate) fn unregister(&self, start: u64, len: u64) {
-        let mut range = Range { start, len };
-        // SAFETY: the argument is what the request takes.
-        unsafe { libc::ioctl(self.fd, UFFDIO_UNREGISTER, &mut range) };
+        if let Some(uffd) = &self.uffd {
+            uffd.unregister(start, len);
+        }
     }
 }
 
@@ -201,6 +151,7 @@ impl Notifier for Monitor {
 
 impl Drop for Monitor {
     fn drop(&mut self) {
+        self.uffd = None;
         self.stop = None;
         if let Some(thread) = self.thread.take()
             && self.mine.is_mine()
@@ -211,38 +162,12 @@ impl Drop for Monitor {
     }
 }
 
-fn open(features: u64) -> io::Result<OwnedFd> {
-    let flags = libc::O_CLOEXEC | libc::O_NONBLOCK;
-    // SAFETY: a system call without pointers. The second is for processes that may not handle the kernel's own faults.
-    let fd = unsafe {
-        match libc::syscall(libc::SYS_userfaultfd, flags) {
-            -1 => libc::syscall(libc::SYS_userfaultfd, flags | USER_MODE_ONLY),
-            fd => fd,
-        }
-    };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: fresh, and owned by nobody else.
-    let fd = unsafe { OwnedFd::from_raw_fd(fd as RawFd) };
-    let mut api = Api { api: API, features, ioctls: 0 };
-    // SAFETY: the argument is what the request takes.
-    match unsafe { libc::ioctl(fd.as_raw_fd(), UFFDIO_API, &mut api) } {
-        0 => Ok(fd),
-        _ => Err(io::Error::last_os_error()),
-    }
-}
-
 /// The monitor's thread. Everything in here runs while another thread waits with locks held: no allocation, no lock.
 /// Nor on the way out: what ends with the thread may be memory that it should hear of, so the descriptor goes first.
-fn listen(uffd: OwnedFd, stop: &OwnedFd, notices: &Notices) {
-    let fd = uffd.as_raw_fd();
-    let none = Event { kind: 0, reserved: [0; 7], arguments: [0; 3] };
-    let mut events = [none; 16];
-    let bytes = size_of_val(&events);
+fn listen(uffd: Arc<Uffd>, stop: &OwnedFd, notices: &Notices) {
     loop {
         let mut fds = [
-            libc::pollfd { fd, events: libc::POLLIN, revents: 0 },
+            libc::pollfd { fd: uffd.raw(), events: libc::POLLIN, revents: 0 },
             libc::pollfd { fd: stop.as_raw_fd(), events: libc::POLLIN, revents: 0 },
         ];
         // SAFETY: two descriptors to poll, as said.
@@ -255,32 +180,18 @@ fn listen(uffd: OwnedFd, stop: &OwnedFd, notices: &Notices) {
             continue;
         }
         notices.begin();
-        loop {
-            // SAFETY: `events` has room for that many bytes, and any bytes are valid events.
-            let read = unsafe { libc::read(fd, events.as_mut_ptr().cast(), bytes) };
-            if read <= 0 {
-                break;
-            }
-            for event in &events[..read as usize / size_of::<Event>()] {
-                tell(event, notices);
-            }
-        }
+        while uffd.read(&mut |event| tell(event, notices)).is_ok_and(|events| events > 0) {}
         notices.end();
     }
 }
 
-fn tell(event: &Event, notices: &Notices) {
-    let [first, second, third] = event.arguments;
-    match event.kind {
-        EVENT_UNMAP => notices.tell(Change::Unmapped { addr: first, len: second - first }),
-        EVENT_REMOVE => notices.tell(Change::Removed { addr: first, len: second - first }),
-        EVENT_REMAP => notices.tell(Change::Moved { addr: first, len: third }),
-        EVENT_FORK => {
-            // The child's descriptor: it has no registrations.
-            // SAFETY: the kernel opened it for us.
-            unsafe { libc::close(first as u32 as RawFd) };
-            notices.tell(Change::Forked);
-        }
-        _ => {}
+fn tell(event: Event, notices: &Notices) {
+    match event {
+        Event::Unmapped(addr, len) => notices.tell(Change::Unmapped { addr, len }),
+        Event::Removed(addr, len) => notices.tell(Change::Removed { addr, len }),
+        Event::Moved(addr, len) => notices.tell(Change::Moved { addr, len }),
+        // The child's descriptor, which ends here: the child has no registrations.
+        Event::Forked(_) => notices.tell(Change::Forked),
+        Event::Fault(_) => {}
     }
 }

@@ -24,6 +24,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use firehose_live::uffd::{Event, Fault};
 use netvm_fw::host::{Host, HostAction, HostEvent, State};
 use netvm_fw::{PageMemory, Place, PortId, Ppn, Vpn};
 
@@ -33,7 +34,6 @@ use super::queue::{Command, Hold, HoldDone, Queue};
 use super::stats::Counts;
 use super::store::{RUN, Store};
 use super::stream::Streams;
-use super::uffd::Fault;
 use super::{Calls, wait};
 
 /// How long to wait before looking again at pages that could not leave.
@@ -176,7 +176,11 @@ impl Engine {
             if faulted {
                 self.memory
                     .uffd()
-                    .read(&mut |fault| faults.push(fault))
+                    .read(&mut |event| {
+                        if let Event::Fault(fault) = event {
+                            faults.push(fault);
+                        }
+                    })
                     .map_err(system("cannot read page faults"))?;
                 for fault in faults.drain(..) {
                     self.fault(fault)?;

@@ -5,11 +5,11 @@ use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use firehose_live::uffd::{Mode, Uffd};
 use netvm_fw::{PAGE, PageMemory, Place, Ppn};
 
 use super::error::PagerError;
 use super::store::{Page, Store};
-use super::uffd::Uffd;
 
 pub(super) const P: u64 = PAGE as u64;
 
@@ -81,7 +81,10 @@ impl PagedMemory {
                 libc::munlock(memory.base.as_ptr().cast(), paged as usize);
                 libc::madvise(memory.base.as_ptr().cast(), paged as usize, libc::MADV_DONTNEED);
             }
-            memory.uffd.register(memory.address(0), paged).map_err(PagerError::Register)?;
+            memory
+                .uffd
+                .register(memory.address(0), paged, Mode::MISSING | Mode::WRITE_PROTECT)
+                .map_err(PagerError::Register)?;
         }
         Ok(memory)
     }

@@ -37,7 +37,6 @@ mod queue;
 mod stats;
 mod store;
 mod stream;
-mod uffd;
 
 #[cfg(test)]
 mod tests;
@@ -52,6 +51,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use firehose_live::uffd::{Feature, Uffd};
 use netvm_fw::PortId;
 use netvm_fw::host::{Host, HostConfig, Segment};
 use netvm_fw::nic::{HostReply, Interrupt};
@@ -68,7 +68,6 @@ use memory::P;
 use queue::{Command, Queue};
 use stats::Counts;
 use store::Store;
-use uffd::Uffd;
 
 /// Settings of a pager.
 #[derive(Debug, Clone)]
@@ -189,7 +188,8 @@ impl Pager {
         let frames = (allowed + extra + slack) as u32;
         let holdable = if whole { paged } else { allowed - (allowed / 8).max(32) };
 
-        let memory = Arc::new(PagedMemory::map(Uffd::open()?, paged * P, extra * P, frames)?);
+        let uffd = Uffd::open(Feature::WRITE_PROTECT).map_err(PagerError::NoUserfaultfd)?;
+        let memory = Arc::new(PagedMemory::map(uffd, paged * P, extra * P, frames)?);
         let backing = |error| PagerError::Backing { dir: config.backing.clone(), error };
         let store = Store::new(&config.backing, paged).map_err(backing)?;
         let direct = store.is_direct();

@@ -1,29 +1,62 @@
-//! `userfaultfd`: the kernel tells of faults in the segment, and puts pages there.
+//! `userfaultfd`: what the kernel takes and tells, for all who use it: a [`Monitor`](crate::Monitor) that hears of changed mappings, and
+//! pagers that serve faults.
 #![expect(unsafe_code, reason = "system calls on userfaultfd")]
 
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
-use super::error::PagerError;
-
 // From linux/userfaultfd.h.
 const API: u64 = 0xaa;
 const IOC_NEW: libc::c_ulong = 0xaa00;
 const UFFDIO_API: libc::c_ulong = 0xc018_aa3f;
 const UFFDIO_REGISTER: libc::c_ulong = 0xc020_aa00;
+const UFFDIO_UNREGISTER: libc::c_ulong = 0x8010_aa01;
 const UFFDIO_WAKE: libc::c_ulong = 0x8010_aa02;
 const UFFDIO_COPY: libc::c_ulong = 0xc028_aa03;
 const UFFDIO_WRITEPROTECT: libc::c_ulong = 0xc018_aa06;
 const USER_MODE_ONLY: libc::c_int = 1;
-const FEATURE_FLAG_WP: u64 = 1;
-const MODE_MISSING: u64 = 1;
-const MODE_WP: u64 = 2;
-const COPY_WP: u64 = 2;
-const PROTECT: u64 = 1;
 const EVENT_PAGEFAULT: u8 = 0x12;
+const EVENT_FORK: u8 = 0x13;
+const EVENT_REMAP: u8 = 0x14;
+const EVENT_REMOVE: u8 = 0x15;
+const EVENT_UNMAP: u8 = 0x16;
 const FLAG_WRITE: u64 = 1;
 const FLAG_WP: u64 = 2;
+const COPY_WP: u64 = 2;
+const PROTECT: u64 = 1;
+
+/// What a descriptor can do beyond telling of missing pages. To be added up.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Feature;
+
+impl Feature {
+    /// Faults on write-protected pages.
+    pub const WRITE_PROTECT: u64 = 1;
+    /// Forks; needs a privilege.
+    pub const FORK: u64 = 1 << 1;
+    /// Moved mappings.
+    pub const REMAP: u64 = 1 << 2;
+    /// Pages given up.
+    pub const REMOVE: u64 = 1 << 3;
+    /// Ended mappings.
+    pub const UNMAP: u64 = 1 << 6;
+    /// Write protection of shared memory and huge pages; needs a newer kernel.
+    pub const WRITE_PROTECT_SHARED: u64 = 1 << 12;
+}
+
+/// Which faults of a range are told. To be added up.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Mode;
+
+impl Mode {
+    /// Those on missing pages.
+    pub const MISSING: u64 = 1;
+    /// Those on write-protected pages.
+    pub const WRITE_PROTECT: u64 = 2;
+}
 
 #[repr(C)]
 struct Api {
@@ -60,40 +93,58 @@ struct WriteProtect {
     mode: u64,
 }
 
-/// What the kernel writes for a fault.
+/// What the kernel writes.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Message {
     event: u8,
     reserved: [u8; 7],
-    flags: u64,
-    address: u64,
-    thread: u64,
+    arguments: [u64; 3],
 }
 
 /// A thread stands still until its page is there, or may be written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Fault {
-    pub(super) address: u64,
-    pub(super) write: bool,
+pub struct Fault {
+    /// What it touched.
+    pub address: u64,
+    /// It writes.
+    pub write: bool,
     /// The page was there, but write-protected.
-    pub(super) protected: bool,
+    pub protected: bool,
 }
+
+/// What the kernel tells.
+#[derive(Debug)]
+pub enum Event {
+    /// A fault.
+    Fault(Fault),
+    /// A range is mapped no longer: address, bytes.
+    Unmapped(u64, u64),
+    /// Pages of a range were given up: address, bytes.
+    Removed(u64, u64),
+    /// A range was moved away: its old address, bytes.
+    Moved(u64, u64),
+    /// The process forked; the child's descriptor.
+    Forked(OwnedFd),
+}
+
+/// Messages read at a time.
+const MESSAGES: usize = 32;
 
 /// A `userfaultfd`.
 #[derive(Debug)]
-pub(super) struct Uffd {
+pub struct Uffd {
     fd: OwnedFd,
-    /// Faults inside of system calls are served too.
+    /// Faults inside of system calls are told too.
     kernel: bool,
 }
 
-/// Faults read at a time.
-pub(super) const FAULTS: usize = 32;
-
 impl Uffd {
-    /// Opens one: with the right to serve the kernel's own faults if that can be had, in one way or the other.
-    pub(super) fn open() -> Result<Uffd, PagerError> {
+    /// Opens one with these features: with the right to serve the kernel's own faults if that can be had, in one way or the other.
+    ///
+    /// # Errors
+    /// The kernel has none, does not allow it, or lacks a feature.
+    pub fn open(features: u64) -> io::Result<Uffd> {
         let flags = libc::O_CLOEXEC | libc::O_NONBLOCK;
         // SAFETY: a system call without pointers.
         let call = |flags: libc::c_int| unsafe { libc::syscall(libc::SYS_userfaultfd, flags) } as RawFd;
@@ -110,39 +161,50 @@ impl Uffd {
             fd = call(flags | USER_MODE_ONLY);
         }
         if fd < 0 {
-            return Err(PagerError::NoUserfaultfd(io::Error::last_os_error()));
+            return Err(io::Error::last_os_error());
         }
         // SAFETY: fresh, and owned by nobody else.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-        let mut api = Api { api: API, features: FEATURE_FLAG_WP, ioctls: 0 };
+        let mut api = Api { api: API, features, ioctls: 0 };
         // SAFETY: the argument is what the request takes.
-        if unsafe { libc::ioctl(fd.as_raw_fd(), UFFDIO_API, &mut api) } != 0 {
-            return Err(PagerError::NoUserfaultfd(io::Error::last_os_error()));
-        }
+        check(unsafe { libc::ioctl(fd.as_raw_fd(), UFFDIO_API, &mut api) })?;
         Ok(Uffd { fd, kernel })
     }
 
-    /// Whether faults inside of system calls are served too.
-    pub(super) fn serves_kernel(&self) -> bool {
+    /// Whether faults inside of system calls are told too.
+    pub fn serves_kernel(&self) -> bool {
         self.kernel
     }
 
     /// For `poll`.
-    pub(super) fn raw(&self) -> RawFd {
+    pub fn raw(&self) -> RawFd {
         self.fd.as_raw_fd()
     }
 
-    /// From now on faults on missing and on write-protected pages of the range are ours.
-    pub(super) fn register(&self, start: u64, len: u64) -> io::Result<()> {
-        let mut register = Register { range: Range { start, len }, mode: MODE_MISSING | MODE_WP, ioctls: 0 };
+    /// From now on faults of this [`Mode`] in the range are told, and changes of its mapping.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn register(&self, start: u64, len: u64, mode: u64) -> io::Result<()> {
+        let mut register = Register { range: Range { start, len }, mode, ioctls: 0 };
         // SAFETY: the argument is what the request takes. The range's contents are not touched.
         check(unsafe { libc::ioctl(self.raw(), UFFDIO_REGISTER, &mut register) })
     }
 
-    /// The faults that have come, up to [`FAULTS`].
-    pub(super) fn read(&self, each: &mut dyn FnMut(Fault)) -> io::Result<usize> {
-        let none = Message { event: 0, reserved: [0; 7], flags: 0, address: 0, thread: 0 };
-        let mut messages = [none; FAULTS];
+    /// They are told no longer. What is not mapped is passed over.
+    pub fn unregister(&self, start: u64, len: u64) {
+        let mut range = Range { start, len };
+        // SAFETY: the argument is what the request takes.
+        unsafe { libc::ioctl(self.raw(), UFFDIO_UNREGISTER, &mut range) };
+    }
+
+    /// What there is to be told, up to some number; how much it was. Allocates nothing and takes no lock.
+    ///
+    /// # Errors
+    /// The system's, except that there is nothing.
+    pub fn read(&self, each: &mut dyn FnMut(Event)) -> io::Result<usize> {
+        let none = Message { event: 0, reserved: [0; 7], arguments: [0; 3] };
+        let mut messages = [none; MESSAGES];
         // SAFETY: `messages` has room for that many bytes, and any bytes are valid messages.
         let read = unsafe { libc::read(self.raw(), messages.as_mut_ptr().cast(), size_of_val(&messages)) };
         if read < 0 {
@@ -150,22 +212,19 @@ impl Uffd {
             return if error.kind() == io::ErrorKind::WouldBlock { Ok(0) } else { Err(error) };
         }
         let read = read as usize / size_of::<Message>();
-        for message in messages[..read].iter().filter(|m| m.event == EVENT_PAGEFAULT) {
-            each(Fault {
-                address: message.address,
-                write: message.flags & (FLAG_WRITE | FLAG_WP) != 0,
-                protected: message.flags & FLAG_WP != 0,
-            });
-        }
+        messages[..read].iter().filter_map(event).for_each(each);
         Ok(read)
     }
 
     /// Puts copies of `len` bytes at `from` in missing pages at `to`, write-protected or not, and wakes who waits for them.
     ///
     /// # Safety
-    /// 1. `from` is valid for `len` bytes (owed by the caller). 2. The range at `to` is [registered](Uffd::register), so nobody
-    ///    holds that its contents stay what they are (owed by the caller).
-    pub(super) unsafe fn copy(&self, to: u64, from: *const u8, len: u64, protect: bool) -> io::Result<()> {
+    /// 1. `from` is valid for `len` bytes (owed by the caller). 2. The range at `to` is [registered](Uffd::register) for missing pages,
+    ///    so nobody holds that its contents stay what they are (owed by the caller).
+    ///
+    /// # Errors
+    /// The system's.
+    pub unsafe fn copy(&self, to: u64, from: *const u8, len: u64, protect: bool) -> io::Result<()> {
         let mut done = 0;
         while done < len {
             let mode = if protect { COPY_WP } else { 0 };
@@ -184,7 +243,10 @@ impl Uffd {
     }
 
     /// Protects present pages against writing, or allows it and wakes who waits for that.
-    pub(super) fn protect(&self, start: u64, len: u64, protect: bool) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn protect(&self, start: u64, len: u64, protect: bool) -> io::Result<()> {
         let mode = if protect { PROTECT } else { 0 };
         loop {
             let mut request = WriteProtect { range: Range { start, len }, mode };
@@ -197,11 +259,28 @@ impl Uffd {
     }
 
     /// Wakes who waits for pages of the range: they look again.
-    pub(super) fn wake(&self, start: u64, len: u64) {
+    pub fn wake(&self, start: u64, len: u64) {
         let mut range = Range { start, len };
         // SAFETY: the argument is what the request takes. It cannot fail for a registered range.
         unsafe { libc::ioctl(self.raw(), UFFDIO_WAKE, &mut range) };
     }
+}
+
+fn event(message: &Message) -> Option<Event> {
+    let [first, second, third] = message.arguments;
+    Some(match message.event {
+        EVENT_PAGEFAULT => Event::Fault(Fault {
+            address: second,
+            write: first & (FLAG_WRITE | FLAG_WP) != 0,
+            protected: first & FLAG_WP != 0,
+        }),
+        EVENT_UNMAP => Event::Unmapped(first, second - first),
+        EVENT_REMOVE => Event::Removed(first, second - first),
+        EVENT_REMAP => Event::Moved(first, third),
+        // SAFETY: the kernel opened it for us.
+        EVENT_FORK => Event::Forked(unsafe { OwnedFd::from_raw_fd(first as u32 as RawFd) }),
+        _ => return None,
+    })
 }
 
 fn check(result: libc::c_int) -> io::Result<()> {
