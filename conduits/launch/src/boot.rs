@@ -1,8 +1,12 @@
 //! How a program finds out which rank it is.
 
 use std::env;
+use std::ffi::OsStr;
 use std::io::Write;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::process;
 use std::time::Duration;
 
 use gasnet::Boot;
@@ -10,6 +14,7 @@ use gasnet::boot::ToMonitor;
 
 use crate::bind::Bind;
 use crate::exchange::LinkExchange;
+use crate::spawn;
 use crate::start::{MESSAGE, Message, Start};
 use crate::sys::{self, Fork};
 use crate::{Error, MAX_RANKS};
@@ -43,7 +48,7 @@ impl Default for BootOptions {
 /// 2. It was started by `mpirun`, `mpiexec` or `srun`, as PMIx or PMI shows.
 /// 3. `GASNET_PSHM_NODES=N`, or else a static or default number of ranks above 1: the process forks N ranks. The call
 ///    returns in each of them, and never in the original process, which becomes the monitor and exits with the job's
-///    status.
+///    status. A process that has several threads by now cannot fork; the program is then started anew by `gasnetrun`, if that is in `PATH`.
 /// 4. Otherwise the process is the only rank.
 ///
 /// In a job of several ranks C's standard output becomes line buffered, so that lines printed before another rank
@@ -183,12 +188,23 @@ fn tell(link: i32, packet: &ToMonitor) {
     let _ = sys::send(link, &packet.encode());
 }
 
+/// Starts the program anew on every rank, by `gasnetrun`, which takes the place of this process and its threads. Returns only if that cannot
+/// be done.
+fn start_anew(size: u32, bind: Bind) {
+    let words = std::fs::read("/proc/self/cmdline").unwrap_or_default();
+    let words = words.strip_suffix(&[0]).unwrap_or(&words);
+    let arguments = words.split(|b| *b == 0).skip(1).map(OsStr::from_bytes);
+    let bind = if bind == Bind::None { "--bind=none" } else { "--bind=core" };
+    if let (Ok(launcher), Ok(program)) = (spawn::find("gasnetrun".as_ref()), env::current_exe()) {
+        let mut command = process::Command::new(launcher);
+        command.args(["-n", &size.to_string(), bind]).arg(program).args(arguments);
+        // A failure is followed by the message that says what to do.
+        let _ = command.env_remove(FORK).exec();
+    }
+}
+
 /// Case 3.
 fn fork_ranks(size: u32) -> Result<Boot, Error> {
-    let threads = sys::thread_count();
-    if threads > 1 {
-        return Err(Error::Threads { ranks: size, threads });
-    }
     let bind = match setting("GASNET_BIND") {
         Some(name) => Bind::parse(&name).ok_or(Error::Bind(name))?,
         None => Bind::default(),
@@ -196,6 +212,11 @@ fn fork_ranks(size: u32) -> Result<Boot, Error> {
     // What is printed so far must not be printed by every rank.
     sys::flush_stdio();
     let _ = std::io::stdout().flush();
+    let threads = sys::thread_count();
+    if threads > 1 {
+        start_anew(size, bind);
+        return Err(Error::Threads { ranks: size, threads });
+    }
     let mut start = Start::prepare(size, (0..size).collect(), false, bind)?;
     for rank in 0..size {
         let forked = start

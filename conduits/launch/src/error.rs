@@ -28,7 +28,7 @@ pub enum Error {
     /// Forking ranks out of a process with several threads.
     #[error(
         "cannot fork {ranks} ranks from a process that already has {threads} threads; \
-         initialise earlier, or start it with: gasnetrun -n {ranks} PROGRAM"
+         initialise earlier, put gasnetrun into PATH, or start it with: gasnetrun -n {ranks} PROGRAM"
     )]
     Threads {
         /// Ranks asked for.

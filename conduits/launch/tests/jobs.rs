@@ -514,9 +514,29 @@ fn wrong_numbers_of_ranks() {
     }
     let output = Command::new(RANK).args(["static", "3"]).output().unwrap();
     assert_eq!(text(&output.stdout).lines().count(), 3);
-    let output = run(How::Fork, 2, &["threads"]);
+}
+
+/// It cannot fork; the program is started anew where the launcher is found, with the same arguments.
+#[test]
+fn a_process_with_threads_becomes_a_launcher() {
+    let with_path = |path: &Path| {
+        let mut command = Command::new(RANK);
+        command.args(["threads", "two words", ""]).env("GASNET_PSHM_NODES", "3").env("PATH", path);
+        command.stdin(Stdio::null()).output().unwrap()
+    };
+    let output = with_path(Path::new("/nowhere"));
     assert_status(&output, 1);
-    assert!(text(&output.stderr).contains("gasnetrun -n 2"), "{output:?}");
+    assert!(text(&output.stderr).contains("gasnetrun -n 3"), "{output:?}");
+    let output = with_path(Path::new(RUN).parent().unwrap());
+    assert_status(&output, 0);
+    let lines: BTreeSet<&str> =
+        text(&output.stdout).lines().map(|l| l.split(" job").next().unwrap()).collect();
+    let said = |r| format!("hello {r} of 3 [\"two words\", \"\"]");
+    assert_eq!(
+        lines,
+        BTreeSet::from([said(0), said(1), said(2)].each_ref().map(String::as_str)),
+        "{output:?}"
+    );
 }
 
 #[test]

@@ -124,7 +124,8 @@ fn main() {
         rank.say(ToMonitor::Attached);
     }
     match role.as_str() {
-        "hello" | "static" | "threads" => println!("hello {me} of {size} job {:x}", rank.boot.job_id),
+        "threads" => println!("hello {me} of {size} {:?} job", rank.arguments),
+        "hello" | "static" => println!("hello {me} of {size} job {:x}", rank.boot.job_id),
         "lines" => {
             for i in 0..rank.number(0) {
                 let text = "abcdefghij".repeat((i as usize * 7 + me as usize) % 60);
