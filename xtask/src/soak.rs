@@ -232,9 +232,11 @@ fn flood(seconds: f64) -> Result<String, String> {
         }
         Err(format!("{shown}\n{}", outcome.report()))
     };
-    let once = job(3, CONFORMANCE)? / 3.0;
-    let rounds = (seconds / once).ceil().max(3.0) as u32;
-    let took = job(rounds, Duration::from_secs_f64(10.0 * seconds + 60.0))?;
+    let (mut rounds, mut took) = (10, job(10, CONFORMANCE)?);
+    while took < seconds {
+        rounds = (1.1 * f64::from(rounds) * seconds / took) as u32 + 1;
+        took = job(rounds, Duration::from_secs_f64(10.0 * seconds + 60.0))?;
+    }
     Ok(format!(
         "16 ranks flooded each other over udp with windows of two messages: {rounds} rounds, {took:.0} s, memory did not grow"
     ))
