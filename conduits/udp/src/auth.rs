@@ -94,6 +94,12 @@ impl core::fmt::Debug for Key {
 }
 
 impl Key {
+    /// Whether tags cover payloads.
+    #[inline]
+    pub fn covers_payload(&self) -> bool {
+        self.full.is_some()
+    }
+
     /// The tag of a datagram.
     #[inline]
     pub fn tag(&self, header: &[u8], payload: &[u8]) -> u64 {

@@ -79,7 +79,24 @@ struct Intake<'a> {
 impl Intake<'_> {
     #[inline]
     fn take(&mut self, datagram: &[u8]) {
-        let Ok(packet) = Packet::new_checked(datagram) else { return };
+        if let Ok(packet) = Packet::new_checked(datagram) {
+            self.take_packet(&packet, datagram);
+        }
+    }
+
+    /// Receives the next datagram with its payload where it belongs, if it is a large one and a part of a put; whether it was.
+    fn take_put(&mut self, socket: &mut Socket) -> bool {
+        let Some(packet) = socket.next_large() else { return false };
+        let link = self.links.get(packet.sender() as usize).and_then(Option::as_ref);
+        let Some(offset) = link.and_then(|link| link.expects_put(&packet)) else { return false };
+        let Some(packet) = socket.receive_put(self.memory, offset) else { return false };
+        self.take_packet(&packet, &[]);
+        self.memory.placed = None;
+        true
+    }
+
+    #[inline]
+    fn take_packet(&mut self, packet: &Packet<'_>, datagram: &[u8]) {
         let sender = packet.sender();
         if sender == self.me {
             return;
@@ -95,7 +112,7 @@ impl Intake<'_> {
             Some(Some(link)) => link,
         };
         self.memory.from = sender;
-        match link.handle(self.now, &packet, self.memory) {
+        match link.handle(self.now, packet, self.memory) {
             Ok(()) => {}
             Err(Refused::Drop) => return,
             Err(Refused::Broken(what)) => self.broken = Some((sender, format!("sent {what}"))),
@@ -347,6 +364,7 @@ impl Engine {
             broken: None,
         };
         let more = match disturbance {
+            None if intake.take_put(socket) => true,
             None => socket.receive(&mut |datagram| intake.take(datagram)),
             Some(d) => {
                 let more = socket.receive(&mut |datagram| d.pass(now, datagram, &mut |d| intake.take(d)));
@@ -423,7 +441,7 @@ impl Engine {
 
     fn flush_ready(&mut self, now: Time) {
         if let Some(peer) = self.stuck {
-            if self.socket.send(self.cards[peer as usize].address, None, &self.batch) == Sent::Later {
+            if self.socket.send(self.cards[peer as usize].address, None, &self.batch, &[]) == Sent::Later {
                 return;
             }
             self.stuck = None;
@@ -450,7 +468,14 @@ impl Engine {
                 break;
             }
             let more = self.batch.more();
-            if self.socket.send(address, direct, &self.batch) == Sent::Later {
+            let lent = match self.batch.lent() {
+                None => &[],
+                #[expect(unsafe_code, reason = "payloads that are not copied")]
+                // SAFETY: the link has just filled the batch.
+                Some((at, len)) => unsafe { self.memory.lent(at, len) },
+            };
+            if self.socket.send(address, direct, &self.batch, lent) == Sent::Later {
+                self.batch.keep(&mut self.memory);
                 self.stuck = Some(peer);
                 break;
             }
@@ -482,7 +507,7 @@ impl Engine {
             link.close(now, &mut self.batch);
             if self.batch.count() > 0 {
                 // Whoever misses it finds out by itself.
-                self.socket.send(self.cards[peer].address, None, &self.batch);
+                self.socket.send(self.cards[peer].address, None, &self.batch, &[]);
             }
         }
     }
@@ -561,6 +586,38 @@ mod tests {
             }
             assert!(a.is_drained() && b.is_drained());
             assert!(a.check().is_ok() && b.check().is_ok());
+        }
+    }
+
+    /// Large ones among them, which are not copied on their way unless their payloads are authenticated.
+    #[test]
+    #[expect(unsafe_code, reason = "attaches a segment")]
+    fn puts_cross_real_sockets() {
+        for full in [false, true] {
+            let [mut a, mut b] = pair(full);
+            let segment: *mut [u8] = Box::leak(vec![0u8; 1 << 20].into_boxed_slice());
+            // SAFETY: it lives as long as the process, and is read below while nothing is on its way.
+            unsafe { b.memory.attach(segment.cast(), segment.len()) };
+            for (round, (len, offset)) in
+                [(900_000, 5), (8, 64), (900_000, 0), (70_000, 9), (40_000, 1)].into_iter().enumerate()
+            {
+                let source: Vec<u8> = (0..len).map(|i| (i * 7 + i / 251 + round) as u8).collect();
+                let at = source.as_ptr().expose_provenance() as u64;
+                assert!(a.put(socket::now(), 1, at, len as u64, offset as u64, round as u64));
+                for _ in 0..100_000 {
+                    b.pump(socket::now());
+                    a.pump(socket::now());
+                    if !a.memory.completed.is_empty() {
+                        break;
+                    }
+                }
+                assert_eq!(a.memory.completed.pop_front(), Some(round as u64));
+                // SAFETY: as above.
+                let there = unsafe { core::slice::from_raw_parts(segment.cast::<u8>().add(offset), len) };
+                assert!(there == source, "{len} bytes at {offset}");
+            }
+            assert!(a.check().is_ok() && b.check().is_ok());
+            assert_eq!(b.socket.placed > 0, !full);
         }
     }
 

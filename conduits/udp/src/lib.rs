@@ -11,7 +11,8 @@
 //! into chunks (here one), writes the datagram and sends it. The peer's poll takes it from the socket, checks its tag, copies
 //! the frame into a buffer and delivers it. The reply carries the acknowledgement, so a round trip takes two datagrams.
 //!
-//! **A put** goes from the program's memory into datagrams, and from datagrams into the target's segment: no frame, no reply;
+//! **A put** goes from the program's memory into datagrams, and from datagrams into the target's segment, large ones without a
+//! copy in between ([`link::LARGE`]): no frame, no reply;
 //! it is complete when all of it has been acknowledged. A **get** is a wish, answered by data that go to where they belong.
 //!
 //! **Attackers** who cannot see the job's traffic can neither forge nor replay anything ([`auth`]). With `GASNET_UDP_AUTH=full`

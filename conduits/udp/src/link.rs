@@ -26,7 +26,7 @@
 mod loss;
 mod send;
 
-pub use send::Batch;
+pub use send::{Batch, LARGE};
 
 use crate::auth::Key;
 use crate::buf::{Buf, MAX_FRAME, Pool, charge};
@@ -57,6 +57,10 @@ pub enum Place {
 
 /// What a link works on.
 pub trait World {
+    /// Whether large parts of the program's memory may go out without being copied first: if so, they do.
+    fn lend(&mut self) -> bool {
+        false
+    }
     /// Reads memory.
     fn read(&mut self, from: Place, out: &mut [u8]);
     /// Writes memory; false if it is not in the segment.
@@ -509,6 +513,19 @@ impl Link {
 
     fn limit_to_tell(&self, channel: usize) -> u64 {
         self.lanes[channel].consumed + units(self.setup.window[channel])
+    }
+
+    /// Where in the segment the payload of this datagram belongs, if it is a part of a put that has not come before, whatever the
+    /// payload is. The next [`Link::handle`] of it then writes it there.
+    pub fn expects_put(&self, datagram: &Packet<'_>) -> Option<u64> {
+        let key = &self.setup.receive_key;
+        let fresh = self.state == State::Open && self.packets.fresh(datagram.number());
+        if !fresh || key.covers_payload() || !key.verify(datagram) {
+            return None;
+        }
+        let header = datagram.header().ok()?;
+        let standing = self.taken.standing(expand(header.seq, self.taken.next()));
+        (header.kind == Kind::Put && standing == Standing::New).then_some(header.at)
     }
 
     /// Takes a datagram that claims to come from the peer.

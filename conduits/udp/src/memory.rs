@@ -3,8 +3,11 @@
 
 use crate::buf::{Buf, Pool};
 use crate::link::{Place, World};
+use crate::wire::HEADER;
 use gasnet::conduit::Channel;
 use std::collections::VecDeque;
+use std::net::UdpSocket;
+use std::os::fd::AsRawFd;
 
 /// A frame that waits for a poll.
 #[derive(Debug)]
@@ -25,6 +28,8 @@ pub(crate) struct Memory {
     pub(crate) from: u32,
     /// Whether bytes of puts or gets came or went.
     pub(crate) moved: bool,
+    /// Where in the segment the payload that is being handled lies already.
+    pub(crate) placed: Option<u64>,
 }
 
 impl Memory {
@@ -37,6 +42,36 @@ impl Memory {
         self.segment = Some((base.expose_provenance(), len));
     }
 
+    /// Memory that a link's batch says is lent.
+    ///
+    /// # Safety
+    /// 1. The link that filled the batch has not been called since (owed by the caller).
+    pub(crate) unsafe fn lent(&self, at: u64, len: usize) -> &[u8] {
+        // SAFETY: a part of the source of a put that is not complete (1), which the core lends until then (`Rma::put`).
+        unsafe { core::slice::from_raw_parts(core::ptr::with_exposed_provenance(at as usize), len) }
+    }
+
+    /// Receives a datagram whose payload of `len` bytes belongs at `offset` of the segment; false if that cannot be.
+    pub(crate) fn receive_put(
+        &mut self,
+        socket: &UdpSocket,
+        head: &mut [u8; HEADER],
+        offset: u64,
+        len: usize,
+    ) -> bool {
+        let Some(at) = self.segment_at(offset, len as u64) else { return false };
+        let payload: *mut u8 = core::ptr::with_exposed_provenance_mut(at);
+        let parts = [
+            libc::iovec { iov_base: head.as_mut_ptr().cast(), iov_len: HEADER },
+            libc::iovec { iov_base: payload.cast(), iov_len: len },
+        ];
+        // SAFETY: the header's room, and a part of the segment, which was just checked.
+        let got = unsafe { libc::readv(socket.as_raw_fd(), parts.as_ptr(), 2) };
+        let whole = got == (HEADER + len) as isize;
+        self.placed = whole.then_some(offset);
+        whole
+    }
+
     fn segment_at(&self, offset: u64, len: u64) -> Option<usize> {
         let (base, size) = self.segment?;
         let end = offset.checked_add(len)?;
@@ -45,6 +80,11 @@ impl Memory {
 }
 
 impl World for Memory {
+    fn lend(&mut self) -> bool {
+        self.moved = true;
+        true
+    }
+
     #[inline]
     fn read(&mut self, from: Place, out: &mut [u8]) {
         self.moved = true;
@@ -69,6 +109,11 @@ impl World for Memory {
     #[inline]
     fn write(&mut self, to: Place, data: &[u8]) -> bool {
         self.moved = true;
+        if let Some(offset) = self.placed.take()
+            && to == Place::Segment(offset)
+        {
+            return true;
+        }
         let at = match to {
             Place::Own(address) => address as usize,
             Place::Segment(offset) => match self.segment_at(offset, data.len() as u64) {

@@ -1,18 +1,19 @@
 //! The socket of a rank: batches of datagrams in and out, and a descriptor to sleep on.
 
-use crate::link::Batch;
+use crate::link::{Batch, LARGE};
+use crate::memory::Memory;
 use crate::path::Time;
 use crate::sys;
-use crate::wire::Packet;
+use crate::wire::{HEADER, Packet};
 use gasnet::Error;
 use quinn_udp::{RecvMeta, Transmit, UdpSocketState};
 use rustix::event::epoll;
-use rustix::net::{RecvFlags, SendFlags, recv, send, sendto, sockopt};
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, send, sendmsg_addr, sendto, sockopt};
 use rustix::time::{
     ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime,
     timerfd_create, timerfd_settime,
 };
-use std::io::{ErrorKind, IoSliceMut};
+use std::io::{ErrorKind, IoSlice, IoSliceMut};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -82,6 +83,14 @@ pub(crate) struct Socket {
     ask: usize,
     /// Bytes of a batch that is in the first buffer.
     taken: Option<usize>,
+    /// Whether large datagrams come, so that one looks at their headers before they are received.
+    large: bool,
+    /// The header and the bytes of a large one that waits.
+    head: [u8; HEADER],
+    waiting: Option<usize>,
+    /// How many were received with their payloads where they belong.
+    #[cfg(test)]
+    pub(crate) placed: usize,
     /// Calls for one that did not come in vain, in a row; and since the last call for several.
     streak: u32,
     alone: u32,
@@ -139,6 +148,11 @@ impl Socket {
             buffers: vec![0; BATCHES * STRIDE],
             ask: 1,
             taken: None,
+            large: false,
+            head: [0; HEADER],
+            waiting: None,
+            #[cfg(test)]
+            placed: 0,
             streak: 0,
             alone: 0,
             merging: false,
@@ -206,11 +220,22 @@ impl Socket {
         }
     }
 
-    /// Sends a batch, through a socket connected to there if there is one and any path carries the datagram. What the kernel refuses
-    /// is as good as lost on the way.
+    /// Sends a batch, through a socket connected to there if there is one and any path carries the datagram; `lent` is what the
+    /// batch does not have of its only datagram. What the kernel refuses is as good as lost on the way.
     #[inline]
-    pub(crate) fn send(&mut self, to: SocketAddr, direct: Option<&UdpSocket>, batch: &Batch) -> Sent {
-        let sent = if let Some(direct) = direct.filter(|_| batch.count() == 1 && batch.size() <= SMALL) {
+    pub(crate) fn send(
+        &mut self,
+        to: SocketAddr,
+        direct: Option<&UdpSocket>,
+        batch: &Batch,
+        lent: &[u8],
+    ) -> Sent {
+        let sent = if !lent.is_empty() {
+            let parts = [IoSlice::new(batch.bytes()), IoSlice::new(lent)];
+            let mut none = SendAncillaryBuffer::default();
+            let sent = sendmsg_addr(&self.udp, &to, &parts, &mut none, SendFlags::empty());
+            sent.map(drop).map_err(std::io::Error::from)
+        } else if let Some(direct) = direct.filter(|_| batch.count() == 1 && batch.size() <= SMALL) {
             let sent = send(direct, batch.bytes(), SendFlags::DONTWAIT);
             sent.map(drop).map_err(std::io::Error::from)
         } else if batch.count() == 1 {
@@ -247,9 +272,55 @@ impl Socket {
     /// Whether there may be something to receive.
     #[inline]
     pub(crate) fn peek(&mut self) -> bool {
-        if self.ask > 1 || self.taken.is_some() {
+        if self.ask > 1 || self.taken.is_some() || self.waiting.is_some() {
             return true;
         }
+        if self.large {
+            return self.look();
+        }
+        self.receive_one()
+    }
+
+    /// [`Socket::peek`] while large datagrams come.
+    fn look(&mut self) -> bool {
+        let flags = RecvFlags::PEEK | RecvFlags::TRUNC | RecvFlags::DONTWAIT;
+        match recv(&self.udp, &mut self.head[..], flags) {
+            Ok((_, len)) if len >= LARGE => {
+                self.waiting = Some(len);
+                true
+            }
+            Ok(_) => {
+                self.large = false;
+                self.receive_one()
+            }
+            Err(_) => false,
+        }
+    }
+
+    /// The large datagram that is the next to be received: its header, and as many bytes as its payload has.
+    pub(crate) fn next_large(&mut self) -> Option<Packet<'_>> {
+        if !self.large || !self.peek() {
+            return None;
+        }
+        let payload = self.waiting?.checked_sub(HEADER)?;
+        Packet::of_parts(&self.head, self.buffers.get(..payload)?).ok()
+    }
+
+    /// Receives it, the payload to an offset of the segment, and returns it as before; `None` if that cannot be.
+    pub(crate) fn receive_put(&mut self, memory: &mut Memory, offset: u64) -> Option<Packet<'_>> {
+        let payload = self.waiting? - HEADER;
+        if !memory.receive_put(&self.udp, &mut self.head, offset, payload) {
+            return None;
+        }
+        self.waiting = None;
+        #[cfg(test)]
+        {
+            self.placed += 1;
+        }
+        Packet::of_parts(&self.head, &self.buffers[..payload]).ok()
+    }
+
+    fn receive_one(&mut self) -> bool {
         // One batch without any report of the kernel costs least. As a plain system call: in a process of several threads, which
         // the keeper makes this one, libc surrounds it by work for threads that may be cancelled.
         let taken = recv(&self.udp, &mut self.buffers[..BATCH], RecvFlags::DONTWAIT);
@@ -263,7 +334,7 @@ impl Socket {
     /// Hands out the datagrams that have arrived, some hundreds at most; says whether there may be more.
     #[inline]
     pub(crate) fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> bool {
-        if !self.peek() {
+        if !self.peek() || self.waiting.take().is_some() && !self.receive_one() {
             return false;
         }
         let Some(len) = self.taken.take() else { return self.receive_many(take) };
@@ -281,6 +352,7 @@ impl Socket {
         // again.
         let batch = &self.buffers[..len];
         let size = Packet::length(batch).unwrap_or(len).max(1);
+        self.large = size >= LARGE;
         batch.chunks(size).for_each(take);
         false
     }
@@ -309,11 +381,16 @@ impl Socket {
             self.ask = 1;
             return false;
         };
+        self.large = meta[..got].iter().any(|m| m.stride >= LARGE);
         for (meta, buffer) in meta.iter().zip(self.buffers.chunks_exact(STRIDE)).take(got) {
             buffer[..meta.len].chunks(meta.stride.max(1)).for_each(&mut *take);
         }
         // A call for one batch costs least when it is the only one.
-        self.ask = if got == ask { (ask * 2).min(BATCHES) } else { got };
+        self.ask = match () {
+            () if self.large => 1,
+            () if got == ask => (ask * 2).min(BATCHES),
+            () => got,
+        };
         got == ask
     }
 }

@@ -191,6 +191,15 @@ impl<'a> Packet<'a> {
     #[inline]
     pub fn new_checked(datagram: &'a [u8]) -> Result<Packet<'a>, Malformed> {
         let (header, payload) = datagram.split_first_chunk::<HEADER>().ok_or(Malformed)?;
+        Packet::of_parts(header, payload)
+    }
+
+    /// [`Packet::new_checked`] of a datagram in two parts.
+    ///
+    /// # Errors
+    /// It is not a datagram of this protocol.
+    #[inline]
+    pub fn of_parts(header: &'a [u8; HEADER], payload: &'a [u8]) -> Result<Packet<'a>, Malformed> {
         let known = REPLY | ACK_NOW | ACK;
         if header[field::VERSION] != VERSION
             || Kind::from_u8(header[field::KIND]).is_none()

@@ -8,7 +8,11 @@ use gasnet::conduit::Channel;
 /// A stream gives way to others after this many bytes.
 const TURN: u64 = 256 << 10;
 
-/// Datagrams to one peer that go out together: all of one size, the last perhaps smaller.
+/// Bytes of datagrams from which on it pays to copy their payloads once less, here and where they arrive.
+pub const LARGE: usize = 32 << 10;
+
+/// Datagrams to one peer that go out together: all of one size, the last perhaps smaller. Or one that is large, of which
+/// the payload still is where the program has it.
 #[derive(Debug)]
 pub struct Batch {
     bytes: Vec<u8>,
@@ -18,6 +22,8 @@ pub struct Batch {
     most: usize,
     count: usize,
     more: bool,
+    /// Address and length of a payload that is not among `bytes`.
+    lent: Option<(u64, usize)>,
 }
 
 impl Batch {
@@ -31,6 +37,7 @@ impl Batch {
             most: most.max(1),
             count: 0,
             more: false,
+            lent: None,
         }
     }
 
@@ -42,6 +49,21 @@ impl Batch {
     /// Makes it empty.
     pub fn clear(&mut self) {
         (self.len, self.size, self.closed, self.count, self.more) = (0, 0, false, 0, false);
+        self.lent = None;
+    }
+
+    /// Address and length of the only datagram's payload, if its header is all that is in [`Batch::bytes`]: memory that is lent until
+    /// the put is complete.
+    pub fn lent(&self) -> Option<(u64, usize)> {
+        self.lent
+    }
+
+    /// Copies what is lent, for a batch that outlives the link's next call.
+    pub fn keep(&mut self, world: &mut dyn World) {
+        if let Some((at, len)) = self.lent.take() {
+            world.read(Place::Own(at), &mut self.bytes[HEADER..HEADER + len]);
+            self.len = HEADER + len;
+        }
     }
 
     /// The datagrams, one after the other.
@@ -71,6 +93,13 @@ impl Batch {
                 && size <= self.size
                 && self.count < self.most
                 && self.len + size <= self.bytes.len()
+    }
+
+    /// Room for the header of the only datagram, whose payload lies elsewhere.
+    fn add_lent(&mut self, size: usize, address: u64) -> &mut [u8] {
+        (self.size, self.len, self.count, self.closed) = (size, HEADER, 1, true);
+        self.lent = Some((address, size - HEADER));
+        &mut self.bytes[..HEADER]
     }
 
     /// Room for a datagram that fits.
@@ -295,7 +324,11 @@ impl Link {
         header.seq = chunk as u32;
         // The last for now: its acknowledgement is waited for.
         let full = self.in_flight + 2 * self.mtu.size() as u64 > self.congestion.window();
-        let datagram = batch.add(size);
+        let lent = if size >= LARGE && batch.count() == 0 { self.may_lend(body, world) } else { None };
+        let datagram = match lent {
+            Some(address) => batch.add_lent(size, address),
+            None => batch.add(size),
+        };
         let (head, payload) = halves(datagram);
         match body {
             Body::Frame { slot, at, len } => {
@@ -323,13 +356,22 @@ impl Link {
                 // A put is complete when it is acknowledged; what is got needs no hurry.
                 let hurry = full || last && header.kind == Kind::Put;
                 header.flags |= if hurry { ACK_NOW } else { 0 };
-                world.read(from, payload);
+                if lent.is_none() {
+                    world.read(from, payload);
+                }
             }
         }
         header.emit(head);
         let tag = self.setup.send_key.tag(&head[..TAGGED], payload);
         set_tag(head, tag);
         self.note(now, size, chunk, false);
+    }
+
+    /// The address of a chunk that needs not be copied to be sent.
+    fn may_lend(&self, body: Body, world: &mut dyn World) -> Option<u64> {
+        let Body::Stream { slot, at, .. } = body else { return None };
+        let Place::Own(address) = self.streams.get(slot).from else { return None };
+        (!self.setup.send_key.covers_payload() && world.lend()).then_some(address + at)
     }
 
     /// A header with everything that all kinds carry; the acknowledgement counts as told.
