@@ -157,7 +157,9 @@ impl Machine {
 
     fn model(&self, mode: Registration) -> &CostModel {
         match mode {
-            Registration::ShadowLock { .. } | Registration::FirehoseOverLocks { .. } => &self.locking,
+            Registration::ShadowLock { .. }
+            | Registration::FirehoseOverLocks { .. }
+            | Registration::Held { .. } => &self.locking,
             _ => &self.pinning,
         }
     }

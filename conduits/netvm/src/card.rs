@@ -46,10 +46,28 @@ enum Later {
     /// The paging thread can take the next event.
     HostReady,
     /// Something for the paging thread.
-    Host(HostEvent),
+    Host(HostTask),
+    /// A page that the rank wanted is there.
+    Here(u64),
     /// The paging thread has something to say.
     Reply(HostReply),
 }
+
+/// What the paging thread takes.
+enum HostTask {
+    Event(HostEvent),
+    /// The rank wants a page of its own to be there, and to stay; or to be there.
+    Hold(u64),
+    Touch(u64),
+    /// It need not stay any more.
+    Release(u64),
+    /// Pages have been written out together.
+    Out(Vec<Ppn>),
+}
+
+/// Tokens of pages that the program waits for: to use them, or for them to stay.
+const TOUCHED: u64 = 1;
+const HELD: u64 = 2;
 
 /// A packet that is ready to be sent.
 struct Parcel {
@@ -120,8 +138,14 @@ pub(crate) struct Card {
     receiving: u32,
     /// Packets that peers hold back until there is a buffer.
     held: VecDeque<Parcel>,
-    host_queue: VecDeque<HostEvent>,
+    host_queue: VecDeque<HostTask>,
     host_busy: bool,
+    /// Pages to be written out when nothing else is to be done.
+    outs: Vec<Ppn>,
+    /// What a hold takes once its page is there, and its end.
+    pub(crate) pins: [Time; 2],
+    /// Pages that are there since the rank has asked for them.
+    pub(crate) here: Vec<u64>,
     timer: bool,
     dma_free: Time,
     later: Slab<Later>,
@@ -142,12 +166,22 @@ impl Card {
         costs: FirmwareCosts,
     ) -> Card {
         let pages = ((len + scratch_len) / u64::from(PAGE)) as u32;
-        let frames = if frames == 0 { pages + SPARE } else { frames };
+        let library = (scratch_len / u64::from(PAGE)) as u32;
+        let (allowed, frames, spare) = match frames {
+            0 => (pages + SPARE, pages + SPARE, SPARE),
+            // What the library uses never goes, and does not count.
+            some if costs.synchronous => (some, some + library, some / 8 + 1),
+            some => (some, some, SPARE),
+        };
         let (host_table, nic_table) = table(Geometry::new(frames), u64::from(rank) + 1);
         let mut nic = Nic::new(Config::new(Node(rank), ranks), nic_table);
         let port = Arc::new(PortMemory::new(crate::nicport::EVENT_COUNTS, 64));
         nic.open_port(PORT, port.clone());
-        let mut host = Host::new(HostConfig::new(frames), host_table, u64::from(rank) << 32);
+        let mut config = HostConfig::new(allowed);
+        if costs.synchronous {
+            config.batch = (allowed / 8).clamp(1, 32);
+        }
+        let mut host = Host::new(config, host_table, u64::from(rank) << 32);
         let export = host.export(PORT, 0, 0, len + scratch_len, &mut Vec::new()).expect("whole pages, once");
         let mut card = Card {
             rank,
@@ -166,13 +200,21 @@ impl Card {
             held: VecDeque::new(),
             host_queue: VecDeque::new(),
             host_busy: false,
+            outs: Vec::new(),
+            pins: [Time::ZERO; 2],
+            here: Vec::new(),
             timer: false,
             dma_free: Time::ZERO,
             later: Slab::new(),
             worked: Time::ZERO,
             wakes: 0,
         };
-        card.bring_in(pages.min(frames.saturating_sub(SPARE)));
+        card.bring_in(pages.min(frames.saturating_sub(spare)));
+        if costs.synchronous {
+            for page in len / u64::from(PAGE)..u64::from(pages) {
+                card.host.hold(Vpn::new(PORT, page), 0, &mut Vec::new());
+            }
+        }
         card
     }
 
@@ -234,7 +276,11 @@ impl Card {
                     self.queue.push_back(Event::Doorbell(port));
                 }
             }
-            Later::Host(event) => self.host_queue.push_back(event),
+            Later::Host(task) => self.host_queue.push_back(task),
+            Later::Here(page) => {
+                self.here.push(page);
+                w.tell(self.rank);
+            }
             Later::Reply(reply) => self.queue.push_back(Event::Host(reply)),
         }
         self.run(w);
@@ -344,7 +390,7 @@ impl Card {
                     Interrupt::Settled(_) => Time::ZERO,
                     _ => self.costs.interrupt,
                 };
-                self.at(w, ready + cost, Later::Host(HostEvent::Interrupt(interrupt)));
+                self.tell_host(w, ready + cost, HostEvent::Interrupt(interrupt));
             }
         }
     }
@@ -362,16 +408,73 @@ impl Card {
         }
     }
 
+    fn tell_host(&mut self, w: &mut World, at: Time, event: HostEvent) {
+        self.at(w, at, Later::Host(HostTask::Event(event)));
+    }
+
+    /// The rank wants a page of its own to be there and to stay; [`here`](Self::here) has it then.
+    pub(crate) fn hold(&mut self, w: &mut World, page: u64) {
+        self.at(w, w.now + self.costs.interrupt, Later::Host(HostTask::Hold(page)));
+    }
+
+    /// The same, without staying.
+    pub(crate) fn touch(&mut self, w: &mut World, page: u64) {
+        self.at(w, w.now + self.costs.interrupt, Later::Host(HostTask::Touch(page)));
+    }
+
+    /// Ends a [`hold`](Self::hold).
+    pub(crate) fn release(&mut self, w: &mut World, page: u64) {
+        self.at(w, w.now + self.costs.interrupt, Later::Host(HostTask::Release(page)));
+    }
+
+    /// The next thing for the paging thread.
+    fn next_task(&mut self) -> Option<HostTask> {
+        let next = self.host_queue.pop_front();
+        if next.is_none() && !self.outs.is_empty() {
+            return Some(HostTask::Out(core::mem::take(&mut self.outs)));
+        }
+        next
+    }
+
     /// Lets the paging thread take events until it is busy.
     fn run_host(&mut self, w: &mut World) {
         let mut actions = Vec::new();
         while !self.host_busy {
-            let Some(event) = self.host_queue.pop_front() else { break };
-            if matches!(event, HostEvent::Timer) {
-                self.timer = false;
-            }
-            self.host.handle(w.now.as_ps() / 1000, event, &self.pages, &mut actions);
+            let Some(task) = self.next_task() else { break };
             let mut clock = w.now;
+            let out = &mut actions;
+            match task {
+                HostTask::Event(event) => {
+                    if matches!(event, HostEvent::Timer) {
+                        self.timer = false;
+                    }
+                    self.host.handle(w.now.as_ps() / 1000, event, &self.pages, out);
+                }
+                HostTask::Hold(page) => {
+                    if self.host.hold(Vpn::new(PORT, page), HELD, out) {
+                        clock += self.pins[0];
+                        self.at(w, clock, Later::Here(page));
+                    }
+                    self.host.tidy(out);
+                }
+                HostTask::Touch(page) => {
+                    if self.host.touch(Vpn::new(PORT, page), true, TOUCHED, out) {
+                        self.at(w, clock, Later::Here(page));
+                    }
+                    self.host.tidy(out);
+                }
+                HostTask::Release(page) => {
+                    clock += self.pins[1];
+                    self.host.release(Vpn::new(PORT, page));
+                    self.host.tidy(out);
+                }
+                HostTask::Out(frames) => {
+                    clock += self.costs.page_out + self.costs.page_out_page * frames.len() as u64;
+                    for ppn in frames {
+                        self.host.handle(w.now.as_ps() / 1000, HostEvent::PagedOut(ppn), &self.pages, out);
+                    }
+                }
+            }
             actions.drain(..).for_each(|action| self.host_act(w, action, &mut clock));
             if clock > w.now {
                 self.host_busy = true;
@@ -384,7 +487,7 @@ impl Card {
     fn set_timer(&mut self, w: &mut World) {
         if let (Some(due), false) = (self.host.next_deadline(), self.timer) {
             self.timer = true;
-            self.at(w, Time::ns(due), Later::Host(HostEvent::Timer));
+            self.tell_host(w, Time::ns(due), HostEvent::Timer);
         }
     }
 
@@ -395,20 +498,28 @@ impl Card {
             HostAction::PageIn { vpn, ppn } => {
                 self.pages.set(ppn, vpn);
                 let there = *clock + self.costs.page_in;
-                self.at(w, there, Later::Host(HostEvent::PagedIn(ppn)));
+                if self.costs.synchronous {
+                    *clock = there;
+                }
+                self.tell_host(w, there, HostEvent::PagedIn(ppn));
             }
+            HostAction::PageOut { ppn, .. } if self.costs.synchronous => self.outs.push(ppn),
             HostAction::PageOut { ppn, .. } => {
-                let there = *clock + self.costs.page_in;
-                self.at(w, there, Later::Host(HostEvent::PagedOut(ppn)));
+                let there = *clock + self.costs.page_out + self.costs.page_out_page;
+                self.tell_host(w, there, HostEvent::PagedOut(ppn));
             }
-            HostAction::Message { head, .. } => {
-                self.at(w, *clock, Later::Host(HostEvent::Consumed(head)));
-            }
+            HostAction::Message { head, .. } => self.tell_host(w, *clock, HostEvent::Consumed(head)),
             HostAction::Wake(_) => {
                 self.wakes += 1;
                 w.tell(self.rank);
             }
-            HostAction::Ready { .. } => w.tell(self.rank),
+            HostAction::Ready { vpn, token } => {
+                // Pinned where it is, before anybody hears of it.
+                if token == HELD {
+                    *clock += self.pins[0];
+                }
+                self.at(w, *clock, Later::Here(vpn.page()));
+            }
             HostAction::Recalled(vpn) => {
                 let (addr, len) = (vpn.page() * u64::from(PAGE), u64::from(PAGE));
                 w.changed(self.rank, Change::Removed { addr, len });

@@ -5,11 +5,13 @@
 //! from the second one in a row on, so that programs that poll by themselves get along.
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
+use crate::card::Card;
 use crate::cost::HostCosts;
 use crate::memory::Window;
 use crate::nic::{Nic, Start};
 use crate::shared::Shared;
 use crate::time::Time;
+use crate::world::World;
 use core::ptr::NonNull;
 use core::time::Duration;
 use gasnet::Error;
@@ -128,6 +130,15 @@ impl SimConduit {
         if again {
             self.shared.work(self.rank, self.costs.poll.max(Time::ns(1)));
         }
+    }
+
+    /// The rank's NetVM NIC, with the world around it.
+    pub(crate) fn with_card<R>(&self, f: impl FnOnce(&mut Card, &mut World) -> R) -> R {
+        let mut w = self.shared.world();
+        let mut card = w.cards[self.rank as usize].take().expect("a rank that runs has attached");
+        let result = f(&mut card, &mut w);
+        w.cards[self.rank as usize] = Some(card);
+        result
     }
 
     fn start(&self, start: Start) -> bool {

@@ -53,8 +53,15 @@ pub struct FirmwareCosts {
     pub clean: Time,
     /// The host: finding some.
     pub dirty: Time,
-    /// The host: bringing a page in, or writing it out.
+    /// The host: bringing a page in.
     pub page_in: Time,
+    /// The host: writing pages out together, and each of them.
+    pub page_out: Time,
+    /// See `page_out`.
+    pub page_out_page: Time,
+    /// Whether its paging thread does one transfer after the other by itself, and writes pages out together when nothing else is to be
+    /// done (as the live conduit's does); else it starts them, and does other things meanwhile.
+    pub synchronous: bool,
     /// The host: seeing that something has happened.
     pub detect: Time,
     /// The host: what an atomic's call takes besides posting it.
@@ -180,6 +187,9 @@ impl FirmwareCosts {
             clean: us(clean),
             dirty: us(dirty),
             page_in: Time::us(10_000.0),
+            page_out: Time::us(10_000.0),
+            page_out_page: Time::ZERO,
+            synchronous: false,
             detect: us(DETECT),
             atomic_call: us(i.test_and_set[0] - atomic),
             post: us(POST),
@@ -221,6 +231,9 @@ impl FirmwareCosts {
             clean: ns(50),
             dirty: ns(60),
             page_in: Time::us(60.0),
+            page_out: Time::us(60.0),
+            page_out_page: Time::ZERO,
+            synchronous: false,
             detect: ns(50),
             atomic_call: ns(20),
             post: ns(100),
@@ -236,6 +249,32 @@ impl FirmwareCosts {
     pub fn pinned(self) -> FirmwareCosts {
         let (lock, unlock, unlock_dirty) = (Time::ZERO, Time::ZERO, Time::ZERO);
         FirmwareCosts { lock, unlock, unlock_dirty, ..self }
+    }
+
+    /// A NIC that takes so much longer for each of its steps, and its host for commands.
+    pub fn scaled(self, factor: f64) -> FirmwareCosts {
+        let by = |time: Time| Time::us(time.as_us() * factor);
+        FirmwareCosts {
+            command: by(self.command),
+            packet: by(self.packet),
+            dma_end: by(self.dma_end),
+            send: by(self.send),
+            lock: by(self.lock),
+            lock_leased: by(self.lock_leased),
+            lock_miss: by(self.lock_miss),
+            unlock: by(self.unlock),
+            unlock_dirty: by(self.unlock_dirty),
+            window: by(self.window),
+            raise: by(self.raise),
+            compute: by(self.compute),
+            compute_word: by(self.compute_word),
+            reply: by(self.reply),
+            dma: by(self.dma),
+            detect: by(self.detect),
+            post: by(self.post),
+            atomic_call: by(self.atomic_call),
+            ..self
+        }
     }
 
     /// The price of a step of the firmware.

@@ -2,7 +2,8 @@
 //!
 //! The [`firehose::Firehose`] of a rank decides as ever. To *pin* a bucket is to have the own NIC lease each of its pages
 //! ([`Library::lease`](netvm_fw::library::Library::lease)): a lock in the shadow table that stays, a command and its reply. To unpin
-//! is to end the leases. The answer to a move carries them (frame and break count of each page), and a transfer names the one
+//! is to end the leases. (Where pages are [held](crate::Registration::Held), the host brings them first, and sees to it that they
+//! stay.) The answer to a move carries them (frame and break count of each page), and a transfer names the one
 //! that it goes under, so that the NIC at its target neither searches nor locks.
 //!
 //! **Recall.** A lease keeps its page resident; the host takes it back when other pages wait for a frame, and the NIC ends it
@@ -29,6 +30,8 @@ pub(crate) type Settled = (Run, bool, Result<(), PinError>);
 #[derive(Debug, Clone, Copy)]
 struct Command {
     page: u64,
+    /// The host has to bring the page first.
+    bring: bool,
     /// The lease to be ended; none: a lease is wanted.
     end: Option<Lease>,
     /// The pin or unpin that it is part of.
@@ -58,6 +61,8 @@ struct State {
     asked: HashMap<(u32, u64), Vec<Run>>,
     jobs: Slab<Job>,
     line: VecDeque<Command>,
+    /// Commands whose page is on its way.
+    coming: Vec<Command>,
     /// Commands that are not answered.
     posted: Vec<(u32, Command)>,
     settled: VecDeque<Settled>,
@@ -73,7 +78,7 @@ impl State {
         let before = self.line.len();
         for page in self.pages(run) {
             let end = self.own.remove(&page);
-            self.line.extend(end.map(|lease| Command { page, end: Some(lease), job }));
+            self.line.extend(end.map(|lease| Command { page, bring: false, end: Some(lease), job }));
         }
         self.line.len() - before
     }
@@ -118,10 +123,12 @@ impl State {
 pub(crate) struct Leases {
     pub(crate) paging: Arc<Paging>,
     state: Mutex<State>,
+    /// Whether the host keeps the pages.
+    holds: bool,
 }
 
 impl Leases {
-    pub(crate) fn new(paging: Arc<Paging>, bucket: u64) -> Leases {
+    pub(crate) fn new(paging: Arc<Paging>, bucket: u64, holds: bool) -> Leases {
         let state = State {
             pages: (bucket / u64::from(PAGE)).max(1),
             own: HashMap::new(),
@@ -129,10 +136,11 @@ impl Leases {
             asked: HashMap::new(),
             jobs: Slab::new(),
             line: VecDeque::new(),
+            coming: Vec::new(),
             posted: Vec::new(),
             settled: VecDeque::new(),
         };
-        Leases { paging, state: Mutex::new(state) }
+        Leases { paging, state: Mutex::new(state), holds }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -148,7 +156,8 @@ impl Leases {
             // The last bucket may reach beyond the segment.
             let pages = s.pages(run).filter(|page| *page < all);
             let before = s.line.len();
-            s.line.extend(pages.map(|page| Command { page, end: None, job: Some(number) }));
+            let command = |page| Command { page, bring: self.holds, end: None, job: Some(number) };
+            s.line.extend(pages.map(command));
             s.line.len() - before
         } else {
             s.give_back(run, Some(number))
@@ -161,13 +170,37 @@ impl Leases {
 
     /// Posts as many commands as there is room for.
     pub(crate) fn post(&self, at: &SimConduit) {
+        self.come(at);
         loop {
             let Some(command) = self.state().line.pop_front() else { return };
+            if command.bring {
+                self.state().coming.push(command);
+                at.with_card(|card, w| card.hold(w, command.page));
+                continue;
+            }
             let Some(cookie) = self.paging.ask_lease(command.page, command.end) else {
                 return self.state().line.push_front(command);
             };
             self.state().posted.push((cookie, command));
             self.paging.post(&at.shared, at.rank, 1);
+            if self.holds && command.end.is_some() {
+                at.with_card(|card, w| card.release(w, command.page));
+            }
+        }
+    }
+
+    /// Pages that the host has brought can be leased now.
+    fn come(&self, at: &SimConduit) {
+        if self.state().coming.is_empty() {
+            return;
+        }
+        let here = at.with_card(|card, _| core::mem::take(&mut card.here));
+        let s = &mut *self.state();
+        for page in here {
+            if let Some(i) = s.coming.iter().position(|command| command.page == page) {
+                let command = s.coming.remove(i);
+                s.line.push_back(Command { bring: false, ..command });
+            }
         }
     }
 
@@ -192,7 +225,8 @@ impl Leases {
         let mut bytes = Vec::new();
         match message {
             Message::Move { release, .. } => release.iter().for_each(|held| s.forget(to, held.run)),
-            Message::Moved { id, .. } => {
+            Message::Finish { run, .. } => s.forget(to, *run),
+            Message::Moved { id, .. } | Message::Answer { id, .. } => {
                 for run in s.asked.remove(&(to, *id)).unwrap_or_default() {
                     for page in s.pages(run) {
                         let Some(lease) = s.own.get(&page) else { continue };
@@ -212,7 +246,8 @@ impl Leases {
         let s = &mut *self.state();
         match message {
             Message::Move { id, acquire, .. } => drop(s.asked.insert((from, *id), acquire.clone())),
-            Message::Moved { .. } => {
+            Message::Ask { id, run, .. } => drop(s.asked.insert((from, *id), vec![*run])),
+            Message::Moved { .. } | Message::Answer { .. } => {
                 for entry in bytes.chunks_exact(WORDS) {
                     let word =
                         |i: usize| u32::from_le_bytes([entry[i], entry[i + 1], entry[i + 2], entry[i + 3]]);

@@ -2,6 +2,7 @@
 
 use crate::cluster::Cluster;
 use crate::conduit::SimConduit;
+use crate::leases::Leases;
 use crate::paging::Paging;
 use crate::pinning::{Pinning, Registration};
 use crate::world::{Bytes, Op, Owner};
@@ -48,11 +49,15 @@ impl Nic {
         match job.registration {
             Registration::None => Nic::Plain,
             Registration::Pinned(kind, budget) => {
-                Nic::Pinning(Box::new(Pinning::new(job, rank, kind, budget, None)))
+                Nic::Pinning(Box::new(Pinning::new(job, rank, kind, budget, None, true)))
             }
             Registration::FirehoseOverLocks { budget, frames } => {
-                let paging = Some(Arc::new(Paging::new(job, frames)));
-                Nic::Pinning(Box::new(Pinning::new(job, rank, Kind::Firehose, budget, paging)))
+                let leases = Leases::new(Arc::new(Paging::new(job, frames)), budget.bucket, false);
+                Nic::Pinning(Box::new(Pinning::new(job, rank, Kind::Firehose, budget, Some(leases), false)))
+            }
+            Registration::Held { kind, budget, frames, pins } => {
+                let leases = Leases::new(Arc::new(Paging::new(job, frames)), budget.bucket, true);
+                Nic::Pinning(Box::new(Pinning::new(job, rank, kind, budget, Some(leases), pins)))
             }
             Registration::ShadowLock { frames } => Nic::Paging(Arc::new(Paging::new(job, frames))),
         }

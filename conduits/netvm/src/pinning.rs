@@ -24,14 +24,13 @@ use crate::cost::PinCosts;
 use crate::leases::Leases;
 use crate::memory;
 use crate::nic::Start;
-use crate::paging::Paging;
 use crate::shared::current;
 use crate::time::Time;
 use crate::world::{Body, Bytes, Claims, HEADER, Op, Owner, Slab};
 use firehose::{Action, Direction, Kind, Local, Message, Request, Run, Stats, Strategy, Transfer, Usage};
 use gasnet::conduit::Completion;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How memory gets to be reachable for the NICs of a job.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -52,6 +51,18 @@ pub enum Registration {
         budget: Budget,
         /// How many frames.
         frames: u32,
+    },
+    /// The live conduit's way: a strategy over NICs that lock pages. A pin has the host bring the page and hold it, and the NIC lease it;
+    /// transfers go under leases.
+    Held {
+        /// Which strategy.
+        kind: Kind,
+        /// How much may be held.
+        budget: Budget,
+        /// How many frames; 0: all.
+        frames: u32,
+        /// Whether to hold a page takes as long as to pin it.
+        pins: bool,
     },
 }
 
@@ -188,6 +199,8 @@ pub(crate) struct Pinning {
     state: Mutex<State>,
     /// The NIC that locks pages, where pins are leases.
     leases: Option<Leases>,
+    /// Whether these have the host pin as well.
+    pins: bool,
     costs: PinCosts,
     inline: usize,
     page: u64,
@@ -212,7 +225,8 @@ impl Pinning {
         rank: u32,
         kind: Kind,
         budget: Budget,
-        paging: Option<Arc<Paging>>,
+        leases: Option<Leases>,
+        pins: bool,
     ) -> Pinning {
         let config = firehose::Config {
             nodes: job.ranks,
@@ -230,8 +244,7 @@ impl Pinning {
             later: VecDeque::new(),
         };
         let (costs, inline, page) = (job.model.pin, job.model.inline, job.model.page);
-        let leases = paging.map(|paging| Leases::new(paging, budget.bucket));
-        Pinning { state: Mutex::new(state), leases, costs, inline, page, kind, budget, config }
+        Pinning { state: Mutex::new(state), leases, pins, costs, inline, page, kind, budget, config }
     }
 
     /// Whether pins are leases.
@@ -281,6 +294,11 @@ impl Pinning {
         }
         if let Some(leases) = &self.leases {
             leases.paging.attach(at, len);
+            if self.pins {
+                let pages = self.budget.bucket.div_ceil(self.page);
+                let pins = [self.costs.pinning(pages), self.costs.unpinning(pages)];
+                at.with_card(|card, _| card.pins = pins);
+            }
         }
         self.call(at, &[], |s, out| s.open(out));
     }
@@ -387,11 +405,13 @@ impl Pinning {
                     self.send(at, to, message, leases.unwrap_or_default());
                 }
                 Action::SendData { to, message, addr, len } => {
+                    self.touch(at, addr, len);
                     at.shared.work(at.rank, at.costs.copy.bytes(len as usize));
                     let bytes = self.read(at, addr, len as usize);
                     self.send(at, to, message, bytes);
                 }
                 Action::Deliver { addr, len, .. } => {
+                    self.touch(at, addr, len);
                     at.shared.work(at.rank, at.costs.copy.bytes(len as usize));
                     self.write(at, addr, &bytes[..len as usize]);
                 }
@@ -529,6 +549,22 @@ impl Pinning {
             Op { from: at.rank, to: t.peer, dst: local, len, token, owner, claims: Some(Box::new(claims)) };
         let mut w = at.shared.world();
         if put { w.put(op, t.remote, Bytes::new(&memory::load(local, len))) } else { w.get(op, t.remote) }
+    }
+
+    /// A program's access to its segment: where pages come and go, it waits for them.
+    fn touch(&self, at: &SimConduit, addr: u64, len: u64) {
+        if !self.leases() || addr >= PRIVATE || len == 0 {
+            return;
+        }
+        for page in addr / self.page..=(addr + len - 1) / self.page {
+            at.with_card(|card, w| card.touch(w, page));
+            while !at.with_card(|card, _| {
+                let found = card.here.iter().position(|here| *here == page);
+                found.map(|i| card.here.swap_remove(i)).is_some()
+            }) {
+                at.shared.wait(at.rank, "a page");
+            }
+        }
     }
 
     /// Where private memory is.

@@ -48,6 +48,20 @@ fn modes() -> Vec<(String, Registration)> {
         };
         all.push((kind.name().into(), Registration::Pinned(kind, budget)));
     }
+    for kind in Kind::ALL {
+        let frames = match kind {
+            Kind::PinEverything | Kind::RendezvousNoUnpin => 0,
+            _ => 140,
+        };
+        let pins = kind != Kind::PinDownCache;
+        let held = Registration::Held {
+            kind,
+            budget: if frames == 0 { Budget::PAPER } else { budget },
+            frames,
+            pins,
+        };
+        all.push((format!("{}, held", kind.name()), held));
+    }
     all.push(("firehose-over-locks".into(), Registration::FirehoseOverLocks { budget, frames: 0 }));
     all.push(("firehose-over-locks, paging".into(), Registration::FirehoseOverLocks { budget, frames: 50 }));
     all.push(("shadow-lock".into(), Registration::ShadowLock { frames: 0 }));
