@@ -76,6 +76,8 @@ pub(crate) enum Shape {
     Scatter(usize),
     Gather(usize),
     GatherAll(usize),
+    /// Of blocks that differ, the sizes of which all members know: bytes of all together.
+    GatherAllV(usize),
     Exchange(usize),
     Reduce(usize, bool),
     ReduceAll(usize, bool),

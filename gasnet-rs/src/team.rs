@@ -350,14 +350,14 @@ macro_rules! operation {
 
 /// The same where the blocks of members differ: `blocks` say (offset, bytes) of each.
 macro_rules! operation_v {
-    ($(#[$doc:meta])* $raw:ident $raw_nb:ident ($($arg:ident : $ty:ty),*; $($blocks:ident),*) => $call:expr) => {
+    ($(#[$doc:meta])* $raw:ident $raw_nb:ident ($($arg:ident : $ty:ty),*; $($blocks:ident),*) => $shape:expr, $call:expr) => {
         $(#[$doc])*
         ///
         /// # Collective
         /// # Safety
         /// 1. The buffers are as described, valid until the call returns (owed by the caller).
         pub unsafe fn $raw(&self, $($arg: $ty,)* $($blocks: &[(usize, usize)],)* mode: SyncMode) {
-            let op = self.op(Shape::Other, mode);
+            let op = self.op($shape, mode);
             // SAFETY: (1).
             let body = unsafe { ($call)(self, &op, $($arg,)* $($blocks),*) };
             self.run(algorithms::synchronised(&op, mode, body));
@@ -370,7 +370,7 @@ macro_rules! operation_v {
         /// # Safety
         /// 1. The buffers are as described, valid until the event is done (owed by the caller).
         pub unsafe fn $raw_nb(&self, $($arg: $ty,)* $($blocks: &[(usize, usize)],)* mode: SyncMode) -> Event {
-            let op = self.op(Shape::Other, mode);
+            let op = self.op($shape, mode);
             $(let $arg = Sendable($arg);)*
             $(let $blocks: Blocks = $blocks.into();)*
             let team = self.clone();
@@ -451,7 +451,7 @@ impl Team {
     }
     operation_v! {
         /// Gives member i the i-th of the root's blocks of `src`; this member's has `n` bytes. Only the root's `src` and `blocks` count.
-        scatter_v_raw scatter_v_raw_nb (root: usize, dst: *mut u8, n: usize, src: *const u8; blocks) =>
+        scatter_v_raw scatter_v_raw_nb (root: usize, dst: *mut u8, n: usize, src: *const u8; blocks) => Shape::Other,
         |team: &Team, op, root: usize, dst: *mut u8, n: usize, src: *const u8, blocks| {
             team.root("scatter", root);
             team.blocks("scatter", blocks, root);
@@ -461,7 +461,7 @@ impl Team {
     operation_v! {
         /// Collects the members' bytes at `src`, `n` of this one, in the root's `dst` where its blocks say. Only the root's `dst` and
         /// `blocks` count.
-        gather_v_raw gather_v_raw_nb (root: usize, dst: *mut u8, src: *const u8, n: usize; blocks) =>
+        gather_v_raw gather_v_raw_nb (root: usize, dst: *mut u8, src: *const u8, n: usize; blocks) => Shape::Other,
         |team: &Team, op, root: usize, dst: *mut u8, src: *const u8, n: usize, blocks| {
             team.root("gather", root);
             team.blocks("gather", blocks, root);
@@ -471,6 +471,7 @@ impl Team {
     operation_v! {
         /// Collects the members' blocks in every member's `dst`. All give the same sizes; this member's own block is what it brings.
         gather_all_v_raw gather_all_v_raw_nb (dst: *mut u8, src: *const u8; blocks) =>
+            Shape::GatherAllV(blocks.iter().map(|b| b.1).sum()),
         |team: &Team, op, dst: *mut u8, src: *const u8, blocks| {
             team.blocks("gather_all", blocks, team.me());
             algorithms::gather_all_v(op, Ptr(dst), Ptr::of(src), blocks)
@@ -479,7 +480,7 @@ impl Team {
     operation_v! {
         /// Sends member i the i-th of the blocks `to` of `src`, and takes from it the i-th of the blocks `from` of `dst`. What i sends to j is
         /// as long as what j takes from i.
-        exchange_v_raw exchange_v_raw_nb (dst: *mut u8, src: *const u8; from, to) =>
+        exchange_v_raw exchange_v_raw_nb (dst: *mut u8, src: *const u8; from, to) => Shape::Other,
         |team: &Team, op, dst: *mut u8, src: *const u8, from, to| {
             team.blocks("exchange", from, team.me());
             team.blocks("exchange", to, team.me());

@@ -1,6 +1,8 @@
 //! The memory of simulated ranks as the simulated NICs reach it: segments, and the destinations of gets.
 #![expect(unsafe_code, reason = "plays the DMA engine: reads and writes the memory of ranks")]
 
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+
 /// A rank's segment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Window {
@@ -52,29 +54,31 @@ impl Window {
 
 /// Memory of a NIC's library: pages that live as long as this does.
 pub(crate) struct Scratch {
-    base: *mut [Page],
+    base: *mut u8,
+    layout: Layout,
 }
 
-#[derive(Clone, Copy)]
-#[repr(C, align(4096))]
-struct Page([u8; 4096]);
-
 impl Scratch {
-    /// Whole pages, zero.
+    /// Whole pages, zero; those that nobody uses take no memory.
     pub(crate) fn new(bytes: usize) -> Scratch {
-        Scratch { base: Box::into_raw(vec![Page([0; 4096]); bytes.div_ceil(4096)].into()) }
+        let bytes = bytes.next_multiple_of(4096).max(4096);
+        let layout = Layout::from_size_align(bytes, 4096).expect("some pages");
+        // SAFETY: of more than no bytes.
+        let base = unsafe { alloc_zeroed(layout) };
+        assert!(!base.is_null(), "no memory for the library of a simulated NIC");
+        Scratch { base, layout }
     }
 
     /// As a NIC reaches it. The rank that owns this outlives the events of its world.
     pub(crate) fn window(&self) -> Window {
-        Window { base: self.base.cast::<u8>() as usize, len: self.base.len() * 4096 }
+        Window { base: self.base as usize, len: self.layout.size() }
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // SAFETY: made by Box::into_raw, given back once.
-        drop(unsafe { Box::from_raw(self.base) });
+        // SAFETY: allocated with this layout, given back once.
+        unsafe { dealloc(self.base, self.layout) }
     }
 }
 

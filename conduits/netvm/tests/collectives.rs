@@ -54,7 +54,11 @@ fn operations(team: &Team, random: &mut Random, skew: &mut Random, count: usize)
     for op in 0..count {
         let root = random.below(size);
         // Mostly what NICs do; some that is too long for them.
-        let n = if random.below(8) == 0 { 90 } else { random.below(part.max(1)) + usize::from(part > 0) };
+        let n = if random.below(8) == 0 {
+            90 + random.below(500)
+        } else {
+            random.below(part.max(1)) + usize::from(part > 0)
+        };
         let mine = values(op, me, n);
         let all: Vec<u64> = (0..size).flat_map(|i| values(op, i, n)).collect();
         if skew.below(3) == 0 {

@@ -581,6 +581,9 @@ pub(crate) async unsafe fn gather_v(
 pub(crate) async unsafe fn gather_all_v(op: &Op, dst: Ptr, src: Ptr, blocks: &[(usize, usize)]) {
     let (me, size) = (op.me(), op.size());
     let (own, n) = blocks[me];
+    if op.path == Path::Nic {
+        return nic::gather_all_v(op, dst, src, blocks).await;
+    }
     // SAFETY: as in `gather_all`.
     unsafe {
         src.copy_to(dst.at(own), n);

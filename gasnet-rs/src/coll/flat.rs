@@ -17,9 +17,8 @@ pub(super) fn fits(shape: Shape, size: usize) -> bool {
         Shape::ReduceAll(n, _) => n * size <= AREA && n <= RESULT,
         Shape::Exchange(n) => n * size * size <= AREA,
         // Their roots need not wait for everybody.
-        Shape::Broadcast(_) | Shape::Scatter(_) | Shape::Gather(_) | Shape::Reduce(..) | Shape::Other => {
-            false
-        }
+        Shape::Broadcast(_) | Shape::Scatter(_) | Shape::Gather(_) | Shape::Reduce(..) => false,
+        Shape::GatherAllV(_) | Shape::Other => false,
     }
 }
 

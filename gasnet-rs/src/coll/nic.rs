@@ -19,6 +19,9 @@
 //!
 //! **What is combined.** NICs know sums and the like of words ([`Reduction::known`]). For other functions they collect all
 //! operands (a bitwise or of blocks that are zero elsewhere), and hosts combine them when the operation is over.
+//!
+//! **What goes another way**: what does not fit in a block, and operations on blocks whose sizes are not known to all members (scatter and
+//! gather of blocks that differ, exchanges of such): these could not agree on a way without asking each other.
 
 use super::algorithms::Reduction;
 use super::mail::{Op, Ptr};
@@ -33,8 +36,8 @@ use std::sync::{Mutex, PoisonError};
 
 /// Teams that NICs work for: those with numbers below.
 pub(super) const TEAMS: u32 = 4;
-/// Most bytes of a block.
-const BLOCK: usize = 512;
+/// Most bytes of a block: no command crosses a page.
+const BLOCK: usize = 4096;
 /// Board of a set: the own block, the children's, and words that only carry a signal.
 const SET: u32 = BOARD / (2 * TEAMS);
 const CHILDREN: u32 = SET / BLOCK as u32 - 2;
@@ -67,6 +70,7 @@ pub(super) fn fits(shape: Shape, size: usize) -> bool {
         Shape::Scatter(n) | Shape::Gather(n) | Shape::GatherAll(n) | Shape::Scan(n) => n * size <= BLOCK,
         Shape::Exchange(n) => n * size * size <= BLOCK,
         Shape::Reduce(n, known) | Shape::ReduceAll(n, known) => known && n <= BLOCK || n * size <= BLOCK,
+        Shape::GatherAllV(all) => all <= BLOCK,
         Shape::Other => false,
     }
 }
@@ -202,10 +206,13 @@ async fn run(
     state(&mut |c| counts = *c);
     let set = counts.operations & 1;
     let tree = Tree::new(op, port, root, set);
-    let mut block = [0u8; BLOCK];
-    fill(&mut block);
     let brings = up.map_or(if op.me() == root { down } else { 0 }, |u| u.1);
-    port.store(tree.board, &block[..brings]);
+    if brings > 0 {
+        // Not kept while it waits: blocks would be a part of every operation's state, whichever way it goes.
+        let mut block = [0u8; BLOCK];
+        fill(&mut block);
+        port.store(tree.board, &block[..brings]);
+    }
     // From here on a sleeping wait is woken by it.
     port.count(tree.down());
     let after = tree.start(counts.sets[set as usize], up, down).await;
@@ -217,8 +224,12 @@ async fn run(
         Poll::Pending
     })
     .await;
-    port.load(tree.board, &mut block[..down.max(if op.me() == root { brings } else { 0 })]);
-    take(&block);
+    let brought = down.max(if op.me() == root { brings } else { 0 });
+    if brought > 0 {
+        let mut block = [0u8; BLOCK];
+        port.load(tree.board, &mut block[..brought]);
+        take(&block);
+    }
     state(&mut |c| {
         c.operations = c.operations.wrapping_add(1);
         c.sets[set as usize] = after;
@@ -273,10 +284,19 @@ pub(super) async fn scatter(op: &Op, root: usize, dst: Ptr, src: Ptr, n: usize) 
 
 /// All members' blocks, at the root or everywhere.
 async fn together(op: &Op, root: Option<usize>, src: Ptr, n: usize, take: impl FnOnce(&[u8])) {
-    let (me, all) = (op.me(), op.size() * n);
+    gathered(op, root, op.size() * n, |block| get(block, op.me() * n, src, n), take).await;
+}
+
+/// Bytes that members put in places of their own, `all` together.
+async fn gathered(
+    op: &Op,
+    root: Option<usize>,
+    all: usize,
+    fill: impl FnOnce(&mut [u8]),
+    take: impl FnOnce(&[u8]),
+) {
     let down = if root.is_none() { all } else { 0 };
-    let wanted = root.is_none_or(|r| r == me);
-    let fill = |block: &mut [u8]| get(block, me * n, src, n);
+    let wanted = root.is_none_or(|r| r == op.me());
     run(op, root.unwrap_or(0), Some((TOGETHER, words(all))), down, fill, |block| {
         if wanted {
             take(block);
@@ -293,6 +313,20 @@ pub(super) async fn gather(op: &Op, root: usize, dst: Ptr, src: Ptr, n: usize) {
 pub(super) async fn gather_all(op: &Op, dst: Ptr, src: Ptr, n: usize) {
     let all = op.size() * n;
     together(op, None, src, n, |block| put(block, 0, dst, all)).await;
+}
+
+pub(super) async fn gather_all_v(op: &Op, dst: Ptr, src: Ptr, blocks: &[(usize, usize)]) {
+    let before = |i: usize| blocks[..i].iter().map(|b| b.1).sum::<usize>();
+    let (me, all) = (op.me(), before(blocks.len()));
+    let fill = |block: &mut [u8]| get(block, before(me), src, blocks[me].1);
+    let take = |block: &[u8]| {
+        let mut at = 0;
+        for &(to, n) in blocks {
+            put(block, at, dst.at(to), n);
+            at += n;
+        }
+    };
+    gathered(op, None, all, fill, take).await;
 }
 
 pub(super) async fn exchange(op: &Op, dst: Ptr, src: Ptr, n: usize) {

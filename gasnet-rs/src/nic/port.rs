@@ -15,7 +15,7 @@ use crate::atomics::Operation;
 use core::ops::Range;
 
 /// Bytes of board that the core needs.
-pub const BOARD: u32 = 64 << 10;
+pub const BOARD: u32 = 512 << 10;
 /// Events that the core needs.
 pub const EVENTS: u32 = 32;
 

@@ -21,7 +21,7 @@ use netvm_fw::nic::{Config, Nic};
 use netvm_fw::{Node, PAGE};
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -94,6 +94,7 @@ pub fn open(cx: &OpenContext<'_>, network: Network) -> Result<Option<Box<dyn Con
         mail: Mail::new(cx.rank.0, cx.size),
         attached: OnceLock::new(),
         threads: Mutex::default(),
+        taken: AtomicU64::new(0),
     })))
 }
 
@@ -119,6 +120,8 @@ pub(crate) struct Live {
     mail: Mail,
     attached: OnceLock<Attached>,
     threads: Mutex<Vec<JoinHandle<()>>>,
+    /// Active messages that the core was given, to run their handlers.
+    taken: AtomicU64,
 }
 
 impl Live {
@@ -271,6 +274,7 @@ unsafe impl Conduit for Live {
             return Err(Error::Conduit(why));
         }
         self.take(channel as usize, budget, &mut |from, data, len| {
+            self.taken.fetch_add(1, Ordering::Relaxed);
             let from = Peer { rank: RankId(from), endpoint: 0 };
             deliver(Frame { from, channel, data: data.as_ptr(), len });
         })
@@ -377,7 +381,7 @@ unsafe impl Conduit for Live {
     fn counters(&self) -> Vec<(&'static str, u64)> {
         let (nic, counts) = (self.card.stats(), &self.card.counts);
         let refused = self.side(|side| side.refused()).unwrap_or(0);
-        let count = |c: &std::sync::atomic::AtomicU64| c.load(Ordering::Relaxed);
+        let count = |c: &AtomicU64| c.load(Ordering::Relaxed);
         let (paged, allowed) =
             self.attached().map_or_else(Default::default, |at| (at.backing.stats(), at.allowed));
         let (driven, usage) = self.driver(|driver, _| driver.stats()).unwrap_or_default();
@@ -404,6 +408,7 @@ unsafe impl Conduit for Live {
                 "bytes resident beyond the budget",
                 (paged.most_resident * u64::from(PAGE)).saturating_sub(allowed),
             ),
+            ("messages taken", count(&self.taken)),
             ("commands", nic.commands),
             ("packets sent", nic.sent),
             ("packets received", nic.received),

@@ -23,7 +23,7 @@ pub(crate) const SLOT: usize = 32 << 10;
 /// Slots.
 const SLOTS: u32 = 16;
 /// Bytes of the board.
-pub(crate) const BOARD: u64 = 64 << 10;
+pub(crate) const BOARD: u64 = gasnet::nic::port::BOARD as u64;
 /// Where the bytes of short puts are put for a moment, to go with their command.
 const SHORT: u64 = BOARD + SLOTS as u64 * SLOT as u64;
 /// Bytes of all that: where the mail begins.

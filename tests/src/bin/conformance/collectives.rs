@@ -530,24 +530,50 @@ pub fn team_barriers(cx: &Cx) {
     }
 }
 
-/// Where NICs carry out operations by themselves: between entry and exit no host gives its NIC a command.
+/// Where NICs carry out operations by themselves: between entry and exit no host gives its NIC a command, or runs a handler.
 pub fn by_nics(cx: &Cx) {
     use gasnet::atomics::Function;
     let Some(nic) = cx.rank.nic().filter(|_| cx.rank.config().coll_nic && cx.size() > 1) else { return };
     let team = cx.rank.team_all();
     let (me, size) = (team.me(), team.size());
+    // Commands given, and messages whose handlers have run.
+    let done = || {
+        let taken = cx.rank.counters().into_iter().find(|(name, _)| *name == "messages taken");
+        (nic.posted(), taken.expect("this network counts them").1)
+    };
+    let idle = |what: &str, end: &mut dyn FnMut()| {
+        let before = done();
+        end();
+        assert_eq!(done(), before, "{what}: commands given, or messages taken, between entry and exit");
+    };
     let mut rng = cx.rng("nics");
+    // What came before ends by messages.
+    team.barrier();
+    let before = done().1;
     for i in 0..if cx.quick { 40 } else { 400 } {
         (0..rng.below(2000)).for_each(|_| std::hint::spin_loop());
-        let sum = team.reduce_all_nb_with(vec![me as u64, i], Function::Add);
-        let posted = nic.posted();
-        assert_eq!(sum.wait(), [(0..size as u64).sum::<u64>(), i * size as u64]);
-        assert_eq!(nic.posted(), posted, "reduce_all: a command between entry and exit");
+        // A few words, and as many as a block has.
+        let n = 2 + i as usize % 2 * 510;
+        let (mut mine, total) = (vec![me as u64, i], (0..size as u64).sum::<u64>());
+        mine.resize(n, 1);
+        let mut sum = Some(team.reduce_all_nb_with(mine, Function::Add));
+        idle("reduce_all", &mut || {
+            let got = sum.take().expect("once").wait();
+            assert_eq!((got[0], got[1], got.len()), (total, i * size as u64, n));
+            assert!(got[2..].iter().all(|v| *v == size as u64));
+        });
         let root = i as usize % size;
-        let all = team.broadcast_nb(root, vec![me as u64 ^ i; 5]);
-        let posted = nic.posted();
-        assert_eq!(all.wait(), [root as u64 ^ i; 5]);
-        assert_eq!(nic.posted(), posted, "broadcast: a command between entry and exit");
+        let mut all = Some(team.broadcast_nb(root, vec![me as u64 ^ i; n]));
+        idle("broadcast", &mut || {
+            assert_eq!(all.take().expect("once").wait(), vec![root as u64 ^ i; n]);
+        });
+        let counts: Vec<usize> = (0..size).map(|m| (m + i as usize) % 3).collect();
+        let mut all = Some(team.gather_all_v_nb(vec![me as u64; counts[me]], &counts));
+        idle("gather_all of blocks that differ", &mut || {
+            let want = (0..size).flat_map(|m| vec![m as u64; counts[m]]);
+            assert!(all.take().expect("once").wait().into_iter().eq(want));
+        });
     }
     team.barrier();
+    assert_eq!(done().1, before, "operations send no messages to hosts");
 }
