@@ -31,6 +31,7 @@ use netvm_fw::shadow::Lease;
 use netvm_fw::wire::INLINE;
 use netvm_fw::{Key, Ppn};
 use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -154,9 +155,9 @@ pub(crate) struct Driver {
     /// Control messages for which there was no room.
     pub(crate) outgoing: VecDeque<(u32, Vec<u8>)>,
     /// Leases of own pages.
-    leases: HashMap<u64, Lease>,
+    leases: HashMap<u64, Lease, ByPage>,
     /// Leases of peers' pages, as they told us.
-    known: HashMap<(u32, u64), Lease>,
+    known: HashMap<(u32, u64), Lease, ByPage>,
     /// Buckets that a peer, or we, asked for, by the question's name.
     asked: HashMap<(u32, u64, bool), Vec<Run>>,
     pub(crate) done: VecDeque<(u64, Completion)>,
@@ -229,8 +230,8 @@ impl Driver {
             moving: Slots::default(),
             parts: VecDeque::new(),
             outgoing: VecDeque::new(),
-            leases: HashMap::new(),
-            known: HashMap::new(),
+            leases: HashMap::default(),
+            known: HashMap::default(),
             asked: HashMap::new(),
             done: VecDeque::new(),
             pins: 0,
@@ -589,6 +590,31 @@ fn open(bytes: &[u8]) -> Option<Opened<'_>> {
     let (leases, data) = rest.split_at_checked(count.checked_mul(8)?)?;
     let lease = |l: &[u8]| Some(Lease { ppn: Ppn::new(word(l)?)?, breaks: word(&l[4..])? });
     Some((message, leases.chunks_exact(8).map(lease).collect(), data))
+}
+
+/// Hashes numbers of pages: every transfer looks one up.
+#[derive(Default)]
+struct PageHasher(u64);
+
+type ByPage = BuildHasherDefault<PageHasher>;
+
+impl Hasher for PageHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+
+    fn write_u32(&mut self, n: u32) {
+        self.write_u64(u64::from(n));
+    }
+
+    fn write_u64(&mut self, n: u64) {
+        self.0 = (self.0.rotate_left(5) ^ n).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn finish(&self) -> u64 {
+        // Tables look at both ends of it, and the upper bits are the better ones.
+        self.0 ^ self.0 >> 32
+    }
 }
 
 /// Things by number; numbers are used again.
