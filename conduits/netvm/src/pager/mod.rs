@@ -30,6 +30,7 @@
 //! - Without the right to serve the kernel's faults ([`Pager::serves_system_calls`]) system calls fail with `EFAULT` on pages that
 //!   are out.
 
+pub mod costs;
 mod engine;
 mod error;
 mod memory;

@@ -290,14 +290,17 @@ fn dma_and_paging_at_the_same_time() {
 }
 
 #[test]
-#[ignore = "a soak: 2 * 10^9 bytes"]
+#[ignore = "a soak, run by `cargo xtask soak`: 2 * 10^9 bytes, or PAGER_BYTES, from PAGER_SEED on"]
 fn soak_dma_and_paging() {
+    let number = |name| std::env::var(name).ok().and_then(|v| v.parse::<u64>().ok());
+    let (wanted, first) = (number("PAGER_BYTES").unwrap_or(2_000_000_000), number("PAGER_SEED").unwrap_or(1));
     let mut bytes = 0;
-    for seed in 1.. {
+    for seed in first % (1 << 40) + 1.. {
         let segment = (400 + seed * 1117 % 6000) * P;
         let percent = 5 + seed * 61 % 97;
         bytes += dma_and_paging(segment, (segment * percent / 100).max(64 * P), 20_000, seed);
-        if bytes > 2_000_000_000 {
+        if bytes > wanted {
+            println!("{bytes} bytes compared");
             break;
         }
     }

@@ -1,0 +1,123 @@
+//! What paging costs on this computer: each kind of fault, reading and writing in order and at random, with little memory.
+#![expect(unsafe_code, reason = "uses segments by address")]
+
+use super::{Calls, Pager, PagerConfig, PagerError, PagerStats};
+use crate::rng::Rng;
+use std::path::Path;
+use std::ptr::NonNull;
+use std::time::{Duration, Instant};
+
+const PAGE: u64 = 4096;
+
+/// A word of the page, read.
+fn load(base: NonNull<u8>, page: u64) -> u8 {
+    // SAFETY: callers stay inside of their mapping.
+    unsafe { base.as_ptr().add((page * PAGE) as usize).read_volatile() }
+}
+
+/// And written.
+fn store(base: NonNull<u8>, page: u64, value: u8) {
+    // SAFETY: as above.
+    unsafe { base.as_ptr().add((page * PAGE) as usize).write_volatile(value) }
+}
+
+/// A way to use pages, and what it took.
+#[derive(Debug)]
+pub struct Use {
+    /// Under which settings.
+    pub setting: String,
+    /// What was done.
+    pub what: &'static str,
+    /// To how many pages.
+    pub pages: u64,
+    /// In which time.
+    pub time: Duration,
+    /// What the pager had done before and after.
+    pub stats: Option<(PagerStats, PagerStats)>,
+}
+
+impl Use {
+    /// Microseconds for each page.
+    pub fn each(&self) -> f64 {
+        self.time.as_secs_f64() * 1e6 / self.pages as f64
+    }
+}
+
+fn time(work: impl FnOnce()) -> Duration {
+    let start = Instant::now();
+    work();
+    start.elapsed()
+}
+
+fn native(pages: u64) -> Use {
+    let len = (pages * PAGE) as usize;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: a fresh mapping, used inside of its bounds and given back.
+    let base = unsafe {
+        let base = libc::mmap(std::ptr::null_mut(), len, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
+        assert!(base != libc::MAP_FAILED, "no room for a mapping of {len} bytes");
+        libc::madvise(base, len, libc::MADV_NOHUGEPAGE);
+        NonNull::new(base.cast::<u8>()).expect("a mapping")
+    };
+    let took = time(|| (0..pages).for_each(|page| store(base, page, 1)));
+    // SAFETY: the mapping made above.
+    unsafe { libc::munmap(base.as_ptr().cast(), len) };
+    Use {
+        setting: "no pager".into(),
+        what: "the kernel's own fault: store, zeros",
+        pages,
+        time: took,
+        stats: None,
+    }
+}
+
+/// Measures with a segment of so many megabytes, backed by a file in a folder, and so many accesses at random; with each of these depths of
+/// read-ahead.
+///
+/// # Errors
+/// There can be no such pager.
+pub fn measure(backing: &Path, megabytes: u64, random: u64, ahead: &[u32]) -> Result<Vec<Use>, PagerError> {
+    let pages = megabytes * 256;
+    let mut uses = vec![native(pages)];
+    for &ahead in ahead {
+        for percent in [200, 25] {
+            let mut config = PagerConfig::new(pages * PAGE, pages * PAGE * percent / 100, backing);
+            config.read_ahead = ahead;
+            let (pager, _) = Pager::start(config, Calls::default())?;
+            let io = if pager.is_direct() { "direct I/O" } else { "through the page cache" };
+            let setting = format!("budget {percent} %, read-ahead of up to {ahead} pages, {io}");
+            let base = pager.base();
+            let mut line = |what, pages, work: &mut dyn FnMut()| {
+                let before = pager.stats();
+                let time = time(work);
+                let stats = Some((before, pager.stats()));
+                uses.push(Use { setting: setting.clone(), what, pages, time, stats });
+            };
+            let mut rng = Rng::new(9);
+            line("loads in order, zeros", pages, &mut || (0..pages).for_each(|page| _ = load(base, page)));
+            line("stores in order", pages, &mut || (0..pages).for_each(|page| store(base, page, 1)));
+            line("loads in order", pages, &mut || (0..pages).for_each(|page| _ = load(base, page)));
+            line("stores in order, again", pages, &mut || (0..pages).for_each(|page| store(base, page, 2)));
+            if percent >= 100 {
+                continue;
+            }
+            line("loads at random", random, &mut || {
+                (0..random).for_each(|_| _ = load(base, rng.below(pages)));
+            });
+            line("stores at random", random, &mut || {
+                (0..random).for_each(|_| store(base, rng.below(pages), 3));
+            });
+            let mut skewed = || {
+                let range = if rng.below(10) > 0 { pages / 10 } else { pages };
+                rng.below(range) * 7919 % pages
+            };
+            line("stores at random, 9 of 10 to a tenth", random, &mut || {
+                (0..random).for_each(|_| store(base, skewed(), 3));
+            });
+            line("loads at random, 9 of 10 to a tenth", random, &mut || {
+                (0..random).for_each(|_| _ = load(base, skewed()));
+            });
+        }
+    }
+    Ok(uses)
+}
