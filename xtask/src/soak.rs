@@ -6,6 +6,7 @@
 //! - *programs*: examples with random numbers of ranks, with and without neighbourhood.
 //! - *compiler*: damaged UPC sources; the compiler must end by itself, with errors and without a crash.
 //! - *stale*: the stale-registration adversary of Firehose, with random seeds.
+//! - *pager*: programs and a NIC in one paged segment, all that they read compared.
 //! - *messages*: damaged and impossible messages, heads, packets and commands, for Firehose and for NetVM's firmware.
 //! - *front end*: many more damaged pieces, read in one process (`upc-fuzz`).
 //! - *csmith*: random C programs, compiled by upcc and by the C compiler, must print the same; *shared csmith*: likewise with
@@ -151,6 +152,7 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
         count("conformance", conformance(&prefix, &mut random));
         count("stale", stale(2_000_000, random.next() >> 16));
         count("messages", messages(20_000));
+        count("pager", pager(200_000_000, random.next() >> 24));
         count("random programs", programs::upc_random(random.next() >> 20, 1, &mut Tally::default()));
         if csmith {
             count("csmith", csmith_program(&prefix, random.next() >> 1, false));
@@ -249,6 +251,21 @@ fn stale(accesses: u64, seed: u64) -> Result<(), String> {
     test.env("FIREHOSE_ACCESSES", accesses.to_string()).env("FIREHOSE_SEED", (seed >> 1).to_string());
     let outcome = sh::capture(test, BUILD + Duration::from_secs(accesses / 200_000))?;
     if outcome.status == Some(0) { Ok(()) } else { Err(outcome.report()) }
+}
+
+/// So many bytes of a segment that is larger than its memory, written and read by two threads and by DMA while pages come and go, and
+/// compared.
+fn pager(bytes: u64, seed: u64) -> Result<(), String> {
+    let mut test = sh::cargo(&["test", "-q", "--release", "-p", "gasnet-netvm", "--lib", "--"]);
+    test.args(["--ignored", "--exact", "--nocapture", "pager::tests::soak_dma_and_paging"]);
+    test.env("PAGER_BYTES", bytes.to_string()).env("PAGER_SEED", seed.to_string());
+    let outcome = sh::capture(test, BUILD + Duration::from_secs(bytes / 2_000_000))?;
+    // A filter that fits no test passes as well.
+    if outcome.status == Some(0) && outcome.stdout.contains("bytes compared") {
+        Ok(())
+    } else {
+        Err(outcome.report())
+    }
 }
 
 /// That many random inputs for each property of what comes over the wire.
