@@ -1,6 +1,7 @@
 /* pingpong [PAIRS] [BYTES]: pairs of processes toss a cache line to and fro; with BYTES, each side
    also copies that much into shared memory before, and out of it after. One pair: tight loops,
-   with and without a pause instruction; more: the common way to wait. Prints ns per round trip. */
+   with and without a pause instruction, and the common way to wait, which stands other programs on
+   the same processors; more: that only. Prints ns per round trip. */
 #include "floor.h"
 
 #define MOST 8192
@@ -74,7 +75,7 @@ int main(int argc, char **argv)
     const int left = rank % 2 == 0;
     uint64_t at = 0;
     const long count = pairs == 1 ? (bytes ? 10000 : 50000) : 2000;
-    for (int how = pairs == 1 ? TIGHT : WAIT; how <= (pairs == 1 ? PAUSE : WAIT); how++)
+    for (int how = pairs == 1 ? TIGHT : WAIT; how <= WAIT; how++)
         for (int batch = -1; batch < BATCHES; batch++) {
             central_barrier(barrier, 2u * (unsigned)pairs);
             const double start = now_ns();

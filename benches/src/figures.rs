@@ -168,7 +168,7 @@ pub fn coll(_: &Options) -> Vec<Group> {
     for (name, task, key) in
         [("lock_hand_over", "lock", "lock"), ("semaphore_hand_over", "semaphore", "semaphore")]
     {
-        let figure = time(name, "us", 2, key, &["tight", "pause"]);
+        let figure = time(name, "us", 2, key, &["tight", "pause", "wait"]);
         groups
             .push(group([floor("pingpong", "1"), rank(2, task)], us(Figure { bar: "ratio <= 2", ..figure })));
     }

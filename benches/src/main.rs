@@ -9,6 +9,7 @@ mod figures;
 mod probe;
 mod sim;
 mod source;
+mod workload;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

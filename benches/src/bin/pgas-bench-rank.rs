@@ -4,6 +4,9 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
+#[path = "../workload.rs"]
+mod workload;
+
 use gasnet::{GlobalPtr, Handler, OneThread, Rank, RankId, Threading};
 
 const BATCHES: i32 = 5;
@@ -34,6 +37,12 @@ fn main() {
             "semaphore" => semaphore(rank),
             "start" => start(rank, begun),
             "netvm_puts" => netvm_puts(rank),
+            "netvm_parts" => {
+                let parts = workload::parts(rank, argument(2, 2048));
+                parts.iter().for_each(|(key, value)| println!("{key} {value:.6}"));
+            }
+            "sync" => operations(rank, workload::SYNC),
+            "collectives" => operations(rank, workload::COLLECTIVES),
             "put_8" => put_8(rank),
             "put_1m" => put_large(rank, 1 << 20, |count, _| count == 400),
             "put_4m" => put_large(rank, 4 << 20, |count, _| count == 100),
@@ -117,40 +126,48 @@ fn put_8(rank: &Rank) {
     });
 }
 
+/// The argument at a place of the command line.
+fn argument(at: usize, usual: u64) -> u64 {
+    std::env::args().nth(at).and_then(|a| a.parse().ok()).unwrap_or(usual)
+}
+
+/// What each of some operations takes, in microseconds.
+fn operations(rank: &'static Rank, all: &[workload::Operation]) {
+    let count = argument(2, 1000) as usize;
+    for (name, run) in all {
+        for batch in -1..BATCHES {
+            let took = run(rank, count);
+            if rank.id().0 == 0 && batch >= 0 {
+                println!("{name} {took:.6}");
+            }
+        }
+    }
+}
+
 /// Puts into a working set of rank 1, some pages of which are wanted much more often than others; then loads from as many own pages.
 fn netvm_puts(rank: &Rank) {
-    const PAGE: u64 = 4096;
-    let mut arguments = std::env::args().skip(2).filter_map(|a| a.parse::<u64>().ok());
-    let (pages, puts) = (arguments.next().unwrap_or(64), arguments.next().unwrap_or(1000));
+    const PAGE: u64 = workload::PAGE;
+    let (pages, puts) = (argument(2, 64), argument(3, 1000));
     let at: GlobalPtr<u64> = GlobalPtr::new(RankId(1), 0);
     let word = |page: u64| at.add((page * PAGE / 8) as usize);
     let mut rng = gasnet_netvm::Rng::new(0xc055);
-    let zipf = gasnet_netvm::Zipf::new(pages as usize, 0.99);
     if rank.id().0 == 0 {
         let start = Instant::now();
         (0..pages).for_each(|page| rank.write(word(page).on(RankId(0)), page));
         println!("first {:.6}", ns_each(start, pages) / 1000.0);
         (0..pages).for_each(|page| rank.write(word(page), page));
-        (0..puts.max(pages)).for_each(|i| rank.write(word(zipf.draw(&mut rng)), i));
+        workload::puts(rank, &workload::zipf(pages, puts.max(pages), &mut rng), 1);
     }
     let large = vec![1u64; 4096];
     batches(rank, || {
         if rank.id().0 != 0 {
             return vec![];
         }
-        let mut draw = || (0..puts).map(|_| zipf.draw(&mut rng)).collect::<Vec<u64>>();
-        let draws = draw();
-        let start = Instant::now();
-        draws.iter().for_each(|page| rank.write(word(*page), *page));
-        let put = ns_each(start, puts) / 1000.0;
+        let mut draw = || workload::zipf(pages, puts, &mut rng);
+        let put = workload::puts(rank, &draw(), 1);
         // Others: the pages of the first are in memory now.
         let draws = draw();
-        let start = Instant::now();
-        for some in draws.chunks(16) {
-            let under: Vec<_> = some.iter().map(|page| rank.write_nb(word(*page), vec![*page])).collect();
-            under.into_iter().for_each(|put| drop(put.wait()));
-        }
-        let deep = ns_each(start, puts) / 1000.0;
+        let deep = workload::puts(rank, &draws, 16);
         let runs = pages / 8;
         let start = Instant::now();
         (0..runs).for_each(|run| rank.write_slice(word(run * 8), &large));

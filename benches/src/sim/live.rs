@@ -1,18 +1,27 @@
 //! The netvm conduit on real memory: every registration mode on the same puts, for working sets below and above the memory that a
-//! segment is allowed, each beside the simulated prediction for this host; and what a page costs that has to come.
+//! segment is allowed; synchronisation and collectives; what a page costs that has to come. Each beside the prediction for this host.
 //!
-//! Measured on whatever runs beside it, so absolute figures say little on a machine with fewer processors than threads; the
-//! predictions know neither scheduling nor system calls. What can be compared is the order of the modes, and where they bend.
+//! **The prediction.** The *parts* of a put are measured: one whose page is there, one at a time and sixteen; pages that have to come;
+//! pages that have to be written out first; the round trip of a message; pinning and unpinning. The simulated machine is fitted to
+//! them, part by part, in one mode only (`shadow-lock`, pages in a fixed order). What it then says of the modes, of hit rates, queues and
+//! moves follows from the same strategies, firmware and page states in virtual time ([`Registration::Held`]).
+//!
+//! Measured on whatever runs beside it, so absolute figures say little on a machine with fewer processors than threads; what can be
+//! compared are the modes with each other.
 
-use super::crossover::{Locality, Machine, cost};
 use super::table::{Chart, Curve, Progress, Row, number};
 use crate::Options;
-use gasnet_netvm::{Budget, CostModel, Kind, Registration};
-use std::collections::HashMap;
-use std::path::Path;
+use crate::workload::{self, PAGE};
+use gasnet::{Config, Rank};
+use gasnet_netvm::pager::costs;
+use gasnet_netvm::{
+    Budget, Cluster, CostModel, Failure, FirmwareCosts, Kind, Measured, PinCosts, Registration, Report, Rng,
+    Time,
+};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const PAGE: u64 = 4096;
 /// Pages that may be resident.
 const BUDGET: u64 = 512;
 /// Of them, those that can be held: offered to the peer, and kept.
@@ -20,114 +29,251 @@ const M: u64 = 336;
 const VICTIMS: u64 = 112;
 /// Working sets in percent of the budget.
 const SETS: [u64; 4] = [50, 80, 200, 400];
+/// Puts under way at a time.
+const DEPTH: usize = 16;
+/// Modes of the bar: the ratios to the last one are what is predicted.
+const BAR: [&str; 4] = ["shadow-lock", "firehose-over-locks", "firehose", "rendezvous"];
 
-/// Modes, with the machine that predicts them.
+/// Modes, as they are simulated.
 fn modes() -> Vec<(&'static str, Registration)> {
     let budget = Budget { m: M * PAGE, victim: VICTIMS * PAGE, bucket: PAGE, adaptive: true };
-    let frames = BUDGET as u32;
+    let held = |kind, pins| Registration::Held { kind, budget, frames: BUDGET as u32, pins };
+    let all = |kind| Registration::Held { kind, budget, frames: 0, pins: true };
     vec![
-        ("shadow-lock", Registration::ShadowLock { frames }),
-        ("firehose-over-locks", Registration::FirehoseOverLocks { budget, frames: 0 }),
-        ("firehose", Registration::Pinned(Kind::Firehose, budget)),
-        ("rendezvous", Registration::Pinned(Kind::RendezvousUnpin, budget)),
-        ("pindown-cache", Registration::Pinned(Kind::PinDownCache, budget)),
-        ("bounce", Registration::Pinned(Kind::Bounce, budget)),
-        ("rendezvous-nounpin", Registration::Pinned(Kind::RendezvousNoUnpin, budget)),
-        ("pin-everything", Registration::Pinned(Kind::PinEverything, budget)),
+        ("shadow-lock", Registration::ShadowLock { frames: BUDGET as u32 }),
+        ("firehose-over-locks", held(Kind::Firehose, false)),
+        ("firehose", held(Kind::Firehose, true)),
+        ("rendezvous", held(Kind::RendezvousUnpin, true)),
+        ("pindown-cache", held(Kind::PinDownCache, true)),
+        ("bounce", held(Kind::Bounce, false)),
+        ("rendezvous-nounpin", all(Kind::RendezvousNoUnpin)),
+        ("pin-everything", all(Kind::PinEverything)),
     ]
 }
 
 /// Steps of the progress bar.
 pub fn steps() -> usize {
-    modes().len() * SETS.len() + 1
+    modes().len() * SETS.len() + 6
 }
 
-/// What a run printed: the median of each key.
-fn measure(rank: &Path, mode: &str, pages: u64, puts: u64) -> Result<HashMap<String, f64>, String> {
-    let mut command = Command::new(rank);
-    command.args(["netvm_puts", &pages.to_string(), &puts.to_string()]);
-    command.env("GASNET_CONDUIT", "netvm").env("GASNET_PSHM_NODES", "2");
-    command.env("GASNET_NETVM_REGISTRATION", mode);
-    // Behind the working set there is room for the source.
-    let segment = (pages + 16) * PAGE;
-    let memory = if mode == "pin-everything" { segment } else { BUDGET * PAGE };
-    command.env("GASNET_MAX_SEGSIZE", segment.to_string()).env("GASNET_NETVM_MEMORY", memory.to_string());
-    let output = command.output().map_err(|e| format!("{}: {e}", rank.display()))?;
-    if !output.status.success() {
-        return Err(format!("{mode}, {pages} pages: {}", String::from_utf8_lossy(&output.stderr)));
-    }
-    let mut values: HashMap<String, Vec<f64>> = HashMap::new();
-    for line in String::from_utf8_lossy(&output.stdout).lines() {
-        if let Some((key, value)) = line.split_once(' ')
-            && let Ok(value) = value.parse()
-        {
-            values.entry(key.to_string()).or_default().push(value);
+/// The program that measures on real memory.
+struct Live {
+    program: PathBuf,
+}
+
+/// The median of each key that a run printed.
+type Values = BTreeMap<String, f64>;
+
+impl Live {
+    fn run(&self, arguments: &[&str], pages: u64, settings: &[(&str, &str)]) -> Result<Values, String> {
+        let mut command = Command::new(&self.program);
+        command.args(arguments).env("GASNET_CONDUIT", "netvm").env("GASNET_PSHM_NODES", "2");
+        // Behind the working set there is room for the source.
+        let segment = (pages + 16) * PAGE;
+        command.env("GASNET_MAX_SEGSIZE", segment.to_string());
+        command.env("GASNET_NETVM_MEMORY", (BUDGET * PAGE).to_string());
+        command.envs(settings.iter().copied());
+        let output = command.output().map_err(|e| format!("{}: {e}", self.program.display()))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            return Err(format!("{arguments:?} {settings:?}: {said}"));
         }
+        let mut values: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        for line in String::from_utf8_lossy(&output.stdout).lines() {
+            if let Some((key, value)) = line.split_once(' ')
+                && let Ok(value) = value.parse()
+            {
+                values.entry(key.to_string()).or_default().push(value);
+            }
+        }
+        let median = |mut all: Vec<f64>| {
+            all.sort_by(f64::total_cmp);
+            all[all.len() / 2]
+        };
+        Ok(values.into_iter().map(|(key, all)| (key, median(all))).collect())
     }
-    let median = |mut all: Vec<f64>| {
-        all.sort_by(f64::total_cmp);
-        all[all.len() / 2]
-    };
-    Ok(values.into_iter().map(|(key, all)| (key, median(all))).collect())
 }
 
-/// Rows, plots, and a table to read.
-pub type Figures = (Vec<Row>, Vec<Chart>, Vec<String>);
+fn of(values: &Values, key: &str) -> Result<f64, String> {
+    values.get(key).copied().ok_or_else(|| format!("the run printed no {key}"))
+}
+
+// ---- the prediction
+
+/// Two ranks on the machine.
+fn cluster(model: &CostModel, mode: Registration, pages: u64) -> Cluster {
+    Cluster::new(2, model.clone()).registration(mode).segment(((pages + 16) * PAGE) as usize)
+}
+
+/// What rank 0 found.
+fn first<T>(report: Result<Report<T>, Failure>) -> Result<T, String> {
+    let results = report.map_err(|e| e.to_string())?.results;
+    results.into_iter().next().ok_or_else(|| "a simulation without ranks".to_string())
+}
+
+/// The parts of a put there.
+fn simulated_parts(model: &CostModel, pages: u64) -> Result<Vec<(&'static str, f64)>, String> {
+    let mode = Registration::ShadowLock { frames: BUDGET as u32 };
+    first(cluster(model, mode, pages).run(|rank: &Rank| workload::parts(rank, pages)))
+}
+
+/// The same puts as the live program's: one at a time, and [`DEPTH`] at a time.
+fn predict(model: &CostModel, mode: Registration, pages: u64, puts: u64) -> Result<(f64, f64), String> {
+    first(cluster(model, mode, pages).run(|rank: &Rank| {
+        let mut took = (0.0, 0.0);
+        if rank.id().0 == 0 {
+            let mut rng = Rng::new(0xc055);
+            workload::puts(rank, &(0..pages).collect::<Vec<_>>(), 1);
+            workload::puts(rank, &workload::zipf(pages, puts.max(pages), &mut rng), 1);
+            let one = workload::puts(rank, &workload::zipf(pages, puts, &mut rng), 1);
+            took = (one, workload::puts(rank, &workload::zipf(pages, puts, &mut rng), DEPTH));
+        }
+        rank.barrier();
+        took
+    }))
+}
+
+/// What a machine is fitted to, and how well it fits: part, measured, simulated.
+type Fit = Vec<(&'static str, f64, f64)>;
+
+/// This host, from the measured parts of a put, the round trip of a message, and pinning.
+fn fit(parts: &Values, round_trip: f64, pages: u64) -> Result<(CostModel, Fit), String> {
+    let ib = CostModel::modern_ib();
+    let pin = Measured::take().mlock.map_or(ib.pin, |line| PinCosts {
+        pin: line.pin_call,
+        pin_page: line.pin_page,
+        unpin: line.unpin_call,
+        unpin_page: line.unpin_page,
+        ..ib.pin
+    });
+    let mut firmware = FirmwareCosts { synchronous: true, page_out: Time::ZERO, wake: wake(), ..ib.firmware };
+    let mut latency = ib.network.latency.as_us();
+    let (mut page_in, mut page_out, mut interrupt) = (20.0_f64, 10.0_f64, 5.0_f64);
+    let mut model = CostModel { name: "this-host", pin, inline: 96, ..ib };
+    let mut found = Fit::new();
+    for _ in 0..12 {
+        let positive = |us: f64| us.max(0.0);
+        (latency, page_in) = (positive(latency), positive(page_in));
+        (page_out, interrupt) = (positive(page_out), positive(interrupt));
+        firmware.page_in = Time::us(page_in);
+        firmware.page_out_page = Time::us(page_out);
+        firmware.interrupt = Time::us(interrupt);
+        model.firmware = firmware;
+        model.network.latency = Time::us(latency);
+        let way = model.network.latency + model.network.gap + model.network.per_byte.bytes(64);
+        let ends = Time::us(positive(round_trip / 2.0 - way.as_us()) / 2.0);
+        (model.host.am_send, model.host.am_handle) = (ends, ends);
+        let simulated = simulated_parts(&model, pages)?;
+        let beside = |(part, value): &(&'static str, f64)| Ok((*part, of(parts, part)?, *value));
+        found = simulated.iter().map(beside).collect::<Result<_, String>>()?;
+        let more =
+            |part: &str| found.iter().find(|f| f.0 == part).map_or((0.0, 1.0), |f| (f.1 - f.2, f.1 / f.2));
+        // Each part has what follows from it; those before it are right after a few rounds.
+        firmware = firmware.scaled(more("hit16").1.clamp(0.3, 3.0));
+        latency += more("hit").0 / 2.0;
+        page_in += more("in16").0;
+        interrupt += more("in").0 - more("in16").0;
+        page_out += more("out16").0 - more("in16").0;
+    }
+    Ok((model, found))
+}
+
+/// What it takes to wake a thread that sleeps.
+fn wake() -> Time {
+    const ROUNDS: u32 = 2000;
+    let main = std::thread::current();
+    let begun = std::time::Instant::now();
+    let other = std::thread::spawn(move || {
+        for _ in 0..ROUNDS {
+            std::thread::park();
+            main.unpark();
+        }
+    });
+    for _ in 0..ROUNDS {
+        other.thread().unpark();
+        std::thread::park();
+    }
+    let took = begun.elapsed();
+    // It does not panic.
+    let _ = other.join();
+    Time::from_duration(took / (2 * ROUNDS))
+}
+
+// ---- the tables
+
+/// Rows, plots, and tables to read, each with a title.
+pub type Figures = (Vec<Row>, Vec<Chart>, Vec<(&'static str, Vec<String>)>);
+
+fn table(head: &[&str]) -> Vec<String> {
+    vec![format!("| {} |", head.join(" | ")), format!("|{}", "---|".repeat(head.len()))]
+}
+
+fn line(cells: &[String]) -> String {
+    format!("| {} |", cells.join(" | "))
+}
 
 /// All figures.
 pub fn run(options: &Options, progress: &mut Progress) -> Result<Figures, String> {
-    let rank = std::env::current_exe()
-        .ok()
-        .and_then(|path| Some(path.parent()?.join("pgas-bench-rank")))
-        .ok_or("where is pgas-bench-rank?")?;
+    let program = std::env::current_exe().ok().and_then(|path| Some(path.parent()?.join("pgas-bench-rank")));
+    let live = Live { program: program.ok_or("where is pgas-bench-rank?")? };
     let puts = if options.quick { 300 } else { 3000 };
-    let machine = CostModel::named("this-host").ok_or("no model of this host")?;
-    let machine = Machine::fair(&machine)?;
-    let (mut rows, mut text) = (Vec::new(), Vec::new());
-    text.push(
-        "| mode | working set | blocking us | predicted us | 16 at a time us | 32 KiB MB/s |".to_string(),
-    );
-    text.push("|---|---|---|---|---|---|".to_string());
-    let (mut here, mut there, mut rate) = (Vec::new(), Vec::new(), Vec::new());
-    for (name, mode) in modes() {
-        let mut curves = [Vec::new(), Vec::new(), Vec::new()];
-        for set in SETS {
-            progress.step(&format!("{name}, {set} % of the memory"));
-            let pages = BUDGET * set / 100;
-            let measured = measure(&rank, name, pages, puts)?;
-            let of = |key: &str| measured.get(key).copied().ok_or_else(|| format!("{name}: no {key}"));
-            let (put, deep, large) = (of("put8")?, of("put8x16")?, of("bw")?);
-            let predicted = cost(&machine, mode, Locality::Zipf, pages, puts.min(1000))?.each;
-            for (what, unit, value) in [
-                ("put8", "us", put),
-                ("put8x16", "us", deep),
-                ("bw", "MB/s", large),
-                ("put8_predicted", "us", predicted),
-            ] {
-                rows.push(Row::new(format!("live_{name}_{set}_{what}"), unit, 2, value));
-            }
-            text.push(format!(
-                "| {name} | {set} % | {} | {} | {} | {} |",
-                number(put),
-                number(predicted),
-                number(deep),
-                number(large)
-            ));
-            for (curve, value) in curves.iter_mut().zip([put, predicted, large]) {
-                curve.push((set as f64, value));
-            }
-            if name == "shadow-lock" && set == SETS[SETS.len() - 1] {
-                for key in ["load", "first"] {
-                    rows.push(Row::new(format!("live_fault_{key}"), "us", 2, of(key)?));
-                }
-            }
-        }
-        let [a, b, c] = curves;
-        here.push(Curve { name: name.into(), points: a });
-        there.push(Curve { name: name.into(), points: b });
-        rate.push(Curve { name: name.into(), points: c });
+    let (mut rows, mut charts, mut tables) = (Vec::new(), Vec::new(), Vec::new());
+
+    progress.step("the parts of a put");
+    let largest = BUDGET * SETS[SETS.len() - 1] / 100;
+    let parts = live.run(&["netvm_parts", &largest.to_string()], largest, &[])?;
+    let message = live.run(&["am_short"], 16, &[])?;
+    let (model, found) = fit(&parts, of(&message, "rtt")? / 1000.0, largest)?;
+    let mut text = table(&["part of a put", "measured us", "fitted us"]);
+    for (part, measured, fitted) in &found {
+        rows.push(Row::new(format!("live_part_{part}"), "us", 2, *measured));
+        text.push(line(&[part.to_string(), number(*measured), number(*fitted)]));
     }
-    let chart = |file: &str, title: &str, y, curves| Chart {
+    let costs = [
+        ("page_in", model.firmware.page_in),
+        ("page_out", model.firmware.page_out_page),
+        ("interrupt", model.firmware.interrupt),
+        ("pin", model.pin.pinning(1)),
+        ("unpin", model.pin.unpinning(1)),
+        ("wake", model.firmware.wake),
+        ("latency", model.network.latency),
+    ];
+    for (what, time) in costs {
+        rows.push(Row::new(format!("live_model_{what}"), "us", 1, time.as_us()));
+    }
+    tables.push(("What the prediction is fitted to (shadow-lock, pages in a fixed order):", text));
+
+    let (more, plots, text) = working_sets(&live, &model, puts, progress)?;
+    let (ratios, bars, bar) = ratios(&more)?;
+    rows.extend(more);
+    rows.extend(ratios);
+    charts.extend(plots);
+    charts.push(bars);
+    tables.push(("8-byte puts by Zipf 0.99 into a working set, and 32 KiB puts in order:", text));
+    tables.push(("The working set 4 x the memory, 16 puts at a time, against rendezvous:", bar));
+
+    progress.step("faults");
+    let folder = std::env::temp_dir();
+    let (megabytes, random) = if options.quick { (8, 500) } else { (32, 5000) };
+    let faults = costs::measure(&folder, megabytes, random, &[16]).map_err(|e| e.to_string())?;
+    let mut text = table(&["setting", "use of a page", "us a page"]);
+    for fault in faults {
+        let budget = fault.setting.split(',').next().unwrap_or_default();
+        let name = format!("live_fault_{budget}_{}", fault.what).replace([' ', ',', '%', ':'], "_");
+        rows.push(Row::new(name, "us", 1, fault.each()));
+        text.push(line(&[fault.setting.clone(), fault.what.to_string(), number(fault.each())]));
+    }
+    tables.push(("What pages cost the program that uses them:", text));
+
+    let (more, plots, text) = operations(&live, &model, options.quick, progress)?;
+    rows.extend(more);
+    charts.extend(plots);
+    tables.push(("Synchronisation and collectives of 2 ranks:", text));
+    Ok((rows, charts, tables))
+}
+
+fn chart(file: &str, title: &str, y: &'static str, curves: Vec<Curve>) -> Chart {
+    Chart {
         file: file.into(),
         title: title.into(),
         x: "working set (% of the memory allowed)",
@@ -135,11 +281,230 @@ pub fn run(options: &Options, progress: &mut Progress) -> Result<Figures, String
         log: (true, true),
         bars: Vec::new(),
         curves,
-    };
+    }
+}
+
+/// The figures of a part, its plots, and its table.
+type Part = (Vec<Row>, Vec<Chart>, Vec<String>);
+
+fn working_sets(live: &Live, model: &CostModel, puts: u64, progress: &mut Progress) -> Result<Part, String> {
+    let (mut rows, mut curves) = (Vec::new(), <[Vec<Curve>; 5]>::default());
+    let depth = format!("{DEPTH} at a time us");
+    let mut text =
+        table(&["mode", "working set", "blocking us", "predicted us", &depth, "predicted us", "32 KiB MB/s"]);
+    for (name, mode) in modes() {
+        let mut points = <[Vec<(f64, f64)>; 5]>::default();
+        for set in SETS {
+            progress.step(&format!("{name}, {set} % of the memory"));
+            let pages = BUDGET * set / 100;
+            let segment = ((pages + 16) * PAGE).to_string();
+            let mut settings = vec![("GASNET_NETVM_REGISTRATION", name)];
+            if name == "pin-everything" {
+                settings.push(("GASNET_NETVM_MEMORY", &segment));
+            }
+            let measured =
+                live.run(&["netvm_puts", &pages.to_string(), &puts.to_string()], pages, &settings)?;
+            let (put, deep, rate) = (of(&measured, "put8")?, of(&measured, "put8x16")?, of(&measured, "bw")?);
+            let (predicted, predicted_deep) = predict(model, mode, pages, puts)?;
+            let values = [put, predicted, deep, predicted_deep, rate];
+            let names = ["put8", "put8_predicted", "put8x16", "put8x16_predicted", "bw"];
+            for ((what, value), points) in names.into_iter().zip(values).zip(&mut points) {
+                let unit = if what == "bw" { "MB/s" } else { "us" };
+                rows.push(Row::new(format!("live_{name}_{set}_{what}"), unit, 2, value));
+                points.push((set as f64, value));
+            }
+            let numbers = values.map(number);
+            let mut cells = vec![name.to_string(), format!("{set} %")];
+            cells.extend(numbers);
+            text.push(line(&cells));
+        }
+        for (curves, points) in curves.iter_mut().zip(points) {
+            curves.push(Curve { name: name.into(), points });
+        }
+    }
+    let [one, one_predicted, deep, deep_predicted, rate] = curves;
+    let us = "time of a put (us)";
     let charts = vec![
-        chart("netvm-live-put", "8-byte puts on real memory, Zipf 0.99", "time of a put (us)", here),
-        chart("netvm-live-predicted", "The same as simulated for this host", "time of a put (us)", there),
+        chart("netvm-live-put", "8-byte puts on real memory, Zipf 0.99", us, one),
+        chart("netvm-live-predicted", "The same as predicted for this host", us, one_predicted),
+        chart("netvm-live-put16", "8-byte puts on real memory, 16 at a time, Zipf 0.99", us, deep),
+        chart("netvm-live-predicted16", "The same as predicted for this host", us, deep_predicted),
         chart("netvm-live-bandwidth", "32 KiB puts on real memory, in order", "MB/s", rate),
     ];
     Ok((rows, charts, text))
+}
+
+/// The modes of the bar against the last of them: on real memory and as predicted.
+fn ratios(rows: &[Row]) -> Result<(Vec<Row>, Chart, Vec<String>), String> {
+    let largest = SETS[SETS.len() - 1];
+    let value = |mode: &str, what: &str| {
+        let name = format!("live_{mode}_{largest}_{what}");
+        rows.iter().find(|row| row.name == name).map(|row| row.here).ok_or_else(|| format!("no {name}"))
+    };
+    let reference = BAR[BAR.len() - 1];
+    let (here, there) = (value(reference, "put8x16")?, value(reference, "put8x16_predicted")?);
+    let mut text = table(&["mode", "ratio", "predicted", "difference", "bar"]);
+    let (mut ratios, mut bars) = (Vec::new(), [Vec::new(), Vec::new()]);
+    for (i, mode) in BAR.into_iter().enumerate() {
+        let (live, predicted) = (value(mode, "put8x16")? / here, value(mode, "put8x16_predicted")? / there);
+        let difference = (live / predicted - 1.0) * 100.0;
+        let ahead = i >= 2 || live < 1.0;
+        let verdict = if difference.abs() <= 30.0 && ahead { "met" } else { "missed" };
+        text.push(line(&[
+            mode.to_string(),
+            number(live),
+            number(predicted),
+            format!("{difference:+.0} %"),
+            verdict.to_string(),
+        ]));
+        ratios.push(Row::new(format!("live_ratio_{mode}"), "", 2, live));
+        ratios.push(Row::new(format!("live_ratio_{mode}_predicted"), "", 2, predicted));
+        bars[0].push((i as f64, live));
+        bars[1].push((i as f64, predicted));
+    }
+    let [live, predicted] = bars;
+    let chart = Chart {
+        file: "netvm-live-ratios".into(),
+        title: "Working set 4 x the memory, 16 puts of 8 bytes at a time, Zipf 0.99".into(),
+        x: "registration mode",
+        y: "time of a put / rendezvous",
+        log: (false, false),
+        bars: BAR.to_vec(),
+        curves: vec![
+            Curve { name: "real memory".into(), points: live },
+            Curve { name: "predicted".into(), points: predicted },
+        ],
+    };
+    Ok((ratios, chart, text))
+}
+
+/// Bars of measured and predicted times.
+fn bars(file: &str, title: &str, names: &[&'static str], values: [Vec<f64>; 2]) -> Chart {
+    let curve = |name: &str, values: Vec<f64>| Curve {
+        name: name.into(),
+        points: values.into_iter().enumerate().map(|(i, v)| (i as f64, v)).collect(),
+    };
+    let [live, predicted] = values;
+    Chart {
+        file: file.into(),
+        title: title.into(),
+        x: "operation",
+        y: "us",
+        log: (false, false),
+        bars: names.to_vec(),
+        curves: vec![curve("real memory", live), curve("predicted", predicted)],
+    }
+}
+
+fn operations(live: &Live, model: &CostModel, quick: bool, progress: &mut Progress) -> Result<Part, String> {
+    let (mut rows, mut charts) = (Vec::new(), Vec::new());
+    let mut text = table(&["operation", "us", "predicted us"]);
+    let count = if quick { 50 } else { 1000 };
+    let everything = Registration::ShadowLock { frames: 0 };
+    let runs: [(&str, &[workload::Operation], &str, &[(&str, &str)]); 4] = [
+        ("sync", workload::SYNC, "", &[]),
+        // A wait that gives up the processor at once.
+        ("sync", workload::SYNC, "_asleep", &[("GASNET_SPIN", "0")]),
+        ("collectives", workload::COLLECTIVES, "", &[]),
+        ("collectives", workload::COLLECTIVES, "_nic", &[("GASNET_COLL", "nic")]),
+    ];
+    for (task, all, suffix, settings) in runs {
+        progress.step(&format!("{task}{suffix}"));
+        let mut settings = settings.to_vec();
+        // All of it in memory.
+        settings.push(("GASNET_NETVM_MEMORY", "16M"));
+        let measured = live.run(&[task, &count.to_string()], 4000, &settings)?;
+        let (mut names, mut values) = (Vec::new(), [Vec::new(), Vec::new()]);
+        for (name, run) in all {
+            // What sleeps is a wait for a notification.
+            let asleep = suffix == "_asleep";
+            if asleep && *name != "notify_wait" {
+                continue;
+            }
+            let here = of(&measured, name)?;
+            let run = *run;
+            let config = Config { quiet: true, coll_nic: suffix == "_nic", ..Config::default() };
+            let cluster = cluster(model, everything, 64).config(config);
+            let mut there = first(cluster.run_for_good(move |rank| run(rank, 200)))?;
+            if asleep {
+                there += model.firmware.wake.as_us();
+            }
+            rows.push(Row::new(format!("live_{name}{suffix}"), "us", 2, here));
+            rows.push(Row::new(format!("live_{name}{suffix}_predicted"), "us", 2, there));
+            text.push(line(&[format!("{name}{suffix}"), number(here), number(there)]));
+            names.push(*name);
+            values[0].push(here);
+            values[1].push(there);
+        }
+        if suffix != "_asleep" {
+            let title = format!("{task}{} of 2 ranks on the netvm conduit", suffix.replace('_', ", by "));
+            charts.push(bars(&format!("netvm-live-{task}{suffix}"), &title, &names, values));
+        }
+    }
+    Ok((rows, charts, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A machine whose parts are known is found again.
+    #[test]
+    fn machines_are_fitted_to_their_parts() {
+        let ib = CostModel::modern_ib();
+        let firmware = FirmwareCosts {
+            synchronous: true,
+            page_in: Time::us(30.0),
+            page_out: Time::ZERO,
+            page_out_page: Time::us(9.0),
+            interrupt: Time::us(4.0),
+            ..ib.firmware.scaled(4.0)
+        };
+        let mut truth = CostModel { firmware, inline: 96, ..ib };
+        truth.network.latency = Time::us(1.0);
+        let pages = 4 * BUDGET;
+        let parts = simulated_parts(&truth, pages).unwrap();
+        let parts: Values = parts.into_iter().map(|(part, value)| (part.to_string(), value)).collect();
+        let (model, found) = fit(&parts, 8.0, pages).unwrap();
+        for (part, measured, fitted) in &found {
+            assert!((fitted / measured - 1.0).abs() < 0.03, "{part}: {measured} {fitted}");
+        }
+        let near = |a: Time, b: Time| (a.as_us() / b.as_us() - 1.0).abs() < 0.1;
+        assert!(near(model.firmware.page_in, truth.firmware.page_in), "{:?}", model.firmware);
+        assert!(near(model.firmware.page_out_page, truth.firmware.page_out_page), "{:?}", model.firmware);
+        // And says the same of another mode.
+        let held = modes()[1].1;
+        let (a, b) = (predict(&truth, held, pages, 300).unwrap(), predict(&model, held, pages, 300).unwrap());
+        assert!((a.1 / b.1 - 1.0).abs() < 0.1, "{a:?} {b:?}");
+    }
+
+    /// Pinned modes page: beyond the memory every mode is slower than within it, and rendezvous slowest of those that ask.
+    #[test]
+    fn held_modes_page() {
+        let ib = CostModel::modern_ib();
+        let firmware = FirmwareCosts {
+            synchronous: true,
+            page_in: Time::us(30.0),
+            page_out: Time::ZERO,
+            page_out_page: Time::us(9.0),
+            ..ib.firmware
+        };
+        let model = CostModel { firmware, ..ib };
+        let mut deep = Vec::new();
+        for (name, mode) in modes() {
+            let within = predict(&model, mode, BUDGET / 2, 400).unwrap();
+            let beyond = predict(&model, mode, BUDGET * 4, 400).unwrap();
+            if ["rendezvous-nounpin", "pin-everything"].contains(&name) {
+                assert!((beyond.0 / within.0 - 1.0).abs() < 0.2, "{name} {within:?} {beyond:?}");
+            } else {
+                assert!(beyond.0 > within.0 + 5.0, "{name}: {within:?} {beyond:?}");
+            }
+            deep.push((name, beyond.1));
+        }
+        let of = |mode| deep.iter().find(|d| d.0 == mode).unwrap().1;
+        assert!(
+            of("shadow-lock") < of("rendezvous") && of("firehose-over-locks") < of("rendezvous"),
+            "{deep:?}"
+        );
+    }
 }
