@@ -80,15 +80,37 @@ struct Line<T>(T);
 
 /// A barrier in shared memory that starts out as zeros.
 ///
-/// `arrived` counts the ranks that notified in the current phase; the last one publishes the consensus and advances `phase`.
+/// `arrived` counts the ranks that notified in a phase; the last one publishes the consensus and advances `phase`.
 /// Names and results are kept for two phases, since a fast rank may notify the next phase while a slow one still reads this
 /// phase's result; it cannot get further, because the next phase needs the slow one.
 #[repr(C)]
 pub(crate) struct CentralBarrier {
-    arrived: Line<AtomicU32>,
-    phase: Line<(AtomicU32, [AtomicU64; 2])>,
+    arrived: Line<[Arrived; 2]>,
+    phase: Line<Phase>,
     names: Line<[AtomicU64; 2]>,
 }
+
+/// A count of arrivals, and what fills its cache line.
+#[repr(C, align(64))]
+struct Arrived {
+    count: AtomicU32,
+    beside: [AtomicU64; WITH_ARRIVALS / 8],
+}
+
+/// The phase and its results, in one cache line.
+#[repr(C)]
+struct Phase {
+    number: AtomicU32,
+    results: [AtomicU64; 2],
+    beside: [[AtomicU64; WITH_PHASE / 8]; 2],
+}
+
+/// Bytes that go from rank to rank with the count of arrivals, and with the phase.
+pub(crate) const WITH_ARRIVALS: usize = 56;
+/// See [`WITH_ARRIVALS`].
+pub(crate) const WITH_PHASE: usize = 16;
+
+const _: () = assert!(cfg!(loom) || size_of::<Arrived>() == 64 && size_of::<Phase>() <= 64);
 
 impl CentralBarrier {
     /// Joins phase `phase` (counted by the rank from 0); `size` ranks take part.
@@ -107,10 +129,11 @@ impl CentralBarrier {
             self.merge_name(parity, mine);
         }
         // ORDER: AcqRel; pairs with itself: the last arrival sees all names and all writes made before the others' notify.
-        if self.arrived.0.fetch_add(1, Ordering::AcqRel) != size - 1 {
+        let arrived = &self.arrived.0[parity].count;
+        if arrived.fetch_add(1, Ordering::AcqRel) != size - 1 {
             return None;
         }
-        self.arrived.0.store(0, Ordering::Relaxed);
+        arrived.store(0, Ordering::Relaxed);
         let name = self.names.0[parity].load(Ordering::Relaxed);
         if name != 0 {
             self.names.0[parity].store(0, Ordering::Relaxed);
@@ -121,9 +144,21 @@ impl CentralBarrier {
     /// Ends phase `phase`, in which all have arrived, with this (encoded) consensus.
     #[inline]
     pub(crate) fn publish(&self, phase: u32, all: u64) {
-        self.phase.0.1[(phase & 1) as usize].store(all, Ordering::Relaxed);
+        self.phase.0.results[(phase & 1) as usize].store(all, Ordering::Relaxed);
         // ORDER: Release; pairs with Acquire in `done`: the result, the reset counter and all earlier writes are visible.
-        self.phase.0.0.store(phase.wrapping_add(1), Ordering::Release);
+        self.phase.0.number.store(phase.wrapping_add(1), Ordering::Release);
+    }
+
+    /// Memory of [`WITH_ARRIVALS`] bytes, for what is left on arrival.
+    #[inline]
+    pub(crate) fn with_arrivals(&self, phase: u32) -> *mut u8 {
+        self.arrived.0[(phase & 1) as usize].beside.as_ptr().cast_mut().cast()
+    }
+
+    /// Memory of [`WITH_PHASE`] bytes, for what is published.
+    #[inline]
+    pub(crate) fn with_phase(&self, phase: u32) -> *mut u8 {
+        self.phase.0.beside[(phase & 1) as usize].as_ptr().cast_mut().cast()
     }
 
     #[cold]
@@ -136,18 +171,18 @@ impl CentralBarrier {
 
     /// Begins at phase 0 again, for other ranks. Nobody uses it, and something else tells them.
     pub(crate) fn restart(&self) {
-        self.arrived.0.store(0, Ordering::Relaxed);
-        self.phase.0.0.store(0, Ordering::Relaxed);
+        self.arrived.0.iter().for_each(|arrived| arrived.count.store(0, Ordering::Relaxed));
+        self.phase.0.number.store(0, Ordering::Relaxed);
     }
 
     /// The consensus of phase `phase` once everyone has joined.
     #[inline]
     pub(crate) fn done(&self, phase: u32) -> Option<Consensus> {
         // ORDER: Acquire; pairs with Release in `notify`.
-        if self.phase.0.0.load(Ordering::Acquire) == phase {
+        if self.phase.0.number.load(Ordering::Acquire) == phase {
             return None;
         }
-        Some(Consensus::decode(self.phase.0.1[(phase & 1) as usize].load(Ordering::Relaxed)))
+        Some(Consensus::decode(self.phase.0.results[(phase & 1) as usize].load(Ordering::Relaxed)))
     }
 }
 
@@ -252,9 +287,12 @@ impl Rank {
 impl CentralBarrier {
     fn new() -> CentralBarrier {
         let two = || [AtomicU64::new(0), AtomicU64::new(0)];
+        let arrived =
+            || Arrived { count: AtomicU32::new(0), beside: [0; WITH_ARRIVALS / 8].map(AtomicU64::new) };
+        let beside = [0; 2].map(|_| [0; WITH_PHASE / 8].map(AtomicU64::new));
         CentralBarrier {
-            arrived: Line(AtomicU32::new(0)),
-            phase: Line((AtomicU32::new(0), two())),
+            arrived: Line([arrived(), arrived()]),
+            phase: Line(Phase { number: AtomicU32::new(0), results: two(), beside }),
             names: Line(two()),
         }
     }

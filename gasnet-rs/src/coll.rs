@@ -20,7 +20,7 @@
 //! or NICs use the same places again and again, so they take turns: each draws as many tickets as it has steps when it is started.
 
 pub(crate) mod algorithms;
-mod flat;
+pub(crate) mod flat;
 pub(crate) mod mail;
 pub(crate) mod nic;
 pub(crate) mod table;

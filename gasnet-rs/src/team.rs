@@ -12,7 +12,7 @@ use crate::coll::algorithms::{self, Blocks, Reduction};
 use crate::coll::mail::{Op, Ptr};
 use crate::coll::table::Table;
 use crate::coll::tree::Hosts;
-use crate::coll::{Path, Shape, SyncMode, When, nic};
+use crate::coll::{Path, Shape, SyncMode, When, flat, nic};
 use crate::event::Event;
 use crate::{Error, Rank, RankId};
 use core::future::Future;
@@ -221,6 +221,9 @@ impl Team {
     /// # Collective
     pub fn barrier(&self) {
         let op = self.op(Shape::Barrier, SyncMode::MY);
+        if op.path == Path::Flat {
+            return flat::barrier_now(&op);
+        }
         self.run(algorithms::barrier(&op, 0));
     }
 
@@ -314,9 +317,9 @@ impl Team {
     }
 }
 
-/// A blocking and a non-blocking method for one algorithm.
+/// A blocking and a non-blocking method for one algorithm; and perhaps a function that does it at once by a table.
 macro_rules! operation {
-    ($(#[$doc:meta])* $raw:ident $raw_nb:ident ($($arg:ident : $ty:ty),*) $(, $how:ident)? => $shape:expr, $call:expr) => {
+    ($(#[$doc:meta])* $raw:ident $raw_nb:ident ($($arg:ident : $ty:ty),*) $(, $how:ident)? => $shape:expr, $call:expr $(, at once: $now:expr)?) => {
         $(#[$doc])*
         ///
         /// # Collective
@@ -324,6 +327,14 @@ macro_rules! operation {
         /// 1. The buffers are as described, valid until the call returns (owed by the caller).
         pub unsafe fn $raw(&self, $($arg: $ty,)* $($how: Reduction,)? mode: SyncMode) {
             let op = self.op($shape, mode);
+            // Tuples: what is repeated cannot be named inside another repetition.
+            let (_args, _how) = (($($arg,)*), ($(&$how,)?));
+            $(
+                if op.path == Path::Flat && mode == SyncMode::MY {
+                    // SAFETY: (1).
+                    return unsafe { ($now)(&op, _args, _how) };
+                }
+            )?
             // SAFETY: (1).
             let body = unsafe { ($call)(self, &op, $($arg,)* $(&$how)?) };
             self.run(algorithms::synchronised(&op, mode, body));
@@ -440,7 +451,9 @@ impl Team {
     operation! {
         /// Combines the members' vectors of `n` bytes at `src`; the result comes to every member's `dst`.
         reduce_all_raw reduce_all_raw_nb (dst: *mut u8, src: *const u8, n: usize), how => Shape::ReduceAll(n, nic::knows(&how, n)),
-        |_: &Team, op, dst: *mut u8, src: *const u8, n, how| algorithms::reduce_all(op, Ptr(dst), Ptr::of(src), n, how)
+        |_: &Team, op, dst: *mut u8, src: *const u8, n, how| algorithms::reduce_all(op, Ptr(dst), Ptr::of(src), n, how),
+        at once: |op: &Op, (dst, src, n): (*mut u8, *const u8, usize), (how,): (&Reduction,)|
+            flat::reduce_all_now(op, Ptr(dst), Ptr::of(src), n, how)
     }
     operation! {
         /// Member i's `dst` becomes the combination of the vectors of members 0 to i, or to i - 1 if not `inclusive`: then member 0's

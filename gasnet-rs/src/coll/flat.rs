@@ -4,7 +4,7 @@
 
 use super::algorithms::Reduction;
 use super::mail::{Op, Ptr};
-use super::table::{AREA, RESULT};
+use super::table::{AREA, RESULT, Table};
 use super::{Path, Shape};
 use core::future::poll_fn;
 use core::task::Poll;
@@ -22,44 +22,98 @@ pub(super) fn fits(shape: Shape, size: usize) -> bool {
     }
 }
 
-/// One phase of the table: `leave` puts this member's bytes into the area, `combine` makes the result of the area, `take` reads both.
+/// A phase of the table that this member has entered.
+struct Entered<'a> {
+    op: &'a Op,
+    table: &'a Table,
+    phase: u32,
+    area: Ptr,
+    result: Ptr,
+}
+
+impl<'a> Entered<'a> {
+    /// Enters, in turn, a phase with this many bytes of area and result: `leave` puts this member's bytes into the area, `combine` makes the
+    /// result of the area if this is the last to come.
+    fn new(
+        op: &'a Op,
+        (in_area, in_result): (usize, usize),
+        leave: impl FnOnce(Ptr),
+        combine: impl FnOnce(Ptr, Ptr),
+    ) -> Entered<'a> {
+        debug_assert_eq!(op.path, Path::Flat);
+        let team = &*op.team;
+        let table = team.table().expect("planned with a table");
+        let phase = team.phase();
+        let (area, result) = (Ptr(table.area(phase, in_area)), Ptr(table.result(phase, in_result)));
+        leave(area);
+        if let Some(presence) = op.rank().presence {
+            presence.watch_nobody();
+        }
+        if table.arrive(phase, op.size() as u32) {
+            combine(area, result);
+            table.publish(phase);
+        }
+        Entered { op, table, phase, area, result }
+    }
+
+    fn is_over(&self) -> bool {
+        self.table.done(self.phase)
+    }
+
+    /// Leaves a phase that is over: `take` reads area and result.
+    fn leave(self, take: impl FnOnce(Ptr, Ptr)) {
+        take(self.area, self.result);
+        self.op.team.next_phase();
+        self.op.next_turn();
+    }
+}
+
+/// One phase of the table; see [`Entered`].
 async fn phase(
     op: &Op,
+    bytes: (usize, usize),
     leave: impl FnOnce(Ptr),
     combine: impl FnOnce(Ptr, Ptr),
     take: impl FnOnce(Ptr, Ptr),
 ) {
-    debug_assert_eq!(op.path, Path::Flat);
     op.turn().await;
-    let team = &*op.team;
-    let table = team.table().expect("planned with a table");
-    let phase = team.phase();
-    let (area, result) = (Ptr(table.area(phase)), Ptr(table.result(phase)));
-    leave(area);
-    if let Some(presence) = op.rank().presence {
-        presence.watch_nobody();
-    }
-    if table.arrive(phase, op.size() as u32) {
-        combine(area, result);
-        table.publish(phase);
-    } else {
-        poll_fn(|_| {
-            if table.done(phase) {
-                return Poll::Ready(());
-            }
-            // Nothing that comes announces it.
-            op.rank().coll.mail.bump();
-            Poll::Pending
-        })
-        .await;
-    }
-    take(area, result);
-    team.next_phase();
-    op.next_turn();
+    let entered = Entered::new(op, bytes, leave, combine);
+    poll_fn(|_| {
+        if entered.is_over() {
+            return Poll::Ready(());
+        }
+        // Nothing that comes announces it.
+        op.rank().coll.mail.bump();
+        Poll::Pending
+    })
+    .await;
+    entered.leave(take);
+}
+
+/// The same on the caller's stack, without a future: for what is called again and again.
+fn phase_now(
+    op: &Op,
+    bytes: (usize, usize),
+    leave: impl FnOnce(Ptr),
+    combine: impl FnOnce(Ptr, Ptr),
+    take: impl FnOnce(Ptr, Ptr),
+) {
+    const WHAT: &str = "a collective operation";
+    let rank = op.rank();
+    rank.check_context("enter a collective operation");
+    rank.wait_until(WHAT, || op.is_next());
+    let entered = Entered::new(op, bytes, leave, combine);
+    rank.wait_until(WHAT, || entered.is_over());
+    entered.leave(take);
+}
+
+/// A barrier, at once.
+pub(crate) fn barrier_now(op: &Op) {
+    phase_now(op, (0, 0), |_| (), |_, _| (), |_, _| ());
 }
 
 pub(super) async fn barrier(op: &Op) {
-    phase(op, |_| (), |_, _| (), |_, _| ()).await;
+    phase(op, (0, 0), |_| (), |_, _| (), |_, _| ()).await;
 }
 
 /// # Safety
@@ -70,7 +124,7 @@ pub(super) async unsafe fn gather_all(op: &Op, dst: Ptr, src: Ptr, n: usize) {
     let leave = |area: Ptr| unsafe { src.copy_to(area.at(me * n), n) };
     // SAFETY: as above.
     let take = |area: Ptr, _: Ptr| unsafe { area.copy_to(dst, n * size) };
-    phase(op, leave, |_, _| (), take).await;
+    phase(op, (n * size, 0), leave, |_, _| (), take).await;
 }
 
 /// # Safety
@@ -86,16 +140,25 @@ pub(super) async unsafe fn exchange(op: &Op, dst: Ptr, src: Ptr, n: usize) {
             unsafe { area.at(i * row + me * n).copy_to(dst.at(i * n), n) }
         }
     };
-    phase(op, leave, |_, _| (), take).await;
+    phase(op, (row * size, 0), leave, |_, _| (), take).await;
 }
 
+/// The three steps of a reduction to all.
+///
 /// # Safety
 /// As [`super::algorithms::reduce_all`].
-pub(super) async unsafe fn reduce_all(op: &Op, dst: Ptr, src: Ptr, n: usize, how: &Reduction) {
+#[expect(clippy::type_complexity, reason = "three closures, one for each step")]
+unsafe fn reducing<'a>(
+    op: &Op,
+    dst: Ptr,
+    src: Ptr,
+    n: usize,
+    how: &'a Reduction,
+) -> (impl FnOnce(Ptr) + use<>, impl FnOnce(Ptr, Ptr) + use<'a>, impl FnOnce(Ptr, Ptr) + use<>) {
     let (me, size) = (op.me(), op.size());
     // SAFETY: as in `gather_all`.
-    let leave = |area: Ptr| unsafe { src.copy_to(area.at(me * n), n) };
-    let combine = |area: Ptr, result: Ptr| {
+    let leave = move |area: Ptr| unsafe { src.copy_to(area.at(me * n), n) };
+    let combine = move |area: Ptr, result: Ptr| {
         // SAFETY: as in `gather_all`; the result has room, and nobody reads it yet.
         unsafe { area.copy_to(result, n) };
         for i in 1..size {
@@ -103,14 +166,32 @@ pub(super) async unsafe fn reduce_all(op: &Op, dst: Ptr, src: Ptr, n: usize, how
         }
     };
     // SAFETY: as in `gather_all`.
-    let take = |_: Ptr, result: Ptr| unsafe { result.copy_to(dst, n) };
-    phase(op, leave, combine, take).await;
+    let take = move |_: Ptr, result: Ptr| unsafe { result.copy_to(dst, n) };
+    (leave, combine, take)
+}
+
+/// # Safety
+/// As [`super::algorithms::reduce_all`].
+pub(super) async unsafe fn reduce_all(op: &Op, dst: Ptr, src: Ptr, n: usize, how: &Reduction) {
+    // SAFETY: owed by the caller.
+    let (leave, combine, take) = unsafe { reducing(op, dst, src, n, how) };
+    phase(op, (n * op.size(), n), leave, combine, take).await;
+}
+
+/// [`reduce_all`] at once.
+///
+/// # Safety
+/// As [`super::algorithms::reduce_all`].
+pub(crate) unsafe fn reduce_all_now(op: &Op, dst: Ptr, src: Ptr, n: usize, how: &Reduction) {
+    // SAFETY: owed by the caller.
+    let (leave, combine, take) = unsafe { reducing(op, dst, src, n, how) };
+    phase_now(op, (n * op.size(), n), leave, combine, take);
 }
 
 /// # Safety
 /// As [`super::algorithms::scan`].
 pub(super) async unsafe fn scan(op: &Op, dst: Ptr, src: Ptr, n: usize, inclusive: bool, how: &Reduction) {
-    let me = op.me();
+    let (me, size) = (op.me(), op.size());
     // SAFETY: as in `gather_all`.
     let leave = |area: Ptr| unsafe { src.copy_to(area.at(me * n), n) };
     let take = |area: Ptr, _: Ptr| {
@@ -123,5 +204,5 @@ pub(super) async unsafe fn scan(op: &Op, dst: Ptr, src: Ptr, n: usize, inclusive
             }
         }
     };
-    phase(op, leave, |_, _| (), take).await;
+    phase(op, (n * size, 0), leave, |_, _| (), take).await;
 }

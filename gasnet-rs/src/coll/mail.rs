@@ -210,8 +210,7 @@ impl Op {
     /// Waits until it is this operation's turn at the team's table or NICs.
     pub(crate) async fn turn(&self) {
         poll_fn(|_| {
-            // ORDER: Acquire; pairs with Release in next_turn: the last step's state, if another thread of the rank did it.
-            if self.team.turn.load(Ordering::Acquire) == self.ticket.load(Relaxed) {
+            if self.is_next() {
                 return Poll::Ready(());
             }
             // Nothing that comes announces it.
@@ -219,6 +218,12 @@ impl Op {
             Poll::Pending
         })
         .await;
+    }
+
+    /// Whether it is.
+    pub(crate) fn is_next(&self) -> bool {
+        // ORDER: Acquire; pairs with Release in next_turn: the last step's state, if another thread of the rank did it.
+        self.team.turn.load(Ordering::Acquire) == self.ticket.load(Relaxed)
     }
 
     /// A step is over.

@@ -8,7 +8,7 @@
 //! takes one, and the last member that gives the team up gives it back. A team that gets none uses messages.
 #![expect(unsafe_code, reason = "overlays tables on a shared mapping")]
 
-use crate::barrier::{CentralBarrier, Consensus};
+use crate::barrier::{CentralBarrier, Consensus, WITH_ARRIVALS, WITH_PHASE};
 use crate::prim::{AtomicU32, AtomicU64, Ordering};
 
 /// Tables of a host, one bit each.
@@ -94,14 +94,22 @@ impl Tables {
 }
 
 impl Table {
-    /// The area of a phase: [`AREA`] bytes, aligned to a line.
-    pub(crate) fn area(&self, phase: u32) -> *mut u8 {
-        self.areas[phase as usize & 1].0.get().cast()
+    /// The area of a phase for so many bytes, at most [`AREA`]. A few lie beside the word that members arrive at anyway.
+    #[inline]
+    pub(crate) fn area(&self, phase: u32, bytes: usize) -> *mut u8 {
+        match bytes {
+            ..=WITH_ARRIVALS => self.barrier.with_arrivals(phase),
+            _ => self.areas[phase as usize & 1].0.get().cast(),
+        }
     }
 
-    /// The result of a phase: [`RESULT`] bytes.
-    pub(crate) fn result(&self, phase: u32) -> *mut u8 {
-        self.results[phase as usize & 1].0.get().cast()
+    /// The result of a phase of so many bytes, at most [`RESULT`]; likewise.
+    #[inline]
+    pub(crate) fn result(&self, phase: u32, bytes: usize) -> *mut u8 {
+        match bytes {
+            ..=WITH_PHASE => self.barrier.with_phase(phase),
+            _ => self.results[phase as usize & 1].0.get().cast(),
+        }
     }
 
     /// This member's bytes are in the area. True: those of all are, and the caller has to [publish](Self::publish).
