@@ -359,6 +359,8 @@ unsafe impl Conduit for Live {
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        // Asked for by who is about to sleep on it.
+        self.card.leave();
         Some(self.card.descriptor())
     }
 

@@ -7,7 +7,8 @@
 //! **Attendance.** A rank that polls does its NIC's work itself, which saves a change of threads for every packet where cores are
 //! short. Its desk says when it last did, and who leaves work wakes the thread only if that is a while ago. A rank may stop
 //! polling right after that look: so the thread of a rank that has polled lately sleeps for a *shift* at most, and a rank
-//! that polls while its thread sleeps without limit wakes it once. Nothing waits for longer than a shift.
+//! that polls while its thread sleeps without limit wakes it once. Nothing waits for longer than a shift. A rank that is about to
+//! sleep says so ([`Desks::depart`]), and looks for work once more.
 #![expect(unsafe_code, reason = "overlays typed atomics on shared memory")]
 
 use crate::live::sys::{self, Mapping};
@@ -111,6 +112,13 @@ impl Desks {
     /// How long a thread sleeps whose rank polls.
     pub(crate) fn shift(&self) -> Duration {
         self.shift
+    }
+
+    /// The rank is about to sleep: from now on who leaves work for its NIC wakes the NIC's thread.
+    pub(crate) fn depart(&self) {
+        self.desk(self.me).polled.store(0, Ordering::Relaxed);
+        // ORDER: SeqCst; pairs with the fence in `ring`: who leaves work sees that the rank sleeps, or the rank finds the work.
+        fence(Ordering::SeqCst);
     }
 
     /// Whether the rank polls often.

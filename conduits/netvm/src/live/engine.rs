@@ -244,6 +244,15 @@ impl Card {
         self.work()
     }
 
+    /// A thread of the rank is about to sleep until the [descriptor](Self::descriptor) is readable.
+    pub(crate) fn leave(&self) {
+        self.desks.depart();
+        // What came before that woke nobody.
+        if self.run().0 > 0 {
+            self.tell();
+        }
+    }
+
     /// A thread of the rank has left work.
     pub(crate) fn work(&self) -> usize {
         if !self.crowded && self.desks.awake() {
