@@ -547,9 +547,6 @@ pub fn by_nics(cx: &Cx) {
         assert_eq!(done(), before, "{what}: commands given, or messages taken, between entry and exit");
     };
     let mut rng = cx.rng("nics");
-    // What came before ends by messages.
-    team.barrier();
-    let before = done().1;
     for i in 0..if cx.quick { 40 } else { 400 } {
         (0..rng.below(2000)).for_each(|_| std::hint::spin_loop());
         // A few words, and as many as a block has.
@@ -575,5 +572,4 @@ pub fn by_nics(cx: &Cx) {
         });
     }
     team.barrier();
-    assert_eq!(done().1, before, "operations send no messages to hosts");
 }
