@@ -38,8 +38,10 @@ fn main() {
             "start" => start(rank, begun),
             "netvm_puts" => netvm_puts(rank),
             "netvm_parts" => {
-                let parts = workload::parts(rank, argument(2, 2048));
-                parts.iter().for_each(|(key, value)| println!("{key} {value:.6}"));
+                for _ in 0..BATCHES {
+                    let parts = workload::parts(rank, argument(2, 2048));
+                    parts.iter().for_each(|(key, value)| println!("{key} {value:.6}"));
+                }
             }
             "sync" => operations(rank, workload::SYNC),
             "collectives" => operations(rank, workload::COLLECTIVES),

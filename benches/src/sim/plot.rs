@@ -47,6 +47,13 @@ fn draw_on(chart: &Chart, root: &DrawingArea<SVGBackend<'_>, Shift>) -> Result<(
     let (x0, x1) = extent(points().map(|p| p.0), chart.log.0);
     let (y0, y1) = extent(points().map(|p| p.1), chart.log.1);
     let x0 = if chart.log.0 { x0 } else { points().map(|p| p.0).fold(x1, f64::min) };
+    let (place, hidden) = free_corner(chart, (x0, x1), (y0, y1));
+    // Where the legend would hide something it has a place of its own, to the right.
+    let (x1, place) = match (hidden, chart.log.0) {
+        (0, _) => (x1, place),
+        (_, true) => (x1 * (x1 / x0).powf(0.45), SeriesLabelPosition::UpperRight),
+        (_, false) => (x1 + 0.45 * (x1 - x0), SeriesLabelPosition::UpperRight),
+    };
     let mut builder = ChartBuilder::on(root);
     builder.caption(&chart.title, ("sans-serif", 18)).margin(12).x_label_area_size(42).y_label_area_size(64);
     // The four combinations of axes are four types.
@@ -67,9 +74,8 @@ fn draw_on(chart: &Chart, root: &DrawingArea<SVGBackend<'_>, Shift>) -> Result<(
                     .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(2)));
                 area.draw_series(curve.points.iter().map(|p| Circle::new(*p, 3, colour.filled())))?;
             }
-            let place = free_corner(chart, (x0, x1), (y0, y1));
             area.configure_series_labels()
-                .position(place)
+                .position(place.clone())
                 .background_style(WHITE.mix(0.8))
                 .border_style(BLACK)
                 .draw()?;
@@ -84,8 +90,8 @@ fn draw_on(chart: &Chart, root: &DrawingArea<SVGBackend<'_>, Shift>) -> Result<(
     Ok(())
 }
 
-/// The corner in which a legend hides least of the curves.
-fn free_corner(chart: &Chart, x: (f64, f64), y: (f64, f64)) -> SeriesLabelPosition {
+/// The corner in which a legend hides least of the curves, and how much that is.
+fn free_corner(chart: &Chart, x: (f64, f64), y: (f64, f64)) -> (SeriesLabelPosition, usize) {
     let share = |v: f64, (low, high): (f64, f64), log: bool| {
         if log { (v / low).ln() / (high / low).ln() } else { (v - low) / (high - low) }
     };
@@ -110,7 +116,7 @@ fn free_corner(chart: &Chart, x: (f64, f64), y: (f64, f64)) -> SeriesLabelPositi
         (hidden(false, true), SeriesLabelPosition::UpperLeft),
     ];
     let free = corners.into_iter().min_by_key(|(hidden, _)| *hidden);
-    free.map_or(SeriesLabelPosition::MiddleRight, |(_, place)| place)
+    free.map_or((SeriesLabelPosition::MiddleRight, 0), |(hidden, place)| (place, hidden))
 }
 
 /// A number beside an axis.
@@ -125,7 +131,8 @@ fn tick(v: f64) -> String {
 /// Bars side by side, a group for each abscissa.
 fn draw_bars(chart: &Chart, root: &DrawingArea<SVGBackend<'_>, Shift>) -> Result<(), Failure> {
     let (groups, series) = (chart.bars.len(), chart.curves.len());
-    let high = extent(chart.curves.iter().flat_map(|c| c.points.iter().map(|p| p.1)), false).1;
+    // The legend stands above all bars.
+    let high = extent(chart.curves.iter().flat_map(|c| c.points.iter().map(|p| p.1)), false).1 * 1.12;
     let mut area = ChartBuilder::on(root)
         .caption(&chart.title, ("sans-serif", 18))
         .margin(12)
