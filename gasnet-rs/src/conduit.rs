@@ -17,13 +17,19 @@
 //! be held while delivering.
 //!
 //! **Order and reliability.** Frames arrive exactly once, in any order.
+//!
+//! For conduits over networks whose queues hold both channels there is [`credit`], which bounds what is under way, and [`looks`], which lets
+//! one question to the network serve all polls.
+
+pub mod credit;
+pub mod looks;
 
 use crate::atomics::Operation;
 use crate::{Error, RankId};
 use core::ptr::NonNull;
 
 /// Which stream a frame belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Channel {
     /// Frames whose handler may send one reply.

@@ -1,16 +1,16 @@
 //! The conduit: frames as messages, one endpoint for all. See the crate's documentation for the protocol.
 #![expect(unsafe_code, reason = "gives out slots and frames")]
 
-use crate::account::{Account, Terms};
 use crate::choice;
 use crate::fabric::{self, Event, Port, Region, Use, What};
 use crate::onesided::{Known, OneSided, Start};
 use crate::receive::{Arrived, Receiver};
 use crate::send::{Lost, Sender};
 use crate::trial;
-use crate::turns::Turns;
-use crate::wire::{End, Kind, MAX_FRAME, UNIT};
+use crate::wire::{End, Kind, MAX_FRAME, UNIT, message_len};
 use gasnet::atomics::Operation;
+use gasnet::conduit::credit::{Account, Terms};
+use gasnet::conduit::looks::Looks;
 use gasnet::conduit::{
     Channel, Completion, Conduit, Frame, Limits, OpenContext, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc,
 };
@@ -261,7 +261,12 @@ impl Engine {
     /// A frame has been handled: its room goes back to its sender.
     fn handled(&mut self, frame: &Ready) -> Result<(), Error> {
         self.receiver.handled(frame.buffer);
-        let cost = self.terms.cost(frame.len);
+        let cost = self.cost(frame.len);
+    /// What a frame of `len` bytes costs.
+    fn cost(&self, len: usize) -> u32 {
+        self.terms.cost(message_len(len) / UNIT)
+    }
+
         let relation = &mut self.peers[frame.from as usize];
         relation.account.handled(frame.channel, cost);
         if relation.account.is_due(self.terms) && !relation.due {
@@ -498,7 +503,7 @@ unsafe impl Conduit for Ofi {
         let Some(engine) = guard.as_mut() else {
             return Err(Error::Conduit("ofi: the rank has left the job".to_string()));
         };
-        let cost = engine.terms.cost(len);
+        let cost = engine.cost(len);
         let relation = &mut engine.peers[to.rank.0 as usize];
         if !relation.account.pay(channel, cost) {
             return Ok(None);
@@ -534,7 +539,7 @@ unsafe impl Conduit for Ofi {
         let mut guard = self.lock();
         if let Some(engine) = guard.as_mut() {
             engine.sender.release(index as u32);
-            let cost = engine.terms.cost(slot.len);
+            let cost = engine.cost(slot.len);
             engine.peers[(place >> 1) as usize].account.refund(channel, cost);
         }
     }
@@ -545,7 +550,7 @@ unsafe impl Conduit for Ofi {
         while done < budget {
             let Some(engine) = guard.as_mut() else { break };
             if engine.ready[channel as usize].is_empty() {
-                if done > 0 || !engine.turns.is_mine(channel as usize) {
+                if done > 0 || !engine.looks.is_due(channel as usize) {
                     break;
                 }
                 engine.progress()?;
@@ -664,7 +669,7 @@ unsafe impl Rma for Ofi {
     fn poll(&self, budget: usize, complete: &mut dyn FnMut(u64, Completion)) -> usize {
         let mut guard = self.lock();
         let Some(engine) = guard.as_mut() else { return 0 };
-        if engine.onesided.as_ref().is_some_and(|o| o.done.is_empty()) && engine.turns.is_mine(2) {
+        if engine.onesided.as_ref().is_some_and(|o| o.done.is_empty()) && engine.looks.is_due(2) {
             // What fails here comes out of the next poll for frames.
             if let Err(error) = engine.progress() {
                 engine.failed.get_or_insert((None, error.to_string()));

@@ -10,7 +10,7 @@
 //! **Messages.** One endpoint and one completion queue serve both channels, all peers, and one-sided operations. A frame is written in place into a
 //! slot; small messages are injected, others complete. What comes in for a channel that nobody is polling waits in its buffer.
 //!
-//! **Credits** (`account.rs`) bound what may be under way to a peer, by channel, so a rank always has a buffer for what comes: replies are never stuck
+//! **Credits** (`gasnet::conduit::credit`) bound what may be under way to a peer, by channel, so a rank always has a buffer for what comes: replies are never stuck
 //! behind requests that nobody takes. The rank returns them when it has handled frames. Notes need none: each is asked for by a
 //! message that did, or returns half a window.
 //!
@@ -31,9 +31,7 @@
 
 #![cfg_attr(not(feature = "link"), allow(dead_code, reason = "the protocol, without the network"))]
 
-mod account;
 mod choice;
-mod turns;
 mod wire;
 
 #[cfg(feature = "link")]
