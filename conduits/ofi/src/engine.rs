@@ -28,6 +28,8 @@ const WINDOW: usize = 256 << 10;
 const LEAST: [usize; 2] = [512, 4096];
 /// How long a rank that leaves waits for the others.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// Polls in vain from one question for visits of peers to the next: it costs as much as a look.
+const VISITS: u32 = 16;
 /// Rounds of completions in one go.
 const ROUNDS: usize = 4;
 
@@ -69,7 +71,9 @@ pub(crate) struct Engine {
     asked: Vec<u32>,
     /// Peers whose trial is over.
     pub(crate) tried: Vec<u32>,
-    turns: Turns,
+    looks: Looks,
+    /// Polls for completions that found none.
+    vain: u32,
     failed: Option<(Option<u32>, String)>,
     leaving: bool,
 }
@@ -258,15 +262,15 @@ impl Engine {
         Ok(())
     }
 
-    /// A frame has been handled: its room goes back to its sender.
-    fn handled(&mut self, frame: &Ready) -> Result<(), Error> {
-        self.receiver.handled(frame.buffer);
-        let cost = self.cost(frame.len);
     /// What a frame of `len` bytes costs.
     fn cost(&self, len: usize) -> u32 {
         self.terms.cost(message_len(len) / UNIT)
     }
 
+    /// A frame has been handled: its room goes back to its sender.
+    fn handled(&mut self, frame: &Ready) -> Result<(), Error> {
+        self.receiver.handled(frame.buffer);
+        let cost = self.cost(frame.len);
         let relation = &mut self.peers[frame.from as usize];
         relation.account.handled(frame.channel, cost);
         if relation.account.is_due(self.terms) && !relation.due {
@@ -442,7 +446,8 @@ fn connect(cx: &OpenContext<'_>) -> Result<Engine, Error> {
         segment: None,
         asked: Vec::new(),
         tried: Vec::new(),
-        turns: Turns::default(),
+        looks: Looks::default(),
+        vain: 0,
         failed: None,
         leaving: false,
     })
@@ -682,6 +687,12 @@ unsafe impl Rma for Ofi {
         {
             complete(token, how);
             done += 1;
+        }
+        if done == 0 {
+            engine.vain = engine.vain.wrapping_add(1);
+            if engine.vain.is_multiple_of(VISITS) && engine.port.was_visited() {
+                return 1;
+            }
         }
         done
     }

@@ -279,6 +279,9 @@ pub(crate) struct Port {
     /// Keys this side chooses.
     next_key: u64,
     wait: Option<RawFd>,
+    /// Counts operations of peers on memory here, and what it said last.
+    visits: *mut ffi::fid_cntr,
+    visited: u64,
     pub(crate) traits: Traits,
 }
 
@@ -292,6 +295,7 @@ impl Drop for Port {
                 }
             };
             close(self.ep.cast(), !self.ep.is_null());
+            close(self.visits.cast(), !self.visits.is_null());
             close(self.cq.cast(), !self.cq.is_null());
             close(self.av.cast(), !self.av.is_null());
             close(self.domain.cast(), !self.domain.is_null());
@@ -337,6 +341,8 @@ impl Port {
             peers: Vec::new(),
             next_key: 1,
             wait: None,
+            visits: ptr::null_mut(),
+            visited: 0,
             traits,
         };
         let info = port.offer.0;
@@ -354,6 +360,9 @@ impl Port {
             let bind = |to: *mut ffi::fid, flags| ffi::check("fi_ep_bind", ffi::ep_bind(port.ep, to, flags));
             bind(port.av.cast(), 0)?;
             bind(port.cq.cast(), ffi::FI_TRANSMIT | ffi::FI_RECV)?;
+            if port.wait.is_none() && port.traits.rma {
+                port.count_visits();
+            }
             ffi::check("fi_enable", ffi::enable(port.ep))?;
             // After that: rxm takes it before but forgets it, and shm has no place for it yet.
             port.traits.multi = port.traits.multi && ffi::set_least_room(port.ep, MAX_MESSAGE);
@@ -391,6 +400,38 @@ impl Port {
             }
         }
         Ok(())
+    }
+
+    /// Has operations of peers counted, if the provider can: who waits without a descriptor would not notice any.
+    ///
+    /// # Safety
+    /// 1. The endpoint is made, and not enabled (owed by the caller).
+    unsafe fn count_visits(&mut self) {
+        // SAFETY: (1); all zeros are valid attributes: count, and nobody waits.
+        unsafe {
+            let mut attr: ffi::fi_cntr_attr = std::mem::zeroed();
+            attr.wait_obj = ffi::FI_WAIT_NONE;
+            let mut counter = ptr::null_mut();
+            if ffi::counter_open(self.domain, &mut attr, &mut counter) < 0 {
+                return;
+            }
+            let flags = ffi::FI_REMOTE_READ | ffi::FI_REMOTE_WRITE;
+            if ffi::ep_bind(self.ep, counter.cast(), flags) < 0 {
+                ffi::close(counter.cast());
+                return;
+            }
+            self.visits = counter;
+        }
+    }
+
+    /// Whether peers have put here or got from here since this was asked last, as far as is known. Makes progress.
+    pub(crate) fn was_visited(&mut self) -> bool {
+        if self.visits.is_null() {
+            return false;
+        }
+        // SAFETY: an open counter.
+        let now = unsafe { ffi::counter_read(self.visits) };
+        std::mem::replace(&mut self.visited, now) != now
     }
 
     /// Closes the endpoint: nothing is under way any more, and memory can be forgotten.

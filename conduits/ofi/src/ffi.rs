@@ -67,6 +67,21 @@ pub(crate) unsafe fn cq_open(domain: *mut fid_domain, attr: &mut fi_cq_attr, to:
     unsafe { call!(domain, ops.cq_open(domain, attr, to, ptr::null_mut())) }
 }
 
+pub(crate) unsafe fn counter_open(
+    domain: *mut fid_domain,
+    attr: &mut fi_cntr_attr,
+    to: &mut *mut fid_cntr,
+) -> isize {
+    // SAFETY: as above.
+    unsafe { call!(domain, ops.cntr_open(domain, attr, to, ptr::null_mut())) }
+}
+
+/// What it has counted. Makes progress.
+pub(crate) unsafe fn counter_read(counter: *mut fid_cntr) -> u64 {
+    // SAFETY: as above.
+    unsafe { (*(*counter).ops).read.map_or(0, |read| read(counter)) }
+}
+
 pub(crate) unsafe fn endpoint(domain: *mut fid_domain, info: *mut fi_info, to: &mut *mut fid_ep) -> isize {
     // SAFETY: as above.
     unsafe { call!(domain, ops.endpoint(domain, info, to, ptr::null_mut())) }
