@@ -8,16 +8,19 @@ use std::ffi::{c_int, c_void};
 pub(crate) use ffi::{MPI_Comm, MPI_Request, MPI_Win};
 
 /// The result of an MPI call, in words.
+#[inline]
 pub(crate) fn check(what: &str, code: c_int) -> Result<(), Error> {
-    if code == 0 {
-        return Ok(());
-    }
+    if code == 0 { Ok(()) } else { Err(failure(what, code)) }
+}
+
+#[cold]
+fn failure(what: &str, code: c_int) -> Error {
     let mut text = [0u8; 4096];
     let mut len: c_int = 0;
     // SAFETY: room for any text of MPI's.
     unsafe { ffi::MPI_Error_string(code, text.as_mut_ptr().cast(), &mut len) };
     let text = String::from_utf8_lossy(&text[..usize::try_from(len).unwrap_or(0).min(4096)]).into_owned();
-    Err(Error::Conduit(format!("mpi: {what}: {text}")))
+    Error::Conduit(format!("mpi: {what}: {text}"))
 }
 
 /// Initialises MPI unless that has been done. Whether it was done here.
@@ -127,17 +130,15 @@ pub(crate) fn post(request: &mut MPI_Request) -> Result<(), Error> {
     check("MPI_Start", unsafe { ffi::MPI_Start(request) })
 }
 
-/// Whether one of two receives is complete: which, and the sender's number. `None` among them is passed over.
+/// Whether a receive of [`receive`] is complete: the sender's number. It keeps its name then, to be posted again.
 #[inline]
-pub(crate) fn test_any(receives: [Option<MPI_Request>; 2]) -> Result<Option<(usize, u32)>, Error> {
-    let (mut which, mut done) = (0, 0);
-    // SAFETY: requests of ours, made by `receive`: those keep their names when they are complete, so that copies of them serve; an
-    // all-zero status is valid.
+pub(crate) fn test_receive(request: &mut MPI_Request) -> Result<Option<u32>, Error> {
+    let mut done = 0;
+    // SAFETY: a request of ours; an all-zero status is valid.
     unsafe {
-        let mut all = receives.map(|request| request.unwrap_or(ffi::RSMPI_REQUEST_NULL));
         let mut status: ffi::MPI_Status = std::mem::zeroed();
-        check("MPI_Testany", ffi::MPI_Testany(2, all.as_mut_ptr(), &mut which, &mut done, &mut status))?;
-        Ok((done != 0 && which >= 0).then_some((which as usize, status.MPI_SOURCE as u32)))
+        check("MPI_Test", ffi::MPI_Test(request, &mut done, &mut status))?;
+        Ok((done != 0).then_some(status.MPI_SOURCE as u32))
     }
 }
 

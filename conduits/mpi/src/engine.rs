@@ -3,22 +3,31 @@
 
 use crate::calls::{self, MPI_Comm, MPI_Request};
 use crate::window::{self, LARGEST, Window};
+use gasnet::conduit::credit::{Account, Terms};
+use gasnet::conduit::looks::Looks;
 use gasnet::conduit::{
     Channel, Completion, Conduit, Frame, MIN_FRAME, OpenContext, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc,
 };
 use gasnet::{Error, RankId, Turn, Turns};
 use std::collections::VecDeque;
-use std::mem::take;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// Frames of one channel that may be under way to one peer.
-pub(crate) const WINDOW: u32 = 64;
-/// Receives posted on each channel.
-const POSTED: usize = 32;
+/// Credits count in this many bytes.
+const UNIT: usize = 64;
+/// What is under way of one channel to one peer at most: 256 KiB. A frame counts as a page at least, because it keeps a receive.
+const TERMS: Terms = Terms { window: (256 << 10) / UNIT as u32, least: (4 << 10) / UNIT as u32 };
+/// Receives under way, unless there are fewer for a while: half of that.
+const POSTED: usize = 64;
 /// Frames of a channel that may be on their way out.
 const OUTGOING: usize = 64;
+/// Messages taken in one go.
+const AT_ONCE: usize = 16;
+/// Questions to MPI in one look, once looks are in vain: who waits asks again sooner than by going around the runtime once more.
+const TRIES: u32 = 4;
+/// Looks in vain after which all receives are asked, not the oldest alone.
+const IN_VAIN: u32 = 1024;
 /// How long a rank that leaves waits for the others.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Bytes that every MPI sends at once, whether or not the target listens.
@@ -26,10 +35,12 @@ const SMALL: usize = 256;
 /// Bytes of a frame at most.
 const MAX_FRAME: usize = MIN_FRAME;
 
-/// Bytes of a message's head: credits returned for both channels, whether a frame follows, its length.
+/// Bytes of a message's head: credits returned for both channels, what the message is, its frame's length.
 const HEAD: usize = 16;
 /// The head ends where the frame begins, on a line of its own.
 const FRAME_AT: usize = 64;
+/// What a message is: a frame of a channel, or credits alone.
+const CREDITS: u32 = 2;
 
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
@@ -60,69 +71,83 @@ fn frame(buffer: NonNull<Buffer>) -> NonNull<u8> {
     unsafe { buffer.cast::<u8>().add(FRAME_AT) }
 }
 
-fn write_head(at: *mut u8, words: [u32; 4]) {
-    // SAFETY: HEAD bytes of a buffer, which nobody else uses.
-    unsafe { at.cast::<[u32; 4]>().write_unaligned(words) }
-}
-
-/// One channel's communicator and buffers.
-struct Lane {
-    comm: MPI_Comm,
-    /// Receives, the oldest first.
-    posted: VecDeque<Receive>,
-    /// Who sent what is in the oldest, if it is complete.
-    arrived: Option<u32>,
-    /// Whether a message was handled since MPI said that there is none: then there may be more behind the next one.
-    busy: bool,
-    /// Sends, the oldest first.
-    leaving: VecDeque<(MPI_Request, NonNull<Buffer>)>,
-    /// Receives of frames that have been handled, to be posted again when there is nothing better to do.
-    handled: Vec<Receive>,
-    free: Vec<NonNull<Buffer>>,
-    buffers: usize,
+/// What a frame of `len` bytes costs.
+fn cost(len: usize) -> u32 {
+    TERMS.cost((HEAD + len).div_ceil(UNIT))
 }
 
 /// A buffer and the request that fills it, time and again.
 type Receive = (MPI_Request, NonNull<Buffer>);
 
-impl Lane {
-    fn new() -> Result<Lane, Error> {
-        let comm = calls::communicator()?;
-        let mut lane = Lane {
-            comm,
-            posted: VecDeque::new(),
-            arrived: None,
-            busy: false,
-            leaving: VecDeque::new(),
-            handled: Vec::new(),
-            free: Vec::new(),
-            buffers: 0,
-        };
-        for _ in 0..POSTED {
-            let buffer = Buffer::new();
-            // SAFETY: while the receive is posted the buffer is its own.
-            let request = unsafe { calls::receive(head(buffer), HEAD + MAX_FRAME, comm) }?;
-            lane.post((request, buffer))?;
-        }
-        Ok(lane)
+/// All receives: under way, or with what came.
+struct Inbox {
+    comm: MPI_Comm,
+    /// Under way, the oldest first.
+    posted: VecDeque<Receive>,
+    /// Over, to be posted again when there is nothing better to do.
+    idle: Vec<Receive>,
+    /// Looks in vain since something came.
+    vain: u32,
+}
+
+impl Inbox {
+    fn new(comm: MPI_Comm) -> Result<Inbox, Error> {
+        let mut inbox = Inbox { comm, posted: VecDeque::new(), idle: Vec::new(), vain: 0 };
+        inbox.keep_up(true)?;
+        Ok(inbox)
     }
 
-    fn post(&mut self, mut receive: Receive) -> Result<(), Error> {
-        calls::post(&mut receive.0)?;
-        self.posted.push_back(receive);
+    /// Posts what is idle when there is `time`, and otherwise only if little is posted; makes more if all receives are with frames that
+    /// nobody has wanted yet. Credits bound how many.
+    fn keep_up(&mut self, time: bool) -> Result<(), Error> {
+        while self.posted.len() < if time { POSTED } else { POSTED / 2 } {
+            let mut receive = match self.idle.pop() {
+                Some(receive) => receive,
+                None => {
+                    let buffer = Buffer::new();
+                    // SAFETY: while the receive is posted the buffer is its own.
+                    (unsafe { calls::receive(head(buffer), HEAD + MAX_FRAME, self.comm) }?, buffer)
+                }
+            };
+            calls::post(&mut receive.0)?;
+            self.posted.push_back(receive);
+        }
         Ok(())
     }
 
-    /// Posts what was handled, all of it when `idle`, else only if few receives are left.
-    fn post_handled(&mut self, idle: bool) -> Result<(), Error> {
-        while !self.handled.is_empty() && (idle || self.posted.len() < POSTED / 2) {
-            if let Some(receive) = self.handled.pop() {
-                self.post(receive)?;
+    /// A message, if one has come, and its sender. MPI matches messages to receives in the order in which those were posted; so looking at the
+    /// oldest is enough, unless that is for a large message whose sender is busy elsewhere.
+    #[inline]
+    fn next(&mut self) -> Result<Option<(u32, Receive)>, Error> {
+        let Some(oldest) = self.posted.front_mut() else { return Ok(None) };
+        for _ in 0..=self.vain.min(TRIES - 1) {
+            if let Some(from) = calls::test_receive(&mut oldest.0)? {
+                self.vain = 0;
+                return Ok(self.posted.pop_front().map(|receive| (from, receive)));
             }
         }
-        Ok(())
+        self.vain = self.vain.wrapping_add(1);
+        if self.vain.is_multiple_of(IN_VAIN) {
+            for i in 1..self.posted.len() {
+                if let Some(from) = calls::test_receive(&mut self.posted[i].0)? {
+                    return Ok(self.posted.remove(i).map(|receive| (from, receive)));
+                }
+            }
+        }
+        Ok(None)
     }
+}
 
+/// One channel's frames on their way out.
+#[derive(Default)]
+struct Outbox {
+    /// The oldest first.
+    leaving: VecDeque<(MPI_Request, NonNull<Buffer>)>,
+    free: Vec<NonNull<Buffer>>,
+    made: usize,
+}
+
+impl Outbox {
     /// Takes back the buffers of sends that are complete.
     fn reap(&mut self) -> Result<(), Error> {
         while let Some((request, buffer)) = self.leaving.front_mut() {
@@ -143,53 +168,55 @@ impl Lane {
         if let Some(buffer) = self.free.pop() {
             return Ok(Some(buffer));
         }
-        if self.buffers == OUTGOING {
+        if self.made == OUTGOING {
             return Ok(None);
         }
-        self.buffers += 1;
+        self.made += 1;
         Ok(Some(Buffer::new()))
     }
 
-    fn send(&mut self, buffer: NonNull<Buffer>, words: [u32; 4], to: u32) -> Result<(), Error> {
-        write_head(head(buffer), words);
-        let len = HEAD + words[3] as usize;
+    fn send(
+        &mut self,
+        buffer: NonNull<Buffer>,
+        words: [u32; 4],
+        to: u32,
+        comm: MPI_Comm,
+    ) -> Result<(), Error> {
+        let (at, len) = (head(buffer), HEAD + words[3] as usize);
+        // SAFETY: HEAD bytes of a buffer that nobody else uses.
+        unsafe { at.cast::<[u32; 4]>().write_unaligned(words) };
         if len <= SMALL {
             // SAFETY: a buffer's bytes.
-            unsafe { calls::send_small(head(buffer), len, to as i32, self.comm) }?;
+            unsafe { calls::send_small(at, len, to as i32, comm) }?;
             self.free.push(buffer);
             return Ok(());
         }
         // SAFETY: the buffer is the send's until it is complete.
-        let request = unsafe { calls::send(head(buffer), len, to as i32, self.comm) }?;
+        let request = unsafe { calls::send(at, len, to as i32, comm) }?;
         self.leaving.push_back((request, buffer));
         Ok(())
     }
 }
 
-/// What is between this rank and a peer, by channel.
-#[derive(Clone, Copy)]
-struct Account {
-    /// Frames that may still be sent.
-    credit: [u32; 2],
-    /// Frames handled whose credit has not been returned.
-    owed: [u32; 2],
-}
-
-impl Account {
-    /// The credits that a message on this channel returns. Those of replies travel with replies only: a handler that waits for
-    /// room to reply looks at no request.
-    fn take_owed(&mut self, channel: usize) -> [u32; 2] {
-        let replies = if channel == Channel::Reply as usize { take(&mut self.owed[1]) } else { 0 };
-        [take(&mut self.owed[0]), replies]
-    }
+/// A frame that came and is not handled yet.
+struct Ready {
+    from: u32,
+    receive: Receive,
+    len: usize,
 }
 
 /// All that MPI calls need; one thread at a time.
 struct Engine {
-    lanes: [Lane; 2],
+    comm: MPI_Comm,
+    inbox: Inbox,
+    /// By channel.
+    outboxes: [Outbox; 2],
+    /// By channel: what came and was not asked for yet.
+    ready: [VecDeque<Ready>; 2],
     accounts: Vec<Account>,
-    /// Peers to whom credits could not be returned for want of a buffer.
-    late: Vec<u32>,
+    looks: Looks,
+    /// Messages since a look was in vain. The answer to a question comes alone; behind a second message there may be more.
+    streak: u32,
     window: Option<Window>,
 }
 
@@ -197,73 +224,53 @@ struct Engine {
 unsafe impl Send for Engine {}
 
 impl Engine {
-    /// Asks MPI once, about both channels.
-    #[inline]
+    /// Asks MPI what came.
     fn look(&mut self) -> Result<(), Error> {
-        for lane in &mut self.lanes {
-            if !lane.leaving.is_empty() {
-                lane.reap()?;
+        for outbox in &mut self.outboxes {
+            if !outbox.leaving.is_empty() {
+                outbox.reap()?;
             }
         }
-        let oldest = |lane: &Lane| match lane.arrived {
-            None => lane.posted.front().map(|receive| receive.0),
-            Some(_) => None,
-        };
-        match calls::test_any([oldest(&self.lanes[0]), oldest(&self.lanes[1])])? {
-            Some((which, from)) => self.lanes[which].arrived = Some(from),
-            None => {
-                for lane in &mut self.lanes {
-                    lane.busy = false;
-                    lane.post_handled(true)?;
-                }
-                for to in take(&mut self.late) {
-                    self.return_credits(to)?;
-                }
+        for _ in 0..AT_ONCE {
+            let Some((from, receive)) = self.inbox.next()? else {
+                self.streak = 0;
+                return self.inbox.keep_up(true);
+            };
+            self.take(from, receive)?;
+            self.streak = self.streak.saturating_add(1);
+            if self.streak == 1 {
+                break;
             }
         }
         Ok(())
     }
 
-    fn take(&mut self, channel: Channel, look: bool) -> Result<Option<(u32, Receive, usize)>, Error> {
-        let mut looked = !look;
-        loop {
-            let Some(from) = self.lanes[channel as usize].arrived.take() else {
-                if looked {
-                    return Ok(None);
-                }
-                looked = true;
-                self.look()?;
-                continue;
-            };
-            let lane = &mut self.lanes[channel as usize];
-            let Some(receive) = lane.posted.pop_front() else { return Ok(None) };
-            // SAFETY: the receive is complete: the head is there.
-            let words = unsafe { head(receive.1).cast::<[u32; 4]>().read_unaligned() };
-            let account = &mut self.accounts[from as usize];
-            account.credit[0] += words[0];
-            account.credit[1] += words[1];
-            if words[2] != 0 {
-                return Ok(Some((from, receive, words[3] as usize)));
-            }
-            lane.post(receive)?;
-            looked = !look;
+    /// Looks at a message.
+    fn take(&mut self, from: u32, receive: Receive) -> Result<(), Error> {
+        // SAFETY: the receive is complete: the head is there.
+        let [requests, replies, what, len] = unsafe { head(receive.1).cast::<[u32; 4]>().read_unaligned() };
+        let account = self.accounts.get_mut(from as usize);
+        if !account.is_some_and(|account| account.returned([requests, replies], TERMS)) {
+            let text = format!("mpi: rank {from} returned more credits than there are");
+            return Err(Error::Peer(RankId(from), text));
         }
+        match self.ready.get_mut(what as usize) {
+            Some(ready) => ready.push_back(Ready { from, receive, len: len as usize }),
+            None => self.inbox.idle.push(receive),
+        }
+        self.inbox.keep_up(false)
     }
 
-    /// Returns credits in a message of its own if half a window is owed.
-    fn return_credits(&mut self, to: u32) -> Result<(), Error> {
-        let owed = self.accounts[to as usize].owed;
-        if owed[0].max(owed[1]) < WINDOW / 2 {
-            return Ok(());
-        }
-        let lane = &mut self.lanes[Channel::Reply as usize];
-        match lane.buffer()? {
-            Some(buffer) => {
-                let owed = self.accounts[to as usize].take_owed(Channel::Reply as usize);
-                lane.send(buffer, [owed[0], owed[1], 0, 0], to)?;
-            }
-            None if self.late.contains(&to) => {}
-            None => self.late.push(to),
+    /// A frame has been handled: its room goes back to its sender.
+    fn handled(&mut self, channel: Channel, frame: Ready) -> Result<(), Error> {
+        self.inbox.idle.push(frame.receive);
+        let account = &mut self.accounts[frame.from as usize];
+        account.handled(channel, cost(frame.len));
+        if account.is_due(TERMS) {
+            let [requests, replies] = account.settle();
+            let words = [requests, replies, CREDITS, 0];
+            // SAFETY: HEAD bytes.
+            unsafe { calls::send_small(words.as_ptr().cast(), HEAD, frame.from as i32, self.comm) }?;
         }
         Ok(())
     }
@@ -275,10 +282,6 @@ struct Mpi {
     own: bool,
     /// Whether MPI's windows do what MPI says.
     native: bool,
-    /// Whether the last poll was for replies: it has looked for requests, too.
-    looked: AtomicBool,
-    /// Whether a request has arrived.
-    request: AtomicBool,
     /// Puts and gets under way.
     ops: AtomicUsize,
 }
@@ -297,22 +300,20 @@ pub(crate) fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Err
             cx.rank, cx.size
         )));
     }
-    let full = Account { credit: [WINDOW; 2], owed: [0; 2] };
+    let comm = calls::communicator()?;
     let engine = Engine {
-        lanes: [Lane::new()?, Lane::new()?],
-        accounts: vec![full; size as usize],
-        late: Vec::new(),
+        comm,
+        inbox: Inbox::new(comm)?,
+        outboxes: Default::default(),
+        ready: Default::default(),
+        accounts: vec![Account::new(TERMS); size as usize],
+        looks: Looks::default(),
+        streak: 0,
         window: None,
     };
-    let native = window::sound(engine.lanes[Channel::Request as usize].comm)?;
-    Ok(Some(Box::new(Mpi {
-        engine: Turns::new(cx.threading, Some(engine)),
-        own,
-        native,
-        looked: AtomicBool::new(false),
-        request: AtomicBool::new(false),
-        ops: AtomicUsize::new(0),
-    })))
+    let native = window::sound(comm)?;
+    let ops = AtomicUsize::new(0);
+    Ok(Some(Box::new(Mpi { engine: Turns::new(cx.threading, Some(engine)), own, native, ops })))
 }
 
 impl Mpi {
@@ -327,16 +328,6 @@ impl Mpi {
     #[inline]
     fn lock(&self) -> Turn<'_, Option<Engine>> {
         self.engine.take()
-    }
-
-    /// The oldest message of a channel, if it has come: its sender, its receive, its length. `look` says whether to ask MPI.
-    fn take(&self, channel: Channel, look: bool) -> Result<Option<(u32, Receive, usize)>, Error> {
-        let mut guard = self.lock();
-        let Some(engine) = guard.as_mut() else { return Ok(None) };
-        let taken = engine.take(channel, look);
-        // Relaxed: a hint; the lock orders what it is about.
-        self.request.store(engine.lanes[Channel::Request as usize].arrived.is_some(), Relaxed);
-        taken
     }
 }
 
@@ -357,12 +348,14 @@ unsafe impl Conduit for Mpi {
         let Some(engine) = guard.as_mut() else {
             return Err(Error::Conduit("mpi: the rank has left the job".to_string()));
         };
-        let credit = &mut engine.accounts[to.rank.0 as usize].credit[channel as usize];
-        if *credit == 0 {
+        let account = &mut engine.accounts[to.rank.0 as usize];
+        if !account.pay(channel, cost(len)) {
             return Ok(None);
         }
-        let Some(buffer) = engine.lanes[channel as usize].buffer()? else { return Ok(None) };
-        *credit -= 1;
+        let Some(buffer) = engine.outboxes[channel as usize].buffer()? else {
+            account.refund(channel, cost(len));
+            return Ok(None);
+        };
         let cookie = [buffer.as_ptr() as u64, u64::from(to.rank.0) << 1 | channel as u64];
         Ok(Some(RawSlot { buf: frame(buffer), len, cookie }))
     }
@@ -372,9 +365,9 @@ unsafe impl Conduit for Mpi {
         let (to, channel) = ((place >> 1) as u32, (place & 1) as usize);
         let mut guard = self.lock();
         let (Some(buffer), Some(engine)) = (NonNull::new(at as *mut Buffer), guard.as_mut()) else { return };
-        let owed = engine.accounts[to as usize].take_owed(channel);
-        let sent = engine.lanes[channel].send(buffer, [owed[0], owed[1], 1, slot.len as u32], to);
-        if let Err(error) = sent {
+        let [requests, replies] = engine.accounts[to as usize].settle();
+        let words = [requests, replies, channel as u32, slot.len as u32];
+        if let Err(error) = engine.outboxes[channel].send(buffer, words, to, engine.comm) {
             // A frame that was promised cannot be sent: nothing is left to be done with this network.
             drop(guard);
             eprintln!("gasnet: {error}");
@@ -384,36 +377,33 @@ unsafe impl Conduit for Mpi {
 
     unsafe fn cancel(&self, slot: RawSlot) {
         let [at, place] = slot.cookie;
-        let (to, channel) = ((place >> 1) as usize, (place & 1) as usize);
+        let channel = if place & 1 == 0 { Channel::Request } else { Channel::Reply };
         let mut guard = self.lock();
         if let (Some(buffer), Some(engine)) = (NonNull::new(at as *mut Buffer), guard.as_mut()) {
-            engine.lanes[channel].free.push(buffer);
-            engine.accounts[to].credit[channel] += 1;
+            engine.outboxes[channel as usize].free.push(buffer);
+            engine.accounts[(place >> 1) as usize].refund(channel, cost(slot.len));
         }
     }
 
     fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
-        // The core polls replies, then requests: one look serves both.
-        let looked = self.looked.load(Relaxed);
-        self.looked.store(channel == Channel::Reply, Relaxed);
-        let mut look = channel == Channel::Reply || !looked;
-        if !look && !self.request.load(Relaxed) {
-            return Ok(0);
-        }
         let mut done = 0;
+        let mut guard = self.lock();
         while done < budget {
-            let Some((from, receive, len)) = self.take(channel, look)? else { break };
-            let peer = Peer { rank: RankId(from), endpoint: 0 };
-            deliver(Frame { from: peer, channel, data: frame(receive.1).as_ptr(), len });
-            let mut guard = self.lock();
             let Some(engine) = guard.as_mut() else { break };
-            let lane = &mut engine.lanes[channel as usize];
-            lane.handled.push(receive);
-            lane.post_handled(false)?;
-            look = lane.busy;
-            lane.busy = true;
-            engine.accounts[from as usize].owed[channel as usize] += 1;
-            engine.return_credits(from)?;
+            if engine.ready[channel as usize].is_empty() {
+                let look = if done > 0 { engine.streak > 1 } else { engine.looks.is_due(channel as usize) };
+                if !look {
+                    break;
+                }
+                engine.look()?;
+            }
+            let Some(ready) = engine.ready[channel as usize].pop_front() else { break };
+            drop(guard);
+            let from = Peer { rank: RankId(ready.from), endpoint: 0 };
+            deliver(Frame { from, channel, data: frame(ready.receive.1).as_ptr(), len: ready.len });
+            guard = self.lock();
+            let Some(engine) = guard.as_mut() else { break };
+            engine.handled(channel, ready)?;
             done += 1;
         }
         Ok(done)
@@ -423,8 +413,7 @@ unsafe impl Conduit for Mpi {
         let mut guard = self.lock();
         let Some(engine) = guard.as_mut() else { return Ok(()) };
         if self.native {
-            let comm = engine.lanes[Channel::Request as usize].comm;
-            engine.window = Some(Window::open(segment.base, segment.len, comm)?);
+            engine.window = Some(Window::open(segment.base, segment.len, engine.comm)?);
         }
         Ok(())
     }
@@ -436,21 +425,16 @@ unsafe impl Conduit for Mpi {
     fn close(&self) {
         let Some(mut engine) = self.lock().take() else { return };
         let since = Instant::now();
-        for lane in &mut engine.lanes {
-            while !lane.leaving.is_empty() && since.elapsed() < PATIENCE && lane.reap().is_ok() {
+        for outbox in &mut engine.outboxes {
+            while !outbox.leaving.is_empty() && since.elapsed() < PATIENCE && outbox.reap().is_ok() {
                 std::thread::yield_now();
             }
         }
         // MPI can be finalised by all together only; a job in which somebody does not come is being ended by its launcher.
-        if calls::meet(engine.lanes[0].comm, PATIENCE) {
-            for lane in &mut engine.lanes {
-                // Who has arrived is complete, and was handled by nobody.
-                let first = lane.arrived.is_some();
-                for (i, (request, _)) in lane.posted.iter_mut().enumerate() {
-                    calls::cancel(request, i > 0 || !first);
-                }
-                lane.handled.iter_mut().for_each(|(request, _)| calls::cancel(request, false));
-            }
+        if calls::meet(engine.comm, PATIENCE) {
+            engine.inbox.posted.iter_mut().for_each(|(request, _)| calls::cancel(request, true));
+            let ready = engine.ready.iter_mut().flatten().map(|ready| &mut ready.receive);
+            ready.chain(&mut engine.inbox.idle).for_each(|(request, _)| calls::cancel(request, false));
             if let Some(window) = engine.window.take() {
                 window.close();
             }

@@ -2,16 +2,16 @@
 //!
 //! It is a plugin, `libgasnet_mpi-openmpi.so` or `libgasnet_mpi-mpich.so`: a program that runs over it is the same file as over any other
 //! network, and knows no MPI. A program may use MPI itself, too: whoever comes first initialises it, and only the conduit that did
-//! finalises it. The runtime's messages travel on communicators of its own.
+//! finalises it. The runtime's messages travel on a communicator of its own.
 //!
-//! **Messages**. Each channel has a communicator. A rank keeps receives posted on both; since MPI matches messages to
-//! receives in the order in which those were posted, looking at the oldest one is enough. A frame lies behind a head of 16 bytes that
+//! **Messages**. One communicator serves both channels. A rank keeps receives posted on it; since MPI matches messages to
+//! receives in the order in which those were posted, looking at the oldest one is enough, and one look is one call of MPI. What comes for a
+//! channel that nobody is polling keeps its receive, and another is posted in its place. A frame lies behind a head of 16 bytes that
 //! also returns credits.
 //!
-//! **Credits.** A rank may have a window of frames per peer and channel under way; the peer returns the credit when it has handled
-//! the frame, in the head of whatever it sends next or, when half a window is owed, in a message without a frame on the replies' channel.
-//! Credits of replies travel on that channel only: a handler that waits for room to reply looks at no other. So what MPI has to buffer
-//! for a rank that does not listen is bounded. A message that returns credits needs none.
+//! **Credits** (`gasnet::conduit::credit`) bound what may be under way to a peer, by channel. The peer returns them when it has handled
+//! frames, in the head of whatever it sends next or, when half a window is owed, in a message without a frame, which needs none. They count
+//! when the message arrives, whoever wants its frame. So what a rank that does not listen has to keep, and MPI for it, is bounded.
 //!
 //! **Puts and gets**. The segments form a window, locked shared by everyone for the whole job. Where a test at the start
 //! finds that the window does not do what MPI says, the runtime goes without: by messages. Atomics are messages always: those of

@@ -102,8 +102,8 @@ impl Window {
                 done.push((op.token, Completion::Remote));
             }
         }
-        // Only when nothing else was found: more puts may be about to complete, and one flush serves them all.
-        if done.is_empty()
+        // Not while more puts may be about to complete: one flush serves them all.
+        if (done.is_empty() || self.ops.is_empty())
             && let Some(&(_, to)) = self.unflushed.first()
         {
             calls::flush(self.window, to)?;
