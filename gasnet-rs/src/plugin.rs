@@ -28,7 +28,7 @@ use core::ffi::c_void;
 use core::ptr::NonNull;
 use core::time::Duration;
 use std::os::fd::{AsRawFd, BorrowedFd};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 mod job;
 
@@ -514,7 +514,7 @@ impl ConduitTable {
         check("the conduit", self.abi, self.bytes, size_of::<ConduitTable>())?;
         // SAFETY: (1); the name is lent for ever, being a static of loaded code, but its copy is ours in any case.
         let name = unsafe { self.name.text() }.leak();
-        let mut conduit = Imported { table: self, name, own_time: false };
+        let mut conduit = Imported { table: self, name, own_time: false, rma: OnceLock::new() };
         conduit.own_time = conduit.clock().is_some();
         Ok(Box::new(conduit))
     }
@@ -524,6 +524,8 @@ struct Imported {
     table: ConduitTable,
     /// Whether it has a clock.
     own_time: bool,
+    /// Whether it has one-sided operations: asked for at every poll.
+    rma: OnceLock<bool>,
     name: &'static str,
 }
 
@@ -623,7 +625,7 @@ unsafe impl Conduit for Imported {
     fn rma(&self) -> Option<&dyn Rma> {
         let t = &self.table;
         // SAFETY: as above.
-        (unsafe { (t.has_rma)(t.object) } != 0).then_some(self)
+        self.rma.get_or_init(|| unsafe { (t.has_rma)(t.object) } != 0).then_some(self)
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
