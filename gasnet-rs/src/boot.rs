@@ -69,6 +69,8 @@ pub enum ToMonitor {
     Done(i32),
     /// Fatal error, already printed by the rank: end the job now. The text is for the record.
     Abort(i32, String),
+    /// The job cannot start, for a reason that this rank has not printed, since as a rule all find the same: print the first, and end the job.
+    Refused(String),
     /// Initialisation has finished: from here on, leaving without `Done` is an abnormal end.
     Attached,
     /// The process has taken up its place as a rank (sent by the launcher's own start-up code).
@@ -151,6 +153,7 @@ impl ToMonitor {
             ToMonitor::GlobalExit(code) => (1, *code, ""),
             ToMonitor::Done(code) => (2, *code, ""),
             ToMonitor::Abort(code, text) => (3, *code, text),
+            ToMonitor::Refused(text) => (8, 1, text),
             ToMonitor::Attached => (4, 0, ""),
             ToMonitor::Joined => (5, 0, ""),
         };
@@ -173,6 +176,7 @@ impl ToMonitor {
             1 => Some(ToMonitor::GlobalExit(code)),
             2 => Some(ToMonitor::Done(code)),
             3 => Some(ToMonitor::Abort(code, String::from_utf8_lossy(&packet[HEADER..]).into_owned())),
+            8 => Some(ToMonitor::Refused(String::from_utf8_lossy(&packet[HEADER..]).into_owned())),
             4 => Some(ToMonitor::Attached),
             5 => Some(ToMonitor::Joined),
             7 => {
@@ -196,6 +200,7 @@ mod tests {
             ToMonitor::Done(7),
             ToMonitor::Abort(3, "put outside the segment: é".into()),
             ToMonitor::Attached,
+            ToMonitor::Refused("no such network".into()),
             ToMonitor::Joined,
             ToMonitor::Exchange(true, vec![0, 255]),
             ToMonitor::Blocked(true, Blocked { peer: Some(3), what: "x".into(), ..Blocked::default() }),
@@ -230,7 +235,7 @@ mod tests {
                 .collect();
             x = x.wrapping_add(1 << 60);
             if packet.len() >= 4 {
-                packet[..4].copy_from_slice(&((x >> 40) as u32 % 9).to_le_bytes());
+                packet[..4].copy_from_slice(&((x >> 40) as u32 % 10).to_le_bytes());
             }
             if let Some(read) = ToMonitor::decode(&packet) {
                 assert_eq!(ToMonitor::decode(&read.encode()), Some(read));

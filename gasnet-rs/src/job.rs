@@ -133,8 +133,12 @@ pub(crate) fn refuse(boot: &Boot, header: &HostHeader, why: &Error) -> ! {
     let text = why.to_string();
     // SAFETY: a null pointer means all of C's output streams.
     unsafe { libc::fflush(std::ptr::null_mut()) };
-    say_once(header, boot, "gasnet: ", &text, &text);
-    tell(boot, &ToMonitor::Abort(1, text));
+    if boot.link.is_some() {
+        tell(boot, &ToMonitor::Refused(text));
+    } else {
+        say_once(header, boot, "gasnet: ", &text, &text);
+        tell(boot, &ToMonitor::Abort(1, text));
+    }
     match &boot.overseer {
         Some(overseer) => overseer.leave(1),
         None => leave(1),

@@ -283,6 +283,12 @@ impl Job {
                 state.ending = true;
                 self.end(now, code, Some(rank), actions);
             }
+            ToMonitor::Refused(why) => {
+                state.ending = true;
+                let text = format!("{}: {why}", self.name(rank));
+                self.say(actions, text);
+                self.end(now, 1, Some(rank), actions);
+            }
             ToMonitor::Abort(code, _) => {
                 state.ending = true;
                 self.end(now, if code & 255 == 0 { 1 } else { code }, Some(rank), actions);
@@ -471,6 +477,24 @@ mod tests {
         assert_eq!(job.handle(now, Event::Packet(1, ToMonitor::Abort(0, "bad".into()))), tells([0]));
         job.handle(now, Event::Ended(0, Ended::Code(0)));
         job.handle(now, Event::Ended(1, Ended::Signal(6)));
+        assert_eq!(job.status(), 1);
+    }
+
+    #[test]
+    fn what_all_refuse_is_said_once() {
+        let (mut job, now) = job(3);
+        let refused = || ToMonitor::Refused("no such network".into());
+        let actions = job.handle(now, Event::Packet(1, refused()));
+        assert_eq!(
+            actions,
+            [vec![Action::Say("rank 1 (pid 101): no such network".into())], tells([0, 2])].concat()
+        );
+        for rank in [0, 2] {
+            assert_eq!(job.handle(now, Event::Packet(rank, refused())), []);
+        }
+        for rank in 0..3 {
+            assert_eq!(job.handle(now, Event::Ended(rank, Ended::Code(1))), []);
+        }
         assert_eq!(job.status(), 1);
     }
 

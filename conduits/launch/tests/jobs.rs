@@ -544,6 +544,12 @@ fn what_all_ranks_refuse_is_said_once() {
     let output = run(How::Spawn, 4, &["refuse"]);
     assert_status(&output, 1);
     assert_eq!(text(&output.stderr), "test rank: no such thing\n");
+    for how in ALL {
+        let output = run(how, 4, &["cannot"]);
+        assert_status(&output, 1);
+        let said = text(&output.stderr);
+        assert!(said.lines().count() == 1 && said.ends_with(": no such network\n"), "{output:?}");
+    }
     // Without a launcher the call returns at once.
     let output = Command::new(RANK).arg("refuse").output().unwrap();
     assert_eq!(text(&output.stderr), "test rank: no such thing\n");

@@ -174,6 +174,10 @@ fn main() {
             }
             wait_for_the_end();
         }
+        "cannot" => {
+            rank.say(ToMonitor::Refused("no such network".into()));
+            exit(1);
+        }
         "sleep" => {
             println!("pid {} parent {}", sys::pid(), sys::parent_pid());
             wait_for_the_end();
