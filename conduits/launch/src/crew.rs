@@ -184,7 +184,12 @@ impl Crew {
     /// Reaps all ended children: ranks, and orphans of theirs.
     pub fn reap(&mut self, take: Take<'_>) {
         while let Reaped::Child(pid, how) = sys::reap() {
-            let Some(i) = self.by_pid.remove(&pid) else { continue };
+            let Some(i) = self.by_pid.remove(&pid) else {
+                if let Some(keeper) = &mut self.keeper {
+                    keeper.reaped(pid);
+                }
+                continue;
+            };
             self.ranks[i].gone = true;
             // What it wrote and said before comes first.
             for which in 0..2 {
@@ -348,7 +353,7 @@ impl Crew {
             let leftovers = self.leftovers();
             if leftovers.is_empty() || Instant::now() >= until {
                 if let Some(keeper) = &mut self.keeper {
-                    keeper.farewell();
+                    keeper.dismiss();
                 }
                 return;
             }

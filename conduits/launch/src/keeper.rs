@@ -2,12 +2,12 @@
 //!
 //! Ranks end with their monitor, which the kernel sees to. Programs that ranks have started do not: as long as the monitor lives their
 //! orphans become its children, and with it they go to nobody. So a process is forked before the first rank that holds nothing but a pipe
-//! from the monitor, in a session of its own, where signals for the job do not reach it. When the pipe ends without a farewell, it kills whoever
+//! from the monitor, in a session of its own, where signals for the job do not reach it. When the pipe ends, it kills whoever
 //! has the job's [mark](MARK) in the environment that it was started with: ranks, and what they started, unless they cleaned
 //! its environment.
 
 use std::ffi::OsString;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use crate::sys::{self, Fork, Pid};
@@ -21,7 +21,10 @@ const SWEEP: Duration = Duration::from_secs(2);
 /// The monitor's end.
 #[derive(Debug)]
 pub struct Keeper {
+    /// Whatever becomes of this process, the keeper sees it here.
     pipe: Option<OwnedFd>,
+    /// Its process, until that has ended.
+    pid: Option<Pid>,
     mark: String,
 }
 
@@ -29,10 +32,10 @@ impl Keeper {
     /// Starts a keeper, if that is possible: without one a job does no worse.
     pub fn start() -> Keeper {
         let mark = format!("{:016x}{:016x}", sys::random(), sys::random());
-        let mut keeper = Keeper { pipe: None, mark };
+        let mut keeper = Keeper { pipe: None, pid: None, mark };
         let Ok((reader, writer)) = sys::pipe() else { return keeper };
         match sys::fork() {
-            Ok(Fork::Parent(_)) => keeper.pipe = Some(writer),
+            Ok(Fork::Parent(pid)) => (keeper.pipe, keeper.pid) = (Some(writer), Some(pid)),
             Ok(Fork::Child) => {
                 drop(writer);
                 keep(&reader, &keeper.mark)
@@ -47,10 +50,16 @@ impl Keeper {
         (MARK, self.mark.clone().into())
     }
 
-    /// Nothing is left: the keeper may go.
-    pub fn farewell(&mut self) {
-        if let Some(pipe) = self.pipe.take() {
-            let _ = sys::write(pipe.as_raw_fd(), b".");
+    /// A child of this process has ended and was reaped.
+    pub fn reaped(&mut self, pid: Pid) {
+        self.pid.take_if(|own| *own == pid);
+    }
+
+    /// Nothing is left to be watched over: the keeper is gone when this returns.
+    pub fn dismiss(&mut self) {
+        if let Some(pid) = self.pid.take() {
+            sys::kill(pid, libc::SIGKILL);
+            sys::reap_child(pid);
         }
     }
 }
@@ -58,15 +67,13 @@ impl Keeper {
 /// The keeper's life.
 fn keep(pipe: &OwnedFd, mark: &str) -> ! {
     sys::stand_apart(pipe.as_raw_fd());
-    let word = loop {
-        match sys::read(std::os::fd::AsFd::as_fd(pipe), &mut [0]) {
-            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-            end => break end,
+    // Nothing is ever written there.
+    while let Err(e) = sys::read(pipe.as_fd(), &mut [0]) {
+        if e.kind() != std::io::ErrorKind::Interrupted {
+            break;
         }
-    };
-    if !matches!(word, Ok(1)) {
-        sweep(format!("{MARK}={mark}").as_bytes());
     }
+    sweep(format!("{MARK}={mark}").as_bytes());
     sys::exit_now(0)
 }
 

@@ -154,7 +154,8 @@ impl Start {
     }
 
     /// Something failed half-way: ends the ranks started so far.
-    pub fn give_up(self) {
+    pub fn give_up(mut self) {
+        self.keeper.dismiss();
         for rank in &self.ranks {
             sys::kill(rank.pid, libc::SIGKILL);
         }

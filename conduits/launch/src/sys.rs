@@ -281,6 +281,12 @@ pub fn reap() -> Reaped {
     }
 }
 
+/// Waits for the end of a child that was killed.
+pub fn reap_child(pid: Pid) {
+    // SAFETY: a null pointer means that nobody wants the status. Interrupted or not, a child that is left is init's in the end.
+    unsafe { libc::waitpid(pid, std::ptr::null_mut(), 0) };
+}
+
 /// Has orphaned descendants become children of this process, so that none can escape it.
 pub fn become_subreaper() {
     // SAFETY: a plain flag of this process. On failure descendants go to init, which loses only the final cleaning.

@@ -184,7 +184,7 @@ fn stuck() -> ! {
     match rank.id().0 {
         me @ 0..2 => rank.wait_for("an answer", Some(RankId(1 - me)), || false),
         2 => rank.barrier(),
-        _ => std::thread::sleep(std::time::Duration::from_millis(2500)),
+        _ => std::thread::sleep(std::time::Duration::from_secs(5)),
     }
     rank.global_exit(9)
 }
