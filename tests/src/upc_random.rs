@@ -8,6 +8,8 @@
 
 use std::fmt::Write;
 
+mod passes;
+
 /// A small generator of random numbers (splitmix64), so that a seed gives the same program everywhere.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
@@ -26,15 +28,18 @@ impl Random {
         x ^ (x >> 31)
     }
 
-    pub(crate) fn below(&mut self, n: u64) -> u64 {
+    /// A number below `n`.
+    pub fn below(&mut self, n: u64) -> u64 {
         self.next() % n
     }
 
-    pub(crate) fn one_in(&mut self, n: u64) -> bool {
+    /// True once in `n` times.
+    pub fn one_in(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }
 
-    pub(crate) fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+    /// One of these.
+    pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         &from[self.below(from.len() as u64) as usize]
     }
 }
@@ -197,33 +202,32 @@ static int least(int a, int b, int c)
 ";
         let count = 3 + self.random.below(4) as usize;
         for number in 0..count {
-            let layout = match self.random.below(6) {
-                0 => String::new(),
-                1 => "[*]".into(),
-                2 => "[]".into(),
-                _ => format!("[{}]", 1 + self.random.below(9)),
-            };
-            let row = self.random.one_in(3).then(|| 2 + self.random.below(5));
-            let factor = row.unwrap_or(1) * (1 + self.random.below(9));
-            let element = *self.random.pick(&TYPES);
-            let reference = *self.random.pick(&["", "", "", "strict ", "relaxed "]);
-            let array = Array { number, element, layout, factor, row, reference };
+            let array = self.array(number);
             self.text += &array.declaration();
             self.arrays.push(array);
         }
         self.links();
         self.compare_function();
         self.helper_functions();
-        self.text +=
-            "\nint main(void)\n{\n    for (int i = 0; i < 4096; i++)\n        order[i] = i * 37 % 4096;\n";
+        self.declarations();
+        self.text += "\nint main(void)\n{\n    the_lock = upc_all_lock_alloc();\n    for (int i = 0; i < 4096; i++)\n        order[i] = i * 37 % 4096;\n";
         let phases = 20 + self.random.below(30);
         for phase in 0..phases {
-            match self.random.below(6) {
-                0 | 1 => self.shared_out_loop(),
+            match self.random.below(10) {
+                0 => self.shared_out_loop(),
+                1 => self.stencil(),
                 2 if self.random.one_in(3) => self.rows_loop(),
                 2 => self.neighbours_loop(),
                 3 if self.random.one_in(4) => self.straight_code(),
                 3 => self.loop_of_one(),
+                4 | 5 => self.alike_loop(),
+                6 => self.aliases(),
+                7 => match self.random.below(5) {
+                    0 => self.own_sums(),
+                    1 => self.locked(),
+                    2 => self.nested_loop(),
+                    _ => self.hand_over(phase),
+                },
                 _ => self.work_of_one(),
             }
             self.text +=
@@ -233,6 +237,40 @@ static int least(int a, int b, int c)
             }
         }
         self.text += "    compare(-1);\n    upc_barrier;\n    if (MYTHREAD == 0)\n        printf(\"passed\\n\");\n    return 0;\n}\n";
+    }
+
+    /// One array in three is long enough for stretches and vectors; some have the shape of the one before.
+    fn array(&mut self, number: usize) -> Array {
+        let random = &mut self.random;
+        let element = *random.pick(&TYPES);
+        let reference = *random.pick(&["", "", "", "", "strict ", "relaxed "]);
+        if let Some(last) = self.arrays.last()
+            && random.one_in(2)
+        {
+            let element = if random.one_in(2) { last.element } else { element };
+            let same = Array { number, element, reference, ..last.clone() };
+            let other = if random.one_in(2) { "" } else { "[*]" };
+            // Of the same size, dealt out otherwise.
+            let layout =
+                if same.indefinite() || random.one_in(2) { same.layout.clone() } else { other.into() };
+            return Array { layout, ..same };
+        }
+        let long = random.one_in(3);
+        let row = random.one_in(3).then(|| if long { 16 + random.below(60) } else { 2 + random.below(5) });
+        let factor = match (row, long) {
+            (None, true) => 40 + random.below(200),
+            (_, true) => 1 + random.below(4),
+            _ => 1 + random.below(9),
+        } * row.unwrap_or(1);
+        let layout = match (random.below(6), row) {
+            (0, _) => String::new(),
+            (1, _) => "[*]".into(),
+            (2, _) => "[]".into(),
+            (3 | 4, Some(row)) => format!("[{}]", row * (1 + random.below(3))),
+            _ if long => format!("[{}]", 16 + random.below(50)),
+            _ => format!("[{}]", 1 + random.below(9)),
+        };
+        Array { number, element, layout, factor, row, reference }
     }
 
     fn compare_function(&mut self) {

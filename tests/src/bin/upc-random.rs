@@ -5,7 +5,7 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use gasnet_tests::run::{Outcome, run};
-use gasnet_tests::upc_random::program;
+use gasnet_tests::upc_random::{Random, program};
 
 const USAGE: &str =
     "usage: upc-random [--prefix DIR] [--scratch DIR] [--seed N] [--count N] [--seconds N] [--print]
@@ -64,44 +64,75 @@ fn main() -> ExitCode {
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
+/// How a program is compiled and run. Not all go the same ways through compiler and runtime.
+struct Way {
+    flags: Vec<String>,
+    counts: Vec<u64>,
+    environment: &'static [(&'static str, &'static str)],
+}
+
+impl Way {
+    /// The thread count fixed at compile time, or not.
+    fn draw(random: &mut Random, fixed: bool) -> Way {
+        let mut flags = vec![random.pick(&["-O2", "-O2", "-O2", "-O2", "-O1", "-O3", "-O0"]).to_string()];
+        let switch = |pass: &&str| format!("-fno-upc-{pass}");
+        match random.below(5) {
+            // One of the passes less, one alone, some.
+            0 => flags.push(switch(random.pick(&PASSES))),
+            1 => {
+                let alone = *random.pick(&PASSES);
+                flags.extend(PASSES.iter().filter(|pass| **pass != alone).map(switch));
+            }
+            2 => flags.extend(PASSES.iter().filter(|_| random.one_in(3)).map(switch)),
+            _ => {}
+        }
+        if random.one_in(4) {
+            flags.push("-fupc-pts=struct".into());
+        }
+        if random.one_in(16) {
+            flags.push("-fsanitize=upc".into());
+        }
+        let mut counts = vec![1, 2, 3, 5];
+        if random.one_in(3) {
+            counts.push(8);
+        }
+        if fixed {
+            counts = vec![*random.pick(&[1, 2, 3, 4, 5, 8])];
+            flags.push(format!("-T={}", counts[0]));
+        }
+        let environment = *random.pick(&[
+            &[("GASNET_NEIGHBORHOOD", "on")] as &[_],
+            &[("GASNET_NEIGHBORHOOD", "on")],
+            &[("GASNET_NEIGHBORHOOD", "2")],
+            &[("GASNET_NEIGHBORHOOD", "off")],
+            &[("GASNET_NEIGHBORHOOD", "off"), ("GASNET_SMP_DELAY", "3000ns")],
+        ]);
+        Way { flags, counts, environment }
+    }
+}
+
 /// One program: dynamic, run with several numbers of threads, and static for one of them.
 fn attempt(options: &Options, seed: u64) -> Result<(), String> {
     let source = options.scratch.join(format!("random-{seed}.upc"));
     std::fs::write(&source, program(seed)).map_err(|error| error.to_string())?;
     let binary = source.with_extension("");
-    let fixed = [2, 3, 4, 5, 8][(seed % 5) as usize];
-    // Not all programs take the same ways through compiler and runtime.
-    let mut flags = vec![if (seed / 5).is_multiple_of(7) { "-O0" } else { "-O2" }];
-    if seed % 4 == 1 {
-        flags.push("-fupc-pts=struct");
-    }
-    let neighbours = if seed % 3 == 2 { "off" } else { "on" };
-    for (counts, environment) in [(vec![1, 2, 3, 4], None), (vec![fixed], Some(format!("-T={fixed}")))] {
+    let mut random = Random::new(!seed);
+    for fixed in [false, true] {
+        let way = Way::draw(&mut random, fixed);
         let mut compile = Command::new(options.prefix.join("bin/upcc"));
-        compile.args(&flags).args(&environment);
-        // One of the passes less, or none but one.
-        let pass = PASSES[(seed / 3) as usize % PASSES.len()];
-        match (environment.is_some(), seed % 4) {
-            (true, 0 | 1) => drop(compile.arg(format!("-fno-upc-{pass}"))),
-            (true, 2) => {
-                for other in PASSES.iter().filter(|other| **other != pass) {
-                    compile.arg(format!("-fno-upc-{other}"));
-                }
-            }
-            _ => {}
-        }
-        compile.arg(&source).arg("-o").arg(&binary);
+        compile.args(&way.flags).arg(&source).arg("-o").arg(&binary);
         let outcome = finish(compile)?;
         if outcome.status != Some(0) || !outcome.stderr.is_empty() {
-            return Err(outcome.report());
+            return Err(format!("{}\n{}", way.flags.join(" "), outcome.report()));
         }
-        for count in counts {
+        for count in way.counts {
             let mut job = Command::new(options.prefix.join("bin/upcrun"));
-            job.env("GASNET_NEIGHBORHOOD", neighbours);
+            job.envs(way.environment.iter().copied());
             job.arg("-n").arg(count.to_string()).arg(&binary);
             let outcome = finish(job)?;
             if outcome.status != Some(0) || !outcome.stdout.contains("passed") {
-                return Err(outcome.report());
+                let (flags, environment) = (way.flags.join(" "), way.environment);
+                return Err(format!("{flags}, -n {count}, {environment:?}\n{}", outcome.report()));
             }
         }
     }
@@ -112,7 +143,7 @@ fn attempt(options: &Options, seed: u64) -> Result<(), String> {
 }
 
 fn finish(command: Command) -> Result<Outcome, String> {
-    run(command, "", Duration::from_secs(60)).map_err(|error| error.to_string())
+    run(command, "", Duration::from_secs(120)).map_err(|error| error.to_string())
 }
 
 fn options() -> Result<Options, lexopt::Error> {
