@@ -1,23 +1,37 @@
 /* stencil RANKS: a 5-point stencil over -DROWS=... rows a rank of -DCOLUMNS=... doubles in shared memory, as one
    writes it for processes that share memory: a rank has consecutive rows. With -DDEALT the elements go to the ranks in
-   turn, as in a cyclic layout, also in memory; with -DDEALT_ROWS the rows. Prints ns per element of one rank. */
+   turn, as in a cyclic layout, also in memory; with -DDEALT_ROWS=K blocks of K rows. Prints ns per element of one rank. */
 #include "floor.h"
 
 static double (*a)[COLUMNS], (*b)[COLUMNS];
 static int ranks;
 
 #ifdef DEALT_ROWS
-/* Row i of the whole array is number i / ranks of rank i % ranks. */
-static NOINLINE double *row_of(double (*all)[COLUMNS], int i) { return all[i % ranks * ROWS + i / ranks]; }
+/* Block g of a rank follows its block g - 1 in memory; row k of it. */
+static double *row_of(double (*all)[COLUMNS], int rank, int g, int k)
+{
+    return all[rank * ROWS + g * DEALT_ROWS + k];
+}
 
 static NOINLINE void sweep(int rank, int rows)
 {
-    for (int i = rank == 0 ? ranks : rank; i < rows - 1; i += ranks) {
-        double *here = row_of(b, i);
-        const double *centre = row_of(a, i), *up = row_of(a, i - 1), *down = row_of(a, i + 1);
-        for (int j = 1; j < COLUMNS - 1; j++)
-            here[j] = 0.2 * (centre[j] + up[j] + down[j] + centre[j - 1] + centre[j + 1]);
-    }
+    const int last = DEALT_ROWS - 1;
+    for (int g = 0; g < ROWS / DEALT_ROWS; g++)
+        for (int k = 0; k <= last; k++) {
+            const int i = (g * ranks + rank) * DEALT_ROWS + k;
+            if (i == 0 || i == rows - 1)
+                continue;
+            double *here = row_of(b, rank, g, k);
+            const double *centre = row_of(a, rank, g, k);
+            const double *up = k > 0 ? centre - COLUMNS
+                               : rank > 0 ? row_of(a, rank - 1, g, last)
+                                          : row_of(a, ranks - 1, g - 1, last);
+            const double *down = k < last ? centre + COLUMNS
+                                 : rank < ranks - 1 ? row_of(a, rank + 1, g, 0)
+                                                    : row_of(a, 0, g + 1, 0);
+            for (int j = 1; j < COLUMNS - 1; j++)
+                here[j] = 0.2 * (centre[j] + up[j] + down[j] + centre[j - 1] + centre[j + 1]);
+        }
 }
 #elif defined DEALT
 /* Element k of the whole array is number k / ranks of rank k % ranks. */
@@ -57,10 +71,10 @@ int main(int argc, char **argv)
     b = shared_memory(sizeof *b * (size_t)rows);
     const int rank = start_ranks(ranks);
 #ifdef DEALT_ROWS
-    for (int i = rank; i < rows; i += ranks)
+    for (int l = 0; l < ROWS; l++)
         for (int j = 0; j < COLUMNS; j++) {
-            row_of(a, i)[j] = i + 2 * j;
-            row_of(b, i)[j] = 0;
+            a[rank * ROWS + l][j] = (l / DEALT_ROWS * ranks + rank) * DEALT_ROWS + l % DEALT_ROWS + 2 * j;
+            b[rank * ROWS + l][j] = 0;
         }
     const int first = rank, end = rows;
 #elif defined DEALT

@@ -528,13 +528,18 @@ fn stencils(ranks: u32, quick: bool) -> Vec<Group> {
             Probe { program: Program::Floor("stencil", flags), ..floor("stencil", &ranks.to_string()) }
         };
         let mut group = Group {
-            probes: vec![floor_with(&[]), floor_with(&["-DDEALT"]), floor_with(&["-DDEALT_ROWS"])],
+            probes: vec![
+                floor_with(&[]),
+                floor_with(&["-DDEALT"]),
+                floor_with(&["-DDEALT_ROWS=1"]),
+                floor_with(&["-DDEALT_ROWS=16"]),
+            ],
             figures: Vec::new(),
             rounds: if size == "memory" { 2 } else { 0 },
             note: if size == "memory" { note.clone() } else { None },
         };
         for (name, layout, cyclic, same) in [
-            ("blocks", (16 * columns).to_string(), 0, 0),
+            ("blocks", (16 * columns).to_string(), 0, 3),
             ("rows", columns.to_string(), 0, 2),
             ("star", "*".into(), 0, 0),
             ("cyclic", "1".into(), 1, 1),
@@ -692,7 +697,8 @@ fn large_shape(ranks: u32) -> ((u64, u64), Option<String>) {
     const COLUMNS: u64 = 8192;
     let row = COLUMNS * 8 * u64::from(ranks);
     let (wanted, most) = (4 * last_level_cache(), memory_bytes() / 4 / 2);
-    let rows = wanted.next_multiple_of(row).min(most) / row;
+    // Whole blocks of 16 rows.
+    let rows = (wanted.next_multiple_of(row).min(most) / row).next_multiple_of(16);
     let note = format!(
         "stencil in memory: arrays of {} MiB; 4 x the last-level cache is {} MiB, a quarter of the memory holds two of {} MiB",
         (rows * row) >> 20,
