@@ -1,7 +1,8 @@
 //! Emission of C. The typed AST is kept to the end and lowered here: what uses no UPC is emitted as the tokens read, the rest is
 //! written anew, against `upcc_abi.h`.
 //!
-//! - `expr`: values, places (where a shared object is), loads and stores
+//! - `expr`: values
+//! - `place`, `access`: where a shared object is; loads and stores
 //! - `stmt`: statements, functions, `upc_forall`
 //! - `decl`: declarations, tags, shared objects and their initialisation
 //! - `types`: types as C spells them
@@ -10,10 +11,12 @@
 //! Names of ours all begin with `__upc_`. For a shared variable `x`: `__upc_v_x` is its proxy (the symbol), `__upc_k_x` the constant
 //! alias that code reads, `__upc_i_x` the private image of its initialiser.
 
+mod access;
 mod decl;
 mod expr;
 mod inline;
 mod out;
+mod place;
 mod stmt;
 mod types;
 pub mod walk;

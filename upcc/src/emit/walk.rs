@@ -1,6 +1,8 @@
 //! Visiting every statement and expression inside a statement.
 
-use crate::ast::{Affinity, Block, Declaration, Expr, ExprKind, ForInit, Init, SizeArg, Stmt, StmtKind};
+use crate::ast::{
+    Affinity, BinOp, Block, Declaration, Expr, ExprKind, ForInit, Init, SizeArg, Stmt, StmtKind,
+};
 
 /// Calls `fs` on `s` and every statement in it, `fe` on every expression.
 pub fn stmt<'a>(s: &'a Stmt, fs: &mut dyn FnMut(&'a Stmt), fe: &mut dyn FnMut(&'a Expr)) {
@@ -81,23 +83,34 @@ fn block<'a>(b: &'a Block, fs: &mut dyn FnMut(&'a Stmt), fe: &mut dyn FnMut(&'a 
 }
 
 fn declaration<'a>(d: &'a Declaration, fs: &mut dyn FnMut(&'a Stmt), fe: &mut dyn FnMut(&'a Expr)) {
-    for i in &d.declarators {
-        if let Some(i) = &i.init {
-            init(i, fs, fe);
-        }
+    for i in d.declarators.iter().filter_map(|i| i.init.as_ref()) {
+        init(i, &mut |e| expr(e, fs, fe));
     }
 }
 
-fn init<'a>(i: &'a Init, fs: &mut dyn FnMut(&'a Stmt), fe: &mut dyn FnMut(&'a Expr)) {
+fn init<'a>(i: &'a Init, f: &mut dyn FnMut(&'a Expr)) {
     match i {
-        Init::Expr(e) => expr(e, fs, fe),
-        Init::List(l) => l.items.iter().for_each(|it| init(&it.init, fs, fe)),
+        Init::Expr(e) => f(e),
+        Init::List(l) => l.items.iter().for_each(|it| init(&it.init, f)),
     }
 }
 
 /// Calls `fe` on `e` and everything in it that is evaluated.
 pub fn expr<'a>(e: &'a Expr, fs: &mut dyn FnMut(&'a Stmt), fe: &mut dyn FnMut(&'a Expr)) {
     fe(e);
+    match &e.kind {
+        ExprKind::StmtExpr(b) => block(b, fs, fe),
+        // Operands of the sizeof family are not evaluated, but may name things.
+        ExprKind::SizeOf { arg: SizeArg::Expr(x), .. } => expr(x, fs, fe),
+        _ => {
+            operands(e, &mut |x, _| expr(x, fs, fe));
+        }
+    }
+}
+
+/// Calls `f` on each expression that is evaluated directly for `e`, as written from left to right, with whether that happens
+/// each time. Returns whether this is all that `e` does besides what it says itself: it holds no statements, nor takes arguments.
+pub fn operands<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Expr, bool)) -> bool {
     match &e.kind {
         ExprKind::Paren(x)
         | ExprKind::Unary { expr: x, .. }
@@ -106,32 +119,37 @@ pub fn expr<'a>(e: &'a Expr, fs: &mut dyn FnMut(&'a Stmt), fe: &mut dyn FnMut(&'
         | ExprKind::Implicit { expr: x, .. }
         | ExprKind::Generic { chosen: x }
         | ExprKind::Choose { chosen: x }
-        | ExprKind::Member { base: x, .. }
-        | ExprKind::VaArg { list: x, .. } => expr(x, fs, fe),
+        | ExprKind::Member { base: x, .. } => f(x, true),
+        ExprKind::Binary { op: BinOp::LogAnd | BinOp::LogOr, lhs, rhs } => {
+            f(lhs, true);
+            f(rhs, false);
+        }
         ExprKind::Binary { lhs, rhs, .. }
         | ExprKind::Assign { lhs, rhs }
         | ExprKind::CompoundAssign { lhs, rhs, .. }
         | ExprKind::Comma { lhs, rhs }
         | ExprKind::Index { base: lhs, index: rhs } => {
-            expr(lhs, fs, fe);
-            expr(rhs, fs, fe);
+            f(lhs, true);
+            f(rhs, true);
         }
         ExprKind::Cond { cond, then, els } => {
-            expr(cond, fs, fe);
+            f(cond, true);
             if let Some(t) = then {
-                expr(t, fs, fe);
+                f(t, false);
             }
-            expr(els, fs, fe);
+            f(els, false);
         }
         ExprKind::Call { callee, args } => {
-            expr(callee, fs, fe);
-            args.iter().for_each(|a| expr(a, fs, fe));
+            f(callee, true);
+            args.iter().for_each(|a| f(a, true));
         }
-        ExprKind::CompoundLit { init: i, .. } => init(i, fs, fe),
-        ExprKind::StmtExpr(b) => block(b, fs, fe),
-        ExprKind::OffsetOf { index, .. } => index.iter().for_each(|a| expr(a, fs, fe)),
-        // Operands of the sizeof family are not evaluated, but may name things.
-        ExprKind::SizeOf { arg: SizeArg::Expr(x), .. } => expr(x, fs, fe),
+        ExprKind::CompoundLit { init: i, .. } => init(i, &mut |x| f(x, true)),
+        ExprKind::OffsetOf { index, .. } => index.iter().for_each(|a| f(a, true)),
+        ExprKind::VaArg { list, .. } => {
+            f(list, true);
+            return false;
+        }
+        ExprKind::StmtExpr(_) | ExprKind::LabelAddr(_) | ExprKind::Error => return false,
         ExprKind::SizeOf { .. }
         | ExprKind::Name(_)
         | ExprKind::EnumConst(_)
@@ -140,8 +158,7 @@ pub fn expr<'a>(e: &'a Expr, fs: &mut dyn FnMut(&'a Stmt), fe: &mut dyn FnMut(&'
         | ExprKind::Threads
         | ExprKind::MyThread
         | ExprKind::FuncName
-        | ExprKind::LabelAddr(_)
-        | ExprKind::TypesCompatible(_)
-        | ExprKind::Error => {}
+        | ExprKind::TypesCompatible(_) => {}
     }
+    true
 }

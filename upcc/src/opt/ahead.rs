@@ -11,7 +11,7 @@
 //! Writes need nothing here: the runtime starts them, and waits where it matters (`__upc_put_later`).
 
 use super::Facts;
-use crate::ast::{BinOp, Conv, Declaration, Expr, ExprKind, Stmt, StmtKind, Storage, UnOp};
+use crate::ast::{Conv, Declaration, Expr, ExprKind, Stmt, StmtKind, Storage, UnOp};
 use crate::emit::{Emitter, walk};
 
 /// Most statements and most reads of a group.
@@ -61,70 +61,21 @@ impl<'a> Look<'_, '_, 'a> {
     }
 
     fn expr(&mut self, e: &'a Expr, always: bool) {
-        let types = &self.e.u.types;
+        self.stop |= !walk::operands(e, &mut |x, each_time| self.expr(x, always && each_time));
         match &e.kind {
             ExprKind::Implicit { conv: Conv::SharedLoad, expr } => {
-                self.expr(expr, always);
                 self.touch(expr);
                 if always && !self.stop && self.early(expr) {
                     self.found.push(expr);
                 }
             }
-            ExprKind::Assign { lhs, rhs } | ExprKind::CompoundAssign { lhs, rhs, .. } => {
-                self.expr(lhs, always);
-                self.expr(rhs, always);
-                self.write(lhs);
-            }
-            ExprKind::IncDec { expr, .. } => {
-                self.expr(expr, always);
-                self.write(expr);
-            }
-            ExprKind::Binary { op: BinOp::LogAnd | BinOp::LogOr, lhs, rhs } => {
-                self.expr(lhs, always);
-                self.expr(rhs, false);
-            }
-            ExprKind::Cond { cond, then, els } => {
-                self.expr(cond, always);
-                if let Some(t) = then {
-                    self.expr(t, false);
-                }
-                self.expr(els, false);
-            }
-            ExprKind::Binary { lhs, rhs, .. }
-            | ExprKind::Comma { lhs, rhs }
-            | ExprKind::Index { base: lhs, index: rhs } => {
-                self.expr(lhs, always);
-                self.expr(rhs, always);
-            }
-            ExprKind::Paren(x)
-            | ExprKind::Unary { expr: x, .. }
-            | ExprKind::Cast { expr: x, .. }
-            | ExprKind::Implicit { expr: x, .. }
-            | ExprKind::Generic { chosen: x }
-            | ExprKind::Choose { chosen: x }
-            | ExprKind::Member { base: x, .. } => self.expr(x, always),
-            ExprKind::Call { callee, args } => {
-                args.iter().for_each(|a| self.expr(a, always));
-                self.stop |= !super::pure_call(callee, self.e.u);
-            }
-            ExprKind::CompoundLit { init, .. } => {
-                for (_, _, x) in init.leaves(e.ty) {
-                    self.expr(x, always);
-                }
-            }
-            ExprKind::Name(_)
-            | ExprKind::EnumConst(_)
-            | ExprKind::Number
-            | ExprKind::Str
-            | ExprKind::Threads
-            | ExprKind::MyThread
-            | ExprKind::SizeOf { .. }
-            | ExprKind::OffsetOf { .. }
-            | ExprKind::FuncName
-            | ExprKind::TypesCompatible(_) => {}
-            _ => self.stop = true,
+            ExprKind::Assign { lhs, .. }
+            | ExprKind::CompoundAssign { lhs, .. }
+            | ExprKind::IncDec { expr: lhs, .. } => self.write(lhs),
+            ExprKind::Call { callee, .. } => self.stop |= !super::pure_call(callee, self.e.u),
+            _ => {}
         }
-        self.stop |= types.is_variably_modified(e.ty);
+        self.stop |= self.e.u.types.is_variably_modified(e.ty);
     }
 
     /// An access to a lvalue.

@@ -145,76 +145,40 @@ impl Scanner<'_, '_> {
     }
 
     fn expr<'a>(&self, e: &'a Expr, always: bool, out: &mut Scan<'a>) {
-        let types = &self.e.u.types;
         match &e.kind {
             ExprKind::Implicit { conv: Conv::SharedLoad, expr } => {
-                self.access(expr, (true, false), always, out);
+                return self.access(expr, (true, false), always, out);
             }
+            ExprKind::Implicit { conv: Conv::Load, expr } => return self.private(expr, false, always, out),
             ExprKind::Assign { lhs, rhs } => {
-                if types.is_shared(lhs.ty) {
-                    self.access(lhs, (false, true), always, out);
-                } else {
-                    self.private(lhs, true, always, out);
-                }
-                self.expr(rhs, always, out);
+                self.change(lhs, false, always, out);
+                return self.expr(rhs, always, out);
             }
             ExprKind::CompoundAssign { lhs, rhs, .. } => {
-                if types.is_shared(lhs.ty) {
-                    self.access(lhs, (true, true), always, out);
-                } else {
-                    self.private(lhs, true, always, out);
-                }
-                self.expr(rhs, always, out);
+                self.change(lhs, true, always, out);
+                return self.expr(rhs, always, out);
             }
-            ExprKind::IncDec { expr, .. } => {
-                if types.is_shared(expr.ty) {
-                    self.access(expr, (true, true), always, out);
-                } else {
-                    self.private(expr, true, always, out);
-                }
-            }
-            ExprKind::Implicit { conv: Conv::Load, expr } => self.private(expr, false, always, out),
-            ExprKind::Binary { op: BinOp::LogAnd | BinOp::LogOr, lhs, rhs } => {
-                self.expr(lhs, always, out);
-                self.expr(rhs, false, out);
-            }
-            ExprKind::Cond { cond, then, els } => {
-                self.expr(cond, always, out);
-                if let Some(t) = then {
-                    self.expr(t, false, out);
-                }
-                self.expr(els, false, out);
-            }
-            ExprKind::Paren(x)
-            | ExprKind::Unary { expr: x, .. }
-            | ExprKind::Cast { expr: x, .. }
-            | ExprKind::Implicit { expr: x, .. }
-            | ExprKind::Generic { chosen: x }
-            | ExprKind::Choose { chosen: x }
-            | ExprKind::Member { base: x, .. } => self.expr(x, always, out),
-            ExprKind::Binary { lhs, rhs, .. }
-            | ExprKind::Comma { lhs, rhs }
-            | ExprKind::Index { base: lhs, index: rhs } => {
-                self.expr(lhs, always, out);
-                self.expr(rhs, always, out);
-            }
-            ExprKind::Call { callee, args } => {
+            ExprKind::IncDec { expr, .. } => return self.change(expr, true, always, out),
+            ExprKind::Call { callee, .. } => {
                 out.branches = true;
                 if !super::pure_call(callee, self.e.u) {
                     out.bars = Some("the loop calls a function");
                 }
-                args.iter().for_each(|a| self.expr(a, always, out));
             }
-            ExprKind::Name(_)
-            | ExprKind::EnumConst(_)
-            | ExprKind::Number
-            | ExprKind::Str
-            | ExprKind::Threads
-            | ExprKind::MyThread
-            | ExprKind::SizeOf { .. }
-            | ExprKind::OffsetOf { .. }
-            | ExprKind::TypesCompatible(_) => {}
-            _ => out.bars = Some("the loop holds an expression that is not looked into"),
+            _ => {}
+        }
+        let plain = walk::operands(e, &mut |x, each_time| self.expr(x, always && each_time, out));
+        if !plain || matches!(e.kind, ExprKind::CompoundLit { .. }) {
+            out.bars = Some("the loop holds an expression that is not looked into");
+        }
+    }
+
+    /// A lvalue is written, and read before.
+    fn change<'a>(&self, lv: &'a Expr, reads: bool, always: bool, out: &mut Scan<'a>) {
+        if self.e.u.types.is_shared(lv.ty) {
+            self.access(lv, (reads, true), always, out);
+        } else {
+            self.private(lv, true, always, out);
         }
     }
 
