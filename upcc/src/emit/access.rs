@@ -149,7 +149,13 @@ impl Emitter<'_> {
     }
 
     /// `lv op= v`, `v` of type `ty`, computed in the type `cast` says. `old`: the result is the value before.
-    pub(super) fn update(&mut self, lv: &Expr, op: BinOp, (cast, ty, v): (&str, &str, &str), old: bool) -> Frag {
+    pub(super) fn update(
+        &mut self,
+        lv: &Expr,
+        op: BinOp,
+        (cast, ty, v): (&str, &str, &str),
+        old: bool,
+    ) -> Frag {
         self.remark(lv, "update");
         let place = self.place(lv);
         let t = self.access_type(lv.ty);
