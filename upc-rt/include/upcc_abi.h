@@ -363,6 +363,13 @@ __UPC_IN long __upc_share(long __m)
 {
   return __m <= 0 ? 0 : (long)__upc_udivt((unsigned long)__m - 1) + 1;
 }
+/* has what is n bytes further on fetched; it need not be there */
+__UPC_IN void __upc_touch(const void *__p, unsigned long __n)
+{
+  const char *__q = (const char *)((unsigned long)__p + __n);
+  __builtin_prefetch(__q);
+  __builtin_prefetch(__q + 64);
+}
 /* runs of elements: streams.rs of the runtime */
 void *__upc_gather(unsigned, unsigned, unsigned long, unsigned long, unsigned long, unsigned long, unsigned long, unsigned);
 void __upc_scatter(unsigned, unsigned, unsigned long, unsigned long, unsigned long, unsigned long, unsigned long, unsigned);

@@ -344,17 +344,31 @@ impl Emitter<'_> {
         ));
         self.stmt(&f.body);
         self.out.put(&format!(" const long {most} = ({end} - {k}) & -{CHUNK}l;"));
+        let strip = self.strip(own.iter().map(|(o, _)| o));
+        let (from, count) = match strip {
+            Some(strip) => {
+                let (f, e) = self.open_strips(strip, &most, u64::from(CHUNK), n);
+                (format!("{k} + {f}"), e)
+            }
+            None => (k.clone(), most.clone()),
+        };
         for (to, p, size) in &pointers {
             let q = format!("{p}q");
             let align =
                 1u64 << (size * u64::from(CHUNK)).trailing_zeros().min(super::ARRAY_ALIGN.trailing_zeros());
             self.out.put(&format!(
-                " __typeof__({p}) {q} = (__typeof__({p}))__builtin_assume_aligned({p} + {k}, {align});"
+                " __typeof__({p}) {q} = (__typeof__({p}))__builtin_assume_aligned({p} + {from}, {align});"
             ));
+            if strip.is_some() {
+                self.touch(&q);
+            }
             self.local.refs[*to] = (q, j.clone());
         }
-        self.out.put(&format!(" _Pragma(\"GCC ivdep\") for (long {j} = 0; {j} < {most}; {j}++)"));
+        self.out.put(&format!(" _Pragma(\"GCC ivdep\") for (long {j} = 0; {j} < {count}; {j}++)"));
         self.stmt(&f.body);
+        if strip.is_some() {
+            self.out.put(" }");
+        }
         self.out.put(&format!(" {k} += {most}; }}"));
     }
 }

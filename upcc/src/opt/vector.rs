@@ -6,7 +6,7 @@
 //! that where C does not: shared arrays with different names are different memory.
 
 use super::stream::{Own, Runs, Step, Stream};
-use super::{Facts, names};
+use super::{Element, Facts, names};
 use crate::ast::{DeclId, Expr, ExprKind, Stmt};
 use crate::emit::{Emitter, walk};
 use crate::types::TypeId;
@@ -17,6 +17,10 @@ const SHORT_BODY: u32 = 120;
 const VECTOR: u64 = 64;
 /// Fewest iterations that are done together.
 const FEWEST: u64 = 8;
+/// Bytes in a strip.
+const PAGE: u64 = 4096;
+/// Arrays with more bytes than this on a thread are likely in memory.
+const LARGE: u64 = 8 << 20;
 
 /// How a loop is computed in vectors.
 #[derive(Debug)]
@@ -25,6 +29,10 @@ pub(super) struct Vectors {
     chunk: u64,
     /// The loop variable is used as such, not only to find the elements.
     counted: bool,
+    /// In strips of so many elements.
+    strip: Option<u64>,
+    /// Runs so close to another that they are in its pages.
+    close: Vec<usize>,
 }
 
 impl Emitter<'_> {
@@ -84,7 +92,45 @@ impl Emitter<'_> {
             }
             _ => {}
         });
-        Some(Vectors { chunk: (VECTOR / least.max(1)).max(FEWEST), counted: named != along })
+        let chunk = (VECTOR / least.max(1)).max(FEWEST);
+        let strip = self.strip(all().map(|(x, _)| x));
+        let mut close = Vec::new();
+        for (m, s) in streams.iter().enumerate() {
+            let same = |x: &&Stream| {
+                let (a, b) = (&x.element.key, &s.element.key);
+                let gap = (a.index.constant - b.index.constant).unsigned_abs() * u128::from(s.element.size);
+                s.element.block != 1
+                    && (&a.base, &a.outer, &a.index.rest) == (&b.base, &b.outer, &b.index.rest)
+                    && gap < u128::from(VECTOR)
+            };
+            if streams[..m].iter().any(|x| same(&x)) {
+                close.push(m);
+            }
+        }
+        Some(Vectors { chunk, counted: named != along, strip, close })
+    }
+
+    /// Elements in a strip, if these are of arrays that no cache holds.
+    pub(super) fn strip<'a>(&self, elements: impl Iterator<Item = &'a Element> + Clone) -> Option<u64> {
+        let bytes =
+            elements.clone().filter_map(|x| x.array).map(|d| self.bytes_per_thread(self.u.decl(d).ty));
+        let least = elements.map(|x| x.size).min()?;
+        (bytes.max()? > LARGE).then_some(PAGE / least.max(1))
+    }
+
+    /// Opens the loop over strips: what they begin at, and the text of a strip's iterations.
+    pub(super) fn open_strips(&mut self, strip: u64, count: &str, chunk: u64, n: u32) -> (String, String) {
+        let (f, e) = (format!("__upc_f{n}"), format!("__upc_e{n}"));
+        self.out.put(&format!(
+            " for (long {f} = 0; {f} < {count}; {f} += {strip}) {{ \
+             const long {e} = ({count} - {f} < {strip} ? {count} - {f} : {strip}) & -{chunk}l;"
+        ));
+        (f, e)
+    }
+
+    /// Has what lies a strip ahead of the pointer fetched.
+    pub(super) fn touch(&mut self, p: &str) {
+        self.out.put(&format!(" __upc_touch({p}, {PAGE});"));
     }
 
     /// Emits the first of the two loops; the iteration that the other begins with.
@@ -105,8 +151,26 @@ impl Emitter<'_> {
             (false, _) => String::new(),
             (true, _) => format!(", {}", self.advance(&Runs { own: None, left: String::new(), ..*r })),
         };
-        self.out.put(&format!(" _Pragma(\"GCC ivdep\") for (long {j} = 0; {j} < {end}; {j}++{next})"));
+        let count = match v.strip {
+            Some(strip) => {
+                let (f, e) = self.open_strips(strip, &end, v.chunk, n);
+                for (m, (p, _)) in self.local.along(&j) {
+                    let q = format!("{p}f");
+                    self.out.put(&format!(" __typeof__(&*{p}) {q} = {p} + {f};"));
+                    if !v.close.iter().any(|m| p == format!("__upc_p{n}_{m}")) {
+                        self.touch(&q);
+                    }
+                    self.local.refs[m] = (q, j.clone());
+                }
+                e
+            }
+            None => end.clone(),
+        };
+        self.out.put(&format!(" _Pragma(\"GCC ivdep\") for (long {j} = 0; {j} < {count}; {j}++{next})"));
         self.stmt(body);
+        if v.strip.is_some() {
+            self.out.put(" }");
+        }
         self.local = keep;
         if let Some(k) = &r.own {
             self.out.put(&format!(" {k} += {end};"));
