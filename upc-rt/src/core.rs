@@ -294,6 +294,7 @@ impl Core {
     #[inline]
     pub fn atomic(&self, (t, o): (u32, u64), op: Operation, a: u64, b: u64) -> u64 {
         self.settle();
+        self.attend();
         if !o.is_multiple_of(op.width() as u64) {
             self.abort(&format!(
                 "atomic operation on offset {o:#x} of thread {t}: not aligned to {} bytes",
@@ -436,6 +437,15 @@ impl Core {
     #[inline]
     pub fn poll(&self) {
         self.rank.poll();
+    }
+
+    /// The same where others are far. For what programs wait with in loops of their own: near memory changes only when those
+    /// far away are served.
+    #[inline]
+    pub fn attend(&self) {
+        if self.near.mapped < self.rank.size() {
+            self.rank.poll();
+        }
     }
 
     /// Polls, politely, until `condition` holds.

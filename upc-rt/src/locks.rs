@@ -148,6 +148,7 @@ impl Upc {
     /// `upc_lock`.
     pub fn lock(&self, t: u32, off: u64) {
         self.check_lock("upc_lock", t, off);
+        self.core.attend();
         let me = self.take_node();
         match self.nic_line(t, off) {
             Some(line) => {
