@@ -259,11 +259,13 @@ impl Socket {
 
     #[cold]
     fn not_sent(&mut self, e: &std::io::Error) -> Sent {
-        if e.kind() == ErrorKind::WouldBlock {
+        let number = rustix::io::Errno::from_io_error(e);
+        // What is lent cannot be read: the program gets its signal when it is copied instead.
+        if e.kind() == ErrorKind::WouldBlock || number == Some(rustix::io::Errno::FAULT) {
             return Sent::Later;
         }
         // Too large is what a try of a size is told.
-        if rustix::io::Errno::from_io_error(e) != Some(rustix::io::Errno::MSGSIZE) {
+        if number != Some(rustix::io::Errno::MSGSIZE) {
             self.complaint = Some(e.to_string());
         }
         Sent::Yes
