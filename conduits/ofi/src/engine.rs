@@ -15,11 +15,11 @@ use gasnet::conduit::{
     Channel, Completion, Conduit, Frame, Limits, OpenContext, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc,
 };
 use gasnet::config::OfiNative;
-use gasnet::{Error, RankId};
+use gasnet::{Bells, Error, RankId};
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Bytes of frames of one channel that may be under way to one peer.
@@ -30,6 +30,8 @@ const LEAST: [usize; 2] = [512, 4096];
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Polls in vain from one question for visits of peers to the next: it costs as much as a look.
 const VISITS: u32 = 16;
+/// Longest sleep at the doorbell: what takes several steps of both sides is not rung for at each.
+const DOZE: Duration = Duration::from_millis(1);
 /// Rounds of completions in one go.
 const ROUNDS: usize = 4;
 
@@ -74,6 +76,9 @@ pub(crate) struct Engine {
     looks: Looks,
     /// Polls for completions that found none.
     vain: u32,
+    /// Doorbells, where the provider has no descriptor; and whom something was sent to last.
+    bells: Option<Arc<Bells>>,
+    last: u32,
     failed: Option<(Option<u32>, String)>,
     leaving: bool,
 }
@@ -92,6 +97,27 @@ impl Engine {
 
     fn lost(&self, lost: Lost) -> Error {
         self.error(Some(lost.to), format!("sending to rank {}: {}", lost.to, lost.why))
+    }
+
+    /// Something was sent to a peer, or begun there: it may be asleep.
+    fn ring(&mut self, to: u32) {
+        self.last = to;
+        if let Some(bells) = &self.bells {
+            bells.ring(RankId(to));
+        }
+    }
+
+    /// Whether something of this rank's is under way.
+    fn is_busy(&self) -> bool {
+        !self.sender.is_idle() || self.onesided.as_ref().is_some_and(|o| o.is_busy())
+    }
+
+    /// Whether there is something for a poll.
+    fn has_work(&mut self) -> bool {
+        // What fails comes out of that poll.
+        let came = self.progress().map_or(true, |count| count > 0);
+        let done = self.onesided.as_ref().is_some_and(|o| !o.done.is_empty());
+        came || done || self.ready.iter().any(|r| !r.is_empty()) || self.port.was_visited()
     }
 
     /// Makes progress: sends what waits, and sees to what is complete.
@@ -246,7 +272,7 @@ impl Engine {
             relation.due = false;
             let through = kind == Kind::Bye;
             match self.sender.note(&mut self.port, to, kind, &bytes, credit, through) {
-                Ok(true) => {}
+                Ok(true) => self.ring(to),
                 Ok(false) => {
                     // The credits go with the next try.
                     let account = &mut self.peers[to as usize].account;
@@ -285,6 +311,7 @@ impl Engine {
         match start {
             Start::Started => {
                 self.peers[to as usize].met = true;
+                self.ring(to);
                 true
             }
             Start::Later => false,
@@ -359,6 +386,7 @@ impl Engine {
 
 struct Ofi {
     engine: Mutex<Option<Engine>>,
+    bells: Option<Arc<Bells>>,
     /// Whether puts and gets are the provider's.
     native: bool,
     /// Whether atomics are, those that it has.
@@ -382,7 +410,9 @@ pub(crate) fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Err
     if !native {
         engine.drop_onesided();
     }
-    Ok(Some(Box::new(Ofi { engine: Mutex::new(Some(engine)), native, atomics, copies, max_transfer })))
+    let bells = engine.bells.clone();
+    let engine = Mutex::new(Some(engine));
+    Ok(Some(Box::new(Ofi { engine, bells, native, atomics, copies, max_transfer })))
 }
 
 /// Agrees on a provider, opens an endpoint, and tells everybody its address.
@@ -414,6 +444,14 @@ fn connect(cx: &OpenContext<'_>) -> Result<Engine, Error> {
     // A rank without an endpoint says so, instead of keeping all others waiting.
     let opened =
         Port::open(&name, domain, mode, ranks).and_then(|port| port.address().map(|address| (port, address)));
+    let bells = match &opened {
+        // SAFETY: the conduit's part of that memory is used for nothing else.
+        Ok((port, _)) if one_host && !port.has_descriptor() => Some(Arc::new(unsafe { Bells::open(cx) }?)),
+        _ => None,
+    };
+    if let Some(bells) = bells.as_ref().filter(|_| cx.config.progress_thread) {
+        bells.expect_sleeper();
+    }
     let mine = match &opened {
         Ok((_, address)) => [&[1], &address[..]].concat(),
         Err(why) => [&[0], why.as_bytes()].concat(),
@@ -448,6 +486,8 @@ fn connect(cx: &OpenContext<'_>) -> Result<Engine, Error> {
         tried: Vec::new(),
         looks: Looks::default(),
         vain: 0,
+        bells,
+        last: cx.rank.0,
         failed: None,
         leaving: false,
     })
@@ -536,6 +576,7 @@ unsafe impl Conduit for Ofi {
         if let Err(lost) = engine.sender.commit(&engine.port, index as u32, to, end, false) {
             engine.failed = Some((Some(to), format!("sending to rank {to}: {}", lost.why)));
         }
+        engine.ring(to);
     }
 
     unsafe fn cancel(&self, slot: RawSlot) {
@@ -616,6 +657,11 @@ unsafe impl Conduit for Ofi {
         Some(unsafe { BorrowedFd::borrow_raw(std::os::fd::AsRawFd::as_raw_fd(&fd)) })
     }
 
+    fn doze(&self, longest: Duration) -> bool {
+        let there_is_one = || self.lock().as_mut().is_none_or(Engine::has_work);
+        self.bells.as_ref().is_some_and(|bells| bells.doze(there_is_one, longest.min(DOZE)))
+    }
+
     fn close(&self) {
         let engine = self.lock().take();
         if let Some(engine) = engine {
@@ -690,8 +736,11 @@ unsafe impl Rma for Ofi {
         }
         if done == 0 {
             engine.vain = engine.vain.wrapping_add(1);
-            if engine.vain.is_multiple_of(VISITS) && engine.port.was_visited() {
-                return 1;
+            if engine.vain.is_multiple_of(VISITS) {
+                if engine.bells.is_some() && engine.is_busy() {
+                    engine.ring(engine.last);
+                }
+                return usize::from(engine.port.was_visited());
             }
         }
         done

@@ -477,6 +477,11 @@ impl Port {
         unsafe { (ffi::try_wait(self.fabric, self.cq) == 0).then(|| BorrowedFd::borrow_raw(fd)) }
     }
 
+    /// Whether there is one at all.
+    pub(crate) fn has_descriptor(&self) -> bool {
+        self.wait.is_some()
+    }
+
     /// Takes completions, up to [`BATCH`]. Makes progress.
     pub(crate) fn completions(&self, take: &mut dyn FnMut(Event)) -> Result<usize, Failure> {
         // SAFETY: room for the entries; contexts are ours, alive while their operation is under way.

@@ -229,6 +229,11 @@ impl OneSided {
         self.free.push(index);
     }
 
+    /// Whether operations are under way.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.free.len() < self.ops.len()
+    }
+
     /// Whom an operation concerns, and what it is.
     pub(crate) fn describe(&self, index: u32) -> (u32, &'static str) {
         let op = &self.ops[index as usize];
