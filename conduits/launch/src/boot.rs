@@ -169,7 +169,14 @@ fn join(text: &str, options: BootOptions) -> Result<Boot, Error> {
 /// Returns in the rank that is to print the reason: the others wait for their end here.
 pub fn refuse(why: &str) {
     let message = env::var(MESSAGE).ok().and_then(|text| Message::decode(&text));
-    let Some(message) = message else { return };
+    let Some(message) = message else {
+        // Some launchers of others end all as soon as one ends badly: rank 0 is to have said why by then.
+        if crate::pmi::number().is_some_and(|rank| rank > 0) {
+            std::thread::sleep(REFUSED);
+            sys::exit_now(1);
+        }
+        return;
+    };
     sys::remove_env(MESSAGE);
     if let Ok(link) = sys::adopt(message.fds[2]) {
         give_up(message.rank, &link, why);

@@ -53,6 +53,9 @@ pub enum Error {
     /// The launcher that started this process cannot be used.
     #[error("cannot join the job of the launcher (mpirun, srun): {0}")]
     Launcher(String),
+    /// MPI cannot start the job.
+    #[error("{0}")]
+    Mpirun(String),
     /// Hosts that cannot be used as asked.
     #[error("{0}")]
     Hosts(String),

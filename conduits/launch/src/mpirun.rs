@@ -52,7 +52,7 @@ pub(crate) fn plan(command: &Command) -> Result<Vec<OsString>, Error> {
     let mpirun = given.unwrap_or_else(|| "mpirun".to_string());
     let name = mpirun.split_whitespace().next().unwrap_or("mpirun");
     let version = process::Command::new(name).arg("--version").output().map_err(|e| {
-        Error::Launcher(format!("{name}: {e}; install Open MPI or MPICH, or name its mpirun in {MPIRUN}"))
+        Error::Mpirun(format!("{name}: {e}; install Open MPI or MPICH, or name its mpirun in {MPIRUN}"))
     })?;
     words(&mpirun, String::from_utf8_lossy(&version.stdout).contains("Open MPI"), command)
 }
@@ -61,7 +61,7 @@ pub(crate) fn plan(command: &Command) -> Result<Vec<OsString>, Error> {
 pub(crate) fn run(command: &Command) -> Result<i32, Error> {
     let words = plan(command)?;
     let error = process::Command::new(&words[0]).args(&words[1..]).exec();
-    Err(Error::Launcher(format!("{}: {error}", words[0].display())))
+    Err(Error::Mpirun(format!("{}: {error}", words[0].display())))
 }
 
 #[cfg(test)]

@@ -271,6 +271,14 @@ impl Overseer for Launcher {
     }
 }
 
+/// The rank that somebody else's launcher gave this process, if it says so in the environment.
+pub fn number() -> Option<u32> {
+    let given = |name: &str| env::var(name).ok()?.trim().parse().ok();
+    let pmix = env::var_os("PMIX_NAMESPACE").and_then(|_| given("PMIX_RANK"));
+    let pmi = || env::var_os("PMI_FD").or_else(|| env::var_os("PMI_PORT")).and_then(|_| given("PMI_RANK"));
+    pmix.or_else(pmi)
+}
+
 /// Boots a rank of a job that somebody else's launcher started; `None` if there is no such launcher, or one rank only.
 pub fn boot() -> Result<Option<Boot>, Error> {
     let wrong = |why: String| Error::Launcher(why);

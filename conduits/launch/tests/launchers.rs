@@ -153,6 +153,13 @@ fn mpirun_starts_ranks() {
             "{launcher}: {output:?}"
         );
         assert!(run(&["exchange", "2000"]).status.success(), "{launcher}");
+        let refused = run(&["refuse"]);
+        assert!(!refused.status.success(), "{launcher}");
+        assert_eq!(
+            String::from_utf8_lossy(&refused.stderr).matches("no such thing").count(),
+            1,
+            "{refused:?}"
+        );
         assert_eq!(run(&["exit", "0", "5", "0"]).status.code(), Some(5), "{launcher}");
         assert_eq!(run(&["abort", "1"]).status.code(), Some(7), "{launcher}");
     }
