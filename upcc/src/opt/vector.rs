@@ -31,7 +31,8 @@ pub(super) struct Vectors {
     counted: bool,
     /// In strips of so many elements.
     strip: Option<u64>,
-    /// Runs so close to another that they are in its pages.
+    /// Runs so close to another that they are in its pages, or with block size 1 in those of the next thread: touching these too
+    /// costs more than it brings.
     close: Vec<usize>,
 }
 
@@ -99,8 +100,7 @@ impl Emitter<'_> {
             let same = |x: &&Stream| {
                 let (a, b) = (&x.element.key, &s.element.key);
                 let gap = (a.index.constant - b.index.constant).unsigned_abs() * u128::from(s.element.size);
-                s.element.block != 1
-                    && (&a.base, &a.outer, &a.index.rest) == (&b.base, &b.outer, &b.index.rest)
+                (&a.base, &a.outer, &a.index.rest) == (&b.base, &b.outer, &b.index.rest)
                     && gap < u128::from(VECTOR)
             };
             if streams[..m].iter().any(|x| same(&x)) {
