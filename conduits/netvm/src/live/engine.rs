@@ -445,6 +445,8 @@ impl Engine {
             }
             Action::DmaWrite { op, to, data } => {
                 self.memory.write(to, &data);
+                // A rank may sleep until a word of its own segment changes.
+                self.news = true;
                 self.events.push_back(Event::DmaWritten { op, data });
             }
             Action::Send { head, payload, .. } => {
