@@ -25,7 +25,18 @@ pub const COUNTS: &[&str] = &["commands", "packets sent", "packets received"];
 
 /// Parts of `tests/upc`: mode, memory of a rank, and which. The bookkeeping of a rank alone takes 4 MiB, so the least is 5 % and less.
 pub const UPC: &[(&str, &str, &[&str])] = &[
-    ("shadow-lock", "256K", &["sync/", "library/berkeley", "library/atomics", "library/collectives"]),
+    (
+        "shadow-lock",
+        "256K",
+        &[
+            "sync/l",
+            "sync/same",
+            "sync/strict_f",
+            "library/berkeley",
+            "library/atomics",
+            "library/collectives",
+        ],
+    ),
     ("firehose", "512K", &["sync/locks", "library/extensions", "access/contexts"]),
     ("firehose-over-locks", "1M", &["sync/selection", "library/nonblocking", "alloc/copies"]),
     ("rendezvous", "2M", &["sync/lock_free", "library/teams"]),
@@ -37,7 +48,7 @@ pub const UPC: &[(&str, &str, &[&str])] = &[
 
 /// Parts of `tests/c`, as [`UPC`].
 pub const C: &[(&str, &str, &[&str])] = &[
-    ("shadow-lock", "256K", &["am", "rma", "nic", "locks"]),
+    ("shadow-lock", "256K", &["rma", "nic", "locks"]),
     ("firehose", "512K", &["pieces", "barriers"]),
     ("firehose-over-locks", "512K", &["counters", "collectives"]),
 ];
