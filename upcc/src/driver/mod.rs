@@ -464,13 +464,13 @@ impl Driver<'_> {
         if !r.status.success() {
             remove_output(&out);
             // What upcc can say itself about the objects says more than the linker does.
-            if o.checks {
+            if !o.no_checks {
                 link::check_objects(&files)?;
             }
             eprint!("{}", link::readable(&text));
             return Err("linking failed".into());
         }
-        if o.no_libs || !o.checks {
+        if o.no_libs || o.no_checks {
             return Ok(());
         }
         let checked = link::check_program(&out, o.extern_main || o.cc.iter().any(|f| f == "-shared"));
