@@ -479,14 +479,7 @@ impl Cx<'_> {
     /// A declaration or function definition.
     pub(crate) fn declaration(&mut self, place: Place) -> PResult<ItemKind> {
         let start = self.pos();
-        let mut n = 0;
-        while self.kw_ahead(n) == Some(Kw::Extension) {
-            n += 1;
-        }
-        if self.kw_ahead(n) == Some(Kw::StaticAssert) {
-            for _ in 0..n {
-                self.bump();
-            }
+        if self.at_static_assert() {
             self.static_assert()?;
             return Ok(ItemKind::StaticAssert);
         }
@@ -836,6 +829,19 @@ impl Cx<'_> {
             alignas: Vec::new(),
             has_upc: false,
         }
+    }
+
+    /// Whether `_Static_assert` follows, perhaps behind some `__extension__`, which are read then.
+    pub(super) fn at_static_assert(&mut self) -> bool {
+        let mut n = 0;
+        while self.kw_ahead(n) == Some(Kw::Extension) {
+            n += 1;
+        }
+        let follows = self.kw_ahead(n) == Some(Kw::StaticAssert);
+        while follows && !self.is_kw(Kw::StaticAssert) {
+            self.bump();
+        }
+        follows
     }
 
     /// `_Static_assert (condition, "text");`

@@ -161,14 +161,7 @@ impl Cx<'_> {
         if self.eat(Punct::Semi) {
             return Ok(());
         }
-        let mut n = 0;
-        while self.kw_ahead(n) == Some(Kw::Extension) {
-            n += 1;
-        }
-        if self.kw_ahead(n) == Some(Kw::StaticAssert) {
-            for _ in 0..n {
-                self.bump();
-            }
+        if self.at_static_assert() {
             *has_upc |= self.static_assert()?;
             return Ok(());
         }

@@ -319,21 +319,7 @@ impl Cx<'_> {
         let start = self.pos();
         let outer_defs = std::mem::take(&mut self.tag_defs);
         let err = self.types.error();
-        let mut spec = DeclSpec {
-            toks: TokRange::default(),
-            storage: Storage::None,
-            inline: false,
-            noreturn: false,
-            thread_local: false,
-            extension: false,
-            ty: err,
-            record: None,
-            enumeration: None,
-            defines: Vec::new(),
-            attrs: Vec::new(),
-            alignas: Vec::new(),
-            has_upc: false,
-        };
+        let mut spec = self.plain_spec(err);
         let mut attrs = Attrs::default();
         let mut words = Words::default();
         let mut quals = QualList::default();

@@ -124,14 +124,7 @@ impl Cx<'_> {
             let Some(ty) = self.vector_result(op, l.ty, r.ty) else {
                 return self.bad_operands(op, at, &l, &r, toks);
             };
-            let upc = l.has_upc || r.has_upc;
-            return self.node(
-                ExprKind::Binary { op, lhs: Box::new(l), rhs: Box::new(r) },
-                ty,
-                Cat::Rvalue,
-                toks,
-                upc,
-            );
+            return self.binary_node(op, l, r, ty, toks);
         }
         use BinOp::*;
         match op {
@@ -234,7 +227,7 @@ impl Cx<'_> {
             let (Some(a), Some(b)) = (self.types.pointee(l.ty), self.types.pointee(r.ty)) else {
                 return self.bad_expr(toks);
             };
-            if !self.types.compatible_unqualified(self.no_ref(a), self.no_ref(b)) {
+            if !self.types.compatible_unqualified(a, b) {
                 if self.types.is_shared(a) || !self.types.compatible_unqualified(a, b) {
                     let (x, y) = (self.show(l.ty), self.show(r.ty));
                     self.error(at, format!("`-` needs pointers to the same type, these are `{x}` and `{y}`"));
@@ -249,14 +242,7 @@ impl Cx<'_> {
                 return self.bad_expr(toks);
             }
             let ty = self.types.scalar(Scalar::Long);
-            let upc = l.has_upc || r.has_upc;
-            return self.node(
-                ExprKind::Binary { op, lhs: Box::new(l), rhs: Box::new(r) },
-                ty,
-                Cat::Rvalue,
-                toks,
-                upc,
-            );
+            return self.binary_node(op, l, r, ty, toks);
         }
         let left = self.types.is_pointer(l.ty);
         let (p, i) = if left { (&l, &r) } else { (&r, &l) };
@@ -274,13 +260,12 @@ impl Cx<'_> {
             let l = self.promote(l);
             (l, r)
         };
-        let upc = l.has_upc || r.has_upc;
-        self.node(ExprKind::Binary { op, lhs: Box::new(l), rhs: Box::new(r) }, ty, Cat::Rvalue, toks, upc)
+        self.binary_node(op, l, r, ty, toks)
     }
 
-    /// `t` as it is: hook for ignoring strict/relaxed when pointees are compared.
-    fn no_ref(&self, t: TypeId) -> TypeId {
-        t
+    fn binary_node(&mut self, op: BinOp, l: Expr, r: Expr, ty: TypeId, toks: TokRange) -> Expr {
+        let upc = l.has_upc || r.has_upc;
+        self.node(ExprKind::Binary { op, lhs: Box::new(l), rhs: Box::new(r) }, ty, Cat::Rvalue, toks, upc)
     }
 
     fn compare_pointers(&mut self, op: BinOp, at: TokIdx, l: Expr, r: Expr, toks: TokRange) -> Expr {
