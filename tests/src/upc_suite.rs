@@ -109,7 +109,10 @@ struct Test {
     env: Vec<(String, String)>,
     /// Options of upcrun.
     upcrun: Vec<String>,
-    /// Texts that must be, or must not be, on standard error; the former in one line exactly.
+    /// A command of the shell after each run.
+    then: Option<String>,
+    /// Texts that must be on standard error: somewhere, in one line exactly, nowhere.
+    said: Vec<String>,
     once: Vec<String>,
     never: Vec<String>,
     expect: Vec<String>,
@@ -117,6 +120,8 @@ struct Test {
     runtime_error: Option<String>,
     link_error: Option<String>,
     diagnostics: Vec<Expected>,
+    /// What the compiler says is kept in a file.
+    golden: bool,
     /// Names of groups of expected diagnostics.
     rules: Vec<String>,
 }
@@ -175,6 +180,8 @@ fn parse(path: &Path, name: String) -> Result<Test, String> {
         gdb: Vec::new(),
         env: Vec::new(),
         upcrun: Vec::new(),
+        then: None,
+        said: Vec::new(),
         once: Vec::new(),
         never: Vec::new(),
         expect: Vec::new(),
@@ -182,6 +189,7 @@ fn parse(path: &Path, name: String) -> Result<Test, String> {
         runtime_error: None,
         link_error: None,
         diagnostics: Vec::new(),
+        golden: true,
         rules: Vec::new(),
     };
     let mut head = true;
@@ -236,7 +244,10 @@ fn parse(path: &Path, name: String) -> Result<Test, String> {
                 let (name, value) = value.split_once('=').ok_or(problem("not NAME=value"))?;
                 test.env.push((name.into(), value.into()));
             }
+            "golden" => test.golden = value != "no",
             "upcrun" => test.upcrun.extend(words()),
+            "then" => test.then = Some(value.into()),
+            "expect-stderr" => test.said.push(value.into()),
             "expect-once" => test.once.push(value.into()),
             "expect-never" => test.never.push(value.into()),
             "expect" => test.expect.push(value.into()),
@@ -317,7 +328,7 @@ impl Bench<'_> {
     fn build_and_run(&mut self, scratch: &Path, fixed: Option<u32>, threads: &[u32]) -> Result<(), String> {
         let test = self.test;
         let only = test.environment == Static::Only && fixed == test.threads.first().copied();
-        self.golden = fixed.is_none() || only;
+        self.golden = test.golden && (fixed.is_none() || only);
         let folder = test.path.parent().unwrap_or(Path::new("."));
         let program = scratch.join(match fixed {
             None => "program".to_string(),
@@ -461,19 +472,20 @@ impl Bench<'_> {
 
     fn run_program(&mut self, program: &Path, threads: u32) -> Result<(), String> {
         let test = self.test;
+        let scratch = program.parent().unwrap_or(Path::new("/"));
         let mut command = Command::new(self.options.prefix.join("bin/upcrun"));
         command.arg("-n").arg(threads.to_string()).args(&test.upcrun).arg(program).args(&test.args);
         if !test.gdb.is_empty() {
             // One thread is a process of its own without a launcher.
-            let safe = program.parent().unwrap_or(Path::new("/"));
             command = Command::new("gdb");
             command.args(["-q", "-nx", "-batch", "-iex", "set debuginfod enabled off", "-iex"]);
-            command.arg(format!("add-auto-load-safe-path {}", safe.display()));
+            command.arg(format!("add-auto-load-safe-path {}", scratch.display()));
             for line in &test.gdb {
                 command.args(["-ex", line.as_str()]);
             }
             command.arg("--args").arg(program).args(&test.args);
         }
+        command.env("SCRATCH", scratch);
         for (name, value) in self.options.env.iter().chain(&test.env) {
             command.env(name, value);
         }
@@ -517,6 +529,11 @@ impl Bench<'_> {
                 return Err(format!("{lines} lines with \"{text}\", not one\n{}", outcome.report()));
             }
         }
+        for text in &test.said {
+            if !outcome.stderr.contains(text.as_str()) {
+                return Err(format!("no \"{text}\" on standard error\n{}", outcome.report()));
+            }
+        }
         let never: Vec<&str> = test.never.iter().map(String::as_str).collect();
         refuse(&outcome, &never)?;
         let plain = test.runtime_error.is_none() && test.exit.is_none() && test.expect.is_empty();
@@ -525,6 +542,14 @@ impl Bench<'_> {
         for text in wanted {
             if !outcome.stdout.lines().any(|line| line.contains(text.as_str())) {
                 return Err(format!("no line with \"{text}\"\n{}", outcome.report()));
+            }
+        }
+        if let Some(line) = &test.then {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", line]).env("SCRATCH", scratch).env("COUNT", threads.to_string());
+            let after = self.run(shell, "")?;
+            if after.status != Some(0) {
+                return Err(after.report());
             }
         }
         let said = outcome.stdout.lines().filter_map(|line| line.strip_prefix("checked: "));

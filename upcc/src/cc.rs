@@ -36,6 +36,19 @@ impl Cc {
 
     /// Runs it. Standard output and error are captured as asked. `None` on a dry run.
     pub fn run(&self, args: &[OsString], out: Stdio, err: Stdio) -> Result<Option<Output>, String> {
+        self.run_as(args, |c| c.stdout(out).stderr(err))
+    }
+
+    /// The same with what it prints captured, and in English whatever the locale, to be read by a program.
+    pub fn run_in_english(&self, args: &[OsString]) -> Result<Option<Output>, String> {
+        self.run_as(args, |c| c.env("LC_ALL", "C").stdout(Stdio::piped()).stderr(Stdio::piped()))
+    }
+
+    fn run_as(
+        &self,
+        args: &[OsString],
+        how: impl FnOnce(&mut Command) -> &mut Command,
+    ) -> Result<Option<Output>, String> {
         if self.verbose || self.dry_run {
             let mut line = quote(self.program.as_os_str().to_string_lossy().as_ref());
             for a in args {
@@ -47,9 +60,10 @@ impl Cc {
         if self.dry_run {
             return Ok(None);
         }
-        let child =
-            Command::new(&self.program).args(args).stdin(Stdio::inherit()).stdout(out).stderr(err).spawn();
-        let o = child
+        let mut command = Command::new(&self.program);
+        how(command.args(args).stdin(Stdio::inherit()));
+        let o = command
+            .spawn()
             .and_then(|c| c.wait_with_output())
             .map_err(|e| format!("cannot run '{}': {e}", self.program.display()))?;
         Ok(Some(o))

@@ -1,12 +1,15 @@
 //! Preprocessing: the C compiler's preprocessor with UPC's predefined macros.
 
+mod complaints;
+
 use crate::cc::Cc;
+use crate::diag::Severity;
 use crate::driver::layout::Layout;
 use crate::driver::options::{Options, Stage};
 use crate::source;
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Output, Stdio};
 
 /// `UPC_MAX_BLOCK_SIZE` for this representation of pointers.
 pub fn max_block(pts_struct: bool) -> u64 {
@@ -55,8 +58,7 @@ pub fn std_flag(o: &Options) -> String {
 }
 
 fn common(o: &Options, layout: &Layout, src: &Path) -> Vec<OsString> {
-    let mut a: Vec<OsString> = vec!["-E".into(), "-w".into()];
-    a.push(std_flag(o).into());
+    let mut a: Vec<OsString> = vec!["-E".into(), std_flag(o).into()];
     a.push(o.opt_flag().into());
     a.extend(o.cc.iter().filter(|f| for_preprocessor(f)).map(OsString::from));
     a.extend(predefined(o, layout).into_iter().map(OsString::from));
@@ -79,8 +81,8 @@ fn for_preprocessor(f: &str) -> bool {
     !(f.starts_with("-Wa,") || f.starts_with("-save") || f == "-pipe")
 }
 
-/// Preprocesses `src`; `object` is the name that dependency rules are for. `None` on a dry run; `Err("")` if the preprocessor
-/// has said what is wrong.
+/// Preprocesses `src`, for the front end: definitions of macros stay in the text. `object` is the name that dependency rules are
+/// for. `None` on a dry run; `Err("")` if it has been said what is wrong.
 pub fn preprocess(
     cc: &Cc,
     o: &Options,
@@ -89,18 +91,46 @@ pub fn preprocess(
     object: &Path,
 ) -> Result<Option<String>, String> {
     let mut a = common(o, layout, src);
+    // What shapes the output of `-E` is of no use here.
+    a.retain(|f| !SHAPE.iter().any(|s| f == s));
+    a.push("-dD".into());
     a.extend(dependencies(o, object));
     a.extend(["-x".into(), "c".into(), src.into()]);
-    let Some(out) = cc.run(&a, Stdio::piped(), Stdio::inherit())? else { return Ok(None) };
+    // `-H` prints there, too.
+    if o.quiet || o.cpp.iter().any(|f| f == "-H") {
+        a.push("-w".into());
+        let out = cc.run(&a, Stdio::piped(), Stdio::inherit())?;
+        return out.map_or(Ok(None), |out| text_of(out).map(Some));
+    }
+    let Some(out) = cc.run_in_english(&a)? else { return Ok(None) };
+    let printed = String::from_utf8_lossy(&out.stderr);
     if !out.status.success() {
+        eprint!("{}", complaints::errors(&printed));
         return Err(String::new());
     }
-    Ok(Some(source::decode(out.stdout)))
+    let severity = if o.werror { Severity::Error } else { Severity::Warning };
+    let said = complaints::read(&printed, severity, |file, line| {
+        let bytes = std::fs::read(file).ok()?;
+        let text = String::from_utf8_lossy(&bytes);
+        text.lines().nth((line as usize).checked_sub(1)?).map(|l| l.trim_end().to_owned())
+    });
+    for d in &said {
+        eprintln!("{d}");
+    }
+    if said.iter().any(|d| d.is_error()) { Err(String::new()) } else { text_of(out).map(Some) }
 }
+
+fn text_of(out: Output) -> Result<String, String> {
+    if out.status.success() { Ok(source::decode(out.stdout)) } else { Err(String::new()) }
+}
+
+/// Options of `-E` that say what is in its output.
+const SHAPE: &[&str] = &["-C", "-CC", "-P", "-dM", "-dD", "-dN", "-dI", "-dU"];
 
 /// `-E`, `-M`: output goes where the user wants it.
 pub fn preprocess_to(cc: &Cc, o: &Options, layout: &Layout, src: &Path) -> Result<(), String> {
     let mut a = common(o, layout, src);
+    a.push("-w".into());
     if o.deps_only {
         a.extend(o.deps.iter().map(OsString::from));
     } else {

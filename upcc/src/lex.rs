@@ -1,6 +1,6 @@
 //! The lexer: preprocessed text to [`TokenBuf`].
 
-use crate::token::{FileInfo, Punct, TokKind, Token, TokenBuf};
+use crate::token::{FileInfo, MacroLine, Punct, RESERVED, TokKind, Token, TokenBuf};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -15,6 +15,7 @@ pub(crate) fn lex(text: &str, dir: &Path, tokens: &mut TokenBuf) -> Vec<LexError
     // Few texts have more tokens: a vector that grows is copied each time.
     tokens.toks.reserve(text.len() / 4 + 16);
     let mut lx = Lexer {
+        text,
         src: text.as_bytes(),
         pos: 0,
         line_start: 0,
@@ -35,6 +36,7 @@ pub(crate) fn lex(text: &str, dir: &Path, tokens: &mut TokenBuf) -> Vec<LexError
 }
 
 struct Lexer<'a> {
+    text: &'a str,
     src: &'a [u8],
     pos: usize,
     line_start: usize,
@@ -164,26 +166,24 @@ impl Lexer<'_> {
         self.error("this comment has no end; write `*/`");
     }
 
-    /// A line that begins with `#`: a line marker, a pragma, or something of no interest.
+    /// A line that begins with `#`: a line marker, a pragma, the definition of a macro, or something of no interest.
     fn directive(&mut self) {
         let start = self.pos;
-        let mut end = start;
-        while end < self.src.len() && self.src[end] != b'\n' {
-            end += 1;
-        }
-        let line = String::from_utf8_lossy(&self.src[start + 1..end]).into_owned();
-        let body = line.trim();
-        let word = body.split(|c: char| c.is_whitespace()).next().unwrap_or("");
-        if word == "pragma" {
-            self.pos = end;
-            while self.pos > start && matches!(self.src[self.pos - 1], b' ' | b'\t' | b'\r') {
-                self.pos -= 1;
-            }
-            self.push(TokKind::Pragma, start);
-            self.pos = end;
-            return;
-        }
+        let end = self.src[start..].iter().position(|&c| c == b'\n').map_or(self.src.len(), |n| start + n);
         self.pos = end;
+        let body = self.text[start + 1..end].trim();
+        let (word, rest) = body.split_once(|c: char| c.is_whitespace()).unwrap_or((body, ""));
+        match word {
+            "pragma" => {
+                let line = self.text[start..end].trim_end_matches([' ', '\t', '\r']);
+                self.pos = start + line.len();
+                self.push(TokKind::Pragma, start);
+                self.pos = end;
+                return;
+            }
+            "define" | "undef" => return self.macro_line(word == "undef", rest.trim_start()),
+            _ => {}
+        }
         let body = body.strip_prefix("line").map_or(body, str::trim_start);
         let digits = body.bytes().take_while(u8::is_ascii_digit).count();
         if digits > 0 {
@@ -197,6 +197,18 @@ impl Lexer<'_> {
                 self.newline();
             }
             self.line = number;
+        }
+    }
+
+    /// `#define` or `#undef` and what follows.
+    fn macro_line(&mut self, undef: bool, rest: &str) {
+        let name = &rest[..rest.bytes().take_while(|&c| ident_part(c)).count()];
+        if self.system {
+            return;
+        }
+        if let Some(name) = RESERVED.into_iter().find(|&r| r == name) {
+            let (body, before) = (rest[name.len()..].trim().to_owned(), self.out.toks.len() as u32);
+            self.out.macros.push(MacroLine { undef, name, body, file: self.file, line: self.line, before });
         }
     }
 
@@ -403,6 +415,17 @@ mod tests {
         );
         assert_eq!(tb.toks[4].kind, TokKind::Pragma);
         assert_eq!(tb.spelling(4), "#pragma upc strict");
+    }
+
+    #[test]
+    fn macros_are_told_of() {
+        let (tb, e) = toks(
+            "# 1 \"a.upc\"\n#define A 'x\n#define THREADS 1 + 1\nint\n# 5 \"s.h\" 1 3\n#undef THREADS\n# 9 \"a.upc\" 2\n# undef MYTHREAD\n",
+        );
+        assert_eq!((e, tb.toks.len()), (0, 2));
+        let said: Vec<_> =
+            tb.macros.iter().map(|m| (m.undef, m.name, m.body.as_str(), m.file, m.line, m.before)).collect();
+        assert_eq!(said, [(false, "THREADS", "1 + 1", 1, 2, 0), (true, "MYTHREAD", "", 1, 9, 1)]);
     }
 
     #[test]

@@ -65,6 +65,24 @@ impl Sources {
             }
         }
     }
+
+    /// Line `line` of a file, and the column and length of `word` in it; if it is not there, of where the line begins.
+    pub fn locate_word(
+        &mut self,
+        tokens: &TokenBuf,
+        file: u32,
+        line: u32,
+        word: &str,
+    ) -> (Option<String>, u32, u32) {
+        let Some(src) = self.line(tokens, file, line) else { return (None, 1, 1) };
+        let src = src.trim_end().to_owned();
+        let (byte, len) = match occurrences(&src, word).first() {
+            Some(&byte) => (byte, word.chars().count() as u32),
+            None => (src.len() - src.trim_start().len(), 1),
+        };
+        let col = src[..byte].chars().count() as u32 + 1;
+        (Some(src), col, len)
+    }
 }
 
 /// The line of preprocessed text that holds the token, if not absurdly long.

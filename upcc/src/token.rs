@@ -160,11 +160,41 @@ pub struct FileInfo {
     pub system: bool,
 }
 
+/// Names that UPC gives a meaning before the program does: no macros of the program's.
+pub const RESERVED: [&str; 7] = [
+    "MYTHREAD",
+    "THREADS",
+    "UPC_MAX_BLOCK_SIZE",
+    "__UPC__",
+    "__UPC_VERSION__",
+    "__UPC_STATIC_THREADS__",
+    "__UPC_DYNAMIC_THREADS__",
+];
+
+/// A `#define` or `#undef` of one of the [`RESERVED`] names.
+#[derive(Clone, Debug)]
+pub struct MacroLine {
+    /// Whether `#undef`.
+    pub undef: bool,
+    /// The name.
+    pub name: &'static str,
+    /// What it stands for, as the preprocessor writes it.
+    pub body: String,
+    /// File, index into [`TokenBuf::files`].
+    pub file: u32,
+    /// Line in that file, from 1.
+    pub line: u32,
+    /// The token after it.
+    pub before: TokIdx,
+}
+
 /// The tokens of a translation unit and the text behind them.
 #[derive(Debug, Default)]
 pub struct TokenBuf {
     /// The preprocessed text.
     pub text: String,
+    /// Definitions of macros that the text tells of (`cc -E -dD`) and that matter, outside system headers.
+    pub macros: Vec<MacroLine>,
     /// All tokens; the last is [`TokKind::Eof`].
     pub toks: Vec<Token>,
     /// Files, in order of first mention.

@@ -1,5 +1,7 @@
 //! What the front end makes of expressions and declarations: conversions, strictness, layouts, constants.
 
+use std::path::Path;
+use std::process::Command;
 use upcc::ast::{FrontOptions, check};
 use upcc::dump;
 
@@ -68,6 +70,63 @@ fn pragmas_decide_what_no_qualifier_does() {
          (= x! 3)
          function g: fn() void () upc
          (= x 4)",
+    );
+}
+
+/// What the preprocessor makes of a text, with our `upc_strict.h` and `upc_relaxed.h` around an empty `upc.h`.
+fn preprocessed(name: &str, text: &str) -> String {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("ast-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    std::fs::write(dir.join("upc.h"), "").unwrap();
+    std::fs::write(dir.join("unit.upc"), text).unwrap();
+    let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("../upc-rt/include");
+    let out = Command::new("cc")
+        .args(["-E", "-dD", "-nostdinc", "-x", "c", "-I"])
+        .args([dir.as_path(), Path::new("-I"), &ours, &dir.join("unit.upc")])
+        .output()
+        .unwrap();
+    std::fs::remove_dir_all(&dir).unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    String::from_utf8(out.stdout).unwrap()
+}
+
+#[test]
+fn accesses_in_macros_and_headers_take_the_state_of_their_place() {
+    let text = preprocessed(
+        "places",
+        "shared int x;
+#pragma upc strict
+#define SET(v) ((v) = x)
+#define OPEN { _Pragma(\"upc strict\")
+#pragma upc relaxed
+void f(void) { SET(x); }
+#include <upc_strict.h>
+void g(void) { SET(x); }
+#include <upc_relaxed.h>
+void h(void) { SET(x); OPEN SET(x); } SET(x); }
+#include <upc_strict.h>
+#define strict relaxed
+#pragma upc strict
+#define upc other
+#pragma upc strict
+void i(void) { SET(x); }
+",
+    );
+    same(
+        &text,
+        None,
+        "x: shared[1] int
+         function f: fn() void () upc
+         (= x (get x))
+         function g: fn() void () upc
+         (= x! (get x!))
+         function h: fn() void () upc
+         (= x (get x))
+         block
+         (= x! (get x!))
+         (= x (get x))
+         function i: fn() void () upc
+         (= x! (get x!))",
     );
 }
 

@@ -15,6 +15,8 @@ int upc_localsizeof; // expect-error:
 int upc_blocksizeof; // expect-error:
 int upc_elemsizeof; // expect-error:
 int MYTHREAD; // expect-error:
+int UPC_MAX_BLOCK_SIZE; // expect-error:
+int shared = 1; // expect-error:
 int THREADS; // expect-error:
 int main(void)
 {

@@ -6,5 +6,8 @@ int main(void)
     MYTHREAD = 1; // expect-error:
     THREADS++; // expect-error:
     int *p = &MYTHREAD; // expect-error:
+    p = &THREADS; // expect-error:
+    MYTHREAD += 1; // expect-error:
+    --THREADS; // expect-error:
     return p != 0;
 }

@@ -6,7 +6,9 @@ use crate::token::*;
 
 /// Per token: whether it is C text. Empty if none is.
 pub(crate) fn c_mode(toks: &TokenBuf) -> Vec<bool> {
-    let mut file = c_mode_files(toks);
+    let header = c_by_name(toks);
+    let (uses_keyword, upc) = syntax(toks, &header);
+    let mut file: Vec<bool> = (0..header.len()).map(|f| header[f] && uses_keyword[f] && !upc[f]).collect();
     let said = |t: &Token| {
         let text = &toks.text[t.offset as usize..(t.offset + t.len) as usize];
         let mut w = text.trim_start_matches('#').split_whitespace();
@@ -29,15 +31,25 @@ pub(crate) fn c_mode(toks: &TokenBuf) -> Vec<bool> {
     toks.toks.iter().map(&mut mode).collect()
 }
 
-/// Per file: whether UPC keywords are identifiers in it.
-fn c_mode_files(toks: &TokenBuf) -> Vec<bool> {
+/// Whether this is a unit of UPC: by the name of its source, or because some file of it has UPC syntax.
+pub(crate) fn is_upc(toks: &TokenBuf) -> bool {
+    let c = c_by_name(toks);
+    // The first name stands for text before any line marker.
+    c.get(1) != Some(&true) || syntax(toks, &c).1.contains(&true)
+}
+
+/// Per file: whether it is C if nothing in it is UPC.
+fn c_by_name(toks: &TokenBuf) -> Vec<bool> {
+    toks.files.iter().map(|f| f.name.ends_with(".h") || f.name.ends_with(".c")).collect()
+}
+
+/// Per file that may be C: whether it has words that are keywords in UPC, and whether it has UPC syntax.
+fn syntax(toks: &TokenBuf, header: &[bool]) -> (Vec<bool>, Vec<bool>) {
     let n = toks.files.len();
     let mut uses_keyword = vec![false; n];
     let mut upc = vec![false; n];
     // A file that declares a name such as THREADS is C, whatever it does with it.
     let mut plain = vec![false; n];
-    let header: Vec<bool> =
-        toks.files.iter().map(|f| f.name.ends_with(".h") || f.name.ends_with(".c")).collect();
     for (i, t) in toks.toks.iter().enumerate() {
         let f = t.file as usize;
         if upc[f] || !header[f] {
@@ -63,7 +75,7 @@ fn c_mode_files(toks: &TokenBuf) -> Vec<bool> {
             _ => true,
         };
     }
-    (0..n).map(|f| header[f] && uses_keyword[f] && !upc[f]).collect()
+    (uses_keyword, upc)
 }
 
 /// Whether the name at token `i` follows a word for a type, as a name being declared does.

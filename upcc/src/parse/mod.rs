@@ -8,6 +8,7 @@ mod expr;
 mod init;
 pub(crate) mod keyword;
 mod knr;
+mod macros;
 mod pragma;
 mod record;
 mod spec;

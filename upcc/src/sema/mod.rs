@@ -36,6 +36,7 @@ pub(crate) fn check(preprocessed: &str, opts: &FrontOptions) -> FrontResult {
     for e in lex_errors {
         cx.error(e.tok, e.message);
     }
+    cx.reserved_macros();
     if opts.static_threads.is_some_and(|t| t == 0 || t > MAX_THREADS) {
         cx.error(0, format!("the number of threads must be from 1 to {MAX_THREADS}"));
     }
