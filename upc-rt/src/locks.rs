@@ -208,6 +208,7 @@ impl Upc {
     /// `upc_lock_attempt`.
     pub fn lock_attempt(&self, t: u32, off: u64) -> bool {
         self.check_lock("upc_lock_attempt", t, off);
+        self.core.attend();
         let me = match self.nic_line(t, off) {
             Some(line) => {
                 self.core.settle();
