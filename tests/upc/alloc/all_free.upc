@@ -1,6 +1,7 @@
 // upc_all_free: storage is valid until all threads have entered; null; objects of every allocator.
 // static: yes
 #include "check.h"
+#include <unistd.h>
 shared int *shared from_global;
 int main(void)
 {
@@ -13,6 +14,26 @@ int main(void)
             CHECK_EQ(p[i], round + i);
         /* The others may still be reading here. */
         upc_all_free(p);
+    }
+    /* One thread comes late and reads; the others use what memory they get meanwhile. */
+    for (int round = 0; round < 2 * THREADS; round++) {
+        enum { SIZE = 1000 };
+        shared [SIZE] unsigned char *p = (shared [SIZE] unsigned char *)upc_all_alloc(THREADS, SIZE);
+        upc_memset(&p[SIZE * MYTHREAD], 40 + MYTHREAD, SIZE);
+        upc_barrier;
+        if (round % THREADS == MYTHREAD) {
+            usleep(10000);
+            for (int i = 0; i < SIZE * THREADS; i += 7)
+                CHECK_EQ(p[i], 40 + i / SIZE);
+        }
+        upc_all_free(p);
+        shared void *again[4];
+        for (int i = 0; i < 4; i++) {
+            again[i] = i % 2 ? upc_alloc(SIZE) : upc_global_alloc(1, SIZE);
+            upc_memset(again[i], 200, SIZE);
+        }
+        for (int i = 0; i < 4; i++)
+            upc_free(again[i]);
     }
     CHECKED("valid-until-entered");
     upc_all_free(NULL);

@@ -52,6 +52,8 @@ int main(void)
                  upc_localsizeof(a[touch()]),
              4 + 4 + 3 + 4);
     CHECK_EQ(touched, 0);
+#define IS_SIZE(e) _Generic(e, size_t: 1, default: 0)
+    CHECK(IS_SIZE(sizeof a) && IS_SIZE(upc_localsizeof(a)) && IS_SIZE(upc_blocksizeof(a)) && IS_SIZE(upc_elemsizeof(a)));
     switch (8) {
     case upc_elemsizeof(b):
         break;

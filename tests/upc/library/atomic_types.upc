@@ -1,8 +1,24 @@
 // Every atomic operation on every type, one thread at a time and all at once.
 #include <upc_atomic.h>
+#include <float.h>
+#include <stdint.h>
 #include "check.h"
 
-#define CHECK_TYPE(NAME, T, BITS)                                                                                      \
+/* Past the ends: whole numbers wrap, others stay what they are. */
+#define ENDS_1(T)                                                                                                      \
+    upc_atomic_relaxed(d, &old, UPC_INC, p, NULL, NULL); CHECK(old == most);                                            \
+    upc_atomic_relaxed(d, &old, UPC_DEC, p, NULL, NULL); CHECK(old == least);                                           \
+    a = least | 6; upc_atomic_relaxed(d, &old, UPC_XOR, p, &a, NULL); CHECK(old == most);                               \
+    b = 9; a = (T)(most ^ (least | 6)); upc_atomic_relaxed(d, &old, UPC_CSWAP, p, &a, &b); CHECK(old == a);
+#define ENDS_0(T)                                                                                                      \
+    a = -2.5; upc_atomic_relaxed(d, &old, UPC_MULT, p, &a, NULL); CHECK(old == most);                                   \
+    upc_atomic_relaxed(d, &old, UPC_GET, p, NULL, NULL); CHECK(old < -most);                                            \
+    a = 9; upc_atomic_relaxed(d, NULL, UPC_SET, p, &a, NULL);                                                           \
+    a = -0.75; upc_atomic_relaxed(d, &old, UPC_MULT, p, &a, NULL); CHECK(old == 9);                                     \
+    a = 0.5; upc_atomic_relaxed(d, &old, UPC_SUB, p, &a, NULL); CHECK(old == (T)-6.75);                                 \
+    upc_atomic_relaxed(d, &old, UPC_INC, p, NULL, NULL); CHECK(old == (T)-7.25);                                        \
+    upc_atomic_relaxed(d, &old, UPC_GET, p, NULL, NULL); CHECK(old == (T)-6.25);
+#define CHECK_TYPE(NAME, T, BITS, LEAST, MOST)                                                                         \
   static shared T cell_##NAME[THREADS];                                                                                \
   static void check_##NAME(void)                                                                                       \
   {                                                                                                                    \
@@ -28,6 +44,15 @@
       a = 5; upc_atomic_relaxed(d, &old, UPC_XOR, p, &a, NULL); CHECK(old == 9);                                        \
       upc_atomic_relaxed(d, &old, UPC_GET, p, NULL, NULL); CHECK(old == 12);                                            \
     }                                                                                                                  \
+    /* the ends of the type, and beyond: order and wrapping are those of the type */                                   \
+    const T least = LEAST, most = MOST;                                                                                \
+    a = least; upc_atomic_relaxed(d, NULL, UPC_SET, p, &a, NULL);                                                       \
+    a = most; upc_atomic_relaxed(d, &old, UPC_MAX, p, &a, NULL); CHECK(old == least);                                   \
+    a = least; upc_atomic_relaxed(d, &old, UPC_MIN, p, &a, NULL); CHECK(old == most);                                   \
+    a = 1; upc_atomic_relaxed(d, &old, UPC_MIN, p, &a, NULL); CHECK(old == least);                                      \
+    upc_atomic_relaxed(d, &old, UPC_GET, p, NULL, NULL); CHECK(old == (least < 1 ? least : 1));                         \
+    a = most; upc_atomic_relaxed(d, NULL, UPC_SET, p, &a, NULL);                                                        \
+    ENDS_##BITS(T)                                                                                                     \
     a = 0; upc_atomic_relaxed(d, NULL, UPC_SET, p, &a, NULL);                                                           \
     upc_barrier;                                                                                                       \
     for (int i = 0; i < 40; i++) { a = 2; upc_atomic_relaxed(d, NULL, i % 2 ? UPC_ADD : UPC_INC, &cell_##NAME[0], i % 2 ? &a : NULL, NULL); } \
@@ -38,17 +63,16 @@
     CHECK(upc_atomic_isfast(UPC_##NAME, UPC_ADD, &cell_##NAME[MYTHREAD]));                                              \
     upc_all_atomicdomain_free(d);                                                                                      \
   }
-CHECK_TYPE(INT, int, 1)
-CHECK_TYPE(UINT, unsigned int, 1)
-CHECK_TYPE(LONG, long, 1)
-CHECK_TYPE(ULONG, unsigned long, 1)
-CHECK_TYPE(INT32, int32_t, 1)
-CHECK_TYPE(UINT32, uint32_t, 1)
-CHECK_TYPE(INT64, int64_t, 1)
-CHECK_TYPE(UINT64, uint64_t, 1)
-#undef CHECK_TYPE_FLOAT
-CHECK_TYPE(FLOAT, float, 0)
-CHECK_TYPE(DOUBLE, double, 0)
+CHECK_TYPE(INT, int, 1, INT32_MIN, INT32_MAX)
+CHECK_TYPE(UINT, unsigned int, 1, 0, UINT32_MAX)
+CHECK_TYPE(LONG, long, 1, INT64_MIN, INT64_MAX)
+CHECK_TYPE(ULONG, unsigned long, 1, 0, UINT64_MAX)
+CHECK_TYPE(INT32, int32_t, 1, INT32_MIN, INT32_MAX)
+CHECK_TYPE(UINT32, uint32_t, 1, 0, UINT32_MAX)
+CHECK_TYPE(INT64, int64_t, 1, INT64_MIN, INT64_MAX)
+CHECK_TYPE(UINT64, uint64_t, 1, 0, UINT64_MAX)
+CHECK_TYPE(FLOAT, float, 0, -FLT_MAX, FLT_MAX)
+CHECK_TYPE(DOUBLE, double, 0, -DBL_MAX, DBL_MAX)
 
 int main(void)
 {
