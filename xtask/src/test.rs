@@ -536,12 +536,17 @@ fn ofi(context: &mut Context) -> End {
         "library/nonblocking",
         "library/teams",
     ]);
-    match suite(context, "upc-suite", &arguments) {
-        End::Passed(remark) => {
-            End::Passed(format!("{} jobs over {}; UPC programs: {remark}", jobs.len(), PROVIDERS.join(", ")))
-        }
-        end => end,
-    }
+    let programs = match suite(context, "upc-suite", &arguments) {
+        End::Passed(remark) => remark,
+        end => return end,
+    };
+    let hosts = match suite(context, "namespaces", &["ofi"]) {
+        End::Passed(_) => "4 hosts".to_string(),
+        End::Untested(why) => why,
+        end => return end,
+    };
+    let providers = PROVIDERS.join(", ");
+    End::Passed(format!("{} jobs over {providers}; UPC programs: {programs}; tcp: {hosts}", jobs.len()))
 }
 
 fn symbols(_: &mut Context) -> End {
