@@ -309,6 +309,10 @@ pub struct Link {
     /// Packet number of the first in `sent`.
     sent_base: u64,
     next_packet: u64,
+    /// No packet before this one is flying.
+    flying_from: u64,
+    /// Packets declared lost, in order, as long as they are in `sent`.
+    missing: VecDeque<u64>,
     in_flight: u64,
     chunks: VecDeque<Chunk>,
     /// Number of the first in `chunks`.
@@ -373,6 +377,8 @@ impl Link {
             sent: VecDeque::new(),
             sent_base: 1,
             next_packet: 1,
+            flying_from: 1,
+            missing: VecDeque::new(),
             in_flight: 0,
             chunks: VecDeque::new(),
             chunk_base: 0,
@@ -710,6 +716,7 @@ impl Link {
         self.lanes.iter_mut().for_each(|lane| lane.queue.clear());
         self.sent_base = self.next_packet;
         self.sent.clear();
+        self.missing.clear();
         self.in_flight = 0;
         (self.lost_after, self.waiting_since, self.wants_room) = (None, None, None);
         (self.ack_now, self.ack_at, self.probes) = (false, None, 0);

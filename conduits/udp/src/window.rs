@@ -106,8 +106,16 @@ impl Ranges<'_> {
     fn skip(&mut self, value: bool) -> u16 {
         let oldest = self.packets.oldest();
         let start = self.at;
-        while self.at > oldest && self.packets.bits.get(self.at - 1) == value {
-            self.at -= 1;
+        while self.at > oldest {
+            let last = self.at - 1;
+            let word = self.packets.bits.0[(last / 64) as usize % WORDS];
+            let same = if value { word } else { !word };
+            let room = (last % 64 + 1).min(self.at - oldest);
+            let run = u64::from((same << (63 - last % 64)).leading_ones()).min(room);
+            self.at -= run;
+            if run < room {
+                break;
+            }
         }
         (start - self.at) as u16
     }

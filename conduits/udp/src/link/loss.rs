@@ -59,8 +59,14 @@ impl Link {
     /// Packets `largest - run + 1 ..= largest` have arrived; says whether one of them was not known to.
     fn range(&mut self, largest: u64, run: u16, full: bool, world: &mut dyn World) -> bool {
         let first = (largest + 1).saturating_sub(u64::from(run)).max(self.sent_base);
+        // What has landed is told of again and again as long as something else is missing.
+        let (flying, from) = (first.max(self.flying_from), self.missing.partition_point(|n| *n < first));
+        let late =
+            (from..self.missing.len()).map(|i| self.missing[i]).take_while(|n| *n <= largest && *n < flying);
+        let late: Vec<u64> =
+            late.filter(|n| self.sent[(*n - self.sent_base) as usize].fate == Fate::Lost).collect();
         let mut news = false;
-        for number in first..=largest {
+        for number in late.into_iter().chain(flying..=largest) {
             let Some(sent) = self.sent.get_mut((number - self.sent_base) as usize) else { break };
             let (fate, chunk, bytes, probe) = (sent.fate, sent.chunk, sent.bytes, sent.probe);
             match fate {
@@ -103,7 +109,12 @@ impl Link {
         self.lost_after = None;
         let patience = self.rtt.reordering();
         let end = self.largest_acked.saturating_sub(self.sent_base).min(self.sent.len() as u64);
-        for index in 0..end as usize {
+        let is_flying = |sent: &Sent| sent.fate == Fate::Flying;
+        let start = self.flying_from.max(self.sent_base) - self.sent_base;
+        let landed = self.sent.range(start as usize..).position(is_flying);
+        let start = start + landed.map_or(self.sent.len() as u64 - start, |n| n as u64);
+        self.flying_from = self.sent_base + start;
+        for index in start as usize..end as usize {
             let number = self.sent_base + index as u64;
             let Sent { at, bytes, fate, chunk, probe } = self.sent[index];
             if fate != Fate::Flying {
@@ -115,6 +126,7 @@ impl Link {
                 continue;
             }
             self.sent[index].fate = Fate::Lost;
+            self.missing.push_back(number);
             if probe {
                 continue;
             }
@@ -158,6 +170,9 @@ impl Link {
             }
             self.sent.pop_front();
             self.sent_base += 1;
+        }
+        while self.missing.front().is_some_and(|n| *n < self.sent_base) {
+            self.missing.pop_front();
         }
     }
 
