@@ -285,7 +285,7 @@ fn dma_and_paging(segment: u64, budget: u64, rounds: u64, seed: u64) -> u64 {
 fn dma_and_paging_at_the_same_time() {
     for (seed, percent) in [(1, 6), (2, 30), (3, 80), (4, 150)] {
         let segment = 1200 * P;
-        assert!(dma_and_paging(segment, (segment * percent / 100).max(64 * P), 3000, seed) > 10_000_000);
+        assert!(dma_and_paging(segment, (segment * percent / 100).max(64 * P), 6500, seed) > 26_000_000);
     }
 }
 
