@@ -35,6 +35,9 @@ const CLOSING: Duration = Duration::from_secs(5);
 /// Longest time that a rank waits at its start for those of other hosts to say what may be reached of them.
 const MEETING: Duration = Duration::from_secs(60);
 
+/// Bytes of memory that leases may take all of.
+const LITTLE: u64 = 1 << 20;
+
 /// How the network between hosts is opened.
 pub type Network = fn(&OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error>;
 
@@ -314,8 +317,9 @@ unsafe impl Conduit for Live {
             segment: len as u64,
             key: export.key,
             room: match self.mode {
-                // Leases are taken back when a page waits, so they may take all there is.
-                Registration::FirehoseOverLocks => backing.budget(),
+                // Leases are taken back when a page waits: they may take all there is where that is little. Elsewhere some is
+                // left, since a page that comes while nothing is free costs a recall.
+                Registration::FirehoseOverLocks if backing.budget() <= LITTLE => backing.budget(),
                 _ => limit.unwrap_or(u64::MAX).min(backing.holdable()),
             },
         };
