@@ -110,6 +110,12 @@ pub(crate) unsafe fn send_small(at: *const u8, len: usize, to: c_int, comm: MPI_
     check("MPI_Send", code)
 }
 
+/// Sends a message that is nothing but a head.
+pub(crate) fn send_words(words: [u32; 4], to: c_int, comm: MPI_Comm) -> Result<(), Error> {
+    // SAFETY: as many bytes.
+    unsafe { send_small(words.as_ptr().cast(), size_of_val(&words), to, comm) }
+}
+
 /// Prepares receives of up to `len` bytes from anyone, one after the other, each begun by [`post`].
 ///
 /// # Safety

@@ -39,8 +39,9 @@ const MAX_FRAME: usize = MIN_FRAME;
 const HEAD: usize = 16;
 /// The head ends where the frame begins, on a line of its own.
 const FRAME_AT: usize = 64;
-/// What a message is: a frame of a channel, or credits alone.
+/// What a message is: a frame of a channel, or credits alone, or a word that puts are waiting for the receiver, who naps.
 const CREDITS: u32 = 2;
+const NUDGE: u32 = 3;
 
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
@@ -217,6 +218,8 @@ struct Engine {
     looks: Looks,
     /// Messages since a look was in vain. The answer to a question comes alone; behind a second message there may be more.
     streak: u32,
+    /// A peer's puts wait for this rank to be in MPI more often.
+    nudged: bool,
     window: Option<Window>,
 }
 
@@ -256,7 +259,10 @@ impl Engine {
         }
         match self.ready.get_mut(what as usize) {
             Some(ready) => ready.push_back(Ready { from, receive, len: len as usize }),
-            None => self.inbox.idle.push(receive),
+            None => {
+                self.nudged |= what == NUDGE;
+                self.inbox.idle.push(receive);
+            }
         }
         self.inbox.keep_up(false)
     }
@@ -268,9 +274,7 @@ impl Engine {
         account.handled(channel, cost(frame.len));
         if account.is_due(TERMS) {
             let [requests, replies] = account.settle();
-            let words = [requests, replies, CREDITS, 0];
-            // SAFETY: HEAD bytes.
-            unsafe { calls::send_small(words.as_ptr().cast(), HEAD, frame.from as i32, self.comm) }?;
+            calls::send_words([requests, replies, CREDITS, 0], frame.from as i32, self.comm)?;
         }
         Ok(())
     }
@@ -309,6 +313,7 @@ pub(crate) fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Err
         accounts: vec![Account::new(TERMS); size as usize],
         looks: Looks::default(),
         streak: 0,
+        nudged: false,
         window: None,
     };
     let native = window::sound(comm)?;
@@ -468,18 +473,25 @@ unsafe impl Rma for Mpi {
 
     fn poll(&self, budget: usize, complete: &mut dyn FnMut(u64, Completion)) -> usize {
         if self.ops.load(Relaxed) == 0 {
-            return 0;
+            // A wait that hears of puts goes on spinning.
+            let mut guard = self.lock();
+            return guard.as_mut().map_or(0, |engine| usize::from(std::mem::take(&mut engine.nudged)));
         }
         let mut done = Vec::new();
         {
             let mut guard = self.lock();
-            let Some(window) = guard.as_mut().and_then(|engine| engine.window.as_mut()) else { return 0 };
-            if let Err(error) = window.poll(budget, &mut done) {
+            let Some(engine) = guard.as_mut() else { return 0 };
+            let Some(window) = engine.window.as_mut() else { return 0 };
+            let polled = window.poll(budget, &mut done).and_then(|slow| match slow {
+                Some(to) => calls::send_words([0, 0, NUDGE, 0], to as i32, engine.comm),
+                None => Ok(()),
+            });
+            self.ops.store(window.under_way(), Relaxed);
+            if let Err(error) = polled {
                 drop(guard);
                 eprintln!("gasnet: {error}");
                 std::process::abort();
             }
-            self.ops.store(window.under_way(), Relaxed);
         }
         done.iter().for_each(|&(token, how)| complete(token, how));
         done.len()

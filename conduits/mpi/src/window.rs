@@ -7,7 +7,10 @@ use crate::calls::{self, MPI_Comm, MPI_Request, MPI_Win};
 use gasnet::Error;
 use gasnet::conduit::{Completion, RemoteAddr};
 use std::ffi::c_int;
+use std::time::{Duration, Instant};
 
+/// Longer takes a put whose target is not in MPI.
+const SLOW: Duration = Duration::from_micros(20);
 /// Operations that may be under way.
 const MOST: usize = 1024;
 /// Bytes of the largest single operation: MPI counts in C ints.
@@ -85,8 +88,12 @@ impl Window {
         self.start(token, rank, false, request)
     }
 
-    /// Puts what has completed into `done`.
-    pub(crate) fn poll(&mut self, budget: usize, done: &mut Vec<(u64, Completion)>) -> Result<(), Error> {
+    /// Puts what has completed into `done`. A target that kept puts waiting, if there was one: where MPI needs it, it naps.
+    pub(crate) fn poll(
+        &mut self,
+        budget: usize,
+        done: &mut Vec<(u64, Completion)>,
+    ) -> Result<Option<u32>, Error> {
         let count = self.ops.len().min(budget);
         let found = calls::test_some(&mut self.requests[..count], &mut self.indices)?;
         let complete = &mut self.indices[..found];
@@ -106,15 +113,18 @@ impl Window {
         if (done.is_empty() || self.ops.is_empty())
             && let Some(&(_, to)) = self.unflushed.first()
         {
+            let since = Instant::now();
             calls::flush(self.window, to)?;
+            let slow = since.elapsed() > SLOW;
             self.unflushed.retain(|&(token, target)| {
                 if target == to {
                     done.push((token, Completion::Remote));
                 }
                 target != to
             });
+            return Ok(slow.then_some(to));
         }
-        Ok(())
+        Ok(None)
     }
 
     /// Ends the window. Collective.
