@@ -324,6 +324,8 @@ impl Link {
         header.seq = chunk as u32;
         // The last for now: its acknowledgement is waited for.
         let full = self.in_flight + 2 * self.mtu.size() as u64 > self.congestion.window();
+        // What is sent again may be all that a put still waits for.
+        let again = chunk + 1 < self.chunk_base + self.chunks.len() as u64;
         let lent = if size >= LARGE && batch.count() == 0 { self.may_lend(body, world) } else { None };
         let datagram = match lent {
             Some(address) => batch.add_lent(size, address),
@@ -354,7 +356,7 @@ impl Link {
                     Flow::Serve { id } => (header.kind, header.id) = (Kind::Data, id),
                 }
                 // A put is complete when it is acknowledged; what is got needs no hurry.
-                let hurry = full || last && header.kind == Kind::Put;
+                let hurry = full || (last || again) && header.kind == Kind::Put;
                 header.flags |= if hurry { ACK_NOW } else { 0 };
                 if lent.is_none() {
                     world.read(from, payload);
