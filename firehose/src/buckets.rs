@@ -153,6 +153,21 @@ struct Claim {
     failed: Vec<(u64, PinError)>,
 }
 
+impl Claim {
+    /// Whether it has a reference on the bucket.
+    fn counts_on(&self, side: Side, bucket: u64) -> bool {
+        self.side == side && self.times(bucket) > 0
+    }
+
+    /// How many references it has on the bucket.
+    fn times(&self, bucket: u64) -> usize {
+        if self.queued || self.failed.iter().any(|(b, _)| *b == bucket) {
+            return 0;
+        }
+        self.runs.iter().filter(|run| run.contains(bucket)).count()
+    }
+}
+
 /// Registrations that a change made void and peers may hold.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Voided {
@@ -413,6 +428,13 @@ impl Buckets {
         let count = entry.count(side);
         match *count {
             0 => return,
+            // A claim that waits for other buckets counts on this one: nobody was granted it who could give it back.
+            1 if side == Side::Remote
+                && !self.waiting.is_empty()
+                && self.claims.iter().any(|claim| claim.counts_on(side, bucket)) =>
+            {
+                return;
+            }
             1 => *count = 0,
             _ => {
                 *count -= 1;
@@ -628,8 +650,8 @@ impl Buckets {
         let mut left = [0u32; 2];
         let mut holders = 0;
         for (id, claim) in self.claims.iter_mut() {
-            let times = claim.runs.iter().filter(|run| run.contains(bucket)).count();
-            if claim.queued || times == 0 || claim.failed.iter().any(|(b, _)| *b == bucket) {
+            let times = claim.times(bucket);
+            if times == 0 {
                 continue;
             }
             left[claim.side as usize] += times as u32;

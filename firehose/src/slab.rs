@@ -69,6 +69,14 @@ impl<T> Slab<T> {
         }
     }
 
+    /// All there are.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.places.iter().filter_map(|place| match place {
+            Place::Used(thing) => Some(thing),
+            Place::Free(_) => None,
+        })
+    }
+
     /// All there are, by number.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (u32, &mut T)> {
         self.places.iter_mut().enumerate().filter_map(|(number, place)| match place {

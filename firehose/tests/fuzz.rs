@@ -132,3 +132,21 @@ proptest! {
         }
     }
 }
+
+/// A peer gives back a bucket that was pinned for it but not granted yet, since others are not pinned; then its mapping changes.
+#[test]
+fn what_was_not_granted_is_not_given_back() {
+    let run = |first, count| Run { first, count };
+    let move_of = |release, acquire| Message::Move { id: 0, release, acquire };
+    let steps = [
+        Step::Changed(0, 1),
+        Step::Message(1, move_of(vec![], vec![run(19, 1), run(0, 1), run(2, 2)])),
+        Step::Pinned(true),
+        Step::Pinned(false),
+        Step::Message(1, move_of(vec![Held { run: run(16, 4), key: 2 }], vec![])),
+        Step::Changed(67269, 10556),
+    ];
+    for kind in Kind::ALL {
+        program(kind, &steps).unwrap();
+    }
+}

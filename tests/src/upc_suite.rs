@@ -197,7 +197,7 @@ fn parse(path: &Path, name: String) -> Result<Test, String> {
     let mut rule = None;
     for (number, line) in (1u32..).zip(source.lines()) {
         let problem = |what: &str| format!("{}:{number}: {what}: {line}", path.display());
-        head &= line.trim().is_empty() || line.starts_with("//");
+        head &= (line.trim().is_empty() || line.starts_with("//")) && !line.starts_with("// rule: ");
         if !head {
             if let Some(name) = line.trim_start().strip_prefix("// rule: ") {
                 if let Some(empty) = rule.replace(name.trim().to_string()) {

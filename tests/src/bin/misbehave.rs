@@ -62,7 +62,10 @@ const ROLES: &[Role] = &[
     ("panic", |_| panic!("this rank gives up")),
     ("panic-in-handler", |r| {
         r.request_short(other(r), 128, &[7]).expect("a request");
-        r.barrier();
+        // One barrier may be over before the request is looked at.
+        loop {
+            r.barrier();
+        }
     }),
     ("handler-requests", |r| handler(r, 129)),
     ("handler-barrier", |r| handler(r, 130)),
@@ -92,7 +95,9 @@ const ROLES: &[Role] = &[
 
 fn handler(r: &Rank, index: u8) {
     r.request_short(other(r), index, &[]).expect("a request");
-    r.barrier();
+    loop {
+        r.barrier();
+    }
 }
 
 /// What handlers 129 and up do.

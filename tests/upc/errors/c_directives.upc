@@ -1,7 +1,7 @@
 // Errors that the preprocessor reports.
 // static: no
 // golden: no
-// rule: error
+// rule: asked
 #error asked for // expect-error: asked for
 // rule: definitions
 #define // expect-error:
