@@ -29,10 +29,17 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Starts a keeper, if that is possible: without one a job does no worse.
-    pub fn start() -> Keeper {
+    /// Starts a keeper for so many ranks, if that is possible: without one a job does no worse.
+    ///
+    /// Ranks that outnumber the processors do without. The system deals them to the processors beside whatever else is started, and as
+    /// they are dealt so they stay: with one process more, in 3 of 4 jobs of 8 ranks on 2 processors peers were apart, and messages took
+    /// 7 us instead of 2.5.
+    pub fn start(ranks: u32) -> Keeper {
         let mark = format!("{:016x}{:016x}", sys::random(), sys::random());
         let mut keeper = Keeper { pipe: None, pid: None, mark };
+        if std::thread::available_parallelism().is_ok_and(|all| ranks as usize > all.get()) {
+            return keeper;
+        }
         let Ok((reader, writer)) = sys::pipe() else { return keeper };
         match sys::fork() {
             Ok(Fork::Parent(pid)) => (keeper.pipe, keeper.pid) = (Some(writer), Some(pid)),

@@ -67,7 +67,7 @@ impl Start {
     pub fn prepare(size: u32, numbers: Vec<u32>, remote: bool, bind: Bind) -> Result<Start, Error> {
         let here = numbers.len() as u32;
         sys::ensure_standard_descriptors();
-        let keeper = Keeper::start();
+        let keeper = Keeper::start(here);
         // The keeper among them.
         let spared = sys::children();
         // Three descriptors a rank; a few of our own, and room for what the program has open.
