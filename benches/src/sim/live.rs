@@ -485,18 +485,22 @@ fn operations(live: &Live, model: &CostModel, quick: bool, progress: &mut Progre
 mod tests {
     use super::*;
 
-    /// A machine whose parts are known is found again.
-    #[test]
-    fn machines_are_fitted_to_their_parts() {
-        let ib = CostModel::modern_ib();
-        let firmware = FirmwareCosts {
+    /// The firmware of a host that pages to a disk.
+    fn paging(firmware: FirmwareCosts) -> FirmwareCosts {
+        FirmwareCosts {
             synchronous: true,
             page_in: Time::us(30.0),
             page_out: Time::ZERO,
             page_out_page: Time::us(9.0),
-            interrupt: Time::us(4.0),
-            ..ib.firmware.scaled(4.0)
-        };
+            ..firmware
+        }
+    }
+
+    /// A machine whose parts are known is found again.
+    #[test]
+    fn machines_are_fitted_to_their_parts() {
+        let ib = CostModel::modern_ib();
+        let firmware = FirmwareCosts { interrupt: Time::us(4.0), ..paging(ib.firmware.scaled(4.0)) };
         let mut truth = CostModel { firmware, inline: 96, ..ib };
         truth.network.latency = Time::us(0.1);
         truth.firmware.post = Time::us(0.8);
@@ -520,14 +524,7 @@ mod tests {
     #[test]
     fn held_modes_page() {
         let ib = CostModel::modern_ib();
-        let firmware = FirmwareCosts {
-            synchronous: true,
-            page_in: Time::us(30.0),
-            page_out: Time::ZERO,
-            page_out_page: Time::us(9.0),
-            ..ib.firmware
-        };
-        let model = CostModel { firmware, ..ib };
+        let model = CostModel { firmware: paging(ib.firmware), ..ib };
         let mut deep = Vec::new();
         for (name, mode) in modes() {
             let within = predict(&model, mode, BUDGET / 2, 400).unwrap();
