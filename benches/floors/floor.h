@@ -18,7 +18,9 @@
 
 #define NOINLINE __attribute__((noinline))
 #define LINE 64 /* bytes in a cache line */
+#ifndef BATCHES
 #define BATCHES 5
+#endif
 
 static inline double now_ns(void)
 {

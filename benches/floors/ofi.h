@@ -32,7 +32,6 @@ struct board {
     char address[2][256];
     size_t length[2];
     uint64_t base[2], key[2];
-    int finished;
 };
 
 static inline void ofi_check(const char *what, ssize_t code)

@@ -4,6 +4,21 @@ use crate::Options;
 use crate::build::Program;
 use crate::probe::{Better, Figure, Group, Probe, caches, memory_bytes};
 
+/// A set of figures.
+pub type Set = (&'static str, fn(&Options) -> Vec<Group>);
+
+/// The sets of figures, by the name that the command line has for them.
+pub const SETS: &[Set] = &[
+    ("smp", smp),
+    ("upc", upc),
+    ("coll", coll),
+    ("udp", udp),
+    ("udp-loss", udp_loss),
+    ("mpi", mpi),
+    ("ofi", ofi),
+    ("attentiveness", attentiveness),
+];
+
 fn words(text: &str) -> Vec<String> {
     text.split_whitespace().map(String::from).collect()
 }

@@ -20,8 +20,11 @@ use probe::Group;
 const USAGE: &str = "usage: pgas-bench [smp|upc|coll|udp|udp-loss|mpi|ofi|attentiveness|registration|netvm|netvm-live]... [--json] [--prefix DIR] [--scratch DIR] [--rounds N] \
 [--filter TEXT]... [--quick] [--list]";
 
+/// The sets of [`sim`].
+const SIMULATED: &[&str] = &["registration", "netvm", "netvm-live"];
+
 /// What the command line asks for.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Options {
     sets: Vec<String>,
     json: bool,
@@ -45,7 +48,7 @@ fn main() -> ExitCode {
         }
     };
     let (simulated, measured): (Vec<_>, Vec<_>) =
-        options.sets.iter().partition(|set| ["registration", "netvm", "netvm-live"].contains(&set.as_str()));
+        options.sets.iter().partition(|set| SIMULATED.contains(&set.as_str()));
     let mut failed = false;
     for set in &simulated {
         match sim::run(set, &options) {
@@ -65,16 +68,9 @@ fn main() -> ExitCode {
     }
     let mut groups = Vec::new();
     for set in &measured {
-        groups.extend(match set.as_str() {
-            "smp" => figures::smp(&options),
-            "coll" => figures::coll(&options),
-            "udp" => figures::udp(&options),
-            "udp-loss" => figures::udp_loss(&options),
-            "ofi" => figures::ofi(&options),
-            "mpi" => figures::mpi(&options),
-            "attentiveness" => figures::attentiveness(&options),
-            _ => figures::upc(&options),
-        });
+        for (_, figures) in figures::SETS.iter().filter(|(name, _)| name == set) {
+            groups.extend(figures(&options));
+        }
     }
     for group in &mut groups {
         group.figures.retain(|f| {
@@ -159,21 +155,7 @@ fn options() -> Result<Options, lexopt::Error> {
                 std::process::exit(0);
             }
             Value(set)
-                if [
-                    "smp",
-                    "upc",
-                    "coll",
-                    "udp",
-                    "udp-loss",
-                    "mpi",
-                    "ofi",
-                    "attentiveness",
-                    "registration",
-                    "netvm",
-                    "netvm-live",
-                ]
-                .iter()
-                .any(|known| set == *known) =>
+                if figures::SETS.iter().map(|(name, _)| name).chain(SIMULATED).any(|known| set == *known) =>
             {
                 options.sets.push(set.string()?);
             }
