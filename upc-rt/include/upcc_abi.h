@@ -16,6 +16,7 @@
 
 #define __UPC_ABI 2
 #define __UPC_IN static __inline__ __attribute__((__always_inline__, __unused__))
+#define __UPC_SF static __attribute__((__unused__))
 #define __UPC_COLD static __attribute__((__noinline__, __cold__, __unused__))
 #define __UPC_LIKELY(x) __builtin_expect(!!(x), 1)
 
@@ -740,23 +741,23 @@ __UPC_WEAK int upc_lock_attempt(__upc_pts p) { return __upc_lock_attempt((unsign
 #ifdef __UPC_USE_upc_unlock
 __UPC_WEAK void upc_unlock(__upc_pts p) { __upc_unlock((unsigned)__upc_u(p).t, __upc_u(p).o); }
 #endif
-/* the bodies of all copies, complete when they return */
-__attribute__((__unused__)) static void __upc_memcpy(__upc_pts d, __upc_pts s, unsigned long n)
+/* the bodies of all copies that are complete when they return */
+__UPC_SF void __upc_memcpy(__upc_pts d, __upc_pts s, unsigned long n)
 {
   struct __upc_w a = __upc_u(d), b = __upc_u(s);
   __upc_copy((unsigned)a.t, a.o, (unsigned)b.t, b.o, n);
 }
-__attribute__((__unused__)) static void __upc_memget(void *d, __upc_pts s, unsigned long n)
+__UPC_SF void __upc_memget(void *d, __upc_pts s, unsigned long n)
 {
   struct __upc_w b = __upc_u(s);
   __upc_get(d, (unsigned)b.t, b.o, n);
 }
-__attribute__((__unused__)) static void __upc_memput(__upc_pts d, const void *s, unsigned long n)
+__UPC_SF void __upc_memput(__upc_pts d, const void *s, unsigned long n)
 {
   struct __upc_w a = __upc_u(d);
   __upc_put((unsigned)a.t, a.o, s, n);
 }
-__attribute__((__unused__)) static void __upc_memset(__upc_pts d, int c, unsigned long n)
+__UPC_SF void __upc_memset(__upc_pts d, int c, unsigned long n)
 {
   struct __upc_w a = __upc_u(d);
   __upc_set((unsigned)a.t, a.o, c, n);

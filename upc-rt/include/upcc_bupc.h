@@ -121,72 +121,73 @@ __UPC_WEAK void bupc_memput_signal_async(__upc_pts d, const void *src, unsigned 
   __UPC_SEM(__upc_sem_post, , count);
 }
 #endif
-/* asynchronous copies: complete when they return */
+/* asynchronous copies */
 #ifdef __UPC_USE_bupc_memcpy_async
-__UPC_WEAK struct __upc_transfer *bupc_memcpy_async(__upc_pts d, __upc_pts s, unsigned long n) { __upc_memcpy(d, s, n); return 0; }
+__UPC_WEAK struct __upc_transfer *bupc_memcpy_async(__upc_pts d, __upc_pts s, unsigned long n) { return __upc_memcpy_nb(d, s, n, 0); }
 #endif
 #ifdef __UPC_USE_bupc_memget_async
-__UPC_WEAK struct __upc_transfer *bupc_memget_async(void *d, __upc_pts s, unsigned long n) { __upc_memget(d, s, n); return 0; }
+__UPC_WEAK struct __upc_transfer *bupc_memget_async(void *d, __upc_pts s, unsigned long n) { return __upc_memget_nb(d, s, n, 0); }
 #endif
 #ifdef __UPC_USE_bupc_memput_async
-__UPC_WEAK struct __upc_transfer *bupc_memput_async(__upc_pts d, const void *s, unsigned long n) { __upc_memput(d, s, n); return 0; }
+__UPC_WEAK struct __upc_transfer *bupc_memput_async(__upc_pts d, const void *s, unsigned long n) { return __upc_memput_nb(d, s, n, 0); }
 #endif
 #ifdef __UPC_USE_bupc_memset_async
-__UPC_WEAK struct __upc_transfer *bupc_memset_async(__upc_pts d, int c, unsigned long n) { __upc_memset(d, c, n); return 0; }
+__UPC_WEAK struct __upc_transfer *bupc_memset_async(__upc_pts d, int c, unsigned long n) { return __upc_memset_nb(d, c, n, 0); }
 #endif
 #ifdef __UPC_USE_bupc_memcpy_asynci
-__UPC_WEAK void bupc_memcpy_asynci(__upc_pts d, __upc_pts s, unsigned long n) { __upc_memcpy(d, s, n); }
+__UPC_WEAK void bupc_memcpy_asynci(__upc_pts d, __upc_pts s, unsigned long n) { __upc_memcpy_nb(d, s, n, 1); }
 #endif
 #ifdef __UPC_USE_bupc_memget_asynci
-__UPC_WEAK void bupc_memget_asynci(void *d, __upc_pts s, unsigned long n) { __upc_memget(d, s, n); }
+__UPC_WEAK void bupc_memget_asynci(void *d, __upc_pts s, unsigned long n) { __upc_memget_nb(d, s, n, 1); }
 #endif
 #ifdef __UPC_USE_bupc_memput_asynci
-__UPC_WEAK void bupc_memput_asynci(__upc_pts d, const void *s, unsigned long n) { __upc_memput(d, s, n); }
+__UPC_WEAK void bupc_memput_asynci(__upc_pts d, const void *s, unsigned long n) { __upc_memput_nb(d, s, n, 1); }
 #endif
 #ifdef __UPC_USE_bupc_memset_asynci
-__UPC_WEAK void bupc_memset_asynci(__upc_pts d, int c, unsigned long n) { __upc_memset(d, c, n); }
+__UPC_WEAK void bupc_memset_asynci(__upc_pts d, int c, unsigned long n) { __upc_memset_nb(d, c, n, 1); }
 #endif
 #ifdef __UPC_USE_bupc_waitsync
-__UPC_WEAK void bupc_waitsync(struct __upc_transfer *h) { (void)h; __upc_poll(); }
+__UPC_WEAK void bupc_waitsync(struct __upc_transfer *h) { __upc_sync(h, 1); }
 #endif
 #ifdef __UPC_USE_bupc_trysync
-__UPC_WEAK int bupc_trysync(struct __upc_transfer *h) { (void)h; __upc_poll(); return 1; }
+__UPC_WEAK int bupc_trysync(struct __upc_transfer *h) { return __upc_sync(h, 0); }
 #endif
 #ifdef __UPC_USE_bupc_waitsync_all
-__UPC_WEAK void bupc_waitsync_all(struct __upc_transfer **h, unsigned long n) { while (n > 0) h[--n] = 0; __upc_poll(); }
+__UPC_WEAK void bupc_waitsync_all(struct __upc_transfer **h, unsigned long n) { __upc_sync_list(h, n, 1, 1); }
 #endif
 #ifdef __UPC_USE_bupc_trysync_all
-__UPC_WEAK int bupc_trysync_all(struct __upc_transfer **h, unsigned long n) { while (n > 0) h[--n] = 0; __upc_poll(); return 1; }
+__UPC_WEAK int bupc_trysync_all(struct __upc_transfer **h, unsigned long n) { return __upc_sync_list(h, n, 1, 0); }
 #endif
 #ifdef __UPC_USE_bupc_waitsync_some
-__UPC_WEAK void bupc_waitsync_some(struct __upc_transfer **h, unsigned long n) { while (n > 0) h[--n] = 0; __upc_poll(); }
+__UPC_WEAK void bupc_waitsync_some(struct __upc_transfer **h, unsigned long n) { __upc_sync_list(h, n, 0, 1); }
 #endif
 #ifdef __UPC_USE_bupc_trysync_some
-__UPC_WEAK int bupc_trysync_some(struct __upc_transfer **h, unsigned long n) { while (n > 0) h[--n] = 0; __upc_poll(); return 1; }
+__UPC_WEAK int bupc_trysync_some(struct __upc_transfer **h, unsigned long n) { return __upc_sync_list(h, n, 0, 0); }
 #endif
 #ifdef __UPC_USE_bupc_waitsynci
-__UPC_WEAK void bupc_waitsynci(void) { __upc_poll(); }
+__UPC_WEAK void bupc_waitsynci(void) { __upc_synci(1, 1, 1); }
 #endif
 #ifdef __UPC_USE_bupc_trysynci
-__UPC_WEAK int bupc_trysynci(void) { __upc_poll(); return 1; }
+__UPC_WEAK int bupc_trysynci(void) { return __upc_synci(1, 1, 0); }
 #endif
 #ifdef __UPC_USE_bupc_waitsynci_puts
-__UPC_WEAK void bupc_waitsynci_puts(void) { __upc_poll(); }
+__UPC_WEAK void bupc_waitsynci_puts(void) { __upc_synci(1, 0, 1); }
 #endif
 #ifdef __UPC_USE_bupc_trysynci_puts
-__UPC_WEAK int bupc_trysynci_puts(void) { __upc_poll(); return 1; }
+__UPC_WEAK int bupc_trysynci_puts(void) { return __upc_synci(1, 0, 0); }
 #endif
 #ifdef __UPC_USE_bupc_waitsynci_gets
-__UPC_WEAK void bupc_waitsynci_gets(void) { __upc_poll(); }
+__UPC_WEAK void bupc_waitsynci_gets(void) { __upc_synci(0, 1, 1); }
 #endif
 #ifdef __UPC_USE_bupc_trysynci_gets
-__UPC_WEAK int bupc_trysynci_gets(void) { __upc_poll(); return 1; }
+__UPC_WEAK int bupc_trysynci_gets(void) { return __upc_synci(0, 1, 0); }
 #endif
+/* a region is complete when it ends */
 #ifdef __UPC_USE_bupc_begin_accessregion
 __UPC_WEAK void bupc_begin_accessregion(void) { }
 #endif
 #ifdef __UPC_USE_bupc_end_accessregion
-__UPC_WEAK struct __upc_transfer *bupc_end_accessregion(void) { return 0; }
+__UPC_WEAK struct __upc_transfer *bupc_end_accessregion(void) { __upc_synci(1, 1, 1); return 0; }
 #endif
 /* copies of several pieces. A side is a list of pieces: kind 0 a vector, 1 equal chunks at listed addresses, 2 equal chunks
  * at equal distances; private addresses have thread ~0. */

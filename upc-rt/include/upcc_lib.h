@@ -47,43 +47,43 @@ __UPC_WEAK struct upc_thread_info upc_thread_info(unsigned long t)
 }
 #endif
 
-struct __upc_transfer;
-/* ---- upc_nb.h: transfers that are complete when they return ---- */
+/* ---- upc_nb.h ---- */
+#include "upcc_nb.h"
 #ifdef __UPC_USE_upc_memcpy_nb
-__UPC_WEAK struct __upc_transfer *upc_memcpy_nb(__upc_pts d, __upc_pts s, unsigned long n) { __upc_memcpy(d, s, n); return 0; }
+__UPC_WEAK struct __upc_transfer *upc_memcpy_nb(__upc_pts d, __upc_pts s, unsigned long n) { return __upc_memcpy_nb(d, s, n, 0); }
 #endif
 #ifdef __UPC_USE_upc_memget_nb
-__UPC_WEAK struct __upc_transfer *upc_memget_nb(void *d, __upc_pts s, unsigned long n) { __upc_memget(d, s, n); return 0; }
+__UPC_WEAK struct __upc_transfer *upc_memget_nb(void *d, __upc_pts s, unsigned long n) { return __upc_memget_nb(d, s, n, 0); }
 #endif
 #ifdef __UPC_USE_upc_memput_nb
-__UPC_WEAK struct __upc_transfer *upc_memput_nb(__upc_pts d, const void *s, unsigned long n) { __upc_memput(d, s, n); return 0; }
+__UPC_WEAK struct __upc_transfer *upc_memput_nb(__upc_pts d, const void *s, unsigned long n) { return __upc_memput_nb(d, s, n, 0); }
 #endif
 #ifdef __UPC_USE_upc_memset_nb
-__UPC_WEAK struct __upc_transfer *upc_memset_nb(__upc_pts d, int c, unsigned long n) { __upc_memset(d, c, n); return 0; }
+__UPC_WEAK struct __upc_transfer *upc_memset_nb(__upc_pts d, int c, unsigned long n) { return __upc_memset_nb(d, c, n, 0); }
 #endif
 #ifdef __UPC_USE_upc_sync
-__UPC_WEAK void upc_sync(struct __upc_transfer *h) { (void)h; __upc_poll(); }
+__UPC_WEAK void upc_sync(struct __upc_transfer *h) { __upc_sync(h, 1); }
 #endif
 #ifdef __UPC_USE_upc_sync_attempt
-__UPC_WEAK int upc_sync_attempt(struct __upc_transfer *h) { (void)h; __upc_poll(); return 1; }
+__UPC_WEAK int upc_sync_attempt(struct __upc_transfer *h) { return __upc_sync(h, 0); }
 #endif
 #ifdef __UPC_USE_upc_memcpy_nbi
-__UPC_WEAK void upc_memcpy_nbi(__upc_pts d, __upc_pts s, unsigned long n) { __upc_memcpy(d, s, n); }
+__UPC_WEAK void upc_memcpy_nbi(__upc_pts d, __upc_pts s, unsigned long n) { __upc_memcpy_nb(d, s, n, 1); }
 #endif
 #ifdef __UPC_USE_upc_memget_nbi
-__UPC_WEAK void upc_memget_nbi(void *d, __upc_pts s, unsigned long n) { __upc_memget(d, s, n); }
+__UPC_WEAK void upc_memget_nbi(void *d, __upc_pts s, unsigned long n) { __upc_memget_nb(d, s, n, 1); }
 #endif
 #ifdef __UPC_USE_upc_memput_nbi
-__UPC_WEAK void upc_memput_nbi(__upc_pts d, const void *s, unsigned long n) { __upc_memput(d, s, n); }
+__UPC_WEAK void upc_memput_nbi(__upc_pts d, const void *s, unsigned long n) { __upc_memput_nb(d, s, n, 1); }
 #endif
 #ifdef __UPC_USE_upc_memset_nbi
-__UPC_WEAK void upc_memset_nbi(__upc_pts d, int c, unsigned long n) { __upc_memset(d, c, n); }
+__UPC_WEAK void upc_memset_nbi(__upc_pts d, int c, unsigned long n) { __upc_memset_nb(d, c, n, 1); }
 #endif
 #ifdef __UPC_USE_upc_synci
-__UPC_WEAK void upc_synci(void) { __upc_poll(); }
+__UPC_WEAK void upc_synci(void) { __upc_synci(1, 1, 1); }
 #endif
 #ifdef __UPC_USE_upc_synci_attempt
-__UPC_WEAK int upc_synci_attempt(void) { __upc_poll(); return 1; }
+__UPC_WEAK int upc_synci_attempt(void) { return __upc_synci(1, 1, 0); }
 #endif
 
 /* ---- upc_atomic.h ---- */

@@ -12,7 +12,6 @@ int __upc_reduce_combine(void *, unsigned long, int, int, void (*)(const void *,
 void __upc_reduce_gather(const void *, void *, unsigned long);
 void *__upc_malloc(unsigned long);
 void __upc_mfree(void *);
-#define __UPC_SF static __attribute__((__unused__))
 
 /* block k of n elements of e bytes from w on, block size b: its length, and its offset on its thread */
 __UPC_IN unsigned long __upc_block(struct __upc_w w, unsigned long n, unsigned long b, unsigned long e, unsigned long k, unsigned long *o)

@@ -1,8 +1,7 @@
 /* upcr.h: the Berkeley UPC runtime interface, version 3.14, for C that other UPC translators emit and for C written by hand.
  *
  * One process per UPC thread. A pointer-to-shared, with phase or without, is a 64-bit word: phase 20 bits, thread 10, offset
- * in the thread's segment 34; or, where __UPC_PTS_STRUCT is defined (upcc -fupc-pts=struct), a structure of 16 bytes. Transfers are
- * complete when their call returns, so handles are always the invalid handle. Everything that UPC's libraries offer has its name
+ * in the thread's segment 34; or, where __UPC_PTS_STRUCT is defined (upcc -fupc-pts=struct), a structure of 16 bytes. Everything that UPC's libraries offer has its name
  * here too, see upcr_lib.h.
  */
 #ifndef UPCR_H
@@ -18,6 +17,7 @@
 extern "C" {
 #endif
 #include "upcc_abi.h"
+#include "upcc_nb.h"
 #include "upc_types.h"
 #include "upc_castable_info.h"
 
@@ -75,7 +75,7 @@ typedef unsigned int upcr_phase_t;
 typedef __upc_pts upcr_shared_ptr_t;
 typedef __upc_pts upcr_pshared_ptr_t;
 typedef uint64_t upcr_register_value_t;
-typedef struct __upcr_transfer *upcr_handle_t;
+typedef struct __upc_transfer *upcr_handle_t;
 typedef struct { upcr_register_value_t __v; } upcr_valget_handle_t;
 typedef upcr_handle_t bupc_handle_t;
 #define UPCR_INVALID_HANDLE ((upcr_handle_t)0)
@@ -352,10 +352,7 @@ __UPCR_IN upcr_register_value_t __upcr_get_val(__upc_pts src, ptrdiff_t off, siz
 #define __UPCR_ACCESS(K, T, S, BEFORE, AFTER) \
 __UPCR_IN void upcr_put_##K##S(T d, ptrdiff_t off, const void *s, size_t n) { BEFORE(1); __upcr_put(d, off, s, n); AFTER(1); } \
 __UPCR_IN void upcr_get_##K##S(void *d, T s, ptrdiff_t off, size_t n) { BEFORE(0); __upcr_get(d, s, off, n); AFTER(0); } \
-__UPCR_IN upcr_handle_t upcr_put_nb_##K##S(T d, ptrdiff_t off, const void *s, size_t n) { upcr_put_##K##S(d, off, s, n); return 0; } \
-__UPCR_IN upcr_handle_t upcr_get_nb_##K##S(void *d, T s, ptrdiff_t off, size_t n) { upcr_get_##K##S(d, s, off, n); return 0; } \
 __UPCR_IN void upcr_put_##K##_val##S(T d, ptrdiff_t off, upcr_register_value_t v, size_t n) { BEFORE(1); __upcr_put_val(d, off, v, n); AFTER(1); } \
-__UPCR_IN upcr_handle_t upcr_put_nb_##K##_val##S(T d, ptrdiff_t off, upcr_register_value_t v, size_t n) { upcr_put_##K##_val##S(d, off, v, n); return 0; } \
 __UPCR_IN upcr_register_value_t upcr_get_##K##_val##S(T s, ptrdiff_t off, size_t n) \
 { upcr_register_value_t v; BEFORE(0); v = __upcr_get_val(s, off, n); AFTER(0); return v; } \
 __UPCR_IN upcr_valget_handle_t upcr_get_nb_##K##_val##S(T s, ptrdiff_t off, size_t n) { upcr_valget_handle_t h = { upcr_get_##K##_val##S(s, off, n) }; return h; } \
@@ -368,31 +365,55 @@ __UPCR_ACCESS(shared, upcr_shared_ptr_t, , __UPCR_NOFENCE, __UPCR_NOFENCE)
 __UPCR_ACCESS(pshared, upcr_pshared_ptr_t, , __UPCR_NOFENCE, __UPCR_NOFENCE)
 __UPCR_ACCESS(shared, upcr_shared_ptr_t, _strict, __upc_sbefore, __upc_safter)
 __UPCR_ACCESS(pshared, upcr_pshared_ptr_t, _strict, __upc_sbefore, __upc_safter)
-#define __UPCR_IMPLICIT(K, T) \
-__UPCR_IN void upcr_put_nbi_##K(T d, ptrdiff_t off, const void *s, size_t n) { __upcr_put(d, off, s, n); } \
-__UPCR_IN void upcr_get_nbi_##K(void *d, T s, ptrdiff_t off, size_t n) { __upcr_get(d, s, off, n); } \
-__UPCR_IN void upcr_put_nbi_##K##_val(T d, ptrdiff_t off, upcr_register_value_t v, size_t n) { __upcr_put_val(d, off, v, n); }
-__UPCR_IMPLICIT(shared, upcr_shared_ptr_t)
-__UPCR_IMPLICIT(pshared, upcr_pshared_ptr_t)
+/* started, to be completed by a handle or, with how 1, together; strict ones are complete on return */
+__UPCR_IN upcr_handle_t __upcr_start_get(void *dst, __upc_pts src, ptrdiff_t off, size_t n, int how)
+{
+  struct __upc_w w = __upcr_u(src);
+  return __upc_start_get(dst, (unsigned)w.t, w.o + (unsigned long)off, n, how);
+}
+__UPCR_IN upcr_handle_t __upcr_start_put(__upc_pts dst, ptrdiff_t off, const void *src, size_t n, int how)
+{
+  struct __upc_w w = __upcr_u(dst);
+  return __upc_start_put((unsigned)w.t, w.o + (unsigned long)off, src, n, how | 2);
+}
+__UPCR_IN upcr_handle_t __upcr_start_put_val(__upc_pts dst, ptrdiff_t off, upcr_register_value_t v, size_t n, int how)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+  v <<= 8 * (8 - n);
+#endif
+  return __upcr_start_put(dst, off, &v, n, how);
+}
+#define __UPCR_STARTED(K, T) \
+__UPCR_IN upcr_handle_t upcr_put_nb_##K(T d, ptrdiff_t off, const void *s, size_t n) { return __upcr_start_put(d, off, s, n, 0); } \
+__UPCR_IN upcr_handle_t upcr_get_nb_##K(void *d, T s, ptrdiff_t off, size_t n) { return __upcr_start_get(d, s, off, n, 0); } \
+__UPCR_IN upcr_handle_t upcr_put_nb_##K##_val(T d, ptrdiff_t off, upcr_register_value_t v, size_t n) { return __upcr_start_put_val(d, off, v, n, 0); } \
+__UPCR_IN void upcr_put_nbi_##K(T d, ptrdiff_t off, const void *s, size_t n) { __upcr_start_put(d, off, s, n, 1); } \
+__UPCR_IN void upcr_get_nbi_##K(void *d, T s, ptrdiff_t off, size_t n) { __upcr_start_get(d, s, off, n, 1); } \
+__UPCR_IN void upcr_put_nbi_##K##_val(T d, ptrdiff_t off, upcr_register_value_t v, size_t n) { __upcr_start_put_val(d, off, v, n, 1); } \
+__UPCR_IN upcr_handle_t upcr_put_nb_##K##_strict(T d, ptrdiff_t off, const void *s, size_t n) { upcr_put_##K##_strict(d, off, s, n); return 0; } \
+__UPCR_IN upcr_handle_t upcr_get_nb_##K##_strict(void *d, T s, ptrdiff_t off, size_t n) { upcr_get_##K##_strict(d, s, off, n); return 0; } \
+__UPCR_IN upcr_handle_t upcr_put_nb_##K##_val_strict(T d, ptrdiff_t off, upcr_register_value_t v, size_t n) { upcr_put_##K##_val_strict(d, off, v, n); return 0; }
+__UPCR_STARTED(shared, upcr_shared_ptr_t)
+__UPCR_STARTED(pshared, upcr_pshared_ptr_t)
 __UPCR_IN upcr_register_value_t upcr_wait_syncnb_valget(upcr_valget_handle_t h) { return h.__v; }
 
-/* ---- completion: everything is complete already ---- */
-__UPCR_IN void upcr_wait_syncnb(upcr_handle_t h) { (void)h; }
-__UPCR_IN int upcr_try_syncnb(upcr_handle_t h) { (void)h; return 1; }
-__UPCR_IN void upcr_wait_syncnb_strict(upcr_handle_t h) { (void)h; __upc_fence(); }
-__UPCR_IN int upcr_try_syncnb_strict(upcr_handle_t h) { (void)h; __upc_fence(); return 1; }
-__UPCR_IN void upcr_wait_syncnb_all(upcr_handle_t *h, size_t n) { while (n > 0) h[--n] = UPCR_INVALID_HANDLE; }
-__UPCR_IN int upcr_try_syncnb_all(upcr_handle_t *h, size_t n) { upcr_wait_syncnb_all(h, n); return 1; }
-__UPCR_IN void upcr_wait_syncnb_some(upcr_handle_t *h, size_t n) { upcr_wait_syncnb_all(h, n); }
-__UPCR_IN int upcr_try_syncnb_some(upcr_handle_t *h, size_t n) { upcr_wait_syncnb_all(h, n); return 1; }
-#define upcr_wait_syncnbi_gets() __upc_poll()
-#define upcr_wait_syncnbi_puts() __upc_poll()
-#define upcr_wait_syncnbi_all() __upc_poll()
-#define upcr_try_syncnbi_gets() (__upc_poll(), 1)
-#define upcr_try_syncnbi_puts() (__upc_poll(), 1)
-#define upcr_try_syncnbi_all() (__upc_poll(), 1)
+/* ---- completion; a region is complete when it ends ---- */
+__UPCR_IN void upcr_wait_syncnb(upcr_handle_t h) { __upc_sync(h, 1); }
+__UPCR_IN int upcr_try_syncnb(upcr_handle_t h) { return __upc_sync(h, 0); }
+__UPCR_IN void upcr_wait_syncnb_strict(upcr_handle_t h) { __upc_sync(h, 1); __upc_fence(); }
+__UPCR_IN int upcr_try_syncnb_strict(upcr_handle_t h) { return __upc_sync(h, 0) ? __upc_fence(), 1 : 0; }
+__UPCR_IN void upcr_wait_syncnb_all(upcr_handle_t *h, size_t n) { __upc_sync_list(h, n, 1, 1); }
+__UPCR_IN int upcr_try_syncnb_all(upcr_handle_t *h, size_t n) { return __upc_sync_list(h, n, 1, 0); }
+__UPCR_IN void upcr_wait_syncnb_some(upcr_handle_t *h, size_t n) { __upc_sync_list(h, n, 0, 1); }
+__UPCR_IN int upcr_try_syncnb_some(upcr_handle_t *h, size_t n) { return __upc_sync_list(h, n, 0, 0); }
+#define upcr_wait_syncnbi_gets() ((void)__upc_synci(0, 1, 1))
+#define upcr_wait_syncnbi_puts() ((void)__upc_synci(1, 0, 1))
+#define upcr_wait_syncnbi_all() ((void)__upc_synci(1, 1, 1))
+#define upcr_try_syncnbi_gets() __upc_synci(0, 1, 0)
+#define upcr_try_syncnbi_puts() __upc_synci(1, 0, 0)
+#define upcr_try_syncnbi_all() __upc_synci(1, 1, 0)
 #define upcr_begin_nbi_accessregion() ((void)0)
-#define upcr_end_nbi_accessregion() UPCR_INVALID_HANDLE
+#define upcr_end_nbi_accessregion() ((void)__upc_synci(1, 1, 1), UPCR_INVALID_HANDLE)
 #define upcr_waitsync(h) upcr_wait_syncnb(h)
 #define upcr_trysync(h) upcr_try_syncnb(h)
 #define upcrt_memput_nb(dst, src, n) \
@@ -422,14 +443,14 @@ __UPCR_IN void upcr_memset(upcr_shared_ptr_t d, int c, size_t n)
   struct __upc_w a = __upcr_u(d);
   __upc_set((unsigned)a.t, a.o, c, n);
 }
-#define upcr_nb_memget(d, s, n) (upcr_memget(d, s, n), UPCR_INVALID_HANDLE)
-#define upcr_nb_memput(d, s, n) (upcr_memput(d, s, n), UPCR_INVALID_HANDLE)
-#define upcr_nb_memcpy(d, s, n) (upcr_memcpy(d, s, n), UPCR_INVALID_HANDLE)
-#define upcr_nb_memset(d, c, n) (upcr_memset(d, c, n), UPCR_INVALID_HANDLE)
-#define upcr_nbi_memget(d, s, n) upcr_memget(d, s, n)
-#define upcr_nbi_memput(d, s, n) upcr_memput(d, s, n)
-#define upcr_nbi_memcpy(d, s, n) upcr_memcpy(d, s, n)
-#define upcr_nbi_memset(d, c, n) upcr_memset(d, c, n)
+#define upcr_nb_memget(d, s, n) __upc_memget_nb(d, s, n, 0)
+#define upcr_nb_memput(d, s, n) __upc_memput_nb(d, s, n, 0)
+#define upcr_nb_memcpy(d, s, n) __upc_memcpy_nb(d, s, n, 0)
+#define upcr_nb_memset(d, c, n) __upc_memset_nb(d, c, n, 0)
+#define upcr_nbi_memget(d, s, n) ((void)__upc_memget_nb(d, s, n, 1))
+#define upcr_nbi_memput(d, s, n) ((void)__upc_memput_nb(d, s, n, 1))
+#define upcr_nbi_memcpy(d, s, n) ((void)__upc_memcpy_nb(d, s, n, 1))
+#define upcr_nbi_memset(d, c, n) ((void)__upc_memset_nb(d, c, n, 1))
 #define upcr_memget_nb(d, s, n) upcr_nb_memget(d, s, n)
 #define upcr_memput_nb(d, s, n) upcr_nb_memput(d, s, n)
 #define upcr_memcpy_nb(d, s, n) upcr_nb_memcpy(d, s, n)

@@ -1,6 +1,7 @@
-//! C functions behind Berkeley's extensions (`include/upcc_lib.h`).
+//! C functions behind `upc_nb.h` and Berkeley's extensions (`include/upcc_abi.h`, `upcc_lib.h`).
 #![expect(unsafe_code, reason = "exports functions to C")]
 
+use crate::core::How;
 use crate::state::upc;
 use std::ffi::{c_char, c_int, c_uint, c_ulong, c_void};
 
@@ -40,6 +41,84 @@ pub extern "C" fn __upc_plain_atomic(
     strict: c_int,
 ) -> c_ulong {
     upc().plain_atomic(op, word, (t, o), a, b, strict != 0)
+}
+
+/// Starts a copy to thread `t`; `how` has the bits of [`How`]. A handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __upc_start_put(
+    t: c_uint,
+    o: c_ulong,
+    src: *const c_void,
+    n: c_ulong,
+    how: c_int,
+) -> c_ulong {
+    upc().check_transfer(t, o, n);
+    // SAFETY: the user's buffer, which the rules of the function called leave alone.
+    unsafe { upc().core.start_put(t, o, src.cast(), n, How::from_bits(how)) }
+}
+
+/// Starts a copy from thread `t`; a handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __upc_start_get(
+    dst: *mut c_void,
+    t: c_uint,
+    o: c_ulong,
+    n: c_ulong,
+    how: c_int,
+) -> c_ulong {
+    upc().check_transfer(t, o, n);
+    // SAFETY: as above.
+    unsafe { upc().core.start_get(dst.cast(), t, o, n, How::from_bits(how)) }
+}
+
+/// Starts a copy between threads; a handle.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_start_copy(
+    dt: c_uint,
+    d: c_ulong,
+    st: c_uint,
+    s: c_ulong,
+    n: c_ulong,
+    how: c_int,
+) -> c_ulong {
+    upc().check_transfer(dt, d, n);
+    upc().check_transfer(st, s, n);
+    upc().core.start_copy((dt, d), (st, s), n, How::from_bits(how))
+}
+
+/// Starts to fill memory of thread `t`; a handle.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_start_set(t: c_uint, o: c_ulong, c: c_int, n: c_ulong, how: c_int) -> c_ulong {
+    upc().check_transfer(t, o, n);
+    upc().core.start_set(t, o, c as u8, n, How::from_bits(how))
+}
+
+/// Whether a handle's transfer is complete; waits until it is if `wait`.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_sync(handle: c_ulong, wait: c_int) -> c_int {
+    upc().core.end_transfer(handle, wait != 0).into()
+}
+
+/// The same for all of several handles, or for any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __upc_sync_list(
+    handles: *mut c_ulong,
+    n: c_ulong,
+    all: c_int,
+    wait: c_int,
+) -> c_int {
+    if n == 0 {
+        return 1;
+    }
+    // SAFETY: the user's array of `n` handles.
+    let handles = unsafe { std::slice::from_raw_parts_mut(handles, n as usize) };
+    upc().core.end_transfers(handles, all != 0, wait != 0).into()
+}
+
+/// Whether implicit transfers are complete: puts, gets, or both.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_synci(puts: c_int, gets: c_int, wait: c_int) -> c_int {
+    upc().core.end_implicit(puts != 0, gets != 0, wait != 0).into()
 }
 
 /// Starts one piece of a copy of many from thread `t`; it is there after [`__upc_end_pieces`].

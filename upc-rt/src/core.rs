@@ -9,12 +9,15 @@
 //! waits for it ([`Core::settle`]): near accesses never touch what is under way, because a thread is near or far for good.
 #![expect(unsafe_code, reason = "copies to and from segments and overlays atomics on them")]
 
+mod transfers;
+
 use gasnet::atomics::{Function, Operation, WordType};
 use gasnet::barrier::{ANONYMOUS, Consensus, Outcome};
 use gasnet::nic::{Cells, PlacedLock, PlacedSemaphore};
 use gasnet::{GlobalPtr, Rank, RankId};
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, Ordering::*};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
+pub use transfers::How;
 
 /// Most writes under way.
 const LATER: usize = 64;
@@ -69,6 +72,8 @@ pub struct Core {
     bytes: u64,
     /// NICs synchronise by themselves.
     nics: bool,
+    /// Handles of transfers that are in use.
+    handles: AtomicU32,
 }
 
 // SAFETY: the pointer in `near` is to mappings that live as long as the process; access to them is as for any shared
@@ -98,7 +103,7 @@ impl Core {
         let first = (0..me).rev().take_while(|&t| there(t)).last().unwrap_or(me);
         let mapped = (first..rank.size()).take_while(|&t| there(t)).count() as u32;
         let nics = rank.nic().is_some();
-        Ok(Core { rank, near: Near { first, mapped, base, stride }, bytes, nics })
+        Ok(Core { rank, near: Near { first, mapped, base, stride }, bytes, nics, handles: AtomicU32::new(0) })
     }
 
     /// The lock at offset `o` of thread `t`, where NICs synchronise by themselves.

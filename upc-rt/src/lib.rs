@@ -13,7 +13,7 @@
 //! - `alloc`, `locks`, `barrier`, `atomics`, `collectives`, `semaphores`, `values`, `io`: the services, as methods of the one state object (`state`).
 //! - `heap`: the allocator, `control`: the words that other threads change, `layout`, `image`: where things lie.
 //! - `sanitize`: the checks of `-fsanitize=upc`; `debugger`: the script for gdb.
-//! - `core`: the core's operations in terms of threads and offsets.
+//! - `core`: the core's operations in terms of threads and offsets; `core/transfers`: those that go on after their call.
 //!
 //! A `upc_memput` is `capi` -> `core` -> a copy if the thread is near, else the core's `put`.
 
