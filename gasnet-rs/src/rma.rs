@@ -361,7 +361,7 @@ impl Rank {
     }
 
     /// Whether every segment of the job is mapped here, so that no operation is ever outstanding.
-    fn all_mapped(&self) -> bool {
+    pub(crate) fn all_mapped(&self) -> bool {
         self.neighbourhood.is_whole_job()
     }
 

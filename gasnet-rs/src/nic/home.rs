@@ -6,7 +6,7 @@
 
 use super::line::{Line, Signal, VALUE};
 use super::port::{HomeOp, NicPort};
-use super::{load, swap};
+use super::{load, set, swap};
 use crate::{GlobalPtr, Rank};
 
 /// Words from the first of a NIC's to others.
@@ -74,7 +74,8 @@ impl<'r> Home<'r> {
 
     /// Changes the packed line by `f` in one step; returns what `f` said.
     fn change<R>(&self, mut f: impl FnMut(&mut Line) -> R) -> R {
-        let mut old = load(self.rank, self.at);
+        // An addition of nothing: it fetches the line for writing, which a load would have to ask for again.
+        let mut old = self.rank.fetch_add(self.at, 0);
         loop {
             let mut line = Line::unpack(old);
             let result = f(&mut line);
@@ -213,9 +214,7 @@ impl<'r> Home<'r> {
 /// Writes a word of a process's cell, after all that this rank did before.
 pub(super) fn tell(rank: &Rank, cell: GlobalPtr<u64>, word: u64) {
     match rank.nic() {
-        None => {
-            swap(rank, cell, word);
-        }
+        None => set(rank, cell, word),
         // By the NICs; what came before is in place, since blocking puts are.
         Some(_) => rank.write(cell, word),
     }

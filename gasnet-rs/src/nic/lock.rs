@@ -1,7 +1,9 @@
-//! A lock after Mellor-Crummey and Scott: the home word is the last of a line of processes; each hands over to the next.
+//! A lock after Mellor-Crummey and Scott: the home word is the last of a line of processes; each hands over to the next. Between
+//! ranks that all share memory the line is another one ([`NearLine`]).
 
 use super::home::{Home, tell};
-use super::{Cells, EMPTY, OBJECT, load, swap};
+use super::near::NearLine;
+use super::{Cells, EMPTY, HOME, OBJECT, load, set};
 use crate::{Error, GlobalPtr, Rank, RankId};
 
 /// The words of a lock: the last in line at its home, and cells. What is done here is done by a process that has a cell to itself
@@ -30,7 +32,7 @@ impl<'r> Line<'r> {
 
     /// Joins the line; who is before, or nobody: then it has the lock.
     pub(super) fn join(&self, me: u64) -> u64 {
-        swap(self.rank, self.next(me), EMPTY);
+        set(self.rank, self.next(me), EMPTY);
         self.last.swap(me)
     }
 
@@ -38,7 +40,7 @@ impl<'r> Line<'r> {
     pub(super) fn follow(&self, me: u64, before: u64, what: &'static str) {
         tell(self.rank, self.next(before), me);
         self.rank.wait_until(what, || load(self.rank, self.turn(me)) != 0);
-        swap(self.rank, self.turn(me), 0);
+        set(self.rank, self.turn(me), 0);
     }
 
     /// Takes the lock if it is free.
@@ -48,7 +50,7 @@ impl<'r> Line<'r> {
             self.rank.poll();
             return false;
         }
-        swap(self.rank, self.next(me), EMPTY);
+        set(self.rank, self.next(me), EMPTY);
         self.last.compare_swap(EMPTY, me) == EMPTY
     }
 
@@ -65,12 +67,15 @@ impl<'r> Line<'r> {
     }
 }
 
-/// A lock. First come, first served; a waiting rank looks at its own memory only; taking and giving back need at most two
-/// operations on other ranks each.
+/// A lock. First come, first served; taking and giving back need at most two operations on other ranks each, and a waiting rank looks at
+/// its own memory only, or at memory that is in its cache until its turn comes.
 #[derive(Debug)]
-pub struct McsLock<'r> {
-    line: Line<'r>,
-    me: u64,
+pub struct McsLock<'r>(Kind<'r>);
+
+#[derive(Debug)]
+enum Kind<'r> {
+    Near(NearLine<'r>),
+    Line(Line<'r>, u64),
 }
 
 impl<'r> McsLock<'r> {
@@ -80,29 +85,43 @@ impl<'r> McsLock<'r> {
     /// # Errors
     /// No room in the segments.
     pub fn new(rank: &'r Rank, home: RankId) -> Result<McsLock<'r>, Error> {
-        let at = rank.allocate(OBJECT, 64)?;
+        let at = rank.allocate(OBJECT, HOME)?;
         rank.write_slice(GlobalPtr::new(rank.id(), at), &[0u64; OBJECT as usize / 8]);
         rank.barrier();
         let cells = Cells::single(at);
-        let line = Line::new(rank, GlobalPtr::new(home, at + 64), cells);
-        Ok(McsLock { line, me: cells.process(rank.id(), 0) })
+        let (home, me) = (GlobalPtr::new(home, at + HOME), cells.process(rank.id(), 0));
+        Ok(McsLock(match NearLine::new(rank, home, cells, me) {
+            Some(near) => Kind::Near(near),
+            None => Kind::Line(Line::new(rank, home, cells), me),
+        }))
     }
 
     /// Takes the lock, waiting for its turn.
     pub fn acquire(&mut self) {
-        let before = self.line.join(self.me);
-        if before != EMPTY {
-            self.line.follow(self.me, before, "a lock");
+        match &mut self.0 {
+            Kind::Near(near) => near.acquire("a lock"),
+            Kind::Line(line, me) => {
+                let before = line.join(*me);
+                if before != EMPTY {
+                    line.follow(*me, before, "a lock");
+                }
+            }
         }
     }
 
     /// Takes the lock if it is free.
     pub fn try_acquire(&mut self) -> bool {
-        self.line.try_join(self.me)
+        match &mut self.0 {
+            Kind::Near(near) => near.try_acquire(),
+            Kind::Line(line, me) => line.try_join(*me),
+        }
     }
 
     /// Gives the lock back. Only the rank that has it may.
     pub fn release(&mut self) {
-        self.line.leave(self.me);
+        match &mut self.0 {
+            Kind::Near(near) => near.release(),
+            Kind::Line(line, me) => line.leave(*me),
+        }
     }
 }

@@ -29,6 +29,7 @@ mod events;
 mod home;
 mod line;
 mod lock;
+mod near;
 mod notification;
 mod placed;
 pub mod port;
@@ -48,12 +49,15 @@ pub use watch::{Access, Mode, Tripwire, Watch};
 
 use crate::atomics::{Function, Operation, WordType};
 use crate::{GlobalPtr, Rank};
+use core::sync::atomic::{Ordering::Release, fence};
 
 /// No process.
 const EMPTY: u64 = 0;
 
-/// Bytes of an object at every rank: a line of memory each for what others write and for the home word.
-const OBJECT: u64 = 128;
+/// Bytes of an object at every rank, and where the home word is. What others write lies before it, with a line of memory between:
+/// processors fetch lines in pairs.
+const OBJECT: u64 = 256;
+const HOME: u64 = 128;
 
 fn word(function: Function) -> Operation {
     Operation { function, word: WordType::U64 }
@@ -64,7 +68,19 @@ fn load(rank: &Rank, at: GlobalPtr<u64>) -> u64 {
     rank.atomic(at.rank(), at.offset(), word(Function::Get), 0, 0)
 }
 
-/// Sets a word, after all that was done before; returns what it was.
+/// Sets a word, after all that was done before.
+fn set(rank: &Rank, at: GlobalPtr<u64>, value: u64) {
+    if rank.all_mapped() {
+        // A swap would wait for the line; a store does not.
+        // ORDER: Release; pairs with the Acquire of `load`.
+        fence(Release);
+        rank.write(at, value);
+    } else {
+        swap(rank, at, value);
+    }
+}
+
+/// As [`set`]; returns what it was.
 fn swap(rank: &Rank, at: GlobalPtr<u64>, value: u64) -> u64 {
     rank.atomic(at.rank(), at.offset(), word(Function::Set), value, 0)
 }

@@ -2,7 +2,7 @@
 
 use super::home::{Home, tell};
 use super::line::{RANKS, Signal, VALUE};
-use super::{Cells, EMPTY, McsLock, OBJECT, load, swap};
+use super::{Cells, EMPTY, HOME, McsLock, OBJECT, load, set};
 use crate::{Error, GlobalPtr, Rank, RankId};
 
 /// The parts that queues and semaphores share: the home word and the cells. What is done here is done by a process that has a cell to
@@ -30,13 +30,13 @@ impl<'r> Waiters<'r> {
         if value > VALUE {
             return Err(Error::op(format!("a semaphore's value is at most {VALUE}; {value} was asked for")));
         }
-        let at = rank.allocate(OBJECT, 64)?;
+        let at = rank.allocate(OBJECT, HOME)?;
         let mut words = [0u64; OBJECT as usize / 8];
-        words[8..].copy_from_slice(&Home::first(rank, value));
+        words[HOME as usize / 8..][..8].copy_from_slice(&Home::first(rank, value));
         rank.write_slice(GlobalPtr::new(rank.id(), at), &words);
         rank.barrier();
         let cells = Cells::single(at);
-        let waiters = Waiters::new(rank, GlobalPtr::new(home, at + 64), cells);
+        let waiters = Waiters::new(rank, GlobalPtr::new(home, at + HOME), cells);
         Ok((waiters, cells.process(rank.id(), 0)))
     }
 
@@ -51,7 +51,7 @@ impl<'r> Waiters<'r> {
     }
 
     pub(super) fn clear(&self, me: u64) {
-        swap(self.rank, self.next(me), EMPTY);
+        set(self.rank, self.next(me), EMPTY);
     }
 
     /// Tells the one before that this is behind it.
@@ -64,7 +64,8 @@ impl<'r> Waiters<'r> {
     /// Waits until woken, and makes the one behind the head.
     pub(super) fn wait(&self, me: u64, what: &'static str) {
         self.rank.wait_until(what, || load(self.rank, self.woken(me)) != 0);
-        let behind = swap(self.rank, self.woken(me), 0) - 1;
+        let behind = load(self.rank, self.woken(me)) - 1;
+        set(self.rank, self.woken(me), 0);
         if behind == 0 {
             return;
         }
