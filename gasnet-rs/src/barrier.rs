@@ -7,6 +7,7 @@
 //! Neighbours use a [`CentralBarrier`] in shared memory: one atomic add per rank, one line that all waiters watch. With several
 //! neighbourhoods the last rank that arrives hands the consensus of its neighbourhood to the rank that leads it; the leaders run a
 //! dissemination barrier over active messages (module [`crate::amref`]), and each publishes what comes out of it.
+//! Or NICs do it by themselves, once segments are attached, as the barrier of a team ([`crate::coll::nic`]).
 
 use crate::Rank;
 use crate::prim::{AtomicU32, AtomicU64, Ordering};
@@ -55,6 +56,28 @@ impl Consensus {
             Consensus::Anonymous => true,
             Consensus::Named(n) => flags & ANONYMOUS != 0 || n == id,
             Consensus::Mismatch => false,
+        }
+    }
+
+    /// Two words, the larger of each of which over all notifications say what the consensus is: the largest name and the complement of
+    /// the smallest. For those who can find a maximum, but not call [`merge`](Self::merge).
+    pub(crate) fn bounds(self) -> [u64; 2] {
+        match self {
+            Consensus::Anonymous => [0, 0],
+            Consensus::Named(id) => {
+                let name = 1 + u64::from(id as u32);
+                [name, !name]
+            }
+            Consensus::Mismatch => [u64::MAX, u64::MAX],
+        }
+    }
+
+    /// What the larger of all [`bounds`](Self::bounds) say.
+    pub(crate) fn within(bounds: [u64; 2]) -> Consensus {
+        match bounds {
+            [0, _] => Consensus::Anonymous,
+            [name, complement] if name == !complement => Consensus::Named((name - 1) as u32 as i32),
+            _ => Consensus::Mismatch,
         }
     }
 
@@ -206,14 +229,19 @@ impl Rank {
     #[inline]
     pub fn barrier_notify(&self, id: i32, flags: u32) {
         self.check_context("enter a barrier");
+        let team = self.barrier_team();
         let phase = {
             let mut p = self.phases.lock().unwrap_or_else(PoisonError::into_inner);
             if p.notified {
                 self.fatal("barrier: two notifies without a wait between them");
             }
             p.notified = true;
+            p.by_nics = team.is_some();
             p.phase
         };
+        if let Some(team) = team {
+            return team.barrier_notify(id, flags);
+        }
         if let Some(presence) = self.presence {
             presence.watch_nobody();
         }
@@ -237,9 +265,18 @@ impl Rank {
         if !p.notified {
             self.fatal("barrier: a wait without a notify");
         }
-        let result = self.leader_block().barrier.done(p.phase)?;
+        let result = match self.barrier_team().filter(|_| p.by_nics) {
+            Some(team) => {
+                team.barrier_test(id, flags)?;
+                team.barrier_result()?
+            }
+            None => {
+                let result = self.leader_block().barrier.done(p.phase)?;
+                p.phase = p.phase.wrapping_add(1);
+                result
+            }
+        };
         p.notified = false;
-        p.phase = p.phase.wrapping_add(1);
         p.result = Some(result);
         Some(if result.admits(id, flags) { Outcome::Agreed } else { Outcome::Mismatched })
     }
@@ -352,7 +389,10 @@ mod tests {
         for a in all {
             assert_eq!(Consensus::decode(a.encode()), a);
             assert_eq!(a.merge(a), a);
+            assert_eq!(Consensus::within(a.bounds()), a);
             for b in all {
+                let ([a0, a1], [b0, b1]) = (a.bounds(), b.bounds());
+                assert_eq!(Consensus::within([a0.max(b0), a1.max(b1)]), a.merge(b), "{a:?} {b:?}");
                 assert_eq!(a.merge(b), b.merge(a));
                 for c in all {
                     assert_eq!(a.merge(b).merge(c), a.merge(b.merge(c)));

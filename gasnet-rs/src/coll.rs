@@ -4,7 +4,7 @@
 //! - [`tree`]: who talks to whom, given which members share a host.
 //! - [`algorithms`]: the operations, each an `async fn` over mail and trees, chosen by size and number of ranks.
 //! - [`table`], [`flat`]: small blocks among members of one host, in memory that they share.
-//! - [`nic`]: small blocks by NICs alone, where the conduit has such NICs and `GASNET_COLL=nic` asks for it.
+//! - [`nic`]: blocks of some pages by NICs alone, where the conduit has such NICs and `GASNET_COLL=nic` asks for it.
 //! - [`typed`]: the same for slices of Rust values, as methods of [`Team`](crate::Team).
 //! - this file: the engine that drives them.
 //!
@@ -103,7 +103,8 @@ impl Shape {
         if size == 1 {
             return Path::Mail;
         }
-        if rank.config.coll_nic && team.id < nic::TEAMS && rank.nic().is_some() && nic::fits(self, size) {
+        let has_place = || rank.config.coll_nic && nic::place(team.id).is_some() && rank.nic().is_some();
+        if has_place() && nic::fits(self, size) {
             return Path::Nic;
         }
         if team.table().is_some() && flat::fits(self, size) { Path::Flat } else { Path::Mail }

@@ -19,7 +19,7 @@ use crate::segment::{SegmentEntry, SegmentTable};
 use crate::shm::grid::{Grid, GridLayout};
 use crate::shm::map;
 use crate::shm::{Host, HostHeader, RankBlock};
-use crate::team::Members;
+use crate::team::{Members, Team};
 use crate::wait::{Presence, WaitPolicy, Waiter};
 use crate::{Boot, am, amref};
 use core::fmt;
@@ -89,6 +89,8 @@ pub struct Rank {
     /// What teams of this host share, if there are neighbours.
     pub(crate) tables: Option<&'static Tables>,
     pub(crate) team_all: OnceLock<Arc<Members>>,
+    /// The team of the job's barrier, where NICs carry that out.
+    pub(crate) nic_barrier: OnceLock<Team>,
     /// Bytes of the segment that are taken, and where what may be taken ends.
     heap: Mutex<(u64, u64)>,
     /// Whether [`Rank::attach`] has begun.
@@ -102,10 +104,12 @@ pub struct Rank {
 /// Where this rank is in the sequence of barriers.
 #[derive(Debug, Default)]
 pub(crate) struct Phases {
-    /// Phases completed.
+    /// Phases completed by hosts.
     pub(crate) phase: u32,
     /// Notified and not yet waited for.
     pub(crate) notified: bool,
+    /// NICs carry this phase out.
+    pub(crate) by_nics: bool,
     /// The last completed phase's consensus.
     pub(crate) result: Option<Consensus>,
 }
@@ -269,6 +273,7 @@ impl Rank {
             coll: Engine::new(),
             tables,
             team_all: OnceLock::new(),
+            nic_barrier: OnceLock::new(),
             heap: Mutex::new((0, u64::MAX)),
             attaching: AtomicU32::new(0),
             mappings: Mutex::new(vec![host.mapping]),
@@ -287,6 +292,7 @@ impl Rank {
         }
         rank.tell_attached();
         rank.start_progress();
+        rank.make_barrier_team();
         Ok(rank)
     }
 

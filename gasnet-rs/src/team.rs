@@ -7,6 +7,7 @@
 //! number that any rank of the parent would have used next.
 #![expect(unsafe_code, reason = "declares and forwards operations on raw buffers")]
 
+use crate::atomics::{Function, WordType};
 use crate::barrier::{Consensus, Outcome};
 use crate::coll::algorithms::{self, Blocks, Reduction};
 use crate::coll::mail::{Op, Ptr};
@@ -65,7 +66,7 @@ impl Drop for Members {
 #[derive(Default)]
 struct TeamBarrier {
     /// Between notify and wait: the reduction of the consensus, and where its result goes.
-    open: Option<(Event, Box<[u64; 2]>)>,
+    open: Option<(Event, Box<[[u64; 2]; 2]>)>,
     result: Option<Consensus>,
 }
 
@@ -107,6 +108,19 @@ impl Rank {
             all
         });
         Team { members: members.clone() }
+    }
+
+    /// Makes the team whose barrier is the job's, if NICs are to carry that out.
+    pub(crate) fn make_barrier_team(&'static self) {
+        if self.config.coll_nic && self.size() > 1 && self.nic().is_some() {
+            let members = self.members(nic::JOB, self.ranks().collect());
+            self.nic_barrier.get_or_init(|| Team { members });
+        }
+    }
+
+    /// The team of [`make_barrier_team`](Self::make_barrier_team) as soon as NICs can be used: of a phase, all ranks say the same.
+    pub(crate) fn barrier_team(&self) -> Option<&Team> {
+        self.nic_barrier.get().filter(|_| self.segments.get().is_some())
     }
 
     fn members(&'static self, id: u32, ranks: Vec<RankId>) -> Arc<Members> {
@@ -235,25 +249,12 @@ impl Team {
         if self.members.id == 0 {
             return self.members.rank.barrier_notify(id, flags);
         }
-        let mut words = Box::new([Consensus::of(id, flags).encode(), 0]);
+        let mut words = Box::new([Consensus::of(id, flags).bounds(), [0; 2]]);
         let at = words.as_mut_ptr();
-        let how = Reduction {
-            combine: Arc::new(|a, b, _| {
-                // SAFETY: vectors of one word each.
-                unsafe {
-                    let (a, b) = (a.cast::<u64>(), b.cast::<u64>());
-                    let both =
-                        Consensus::decode(a.read_unaligned()).merge(Consensus::decode(b.read_unaligned()));
-                    a.write_unaligned(both.encode());
-                }
-            }),
-            commutes: true,
-            element: 8,
-            known: None,
-        };
+        let how = Reduction::known(Function::Max, WordType::U64);
         // SAFETY: the box stays in the barrier's state until the event is done.
         let event =
-            unsafe { self.reduce_all_raw_nb(at.wrapping_add(1).cast(), at.cast(), 8, how, SyncMode::MY) };
+            unsafe { self.reduce_all_raw_nb(at.wrapping_add(1).cast(), at.cast(), 16, how, SyncMode::MY) };
         let mut barrier = self.members.barrier.lock().unwrap_or_else(PoisonError::into_inner);
         if barrier.open.is_some() {
             self.members.rank.fatal("barrier of a team: two notifies without a wait between them");
@@ -278,7 +279,7 @@ impl Team {
             barrier.open = Some((event, words));
             return None;
         }
-        let result = Consensus::decode(words[1]);
+        let result = Consensus::within(words[1]);
         barrier.result = Some(result);
         Some(if result.admits(id, flags) { Outcome::Agreed } else { Outcome::Mismatched })
     }

@@ -2,6 +2,8 @@
 //! entry and exit.
 
 use gasnet::atomics::Function;
+use gasnet::barrier::Outcome;
+use gasnet::coll::PendingCollective;
 use gasnet::{Config, Rank, Team};
 use gasnet_netvm::{Cluster, CostModel, Netvm, Registration, Report, Time, compute};
 
@@ -53,11 +55,11 @@ fn operations(team: &Team, random: &mut Random, skew: &mut Random, count: usize)
     let part = 64 / size.max(1);
     for op in 0..count {
         let root = random.below(size);
-        // Mostly what NICs do; some that is too long for them.
-        let n = if random.below(8) == 0 {
-            90 + random.below(500)
-        } else {
-            random.below(part.max(1)) + usize::from(part > 0)
+        // Mostly a page, which NICs do; some blocks of several pages; some that are too long for them.
+        let n = match random.below(16) {
+            0 | 1 => 90 + random.below(500),
+            2 => 500 + random.below(3000),
+            _ => random.below(part.max(1)) + usize::from(part > 0),
         };
         let mine = values(op, me, n);
         let all: Vec<u64> = (0..size).flat_map(|i| values(op, i, n)).collect();
@@ -157,7 +159,6 @@ fn counted(count: usize) -> Report<u64> {
         let team = rank.team_all();
         let (me, size) = (team.me(), team.size() as u64);
         let nic = rank.nic().expect("netvm has one");
-        // The named barrier of all ranks is the job's own.
         let again = team.split(Some(0), me as u32).expect("a color");
         let mut waited = 0;
         for i in 0..count {
@@ -185,10 +186,18 @@ fn counted(count: usize) -> Report<u64> {
             check(&mut || {
                 again.barrier_notify(i as i32, 0);
                 let again = again.clone();
-                Box::new(move || {
-                    assert_eq!(again.barrier_wait(i as i32, 0), gasnet::barrier::Outcome::Agreed);
-                })
+                Box::new(move || assert_eq!(again.barrier_wait(i as i32, 0), Outcome::Agreed))
             });
+            // The job's own, by names that agree or do not.
+            let differ = i % 3 == 2;
+            check(&mut || {
+                rank.barrier_notify(if differ { me as i32 } else { i as i32 - 1 }, 0);
+                let want = if differ && size > 1 { Outcome::Mismatched } else { Outcome::Agreed };
+                Box::new(move || assert_eq!(rank.barrier_wait(i as i32 - 1, 0), want))
+            });
+            let before = nic.posted();
+            rank.barrier();
+            assert!((2..=16).contains(&(nic.posted() - before)), "all of a barrier is commands");
             let before = nic.posted();
             team.barrier();
             let commands = nic.posted() - before;
@@ -203,7 +212,53 @@ fn counted(count: usize) -> Report<u64> {
 #[test]
 fn hosts_do_nothing_between_entry_and_exit() {
     let (few, many) = (counted(3), counted(30));
-    assert_eq!(many.results, vec![30 * 4; 6]);
+    assert_eq!(many.results, vec![30 * 5; 6]);
+    assert_eq!(few.stats.frames, many.stats.frames, "operations send no messages to hosts");
+    assert!(many.stats.packets > few.stats.packets);
+}
+
+/// Waits until all commands of an operation are given, then for its end; in between hosts do nothing.
+fn finish(rank: &Rank, commands: u64, pending: PendingCollective<u64>, want: impl Fn(usize) -> u64) {
+    let posted = || rank.nic().expect("netvm has one").posted();
+    rank.wait_until("room for all commands", || posted() >= commands);
+    assert!(pending.wait().iter().enumerate().all(|(k, v)| *v == want(k)));
+    assert_eq!(posted(), commands, "no command between entry and exit");
+}
+
+/// Blocks of several pages, the commands of which may be more than a NIC's queue holds at a time.
+fn of_pages(count: usize) -> Report<()> {
+    let program = move |rank: &'static Rank| {
+        let team = rank.team_all();
+        let (me, size, nic) = (team.me(), team.size(), rank.nic().expect("netvm has one"));
+        // In a binomial tree.
+        let children =
+            |v: usize| (0..8).filter(|b| v & ((2 << b) - 1) == 0 && v + (1 << b) < size).count() as u64;
+        let root = 3 % size;
+        for (i, pages) in (0..count).flat_map(|i| [2u64, 3, 7, 11].map(|pages| (i, pages))) {
+            let words = 512 * pages as usize - 5;
+            let segments = pages.min(4);
+            let before = nic.posted();
+            let pending = team.reduce_all_nb_with(vec![(me + i) as u64; words], Function::Add);
+            // Pages of children to fold in, pages to children, pages to the parent or words to oneself, the host's words.
+            let up = if me == 0 { segments } else { pages };
+            let commands = 2 * children(me) * pages + up + segments;
+            let sum = (0..size).map(|m| (m + i) as u64).sum::<u64>();
+            finish(rank, before + commands, pending, |_| sum);
+            let before = nic.posted();
+            let here = if me == root { i } else { 99 };
+            let pending = team.broadcast_nb(root, (0..words).map(|k| (k ^ here) as u64).collect());
+            let up = if me == root { segments } else { 1 };
+            let commands = children((me + size - root) % size) * pages + up + 1;
+            finish(rank, before + commands, pending, |k| (k ^ i) as u64);
+        }
+    };
+    cluster(6, 17, 0).run_for_good(program).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// As for blocks of a page: between entry and exit no command and no handler, and the way is known at entry.
+#[test]
+fn hosts_do_nothing_for_pages_either() {
+    let (few, many) = (of_pages(1), of_pages(4));
     assert_eq!(few.stats.frames, many.stats.frames, "operations send no messages to hosts");
     assert!(many.stats.packets > few.stats.packets);
 }

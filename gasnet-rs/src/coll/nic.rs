@@ -13,15 +13,22 @@
 //! down = 1              -> send the block to each child, raising its down;       my host goes on
 //! ```
 //!
+//! **Segments.** A command moves a page at most. A block of several pages goes in up to [`SEGMENTS`] parts with events of their own, so that one
+//! is on its way up while others are folded or on their way down; events count a part's pages.
+//!
 //! **Two sets.** Events and board places of an operation are those of its team and of one of two sets, in turn. Nobody ends an operation
 //! before all have begun it, and whoever begins the next has read what the last one left, so what comes early for the next operation finds its
 //! own set unused, and for the one after that nothing can come. Counts are never set back: each rank knows what they will be.
 //!
-//! **What is combined.** NICs know sums and the like of words ([`Reduction::known`]). For other functions they collect all
-//! operands (a bitwise or of blocks that are zero elsewhere), and hosts combine them when the operation is over.
+//! **What is combined.** NICs know sums and the like of words ([`Reduction::known`]). No NIC can call a function of the program: for others they
+//! collect all operands (a bitwise or of blocks that are zero elsewhere), and hosts combine them when the operation is over.
 //!
-//! **What goes another way**: what does not fit in a block, and operations on blocks whose sizes are not known to all members (scatter and
-//! gather of blocks that differ, exchanges of such): these could not agree on a way without asking each other.
+//! **The job's own barrier**, by name or without one, is a reduction of a team that is there for nothing else ([`JOB`]).
+//!
+//! **What goes another way**, by messages: what does not fit in a block ([`room`]: 124 KiB between two ranks, 60 KiB among eight; a block that is
+//! gathered or exchanged counts with all its parts); teams after the first [`TEAMS`]; and scatter, gather and exchange of blocks that differ, since
+//! there a member knows its own sizes only: members could not agree on a way, nor NICs be told what to pass on, without asking each other
+//! first. (An all-gather of blocks that differ does go by NICs: all members give all sizes.)
 
 use super::algorithms::Reduction;
 use super::mail::{Op, Ptr};
@@ -36,14 +43,35 @@ use std::sync::{Mutex, PoisonError};
 
 /// Teams that NICs work for: those with numbers below.
 pub(super) const TEAMS: u32 = 4;
-/// Most bytes of a block: no command crosses a page.
-const BLOCK: usize = 4096;
-/// Board of a set: the own block, the children's, and words that only carry a signal.
-const SET: u32 = BOARD / (2 * TEAMS);
-const CHILDREN: u32 = SET / BLOCK as u32 - 2;
-const SIGNAL: u32 = SET - BLOCK as u32;
+/// Number of the team of the job's own barrier.
+pub(crate) const JOB: u32 = u32::MAX;
+/// Teams with events and places.
+const PLACES: u32 = TEAMS + 1;
+/// No command crosses a page.
+const PAGE: usize = 4096;
+/// Board of a set: the own block, the children's, and a page for words that only carry a signal.
+const SET: u32 = BOARD / (2 * PLACES) / PAGE as u32 * PAGE as u32;
+const SIGNAL: u32 = SET - PAGE as u32;
+/// Most parts that a block goes in, each with events of its own.
+const SEGMENTS: usize = 4;
+/// Events of a set.
+const EVENTS_OF_SET: u32 = 3 * SEGMENTS as u32;
 
-const _: () = assert!(2 * 3 * TEAMS <= EVENTS && 1 << CHILDREN > 4096);
+const _: () = assert!(2 * PLACES * EVENTS_OF_SET <= EVENTS && room(4096) >= PAGE && room(2) < 160 * PAGE);
+
+/// Most bytes of a block among so many members: their tree's root has so many children.
+const fn room(size: usize) -> usize {
+    let blocks = 1 + size.next_power_of_two().trailing_zeros() as usize;
+    SIGNAL as usize / blocks / PAGE * PAGE
+}
+
+/// The number of a team's events and places, if it has any.
+pub(super) fn place(team: u32) -> Option<u32> {
+    match team {
+        JOB => Some(TEAMS),
+        team => (team < TEAMS).then_some(team),
+    }
+}
 
 /// What a team remembers: operations so far, and what its events have counted in each set.
 #[derive(Debug, Default)]
@@ -57,20 +85,40 @@ struct Counts {
 
 #[derive(Debug, Default, Clone, Copy)]
 struct Events {
-    up: u32,
-    fold: u32,
-    down: u32,
+    up: [u32; SEGMENTS],
+    fold: [u32; SEGMENTS],
+    down: [u32; SEGMENTS],
+}
+
+/// How a block of so many bytes is cut.
+#[derive(Debug, Clone, Copy)]
+struct Cut {
+    pages: usize,
+    segments: usize,
+}
+
+impl Cut {
+    fn new(len: usize) -> Cut {
+        let pages = len.div_ceil(PAGE).max(1);
+        Cut { pages, segments: pages.min(SEGMENTS) }
+    }
+
+    /// Pages of a segment.
+    fn segment(self, s: usize) -> core::ops::Range<usize> {
+        s * self.pages / self.segments..(s + 1) * self.pages / self.segments
+    }
 }
 
 /// Whether NICs can do an operation among so many members.
 pub(super) fn fits(shape: Shape, size: usize) -> bool {
+    let room = room(size);
     match shape {
         Shape::Barrier => true,
-        Shape::Broadcast(n) => n <= BLOCK,
-        Shape::Scatter(n) | Shape::Gather(n) | Shape::GatherAll(n) | Shape::Scan(n) => n * size <= BLOCK,
-        Shape::Exchange(n) => n * size * size <= BLOCK,
-        Shape::Reduce(n, known) | Shape::ReduceAll(n, known) => known && n <= BLOCK || n * size <= BLOCK,
-        Shape::GatherAllV(all) => all <= BLOCK,
+        Shape::Broadcast(n) => n <= room,
+        Shape::Scatter(n) | Shape::Gather(n) | Shape::GatherAll(n) | Shape::Scan(n) => n * size <= room,
+        Shape::Exchange(n) => n * size * size <= room,
+        Shape::Reduce(n, known) | Shape::ReduceAll(n, known) => known && n <= room || n * size <= room,
+        Shape::GatherAllV(all) => all <= room,
         Shape::Other => false,
     }
 }
@@ -85,6 +133,8 @@ struct Tree<'a> {
     /// First event and first byte of the board of the set.
     event: u32,
     board: u32,
+    /// Bytes from a block to the next.
+    block: u32,
     parent: Option<(RankId, u32)>,
     children: Vec<RankId>,
 }
@@ -98,28 +148,29 @@ impl<'a> Tree<'a> {
             let at = binomial(p, size).1.iter().position(|c| c.0 == v).unwrap_or(0);
             (rank(p), at as u32)
         });
-        let index = op.team.id * 2 + set;
+        let index = place(op.team.id).expect("planned with a place") * 2 + set;
         Tree {
             op,
             port,
-            event: port.events().start + 3 * index,
+            event: port.events().start + EVENTS_OF_SET * index,
             board: SET * index,
+            block: room(size) as u32,
             parent,
             children: children.into_iter().map(|c| rank(c.0)).collect(),
         }
     }
 
-    fn up(&self) -> u32 {
-        self.event
+    fn up(&self, s: usize) -> u32 {
+        self.event + 3 * s as u32
     }
-    fn fold(&self) -> u32 {
-        self.event + 1
+    fn fold(&self, s: usize) -> u32 {
+        self.up(s) + 1
     }
-    fn down(&self) -> u32 {
-        self.event + 2
+    fn down(&self, s: usize) -> u32 {
+        self.up(s) + 2
     }
     fn slot(&self, child: u32) -> u32 {
-        self.board + BLOCK as u32 * (child + 1)
+        self.board + self.block * (child + 1)
     }
 
     async fn post(&self, when: Option<(u32, u32)>, what: What) {
@@ -135,13 +186,32 @@ impl<'a> Tree<'a> {
         .await;
     }
 
-    /// Bytes from a block to another, or a mere signal.
-    fn transfer(&self, len: usize, from: u32, to: RankId, at: u32, raise: u32) -> Move {
-        if len > 0 {
-            return Move { from, to, at, len: len as u32, raise };
+    /// What is on a page of a block of `len` bytes, from a block to another.
+    fn page(&self, page: usize, len: usize, from: u32, to: RankId, at: u32, raise: u32) -> Move {
+        let start = page * PAGE;
+        let len = PAGE.min(len - start) as u32;
+        Move { from: from + start as u32, to, at: at + start as u32, len, raise }
+    }
+
+    /// A segment from the own block to another, or a mere signal.
+    async fn send(
+        &self,
+        when: (u32, u32),
+        (pages, len): (core::ops::Range<usize>, usize),
+        to: RankId,
+        at: u32,
+        raise: u32,
+    ) {
+        if len == 0 {
+            let signal = self.board + SIGNAL;
+            return self
+                .post(Some(when), What::Write(Move { from: signal, to, at: signal, len: 8, raise }))
+                .await;
         }
-        let signal = self.board + SIGNAL;
-        Move { from: signal, to, at: signal, len: 8, raise }
+        for page in pages {
+            let part = self.page(page, len, self.board, to, at, raise);
+            self.post(Some(when), What::Write(part)).await;
+        }
     }
 
     /// Gives the NIC all that the operation takes. `up`: what is combined on the way up, and how many bytes; `down`: bytes on
@@ -149,39 +219,51 @@ impl<'a> Tree<'a> {
     async fn start(&self, counts: Events, up: Option<(Operation, usize)>, down: usize) -> Events {
         let me = self.op.rank().id();
         let children = self.children.len() as u32;
+        let brings = up.map_or(0, |u| u.1);
+        let cut = Cut::new(brings.max(down));
         let mut after = counts;
-        after.up = counts.up.wrapping_add(children + 1);
-        let mut ready = (self.up(), after.up);
-        if let Some((how, len)) = up
-            && children > 0
-        {
-            for child in 0..children {
-                let block = Move {
-                    from: self.slot(child),
-                    to: me,
-                    at: self.board,
-                    len: len as u32,
-                    raise: self.fold(),
-                };
-                self.post(Some(ready), What::Combine(block, how)).await;
+        let more = |count: &mut u32, n: u32| *count = count.wrapping_add(n);
+        // Commands of a segment with so many bytes: one for each of its pages, or a signal.
+        let commands = |s: usize, len: usize| if len == 0 { 1 } else { cut.segment(s).len() as u32 };
+        // Without bytes one signal says that all have come.
+        let rising = if brings > 0 { cut.segments } else { 1 };
+        for s in 0..cut.segments {
+            let mut ready = (self.up(0), after.up[0]);
+            if s < rising {
+                more(&mut after.up[s], children * commands(s, brings) + 1);
+                ready = (self.up(s), after.up[s]);
             }
-            after.fold = counts.fold.wrapping_add(children);
-            ready = (self.fold(), after.fold);
-        }
-        let what = match self.parent {
-            None => What::Raise(self.down()),
-            Some((parent, child)) => {
-                let len = up.map_or(0, |u| u.1);
-                What::Write(self.transfer(len, self.board, parent, self.slot(child), self.up()))
+            if let Some((how, len)) = up
+                && children > 0
+            {
+                for (child, page) in (0..children).flat_map(|c| cut.segment(s).map(move |page| (c, page))) {
+                    let part = self.page(page, len, self.slot(child), me, self.board, self.fold(s));
+                    self.post(Some(ready), What::Combine(part, how)).await;
+                }
+                more(&mut after.fold[s], children * commands(s, len));
+                ready = (self.fold(s), after.fold[s]);
             }
-        };
-        self.post(Some(ready), what).await;
-        after.down = counts.down.wrapping_add(1);
-        for &child in &self.children {
-            let block = self.transfer(down, self.board, child, self.board, self.down());
-            self.post(Some((self.down(), after.down)), What::Write(block)).await;
+            match self.parent {
+                None => {
+                    self.post(Some(ready), What::Raise(self.down(s))).await;
+                    more(&mut after.down[s], 1);
+                }
+                Some((parent, child)) => {
+                    if s < rising {
+                        let part = (cut.segment(s), brings);
+                        self.send(ready, part, parent, self.slot(child), self.up(s)).await;
+                    }
+                    more(&mut after.down[s], commands(s, down));
+                }
+            }
+            let ready = (self.down(s), after.down[s]);
+            for &child in &self.children {
+                self.send(ready, (cut.segment(s), down), child, self.board, self.down(s)).await;
+            }
         }
-        self.post(None, What::Raise(self.up())).await;
+        for s in 0..rising {
+            self.post(None, What::Raise(self.up(s))).await;
+        }
         after
     }
 }
@@ -208,16 +290,16 @@ async fn run(
     let tree = Tree::new(op, port, root, set);
     let brings = up.map_or(if op.me() == root { down } else { 0 }, |u| u.1);
     if brings > 0 {
-        // Not kept while it waits: blocks would be a part of every operation's state, whichever way it goes.
-        let mut block = [0u8; BLOCK];
+        let mut block = vec![0u8; brings];
         fill(&mut block);
-        port.store(tree.board, &block[..brings]);
+        port.store(tree.board, &block);
     }
-    // From here on a sleeping wait is woken by it.
-    port.count(tree.down());
+    // From here on a sleeping wait is woken by them.
+    let segments = 0..Cut::new(brings.max(down)).segments;
+    segments.clone().for_each(|s| _ = port.count(tree.down(s)));
     let after = tree.start(counts.sets[set as usize], up, down).await;
     poll_fn(|_| {
-        if port.count(tree.down()) == after.down {
+        if segments.clone().all(|s| port.count(tree.down(s)) == after.down[s]) {
             return Poll::Ready(());
         }
         op.rank().coll.mail.bump();
@@ -226,8 +308,8 @@ async fn run(
     .await;
     let brought = down.max(if op.me() == root { brings } else { 0 });
     if brought > 0 {
-        let mut block = [0u8; BLOCK];
-        port.load(tree.board, &mut block[..brought]);
+        let mut block = vec![0u8; brought];
+        port.load(tree.board, &mut block);
         take(&block);
     }
     state(&mut |c| {
@@ -349,14 +431,14 @@ fn folded(block: &[u8], count: usize, n: usize, how: &Reduction, dst: Ptr) {
     put(&sum, 0, dst, n);
 }
 
-/// Whether NICs combine blocks of `n` bytes by it.
+/// Whether NICs combine blocks of `n` bytes by it, if they fit.
 pub(crate) fn knows(how: &Reduction, n: usize) -> bool {
     known(how, n).is_some()
 }
 
 /// The function, if NICs can combine blocks of `n` bytes by it.
 fn known(how: &Reduction, n: usize) -> Option<Operation> {
-    how.known.filter(|op| n.is_multiple_of(op.width()) && n <= BLOCK && n > 0)
+    how.known.filter(|op| n.is_multiple_of(op.width()) && n > 0)
 }
 
 pub(super) async fn reduce(op: &Op, root: Option<usize>, dst: Ptr, src: Ptr, n: usize, how: &Reduction) {

@@ -15,9 +15,9 @@ use crate::atomics::Operation;
 use core::ops::Range;
 
 /// Bytes of board that the core needs.
-pub const BOARD: u32 = 512 << 10;
+pub const BOARD: u32 = 2560 << 10;
 /// Events that the core needs.
-pub const EVENTS: u32 = 32;
+pub const EVENTS: u32 = 120;
 
 /// When a command is carried out: as soon as the event has been raised so often, in total since the job began, modulo 2^32.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -27,7 +27,7 @@ pub(crate) const LANES: usize = 3;
 /// The lane of control messages.
 pub(crate) const CONTROL: usize = 2;
 /// Event counts that are not ours: the core's.
-pub(crate) const FIRST_EVENT: u32 = 65;
+pub(crate) const FIRST_EVENT: u32 = 1 + gasnet::nic::port::EVENTS;
 /// Bytes of the largest frame.
 pub(crate) const MAX_FRAME: usize = MIN_FRAME;
 /// Bytes of the largest control message.

@@ -549,8 +549,8 @@ pub fn by_nics(cx: &Cx) {
     let mut rng = cx.rng("nics");
     for i in 0..if cx.quick { 40 } else { 400 } {
         (0..rng.below(2000)).for_each(|_| std::hint::spin_loop());
-        // A few words, and as many as a block has.
-        let n = 2 + i as usize % 2 * 510;
+        // A few words, a page of them, a few pages.
+        let n = [2, 512, 1500][i as usize % 3];
         let (mut mine, total) = (vec![me as u64, i], (0..size as u64).sum::<u64>());
         mine.resize(n, 1);
         let mut sum = Some(team.reduce_all_nb_with(mine, Function::Add));
@@ -569,6 +569,13 @@ pub fn by_nics(cx: &Cx) {
         idle("gather_all of blocks that differ", &mut || {
             let want = (0..size).flat_map(|m| vec![m as u64; counts[m]]);
             assert!(all.take().expect("once").wait().into_iter().eq(want));
+        });
+        // The job's own barrier, by name.
+        let (name, differ) = (i as i32 - 7, i % 5 == 4);
+        cx.rank.barrier_notify(if differ { me as i32 } else { name }, 0);
+        idle("the job's barrier", &mut || {
+            let outcome = cx.rank.barrier_wait(name, 0);
+            assert_eq!(outcome == gasnet::barrier::Outcome::Mismatched, differ);
         });
     }
     team.barrier();
