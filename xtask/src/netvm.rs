@@ -23,35 +23,62 @@ const RUN: Duration = Duration::from_secs(120);
 /// What every rank of a job must have counted: nothing goes around the NICs.
 pub const COUNTS: &[&str] = &["commands", "packets sent", "packets received"];
 
-/// Parts of `tests/upc`: mode, memory of a rank, and which. The bookkeeping of a rank alone takes 4 MiB, so the least is 5 % and less.
-pub const UPC: &[(&str, &str, &[&str])] = &[
-    (
-        "shadow-lock",
-        "256K",
-        &[
-            "sync/l",
-            "sync/same",
-            "sync/strict_f",
-            "library/berkeley",
-            "library/atomics",
-            "library/collectives",
-        ],
-    ),
-    ("firehose", "512K", &["sync/locks", "library/extensions", "access/contexts"]),
-    ("firehose-over-locks", "1M", &["sync/selection", "library/nonblocking", "alloc/copies"]),
-    ("rendezvous", "2M", &["sync/lock_free", "library/teams"]),
-    ("bounce", "4M", &["sync/barriers", "library/reductions"]),
-    ("pindown-cache", "1M", &["sync/locks", "alloc/churn"]),
-    ("rendezvous-nounpin", "1M", &["sync/locks", "access/aggregates"]),
-    ("pin-everything", "64M", &["sync/locks", "library/values"]),
+/// All modes, and memory of a rank. The bookkeeping of a rank alone takes 4 MiB, so the least is 5 % and less.
+const MODES: [(&str, &str); 8] = [
+    ("shadow-lock", "256K"),
+    ("firehose", "512K"),
+    ("firehose-over-locks", "1M"),
+    ("rendezvous", "2M"),
+    ("bounce", "4M"),
+    ("pindown-cache", "1M"),
+    ("rendezvous-nounpin", "1M"),
+    ("pin-everything", "64M"),
 ];
 
-/// Parts of `tests/c`, as [`UPC`].
-pub const C: &[(&str, &str, &[&str])] = &[
-    ("shadow-lock", "256K", &["rma", "nic", "locks"]),
-    ("firehose", "512K", &["pieces", "barriers"]),
-    ("firehose-over-locks", "512K", &["counters", "collectives"]),
+/// Parts of `tests/upc`, one for each mode.
+const UPC: [&[&str]; 8] = [
+    &["sync/l", "sync/same", "sync/strict_f", "library/berkeley", "library/atomics", "library/collectives"],
+    &["sync/locks", "library/extensions", "access/contexts"],
+    &["sync/selection", "library/nonblocking", "alloc/copies"],
+    &["sync/lock_free", "library/teams"],
+    &["sync/barriers", "library/reductions"],
+    &["sync/locks", "alloc/churn"],
+    &["sync/locks", "access/aggregates"],
+    &["sync/locks", "library/values"],
 ];
+
+/// Parts of `tests/c`.
+const C: [&[&str]; 3] = [&["rma", "nic", "locks"], &["pieces", "barriers"], &["counters", "collectives"]];
+
+/// A part of a suite, and how it goes.
+pub struct Part {
+    /// The program that runs it.
+    pub suite: &'static str,
+    /// Registration mode.
+    pub mode: &'static str,
+    /// Memory of a rank.
+    pub memory: &'static str,
+    /// Which tests.
+    pub filters: &'static [&'static str],
+}
+
+/// All parts. Each goes in another mode with the next commit, so that in eight commits each has gone in all; of one commit they are the same.
+pub fn parts() -> Vec<Part> {
+    let mut count = Command::new("git");
+    count.args(["rev-list", "--count", "HEAD"]).current_dir(sh::root());
+    let count = sh::capture(count, RUN).ok().and_then(|outcome| outcome.stdout.trim().parse().ok());
+    parts_of_turn(count.unwrap_or(0))
+}
+
+fn parts_of_turn(turn: usize) -> Vec<Part> {
+    let part = |suite, i: usize, filters| {
+        let (mode, memory) = MODES[(i + turn) % MODES.len()];
+        Part { suite, mode, memory, filters }
+    };
+    let upc = UPC.into_iter().enumerate().map(|(i, filters)| part("upc-suite", i, filters));
+    let c = C.into_iter().enumerate().map(|(i, filters)| part("c-suite", i, filters));
+    upc.chain(c).collect()
+}
 
 fn transpose(program: &PathBuf, mode: &str, memory: &str) -> Command {
     let mut command = Command::new(stage::folder().join("bin/upcrun"));
@@ -102,4 +129,23 @@ pub fn run() -> Result<usize, String> {
         jobs += 1;
     }
     Ok(jobs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_part_goes_in_each_mode() {
+        let turns = 7..7 + MODES.len();
+        for turn in turns.clone() {
+            let modes: BTreeSet<&str> = parts_of_turn(turn).iter().map(|part| part.mode).collect();
+            assert_eq!(modes.len(), MODES.len(), "each turn has all modes");
+        }
+        for i in 0..UPC.len() + C.len() {
+            let modes: BTreeSet<&str> = turns.clone().map(|turn| parts_of_turn(turn)[i].mode).collect();
+            assert_eq!(modes.len(), MODES.len());
+        }
+    }
 }

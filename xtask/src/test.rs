@@ -663,8 +663,8 @@ fn netvm_live(context: &mut Context) -> End {
             Ok(jobs) => jobs,
             Err(why) => return End::Failed(why),
         };
-        let upc = netvm::UPC.iter().map(|part| ("upc-suite", part));
-        for (name, (mode, memory, filters)) in upc.chain(netvm::C.iter().map(|part| ("c-suite", part))) {
+        let parts = netvm::parts();
+        for netvm::Part { suite: name, mode, memory, filters } in &parts {
             let mut arguments = vec!["--ranks".to_string(), "2 3".to_string()];
             let mut option = |name: &str, value: String| arguments.extend([name.to_string(), value]);
             option("--env", "GASNET_CONDUIT=netvm".to_string());
@@ -680,7 +680,7 @@ fn netvm_live(context: &mut Context) -> End {
                 return End::Failed(why);
             }
         }
-        let parts = netvm::UPC.len() + netvm::C.len();
+        let parts = parts.len();
         End::Passed(format!("{jobs} jobs in all registration modes, {parts} parts of tests/upc and tests/c"))
     })
 }
