@@ -20,7 +20,7 @@ use crate::conduit::{Channel, Frame, Peer};
 use crate::segment::Place;
 use crate::shm::link::{Body, MAX_ARGS, Received};
 use crate::wait::Waiter;
-use crate::{Error, Rank, RankId};
+use crate::{Error, Rank, RankId, bytes};
 use core::cell::Cell;
 use frame::{FrameHead, payload_at};
 use std::sync::{Mutex, PoisonError};
@@ -139,8 +139,8 @@ impl Handler {
     }
 }
 
-/// Ends the job when dropped, which happens by unwinding only.
-struct EndOnPanic<'a>(&'a Rank);
+/// Ends the job when dropped, which happens by unwinding only: around functions of the program that the runtime calls.
+pub(crate) struct EndOnPanic<'a>(pub(crate) &'a Rank);
 
 impl Drop for EndOnPanic<'_> {
     fn drop(&mut self) {
@@ -478,7 +478,7 @@ impl Rank {
         if out.kind == Kind::Long && out.len > 0 {
             match self.table().mapped_at(to, out.dst, out.len) {
                 // SAFETY: inside the mapped segment; owed by the caller for the source.
-                Some(Place::Here(at)) => unsafe { core::ptr::copy(out.src, at, out.len) },
+                Some(Place::Here(at)) => unsafe { bytes::store(at, out.src, out.len) },
                 _ => return Err(Error::op(format!("long message to rank {to}: its segment is not mapped"))),
             }
         }
@@ -495,7 +495,7 @@ impl Rank {
                     _ if claim.payload.is_null() => Body::Inline(out.src, out.len),
                     _ => {
                         // SAFETY: the claim has room for `len` bytes that nobody else uses; the source is owed by the caller.
-                        unsafe { core::ptr::copy_nonoverlapping(out.src, claim.payload, out.len) };
+                        unsafe { bytes::load(claim.payload, out.src, out.len) };
                         Body::Arena(out.len)
                     }
                 };
@@ -531,7 +531,7 @@ impl Rank {
             core::ptr::write_bytes(slot.buf.as_ptr(), 0, at);
             head.emit(core::slice::from_raw_parts_mut(slot.buf.as_ptr(), at));
             if out.len > 0 {
-                core::ptr::copy_nonoverlapping(out.src, slot.buf.as_ptr().add(at), out.len);
+                bytes::load(slot.buf.as_ptr().add(at), out.src, out.len);
             }
             conduit.commit(slot);
         }
@@ -548,15 +548,15 @@ impl Rank {
                 let to = copy.as_mut_ptr().cast::<u8>();
                 if out.len > 0 {
                     // SAFETY: room for `len` bytes just made; the source is owed by the caller.
-                    unsafe { core::ptr::copy_nonoverlapping(out.src, to, out.len) };
+                    unsafe { bytes::load(to, out.src, out.len) };
                 }
                 to
             }
             Kind::Long if out.len == 0 => self.own_address(out.dst),
             Kind::Long => match self.table().mapped_at(self.id(), out.dst, out.len) {
                 Some(Place::Here(at)) => {
-                    // SAFETY: inside the own segment; the source is owed by the caller. `copy` allows overlap.
-                    unsafe { core::ptr::copy(out.src, at, out.len) };
+                    // SAFETY: inside the own segment; the source is owed by the caller.
+                    unsafe { bytes::store(at, out.src, out.len) };
                     at
                 }
                 _ => return Err(Error::op("long message to oneself: outside the segment")),
@@ -640,8 +640,8 @@ impl Rank {
             Kind::Long if head.len == 0 => self.own_address(head.dst),
             Kind::Long => match self.table().mapped_at(self.id(), head.dst, head.len) {
                 Some(Place::Here(at)) => {
-                    // SAFETY: inside the own segment and the frame; they do not overlap.
-                    unsafe { core::ptr::copy_nonoverlapping(carried, at, head.len) };
+                    // SAFETY: inside the own segment and the frame.
+                    unsafe { bytes::store(at, carried, head.len) };
                     at
                 }
                 _ => self.fatal(&format!("rank {} sent a long message outside this segment", f.from.rank)),

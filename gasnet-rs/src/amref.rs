@@ -17,7 +17,7 @@ use crate::coll::mail;
 use crate::conduit::Channel;
 use crate::prim::{AtomicU64, Ordering};
 use crate::segment::Place;
-use crate::{Rank, RankId, vis};
+use crate::{Rank, RankId, bytes, vis};
 use std::sync::Mutex;
 
 const PUT: u8 = 1;
@@ -35,7 +35,8 @@ fn lo(v: u64) -> u32 {
 fn hi(v: u64) -> u32 {
     (v >> 32) as u32
 }
-fn join(lo: u32, hi: u32) -> u64 {
+/// A word out of its halves, as arguments carry it.
+pub(crate) fn join(lo: u32, hi: u32) -> u64 {
     u64::from(lo) | u64::from(hi) << 32
 }
 
@@ -120,7 +121,7 @@ pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>)
         (PUT, &[op, olo, ohi]) => {
             let to = rank.own_bytes(token, join(olo, ohi), m.len);
             // SAFETY: own_bytes checked the destination; the payload is valid while the handler runs.
-            unsafe { core::ptr::copy_nonoverlapping(m.payload, to, m.len) };
+            unsafe { bytes::store(to, m.payload, m.len) };
             token.reply_short(ACK, &[op])
         }
         (ACK, &[op]) => {
@@ -142,7 +143,7 @@ pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>)
             let len = join(nlo, nhi) as usize;
             let to = rank.own_bytes(token, join(olo, ohi), len);
             // SAFETY: own_bytes checked the destination.
-            unsafe { core::ptr::write_bytes(to, value as u8, len) };
+            unsafe { bytes::fill(to, value as u8, len) };
             token.reply_short(ACK, &[op])
         }
         (ATOMIC, &[op, olo, ohi, what, alo, ahi, blo, bhi]) => {

@@ -11,7 +11,7 @@
 //! ```text
 //! rma  vis  atomics  am  barrier what programs call
 //! team  coll                     teams and collective operations
-//! segment  event  wait           where data is; what is outstanding; how to wait
+//! segment  bytes  event  wait    where data is; copies of what others may touch; what is outstanding; how to wait
 //! native  amref                  put, get, atomics, barrier by the conduit's own means, or over active messages
 //! neighbourhood                  who shares memory with whom
 //! shm (map, ring, link, grid)    memory that is shared    conduit: the seam to networks
@@ -43,6 +43,7 @@ mod amref;
 pub mod atomics;
 pub mod barrier;
 pub mod boot;
+pub mod bytes;
 pub mod coll;
 pub mod conduit;
 pub mod config;

@@ -5,10 +5,9 @@
 //! call returns an [`Event`]; a put's source may be reused when the call returns, a get's destination is undefined until the
 //! event is done. **Order**: none between different operations.
 //!
-//! **Races.** Words written and read with [`Rank::write`] and [`Rank::read`], and atomics, may meet at any time. Longer transfers
-//! are plain copies: two that overlap in time at the same bytes, one of them writing, leave or yield a mixture. Between processes
-//! that is all; between threads of one rank the language calls it a data race, and keeping them apart is the one duty of a
-//! program that no type expresses. `docs/orderings.md` says what keeps accesses apart.
+//! **Races.** Transfers may meet at any time, with each other and with atomics, between ranks and between threads of one ([`crate::bytes`]).
+//! Of 1, 2, 4 or 8 bytes, naturally aligned, one sees the old value or the new one; of anything else perhaps a part of each.
+//! `docs/orderings.md` says what keeps accesses apart.
 //!
 //! Errors a caller can make, a range outside the target's segment above all, end the job with a message that names rank,
 //! address, length and segment: one-sided calls have no error codes (GASNet spec 1.8, section 3).
@@ -17,12 +16,12 @@
     reason = "declares and forwards the unsafe put and get; copies between user memory and segments"
 )]
 
+use crate::bytes;
 use crate::event::{Event, Implicit};
 use crate::native::Source;
 use crate::prim::{Ordering, fence};
 use crate::segment::{GlobalPtr, Place, Shared};
 use crate::{Error, Rank, RankId};
-use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 
 /// What is said when the table of ops is full.
 pub(crate) const TOO_MANY: &str = "more than a million operations are outstanding: wait for some";
@@ -69,8 +68,8 @@ impl Rank {
     pub unsafe fn put(&self, rank: RankId, offset: u64, src: *const u8, len: usize) {
         match self.table().mapped_at(rank, offset, len) {
             Some(Place::Here(to)) => {
-                // SAFETY: the destination is inside a mapped segment; (1). `copy` allows overlap.
-                unsafe { core::ptr::copy(src, to, len) };
+                // SAFETY: the destination is inside a mapped segment; (1).
+                unsafe { bytes::store(to, src, len) };
                 // ORDER: Release; pairs with whatever tells the target: the data comes before it.
                 fence(Ordering::Release);
             }
@@ -101,8 +100,8 @@ impl Rank {
             Some(Place::Here(from)) => {
                 // ORDER: Acquire; pairs with the Release of whatever told us that the data is there.
                 fence(Ordering::Acquire);
-                // SAFETY: the source is inside a mapped segment; (1). `copy` allows overlap.
-                unsafe { core::ptr::copy(from, dst, len) }
+                // SAFETY: the source is inside a mapped segment; (1).
+                unsafe { bytes::load(dst, from, len) }
             }
             Some(Place::Away) => {
                 // SAFETY: (1); we wait before returning.
@@ -155,7 +154,7 @@ impl Rank {
         match self.table().mapped_at(rank, offset, len) {
             Some(Place::Here(to)) => {
                 // SAFETY: as in `put`.
-                unsafe { core::ptr::copy(src, to, len) };
+                unsafe { bytes::store(to, src, len) };
                 // ORDER: Release; as in `put`.
                 fence(Ordering::Release);
                 Event::DONE
@@ -180,7 +179,7 @@ impl Rank {
                 // ORDER: Acquire; as in `get`.
                 fence(Ordering::Acquire);
                 // SAFETY: as in `get`.
-                unsafe { core::ptr::copy(from, dst, len) };
+                unsafe { bytes::load(dst, from, len) };
                 Event::DONE
             }
             Some(Place::Away) => self.explicit(rank, |op| {
@@ -199,7 +198,7 @@ impl Rank {
         match self.table().mapped_at(rank, offset, len) {
             Some(Place::Here(to)) => {
                 // SAFETY: inside a mapped segment.
-                unsafe { core::ptr::write_bytes(to, value, len) };
+                unsafe { bytes::fill(to, value, len) };
                 // ORDER: Release; as in `put`.
                 fence(Ordering::Release);
                 Event::DONE
@@ -376,47 +375,17 @@ impl Rank {
     /// Ends the job when `to` is outside the segment.
     #[inline]
     pub fn write<T: Shared>(&self, to: GlobalPtr<T>, value: T) {
-        match self.word::<T>(to) {
-            Some(at) => {
-                // SAFETY: `word` found an aligned word of this size in a mapped segment.
-                unsafe { store_word(at, &value) };
-                // ORDER: Release; as in `put`.
-                fence(Ordering::Release);
-            }
-            // SAFETY: `value` is valid for its size; T is plain data.
-            None => unsafe { self.put(to.rank(), to.offset(), (&raw const value).cast(), size_of::<T>()) },
-        }
+        // SAFETY: `value` is valid for its size; T is plain data.
+        unsafe { self.put(to.rank(), to.offset(), (&raw const value).cast(), size_of::<T>()) }
     }
 
     /// Reads a value from another rank's segment. As [`Rank::write`].
     #[inline]
     pub fn read<T: Shared>(&self, from: GlobalPtr<T>) -> T {
         let mut value = T::zeroed();
-        match self.word::<T>(from) {
-            Some(at) => {
-                // ORDER: Acquire; as in `get`.
-                fence(Ordering::Acquire);
-                // SAFETY: as in `write`.
-                unsafe { load_word(at, &mut value) };
-            }
-            // SAFETY: `value` is valid for its size; any bytes are a T.
-            None => unsafe {
-                self.get((&raw mut value).cast(), from.rank(), from.offset(), size_of::<T>());
-            },
-        }
+        // SAFETY: `value` is valid for its size; any bytes are a T.
+        unsafe { self.get((&raw mut value).cast(), from.rank(), from.offset(), size_of::<T>()) };
         value
-    }
-
-    /// Where a value lies, if it can be accessed in one piece.
-    #[inline]
-    fn word<T>(&self, at: GlobalPtr<T>) -> Option<*mut u8> {
-        if !matches!(size_of::<T>(), 1 | 2 | 4 | 8) || !at.offset().is_multiple_of(size_of::<T>() as u64) {
-            return None;
-        }
-        match self.table().mapped_at(at.rank(), at.offset(), size_of::<T>()) {
-            Some(Place::Here(p)) => Some(p),
-            _ => None,
-        }
     }
 
     /// Writes a slice into another rank's segment; blocking.
@@ -453,55 +422,8 @@ impl Rank {
     }
 }
 
-/// Stores a value of 1, 2, 4 or 8 bytes in one piece. Safe programs may write and read one word from two threads at a time, which
-/// plain copies must not.
-///
-/// # Safety
-/// 1. `at` is aligned to the value's size and valid for writes (owed by the caller).
-#[inline]
-unsafe fn store_word<T: Shared>(at: *mut u8, value: &T) {
-    macro_rules! store {
-        ($atomic:ty, $word:ty) => {
-            // SAFETY: (1); the value has the word's size.
-            unsafe {
-                (*at.cast::<$atomic>())
-                    .store(core::ptr::from_ref(value).cast::<$word>().read_unaligned(), Ordering::Relaxed)
-            }
-        };
-    }
-    match size_of::<T>() {
-        1 => store!(AtomicU8, u8),
-        2 => store!(AtomicU16, u16),
-        4 => store!(AtomicU32, u32),
-        _ => store!(AtomicU64, u64),
-    }
-}
-
-/// The other direction of [`store_word`].
-///
-/// # Safety
-/// 1. `at` is aligned to the value's size and valid for reads (owed by the caller).
-#[inline]
-unsafe fn load_word<T: Shared>(at: *mut u8, value: &mut T) {
-    macro_rules! load {
-        ($atomic:ty, $word:ty) => {
-            // SAFETY: (1); the value has the word's size, and any bytes are a T.
-            unsafe {
-                core::ptr::from_mut(value)
-                    .cast::<$word>()
-                    .write_unaligned((*at.cast::<$atomic>()).load(Ordering::Relaxed))
-            }
-        };
-    }
-    match size_of::<T>() {
-        1 => load!(AtomicU8, u8),
-        2 => load!(AtomicU16, u16),
-        4 => load!(AtomicU32, u32),
-        _ => load!(AtomicU64, u64),
-    }
-}
-
-/// A transfer under way and the buffer it uses. Forgetting it leaks the buffer and harms nothing; dropping it waits.
+/// A transfer under way and the buffer it uses. Dropping it waits; forgetting it, and dropping it while the thread panics, leaks the buffer and
+/// harms nothing.
 #[must_use = "dropping the handle waits for the transfer"]
 pub struct Pending<'a, T: Shared> {
     rank: &'a Rank,
@@ -539,6 +461,10 @@ impl<T: Shared> core::fmt::Debug for Pending<'_, T> {
 
 impl<T: Shared> Drop for Pending<'_, T> {
     fn drop(&mut self) {
+        // A panic ends the job, which must not wait for peers first.
+        if std::thread::panicking() {
+            return;
+        }
         self.rank.wait(self.event);
         // SAFETY: dropped once, here; the transfer is over.
         unsafe { core::mem::ManuallyDrop::drop(&mut self.buffer) }

@@ -370,7 +370,7 @@ pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>)
             for i in 0..count {
                 let (to, n) = own(i);
                 // SAFETY: own_bytes checked the destination, the slice the source.
-                unsafe { core::ptr::copy_nonoverlapping(bytes[at..at + n].as_ptr(), to, n) };
+                unsafe { crate::bytes::store(to, bytes[at..at + n].as_ptr(), n) };
                 at += n;
             }
             token.reply_short(amref::ACK, &[op])
@@ -381,13 +381,13 @@ pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>)
             for i in 0..count {
                 let (from, n) = own(i);
                 // SAFETY: own_bytes checked the source, the slice the destination.
-                unsafe { core::ptr::copy_nonoverlapping(from, data[at..at + n].as_mut_ptr(), n) };
+                unsafe { crate::bytes::load(data[at..at + n].as_mut_ptr(), from, n) };
                 at += n;
             }
             token.reply_medium(DATA, &[op, 0, lo, hi], &data)
         }
         _ => {
-            let word = u64::from(lo) | u64::from(hi) << 32;
+            let word = amref::join(lo, hi);
             // SAFETY: the list that this rank sent along with the request, which is answered once.
             let local = unsafe { Box::from_raw(word as *mut Vec<Piece>) };
             let mut at = 0;

@@ -98,11 +98,7 @@ impl World for Memory {
         // SAFETY: in the segment, which was just checked, or the source of a put, which the core lends until it is complete
         // (`Rma::put`); links read nothing else.
         unsafe {
-            core::ptr::copy_nonoverlapping(
-                core::ptr::with_exposed_provenance(at),
-                out.as_mut_ptr(),
-                out.len(),
-            );
+            gasnet::bytes::load(out.as_mut_ptr(), core::ptr::with_exposed_provenance(at), out.len());
         }
     }
 
@@ -123,26 +119,9 @@ impl World for Memory {
         };
         let to: *mut u8 = core::ptr::with_exposed_provenance_mut(at);
         // SAFETY: in the segment, which was just checked, or the destination of a get, which the core lends until it is complete
-        // (`Rma::get`); links write nothing else, and check the range of what was got.
-        unsafe {
-            // Words are written in one piece, as programs expect that look at them at the same time.
-            match data.len() {
-                8 if at.is_multiple_of(8) => {
-                    let mut word = [0; 8];
-                    word.copy_from_slice(data);
-                    to.cast::<u64>().write_volatile(u64::from_ne_bytes(word));
-                }
-                4 if at.is_multiple_of(4) => {
-                    let mut word = [0; 4];
-                    word.copy_from_slice(data);
-                    to.cast::<u32>().write_volatile(u32::from_ne_bytes(word));
-                }
-                2 if at.is_multiple_of(2) => {
-                    to.cast::<u16>().write_volatile(u16::from_ne_bytes([data[0], data[1]]));
-                }
-                n => core::ptr::copy_nonoverlapping(data.as_ptr(), to, n),
-            }
-        }
+        // (`Rma::get`); links write nothing else, and check the range of what was got. Words are written in one piece, as programs
+        // expect that look at them at the same time.
+        unsafe { gasnet::bytes::store(to, data.as_ptr(), data.len()) };
         true
     }
 

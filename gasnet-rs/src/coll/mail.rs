@@ -13,6 +13,7 @@
 #![expect(unsafe_code, reason = "copies between buffers of callers, segments and messages")]
 
 use crate::am::{Kind, MAX_MEDIUM, Message, Outgoing, Token};
+use crate::amref::join;
 use crate::conduit::Channel;
 use crate::event::Event;
 use crate::segment::Place;
@@ -121,10 +122,6 @@ impl Mail {
         slots.remove(&key);
         Some(word)
     }
-}
-
-fn join(lo: u32, hi: u32) -> u64 {
-    u64::from(lo) | u64::from(hi) << 32
 }
 
 /// Serves a message of this module.

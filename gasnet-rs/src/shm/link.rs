@@ -242,7 +242,7 @@ impl Outbox {
             let len = match body {
                 Body::Empty => 0,
                 Body::Inline(src, len) => {
-                    core::ptr::copy_nonoverlapping(src, tail.cast::<u8>(), len);
+                    crate::bytes::load(tail.cast(), src, len);
                     len
                 }
                 Body::Arena(len) => len,

@@ -1,0 +1,150 @@
+//! Copies to and from memory that other threads and processes may access at the same time: segments.
+//!
+//! Nothing keeps two threads of a rank from writing and reading the same part of a segment at a time, in safe code even. To the language
+//! that is a data race, and undefined, unless all accesses that meet are atomic. So they are: 1, 2, 4 or 8 bytes, naturally aligned, are
+//! one relaxed load or store, and whoever meets it sees the old value or the new one. Anything longer goes by C's `memmove`, called through a
+//! pointer that the compiler cannot see through: foreign code, which to the language may do anything that Rust could do, here a relaxed
+//! access for each byte, since that is what loads and stores of the machine are. Transfers that meet leave or yield a mixture of bytes.
+#![expect(unsafe_code, reason = "copies raw memory")]
+#![expect(clippy::pointers_in_nomem_asm_block, reason = "a pointer to a function, not followed there")]
+
+use core::arch::asm;
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// Copies `len` bytes to a place where others may read and write; the ranges may overlap.
+///
+/// # Safety
+/// 1. `from` is valid for reads of `len` bytes that nobody writes, `to` for writes (owed by the caller). 2. Others access `to` by atomics,
+///    by this module, or from another process.
+#[inline]
+pub unsafe fn store(to: *mut u8, from: *const u8, len: usize) {
+    macro_rules! word {
+        ($atomic:ty, $word:ty) => {
+            // SAFETY: (1), (2); aligned.
+            unsafe { (*to.cast::<$atomic>()).store(from.cast::<$word>().read_unaligned(), Relaxed) }
+        };
+    }
+    match len {
+        1 => word!(AtomicU8, u8),
+        2 if to.addr().is_multiple_of(2) => word!(AtomicU16, u16),
+        4 if to.addr().is_multiple_of(4) => word!(AtomicU32, u32),
+        8 if to.addr().is_multiple_of(8) => word!(AtomicU64, u64),
+        // SAFETY: (1), (2).
+        _ => unsafe { copy(to, from, len) },
+    }
+}
+
+/// Copies `len` bytes from a place where others may write; the ranges may overlap.
+///
+/// # Safety
+/// 1. `from` is valid for reads of `len` bytes, `to` for writes, and nobody else uses it (owed by the caller). 2. Others access `from` by
+///    atomics, by this module, or from another process.
+#[inline]
+pub unsafe fn load(to: *mut u8, from: *const u8, len: usize) {
+    macro_rules! word {
+        ($atomic:ty, $word:ty) => {
+            // SAFETY: (1), (2); aligned.
+            unsafe { to.cast::<$word>().write_unaligned((*from.cast::<$atomic>()).load(Relaxed)) }
+        };
+    }
+    match len {
+        1 => word!(AtomicU8, u8),
+        2 if from.addr().is_multiple_of(2) => word!(AtomicU16, u16),
+        4 if from.addr().is_multiple_of(4) => word!(AtomicU32, u32),
+        8 if from.addr().is_multiple_of(8) => word!(AtomicU64, u64),
+        // SAFETY: (1), (2).
+        _ => unsafe { copy(to, from, len) },
+    }
+}
+
+/// Has the compiler forget which function this is.
+macro_rules! forget {
+    ($function:ident) => {
+        // SAFETY: no instruction at all.
+        unsafe { asm!("/* {0} */", inout(reg) $function, options(pure, nomem, nostack, preserves_flags)) }
+    };
+}
+
+/// # Safety
+/// As [`store`] or [`load`].
+#[inline]
+unsafe fn copy(to: *mut u8, from: *const u8, len: usize) {
+    if cfg!(miri) {
+        // SAFETY: owed by the caller.
+        return unsafe { core::ptr::copy(from, to, len) };
+    }
+    let mut function: unsafe extern "C" fn(*mut c_void, *const c_void, usize) -> *mut c_void = libc::memmove;
+    forget!(function);
+    // SAFETY: owed by the caller.
+    unsafe { function(to.cast(), from.cast(), len) };
+}
+
+/// Sets `len` bytes of a place where others may read and write.
+///
+/// # Safety
+/// As [`store`], without a source.
+#[inline]
+pub unsafe fn fill(to: *mut u8, value: u8, len: usize) {
+    if cfg!(miri) {
+        // SAFETY: owed by the caller.
+        return unsafe { core::ptr::write_bytes(to, value, len) };
+    }
+    let mut function: unsafe extern "C" fn(*mut c_void, c_int, usize) -> *mut c_void = libc::memset;
+    forget!(function);
+    // SAFETY: owed by the caller.
+    unsafe { function(to.cast(), value.into(), len) };
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// Every length up to some words, at every alignment of both sides, and overlapping.
+    #[test]
+    fn all_lengths_and_places() {
+        let data: Vec<u8> = (1..=64).collect();
+        for len in 0..24 {
+            for (i, j) in (0..8).flat_map(|i| (0..8).map(move |j| (i, j))) {
+                for by in [store, load] {
+                    let mut to = [0u64; 8];
+                    let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut to);
+                    // SAFETY: inside both.
+                    unsafe { by(bytes.as_mut_ptr().add(j), data.as_ptr().add(i), len) };
+                    assert_eq!(bytes[j..j + len], data[i..i + len]);
+                    assert!(bytes[..j].iter().chain(&bytes[j + len..]).all(|b| *b == 0));
+                    let mut same = data.clone();
+                    let at = same.as_mut_ptr();
+                    // SAFETY: inside.
+                    unsafe { by(at.add(j), at.add(i), len) };
+                    assert_eq!(same[j..j + len], data[i..i + len]);
+                }
+            }
+            let mut to = [0u8; 32];
+            // SAFETY: inside.
+            unsafe { fill(to.as_mut_ptr().add(3), 7, len) };
+            assert!(to.iter().enumerate().all(|(i, b)| *b == if (3..3 + len).contains(&i) { 7 } else { 0 }));
+        }
+    }
+
+    /// Words written while they are read come out whole.
+    #[test]
+    fn words_are_not_torn() {
+        let word = AtomicU64::new(0);
+        std::thread::scope(|s| {
+            s.spawn(|| {
+                for i in 0..if cfg!(miri) { 100 } else { 200_000u64 } {
+                    let value = i | i << 32;
+                    // SAFETY: a word; the other thread reads it by this module.
+                    unsafe { store(word.as_ptr().cast(), (&raw const value).cast(), 8) };
+                }
+            });
+            for _ in 0..if cfg!(miri) { 100 } else { 200_000 } {
+                let mut value = 0u64;
+                // SAFETY: as above.
+                unsafe { load((&raw mut value).cast(), word.as_ptr().cast_const().cast(), 8) };
+                assert_eq!(value as u32, (value >> 32) as u32);
+            }
+        });
+    }
+}
