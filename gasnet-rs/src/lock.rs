@@ -94,7 +94,7 @@ impl<T> Turns<T> {
     #[inline]
     pub fn take(&self) -> Turn<'_, T> {
         self.lock.lock();
-        Turn(self)
+        Turn(self, core::marker::PhantomData)
     }
 }
 
@@ -104,9 +104,9 @@ impl<T> core::fmt::Debug for Turns<T> {
     }
 }
 
-/// The turn, given back when dropped.
+/// The turn, given back when dropped. Whoever shares it shares the value: it is [`Sync`] where the value is.
 #[derive(Debug)]
-pub struct Turn<'a, T>(&'a Turns<T>);
+pub struct Turn<'a, T>(&'a Turns<T>, core::marker::PhantomData<&'a mut T>);
 
 #[expect(unsafe_code, reason = "the lock guards the value")]
 impl<T> core::ops::Deref for Turn<'_, T> {
