@@ -137,6 +137,14 @@ fn a_panic_ends_the_job_with_101() {
     ends(BOTH, "panic-in-handler", 101, &["handler gives up with [7]"]);
     says(&job("1", Shared, "panic-in-handler", &[]), 101, &["handler gives up with [7]"]);
     says(&job("8", Shared, "panic", &[]), 101, &["this rank gives up"]);
+    // Without waiting for the operation that peers will never join; and where peers write to the buffers of who panics.
+    ends(BOTH, "panic-beside-a-collective", 101, &["this rank gives up"]);
+    ends(BOTH, "all-panic-in-reduction", 101, &["the sum gives up"]);
+}
+
+#[test]
+fn blocks_are_counted_without_wrapping() {
+    ends(BOTH, "blocks-that-wrap", 1, &["gather: blocks of more elements than can be counted"]);
 }
 
 #[test]

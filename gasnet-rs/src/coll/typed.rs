@@ -3,6 +3,7 @@
 
 use super::SyncMode;
 use super::algorithms::Reduction;
+use crate::am::EndOnPanic;
 use crate::atomics::{Function, WordType};
 use crate::segment::Shared;
 use crate::team::Team;
@@ -25,18 +26,20 @@ macro_rules! words {
 }
 words!(i32: I32, u32: U32, i64: I64, u64: U64, f32: F32, f64: F64);
 
-/// Blocks of these many elements, one after the other: (offset, bytes) of each.
+/// Blocks of these many elements, one after the other: (offset, bytes) of each. Wraps where they do not fit into memory: members whose
+/// counts do not count give any.
 fn packed<T>(counts: &[usize]) -> Vec<(usize, usize)> {
-    let mut at = 0;
+    let mut at = 0usize;
     let block = |&n: &usize| {
-        let bytes = n * size_of::<T>();
-        at += bytes;
-        (at - bytes, bytes)
+        let bytes = n.wrapping_mul(size_of::<T>());
+        at = at.wrapping_add(bytes);
+        (at.wrapping_sub(bytes), bytes)
     };
     counts.iter().map(block).collect()
 }
 
-/// A non-blocking collective operation and its result. Dropping it waits; forgetting it leaks the buffers.
+/// A non-blocking collective operation and its result. Dropping it waits; forgetting it, and dropping it while the thread panics, leaks the
+/// buffers.
 #[must_use = "dropping the handle waits for the operation"]
 pub struct PendingCollective<T: Shared> {
     rank: &'static Rank,
@@ -65,6 +68,10 @@ impl<T: Shared> PendingCollective<T> {
 
 impl<T: Shared> Drop for PendingCollective<T> {
     fn drop(&mut self) {
+        // A panic ends the job, which must not wait for peers first.
+        if std::thread::panicking() {
+            return;
+        }
         self.rank.wait(self.event);
         // SAFETY: dropped once, here; the operation is over.
         unsafe {
@@ -80,16 +87,22 @@ impl<T: Shared> core::fmt::Debug for PendingCollective<T> {
     }
 }
 
-/// Combines element by element.
-fn elementwise<T: Shared>(f: impl Fn(T, T) -> T + Send + Sync + 'static, commutes: bool) -> Reduction {
+/// Combines element by element. A panic in `f` ends the job: peers are in the middle of the operation, and write to its buffers.
+fn elementwise<T: Shared>(
+    rank: &'static Rank,
+    f: impl Fn(T, T) -> T + Send + Sync + 'static,
+    commutes: bool,
+) -> Reduction {
     let size = size_of::<T>().max(1);
     Reduction {
         combine: Arc::new(move |a, b, n| {
+            let guard = EndOnPanic(rank);
             for i in 0..n / size {
                 let (a, b) = (a.wrapping_add(i * size).cast::<T>(), b.wrapping_add(i * size).cast::<T>());
                 // SAFETY: vectors of `n` bytes of `T`s, which any bytes are.
                 unsafe { a.write_unaligned(f(a.read_unaligned(), b.read_unaligned())) }
             }
+            core::mem::forget(guard);
         }),
         commutes,
         element: size,
@@ -111,6 +124,14 @@ impl Team {
         if got != want {
             self.rank().fatal(&format!("{what}: a slice of {got} elements where {want} are needed"));
         }
+    }
+
+    /// Elements of all blocks together.
+    fn sum(&self, what: &str, counts: &[usize]) -> usize {
+        let sum = counts.iter().try_fold(0usize, |sum, n| sum.checked_add(*n));
+        sum.unwrap_or_else(|| {
+            self.rank().fatal(&format!("{what}: blocks of more elements than can be counted"))
+        })
     }
 
     /// Blocks of equal length for every member.
@@ -249,7 +270,7 @@ impl Team {
         mine: &[T],
         f: impl Fn(T, T) -> T + Send + Sync + 'static,
     ) -> Vec<T> {
-        self.reduce_by(root, mine, elementwise(f, false))
+        self.reduce_by(root, mine, elementwise(self.rank(), f, false))
     }
 
     /// [`Team::reduce`] for an `f` whose operands may change places, which lets data take the shortest way.
@@ -261,7 +282,7 @@ impl Team {
         mine: &[T],
         f: impl Fn(T, T) -> T + Send + Sync + 'static,
     ) -> Vec<T> {
-        self.reduce_by(root, mine, elementwise(f, true))
+        self.reduce_by(root, mine, elementwise(self.rank(), f, true))
     }
 
     fn reduce_by<T: Shared>(&self, root: usize, mine: &[T], how: Reduction) -> Vec<T> {
@@ -281,7 +302,7 @@ impl Team {
         f: impl Fn(T, T) -> T + Send + Sync + 'static,
     ) -> PendingCollective<T> {
         let (n, results) = (size_of_val(&*mine), if self.me() == root { mine.len() } else { 0 });
-        let how = elementwise(f, false);
+        let how = elementwise(self.rank(), f, false);
         // SAFETY: as in `broadcast_nb`.
         self.pending(mine, results, |d, s| unsafe { self.reduce_raw_nb(root, d, s, n, how, SyncMode::MY) })
     }
@@ -290,7 +311,7 @@ impl Team {
     ///
     /// # Collective
     pub fn reduce_all<T: Shared>(&self, mine: &[T], f: impl Fn(T, T) -> T + Send + Sync + 'static) -> Vec<T> {
-        self.reduce_all_by(mine, elementwise(f, false))
+        self.reduce_all_by(mine, elementwise(self.rank(), f, false))
     }
 
     /// [`Team::reduce_all`] for an `f` whose operands may change places.
@@ -301,7 +322,7 @@ impl Team {
         mine: &[T],
         f: impl Fn(T, T) -> T + Send + Sync + 'static,
     ) -> Vec<T> {
-        self.reduce_all_by(mine, elementwise(f, true))
+        self.reduce_all_by(mine, elementwise(self.rank(), f, true))
     }
 
     fn reduce_all_by<T: Shared>(&self, mine: &[T], how: Reduction) -> Vec<T> {
@@ -319,7 +340,7 @@ impl Team {
         mine: Vec<T>,
         f: impl Fn(T, T) -> T + Send + Sync + 'static,
     ) -> PendingCollective<T> {
-        let (n, results, how) = (size_of_val(&*mine), mine.len(), elementwise(f, false));
+        let (n, results, how) = (size_of_val(&*mine), mine.len(), elementwise(self.rank(), f, false));
         // SAFETY: as in `broadcast_nb`.
         self.pending(mine, results, |d, s| unsafe { self.reduce_all_raw_nb(d, s, n, how, SyncMode::MY) })
     }
@@ -359,7 +380,7 @@ impl Team {
     /// # Collective
     pub fn scatter_v<T: Shared>(&self, root: usize, values: &[T], counts: &[usize], mine: &mut [T]) {
         if self.me() == root {
-            self.expect("scatter", values.len(), counts.iter().sum());
+            self.expect("scatter", values.len(), self.sum("scatter", counts));
             self.expect("scatter", mine.len(), counts.get(root).copied().unwrap_or(0));
         }
         let (to, n, blocks) = (out(mine), size_of_val(mine), packed::<T>(counts));
@@ -378,7 +399,7 @@ impl Team {
         len: usize,
     ) -> PendingCollective<T> {
         if self.me() == root {
-            self.expect("scatter", values.len(), counts.iter().sum());
+            self.expect("scatter", values.len(), self.sum("scatter", counts));
             self.expect("scatter", len, counts.get(root).copied().unwrap_or(0));
         }
         let (n, blocks) = (len * size_of::<T>(), packed::<T>(counts));
@@ -423,7 +444,7 @@ impl Team {
             return 0;
         }
         self.expect(what, mine, counts.get(root).copied().unwrap_or(0));
-        counts.iter().sum()
+        self.sum(what, counts)
     }
 
     /// [`Team::gather_all`] of parts of different lengths: all give the same `counts`.
@@ -477,10 +498,10 @@ impl Team {
 
     /// Elements that come in an exchange.
     fn exchanged(&self, values: usize, to: &[usize], from: &[usize]) -> usize {
-        self.expect("exchange", values, to.iter().sum());
+        self.expect("exchange", values, self.sum("exchange", to));
         let me = self.me();
         self.expect("exchange", from.get(me).copied().unwrap_or(0), to.get(me).copied().unwrap_or(0));
-        from.iter().sum()
+        self.sum("exchange", from)
     }
 
     /// [`Team::scan`], non-blocking.
@@ -491,7 +512,7 @@ impl Team {
         mine: Vec<T>,
         f: impl Fn(T, T) -> T + Send + Sync + 'static,
     ) -> PendingCollective<T> {
-        let (n, results, how) = (size_of_val(&*mine), mine.len(), elementwise(f, false));
+        let (n, results, how) = (size_of_val(&*mine), mine.len(), elementwise(self.rank(), f, false));
         // SAFETY: as in `broadcast_nb`.
         self.pending(mine, results, |d, s| unsafe { self.scan_raw_nb(d, s, n, true, how, SyncMode::MY) })
     }
@@ -500,7 +521,7 @@ impl Team {
     ///
     /// # Collective
     pub fn scan<T: Shared>(&self, mine: &[T], f: impl Fn(T, T) -> T + Send + Sync + 'static) -> Vec<T> {
-        self.scan_by(mine.to_vec(), mine, true, elementwise(f, false))
+        self.scan_by(mine.to_vec(), mine, true, elementwise(self.rank(), f, false))
     }
 
     /// Member i gets `f` over the values of members 0 to i - 1, element by element; member 0 gets `first`.
@@ -513,7 +534,7 @@ impl Team {
         f: impl Fn(T, T) -> T + Send + Sync + 'static,
     ) -> Vec<T> {
         self.expect("scan", first.len(), mine.len());
-        self.scan_by(first.to_vec(), mine, false, elementwise(f, false))
+        self.scan_by(first.to_vec(), mine, false, elementwise(self.rank(), f, false))
     }
 
     fn scan_by<T: Shared>(&self, mut sums: Vec<T>, mine: &[T], inclusive: bool, how: Reduction) -> Vec<T> {

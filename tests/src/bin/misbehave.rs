@@ -8,7 +8,7 @@ use gasnet_conduits::BootOptions;
 
 type Role = (&'static str, fn(&'static Rank));
 
-/// Roles of rank 0; the other ranks go to the barrier that they will never leave.
+/// Roles of rank 0, or of all if they are called so; the other ranks go to the barrier that they will never leave.
 const ROLES: &[Role] = &[
     // SAFETY (of all unsafe calls here): local memory is valid; that the rest is wrong is the point.
     ("put", |r| r.write(GlobalPtr::new(other(r), size(r) - 8), [1u64; 2])),
@@ -67,6 +67,16 @@ const ROLES: &[Role] = &[
             r.barrier();
         }
     }),
+    ("panic-beside-a-collective", |r| {
+        let _sum = r.team_all().reduce_all_nb(vec![1u64], |a, b| a + b);
+        panic!("this rank gives up");
+    }),
+    ("all-panic-in-reduction", |r| {
+        let sum = || r.team_all().reduce(0, &[1u64; 4096], |_, _| panic!("the sum gives up"));
+        drop(std::panic::catch_unwind(std::panic::AssertUnwindSafe(sum)));
+        r.barrier();
+    }),
+    ("blocks-that-wrap", |r| drop(r.team_all().gather_v(0, &[1u64], &[1, usize::MAX]))),
     ("handler-requests", |r| handler(r, 129)),
     ("handler-barrier", |r| handler(r, 130)),
     ("handler-waits", |r| handler(r, 131)),
@@ -137,7 +147,7 @@ fn main() {
             rank.register(129 + index as u8, Handler::new(|t, _| what(t.rank()))).expect("a free index");
         }
         rank.barrier();
-        if rank.id().0 == 0 {
+        if rank.id().0 == 0 || name.starts_with("all-") {
             role(rank);
         } else {
             // Answers; for `children` and `fine` it also ends.
