@@ -15,7 +15,7 @@ use gasnet::boot::ToMonitor;
 use crate::bind::Bind;
 use crate::exchange::LinkExchange;
 use crate::spawn;
-use crate::start::{MESSAGE, Message, Start};
+use crate::start::{MESSAGE, Message, Start, VERSION};
 use crate::sys::{self, Fork};
 use crate::{Error, MAX_RANKS};
 
@@ -129,6 +129,9 @@ fn check_static(options: BootOptions, started: u32) -> Result<(), Error> {
 
 /// Case 1.
 fn join(text: &str, options: BootOptions) -> Result<Boot, Error> {
+    if let Some(version) = Message::other_version(text) {
+        return Err(Error::Version(version.into(), VERSION));
+    }
     let wrong = |why: String| Error::Message { variable: MESSAGE, why };
     let message = Message::decode(text).ok_or_else(|| wrong(format!("cannot be read: '{text}'")))?;
     let [shm, segments, link] = message.fds;

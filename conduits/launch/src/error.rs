@@ -44,6 +44,12 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
+    /// The launcher's message is of another version than this rank understands.
+    #[error(
+        "the program was built with another version of gasnet than the gasnetrun that started it (start protocol {0}, here {1}): build it \
+         again, or use the gasnetrun that belongs to it"
+    )]
+    Version(String, u32),
     /// An unknown value of `GASNET_BIND`.
     #[error("GASNET_BIND: '{0}' is no placement; use 'none' or 'core'")]
     Bind(String),
@@ -65,6 +71,9 @@ pub enum Error {
     /// A file that cannot be run.
     #[error("{0}: {1}")]
     NotExecutable(PathBuf, &'static str),
+    /// A file that looked as if it could be run.
+    #[error("{0}: cannot be started: {1}{2}")]
+    NotStarted(PathBuf, io::Error, &'static str),
     /// The hard limit on open descriptors is too low.
     #[error("{ranks} ranks need {needed} descriptors, and the limit is {limit}; raise it (ulimit -Hn)")]
     Descriptors {
@@ -95,7 +104,7 @@ impl Error {
     pub fn status(&self) -> i32 {
         match self {
             Error::NotFound(..) => 127,
-            Error::NotExecutable(..) => 126,
+            Error::NotExecutable(..) | Error::NotStarted(..) => 126,
             _ => 1,
         }
     }

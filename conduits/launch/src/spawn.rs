@@ -84,7 +84,12 @@ pub(crate) fn spawn_rank(
     let cpus = start.cpus(i).cloned();
     let setup = BeforeExec { keep, monitor: start.monitor, mask: start.mask, files: start.files, cpus };
     sys::before_exec(&mut child, setup);
-    let child = child.spawn().map_err(Error::system("cannot start the program"))?;
+    let child = child.spawn().map_err(|error| {
+        // The file itself is there: `find` saw it.
+        let missing = error.kind() == std::io::ErrorKind::NotFound;
+        let hint = if missing { "; the interpreter or loader that it names is not there" } else { "" };
+        Error::NotStarted(program.into(), error, hint)
+    })?;
     start.started(child.id() as sys::Pid, ours);
     Ok(())
 }

@@ -13,6 +13,9 @@ use crate::sys::{self, FileLimit, Pid, SignalAction, SignalSet};
 /// Environment variable by which a launcher tells an executed program that it is a rank.
 pub const MESSAGE: &str = "GASNETI_BOOT";
 
+/// What the message and the packets to the monitor look like. Counted up with every change of either.
+pub const VERSION: u32 = 2;
+
 /// A process about to become a monitor.
 pub struct Start {
     /// Number of ranks in the job.
@@ -245,15 +248,22 @@ impl Message {
         let [shm, segments, link] = self.fds;
         let near = ranges(&self.neighbours);
         format!(
-            "2:{}:{}:{shm}:{segments}:{link}:{}:{:x}:{near}",
+            "{VERSION}:{}:{}:{shm}:{segments}:{link}:{}:{:x}:{near}",
             self.rank, self.size, self.monitor, self.job_id
         )
+    }
+
+    /// The version of a message, if it has another than this one.
+    pub fn other_version(text: &str) -> Option<&str> {
+        let version =
+            text.split(':').next().filter(|v| !v.is_empty() && v.bytes().all(|b| b.is_ascii_digit()))?;
+        (version != VERSION.to_string()).then_some(version)
     }
 
     /// Reads it back.
     pub fn decode(text: &str) -> Option<Message> {
         let mut fields = text.split(':');
-        if fields.next()? != "2" {
+        if fields.next()? != VERSION.to_string() {
             return None;
         }
         let mut number = || fields.next()?.parse::<u32>().ok();
@@ -276,7 +286,17 @@ mod tests {
         for neighbours in [vec![3], vec![0, 1, 2, 3], vec![0, 2, 3]] {
             let message =
                 Message { rank: 3, size: 4, fds: [5, 6, 9], monitor: 77, job_id: u64::MAX, neighbours };
+            assert_eq!(Message::other_version(&message.encode()), None);
             assert_eq!(Message::decode(&message.encode()), Some(message));
+        }
+    }
+
+    #[test]
+    fn other_versions_are_told_from_nonsense() {
+        assert_eq!(Message::other_version("1:0:4:3:5:7:4008:85a0"), Some("1"));
+        assert_eq!(Message::other_version("17"), Some("17"));
+        for text in ["", ":", "x:0", "-1:0"] {
+            assert_eq!((Message::other_version(text), Message::decode(text)), (None, None));
         }
     }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -560,17 +561,28 @@ fn programs_that_cannot_run() {
     let dir = scratch("cannot");
     let plain = dir.join("plain");
     std::fs::write(&plain, "text").unwrap();
+    let script = dir.join("script");
+    std::fs::write(&script, "#!/no/such/interpreter\n").unwrap();
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
     for (program, status, part) in [
         ("/nonexistent/program", 127, "program not found"),
         ("no-such-program-anywhere", 127, "program not found"),
         (plain.to_str().unwrap(), 126, "is not executable"),
         ("/tmp", 126, "is a directory"),
+        (script.to_str().unwrap(), 126, "the interpreter or loader that it names is not there"),
     ] {
         let output = Command::new(RUN).args(["-n", "4", program]).output().unwrap();
         assert_status(&output, status);
         assert!(text(&output.stderr).contains(part), "{output:?}");
         assert_eq!(text(&output.stderr).lines().count(), 1);
     }
+}
+
+#[test]
+fn a_gasnetrun_of_another_version() {
+    let output = Command::new(RANK).arg("refuse").env("GASNETI_BOOT", "1:0:1:3:4:5:6").output().unwrap();
+    assert!(!output.status.success(), "{output:?}");
+    assert!(text(&output.stderr).contains("another version of gasnet than the gasnetrun"), "{output:?}");
 }
 
 #[test]
