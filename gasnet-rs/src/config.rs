@@ -359,7 +359,8 @@ impl Config {
     /// # Errors
     /// A value that cannot be understood: the message names the variable and what it takes.
     pub fn from_env() -> Result<Config, Error> {
-        Config::from_lookup(|name| std::env::var(name).ok())
+        // What is no UTF-8 is understood by nothing here, and refused like other nonsense rather than taken for unset.
+        Config::from_lookup(|name| Some(std::env::var_os(name)?.to_string_lossy().into_owned()))
     }
 
     /// Reads settings from any source.
