@@ -63,6 +63,7 @@ extern size_t gasnet_AMMaxLongReply(void);
     A return gasneti_am_reply(GASNETI_AM_LONG, token, handler, src, nbytes, dst, M, gasneti_a); \
   }
 
+#define GASNETI_P0
 #define GASNETI_P1 , gasnet_handlerarg_t gasneti_a0
 #define GASNETI_P2 GASNETI_P1 , gasnet_handlerarg_t gasneti_a1
 #define GASNETI_P3 GASNETI_P2 , gasnet_handlerarg_t gasneti_a2
@@ -97,7 +98,7 @@ extern size_t gasnet_AMMaxLongReply(void);
 #define GASNETI_L16 GASNETI_L15, gasneti_a15
 
 #define GASNETI_ARRAY(M) const gasnet_handlerarg_t gasneti_a[M] = { GASNETI_PASTE(GASNETI_L, M) };
-GASNETI_AM_FAMILY(0, , const gasnet_handlerarg_t *gasneti_a = NULL;)
+GASNETI_AM_FAMILY(0, GASNETI_P0, const gasnet_handlerarg_t *gasneti_a = NULL;)
 GASNETI_AM_FAMILY(1, GASNETI_P1, GASNETI_ARRAY(1))
 GASNETI_AM_FAMILY(2, GASNETI_P2, GASNETI_ARRAY(2))
 GASNETI_AM_FAMILY(3, GASNETI_P3, GASNETI_ARRAY(3))
@@ -114,6 +115,7 @@ GASNETI_AM_FAMILY(13, GASNETI_P13, GASNETI_ARRAY(13))
 GASNETI_AM_FAMILY(14, GASNETI_P14, GASNETI_ARRAY(14))
 GASNETI_AM_FAMILY(15, GASNETI_P15, GASNETI_ARRAY(15))
 GASNETI_AM_FAMILY(16, GASNETI_P16, GASNETI_ARRAY(16))
+#undef GASNETI_P0
 #undef GASNETI_P1
 #undef GASNETI_L1
 #undef GASNETI_P2
