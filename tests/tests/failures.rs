@@ -255,6 +255,17 @@ fn segments_of_any_size() {
 }
 
 #[test]
+fn limits_of_the_system_are_named() {
+    for (limit, part) in [("-f 0", "(ulimit -f)"), ("-v 600000", "(ulimit -v)")] {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("ulimit {limit}; exec {PROGRAM} fine")]);
+        command.env("GASNET_PSHM_NODES", "2").env("GASNET_MAX_SEGSIZE", "4G");
+        let outcome = run(command, "", Duration::from_secs(60)).expect("the shell starts");
+        says(&outcome, 1, &[part, "GASNET_MAX_SEGSIZE"]);
+    }
+}
+
+#[test]
 fn a_process_with_threads_does_not_fork() {
     says(&job("2", Shared, "threads-first", &[]), 1, &["thread"]);
 }

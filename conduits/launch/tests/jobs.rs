@@ -580,7 +580,7 @@ fn programs_that_cannot_run() {
 
 #[test]
 fn a_gasnetrun_of_another_version() {
-    let output = Command::new(RANK).arg("refuse").env("GASNETI_BOOT", "1:0:1:3:4:5:6").output().unwrap();
+    let output = Command::new(RANK).arg("hello").env("GASNETI_BOOT", "1:0:1:3:4:5:6").output().unwrap();
     assert!(!output.status.success(), "{output:?}");
     assert!(text(&output.stderr).contains("another version of gasnet than the gasnetrun"), "{output:?}");
 }
