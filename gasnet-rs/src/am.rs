@@ -230,14 +230,23 @@ impl<'a> Token<'a> {
         unsafe { self.reply(Outgoing { kind: Kind::Medium, handler, args, src, len, dst: 0 }) }
     }
 
-    /// Replies with a payload placed at byte `dst` of the requester's segment; `src` may be reused on return.
+    /// Replies with a payload placed at byte `dst` of the requester's segment; it may be reused on return.
+    ///
+    /// # Errors
+    /// As [`Token::reply_short`], and a destination outside the segment.
+    pub fn reply_long(&self, handler: u8, args: &[u32], payload: &[u8], dst: u64) -> Result<(), Error> {
+        // SAFETY: a slice is valid for its length.
+        unsafe { self.reply_long_raw(handler, args, payload.as_ptr(), payload.len(), dst) }
+    }
+
+    /// [`Token::reply_long`] from raw memory.
     ///
     /// # Safety
     /// 1. `src` is valid for `len` bytes (owed by the caller).
     ///
     /// # Errors
-    /// As [`Token::reply_short`], and a destination outside the segment.
-    pub unsafe fn reply_long(
+    /// As [`Token::reply_long`].
+    pub unsafe fn reply_long_raw(
         &self,
         handler: u8,
         args: &[u32],
@@ -382,15 +391,31 @@ impl Rank {
         }
     }
 
-    /// Sends a long request: `len` bytes are placed at byte `dst` of the target's segment, then the handler runs. `src` may be
-    /// reused on return.
+    /// Sends a long request: the payload, up to [`Rank::max_long`] bytes, is placed at byte `dst` of the target's segment, then the handler
+    /// runs. The payload may be reused on return.
+    ///
+    /// # Errors
+    /// As [`Rank::request_medium`], and a destination outside the segment.
+    pub fn request_long(
+        &self,
+        to: RankId,
+        handler: u8,
+        args: &[u32],
+        payload: &[u8],
+        dst: u64,
+    ) -> Result<(), Error> {
+        // SAFETY: a slice is valid for its length.
+        unsafe { self.request_long_raw(to, handler, args, payload.as_ptr(), payload.len(), dst) }
+    }
+
+    /// [`Rank::request_long`] from raw memory.
     ///
     /// # Safety
     /// 1. `src` is valid for `len` bytes (owed by the caller).
     ///
     /// # Errors
-    /// As [`Rank::request_medium`], and a destination outside the segment.
-    pub unsafe fn request_long(
+    /// As [`Rank::request_long`].
+    pub unsafe fn request_long_raw(
         &self,
         to: RankId,
         handler: u8,

@@ -284,14 +284,14 @@ impl Rank {
         value
     }
 
-    /// Adds to a `u64` of any rank's segment and returns what it was.
+    /// Adds to a `u64` of any rank's segment, wrapping, and returns what it was. As [`Rank::atomic`].
     #[inline]
     pub fn fetch_add(&self, at: GlobalPtr<u64>, n: u64) -> u64 {
         let op = Operation { function: Function::Add, word: WordType::U64 };
         self.atomic(at.rank(), at.offset(), op, n, 0)
     }
 
-    /// Replaces a `u64` of any rank's segment by `new` if it is `expected`; returns what it was.
+    /// Replaces a `u64` of any rank's segment by `new` if it is `expected`; returns what it was. As [`Rank::atomic`].
     #[inline]
     pub fn compare_swap(&self, at: GlobalPtr<u64>, expected: u64, new: u64) -> u64 {
         let op = Operation { function: Function::CompareSwap, word: WordType::U64 };

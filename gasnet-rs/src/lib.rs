@@ -29,7 +29,7 @@
 //! ```no_run
 //! # fn demo(rank: &gasnet::Rank) -> Result<(), gasnet::Error> {
 //! use gasnet::GlobalPtr;
-//! let cell: GlobalPtr<u64> = GlobalPtr::new(rank.id(), rank.allocate(8, 8)?);
+//! let cell: GlobalPtr<u64> = rank.allocate_array(1)?;
 //! let right = gasnet::RankId((rank.id().0 + 1) % rank.size());
 //! rank.write(cell.on(right), 42);
 //! rank.barrier();

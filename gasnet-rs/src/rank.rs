@@ -15,7 +15,7 @@ use crate::native::Native;
 use crate::neighbourhood::Neighbourhood;
 use crate::prim::AtomicU32;
 use crate::progress::Progress;
-use crate::segment::{SegmentEntry, SegmentTable};
+use crate::segment::{GlobalPtr, Place, SegmentEntry, SegmentTable, Shared};
 use crate::shm::grid::{Grid, GridLayout};
 use crate::shm::map;
 use crate::shm::{Host, HostHeader, RankBlock};
@@ -584,6 +584,28 @@ impl Rank {
                 "no room for {bytes} bytes in a segment of {size} bytes of which {} are in use: attach a larger one",
                 *used
             ))),
+        }
+    }
+
+    /// [`allocate`](Self::allocate) of room for `count` elements, all zero at first: the address in this rank's segment; `on` gives that in
+    /// another's.
+    ///
+    /// # Collective
+    /// As [`allocate`](Self::allocate).
+    ///
+    /// # Errors
+    /// As [`allocate`](Self::allocate).
+    pub fn allocate_array<T: Shared>(&self, count: usize) -> Result<GlobalPtr<T>, Error> {
+        let bytes = count.checked_mul(size_of::<T>()).map_or(u64::MAX, |bytes| bytes as u64);
+        Ok(GlobalPtr::new(self.id, self.allocate(bytes, align_of::<T>() as u64)?))
+    }
+
+    /// Where `count` elements lie in this process, for programs that work on them in place; `None` where they are not mapped here or not
+    /// inside the segment. Peers may write there at any time.
+    pub fn address<T: Shared>(&self, at: GlobalPtr<T>, count: usize) -> Option<*mut T> {
+        match self.segments.get()?.mapped_at(at.rank(), at.offset(), count.checked_mul(size_of::<T>())?)? {
+            Place::Here(p) => Some(p.cast()),
+            Place::Away => None,
         }
     }
 

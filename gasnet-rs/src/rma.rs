@@ -291,6 +291,9 @@ impl Rank {
     }
 
     /// Waits until an event's operation is complete; the event is used up.
+    ///
+    /// # Panics
+    /// Ends the job when the event was used up before, or is none of this rank's. [`Event::DONE`] can be waited for any number of times.
     #[inline]
     pub fn wait(&self, event: Event) {
         if event != Event::DONE {
@@ -379,7 +382,7 @@ impl Rank {
         unsafe { self.put(to.rank(), to.offset(), (&raw const value).cast(), size_of::<T>()) }
     }
 
-    /// Reads a value from another rank's segment. As [`Rank::write`].
+    /// Reads a value from another rank's segment: on return it is here. In all else as [`Rank::write`].
     #[inline]
     pub fn read<T: Shared>(&self, from: GlobalPtr<T>) -> T {
         let mut value = T::zeroed();
@@ -388,14 +391,21 @@ impl Rank {
         value
     }
 
-    /// Writes a slice into another rank's segment; blocking.
+    /// Writes a slice into another rank's segment.
+    ///
+    /// # One-sided
+    /// # Completion
+    /// On return the data is in place. Whoever reads at the same time may see a part of it.
+    ///
+    /// # Panics
+    /// Ends the job when the slice does not fit into the segment at `to`.
     #[inline]
     pub fn write_slice<T: Shared>(&self, to: GlobalPtr<T>, values: &[T]) {
         // SAFETY: a slice is valid for its size.
         unsafe { self.put(to.rank(), to.offset(), values.as_ptr().cast(), size_of_val(values)) }
     }
 
-    /// Reads a slice from another rank's segment; blocking.
+    /// Reads a slice from another rank's segment: on return `values` are what was there. In all else as [`Rank::write_slice`].
     #[inline]
     pub fn read_slice<T: Shared>(&self, from: GlobalPtr<T>, values: &mut [T]) {
         // SAFETY: a slice is valid for its size; any bytes are a T.
@@ -403,6 +413,14 @@ impl Rank {
     }
 
     /// Starts to write a buffer into another rank's segment. The handle owns the buffer until it is waited for.
+    ///
+    /// # One-sided
+    /// # Completion
+    /// The data is in place when the handle has been waited for. At most about a million operations that other processes serve may be
+    /// outstanding at a time.
+    ///
+    /// # Panics
+    /// As [`Rank::write_slice`], and with too many outstanding.
     pub fn write_nb<T: Shared>(&self, to: GlobalPtr<T>, values: Vec<T>) -> Pending<'_, T> {
         // SAFETY: the buffer lives in the handle, which gives it up only when the operation is complete, and leaks it if forgotten.
         let event = unsafe {
@@ -411,7 +429,8 @@ impl Rank {
         Pending { rank: self, event, buffer: core::mem::ManuallyDrop::new(values) }
     }
 
-    /// Starts to read `len` elements of another rank's segment into a buffer that the handle owns until it is waited for.
+    /// Starts to read `len` elements of another rank's segment into a buffer that the handle owns until it is waited for. As
+    /// [`Rank::write_nb`].
     pub fn read_nb<T: Shared>(&self, from: GlobalPtr<T>, len: usize) -> Pending<'_, T> {
         let mut values = vec![T::zeroed(); len];
         // SAFETY: as in `write_nb`.

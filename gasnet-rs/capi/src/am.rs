@@ -253,7 +253,7 @@ pub unsafe extern "C" fn gasneti_am_request(
             }),
             MEDIUM => rank.request_medium_raw(RankId(to), handler, args, src, len),
             LONG | LONG_ASYNC => {
-                rank.request_long(RankId(to), handler, args, src, len, offset(state, to, &message))
+                rank.request_long_raw(RankId(to), handler, args, src, len, offset(state, to, &message))
             }
             _ => Err(Error::op(format!("unknown kind of message {kind}"))),
         }
@@ -318,7 +318,7 @@ pub unsafe extern "C" fn gasneti_am_reply(
                 token.inner.reply_medium(handler, args, bytes)
             }),
             MEDIUM => token.inner.reply_medium_raw(handler, args, src, len),
-            _ => token.inner.reply_long(handler, args, src, len, offset(state, to, &message)),
+            _ => token.inner.reply_long_raw(handler, args, src, len, offset(state, to, &message)),
         }
     };
     conclude(state, CALL, &message, result)

@@ -31,8 +31,7 @@ fn main() {
         let count = first_row(rank.id().0 as usize + 1) - low;
 
         // Two sets of two landing rows: while one set is read, the neighbours fill the other.
-        let landing: GlobalPtr<f64> =
-            GlobalPtr::new(rank.id(), sure(rank, rank.allocate((4 * cols * 8) as u64, 64)));
+        let landing: GlobalPtr<f64> = sure(rank, rank.allocate_array(4 * cols));
         let slot = |set: usize, side: usize| landing.add((2 * set + side) * cols);
         for set in 0..2 {
             for side in [ABOVE, BELOW] {

@@ -13,7 +13,7 @@ fn main() {
         let (me, size) = (u64::from(rank.id().0), u64::from(rank.size()));
         let right = RankId(((me + 1) % size) as u32);
         // All ranks allocate the same, so the offset is the same everywhere.
-        let mine: GlobalPtr<u64> = GlobalPtr::new(rank.id(), sure(rank, rank.allocate(8, 8)));
+        let mine: GlobalPtr<u64> = sure(rank, rank.allocate_array(1));
         rank.write(mine, me);
         for _ in 0..rounds {
             rank.barrier(); // all are written

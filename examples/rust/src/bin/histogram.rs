@@ -17,7 +17,7 @@ fn main() {
 
         // Bin b is number b / size on rank b % size.
         let here = bins.div_ceil(size);
-        let base: GlobalPtr<u64> = GlobalPtr::new(rank.id(), sure(rank, rank.allocate(here * 8, 64)));
+        let base: GlobalPtr<u64> = sure(rank, rank.allocate_array(here as usize));
         rank.write_slice(base, &vec![0; here as usize]);
         rank.barrier();
         let bin_of = |sample: u64| {

@@ -1,5 +1,5 @@
 //! Active messages: every kind, number of arguments and length of payload, in both directions; every handler index.
-#![expect(unsafe_code, reason = "long messages, and payloads in segments")]
+#![expect(unsafe_code, reason = "payloads in segments")]
 
 use crate::support::{Cx, Rng, State, mix, same};
 use crate::{flood, rules, threads};
@@ -87,10 +87,7 @@ pub fn register(cx: &Cx) {
                 match kind {
                     Kind::Short => t.reply_short(SHAPE_REPLY, &out.args),
                     Kind::Medium => t.reply_medium(SHAPE_REPLY, &out.args, &out.payload),
-                    // SAFETY: the source is a vector; the slot is this pair's.
-                    Kind::Long => unsafe {
-                        t.reply_long(SHAPE_REPLY, &out.args, out.payload.as_ptr(), out.payload.len(), dst)
-                    },
+                    Kind::Long => t.reply_long(SHAPE_REPLY, &out.args, &out.payload, dst),
                 }
                 .expect("a reply");
                 assert!(t.has_replied());
@@ -161,8 +158,7 @@ fn request(cx: &Cx, to: RankId, kind: Kind, reply: Kind, nargs: usize, len: usiz
     match kind {
         Kind::Short => cx.rank.request_short(to, index, &out.args),
         Kind::Medium => cx.rank.request_medium(to, index, &out.args, &out.payload),
-        // SAFETY: the source is a vector; the slot is this pair's, and its last message was answered.
-        Kind::Long => unsafe { cx.rank.request_long(to, index, &out.args, out.payload.as_ptr(), len, dst) },
+        Kind::Long => cx.rank.request_long(to, index, &out.args, &out.payload, dst),
     }
     .expect("a request");
 }

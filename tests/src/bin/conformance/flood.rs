@@ -1,5 +1,4 @@
 //! Floods: every rank sends to every rank as fast as it can, and everything arrives exactly once.
-#![expect(unsafe_code, reason = "long messages")]
 
 use crate::am::{FLOOD, FLOOD_REPLY, MIXED, MIXED_REPLY};
 use crate::support::{Cx, Rng, State, mix};
@@ -105,11 +104,9 @@ pub fn register(state: &'static State, add: &dyn Fn(u8, Handler)) {
                 None => Ok(()),
                 Some(Kind::Short) => t.reply_short(MIXED_REPLY, &[&[id], &args[1..]].concat()),
                 Some(Kind::Medium) => t.reply_medium(MIXED_REPLY, &[id], &data),
-                // SAFETY: a vector; the slot takes anything.
-                Some(Kind::Long) => unsafe {
-                    let dst = state.long_slots.load(Ordering::Relaxed);
-                    t.reply_long(MIXED_REPLY, &[id], data.as_ptr(), data.len(), dst)
-                },
+                Some(Kind::Long) => {
+                    t.reply_long(MIXED_REPLY, &[id], &data, state.long_slots.load(Ordering::Relaxed))
+                }
             }
             .expect("a reply");
         }),
@@ -184,8 +181,7 @@ fn send(rank: &Rank, to: RankId, id: u32, slot: u64) {
     match plan.kind {
         Kind::Short => rank.request_short(to, MIXED, &args),
         Kind::Medium => rank.request_medium(to, MIXED, &args, &data),
-        // SAFETY: a vector; the slot takes anything.
-        Kind::Long => unsafe { rank.request_long(to, MIXED, &args, data.as_ptr(), plan.len, slot) },
+        Kind::Long => rank.request_long(to, MIXED, &args, &data, slot),
     }
     .expect("a request");
 }

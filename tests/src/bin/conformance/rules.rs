@@ -1,5 +1,4 @@
 //! What is refused with an error the caller can go on from. What ends the job is in `tests/failures.rs`.
-#![expect(unsafe_code, reason = "long messages")]
 
 use crate::am::{RULES, RULES_REPLY};
 use crate::support::{Cx, State};
@@ -50,12 +49,7 @@ pub fn rules(cx: &Cx) {
             &["65537 bytes", "at most 65536"],
         );
         let size = r.table().get(to).expect("a rank").size as u64;
-        let byte = 0u8;
-        // SAFETY: one byte that lives.
-        refused(
-            unsafe { r.request_long(to, RULES, &[], &byte, 1, size) },
-            &["outside the segment", &format!("rank {to}")],
-        );
+        refused(r.request_long(to, RULES, &[], &[0], size), &["outside the segment", &format!("rank {to}")]);
     }
     let nobody = RankId(r.size());
     refused(
@@ -69,4 +63,21 @@ pub fn rules(cx: &Cx) {
     refused(r.allocate(u64::MAX, 8), &["larger"]);
     refused(r.allocate(u64::MAX - 100, 4096), &["larger"]);
     refused(r.allocate(1, 1 << 63), &["larger"]);
+    refused(r.allocate_array::<u64>(usize::MAX), &["larger"]);
+    refused(r.allocate_array::<u8>(usize::MAX), &["larger"]);
+
+    let words = r.allocate_array::<u64>(3).expect("room");
+    let own = r.table().get(r.id()).expect("a rank");
+    assert!(
+        words.rank() == r.id() && words.offset().is_multiple_of(8) && words.offset() + 24 <= own.size as u64
+    );
+    assert_eq!(r.address(words, 3).map(|p| p as usize), Some(own.local as usize + words.offset() as usize));
+    for to in r.ranks() {
+        assert_eq!(r.address(words.on(to), 3).is_some(), r.is_neighbour(to));
+    }
+    let all = own.size / 8;
+    assert!(
+        r.address(words, all).is_none() == (words.offset() > 0) && r.address(words, usize::MAX).is_none()
+    );
+    assert!(r.address(words.on(nobody), 0).is_none());
 }
