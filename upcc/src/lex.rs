@@ -8,6 +8,8 @@ use std::path::Path;
 pub(crate) struct LexError {
     pub(crate) tok: u32,
     pub(crate) message: &'static str,
+    /// The rest of the line belongs to it, with all the brackets and semicolons that stand there.
+    pub(crate) open: bool,
 }
 
 /// Splits `text` into tokens. `dir` is where relative file names start.
@@ -107,7 +109,7 @@ impl Lexer<'_> {
     }
 
     fn error(&mut self, message: &'static str) {
-        self.errors.push(LexError { tok: self.out.toks.len() as u32, message });
+        self.errors.push(LexError { tok: self.out.toks.len() as u32, message, open: false });
     }
 
     fn run(&mut self) {
@@ -262,6 +264,9 @@ impl Lexer<'_> {
                     } else {
                         "this character constant has no end on its line; write the closing `'`"
                     });
+                    if let Some(e) = self.errors.last_mut() {
+                        e.open = true;
+                    }
                     break;
                 }
                 Some(b'\\') if self.pos + 1 < self.src.len() && self.src[self.pos + 1] != b'\n' => {

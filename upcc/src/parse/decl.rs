@@ -590,6 +590,9 @@ impl Cx<'_> {
             }
             return Ok(declarator);
         };
+        if self.unknown_type() {
+            return Ok(false);
+        }
         match self.ahead(1) {
             // `name(` may be an old-style function, or a call that strayed out of a function.
             TokKind::Punct(Punct::LParen) => Ok(true),

@@ -199,7 +199,7 @@ impl<'a> Cx<'a> {
         i
     }
     /// Index of the `n`th token after the current one.
-    fn ahead_idx(&self, n: u32) -> TokIdx {
+    pub(crate) fn ahead_idx(&self, n: u32) -> TokIdx {
         let mut i = self.pos;
         for _ in 0..n {
             if self.toks.tok(i).kind == TokKind::Eof {

@@ -215,6 +215,9 @@ impl Cx<'_> {
             };
             return Ok(self.make(start, kind, upc));
         }
+        if decls && self.unknown_type() {
+            return Err(Bad);
+        }
         let Some(k) = self.kw() else { return self.expression_statement(start) };
         match k {
             Kw::If => self.scoped(|cx| {

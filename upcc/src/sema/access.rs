@@ -38,23 +38,10 @@ impl Cx<'_> {
                     self.declare_implicit(s, at)
                 } else {
                     let name = self.name(s).to_owned();
-                    let mut text = format!("`{name}` is not declared");
-                    match name.as_str() {
-                        "barrier" | "barrier_notify" | "barrier_wait" | "fence" | "forall" => {
-                            let new = name.trim_start_matches("barrier_");
-                            text.push_str(&format!("; since UPC 1.1 the statement is written `upc_{new}`"));
-                        }
-                        _ => {
-                            if let Some(near) = self.similar_name(&name) {
-                                text.push_str(&format!("; did you mean `{near}`?"));
-                            }
-                        }
-                    }
+                    let text = format!("`{name}` is not declared{}", self.advice(&name));
                     self.error(at, text);
                     // One message per name and function is enough.
-                    let ty = self.types.error();
-                    let d = self.new_decl(s, DeclKind::Var, ty, at);
-                    self.bind(s, d);
+                    self.bind_unknown(s, at);
                     return self.bad_expr(toks);
                 }
             }
@@ -76,24 +63,6 @@ impl Cx<'_> {
             _ if self.types.is_error(ty) => self.bad_expr(toks),
             _ => self.lvalue_node(ExprKind::Name(id), ty, toks, false),
         }
-    }
-
-    /// A visible name that differs from `name` by one letter.
-    fn similar_name(&self, name: &str) -> Option<String> {
-        if name.len() < 3 {
-            return None;
-        }
-        let near = |other: &str| {
-            let (a, b) = (name.as_bytes(), other.as_bytes());
-            let head = a.iter().zip(b).take_while(|(x, y)| x == y).count();
-            let tail = a[head..].iter().rev().zip(b[head..].iter().rev()).take_while(|(x, y)| x == y).count();
-            a.len().max(b.len()) - head - tail <= 1
-        };
-        let visible = self.decls.iter().rev().filter(|d| {
-            !d.system && self.lookup(d.name).is_some_and(|v| self.decls[v.0 as usize].tok == d.tok)
-        });
-        let keywords = ["MYTHREAD", "THREADS"];
-        visible.map(|d| self.name(d.name)).chain(keywords).find(|n| *n != name && near(n)).map(str::to_owned)
     }
 
     /// The member `s` of a record: the path to it.
@@ -217,7 +186,7 @@ impl Cx<'_> {
         }
         let fty =
             self.types.pointee(callee.ty).filter(|&t| self.types.is_function(t) && !self.types.is_shared(t));
-        let Some((ret, params, variadic, proto)) =
+        let Some((ret, params, variadic, mut proto)) =
             fty.and_then(|t| self.types.signature(t)).map(|(r, p, v, o)| (r, p.to_vec(), v, o))
         else {
             let t = self.show(callee.ty);
@@ -242,6 +211,8 @@ impl Cx<'_> {
                     self.note(tok, "it is declared here");
                 }
             }
+            // Which argument is missing is not known: none is held against its parameter.
+            proto = false;
         }
         let mut out = Vec::with_capacity(args.len());
         for (i, a) in args.into_iter().enumerate() {
@@ -438,7 +409,7 @@ impl Cx<'_> {
             return self.arith(e, int);
         }
         if self.types.is_pointer(e.ty) {
-            return self.assign_convert(e, int, &Why::Assign);
+            return self.assign_convert(e, int, &Why::Barrier(word.to_owned()));
         }
         let t = self.show(e.ty);
         self.error(

@@ -14,6 +14,8 @@ pub(crate) enum Why {
     /// Argument number (from 1) of a function.
     Arg(usize, String),
     Return,
+    /// The value of this statement.
+    Barrier(String),
 }
 
 impl Why {
@@ -23,6 +25,7 @@ impl Why {
             Why::Init => "this initializer".to_owned(),
             Why::Arg(n, f) => format!("argument {n} of `{f}`"),
             Why::Return => "this return value".to_owned(),
+            Why::Barrier(word) => format!("the value of `{word}`"),
         }
     }
 }

@@ -59,7 +59,8 @@ impl Cx<'_> {
         self.linked.insert(name, id);
         self.bind_outermost(name, id);
         let name = self.name(name);
-        let text = format!("the function `{name}` is not declared; include its header or declare it");
+        let header = self.header_of(name).map_or("its header".to_owned(), |h| format!("<{h}>"));
+        let text = format!("the function `{name}` is not declared; include {header} or declare it");
         self.warn_since_c99(tok, text);
         id
     }

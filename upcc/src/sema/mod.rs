@@ -13,6 +13,7 @@ pub(crate) mod ops;
 pub(crate) mod scope;
 mod shared;
 mod show;
+mod unknown;
 mod vectors;
 
 use crate::ast::{FrontOptions, FrontResult};
@@ -33,6 +34,7 @@ pub(crate) fn check(preprocessed: &str, opts: &FrontOptions) -> FrontResult {
         cx.error(0, "this file is too large");
     }
     let bad_tokens = lex_errors.len();
+    let open = lex_errors.iter().any(|e| e.open);
     for e in lex_errors {
         cx.error(e.tok, e.message);
     }
@@ -41,7 +43,8 @@ pub(crate) fn check(preprocessed: &str, opts: &FrontOptions) -> FrontResult {
         cx.error(0, format!("the number of threads must be from 1 to {MAX_THREADS}"));
     }
     cx.push_scope();
-    let items = cx.translation_unit();
+    // What lacks the rest of a line would only draw more errors.
+    let items = if open { Vec::new() } else { cx.translation_unit() };
     cx.finish_tentative();
     cx.pop_scope();
     if opts.warn.upc {

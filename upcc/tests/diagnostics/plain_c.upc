@@ -17,7 +17,7 @@ int main(void)
     undeclared = 1; undeclared++; mani(1); maim; f(1); f(1, s, 2); f(s, 1); f(ss, s);
     c = 2; c++; 1 = i; i++ = 1; &1; &reg; arr = 0; main = 0; *i; i[i]; p[1.5]; -s; !ss; ~1.5; ss + 1; p + p; p * 2; 1.5 % 2; i << 1.0;
     p = 1; i = p; p = s; p = &c; p == 1; p == s; i = ss; ss = i; i(); s->x; ss.none; i.a; T; T = 1; sizeof(int : 3); (struct s)i; (int)ss; (char *)1.5;
-    int i; for (int i;;) { int i; } int x[] ; int y[] = 1; label: i = 08 + 0x + 1.2.3 + 'x + ''; "open;
+    int i; for (int i;;) { int i; } int x[] ; int y[] = 1; label: i = 08 + 0x + 1.2.3;
     i = (1; if (1 {} ;
     return 0
 }
