@@ -128,7 +128,7 @@ pub const SETTINGS: &[Setting] = &[
     ),
     s(
         "GASNET_OFI_PROVIDER",
-        "name: tcp, verbs, ...; default the first that all ranks have of cxi, efa, verbs, psm3, psm2, psm, opx, tcp, net, udp, shm, sockets",
+        "name: tcp, verbs, ...; default the first that all ranks have of cxi, efa, verbs, ucx, psm3, psm2, psm, opx, tcp, net, udp, shm, sockets",
         "Provider of libfabric that the ofi conduit uses; `fi_info -l` lists them.",
     ),
     s(
@@ -141,6 +141,13 @@ pub const SETTINGS: &[Setting] = &[
         "puts (default), all, none",
         "What the ofi conduit leaves to the provider: puts and gets; atomics, too; or nothing, everything goes by messages. Atomics of a \
          network card need not go together with those of processors: `all` is for programs whose processors leave such words alone.",
+    ),
+    s(
+        "GASNET_OFI_REGISTRATION",
+        "auto (default), firehose, provider, bounce",
+        "Where a provider of libfabric reaches registered memory only (FI_MR_LOCAL): how the ofi conduit comes by memory of the program outside \
+         the segment. What was registered is kept (firehose); the provider is asked each time and may have a cache (provider: FI_MR_CACHE_*); it is \
+         copied (bounce); or the one that a measurement at start finds cheapest.",
     ),
     s(
         "GASNET_MAX_SEGSIZE",
@@ -252,6 +259,19 @@ pub const SETTINGS: &[Setting] = &[
     ),
 ];
 
+/// How the ofi conduit comes by registered memory outside the segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OfiRegistration {
+    /// What is cheapest, measured at start.
+    Auto,
+    /// Registered once and kept.
+    Firehose,
+    /// Registered for each transfer, which the provider may cache.
+    Provider,
+    /// Copied.
+    Bounce,
+}
+
 /// What the ofi conduit leaves to its provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OfiNative {
@@ -306,6 +326,8 @@ pub struct Config {
     pub ofi_domain: Option<String>,
     /// `GASNET_OFI_NATIVE`.
     pub ofi_native: OfiNative,
+    /// `GASNET_OFI_REGISTRATION`.
+    pub ofi_registration: OfiRegistration,
     /// `GASNET_MAX_SEGSIZE` in bytes.
     pub max_segment: Option<u64>,
     /// `GASNET_CHECK`.
@@ -343,6 +365,7 @@ impl Default for Config {
             ofi_provider: None,
             ofi_domain: None,
             ofi_native: OfiNative::Puts,
+            ofi_registration: OfiRegistration::Auto,
             max_segment: None,
             check: false,
             spin: None,
@@ -426,6 +449,13 @@ impl Config {
             stats: flag("GASNET_STATS", false)?,
             ofi_provider: get("GASNET_OFI_PROVIDER"),
             ofi_domain: get("GASNET_OFI_DOMAIN"),
+            ofi_registration: match get("GASNET_OFI_REGISTRATION").as_deref() {
+                None | Some("auto") => OfiRegistration::Auto,
+                Some("firehose") => OfiRegistration::Firehose,
+                Some("provider") => OfiRegistration::Provider,
+                Some("bounce") => OfiRegistration::Bounce,
+                Some(v) => return Err(bad("GASNET_OFI_REGISTRATION", v)),
+            },
             ofi_native: match get("GASNET_OFI_NATIVE").as_deref() {
                 None | Some("puts") => OfiNative::Puts,
                 Some("all") => OfiNative::All,

@@ -5,7 +5,8 @@
 
 /// The order of preference: networks first, and what reaches the own host only, or is there for tests, last.
 const PREFERENCE: &[&str] = &[
-    "cxi", "efa", "verbs", "psm3", "psm2", "psm", "opx", "tcp", "net", "udp", "shm", "sm2", "lpp", "sockets",
+    "cxi", "efa", "verbs", "ucx", "psm3", "psm2", "psm", "opx", "tcp", "net", "udp", "shm", "sm2", "lpp",
+    "sockets",
 ];
 
 /// Providers that do not leave the host.

@@ -405,8 +405,9 @@ pub(crate) fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Err
     let native = trial::run(&mut engine, cx)?;
     let atomics = engine.onesided.as_ref().is_some_and(|o| !o.have.is_empty());
     let traits = &engine.port.traits;
-    let copies = if traits.mr_local { crate::local::BOUNCE.max(traits.inject) } else { traits.inject };
-    let max_transfer = traits.max_transfer;
+    let local = engine.onesided.as_ref().map(|o| &o.local);
+    let copies = local.map_or(0, |local| local.copied()).max(traits.inject);
+    let max_transfer = local.map_or(usize::MAX, |local| local.largest()).min(traits.max_transfer);
     if !native {
         engine.drop_onesided();
     }
@@ -470,7 +471,12 @@ fn connect(cx: &OpenContext<'_>) -> Result<Engine, Error> {
     let sender = Sender::new(cx.rank.0, &port);
     let relation = || Relation { account: Account::new(terms), due: false, met: false, gone: false };
     let rma = port.traits.rma;
-    let onesided = if rma { Some(OneSided::new(&mut port, ranks, Known::Not).map_err(fail)?) } else { None };
+    let registration = cx.config.ofi_registration;
+    let onesided = if rma {
+        Some(OneSided::new(&mut port, ranks, Known::Not, registration).map_err(fail)?)
+    } else {
+        None
+    };
     Ok(Engine {
         me: cx.rank.0,
         port,

@@ -5,7 +5,9 @@
 #![expect(unsafe_code, reason = "calls C; see the functions of ffi")]
 
 use crate::atomics::Plan;
+use crate::checked::Checked;
 use crate::ffi::{self, AGAIN};
+use crate::pins::PIECES;
 use crate::wire::MAX_MESSAGE;
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::os::fd::{BorrowedFd, RawFd};
@@ -100,10 +102,24 @@ pub(crate) struct Traits {
     pub(crate) multi: bool,
     pub(crate) rma: bool,
     pub(crate) atomics: bool,
+    /// Pieces that the local memory of an operation may be in.
+    pub(crate) spans: usize,
     /// Operations that may be under way.
     pub(crate) depth: usize,
     /// Bytes of the largest operation.
     pub(crate) max_transfer: usize,
+}
+
+/// Local memory of an operation, and what the provider is told of its registration.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Span {
+    pub(crate) at: *mut u8,
+    pub(crate) len: usize,
+    pub(crate) desc: *mut c_void,
+}
+
+impl Span {
+    pub(crate) const NONE: Span = Span { at: ptr::null_mut(), len: 0, desc: ptr::null_mut() };
 }
 
 /// A memory region that is registered.
@@ -282,6 +298,8 @@ pub(crate) struct Port {
     /// Counts operations of peers on memory here, and what it said last.
     visits: *mut ffi::fid_cntr,
     visited: u64,
+    /// In tests: what is registered.
+    checked: Option<Checked>,
     pub(crate) traits: Traits,
 }
 
@@ -343,6 +361,7 @@ impl Port {
             wait: None,
             visits: ptr::null_mut(),
             visited: 0,
+            checked: Checked::from_environment(),
             traits,
         };
         let info = port.offer.0;
@@ -542,6 +561,9 @@ impl Port {
         desc: *mut c_void,
         of: &mut Context,
     ) -> Answer {
+        if let Some(stray) = self.stray(&[Span { at, len, desc }]) {
+            return stray;
+        }
         let iov = ffi::iovec { iov_base: at.cast(), iov_len: len };
         let mut descs = [desc];
         let message = ffi::fi_msg {
@@ -570,6 +592,9 @@ impl Port {
         of: &mut Context,
         through: bool,
     ) -> Answer {
+        if let Some(stray) = self.stray(&[Span { at: at.cast_mut(), len, desc }]) {
+            return stray;
+        }
         let iov = ffi::iovec { iov_base: at.cast_mut().cast(), iov_len: len };
         let mut descs = [desc];
         let message = ffi::fi_msg {
@@ -596,20 +621,13 @@ impl Port {
     /// # Safety
     /// 1. The source stays until the put is complete, unless `inject` is set; the context stays; the target is a region (owed by the
     ///    caller).
-    pub(crate) unsafe fn write(
-        &self,
-        to: Remote,
-        src: *const u8,
-        len: usize,
-        desc: *mut c_void,
-        of: &mut Context,
-        inject: bool,
-    ) -> Answer {
+    pub(crate) unsafe fn write(&self, to: Remote, from: &[Span], of: &mut Context, inject: bool) -> Answer {
+        if !inject && let Some(stray) = self.stray(from) {
+            return stray;
+        }
         let flags = ffi::FI_COMPLETION | ffi::FI_DELIVERY_COMPLETE | if inject { ffi::FI_INJECT } else { 0 };
         // SAFETY: (1).
-        Answer::of(unsafe {
-            self.transfer(to, src.cast_mut(), len, desc, of, |message| ffi::write(self.ep, message, flags))
-        })
+        Answer::of(unsafe { self.transfer(to, from, of, |message| ffi::write(self.ep, message, flags)) })
     }
 
     /// Starts a get.
@@ -617,17 +635,13 @@ impl Port {
     /// # Safety
     /// 1. The destination is valid and nobody else's until the get is complete; the context stays; the source is a region (owed by the
     ///    caller).
-    pub(crate) unsafe fn read(
-        &self,
-        dst: *mut u8,
-        from: Remote,
-        len: usize,
-        desc: *mut c_void,
-        of: &mut Context,
-    ) -> Answer {
+    pub(crate) unsafe fn read(&self, to: &[Span], from: Remote, of: &mut Context) -> Answer {
+        if let Some(stray) = self.stray(to) {
+            return stray;
+        }
         // SAFETY: (1).
         Answer::of(unsafe {
-            self.transfer(from, dst, len, desc, of, |message| ffi::read(self.ep, message, ffi::FI_COMPLETION))
+            self.transfer(from, to, of, |message| ffi::read(self.ep, message, ffi::FI_COMPLETION))
         })
     }
 
@@ -644,6 +658,9 @@ impl Port {
         desc: *mut c_void,
         of: &mut Context,
     ) -> Answer {
+        if let Some(stray) = self.stray(&[Span { at: words.cast(), len: 3 * size_of::<u64>(), desc }]) {
+            return stray;
+        }
         let target = ffi::atomics::Target {
             to: self.peers[to.peer as usize],
             at: to.at,
@@ -677,25 +694,34 @@ impl Port {
     unsafe fn transfer(
         &self,
         remote: Remote,
-        local: *mut u8,
-        len: usize,
-        desc: *mut c_void,
+        local: &[Span],
         of: &mut Context,
         start: impl FnOnce(&ffi::fi_msg_rma) -> isize,
     ) -> isize {
-        let iov = ffi::iovec { iov_base: local.cast(), iov_len: len };
+        let mut iov = [ffi::iovec { iov_base: ptr::null_mut(), iov_len: 0 }; PIECES];
+        let mut descs = [ptr::null_mut(); PIECES];
+        for ((iov, desc), span) in iov.iter_mut().zip(&mut descs).zip(local) {
+            (*iov, *desc) = (ffi::iovec { iov_base: span.at.cast(), iov_len: span.len }, span.desc);
+        }
+        let len = local.iter().map(|span| span.len).sum();
         let there = ffi::fi_rma_iov { addr: remote.at, len, key: remote.key };
-        let mut descs = [desc];
         start(&ffi::fi_msg_rma {
-            msg_iov: &iov,
+            msg_iov: iov.as_ptr(),
             desc: descs.as_mut_ptr(),
-            iov_count: 1,
+            iov_count: local.len(),
             addr: self.peers[remote.peer as usize],
             rma_iov: &there,
             rma_iov_count: 1,
             context: ptr::from_mut(of).cast(),
             data: 0,
         })
+    }
+
+    /// What becomes of an operation on memory that is not registered, where that is looked at.
+    fn stray(&self, spans: &[Span]) -> Option<Answer> {
+        let checked = self.checked.as_ref()?;
+        let stray = spans.iter().find(|s| !checked.has(s.at as usize, s.len, s.desc as usize))?;
+        Some(Answer::Failed(format!("{} bytes at {:p} are not registered as said", stray.len, stray.at)))
     }
 
     /// Registers memory, for operations of this side, and for those of others if `shared`.
@@ -722,14 +748,23 @@ impl Port {
             let code = ffi::mr_register(self.domain, at, len, access, self.next_key, &mut mr);
             ffi::check("fi_mr_reg", code)?;
             if self.traits.mr_enable {
-                ffi::check("fi_mr_enable", ffi::mr_enable(mr, self.ep))?;
+                ffi::check("fi_mr_enable", ffi::mr_enable(mr, self.ep)).inspect_err(|_| {
+                    ffi::close(mr.cast());
+                })?;
             }
-            Ok(Region { mr, desc: (*mr).mem_desc })
+            let desc = (*mr).mem_desc;
+            if let Some(checked) = &mut self.checked {
+                checked.add(mr as usize, at as usize, len, desc as usize);
+            }
+            Ok(Region { mr, desc })
         }
     }
 
     /// Ends a registration. No operation uses it any more.
     pub(crate) fn forget(&mut self, region: &Region) {
+        if let Some(checked) = &mut self.checked {
+            checked.remove(region.mr as usize);
+        }
         // SAFETY: closed once: only the owner of the region calls this.
         unsafe { ffi::close(region.mr.cast()) };
     }
@@ -780,14 +815,14 @@ unsafe fn traits(info: &ffi::fi_info, caps: u64, name: &str) -> Traits {
         Traits {
             name: name.to_string(),
             inject: tx.inject_size,
-            // Tests have no provider that demands it.
-            mr_local: has(ffi::FI_MR_LOCAL) || std::env::var_os("GASNET_TEST_OFI_REGISTER").is_some(),
+            mr_local: has(ffi::FI_MR_LOCAL) || Checked::is_wanted(),
             mr_virtual: basic || has(ffi::FI_MR_VIRT_ADDR),
             mr_raw: has(ffi::FI_MR_RAW),
             mr_enable: has(ffi::FI_MR_ENDPOINT | ffi::FI_MR_RMA_EVENT),
             multi: info.caps & caps & ffi::FI_MULTI_RECV != 0,
             rma: info.caps & caps & ffi::FI_RMA != 0,
             atomics: info.caps & caps & ffi::FI_ATOMIC != 0,
+            spans: tx.iov_limit.clamp(1, PIECES),
             depth: tx.size.clamp(64, 4096),
             max_transfer: ep.max_msg_size,
         }

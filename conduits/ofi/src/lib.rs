@@ -25,17 +25,22 @@
 //!
 //! **Leaving.** A rank says good-bye to all it has met and waits for theirs: then everything that was sent has arrived.
 //!
-//! `GASNET_TEST_OFI_REGISTER` has local memory registered as if the provider demanded it.
+//! **Registered memory.** Where the provider reaches registered memory only (FI_MR_LOCAL) the program's own is registered and kept (`pins.rs`), registered
+//! each time, or copied: what is cheapest, measured at start (`prices.rs`). `GASNET_TEST_OFI_REGISTER` makes any provider one of those (`checked.rs`).
 //!
 //! Settings: `GASNET_OFI_*`; those of the providers by libfabric's own means (`FI_*`, `fi_info -e`).
 
 #![cfg_attr(not(feature = "link"), allow(dead_code, reason = "the protocol, without the network"))]
 
 mod choice;
+mod pins;
+mod prices;
 mod wire;
 
 #[cfg(feature = "link")]
 mod atomics;
+#[cfg(feature = "link")]
+mod checked;
 #[cfg(feature = "link")]
 mod engine;
 #[cfg(feature = "link")]

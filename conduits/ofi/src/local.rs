@@ -1,44 +1,60 @@
 //! Local memory of puts and gets, for providers that reach registered memory only.
 //!
-//! Where the provider demands no registration (FI_MR_LOCAL) there is nothing to do. Else: small transfers go
-//! through registered *bounce* buffers; memory of the own segment is registered already; other memory is registered for the time of the
-//! transfer, which the provider's own cache, if it has one, makes cheap.
+//! Where the provider demands no registration (FI_MR_LOCAL) there is nothing to do. Else memory of the own segment is registered already; small
+//! transfers go through registered *bounce* buffers; for other memory there are three ways ([`crate::prices`]), one of which is chosen
+//! by measurement. What Firehose cannot keep (files, more than its bound) is registered for the time of the transfer.
 #![expect(unsafe_code, reason = "copies, and registers memory of the caller's")]
 
-use crate::fabric::{Port, Region};
+use crate::fabric::{Port, Region, Span};
 use crate::memory::Chunk;
+use crate::pins::{PIECES, Pins, Registers, Taken};
+use crate::prices::{Choice, LARGE, Prices, SIZES, Way};
+use firehose::{PinError, Registrar, Run};
+use firehose_live::{Monitor, Watched};
+use gasnet::config::OfiRegistration;
 use std::ffi::c_void;
 use std::ptr;
+use std::sync::Arc;
+use std::time::Instant;
 
-/// Largest transfer that is copied.
-pub(crate) const BOUNCE: usize = 16 << 10;
-/// Bounce buffers made at once, and at most.
-const AT_ONCE: usize = 16;
-const MOST: usize = 256;
+/// Bytes of bounce buffers: for small transfers, and for all.
+const BOUNCES: [usize; 2] = [16 << 10, LARGE];
+/// How many are made at once, and at most.
+const AT_ONCE: [usize; 2] = [16, 4];
+const MOST: [usize; 2] = [256, 32];
+/// Most bytes that Firehose keeps registered.
+const KEPT: u64 = 256 << 20;
+/// How often a way is tried, the first time not counted.
+const TRIES: usize = 5;
 
 /// Memory that an operation may use.
 pub(crate) struct Lease {
-    at: *mut u8,
-    desc: *mut c_void,
+    spans: [Span; PIECES],
+    count: usize,
     kind: Kind,
 }
 
 enum Kind {
     /// The caller's own, usable as it is.
     Plain,
-    /// A bounce buffer, and for a get where its bytes go.
-    Bounce { to: *mut u8, len: usize },
+    /// A bounce buffer, its class, and for a get where its bytes go.
+    Bounce { class: usize, to: *mut u8, len: usize },
     /// The caller's own, registered for this operation.
     Registered(Region),
+    /// The caller's own, which stays registered.
+    Kept(Taken),
 }
 
 impl Lease {
-    pub(crate) fn at(&self) -> *mut u8 {
-        self.at
+    fn one(at: *mut u8, len: usize, desc: *mut c_void, kind: Kind) -> Lease {
+        let mut spans = [Span::NONE; PIECES];
+        spans[0] = Span { at, len, desc };
+        Lease { spans, count: 1, kind }
     }
 
-    pub(crate) fn desc(&self) -> *mut c_void {
-        self.desc
+    /// What the provider is to use, in order.
+    pub(crate) fn spans(&self) -> ([Span; PIECES], usize) {
+        (self.spans, self.count)
     }
 
     /// Brings a get's bytes to where they belong.
@@ -46,24 +62,137 @@ impl Lease {
     /// # Safety
     /// 1. The get is complete, and its destination still valid (owed by the caller).
     pub(crate) unsafe fn deliver(&self) {
-        if let Kind::Bounce { to, len } = self.kind {
+        if let Kind::Bounce { to, len, .. } = self.kind {
             // SAFETY: (1); a bounce buffer is none of the caller's memory.
-            unsafe { ptr::copy_nonoverlapping(self.at, to, len) };
+            unsafe { ptr::copy_nonoverlapping(self.spans[0].at, to, len) };
         }
     }
+}
+
+impl Registers for Port {
+    type Region = Region;
+
+    fn register(&mut self, at: u64, len: u64) -> Result<Region, String> {
+        // SAFETY: the program's memory is there now, for it is about to be used. If it is unmapped later, the registration is no longer
+        // used: `Pins` hears of that first.
+        unsafe { Port::register(self, at as *mut u8, len as usize, false) }
+    }
+
+    fn forget(&mut self, region: &Region) {
+        Port::forget(self, region);
+    }
+}
+
+/// A registrar with nothing to do beyond being watched.
+struct Nothing;
+
+impl Registrar for Nothing {
+    fn pin(&self, _: Run) -> Option<Result<(), PinError>> {
+        Some(Ok(()))
+    }
+
+    fn unpin(&self, _: Run) -> Option<()> {
+        Some(())
+    }
+}
+
+/// What Firehose may keep: a part of what may be locked at all.
+fn budget() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: fills in the limits.
+    let known = unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &mut limit) } == 0;
+    // SAFETY: asks for a number.
+    let bounded = known && limit.rlim_cur != libc::RLIM_INFINITY && unsafe { libc::geteuid() } != 0;
+    if bounded { KEPT.min(limit.rlim_cur / 2) } else { KEPT }
+}
+
+/// Firehose, if the kernel tells of unmapped memory.
+fn pins() -> Option<Pins<Port>> {
+    let monitor = Arc::new(Monitor::start().ok()?);
+    // SAFETY: asks for a number.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as u64;
+    let watch = Watched { monitor: Arc::clone(&monitor), registrar: Nothing, bucket_bytes: page };
+    Pins::new(page, budget(), Box::new(monitor), Box::new(watch)).ok()
+}
+
+/// The shortest time that something takes for each size; `None` if it fails.
+fn best(port: &mut Port, mut once: impl FnMut(&mut Port, usize) -> Option<()>) -> Option<[f64; SIZES.len()]> {
+    let mut all = [f64::INFINITY; SIZES.len()];
+    for (price, size) in all.iter_mut().zip(SIZES) {
+        for tried in 0..=TRIES {
+            let start = Instant::now();
+            once(port, size)?;
+            if tried > 0 {
+                *price = price.min(start.elapsed().as_nanos() as f64);
+            }
+        }
+    }
+    Some(all)
 }
 
 /// The own memory that operations may use.
 pub(crate) struct Local {
     demanded: bool,
+    choice: Choice,
     segment: Option<(usize, usize, *mut c_void)>,
-    bounces: Vec<Chunk>,
-    free: Vec<(*mut u8, *mut c_void)>,
+    pins: Option<Pins<Port>>,
+    bounces: [Vec<Chunk>; 2],
+    free: [Vec<(*mut u8, *mut c_void)>; 2],
 }
 
 impl Local {
-    pub(crate) fn new(port: &Port) -> Local {
-        Local { demanded: port.traits.mr_local, segment: None, bounces: Vec::new(), free: Vec::new() }
+    /// Finds out which way is the cheapest, where the provider demands registration.
+    pub(crate) fn new(port: &mut Port, wanted: OfiRegistration) -> Result<Local, String> {
+        let demanded = port.traits.mr_local;
+        let choice = Choice { way: Way::Provider, copies: 0 };
+        let mut local = Local {
+            demanded,
+            choice,
+            segment: None,
+            pins: None,
+            bounces: Default::default(),
+            free: Default::default(),
+        };
+        if demanded {
+            if matches!(wanted, OfiRegistration::Auto | OfiRegistration::Firehose) {
+                local.pins = pins();
+            }
+            let prices = local.measure(port);
+            local.choice = prices.choose(wanted).map_err(|why| format!("GASNET_OFI_REGISTRATION: {why}"))?;
+            if local.choice.way != Way::Firehose
+                && let Some(pins) = local.pins.take()
+            {
+                pins.end(port);
+            }
+        }
+        Ok(local)
+    }
+
+    /// What each way costs here.
+    fn measure(&mut self, port: &mut Port) -> Prices {
+        let memory = vec![1u8; 2 * LARGE];
+        let mut copy = vec![2u8; LARGE];
+        let (at, to) = (memory.as_ptr().cast_mut(), copy.as_mut_ptr());
+        let copied = best(port, |_, size| {
+            // SAFETY: room for LARGE bytes in both, which are different.
+            unsafe { ptr::copy_nonoverlapping(at, to, size) };
+            std::hint::black_box(to);
+            Some(())
+        });
+        let provider = best(port, |port, size| {
+            // SAFETY: the memory outlives the region.
+            let region = unsafe { port.register(at, size, false) }.ok()?;
+            port.forget(&region);
+            Some(())
+        });
+        let pins = &mut self.pins;
+        let firehose = best(port, |port, size| {
+            let pins = pins.as_mut()?;
+            let taken = pins.take(port, at as u64, size as u64, 1)?;
+            pins.give_back(port, &taken);
+            Some(())
+        });
+        Prices { copy: copied.unwrap_or([0.0; SIZES.len()]), firehose, provider }
     }
 
     /// The own segment is registered.
@@ -73,7 +202,7 @@ impl Local {
 
     /// Memory that needs nothing, if this is.
     fn plain(&self, at: *mut u8, len: usize) -> Option<Lease> {
-        let lease = |desc| Some(Lease { at, desc, kind: Kind::Plain });
+        let lease = |desc| Some(Lease::one(at, len, desc, Kind::Plain));
         match self.segment {
             Some((base, size, desc)) if (at as usize).checked_sub(base).is_some_and(|o| o + len <= size) => {
                 lease(desc)
@@ -84,24 +213,38 @@ impl Local {
     }
 
     fn bounce(&mut self, port: &mut Port, to: *mut u8, len: usize) -> Result<Option<Lease>, String> {
-        if self.free.is_empty() && self.bounces.len() * AT_ONCE < MOST {
-            let chunk = Chunk::new(port, AT_ONCE * BOUNCE)?;
-            let places = (0..AT_ONCE).map(|k| (chunk.at().wrapping_add(k * BOUNCE), chunk.desc()));
-            self.free.extend(places);
-            self.bounces.push(chunk);
+        let class = usize::from(len > BOUNCES[0]);
+        let (size, at_once) = (BOUNCES[class], AT_ONCE[class]);
+        if self.free[class].is_empty() && self.bounces[class].len() * at_once < MOST[class] {
+            let chunk = Chunk::new(port, at_once * size)?;
+            let places = (0..at_once).map(|k| (chunk.at().wrapping_add(k * size), chunk.desc()));
+            self.free[class].extend(places);
+            self.bounces[class].push(chunk);
         }
-        let lease = |(at, desc)| Lease { at, desc, kind: Kind::Bounce { to, len } };
-        Ok(self.free.pop().map(lease))
+        let lease = |(at, desc)| Lease::one(at, len, desc, Kind::Bounce { class, to, len });
+        Ok(self.free[class].pop().map(lease))
     }
 
+    /// The caller's memory, registered as long as the lease, or longer.
+    ///
     /// # Safety
     /// 1. The memory is valid until the lease ends (owed by the caller).
-    unsafe fn register(port: &mut Port, at: *mut u8, len: usize) -> Result<Option<Lease>, String> {
+    unsafe fn register(&mut self, port: &mut Port, at: *mut u8, len: usize) -> Result<Option<Lease>, String> {
+        if let Some(pins) = &mut self.pins
+            && let Some(taken) = pins.take(port, at as u64, len as u64, port.traits.spans)
+        {
+            let mut spans = [Span::NONE; PIECES];
+            for (span, piece) in spans.iter_mut().zip(taken.pieces()) {
+                let desc = pins.region(piece).map_or(ptr::null_mut(), |region| region.desc);
+                *span = Span { at: piece.at as *mut u8, len: piece.len as usize, desc };
+            }
+            return Ok(Some(Lease { spans, count: taken.pieces().len(), kind: Kind::Kept(taken) }));
+        }
         // SAFETY: (1).
         let region = unsafe { port.register(at, len, false) }.map_err(|why| {
             format!("registering {len} bytes of the program's memory: {why} (ulimit -l may be too low)")
         })?;
-        Ok(Some(Lease { at, desc: region.desc, kind: Kind::Registered(region) }))
+        Ok(Some(Lease::one(at, len, region.desc, Kind::Registered(region))))
     }
 
     /// Memory with the source of a put; `None` if there is no room for now. With `inject` the provider reads it at once and
@@ -116,22 +259,24 @@ impl Local {
         len: usize,
         inject: bool,
     ) -> Result<Option<Lease>, String> {
+        let at = src.cast_mut();
         if inject {
-            return Ok(Some(Lease { at: src.cast_mut(), desc: ptr::null_mut(), kind: Kind::Plain }));
+            return Ok(Some(Lease::one(at, len, ptr::null_mut(), Kind::Plain)));
         }
         // Small sources are copied wherever they are: the caller was told so, see `copies`.
         if !self.copies(len) {
-            let plain = self.plain(src.cast_mut(), len);
-            // SAFETY: (1).
-            return plain.map_or_else(
-                || unsafe { Local::register(port, src.cast_mut(), len) },
-                |lease| Ok(Some(lease)),
-            );
+            if let Some(lease) = self.plain(at, len) {
+                return Ok(Some(lease));
+            }
+            if self.choice.way != Way::Bounce {
+                // SAFETY: (1).
+                return unsafe { self.register(port, at, len) };
+            }
         }
-        let lease = self.bounce(port, ptr::null_mut(), 0)?;
+        let lease = self.bounce(port, ptr::null_mut(), len)?;
         if let Some(lease) = &lease {
-            // SAFETY: (1); room for BOUNCE bytes.
-            unsafe { ptr::copy_nonoverlapping(src, lease.at, len) };
+            // SAFETY: (1); room for that many bytes: at most `largest`.
+            unsafe { ptr::copy_nonoverlapping(src, lease.spans[0].at, len) };
         }
         Ok(lease)
     }
@@ -149,30 +294,48 @@ impl Local {
         if let Some(lease) = self.plain(dst, len) {
             return Ok(Some(lease));
         }
-        if len > BOUNCE {
-            // SAFETY: (1).
-            return unsafe { Local::register(port, dst, len) };
+        if self.copies(len) || self.choice.way == Way::Bounce {
+            return self.bounce(port, dst, len);
         }
-        self.bounce(port, dst, len)
+        // SAFETY: (1).
+        unsafe { self.register(port, dst, len) }
     }
 
     /// Whether the source of a put of this many bytes is copied.
     pub(crate) fn copies(&self, len: usize) -> bool {
-        self.demanded && len <= BOUNCE
+        self.demanded && len <= self.choice.copies
+    }
+
+    /// Bytes up to which sources are copied.
+    pub(crate) fn copied(&self) -> usize {
+        if self.demanded { self.choice.copies } else { 0 }
+    }
+
+    /// Bytes of the largest transfer.
+    pub(crate) fn largest(&self) -> usize {
+        if self.demanded && self.choice.way == Way::Bounce { LARGE } else { usize::MAX }
     }
 
     /// An operation is done with its memory.
     pub(crate) fn end(&mut self, port: &mut Port, lease: Lease) {
         match lease.kind {
             Kind::Plain => {}
-            Kind::Bounce { .. } => self.free.push((lease.at, lease.desc)),
+            Kind::Bounce { class, .. } => self.free[class].push((lease.spans[0].at, lease.spans[0].desc)),
             Kind::Registered(region) => port.forget(&region),
+            Kind::Kept(taken) => {
+                if let Some(pins) = &mut self.pins {
+                    pins.give_back(port, &taken);
+                }
+            }
         }
     }
 
     /// Gives all memory back. The endpoint is closed.
     pub(crate) fn close(self, port: &mut Port) {
-        for chunk in self.bounces {
+        if let Some(pins) = self.pins {
+            pins.end(port);
+        }
+        for chunk in self.bounces.into_iter().flatten() {
             chunk.end(port);
         }
     }

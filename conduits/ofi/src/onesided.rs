@@ -11,6 +11,7 @@ use crate::local::{Lease, Local};
 use crate::memory::Chunk;
 use gasnet::atomics::Operation;
 use gasnet::conduit::{Completion, RemoteAddr};
+use gasnet::config::OfiRegistration;
 use std::collections::VecDeque;
 
 /// Words of an atomic operation: operand, expected value, result.
@@ -67,7 +68,12 @@ pub(crate) enum Start {
 }
 
 impl OneSided {
-    pub(crate) fn new(port: &mut Port, ranks: usize, known: Known) -> Result<OneSided, String> {
+    pub(crate) fn new(
+        port: &mut Port,
+        ranks: usize,
+        known: Known,
+        registration: OfiRegistration,
+    ) -> Result<OneSided, String> {
         let count = port.traits.depth / 2;
         let words = Chunk::new(port, count * WORDS * 8)?;
         let ops = (0..count)
@@ -83,7 +89,7 @@ impl OneSided {
             words,
             keys: vec![known; ranks],
             done: VecDeque::new(),
-            local: Local::new(port),
+            local: Local::new(port, registration)?,
             have: Have::ask(port),
         })
     }
@@ -140,11 +146,11 @@ impl OneSided {
             Ok(None) => return self.settle(port, index, Answer::Again),
             Err(why) => return self.settle(port, index, Answer::Failed(why)),
         };
-        let (at, desc) = (lease.at(), lease.desc());
+        let (spans, count) = lease.spans();
         let op = &mut *self.ops[index as usize];
         (op.token, op.to, op.job) = (token, remote.peer, Job::Put(lease));
         // SAFETY: owed by the caller; the op stays until it is complete.
-        let answer = unsafe { port.write(remote, at, len, desc, &mut op.context, inject) };
+        let answer = unsafe { port.write(remote, &spans[..count], &mut op.context, inject) };
         self.settle(port, index, answer)
     }
 
@@ -170,11 +176,11 @@ impl OneSided {
             Ok(None) => return self.settle(port, index, Answer::Again),
             Err(why) => return self.settle(port, index, Answer::Failed(why)),
         };
-        let (at, desc) = (lease.at(), lease.desc());
+        let (spans, count) = lease.spans();
         let op = &mut *self.ops[index as usize];
         (op.token, op.to, op.job) = (token, remote.peer, Job::Get(lease));
         // SAFETY: as above.
-        let answer = unsafe { port.read(at, remote, len, desc, &mut op.context) };
+        let answer = unsafe { port.read(&spans[..count], remote, &mut op.context) };
         self.settle(port, index, answer)
     }
 

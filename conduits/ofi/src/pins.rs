@@ -1,0 +1,419 @@
+//! The program's memory that stays registered because it may be used again: the local half of Firehose, over a provider's regions.
+//!
+//! The crate `firehose` decides which pages are pinned and in whose place, counts who uses them, and keeps to a bound. Here
+//! stands what the pages are pinned *with*. A *region* is one registration of the provider's; it covers the pages that were missing for one
+//! transfer. A *part* is a range of pages and the region that serves them. A region ends when it serves no page and no transfer uses it.
+//!
+//! A transfer whose memory lies in several regions takes as many pieces, if it may; else the pages are pinned again, as one.
+//!
+//! Before each use the notifier is asked what was unmapped since; the kernel has such a change heard before the program runs on.
+
+use firehose::{
+    Action, Change, Config, ConfigError, Firehose, Notifier, OpId, Outcome, PinError, Registrar, Run,
+    Strategy,
+};
+use std::collections::BTreeMap;
+
+/// Regions at most; beyond that all are given up, to begin anew.
+const MOST_REGIONS: usize = 4096;
+/// Pieces of a transfer, at most.
+pub(crate) const PIECES: usize = 4;
+
+/// Who registers memory.
+pub(crate) trait Registers {
+    /// A registration.
+    type Region;
+    fn register(&mut self, at: u64, len: u64) -> Result<Self::Region, String>;
+    fn forget(&mut self, region: &Self::Region);
+}
+
+/// Bytes of a transfer that one region serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Piece {
+    pub(crate) at: u64,
+    pub(crate) len: u64,
+    pub(crate) region: u32,
+}
+
+/// Memory that a transfer uses, registered until it is given back.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    op: OpId,
+    pieces: [Piece; PIECES],
+    count: usize,
+}
+
+impl Taken {
+    pub(crate) fn pieces(&self) -> &[Piece] {
+        &self.pieces[..self.count]
+    }
+}
+
+struct Pinned<R> {
+    region: R,
+    /// Pages it serves.
+    pages: u64,
+    /// Transfers that use it.
+    users: u32,
+}
+
+#[derive(Clone, Copy)]
+struct Part {
+    pages: u64,
+    region: u32,
+}
+
+/// Memory that is registered.
+pub(crate) struct Pins<P: Registers> {
+    firehose: Firehose,
+    page: u64,
+    notifier: Box<dyn Notifier + Send>,
+    watch: Box<dyn Registrar + Send>,
+    /// By first page.
+    parts: BTreeMap<u64, Part>,
+    regions: Vec<Option<Pinned<P::Region>>>,
+    free: Vec<u32>,
+}
+
+impl<P: Registers> Pins<P> {
+    /// At most `budget` bytes; `watch` has the notifier tell of changes of what it pins.
+    pub(crate) fn new(
+        page: u64,
+        budget: u64,
+        notifier: Box<dyn Notifier + Send>,
+        watch: Box<dyn Registrar + Send>,
+    ) -> Result<Pins<P>, ConfigError> {
+        let config = Config { bucket_bytes: page, victim_bytes: budget.max(page), ..Config::default() };
+        let firehose = Firehose::new(config)?;
+        Ok(Pins {
+            firehose,
+            page,
+            notifier,
+            watch,
+            parts: BTreeMap::new(),
+            regions: Vec::new(),
+            free: Vec::new(),
+        })
+    }
+
+    /// Memory for a transfer, in at most `most` pieces; `None` if it cannot be had so: it is too much, in use up to the bound, or of a kind that
+    /// cannot be watched.
+    pub(crate) fn take(&mut self, port: &mut P, at: u64, len: u64, most: usize) -> Option<Taken> {
+        let mut out = Vec::new();
+        let firehose = &mut self.firehose;
+        self.notifier.changes(&mut |change| firehose.changed(change, &mut out));
+        if self.regions.len() - self.free.len() >= MOST_REGIONS {
+            self.firehose.changed(Change::All, &mut out);
+        }
+        self.act(port, out, None);
+        for again in [false, true] {
+            let op = self.hold(port, at, len)?;
+            if let Some((pieces, count)) = self.find(at, len, most.min(PIECES)) {
+                for piece in &pieces[..count] {
+                    if let Some(pinned) = &mut self.regions[piece.region as usize] {
+                        pinned.users += 1;
+                    }
+                }
+                return Some(Taken { op, pieces, count });
+            }
+            self.release(port, op);
+            if !again {
+                let mut out = Vec::new();
+                self.firehose.changed(Change::Removed { addr: at, len }, &mut out);
+                self.act(port, out, None);
+            }
+        }
+        None
+    }
+
+    /// What a piece's region is.
+    pub(crate) fn region(&self, piece: &Piece) -> Option<&P::Region> {
+        self.regions[piece.region as usize].as_ref().map(|pinned| &pinned.region)
+    }
+
+    /// A transfer is over. The memory stays registered while there is room.
+    pub(crate) fn give_back(&mut self, port: &mut P, taken: &Taken) {
+        for piece in taken.pieces() {
+            self.change(port, piece.region, |pinned| pinned.users -= 1);
+        }
+        self.release(port, taken.op);
+    }
+
+    /// Ends all registrations. No transfer uses any.
+    pub(crate) fn end(mut self, port: &mut P) {
+        for pinned in self.regions.drain(..).flatten() {
+            port.forget(&pinned.region);
+        }
+        for (first, part) in &self.parts {
+            self.watch.unpin(Run { first: *first, count: part.pages });
+        }
+    }
+
+    fn release(&mut self, port: &mut P, op: OpId) {
+        let mut out = Vec::new();
+        self.firehose.transferred(op, Outcome::Done, &mut out);
+        self.act(port, out, None);
+    }
+
+    fn hold(&mut self, port: &mut P, at: u64, len: u64) -> Option<OpId> {
+        let mut out = Vec::new();
+        if let Some((op, _)) = self.firehose.try_hold(at, len, &mut out).ok()? {
+            self.act(port, out, None);
+            return Some(op);
+        }
+        let op = self.firehose.hold(at, len, 0, &mut out).ok()?;
+        // One that has to wait for others is not waited for: it is given back when its turn comes.
+        self.act(port, out, Some(op)).then_some(op)
+    }
+
+    /// Carries out what Firehose says; whether `wanted` is held then.
+    fn act(&mut self, port: &mut P, mut actions: Vec<Action>, wanted: Option<OpId>) -> bool {
+        let mut held = false;
+        while !actions.is_empty() {
+            let mut more = Vec::new();
+            for action in actions {
+                match action {
+                    Action::Pin(run) => {
+                        let result = self.pin(port, run);
+                        self.firehose.pinned(run, result, &mut more);
+                    }
+                    Action::Unpin(run) => {
+                        self.carve(port, run);
+                        self.watch.unpin(run);
+                        self.firehose.unpinned(run, &mut more);
+                    }
+                    Action::Held { op, .. } if wanted == Some(op) => held = true,
+                    Action::Held { op, .. } => self.firehose.transferred(op, Outcome::Done, &mut more),
+                    _ => {}
+                }
+            }
+            actions = more;
+        }
+        held
+    }
+
+    fn pin(&mut self, port: &mut P, run: Run) -> Result<(), PinError> {
+        self.watch.pin(run).unwrap_or(Ok(()))?;
+        let region = match port.register(run.first * self.page, run.count * self.page) {
+            Ok(region) => region,
+            Err(_) => {
+                self.watch.unpin(run);
+                return Err(PinError::Limit);
+            }
+        };
+        let pinned = Some(Pinned { region, pages: run.count, users: 0 });
+        let index = match self.free.pop() {
+            Some(index) => index,
+            None => {
+                self.regions.push(None);
+                self.regions.len() as u32 - 1
+            }
+        };
+        self.regions[index as usize] = pinned;
+        self.parts.insert(run.first, Part { pages: run.count, region: index });
+        Ok(())
+    }
+
+    /// The pages are served no longer.
+    fn carve(&mut self, port: &mut P, run: Run) {
+        let end = run.first + run.count;
+        let start = self.parts.range(..=run.first).next_back().map_or(run.first, |(first, _)| *first);
+        let reached: Vec<(u64, Part)> =
+            self.parts.range(start..end).map(|(first, part)| (*first, *part)).collect();
+        for (first, part) in reached {
+            let (from, to) = (first.max(run.first), (first + part.pages).min(end));
+            if from >= to {
+                continue;
+            }
+            self.parts.remove(&first);
+            if first < from {
+                self.parts.insert(first, Part { pages: from - first, ..part });
+            }
+            if to < first + part.pages {
+                self.parts.insert(to, Part { pages: first + part.pages - to, ..part });
+            }
+            self.change(port, part.region, |pinned| pinned.pages -= to - from);
+        }
+    }
+
+    fn change(&mut self, port: &mut P, index: u32, how: impl FnOnce(&mut Pinned<P::Region>)) {
+        let slot = &mut self.regions[index as usize];
+        if let Some(pinned) = slot {
+            how(pinned);
+            if pinned.pages == 0 && pinned.users == 0 {
+                port.forget(&pinned.region);
+                *slot = None;
+                self.free.push(index);
+            }
+        }
+    }
+
+    /// The pieces of held memory.
+    fn find(&self, at: u64, len: u64, most: usize) -> Option<([Piece; PIECES], usize)> {
+        let (mut pieces, mut count, mut from) = ([Piece::default(); PIECES], 0usize, at);
+        let end = at + len;
+        while from < end {
+            let (first, part) = self.parts.range(..=from / self.page).next_back()?;
+            let to = end.min((first + part.pages) * self.page);
+            if to <= from {
+                return None;
+            }
+            match count.checked_sub(1).map(|last| &mut pieces[last]) {
+                Some(last) if last.region == part.region => last.len += to - from,
+                _ if count < most => {
+                    pieces[count] = Piece { at: from, len: to - from, region: part.region };
+                    count += 1;
+                }
+                _ => return None,
+            }
+            from = to;
+        }
+        Some((pieces, count))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use firehose::Notices;
+    use std::collections::BTreeSet;
+    use std::sync::Arc;
+
+    const PAGE: u64 = 4096;
+
+    /// A provider that keeps a list; nothing is mapped beyond page 1000.
+    #[derive(Default)]
+    struct Card {
+        open: BTreeMap<u64, (u64, u64)>,
+        made: u64,
+    }
+
+    impl Registers for Card {
+        type Region = u64;
+        fn register(&mut self, at: u64, len: u64) -> Result<u64, String> {
+            if at + len > 1000 * PAGE {
+                return Err("not mapped".to_string());
+            }
+            self.made += 1;
+            self.open.insert(self.made, (at, len));
+            Ok(self.made)
+        }
+        fn forget(&mut self, region: &u64) {
+            assert!(self.open.remove(region).is_some(), "ended twice");
+        }
+    }
+
+    struct Unwatched;
+
+    impl Registrar for Unwatched {
+        fn pin(&self, _: Run) -> Option<Result<(), PinError>> {
+            Some(Ok(()))
+        }
+        fn unpin(&self, _: Run) -> Option<()> {
+            Some(())
+        }
+    }
+
+    fn pins(pages: u64) -> (Pins<Card>, Card, Arc<Notices>) {
+        let notices = Arc::new(Notices::default());
+        let pins = Pins::new(PAGE, pages * PAGE, Box::new(Arc::clone(&notices)), Box::new(Unwatched));
+        (pins.expect("good"), Card::default(), notices)
+    }
+
+    /// Whether every byte is in the region that its piece names, and that is open.
+    fn assert_covered(pins: &Pins<Card>, card: &Card, taken: &Taken, at: u64, len: u64) {
+        let mut from = at;
+        for piece in taken.pieces() {
+            assert_eq!(piece.at, from);
+            let (start, size) = card.open[pins.region(piece).expect("there")];
+            assert!(start <= piece.at && piece.at + piece.len <= start + size, "{piece:?} {start:#x} {size}");
+            from += piece.len;
+        }
+        assert_eq!(from, at + len);
+    }
+
+    #[test]
+    fn what_is_used_again_is_registered_once() {
+        let (mut pins, mut card, notices) = pins(64);
+        for _ in 0..3 {
+            let taken = pins.take(&mut card, 5 * PAGE + 7, 3 * PAGE, 4).expect("room");
+            assert_covered(&pins, &card, &taken, 5 * PAGE + 7, 3 * PAGE);
+            pins.give_back(&mut card, &taken);
+        }
+        assert_eq!((card.made, card.open.len()), (1, 1));
+        // Overlapping: the rest is a region of its own, and where one piece is wanted all is pinned anew.
+        let taken = pins.take(&mut card, 7 * PAGE, 4 * PAGE, 4).expect("room");
+        assert_eq!((taken.pieces().len(), card.made), (2, 2));
+        assert_covered(&pins, &card, &taken, 7 * PAGE, 4 * PAGE);
+        let one = pins.take(&mut card, 7 * PAGE, 4 * PAGE, 1).expect("room");
+        assert_eq!((one.pieces().len(), card.made), (1, 3));
+        // The first transfer still has its regions.
+        assert_covered(&pins, &card, &taken, 7 * PAGE, 4 * PAGE);
+        pins.give_back(&mut card, &taken);
+        pins.give_back(&mut card, &one);
+        // Memory that changed is never used by its old registration.
+        notices.tell(Change::Unmapped { addr: 0, len: 1 << 20 });
+        let taken = pins.take(&mut card, 7 * PAGE, PAGE, 4).expect("room");
+        assert_eq!((card.made, card.open.len()), (4, 1), "made anew, and the old ones have ended");
+        pins.give_back(&mut card, &taken);
+        pins.end(&mut card);
+        assert!(card.open.is_empty());
+    }
+
+    #[test]
+    fn what_cannot_be_is_left_to_the_caller() {
+        let (mut pins, mut card, _) = pins(8);
+        assert!(pins.take(&mut card, 0, 9 * PAGE, 4).is_none(), "more than the bound");
+        assert!(pins.take(&mut card, 999 * PAGE, 2 * PAGE, 4).is_none(), "not mapped");
+        let all = pins.take(&mut card, 0, 8 * PAGE, 4).expect("room");
+        assert!(pins.take(&mut card, 100 * PAGE, PAGE, 4).is_none(), "all of it is in use");
+        pins.give_back(&mut card, &all);
+        let other = pins.take(&mut card, 100 * PAGE, PAGE, 4).expect("room again");
+        pins.give_back(&mut card, &other);
+        pins.end(&mut card);
+        assert!(card.open.is_empty());
+    }
+
+    /// Random transfers, several at once, with changes in between: each has regions that are open, and the bound holds.
+    #[test]
+    fn whatever_comes_is_covered() {
+        let (mut pins, mut card, notices) = pins(40);
+        let (mut x, mut running, mut done) = (7u64, Vec::new(), 0);
+        let mut next = |below: u64| {
+            x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (x >> 33) % below
+        };
+        for _ in 0..20_000 {
+            if next(50) == 0 {
+                let (addr, len) = (next(100) * PAGE, (1 + next(20)) * PAGE);
+                // Nobody unmaps what a transfer uses.
+                let used: BTreeSet<u64> = running
+                    .iter()
+                    .flat_map(|(_, at, len): &(Taken, u64, u64)| at / PAGE..=(at + len - 1) / PAGE)
+                    .collect();
+                if (addr / PAGE..(addr + len) / PAGE).all(|page| !used.contains(&page)) {
+                    notices.tell(Change::Unmapped { addr, len });
+                }
+            }
+            let (at, len) = (next(100 * PAGE), 1 + next(12 * PAGE));
+            if let Some(taken) = pins.take(&mut card, at, len, 1 + next(4) as usize) {
+                running.push((taken, at, len));
+            }
+            while running.len() > next(5) as usize {
+                let (taken, at, len) = running.swap_remove(next(running.len() as u64) as usize);
+                assert_covered(&pins, &card, &taken, at, len);
+                pins.give_back(&mut card, &taken);
+                done += 1;
+            }
+            assert!(pins.firehose.usage().pinned_bytes <= 40 * PAGE);
+            let pages: u64 = pins.parts.values().map(|part| part.pages).sum();
+            assert_eq!(pages * PAGE, pins.firehose.usage().pinned_bytes);
+        }
+        for (taken, ..) in running {
+            pins.give_back(&mut card, &taken);
+        }
+        assert!(done > 10_000, "{done} transfers");
+        pins.end(&mut card);
+        assert!(card.open.is_empty());
+    }
+}
