@@ -16,6 +16,7 @@ pub const SETS: &[Set] = &[
     ("udp-loss", udp_loss),
     ("mpi", mpi),
     ("ofi", ofi),
+    ("ofi-registration", ofi_registration),
     ("attentiveness", attentiveness),
 ];
 
@@ -303,6 +304,36 @@ pub fn ofi(_: &Options) -> Vec<Group> {
                 note: None,
             });
         }
+    }
+    groups
+}
+
+/// The ways to registered local memory, over providers that are made to want it, and pin it as a card's driver does: puts from the program's own
+/// memory, beside the same where nothing has to be registered.
+pub fn ofi_registration(_: &Options) -> Vec<Group> {
+    let mut groups = Vec::new();
+    for (provider, plain) in [("tcp", OFI), ("shm", OFI_SHM)] {
+        let ways = ["auto", "firehose", "provider", "bounce"];
+        let mut probes = vec![Probe { env: plain, ..rank(2, "private") }];
+        probes.extend(ways.map(|way| {
+            let more = [("GASNET_TEST_OFI_REGISTER", "pin"), ("GASNET_OFI_REGISTRATION", way)];
+            Probe { env: [plain, &more].concat().leak(), ..rank(2, "private") }
+        }));
+        let keys = [
+            ("same_64k", &["same_64k"] as &[_]),
+            ("same_1m", &["same_1m"]),
+            ("turns_1m", &["turns_1m"]),
+            ("new_1m", &["new_1m"]),
+        ];
+        let figures = keys.iter().flat_map(|(key, floor)| {
+            ways.iter().enumerate().map(move |(i, way)| Figure {
+                value: (i + 1, key),
+                scale: 1e-3,
+                bar: "reported",
+                ..time(&format!("ofi_{provider}_{key}_{way}"), "us", 2, key, floor)
+            })
+        });
+        groups.push(Group { figures: figures.collect(), probes, rounds: 3, note: None });
     }
     groups
 }

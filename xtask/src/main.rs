@@ -26,7 +26,7 @@ usage: cargo xtask TASK [options]
   test [STEP]... [--quick]                  runs all tests
   stage                                     brings target/stage up to date: bin, include, lib
   install --prefix DIR                      installs upcc, upcrun, gasnetrun, headers, libraries
-  bench smp|upc|coll|udp|udp-loss|mpi|ofi|attentiveness [--json]  measures
+  bench smp|upc|coll|udp|udp-loss|mpi|ofi|ofi-registration|attentiveness [--json]  measures
   bench registration|netvm [--json]         simulates what the papers measured
   bench netvm-live [--json]                 registration modes on real memory, beside predictions
   soak [--minutes M]                        random and long tests
@@ -49,7 +49,7 @@ usage: cargo xtask install --prefix DIR
 const BENCH_HELP: &str = "\
 Measures, each figure beside a floor measured in the same run (program pgas-bench in benches/).
 
-usage: cargo xtask bench smp|upc|coll|udp|udp-loss|mpi|ofi|attentiveness|registration|netvm|netvm-live [--json] [options of pgas-bench]
+usage: cargo xtask bench smp|upc|coll|udp|udp-loss|mpi|ofi|ofi-registration|attentiveness|registration|netvm|netvm-live [--json] [options of pgas-bench]
 
 registration and netvm simulate what the papers measured, print paper | here | difference, and write
 plots and values under target/bench/plots. netvm-live measures the same modes on real memory.
@@ -146,6 +146,7 @@ const SUITES: &[(&str, Needs)] = &[
     ("udp-loss", Needs::Namespaces),
     ("mpi", Needs::Plugins),
     ("ofi", Needs::Ofi),
+    ("ofi-registration", Needs::Ofi),
     ("attentiveness", Needs::Plugins),
     ("registration", Needs::Nothing),
     ("netvm", Needs::Nothing),

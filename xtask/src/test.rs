@@ -503,8 +503,13 @@ fn ofi(context: &mut Context) -> End {
         jobs.push((provider, &conformance, whole, "2", vec![]));
         jobs.push((provider, &conformance, few, "3", vec![messages]));
         jobs.push((provider, &conformance, few, "2", vec![all]));
-        jobs.push((provider, &conformance, few, "2", vec![registered]));
+        for way in ["firehose", "provider", "bounce"] {
+            let registration = ("GASNET_OFI_REGISTRATION", way);
+            jobs.push((provider, &conformance, few, "2", vec![registered, registration]));
+        }
     }
+    // The way that is found the cheapest.
+    jobs.push(("tcp", &conformance, whole, "3", vec![registered]));
     jobs.push(("tcp", &conformance, whole, "8", vec![]));
     jobs.push(("shm", &conformance, few, "8", vec![]));
     jobs.push(("tcp", &conformance, few, "4", vec![("GASNET_NEIGHBORHOOD", "2")]));

@@ -49,6 +49,7 @@ fn main() {
             "put_1m" => put_large(rank, 1 << 20, |count, _| count == 400),
             "put_4m" => put_large(rank, 4 << 20, |count, _| count == 100),
             "puts_4m" => put_large(rank, 4 << 20, |_, since| since > Duration::from_millis(500)),
+            "private" => private(rank),
             "attentive" => attentiveness(rank, ["put_attentive", "get_attentive", "apart_attentive"], false),
             "computing" => attentiveness(rank, ["put_computing", "get_computing", "apart_computing"], true),
             // The launcher's own time is what is measured.
@@ -242,6 +243,31 @@ fn put_large(rank: &Rank, bytes: usize, enough: fn(u64, Duration) -> bool) {
 }
 
 #[inline(never)]
+/// Puts from memory that is not the segment's: from one buffer again and again, from many in turn, and from new ones.
+fn private(rank: &Rank) {
+    const LARGE: usize = 1 << 20;
+    const MANY: usize = 64;
+    let at: GlobalPtr<u64> = GlobalPtr::new(RankId(1), allocate(rank, LARGE as u64));
+    let buffers: Vec<Vec<u64>> = (0..MANY as u64).map(|k| vec![k; LARGE / 8]).collect();
+    batches(rank, || {
+        if rank.id().0 != 0 {
+            return vec![];
+        }
+        let timed = |count: u64, one: &dyn Fn(u64)| {
+            let start = Instant::now();
+            (0..count).for_each(one);
+            ns_each(start, count)
+        };
+        let small = 64 << 10;
+        vec![
+            ("same_64k", timed(400, &|_| rank.write_slice(at, &buffers[0][..small / 8]))),
+            ("same_1m", timed(100, &|_| rank.write_slice(at, &buffers[0]))),
+            ("turns_1m", timed(2 * MANY as u64, &|k| rank.write_slice(at, &buffers[k as usize % MANY]))),
+            ("new_1m", timed(50, &|k| rank.write_slice(at, black_box(&vec![k; LARGE / 8])))),
+        ]
+    });
+}
+
 fn puts(rank: &Rank, at: GlobalPtr<u64>, count: u64) {
     for i in 0..count {
         rank.write(at.add(i as usize & 511), black_box(i));
