@@ -59,8 +59,7 @@ impl Default for BootOptions {
 /// started by `gasnetrun` has then already told it to end the job; other ranks than 0 return only if that fails, so
 /// that the message appears once.
 pub fn boot(options: BootOptions) -> Result<Boot, Error> {
-    if let Some(message) = env::var_os(MESSAGE) {
-        sys::remove_env(MESSAGE);
+    if let Some(message) = sys::take_env(MESSAGE) {
         return join(&message.to_string_lossy(), options);
     }
     if setting(FORK).is_none()
@@ -171,7 +170,7 @@ fn join(text: &str, options: BootOptions) -> Result<Boot, Error> {
 ///
 /// Returns in the rank that is to print the reason: the others wait for their end here.
 pub fn refuse(why: &str) {
-    let message = env::var(MESSAGE).ok().and_then(|text| Message::decode(&text));
+    let message = sys::take_env(MESSAGE).and_then(|text| Message::decode(&text.to_string_lossy()));
     let Some(message) = message else {
         // Some launchers of others end all as soon as one ends badly: rank 0 is to have said why by then.
         if crate::pmi::number().is_some_and(|rank| rank > 0) {
@@ -180,7 +179,6 @@ pub fn refuse(why: &str) {
         }
         return;
     };
-    sys::remove_env(MESSAGE);
     if let Ok(link) = sys::adopt(message.fds[2]) {
         give_up(message.rank, &link, why);
     }

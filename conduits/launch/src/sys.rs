@@ -4,13 +4,14 @@
 
 #![expect(unsafe_code, reason = "system calls")]
 
-use std::ffi::{CString, c_int};
+use std::ffi::{CString, OsString, c_int};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 /// Process id.
@@ -73,7 +74,7 @@ pub fn set_nonblocking(fd: BorrowedFd<'_>) -> io::Result<()> {
 /// Takes over a descriptor number that was inherited through `exec`, and marks it close-on-exec.
 ///
 /// Fails if no such descriptor is open. To be called once per number: the caller becomes its owner.
-pub fn adopt(fd: RawFd) -> io::Result<OwnedFd> {
+pub(crate) fn adopt(fd: RawFd) -> io::Result<OwnedFd> {
     if fd <= 2 {
         return Err(io::Error::from_raw_os_error(libc::EBADF));
     }
@@ -576,19 +577,28 @@ pub fn random() -> u64 {
     if n == 8 { u64::from_ne_bytes(bytes) } else { u64::from(std::process::id()) << 32 }
 }
 
-/// Sets a variable of the environment, under the same rule as [`remove_env`].
-pub fn set_env(name: &str, value: &std::ffi::OsStr) {
-    // SAFETY: see there.
+/// Sets a variable of the environment, in a process that was just forked.
+pub(crate) fn set_env(name: &str, value: &std::ffi::OsStr) {
+    // SAFETY: the process has the one thread that forked it, out of one of one thread ([`fork`] looks).
     unsafe { std::env::set_var(name, value) };
 }
 
-/// Removes a variable from the environment.
-///
-/// Called while the program starts up, before it has threads that read the environment (the documented rule of
-/// [`crate::boot()`]).
-pub fn remove_env(name: &str) {
-    // SAFETY: see above; the launcher's variable is known to nobody else.
-    unsafe { std::env::remove_var(name) };
+/// Takes a variable out of the environment, so that programs that are started later do not see it: its value for the first who asks. An empty
+/// one is none.
+pub(crate) fn take_env(name: &str) -> Option<OsString> {
+    let value = std::env::var_os(name).filter(|value| !value.is_empty())?;
+    if thread_count() == 1 {
+        // SAFETY: nobody else can be looking at the environment.
+        unsafe { std::env::remove_var(name) };
+        return Some(value);
+    }
+    // Others may be looking: the environment keeps its shape, and the value becomes empty where it lies.
+    let name = CString::new(name).ok()?;
+    // SAFETY: a string. Changing the environment beside other threads is unsafe: who does so answers for it.
+    let at = std::ptr::NonNull::new(unsafe { libc::getenv(name.as_ptr()) })?;
+    // SAFETY: the first byte of a string that belongs to the process; nobody else knows the variable.
+    let first = unsafe { AtomicU8::from_ptr(at.as_ptr().cast()) };
+    (first.swap(0, Ordering::Relaxed) != 0).then_some(value)
 }
 
 unsafe extern "C" {
@@ -616,7 +626,7 @@ pub fn flush_stdio() {
 }
 
 /// Puts `from` on the descriptor number `to` (inherited through `exec`).
-pub fn redirect(from: BorrowedFd<'_>, to: RawFd) -> io::Result<()> {
+pub(crate) fn redirect(from: BorrowedFd<'_>, to: RawFd) -> io::Result<()> {
     // SAFETY: `to` is a standard descriptor, whose owner (this process's stdio) expects it to be redirected.
     check(unsafe { libc::dup2(from.as_raw_fd(), to) })?;
     Ok(())

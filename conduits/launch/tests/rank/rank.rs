@@ -124,7 +124,11 @@ fn main() {
         rank.say(ToMonitor::Attached);
     }
     match role.as_str() {
-        "threads" => println!("hello {me} of {size} {:?} job", rank.arguments),
+        "threads" => {
+            println!("hello {me} of {size} {:?} job", rank.arguments);
+            // With other threads the variable stays, without a value.
+            assert_eq!(std::env::var_os("GASNETI_BOOT"), Some("".into()));
+        }
         "hello" | "static" => println!("hello {me} of {size} job {:x}", rank.boot.job_id),
         "lines" => {
             for i in 0..rank.number(0) {
