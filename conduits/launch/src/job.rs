@@ -311,7 +311,12 @@ impl Job {
                 // A single rank writes to the job's output itself: its reader has left, which needs no words.
                 if signal != libc::SIGPIPE || self.ranks.len() > 1 {
                     let name = sys::signal_name(signal);
-                    let text = format!("{} terminated with signal {signal} ({name})", self.name(rank));
+                    let hint = match signal {
+                        libc::SIGKILL => "; the system does that when memory runs out (dmesg says so)",
+                        libc::SIGBUS => "; memory that it touched could not be had, perhaps there is no more",
+                        _ => "",
+                    };
+                    let text = format!("{} terminated with signal {signal} ({name}){hint}", self.name(rank));
                     self.say(actions, text);
                 }
                 self.end(now, 128 + signal, Some(rank), actions);
