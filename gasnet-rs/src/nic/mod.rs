@@ -49,7 +49,7 @@ pub use watch::{Access, Mode, Tripwire, Watch};
 
 use crate::atomics::{Function, Operation, WordType};
 use crate::{GlobalPtr, Rank};
-use core::sync::atomic::{Ordering::Release, fence};
+use core::sync::atomic::{Ordering, fence};
 
 /// No process.
 const EMPTY: u64 = 0;
@@ -73,7 +73,7 @@ fn set(rank: &Rank, at: GlobalPtr<u64>, value: u64) {
     if rank.all_mapped() {
         // A swap would wait for the line; a store does not.
         // ORDER: Release; pairs with the Acquire of `load`.
-        fence(Release);
+        fence(Ordering::Release);
         rank.write(at, value);
     } else {
         swap(rank, at, value);
