@@ -2,7 +2,7 @@
 //!
 //! Providers in software take any memory, registered or not. With `GASNET_TEST_OFI_REGISTER=1` the conduit behaves as where that is not so
 //! (FI_MR_LOCAL), and every operation whose memory is not inside the registration it names fails. With `GASNET_TEST_OFI_REGISTER=pin` a registration
-//! pins its pages besides, as the driver of a card does: so it costs what such things cost.
+//! pins its pages besides, as the driver of a card does: so it costs what such things cost. Segments are left out, which may be nearly all memory there is.
 #![expect(unsafe_code, reason = "pins pages")]
 
 use std::collections::BTreeMap;
@@ -29,10 +29,10 @@ impl Checked {
         Some(Checked { pin: value == "pin", ..Checked::default() })
     }
 
-    pub(crate) fn add(&mut self, region: usize, at: usize, len: usize, desc: usize) {
+    pub(crate) fn add(&mut self, region: usize, at: usize, len: usize, desc: usize, shared: bool) {
         self.regions.insert(region, (at, len, desc));
         self.descs.insert((desc, region), (at, len));
-        if self.pin {
+        if self.pin && !shared {
             // SAFETY: mlock reads and writes no memory of the program.
             unsafe { libc::mlock(at as *const libc::c_void, len) };
         }
@@ -63,8 +63,8 @@ mod tests {
     #[test]
     fn bytes_are_inside_or_not() {
         let mut checked = Checked::default();
-        checked.add(1, 4096, 100, 7);
-        checked.add(2, 8192, 100, 7);
+        checked.add(1, 4096, 100, 7, false);
+        checked.add(2, 8192, 100, 7, false);
         assert!(checked.has(4096, 100, 7) && checked.has(8200, 10, 7));
         assert!(!checked.has(4096, 101, 7) && !checked.has(4000, 100, 7), "beyond it");
         assert!(!checked.has(4096, 100, 0), "of another name");

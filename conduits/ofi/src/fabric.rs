@@ -754,7 +754,7 @@ impl Port {
             }
             let desc = (*mr).mem_desc;
             if let Some(checked) = &mut self.checked {
-                checked.add(mr as usize, at as usize, len, desc as usize);
+                checked.add(mr as usize, at as usize, len, desc as usize, shared);
             }
             Ok(Region { mr, desc })
         }
