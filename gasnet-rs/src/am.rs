@@ -53,7 +53,12 @@ pub enum Kind {
 
 impl Kind {
     fn from_u8(v: u8) -> Option<Kind> {
-        [Kind::Short, Kind::Medium, Kind::Long].into_iter().find(|k| *k as u8 == v)
+        match v {
+            0 => Some(Kind::Short),
+            1 => Some(Kind::Medium),
+            2 => Some(Kind::Long),
+            _ => None,
+        }
     }
 }
 
@@ -290,6 +295,10 @@ pub(crate) struct Outgoing<'a> {
     pub(crate) len: usize,
     pub(crate) dst: u64,
 }
+
+/// A frame without payload, in the making.
+#[repr(align(16))]
+struct SmallFrame([u8; payload_at(MAX_ARGS)]);
 
 /// Where a message goes.
 pub(crate) enum Route {
@@ -539,25 +548,28 @@ impl Rank {
         let at = payload_at(nargs);
         // Conduits rely on it. Larger payloads and long messages went through `check_outgoing`; all others fit in any frame.
         debug_assert!(out.len <= self.max_frame(to, nargs), "a frame to {to} beyond its limit");
-        let mut waiter = None;
+        let head = FrameHead { kind: out.kind, handler: out.handler, nargs, len: out.len, dst: out.dst };
+        let (peer, mut waiter) = (Peer { rank: to, endpoint: 0 }, None);
+        if out.len == 0 {
+            let mut frame = SmallFrame([0; payload_at(MAX_ARGS)]);
+            let frame = &mut frame.0[..at];
+            head.emit(out.args, frame);
+            while !conduit.send(peer, channel, frame)? {
+                self.make_room(channel, to, &mut waiter);
+            }
+            return Ok(());
+        }
         let slot = loop {
-            match conduit.reserve(Peer { rank: to, endpoint: 0 }, channel, at + out.len, false)? {
+            match conduit.reserve(peer, channel, at + out.len, false)? {
                 Some(slot) => break slot,
                 None => self.make_room(channel, to, &mut waiter),
             }
         };
-        let mut args = [0; MAX_ARGS];
-        args[..nargs].copy_from_slice(out.args);
-        let head =
-            FrameHead { kind: out.kind, handler: out.handler, nargs, args, len: out.len, dst: out.dst };
         // SAFETY: the slot has `at + len` bytes that are ours until commit; the source is owed by the caller; what is committed is
         // the slot reserved above, filled in.
         unsafe {
-            core::ptr::write_bytes(slot.buf.as_ptr(), 0, at);
-            head.emit(core::slice::from_raw_parts_mut(slot.buf.as_ptr(), at));
-            if out.len > 0 {
-                bytes::load(slot.buf.as_ptr().add(at), out.src, out.len);
-            }
+            head.emit(out.args, core::slice::from_raw_parts_mut(slot.buf.as_ptr(), at));
+            bytes::load(slot.buf.as_ptr().add(at), out.src, out.len);
             conduit.commit(slot);
         }
         Ok(())
@@ -603,10 +615,10 @@ impl Rank {
     #[cold]
     pub(crate) fn make_room(&self, channel: Channel, to: RankId, waiter: &mut Option<Waiter>) {
         let waiter = waiter.get_or_insert_with(|| self.begin_wait(self.policy));
-        let mut done = self.poll_channel(Channel::Reply, POLL_BUDGET);
-        if channel == Channel::Request {
-            done += self.poll_channel(Channel::Request, POLL_BUDGET);
-        }
+        let done = match channel {
+            Channel::Request => self.poll_messages() + self.poll_rest(),
+            Channel::Reply => self.poll_replies(),
+        };
         if done > 0 {
             waiter.progressed();
         } else {
@@ -614,31 +626,47 @@ impl Rank {
         }
     }
 
-    /// Handles up to `budget` messages of one channel; returns how many.
+    /// Handles replies that have arrived, a bounded number; returns how many. Their handlers send nothing.
     #[inline]
-    pub(crate) fn poll_channel(&self, channel: Channel, budget: usize) -> usize {
-        let mut done = 0;
-        if let Some(grid) = &self.grid {
-            done += grid.poll(channel, budget, &mut |from, m| {
-                self.deliver_message(RankId(self.neighbourhood.members()[from as usize]), channel, m);
-                true
-            });
+    pub(crate) fn poll_replies(&self) -> usize {
+        self.poll_links(Channel::Reply) + self.poll_conduit(Channel::Reply)
+    }
+
+    /// Handles messages of both kinds.
+    #[inline]
+    pub(crate) fn poll_messages(&self) -> usize {
+        let mut done = self.poll_links(Channel::Reply);
+        if !self.polls_both {
+            done += self.poll_conduit(Channel::Reply);
         }
-        if let Some(conduit) = &self.conduit {
-            match conduit.poll(channel, budget, &mut |f| self.deliver_frame(f)) {
-                Ok(n) => done += n,
-                Err(e) => self.fatal(&e.to_string()),
-            }
-            if channel == Channel::Request {
-                done += self.poll_native(budget);
-            }
-        }
-        if channel == Channel::Request
-            && let Some(progress) = &self.progress
-        {
+        done + self.poll_links(Channel::Request) + self.poll_conduit(Channel::Request)
+    }
+
+    /// Handles what comes beside messages from the network: completions, and messages that a progress thread took in.
+    #[inline]
+    pub(crate) fn poll_rest(&self) -> usize {
+        let mut done = self.poll_native(POLL_BUDGET);
+        if let Some(progress) = &self.progress {
             done += self.poll_beside(progress);
         }
         done
+    }
+
+    #[inline]
+    fn poll_links(&self, channel: Channel) -> usize {
+        let Some(grid) = &self.grid else { return 0 };
+        grid.poll(channel, POLL_BUDGET, &mut |from, m| {
+            self.deliver_message(RankId(self.neighbourhood.members()[from as usize]), channel, m);
+            true
+        })
+    }
+
+    #[inline]
+    fn poll_conduit(&self, channel: Channel) -> usize {
+        let Some(conduit) = &self.conduit else { return 0 };
+        conduit
+            .poll(channel, POLL_BUDGET, &mut |f| self.deliver_frame(f))
+            .unwrap_or_else(|e| self.fatal(&e.to_string()))
     }
 
     #[inline]
@@ -654,8 +682,9 @@ impl Rank {
 
     fn deliver_frame(&self, f: Frame) {
         // SAFETY: the conduit lends `len` bytes for the duration of the call; nobody else writes them.
-        let head = FrameHead::parse(unsafe { core::slice::from_raw_parts(f.data, f.len) });
-        let Some(head) = head else {
+        let frame = unsafe { core::slice::from_raw_parts(f.data, f.len) };
+        let mut args = [0; MAX_ARGS];
+        let Some(head) = FrameHead::parse(frame, &mut args) else {
             self.fatal(&format!("conduit delivered {} bytes that are no active message", f.len));
         };
         let carried = f.data.wrapping_add(payload_at(head.nargs));
@@ -672,7 +701,7 @@ impl Rank {
                 _ => self.fatal(&format!("rank {} sent a long message outside this segment", f.from.rank)),
             },
         };
-        let message = Message { kind: head.kind, args: &head.args[..head.nargs], payload, len: head.len };
+        let message = Message { kind: head.kind, args: &args[..head.nargs], payload, len: head.len };
         self.run_handler(f.from.rank, f.channel, head.handler, &message);
     }
 

@@ -5,7 +5,7 @@
 //! conduit whose hardware does better says so by returning an [`Rma`].
 //!
 //! **Sending** is reserve -> slot or would-block -> commit or cancel. A slot is memory of the conduit that the core fills in
-//! place. Would-block is an answer, not an error: the core polls and tries again, or gives up when the caller asked for
+//! place; small frames may also be sent in one step. Would-block is an answer, not an error: the core polls and tries again, or gives up when the caller asked for
 //! *immediate*. Between reserve and commit nothing that can fail happens and no handler runs.
 //!
 //! **Two channels.** Requests and replies are separate streams with separate room. A conduit guarantees that a reply can be
@@ -129,8 +129,8 @@ pub struct Frame {
 /// A network.
 ///
 /// # Safety
-/// 1. A slot from [`Conduit::reserve`] has at least the bytes asked for, 64-byte aligned, which nobody else uses until it comes
-///    back. 2. A delivered [`Frame`]'s bytes are valid, initialised, and used by nobody else during the delivery (owed by the
+/// 1. A slot from [`Conduit::reserve`] has at least the bytes asked for, 64-byte aligned, with any values, which nobody else uses until
+///    it comes back. 2. A delivered [`Frame`]'s bytes are valid, initialised, and used by nobody else during the delivery (owed by the
 ///    implementation: the core reads and writes them without looking).
 #[expect(unsafe_code, reason = "declares the obligation")]
 pub unsafe trait Conduit: Send + Sync {
@@ -172,11 +172,33 @@ pub unsafe trait Conduit: Send + Sync {
     #[expect(unsafe_code, reason = "declares the obligation; no body")]
     unsafe fn cancel(&self, slot: RawSlot);
 
-    /// Delivers up to `budget` frames of one channel; returns how many. See the module's rules on locks.
+    /// Sends a frame whose bytes lie elsewhere, a small one: [`Conduit::reserve`] and [`Conduit::commit`] in one. Whether it was sent;
+    /// `false` where the call would have to block.
+    ///
+    /// # Errors
+    /// As [`Conduit::reserve`].
+    fn send(&self, to: Peer, channel: Channel, frame: &[u8]) -> Result<bool, Error> {
+        let Some(slot) = self.reserve(to, channel, frame.len(), false)? else { return Ok(false) };
+        #[expect(unsafe_code, reason = "fills in the slot")]
+        // SAFETY: the slot just reserved has as many bytes, which are ours; it is committed once.
+        unsafe {
+            core::ptr::copy_nonoverlapping(frame.as_ptr(), slot.buf.as_ptr(), frame.len());
+            self.commit(slot);
+        }
+        Ok(true)
+    }
+
+    /// Delivers up to `budget` frames of one channel; returns how many. See the module's rules on locks. A poll of requests may deliver
+    /// replies as well; a poll of replies delivers nothing else.
     ///
     /// # Errors
     /// The conduit is unusable.
     fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error>;
+
+    /// Whether a poll of requests delivers all replies as well: then the core asks once where it would ask for each. Constant over the job.
+    fn polls_both(&self) -> bool {
+        false
+    }
 
     /// The memory of this rank's segment, if the conduit owns it: `len` zero-filled bytes that start at a page and stay mapped as
     /// long as the conduit lives. Called once, before [`Conduit::attach`], on all ranks. Nobody else maps such a segment, so the

@@ -35,7 +35,7 @@ mod job;
 pub use job::{EmbedTable, ExchangeTable, OpenTable, OverseerTable, enter};
 
 /// Version of all tables.
-pub const ABI: u32 = 3;
+pub const ABI: u32 = 4;
 /// The symbol of a plugin, an [`Entry`].
 pub const ENTRY: &core::ffi::CStr = c"gasnet_conduit_v1";
 /// What [`ENTRY`] is: opens the conduit; 1: done, 0: these ranks need none, -1: an error was said.
@@ -190,10 +190,12 @@ pub struct ConduitTable {
     bytes: u32,
     object: Object,
     name: Bytes,
+    polls_both: u32,
     limits: unsafe extern "C" fn(Object, u32, u16, usize) -> usize,
     reserve: unsafe extern "C" fn(Object, u32, u16, u32, usize, u32, *mut SlotTable, *const Sayer) -> i64,
     commit: unsafe extern "C" fn(Object, *const SlotTable),
     cancel: unsafe extern "C" fn(Object, *const SlotTable),
+    send: unsafe extern "C" fn(Object, u32, u16, u32, Bytes, *const Sayer) -> i64,
     poll: unsafe extern "C" fn(Object, u32, usize, Deliver, Object, *const Sayer) -> i64,
     attach: unsafe extern "C" fn(Object, *const SegmentRecord, *const Sayer) -> i64,
     descriptor: unsafe extern "C" fn(Object) -> i32,
@@ -294,6 +296,21 @@ mod gates {
             if let Some(slot) = (*slot).slot() {
                 Exported::of(object).conduit.cancel(slot);
             }
+        }
+    }
+
+    pub(super) unsafe extern "C" fn send(
+        object: Object,
+        rank: u32,
+        endpoint: u16,
+        on: u32,
+        frame: Bytes,
+        sayer: *const Sayer,
+    ) -> i64 {
+        // SAFETY: as above; the bytes are lent for this call, `sayer` is the caller's.
+        unsafe {
+            let sent = Exported::of(object).conduit.send(peer(rank, endpoint), channel(on), frame.get());
+            answer(sent.map(i64::from), sayer)
         }
     }
 
@@ -462,17 +479,19 @@ mod gates {
 
 /// A conduit as a table, which owns it.
 pub fn export(conduit: Box<dyn Conduit>) -> ConduitTable {
-    let name = conduit.name();
+    let (name, polls_both) = (conduit.name(), u32::from(conduit.polls_both()));
     let object = Box::into_raw(Box::new(Exported { conduit, waits: Mutex::default() }));
     ConduitTable {
         abi: ABI,
         bytes: size_of::<ConduitTable>() as u32,
         object: object.cast(),
         name: Bytes::of(name.as_bytes()),
+        polls_both,
         limits: gates::limits,
         reserve: gates::reserve,
         commit: gates::commit,
         cancel: gates::cancel,
+        send: gates::send,
         poll: gates::poll,
         attach: gates::attach,
         descriptor: gates::descriptor,
@@ -584,6 +603,14 @@ unsafe impl Conduit for Imported {
         unsafe { (t.cancel)(t.object, &SlotTable::of(&slot)) }
     }
 
+    fn send(&self, to: Peer, channel: Channel, frame: &[u8]) -> Result<bool, Error> {
+        let t = &self.table;
+        let (rank, endpoint, channel) = (to.rank.0, to.endpoint, channel as u32);
+        // SAFETY: as above; frame and sayer outlive the call.
+        hear(|sayer| unsafe { (t.send)(t.object, rank, endpoint, channel, Bytes::of(frame), sayer) })
+            .map(|sent| sent != 0)
+    }
+
     fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
         unsafe extern "C" fn pass(cookie: Object, frame: *const FrameTable) {
             // SAFETY: the cookie is the closure below; the frame is lent for this call.
@@ -603,6 +630,10 @@ unsafe impl Conduit for Imported {
             unsafe { (t.poll)(t.object, channel as u32, budget, pass, cookie, sayer) }
         });
         polled.map(|n| n as usize)
+    }
+
+    fn polls_both(&self) -> bool {
+        self.table.polls_both != 0
     }
 
     fn attach(&self, segment: &SegmentDesc) -> Result<(), Error> {

@@ -5,7 +5,7 @@ use crate::barrier::Consensus;
 use crate::boot::Exchange;
 use crate::coll::Engine;
 use crate::coll::table::Tables;
-use crate::conduit::{Channel, Conduit, MIN_FRAME, OpenContext, Peer, SegmentDesc, SegmentKind};
+use crate::conduit::{Conduit, MIN_FRAME, OpenContext, Peer, SegmentDesc, SegmentKind};
 use crate::config::Config;
 use crate::error::Error;
 use crate::event::Ops;
@@ -75,6 +75,8 @@ pub struct Rank {
     meeting: Meeting,
     pub(crate) grid: Option<Grid>,
     pub(crate) conduit: Option<Box<dyn Conduit>>,
+    /// What the conduit says of itself.
+    pub(crate) polls_both: bool,
     /// State of the conduit's one-sided operations, if it has any; once the segment is attached.
     pub(crate) native: OnceLock<Native>,
     /// State of the progress thread, if there is one.
@@ -261,6 +263,7 @@ impl Rank {
             header: host.header,
             meeting,
             grid,
+            polls_both: conduit.as_deref().is_some_and(Conduit::polls_both),
             conduit,
             native: OnceLock::new(),
             progress: progress.then(|| Progress::new(parallel)),
@@ -620,27 +623,27 @@ impl Rank {
     /// Makes progress: runs the handlers of messages that have arrived, a bounded number of them. Returns how many.
     #[inline]
     pub fn poll(&self) -> usize {
-        let done = self.poll_channel(Channel::Reply, am::POLL_BUDGET)
-            + self.poll_channel(Channel::Request, am::POLL_BUDGET);
+        let done = self.poll_messages() + self.poll_rest();
+        self.advance();
+        done
+    }
+
+    /// Goes on with what messages have set off.
+    #[inline]
+    fn advance(&self) {
         if self.neighbourhood.leads() {
             self.advance_rounds();
         }
         self.advance_collectives();
-        done
     }
 
     /// [`Rank::poll`] without collectives, which may call functions of the program.
     pub(crate) fn poll_beside_program(&self) -> usize {
-        let done = self.poll_replies() + self.poll_channel(Channel::Request, am::POLL_BUDGET);
+        let done = self.poll_messages() + self.poll_rest();
         if self.neighbourhood.leads() {
             self.advance_rounds();
         }
         done
-    }
-
-    /// [`Rank::poll`] of replies only, whose handlers send nothing.
-    pub(crate) fn poll_replies(&self) -> usize {
-        self.poll_channel(Channel::Reply, am::POLL_BUDGET)
     }
 
     /// How waits of this rank spend their time.
@@ -670,8 +673,12 @@ impl Rank {
             return;
         }
         let mut waiter = self.begin_wait(self.policy);
+        // As a rule a message ends the wait. So messages come last, with nothing but the condition behind them; yet every wait has asked
+        // for everything before it ends.
+        let mut done = self.poll_rest();
         loop {
-            let done = self.poll();
+            done += self.poll_messages();
+            self.advance();
             if condition() {
                 return;
             }
@@ -679,6 +686,10 @@ impl Rank {
                 waiter.progressed();
             } else {
                 self.pause_for(&mut waiter, what, peer);
+            }
+            done = self.poll_rest();
+            if done > 0 && condition() {
+                return;
             }
         }
     }

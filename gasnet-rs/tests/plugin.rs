@@ -88,6 +88,9 @@ unsafe impl Conduit for Mock {
         }
         Ok(budget)
     }
+    fn polls_both(&self) -> bool {
+        self.rma
+    }
     fn attach(&self, s: &SegmentDesc) -> Result<(), Error> {
         self.say(format!("attach {:?} {} {:?} {}", s.base, s.len, s.kind, s.neighbours_may_map));
         if s.len == 0 { Err(Error::job("empty")) } else { Ok(()) }
@@ -171,6 +174,10 @@ fn examine(conduit: &dyn Conduit) -> Vec<String> {
             other => answers.push(format!("{:?}", other.map(|_| ()))),
         }
     }
+    for len in [0, 1, 100] {
+        answers.push(format!("{:?}", conduit.send(to, Channel::Request, &vec![len as u8; len])));
+    }
+    answers.push(format!("{}", conduit.polls_both()));
     for (channel, budget) in
         [(Channel::Request, 3), (Channel::Reply, 0), (Channel::Reply, 1), (Channel::Request, 99)]
     {

@@ -75,9 +75,13 @@ unsafe impl Conduit for Traced {
 
     fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
         self.inner.poll(channel, budget, &mut |frame| {
-            self.line("take", name(channel), frame.from.rank, frame.len, format_args!(""));
+            self.line("take", name(frame.channel), frame.from.rank, frame.len, format_args!(""));
             deliver(frame);
         })
+    }
+
+    fn polls_both(&self) -> bool {
+        self.inner.polls_both()
     }
 
     fn rma(&self) -> Option<&dyn Rma> {

@@ -2,8 +2,10 @@
 //!
 //! Little endian: kind u8, handler u8, number of arguments u8, zero u8, payload length u32, destination offset u64 (long
 //! messages, else 0), arguments u32 each, zeros up to a multiple of 16, payload.
+//!
+//! It is written and read in a few instructions: they lie on the way of every message.
 
-use super::Kind;
+use super::{Kind, MAX_ARGS};
 
 /// Bytes before the arguments.
 const HEAD: usize = 16;
@@ -13,53 +15,55 @@ pub(crate) const fn payload_at(nargs: usize) -> usize {
     (HEAD + nargs * 4).next_multiple_of(16)
 }
 
-/// What a frame says, its payload aside.
+/// The arguments of a frame, as handlers see them.
+pub(crate) type Arguments = [u32; MAX_ARGS];
+
+/// What a frame says, arguments and payload aside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FrameHead {
     pub(crate) kind: Kind,
     pub(crate) handler: u8,
     pub(crate) nargs: usize,
-    pub(crate) args: [u32; 16],
     pub(crate) len: usize,
     pub(crate) dst: u64,
 }
 
 impl FrameHead {
-    /// Writes everything before the payload; `out` has [`payload_at`]`(nargs)` bytes.
-    pub(crate) fn emit(&self, out: &mut [u8]) {
-        out.fill(0);
-        out[0] = self.kind as u8;
-        out[1] = self.handler;
-        out[2] = self.nargs as u8;
-        out[4..8].copy_from_slice(&(self.len as u32).to_le_bytes());
-        out[8..16].copy_from_slice(&self.dst.to_le_bytes());
-        for (bytes, a) in out[HEAD..].chunks_exact_mut(4).zip(&self.args[..self.nargs]) {
+    /// Writes everything before the payload; `out` has [`payload_at`]`(nargs)` bytes, `args` as many as the head says.
+    #[inline]
+    pub(crate) fn emit(&self, args: &[u32], out: &mut [u8]) {
+        let word = self.kind as u64
+            | u64::from(self.handler) << 8
+            | (self.nargs as u64) << 16
+            | u64::from(self.len as u32) << 32;
+        let (head, rest) = out.split_at_mut(HEAD);
+        head[..8].copy_from_slice(&word.to_le_bytes());
+        head[8..].copy_from_slice(&self.dst.to_le_bytes());
+        if let Some(last) = rest.len().checked_sub(16) {
+            rest[last..].copy_from_slice(&[0; 16]);
+        }
+        for (bytes, a) in rest.chunks_exact_mut(4).zip(args) {
             bytes.copy_from_slice(&a.to_le_bytes());
         }
     }
 
-    /// Reads a frame's head; `None` if the frame is not one.
-    pub(crate) fn parse(frame: &[u8]) -> Option<FrameHead> {
-        let head = frame.get(..HEAD)?;
-        let kind = Kind::from_u8(head[0])?;
-        let nargs = head[2] as usize;
-        let len = u32::from_le_bytes(head[4..8].try_into().ok()?) as usize;
+    /// Reads a frame's head, and its arguments into `args`; `None` if the frame is not one.
+    #[inline]
+    pub(crate) fn parse(frame: &[u8], args: &mut Arguments) -> Option<FrameHead> {
+        let (head, rest) = frame.split_at_checked(HEAD)?;
+        let word = u64::from_le_bytes(head[..8].try_into().ok()?);
+        let kind = Kind::from_u8(word as u8)?;
+        let nargs = (word >> 16) as usize & 0xff;
+        let len = (word >> 32) as usize;
         let short = kind == Kind::Short && len > 0;
-        if nargs > 16 || short || frame.len() != payload_at(nargs).checked_add(len)? {
+        if nargs > MAX_ARGS || short || frame.len() != payload_at(nargs).checked_add(len)? {
             return None;
         }
-        let mut args = [0; 16];
-        for (a, bytes) in args.iter_mut().zip(frame[HEAD..HEAD + nargs * 4].chunks_exact(4)) {
+        for (a, bytes) in args[..nargs].iter_mut().zip(rest.chunks_exact(4)) {
             *a = u32::from_le_bytes(bytes.try_into().ok()?);
         }
-        Some(FrameHead {
-            kind,
-            handler: head[1],
-            nargs,
-            args,
-            len,
-            dst: u64::from_le_bytes(head[8..16].try_into().ok()?),
-        })
+        let dst = u64::from_le_bytes(head[8..].try_into().ok()?);
+        Some(FrameHead { kind, handler: (word >> 8) as u8, nargs, len, dst })
     }
 }
 
@@ -73,13 +77,17 @@ mod tests {
             for (kind, len) in [(Kind::Short, 0), (Kind::Medium, 5), (Kind::Long, 64)] {
                 let mut args = [0; 16];
                 args[..nargs].iter_mut().enumerate().for_each(|(i, a)| *a = 0xdead_0000 + i as u32);
-                let head = FrameHead { kind, handler: 200, nargs, args, len, dst: 1 << 40 };
-                let mut frame = vec![0; payload_at(nargs)];
-                head.emit(&mut frame);
+                let head = FrameHead { kind, handler: 200, nargs, len, dst: 1 << 40 };
+                // What was there before does not matter.
+                let mut frame = vec![0xee; payload_at(nargs)];
+                head.emit(&args[..nargs], &mut frame);
+                assert!(frame[HEAD + 4 * nargs..].iter().all(|b| *b == 0));
                 frame.resize(payload_at(nargs) + len, 7);
-                assert_eq!(FrameHead::parse(&frame), Some(head));
+                let mut back = [0; MAX_ARGS];
+                assert_eq!(FrameHead::parse(&frame, &mut back), Some(head));
+                assert_eq!(back, args);
                 for cut in 0..frame.len() {
-                    assert_eq!(FrameHead::parse(&frame[..cut]), None);
+                    assert_eq!(FrameHead::parse(&frame[..cut], &mut back), None);
                 }
             }
         }
@@ -102,7 +110,8 @@ mod tests {
             let mut args = [0; 16];
             args[..nargs].iter_mut().for_each(|a| *a = next() as u32);
             let len = if kind == Kind::Short { 0 } else { len };
-            FrameHead { kind, handler: next() as u8, nargs, args, len, dst: next() }.emit(&mut frame);
+            FrameHead { kind, handler: next() as u8, nargs, len, dst: next() }
+                .emit(&args[..nargs], &mut frame);
             frame.resize(payload_at(nargs) + len, 1);
             for _ in 0..next() % 4 {
                 let at = next() as usize % frame.len().min(24);
@@ -111,13 +120,16 @@ mod tests {
             if next() % 4 == 0 {
                 frame.truncate(next() as usize % frame.len());
             }
-            if let Some(h) = FrameHead::parse(&frame) {
+            let mut args = [0; MAX_ARGS];
+            if let Some(h) = FrameHead::parse(&frame, &mut args) {
                 assert!(h.nargs <= 16 && payload_at(h.nargs) + h.len == frame.len());
                 assert!(h.kind != Kind::Short || h.len == 0);
                 let mut again = vec![0; payload_at(h.nargs)];
-                h.emit(&mut again);
+                h.emit(&args[..h.nargs], &mut again);
                 again.extend_from_slice(&frame[payload_at(h.nargs)..]);
-                assert_eq!(FrameHead::parse(&again), Some(h));
+                let mut back = [0; MAX_ARGS];
+                assert_eq!(FrameHead::parse(&again, &mut back), Some(h));
+                assert_eq!(back, args);
                 read += 1;
             }
         }
