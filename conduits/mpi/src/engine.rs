@@ -4,7 +4,6 @@
 use crate::calls::{self, MPI_Comm, MPI_Request};
 use crate::window::{self, LARGEST, Window};
 use gasnet::conduit::credit::{Account, Terms};
-use gasnet::conduit::looks::Looks;
 use gasnet::conduit::{
     Channel, Completion, Conduit, Frame, MIN_FRAME, OpenContext, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc,
 };
@@ -46,6 +45,10 @@ const NUDGE: u32 = 3;
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct Line([u8; 64]);
+
+/// A message that is sent at once.
+#[repr(C, align(64))]
+struct Small([u8; SMALL]);
 
 #[repr(C, align(64))]
 struct Buffer([u8; FRAME_AT + MAX_FRAME]);
@@ -215,7 +218,6 @@ struct Engine {
     /// By channel: what came and was not asked for yet.
     ready: [VecDeque<Ready>; 2],
     accounts: Vec<Account>,
-    looks: Looks,
     /// Messages since a look was in vain. The answer to a question comes alone; behind a second message there may be more.
     streak: u32,
     /// A peer's puts wait for this rank to be in MPI more often.
@@ -227,29 +229,49 @@ struct Engine {
 unsafe impl Send for Engine {}
 
 impl Engine {
-    /// Asks MPI what came.
-    fn look(&mut self) -> Result<(), Error> {
+    /// A frame of this channel, or a reply, that is here or has come; `again`: not the first question of a poll, asked only if more than
+    /// one message came of late.
+    #[inline]
+    fn next(&mut self, channel: Channel, again: bool) -> Result<Option<(Channel, Ready)>, Error> {
+        let mut which = [Channel::Reply, channel].into_iter();
+        if let Some(channel) = which.find(|channel| !self.ready[*channel as usize].is_empty()) {
+            return Ok(self.ready[channel as usize].pop_front().map(|ready| (channel, ready)));
+        }
+        if again && self.streak <= 1 {
+            return Ok(None);
+        }
+        for _ in 0..AT_ONCE {
+            let Some((from, receive)) = self.inbox.next()? else {
+                self.streak = 0;
+                return self.in_vain().map(|()| None);
+            };
+            self.streak = self.streak.saturating_add(1);
+            let came = self.take(from, receive)?;
+            self.inbox.keep_up(false)?;
+            match came {
+                Some((Channel::Request, ready)) if channel == Channel::Reply => {
+                    self.ready[Channel::Request as usize].push_back(ready);
+                }
+                Some(came) => return Ok(Some(came)),
+                None => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// Nothing came: time for what can wait.
+    fn in_vain(&mut self) -> Result<(), Error> {
         for outbox in &mut self.outboxes {
             if !outbox.leaving.is_empty() {
                 outbox.reap()?;
             }
         }
-        for _ in 0..AT_ONCE {
-            let Some((from, receive)) = self.inbox.next()? else {
-                self.streak = 0;
-                return self.inbox.keep_up(true);
-            };
-            self.take(from, receive)?;
-            self.streak = self.streak.saturating_add(1);
-            if self.streak == 1 {
-                break;
-            }
-        }
-        Ok(())
+        self.inbox.keep_up(true)
     }
 
-    /// Looks at a message.
-    fn take(&mut self, from: u32, receive: Receive) -> Result<(), Error> {
+    /// Looks at a message: the frame in it, if it has one.
+    #[inline]
+    fn take(&mut self, from: u32, receive: Receive) -> Result<Option<(Channel, Ready)>, Error> {
         // SAFETY: the receive is complete: the head is there.
         let [requests, replies, what, len] = unsafe { head(receive.1).cast::<[u32; 4]>().read_unaligned() };
         let account = self.accounts.get_mut(from as usize);
@@ -257,14 +279,16 @@ impl Engine {
             let text = format!("mpi: rank {from} returned more credits than there are");
             return Err(Error::Peer(RankId(from), text));
         }
-        match self.ready.get_mut(what as usize) {
-            Some(ready) => ready.push_back(Ready { from, receive, len: len as usize }),
-            None => {
+        let channel = match what {
+            0 => Channel::Request,
+            1 => Channel::Reply,
+            _ => {
                 self.nudged |= what == NUDGE;
                 self.inbox.idle.push(receive);
+                return Ok(None);
             }
-        }
-        self.inbox.keep_up(false)
+        };
+        Ok(Some((channel, Ready { from, receive, len: len as usize })))
     }
 
     /// A frame has been handled: its room goes back to its sender.
@@ -311,7 +335,6 @@ pub(crate) fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Err
         outboxes: Default::default(),
         ready: Default::default(),
         accounts: vec![Account::new(TERMS); size as usize],
-        looks: Looks::default(),
         streak: 0,
         nudged: false,
         window: None,
@@ -319,6 +342,11 @@ pub(crate) fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Err
     let native = window::sound(comm)?;
     let ops = AtomicUsize::new(0);
     Ok(Some(Box::new(Mpi { engine: Turns::new(cx.threading, Some(engine)), own, native, ops })))
+}
+
+#[cold]
+fn left() -> Error {
+    Error::Conduit("mpi: the rank has left the job".to_string())
 }
 
 impl Mpi {
@@ -350,9 +378,7 @@ unsafe impl Conduit for Mpi {
         _immediate: bool,
     ) -> Result<Option<RawSlot>, Error> {
         let mut guard = self.lock();
-        let Some(engine) = guard.as_mut() else {
-            return Err(Error::Conduit("mpi: the rank has left the job".to_string()));
-        };
+        let engine = guard.as_mut().ok_or_else(left)?;
         let account = &mut engine.accounts[to.rank.0 as usize];
         if !account.pay(channel, cost(len)) {
             return Ok(None);
@@ -363,6 +389,28 @@ unsafe impl Conduit for Mpi {
         };
         let cookie = [buffer.as_ptr() as u64, u64::from(to.rank.0) << 1 | channel as u64];
         Ok(Some(RawSlot { buf: frame(buffer), len, cookie }))
+    }
+
+    fn send(&self, to: Peer, channel: Channel, frame: &[u8]) -> Result<bool, Error> {
+        assert!(HEAD + frame.len() <= SMALL, "the core sends small frames this way");
+        let rank = to.rank.0;
+        let mut guard = self.lock();
+        let engine = guard.as_mut().ok_or_else(left)?;
+        let account = &mut engine.accounts[rank as usize];
+        if !account.pay(channel, cost(frame.len())) {
+            return Ok(false);
+        }
+        let [requests, replies] = account.settle();
+        let words = [requests, replies, channel as u32, frame.len() as u32];
+        let mut message = std::mem::MaybeUninit::<Small>::uninit();
+        let at = message.as_mut_ptr().cast::<u8>();
+        // SAFETY: room for head and frame, as checked; that many bytes are filled in and sent.
+        unsafe {
+            at.cast::<[u32; 4]>().write(words);
+            std::ptr::copy_nonoverlapping(frame.as_ptr(), at.add(HEAD), frame.len());
+            calls::send_small(at, HEAD + frame.len(), rank as i32, engine.comm)?;
+        }
+        Ok(true)
     }
 
     unsafe fn commit(&self, slot: RawSlot) {
@@ -393,25 +441,23 @@ unsafe impl Conduit for Mpi {
     fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
         let mut done = 0;
         let mut guard = self.lock();
-        while done < budget {
-            let Some(engine) = guard.as_mut() else { break };
-            if engine.ready[channel as usize].is_empty() {
-                let look = if done > 0 { engine.streak > 1 } else { engine.looks.is_due(channel as usize) };
-                if !look {
-                    break;
-                }
-                engine.look()?;
-            }
-            let Some(ready) = engine.ready[channel as usize].pop_front() else { break };
+        while done < budget
+            && let Some(engine) = guard.as_mut()
+            && let Some((channel, ready)) = engine.next(channel, done > 0)?
+        {
             drop(guard);
             let from = Peer { rank: RankId(ready.from), endpoint: 0 };
             deliver(Frame { from, channel, data: frame(ready.receive.1).as_ptr(), len: ready.len });
             guard = self.lock();
+            done += 1;
             let Some(engine) = guard.as_mut() else { break };
             engine.handled(channel, ready)?;
-            done += 1;
         }
         Ok(done)
+    }
+
+    fn polls_both(&self) -> bool {
+        true
     }
 
     fn attach(&self, segment: &SegmentDesc) -> Result<(), Error> {
@@ -456,15 +502,16 @@ unsafe impl Rma for Mpi {
         let mut guard = self.lock();
         let window = guard.as_mut().and_then(|engine| engine.window.as_mut());
         // SAFETY: owed by the caller.
-        window.is_some_and(|window| self.started(window, |window| unsafe { window.put(to, src, len, token) }))
+        let put = |window: &mut Window| unsafe { window.put(to, src, len, token) };
+        window.is_some_and(|window| self.started(window, put))
     }
 
     unsafe fn get(&self, dst: *mut u8, from: RemoteAddr, len: usize, token: u64) -> bool {
         let mut guard = self.lock();
         let window = guard.as_mut().and_then(|engine| engine.window.as_mut());
         // SAFETY: owed by the caller.
-        window
-            .is_some_and(|window| self.started(window, |window| unsafe { window.get(dst, from, len, token) }))
+        let get = |window: &mut Window| unsafe { window.get(dst, from, len, token) };
+        window.is_some_and(|window| self.started(window, get))
     }
 
     fn max_transfer(&self) -> usize {

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 /// Longer takes a put whose target is not in MPI.
 const SLOW: Duration = Duration::from_micros(20);
+/// Polls in vain after which the same is true of a get: about as long.
+const IN_VAIN: u32 = 200;
 /// Operations that may be under way.
 const MOST: usize = 1024;
 /// Bytes of the largest single operation: MPI counts in C ints.
@@ -31,6 +33,8 @@ pub(crate) struct Window {
     ops: Vec<Op>,
     /// Room for the answers of MPI.
     indices: Vec<c_int>,
+    /// Polls in vain since something was complete.
+    vain: u32,
     /// Puts complete here, not yet known to be in place: token and target.
     unflushed: Vec<(u64, u32)>,
 }
@@ -42,7 +46,7 @@ impl Window {
         // SAFETY: a segment stays for the rest of the job.
         let window = unsafe { calls::open_window(base, len, comm) }?;
         let (requests, ops) = (Vec::with_capacity(MOST), Vec::with_capacity(MOST));
-        Ok(Window { window, requests, ops, indices: vec![0; MOST], unflushed: Vec::new() })
+        Ok(Window { window, requests, ops, indices: vec![0; MOST], vain: 0, unflushed: Vec::new() })
     }
 
     /// Operations that are not complete.
@@ -88,7 +92,7 @@ impl Window {
         self.start(token, rank, false, request)
     }
 
-    /// Puts what has completed into `done`. A target that kept puts waiting, if there was one: where MPI needs it, it naps.
+    /// Puts what has completed into `done`. A target that keeps puts or gets waiting, if there is one: where MPI needs it, it naps.
     pub(crate) fn poll(
         &mut self,
         budget: usize,
@@ -124,7 +128,9 @@ impl Window {
             });
             return Ok(slow.then_some(to));
         }
-        Ok(None)
+        self.vain = if done.is_empty() { self.vain.wrapping_add(1) } else { 0 };
+        let slow = self.vain > 0 && self.vain.is_multiple_of(IN_VAIN);
+        Ok(self.ops.first().filter(|_| slow).map(|op| op.to))
     }
 
     /// Ends the window. Collective.
