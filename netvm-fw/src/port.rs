@@ -235,6 +235,13 @@ impl Doorbell {
         self.places[at as usize % self.places.len()].store(port.0.into(), Ordering::Release);
     }
 
+    /// Whether a ring waits to be taken: a hint.
+    #[inline]
+    pub fn is_rung(&self) -> bool {
+        let at = self.answered.load(Ordering::Relaxed);
+        self.places[at as usize % self.places.len()].load(Ordering::Relaxed) != 0
+    }
+
     /// Takes the next ring. Only the NIC calls this.
     pub fn answer(&self) -> Option<PortId> {
         let at = self.answered.load(Ordering::Relaxed);

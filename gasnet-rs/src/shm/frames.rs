@@ -90,6 +90,12 @@ impl FrameGrid {
         super::map::monotonic().as_nanos() as u64
     }
 
+    /// Whether a frame waits: a hint, without a lock. One that was there before the call is seen.
+    #[inline]
+    pub fn has_frame(&self) -> bool {
+        self.grid.has_message()
+    }
+
     /// Delivers up to `budget` frames whose time has come.
     pub fn poll(&self, channel: Channel, budget: usize, now: u64, deliver: &mut dyn FnMut(Frame)) -> usize {
         self.grid.poll(channel, budget, &mut |from, m| {

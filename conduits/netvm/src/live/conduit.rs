@@ -21,7 +21,7 @@ use netvm_fw::nic::{Config, Nic};
 use netvm_fw::{Node, PAGE};
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -34,6 +34,9 @@ const CONTROLS: usize = 16;
 const CLOSING: Duration = Duration::from_secs(5);
 /// Longest time that a rank waits at its start for those of other hosts to say what may be reached of them.
 const MEETING: Duration = Duration::from_secs(60);
+
+/// A poll for replies alone lets everything get on once in so many times.
+const REPLIES: u32 = 4;
 
 /// Bytes of memory that leases may take all of.
 const LITTLE: u64 = 1 << 20;
@@ -98,6 +101,8 @@ pub fn open(cx: &OpenContext<'_>, network: Network) -> Result<Option<Box<dyn Con
         attached: OnceLock::new(),
         threads: Mutex::default(),
         taken: AtomicU64::new(0),
+        replies: AtomicU32::new(0),
+        failed: AtomicBool::new(false),
     })))
 }
 
@@ -125,6 +130,10 @@ pub(crate) struct Live {
     threads: Mutex<Vec<JoinHandle<()>>>,
     /// Active messages that the core was given, to run their handlers.
     taken: AtomicU64,
+    /// Polls for replies that found nothing to do for the NIC.
+    replies: AtomicU32,
+    /// The registration strategy cannot go on.
+    failed: AtomicBool,
 }
 
 impl Live {
@@ -154,7 +163,12 @@ impl Live {
 
     /// Lets the NIC and what waits for it get on; how much that was.
     fn advance(&self) -> usize {
-        let mut done = self.card.attend() + self.side(Side::progress).unwrap_or(0);
+        self.card.attend();
+        self.go_on()
+    }
+
+    fn go_on(&self) -> usize {
+        let mut done = self.card.work() + self.side(Side::progress).unwrap_or(0);
         if let Some(at) = self.attached()
             && let Some(driver) = &at.driver
             && let Ok(mut driver) = driver.try_lock()
@@ -185,6 +199,9 @@ impl Live {
             driver.outgoing.pop_front();
             done += 1;
         }
+        if driver.failed().is_some() {
+            self.failed.store(true, Ordering::Relaxed);
+        }
         if done > 0 {
             self.card.work();
         }
@@ -198,10 +215,14 @@ impl Live {
         budget: usize,
         deliver: &mut dyn FnMut(u32, NonNull<u8>, usize),
     ) -> Result<usize, Error> {
+        let raised = self.card.raised();
+        if self.mail.is_empty(lane, raised) {
+            return Ok(0);
+        }
         let Some(at) = self.attached() else { return Ok(0) };
         let mut credit = |peer: u32| self.mail.give(peer, lane, &mut lock(&at.side), &self.card);
         let inbox = Inbox { port: &self.card.port, region: at.region, segment: at.segment };
-        self.mail.poll(inbox, lane, budget, deliver, &mut credit)
+        self.mail.poll(inbox, lane, (budget, raised), deliver, &mut credit)
     }
 
     fn start(&self, start: &Start) -> bool {
@@ -271,9 +292,17 @@ unsafe impl Conduit for Live {
     }
 
     fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
-        self.advance();
+        // A poll is of both channels mostly, and what there is to be done is done with one of them.
+        if channel == Channel::Request {
+            self.advance();
+        } else if self.card.has_work() || self.replies.fetch_add(1, Ordering::Relaxed).is_multiple_of(REPLIES)
+        {
+            self.go_on();
+        }
         self.check_wire()?;
-        if let Some(why) = self.driver(|driver, _| driver.failed().map(str::to_string)).flatten() {
+        if self.failed.load(Ordering::Relaxed)
+            && let Some(why) = self.driver(|driver, _| driver.failed().map(str::to_string)).flatten()
+        {
             return Err(Error::Conduit(why));
         }
         self.take(channel as usize, budget, &mut |from, data, len| {
@@ -349,6 +378,7 @@ unsafe impl Conduit for Live {
                 )));
             }
             self.card.attend();
+            self.card.work();
             std::thread::sleep(Duration::from_micros(20));
         }
         Ok(())

@@ -61,6 +61,10 @@ pub(crate) struct Card {
     again: AtomicBool,
     replies: Mutex<VecDeque<HostReply>>,
     waiting_replies: AtomicBool,
+    /// The engine has events or packets that it did not get to.
+    left: AtomicBool,
+    /// Notifications raised in the port, about: changes after each.
+    raised: AtomicU64,
     /// Readable when the rank should poll.
     news: Bell,
     news_rung: AtomicBool,
@@ -135,6 +139,8 @@ impl Card {
             again: AtomicBool::new(false),
             replies: Mutex::default(),
             waiting_replies: AtomicBool::new(false),
+            left: AtomicBool::new(false),
+            raised: AtomicU64::new(0),
             news,
             news_rung: AtomicBool::new(false),
             crowded,
@@ -200,6 +206,23 @@ impl Card {
         self.engine().as_ref().is_none_or(|e| e.events.is_empty() && e.backlogged == 0 && e.nic.is_idle())
     }
 
+    /// Whether the NIC has anything to do. A hint, for who will ask again: a few loads where [`run`](Self::run) takes locks.
+    #[inline]
+    pub(crate) fn has_work(&self) -> bool {
+        self.bell.is_rung()
+            || self.wire.has_frame()
+            || self.waiting_replies.load(Ordering::Relaxed)
+            || self.left.load(Ordering::Relaxed)
+            || self.far.is_some()
+    }
+
+    /// Changes with every notification in the port: who has seen to all of them need not look again while it stays the same.
+    #[inline]
+    pub(crate) fn raised(&self) -> u64 {
+        // ORDER: Acquire; pairs with Release in `act`; the count of the notification.
+        self.raised.load(Ordering::Acquire)
+    }
+
     /// Runs the NIC if nobody else does; how many events it handled.
     fn run(&self) -> (usize, bool) {
         let (mut done, mut news) = (0, false);
@@ -232,8 +255,8 @@ impl Card {
         }
     }
 
-    /// A thread of the rank polls: does the NIC's work, unless its own thread is about and has a processor for it.
-    pub(crate) fn attend(&self) -> usize {
+    /// A thread of the rank polls, and is going to do the NIC's [work](Self::work).
+    pub(crate) fn attend(&self) {
         self.desks.attend();
         if self.news_rung.load(Ordering::Relaxed) {
             self.news_rung.store(false, Ordering::Relaxed);
@@ -241,7 +264,6 @@ impl Card {
             fence(Ordering::SeqCst);
             self.news.clear();
         }
-        self.work()
     }
 
     /// A thread of the rank is about to sleep until the [descriptor](Self::descriptor) is readable.
@@ -253,9 +275,10 @@ impl Card {
         }
     }
 
-    /// A thread of the rank has left work.
+    /// Does the NIC's work, unless its own thread is about and has a processor for it: for a thread of the rank that polls, or has left
+    /// work.
     pub(crate) fn work(&self) -> usize {
-        if !self.crowded && self.desks.awake() {
+        if !self.has_work() || !self.crowded && self.desks.awake() {
             return 0;
         }
         let (done, news) = self.run();
@@ -395,6 +418,7 @@ impl Engine {
                 card.desks.ring(to);
             }
         }
+        card.left.store(!self.events.is_empty() || self.backlogged > 0, Ordering::Relaxed);
         done
     }
 
@@ -436,7 +460,11 @@ impl Engine {
 
     fn act(&mut self, card: &Card, action: Action) {
         match action {
-            Action::Work(Work::Raise) => self.news = true,
+            Action::Work(Work::Raise) => {
+                self.news = true;
+                // ORDER: Release; pairs with Acquire in `raised`. Written by who has the engine.
+                card.raised.store(card.raised.load(Ordering::Relaxed) + 1, Ordering::Release);
+            }
             Action::Work(_) => {}
             Action::DmaRead { op, from, mut into } => {
                 into.resize(from.len as usize, 0);

@@ -133,6 +133,8 @@ pub(crate) struct Mail {
     size: u32,
     out: [Vec<Out>; LANES],
     inn: [Mutex<Inn>; LANES],
+    /// By lane: what [`Card::raised`] was before a poll that left nothing.
+    empty_at: [AtomicU64; LANES],
 }
 
 impl Mail {
@@ -141,7 +143,7 @@ impl Mail {
         let out = [(); LANES].map(|()| (0..n).map(|_| Out::default()).collect());
         let inn = [(); LANES]
             .map(|()| Mutex::new(Inn { read: vec![0; n], seen: vec![0; n], given: vec![0; n], first: 0 }));
-        Mail { me, size, out, inn }
+        Mail { me, size, out, inn, empty_at: [const { AtomicU64::new(u64::MAX) }; LANES] }
     }
 
     /// Room for a frame, to be filled in and sent or cancelled. `None`: not now.
@@ -224,13 +226,19 @@ impl Mail {
         }
     }
 
+    /// Whether nothing can have come by a lane since a poll that left nothing; `raised` is from [`Card::raised`].
+    #[inline]
+    pub(crate) fn is_empty(&self, lane: usize, raised: u64) -> bool {
+        self.empty_at[lane].load(Ordering::Relaxed) == raised
+    }
+
     /// Delivers up to `budget` frames of a lane, each with its sender; how many. `credit` is called for each quarter of a ring that
-    /// a peer gets back, by [`Mail::give`].
+    /// a peer gets back, by [`Mail::give`]. `raised`: as for [`Mail::is_empty`], read before.
     pub(crate) fn poll(
         &self,
         inbox: Inbox<'_>,
         lane: usize,
-        budget: usize,
+        (budget, raised): (usize, u64),
         deliver: &mut dyn FnMut(u32, NonNull<u8>, usize),
         credit: &mut dyn FnMut(u32),
     ) -> Result<usize, Error> {
@@ -267,9 +275,10 @@ impl Mail {
             }
             if done == budget {
                 inn.first = peer + u32::from(inn.seen[p] == arrived);
-                break;
+                return Ok(done);
             }
         }
+        self.empty_at[lane].store(raised, Ordering::Relaxed);
         Ok(done)
     }
 

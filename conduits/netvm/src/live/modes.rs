@@ -21,6 +21,7 @@ use crate::live::engine::Card;
 use crate::live::mail::lock;
 use crate::live::side::{Side, Start};
 use crate::live::sys;
+use crate::pinning::Budget;
 use firehose::{
     Action, Change, Direction, Kind, Local, Message, OpId, Outcome, PinError, Request, Run, Stats, Strategy,
     Transfer, Usage,
@@ -33,6 +34,7 @@ use netvm_fw::{Key, Ppn};
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -118,7 +120,26 @@ pub(crate) type Held = Box<dyn FnOnce(Result<(), PinError>) + Send>;
 
 /// Pins that have ended.
 #[derive(Default)]
-pub(crate) struct Ended(Mutex<VecDeque<(Run, Result<(), PinError>)>>);
+pub(crate) struct Ended {
+    pins: Mutex<VecDeque<(Run, Result<(), PinError>)>>,
+    some: AtomicBool,
+}
+
+impl Ended {
+    fn push(&self, run: Run, result: Result<(), PinError>) {
+        lock(&self.pins).push_back((run, result));
+        // ORDER: Release; pairs with Acquire in `take`.
+        self.some.store(true, Ordering::Release);
+    }
+
+    fn take(&self) -> VecDeque<(Run, Result<(), PinError>)> {
+        // ORDER: Acquire; pairs with Release in `push`. Taken before they are, so none is left behind.
+        if self.some.load(Ordering::Relaxed) && self.some.swap(false, Ordering::Acquire) {
+            return core::mem::take(&mut *lock(&self.pins));
+        }
+        VecDeque::new()
+    }
+}
 
 /// An operation of the core.
 struct Op {
@@ -165,6 +186,10 @@ pub(crate) struct Driver {
     pins: u64,
     pub(crate) kernel_peak: u64,
     failed: Option<String>,
+    /// Buffers that are empty between calls.
+    todo: VecDeque<Action>,
+    more: Vec<Action>,
+    completed: VecDeque<(u64, Completion)>,
 }
 
 /// What a strategy is told at start.
@@ -199,16 +224,14 @@ impl Driver {
                 setup.mode.name(),
             )));
         }
-        // A quarter for what the rank itself uses and what may be wanted again.
-        let victim = (room / 4).next_multiple_of(BUCKET).max(BUCKET);
-        let m = (room.saturating_sub(victim) / BUCKET * BUCKET).max(peers * BUCKET);
+        let Budget { m, victim, bucket, adaptive } = Budget::live(room, setup.segment, setup.size);
         let config = firehose::Config {
             nodes: setup.size,
             me: setup.me,
-            bucket_bytes: BUCKET,
+            bucket_bytes: bucket,
             m_bytes: m,
             victim_bytes: victim,
-            adaptive: true,
+            adaptive,
             segment: Some((0, setup.segment)),
             bounce_bytes: FRAGMENT,
             ..firehose::Config::default()
@@ -237,6 +260,9 @@ impl Driver {
             pins: 0,
             kernel_peak: 0,
             failed: None,
+            todo: VecDeque::new(),
+            more: Vec::new(),
+            completed: VecDeque::new(),
         }))
     }
 
@@ -318,27 +344,36 @@ impl Driver {
             }
             done += 1;
         }
-        loop {
-            let next = lock(&self.ended.0).pop_front();
-            let Some((run, result)) = next else { break };
+        for (run, result) in self.ended.take() {
             self.pinned(side, run, result);
             done += 1;
         }
         loop {
-            let next = lock(side).completed();
-            let Some((token, what)) = next else { break };
-            done += 1;
-            let over = what == Completion::Remote && {
-                let moving = self.moving.get(token as u32);
-                moving.parts -= 1;
-                moving.parts == 0
-            };
-            if over {
-                let op = self.moving.take(token as u32).op;
-                self.call(side, &[], |strategy, out| strategy.transferred(op, Outcome::Done, out));
+            // What ends while this is looked at is begun by this: once more.
+            let mut completed = core::mem::take(&mut self.completed);
+            lock(side).take_completed(&mut completed);
+            if completed.is_empty() {
+                self.completed = completed;
+                break;
             }
+            done += completed.len();
+            completed.drain(..).for_each(|(token, what)| self.transferred(side, token, what));
+            self.completed = completed;
         }
         done
+    }
+
+    /// The NIC has got on with a transfer.
+    fn transferred(&mut self, side: &Mutex<Side>, token: u64, what: Completion) {
+        let over = what == Completion::Remote && {
+            let moving = self.moving.get(token as u32);
+            moving.parts -= 1;
+            moving.parts == 0
+        };
+        if over {
+            let op = self.moving.take(token as u32).op;
+            self.call(side, &[], |strategy, out| strategy.transferred(op, Outcome::Done, out));
+        }
     }
 
     fn pinned(&mut self, side: &Mutex<Side>, run: Run, result: Result<(), PinError>) {
@@ -408,14 +443,15 @@ impl Driver {
         bytes: &[u8],
         f: impl FnOnce(&mut dyn Strategy, &mut Vec<Action>),
     ) {
-        let mut out = Vec::new();
-        f(&mut *self.strategy, &mut out);
-        let mut todo = VecDeque::from(out);
+        // In order: what follows from one action comes after those that stand there.
+        let (mut todo, mut more) = (core::mem::take(&mut self.todo), core::mem::take(&mut self.more));
+        f(&mut *self.strategy, &mut more);
+        todo.extend(more.drain(..));
         while let Some(action) = todo.pop_front() {
-            let mut more = Vec::new();
             self.act(side, bytes, action, &mut more);
-            todo.extend(more);
+            todo.extend(more.drain(..));
         }
+        (self.todo, self.more) = (todo, more);
     }
 
     fn act(&mut self, side: &Mutex<Side>, bytes: &[u8], action: Action, more: &mut Vec<Action>) {
@@ -437,7 +473,7 @@ impl Driver {
             Action::Pin(run) => {
                 let (ended, card) = (self.ended.clone(), self.card.clone());
                 let done = move |result| {
-                    lock(&ended.0).push_back((run, result));
+                    ended.push(run, result);
                     card.tell();
                 };
                 self.holder.hold(pages(run), self.pin, Box::new(done));

@@ -267,6 +267,13 @@ impl Side {
         self.done.pop_front()
     }
 
+    /// All that it is to be told; `into` is empty.
+    pub(crate) fn take_completed(&mut self, into: &mut VecDeque<(u64, Completion)>) {
+        if !self.done.is_empty() {
+            core::mem::swap(into, &mut self.done);
+        }
+    }
+
     /// Whether everything posted is done with, as far as this end is concerned.
     pub(crate) fn is_quiet(&mut self) -> bool {
         let commands = self.library.fence(Counter::Commands);

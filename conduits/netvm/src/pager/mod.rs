@@ -187,7 +187,7 @@ impl Pager {
         // What fits altogether never has to go: there is always more free than the host wants.
         let slack = if whole { u64::from(host_config.spare + host_config.batch) + 1 } else { 0 };
         let frames = (allowed + extra + slack) as u32;
-        let holdable = if whole { paged } else { allowed - (allowed / 8).max(32) };
+        let holdable = holdable(paged, budget);
 
         let uffd = Uffd::open(Feature::WRITE_PROTECT).map_err(PagerError::NoUserfaultfd)?;
         let memory = Arc::new(PagedMemory::map(uffd, paged * P, extra * P, frames)?);
@@ -324,6 +324,12 @@ impl Drop for Pager {
             let _ = thread.join();
         }
     }
+}
+
+/// Pages of a segment of `paged` pages that can be held at a time, of `budget` that may be resident: all that are left when those are set
+/// aside that keep faults going, which is the host's reserve and what it writes out together.
+pub fn holdable(paged: u64, budget: u64) -> u64 {
+    if budget >= paged { paged } else { budget - (budget / 8).clamp(32, 256) }
 }
 
 /// The thread.
