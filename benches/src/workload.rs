@@ -63,16 +63,28 @@ fn mixed(pages: &[u64]) -> Vec<u64> {
     pages.chunks_exact(4).flat_map(|cold| cold.iter().copied().chain(0..12)).collect()
 }
 
+/// Puts to few pages, which are there whatever the memory, and wanted too often to leave: one at a time, and sixteen.
+pub fn hits(rank: &Rank) -> [f64; 2] {
+    let few: Vec<u64> = (0..2048).map(|i| i % HOT).collect();
+    puts(rank, &few, 16);
+    [puts(rank, &few, 1), puts(rank, &few, 16)]
+}
+
+/// [`hits`] by rank 0 while the others wait.
+pub fn hits_alone(rank: &Rank) -> [f64; 2] {
+    rank.barrier();
+    let took = if rank.id().0 == 0 { hits(rank) } else { [0.0; 2] };
+    rank.barrier();
+    took
+}
+
 /// The parts of which the time of a put over the netvm conduit is made. Rank 1 has memory for a quarter of `pages` pages.
 pub fn parts(rank: &Rank, pages: u64) -> Vec<(&'static str, f64)> {
     let mut parts = Vec::new();
     if rank.id().0 == 0 {
-        // They fit, whatever the memory, and are wanted too often to leave.
-        let few: Vec<u64> = (0..2048).map(|i| i % HOT).collect();
         let all: Vec<u64> = scattered(pages).into_iter().filter(|page| *page >= HOT).collect();
-        puts(rank, &few, 16);
-        parts.push(("hit", puts(rank, &few, 1)));
-        parts.push(("hit16", puts(rank, &few, 16)));
+        let [hit, hit16] = hits(rank);
+        parts.extend([("hit", hit), ("hit16", hit16)]);
         // All are in the backing store, and those in memory are as they are there: fewer than have a place there are put to then.
         let cold = &all[..pages as usize / 16];
         puts(rank, &all, 16);

@@ -43,6 +43,14 @@ fn main() {
                     parts.iter().for_each(|(key, value)| println!("{key} {value:.6}"));
                 }
             }
+            "netvm_hits" => {
+                for _ in 0..BATCHES {
+                    let [hit, hit16] = workload::hits_alone(rank);
+                    if rank.id().0 == 0 {
+                        println!("hit {hit:.6}\nhit16 {hit16:.6}");
+                    }
+                }
+            }
             "sync" => operations(rank, workload::SYNC),
             "collectives" => operations(rank, workload::COLLECTIVES),
             "put_8" => put_8(rank),

@@ -16,8 +16,8 @@ use firehose::Change;
 use netvm_fw::host::{Host, HostAction, HostConfig, HostEvent, HostStats, Segment};
 use netvm_fw::nic::{Action, Config, Event, HostReply, Interrupt, Nic, OpId, Stretch};
 use netvm_fw::port::{Doorbell, PortMemory, Post};
-use netvm_fw::shadow::{Geometry, table};
-use netvm_fw::wire::{HEAD, Head};
+use netvm_fw::shadow::{Geometry, Lease, table};
+use netvm_fw::wire::{HEAD, Head, Span};
 use netvm_fw::{Node, PAGE, PageMemory, Place, PortId, Ppn, Vpn};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -47,6 +47,8 @@ enum Later {
     HostReady,
     /// Something for the paging thread.
     Host(HostTask),
+    /// It has woken up.
+    HostAwake,
     /// A page that the rank wanted is there.
     Here(u64),
     /// The paging thread has something to say.
@@ -140,8 +142,13 @@ pub(crate) struct Card {
     held: VecDeque<Parcel>,
     host_queue: VecDeque<HostTask>,
     host_busy: bool,
+    /// It sleeps, and has been told to wake up: where only the first of several tasks has to wake it.
+    asleep: bool,
+    waking: bool,
     /// Pages to be written out when nothing else is to be done.
     outs: Vec<Ppn>,
+    /// Time of its present task that the disk takes.
+    disk: Time,
     /// What a hold takes once its page is there, and its end.
     pub(crate) pins: [Time; 2],
     /// Pages that are there since the rank has asked for them.
@@ -200,7 +207,10 @@ impl Card {
             held: VecDeque::new(),
             host_queue: VecDeque::new(),
             host_busy: false,
+            asleep: false,
+            waking: false,
             outs: Vec::new(),
+            disk: Time::ZERO,
             pins: [Time::ZERO; 2],
             here: Vec::new(),
             timer: false,
@@ -276,7 +286,8 @@ impl Card {
                     self.queue.push_back(Event::Doorbell(port));
                 }
             }
-            Later::Host(task) => self.host_queue.push_back(task),
+            Later::Host(task) => self.give_host(w, task),
+            Later::HostAwake => (self.asleep, self.waking) = (false, false),
             Later::Here(page) => {
                 self.here.push(page);
                 w.tell(self.rank);
@@ -299,10 +310,22 @@ impl Card {
         self.packets.pop_front().map(|(head, payload)| Event::Packet { head, payload })
     }
 
+    fn has_next(&self) -> bool {
+        let packets = !self.packets.is_empty() && !(self.costs.serial && !self.storing.is_empty());
+        !self.queue.is_empty() || packets
+    }
+
     /// Lets the firmware take events until it is busy.
     fn run(&mut self, w: &mut World) {
         let mut actions = Vec::new();
         while !self.busy {
+            if self.has_next()
+                && let Some(free) = w.taken(self.rank)
+            {
+                self.busy = true;
+                self.at(w, free, Later::Ready);
+                return;
+            }
             let Some(event) = self.next() else { return };
             let packet = matches!(event, Event::Packet { .. });
             self.nic.handle(w.now.as_ps() / 1000, event, &mut actions);
@@ -321,7 +344,8 @@ impl Card {
             self.worked += clock.since(w.now);
             if clock > w.now {
                 self.busy = true;
-                self.at(w, clock, Later::Ready);
+                let end = w.occupy(self.rank, clock.since(w.now));
+                self.at(w, end, Later::Ready);
             }
         }
     }
@@ -355,10 +379,13 @@ impl Card {
         }
     }
 
-    /// Starts a DMA; when it ends.
-    fn dma(&mut self, at: Time, bytes: usize, per_byte: Time) -> Time {
-        let end = at.max(self.dma_free) + self.costs.dma + per_byte.bytes(bytes);
+    /// Starts a DMA; when it ends. Where there is no engine for it the processor copies.
+    fn dma(&mut self, clock: &mut Time, bytes: usize, per_byte: Time) -> Time {
+        let end = (*clock).max(self.dma_free) + self.costs.dma + per_byte.bytes(bytes);
         self.dma_free = end;
+        if self.costs.attended {
+            *clock = end;
+        }
         end
     }
 
@@ -366,29 +393,29 @@ impl Card {
         match action {
             Action::Work(work) => *clock += self.costs.work(work),
             Action::DmaRead { op, from, into } => {
-                let end = self.dma(*clock, from.len as usize, self.costs.dma_read);
+                let end = self.dma(clock, from.len as usize, self.costs.dma_read);
                 self.at(w, end, Later::Read { op, from, into });
             }
             Action::DmaWrite { op, to, data } => {
-                let end = self.dma(*clock, data.len(), self.costs.dma_write);
+                let end = self.dma(clock, data.len(), self.costs.dma_write);
                 self.at(w, end, Later::Written { op, to, data });
             }
             Action::Post(_, post) => {
-                let end = self.dma(*clock, 4, self.costs.dma_write);
+                let end = self.dma(clock, 4, self.costs.dma_write);
                 self.at(w, end, Later::Post(post));
             }
             Action::Send { head, payload, overlapped } => self.send(w, *clock, head, payload, overlapped),
             Action::Interrupt(interrupt) => {
                 let ready = match &interrupt {
                     Interrupt::Bounced { payload, .. } => {
-                        self.dma(*clock, HEAD + payload.len(), self.costs.dma_write)
+                        self.dma(clock, HEAD + payload.len(), self.costs.dma_write)
                     }
                     _ => *clock,
                 };
                 let cost = match &interrupt {
                     // Not an interrupt of its own: it goes with what is said next.
                     Interrupt::Settled(_) => Time::ZERO,
-                    _ => self.costs.interrupt,
+                    _ => self.notice(),
                 };
                 self.tell_host(w, ready + cost, HostEvent::Interrupt(interrupt));
             }
@@ -414,17 +441,59 @@ impl Card {
 
     /// The rank wants a page of its own to be there and to stay; [`here`](Self::here) has it then.
     pub(crate) fn hold(&mut self, w: &mut World, page: u64) {
-        self.at(w, w.now + self.costs.interrupt, Later::Host(HostTask::Hold(page)));
+        self.at(w, w.now + self.notice(), Later::Host(HostTask::Hold(page)));
     }
 
     /// The same, without staying.
     pub(crate) fn touch(&mut self, w: &mut World, page: u64) {
-        self.at(w, w.now + self.costs.interrupt, Later::Host(HostTask::Touch(page)));
+        self.at(w, w.now + self.notice(), Later::Host(HostTask::Touch(page)));
+    }
+
+    /// Whether the program can use a page and nobody need know: it is there, and has been stored to since it was last written out.
+    pub(crate) fn uses(&mut self, page: u64) -> bool {
+        let (vpn, vm) = (Vpn::new(PORT, page), self.host.vm());
+        let open = self.costs.synchronous
+            && vm.is_resident(vpn)
+            && vm.place(vpn).is_some_and(|ppn| vm.is_dirty(ppn));
+        open && self.host.touch(vpn, true, TOUCHED, &mut Vec::new())
+    }
+
+    /// Leases a page that is there, as software beside the NIC does.
+    pub(crate) fn lease(&mut self, page: u64) -> Option<Lease> {
+        self.nic.lease(Span::new(Vpn::new(PORT, page), self.export.key, 0, 0)).ok()
+    }
+
+    /// Ends such a lease.
+    pub(crate) fn end_lease(&mut self, lease: Lease) {
+        self.nic.end_lease(lease);
+    }
+
+    /// How long it takes until the paging thread hears of something, if each thing is an interrupt.
+    fn notice(&self) -> Time {
+        if self.costs.synchronous { Time::ZERO } else { self.costs.interrupt }
+    }
+
+    /// Something for the paging thread. A thread that sleeps has to be woken, by what cannot wait; the rest is taken with it.
+    fn give_host(&mut self, w: &mut World, task: HostTask) {
+        let lazy = matches!(
+            task,
+            HostTask::Release(_) | HostTask::Event(HostEvent::Interrupt(Interrupt::Settled(_)))
+        );
+        let lazy = lazy && self.host.starved() == 0;
+        self.host_queue.push_back(task);
+        if self.asleep && !self.waking && !lazy {
+            self.waking = true;
+            self.at(w, w.now + self.costs.interrupt, Later::HostAwake);
+        }
     }
 
     /// Ends a [`hold`](Self::hold).
     pub(crate) fn release(&mut self, w: &mut World, page: u64) {
-        self.at(w, w.now + self.costs.interrupt, Later::Host(HostTask::Release(page)));
+        self.at(w, w.now + self.notice(), Later::Host(HostTask::Release(page)));
+    }
+
+    fn has_task(&self) -> bool {
+        !self.host_queue.is_empty() || !self.outs.is_empty()
     }
 
     /// The next thing for the paging thread.
@@ -439,9 +508,19 @@ impl Card {
     /// Lets the paging thread take events until it is busy.
     fn run_host(&mut self, w: &mut World) {
         let mut actions = Vec::new();
-        while !self.host_busy {
-            let Some(task) = self.next_task() else { break };
+        while !self.host_busy && !self.asleep {
+            if let Some(free) = w.taken(self.rank).filter(|_| self.has_task()) {
+                self.host_busy = true;
+                self.at(w, free, Later::HostReady);
+                break;
+            }
+            let Some(task) = self.next_task() else {
+                // What is under way by itself wakes it for nothing.
+                self.asleep = self.costs.synchronous && self.host.next_deadline().is_none();
+                break;
+            };
             let mut clock = w.now;
+            self.disk = Time::ZERO;
             let out = &mut actions;
             match task {
                 HostTask::Event(event) => {
@@ -469,7 +548,8 @@ impl Card {
                     self.host.tidy(out);
                 }
                 HostTask::Out(frames) => {
-                    clock += self.costs.page_out + self.costs.page_out_page * frames.len() as u64;
+                    self.disk = self.costs.page_out + self.costs.page_out_page * frames.len() as u64;
+                    clock += self.disk;
                     for ppn in frames {
                         self.host.handle(w.now.as_ps() / 1000, HostEvent::PagedOut(ppn), &self.pages, out);
                     }
@@ -478,7 +558,9 @@ impl Card {
             actions.drain(..).for_each(|action| self.host_act(w, action, &mut clock));
             if clock > w.now {
                 self.host_busy = true;
-                self.at(w, clock, Later::HostReady);
+                // While the disk works the processor does not.
+                let end = w.occupy(self.rank, clock.since(w.now).since(self.disk));
+                self.at(w, clock.max(end), Later::HostReady);
             }
             self.set_timer(w);
         }
@@ -500,6 +582,7 @@ impl Card {
                 let there = *clock + self.costs.page_in;
                 if self.costs.synchronous {
                     *clock = there;
+                    self.disk += self.costs.page_in;
                 }
                 self.tell_host(w, there, HostEvent::PagedIn(ppn));
             }

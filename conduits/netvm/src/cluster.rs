@@ -273,7 +273,10 @@ impl Cluster {
     }
 
     pub(crate) fn world(&self) -> Arc<Shared> {
-        let world = World::new(self.ranks, self.seed, self.network.clone(), self.model.host.put_back);
+        let mut world = World::new(self.ranks, self.seed, self.network.clone(), self.model.host.put_back);
+        if self.model.firmware.attended {
+            world.share_processors();
+        }
         Arc::new(Shared::new(world, self.ranks))
     }
 

@@ -62,6 +62,9 @@ pub struct FirmwareCosts {
     /// Whether its paging thread does one transfer after the other by itself, and writes pages out together when nothing else is to be
     /// done (as the live conduit's does); else it starts them, and does other things meanwhile.
     pub synchronous: bool,
+    /// Whether the firmware and the paging thread have the processor of their rank's program, one at a time (as in the live conduit where
+    /// processors are few: the rank that polls does its NIC's work); else each has one of its own.
+    pub attended: bool,
     /// The host: seeing that something has happened.
     pub detect: Time,
     /// The host: what an atomic's call takes besides posting it.
@@ -190,6 +193,7 @@ impl FirmwareCosts {
             page_out: Time::us(10_000.0),
             page_out_page: Time::ZERO,
             synchronous: false,
+            attended: false,
             detect: us(DETECT),
             atomic_call: us(i.test_and_set[0] - atomic),
             post: us(POST),
@@ -234,6 +238,7 @@ impl FirmwareCosts {
             page_out: Time::us(60.0),
             page_out_page: Time::ZERO,
             synchronous: false,
+            attended: false,
             detect: ns(50),
             atomic_call: ns(20),
             post: ns(100),

@@ -92,6 +92,11 @@ impl State {
                 None => failed = true,
             }
         }
+        self.ended(command, failed);
+    }
+
+    /// A command is dealt with.
+    fn ended(&mut self, command: Command, failed: bool) {
         let Some((number, job)) = command.job.and_then(|n| Some((n, self.jobs.get_mut(n)?))) else { return };
         job.failed |= failed;
         job.left -= 1;
@@ -123,12 +128,22 @@ impl State {
 pub(crate) struct Leases {
     pub(crate) paging: Arc<Paging>,
     state: Mutex<State>,
-    /// Whether the host keeps the pages.
-    holds: bool,
+    keeps: Keeps,
+}
+
+/// Who keeps leased pages in their frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keeps {
+    /// The leases alone; the NIC has them brought.
+    Nic,
+    /// The leases alone; the host brings the pages first.
+    Leases,
+    /// The host, as long as they are leased.
+    Host,
 }
 
 impl Leases {
-    pub(crate) fn new(paging: Arc<Paging>, bucket: u64, holds: bool) -> Leases {
+    pub(crate) fn new(paging: Arc<Paging>, bucket: u64, keeps: Keeps) -> Leases {
         let state = State {
             pages: (bucket / u64::from(PAGE)).max(1),
             own: HashMap::new(),
@@ -140,7 +155,7 @@ impl Leases {
             posted: Vec::new(),
             settled: VecDeque::new(),
         };
-        Leases { paging, state: Mutex::new(state), holds }
+        Leases { paging, state: Mutex::new(state), keeps }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -156,7 +171,8 @@ impl Leases {
             // The last bucket may reach beyond the segment.
             let pages = s.pages(run).filter(|page| *page < all);
             let before = s.line.len();
-            let command = |page| Command { page, bring: self.holds, end: None, job: Some(number) };
+            let command =
+                |page| Command { page, bring: self.keeps != Keeps::Nic, end: None, job: Some(number) };
             s.line.extend(pages.map(command));
             s.line.len() - before
         } else {
@@ -178,29 +194,48 @@ impl Leases {
                 at.with_card(|card, w| card.hold(w, command.page));
                 continue;
             }
+            if let (Some(lease), true) = (command.end, self.keeps != Keeps::Nic) {
+                at.shared.work(at.rank, self.paging.costs.unlock);
+                at.with_card(|card, w| {
+                    card.end_lease(lease);
+                    if self.keeps == Keeps::Host {
+                        card.release(w, command.page);
+                    }
+                });
+                self.state().ended(command, false);
+                continue;
+            }
             let Some(cookie) = self.paging.ask_lease(command.page, command.end) else {
                 return self.state().line.push_front(command);
             };
             self.state().posted.push((cookie, command));
             self.paging.post(&at.shared, at.rank, 1);
-            if self.holds && command.end.is_some() {
-                at.with_card(|card, w| card.release(w, command.page));
-            }
         }
     }
 
-    /// Pages that the host has brought can be leased now.
+    /// Pages that the host has brought can be leased now: by this rank's software, which need not ask the NIC.
     fn come(&self, at: &SimConduit) {
         if self.state().coming.is_empty() {
             return;
         }
         let here = at.with_card(|card, _| core::mem::take(&mut card.here));
-        let s = &mut *self.state();
         for page in here {
-            if let Some(i) = s.coming.iter().position(|command| command.page == page) {
-                let command = s.coming.remove(i);
-                s.line.push_back(Command { bring: false, ..command });
+            let i = self.state().coming.iter().position(|command| command.page == page);
+            let Some(command) = i.map(|i| self.state().coming.remove(i)) else { continue };
+            at.shared.work(at.rank, self.paging.costs.lock);
+            let lease = at.with_card(|card, w| {
+                let lease = card.lease(page);
+                if self.keeps == Keeps::Leases {
+                    card.release(w, page);
+                }
+                lease
+            });
+            // A full row of the table may have pushed the page out: then transfers to it lock it, and have the host put it back.
+            let mut s = self.state();
+            if let Some(lease) = lease {
+                s.own.insert(page, lease);
             }
+            s.ended(command, false);
         }
     }
 

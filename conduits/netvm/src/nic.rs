@@ -2,7 +2,7 @@
 
 use crate::cluster::Cluster;
 use crate::conduit::SimConduit;
-use crate::leases::Leases;
+use crate::leases::{Keeps, Leases};
 use crate::paging::Paging;
 use crate::pinning::{Pinning, Registration};
 use crate::world::{Bytes, Op, Owner};
@@ -52,11 +52,12 @@ impl Nic {
                 Nic::Pinning(Box::new(Pinning::new(job, rank, kind, budget, None, true)))
             }
             Registration::FirehoseOverLocks { budget, frames } => {
-                let leases = Leases::new(Arc::new(Paging::new(job, frames)), budget.bucket, false);
+                let leases = Leases::new(Arc::new(Paging::new(job, frames)), budget.bucket, Keeps::Nic);
                 Nic::Pinning(Box::new(Pinning::new(job, rank, Kind::Firehose, budget, Some(leases), false)))
             }
             Registration::Held { kind, budget, frames, pins } => {
-                let leases = Leases::new(Arc::new(Paging::new(job, frames)), budget.bucket, true);
+                let keeps = if pins { Keeps::Host } else { Keeps::Leases };
+                let leases = Leases::new(Arc::new(Paging::new(job, frames)), budget.bucket, keeps);
                 Nic::Pinning(Box::new(Pinning::new(job, rank, kind, budget, Some(leases), pins)))
             }
             Registration::ShadowLock { frames } => Nic::Paging(Arc::new(Paging::new(job, frames))),

@@ -12,6 +12,7 @@ use crate::memory::{self, Scratch};
 use crate::nic::Start;
 use crate::shared::{Shared, current};
 use crate::time::Time;
+use crate::turn;
 use crate::world::Owner;
 use firehose::Outcome;
 use gasnet::conduit::Completion;
@@ -133,6 +134,11 @@ impl Paging {
         if let Some(mut card) = w.cards[rank as usize].take() {
             card.ring(&mut w);
             w.cards[rank as usize] = Some(card);
+        }
+        let aside = w.stand_aside(rank);
+        drop(w);
+        if aside {
+            turn::give_back();
         }
     }
 

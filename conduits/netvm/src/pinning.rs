@@ -342,7 +342,7 @@ impl Pinning {
         if !small && !self.leases() && matches!(local, Local::Registered(_)) {
             at.shared.work(at.rank, at.costs.copy.bytes(start.len));
         }
-        if matches!(self.kind, Kind::Firehose | Kind::PinDownCache) {
+        if matches!(self.kind, Kind::Firehose | Kind::PinDownCache) || self.leases() {
             at.shared.work(at.rank, self.costs.lookup);
         }
         let request = Request {
@@ -575,6 +575,9 @@ impl Pinning {
             return;
         }
         for page in addr / self.page..=(addr + len - 1) / self.page {
+            if at.with_card(|card, _| card.uses(page)) {
+                continue;
+            }
             at.with_card(|card, w| card.touch(w, page));
             while !at.with_card(|card, _| {
                 let found = card.here.iter().position(|here| *here == page);

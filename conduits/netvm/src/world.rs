@@ -290,6 +290,8 @@ pub(crate) struct World {
     pub(crate) put_back: Time,
     /// NICs with firmware.
     pub(crate) cards: Vec<Option<Box<Card>>>,
+    /// Until when the processor of each rank is taken, if it is not the program's alone.
+    processors: Option<Vec<Time>>,
 }
 
 impl World {
@@ -332,7 +334,29 @@ impl World {
             credits: vec![0; n * n * 2],
             put_back,
             cards: (0..n).map(|_| None).collect(),
+            processors: None,
         }
+    }
+
+    /// From now on each rank has one processor for all that runs for it.
+    pub(crate) fn share_processors(&mut self) {
+        self.processors = Some(vec![Time::ZERO; self.ranks.len()]);
+    }
+
+    /// Takes a rank's processor as soon as it is free, for so long; when that ends.
+    pub(crate) fn occupy(&mut self, rank: u32, length: Time) -> Time {
+        let now = self.now;
+        let Some(until) = self.processors.as_mut().map(|all| &mut all[rank as usize]) else {
+            return now + length;
+        };
+        *until = now.max(*until) + length;
+        *until
+    }
+
+    /// Until when a rank's processor is taken by others, if it is.
+    pub(crate) fn taken(&self, rank: u32) -> Option<Time> {
+        let until = self.processors.as_ref()?[rank as usize];
+        (until > self.now).then_some(until)
     }
 
     /// Makes an event.
@@ -343,7 +367,7 @@ impl World {
 
     /// Lets `length` pass for a rank if nothing else happens in the meantime; else makes the event that ends it.
     pub(crate) fn pass(&mut self, rank: u32, length: Time) -> bool {
-        let end = self.now + length;
+        let end = self.occupy(rank, length);
         if self.ready.is_empty() && self.queue.peek().is_none_or(|e| e.at > end) {
             self.now = end;
             return true;
@@ -351,6 +375,16 @@ impl World {
         self.at(end, Event::Resume(rank));
         self.set(rank, State::Busy);
         false
+    }
+
+    /// A rank lets its NIC do what it can do now, where that needs its processor.
+    pub(crate) fn stand_aside(&mut self, rank: u32) -> bool {
+        let aside = self.processors.is_some();
+        if aside {
+            self.at(self.now, Event::Resume(rank));
+            self.set(rank, State::Busy);
+        }
+        aside
     }
 
     pub(crate) fn set(&mut self, rank: u32, state: State) {

@@ -140,7 +140,11 @@ impl Holder for Backing {
                 _ => PinError::Unmapped,
             }));
         };
-        self.pager.hold(pages, kind(pin), true, Box::new(done));
+        self.pager.hold_later(pages, kind(pin), true, Box::new(done));
+    }
+
+    fn flush(&self) {
+        self.pager.flush();
     }
 
     fn release(&self, pages: Range<u64>, pin: bool) {
@@ -159,5 +163,9 @@ impl Holder for Backing {
 impl HostHalf for Backing {
     fn interrupt(&self, interrupt: Interrupt) {
         self.pager.interrupt(interrupt);
+    }
+
+    fn flush(&self) {
+        self.pager.flush();
     }
 }

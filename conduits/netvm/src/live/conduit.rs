@@ -199,6 +199,7 @@ impl Live {
             driver.outgoing.pop_front();
             done += 1;
         }
+        driver.flush();
         if driver.failed().is_some() {
             self.failed.store(true, Ordering::Relaxed);
         }

@@ -40,8 +40,10 @@ const NAP: Duration = Duration::from_micros(50);
 
 /// Where the firmware's interrupts go.
 pub(crate) trait HostHalf: Send + Sync {
-    /// The NIC interrupts. Must not block.
+    /// The NIC interrupts. Must not block. [`flush`](Self::flush) must follow.
     fn interrupt(&self, interrupt: Interrupt);
+    /// All interrupts of a turn have been told.
+    fn flush(&self);
 }
 
 /// The NIC of a rank.
@@ -68,6 +70,10 @@ pub(crate) struct Card {
     /// Readable when the rank should poll.
     news: Bell,
     news_rung: AtomicBool,
+    /// Something was told since the rank last polled, whether or not it was rung for.
+    news_told: AtomicBool,
+    /// The rank sleeps on the bell, or is about to.
+    resting: AtomicBool,
     /// More threads than processors.
     crowded: bool,
     /// The rank has a progress thread, which sleeps while another one polls.
@@ -113,6 +119,8 @@ pub(crate) struct Engine {
     reached: Vec<u32>,
     /// The port has something new in its memory.
     news: bool,
+    /// The host was interrupted in this turn.
+    interrupted: bool,
 }
 
 impl Card {
@@ -143,6 +151,8 @@ impl Card {
             raised: AtomicU64::new(0),
             news,
             news_rung: AtomicBool::new(false),
+            news_told: AtomicBool::new(false),
+            resting: AtomicBool::new(false),
             crowded,
             shared,
             stop: AtomicBool::new(false),
@@ -169,6 +179,7 @@ impl Card {
             backlogged: 0,
             reached: Vec::new(),
             news: false,
+            interrupted: false,
         });
         let card = self.clone();
         let mut threads = vec![sys::spawn("netvm-nic", move || card.serve())?];
@@ -258,6 +269,14 @@ impl Card {
     /// A thread of the rank polls, and is going to do the NIC's [work](Self::work).
     pub(crate) fn attend(&self) {
         self.desks.attend();
+        if self.resting.load(Ordering::Relaxed) {
+            self.resting.store(false, Ordering::Relaxed);
+        }
+        if self.news_told.load(Ordering::Relaxed) {
+            self.news_told.store(false, Ordering::Relaxed);
+            // ORDER: SeqCst; pairs with the fence in `tell`: what is told after this is told again.
+            fence(Ordering::SeqCst);
+        }
         if self.news_rung.load(Ordering::Relaxed) {
             self.news_rung.store(false, Ordering::Relaxed);
             // ORDER: SeqCst; pairs with the fence in `tell`: what is told after this is told by a ring.
@@ -268,9 +287,11 @@ impl Card {
 
     /// A thread of the rank is about to sleep until the [descriptor](Self::descriptor) is readable.
     pub(crate) fn leave(&self) {
+        self.resting.store(true, Ordering::Relaxed);
+        // Has a fence.
         self.desks.depart();
         // What came before that woke nobody.
-        if self.run().0 > 0 {
+        if self.run().0 > 0 || self.news_told.load(Ordering::Relaxed) {
             self.tell();
         }
     }
@@ -306,9 +327,14 @@ impl Card {
 
     /// The rank's threads may be asleep: rings.
     pub(crate) fn tell(&self) {
-        // ORDER: SeqCst; pairs with the fence in `attend`.
+        // ORDER: Release; pairs with the fence in `attend`: who takes the mark away sees what was told.
+        self.news_told.store(true, Ordering::Release);
+        // ORDER: SeqCst; pairs with the fences in `attend` and `leave`.
         fence(Ordering::SeqCst);
-        if !self.news_rung.swap(true, Ordering::Relaxed) {
+        // Who polls finds out by himself, unless another thread of the rank sleeps meanwhile.
+        if (self.shared || self.resting.load(Ordering::Relaxed))
+            && !self.news_rung.swap(true, Ordering::Relaxed)
+        {
             self.news.ring();
         }
     }
@@ -413,6 +439,9 @@ impl Engine {
                 self.out = out;
             }
         }
+        if core::mem::take(&mut self.interrupted) {
+            self.host.flush();
+        }
         for to in self.reached.drain(..) {
             if card.far.as_ref().is_none_or(|far| !far.has(to)) {
                 card.desks.ring(to);
@@ -498,7 +527,10 @@ impl Engine {
                 card.port.apply(post);
             }
             Action::Interrupt(Interrupt::Notice(_)) => self.news = true,
-            Action::Interrupt(interrupt) => self.host.interrupt(interrupt),
+            Action::Interrupt(interrupt) => {
+                self.host.interrupt(interrupt);
+                self.interrupted = true;
+            }
         }
     }
 

@@ -107,8 +107,10 @@ impl Registration {
 /// Who keeps pages in memory.
 pub(crate) trait Holder: Send + Sync {
     /// Brings pages in and keeps them; with `pin` also with `mlock`. `done` may be called at once or from another thread, which it
-    /// must not keep.
+    /// must not keep. [`flush`](Self::flush) must follow.
     fn hold(&self, pages: Range<u64>, pin: bool, done: Held);
+    /// All that are wanted now have been asked for.
+    fn flush(&self);
     /// Lets them go.
     fn release(&self, pages: Range<u64>, pin: bool);
     /// Pages whose leases were taken back since the last call.
@@ -186,6 +188,8 @@ pub(crate) struct Driver {
     pins: u64,
     pub(crate) kernel_peak: u64,
     failed: Option<String>,
+    /// Pages were asked for since the last flush.
+    holds: bool,
     /// Buffers that are empty between calls.
     todo: VecDeque<Action>,
     more: Vec<Action>,
@@ -260,6 +264,7 @@ impl Driver {
             pins: 0,
             kernel_peak: 0,
             failed: None,
+            holds: false,
             todo: VecDeque::new(),
             more: Vec::new(),
             completed: VecDeque::new(),
@@ -269,6 +274,7 @@ impl Driver {
     /// Begins: pin-everything pins, and waits for it.
     pub(crate) fn open(&mut self, side: &Mutex<Side>) -> Result<(), Error> {
         self.call(side, &[], |strategy, out| strategy.open(out));
+        self.flush();
         if self.kind == Kind::PinEverything {
             while self.strategy.stats().pins < self.segment / BUCKET && self.failed.is_none() {
                 if self.progress(side) == 0 {
@@ -277,6 +283,13 @@ impl Driver {
             }
         }
         self.failed.clone().map_or(Ok(()), |why| Err(Error::job(format!("netvm conduit: {why}"))))
+    }
+
+    /// Sees to it that the pages asked for come.
+    pub(crate) fn flush(&mut self) {
+        if core::mem::take(&mut self.holds) {
+            self.holder.flush();
+        }
     }
 
     /// Whether another operation may begin.
@@ -477,6 +490,7 @@ impl Driver {
                     card.tell();
                 };
                 self.holder.hold(pages(run), self.pin, Box::new(done));
+                self.holds = true;
             }
             Action::Unpin(run) => {
                 for page in pages(run) {

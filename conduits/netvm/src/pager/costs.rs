@@ -1,10 +1,12 @@
 //! What paging costs on this computer: each kind of fault, reading and writing in order and at random, with little memory.
 #![expect(unsafe_code, reason = "uses segments by address")]
 
-use super::{Calls, Pager, PagerConfig, PagerError, PagerStats};
+use super::{Calls, Hold, Pager, PagerConfig, PagerError, PagerStats};
 use crate::rng::Rng;
 use std::path::Path;
 use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 const PAGE: u64 = 4096;
@@ -69,6 +71,60 @@ fn native(pages: u64) -> Use {
         time: took,
         stats: None,
     }
+}
+
+/// What the paging thread takes to be woken, and to keep a page that is there and let it go again.
+#[derive(Debug, Clone, Copy)]
+pub struct Holding {
+    /// From asking until the thread gets to work, and its answer is seen.
+    pub wake: Duration,
+    /// A page: to pin and to unpin it, with all that goes with it on that thread.
+    pub page: Duration,
+}
+
+/// Holds pages with `mlock`, one and sixteen at a time, and lets them go again. `None`: that may not be done here.
+///
+/// # Errors
+/// There can be no such pager.
+pub fn holding(backing: &Path) -> Result<Option<Holding>, PagerError> {
+    const MANY: u64 = 16;
+    const ROUNDS: usize = 400;
+    let (pager, _) = Pager::start(PagerConfig::new(64 * PAGE, 64 * PAGE, backing), Calls::default())?;
+    (0..64).for_each(|page| store(pager.base(), page, 1));
+    let failed = Arc::new(AtomicBool::new(false));
+    let round = |count: u64| {
+        let left = Arc::new(AtomicU64::new(count));
+        let start = Instant::now();
+        for page in 0..count {
+            let (left, failed) = (left.clone(), failed.clone());
+            let done = move |result: Result<(), _>| {
+                failed.fetch_or(result.is_err(), Ordering::Relaxed);
+                // ORDER: Release; pairs with Acquire below; `failed`.
+                left.fetch_sub(1, Ordering::Release);
+            };
+            pager.hold_later(page..page + 1, Hold::Pin, true, Box::new(done));
+        }
+        pager.flush();
+        // ORDER: Acquire; pairs with Release above.
+        while left.load(Ordering::Acquire) > 0 {
+            std::thread::yield_now();
+        }
+        let took = start.elapsed();
+        (0..count).for_each(|page| pager.release(page..page + 1, Hold::Pin));
+        took
+    };
+    let median = |count| {
+        let mut all: Vec<Duration> = (0..ROUNDS).map(|_| round(count)).collect();
+        all.sort_unstable();
+        all[ROUNDS / 2]
+    };
+    // Each round unpins what the one before has pinned.
+    let (one, many) = (median(1), median(MANY));
+    if failed.load(Ordering::Relaxed) {
+        return Ok(None);
+    }
+    let page = many.saturating_sub(one) / (MANY as u32 - 1);
+    Ok(Some(Holding { wake: one.saturating_sub(page), page }))
 }
 
 /// Measures with a segment of so many megabytes, backed by a file in a folder, and so many accesses at random; with each of these depths of

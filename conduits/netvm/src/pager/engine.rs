@@ -166,13 +166,25 @@ impl Engine {
         let mut commands = VecDeque::new();
         let mut faults = Vec::new();
         loop {
+            let hungry = !self.parts.queued.is_empty() || self.host.starved() > 0;
             let timeout = match (self.parts.full, self.host.next_deadline()) {
+                _ if self.queue.rest(hungry) => Some(Duration::ZERO),
                 (Some(_), _) => Some(RETRY_FULL),
                 (None, Some(_)) => Some(RETRY),
                 (None, None) => None,
             };
             let [faulted, rung] = wait([self.memory.uffd().raw(), self.queue.raw()], timeout)
                 .map_err(system("cannot wait for page faults"))?;
+            // Also what nobody rang for, and first: it may give back what faults need.
+            self.queue.take(rung, &mut commands);
+            let idle = !faulted && commands.is_empty();
+            for command in commands.drain(..) {
+                if matches!(command, Command::Stop) {
+                    return Ok(());
+                }
+                self.command(command)?;
+                self.carry_out(false)?;
+            }
             if faulted {
                 self.memory
                     .uffd()
@@ -187,17 +199,7 @@ impl Engine {
                 }
                 self.carry_out(false)?;
             }
-            if rung {
-                self.queue.take(&mut commands);
-                for command in commands.drain(..) {
-                    if matches!(command, Command::Stop) {
-                        return Ok(());
-                    }
-                    self.command(command)?;
-                    self.carry_out(false)?;
-                }
-            }
-            if !faulted && !rung {
+            if idle {
                 self.look_again()?;
             }
             self.carry_out(true)?;

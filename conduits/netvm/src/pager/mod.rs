@@ -277,10 +277,15 @@ impl Pager {
         self.direct
     }
 
-    /// Takes an interrupt of the NIC. Its answers come by [`Calls::reply`].
+    /// Takes an interrupt of the NIC; [`flush`](Self::flush) must follow. Its answers come by [`Calls::reply`].
     pub fn interrupt(&self, interrupt: Interrupt) {
         // When the pager has ended, so has the NIC's work.
-        let _ = self.queue.push(Command::Interrupt(interrupt));
+        let _ = self.queue.push_later(Command::Interrupt(interrupt));
+    }
+
+    /// Wakes the paging thread if something was asked of it that cannot wait.
+    pub fn flush(&self) {
+        self.queue.flush();
     }
 
     /// The receiver is done with a message that came by [`Calls::message`].
@@ -296,14 +301,21 @@ impl Pager {
     /// Brings pages in and keeps them until they are [released](Pager::release) as often. They count in the budget. `wait`: if too many are held, waits for others to be released; else that is an error. `done` is called
     /// on the paging thread, under the rules of [`Calls`].
     pub fn hold(&self, pages: Range<u64>, kind: Hold, wait: bool, done: HoldDone) {
-        if let Err(Command::Hold { done, .. }) = self.queue.push(Command::Hold { pages, kind, wait, done }) {
+        self.hold_later(pages, kind, wait, done);
+        self.flush();
+    }
+
+    /// The same for several; [`flush`](Self::flush) must follow them.
+    pub fn hold_later(&self, pages: Range<u64>, kind: Hold, wait: bool, done: HoldDone) {
+        let command = Command::Hold { pages, kind, wait, done };
+        if let Err(Command::Hold { done, .. }) = self.queue.push_later(command) {
             done(Err(HoldError::Ended));
         }
     }
 
-    /// Ends a hold that is done.
+    /// Ends a hold that is done: at the latest when something else is wanted of the paging thread.
     pub fn release(&self, pages: Range<u64>, kind: Hold) {
-        let _ = self.queue.push(Command::Release { pages, kind });
+        let _ = self.queue.push_later(Command::Release { pages, kind });
     }
 
     /// What it has done so far.

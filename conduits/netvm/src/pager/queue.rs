@@ -1,4 +1,8 @@
 //! What other threads ask of the paging thread, and how they wake it.
+//!
+//! To wake it costs more than most of what is asked. So who asks for several things rings once, behind them ([`Queue::flush`]); and what
+//! gives something back does not ring at all, unless the thread has gone to sleep wanting it ([`Queue::rest`]): it is taken with the next
+//! thing that is asked, and before anything is done about faults.
 
 use std::collections::VecDeque;
 use std::io;
@@ -31,6 +35,13 @@ pub(super) enum Command {
     Stop,
 }
 
+impl Command {
+    /// Whether nobody waits for it, except who lacks what it gives back.
+    fn gives_back(&self) -> bool {
+        matches!(self, Command::Release { .. } | Command::Interrupt(Interrupt::Settled(_)))
+    }
+}
+
 /// Commands in order. Nobody touches the segment while it is locked, so nobody waits for the paging thread with the lock.
 #[derive(Debug)]
 pub(super) struct Queue {
@@ -43,7 +54,16 @@ pub(super) struct Queue {
 struct Commands {
     waiting: VecDeque<Command>,
     closed: bool,
+    /// Among them are some that cannot wait.
+    urgent: bool,
+    /// The bell has been rung, or is about to be, since they were last taken.
+    rung: bool,
+    /// The thread sleeps, and wants what others give back.
+    hungry: bool,
 }
+
+/// Commands that may wait without a ring.
+const MANY: usize = 256;
 
 impl core::fmt::Debug for Commands {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
@@ -73,19 +93,46 @@ impl Queue {
         self.bell.as_raw_fd()
     }
 
-    /// Adds a command; it comes back if nobody will take it any more.
+    /// Adds a command, and rings; it comes back if nobody will take it any more.
     pub(super) fn push(&self, command: Command) -> Result<(), Command> {
+        self.push_later(command)?;
+        self.flush();
+        Ok(())
+    }
+
+    /// The same without a ring: [`flush`](Self::flush) must follow. What gives something back needs none.
+    pub(super) fn push_later(&self, command: Command) -> Result<(), Command> {
         let mut commands = self.lock();
         if commands.closed {
             return Err(command);
         }
+        let urgent = !command.gives_back();
         commands.waiting.push_back(command);
-        let first = commands.waiting.len() == 1;
+        commands.urgent |= urgent;
+        let wanted = !urgent && (commands.hungry || commands.waiting.len() >= MANY);
+        let ring = wanted && !core::mem::replace(&mut commands.rung, true);
         drop(commands);
-        if first {
+        if ring {
             self.ring();
         }
         Ok(())
+    }
+
+    /// Rings, if something was added that cannot wait.
+    pub(super) fn flush(&self) {
+        let mut commands = self.lock();
+        let ring = commands.urgent && !core::mem::replace(&mut commands.rung, true);
+        drop(commands);
+        if ring {
+            self.ring();
+        }
+    }
+
+    /// The thread is about to sleep; `hungry`: it wants what others give back. Whether there is something already.
+    pub(super) fn rest(&self, hungry: bool) -> bool {
+        let mut commands = self.lock();
+        commands.hungry = hungry;
+        hungry && !commands.waiting.is_empty()
     }
 
     #[expect(unsafe_code, reason = "writes a number to a descriptor")]
@@ -95,13 +142,18 @@ impl Queue {
         unsafe { libc::write(self.raw(), (&raw const one).cast(), 8) };
     }
 
-    /// All commands so far.
+    /// All commands so far. `readable`: so is the bell.
     #[expect(unsafe_code, reason = "reads a number from a descriptor")]
-    pub(super) fn take(&self, into: &mut VecDeque<Command>) {
-        let mut count = 0u64;
-        // SAFETY: 8 bytes of a number. First the bell, then the commands: what comes between rings for nothing.
-        unsafe { libc::read(self.raw(), (&raw mut count).cast(), 8) };
-        into.append(&mut self.lock().waiting);
+    pub(super) fn take(&self, readable: bool, into: &mut VecDeque<Command>) {
+        let mut commands = self.lock();
+        into.append(&mut commands.waiting);
+        commands.urgent = false;
+        // Under the lock: who rings from now on rings for what comes from now on. A ring that is late finds nothing, once.
+        if core::mem::take(&mut commands.rung) || readable {
+            let mut count = 0u64;
+            // SAFETY: 8 bytes of a number.
+            unsafe { libc::read(self.raw(), (&raw mut count).cast(), 8) };
+        }
     }
 
     /// Takes no more; what waits still comes out.

@@ -186,6 +186,7 @@ impl Nic<'_> {
                     self.misses += 1;
                     let span = Span { vpn, hash: vpn.hash(), key: export.key, offset: 0, len: 8 };
                     self.pager.interrupt(Interrupt::SourceMissing { op: OpId(7), span });
+                    self.pager.flush();
                     let reply = self.replies.recv().expect("an answer");
                     assert_eq!(reply, HostReply::Resume(OpId(7)));
                     restarted = true;
@@ -585,6 +586,7 @@ fn child_whose_pager_panics() {
     let vpn = netvm_fw::Vpn::of(pager.export().port, 0);
     let span = Span { vpn, hash: vpn.hash(), key: pager.export().key, offset: 0, len: 8 };
     pager.interrupt(Interrupt::SourceMissing { op: OpId(1), span });
+    pager.flush();
     loop {
         // Faults that nobody will ever serve.
         (0..SEGMENT / P).for_each(|page| pager.store(page * WORDS, 1));
