@@ -44,7 +44,7 @@ fn main() {
                 }
             }
             "netvm_hits" => {
-                for _ in 0..BATCHES {
+                for _ in 0..4 * BATCHES {
                     let [hit, hit16] = workload::hits_alone(rank);
                     if rank.id().0 == 0 {
                         println!("hit {hit:.6}\nhit16 {hit16:.6}");

@@ -483,7 +483,9 @@ impl Card {
         self.host_queue.push_back(task);
         if self.asleep && !self.waking && !lazy {
             self.waking = true;
-            self.at(w, w.now + self.costs.interrupt, Later::HostAwake);
+            // To change threads takes the processor that they share.
+            let awake = w.occupy(self.rank, self.costs.interrupt);
+            self.at(w, awake, Later::HostAwake);
         }
     }
 

@@ -604,12 +604,14 @@ fn a_panic_of_the_paging_thread_ends_the_job() {
 fn commands_come_in_order_and_end() {
     let queue = Queue::new().expect("a queue");
     let mut taken = VecDeque::new();
-    for n in 0..5 {
-        let vpn = netvm_fw::Vpn(n + 1);
-        assert!(queue.push(Command::Interrupt(Interrupt::Settled(vpn))).is_ok());
-    }
-    assert_eq!(wait([queue.raw(), queue.raw()], None).expect("poll"), [true; 2]);
-    queue.take(&mut taken);
+    let give_back = |n| queue.push(Command::Interrupt(Interrupt::Settled(netvm_fw::Vpn(n)))).is_ok();
+    let ask = || queue.push_later(Command::Interrupt(Interrupt::Notice(PortId(1)))).is_ok();
+    let rings = || wait([queue.raw(), queue.raw()], Some(Duration::ZERO)).expect("poll") == [true; 2];
+    assert!((1..=5).all(give_back) && !rings(), "who gives back does not wake anybody");
+    assert!(ask() && !rings(), "more may follow");
+    queue.flush();
+    assert!(rings());
+    queue.take(true, &mut taken);
     let numbers: Vec<u64> = taken
         .iter()
         .map(|c| match c {
@@ -617,8 +619,16 @@ fn commands_come_in_order_and_end() {
             _ => 0,
         })
         .collect();
-    assert_eq!(numbers, [1, 2, 3, 4, 5]);
-    assert_eq!(wait([queue.raw(), queue.raw()], Some(Duration::ZERO)).expect("poll"), [false; 2]);
+    assert_eq!(numbers, [1, 2, 3, 4, 5, 0]);
+    assert!(!rings());
+    queue.flush();
+    assert!(!rings(), "there is nothing to wake for");
+    // A thread that sleeps wanting what others give back hears of it, or does not go to sleep.
+    assert!(!queue.rest(true) && give_back(6) && rings());
+    queue.take(true, &mut taken);
+    assert!(!queue.rest(false) && give_back(7) && !rings() && queue.rest(true));
+    queue.take(false, &mut taken);
+    assert_eq!(taken.len(), 8);
     assert!(queue.close().is_empty());
     assert!(queue.push(Command::Stop).is_err());
 }
