@@ -628,7 +628,7 @@ mod tests {
             page_in: Time::us(30.0),
             page_out: Time::ZERO,
             page_out_page: Time::us(9.0),
-            ..firmware
+            ..table_costs(firmware)
         }
     }
 

@@ -132,6 +132,8 @@ pub(crate) struct Card {
     costs: FirmwareCosts,
     queue: VecDeque<Event>,
     busy: bool,
+    /// It waits for the processor.
+    waits: bool,
     /// Packets that are in, each in a receive buffer.
     packets: VecDeque<(Head, Vec<u8>)>,
     /// DMAs of packets into memory.
@@ -201,6 +203,7 @@ impl Card {
             costs,
             queue: VecDeque::new(),
             busy: false,
+            waits: false,
             packets: VecDeque::new(),
             storing: Vec::new(),
             receiving: 0,
@@ -311,7 +314,7 @@ impl Card {
     }
 
     fn has_next(&self) -> bool {
-        let packets = !self.packets.is_empty() && !(self.costs.serial && !self.storing.is_empty());
+        let packets = !(self.packets.is_empty() || self.costs.serial && !self.storing.is_empty());
         !self.queue.is_empty() || packets
     }
 
@@ -322,10 +325,11 @@ impl Card {
             if self.has_next()
                 && let Some(free) = w.taken(self.rank)
             {
-                self.busy = true;
+                (self.busy, self.waits) = (true, true);
                 self.at(w, free, Later::Ready);
                 return;
             }
+            self.waits = false;
             let Some(event) = self.next() else { return };
             let packet = matches!(event, Event::Packet { .. });
             self.nic.handle(w.now.as_ps() / 1000, event, &mut actions);
@@ -511,7 +515,9 @@ impl Card {
     fn run_host(&mut self, w: &mut World) {
         let mut actions = Vec::new();
         while !self.host_busy && !self.asleep {
-            if let Some(free) = w.taken(self.rank).filter(|_| self.has_task()) {
+            // The firmware comes first if it has waited: a thread whose timer is due again by the end of each task would keep it out.
+            let taken = w.taken(self.rank).or(self.waits.then_some(w.now));
+            if let Some(free) = taken.filter(|_| self.has_task()) {
                 self.host_busy = true;
                 self.at(w, free, Later::HostReady);
                 break;
