@@ -599,13 +599,13 @@ fn begin(side: &Mutex<Side>, card: &Card, start: &Start) -> bool {
 #[expect(unsafe_code, reason = "memory of the core's operations")]
 fn load(at: usize, into: &mut [u8]) {
     // SAFETY: the source of a put that is not complete (checked: inside it).
-    unsafe { core::ptr::copy(at as *const u8, into.as_mut_ptr(), into.len()) }
+    unsafe { gasnet::bytes::load(into.as_mut_ptr(), at as *const u8, into.len()) }
 }
 
 #[expect(unsafe_code, reason = "memory of the core's operations")]
 fn store(at: usize, from: &mut [u8]) {
     // SAFETY: the destination of a get that is not complete (checked: inside it).
-    unsafe { core::ptr::copy(from.as_ptr(), at as *mut u8, from.len()) }
+    unsafe { gasnet::bytes::store(at as *mut u8, from.as_ptr(), from.len()) }
 }
 
 /// Pages of buckets.

@@ -46,14 +46,14 @@ impl Region {
     pub(crate) fn read(self, offset: u64, into: &mut [u8]) {
         let from = self.at(offset, into.len());
         // SAFETY: in range; (1), (2) of `new`.
-        unsafe { core::ptr::copy(from.as_ptr(), into.as_mut_ptr(), into.len()) }
+        unsafe { gasnet::bytes::load(into.as_mut_ptr(), from.as_ptr(), into.len()) }
     }
 
     /// Copies into it.
     pub(crate) fn write(self, offset: u64, bytes: &[u8]) {
         let to = self.at(offset, bytes.len());
         // SAFETY: in range; (1), (2) of `new`.
-        unsafe { core::ptr::copy(bytes.as_ptr(), to.as_ptr(), bytes.len()) }
+        unsafe { gasnet::bytes::store(to.as_ptr(), bytes.as_ptr(), bytes.len()) }
     }
 
     /// Copies out of it to memory of the program.
@@ -63,7 +63,7 @@ impl Region {
     pub(crate) unsafe fn copy_to(self, offset: u64, to: *mut u8, len: usize) {
         let from = self.at(offset, len);
         // SAFETY: in range, (1), and (1), (2) of `new`.
-        unsafe { core::ptr::copy(from.as_ptr(), to, len) }
+        unsafe { gasnet::bytes::store(to, from.as_ptr(), len) }
     }
 
     /// Copies memory of the program into it.
@@ -73,6 +73,6 @@ impl Region {
     pub(crate) unsafe fn copy_from(self, offset: u64, from: *const u8, len: usize) {
         let to = self.at(offset, len);
         // SAFETY: in range, (1), and (1), (2) of `new`.
-        unsafe { core::ptr::copy(from, to.as_ptr(), len) }
+        unsafe { gasnet::bytes::load(to.as_ptr(), from, len) }
     }
 }

@@ -218,7 +218,7 @@ impl PageMemory for PagedMemory {
         let from = self.at(at, into.len());
         // SAFETY: `at` checked the range. The frame is locked or held, so the page is there; programs that store to it meanwhile
         // race with a DMA, as the runtime's rules let them.
-        unsafe { core::ptr::copy(from, into.as_mut_ptr(), into.len()) }
+        unsafe { gasnet::bytes::load(into.as_mut_ptr(), from, into.len()) }
     }
 
     fn write(&self, at: Place, from: &[u8]) {
@@ -227,8 +227,10 @@ impl PageMemory for PagedMemory {
             // If it failed the copy would fault, and the pager mend it.
             let _ = self.unprotect(at.ppn);
         }
+        // A word is one store: its owner may look at it at the same time and set it to something else, and C's `memmove` stores words of
+        // four and eight bytes twice.
         // SAFETY: as in `read`.
-        unsafe { core::ptr::copy(from.as_ptr(), to, from.len()) }
+        unsafe { gasnet::bytes::store(to, from.as_ptr(), from.len()) }
     }
 }
 
