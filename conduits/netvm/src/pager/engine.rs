@@ -295,6 +295,8 @@ impl Engine {
 
     /// Lets those who wait for a page that is there go on.
     fn let_in(&mut self, page: u64, write: bool) -> Step {
+        // Its fault is served, so a later page-in is not for it.
+        self.parts.for_writing.remove(&page);
         match self.host.vm().place(self.vpn(page)) {
             Some(ppn) if write && !self.memory.writable(ppn) => {
                 self.memory.unprotect(ppn).map_err(system("cannot let a page be written to"))?;
