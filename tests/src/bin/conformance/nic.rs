@@ -409,7 +409,7 @@ pub fn hunt(cx: &Cx) {
     let mut two = Semaphore::new(cx.rank, home, 2).expect("room");
     let mut given = Semaphore::new(cx.rank, home, 0).expect("room");
     let counter = words(cx, 1);
-    for _ in 0..rounds(cx) {
+    for _ in 0..10 * rounds(cx) {
         (0..below(4)).for_each(|_| {
             cx.rank.poll();
         });
