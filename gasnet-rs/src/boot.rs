@@ -24,6 +24,12 @@ pub trait Overseer: Send + Sync {
     /// Takes what a monitor would be told.
     fn hear(&self, said: &ToMonitor);
 
+    /// A rank is about to end the job: waits a moment for the others to want that too, and says whether they do, so that each can leave in
+    /// order. By default nobody waits: most overseers end a job at any time and lose nothing of what ranks have written.
+    fn all_leave(&self) -> bool {
+        false
+    }
+
     /// Ends the rank with this code; by default its process, at once.
     fn leave(&self, code: i32) -> ! {
         crate::job::leave(code)

@@ -33,7 +33,11 @@ impl Rank {
     /// Ends the whole job at once with this code; the first such call of the job decides. Flush standard output first: nothing
     /// else of this process runs after it.
     pub fn global_exit(&self, code: i32) -> ! {
-        self.tell(&ToMonitor::GlobalExit(code));
+        if self.is_own_process() && self.boot.overseer.as_ref().is_some_and(|overseer| overseer.all_leave()) {
+            self.done(code);
+        } else {
+            self.tell(&ToMonitor::GlobalExit(code));
+        }
         self.leave(code)
     }
 

@@ -5,21 +5,29 @@
 //! **PMIx**, a library that is loaded when there is such a launcher (Open MPI, PRRTE, Slurm).
 //!
 //! Both are a store of short texts with a fence. An exchange is: everybody stores its bytes, all meet, everybody looks up what the
-//! others stored. There is no monitor: who ends the job tells the launcher.
+//! others stored. There is no monitor: who ends the job tells the launcher. To PMI-1's launchers that means to kill it, and what ranks have
+//! written last is lost; so a rank that wants to end the job waits for the others to want that too, and they leave in order.
 
 use std::collections::BTreeMap;
 use std::env;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use gasnet::Boot;
 use gasnet::boot::{Exchange, Overseer, ToMonitor};
 
 use crate::pmix::Pmix;
 use crate::{Error, sys};
+
+/// How long a rank that ends the job waits for the others to do so.
+const TOGETHER: Duration = Duration::from_secs(1);
+
+/// How long a launcher that is to kill the job gets to read what a rank has printed.
+const PRINTED: Duration = Duration::from_millis(200);
 
 /// A store of texts with a fence.
 trait Store: Send {
@@ -35,6 +43,10 @@ trait Store: Send {
     fn get(&mut self, rank: u32, key: &str) -> Result<String, String>;
     /// Ends the whole job.
     fn abort(&mut self, code: i32);
+    /// Waits at most so long for all ranks to end the job; whether they have come. Only `abort` and `finish` may follow.
+    fn all_leave(&mut self, _limit: Duration) -> bool {
+        false
+    }
     /// This rank leaves in order.
     fn finish(&mut self);
 }
@@ -115,9 +127,14 @@ impl Pmi1 {
         }
     }
 
+    /// Sends a line. The launcher may have closed the session: no signal says so.
+    fn send(&mut self, line: &str) -> Result<(), String> {
+        sys::send_waiting(self.to.as_raw_fd(), format!("{line}\n").as_bytes()).map_err(|e| e.to_string())
+    }
+
     /// Sends a line, and returns the answer, which is to be of this kind.
     fn ask(&mut self, line: &str, kind: &str) -> Result<String, String> {
-        self.to.write_all(format!("{line}\n").as_bytes()).map_err(|e| e.to_string())?;
+        self.send(line)?;
         let answer = self.line()?;
         if words(&answer).get("cmd") != Some(&kind) {
             return Err(format!("asked '{line}', the launcher answered '{}'", answer.trim_end()));
@@ -149,7 +166,18 @@ impl Store for Pmi1 {
         }
     }
     fn abort(&mut self, code: i32) {
-        let _ = self.to.write_all(format!("cmd=abort exitcode={code}\n").as_bytes());
+        // The launcher forgets what it has not read of the ranks' output: most of all why the job ends.
+        std::thread::sleep(PRINTED);
+        let _ = self.send(&format!("cmd=abort exitcode={code}"));
+    }
+    fn all_leave(&mut self, limit: Duration) -> bool {
+        // Where the program has called MPI_Finalize, which all ranks do together, MPI has ended the session that it shares with us.
+        if self.send("cmd=barrier_in").is_err() {
+            return true;
+        }
+        let mut answer = [sys::poll_in(self.to.as_raw_fd())];
+        let come = sys::poll(&mut answer, Some(limit)).is_ok() && answer[0].revents != 0;
+        come && self.line().map_or(true, |line| words(&line).get("cmd") == Some(&"barrier_out"))
     }
     fn finish(&mut self) {
         // Where MPI lives in this process too, the session is shared, and MPI ends it.
@@ -256,6 +284,10 @@ impl Exchange for Launcher {
 }
 
 impl Overseer for Launcher {
+    fn all_leave(&self) -> bool {
+        self.with(|s| !s.left && s.store.all_leave(TOGETHER))
+    }
+
     fn hear(&self, said: &ToMonitor) {
         self.with(|s| match said {
             ToMonitor::GlobalExit(code) | ToMonitor::Abort(code, _) if !s.left => {
