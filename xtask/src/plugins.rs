@@ -109,6 +109,15 @@ pub fn stage_all(prefix: &Path) {
     }
 }
 
+/// Compiles the program that uses an MPI and the staged C interface both.
+pub fn compile_both(prefix: &Path, mpi: &Mpi, program: &Path) -> Result<(), String> {
+    let mut compile = Command::new(&mpi.mpicc);
+    compile.args(["-Wall", "-Wextra", "-Werror", "-DGASNET_SEQ=1", "-I"]).arg(prefix.join("include/gasnet"));
+    compile.arg("-o").arg(program).arg(sh::root().join("tests/mpi/both.c"));
+    compile.arg("-L").arg(prefix.join("lib")).args(["-l:libgasnet.a", "-lpthread", "-ldl", "-lm", "-lgcc_s"]);
+    sh::pass(compile, BUILD)
+}
+
 /// What Open MPI wants to be told when it runs as root, and on fewer processors than ranks.
 pub fn oversubscribed(run: &mut Command) {
     run.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -406,7 +407,7 @@ fn mpi(_: &mut Context) -> End {
     let heat = sh::target().join("mpi-heat");
     let mut compile = Command::new(prefix.join("bin/upcc"));
     compile.arg("-o").arg(&heat).arg(sh::root().join("examples/upc/heat.upc"));
-    let built = stage::stage(&prefix, Parts { upc: true, c: false })
+    let built = stage::stage(&prefix, Parts { upc: true, c: true })
         .and_then(|()| {
             sh::pass(sh::cargo(&["build", "--quiet", "-p", "gasnet-tests", "--bin", "conformance"]), CARGO)
         })
@@ -417,22 +418,41 @@ fn mpi(_: &mut Context) -> End {
     let conformance = sh::target().join("debug/conformance");
     let mut runs = 0;
     for mpi in &mpis {
-        if let Err(why) = plugins::stage_mpi(&prefix, mpi) {
+        let both = sh::target().join(format!("mpi-both-{}", mpi.name));
+        if let Err(why) =
+            plugins::stage_mpi(&prefix, mpi).and_then(|_| plugins::compile_both(&prefix, mpi, &both))
+        {
             return End::Failed(why);
         }
-        for (program, args, passed) in [
-            (&conformance, &["--quick"][..], "conformance: passed"),
-            (&heat, &["64", "64", "20"][..], "verification: passed"),
-        ] {
-            for (ranks, neighborhood) in [("2", "off"), ("3", "off"), ("3", "2")] {
+        let (whole, pairs) = ([("2", "off"), ("3", "off"), ("3", "2")], [("2", "off"), ("3", "2")]);
+        let thread = ("GASNET_PROGRESS", "thread");
+        // Program, arguments, (ranks, neighbourhood), settings, what it says.
+        type Job<'a> = (&'a Path, &'a [&'a str], &'a [(&'a str, &'a str)], &'a [(&'a str, &'a str)], &'a str);
+        let jobs: [Job<'_>; 7] = [
+            (&conformance, &["--quick"], &whole, &[], "conformance: passed"),
+            (&heat, &["64", "64", "20"], &whole, &[], "verification: passed"),
+            (&both, &["mpi", "program"], &pairs, &[], "both: passed"),
+            (&both, &["gasnet", "gasnet"], &pairs, &[], "both: passed"),
+            (&both, &["gasnet", "program"], &pairs, &[], "both: passed"),
+            (&both, &["gasnet", "program"], &pairs[..1], &[thread], "both: passed"),
+            (&both, &["mpi", "program"], &pairs[..1], &[thread], "MPI_Init_thread for MPI_THREAD_MULTIPLE"),
+        ];
+        for (program, args, shapes, settings, says) in jobs {
+            for (ranks, neighborhood) in shapes {
                 let mut run = Command::new(&mpi.mpirun);
                 run.args(["-n", ranks]).arg(program).args(args);
                 run.env("GASNET_CONDUIT", "mpi").env("GASNET_NEIGHBORHOOD", neighborhood);
                 run.env("GASNET_PLUGIN_PATH", prefix.join("lib")).env("GASNET_MAX_SEGSIZE", "64M");
+                run.envs(settings.iter().copied());
                 plugins::oversubscribed(&mut run);
                 let shown = sh::show(&run);
                 match sh::capture(run, RUN) {
-                    Ok(outcome) if outcome.status == Some(0) && outcome.stdout.contains(passed) => runs += 1,
+                    Ok(outcome)
+                        if (outcome.status == Some(0)) == says.ends_with("passed")
+                            && (outcome.stdout.contains(says) || outcome.stderr.contains(says)) =>
+                    {
+                        runs += 1;
+                    }
                     Ok(outcome) => {
                         return End::Failed(format!("{}: {shown}\n{}", mpi.name, outcome.report()));
                     }

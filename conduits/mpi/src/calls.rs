@@ -23,8 +23,8 @@ fn failure(what: &str, code: c_int) -> Error {
     Error::Conduit(format!("mpi: {what}: {text}"))
 }
 
-/// Initialises MPI unless that has been done. Whether it was done here.
-pub(crate) fn initialise(threading: Threading) -> Result<bool, Error> {
+/// Initialises MPI unless that has been done. Whether it was done here, and whether several threads may call MPI at a time.
+pub(crate) fn initialise(threading: Threading) -> Result<(bool, bool), Error> {
     let (mut done, mut over) = (0, 0);
     // SAFETY: plain queries, allowed at any time.
     unsafe {
@@ -34,10 +34,13 @@ pub(crate) fn initialise(threading: Threading) -> Result<bool, Error> {
     if over != 0 {
         return Err(Error::job("mpi: the program has finalised MPI: start gasnet before that"));
     }
-    if done != 0 {
-        return Ok(false);
-    }
     let mut provided = 0;
+    if done != 0 {
+        // SAFETY: initialised.
+        check("MPI_Query_thread", unsafe { ffi::MPI_Query_thread(&mut provided) })?;
+        // SAFETY: a constant of MPI's.
+        return Ok((false, provided >= unsafe { ffi::RSMPI_THREAD_MULTIPLE }));
+    }
     // SAFETY: not initialised yet; without arguments MPI takes them from its launcher.
     unsafe {
         // A program's own threads may use MPI while the runtime does. Where there are none, MPI goes without locks.
@@ -49,8 +52,48 @@ pub(crate) fn initialise(threading: Threading) -> Result<bool, Error> {
             "MPI_Init_thread",
             ffi::MPI_Init_thread(std::ptr::null_mut(), std::ptr::null_mut(), wanted, &mut provided),
         )?;
+        Ok((true, provided >= ffi::RSMPI_THREAD_MULTIPLE))
     }
-    Ok(true)
+}
+
+/// A function that MPI calls with a value when an attribute ends.
+pub(crate) type Ending = unsafe extern "C" fn(MPI_Comm, c_int, *mut c_void, *mut c_void) -> c_int;
+
+/// Has `ending` called with `value` as soon as somebody calls MPI_Finalize, before anything of MPI ends: attributes of MPI_COMM_SELF go
+/// first (MPI 3.1, section 8.7.1). The result is for [`forget`].
+///
+/// # Safety
+/// 1. `ending` may be called with `value`, once (owed by the caller).
+pub(crate) unsafe fn at_finalise(ending: Ending, value: *mut c_void) -> Result<c_int, Error> {
+    unsafe extern "C" fn no_copy(
+        _: MPI_Comm,
+        _: c_int,
+        _: *mut c_void,
+        _: *mut c_void,
+        _: *mut c_void,
+        copy: *mut c_int,
+    ) -> c_int {
+        // SAFETY: where MPI wants to hear whether a duplicate gets the attribute.
+        unsafe { *copy = 0 };
+        0
+    }
+    let mut key = 0;
+    // SAFETY: (1); initialised.
+    unsafe {
+        let code = ffi::MPI_Comm_create_keyval(Some(no_copy), Some(ending), &mut key, std::ptr::null_mut());
+        check("MPI_Comm_create_keyval", code)?;
+        check("MPI_Comm_set_attr", ffi::MPI_Comm_set_attr(ffi::RSMPI_COMM_SELF, key, value))?;
+    }
+    Ok(key)
+}
+
+/// Ends an attribute of [`at_finalise`] now.
+pub(crate) fn forget(mut key: c_int) {
+    // SAFETY: initialised; a key of ours, which is not used any more.
+    unsafe {
+        ffi::MPI_Comm_delete_attr(ffi::RSMPI_COMM_SELF, key);
+        ffi::MPI_Comm_free_keyval(&mut key);
+    }
 }
 
 /// Ends MPI. Collective.

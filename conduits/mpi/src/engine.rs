@@ -9,7 +9,9 @@ use gasnet::conduit::{
 };
 use gasnet::{Error, RankId, Turn, Turns};
 use std::collections::VecDeque;
+use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -223,6 +225,8 @@ struct Engine {
     /// A peer's puts wait for this rank to be in MPI more often.
     nudged: bool,
     window: Option<Window>,
+    /// What says that MPI is being finalised.
+    ending: Option<c_int>,
 }
 
 // SAFETY: the buffers are reached through the engine only, and MPI was initialised for several threads or is called under its lock.
@@ -302,10 +306,34 @@ impl Engine {
         }
         Ok(())
     }
+
+    /// Ends what is under way, together with all others; whether they came within `patience`. MPI can be finalised by all together only:
+    /// a job in which somebody does not come is being ended by its launcher.
+    fn shut(mut self, patience: Duration) -> bool {
+        let since = Instant::now();
+        for outbox in &mut self.outboxes {
+            while !outbox.leaving.is_empty() && since.elapsed() < patience && outbox.reap().is_ok() {
+                std::thread::yield_now();
+            }
+        }
+        let all = calls::meet(self.comm, patience);
+        if all {
+            self.inbox.posted.iter_mut().for_each(|(request, _)| calls::cancel(request, true));
+            let ready = self.ready.iter_mut().flatten().map(|ready| &mut ready.receive);
+            ready.chain(&mut self.inbox.idle).for_each(|(request, _)| calls::cancel(request, false));
+            if let Some(window) = self.window.take() {
+                window.close();
+            }
+        }
+        all
+    }
 }
 
+/// The engine until it is shut: by the rank when it leaves, or because the program has called MPI_Finalize.
+type Shared = Turns<Option<Engine>>;
+
 struct Mpi {
-    engine: Turns<Option<Engine>>,
+    engine: Arc<Shared>,
     /// Whether this conduit initialised MPI.
     own: bool,
     /// Whether MPI's windows do what MPI says.
@@ -319,7 +347,13 @@ pub(crate) fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Err
     if cx.neighbours.len() == cx.size as usize {
         return Ok(None);
     }
-    let own = calls::initialise(cx.threading)?;
+    let (own, several) = calls::initialise(cx.threading)?;
+    if cx.config.progress_thread && !own && !several {
+        return Err(Error::job(
+            "mpi: GASNET_PROGRESS=thread calls MPI beside the program, which has initialised MPI for one thread at a time: have it call \
+             MPI_Init_thread for MPI_THREAD_MULTIPLE, or leave GASNET_PROGRESS unset",
+        ));
+    }
     let (rank, size) = calls::place()?;
     if (rank, size) != (cx.rank.0, cx.size) {
         return Err(Error::job(format!(
@@ -338,15 +372,35 @@ pub(crate) fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Err
         streak: 0,
         nudged: false,
         window: None,
+        ending: None,
     };
     let native = window::sound(comm)?;
     let ops = AtomicUsize::new(0);
-    Ok(Some(Box::new(Mpi { engine: Turns::new(cx.threading, Some(engine)), own, native, ops })))
+    let engine = Arc::new(Turns::new(cx.threading, Some(engine)));
+    let value = Arc::into_raw(engine.clone()).cast_mut().cast();
+    // SAFETY: `finalising` takes over the count that stands for `value`.
+    let ending = unsafe { calls::at_finalise(finalising, value) }?;
+    if let Some(engine) = engine.take().as_mut() {
+        engine.ending = Some(ending);
+    }
+    Ok(Some(Box::new(Mpi { engine, own, native, ops })))
+}
+
+/// MPI is being finalised, or the rank has left and wants to hear no more of that.
+unsafe extern "C" fn finalising(_: MPI_Comm, _: c_int, value: *mut c_void, _: *mut c_void) -> c_int {
+    // SAFETY: what `open` gave, and each attribute ends once.
+    let engine = unsafe { Arc::from_raw(value.cast_const().cast::<Shared>()) };
+    let engine = engine.take().take();
+    if let Some(engine) = engine {
+        // However much later the others come to MPI_Finalize.
+        engine.shut(Duration::MAX);
+    }
+    0
 }
 
 #[cold]
 fn left() -> Error {
-    Error::Conduit("mpi: the rank has left the job".to_string())
+    Error::Conduit("mpi: the rank has left the job, or its program has called MPI_Finalize".to_string())
 }
 
 impl Mpi {
@@ -475,23 +529,11 @@ unsafe impl Conduit for Mpi {
 
     fn close(&self) {
         let Some(mut engine) = self.lock().take() else { return };
-        let since = Instant::now();
-        for outbox in &mut engine.outboxes {
-            while !outbox.leaving.is_empty() && since.elapsed() < PATIENCE && outbox.reap().is_ok() {
-                std::thread::yield_now();
-            }
+        if let Some(ending) = engine.ending.take() {
+            calls::forget(ending);
         }
-        // MPI can be finalised by all together only; a job in which somebody does not come is being ended by its launcher.
-        if calls::meet(engine.comm, PATIENCE) {
-            engine.inbox.posted.iter_mut().for_each(|(request, _)| calls::cancel(request, true));
-            let ready = engine.ready.iter_mut().flatten().map(|ready| &mut ready.receive);
-            ready.chain(&mut engine.inbox.idle).for_each(|(request, _)| calls::cancel(request, false));
-            if let Some(window) = engine.window.take() {
-                window.close();
-            }
-            if self.own {
-                calls::finalise();
-            }
+        if engine.shut(PATIENCE) && self.own {
+            calls::finalise();
         }
     }
 }

@@ -1,8 +1,10 @@
 //! The conduit over MPI: frames as messages, puts and gets through a window.
 //!
 //! It is a plugin, `libgasnet_mpi-openmpi.so` or `libgasnet_mpi-mpich.so`: a program that runs over it is the same file as over any other
-//! network, and knows no MPI. A program may use MPI itself, too: whoever comes first initialises it, and only the conduit that did
-//! finalises it. The runtime's messages travel on a communicator of its own.
+//! network, and knows no MPI. A program may use MPI itself, too: whoever comes first initialises it. A program that did, or wants to end MPI
+//! itself, calls `MPI_Finalize` on all ranks when it has no more use for the runtime's network: that shuts the conduit first, and leaves only
+//! the program's end (`gasnet_exit`, `upc_global_exit`, a return) to the runtime. Else the conduit finalises MPI when the rank leaves, if it
+//! initialised it. The runtime's messages travel on a communicator of its own.
 //!
 //! **Messages**. One communicator serves both channels. A rank keeps receives posted on it; since MPI matches messages to
 //! receives in the order in which those were posted, looking at the oldest one is enough, and one look is one call of MPI. What comes for a
@@ -18,7 +20,8 @@
 //! neighbours are instructions of the processor on the same words, and MPI promises nothing about both at once.
 //!
 //! **Threads.** MPI is initialised for several threads only if the rank's calls may come from several. A program of one thread per
-//! rank whose other threads use MPI by themselves initialises MPI first.
+//! rank whose other threads use MPI by themselves initialises MPI first. Beside a progress thread (`GASNET_PROGRESS=thread`) a program that
+//! initialises MPI has to do so for `MPI_THREAD_MULTIPLE`.
 //!
 //! **Who must act.** MPI makes progress inside its calls; a put may need the target inside one. Every wait of the runtime polls.
 //!
