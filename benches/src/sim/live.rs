@@ -666,6 +666,19 @@ mod tests {
         assert!((a.1 / b.1 - 1.0).abs() < 0.1, "{a:?} {b:?}");
     }
 
+    /// A program that polls all the time leaves the processor to its NIC now and then: all operations come to their end.
+    #[test]
+    fn programs_that_poll_get_on() {
+        let ib = CostModel::modern_ib();
+        let model = CostModel { firmware: paging(ib.firmware), ..ib };
+        for (name, run) in workload::SYNC.iter().chain(workload::COLLECTIVES) {
+            let run = *run;
+            let cluster = cluster(&model, Registration::ShadowLock { frames: 0 }, 64).most_events(1_000_000);
+            let us = first(cluster.run_for_good(move |rank| run(rank, 20)));
+            assert!(us.as_ref().is_ok_and(|us| *us > 0.0), "{name}: {us:?}");
+        }
+    }
+
     /// Pinned modes page: beyond the memory every mode is slower than within it, and rendezvous slowest of those that ask.
     #[test]
     fn held_modes_page() {

@@ -322,7 +322,9 @@ impl Card {
     fn run(&mut self, w: &mut World) {
         let mut actions = Vec::new();
         while !self.busy {
+            // Who has waited goes before who comes later: else a program that polls all the time would keep the processor for ever.
             if self.has_next()
+                && !self.waits
                 && let Some(free) = w.taken(self.rank)
             {
                 (self.busy, self.waits) = (true, true);
