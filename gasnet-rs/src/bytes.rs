@@ -8,6 +8,7 @@
 #![expect(unsafe_code, reason = "copies raw memory")]
 #![expect(clippy::pointers_in_nomem_asm_block, reason = "a pointer to a function, not followed there")]
 
+use crate::segment::Shared;
 use core::arch::asm;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -56,6 +57,21 @@ pub unsafe fn load(to: *mut u8, from: *const u8, len: usize) {
         // SAFETY: (1), (2).
         _ => unsafe { copy(to, from, len) },
     }
+}
+
+/// A value where others may write, if it is a word: [`load`] for one that stays in a register.
+///
+/// # Safety
+/// As [`load`].
+#[inline]
+pub(crate) unsafe fn word<T: Shared>(from: *const u8) -> Option<T> {
+    if !matches!(size_of::<T>(), 1 | 2 | 4 | 8) || !from.addr().is_multiple_of(size_of::<T>()) {
+        return None;
+    }
+    let mut value = T::zeroed();
+    // SAFETY: owed by the caller; any bytes are a T. Its length is known, so no call sees where `value` lies.
+    unsafe { load((&raw mut value).cast(), from, size_of::<T>()) };
+    Some(value)
 }
 
 /// Has the compiler forget which function this is.

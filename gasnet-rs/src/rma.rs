@@ -385,6 +385,14 @@ impl Rank {
     /// Reads a value from another rank's segment: on return it is here. In all else as [`Rank::write`].
     #[inline]
     pub fn read<T: Shared>(&self, from: GlobalPtr<T>) -> T {
+        if let Some(Place::Here(at)) = self.table().mapped_at(from.rank(), from.offset(), size_of::<T>()) {
+            // ORDER: Acquire; as in `get`.
+            fence(Ordering::Acquire);
+            // SAFETY: inside a mapped segment.
+            if let Some(value) = unsafe { bytes::word(at) } {
+                return value;
+            }
+        }
         let mut value = T::zeroed();
         // SAFETY: `value` is valid for its size; any bytes are a T.
         unsafe { self.get((&raw mut value).cast(), from.rank(), from.offset(), size_of::<T>()) };
