@@ -7,7 +7,7 @@ use gasnet::conduit::credit::{Account, Terms};
 use gasnet::conduit::{
     Channel, Completion, Conduit, Frame, MIN_FRAME, OpenContext, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc,
 };
-use gasnet::{Error, RankId, Turn, Turns};
+use gasnet::{Bells, Error, RankId, Turn, Turns};
 use std::collections::VecDeque;
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
@@ -29,6 +29,13 @@ const AT_ONCE: usize = 16;
 const TRIES: u32 = 4;
 /// Looks in vain after which all receives are asked, not the oldest alone.
 const IN_VAIN: u32 = 1024;
+/// Longest sleep of a progress thread: a put that another host's, or MPI's own, rules keep from being announced waits no longer.
+const DOZE: Duration = Duration::from_millis(1);
+/// Calls of MPI at a ring.
+const CALLS: u32 = 32;
+/// Longest sleep for so long after a ring: what it announced may take more than one call of MPI.
+const STEP: Duration = Duration::from_micros(20);
+const STEPS: Duration = Duration::from_micros(100);
 /// How long a rank that leaves waits for the others.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Bytes that every MPI sends at once, whether or not the target listens.
@@ -263,6 +270,19 @@ impl Engine {
         Ok(None)
     }
 
+    /// Whether a frame is here or has come.
+    fn look(&mut self) -> Result<bool, Error> {
+        let asked = if self.ready[Channel::Request as usize].is_empty() {
+            self.next(Channel::Request, false)?
+        } else {
+            None
+        };
+        if let Some((channel, ready)) = asked {
+            self.ready[channel as usize].push_front(ready);
+        }
+        Ok(self.ready.iter().any(|ready| !ready.is_empty()))
+    }
+
     /// Nothing came: time for what can wait.
     fn in_vain(&mut self) -> Result<(), Error> {
         for outbox in &mut self.outboxes {
@@ -340,6 +360,10 @@ struct Mpi {
     native: bool,
     /// Puts and gets under way.
     ops: AtomicUsize,
+    /// Wake the progress threads of ranks that sleep, where all are on one host.
+    bells: Option<Bells>,
+    /// When the bell of this rank was last rung.
+    rung: Turns<Option<Instant>>,
 }
 
 /// Opens the conduit unless shared memory reaches everyone.
@@ -362,6 +386,14 @@ pub(crate) fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Err
             cx.rank, cx.size
         )));
     }
+    // SAFETY: all of the conduit's shared memory is theirs.
+    let bells = (cx.config.progress_thread && cx.host.len() == cx.size as usize)
+        .then(|| unsafe { Bells::open(cx) })
+        .transpose()?;
+    if let Some(bells) = &bells {
+        // Nobody sends before all have made the communicator.
+        bells.expect_sleeper();
+    }
     let comm = calls::communicator()?;
     let engine = Engine {
         comm,
@@ -383,7 +415,8 @@ pub(crate) fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Err
     if let Some(engine) = engine.take().as_mut() {
         engine.ending = Some(ending);
     }
-    Ok(Some(Box::new(Mpi { engine, own, native, ops })))
+    let rung = Turns::new(cx.threading, None);
+    Ok(Some(Box::new(Mpi { engine, own, native, ops, bells, rung })))
 }
 
 /// MPI is being finalised, or the rank has left and wants to hear no more of that.
@@ -404,6 +437,14 @@ fn left() -> Error {
 }
 
 impl Mpi {
+    /// Something was sent to a rank: its progress thread may sleep.
+    #[inline]
+    fn ring(&self, to: u32) {
+        if let Some(bells) = &self.bells {
+            bells.ring(RankId(to));
+        }
+    }
+
     /// Starts a put or a get, and counts it if that went well.
     fn started(&self, window: &mut Window, start: impl FnOnce(&mut Window) -> bool) -> bool {
         let started = start(window);
@@ -464,6 +505,8 @@ unsafe impl Conduit for Mpi {
             std::ptr::copy_nonoverlapping(frame.as_ptr(), at.add(HEAD), frame.len());
             calls::send_small(at, HEAD + frame.len(), rank as i32, engine.comm)?;
         }
+        drop(guard);
+        self.ring(rank);
         Ok(true)
     }
 
@@ -480,6 +523,8 @@ unsafe impl Conduit for Mpi {
             eprintln!("gasnet: {error}");
             std::process::abort();
         }
+        drop(guard);
+        self.ring(to);
     }
 
     unsafe fn cancel(&self, slot: RawSlot) {
@@ -527,6 +572,34 @@ unsafe impl Conduit for Mpi {
         self.native.then_some(self)
     }
 
+    fn doze(&self, longest: Duration) -> bool {
+        let Some(bells) = &self.bells else { return false };
+        // What is under way from here goes on in calls of MPI only, and so does what a put of many steps needs after the ring that
+        // announced it.
+        let busy = |engine: &Engine| engine.outboxes.iter().any(|outbox| !outbox.leaving.is_empty());
+        if self.ops.load(Relaxed) > 0 || self.lock().as_ref().is_none_or(busy) {
+            return false;
+        }
+        let there_is_one = || self.lock().as_mut().is_none_or(|engine| engine.look().unwrap_or(true));
+        let of_late = self.rung.take().is_some_and(|rung| rung.elapsed() < STEPS);
+        let longest = longest.min(if of_late { STEP } else { DOZE });
+        let woken = bells.doze(there_is_one, longest);
+        if woken {
+            *self.rung.take() = Some(Instant::now());
+            if let Some(engine) = self.lock().as_mut() {
+                // A put takes MPI several calls.
+                for _ in 0..CALLS {
+                    if engine.look().unwrap_or(true) {
+                        break;
+                    }
+                }
+                // MPI does not say that it served a put: more are likely.
+                engine.nudged = true;
+            }
+        }
+        woken
+    }
+
     fn close(&self) {
         let Some(mut engine) = self.lock().take() else { return };
         if let Some(ending) = engine.ending.take() {
@@ -545,7 +618,10 @@ unsafe impl Rma for Mpi {
         let window = guard.as_mut().and_then(|engine| engine.window.as_mut());
         // SAFETY: owed by the caller.
         let put = |window: &mut Window| unsafe { window.put(to, src, len, token) };
-        window.is_some_and(|window| self.started(window, put))
+        let started = window.is_some_and(|window| self.started(window, put));
+        drop(guard);
+        self.ring(to.peer.rank.0);
+        started
     }
 
     unsafe fn get(&self, dst: *mut u8, from: RemoteAddr, len: usize, token: u64) -> bool {
@@ -553,7 +629,10 @@ unsafe impl Rma for Mpi {
         let window = guard.as_mut().and_then(|engine| engine.window.as_mut());
         // SAFETY: owed by the caller.
         let get = |window: &mut Window| unsafe { window.get(dst, from, len, token) };
-        window.is_some_and(|window| self.started(window, get))
+        let started = window.is_some_and(|window| self.started(window, get));
+        drop(guard);
+        self.ring(from.peer.rank.0);
+        started
     }
 
     fn max_transfer(&self) -> usize {
@@ -571,7 +650,7 @@ unsafe impl Rma for Mpi {
             let mut guard = self.lock();
             let Some(engine) = guard.as_mut() else { return 0 };
             let Some(window) = engine.window.as_mut() else { return 0 };
-            let polled = window.poll(budget, &mut done).and_then(|slow| match slow {
+            let polled = window.poll(budget, &mut done, |to| self.ring(to)).and_then(|slow| match slow {
                 Some(to) => calls::send_words([0, 0, NUDGE, 0], to as i32, engine.comm),
                 None => Ok(()),
             });
