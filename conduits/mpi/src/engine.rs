@@ -31,8 +31,6 @@ const TRIES: u32 = 4;
 const IN_VAIN: u32 = 1024;
 /// Longest sleep of a progress thread: a put that another host's, or MPI's own, rules keep from being announced waits no longer.
 const DOZE: Duration = Duration::from_millis(1);
-/// Calls of MPI at a ring.
-const CALLS: u32 = 32;
 /// Longest sleep for so long after a ring: what it announced may take more than one call of MPI.
 const STEP: Duration = Duration::from_micros(20);
 const STEPS: Duration = Duration::from_micros(100);
@@ -587,12 +585,6 @@ unsafe impl Conduit for Mpi {
         if woken {
             *self.rung.take() = Some(Instant::now());
             if let Some(engine) = self.lock().as_mut() {
-                // A put takes MPI several calls.
-                for _ in 0..CALLS {
-                    if engine.look().unwrap_or(true) {
-                        break;
-                    }
-                }
                 // MPI does not say that it served a put: more are likely.
                 engine.nudged = true;
             }
@@ -650,7 +642,7 @@ unsafe impl Rma for Mpi {
             let mut guard = self.lock();
             let Some(engine) = guard.as_mut() else { return 0 };
             let Some(window) = engine.window.as_mut() else { return 0 };
-            let polled = window.poll(budget, &mut done, |to| self.ring(to)).and_then(|slow| match slow {
+            let polled = window.poll(budget, &mut done).and_then(|slow| match slow {
                 Some(to) => calls::send_words([0, 0, NUDGE, 0], to as i32, engine.comm),
                 None => Ok(()),
             });

@@ -24,8 +24,7 @@
 //! initialises MPI has to do so for `MPI_THREAD_MULTIPLE`.
 //!
 //! **Who must act.** MPI makes progress inside its calls; a put may need the target inside one, several times. Every wait of the runtime polls.
-//! Progress threads of ranks of one host sleep by a doorbell, which peers ring behind what they send; a thread that was woken makes some calls,
-//! since MPI does not say what they did.
+//! Progress threads of ranks of one host sleep by a doorbell, which peers ring behind what they send.
 //!
 //! Settings: those of the MPI library, by its own means.
 

@@ -92,13 +92,11 @@ impl Window {
         self.start(token, rank, false, request)
     }
 
-    /// Puts what has completed into `done`. A target that keeps puts or gets waiting, if there is one: where MPI needs it, it naps. `rouse` is
-    /// called for a target that MPI is about to wait for.
+    /// Puts what has completed into `done`. A target that keeps puts or gets waiting, if there is one: where MPI needs it, it naps.
     pub(crate) fn poll(
         &mut self,
         budget: usize,
         done: &mut Vec<(u64, Completion)>,
-        rouse: impl Fn(u32),
     ) -> Result<Option<u32>, Error> {
         let count = self.ops.len().min(budget);
         let found = calls::test_some(&mut self.requests[..count], &mut self.indices)?;
@@ -119,7 +117,6 @@ impl Window {
         if (done.is_empty() || self.ops.is_empty())
             && let Some(&(_, to)) = self.unflushed.first()
         {
-            rouse(to);
             let since = Instant::now();
             calls::flush(self.window, to)?;
             let slow = since.elapsed() > SLOW;
