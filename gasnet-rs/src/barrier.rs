@@ -297,7 +297,7 @@ impl Rank {
     #[inline]
     pub fn barrier_wait(&self, id: i32, flags: u32) -> Outcome {
         let mut outcome = None;
-        self.wait_until("a barrier", || {
+        self.poll_until("a barrier", || {
             outcome = self.barrier_test(id, flags);
             outcome.is_some()
         });

@@ -193,7 +193,7 @@ impl Rank {
         let mut future = pin!(future);
         let mut result = None;
         let mut seen = usize::MAX;
-        self.wait_until("a collective operation", || {
+        self.poll_until("a collective operation", || {
             let epoch = self.coll.mail.epoch();
             if epoch == seen {
                 return false;

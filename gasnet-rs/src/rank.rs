@@ -666,6 +666,13 @@ impl Rank {
         self.wait_for(what, None, condition);
     }
 
+    /// [`Rank::wait_until`] that handles messages even if there is nothing to wait for: who is last to every meeting would never answer otherwise.
+    #[inline]
+    pub fn poll_until(&self, what: &'static str, condition: impl FnMut() -> bool) {
+        self.poll_messages();
+        self.wait_until(what, condition);
+    }
+
     /// [`Rank::wait_until`] where it is known who will end the wait.
     #[inline]
     pub fn wait_for(&self, what: &'static str, peer: Option<RankId>, mut condition: impl FnMut() -> bool) {

@@ -290,7 +290,7 @@ impl Team {
     /// Ends the job without a notify before it.
     pub fn barrier_wait(&self, id: i32, flags: u32) -> Outcome {
         let mut outcome = None;
-        self.members.rank.wait_until("the barrier of a team", || {
+        self.members.rank.poll_until("the barrier of a team", || {
             outcome = self.barrier_test(id, flags);
             outcome.is_some()
         });

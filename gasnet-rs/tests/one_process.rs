@@ -340,6 +340,43 @@ fn everything(rank: &Rank, hosts: &[&[u32]]) {
     assert!(rank.now() < Duration::from_secs(60), "the network's clock, which has hardly run");
 }
 
+/// Barriers that rank 1 left without having handled what was sent before them.
+static DEAF: AtomicU64 = AtomicU64::new(0);
+
+/// Rank 1 is last to every barrier, so that none makes it wait.
+fn always_last(rank: &Rank, _: &[&[u32]]) {
+    static HEARD: AtomicU64 = AtomicU64::new(0);
+    static NOTIFIED: AtomicU64 = AtomicU64::new(0);
+    // ORDER: Relaxed; a count of the thread that reads it.
+    rank.register(200, Handler::new(|_, _| _ = HEARD.fetch_add(1, Relaxed))).unwrap();
+    rank.attach(1 << 12, None).unwrap();
+    for phase in 1..=20 {
+        if rank.id().0 == 0 {
+            rank.request_short(RankId(1), 200, &[]).unwrap();
+            rank.barrier_notify(0, ANONYMOUS);
+            // ORDER: Release, with the Acquire below.
+            NOTIFIED.store(phase, Release);
+        } else {
+            // ORDER: Acquire, with the Release above.
+            while NOTIFIED.load(Acquire) < phase {
+                std::thread::yield_now();
+            }
+            rank.barrier_notify(0, ANONYMOUS);
+        }
+        rank.barrier_wait(0, ANONYMOUS);
+        if rank.id().0 == 1 && HEARD.load(Relaxed) < phase {
+            // ORDER: Relaxed; a count, read when the threads have ended.
+            DEAF.fetch_add(1, Relaxed);
+        }
+    }
+}
+
+#[test]
+fn the_last_at_a_barrier_polls() {
+    job(&[&[0, 1]], false, 2, always_last);
+    assert_eq!(DEAF.load(Relaxed), 0);
+}
+
 #[test]
 fn hosts_of_every_shape() {
     for native in [false, true] {

@@ -458,6 +458,11 @@ impl Core {
         self.rank.wait_until(what, condition);
     }
 
+    /// [`Core::wait_until`] that handles messages even if there is nothing to wait for.
+    pub fn poll_until(&self, what: &'static str, condition: impl FnMut() -> bool) {
+        self.rank.poll_until(what, condition);
+    }
+
     /// Joins the barrier, with a name or without.
     pub fn barrier_notify(&self, name: Option<i32>) {
         self.settle();

@@ -103,7 +103,7 @@ fn phase_now(
     rank.check_context("enter a collective operation");
     rank.wait_until(WHAT, || op.is_next());
     let entered = Entered::new(op, bytes, leave, combine);
-    rank.wait_until(WHAT, || entered.is_over());
+    rank.poll_until(WHAT, || entered.is_over());
     entered.leave(take);
 }
 
