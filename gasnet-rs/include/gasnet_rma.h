@@ -53,12 +53,31 @@ char *gasneti_near(gasnet_node_t node, const void *p, size_t nbytes) {
   return NULL;
 }
 
-/* Other processes change this memory: the compiler must neither remember it nor delay it. */
+/* Other processes change this memory: the compiler must neither remember it nor delay it. Words are stored once, where
+ * the library's memcpy and memset may store them twice: their owner may have seen the first and written something else. */
 GASNETT_INLINE(gasneti_copy)
 void gasneti_copy(void *dest, const void *src, size_t nbytes) {
   gasnett_compiler_fence();
-  memcpy(dest, src, nbytes);
+  switch (nbytes) {
+    case 1: memcpy(dest, src, 1); break;
+    case 2: memcpy(dest, src, 2); break;
+    case 4: memcpy(dest, src, 4); break;
+    case 8: memcpy(dest, src, 8); break;
+    default: memcpy(dest, src, nbytes);
+  }
   gasnett_compiler_fence();
+}
+GASNETT_INLINE(gasneti_fill)
+void gasneti_fill(void *dest, int val, size_t nbytes) {
+  if (nbytes <= 8 && (nbytes & (nbytes - 1)) == 0) {
+    const uint32_t half = 0x01010101u * (unsigned char)val;
+    const uint64_t word = (uint64_t)half << 32 | half;
+    gasneti_copy(dest, &word, nbytes);
+  } else {
+    gasnett_compiler_fence();
+    memset(dest, val, nbytes);
+    gasnett_compiler_fence();
+  }
 }
 
 GASNETT_INLINE(gasnet_put)
@@ -76,11 +95,8 @@ void gasnet_get(void *dest, gasnet_node_t node, const void *src, size_t nbytes) 
 GASNETT_INLINE(gasnet_memset)
 void gasnet_memset(gasnet_node_t node, void *dest, int val, size_t nbytes) {
   char *const to = gasneti_near(node, dest, nbytes);
-  if (GASNETT_PREDICT_TRUE(to != NULL)) {
-    gasnett_compiler_fence();
-    memset(to, val, nbytes);
-    gasnett_compiler_fence();
-  } else gasneti_memset(node, dest, val, nbytes);
+  if (GASNETT_PREDICT_TRUE(to != NULL)) gasneti_fill(to, val, nbytes);
+  else gasneti_memset(node, dest, val, nbytes);
 }
 GASNETT_INLINE(gasnet_put_bulk)
 void gasnet_put_bulk(gasnet_node_t node, void *dest, const void *src, size_t nbytes) {
@@ -122,9 +138,7 @@ GASNETT_INLINE(gasnet_memset_nb)
 gasnet_handle_t gasnet_memset_nb(gasnet_node_t node, void *dest, int val, size_t nbytes) {
   char *const to = gasneti_near(node, dest, nbytes);
   if (GASNETT_PREDICT_FALSE(to == NULL)) return gasneti_memset_nb(node, dest, val, nbytes);
-  gasnett_compiler_fence();
-  memset(to, val, nbytes);
-  gasnett_compiler_fence();
+  gasneti_fill(to, val, nbytes);
   return GASNET_INVALID_HANDLE;
 }
 
@@ -155,11 +169,8 @@ void gasnet_get_nbi_bulk(void *dest, gasnet_node_t node, const void *src, size_t
 GASNETT_INLINE(gasnet_memset_nbi)
 void gasnet_memset_nbi(gasnet_node_t node, void *dest, int val, size_t nbytes) {
   char *const to = gasneti_near(node, dest, nbytes);
-  if (GASNETT_PREDICT_TRUE(to != NULL)) {
-    gasnett_compiler_fence();
-    memset(to, val, nbytes);
-    gasnett_compiler_fence();
-  } else gasneti_memset_nbi(node, dest, val, nbytes);
+  if (GASNETT_PREDICT_TRUE(to != NULL)) gasneti_fill(to, val, nbytes);
+  else gasneti_memset_nbi(node, dest, val, nbytes);
 }
 
 /* ---- values: the low-order nbytes of a register --------------------------------------- */

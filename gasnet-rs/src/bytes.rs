@@ -5,6 +5,9 @@
 //! one relaxed load or store, and whoever meets it sees the old value or the new one. Anything longer goes by C's `memmove`, called through a
 //! pointer that the compiler cannot see through: foreign code, which to the language may do anything that Rust could do, here a relaxed
 //! access for each byte, since that is what loads and stores of the machine are. Transfers that meet leave or yield a mixture of bytes.
+//!
+//! That a word is stored *once* matters to programs: its owner may see a flag and reset it at once. C's `memmove` stores words of 2, 4 and 8
+//! bytes twice on common machines, and the second store would set the flag again.
 #![expect(unsafe_code, reason = "copies raw memory")]
 #![expect(clippy::pointers_in_nomem_asm_block, reason = "a pointer to a function, not followed there")]
 
@@ -102,6 +105,11 @@ unsafe fn copy(to: *mut u8, from: *const u8, len: usize) {
 /// As [`store`], without a source.
 #[inline]
 pub unsafe fn fill(to: *mut u8, value: u8, len: usize) {
+    if matches!(len, 1 | 2 | 4 | 8) {
+        let word = [value; 8];
+        // SAFETY: owed by the caller.
+        return unsafe { store(to, word.as_ptr(), len) };
+    }
     if cfg!(miri) {
         // SAFETY: owed by the caller.
         return unsafe { core::ptr::write_bytes(to, value, len) };
@@ -115,6 +123,70 @@ pub unsafe fn fill(to: *mut u8, value: u8, len: usize) {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+
+    /// Stores of this thread to a word, as the processor's debug registers count them. `None`: the system does not let us.
+    fn counted_stores(word: &AtomicU64, mut work: impl FnMut()) -> Option<u64> {
+        use std::io::Read;
+        use std::os::fd::FromRawFd;
+        /// `struct perf_event_attr`, its second version.
+        #[repr(C)]
+        struct Attributes {
+            kind: u32,
+            size: u32,
+            before: [u64; 4],
+            flags: u64,
+            wakeup: u32,
+            access: u32,
+            at: u64,
+            len: u64,
+        }
+        const BREAKPOINT: u32 = 5;
+        const WRITES: u32 = 2;
+        const NEITHER_KERNEL_NOR_HYPERVISOR: u64 = 3 << 5;
+        let attributes = Attributes {
+            kind: BREAKPOINT,
+            size: size_of::<Attributes>() as u32,
+            before: [0; 4],
+            flags: NEITHER_KERNEL_NOR_HYPERVISOR,
+            wakeup: 0,
+            access: WRITES,
+            at: word.as_ptr() as u64,
+            len: 8,
+        };
+        // SAFETY: attributes of the size they say; this thread, any processor, no group.
+        let fd = unsafe { libc::syscall(libc::SYS_perf_event_open, &raw const attributes, 0, -1, -1, 0) };
+        if fd < 0 {
+            return None;
+        }
+        // SAFETY: a descriptor just made, which nobody else owns.
+        let mut counter = unsafe { std::fs::File::from_raw_fd(fd as i32) };
+        let mut count = || {
+            let mut bytes = [0; 8];
+            counter.read_exact(&mut bytes).ok().map(|()| u64::from_ne_bytes(bytes))
+        };
+        let before = count()?;
+        work();
+        Some(count()? - before)
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "asks the kernel")]
+    fn words_are_stored_once() {
+        let (word, to_see) = (AtomicU64::new(0), AtomicU64::new(0));
+        if counted_stores(&to_see, || to_see.store(1, Relaxed)) != Some(1) {
+            println!("not tested: stores are not counted here");
+            return;
+        }
+        let (at, source) = (word.as_ptr().cast::<u8>(), 7u64);
+        for len in [1, 2, 4, 8] {
+            let len = core::hint::black_box(len);
+            // SAFETY: inside the word, by this thread.
+            let stored = counted_stores(&word, || unsafe { store(at, (&raw const source).cast(), len) });
+            // SAFETY: as above.
+            let filled = counted_stores(&word, || unsafe { fill(at, 9, len) });
+            assert_eq!((stored, filled), (Some(1), Some(1)), "{len} bytes");
+        }
+    }
 
     /// Every length up to some words, at every alignment of both sides, and overlapping.
     #[test]

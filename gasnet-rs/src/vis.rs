@@ -395,7 +395,7 @@ pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>)
                 // SAFETY: the caller of the get keeps its pieces valid until the op is done.
                 unsafe {
                     let from = bytes[at..at + piece.len].as_ptr();
-                    core::ptr::copy_nonoverlapping(from, piece.at as *mut u8, piece.len);
+                    crate::bytes::store(piece.at as *mut u8, from, piece.len);
                 }
                 at += piece.len;
             }

@@ -14,7 +14,7 @@ mod transfers;
 use gasnet::atomics::{Function, Operation, WordType};
 use gasnet::barrier::{ANONYMOUS, Consensus, Outcome};
 use gasnet::nic::{Cells, PlacedLock, PlacedSemaphore};
-use gasnet::{GlobalPtr, Rank, RankId};
+use gasnet::{GlobalPtr, Rank, RankId, bytes};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 pub use transfers::How;
@@ -210,7 +210,7 @@ impl Core {
     pub unsafe fn put_later(&self, t: u32, o: u64, src: *const u8, n: u64) {
         match self.address("put", t, o, n) {
             // SAFETY: as in `put`.
-            Some(to) => unsafe { std::ptr::copy(src, to, n as usize) },
+            Some(to) => unsafe { bytes::store(to, src, n as usize) },
             None => {
                 self.settle_over(t, o, n);
                 if UNDER_WAY.with(|u| u.count.get() == LATER) {
@@ -316,8 +316,8 @@ impl Core {
     #[inline]
     pub unsafe fn put(&self, t: u32, o: u64, src: *const u8, n: u64) {
         match self.address("put", t, o, n) {
-            // SAFETY: the target is inside a mapped segment; (1); `copy` allows overlap.
-            Some(to) => unsafe { std::ptr::copy(src, to, n as usize) },
+            // SAFETY: the target is inside a mapped segment; (1).
+            Some(to) => unsafe { bytes::store(to, src, n as usize) },
             None => {
                 self.settle_over(t, o, n);
                 // SAFETY: (1).
@@ -333,8 +333,8 @@ impl Core {
     #[inline]
     pub unsafe fn get(&self, dst: *mut u8, t: u32, o: u64, n: u64) {
         match self.address("get", t, o, n) {
-            // SAFETY: the source is inside a mapped segment; (1); `copy` allows overlap.
-            Some(from) => unsafe { std::ptr::copy(from, dst, n as usize) },
+            // SAFETY: the source is inside a mapped segment; (1).
+            Some(from) => unsafe { bytes::load(dst, from, n as usize) },
             None => {
                 self.settle_over(t, o, n);
                 // SAFETY: (1).
@@ -356,7 +356,7 @@ impl Core {
     pub unsafe fn get_nbi(&self, dst: *mut u8, t: u32, o: u64, n: u64) {
         match self.address("get", t, o, n) {
             // SAFETY: as in `get`.
-            Some(from) => unsafe { std::ptr::copy(from, dst, n as usize) },
+            Some(from) => unsafe { bytes::load(dst, from, n as usize) },
             None => {
                 self.settle_over(t, o, n);
                 // SAFETY: (1).
@@ -372,7 +372,7 @@ impl Core {
     pub unsafe fn put_nbi(&self, t: u32, o: u64, src: *const u8, n: u64) {
         match self.address("put", t, o, n) {
             // SAFETY: as in `put`.
-            Some(to) => unsafe { std::ptr::copy(src, to, n as usize) },
+            Some(to) => unsafe { bytes::store(to, src, n as usize) },
             None => {
                 self.settle_over(t, o, n);
                 // SAFETY: (1).
@@ -395,7 +395,7 @@ impl Core {
     pub fn set(&self, t: u32, o: u64, c: u8, n: u64) {
         match self.address("memset", t, o, n) {
             // SAFETY: inside a mapped segment.
-            Some(to) => unsafe { std::ptr::write_bytes(to, c, n as usize) },
+            Some(to) => unsafe { bytes::fill(to, c, n as usize) },
             None => {
                 self.settle_over(t, o, n);
                 // SAFETY: no memory of ours is involved.

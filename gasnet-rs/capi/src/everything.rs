@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 use gasnet::am::{Handler, Kind, MAX_MEDIUM, Message, Token};
-use gasnet::{Error, RankId};
+use gasnet::{Error, RankId, bytes};
 
 use crate::abi;
 use crate::fatal::die;
@@ -107,12 +107,12 @@ fn handle(token: &Token<'_>, index: u8, message: &Message<'_>) {
         }
         PUT => {
             // SAFETY: the sender's program answers for the destination; the payload has `len` bytes.
-            unsafe { std::ptr::copy_nonoverlapping(message.payload, word(args, 0) as *mut u8, message.len) };
+            unsafe { bytes::store(word(args, 0) as *mut u8, message.payload, message.len) };
             must(token.reply_short(ACK, &args[2..4]));
         }
         SET => {
             // SAFETY: as above.
-            unsafe { std::ptr::write_bytes(word(args, 0) as *mut u8, args[6] as u8, word(args, 4)) };
+            unsafe { bytes::fill(word(args, 0) as *mut u8, args[6] as u8, word(args, 4)) };
             must(token.reply_short(ACK, &args[2..4]));
         }
         GET => {
@@ -123,7 +123,7 @@ fn handle(token: &Token<'_>, index: u8, message: &Message<'_>) {
         ACK => finish(word(args, 0)),
         DATA => {
             // SAFETY: the destination given by this rank when it asked.
-            unsafe { std::ptr::copy_nonoverlapping(message.payload, word(args, 2) as *mut u8, message.len) };
+            unsafe { bytes::store(word(args, 2) as *mut u8, message.payload, message.len) };
             finish(word(args, 0));
         }
         _ => unreachable!("handlers registered below"),
@@ -202,8 +202,8 @@ fn refuse(what: &str, peer: u32, remote: usize, len: usize) -> ! {
 /// `src` has `len` readable bytes; the destination is memory of that rank's program.
 pub unsafe fn put(op: &Op, peer: u32, dst: usize, src: *const u8, len: usize) {
     if peer == abi::rank() {
-        // SAFETY: the caller's promise; `copy` allows overlap.
-        unsafe { std::ptr::copy(src, dst as *mut u8, len) };
+        // SAFETY: the caller's promise.
+        unsafe { bytes::store(dst as *mut u8, src, len) };
     } else if let Some(reach) = direct(peer) {
         if !vm(reach, false, src.cast_mut().cast(), dst, len) && len > 0 {
             refuse("put", peer, dst, len);
@@ -227,7 +227,7 @@ pub unsafe fn put(op: &Op, peer: u32, dst: usize, src: *const u8, len: usize) {
 pub unsafe fn set(op: &Op, peer: u32, dst: usize, value: u8, len: usize) {
     if peer == abi::rank() {
         // SAFETY: the caller's promise.
-        return unsafe { std::ptr::write_bytes(dst as *mut u8, value, len) };
+        return unsafe { bytes::fill(dst as *mut u8, value, len) };
     }
     let ([d0, d1], [o0, o1], [l0, l1]) = (halves(dst), halves(std::ptr::from_ref(op) as usize), halves(len));
     op.left.fetch_add(1, Ordering::Relaxed);
@@ -242,7 +242,7 @@ pub unsafe fn set(op: &Op, peer: u32, dst: usize, value: u8, len: usize) {
 pub unsafe fn get(op: &Op, dst: *mut u8, peer: u32, src: usize, len: usize) {
     if peer == abi::rank() {
         // SAFETY: the caller's promise.
-        unsafe { std::ptr::copy(src as *const u8, dst, len) };
+        unsafe { bytes::load(dst, src as *const u8, len) };
     } else if let Some(reach) = direct(peer) {
         if !vm(reach, true, dst.cast(), src, len) && len > 0 {
             refuse("get", peer, src, len);

@@ -18,7 +18,7 @@ use crate::conduit::Channel;
 use crate::event::Event;
 use crate::segment::Place;
 use crate::team::Members;
-use crate::{Rank, RankId};
+use crate::{Rank, RankId, bytes};
 use core::future::{Future, poll_fn};
 use core::pin::Pin;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -66,7 +66,7 @@ impl Ptr {
     pub(crate) unsafe fn copy_to(self, to: Ptr, n: usize) {
         if n > 0 && self.0 != to.0 {
             // SAFETY: (1).
-            unsafe { core::ptr::copy(self.0, to.0, n) }
+            unsafe { bytes::store(to.0, self.0, n) }
         }
     }
 }
