@@ -147,7 +147,8 @@ pub const SETTINGS: &[Setting] = &[
         "auto (default), firehose, provider, bounce",
         "Where a provider of libfabric reaches registered memory only (FI_MR_LOCAL): how the ofi conduit comes by memory of the program outside \
          the segment. What was registered is kept (firehose); the provider is asked each time and may have a cache (provider: FI_MR_CACHE_*); it is \
-         copied (bounce); or the one that a measurement at start finds cheapest.",
+         copied (bounce); or the one that a measurement at start finds cheapest. \
+         `GASNET_STATS=1` says which, and what was measured.",
     ),
     s(
         "GASNET_MAX_SEGSIZE",

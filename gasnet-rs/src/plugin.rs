@@ -35,7 +35,7 @@ mod job;
 pub use job::{EmbedTable, ExchangeTable, OpenTable, OverseerTable, enter};
 
 /// Version of all tables.
-pub const ABI: u32 = 4;
+pub const ABI: u32 = 5;
 /// The symbol of a plugin, an [`Entry`].
 pub const ENTRY: &core::ffi::CStr = c"gasnet_conduit_v1";
 /// What [`ENTRY`] is: opens the conduit; 1: done, 0: these ranks need none, -1: an error was said.
@@ -181,6 +181,7 @@ pub struct AtomicRecord {
 type Deliver = unsafe extern "C" fn(Object, *const FrameTable);
 type Complete = unsafe extern "C" fn(Object, u64, u32);
 type Take = unsafe extern "C" fn(Object, u32, Bytes);
+type Count = unsafe extern "C" fn(Object, Bytes, u64);
 
 /// A [`Conduit`]: its object, and a function for each method.
 #[repr(C)]
@@ -203,6 +204,7 @@ pub struct ConduitTable {
     idle: unsafe extern "C" fn(Object, Bytes) -> u32,
     clock: unsafe extern "C" fn(Object, *mut u64) -> u32,
     close: unsafe extern "C" fn(Object),
+    counters: unsafe extern "C" fn(Object, Count, Object),
     has_rma: unsafe extern "C" fn(Object) -> u32,
     put: unsafe extern "C" fn(Object, u32, u16, u16, u64, *const u8, usize, u64) -> u32,
     get: unsafe extern "C" fn(Object, *mut u8, u32, u16, u16, u64, usize, u64) -> u32,
@@ -216,8 +218,23 @@ pub struct ConduitTable {
 /// What the object of an exported conduit is.
 struct Exported {
     conduit: Box<dyn Conduit>,
-    /// Names of waits that came across, kept for ever: there are few.
-    waits: Mutex<Vec<&'static str>>,
+    /// Names of waits that came across.
+    waits: Names,
+}
+
+/// Names that came across, kept for ever: there are few.
+#[derive(Default)]
+struct Names(Mutex<Vec<&'static str>>);
+
+impl Names {
+    fn keep(&self, text: &str) -> &'static str {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.iter().copied().find(|k| *k == text).unwrap_or_else(|| {
+            let name: &'static str = text.to_string().leak();
+            known.push(name);
+            name
+        })
+    }
 }
 
 impl Exported {
@@ -226,15 +243,6 @@ impl Exported {
     unsafe fn of<'a>(object: Object) -> &'a Exported {
         // SAFETY: (1).
         unsafe { &*object.cast::<Exported>() }
-    }
-
-    fn wait_name(&self, text: &str) -> &'static str {
-        let mut known = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
-        known.iter().copied().find(|k| *k == text).unwrap_or_else(|| {
-            let name: &'static str = text.to_string().leak();
-            known.push(name);
-            name
-        })
     }
 }
 
@@ -373,7 +381,7 @@ mod gates {
         // SAFETY: as above; the text is lent for this call.
         unsafe {
             let exported = Exported::of(object);
-            let what = exported.wait_name(&what.text());
+            let what = exported.waits.keep(&what.text());
             u32::from(exported.conduit.idle(what))
         }
     }
@@ -392,6 +400,15 @@ mod gates {
     pub(super) unsafe extern "C" fn close(object: Object) {
         // SAFETY: as above.
         unsafe { Exported::of(object) }.conduit.close();
+    }
+
+    pub(super) unsafe extern "C" fn counters(object: Object, count: Count, cookie: Object) {
+        // SAFETY: as above; the caller's function and its cookie.
+        unsafe {
+            for (name, value) in Exported::of(object).conduit.counters() {
+                count(cookie, Bytes::of(name.as_bytes()), value);
+            }
+        }
     }
 
     pub(super) unsafe extern "C" fn has_rma(object: Object) -> u32 {
@@ -480,7 +497,7 @@ mod gates {
 /// A conduit as a table, which owns it.
 pub fn export(conduit: Box<dyn Conduit>) -> ConduitTable {
     let (name, polls_both) = (conduit.name(), u32::from(conduit.polls_both()));
-    let object = Box::into_raw(Box::new(Exported { conduit, waits: Mutex::default() }));
+    let object = Box::into_raw(Box::new(Exported { conduit, waits: Names::default() }));
     ConduitTable {
         abi: ABI,
         bytes: size_of::<ConduitTable>() as u32,
@@ -499,6 +516,7 @@ pub fn export(conduit: Box<dyn Conduit>) -> ConduitTable {
         idle: gates::idle,
         clock: gates::clock,
         close: gates::close,
+        counters: gates::counters,
         has_rma: gates::has_rma,
         put: gates::put,
         get: gates::get,
@@ -533,7 +551,8 @@ impl ConduitTable {
         check("the conduit", self.abi, self.bytes, size_of::<ConduitTable>())?;
         // SAFETY: (1); the name is lent for ever, being a static of loaded code, but its copy is ours in any case.
         let name = unsafe { self.name.text() }.leak();
-        let mut conduit = Imported { table: self, name, own_time: false, rma: OnceLock::new() };
+        let (counted, rma) = (Names::default(), OnceLock::new());
+        let mut conduit = Imported { table: self, name, own_time: false, rma, counted };
         conduit.own_time = conduit.clock().is_some();
         Ok(Box::new(conduit))
     }
@@ -546,6 +565,8 @@ struct Imported {
     /// Whether it has one-sided operations: asked for at every poll.
     rma: OnceLock<bool>,
     name: &'static str,
+    /// Names of counters.
+    counted: Names,
 }
 
 // SAFETY: the object is a `Box<dyn Conduit>`, which is Send and Sync.
@@ -688,6 +709,20 @@ unsafe impl Conduit for Imported {
         let t = &self.table;
         // SAFETY: as above.
         unsafe { (t.close)(t.object) }
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        type Counted<'a> = (&'a Names, Vec<(&'static str, u64)>);
+        unsafe extern "C" fn count(cookie: Object, name: Bytes, value: u64) {
+            // SAFETY: the cookie is the pair below; the name is lent for this call.
+            let ((names, all), name) = unsafe { (&mut *cookie.cast::<Counted<'_>>(), name.text()) };
+            all.push((names.keep(&name), value));
+        }
+        let t = &self.table;
+        let mut counted: Counted<'_> = (&self.counted, Vec::new());
+        // SAFETY: as above; the cookie outlives the call.
+        unsafe { (t.counters)(t.object, count, (&raw mut counted).cast()) };
+        counted.1
     }
 
     fn clock(&self) -> Option<Duration> {

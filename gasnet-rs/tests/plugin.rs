@@ -108,6 +108,9 @@ unsafe impl Conduit for Mock {
     fn close(&self) {
         self.say("close".to_string());
     }
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        vec![("frames", 7), ("", u64::MAX), ("naps", 0)]
+    }
     fn clock(&self) -> Option<Duration> {
         self.rma.then_some(Duration::from_nanos(12_345_678_901))
     }
@@ -211,6 +214,7 @@ fn examine(conduit: &dyn Conduit) -> Vec<String> {
     if conduit.clock().is_some() {
         answers.push(format!("{} {}", conduit.idle("a reply"), conduit.idle("a barrier")));
     }
+    answers.push(format!("{:?} {:?}", conduit.counters(), conduit.counters()));
     conduit.close();
     let Some(rma) = conduit.rma() else { return answers };
     let at = RemoteAddr { peer: to, segment: 4, offset: 1 << 40 };

@@ -2,7 +2,8 @@
 #![expect(unsafe_code, reason = "gives out slots and frames")]
 
 use crate::choice;
-use crate::fabric::{self, Event, Port, Region, Use, What};
+use crate::fabric::{self, Event, Port, Region, What};
+use crate::offers::{self, Use};
 use crate::onesided::{Known, OneSided, Start};
 use crate::receive::{Arrived, Receiver};
 use crate::send::{Lost, Sender};
@@ -19,7 +20,7 @@ use gasnet::{Bells, Error, RankId};
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Bytes of frames of one channel that may be under way to one peer.
@@ -370,6 +371,10 @@ impl Engine {
         }
     }
 
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        self.onesided.as_ref().map_or(Vec::new(), |onesided| onesided.local.counters())
+    }
+
     fn end(mut self) {
         self.leave();
         self.port.stop();
@@ -386,6 +391,8 @@ impl Engine {
 
 struct Ofi {
     engine: Mutex<Option<Engine>>,
+    /// What was counted before the engine was closed.
+    counted: OnceLock<Vec<(&'static str, u64)>>,
     bells: Option<Arc<Bells>>,
     /// Whether puts and gets are the provider's.
     native: bool,
@@ -413,23 +420,23 @@ pub(crate) fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Err
     }
     let bells = engine.bells.clone();
     let engine = Mutex::new(Some(engine));
-    Ok(Some(Box::new(Ofi { engine, bells, native, atomics, copies, max_transfer })))
+    Ok(Some(Box::new(Ofi { engine, counted: OnceLock::new(), bells, native, atomics, copies, max_transfer })))
 }
 
 /// Agrees on a provider, opens an endpoint, and tells everybody its address.
 fn connect(cx: &OpenContext<'_>) -> Result<Engine, Error> {
     let (wanted, domain) = (cx.config.ofi_provider.as_deref(), cx.config.ofi_domain.as_deref());
-    let mut names = fabric::providers(wanted, domain);
+    let mut names = offers::providers(wanted, domain);
     if names.is_empty() && wanted.is_some() {
         // For the message that there is no such one.
-        names = fabric::providers(None, domain);
+        names = offers::providers(None, domain);
     }
     let lists = cx.exchange().all_gather(names.join("\n").as_bytes())?;
     let lists: Vec<Vec<String>> =
         lists.iter().map(|l| String::from_utf8_lossy(l).lines().map(str::to_string).collect()).collect();
     let one_host = cx.host.len() == cx.size as usize;
     let name = choice::pick(&lists, wanted, one_host).map_err(|why| {
-        let objections = fabric::objections(wanted);
+        let objections = offers::objections(wanted);
         let more = if objections.is_empty() {
             String::new()
         } else {
@@ -671,8 +678,14 @@ unsafe impl Conduit for Ofi {
     fn close(&self) {
         let engine = self.lock().take();
         if let Some(engine) = engine {
+            self.counted.get_or_init(|| engine.counters());
             engine.end();
         }
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        let counted = self.lock().as_ref().map(Engine::counters);
+        counted.or_else(|| self.counted.get().cloned()).unwrap_or_default()
     }
 }
 

@@ -1,4 +1,4 @@
-//! An endpoint and all that it stands on: provider, domain, address table, completion queue.
+//! An endpoint and all that it stands on: fabric, domain, address table, completion queue. Of which provider, see [`crate::offers`].
 //!
 //! Everything is tied together at [`Port::open`] and taken apart by `Drop`. Calls are made by one thread at a time, which is the
 //! threading model asked for.
@@ -7,25 +7,15 @@
 use crate::atomics::Plan;
 use crate::checked::Checked;
 use crate::ffi::{self, AGAIN};
+use crate::offers::{self, Offers, Traits, Use};
 use crate::pins::PIECES;
 use crate::wire::MAX_MESSAGE;
-use std::ffi::{CStr, CString, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::os::fd::{BorrowedFd, RawFd};
 use std::ptr;
 
 /// Completions taken from the queue at once.
 pub(crate) const BATCH: usize = 16;
-/// What a provider may demand of registrations.
-const MR_MODES: u64 = ffi::FI_MR_LOCAL
-    | ffi::FI_MR_RAW
-    | ffi::FI_MR_VIRT_ADDR
-    | ffi::FI_MR_ALLOCATED
-    | ffi::FI_MR_PROV_KEY
-    | ffi::FI_MR_RMA_EVENT
-    | ffi::FI_MR_ENDPOINT;
-/// What it may demand otherwise.
-const MODES: u64 = ffi::FI_CONTEXT | ffi::FI_CONTEXT2;
-
 /// What every operation in flight begins with: the provider's own, then ours.
 #[repr(C)]
 pub(crate) struct Context {
@@ -87,29 +77,6 @@ pub(crate) struct Failure {
     pub(crate) text: String,
 }
 
-/// What the chosen provider is like.
-#[derive(Debug, Clone)]
-pub(crate) struct Traits {
-    pub(crate) name: String,
-    /// Bytes that can be sent without keeping them.
-    pub(crate) inject: usize,
-    /// Buffers used by operations have to be registered.
-    pub(crate) mr_local: bool,
-    pub(crate) mr_virtual: bool,
-    pub(crate) mr_raw: bool,
-    mr_enable: bool,
-    /// One receive takes many messages.
-    pub(crate) multi: bool,
-    pub(crate) rma: bool,
-    pub(crate) atomics: bool,
-    /// Pieces that the local memory of an operation may be in.
-    pub(crate) spans: usize,
-    /// Operations that may be under way.
-    pub(crate) depth: usize,
-    /// Bytes of the largest operation.
-    pub(crate) max_transfer: usize,
-}
-
 /// Local memory of an operation, and what the provider is told of its registration.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Span {
@@ -142,144 +109,6 @@ pub(crate) struct Remote {
     pub(crate) peer: u32,
     pub(crate) at: u64,
     pub(crate) key: u64,
-}
-
-/// A list of what libfabric offers.
-struct Offers(*mut ffi::fi_info);
-
-impl Drop for Offers {
-    fn drop(&mut self) {
-        if !self.0.is_null() {
-            // SAFETY: made by fi_getinfo or fi_dupinfo, and freed once.
-            unsafe { ffi::fi_freeinfo(self.0) };
-        }
-    }
-}
-
-/// What is asked of a provider.
-#[derive(Clone, Copy)]
-struct Wish<'a> {
-    caps: u64,
-    provider: Option<&'a str>,
-    domain: Option<&'a str>,
-    /// Take what has demands that the conduit cannot meet, to say so.
-    any: bool,
-}
-
-fn copy_text(text: &str) -> *mut std::ffi::c_char {
-    let text = CString::new(text).unwrap_or_default();
-    // SAFETY: a text that ends in zero.
-    unsafe { libc::strdup(text.as_ptr()) }
-}
-
-/// # Safety
-/// 1. Null or a text that lives for the call (owed by the caller).
-unsafe fn text(at: *const std::ffi::c_char) -> String {
-    // SAFETY: (1).
-    if at.is_null() { String::new() } else { unsafe { CStr::from_ptr(at) }.to_string_lossy().into_owned() }
-}
-
-impl Offers {
-    fn ask(wish: Wish<'_>) -> Offers {
-        let mut found = ptr::null_mut();
-        // SAFETY: hints as fi_dupinfo(NULL) makes them, with texts from malloc, which fi_freeinfo frees with them.
-        unsafe {
-            let hints = Offers(ffi::fi_dupinfo(ptr::null()));
-            let Some(h) = hints.0.as_mut() else { return Offers(found) };
-            h.caps = wish.caps;
-            h.mode = if wish.any { u64::MAX } else { MODES };
-            (*h.ep_attr).type_ = ffi::FI_EP_RDM;
-            let domain = &mut *h.domain_attr;
-            domain.mr_mode = if wish.any { -1 } else { MR_MODES as c_int };
-            domain.threading = ffi::FI_THREAD_DOMAIN;
-            domain.control_progress = ffi::FI_PROGRESS_MANUAL;
-            domain.data_progress = ffi::FI_PROGRESS_MANUAL;
-            domain.resource_mgmt = ffi::FI_RM_ENABLED;
-            if let Some(name) = wish.domain {
-                domain.name = copy_text(name);
-            }
-            if let Some(name) = wish.provider {
-                (*h.fabric_attr).prov_name = copy_text(name);
-            }
-            if ffi::fi_getinfo(ffi::API, ptr::null(), ptr::null(), 0, hints.0, &mut found) != 0 {
-                found = ptr::null_mut();
-            }
-        }
-        Offers(found)
-    }
-
-    fn each(&self) -> impl Iterator<Item = &ffi::fi_info> {
-        // SAFETY: a list that lives as long as this.
-        std::iter::successors(unsafe { self.0.as_ref() }, |info| unsafe { info.next.as_ref() })
-    }
-}
-
-fn provider_of(info: &ffi::fi_info) -> String {
-    // SAFETY: attributes and names of an offer.
-    unsafe { text((*info.fabric_attr).prov_name) }
-}
-
-/// Names of the providers that can serve, each once, in libfabric's order.
-pub(crate) fn providers(wanted: Option<&str>, domain: Option<&str>) -> Vec<String> {
-    let mut names = Vec::new();
-    // Asking for one by name spares the start of all others.
-    let offers = Offers::ask(Wish { caps: ffi::FI_MSG, provider: wanted, domain, any: false });
-    for info in offers.each() {
-        // SAFETY: attributes of an offer.
-        let largest = unsafe { (*info.ep_attr).max_msg_size };
-        let name = provider_of(info);
-        if largest >= MAX_MESSAGE && !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
-}
-
-/// Why providers of that name, if there are any, were left out.
-pub(crate) fn objections(wanted: Option<&str>) -> Vec<String> {
-    let names = [
-        (ffi::FI_MR_MMU_NOTIFY, "FI_MR_MMU_NOTIFY"),
-        (ffi::FI_MR_HMEM, "FI_MR_HMEM"),
-        (ffi::FI_MR_COLLECTIVE, "FI_MR_COLLECTIVE"),
-    ];
-    let mut all = Vec::new();
-    let offers = Offers::ask(Wish { caps: ffi::FI_MSG, provider: wanted, domain: None, any: true });
-    for info in offers.each() {
-        // SAFETY: attributes of an offer.
-        let (largest, mr) =
-            unsafe { ((*info.ep_attr).max_msg_size, (*info.domain_attr).mr_mode as u32 as u64) };
-        let mut why: Vec<String> = Vec::new();
-        why.extend(names.iter().filter(|(bit, _)| mr & bit != 0).map(|(_, name)| format!("demands {name}")));
-        if info.mode & !MODES != 0 {
-            why.push(format!("demands modes {:#x}", info.mode & !MODES));
-        }
-        if largest < MAX_MESSAGE {
-            why.push(format!("messages of at most {largest} bytes"));
-        }
-        let line = format!("{}: {}", provider_of(info), why.join(", "));
-        if !why.is_empty() && !all.contains(&line) {
-            all.push(line);
-        }
-    }
-    all
-}
-
-/// What to do without, if need be: the first that a provider has is taken.
-fn wishes(one_sided: bool, atomics: bool, multi: bool) -> Vec<u64> {
-    let mut all = Vec::new();
-    for (a, r) in [(atomics, one_sided), (false, one_sided), (false, false)] {
-        for m in [multi, false] {
-            let rma = if r { ffi::FI_RMA } else { 0 };
-            let caps = ffi::FI_MSG
-                | rma
-                | if a { ffi::FI_ATOMIC } else { 0 }
-                | if m { ffi::FI_MULTI_RECV } else { 0 };
-            if !all.contains(&caps) {
-                all.push(caps);
-            }
-        }
-    }
-    all
 }
 
 /// An endpoint that can send, receive, and reach memory.
@@ -322,33 +151,10 @@ impl Drop for Port {
     }
 }
 
-/// What of a provider the conduit is to use.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Use {
-    pub(crate) one_sided: bool,
-    pub(crate) atomics: bool,
-    pub(crate) multi: bool,
-}
-
 impl Port {
     /// Opens an endpoint of the provider with this name.
     pub(crate) fn open(name: &str, domain: Option<&str>, wanted: Use, ranks: usize) -> Result<Port, String> {
-        let (offer, caps) = wishes(wanted.one_sided, wanted.atomics, wanted.multi)
-            .into_iter()
-            .find_map(|caps| {
-                let offers = Offers::ask(Wish { caps, provider: Some(name), domain, any: false });
-                // SAFETY: an offer, copied; its attributes.
-                let fits = |info: &&ffi::fi_info| unsafe {
-                    provider_of(info) == name && (*info.ep_attr).max_msg_size >= MAX_MESSAGE
-                };
-                let info = offers.each().find(fits).map(ptr::from_ref)?;
-                // SAFETY: as above.
-                let own = Offers(unsafe { ffi::fi_dupinfo(info) });
-                Some((own, caps))
-            })
-            .ok_or_else(|| format!("{name} is gone"))?;
-        // SAFETY: an offer's attributes.
-        let traits = unsafe { traits(&*offer.0, caps, name) };
+        let (offer, traits) = offers::choose(name, domain, wanted)?;
         let mut port = Port {
             offer,
             fabric: ptr::null_mut(),
@@ -364,7 +170,7 @@ impl Port {
             checked: Checked::from_environment(),
             traits,
         };
-        let info = port.offer.0;
+        let info = port.offer.first();
         // SAFETY: objects made one from the other, as the manual wants it.
         unsafe {
             let code = ffi::fi_fabric((*info).fabric_attr, &mut port.fabric, ptr::null_mut());
@@ -799,32 +605,5 @@ impl Port {
             unsafe { ffi::check("fi_mr_map_raw", ffi::mr_map_raw(self.domain, base, &mut raw, &mut key))? };
         }
         Ok(Key { base, key })
-    }
-}
-
-/// # Safety
-/// 1. An offer of fi_getinfo (owed by the caller).
-unsafe fn traits(info: &ffi::fi_info, caps: u64, name: &str) -> Traits {
-    // SAFETY: (1): the attributes are there.
-    unsafe {
-        let (tx, ep, domain) = (&*info.tx_attr, &*info.ep_attr, &*info.domain_attr);
-        let mr = domain.mr_mode as u32 as u64;
-        // 1 is the old name of allocated, virtual, with the provider's keys.
-        let basic = mr == 1;
-        let has = |bit| mr & bit != 0;
-        Traits {
-            name: name.to_string(),
-            inject: tx.inject_size,
-            mr_local: has(ffi::FI_MR_LOCAL) || Checked::is_wanted(),
-            mr_virtual: basic || has(ffi::FI_MR_VIRT_ADDR),
-            mr_raw: has(ffi::FI_MR_RAW),
-            mr_enable: has(ffi::FI_MR_ENDPOINT | ffi::FI_MR_RMA_EVENT),
-            multi: info.caps & caps & ffi::FI_MULTI_RECV != 0,
-            rma: info.caps & caps & ffi::FI_RMA != 0,
-            atomics: info.caps & caps & ffi::FI_ATOMIC != 0,
-            spans: tx.iov_limit.clamp(1, PIECES),
-            depth: tx.size.clamp(64, 4096),
-            max_transfer: ep.max_msg_size,
-        }
     }
 }

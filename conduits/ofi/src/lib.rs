@@ -52,6 +52,8 @@ mod local;
 #[cfg(feature = "link")]
 mod memory;
 #[cfg(feature = "link")]
+mod offers;
+#[cfg(feature = "link")]
 mod onesided;
 #[cfg(feature = "link")]
 mod receive;

@@ -11,6 +11,7 @@ use crate::pins::{PIECES, Pins, Registers, Taken};
 use crate::prices::{Choice, LARGE, Prices, SIZES, Way};
 use firehose::{PinError, Registrar, Run};
 use firehose_live::{Monitor, Watched};
+use gasnet::bytes;
 use gasnet::config::OfiRegistration;
 use std::ffi::c_void;
 use std::ptr;
@@ -64,7 +65,7 @@ impl Lease {
     pub(crate) unsafe fn deliver(&self) {
         if let Kind::Bounce { to, len, .. } = self.kind {
             // SAFETY: (1); a bounce buffer is none of the caller's memory.
-            unsafe { ptr::copy_nonoverlapping(self.spans[0].at, to, len) };
+            unsafe { bytes::store(to, self.spans[0].at, len) };
         }
     }
 }
@@ -130,10 +131,20 @@ fn best(port: &mut Port, mut once: impl FnMut(&mut Port, usize) -> Option<()>) -
     Some(all)
 }
 
+/// What was done with memory of the program, in transfers.
+#[derive(Default)]
+struct Counts {
+    copied: u64,
+    registered: u64,
+    kept: u64,
+}
+
 /// The own memory that operations may use.
 pub(crate) struct Local {
     demanded: bool,
     choice: Choice,
+    prices: Prices,
+    counts: Counts,
     segment: Option<(usize, usize, *mut c_void)>,
     pins: Option<Pins<Port>>,
     bounces: [Vec<Chunk>; 2],
@@ -148,6 +159,8 @@ impl Local {
         let mut local = Local {
             demanded,
             choice,
+            prices: Prices::default(),
+            counts: Counts::default(),
             segment: None,
             pins: None,
             bounces: Default::default(),
@@ -157,8 +170,9 @@ impl Local {
             if matches!(wanted, OfiRegistration::Auto | OfiRegistration::Firehose) {
                 local.pins = pins();
             }
-            let prices = local.measure(port);
-            local.choice = prices.choose(wanted).map_err(|why| format!("GASNET_OFI_REGISTRATION: {why}"))?;
+            local.prices = local.measure(port);
+            local.choice =
+                local.prices.choose(wanted).map_err(|why| format!("GASNET_OFI_REGISTRATION: {why}"))?;
             if local.choice.way != Way::Firehose
                 && let Some(pins) = local.pins.take()
             {
@@ -222,7 +236,9 @@ impl Local {
             self.bounces[class].push(chunk);
         }
         let lease = |(at, desc)| Lease::one(at, len, desc, Kind::Bounce { class, to, len });
-        Ok(self.free[class].pop().map(lease))
+        let lease = self.free[class].pop().map(lease);
+        self.counts.copied += u64::from(lease.is_some());
+        Ok(lease)
     }
 
     /// The caller's memory, registered as long as the lease, or longer.
@@ -238,12 +254,14 @@ impl Local {
                 let desc = pins.region(piece).map_or(ptr::null_mut(), |region| region.desc);
                 *span = Span { at: piece.at as *mut u8, len: piece.len as usize, desc };
             }
+            self.counts.kept += 1;
             return Ok(Some(Lease { spans, count: taken.pieces().len(), kind: Kind::Kept(taken) }));
         }
         // SAFETY: (1).
         let region = unsafe { port.register(at, len, false) }.map_err(|why| {
             format!("registering {len} bytes of the program's memory: {why} (ulimit -l may be too low)")
         })?;
+        self.counts.registered += 1;
         Ok(Some(Lease::one(at, len, region.desc, Kind::Registered(region))))
     }
 
@@ -276,7 +294,7 @@ impl Local {
         let lease = self.bounce(port, ptr::null_mut(), len)?;
         if let Some(lease) = &lease {
             // SAFETY: (1); room for that many bytes: at most `largest`.
-            unsafe { ptr::copy_nonoverlapping(src, lease.spans[0].at, len) };
+            unsafe { bytes::load(lease.spans[0].at, src, len) };
         }
         Ok(lease)
     }
@@ -314,6 +332,31 @@ impl Local {
     /// Bytes of the largest transfer.
     pub(crate) fn largest(&self) -> usize {
         if self.demanded && self.choice.way == Way::Bounce { LARGE } else { usize::MAX }
+    }
+
+    /// What was chosen, why, and what was done, for `GASNET_STATS`.
+    pub(crate) fn counters(&self) -> Vec<(&'static str, u64)> {
+        if !self.demanded {
+            return Vec::new();
+        }
+        let way = match self.choice.way {
+            Way::Bounce => "way to registered memory: bounce",
+            Way::Firehose => "way to registered memory: firehose",
+            Way::Provider => "way to registered memory: provider",
+        };
+        let price = |prices: Option<[f64; SIZES.len()]>| prices.map_or(0, |all| all[SIZES.len() - 1] as u64);
+        let Counts { copied, registered, kept } = self.counts;
+        vec![
+            (way, 1),
+            ("ns of 256 KiB by bounce", price(Some(self.prices.copy))),
+            ("ns of 256 KiB by firehose", price(self.prices.firehose)),
+            ("ns of 256 KiB by provider", price(self.prices.provider)),
+            ("bytes up to which memory is copied", self.copied() as u64),
+            ("copied", copied),
+            ("registered each time", registered),
+            ("kept registered", kept),
+            ("regions kept", self.pins.as_ref().map_or(0, Pins::made)),
+        ]
     }
 
     /// An operation is done with its memory.

@@ -73,6 +73,7 @@ pub(crate) struct Pins<P: Registers> {
     parts: BTreeMap<u64, Part>,
     regions: Vec<Option<Pinned<P::Region>>>,
     free: Vec<u32>,
+    made: u64,
 }
 
 impl<P: Registers> Pins<P> {
@@ -93,6 +94,7 @@ impl<P: Registers> Pins<P> {
             parts: BTreeMap::new(),
             regions: Vec::new(),
             free: Vec::new(),
+            made: 0,
         })
     }
 
@@ -124,6 +126,11 @@ impl<P: Registers> Pins<P> {
             }
         }
         None
+    }
+
+    /// Registrations so far.
+    pub(crate) fn made(&self) -> u64 {
+        self.made
     }
 
     /// What a piece's region is.
@@ -201,6 +208,7 @@ impl<P: Registers> Pins<P> {
                 return Err(PinError::Limit);
             }
         };
+        self.made += 1;
         let pinned = Some(Pinned { region, pages: run.count, users: 0 });
         let index = match self.free.pop() {
             Some(index) => index,

@@ -1,0 +1,243 @@
+//! What libfabric offers: its providers, and what the one that is chosen is like.
+#![expect(unsafe_code, reason = "calls C, and reads what it made")]
+
+use crate::checked::Checked;
+use crate::ffi;
+use crate::pins::PIECES;
+use crate::wire::MAX_MESSAGE;
+use std::ffi::{CStr, CString, c_int};
+use std::ptr;
+
+/// What a provider may demand of registrations.
+const MR_MODES: u64 = ffi::FI_MR_LOCAL
+    | ffi::FI_MR_RAW
+    | ffi::FI_MR_VIRT_ADDR
+    | ffi::FI_MR_ALLOCATED
+    | ffi::FI_MR_PROV_KEY
+    | ffi::FI_MR_RMA_EVENT
+    | ffi::FI_MR_ENDPOINT;
+/// What it may demand otherwise.
+const MODES: u64 = ffi::FI_CONTEXT | ffi::FI_CONTEXT2;
+
+/// What the chosen provider is like.
+#[derive(Debug, Clone)]
+pub(crate) struct Traits {
+    pub(crate) name: String,
+    /// Bytes that can be sent without keeping them.
+    pub(crate) inject: usize,
+    /// Buffers used by operations have to be registered.
+    pub(crate) mr_local: bool,
+    pub(crate) mr_virtual: bool,
+    pub(crate) mr_raw: bool,
+    pub(crate) mr_enable: bool,
+    /// One receive takes many messages.
+    pub(crate) multi: bool,
+    pub(crate) rma: bool,
+    pub(crate) atomics: bool,
+    /// Pieces that the local memory of an operation may be in.
+    pub(crate) spans: usize,
+    /// Operations that may be under way.
+    pub(crate) depth: usize,
+    /// Bytes of the largest operation.
+    pub(crate) max_transfer: usize,
+}
+
+/// What of a provider the conduit is to use.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Use {
+    pub(crate) one_sided: bool,
+    pub(crate) atomics: bool,
+    pub(crate) multi: bool,
+}
+
+/// A list of what libfabric offers.
+pub(crate) struct Offers(*mut ffi::fi_info);
+
+impl Drop for Offers {
+    fn drop(&mut self) {
+        if !self.0.is_null() {
+            // SAFETY: made by fi_getinfo or fi_dupinfo, and freed once.
+            unsafe { ffi::fi_freeinfo(self.0) };
+        }
+    }
+}
+
+/// What is asked of a provider.
+#[derive(Clone, Copy)]
+struct Wish<'a> {
+    caps: u64,
+    provider: Option<&'a str>,
+    domain: Option<&'a str>,
+    /// Take what has demands that the conduit cannot meet, to say so.
+    any: bool,
+}
+
+fn copy_text(text: &str) -> *mut std::ffi::c_char {
+    let text = CString::new(text).unwrap_or_default();
+    // SAFETY: a text that ends in zero.
+    unsafe { libc::strdup(text.as_ptr()) }
+}
+
+/// # Safety
+/// 1. Null or a text that lives for the call (owed by the caller).
+unsafe fn text(at: *const std::ffi::c_char) -> String {
+    // SAFETY: (1).
+    if at.is_null() { String::new() } else { unsafe { CStr::from_ptr(at) }.to_string_lossy().into_owned() }
+}
+
+impl Offers {
+    fn ask(wish: Wish<'_>) -> Offers {
+        let mut found = ptr::null_mut();
+        // SAFETY: hints as fi_dupinfo(NULL) makes them, with texts from malloc, which fi_freeinfo frees with them.
+        unsafe {
+            let hints = Offers(ffi::fi_dupinfo(ptr::null()));
+            let Some(h) = hints.0.as_mut() else { return Offers(found) };
+            h.caps = wish.caps;
+            h.mode = if wish.any { u64::MAX } else { MODES };
+            (*h.ep_attr).type_ = ffi::FI_EP_RDM;
+            let domain = &mut *h.domain_attr;
+            domain.mr_mode = if wish.any { -1 } else { MR_MODES as c_int };
+            domain.threading = ffi::FI_THREAD_DOMAIN;
+            domain.control_progress = ffi::FI_PROGRESS_MANUAL;
+            domain.data_progress = ffi::FI_PROGRESS_MANUAL;
+            domain.resource_mgmt = ffi::FI_RM_ENABLED;
+            if let Some(name) = wish.domain {
+                domain.name = copy_text(name);
+            }
+            if let Some(name) = wish.provider {
+                (*h.fabric_attr).prov_name = copy_text(name);
+            }
+            if ffi::fi_getinfo(ffi::API, ptr::null(), ptr::null(), 0, hints.0, &mut found) != 0 {
+                found = ptr::null_mut();
+            }
+        }
+        Offers(found)
+    }
+
+    /// The first of them.
+    pub(crate) fn first(&self) -> *mut ffi::fi_info {
+        self.0
+    }
+
+    fn each(&self) -> impl Iterator<Item = &ffi::fi_info> {
+        // SAFETY: a list that lives as long as this.
+        std::iter::successors(unsafe { self.0.as_ref() }, |info| unsafe { info.next.as_ref() })
+    }
+}
+
+fn provider_of(info: &ffi::fi_info) -> String {
+    // SAFETY: attributes and names of an offer.
+    unsafe { text((*info.fabric_attr).prov_name) }
+}
+
+/// Names of the providers that can serve, each once, in libfabric's order.
+pub(crate) fn providers(wanted: Option<&str>, domain: Option<&str>) -> Vec<String> {
+    let mut names = Vec::new();
+    // Asking for one by name spares the start of all others.
+    let offers = Offers::ask(Wish { caps: ffi::FI_MSG, provider: wanted, domain, any: false });
+    for info in offers.each() {
+        // SAFETY: attributes of an offer.
+        let largest = unsafe { (*info.ep_attr).max_msg_size };
+        let name = provider_of(info);
+        if largest >= MAX_MESSAGE && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// Why providers of that name, if there are any, were left out.
+pub(crate) fn objections(wanted: Option<&str>) -> Vec<String> {
+    let names = [
+        (ffi::FI_MR_MMU_NOTIFY, "FI_MR_MMU_NOTIFY"),
+        (ffi::FI_MR_HMEM, "FI_MR_HMEM"),
+        (ffi::FI_MR_COLLECTIVE, "FI_MR_COLLECTIVE"),
+    ];
+    let mut all = Vec::new();
+    let offers = Offers::ask(Wish { caps: ffi::FI_MSG, provider: wanted, domain: None, any: true });
+    for info in offers.each() {
+        // SAFETY: attributes of an offer.
+        let (largest, mr) =
+            unsafe { ((*info.ep_attr).max_msg_size, (*info.domain_attr).mr_mode as u32 as u64) };
+        let mut why: Vec<String> = Vec::new();
+        why.extend(names.iter().filter(|(bit, _)| mr & bit != 0).map(|(_, name)| format!("demands {name}")));
+        if info.mode & !MODES != 0 {
+            why.push(format!("demands modes {:#x}", info.mode & !MODES));
+        }
+        if largest < MAX_MESSAGE {
+            why.push(format!("messages of at most {largest} bytes"));
+        }
+        let line = format!("{}: {}", provider_of(info), why.join(", "));
+        if !why.is_empty() && !all.contains(&line) {
+            all.push(line);
+        }
+    }
+    all
+}
+
+/// What to do without, if need be: the first that a provider has is taken.
+fn wishes(wanted: Use) -> Vec<u64> {
+    let Use { one_sided, atomics, multi } = wanted;
+    let mut all = Vec::new();
+    for (a, r) in [(atomics, one_sided), (false, one_sided), (false, false)] {
+        for m in [multi, false] {
+            let rma = if r { ffi::FI_RMA } else { 0 };
+            let caps = ffi::FI_MSG
+                | rma
+                | if a { ffi::FI_ATOMIC } else { 0 }
+                | if m { ffi::FI_MULTI_RECV } else { 0 };
+            if !all.contains(&caps) {
+                all.push(caps);
+            }
+        }
+    }
+    all
+}
+
+/// The offer of the provider with this name that has most of what is wanted, and what it is like.
+pub(crate) fn choose(name: &str, domain: Option<&str>, wanted: Use) -> Result<(Offers, Traits), String> {
+    let (offer, caps) = wishes(wanted)
+        .into_iter()
+        .find_map(|caps| {
+            let offers = Offers::ask(Wish { caps, provider: Some(name), domain, any: false });
+            // SAFETY: an offer, copied; its attributes.
+            let fits = |info: &&ffi::fi_info| unsafe {
+                provider_of(info) == name && (*info.ep_attr).max_msg_size >= MAX_MESSAGE
+            };
+            let info = offers.each().find(fits).map(ptr::from_ref)?;
+            // SAFETY: as above.
+            let own = Offers(unsafe { ffi::fi_dupinfo(info) });
+            (!own.0.is_null()).then_some((own, caps))
+        })
+        .ok_or_else(|| format!("{name} is gone"))?;
+    // SAFETY: an offer's attributes.
+    let traits = unsafe { traits(&*offer.0, caps, name) };
+    Ok((offer, traits))
+}
+
+/// # Safety
+/// 1. An offer of fi_getinfo (owed by the caller).
+unsafe fn traits(info: &ffi::fi_info, caps: u64, name: &str) -> Traits {
+    // SAFETY: (1): the attributes are there.
+    unsafe {
+        let (tx, ep, domain) = (&*info.tx_attr, &*info.ep_attr, &*info.domain_attr);
+        let mr = domain.mr_mode as u32 as u64;
+        // 1 is the old name of allocated, virtual, with the provider's keys.
+        let basic = mr == 1;
+        let has = |bit| mr & bit != 0;
+        Traits {
+            name: name.to_string(),
+            inject: tx.inject_size,
+            mr_local: has(ffi::FI_MR_LOCAL) || Checked::is_wanted(),
+            mr_virtual: basic || has(ffi::FI_MR_VIRT_ADDR),
+            mr_raw: has(ffi::FI_MR_RAW),
+            mr_enable: has(ffi::FI_MR_ENDPOINT | ffi::FI_MR_RMA_EVENT),
+            multi: info.caps & caps & ffi::FI_MULTI_RECV != 0,
+            rma: info.caps & caps & ffi::FI_RMA != 0,
+            atomics: info.caps & caps & ffi::FI_ATOMIC != 0,
+            spans: tx.iov_limit.clamp(1, PIECES),
+            depth: tx.size.clamp(64, 4096),
+            max_transfer: ep.max_msg_size,
+        }
+    }
+}
