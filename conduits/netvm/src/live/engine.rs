@@ -12,6 +12,7 @@
 
 use crate::live::desk::Desks;
 use crate::live::far::Far;
+use crate::live::news::News;
 use crate::live::sys::{self, Bell};
 use gasnet::conduit::{Channel, Peer};
 use gasnet::{Error, FrameGrid, RankId};
@@ -68,16 +69,9 @@ pub(crate) struct Card {
     /// Notifications raised in the port, about: changes after each.
     raised: AtomicU64,
     /// Readable when the rank should poll.
-    news: Bell,
-    news_rung: AtomicBool,
-    /// Something was told since the rank last polled, whether or not it was rung for.
-    news_told: AtomicBool,
-    /// The rank sleeps on the bell, or is about to.
-    resting: AtomicBool,
+    news: News,
     /// More threads than processors.
     crowded: bool,
-    /// The rank has a progress thread, which sleeps while another one polls.
-    shared: bool,
     stop: AtomicBool,
     pub(crate) counts: Counts,
 }
@@ -134,12 +128,13 @@ impl Card {
         shared: bool,
         far: impl FnOnce(std::os::fd::BorrowedFd<'_>) -> Result<Option<Far>, Error>,
     ) -> Result<Card, Error> {
-        let news = Bell::new()?;
+        // A progress thread sleeps while another one polls.
+        let news = News::new(Bell::new()?, shared);
         Ok(Card {
             me,
             desks,
             wire,
-            far: far(news.fd())?,
+            far: far(news.bell().fd())?,
             broken: OnceLock::new(),
             bell: Arc::new(Doorbell::new(1)),
             port: Arc::new(PortMemory::new(events, 64)),
@@ -150,11 +145,7 @@ impl Card {
             left: AtomicBool::new(false),
             raised: AtomicU64::new(0),
             news,
-            news_rung: AtomicBool::new(false),
-            news_told: AtomicBool::new(false),
-            resting: AtomicBool::new(false),
             crowded,
-            shared,
             stop: AtomicBool::new(false),
             counts: Counts::default(),
         })
@@ -269,29 +260,16 @@ impl Card {
     /// A thread of the rank polls, and is going to do the NIC's [work](Self::work).
     pub(crate) fn attend(&self) {
         self.desks.attend();
-        if self.resting.load(Ordering::Relaxed) {
-            self.resting.store(false, Ordering::Relaxed);
-        }
-        if self.news_told.load(Ordering::Relaxed) {
-            self.news_told.store(false, Ordering::Relaxed);
-            // ORDER: SeqCst; pairs with the fence in `tell`: what is told after this is told again.
-            fence(Ordering::SeqCst);
-        }
-        if self.news_rung.load(Ordering::Relaxed) {
-            self.news_rung.store(false, Ordering::Relaxed);
-            // ORDER: SeqCst; pairs with the fence in `tell`: what is told after this is told by a ring.
-            fence(Ordering::SeqCst);
-            self.news.clear();
-        }
+        self.news.attend();
     }
 
     /// A thread of the rank is about to sleep until the [descriptor](Self::descriptor) is readable.
     pub(crate) fn leave(&self) {
-        self.resting.store(true, Ordering::Relaxed);
+        self.news.rest();
         // Has a fence.
         self.desks.depart();
         // What came before that woke nobody.
-        if self.run().0 > 0 || self.news_told.load(Ordering::Relaxed) {
+        if self.run().0 > 0 || self.news.is_told() {
             self.tell();
         }
     }
@@ -303,7 +281,7 @@ impl Card {
             return 0;
         }
         let (done, news) = self.run();
-        if news && self.shared {
+        if news && self.news.is_shared() {
             self.tell();
         }
         if done > 0 {
@@ -327,21 +305,12 @@ impl Card {
 
     /// The rank's threads may be asleep: rings.
     pub(crate) fn tell(&self) {
-        // ORDER: Release; pairs with the fence in `attend`: who takes the mark away sees what was told.
-        self.news_told.store(true, Ordering::Release);
-        // ORDER: SeqCst; pairs with the fences in `attend` and `leave`.
-        fence(Ordering::SeqCst);
-        // Who polls finds out by himself, unless another thread of the rank sleeps meanwhile.
-        if (self.shared || self.resting.load(Ordering::Relaxed))
-            && !self.news_rung.swap(true, Ordering::Relaxed)
-        {
-            self.news.ring();
-        }
+        self.news.tell();
     }
 
     /// What becomes readable when the rank should poll.
     pub(crate) fn descriptor(&self) -> std::os::fd::BorrowedFd<'_> {
-        self.far.as_ref().map_or_else(|| self.news.fd(), Far::descriptor)
+        self.far.as_ref().map_or_else(|| self.news.bell().fd(), Far::descriptor)
     }
 
     /// Why packets to other hosts go nowhere.

@@ -8,6 +8,7 @@
 //! - *side*: the rank's half of its port: the user library, transfers under way.
 //! - *mail*: frames of active messages, as writes with notifications.
 //! - *attend*: a rank that polls does its NIC's work itself.
+//! - *news*: what a rank that sleeps is woken for.
 //!
 //! # Threads
 //!
@@ -31,6 +32,7 @@ mod engine;
 mod far;
 mod mail;
 mod modes;
+mod news;
 mod nicport;
 mod region;
 mod side;
