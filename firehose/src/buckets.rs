@@ -362,17 +362,31 @@ impl Buckets {
         self.admit(side);
     }
 
+    /// Whether a claim of this node would be let in at once.
+    pub fn has_room(&mut self, run: Run) -> bool {
+        self.lines[Side::Local as usize].is_empty() && self.fits(Side::Local, &[run])
+    }
+
+    /// Whether the budget of that side is enough for these buckets.
+    fn fits(&mut self, side: Side, runs: &[Run]) -> bool {
+        let fresh = runs.iter().flat_map(|run| run.buckets());
+        let fresh = fresh.filter(|bucket| match (self.table.get(*bucket), side) {
+            (None, _) => true,
+            (Some(entry), Side::Local) => entry.local == 0,
+            (Some(entry), Side::Remote) => entry.remote == 0,
+        });
+        fresh.count() as u64 + *self.used(side) <= self.most(side)
+    }
+
     /// Lets claims in as far as the budget goes, in order.
     fn admit(&mut self, side: Side) {
         while let Some(&id) = self.lines[side as usize].front() {
             let Some(claim) = self.claims.get_mut(id) else { return };
-            let fresh = claim.runs.iter().flat_map(|run| run.buckets());
-            let fresh = fresh.filter(|bucket| match (self.table.get(*bucket), side) {
-                (None, _) => true,
-                (Some(entry), Side::Local) => entry.local == 0,
-                (Some(entry), Side::Remote) => entry.remote == 0,
-            });
-            if fresh.count() as u64 + *self.used(side) > self.most(side) {
+            let runs = std::mem::take(&mut claim.runs);
+            let fits = self.fits(side, &runs);
+            let Some(claim) = self.claims.get_mut(id) else { return };
+            claim.runs = runs;
+            if !fits {
                 return;
             }
             self.lines[side as usize].pop_front();

@@ -104,6 +104,21 @@ impl Firehose {
         Ok(OpId(id))
     }
 
+    /// [`hold`](Self::hold) that waits for nobody: `None`, and nothing asked for, if others would have to give back first.
+    pub fn hold_at_once(
+        &mut self,
+        addr: u64,
+        len: u64,
+        tag: u64,
+        out: &mut Vec<Action>,
+    ) -> Result<Option<OpId>, Start> {
+        let (_, run) = self.hold_request(addr, len, tag)?;
+        if !self.buckets.has_room(run) {
+            return Ok(None);
+        }
+        self.hold(addr, len, tag, out).map(Some)
+    }
+
     /// Holds local memory if all of it is pinned and there is room; `None`, and nothing held, otherwise.
     pub fn try_hold(
         &mut self,

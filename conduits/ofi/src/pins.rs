@@ -168,8 +168,8 @@ impl<P: Registers> Pins<P> {
             self.act(port, out, None);
             return Some(op);
         }
-        let op = self.firehose.hold(at, len, 0, &mut out).ok()?;
-        // One that has to wait for others is not waited for: it is given back when its turn comes.
+        // One that would have to wait for others finds another way.
+        let op = self.firehose.hold_at_once(at, len, 0, &mut out).ok()??;
         self.act(port, out, Some(op)).then_some(op)
     }
 
@@ -189,8 +189,7 @@ impl<P: Registers> Pins<P> {
                         self.watch.unpin(run);
                         self.firehose.unpinned(run, &mut more);
                     }
-                    Action::Held { op, .. } if wanted == Some(op) => held = true,
-                    Action::Held { op, .. } => self.firehose.transferred(op, Outcome::Done, &mut more),
+                    Action::Held { op, .. } => held |= wanted == Some(op),
                     _ => {}
                 }
             }
@@ -374,8 +373,13 @@ mod tests {
         assert!(pins.take(&mut card, 0, 9 * PAGE, 4).is_none(), "more than the bound");
         assert!(pins.take(&mut card, 999 * PAGE, 2 * PAGE, 4).is_none(), "not mapped");
         let all = pins.take(&mut card, 0, 8 * PAGE, 4).expect("room");
+        let made = card.made;
         assert!(pins.take(&mut card, 100 * PAGE, PAGE, 4).is_none(), "all of it is in use");
+        // What is used already can be used by more, whoever was refused meanwhile.
+        let again = pins.take(&mut card, 3 * PAGE, PAGE, 4).expect("held by others");
+        pins.give_back(&mut card, &again);
         pins.give_back(&mut card, &all);
+        assert_eq!(card.made, made, "nothing is registered for whom was refused: it has found another way");
         let other = pins.take(&mut card, 100 * PAGE, PAGE, 4).expect("room again");
         pins.give_back(&mut card, &other);
         pins.end(&mut card);
