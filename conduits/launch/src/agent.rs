@@ -21,8 +21,6 @@ use crate::wire::{GREETING, Task, ToAgent, ToMonitor};
 
 /// Bytes of a stream that may be on their way to the monitor.
 const WINDOW: usize = 1 << 16;
-/// How long processes that ranks left behind may go on after an orderly end of the job.
-const LEFTOVER_GRACE: Duration = Duration::from_millis(200);
 /// How long the last frames may take.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
@@ -236,8 +234,8 @@ impl Agent {
 
     /// The job is over: ends what ranks left behind, and sends the rest of the output.
     fn finish(&mut self) -> i32 {
-        let until = Instant::now() + LEFTOVER_GRACE;
-        while Instant::now() < until && !self.crew.leftovers().is_empty() {
+        let over = Instant::now();
+        while let Some(until) = self.crew.lingers(over) {
             self.step(Some(until));
         }
         let mut take = relay(&mut self.channel, &mut self.unacknowledged);

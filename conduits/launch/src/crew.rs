@@ -13,6 +13,12 @@ use crate::sys::{self, Ended, Pid, PollFd, Reaped};
 
 /// How long killed processes may take to vanish.
 const VANISH: Duration = Duration::from_secs(1);
+/// How long processes that ranks left behind may go on after an orderly end of the job; and how long while they have something to do, as
+/// they may get no processor for it on a loaded machine.
+const LEFTOVER_GRACE: Duration = Duration::from_millis(200);
+const LEFTOVER_WORK: Duration = Duration::from_secs(5);
+/// How often they are looked at.
+const LOOK: Duration = Duration::from_millis(10);
 /// Bytes read from a pipe at once.
 const READ_SIZE: usize = 1 << 16;
 
@@ -181,15 +187,18 @@ impl Crew {
         fed
     }
 
-    /// Reaps all ended children: ranks, and orphans of theirs.
+    /// Reaps all ended children: ranks, and orphans of theirs. Of ranks that are found together, those that were killed come first: another
+    /// may have ended because it saw that.
     pub fn reap(&mut self, take: Take<'_>) {
+        let mut ended = Vec::new();
         while let Reaped::Child(pid, how) = sys::reap() {
-            let Some(i) = self.by_pid.remove(&pid) else {
-                if let Some(keeper) = &mut self.keeper {
-                    keeper.reaped(pid);
-                }
-                continue;
-            };
+            match self.by_pid.remove(&pid) {
+                Some(i) => ended.push((i, how)),
+                None => self.keeper.iter_mut().for_each(|keeper| keeper.reaped(pid)),
+            }
+        }
+        ended.sort_by_key(|(_, how)| matches!(how, Ended::Code(_)));
+        for (i, how) in ended {
             self.ranks[i].gone = true;
             // What it wrote and said before comes first.
             for which in 0..2 {
@@ -341,8 +350,21 @@ impl Crew {
     }
 
     /// Living children that are neither ranks nor spared: orphans of ranks.
-    pub fn leftovers(&self) -> Vec<Pid> {
+    fn leftovers(&self) -> Vec<Pid> {
         sys::children().into_iter().filter(|pid| !self.spared.contains(pid)).collect()
+    }
+
+    /// Whether orphans of ranks may go on for now after a job that was over at `since`; until when, then to be asked again.
+    pub fn lingers(&self, since: Instant) -> Option<Instant> {
+        let (leftovers, now) = (self.leftovers(), Instant::now());
+        if leftovers.is_empty() {
+            return None;
+        }
+        if now < since + LEFTOVER_GRACE {
+            return Some(since + LEFTOVER_GRACE);
+        }
+        let works = now < since + LEFTOVER_WORK && leftovers.into_iter().any(sys::has_work);
+        works.then_some(now + LOOK)
     }
 
     /// Kills all processes of the job on this host, and waits until they are gone (not for long: some cannot be killed).

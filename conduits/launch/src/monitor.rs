@@ -18,12 +18,10 @@ use crate::sinks::Sinks;
 use crate::sys::{self, Pid, SignalSet};
 use crate::wire::{self, ToAgent};
 
-/// How long processes that ranks left behind may go on after an orderly end of the job.
-const LEFTOVER_GRACE: Duration = Duration::from_millis(200);
 /// How long output may take to be delivered after the user has ended the job.
 const LAST_OUTPUT: Duration = Duration::from_secs(1);
-/// How long agents may take to leave.
-const FAREWELL: Duration = Duration::from_secs(3);
+/// How long agents may take to leave, with what ranks left behind there.
+const FAREWELL: Duration = Duration::from_secs(8);
 /// Bytes of standard input that may be on their way to rank 0 on another host.
 const INPUT_WINDOW: usize = 1 << 16;
 
@@ -434,9 +432,11 @@ impl Monitor {
     /// All ranks are gone: ends what they left behind, and delivers the rest of the output.
     fn finish(&mut self) {
         self.input = None;
-        let grace = if self.job.ending() { Duration::ZERO } else { LEFTOVER_GRACE };
-        let until = Instant::now() + grace;
-        while Instant::now() < until && !self.crew.leftovers().is_empty() && self.agents.is_empty() {
+        let over = Instant::now();
+        while !self.job.ending()
+            && self.agents.is_empty()
+            && let Some(until) = self.crew.lingers(over)
+        {
             self.step(Some(until));
         }
         self.dismiss_agents();

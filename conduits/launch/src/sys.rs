@@ -528,10 +528,13 @@ pub fn thread_count() -> usize {
     std::fs::read_dir("/proc/self/task").map(|tasks| tasks.count()).unwrap_or(1)
 }
 
-/// The children of this process.
+/// The children of this process, if it is one of a single thread.
 pub fn children() -> Vec<Pid> {
-    let me = pid();
-    match std::fs::read_to_string(format!("/proc/self/task/{me}/children")) {
+    children_of(pid())
+}
+
+fn children_of(parent: Pid) -> Vec<Pid> {
+    match std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")) {
         Ok(list) => list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect(),
         // A kernel without that file: look at everyone's parent.
         Err(_) => std::fs::read_dir("/proc")
@@ -539,15 +542,22 @@ pub fn children() -> Vec<Pid> {
             .flatten()
             .flatten()
             .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-            .filter(|pid: &Pid| parent_of(*pid) == Some(me))
+            .filter(|pid: &Pid| state_of(*pid).is_some_and(|(_, of)| of == parent))
             .collect(),
     }
 }
 
-/// The parent of any process, from the fourth field of its `stat` (the second is a name that may hold anything).
-fn parent_of(pid: Pid) -> Option<Pid> {
+/// State and parent of any process, from its `stat` (of which the second field is a name that may hold anything).
+fn state_of(pid: Pid) -> Option<(u8, Pid)> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    Some((*fields.next()?.as_bytes().first()?, fields.next()?.parse().ok()?))
+}
+
+/// Whether a process, or one below it, has something to do: it waits for a processor or a disk, if it is not at it.
+pub fn has_work(pid: Pid) -> bool {
+    state_of(pid).is_some_and(|(state, _)| b"RD".contains(&state))
+        || children_of(pid).into_iter().any(has_work)
 }
 
 /// Whether the caller may execute this file.
