@@ -104,7 +104,8 @@ fn a_cut_network_leaves_nothing_behind() {
             .is_ok_and(|s| s.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z')))
     };
     while ranks.iter().any(alive) {
-        assert!(start.elapsed() < Duration::from_secs(8), "left behind: {ranks:?}");
+        // By themselves they would end after a minute.
+        assert!(start.elapsed() < Duration::from_secs(30), "left behind: {ranks:?}");
         std::thread::sleep(Duration::from_millis(20));
     }
     println!("gone {:?} after the cut", start.elapsed());

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// Variable that marks the processes of a test.
 const MARK: &str = "GASNET_TESTS_MARK";
 /// Time in which a job that was disturbed has to be gone everywhere.
-const GONE: Duration = Duration::from_secs(5);
+const GONE: Duration = Duration::from_secs(40);
 
 /// A test: its name and what it does with what was started for it.
 type Test<T> = (&'static str, fn(&T) -> Result<(), String>);
