@@ -83,6 +83,10 @@ pub enum ToMonitor {
     Joined,
     /// What a thread of this rank is blocked in, when asked; true if it speaks up by itself because the wait takes so long.
     Blocked(bool, Blocked),
+    /// The same unasked, of a wait that only others can end, again and again as long as it lasts; the number of the wait in this rank.
+    Waits(u32, Blocked),
+    /// How many barriers this rank has joined, said before `Done`.
+    Barriers(u32),
     /// A part of what this rank gives to an exchange between all ranks, at most [`MAX_EXCHANGE`] bytes; whether it is the last.
     Exchange(bool, Vec<u8>),
 }
@@ -151,6 +155,11 @@ impl ToMonitor {
                 blocked = wait.encode();
                 (7, i32::from(*unasked), &blocked)
             }
+            ToMonitor::Waits(number, wait) => {
+                blocked = wait.encode();
+                (9, *number as i32, &blocked)
+            }
+            ToMonitor::Barriers(joined) => (10, *joined as i32, ""),
             ToMonitor::Exchange(last, part) => {
                 let mut packet = [6u32.to_le_bytes(), u32::from(*last).to_le_bytes()].concat();
                 packet.extend_from_slice(&part[..part.len().min(MAX_EXCHANGE)]);
@@ -190,6 +199,11 @@ impl ToMonitor {
                 Some(ToMonitor::Blocked(code == 1, wait))
             }
             6 => Some(ToMonitor::Exchange(code == 1, packet[HEADER..].to_vec())),
+            9 => {
+                let wait = Blocked::decode(&String::from_utf8_lossy(&packet[HEADER..]))?;
+                Some(ToMonitor::Waits(code as u32, wait))
+            }
+            10 => Some(ToMonitor::Barriers(code as u32)),
             _ => None,
         }
     }
@@ -215,6 +229,8 @@ mod tests {
                 Blocked { barrier: Some(9), place: "main (a.c:1)".into(), ..Blocked::default() },
             ),
             ToMonitor::Exchange(false, vec![7; MAX_EXCHANGE]),
+            ToMonitor::Waits(u32::MAX, Blocked { peer: Some(0), what: "x".into(), ..Blocked::default() }),
+            ToMonitor::Barriers(u32::MAX),
         ] {
             assert_eq!(ToMonitor::decode(&packet.encode()), Some(packet));
         }
@@ -241,7 +257,7 @@ mod tests {
                 .collect();
             x = x.wrapping_add(1 << 60);
             if packet.len() >= 4 {
-                packet[..4].copy_from_slice(&((x >> 40) as u32 % 10).to_le_bytes());
+                packet[..4].copy_from_slice(&((x >> 40) as u32 % 12).to_le_bytes());
             }
             if let Some(read) = ToMonitor::decode(&packet) {
                 assert_eq!(ToMonitor::decode(&read.encode()), Some(read));
@@ -253,6 +269,6 @@ mod tests {
     fn nonsense_is_refused() {
         assert_eq!(ToMonitor::decode(&[]), None);
         assert_eq!(ToMonitor::decode(&[1, 0, 0, 0, 0, 0, 0]), None);
-        assert_eq!(ToMonitor::decode(&[9, 0, 0, 0, 0, 0, 0, 0]), None);
+        assert_eq!(ToMonitor::decode(&[11, 0, 0, 0, 0, 0, 0, 0]), None);
     }
 }

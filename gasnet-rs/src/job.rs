@@ -11,7 +11,7 @@ use crate::{Boot, Error, Rank};
 use std::os::fd::AsRawFd;
 
 /// Time after which a rank does not believe any more that another one is printing.
-const PRINTING: std::time::Duration = std::time::Duration::from_millis(500);
+const PRINTING: std::time::Duration = std::time::Duration::from_secs(5);
 
 impl Rank {
     pub(crate) fn tell(&self, packet: &ToMonitor) {
@@ -63,6 +63,7 @@ impl Rank {
                 ));
             }
         }
+        self.tell(&ToMonitor::Barriers(self.barriers_joined()));
         self.tell(&ToMonitor::Done(code));
     }
 

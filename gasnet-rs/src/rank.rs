@@ -81,6 +81,8 @@ pub struct Rank {
     pub(crate) native: OnceLock<Native>,
     /// State of the progress thread, if there is one.
     pub(crate) progress: Option<Progress>,
+    /// The program may call from any number of threads.
+    pub(crate) parallel: bool,
     pub(crate) segments: OnceLock<SegmentTable>,
     pub(crate) handlers: Box<[OnceLock<Handler>]>,
     pub(crate) ops: Ops,
@@ -267,6 +269,7 @@ impl Rank {
             conduit,
             native: OnceLock::new(),
             progress: progress.then(|| Progress::new(parallel)),
+            parallel,
             segments: OnceLock::new(),
             handlers: (0..256).map(|_| OnceLock::new()).collect(),
             ops: Ops::new(),
@@ -666,20 +669,33 @@ impl Rank {
         self.wait_for(what, None, condition);
     }
 
-    /// [`Rank::wait_until`] that handles messages even if there is nothing to wait for: who is last to every meeting would never answer otherwise.
+    /// [`Rank::wait_until`] for what only other ranks can bring about, such as the end of a meeting. It handles messages even if there is
+    /// nothing to wait for: who is last to every meeting would never answer otherwise.
     #[inline]
     pub fn poll_until(&self, what: &'static str, condition: impl FnMut() -> bool) {
         self.poll_messages();
-        self.wait_until(what, condition);
+        self.wait_in(what, None, true, condition);
     }
 
     /// [`Rank::wait_until`] where it is known who will end the wait.
     #[inline]
-    pub fn wait_for(&self, what: &'static str, peer: Option<RankId>, mut condition: impl FnMut() -> bool) {
+    pub fn wait_for(&self, what: &'static str, peer: Option<RankId>, condition: impl FnMut() -> bool) {
+        self.wait_in(what, peer, peer.is_some(), condition);
+    }
+
+    #[inline]
+    fn wait_in(
+        &self,
+        what: &'static str,
+        peer: Option<RankId>,
+        for_others: bool,
+        mut condition: impl FnMut() -> bool,
+    ) {
         if condition() {
             return;
         }
         let mut waiter = self.begin_wait(self.policy);
+        waiter.for_others = for_others;
         // As a rule a message ends the wait. So messages come last, with nothing but the condition behind them; yet every wait has asked
         // for everything before it ends.
         let mut done = self.poll_rest();

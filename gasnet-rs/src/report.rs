@@ -2,11 +2,14 @@
 //!
 //! The monitor asks with a signal, and each thread that has been waiting for a while answers by itself, at the next step of its wait: so
 //! nothing is recorded while all goes well. What a wait is for is known there anyway; where it is comes from the stack.
+//! A wait that only other ranks can end tells the monitor by itself, every second, that it goes on: when all that is left of a job waits like
+//! that for ranks that have ended, the monitor ends it.
 //! `GASNET_WAIT_REPORT=seconds` has a wait that takes longer speak up unasked, and the monitor then asks everybody.
 #![expect(unsafe_code, reason = "installs a signal handler")]
 
 use crate::boot::{Blocked, ToMonitor};
-use crate::wait::Waiter;
+use crate::shm::map;
+use crate::wait::{Told, Waiter};
 use crate::{Rank, RankId};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -41,6 +44,11 @@ pub(crate) fn listen() {
     }
 }
 
+/// How often a wait for others tells the monitor that it goes on, in seconds.
+const TELL: u32 = 1;
+/// Waits that have done so.
+static TOLD: AtomicU32 = AtomicU32::new(0);
+
 /// Functions that are the runtime's, by the beginnings of their names: the first one that is not is where the program waits.
 const RUNTIME: [&str; 16] = [
     "gasnet", "<gasnet", "_<gasnet", "core::", "<core", "std::", "<std", "alloc::", "<alloc", "upc_rt",
@@ -68,6 +76,9 @@ impl Rank {
     /// Called at steps of a wait that sleeps: answers if asked, or if the wait takes too long.
     #[cold]
     pub(crate) fn explain_wait(&self, waiter: &mut Waiter, what: &'static str, peer: Option<RankId>) {
+        if waiter.for_others {
+            self.tell_wait(waiter, what, peer);
+        }
         if waiter.asked == asked() && (waiter.reported || self.config.wait_report.is_none()) {
             return;
         }
@@ -80,21 +91,53 @@ impl Rank {
         waiter.asked = asked();
         waiter.reported |= overdue;
         let trace = std::backtrace::Backtrace::force_capture().to_string();
-        let barrier = match self.phases.try_lock() {
-            Ok(phases) if phases.notified && peer.is_none() => Some(phases.phase),
-            _ => None,
-        };
-        let blocked = Blocked {
-            peer: peer.map(|p| p.0),
-            barrier,
-            seconds: slept.as_secs(),
-            place: place(&trace).unwrap_or_default(),
-            what: what.to_string(),
-        };
+        let blocked =
+            Blocked { place: place(&trace).unwrap_or_default(), ..self.blocked(waiter, what, peer) };
         if overdue && !self.has_monitor() {
             crate::job::say(&format!("gasnet: rank {} {}", self.id(), blocked.in_words()));
         }
         self.tell(&ToMonitor::Blocked(overdue, blocked));
+    }
+
+    fn blocked(&self, waiter: &Waiter, what: &'static str, peer: Option<RankId>) -> Blocked {
+        let barrier = match self.phases.try_lock() {
+            Ok(phases) if phases.notified && !phases.by_nics && peer.is_none() => Some(phases.phase),
+            _ => None,
+        };
+        Blocked {
+            peer: peer.map(|p| p.0),
+            barrier,
+            seconds: waiter.asleep_for().unwrap_or_default().as_secs(),
+            place: String::new(),
+            what: what.to_string(),
+        }
+    }
+
+    /// Tells the monitor now and then that a wait for others goes on, unless this rank may do something else meanwhile.
+    fn tell_wait(&self, waiter: &mut Waiter, what: &'static str, peer: Option<RankId>) {
+        let now = map::last_tick().as_secs() as u32;
+        let told = waiter.told.get_or_insert(Told { due: now + TELL + 1, number: 0 });
+        if now < told.due {
+            return;
+        }
+        let threads = || std::fs::read_dir("/proc/self/task").map_or(usize::MAX, |tasks| tasks.count());
+        let others = self.parallel && threads() > 1 + usize::from(self.progress.is_some());
+        if others || !self.has_monitor() {
+            told.due = u32::MAX;
+            return;
+        }
+        told.due = now + TELL;
+        if told.number == 0 {
+            told.number = TOLD.fetch_add(1, Relaxed).wrapping_add(1);
+        }
+        let number = told.number;
+        self.tell(&ToMonitor::Waits(number, self.blocked(waiter, what, peer)));
+    }
+
+    /// Barriers that this rank has joined, apart from those that NICs carried out.
+    pub(crate) fn barriers_joined(&self) -> u32 {
+        let p = self.phases.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        p.phase.wrapping_add(u32::from(p.notified && !p.by_nics))
     }
 }
 

@@ -213,6 +213,15 @@ fn first_step(policy: WaitPolicy) -> u32 {
     if spin { 0 } else { policy.spins }
 }
 
+/// What the monitor knows of a wait.
+#[derive(Clone, Copy)]
+pub(crate) struct Told {
+    /// When it is told next, in seconds of the host's clock.
+    pub(crate) due: u32,
+    /// The number of the wait there; 0 if something has happened since.
+    pub(crate) number: u32,
+}
+
 /// One wait in progress.
 pub struct Waiter {
     policy: WaitPolicy,
@@ -224,6 +233,10 @@ pub struct Waiter {
     /// When the last yield was over, if polls alone came after it; else 0.
     yielded: u64,
     since: Option<Instant>,
+    /// Only other ranks can end it.
+    pub(crate) for_others: bool,
+    /// Once it has taken a while.
+    pub(crate) told: Option<Told>,
     /// What the wait has been asked about ([`crate::report`]), and whether it has spoken up by itself.
     pub(crate) asked: u32,
     pub(crate) reported: bool,
@@ -240,6 +253,8 @@ impl Waiter {
             patience: WATCH,
             yielded: 0,
             since: None,
+            for_others: false,
+            told: None,
             asked: crate::report::asked(),
             reported: false,
         }
@@ -270,6 +285,9 @@ impl Waiter {
     pub fn progressed(&mut self) {
         self.steps = first_step(self.policy);
         (self.watched, self.patience, self.yielded) = (0, WATCH, 0);
+        if let Some(told) = &mut self.told {
+            told.number = 0;
+        }
     }
 
     #[cold]

@@ -2,9 +2,12 @@
 //! status, and with nothing left behind.
 
 use gasnet_tests::run::{Outcome, run};
-use std::process::Command;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::{Duration, Instant};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_misbehave");
 
@@ -164,6 +167,25 @@ fn leaving_without_a_word_is_an_error() {
     }
 }
 
+/// Who waits for a rank that has left in order would wait for ever; unless somebody is left who may end the job.
+#[test]
+fn ranks_that_wait_for_one_that_left_end_the_job() {
+    for &mode in BOTH {
+        let outcome = job("2", mode, "leaves-a-barrier-out", &[]);
+        says(
+            &outcome,
+            1,
+            &[
+                "gasnetrun: 1 of 2 ranks have left in order, and nobody else can go on: rank 1 waits in barrier 1",
+            ],
+        );
+        assert!(outcome.stderr.contains("which rank 0 did not join"), "{}", outcome.report());
+        says(&job("3", mode, "leaves-a-barrier-out", &[]), 5, &[]);
+    }
+    let outcome = job("2", Shared, "leaves-a-collective-out", &[]);
+    says(&outcome, 1, &["nobody else can go on: rank 1 waits for a collective operation, for "]);
+}
+
 #[test]
 fn global_exit_ends_all_and_loses_no_line() {
     for &mode in BOTH {
@@ -270,23 +292,53 @@ fn a_process_with_threads_does_not_fork() {
     says(&job("2", Shared, "threads-first", &[]), 1, &["thread"]);
 }
 
+/// Ranks that wait for too long say so unasked. Not all of a loaded machine's may have got far enough then, so more is asked for until they
+/// have; only then is the job told to end.
 #[test]
 fn blocked_ranks_say_why() {
+    let parts = [
+        "rank 0 waits for rank 1: an answer, for ",
+        " s, in misbehave::stuck",
+        "rank 1 waits for rank 0: an answer, for ",
+        "rank 2 waits in barrier 0, for ",
+        "; not in it: 0-1,3",
+        "rank 3 is not blocked in the runtime",
+        "who waits for whom: 0 -> 1; 1 -> 0; 2 -> 0-1,3",
+        "they wait for each other: ",
+    ];
     for &mode in BOTH {
-        let outcome = job("4", mode, "stuck", &[("GASNET_WAIT_REPORT", "1")]);
-        says(
-            &outcome,
-            9,
-            &[
-                "gasnetrun: what the ranks are blocked in:",
-                "rank 0 waits for rank 1: an answer, for 1 s, in misbehave::stuck",
-                "rank 1 waits for rank 0: an answer, for ",
-                "rank 2 waits in barrier 0, for ",
-                "; not in it: 0-1,3",
-                "rank 3 is not blocked in the runtime",
-                "who waits for whom: 0 -> 1; 1 -> 0; 2 -> 0-1,3",
-                "they wait for each other: ",
-            ],
-        );
+        let told =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("told-{mode:?}-{}", std::process::id()));
+        drop(std::fs::remove_file(&told));
+        let mut command = Command::new(PROGRAM);
+        command.arg("stuck").arg(&told).env("GASNET_PSHM_NODES", "4").env("GASNET_WAIT_REPORT", "1");
+        command.env("GASNET_NEIGHBORHOOD", if mode == Frames { "off" } else { "on" });
+        command.stdin(Stdio::null()).stderr(Stdio::piped());
+        let mut monitor = command.spawn().expect("the program starts");
+        let stderr = BufReader::new(monitor.stderr.take().expect("piped"));
+        let (send, lines) = std::sync::mpsc::channel();
+        let reader = std::thread::spawn(move || {
+            stderr.lines().map_while(Result::ok).all(|line| send.send(line).is_ok())
+        });
+        let (mut said, begin) = (String::new(), Instant::now());
+        let heading = "gasnetrun: what the ranks are blocked in:";
+        let whole =
+            |said: &String| said.split(heading).any(|report| parts.iter().all(|p| report.contains(p)));
+        while !whole(&said) && begin.elapsed() < Duration::from_secs(60) {
+            match lines.recv_timeout(Duration::from_secs(1)) {
+                Ok(line) => said += &format!("{line}\n"),
+                Err(RecvTimeoutError::Timeout) if said.contains(heading) => {
+                    let id = monitor.id().to_string();
+                    drop(Command::new("kill").args(["-USR1", &id]).status());
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        std::fs::write(&told, "").expect("a file");
+        let status = monitor.wait().expect("it ends");
+        drop((reader.join(), std::fs::remove_file(&told)));
+        assert!(whole(&said), "{mode:?}: {said}");
+        assert_eq!(status.code(), Some(9), "{said}");
     }
 }

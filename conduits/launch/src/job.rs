@@ -6,11 +6,14 @@
 //! - A rank that is killed by a signal, or that exits without a word, ends the job, with a message that names it. Only
 //!   programs that never join a job (`gasnetrun -n 4 hostname`) may exit with 0 without a word.
 //! - Ranks that must end are told ([`Action::Tell`]), and killed after a grace.
+//! - When some ranks have left in order, and all others wait for what cannot happen any more, the job ends: nobody would ever. A barrier
+//!   that a rank has not joined before it left is such a thing, and so is whatever only others could end and nobody has ended for long.
+//!   Any other rank might still end the job, so as long as there is one it goes on.
 //! - The job's status is that of what ended it; without such an event, the first non-zero code of a rank.
 
 use std::time::{Duration, Instant};
 
-use gasnet::boot::ToMonitor;
+use gasnet::boot::{Blocked, ToMonitor};
 
 use crate::sys::{self, Ended, Pid};
 
@@ -22,6 +25,9 @@ const TELL_GRACE: Duration = Duration::from_millis(500);
 const TELL_GRACE_PER_RANK: Duration = Duration::from_millis(4);
 /// How long killed processes may take to vanish before the monitor leaves without them.
 const KILL_GRACE: Duration = Duration::from_secs(5);
+
+/// How often each rank that waits for others has to say so, with nothing else happening, until it is believed to wait for ever.
+const FOR_EVER: u32 = 10;
 
 /// What can happen to a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,6 +78,10 @@ struct RankState {
     ending: bool,
     /// When its link was seen closed.
     unlinked: Option<Instant>,
+    /// Barriers it had joined when it left.
+    barriers: u32,
+    /// The wait for others that it told of last: its number, and how often since any rank began one or left.
+    wait: Option<(u32, Blocked, u32)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,6 +126,8 @@ impl Job {
             done: None,
             ending: false,
             unlinked: None,
+            barriers: 0,
+            wait: None,
         };
         Job {
             ranks: ranks.map(rank).collect(),
@@ -275,9 +287,24 @@ impl Job {
                     self.left_silently(now, silent, actions);
                 }
             }
+            ToMonitor::Barriers(joined) => state.barriers = joined,
             ToMonitor::Done(code) => {
                 state.done = Some(code);
                 self.record(code);
+                self.begin_counting();
+            }
+            ToMonitor::Waits(number, wait) => {
+                match &mut state.wait {
+                    Some((known, last, times)) if *known == number => {
+                        *times = times.saturating_add(1);
+                        *last = wait;
+                    }
+                    _ => {
+                        state.wait = Some((number, wait, 0));
+                        self.begin_counting();
+                    }
+                }
+                self.end_if_stuck(now, actions);
             }
             ToMonitor::GlobalExit(code) => {
                 state.ending = true;
@@ -294,6 +321,48 @@ impl Job {
                 self.end(now, if code & 255 == 0 { 1 } else { code }, Some(rank), actions);
             }
         }
+    }
+
+    /// Something has happened: who waits may have reason to.
+    fn begin_counting(&mut self) {
+        self.ranks.iter_mut().filter_map(|r| r.wait.as_mut()).for_each(|(.., times)| *times = 0);
+    }
+
+    /// Ends the job if some ranks have left and the rest waits in vain.
+    fn end_if_stuck(&mut self, now: Instant, actions: &mut Vec<Action>) {
+        let missing = |phase: u32| {
+            let missed = |r: &RankState| r.done.is_some() && r.barriers.wrapping_sub(phase) as i32 <= 0;
+            self.ranks.iter().position(missed)
+        };
+        let mut waits = Vec::new();
+        for (rank, state) in self.ranks.iter().enumerate().filter(|(_, r)| r.done.is_none()) {
+            let Some((_, wait, times)) = &state.wait else { return };
+            let gone = |peer: u32| self.ranks.get(peer as usize).is_some_and(|r| r.done.is_some());
+            match wait.barrier.and_then(missing) {
+                Some(gone) => {
+                    waits.push(format!("rank {rank} {}, which rank {gone} did not join", wait.in_words()));
+                }
+                // A large transfer to one that is there takes its time.
+                None if *times >= FOR_EVER && wait.peer.is_none_or(gone) => {
+                    waits.push(format!("rank {rank} {}", wait.in_words()))
+                }
+                None => return,
+            }
+        }
+        let (left, all) = (self.ranks.iter().filter(|r| r.done.is_some()).count(), waits.len());
+        if left == 0 || all == 0 || self.phase != Phase::Running {
+            return;
+        }
+        waits.truncate(4);
+        let more =
+            if all > waits.len() { format!("; and {} more", all - waits.len()) } else { String::new() };
+        let text = format!(
+            "{left} of {} ranks have left in order, and nobody else can go on: {}{more}; GASNET_WAIT_REPORT=1 says where",
+            self.ranks.len(),
+            waits.join("; ")
+        );
+        self.say(actions, text);
+        self.end(now, 1, None, actions);
     }
 
     fn record(&mut self, code: i32) {
@@ -405,6 +474,57 @@ mod tests {
             assert_eq!(job.handle(now, Event::Ended(rank, Ended::Code(1))), []);
         }
         assert_eq!(job.status(), 0);
+    }
+
+    /// What ended ranks have missed holds up the rest for ever; a rank that does not say it waits may end the job as it likes.
+    #[test]
+    fn a_job_whose_rest_waits_for_ranks_that_left_ends() {
+        let (mut job, now) = job(3);
+        let tell = |job: &mut Job, rank, packet| job.handle(now, Event::Packet(rank, packet));
+        let wait = |number, barrier| {
+            ToMonitor::Waits(
+                number,
+                Blocked { barrier, what: "a collective operation".into(), ..Blocked::default() },
+            )
+        };
+        for _ in 0..100 {
+            for rank in 0..3 {
+                assert_eq!(tell(&mut job, rank, wait(1, None)), [], "nobody has left");
+            }
+        }
+        tell(&mut job, 0, ToMonitor::Barriers(4));
+        tell(&mut job, 0, ToMonitor::Done(0));
+        for _ in 0..100 {
+            assert_eq!(tell(&mut job, 1, wait(2, Some(3))), [], "all are in barrier 3");
+            assert_eq!(tell(&mut job, 1, wait(3, Some(4))), [], "rank 2 may end the job");
+        }
+        let mut actions = tell(&mut job, 2, wait(7, Some(4)));
+        let Action::Say(text) = actions.remove(0) else { panic!("{actions:?}") };
+        assert!(text.starts_with(
+            "1 of 3 ranks have left in order, and nobody else can go on: rank 1 waits in barrier 4"
+        ));
+        assert!(text.contains("which rank 0 did not join"), "{text}");
+        assert_eq!(actions, tells([0, 1, 2]));
+        assert_eq!(job.status(), 1);
+    }
+
+    #[test]
+    fn waits_that_may_end_are_given_time() {
+        let (mut job, now) = job(2);
+        job.handle(now, Event::Packet(1, ToMonitor::Done(0)));
+        let wait = |number| {
+            Event::Packet(
+                0,
+                ToMonitor::Waits(number, Blocked { peer: Some(1), what: "x".into(), ..Blocked::default() }),
+            )
+        };
+        for number in 0..3 {
+            for _ in 0..FOR_EVER {
+                assert_eq!(job.handle(now, wait(number)), []);
+            }
+        }
+        assert_eq!(job.handle(now, wait(2)).len(), 3);
+        assert_eq!(job.status(), 1);
     }
 
     #[test]

@@ -362,7 +362,7 @@ unsafe fn sweep(state: &State, handles: *mut usize, n: usize, all: bool) -> bool
 pub unsafe extern "C" fn gasneti_coll_wait_list(handles: *mut usize, n: usize, all: c_int) {
     let state = enter("gasnet_coll_wait_sync_all");
     // SAFETY: the caller's promise.
-    state.rank.wait_until("collective operations", || unsafe { sweep(state, handles, n, all != 0) });
+    state.rank.poll_until("collective operations", || unsafe { sweep(state, handles, n, all != 0) });
 }
 
 /// `gasnet_coll_try_sync_all`, or `_some`.

@@ -92,6 +92,11 @@ const ROLES: &[Role] = &[
     }),
     ("exit", |_| std::process::exit(3)),
     ("exit-zero", |_| std::process::exit(0)),
+    ("leaves-a-barrier-out", |r| leave(r)),
+    ("leaves-a-collective-out", |r| {
+        r.barrier();
+        leave(r)
+    }),
     // These two are no misbehaviour.
     ("children", |r| {
         for code in ["0", "5"] {
@@ -108,6 +113,12 @@ fn handler(r: &Rank, index: u8) {
     loop {
         r.barrier();
     }
+}
+
+/// Leaves in order.
+fn leave(r: &Rank) -> ! {
+    r.done(0);
+    std::process::exit(0)
 }
 
 /// What handlers 129 and up do.
@@ -149,9 +160,16 @@ fn main() {
         rank.barrier();
         if rank.id().0 == 0 || name.starts_with("all-") {
             role(rank);
+        } else if name == "leaves-a-barrier-out" && rank.id().0 == 2 {
+            // Nobody knows that it is not stuck, too.
+            std::thread::sleep(std::time::Duration::from_secs(4));
+            rank.global_exit(5);
         } else {
             // Answers; for `children` and `fine` it also ends.
             rank.barrier();
+            if name == "leaves-a-collective-out" {
+                rank.team_all().reduce(1, &[1u64], |a, b| a + b);
+            }
         }
     });
 }
@@ -192,14 +210,19 @@ fn sizes() -> ! {
     finish(rank)
 }
 
-/// Ranks 0 and 1 wait for each other, 2 is in a barrier, 3 does something else, and ends the job after a while.
+/// Ranks 0 and 1 wait for each other, 2 is in a barrier, 3 does something else until it finds a file, and then ends the job.
 fn stuck() -> ! {
     let rank = start();
     rank.attach(4096, None).expect("memory");
     match rank.id().0 {
         me @ 0..2 => rank.wait_for("an answer", Some(RankId(1 - me)), || false),
         2 => rank.barrier(),
-        _ => std::thread::sleep(std::time::Duration::from_secs(5)),
+        _ => {
+            let told = std::env::args().nth(2).unwrap_or_default();
+            while !std::path::Path::new(&told).exists() {
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            }
+        }
     }
     rank.global_exit(9)
 }
