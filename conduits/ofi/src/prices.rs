@@ -48,8 +48,11 @@ impl Prices {
         let way = match wanted {
             OfiRegistration::Bounce => Way::Bounce,
             OfiRegistration::Firehose if self.firehose.is_none() => {
-                return Err("the kernel gives no userfaultfd to hear of unmapped memory by \
-                            (vm.unprivileged_userfaultfd=1 allows it); GASNET_OFI_REGISTRATION=auto takes another way");
+                return Err(
+                    "memory cannot be kept registered: the kernel gives no userfaultfd to hear of unmapped memory by \
+                            (vm.unprivileged_userfaultfd=1 allows it), or too little may be locked (ulimit -l); \
+                            GASNET_OFI_REGISTRATION=auto takes another way",
+                );
             }
             OfiRegistration::Firehose => Way::Firehose,
             OfiRegistration::Provider => Way::Provider,
