@@ -540,10 +540,16 @@ fn ofi(context: &mut Context) -> End {
         run.args(["-n", ranks, "--conduit", "ofi"]).arg(program).args(*args);
         run.env("GASNET_OFI_PROVIDER", provider).env("GASNET_NEIGHBORHOOD", "off");
         run.env("GASNET_PLUGIN_PATH", prefix.join("lib")).env("GASNET_MAX_SEGSIZE", "64M");
-        run.envs(settings.iter().copied());
+        run.envs(settings.iter().copied()).env("GASNET_STATS", "1");
+        let chosen = settings.iter().find(|(name, _)| *name == "GASNET_OFI_REGISTRATION");
+        let chosen = chosen.map(|(_, way)| format!("way to registered memory: {way} 1"));
+        let says = |text: &str| chosen.as_ref().is_none_or(|chosen| text.contains(chosen));
         let shown = sh::show(&run);
         match sh::capture(run, RUN) {
-            Ok(outcome) if outcome.status == Some(0) && outcome.stdout.contains(passed(program)) => {}
+            Ok(outcome)
+                if outcome.status == Some(0)
+                    && outcome.stdout.contains(passed(program))
+                    && says(&outcome.stderr) => {}
             Ok(outcome) => return End::Failed(format!("{shown}\n{}", outcome.report())),
             Err(why) => return End::Failed(why),
         }

@@ -351,7 +351,7 @@ impl Local {
             ("ns of 256 KiB by bounce", price(Some(self.prices.copy))),
             ("ns of 256 KiB by firehose", price(self.prices.firehose)),
             ("ns of 256 KiB by provider", price(self.prices.provider)),
-            ("bytes up to which memory is copied", self.copied() as u64),
+            ("bytes up to which any way copies", self.copied() as u64),
             ("copied", copied),
             ("registered each time", registered),
             ("kept registered", kept),
