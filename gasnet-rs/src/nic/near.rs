@@ -8,7 +8,7 @@
 //! holder's cell: three transfers of cache lines one after the other when two processes take turns. Here the holder only says that it
 //! is done: one transfer. The waiting process looks at another's memory, which costs nothing where that lies in its own cache, until
 //! it is written; so only where a cell is memory here, for every rank. As there, each cell is watched by one process at most, and first
-//! come is first served. Turns never come again, so neither does a value of the home word.
+//! come is first served. A turn comes again after so many others of its process that nobody remembers it.
 
 use super::{Cells, EMPTY, load, set, swap};
 use crate::{GlobalPtr, Rank};
@@ -17,6 +17,12 @@ use crate::{GlobalPtr, Rank};
 const COUNT: u32 = 44;
 /// The largest process that fits.
 const PROCESSES: u64 = u64::MAX >> COUNT;
+
+/// A process's turn after this one. A lock that is taken all the time gets through the numbers in some days.
+fn next(turn: u64) -> u64 {
+    let count = (1 << COUNT) - 1;
+    turn & !count | (turn + 1) & count
+}
 
 /// A lock's words, seen from a process.
 #[derive(Debug)]
@@ -47,7 +53,7 @@ impl<'r> NearLine<'r> {
 
     /// Takes the lock, waiting for its turn.
     pub(super) fn acquire(&mut self, what: &'static str) {
-        self.turn += 1;
+        self.turn = next(self.turn);
         let before = swap(self.rank, self.last, self.turn);
         self.rank.wait_until(what, || self.is_over(before));
     }
@@ -56,8 +62,8 @@ impl<'r> NearLine<'r> {
     pub(super) fn try_acquire(&mut self) -> bool {
         let last = load(self.rank, self.last);
         // Nobody has joined since, if the word is still the same.
-        if self.is_over(last) && self.rank.compare_swap(self.last, last, self.turn + 1) == last {
-            self.turn += 1;
+        if self.is_over(last) && self.rank.compare_swap(self.last, last, next(self.turn)) == last {
+            self.turn = next(self.turn);
             return true;
         }
         // As in a loop: what others do here by messages has to get on.
@@ -73,7 +79,7 @@ impl<'r> NearLine<'r> {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::{COUNT, PROCESSES};
+    use super::{COUNT, PROCESSES, next};
     use std::collections::HashSet;
 
     #[test]
@@ -128,9 +134,9 @@ mod tests {
                 At::Out => {
                     s.processes[i].2 -= 1;
                     let tries = go(s.clone(), At::Saw(s.last));
-                    s.processes[i].1 += 1;
-                    s.order.push(turn + 1);
-                    let before = std::mem::replace(&mut s.last, turn + 1);
+                    s.processes[i].1 = next(turn);
+                    s.order.push(next(turn));
+                    let before = std::mem::replace(&mut s.last, next(turn));
                     vec![go(s, At::Behind(before)), tries]
                 }
                 At::Behind(before) if self.is_over(before) => vec![enter(s, turn)],
@@ -140,10 +146,10 @@ mod tests {
                     vec![go(s, at)]
                 }
                 At::Over(last) if self.last == last => {
-                    s.last = turn + 1;
-                    s.processes[i].1 += 1;
-                    s.order.push(turn + 1);
-                    vec![enter(s, turn + 1)]
+                    s.last = next(turn);
+                    s.processes[i].1 = next(turn);
+                    s.order.push(next(turn));
+                    vec![enter(s, next(turn))]
                 }
                 At::Over(_) => vec![go(s, At::Out)],
                 At::In => {
@@ -157,11 +163,12 @@ mod tests {
     /// Every interleaving of processes that take the lock or try to: one inside at a time, in the order of joining, and nobody waits for ever.
     #[test]
     fn one_at_a_time_and_in_turn() {
-        for (processes, times) in [(2, 4), (3, 2), (4, 1)] {
+        // From the beginning, and where counts begin again.
+        for (processes, times, count) in [(2, 4, 0), (3, 2, 0), (4, 1, 0), (2, 4, (1 << COUNT) - 2)] {
             let first = State {
                 last: 0,
                 cells: vec![0; processes],
-                processes: (1..=processes as u64).map(|me| (At::Out, me << COUNT, times)).collect(),
+                processes: (1..=processes as u64).map(|me| (At::Out, me << COUNT | count, times)).collect(),
                 order: vec![],
             };
             let mut seen = HashSet::from([first.clone()]);
