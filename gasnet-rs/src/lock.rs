@@ -14,9 +14,11 @@ pub enum Threading {
     Serial(OneThread),
 }
 
-/// The promise that the threads of a rank call the runtime one at a time.
+/// The promise that the threads of a rank call the runtime one at a time; or, stronger, that one and the same thread makes all calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OneThread(());
+pub struct OneThread {
+    same: bool,
+}
 
 impl OneThread {
     /// Makes the promise.
@@ -26,7 +28,21 @@ impl OneThread {
     ///    runs).
     #[expect(unsafe_code, reason = "the promise replaces the locks")]
     pub unsafe fn promise() -> OneThread {
-        OneThread(())
+        OneThread { same: false }
+    }
+
+    /// Makes the stronger promise: libraries below the runtime then go without locks, too.
+    ///
+    /// # Safety
+    /// 1. The thread that starts the rank makes all calls on it (owed by the program, for as long as it runs).
+    #[expect(unsafe_code, reason = "the promise replaces the locks")]
+    pub unsafe fn always_the_same() -> OneThread {
+        OneThread { same: true }
+    }
+
+    /// Whether one and the same thread makes all calls.
+    pub fn is_always_the_same(self) -> bool {
+        self.same
     }
 }
 

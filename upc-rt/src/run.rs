@@ -153,7 +153,7 @@ pub fn boot(threads: Option<u32>) -> &'static Rank {
     std::panic::set_hook(Box::new(|panic| say(&format!("UPC Runtime error: internal error: {panic}"))));
     let options = BootOptions { default_ranks: threads.unwrap_or(1), static_ranks: threads };
     // SAFETY: a UPC thread is a process; the language has no other threads that could call the runtime.
-    let threading = Threading::Serial(unsafe { OneThread::promise() });
+    let threading = Threading::Serial(unsafe { OneThread::always_the_same() });
     match gasnet_conduits::init(&options, threading) {
         Ok(rank) => rank,
         Err(e) => fatal_at_start(&e.to_string()),

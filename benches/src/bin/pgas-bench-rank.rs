@@ -19,7 +19,7 @@ fn main() {
     let threading = match std::env::args().nth(2).as_deref() {
         #[expect(unsafe_code, reason = "promises that this program has one thread")]
         // SAFETY: no task starts a thread.
-        Some("alone") => Threading::Serial(unsafe { OneThread::promise() }),
+        Some("alone") => Threading::Serial(unsafe { OneThread::always_the_same() }),
         _ => Threading::Parallel,
     };
     gasnet_conduits::run_as(threading, move |rank| {

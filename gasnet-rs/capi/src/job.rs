@@ -134,8 +134,13 @@ unsafe fn init(client: *const Client, threading: Threading, everything: bool) ->
     OK
 }
 
+fn one_thread() -> Threading {
+    // SAFETY: GASNet's SEQ is this promise, which the client makes by choosing it.
+    Threading::Serial(unsafe { OneThread::always_the_same() })
+}
+
 fn serial() -> Threading {
-    // SAFETY: GASNet's SEQ and PARSYNC are this promise, which the client makes by choosing them.
+    // SAFETY: GASNet's PARSYNC is this promise, which the client makes by choosing it.
     Threading::Serial(unsafe { OneThread::promise() })
 }
 
@@ -165,9 +170,9 @@ macro_rules! init_entry {
 }
 
 init_entry! {
-    gasneti_init_1_SEQ_FAST: serial, false;
-    gasneti_init_1_SEQ_LARGE: serial, false;
-    gasneti_init_1_SEQ_EVERYTHING: serial, true;
+    gasneti_init_1_SEQ_FAST: one_thread, false;
+    gasneti_init_1_SEQ_LARGE: one_thread, false;
+    gasneti_init_1_SEQ_EVERYTHING: one_thread, true;
     gasneti_init_1_PARSYNC_FAST: serial, false;
     gasneti_init_1_PARSYNC_LARGE: serial, false;
     gasneti_init_1_PARSYNC_EVERYTHING: serial, true;

@@ -162,7 +162,10 @@ impl OpenTable {
             bytes: size_of::<OpenTable>() as u32,
             rank: cx.rank.0,
             size: cx.size,
-            one_thread: u32::from(matches!(cx.threading, Threading::Serial(_))),
+            one_thread: match cx.threading {
+                Threading::Parallel => 0,
+                Threading::Serial(promise) => 1 + u32::from(promise.is_always_the_same()),
+            },
             shm: cx.shm.as_raw_fd(),
             shm_offset: cx.shm_offset,
             host: cx.host.as_ptr(),
@@ -213,7 +216,9 @@ pub unsafe fn enter(
         let threading = match cx.one_thread {
             0 => Threading::Parallel,
             // SAFETY: (1): the promise was made on the other side.
-            _ => Threading::Serial(unsafe { OneThread::promise() }),
+            1 => Threading::Serial(unsafe { OneThread::promise() }),
+            // SAFETY: as above.
+            _ => Threading::Serial(unsafe { OneThread::always_the_same() }),
         };
         // SAFETY: (1): it serves for this call, and so does the context.
         let exchange = unsafe { cx.exchange.import() };
