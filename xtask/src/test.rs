@@ -428,8 +428,9 @@ fn mpi(_: &mut Context) -> End {
         let thread = ("GASNET_PROGRESS", "thread");
         // Program, arguments, (ranks, neighbourhood), settings, what it says.
         type Job<'a> = (&'a Path, &'a [&'a str], &'a [(&'a str, &'a str)], &'a [(&'a str, &'a str)], &'a str);
-        let jobs: [Job<'_>; 7] = [
+        let jobs: [Job<'_>; 8] = [
             (&conformance, &["--quick"], &whole, &[], "conformance: passed"),
+            (&conformance, &["--quick"], &pairs, &[thread], "conformance: passed"),
             (&heat, &["64", "64", "20"], &whole, &[], "verification: passed"),
             (&both, &["mpi", "program"], &pairs, &[], "both: passed"),
             (&both, &["gasnet", "gasnet"], &pairs, &[], "both: passed"),

@@ -43,9 +43,12 @@ pub(crate) fn initialise(threading: Threading) -> Result<(bool, bool), Error> {
     }
     // SAFETY: not initialised yet; without arguments MPI takes them from its launcher.
     unsafe {
-        // A program's own threads may use MPI while the runtime does. Where there are none, MPI goes without locks.
+        // A program's own threads may use MPI while the runtime does. Where one thread makes all calls, MPI goes without locks. By the letter
+        // a process that has others, which make no calls of MPI's, would be FUNNELED; but in MPICH that is the same, and Open MPI, whose own
+        // launcher runs a thread in each process, makes every call dearer for it.
         let wanted = match threading {
             Threading::Parallel => ffi::RSMPI_THREAD_MULTIPLE,
+            Threading::Serial(promise) if promise.is_always_the_same() => ffi::RSMPI_THREAD_SINGLE,
             Threading::Serial(_) => ffi::RSMPI_THREAD_SERIALIZED,
         };
         check(
@@ -153,10 +156,10 @@ pub(crate) unsafe fn send_small(at: *const u8, len: usize, to: c_int, comm: MPI_
     check("MPI_Send", code)
 }
 
-/// Sends a message that is nothing but a head.
-pub(crate) fn send_words(words: [u32; 4], to: c_int, comm: MPI_Comm) -> Result<(), Error> {
+/// Sends a message that is nothing but a word.
+pub(crate) fn send_word(word: u64, to: c_int, comm: MPI_Comm) -> Result<(), Error> {
     // SAFETY: as many bytes.
-    unsafe { send_small(words.as_ptr().cast(), size_of_val(&words), to, comm) }
+    unsafe { send_small((&raw const word).cast(), size_of_val(&word), to, comm) }
 }
 
 /// Prepares receives of up to `len` bytes from anyone, one after the other, each begun by [`post`].

@@ -41,13 +41,42 @@ const SMALL: usize = 256;
 /// Bytes of a frame at most.
 const MAX_FRAME: usize = MIN_FRAME;
 
-/// Bytes of a message's head: credits returned for both channels, what the message is, its frame's length.
-const HEAD: usize = 16;
+/// Bytes of a message's head.
+const HEAD: usize = 8;
 /// The head ends where the frame begins, on a line of its own.
 const FRAME_AT: usize = 64;
+
+/// What a message begins with, one word: from the lowest bits on credits returned for both channels, 16 bits each, what the message is, 8 bits,
+/// and its frame's length, 24 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Head {
+    credits: [u32; 2],
+    what: u8,
+    len: usize,
+}
+
 /// What a message is: a frame of a channel, or credits alone, or a word that puts are waiting for the receiver, who naps.
-const CREDITS: u32 = 2;
-const NUDGE: u32 = 3;
+const CREDITS: u8 = 2;
+const NUDGE: u8 = 3;
+/// Added to a frame's channel: its second word, which is zero, was left out. It is in most frames that are sent at once, and the messages
+/// that MPIs are fastest with are the shortest.
+const SHORTENED: u8 = 4;
+
+const _: () = assert!(TERMS.window < 1 << 16 && MAX_FRAME < 1 << 24);
+
+impl Head {
+    #[inline]
+    fn word(self) -> u64 {
+        let [requests, replies] = self.credits.map(u64::from);
+        requests | replies << 16 | u64::from(self.what) << 32 | (self.len as u64) << 40
+    }
+
+    #[inline]
+    fn read(word: u64) -> Head {
+        let credits = [word as u32 & 0xffff, word as u32 >> 16];
+        Head { credits, what: (word >> 32) as u8, len: (word >> 40) as usize }
+    }
+}
 
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
@@ -80,6 +109,20 @@ fn head(buffer: NonNull<Buffer>) -> *mut u8 {
 fn frame(buffer: NonNull<Buffer>) -> NonNull<u8> {
     // SAFETY: inside the buffer.
     unsafe { buffer.cast::<u8>().add(FRAME_AT) }
+}
+
+/// Puts a zero word behind the first one of a frame, which has `len` bytes then.
+///
+/// # Safety
+/// 1. `len` bytes from `frame` on are the caller's (owed by the caller).
+unsafe fn put_in_second_word(frame: *mut u8, len: usize) {
+    // SAFETY: (1).
+    unsafe {
+        if len > 16 {
+            std::ptr::copy(frame.add(8), frame.add(16), len - 16);
+        }
+        frame.add(8).cast::<u64>().write_unaligned(0);
+    }
 }
 
 /// What a frame of `len` bytes costs.
@@ -128,7 +171,7 @@ impl Inbox {
 
     /// A message, if one has come, and its sender. MPI matches messages to receives in the order in which those were posted; so looking at the
     /// oldest is enough, unless that is for a large message whose sender is busy elsewhere.
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Result<Option<(u32, Receive)>, Error> {
         let Some(oldest) = self.posted.front_mut() else { return Ok(None) };
         for _ in 0..=self.vain.min(TRIES - 1) {
@@ -138,11 +181,15 @@ impl Inbox {
             }
         }
         self.vain = self.vain.wrapping_add(1);
-        if self.vain.is_multiple_of(IN_VAIN) {
-            for i in 1..self.posted.len() {
-                if let Some(from) = calls::test_receive(&mut self.posted[i].0)? {
-                    return Ok(self.posted.remove(i).map(|receive| (from, receive)));
-                }
+        if self.vain.is_multiple_of(IN_VAIN) { self.any() } else { Ok(None) }
+    }
+
+    /// A message in any receive but the oldest.
+    #[cold]
+    fn any(&mut self) -> Result<Option<(u32, Receive)>, Error> {
+        for i in 1..self.posted.len() {
+            if let Some(from) = calls::test_receive(&mut self.posted[i].0)? {
+                return Ok(self.posted.remove(i).map(|receive| (from, receive)));
             }
         }
         Ok(None)
@@ -186,16 +233,10 @@ impl Outbox {
         Ok(Some(Buffer::new()))
     }
 
-    fn send(
-        &mut self,
-        buffer: NonNull<Buffer>,
-        words: [u32; 4],
-        to: u32,
-        comm: MPI_Comm,
-    ) -> Result<(), Error> {
-        let (at, len) = (head(buffer), HEAD + words[3] as usize);
+    fn send(&mut self, buffer: NonNull<Buffer>, words: Head, to: u32, comm: MPI_Comm) -> Result<(), Error> {
+        let (at, len) = (head(buffer), HEAD + words.len);
         // SAFETY: HEAD bytes of a buffer that nobody else uses.
-        unsafe { at.cast::<[u32; 4]>().write_unaligned(words) };
+        unsafe { at.cast::<u64>().write_unaligned(words.word()) };
         if len <= SMALL {
             // SAFETY: a buffer's bytes.
             unsafe { calls::send_small(at, len, to as i32, comm) }?;
@@ -240,7 +281,8 @@ unsafe impl Send for Engine {}
 impl Engine {
     /// A frame of this channel, or a reply, that is here or has come; `again`: not the first question of a poll, asked only if more than
     /// one message came of late.
-    #[inline]
+    // On the way of every message, as is what it calls: as parts of one function they hand over in registers.
+    #[inline(always)]
     fn next(&mut self, channel: Channel, again: bool) -> Result<Option<(Channel, Ready)>, Error> {
         let mut which = [Channel::Reply, channel].into_iter();
         if let Some(channel) = which.find(|channel| !self.ready[*channel as usize].is_empty()) {
@@ -256,7 +298,9 @@ impl Engine {
             };
             self.streak = self.streak.saturating_add(1);
             let came = self.take(from, receive)?;
-            self.inbox.keep_up(false)?;
+            if self.inbox.posted.len() < POSTED / 2 {
+                self.inbox.keep_up(false)?;
+            }
             match came {
                 Some((Channel::Request, ready)) if channel == Channel::Reply => {
                     self.ready[Channel::Request as usize].push_back(ready);
@@ -269,6 +313,7 @@ impl Engine {
     }
 
     /// Whether a frame is here or has come.
+    #[cold]
     fn look(&mut self) -> Result<bool, Error> {
         let asked = if self.ready[Channel::Request as usize].is_empty() {
             self.next(Channel::Request, false)?
@@ -282,6 +327,7 @@ impl Engine {
     }
 
     /// Nothing came: time for what can wait.
+    #[inline(never)]
     fn in_vain(&mut self) -> Result<(), Error> {
         for outbox in &mut self.outboxes {
             if !outbox.leaving.is_empty() {
@@ -292,16 +338,20 @@ impl Engine {
     }
 
     /// Looks at a message: the frame in it, if it has one.
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, from: u32, receive: Receive) -> Result<Option<(Channel, Ready)>, Error> {
         // SAFETY: the receive is complete: the head is there.
-        let [requests, replies, what, len] = unsafe { head(receive.1).cast::<[u32; 4]>().read_unaligned() };
+        let Head { credits, what, len } =
+            Head::read(unsafe { head(receive.1).cast::<u64>().read_unaligned() });
         let account = self.accounts.get_mut(from as usize);
-        if !account.is_some_and(|account| account.returned([requests, replies], TERMS)) {
-            let text = format!("mpi: rank {from} returned more credits than there are");
-            return Err(Error::Peer(RankId(from), text));
+        if !account.is_some_and(|account| account.returned(credits, TERMS)) {
+            return Err(too_many_credits(from));
         }
-        let channel = match what {
+        if what & SHORTENED != 0 {
+            // SAFETY: a frame of `len` bytes fits into the buffer, and only its second word is missing.
+            unsafe { put_in_second_word(frame(receive.1).as_ptr(), len) };
+        }
+        let channel = match what & !SHORTENED {
             0 => Channel::Request,
             1 => Channel::Reply,
             _ => {
@@ -310,19 +360,22 @@ impl Engine {
                 return Ok(None);
             }
         };
-        Ok(Some((channel, Ready { from, receive, len: len as usize })))
+        Ok(Some((channel, Ready { from, receive, len })))
     }
 
     /// A frame has been handled: its room goes back to its sender.
+    #[inline(always)]
     fn handled(&mut self, channel: Channel, frame: Ready) -> Result<(), Error> {
         self.inbox.idle.push(frame.receive);
         let account = &mut self.accounts[frame.from as usize];
         account.handled(channel, cost(frame.len));
-        if account.is_due(TERMS) {
-            let [requests, replies] = account.settle();
-            calls::send_words([requests, replies, CREDITS, 0], frame.from as i32, self.comm)?;
-        }
-        Ok(())
+        if account.is_due(TERMS) { self.return_credits(frame.from) } else { Ok(()) }
+    }
+
+    #[inline(never)]
+    fn return_credits(&mut self, to: u32) -> Result<(), Error> {
+        let word = Head { credits: self.accounts[to as usize].settle(), what: CREDITS, len: 0 }.word();
+        calls::send_word(word, to as i32, self.comm)
     }
 
     /// Ends what is under way, together with all others; whether they came within `patience`. MPI can be finalised by all together only:
@@ -354,7 +407,7 @@ struct Mpi {
     engine: Arc<Shared>,
     /// Whether this conduit initialised MPI.
     own: bool,
-    /// Whether MPI's windows do what MPI says.
+    /// Whether puts and gets go through MPI's windows: those do what MPI says, and, beside progress threads, without the target.
     native: bool,
     /// Puts and gets under way.
     ops: AtomicUsize,
@@ -404,7 +457,10 @@ pub(crate) fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Err
         window: None,
         ending: None,
     };
-    let native = window::sound(comm)?;
+    // A put that takes its target's help in several steps, of which only the first can be announced by a ring, would wait for naps of the
+    // target's progress thread: it goes by message then.
+    let threads = calls::least(-i32::from(cx.config.progress_thread), comm)? != 0;
+    let native = window::sound(comm)? && (!threads || window::needs_no_target(comm)?);
     let ops = AtomicUsize::new(0);
     let engine = Arc::new(Turns::new(cx.threading, Some(engine)));
     let value = Arc::into_raw(engine.clone()).cast_mut().cast();
@@ -427,6 +483,11 @@ unsafe extern "C" fn finalising(_: MPI_Comm, _: c_int, value: *mut c_void, _: *m
         engine.shut(Duration::MAX);
     }
     0
+}
+
+#[cold]
+fn too_many_credits(from: u32) -> Error {
+    Error::Peer(RankId(from), format!("mpi: rank {from} returned more credits than there are"))
 }
 
 #[cold]
@@ -493,15 +554,27 @@ unsafe impl Conduit for Mpi {
         if !account.pay(channel, cost(frame.len())) {
             return Ok(false);
         }
-        let [requests, replies] = account.settle();
-        let words = [requests, replies, channel as u32, frame.len() as u32];
+        let mut head = Head { credits: account.settle(), what: channel as u8, len: frame.len() };
         let mut message = std::mem::MaybeUninit::<Small>::uninit();
-        let at = message.as_mut_ptr().cast::<u8>();
+        let at = message.as_mut_ptr().cast::<u64>();
         // SAFETY: room for head and frame, as checked; that many bytes are filled in and sent.
         unsafe {
-            at.cast::<[u32; 4]>().write(words);
-            std::ptr::copy_nonoverlapping(frame.as_ptr(), at.add(HEAD), frame.len());
-            calls::send_small(at, HEAD + frame.len(), rank as i32, engine.comm)?;
+            let len = match frame.split_first_chunk::<16>() {
+                Some((&[a, b, c, d, e, f, g, h, 0, 0, 0, 0, 0, 0, 0, 0], rest)) => {
+                    head.what |= SHORTENED;
+                    at.add(1).write(u64::from_ne_bytes([a, b, c, d, e, f, g, h]));
+                    if !rest.is_empty() {
+                        std::ptr::copy_nonoverlapping(rest.as_ptr(), at.add(2).cast(), rest.len());
+                    }
+                    frame.len() - 8
+                }
+                _ => {
+                    std::ptr::copy_nonoverlapping(frame.as_ptr(), at.add(1).cast(), frame.len());
+                    frame.len()
+                }
+            };
+            at.write(head.word());
+            calls::send_small(at.cast(), HEAD + len, rank as i32, engine.comm)?;
         }
         drop(guard);
         self.ring(rank);
@@ -513,9 +586,9 @@ unsafe impl Conduit for Mpi {
         let (to, channel) = ((place >> 1) as u32, (place & 1) as usize);
         let mut guard = self.lock();
         let (Some(buffer), Some(engine)) = (NonNull::new(at as *mut Buffer), guard.as_mut()) else { return };
-        let [requests, replies] = engine.accounts[to as usize].settle();
-        let words = [requests, replies, channel as u32, slot.len as u32];
-        if let Err(error) = engine.outboxes[channel].send(buffer, words, to, engine.comm) {
+        let credits = engine.accounts[to as usize].settle();
+        let head = Head { credits, what: channel as u8, len: slot.len };
+        if let Err(error) = engine.outboxes[channel].send(buffer, head, to, engine.comm) {
             // A frame that was promised cannot be sent: nothing is left to be done with this network.
             drop(guard);
             eprintln!("gasnet: {error}");
@@ -572,8 +645,7 @@ unsafe impl Conduit for Mpi {
 
     fn doze(&self, longest: Duration) -> bool {
         let Some(bells) = &self.bells else { return false };
-        // What is under way from here goes on in calls of MPI only, and so does what a put of many steps needs after the ring that
-        // announced it.
+        // What is under way from here goes on in calls of MPI only, and so does what a large message needs after the ring that announced it.
         let busy = |engine: &Engine| engine.outboxes.iter().any(|outbox| !outbox.leaving.is_empty());
         if self.ops.load(Relaxed) > 0 || self.lock().as_ref().is_none_or(busy) {
             return false;
@@ -643,7 +715,10 @@ unsafe impl Rma for Mpi {
             let Some(engine) = guard.as_mut() else { return 0 };
             let Some(window) = engine.window.as_mut() else { return 0 };
             let polled = window.poll(budget, &mut done).and_then(|slow| match slow {
-                Some(to) => calls::send_words([0, 0, NUDGE, 0], to as i32, engine.comm),
+                Some(to) => {
+                    let word = Head { credits: [0; 2], what: NUDGE, len: 0 }.word();
+                    calls::send_word(word, to as i32, engine.comm)
+                }
                 None => Ok(()),
             });
             self.ops.store(window.under_way(), Relaxed);

@@ -8,8 +8,8 @@
 //!
 //! **Messages**. One communicator serves both channels. A rank keeps receives posted on it; since MPI matches messages to
 //! receives in the order in which those were posted, looking at the oldest one is enough, and one look is one call of MPI. What comes for a
-//! channel that nobody is polling keeps its receive, and another is posted in its place. A frame lies behind a head of 16 bytes that
-//! also returns credits.
+//! channel that nobody is polling keeps its receive, and another is posted in its place. A frame lies behind a head of 8 bytes that
+//! also returns credits; of most frames without payload the second word, which is zero, stays at home.
 //!
 //! **Credits** (`gasnet::conduit::credit`) bound what may be under way to a peer, by channel. The peer returns them when it has handled
 //! frames, in the head of whatever it sends next or, when half a window is owed, in a message without a frame, which needs none. They count
@@ -17,11 +17,13 @@
 //!
 //! **Puts and gets**. The segments form a window, locked shared by everyone for the whole job. Where a test at the start
 //! finds that the window does not do what MPI says, the runtime goes without: by messages. Atomics are messages always: those of
-//! neighbours are instructions of the processor on the same words, and MPI promises nothing about both at once.
+//! neighbours are instructions of the processor on the same words, and MPI promises nothing about both at once. Beside progress threads a second
+//! test asks whether a put gets by without its target; where it does not, as with MPICH, puts and gets are messages too: those are announced
+//! to a sleeping thread, the later steps of MPI's own put are not.
 //!
-//! **Threads.** MPI is initialised for several threads only if the rank's calls may come from several. A program of one thread per
-//! rank whose other threads use MPI by themselves initialises MPI first. Beside a progress thread (`GASNET_PROGRESS=thread`) a program that
-//! initialises MPI has to do so for `MPI_THREAD_MULTIPLE`.
+//! **Threads.** MPI is initialised for several threads only if the rank's calls may come from several, and for a single one where that makes
+//! them all (UPC, C in its SEQ mode). A program of one thread per rank whose other threads use MPI by themselves initialises MPI first. Beside
+//! a progress thread (`GASNET_PROGRESS=thread`) a program that initialises MPI has to do so for `MPI_THREAD_MULTIPLE`.
 //!
 //! **Who must act.** MPI makes progress inside its calls; a put may need the target inside one, several times. Every wait of the runtime polls.
 //! Progress threads of ranks of one host sleep by a doorbell, which peers ring behind what they send.

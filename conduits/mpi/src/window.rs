@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 const SLOW: Duration = Duration::from_micros(20);
 /// Polls in vain after which the same is true of a get: about as long.
 const IN_VAIN: u32 = 200;
+/// How long a put without its target's help may take at the start.
+const UNAIDED: Duration = Duration::from_millis(20);
 /// Operations that may be under way.
 const MOST: usize = 1024;
 /// Bytes of the largest single operation: MPI counts in C ints.
@@ -139,38 +141,105 @@ impl Window {
     }
 }
 
+/// A window that is tried out: its memory is all zero at first.
+struct Trial {
+    window: MPI_Win,
+    base: *mut u64,
+    comm: MPI_Comm,
+}
+
+impl Trial {
+    /// `None` where somebody cannot open it. Collective.
+    fn open(words: usize, comm: MPI_Comm) -> Result<Option<Trial>, Error> {
+        let base = Vec::leak(vec![0u64; words]).as_mut_ptr();
+        #[expect(unsafe_code, reason = "vouches for the memory")]
+        // SAFETY: the memory was leaked.
+        let window = unsafe { calls::open_window(base.cast(), words * 8, comm) };
+        // As a rule all fail together. Where one alone does, the others' window is left to them.
+        let all = calls::least(i32::from(window.is_ok()), comm)? == 1;
+        Ok(window.ok().filter(|_| all).map(|window| Trial { window, base, comm }))
+    }
+
+    /// Waits for a request.
+    fn complete(mut request: MPI_Request) -> Result<(), Error> {
+        while !calls::test(&mut request)? {}
+        Ok(())
+    }
+
+    /// Puts words from `at` on in another process, and returns when they are there.
+    fn put(&self, to: u32, at: usize, words: &[u64]) -> Result<(), Error> {
+        #[expect(unsafe_code, reason = "puts words that stay until that is complete")]
+        // SAFETY: the source outlives the request; tries stay inside the window.
+        let put =
+            unsafe { calls::put(self.window, to, at as u64 * 8, words.as_ptr().cast(), size_of_val(words)) };
+        Trial::complete(put?)?;
+        calls::flush(self.window, to)
+    }
+
+    /// Gets as many words as there is room for.
+    fn get(&self, from: u32, words: &mut [u64]) -> Result<(), Error> {
+        #[expect(unsafe_code, reason = "gets words to where they may be until that is complete")]
+        // SAFETY: the destination outlives the request; tries stay inside the window.
+        let get = unsafe { calls::get(self.window, from, 0, words.as_mut_ptr().cast(), size_of_val(words)) };
+        Trial::complete(get?)
+    }
+
+    fn here(&self, at: usize) -> u64 {
+        #[expect(unsafe_code, reason = "reads what others write")]
+        // SAFETY: inside the memory, as tries are.
+        unsafe {
+            self.base.add(at).read_volatile()
+        }
+    }
+
+    /// Whether it went well everywhere. Collective: who fails comes here as well.
+    fn everywhere(&self, went: Result<bool, Error>) -> Result<bool, Error> {
+        Ok(calls::least(i32::from(went.unwrap_or(false)), self.comm)? == 1)
+    }
+}
+
+impl Drop for Trial {
+    fn drop(&mut self) {
+        calls::close_window(&mut self.window);
+    }
+}
+
 /// Whether a small window does what MPI says it does: a put arrives, whole and nowhere else, and a get brings it back. Collective.
 pub(crate) fn sound(comm: MPI_Comm) -> Result<bool, Error> {
     const WORDS: usize = 512;
     let (me, size) = calls::place()?;
     let pattern = |of: u32, k: usize| u64::from(of) << 32 | k as u64;
-    let memory: &'static mut [u64] = Vec::leak(vec![0u64; 2 * WORDS]);
-    let base = memory.as_mut_ptr();
-    let right = (me + 1) % size;
-    let try_it = || -> Result<bool, Error> {
-        let mine: Vec<u64> = (0..WORDS).map(|k| pattern(me, k)).collect();
-        let mut back = vec![0u64; WORDS];
-        #[expect(unsafe_code, reason = "puts and gets of memory that stays until they are complete")]
-        // SAFETY: the window's memory is leaked; source and destination live until the requests are complete.
-        unsafe {
-            let mut window = calls::open_window(base.cast(), 2 * WORDS * 8, comm)?;
-            let complete = |mut request| -> Result<(), Error> {
-                while !calls::test(&mut request)? {}
-                Ok(())
-            };
-            complete(calls::put(window, right, 0, mine.as_ptr().cast(), WORDS * 8)?)?;
-            calls::flush(window, right)?;
-            complete(calls::get(window, right, 0, back.as_mut_ptr().cast(), WORDS * 8)?)?;
-            // Everyone has put: what the left neighbour sent is here.
-            calls::least(0, comm)?;
-            calls::synchronise(window)?;
-            let left = (me + size - 1) % size;
-            let here = |k: usize| base.add(k).read_volatile();
-            let arrived = (0..WORDS).all(|k| here(k) == pattern(left, k) && here(WORDS + k) == 0);
-            calls::least(0, comm)?;
-            calls::close_window(&mut window);
-            Ok(arrived && back == mine)
+    let (left, right) = ((me + size - 1) % size, (me + 1) % size);
+    let Some(trial) = Trial::open(2 * WORDS, comm)? else { return Ok(false) };
+    let mine: Vec<u64> = (0..WORDS).map(|k| pattern(me, k)).collect();
+    let mut back = vec![0u64; WORDS];
+    let went = trial.put(right, 0, &mine).and_then(|()| trial.get(right, &mut back));
+    // Everyone has put: what the left neighbour sent is here.
+    let all = trial.everywhere(went.map(|()| back == mine))?;
+    let arrived = calls::synchronise(trial.window)
+        .map(|()| (0..WORDS).all(|k| trial.here(k) == pattern(left, k) && trial.here(WORDS + k) == 0));
+    Ok(trial.everywhere(arrived)? && all)
+}
+
+/// Whether puts are carried out, and known to be in place, while their target is not in MPI. Where it takes longer than it should to see
+/// that, the answer is no. Collective.
+pub(crate) fn needs_no_target(comm: MPI_Comm) -> Result<bool, Error> {
+    let (me, size) = calls::place()?;
+    let Some(trial) = Trial::open(2, comm)? else { return Ok(false) };
+    // From ranks of the lower half to ranks of the upper one: likely on other hosts.
+    let half = size / 2;
+    let puts = |at| if me < half { trial.put(me + half, at, &[1]) } else { Ok(()) };
+    // Once with all in MPI: what only a first use takes is not asked for.
+    let first = trial.everywhere(puts(0).map(|()| true))?;
+    let went = if (half..2 * half).contains(&me) {
+        // Nothing of MPI's here. The second word is put when the first one is known to be in place.
+        let since = Instant::now();
+        while trial.here(1) == 0 && since.elapsed() < UNAIDED {
+            std::thread::sleep(UNAIDED / 400);
         }
+        Ok(trial.here(1) != 0)
+    } else {
+        puts(0).and_then(|()| puts(1)).map(|()| true)
     };
-    Ok(calls::least(i32::from(try_it().unwrap_or(false)), comm)? == 1)
+    Ok(trial.everywhere(went)? && first)
 }
