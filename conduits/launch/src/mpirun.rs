@@ -54,7 +54,9 @@ pub(crate) fn plan(command: &Command) -> Result<Vec<OsString>, Error> {
     let version = process::Command::new(name).arg("--version").output().map_err(|e| {
         Error::Mpirun(format!("{name}: {e}; install Open MPI or MPICH, or name its mpirun in {MPIRUN}"))
     })?;
-    words(&mpirun, String::from_utf8_lossy(&version.stdout).contains("Open MPI"), command)
+    // Called by another name than `mpirun` Open MPI speaks of its runtime instead.
+    let said = String::from_utf8_lossy(&version.stdout);
+    words(&mpirun, ["Open MPI", "OpenRTE", "PRRTE"].iter().any(|name| said.contains(name)), command)
 }
 
 /// Becomes `mpirun`. Returns only if that fails.
