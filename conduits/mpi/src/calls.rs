@@ -55,6 +55,13 @@ pub(crate) fn initialise(threading: Threading) -> Result<(bool, bool), Error> {
             "MPI_Init_thread",
             ffi::MPI_Init_thread(std::ptr::null_mut(), std::ptr::null_mut(), wanted, &mut provided),
         )?;
+        // The runtime calls MPI from one thread at a time, but not always from the same.
+        if wanted != ffi::RSMPI_THREAD_SINGLE && provided < ffi::RSMPI_THREAD_SERIALIZED {
+            return Err(Error::job(
+                "mpi: this MPI can be called from one thread only, and the rank's calls come from several: use an MPI with support for \
+                 threads",
+            ));
+        }
         Ok((true, provided >= ffi::RSMPI_THREAD_MULTIPLE))
     }
 }
@@ -279,6 +286,21 @@ pub(crate) unsafe fn open_window(base: *mut u8, len: usize, comm: MPI_Comm) -> R
         check("MPI_Win_set_errhandler", ffi::MPI_Win_set_errhandler(window, ffi::RSMPI_ERRORS_RETURN))?;
         check("MPI_Win_lock_all", ffi::MPI_Win_lock_all(ffi::MPI_MODE_NOCHECK as c_int, window))?;
         Ok(window)
+    }
+}
+
+/// Whether a window has one memory, not a public and a private copy: ranks load and store in their segments without a word to MPI.
+pub(crate) fn has_one_memory(window: MPI_Win) -> Result<bool, Error> {
+    // MPI_WIN_SEPARATE, which the libraries declare by different means.
+    const SEPARATE: c_int = 1;
+    let mut model: *mut c_int = std::ptr::null_mut();
+    let mut there = 0;
+    // SAFETY: a window of ours; MPI answers with a pointer to a number that lives as long as the window.
+    unsafe {
+        let code =
+            ffi::MPI_Win_get_attr(window, ffi::MPI_WIN_MODEL as c_int, (&raw mut model).cast(), &mut there);
+        check("MPI_Win_get_attr", code)?;
+        Ok(there != 0 && !model.is_null() && *model != SEPARATE)
     }
 }
 
