@@ -7,6 +7,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use gasnet_tests::hosts::Hosts;
+use gasnet_tests::run::signal;
 
 use crate::Options;
 use crate::probe::Probe;
@@ -285,13 +286,13 @@ impl Tools {
 fn within(limit: Duration, command: &mut Command) -> Result<Output, String> {
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let child = child.map_err(|error| error.to_string())?;
-    let id = child.id().to_string();
+    let id = child.id();
     let (over, is_over) = mpsc::channel::<()>();
     let watch = std::thread::spawn(move || {
         let late = is_over.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout);
         if late {
             // A launcher ends its ranks then.
-            drop(Command::new("kill").args(["-TERM", &id]).status());
+            signal(id, "TERM");
         }
         late
     });

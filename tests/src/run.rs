@@ -67,6 +67,11 @@ pub fn run(mut command: Command, input: &str, limit: Duration) -> std::io::Resul
     Ok(Outcome { status, timed_out, stdout: text(stdout), stderr: text(stderr), command: shown })
 }
 
+/// Sends a signal to a process, by the shell's own `kill`: the command is a package that small systems lack.
+pub fn signal(pid: u32, name: &str) {
+    drop(Command::new("sh").args(["-c", &format!("kill -{name} {pid}")]).stderr(Stdio::null()).status());
+}
+
 fn wait(child: &mut Child, limit: Duration) -> std::io::Result<(Option<i32>, bool)> {
     let start = Instant::now();
     let mut asked = None::<Instant>;
@@ -78,8 +83,7 @@ fn wait(child: &mut Child, limit: Duration) -> std::io::Result<(Option<i32>, boo
         match asked {
             None if start.elapsed() > limit => {
                 // A launcher ends its job on SIGTERM; SIGKILL would leave that to the ranks.
-                let id = child.id().to_string();
-                drop(Command::new("kill").args(["-TERM", &id]).status());
+                signal(child.id(), "TERM");
                 asked = Some(Instant::now());
             }
             Some(since) if since.elapsed() > Duration::from_secs(2) => child.kill()?,

@@ -1,7 +1,7 @@
 //! How jobs end when a rank breaks a rule, dies or is told nonsense: with a message that says what to look at, with the right
 //! status, and with nothing left behind.
 
-use gasnet_tests::run::{Outcome, run};
+use gasnet_tests::run::{Outcome, run, signal};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -328,8 +328,7 @@ fn blocked_ranks_say_why() {
             match lines.recv_timeout(Duration::from_secs(1)) {
                 Ok(line) => said += &format!("{line}\n"),
                 Err(RecvTimeoutError::Timeout) if said.contains(heading) => {
-                    let id = monitor.id().to_string();
-                    drop(Command::new("kill").args(["-USR1", &id]).status());
+                    signal(monitor.id(), "USR1");
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,

@@ -149,7 +149,8 @@ fn wait(child: &mut Child, limit: Duration) -> Result<Option<ExitStatus>, String
         }
         match asked {
             None if start.elapsed() > limit => {
-                let _ = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+                // The shell's own: small systems lack the command.
+                let _ = Command::new("sh").args(["-c", &format!("kill -TERM {}", child.id())]).status();
                 asked = Some(Instant::now());
             }
             Some(since) if since.elapsed() > Duration::from_secs(2) => {

@@ -5,6 +5,7 @@ use gasnet::atomics::{Function, Operation, WordType};
 use gasnet::barrier::ANONYMOUS;
 use gasnet::{GlobalPtr, Handler, Rank, RankId, Threading};
 use gasnet_conduits::BootOptions;
+use gasnet_tests::run::signal;
 
 type Role = (&'static str, fn(&'static Rank));
 
@@ -81,8 +82,7 @@ const ROLES: &[Role] = &[
     ("handler-barrier", |r| handler(r, 130)),
     ("handler-waits", |r| handler(r, 131)),
     ("kill", |r| {
-        let me = std::process::id().to_string();
-        drop(std::process::Command::new("kill").args(["-9", &me]).status());
+        signal(std::process::id(), "KILL");
         r.barrier();
     }),
     ("abort", |_| std::process::abort()),
@@ -241,8 +241,7 @@ fn last_words() -> ! {
         end.last_words(b"not these").expect("short");
         end.last_words(b"rank 1 is gone").expect("short");
         rank.barrier();
-        let me = std::process::id().to_string();
-        drop(std::process::Command::new("kill").args(["-9", &me]).status());
+        signal(std::process::id(), "KILL");
         rank.barrier();
     }
     rank.barrier();

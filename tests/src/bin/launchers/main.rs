@@ -133,10 +133,10 @@ fn soon(what: &str, limit: Duration, mut holds: impl FnMut() -> bool) -> Result<
 }
 
 /// Processes whose environment has this text; zombies have none.
-fn marked(mark: &str) -> Vec<i32> {
-    let number = |entry: std::fs::DirEntry| entry.file_name().to_str()?.parse::<i32>().ok();
+fn marked(mark: &str) -> Vec<u32> {
+    let number = |entry: std::fs::DirEntry| entry.file_name().to_str()?.parse::<u32>().ok();
     let all = std::fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(number);
-    let has = |pid: &i32| {
+    let has = |pid: &u32| {
         let text = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         text.split(|b| *b == 0).any(|line| line == mark.as_bytes())
     };
@@ -144,8 +144,8 @@ fn marked(mark: &str) -> Vec<i32> {
 }
 
 /// Living processes below this one, by their parents.
-fn below(root: i32) -> Vec<i32> {
-    let children = |pid: i32| -> Vec<i32> {
+fn below(root: u32) -> Vec<u32> {
+    let children = |pid: u32| -> Vec<u32> {
         let text = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
         text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
     };

@@ -1,7 +1,7 @@
 //! `srun`: a Slurm of one node, made for the test, without accounting and with everybody trusted.
 
 use super::{Test, beside, ended, find, free_port, outcome, scratch, soon, write};
-use gasnet_tests::run::Outcome;
+use gasnet_tests::run::{Outcome, signal};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -108,8 +108,7 @@ impl Drop for Slurm {
     fn drop(&mut self) {
         // The node's daemon first: its steps end with it.
         for daemon in self.daemons.iter_mut().rev() {
-            let pid = daemon.id().to_string();
-            let _ = Command::new("kill").args(["-TERM", &pid]).status();
+            signal(daemon.id(), "TERM");
             let gone = soon("a daemon of Slurm ends", Duration::from_secs(10), || {
                 daemon.try_wait().is_ok_and(|status| status.is_some())
             });

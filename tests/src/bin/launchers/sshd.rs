@@ -2,7 +2,7 @@
 //! and port are made here, and who connects uses nothing of the user's own.
 
 use super::{GONE, MARK, Test, below, beside, ended, find, free_port, marked, outcome, scratch, soon, write};
-use gasnet_tests::run::{Outcome, run};
+use gasnet_tests::run::{Outcome, run, signal};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -186,7 +186,7 @@ impl Sshd {
 
     /// Waits until nothing is left of a job: processes with its mark, and sessions of the daemon.
     fn gone(&self, mark: &str) -> Result<(), String> {
-        let daemon = self.daemon.id() as i32;
+        let daemon = self.daemon.id();
         soon("everything of the job gone", GONE, || marked(mark).is_empty() && below(daemon).is_empty())
             .map_err(|why| format!("{why}; left: {:?} and sessions {:?}", marked(mark), below(daemon)))
     }
@@ -204,7 +204,7 @@ impl Sshd {
                 let ended = monitor.wait_with_output().map_err(|e| e.to_string())?;
                 return Err(format!("the job ended: {}", String::from_utf8_lossy(&ended.stderr)));
             };
-            ranks.extend(line.strip_prefix("pid ").and_then(|pid| pid.parse::<i32>().ok()));
+            ranks.extend(line.strip_prefix("pid ").and_then(|pid| pid.parse::<u32>().ok()));
         }
         Ok(Sleeping { monitor, ranks, mark })
     }
@@ -213,7 +213,7 @@ impl Sshd {
 impl Drop for Sshd {
     fn drop(&mut self) {
         // The sessions go with their connections; what is left of a failed test goes here.
-        let daemon = self.daemon.id() as i32;
+        let daemon = self.daemon.id();
         for pid in below(daemon) {
             signal(pid, "KILL");
         }
@@ -226,7 +226,7 @@ impl Drop for Sshd {
 /// A job whose ranks sleep.
 struct Sleeping {
     monitor: Child,
-    ranks: Vec<i32>,
+    ranks: Vec<u32>,
     mark: String,
 }
 
@@ -244,18 +244,6 @@ impl Sleeping {
         }
         sshd.gone(&self.mark)
     }
-}
-
-fn signal(pid: i32, name: &str) {
-    let _ = run(
-        {
-            let mut kill = Command::new("kill");
-            kill.args([&format!("-{name}"), &pid.to_string()]);
-            kill
-        },
-        "",
-        Duration::from_secs(10),
-    );
 }
 
 /// A program of the runtime: the ranks of two hosts exchange over udp.
@@ -325,7 +313,7 @@ fn killed_rank(sshd: &Sshd) -> Result<(), String> {
 fn interrupted(sshd: &Sshd) -> Result<(), String> {
     for (name, status) in [("INT", 130), ("TERM", 143)] {
         let job = sshd.sleeping()?;
-        signal(job.monitor.id() as i32, name);
+        signal(job.monitor.id(), name);
         job.ends(sshd, Some(status), &[])?;
     }
     Ok(())
@@ -333,14 +321,14 @@ fn interrupted(sshd: &Sshd) -> Result<(), String> {
 
 fn killed_monitor(sshd: &Sshd) -> Result<(), String> {
     let job = sshd.sleeping()?;
-    signal(job.monitor.id() as i32, "KILL");
+    signal(job.monitor.id(), "KILL");
     job.ends(sshd, None, &[])
 }
 
 /// What goes on behind the back of both ends: the daemon's session of a host dies.
 fn cut_connection(sshd: &Sshd) -> Result<(), String> {
     let job = sshd.sleeping()?;
-    let session = below(sshd.daemon.id() as i32).first().copied().ok_or("no session")?;
+    let session = below(sshd.daemon.id()).first().copied().ok_or("no session")?;
     signal(session, "KILL");
     job.ends(sshd, Some(1), &[" is lost: "])
 }

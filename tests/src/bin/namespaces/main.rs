@@ -7,7 +7,7 @@
 mod attack;
 
 use gasnet_tests::hosts::Hosts;
-use gasnet_tests::run::{Outcome, run};
+use gasnet_tests::run::{Outcome, run, signal};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
@@ -172,7 +172,7 @@ fn attacker(net: &Net) -> Result<String, String> {
     let mut all = Vec::new();
     for attack in attacks {
         // It stops when asked, and says what it did.
-        let _ = Command::new("kill").args(["-TERM", &attack.id().to_string()]).status();
+        signal(attack.id(), "TERM");
         let said = attack.wait_with_output().map_err(|e| e.to_string())?;
         all.push(String::from_utf8_lossy(&said.stdout).trim().to_string());
     }
