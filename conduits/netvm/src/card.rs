@@ -504,13 +504,14 @@ impl Card {
         !self.host_queue.is_empty() || !self.outs.is_empty()
     }
 
-    /// The next thing for the paging thread.
+    /// The next thing for the paging thread. To look again is not to have something to do: it may be due again by the end of each look, and
+    /// what it looks for may be a frame whose page is to be written out.
     fn next_task(&mut self) -> Option<HostTask> {
-        let next = self.host_queue.pop_front();
-        if next.is_none() && !self.outs.is_empty() {
+        let idle = matches!(self.host_queue.front(), None | Some(HostTask::Event(HostEvent::Timer)));
+        if idle && !self.outs.is_empty() {
             return Some(HostTask::Out(core::mem::take(&mut self.outs)));
         }
-        next
+        self.host_queue.pop_front()
     }
 
     /// Lets the paging thread take events until it is busy.

@@ -86,15 +86,17 @@ fn all_modes_carry_the_same_traffic() {
 /// Leases and firehoses that may take every frame there is leave none for other pages: these come by taking leases back.
 #[test]
 fn leases_may_take_every_frame() {
-    for frames in [24, 50, 100] {
-        for adaptive in [false, true] {
+    for (frames, adaptive) in [(24, false), (24, true), (50, false), (50, true), (100, false), (100, true)] {
+        for synchronous in [false, true] {
             let victim = u64::from(frames) / 4 * 4096;
             let budget = Budget { m: u64::from(frames) * 4096 - victim, victim, bucket: 4096, adaptive };
             let mode = Registration::FirehoseOverLocks { budget, frames };
-            let model = CostModel::lanai9_netvm();
+            let mut model = CostModel::lanai9_netvm();
+            model.firmware.synchronous = synchronous;
             let cluster = Cluster::new(RANKS, model).seed(5).segment(SEGMENT).registration(mode);
-            let report = cluster.most_events(2_000_000).run(traffic);
-            assert!(report.is_ok(), "{frames} frames, adaptive {adaptive}: {}", report.unwrap_err());
+            let report = cluster.most_events(1_000_000).run(traffic);
+            let how = format!("{frames} frames, adaptive {adaptive}, synchronous {synchronous}");
+            assert!(report.is_ok(), "{how}: {}", report.unwrap_err());
         }
     }
 }
