@@ -304,7 +304,8 @@ impl Socket {
         if !self.large || !self.peek() {
             return None;
         }
-        let payload = self.waiting?.checked_sub(HEADER)?;
+        // A word is stored once ([`gasnet::bytes`]), which the kernel does not promise.
+        let payload = self.waiting?.checked_sub(HEADER).filter(|len| *len > size_of::<u64>())?;
         Packet::of_parts(&self.head, self.buffers.get(..payload)?).ok()
     }
 
