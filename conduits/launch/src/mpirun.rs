@@ -54,9 +54,12 @@ pub(crate) fn plan(command: &Command) -> Result<Vec<OsString>, Error> {
     let version = process::Command::new(name).arg("--version").output().map_err(|e| {
         Error::Mpirun(format!("{name}: {e}; install Open MPI or MPICH, or name its mpirun in {MPIRUN}"))
     })?;
-    // Called by another name than `mpirun` Open MPI speaks of its runtime instead.
-    let said = String::from_utf8_lossy(&version.stdout);
-    words(&mpirun, ["Open MPI", "OpenRTE", "PRRTE"].iter().any(|name| said.contains(name)), command)
+    words(&mpirun, is_open_mpi(&String::from_utf8_lossy(&version.stdout)), command)
+}
+
+/// Whose `mpirun` says this of its version. Called by another name than that, Open MPI speaks of its runtime instead.
+fn is_open_mpi(version: &str) -> bool {
+    ["Open MPI", "OpenRTE", "PRRTE"].iter().any(|name| version.contains(name))
 }
 
 /// Becomes `mpirun`. Returns only if that fails.
@@ -69,6 +72,14 @@ pub(crate) fn run(command: &Command) -> Result<i32, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_name_of_open_mpi_is_known() {
+        let known =
+            ["mpirun (Open MPI) 4.1.4\n", "mpirun.openmpi (OpenRTE) 4.1.4\n", "prterun (PRRTE) 3.0.2\n"];
+        assert!(known.into_iter().all(is_open_mpi));
+        assert!(!is_open_mpi("HYDRA build details:\n    Version:  4.0.2\n"));
+    }
 
     #[test]
     fn the_same_in_other_words() {
