@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "gives out buffers as slots and frames")]
 
 use crate::calls::{self, MPI_Comm, MPI_Request};
+use crate::head::{CREDITS, Head, NUDGE, SHORTENED, put_in_second_word, without_second_word};
 use crate::window::{self, LARGEST, Window};
 use gasnet::conduit::credit::{Account, Terms};
 use gasnet::conduit::{
@@ -46,37 +47,8 @@ const HEAD: usize = 8;
 /// The head ends where the frame begins, on a line of its own.
 const FRAME_AT: usize = 64;
 
-/// What a message begins with, one word: from the lowest bits on credits returned for both channels, 16 bits each, what the message is, 8 bits,
-/// and its frame's length, 24 bits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Head {
-    credits: [u32; 2],
-    what: u8,
-    len: usize,
-}
-
-/// What a message is: a frame of a channel, or credits alone, or a word that puts are waiting for the receiver, who naps.
-const CREDITS: u8 = 2;
-const NUDGE: u8 = 3;
-/// Added to a frame's channel: its second word, which is zero, was left out. It is in most frames that are sent at once, and the messages
-/// that MPIs are fastest with are the shortest.
-const SHORTENED: u8 = 4;
-
+/// What a head has room for.
 const _: () = assert!(TERMS.window < 1 << 16 && MAX_FRAME < 1 << 24);
-
-impl Head {
-    #[inline]
-    fn word(self) -> u64 {
-        let [requests, replies] = self.credits.map(u64::from);
-        requests | replies << 16 | u64::from(self.what) << 32 | (self.len as u64) << 40
-    }
-
-    #[inline]
-    fn read(word: u64) -> Head {
-        let credits = [word as u32 & 0xffff, word as u32 >> 16];
-        Head { credits, what: (word >> 32) as u8, len: (word >> 40) as usize }
-    }
-}
 
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
@@ -109,20 +81,6 @@ fn head(buffer: NonNull<Buffer>) -> *mut u8 {
 fn frame(buffer: NonNull<Buffer>) -> NonNull<u8> {
     // SAFETY: inside the buffer.
     unsafe { buffer.cast::<u8>().add(FRAME_AT) }
-}
-
-/// Puts a zero word behind the first one of a frame, which has `len` bytes then.
-///
-/// # Safety
-/// 1. `len` bytes from `frame` on are the caller's (owed by the caller).
-unsafe fn put_in_second_word(frame: *mut u8, len: usize) {
-    // SAFETY: (1).
-    unsafe {
-        if len > 16 {
-            std::ptr::copy(frame.add(8), frame.add(16), len - 16);
-        }
-        frame.add(8).cast::<u64>().write_unaligned(0);
-    }
 }
 
 /// What a frame of `len` bytes costs.
@@ -559,16 +517,16 @@ unsafe impl Conduit for Mpi {
         let at = message.as_mut_ptr().cast::<u64>();
         // SAFETY: room for head and frame, as checked; that many bytes are filled in and sent.
         unsafe {
-            let len = match frame.split_first_chunk::<16>() {
-                Some((&[a, b, c, d, e, f, g, h, 0, 0, 0, 0, 0, 0, 0, 0], rest)) => {
+            let len = match without_second_word(frame) {
+                Some((first, rest)) => {
                     head.what |= SHORTENED;
-                    at.add(1).write(u64::from_ne_bytes([a, b, c, d, e, f, g, h]));
+                    at.add(1).write(first);
                     if !rest.is_empty() {
                         std::ptr::copy_nonoverlapping(rest.as_ptr(), at.add(2).cast(), rest.len());
                     }
                     frame.len() - 8
                 }
-                _ => {
+                None => {
                     std::ptr::copy_nonoverlapping(frame.as_ptr(), at.add(1).cast(), frame.len());
                     frame.len()
                 }

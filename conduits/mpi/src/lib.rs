@@ -34,6 +34,8 @@
 mod calls;
 #[cfg(feature = "link")]
 mod engine;
+#[cfg(any(test, feature = "link"))]
+mod head;
 #[cfg(feature = "link")]
 mod window;
 

@@ -1,0 +1,99 @@
+//! What a message begins with, and the word that most frames can do without.
+#![expect(unsafe_code, reason = "completes frames in place")]
+
+/// What a message begins with, one word: from the lowest bits on credits returned for both channels, 16 bits each, what the message is, 8 bits,
+/// and its frame's length, 24 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub(crate) credits: [u32; 2],
+    pub(crate) what: u8,
+    pub(crate) len: usize,
+}
+
+/// What a message is: a frame of a channel, or credits alone, or a word that puts are waiting for the receiver, who naps.
+pub(crate) const CREDITS: u8 = 2;
+pub(crate) const NUDGE: u8 = 3;
+/// Added to a frame's channel: its second word, which is zero, was left out. It is in most frames that are sent at once, and the messages
+/// that MPIs are fastest with are the shortest.
+pub(crate) const SHORTENED: u8 = 4;
+
+impl Head {
+    #[inline]
+    pub(crate) fn word(self) -> u64 {
+        let [requests, replies] = self.credits.map(u64::from);
+        requests | replies << 16 | u64::from(self.what) << 32 | (self.len as u64) << 40
+    }
+
+    #[inline]
+    pub(crate) fn read(word: u64) -> Head {
+        let credits = [word as u32 & 0xffff, word as u32 >> 16];
+        Head { credits, what: (word >> 32) as u8, len: (word >> 40) as usize }
+    }
+}
+
+/// The first word of a frame whose second one is zero, and what follows that.
+#[inline]
+pub(crate) fn without_second_word(frame: &[u8]) -> Option<(u64, &[u8])> {
+    match frame.split_first_chunk::<16>()? {
+        (&[a, b, c, d, e, f, g, h, 0, 0, 0, 0, 0, 0, 0, 0], rest) => {
+            Some((u64::from_ne_bytes([a, b, c, d, e, f, g, h]), rest))
+        }
+        _ => None,
+    }
+}
+
+/// Puts a zero word behind the first one of a frame, which has `len` bytes then.
+///
+/// # Safety
+/// 1. `len` bytes from `frame` on are the caller's (owed by the caller).
+#[inline]
+pub(crate) unsafe fn put_in_second_word(frame: *mut u8, len: usize) {
+    // SAFETY: (1).
+    unsafe {
+        if len > 16 {
+            std::ptr::copy(frame.add(8), frame.add(16), len - 16);
+        }
+        frame.add(8).cast::<u64>().write_unaligned(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_survive() {
+        for credits in [[0, 0], [1, 4096], [0xffff, 0]] {
+            for what in [0, 1, CREDITS, NUDGE, SHORTENED, 1 | SHORTENED] {
+                for len in [0, 16, 65_616, (1 << 24) - 1] {
+                    let head = Head { credits, what, len };
+                    assert_eq!(Head::read(head.word()), head);
+                }
+            }
+        }
+    }
+
+    /// Frames of every small length, the second word zero or not: those that are shortened come out as they were, nothing behind them changed.
+    #[test]
+    fn the_second_word_comes_back() {
+        for len in 0..=80 {
+            for second in [0u8, 1, 0x80] {
+                let mut frame: Vec<u8> = (0..len).map(|i| i as u8 + 1).collect();
+                for (i, byte) in frame.iter_mut().enumerate().skip(8).take(8) {
+                    *byte = if i == 15 { second } else { 0 };
+                }
+                let Some((first, rest)) = without_second_word(&frame) else {
+                    assert!(len < 16 || second != 0);
+                    continue;
+                };
+                assert!(len >= 16 && second == 0);
+                let mut buffer = [&first.to_ne_bytes()[..], rest].concat();
+                buffer.resize(96, 0xee);
+                // SAFETY: the buffer has more than `len` bytes.
+                unsafe { put_in_second_word(buffer.as_mut_ptr(), len) };
+                assert_eq!(buffer[..len], frame);
+                assert!(buffer[len..].iter().all(|byte| *byte == 0xee));
+            }
+        }
+    }
+}
