@@ -251,6 +251,9 @@ pub fn crossover(puts: u64, progress: &mut Progress) -> Result<(Vec<Row>, Chart)
     }
     let chart = Chart {
         file: "crossover".into(),
+        setting: format!(
+            "simulated: 2 ranks, NICs equally fast but for their pages; M = {M} pages, uniform puts"
+        ),
         title: "8-byte puts: Firehose against a NIC that locks pages".into(),
         x: "hit rate of Firehose (%)",
         y: "mean time of a put (us)",

@@ -400,15 +400,22 @@ pub fn run(options: &Options, progress: &mut Progress) -> Result<Figures, String
     Ok((rows, charts, tables))
 }
 
+/// The ranks and the machine.
+fn setting() -> String {
+    let memory = (BUDGET * PAGE) >> 20;
+    format!("netvm, 2 ranks, {memory} MiB of memory allowed to each\n{}", crate::probe::machine())
+}
+
 fn chart(file: &str, title: &str, y: &'static str, curves: Vec<Curve>) -> Chart {
     Chart {
         file: file.into(),
         title: title.into(),
+        setting: setting(),
         x: "working set (% of the memory allowed)",
         y,
         log: (true, true),
-        bars: Vec::new(),
         curves,
+        ..Chart::default()
     }
 }
 
@@ -465,13 +472,22 @@ fn working_sets(
     }
     let [one, one_predicted, deep, deep_predicted, rate] = curves;
     let us = "time of a put (us)";
-    let charts = vec![
-        chart("netvm-live-put", "8-byte puts on real memory, Zipf 0.99", us, one),
-        chart("netvm-live-predicted", "The same as predicted for this host", us, one_predicted),
-        chart("netvm-live-put16", "8-byte puts on real memory, 16 at a time, Zipf 0.99", us, deep),
-        chart("netvm-live-predicted16", "The same as predicted for this host", us, deep_predicted),
-        chart("netvm-live-bandwidth", "32 KiB puts on real memory, in order", "MB/s", rate),
-    ];
+    // What is predicted and what is measured have the same axis.
+    let ordinates =
+        |curves: &[Curve]| curves.iter().flat_map(|c| c.points.iter().map(|p| p.1)).collect::<Vec<_>>();
+    let pair = |files: [&str; 2], how: &str, live: Vec<Curve>, predicted: Vec<Curve>| {
+        let beside = [ordinates(&predicted), ordinates(&live)];
+        let one = chart(files[0], &format!("8-byte puts, {how}, by Zipf 0.99: on real memory"), us, live);
+        let other = chart(files[1], &format!("8-byte puts, {how}, by Zipf 0.99: predicted"), us, predicted);
+        let [first, second] = beside;
+        [Chart { beside: first, ..one }, Chart { beside: second, ..other }]
+    };
+    let mut charts = Vec::new();
+    charts.extend(pair(["netvm-live-put", "netvm-live-predicted"], "one at a time", one, one_predicted));
+    let how = format!("{DEPTH} at a time");
+    charts.extend(pair(["netvm-live-put16", "netvm-live-predicted16"], &how, deep, deep_predicted));
+    let title = "32 KiB puts in order, on real memory";
+    charts.push(chart("netvm-live-bandwidth", title, "bandwidth (MB/s)", rate));
     Ok((rows, charts, text))
 }
 
@@ -509,12 +525,13 @@ fn ratios(rows: &[Row]) -> Result<(Vec<Row>, Chart, Vec<String>), String> {
         title: "Working set 4 x the memory, 16 puts of 8 bytes at a time, Zipf 0.99".into(),
         x: "registration mode",
         y: "time of a put / rendezvous",
-        log: (false, false),
+        setting: setting(),
         bars: BAR.to_vec(),
         curves: vec![
             Curve { name: "real memory".into(), points: live },
             Curve { name: "predicted".into(), points: predicted },
         ],
+        ..Chart::default()
     };
     Ok((ratios, chart, text))
 }
@@ -530,10 +547,12 @@ fn bars(file: &str, title: &str, names: &[&'static str], values: [Vec<f64>; 2]) 
         file: file.into(),
         title: title.into(),
         x: "operation",
-        y: "us",
-        log: (false, false),
+        y: "time (us)",
+        // All of these have their segment in memory.
+        setting: format!("netvm, 2 ranks, all in memory\n{}", crate::probe::machine()),
         bars: names.to_vec(),
         curves: vec![curve("real memory", live), curve("predicted", predicted)],
+        ..Chart::default()
     }
 }
 

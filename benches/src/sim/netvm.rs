@@ -248,6 +248,9 @@ fn pushed_out(n: f64, rows: f64, depth: u32, of_rows: bool) -> f64 {
 /// Frames of the table of [`figure_9`].
 const FRAMES: u32 = 1 << 16;
 
+/// What the figures of the simulated machine were made on.
+const SIMULATED: &str = "simulated: LANai 9 on Myrinet 2000 with the firmware of NetVM, as in the thesis";
+
 /// Figure 9: how rarely the shadow table pushes a resident page out, for three shapes of the same size; and what the table does.
 pub fn figure_9() -> Chart {
     let loads = || (6..=20).map(|k| f64::from(k) * 0.05);
@@ -278,6 +281,7 @@ pub fn figure_9() -> Chart {
     curves.push(Curve { name: "measured on the table".into(), points });
     Chart {
         file: "netvm-fig09".into(),
+        setting: format!("computed, and measured on the table of this project; M = {FRAMES} frames"),
         title: "Shadow table: entries that a full row pushes out (M frames)".into(),
         x: "load: pages in the table / M",
         y: "probability",
@@ -309,6 +313,7 @@ pub fn figure_22(s: &Setup) -> Chart {
     };
     Chart {
         file: "netvm-fig22".into(),
+        setting: "computed from the costs in the thesis: LANai 9, hosts of 2001".into(),
         title: "Pin cache against a lock for each transfer".into(),
         x: "hit rate of the pin cache (%)",
         y: "mean cost (us)",
@@ -434,9 +439,10 @@ pub fn figure_28(rows: &[Row]) -> Chart {
     }
     Chart {
         file: "netvm-fig28".into(),
+        setting: SIMULATED.into(),
         title: "Most operations a second, of one process and of as many as the home NIC can serve".into(),
         x: "operation",
-        y: "thousand operations a second",
+        y: "operations a second (thousands)",
         curves,
         bars: operations.iter().map(|o| o.1).collect(),
         ..Chart::default()
@@ -691,6 +697,7 @@ pub fn figures(s: &Setup, progress: &mut Progress) -> Result<Vec<Chart>, String>
     ] = curves;
     let chart = |file: &str, title: &str, x, y, curves: Vec<(&str, Vec<(f64, f64)>)>| Chart {
         file: file.into(),
+        setting: SIMULATED.into(),
         title: title.into(),
         x,
         y,
@@ -703,14 +710,14 @@ pub fn figures(s: &Setup, progress: &mut Progress) -> Result<Vec<Chart>, String>
         chart(
             "netvm-fig23",
             "Latency against size",
-            "bytes",
+            "size (bytes)",
             latency,
             vec![("write", write), ("read", read), ("writeP", write_p), ("readP", read_p)],
         ),
         chart(
             "netvm-fig24",
             "Throughput against size",
-            "bytes",
+            "size (bytes)",
             rate,
             vec![
                 ("write", write_rates),
@@ -722,14 +729,14 @@ pub fn figures(s: &Setup, progress: &mut Progress) -> Result<Vec<Chart>, String>
         chart(
             "netvm-fig25",
             "4 KiB writes: latency against misalignment",
-            "offset in the page",
+            "offset in the page (bytes)",
             latency,
             vec![("write", trough), ("model of Appendix A", appendix_a(|m| m.stored[1]))],
         ),
         chart(
             "netvm-fig26",
             "4 KiB writes in two fragments: when each stage ends, as Appendix A has it",
-            "offset in the page",
+            "offset in the page (bytes)",
             "time (us)",
             vec![
                 ("first fragment on the NIC", appendix_a(|m| m.fetched[0])),
@@ -743,7 +750,7 @@ pub fn figures(s: &Setup, progress: &mut Progress) -> Result<Vec<Chart>, String>
         chart(
             "netvm-fig27",
             "4 KiB writes: throughput against misalignment",
-            "offset in the page",
+            "offset in the page (bytes)",
             rate,
             vec![("write", trough_rates)],
         ),

@@ -1,122 +1,222 @@
-//! Plots, as SVG files.
+//! Plots, as SVG files. The legend has a panel of its own beside the axes, so it hides nothing; an axis ends where its values end. Curves differ
+//! in colour, mark and dashes, so that those that coincide, or are printed in grey, can be told apart.
 
-use super::table::Chart;
+use super::table::{Chart, Curve};
 use plotters::coord::Shift;
+use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint};
 use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use std::ops::Range;
 use std::path::Path;
 
+/// Colours that people who do not see red from green can tell apart.
 const COLOURS: [RGBColor; 8] = [
-    RGBColor(0, 90, 181),
-    RGBColor(220, 50, 32),
-    RGBColor(0, 140, 70),
-    RGBColor(150, 80, 170),
-    RGBColor(230, 140, 0),
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(230, 159, 0),
     RGBColor(90, 90, 90),
-    RGBColor(0, 160, 170),
-    RGBColor(160, 110, 60),
+    RGBColor(86, 180, 233),
+    RGBColor(0, 0, 0),
 ];
+const SIZE: (u32, u32) = (960, 560);
+/// Pixels above the axes, and beside them for the legend.
+const HEAD: u32 = 72;
+const LEGEND: u32 = 205;
+/// From how many decades on a logarithmic axis names only powers of ten.
+const MANY_DECADES: f64 = 2.5;
+/// Points of a curve that has a mark at each.
+const MARKED: usize = 30;
+
+type Failure = Box<dyn std::error::Error>;
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 /// Draws a chart.
 pub fn draw(chart: &Chart, to: &Path) -> Result<(), String> {
     let text = |e: String| format!("{}: {e}", to.display());
-    let root = SVGBackend::new(to, (900, 560)).into_drawing_area();
+    let root = SVGBackend::new(to, SIZE).into_drawing_area();
     draw_on(chart, &root).map_err(|e| text(e.to_string()))?;
     root.present().map_err(|e| text(e.to_string()))
 }
 
-type Failure = Box<dyn std::error::Error>;
-
-/// Extent of one coordinate, a little more than the points.
-fn extent(all: impl Iterator<Item = f64>, log: bool) -> (f64, f64) {
-    let (low, high) = all.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
-    if !low.is_finite() {
-        return (1.0, 2.0);
+fn draw_on(chart: &Chart, root: &Area<'_>) -> Result<(), Failure> {
+    root.fill(&WHITE)?;
+    let (head, rest) = root.split_vertically(HEAD);
+    let line =
+        |text: &str, size: f64, y| Text::new(text.to_string(), (14, y), ("sans-serif", size).into_font());
+    head.draw(&line(&chart.title, 19.0, 10))?;
+    for (row, text) in chart.setting.lines().enumerate() {
+        head.draw(&line(text, 13.0, 36 + 17 * row as i32))?;
     }
-    if log {
-        return (low.max(1e-9) * 0.8, (high * 1.3).max(low * 2.0));
-    }
-    (if low >= 0.0 { 0.0 } else { low }, high * 1.08 + f64::MIN_POSITIVE)
+    let (axes, legend) = rest.split_horizontally(SIZE.0 - LEGEND);
+    draw_legend(chart, &legend)?;
+    if chart.bars.is_empty() { draw_curves(chart, &axes) } else { draw_bars(chart, &axes) }
 }
 
-fn draw_on(chart: &Chart, root: &DrawingArea<SVGBackend<'_>, Shift>) -> Result<(), Failure> {
-    root.fill(&WHITE)?;
-    if !chart.bars.is_empty() {
-        return draw_bars(chart, root);
+/// What one axis shows, and the numbers beside it.
+struct Axis {
+    low: f64,
+    high: f64,
+    log: bool,
+    ticks: Vec<f64>,
+}
+
+impl Axis {
+    fn new(values: impl Iterator<Item = f64>, log: bool, from_zero: bool) -> Axis {
+        let values = values.filter(|v| v.is_finite() && !(log && *v <= 0.0));
+        let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
+        let (low, high) = match (low.is_finite(), log) {
+            (false, _) => (1.0, 2.0),
+            (_, true) => (low / 1.15, high * 1.15),
+            (_, false) if from_zero => (low.min(0.0), if high > 0.0 { high * 1.06 } else { 1.0 }),
+            (_, false) => (low, if high > low { high } else { low + 1.0 }),
+        };
+        let mut axis = Axis { low, high, log, ticks: Vec::new() };
+        axis.ticks = if log { axis.powers() } else { axis.steps() };
+        axis
     }
+
+    /// Round numbers on a logarithmic axis.
+    fn powers(&self) -> Vec<f64> {
+        let (from, to) = (self.low.log10().floor() as i32, self.high.log10().ceil() as i32);
+        let within = |v: &f64| (self.low..=self.high).contains(v);
+        let of = |leads: &[f64]| -> Vec<f64> {
+            (from..=to)
+                .flat_map(|k| leads.iter().map(move |lead| lead * 10f64.powi(k)))
+                .filter(within)
+                .collect()
+        };
+        if (self.high / self.low).log10() > MANY_DECADES { of(&[1.0]) } else { of(&[1.0, 2.0, 5.0]) }
+    }
+
+    /// Round numbers on a linear axis.
+    fn steps(&self) -> Vec<f64> {
+        let rough = (self.high - self.low) / 7.0;
+        let power = 10f64.powf(rough.log10().floor());
+        let step = [1.0, 2.0, 5.0, 10.0].map(|lead| lead * power).into_iter().find(|step| *step >= rough);
+        let step = step.unwrap_or(rough);
+        let (from, to) = ((self.low / step).ceil() as i64, (self.high / step + 1e-9).floor() as i64);
+        (from..=to).map(|k| k as f64 * step).collect()
+    }
+
+    /// With ticks where the values are, if those are few, whole, and far enough from each other.
+    fn at_values(mut self, values: impl Iterator<Item = f64>) -> Axis {
+        let mut all: Vec<f64> = values.collect();
+        all.sort_by(f64::total_cmp);
+        all.dedup();
+        let share = |v: f64| if self.log { v.ln() } else { v };
+        let apart = |w: &[f64]| share(w[1]) - share(w[0]) > 0.06 * (share(self.high) - share(self.low));
+        if all.len() <= 10 && all.iter().all(|v| v.fract() == 0.0) && all.windows(2).all(apart) {
+            self.ticks = all;
+        }
+        self
+    }
+}
+
+impl Ranged for Axis {
+    type FormatOption = DefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, (from, to): (i32, i32)) -> i32 {
+        let scale = |v: f64| if self.log { v.max(f64::MIN_POSITIVE).ln() } else { v };
+        let share = (scale(*value) - scale(self.low)) / (scale(self.high) - scale(self.low));
+        from + (f64::from(to - from) * share).round() as i32
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
+        if hint.weight().allow_light_points() { Vec::new() } else { self.ticks.clone() }
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.low..self.high
+    }
+}
+
+fn draw_curves(chart: &Chart, area: &Area<'_>) -> Result<(), Failure> {
     let points = || chart.curves.iter().flat_map(|c| c.points.iter());
-    let (x0, x1) = extent(points().map(|p| p.0), chart.log.0);
-    let (y0, y1) = extent(points().map(|p| p.1), chart.log.1);
-    let x0 = if chart.log.0 { x0 } else { points().map(|p| p.0).fold(x1, f64::min) };
-    let (place, hidden) = free_corner(chart, (x0, x1), (y0, y1));
-    // Where the legend would hide something it has a place of its own, to the right.
-    let (x1, place) = match (hidden, chart.log.0) {
-        (0, _) => (x1, place),
-        (_, true) => (x1 * (x1 / x0).powf(0.45), SeriesLabelPosition::UpperRight),
-        (_, false) => (x1 + 0.45 * (x1 - x0), SeriesLabelPosition::UpperRight),
-    };
-    let mut builder = ChartBuilder::on(root);
-    builder.caption(&chart.title, ("sans-serif", 18)).margin(12).x_label_area_size(42).y_label_area_size(64);
-    // The four combinations of axes are four types.
-    macro_rules! finish {
-        ($x:expr, $y:expr) => {{
-            let mut area = builder.build_cartesian_2d($x, $y)?;
-            area.configure_mesh()
-                .x_desc(chart.x)
-                .y_desc(chart.y)
-                .x_label_formatter(&|v| tick(*v))
-                .y_label_formatter(&|v| tick(*v))
-                .light_line_style(WHITE)
-                .draw()?;
-            for (i, curve) in chart.curves.iter().enumerate() {
-                let colour = COLOURS[i % COLOURS.len()];
-                area.draw_series(LineSeries::new(curve.points.iter().copied(), colour.stroke_width(2)))?
-                    .label(&curve.name)
-                    .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(2)));
-                area.draw_series(curve.points.iter().map(|p| Circle::new(*p, 3, colour.filled())))?;
+    let xs = || points().map(|p| p.0);
+    let x = Axis::new(xs(), chart.log.0, false).at_values(xs());
+    let y = Axis::new(points().map(|p| p.1).chain(chart.beside.iter().copied()), chart.log.1, true);
+    let mut area = ChartBuilder::on(area)
+        .margin(12)
+        .x_label_area_size(46)
+        .y_label_area_size(72)
+        .build_cartesian_2d(x, y)?;
+    area.configure_mesh()
+        .x_desc(unit(chart.x))
+        .y_desc(unit(chart.y))
+        .x_label_formatter(&|v| tick(*v))
+        .y_label_formatter(&|v| tick(*v))
+        .label_style(("sans-serif", 14))
+        .axis_desc_style(("sans-serif", 15))
+        .bold_line_style(BLACK.mix(0.15))
+        .light_line_style(WHITE)
+        .draw()?;
+    for (i, curve) in chart.curves.iter().enumerate() {
+        let (line, points) = (style(i), || curve.points.iter().copied());
+        match dashes(i) {
+            None => area.draw_series(LineSeries::new(points(), line))?,
+            Some((on, off)) => area.draw_series(DashedLineSeries::new(points(), on, off, line))?,
+        };
+        if curve.points.len() <= MARKED {
+            for point in points() {
+                area.plotting_area().draw(&(EmptyElement::at(point) + mark(i)))?;
             }
-            area.configure_series_labels()
-                .position(place.clone())
-                .background_style(WHITE.mix(0.8))
-                .border_style(BLACK)
-                .draw()?;
-        }};
-    }
-    match chart.log {
-        (false, false) => finish!(x0..x1, y0..y1),
-        (true, false) => finish!((x0..x1).log_scale(), y0..y1),
-        (false, true) => finish!(x0..x1, (y0..y1).log_scale()),
-        (true, true) => finish!((x0..x1).log_scale(), (y0..y1).log_scale()),
+        }
     }
     Ok(())
 }
 
-/// The corner in which a legend hides least of the curves, and how much that is.
-fn free_corner(chart: &Chart, x: (f64, f64), y: (f64, f64)) -> (SeriesLabelPosition, usize) {
-    let share = |v: f64, (low, high): (f64, f64), log: bool| {
-        if log { (v / low).ln() / (high / low).ln() } else { (v - low) / (high - low) }
+fn style(i: usize) -> ShapeStyle {
+    COLOURS[i % COLOURS.len()].stroke_width(2)
+}
+
+/// Every other curve is dashed: lengths drawn and left out.
+fn dashes(i: usize) -> Option<(u32, u32)> {
+    [None, Some((8, 4)), None, Some((3, 3))][i % 4]
+}
+
+/// The mark of a curve, around where it is put.
+fn mark(i: usize) -> Polygon<(i32, i32)> {
+    let corners: &[(i32, i32)] = match i % 4 {
+        0 => &[(-4, -2), (-2, -4), (2, -4), (4, -2), (4, 2), (2, 4), (-2, 4), (-4, 2)],
+        1 => &[(-4, -4), (4, -4), (4, 4), (-4, 4)],
+        2 => &[(0, -5), (5, 4), (-5, 4)],
+        _ => &[(0, -6), (5, 0), (0, 6), (-5, 0)],
     };
-    let at = |p: &(f64, f64)| (share(p.0, x, chart.log.0), share(p.1, y, chart.log.1));
-    let (width, height) = (0.34, 0.08 + 0.045 * chart.curves.len() as f64);
-    let hidden = |right: bool, upper: bool| {
-        let inside = |(x, y): (f64, f64)| {
-            let (x, y) = (if right { 1.0 - x } else { x }, if upper { 1.0 - y } else { y });
-            x < width && y < height
-        };
-        let between = |w: &[(f64, f64)]| {
-            let (a, b) = (at(&w[0]), at(&w[1]));
-            let point = |k: i32| f64::from(k) / 16.0;
-            (0..=16).filter(|&k| inside((a.0 + (b.0 - a.0) * point(k), a.1 + (b.1 - a.1) * point(k)))).count()
-        };
-        chart.curves.iter().flat_map(|c| c.points.windows(2)).map(between).sum::<usize>()
-    };
-    let corners = [
-        (hidden(true, true), SeriesLabelPosition::UpperRight),
-        (hidden(true, false), SeriesLabelPosition::LowerRight),
-        (hidden(false, false), SeriesLabelPosition::LowerLeft),
-        (hidden(false, true), SeriesLabelPosition::UpperLeft),
-    ];
-    let free = corners.into_iter().min_by_key(|(hidden, _)| *hidden);
-    free.map_or((SeriesLabelPosition::MiddleRight, 0), |(hidden, place)| (place, hidden))
+    Polygon::new(corners.to_vec(), COLOURS[i % COLOURS.len()].filled())
+}
+
+/// The legend: curves in the order in which they end, as far as there are curves.
+fn draw_legend(chart: &Chart, area: &Area<'_>) -> Result<(), Failure> {
+    let mut order: Vec<(usize, &Curve)> = chart.curves.iter().enumerate().collect();
+    if chart.bars.is_empty() {
+        let end = |c: &Curve| c.points.last().map_or(f64::NEG_INFINITY, |p| p.1);
+        order.sort_by(|a, b| end(b.1).total_cmp(&end(a.1)));
+    }
+    for (row, (i, curve)) in order.into_iter().enumerate() {
+        let y = 24 + 24 * row as i32;
+        if chart.bars.is_empty() {
+            let (on, off) = dashes(i).map_or((34, 1), |(on, off)| (on as i32, off as i32));
+            for x in (0..34).step_by((on + off) as usize) {
+                area.draw(&PathElement::new([(x, y), ((x + on).min(34), y)], style(i)))?;
+            }
+            if curve.points.len() <= MARKED {
+                area.draw(&(EmptyElement::at((17, y)) + mark(i)))?;
+            }
+        } else {
+            area.draw(&Rectangle::new([(12, y - 6), (32, y + 6)], COLOURS[i % COLOURS.len()].filled()))?;
+        }
+        let text = ("sans-serif", 13).into_font().color(&BLACK).pos(Pos::new(HPos::Left, VPos::Center));
+        area.draw(&Text::new(curve.name.clone(), (42, y), text))?;
+    }
+    Ok(())
+}
+
+/// Microseconds as they are printed.
+fn unit(name: &str) -> String {
+    name.replace("(us)", "(\u{b5}s)")
 }
 
 /// A number beside an axis.
@@ -128,48 +228,56 @@ fn tick(v: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').into()
 }
 
-/// Bars side by side, a group for each abscissa.
-fn draw_bars(chart: &Chart, root: &DrawingArea<SVGBackend<'_>, Shift>) -> Result<(), Failure> {
+/// Bars side by side, a group for each abscissa, each with its value.
+fn draw_bars(chart: &Chart, area: &Area<'_>) -> Result<(), Failure> {
     let (groups, series) = (chart.bars.len(), chart.curves.len());
-    // The legend stands above all bars.
-    let high = extent(chart.curves.iter().flat_map(|c| c.points.iter().map(|p| p.1)), false).1 * 1.12;
-    let mut area = ChartBuilder::on(root)
-        .caption(&chart.title, ("sans-serif", 18))
+    let y = Axis::new(chart.curves.iter().flat_map(|c| c.points.iter().map(|p| p.1)), false, true);
+    let mut area = ChartBuilder::on(area)
         .margin(12)
-        .x_label_area_size(42)
-        .y_label_area_size(64)
-        .build_cartesian_2d(-0.5..groups as f64 - 0.5, 0.0..high)?;
-    let name = |v: &f64| {
-        let whole = (v - v.round()).abs() < 1e-6;
-        chart.bars.get(v.round().max(0.0) as usize).filter(|_| whole).map_or(String::new(), |s| s.to_string())
-    };
+        .x_label_area_size(64)
+        .y_label_area_size(72)
+        .build_cartesian_2d(-0.5..groups as f64 - 0.5, y)?;
     area.configure_mesh()
-        .x_desc(chart.x)
-        .y_desc(chart.y)
-        .x_labels(2 * groups + 1)
-        .x_label_formatter(&name)
+        .y_desc(unit(chart.y))
+        .x_labels(0)
         .y_label_formatter(&|v| tick(*v))
+        .label_style(("sans-serif", 14))
+        .axis_desc_style(("sans-serif", 15))
         .disable_x_mesh()
+        .bold_line_style(BLACK.mix(0.15))
         .light_line_style(WHITE)
         .draw()?;
     let width = 0.8 / series as f64;
+    let centred =
+        |size: u32, v: VPos| ("sans-serif", size).into_font().color(&BLACK).pos(Pos::new(HPos::Center, v));
+    let inside = area.plotting_area();
     for (i, curve) in chart.curves.iter().enumerate() {
-        let colour = COLOURS[i % COLOURS.len()];
-        let bar = |&(x, y): &(f64, f64)| {
+        for &(x, y) in &curve.points {
             let left = x - 0.4 + width * i as f64;
-            Rectangle::new([(left, 0.0), (left + width * 0.9, y)], colour.filled())
-        };
-        area.draw_series(curve.points.iter().map(bar))?
-            .label(&curve.name)
-            .legend(move |(x, y)| Rectangle::new([(x, y - 5), (x + 14, y + 5)], colour.filled()));
+            let bar = [(left, 0.0), (left + width * 0.95, y)];
+            inside.draw(&Rectangle::new(bar, COLOURS[i % COLOURS.len()].filled()))?;
+            let value = Text::new(
+                three_digits(y),
+                (0, -3),
+                centred(if groups * series > 16 { 9 } else { 12 }, VPos::Bottom),
+            );
+            inside.draw(&(EmptyElement::at((left + width * 0.475, y)) + value))?;
+        }
     }
-    let place = SeriesLabelPosition::UpperRight;
-    area.configure_series_labels()
-        .position(place)
-        .background_style(WHITE.mix(0.8))
-        .border_style(BLACK)
-        .draw()?;
+    // Long names take several lines.
+    for (group, name) in chart.bars.iter().enumerate() {
+        for (row, word) in name.split('_').enumerate() {
+            let word = Text::new(word, (0, 8 + 15 * row as i32), centred(13, VPos::Top));
+            inside.draw(&(EmptyElement::at((group as f64, 0.0)) + word))?;
+        }
+    }
     Ok(())
+}
+
+/// A number over a bar.
+fn three_digits(v: f64) -> String {
+    let digits = if v == 0.0 { 0 } else { v.abs().log10().floor() as i32 };
+    format!("{v:.0$}", (2 - digits).clamp(0, 6) as usize)
 }
 
 #[cfg(test)]
@@ -203,6 +311,24 @@ mod tests {
         let svg = std::fs::read_to_string(svg).unwrap();
         assert!(svg.contains("two") && svg.matches("<rect").count() >= 3, "{svg}");
         assert_eq!((tick(2500.0), tick(0.5), tick(1e-5)), ("2500".into(), "0.5".into(), "1e-5".into()));
+        assert_eq!((three_digits(1234.6), three_digits(0.04567)), ("1235".into(), "0.0457".into()));
         std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn axes_end_where_values_end() {
+        let sets = [50.0, 80.0, 200.0, 400.0];
+        let x = Axis::new(sets.into_iter(), true, false).at_values(sets.into_iter());
+        assert_eq!(x.ticks, sets);
+        assert!(x.low > 40.0 && x.high < 500.0);
+        let y = Axis::new([0.9, 320.0].into_iter(), true, true);
+        assert_eq!(y.ticks, [1.0, 10.0, 100.0]);
+        assert_eq!(Axis::new([2.0, 40.0].into_iter(), true, true).ticks, [2.0, 5.0, 10.0, 20.0]);
+        let y = Axis::new([3.0, 12.5].into_iter(), false, true);
+        assert_eq!((y.low, y.ticks), (0.0, vec![0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0]));
+        // Too many to be named, or none.
+        let many = || (0..50).map(f64::from);
+        assert!(Axis::new(many(), false, false).at_values(many()).ticks.len() < 12);
+        assert!(!Axis::new(std::iter::empty(), true, true).ticks.is_empty());
     }
 }

@@ -250,16 +250,22 @@ fn size(bytes: u64) -> String {
     if bytes < 8 << 20 { format!("{} KiB", bytes >> 10) } else { format!("{} MiB", bytes >> 20) }
 }
 
+/// The machine and the bounds.
+fn setting(setup: &Setup) -> String {
+    format!(
+        "simulated: 2 ranks, GM on Myrinet 2000 as in the paper; M = {}, MAXVICTIM = {}",
+        size(setup.budget.m),
+        size(setup.budget.victim)
+    )
+}
+
 /// Figure 3: latency of 8-byte puts against the working set.
 pub fn figure_3(setup: &Setup, progress: &mut Progress) -> Result<Chart, String> {
     let curves = scatter(setup, "Figure 3", 8, setup.puts, progress, |puts, _| puts.each_us())?;
     Ok(Chart {
         file: "firehose-fig3".into(),
-        title: format!(
-            "8-byte puts, M = {}, MAXVICTIM = {}",
-            size(setup.budget.m),
-            size(setup.budget.victim)
-        ),
+        setting: setting(setup),
+        title: "8-byte puts: latency against the working set".into(),
         x: "working set (MiB)",
         y: "latency (us)",
         log: (false, true),
@@ -274,6 +280,7 @@ pub fn figure_4(setup: &Setup, progress: &mut Progress) -> Result<Chart, String>
     let curves = scatter(setup, "Figure 4", 64 << 10, setup.puts / 25, progress, bandwidth)?;
     Ok(Chart {
         file: "firehose-fig4".into(),
+        setting: setting(setup),
         title: "64 KiB puts: bandwidth against the working set".into(),
         x: "working set (MiB)",
         y: "bandwidth (MB/s)",
@@ -323,8 +330,9 @@ pub fn figure_5(setup: &Setup, progress: &mut Progress) -> Result<Chart, String>
     }
     Ok(Chart {
         file: "firehose-fig5".into(),
-        title: "puts to one place: bandwidth against their size".into(),
-        x: "bytes",
+        setting: setting(setup),
+        title: "Puts to one place: bandwidth against their size".into(),
+        x: "size of a put (bytes)",
         y: "bandwidth (MB/s)",
         log: (true, true),
         curves,

@@ -121,12 +121,16 @@ pub struct Chart {
     pub file: String,
     /// What it shows.
     pub title: String,
+    /// What it was measured or simulated on: machine, ranks.
+    pub setting: String,
     /// The axes.
     pub x: &'static str,
     /// See `x`.
     pub y: &'static str,
     /// Whether the axes are logarithmic.
     pub log: (bool, bool),
+    /// Values that the vertical axis has room for, too: those of a figure that this one is compared with.
+    pub beside: Vec<f64>,
     /// Names of the abscissas 0, 1, ... : then it has bars.
     pub bars: Vec<&'static str>,
     /// What it shows.
