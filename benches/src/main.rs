@@ -17,8 +17,39 @@ use std::process::ExitCode;
 use build::Tools;
 use probe::Group;
 
-const USAGE: &str = "usage: pgas-bench [smp|upc|coll|udp|udp-loss|mpi|ofi|ofi-registration|attentiveness|registration|netvm|netvm-live]... [--json] [--prefix DIR] [--scratch DIR] [--rounds N] \
-[--filter TEXT]... [--quick] [--list]";
+const HELP: &str = "\
+Prints figures of the runtime and the compiler, each beside a floor measured in the same run.
+
+usage: pgas-bench [SET]... [options]
+
+Measured here; without a SET: smp and upc
+  smp                puts, gets, messages, barriers, atomics of one host: beside loads, stores, memcpy, a cache line tossed
+  upc                compiled UPC (triad, gather, random updates, stencil) beside C on private arrays; compile times
+  coll               collectives, locks and semaphores: beside a barrier, a cache line tossed
+  udp                the udp conduit on one host: beside raw datagrams
+  udp-loss           puts over udp between two network namespaces that lose packets: beside TCP (needs root)
+  mpi                the mpi conduit: beside the same in C on each MPI that is installed
+  ofi                the ofi conduit over libfabric's tcp and shm: beside the same in C on libfabric
+  ofi-registration   ways to registered memory outside the segment: beside memory that is registered already
+  attentiveness      puts and gets to a rank that computes, over every conduit
+  netvm-live         registration modes on real memory that pages: beside what is predicted for this host
+
+Simulated, in virtual time: beside what the papers published
+  registration       Firehose and its rivals: Table 3, Figures 3 to 5, and all modes on the same puts
+  netvm              NetVM: Tables 24 to 31, Figures 9 and 22 to 28
+
+      --filter TEXT  only figures whose name contains it; may be repeated
+      --list         names the figures that would be measured
+      --rounds N     how often each program runs (5, with --quick 1)
+      --quick        small arrays, few rounds: shows that everything runs
+      --json         one object a line: name, value, unit, floor, ratio, ranks
+      --prefix DIR   where upcc, gasnetrun and the libraries are (target/stage, made by cargo xtask stage)
+      --scratch DIR  where programs are built, and plots written, under plots/ (target/bench)
+  -h, --help         this text
+
+Figures are medians; a ratio is figure / floor. Measure on a quiet machine: a warning says when it is not. The exit
+status is 1 if a figure is missing, or differs from a paper by more than a tenth without an explanation.
+";
 
 /// The sets of [`sim`].
 const SIMULATED: &[&str] = &["registration", "netvm", "netvm-live"];
@@ -43,7 +74,7 @@ fn main() -> ExitCode {
     let options = match options() {
         Ok(options) => options,
         Err(problem) => {
-            eprintln!("pgas-bench: {problem}\n{USAGE}");
+            eprintln!("pgas-bench: {problem}\npgas-bench --help lists sets and options");
             return ExitCode::from(2);
         }
     };
@@ -81,6 +112,15 @@ fn main() -> ExitCode {
     if options.list {
         groups.iter().flat_map(|group| &group.figures).for_each(|figure| println!("{}", figure.name));
         return ExitCode::SUCCESS;
+    }
+    if groups.is_empty() {
+        let sets: Vec<&str> = measured.iter().map(|set| set.as_str()).collect();
+        eprintln!(
+            "pgas-bench: no figure of {} has a name with {}; --list names them",
+            sets.join(", "),
+            options.filters.join(" or ")
+        );
+        return ExitCode::from(2);
     }
     run(&options, &groups)
 }
@@ -151,7 +191,7 @@ fn options() -> Result<Options, lexopt::Error> {
             Long("quick") => options.quick = true,
             Long("list") => options.list = true,
             Long("help") | Short('h') => {
-                println!("{USAGE}");
+                print!("{HELP}");
                 std::process::exit(0);
             }
             Value(set)
@@ -159,6 +199,7 @@ fn options() -> Result<Options, lexopt::Error> {
             {
                 options.sets.push(set.string()?);
             }
+            Value(set) => return Err(format!("there is no set '{}'", set.to_string_lossy()).into()),
             other => return Err(other.unexpected()),
         }
     }
@@ -169,4 +210,17 @@ fn options() -> Result<Options, lexopt::Error> {
         options.rounds = if options.quick { 1 } else { 5 };
     }
     Ok(options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_help_names_every_set() {
+        let named = |set: &str| HELP.lines().any(|line| line.split_whitespace().next() == Some(set));
+        for set in figures::SETS.iter().map(|(name, _)| name).chain(SIMULATED) {
+            assert!(named(set), "{set}");
+        }
+    }
 }
