@@ -53,6 +53,8 @@ usage: cargo xtask bench smp|upc|coll|udp|udp-loss|mpi|ofi|ofi-registration|atte
 
 registration and netvm simulate what the papers measured, print paper | here | difference, and write
 plots and values under target/bench/plots. netvm-live measures the same modes on real memory.
+
+cargo xtask bench smp --help says what each suite compares, and the options: --list, --filter TEXT, --quick, --rounds N, ...
 ";
 
 fn main() -> ExitCode {
