@@ -128,7 +128,9 @@ fn runnable(path: &Path) -> Result<PathBuf, Error> {
     if path.is_dir() {
         Err(Error::NotExecutable(path.into(), "is a directory"))
     } else if !sys::executable(path) {
-        Err(Error::NotExecutable(path.into(), "is not executable"))
+        let source = path.extension().is_some_and(|e| e == "upc");
+        let why = if source { "is a source; upcrun compiles and runs it" } else { "is not executable" };
+        Err(Error::NotExecutable(path.into(), why))
     } else {
         Ok(path.into())
     }
