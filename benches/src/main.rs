@@ -186,7 +186,13 @@ fn options() -> Result<Options, lexopt::Error> {
             Long("json") => options.json = true,
             Long("prefix") => options.prefix = parser.value()?.into(),
             Long("scratch") => options.scratch = parser.value()?.into(),
-            Long("rounds") => options.rounds = parser.value()?.parse()?,
+            Long("rounds") => {
+                let value = parser.value()?.string()?;
+                options.rounds =
+                    value.parse().ok().filter(|rounds| *rounds > 0).ok_or_else(|| {
+                        format!("--rounds: '{value}' is not a number of rounds; use 1 or more")
+                    })?;
+            }
             Long("filter") => options.filters.push(parser.value()?.string()?),
             Long("quick") => options.quick = true,
             Long("list") => options.list = true,
