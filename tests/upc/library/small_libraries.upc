@@ -39,6 +39,7 @@ int main(void)
     upc_sync(h);
     CHECK(got[0] == 7 && got[99] == 7 && buf2[100 * MYTHREAD + 99] == 8);
 
+    upc_barrier; // the others' parts are looked at below
     CHECK(upc_cast(NULL) == NULL);
     CHECK(upc_cast(&buf[100 * MYTHREAD]) == (void *)&buf[100 * MYTHREAD]);
     for (int t = 0; t < THREADS; t++) {
