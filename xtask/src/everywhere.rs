@@ -100,6 +100,7 @@ fn finds_the_answer(command: Command) -> Result<(), String> {
 
 /// Runs it on four hosts. The inner error says why this machine cannot.
 fn on_hosts(prefix: &Path, program: &Path) -> Result<Result<(), String>, String> {
+    sh::install_namespaces();
     sh::pass(sh::cargo(&["build", "--quiet", "-p", "gasnet-tests", "--bin", "namespaces"]), BUILD)?;
     let mut job = Command::new(sh::target().join("debug/namespaces"));
     job.arg("upc").arg("--prefix").arg(prefix).arg("--program").arg(program);

@@ -572,6 +572,7 @@ fn ofi(context: &mut Context) -> End {
         End::Passed(remark) => remark,
         end => return end,
     };
+    sh::install_namespaces();
     let hosts = match suite(context, "namespaces", &["ofi"]) {
         End::Passed(_) => "4 hosts".to_string(),
         End::Untested(why) => why,
