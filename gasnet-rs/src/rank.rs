@@ -672,17 +672,23 @@ impl Rank {
     /// [`Rank::wait_until`] for what only other ranks can bring about, such as the end of a meeting. It handles messages even if there is
     /// nothing to wait for: who is last to every meeting would never answer otherwise.
     #[inline]
-    pub fn poll_until(&self, what: &'static str, condition: impl FnMut() -> bool) {
-        self.poll_messages();
-        self.wait_in(what, None, true, condition);
+    pub fn poll_until(&self, what: &'static str, mut condition: impl FnMut() -> bool) {
+        if condition() {
+            self.poll_messages();
+        } else {
+            self.wait_in(what, None, true, condition);
+        }
     }
 
     /// [`Rank::wait_until`] where it is known who will end the wait.
     #[inline]
-    pub fn wait_for(&self, what: &'static str, peer: Option<RankId>, condition: impl FnMut() -> bool) {
-        self.wait_in(what, peer, peer.is_some(), condition);
+    pub fn wait_for(&self, what: &'static str, peer: Option<RankId>, mut condition: impl FnMut() -> bool) {
+        if !condition() {
+            self.wait_in(what, peer, peer.is_some(), condition);
+        }
     }
 
+    /// Waits for a condition that was looked at and does not hold yet.
     #[inline]
     fn wait_in(
         &self,
@@ -691,9 +697,6 @@ impl Rank {
         for_others: bool,
         mut condition: impl FnMut() -> bool,
     ) {
-        if condition() {
-            return;
-        }
         let mut waiter = self.begin_wait(self.policy);
         waiter.for_others = for_others;
         // As a rule a message ends the wait. So messages come last, with nothing but the condition behind them; yet every wait has asked
