@@ -11,7 +11,6 @@
 
 use crate::Rank;
 use crate::prim::{AtomicU32, AtomicU64, Ordering};
-use std::sync::PoisonError;
 
 /// Flag of notify and wait: no name is given.
 pub const ANONYMOUS: u32 = 1;
@@ -231,7 +230,7 @@ impl Rank {
         self.check_context("enter a barrier");
         let team = self.barrier_team();
         let phase = {
-            let mut p = self.phases.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut p = self.phases.take();
             if p.notified {
                 self.fatal("barrier: two notifies without a wait between them");
             }
@@ -261,7 +260,7 @@ impl Rank {
     /// Ends the job without a notify before it.
     #[inline]
     pub fn barrier_test(&self, id: i32, flags: u32) -> Option<Outcome> {
-        let mut p = self.phases.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut p = self.phases.take();
         if !p.notified {
             self.fatal("barrier: a wait without a notify");
         }
@@ -306,7 +305,7 @@ impl Rank {
 
     /// The consensus of the last phase that ended; `None` before the first, or between notify and wait.
     pub fn barrier_result(&self) -> Option<Consensus> {
-        let p = self.phases.lock().unwrap_or_else(PoisonError::into_inner);
+        let p = self.phases.take();
         if p.notified { None } else { p.result }
     }
 

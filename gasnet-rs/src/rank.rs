@@ -9,7 +9,7 @@ use crate::conduit::{Conduit, MIN_FRAME, OpenContext, Peer, SegmentDesc, Segment
 use crate::config::Config;
 use crate::error::Error;
 use crate::event::Ops;
-use crate::lock::Threading;
+use crate::lock::{Threading, Turns};
 use crate::meeting::Meeting;
 use crate::native::Native;
 use crate::neighbourhood::Neighbourhood;
@@ -86,7 +86,7 @@ pub struct Rank {
     pub(crate) segments: OnceLock<SegmentTable>,
     pub(crate) handlers: Box<[OnceLock<Handler>]>,
     pub(crate) ops: Ops,
-    pub(crate) phases: Mutex<Phases>,
+    pub(crate) phases: Turns<Phases>,
     pub(crate) rounds: amref::Rounds,
     pub(crate) handling: am::Handling,
     pub(crate) coll: Engine,
@@ -273,7 +273,7 @@ impl Rank {
             segments: OnceLock::new(),
             handlers: (0..256).map(|_| OnceLock::new()).collect(),
             ops: Ops::new(),
-            phases: Mutex::default(),
+            phases: Turns::new(threading, Phases::default()),
             rounds,
             handling: am::Handling::default(),
             coll: Engine::new(),

@@ -100,10 +100,8 @@ impl Rank {
     }
 
     fn blocked(&self, waiter: &Waiter, what: &'static str, peer: Option<RankId>) -> Blocked {
-        let barrier = match self.phases.try_lock() {
-            Ok(phases) if phases.notified && !phases.by_nics && peer.is_none() => Some(phases.phase),
-            _ => None,
-        };
+        let phases = self.phases.take();
+        let barrier = (phases.notified && !phases.by_nics && peer.is_none()).then_some(phases.phase);
         Blocked {
             peer: peer.map(|p| p.0),
             barrier,
@@ -136,7 +134,7 @@ impl Rank {
 
     /// Barriers that this rank has joined, apart from those that NICs carried out.
     pub(crate) fn barriers_joined(&self) -> u32 {
-        let p = self.phases.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let p = self.phases.take();
         p.phase.wrapping_add(u32::from(p.notified && !p.by_nics))
     }
 }
