@@ -574,8 +574,8 @@ pub fn unknown_names(names: impl Iterator<Item = String>) -> Vec<String> {
                 && !SETTINGS.iter().any(|s| s.name == n)
         })
         .map(|n| {
-            // What both begin with says nothing; a third of the rest may differ.
-            let most = (n.len().saturating_sub("GASNET_".len()) / 3).min(3);
+            // What both begin with says nothing; a third of the rest may differ, and two letters that changed places.
+            let most = (n.len().saturating_sub("GASNET_".len()) / 3).clamp(2, 3);
             let far = |s: &&Setting| distance(s.name, &n);
             let near = SETTINGS.iter().min_by_key(far).filter(|s| far(s) <= most);
             match near {
@@ -722,6 +722,8 @@ mod tests {
     fn a_typo_is_pointed_out() {
         let w = unknown_names(["GASNET_NEIGHBOURHOOD".into(), "PATH".into()].into_iter());
         assert_eq!(w, ["unknown setting GASNET_NEIGHBOURHOOD: did you mean GASNET_NEIGHBORHOOD?"]);
+        let swapped = unknown_names(["GASNET_CHEKC".into()].into_iter());
+        assert_eq!(swapped, ["unknown setting GASNET_CHEKC: did you mean GASNET_CHECK?"]);
         let short = unknown_names(["GASNET_FOO".into()].into_iter());
         assert!(short[0].contains("docs/environment.md"), "no other name is near: {short:?}");
     }
