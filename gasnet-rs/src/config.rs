@@ -590,8 +590,8 @@ pub fn unknown_names(names: impl Iterator<Item = String>) -> Vec<String> {
     out
 }
 
-/// Edit distance.
-fn distance(a: &str, b: &str) -> usize {
+/// Edit distance: how many characters to insert, delete or replace make one word of the other.
+pub fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, ca) in a.chars().enumerate() {

@@ -232,23 +232,8 @@ pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     {
         return Some(longer);
     }
-    let (distance, best) = known.iter().map(|&k| (distance(word, k), k)).min()?;
+    let (distance, best) = known.iter().map(|&k| (gasnet::config::distance(word, k), k)).min()?;
     (distance <= 2).then_some(best)
-}
-
-/// Edit distance.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.iter().enumerate() {
-            let change = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 /// The whole program: returns its exit status.
