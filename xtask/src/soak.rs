@@ -2,7 +2,8 @@
 //!
 //! - *random programs*: UPC programs that check themselves.
 //! - *conformance*: the core's conformance program (floods, random one-sided programs, barriers) with random seeds, numbers of
-//!   ranks, delays and ways of waiting.
+//!   ranks, conduits, registration modes, delays and ways of waiting.
+//! - *netvm*: parts of `tests/upc` and `tests/c` over the netvm conduit, in random registration modes.
 //! - *programs*: examples with random numbers of ranks, with and without neighbourhood.
 //! - *compiler*: damaged UPC sources; the compiler must end by itself, with errors and without a crash.
 //! - *stale*: the stale-registration adversary of Firehose, with random seeds.
@@ -20,6 +21,7 @@ use std::time::{Duration, Instant};
 
 use lexopt::prelude::*;
 
+use crate::netvm;
 use crate::programs::{self, Tally};
 use crate::sh;
 use crate::stage::{self, Parts};
@@ -114,7 +116,7 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
     }
     let limit = Duration::try_from_secs_f64(minutes * 60.0).map_err(|e| format!("--minutes: {e}"))?;
     let prefix = stage::folder();
-    stage::stage(&prefix, Parts { upc: true, c: false })?;
+    stage::stage(&prefix, Parts::ALL)?;
     println!("seed {seed}");
 
     let mut random = Random(seed | 1);
@@ -150,6 +152,7 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
             count("programs", program.run(ranks, random.below(3) > 0));
         }
         count("conformance", conformance(&prefix, &mut random));
+        count("netvm", netvm_part(&prefix, &mut random));
         count("stale", stale(2_000_000, random.next() >> 16));
         count("messages", messages(20_000));
         count("pager", pager(200_000_000, random.next() >> 24));
@@ -198,10 +201,18 @@ fn append(line: &str) -> Result<(), String> {
 fn conformance(prefix: &Path, random: &mut Random) -> Result<(), String> {
     let mut command = Command::new(prefix.join("bin/gasnetrun"));
     command.env("GASNET_MAX_SEGSIZE", "64M");
-    if random.below(2) == 0 {
-        command.env("GASNET_NEIGHBORHOOD", "off");
-        let delays = ["0", "5us", "50us"];
-        command.env("GASNET_SMP_DELAY", delays[random.below(delays.len())]);
+    match random.below(5) {
+        0 | 1 => {}
+        2 => {
+            let delays = ["0", "5us", "50us"];
+            command.env("GASNET_SMP_DELAY", delays[random.below(delays.len())]);
+            command.env("GASNET_NEIGHBORHOOD", "off");
+        }
+        3 => drop(command.env("GASNET_CONDUIT", "udp").env("GASNET_NEIGHBORHOOD", "off")),
+        _ => {
+            let mode = netvm::any_part(|n| random.below(n)).mode;
+            command.env("GASNET_CONDUIT", "netvm").env("GASNET_NETVM_REGISTRATION", mode);
+        }
     }
     match random.below(4) {
         0 => drop(command.env("GASNET_SPIN", "0")),
@@ -217,6 +228,14 @@ fn conformance(prefix: &Path, random: &mut Random) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("{shown}\n{}", outcome.report()))
+}
+
+/// A part of the suites over netvm.
+fn netvm_part(prefix: &Path, random: &mut Random) -> Result<(), String> {
+    let part = netvm::any_part(|n| random.below(n));
+    let mut command = sh::cargo(&["run", "--quiet", "-p", "gasnet-tests", "--bin", part.suite, "--"]);
+    command.arg("--prefix").arg(prefix).args(part.arguments());
+    sh::pass(command, BUILD)
 }
 
 /// Floods of 16 ranks over udp, for so many seconds in one job; what happened.

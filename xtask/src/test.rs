@@ -697,19 +697,10 @@ fn netvm_live(context: &mut Context) -> End {
             Err(why) => return End::Failed(why),
         };
         let parts = netvm::parts();
-        for netvm::Part { suite: name, mode, memory, filters } in &parts {
-            let mut arguments = vec!["--ranks".to_string(), "2 3".to_string()];
-            let mut option = |name: &str, value: String| arguments.extend([name.to_string(), value]);
-            option("--env", "GASNET_CONDUIT=netvm".to_string());
-            option("--env", format!("GASNET_NETVM_REGISTRATION={mode}"));
-            option("--env", format!("GASNET_NETVM_MEMORY={memory}"));
-            if *mode == "pin-everything" {
-                option("--env", "UPC_SHARED_HEAP_SIZE=16M".to_string());
-            }
-            netvm::COUNTS.iter().for_each(|count| option("--counts", count.to_string()));
-            arguments.extend(filters.iter().map(|filter| filter.to_string()));
+        for part in &parts {
+            let arguments = part.arguments();
             let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-            if let End::Failed(why) = suite(context, name, &arguments) {
+            if let End::Failed(why) = suite(context, part.suite, &arguments) {
                 return End::Failed(why);
             }
         }
