@@ -3,6 +3,8 @@
 //! The crate `firehose` decides which pages are pinned and in whose place, counts who uses them, and keeps to a bound. Here
 //! stands what the pages are pinned *with*. A *region* is one registration of the provider's; it covers the pages that were missing for one
 //! transfer. A *part* is a range of pages and the region that serves them. A region ends when it serves no page and no transfer uses it.
+//! Providers bound how many regions there may be: beyond [`MOST_REGIONS`] those go that nobody uses and that were not used of late. A hand goes around
+//! all regions and takes away the mark that each use but the first sets; a region that it finds without one is given up.
 //!
 //! A transfer whose memory lies in several regions takes as many pieces, if it may; else the pages are pinned again, as one.
 //!
@@ -14,7 +16,7 @@ use firehose::{
 };
 use std::collections::BTreeMap;
 
-/// Regions at most; beyond that all are given up, to begin anew.
+/// Regions at most, but for those that a single transfer adds.
 const MOST_REGIONS: usize = 4096;
 /// Pieces of a transfer, at most.
 pub(crate) const PIECES: usize = 4;
@@ -51,10 +53,15 @@ impl Taken {
 
 struct Pinned<R> {
     region: R,
+    /// The pages that it was made for; what it serves of them is in parts.
+    run: Run,
     /// Pages it serves.
     pages: u64,
     /// Transfers that use it.
     users: u32,
+    /// Whether it was used at all; and again since the hand came by.
+    used: bool,
+    marked: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -73,6 +80,9 @@ pub(crate) struct Pins<P: Registers> {
     parts: BTreeMap<u64, Part>,
     regions: Vec<Option<Pinned<P::Region>>>,
     free: Vec<u32>,
+    /// Regions that are kept, at most, and where the hand is.
+    most: usize,
+    hand: usize,
     made: u64,
 }
 
@@ -94,6 +104,8 @@ impl<P: Registers> Pins<P> {
             parts: BTreeMap::new(),
             regions: Vec::new(),
             free: Vec::new(),
+            most: MOST_REGIONS,
+            hand: 0,
             made: 0,
         })
     }
@@ -104,16 +116,16 @@ impl<P: Registers> Pins<P> {
         let mut out = Vec::new();
         let firehose = &mut self.firehose;
         self.notifier.changes(&mut |change| firehose.changed(change, &mut out));
-        if self.regions.len() - self.free.len() >= MOST_REGIONS {
-            self.firehose.changed(Change::All, &mut out);
-        }
         self.act(port, out, None);
+        let beyond = (self.regions.len() - self.free.len()).saturating_sub(self.most);
+        let _ = (0..beyond).all(|_| self.give_up_one(port));
         for again in [false, true] {
             let op = self.hold(port, at, len)?;
             if let Some((pieces, count)) = self.find(at, len, most.min(PIECES)) {
                 for piece in &pieces[..count] {
                     if let Some(pinned) = &mut self.regions[piece.region as usize] {
                         pinned.users += 1;
+                        pinned.marked |= std::mem::replace(&mut pinned.used, true);
                     }
                 }
                 return Some(Taken { op, pieces, count });
@@ -173,6 +185,28 @@ impl<P: Registers> Pins<P> {
         self.act(port, out, Some(op)).then_some(op)
     }
 
+    /// Gives up a region that nobody uses and nobody used of late; `false` if all are in use.
+    fn give_up_one(&mut self, port: &mut P) -> bool {
+        // Once around to take marks away, and once more.
+        for _ in 0..2 * self.regions.len() {
+            let index = self.hand;
+            self.hand = (index + 1) % self.regions.len();
+            let Some(pinned) = &mut self.regions[index] else { continue };
+            if pinned.users > 0 || std::mem::take(&mut pinned.marked) {
+                continue;
+            }
+            let (run, mut out) = (pinned.run, Vec::new());
+            let parts = self.parts.range(run.first..run.first + run.count);
+            for (first, part) in parts.filter(|(_, part)| part.region == index as u32) {
+                let change = Change::Removed { addr: first * self.page, len: part.pages * self.page };
+                self.firehose.changed(change, &mut out);
+            }
+            self.act(port, out, None);
+            return true;
+        }
+        false
+    }
+
     /// Carries out what Firehose says; whether `wanted` is held then.
     fn act(&mut self, port: &mut P, mut actions: Vec<Action>, wanted: Option<OpId>) -> bool {
         let mut held = false;
@@ -208,7 +242,7 @@ impl<P: Registers> Pins<P> {
             }
         };
         self.made += 1;
-        let pinned = Some(Pinned { region, pages: run.count, users: 0 });
+        let pinned = Some(Pinned { region, run, pages: run.count, users: 0, used: false, marked: false });
         let index = match self.free.pop() {
             Some(index) => index,
             None => {
@@ -386,10 +420,54 @@ mod tests {
         assert!(card.open.is_empty());
     }
 
+    /// One buffer is used all the time beside many that are used once, of which two are in use for long.
+    #[test]
+    fn regions_in_use_stay_and_the_others_go_one_by_one() {
+        const MOST: usize = 8;
+        let (mut pins, mut card, _) = pins(500);
+        pins.most = MOST;
+        let cold = |k: u64| (100 + 2 * k) * PAGE;
+        let first = pins.take(&mut card, PAGE, PAGE, 4).expect("room");
+        pins.give_back(&mut card, &first);
+        let hot = pins.made();
+        let held: Vec<Taken> =
+            (0..2).map(|k| pins.take(&mut card, cold(k), PAGE, 4).expect("room")).collect();
+        for k in 2..400 {
+            for at in [cold(k), PAGE] {
+                let taken = pins.take(&mut card, at, PAGE, 4).expect("room");
+                assert_covered(&pins, &card, &taken, at, PAGE);
+                pins.give_back(&mut card, &taken);
+            }
+            // The last few are kept, not none.
+            assert!(
+                card.open.len() <= MOST + 1 && (k < 20 || card.open.len() >= MOST),
+                "{}",
+                card.open.len()
+            );
+        }
+        assert!(card.open.contains_key(&hot), "what is used all the time is registered once");
+        assert_eq!(pins.made(), 1 + 400, "and so is each of the others");
+        for (k, taken) in held.iter().enumerate() {
+            assert_covered(&pins, &card, taken, cold(k as u64), PAGE);
+            pins.give_back(&mut card, taken);
+        }
+        // All in use: more are made all the same.
+        let held: Vec<Taken> =
+            (0..2 * MOST as u64).map(|k| pins.take(&mut card, cold(k), PAGE, 4).expect("room")).collect();
+        assert!(card.open.len() >= 2 * MOST);
+        held.iter().for_each(|taken| pins.give_back(&mut card, taken));
+        let taken = pins.take(&mut card, PAGE, PAGE, 4).expect("room");
+        assert!(card.open.len() <= MOST + 1, "{} again", card.open.len());
+        pins.give_back(&mut card, &taken);
+        pins.end(&mut card);
+        assert!(card.open.is_empty());
+    }
+
     /// Random transfers, several at once, with changes in between: each has regions that are open, and the bound holds.
     #[test]
     fn whatever_comes_is_covered() {
         let (mut pins, mut card, notices) = pins(40);
+        pins.most = 12;
         let (mut x, mut running, mut done) = (7u64, Vec::new(), 0);
         let mut next = |below: u64| {
             x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
