@@ -2,7 +2,8 @@
 //!
 //! Providers in software take any memory, registered or not. With `GASNET_TEST_OFI_REGISTER=1` the conduit behaves as where that is not so
 //! (FI_MR_LOCAL), and every operation whose memory is not inside the registration it names fails. With `GASNET_TEST_OFI_REGISTER=pin` a registration
-//! pins its pages besides, as the driver of a card does: so it costs what such things cost. Segments are left out, which may be nearly all memory there is.
+//! pins its pages besides, as the driver of a card does: so it costs what such things cost, and keeps to `ulimit -l`. With
+//! `GASNET_TEST_OFI_REGISTER=limit:BYTES` no more than that is registered at a time. Segments are left out of both: they may be nearly all memory there is.
 #![expect(unsafe_code, reason = "pins pages")]
 
 use std::collections::BTreeMap;
@@ -13,10 +14,24 @@ const NAME: &str = "GASNET_TEST_OFI_REGISTER";
 #[derive(Debug, Default)]
 pub(crate) struct Checked {
     pin: bool,
-    /// By region: address, bytes, and what operations say of it.
-    regions: BTreeMap<usize, (usize, usize, usize)>,
+    /// Bytes that may be registered, and are.
+    limit: Option<usize>,
+    used: usize,
+    /// By region.
+    regions: BTreeMap<usize, Registered>,
     /// By what operations say, and region.
     descs: BTreeMap<(usize, usize), (usize, usize)>,
+}
+
+/// A region.
+#[derive(Debug, Clone, Copy)]
+struct Registered {
+    at: usize,
+    len: usize,
+    /// What operations say of it.
+    desc: usize,
+    /// Whether it is a segment.
+    shared: bool,
 }
 
 impl Checked {
@@ -26,21 +41,39 @@ impl Checked {
 
     pub(crate) fn from_environment() -> Option<Checked> {
         let value = std::env::var_os(NAME)?;
-        Some(Checked { pin: value == "pin", ..Checked::default() })
+        let limit = value.to_str().and_then(|text| text.strip_prefix("limit:")?.parse().ok());
+        Some(Checked { pin: value == "pin", limit, ..Checked::default() })
     }
 
-    pub(crate) fn add(&mut self, region: usize, at: usize, len: usize, desc: usize, shared: bool) {
-        self.regions.insert(region, (at, len, desc));
-        self.descs.insert((desc, region), (at, len));
-        if self.pin && !shared {
+    /// A region was made; an error if it may not be.
+    pub(crate) fn add(
+        &mut self,
+        region: usize,
+        at: usize,
+        len: usize,
+        desc: usize,
+        shared: bool,
+    ) -> Result<(), String> {
+        if !shared {
+            if self.limit.is_some_and(|limit| self.used + len > limit) {
+                return Err("the test's limit".to_string());
+            }
             // SAFETY: mlock reads and writes no memory of the program.
-            unsafe { libc::mlock(at as *const libc::c_void, len) };
+            if self.pin && unsafe { libc::mlock(at as *const libc::c_void, len) } != 0 {
+                return Err(format!("mlock: {}", std::io::Error::last_os_error()));
+            }
+            self.used += len;
         }
+        self.regions.insert(region, Registered { at, len, desc, shared });
+        self.descs.insert((desc, region), (at, len));
+        Ok(())
     }
 
     pub(crate) fn remove(&mut self, region: usize) {
-        if let Some((at, len, desc)) = self.regions.remove(&region) {
-            self.descs.remove(&(desc, region));
+        let Some(Registered { at, len, desc, shared }) = self.regions.remove(&region) else { return };
+        self.descs.remove(&(desc, region));
+        if !shared {
+            self.used -= len;
             if self.pin {
                 // SAFETY: as above.
                 unsafe { libc::munlock(at as *const libc::c_void, len) };
@@ -63,12 +96,22 @@ mod tests {
     #[test]
     fn bytes_are_inside_or_not() {
         let mut checked = Checked::default();
-        checked.add(1, 4096, 100, 7, false);
-        checked.add(2, 8192, 100, 7, false);
+        checked.add(1, 4096, 100, 7, false).expect("no limit");
+        checked.add(2, 8192, 100, 7, false).expect("no limit");
         assert!(checked.has(4096, 100, 7) && checked.has(8200, 10, 7));
         assert!(!checked.has(4096, 101, 7) && !checked.has(4000, 100, 7), "beyond it");
         assert!(!checked.has(4096, 100, 0), "of another name");
         checked.remove(1);
         assert!(!checked.has(4096, 1, 7) && checked.has(8192, 100, 7));
+    }
+
+    #[test]
+    fn there_is_a_limit() {
+        let mut checked = Checked { limit: Some(100), ..Checked::default() };
+        checked.add(1, 4096, 60, 7, false).expect("room");
+        checked.add(2, 8192, 1000, 8, true).expect("a segment");
+        assert!(checked.add(3, 4096, 41, 9, false).is_err() && !checked.has(4096, 1, 9));
+        checked.remove(1);
+        checked.add(3, 4096, 100, 9, false).expect("room again");
     }
 }

@@ -36,13 +36,36 @@ const DOZE: Duration = Duration::from_millis(1);
 /// Rounds of completions in one go.
 const ROUNDS: usize = 4;
 
+/// Frames are lent aligned.
+#[repr(C, align(64))]
+#[derive(Clone, Copy)]
+struct Line([u8; 64]);
+
 /// A frame that came and is not handled yet.
 struct Ready {
     from: u32,
     channel: Channel,
     at: *mut u8,
     len: usize,
-    buffer: u32,
+    keeper: Keeper,
+}
+
+/// Where a frame is.
+enum Keeper {
+    /// In a receive's buffer.
+    Buffer(u32),
+    /// In memory of its own.
+    Own(#[expect(dead_code, reason = "keeps the memory")] Vec<Line>),
+}
+
+impl Ready {
+    /// The frame's bytes in other memory.
+    fn copy(&self) -> Vec<Line> {
+        let mut lines = vec![Line([0; 64]); self.len.div_ceil(64).max(1)];
+        // SAFETY: the frame's bytes into at least as much room.
+        unsafe { std::ptr::copy_nonoverlapping(self.at, lines.as_mut_ptr().cast(), self.len) };
+        lines
+    }
 }
 
 /// What is known of a peer.
@@ -151,10 +174,32 @@ impl Engine {
                 break;
             }
         }
-        if total > 0 {
+        if total > 0 || self.receiver.is_bare() {
             self.receiver.keep_up(&mut self.port).map_err(|why| self.error(None, why))?;
+            if self.receiver.is_bare() {
+                self.clear_buffers().map_err(|why| self.error(None, why))?;
+            }
+        }
+        if let Some(onesided) = &mut self.onesided
+            && let Err((to, why)) = onesided.go_on(&mut self.port)
+        {
+            return Err(self.error(Some(to), format!("a piece of a transfer with rank {to}: {why}")));
         }
         Ok(total)
+    }
+
+    /// No receive is posted, and there is no memory for more: what nobody has wanted yet makes room.
+    #[cold]
+    fn clear_buffers(&mut self) -> Result<(), String> {
+        for ready in self.ready.iter_mut().flatten() {
+            if let Keeper::Buffer(index) = ready.keeper {
+                let mut lines = ready.copy();
+                ready.at = lines.as_mut_ptr().cast();
+                ready.keeper = Keeper::Own(lines);
+                self.receiver.handled(index);
+            }
+        }
+        self.receiver.keep_up(&mut self.port)
     }
 
     fn see(&mut self, event: &Event) -> Result<(), Error> {
@@ -196,7 +241,7 @@ impl Engine {
                 channel: end.channel,
                 at: arrived.at,
                 len: end.len,
-                buffer: arrived.buffer,
+                keeper: Keeper::Buffer(arrived.buffer),
             });
             return Ok(());
         }
@@ -296,7 +341,9 @@ impl Engine {
 
     /// A frame has been handled: its room goes back to its sender.
     fn handled(&mut self, frame: &Ready) -> Result<(), Error> {
-        self.receiver.handled(frame.buffer);
+        if let Keeper::Buffer(index) = frame.keeper {
+            self.receiver.handled(index);
+        }
         let cost = self.cost(frame.len);
         let relation = &mut self.peers[frame.from as usize];
         relation.account.handled(frame.channel, cost);
@@ -414,7 +461,7 @@ pub(crate) fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Err
     let traits = &engine.port.traits;
     let local = engine.onesided.as_ref().map(|o| &o.local);
     let copies = local.map_or(0, |local| local.copied()).max(traits.inject);
-    let max_transfer = local.map_or(usize::MAX, |local| local.largest()).min(traits.max_transfer);
+    let max_transfer = traits.max_transfer;
     if !native {
         engine.drop_onesided();
     }
@@ -475,12 +522,12 @@ fn connect(cx: &OpenContext<'_>) -> Result<Engine, Error> {
     let terms = Terms { window: (WINDOW / UNIT) as u32, least: (least / UNIT) as u32 };
     let room = (ranks - 1) * 2 * WINDOW;
     let receiver = Receiver::new(&mut port, room, room / least).map_err(fail)?;
-    let sender = Sender::new(cx.rank.0, &port);
+    let sender = Sender::new(cx.rank.0, &mut port).map_err(fail)?;
     let relation = || Relation { account: Account::new(terms), due: false, met: false, gone: false };
     let rma = port.traits.rma;
     let registration = cx.config.ofi_registration;
     let onesided = if rma {
-        Some(OneSided::new(&mut port, ranks, Known::Not, registration).map_err(fail)?)
+        Some(OneSided::new(&mut port, ranks, Known::Not, registration, cx.config.quiet).map_err(fail)?)
     } else {
         None
     };
@@ -514,21 +561,14 @@ impl Engine {
     }
 }
 
-/// Frames are lent aligned; a provider that does not align messages costs a copy.
+/// A provider that does not align messages costs a copy.
 fn deliver_frame(frame: &Ready, deliver: &mut dyn FnMut(Frame)) {
-    #[repr(C, align(64))]
-    #[derive(Clone, Copy)]
-    struct Line([u8; 64]);
     let from = Peer { rank: RankId(frame.from), endpoint: 0 };
     let mut lend = |data| deliver(Frame { from, channel: frame.channel, data, len: frame.len });
     if (frame.at as usize).is_multiple_of(align_of::<Line>()) {
         return lend(frame.at);
     }
-    let mut lines = vec![Line([0; 64]); frame.len.div_ceil(64).max(1)];
-    let at = lines.as_mut_ptr().cast::<u8>();
-    // SAFETY: the frame's bytes into at least as much room.
-    unsafe { std::ptr::copy_nonoverlapping(frame.at, at, frame.len) };
-    lend(at);
+    lend(frame.copy().as_mut_ptr().cast());
 }
 
 impl Ofi {
@@ -639,7 +679,8 @@ unsafe impl Conduit for Ofi {
             engine.error(
                 None,
                 format!(
-                    "registering the segment of {} bytes: {why} (a smaller GASNET_MAX_SEGSIZE or a larger ulimit -l may help)",
+                    "registering the segment of {} bytes: {why} (a larger ulimit -l or a smaller GASNET_MAX_SEGSIZE may help; \
+                     GASNET_OFI_NATIVE=none does without registering it)",
                     segment.len
                 ),
             )

@@ -560,7 +560,9 @@ impl Port {
             }
             let desc = (*mr).mem_desc;
             if let Some(checked) = &mut self.checked {
-                checked.add(mr as usize, at as usize, len, desc as usize, shared);
+                checked.add(mr as usize, at as usize, len, desc as usize, shared).inspect_err(|_| {
+                    ffi::close(mr.cast());
+                })?;
             }
             Ok(Region { mr, desc })
         }

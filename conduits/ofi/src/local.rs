@@ -2,7 +2,8 @@
 //!
 //! Where the provider demands no registration (FI_MR_LOCAL) there is nothing to do. Else memory of the own segment is registered already; small
 //! transfers go through registered *bounce* buffers; for other memory there are three ways ([`crate::prices`]), one of which is chosen
-//! by measurement. What Firehose cannot keep (files, more than its bound) is registered for the time of the transfer.
+//! by measurement. What Firehose cannot keep (files, more than its bound) is registered for the time of the transfer. What cannot be registered
+//! (more than may be locked, or than the provider takes) is copied after all: in pieces, where it is more than a bounce buffer.
 #![expect(unsafe_code, reason = "copies, and registers memory of the caller's")]
 
 use crate::fabric::{Port, Region, Span};
@@ -20,7 +21,7 @@ use std::time::Instant;
 
 /// Bytes of bounce buffers: for small transfers, and for all.
 const BOUNCES: [usize; 2] = [16 << 10, LARGE];
-/// How many are made at once, and at most.
+/// How many are made at once, the first ones at the start, and at most.
 const AT_ONCE: [usize; 2] = [16, 4];
 const MOST: [usize; 2] = [256, 32];
 /// Most bytes that Firehose keeps registered.
@@ -35,10 +36,20 @@ pub(crate) struct Lease {
     kind: Kind,
 }
 
+/// Memory for a transfer, or what to do without.
+#[expect(clippy::large_enum_variant, reason = "taken apart where it comes back")]
+pub(crate) enum Room {
+    Here(Lease),
+    /// There is none for now.
+    Later,
+    /// It goes through bounce buffers, which are smaller: in pieces of at most [`LARGE`] bytes, see [`Local::bounce`].
+    InPieces,
+}
+
 enum Kind {
     /// The caller's own, usable as it is.
     Plain,
-    /// A bounce buffer, its class, and for a get where its bytes go.
+    /// A bounce buffer, its class, and where its bytes go: nowhere (null) for a put.
     Bounce { class: usize, to: *mut u8, len: usize },
     /// The caller's own, registered for this operation.
     Registered(Region),
@@ -58,12 +69,14 @@ impl Lease {
         (self.spans, self.count)
     }
 
-    /// Brings a get's bytes to where they belong.
+    /// Brings a get's bytes to where they belong; a put has none.
     ///
     /// # Safety
     /// 1. The get is complete, and its destination still valid (owed by the caller).
     pub(crate) unsafe fn deliver(&self) {
-        if let Kind::Bounce { to, len, .. } = self.kind {
+        if let Kind::Bounce { to, len, .. } = self.kind
+            && !to.is_null()
+        {
             // SAFETY: (1); a bounce buffer is none of the caller's memory.
             unsafe { bytes::store(to, self.spans[0].at, len) };
         }
@@ -137,6 +150,8 @@ struct Counts {
     copied: u64,
     registered: u64,
     kept: u64,
+    /// Should have been registered, and were copied.
+    refused: u64,
 }
 
 /// The own memory that operations may use.
@@ -145,6 +160,7 @@ pub(crate) struct Local {
     choice: Choice,
     prices: Prices,
     counts: Counts,
+    quiet: bool,
     segment: Option<(usize, usize, *mut c_void)>,
     pins: Option<Pins<Port>>,
     bounces: [Vec<Chunk>; 2],
@@ -153,7 +169,7 @@ pub(crate) struct Local {
 
 impl Local {
     /// Finds out which way is the cheapest, where the provider demands registration.
-    pub(crate) fn new(port: &mut Port, wanted: OfiRegistration) -> Result<Local, String> {
+    pub(crate) fn new(port: &mut Port, wanted: OfiRegistration, quiet: bool) -> Result<Local, String> {
         let demanded = port.traits.mr_local;
         let choice = Choice { way: Way::Provider, copies: 0 };
         let mut local = Local {
@@ -161,12 +177,17 @@ impl Local {
             choice,
             prices: Prices::default(),
             counts: Counts::default(),
+            quiet,
             segment: None,
             pins: None,
             bounces: Default::default(),
             free: Default::default(),
         };
         if demanded {
+            // While there is memory to be registered: later they may be all that there is.
+            for class in 0..BOUNCES.len() {
+                local.more_bounces(port, class)?;
+            }
             if matches!(wanted, OfiRegistration::Auto | OfiRegistration::Firehose) {
                 local.pins = pins();
             }
@@ -226,26 +247,51 @@ impl Local {
         }
     }
 
-    fn bounce(&mut self, port: &mut Port, to: *mut u8, len: usize) -> Result<Option<Lease>, String> {
-        let class = usize::from(len > BOUNCES[0]);
+    fn more_bounces(&mut self, port: &mut Port, class: usize) -> Result<(), String> {
         let (size, at_once) = (BOUNCES[class], AT_ONCE[class]);
-        if self.free[class].is_empty() && self.bounces[class].len() * at_once < MOST[class] {
-            let chunk = Chunk::new(port, at_once * size)?;
-            let places = (0..at_once).map(|k| (chunk.at().wrapping_add(k * size), chunk.desc()));
-            self.free[class].extend(places);
-            self.bounces[class].push(chunk);
-        }
-        let lease = |(at, desc)| Lease::one(at, len, desc, Kind::Bounce { class, to, len });
-        let lease = self.free[class].pop().map(lease);
-        self.counts.copied += u64::from(lease.is_some());
-        Ok(lease)
+        let chunk = Chunk::new(port, at_once * size)?;
+        let places = (0..at_once).map(|k| (chunk.at().wrapping_add(k * size), chunk.desc()));
+        self.free[class].extend(places);
+        self.bounces[class].push(chunk);
+        Ok(())
     }
 
-    /// The caller's memory, registered as long as the lease, or longer.
+    /// A bounce buffer for at most [`LARGE`] bytes, whose bytes go `to` there in the end; `None` if there is none for now.
+    pub(crate) fn bounce(&mut self, port: &mut Port, to: *mut u8, len: usize) -> Option<Lease> {
+        let class = usize::from(len > BOUNCES[0]);
+        if self.free[class].is_empty() && self.bounces[class].len() * AT_ONCE[class] < MOST[class] {
+            // Without more of them there are those of the start.
+            let _ = self.more_bounces(port, class);
+        }
+        let (at, desc) = self.free[class].pop()?;
+        self.counts.copied += 1;
+        Some(Lease::one(at, len, desc, Kind::Bounce { class, to, len }))
+    }
+
+    /// A bounce buffer with the source of a put, or of a part of it that is at most [`LARGE`].
+    ///
+    /// # Safety
+    /// 1. The source is valid (owed by the caller).
+    pub(crate) unsafe fn bounce_source(
+        &mut self,
+        port: &mut Port,
+        src: *const u8,
+        len: usize,
+    ) -> Option<Lease> {
+        let lease = self.bounce(port, ptr::null_mut(), len)?;
+        // SAFETY: (1); room for that many bytes.
+        unsafe { bytes::load(lease.spans[0].at, src, len) };
+        Some(lease)
+    }
+
+    /// The caller's memory, registered as long as the lease, or longer; `None` if it cannot be, or should not.
     ///
     /// # Safety
     /// 1. The memory is valid until the lease ends (owed by the caller).
-    unsafe fn register(&mut self, port: &mut Port, at: *mut u8, len: usize) -> Result<Option<Lease>, String> {
+    unsafe fn registered(&mut self, port: &mut Port, at: *mut u8, len: usize) -> Option<Lease> {
+        if self.choice.way == Way::Bounce {
+            return None;
+        }
         if let Some(pins) = &mut self.pins
             && let Some(taken) = pins.take(port, at as u64, len as u64, port.traits.spans)
         {
@@ -255,18 +301,35 @@ impl Local {
                 *span = Span { at: piece.at as *mut u8, len: piece.len as usize, desc };
             }
             self.counts.kept += 1;
-            return Ok(Some(Lease { spans, count: taken.pieces().len(), kind: Kind::Kept(taken) }));
+            return Some(Lease { spans, count: taken.pieces().len(), kind: Kind::Kept(taken) });
         }
         // SAFETY: (1).
-        let region = unsafe { port.register(at, len, false) }.map_err(|why| {
-            format!("registering {len} bytes of the program's memory: {why} (ulimit -l may be too low)")
-        })?;
-        self.counts.registered += 1;
-        Ok(Some(Lease::one(at, len, region.desc, Kind::Registered(region))))
+        match unsafe { port.register(at, len, false) } {
+            Ok(region) => {
+                self.counts.registered += 1;
+                Some(Lease::one(at, len, region.desc, Kind::Registered(region)))
+            }
+            Err(why) => {
+                self.refused(port, len, &why);
+                None
+            }
+        }
     }
 
-    /// Memory with the source of a put; `None` if there is no room for now. With `inject` the provider reads it at once and
-    /// needs no registration.
+    /// Memory of the program cannot be registered: that is slow, and said once.
+    #[cold]
+    fn refused(&mut self, port: &Port, len: usize, why: &str) {
+        if self.counts.refused == 0 && !self.quiet {
+            eprintln!(
+                "gasnet: warning: ofi ({}): {len} bytes of the program's memory cannot be registered: {why}; such transfers are copied, \
+                 which is slower (a larger ulimit -l may help)",
+                port.traits.name
+            );
+        }
+        self.counts.refused += 1;
+    }
+
+    /// Memory with the source of a put. With `inject` the provider reads it at once and needs no registration.
     ///
     /// # Safety
     /// 1. The source is valid until the put is complete (owed by the caller).
@@ -276,47 +339,46 @@ impl Local {
         src: *const u8,
         len: usize,
         inject: bool,
-    ) -> Result<Option<Lease>, String> {
+    ) -> Room {
         let at = src.cast_mut();
         if inject {
-            return Ok(Some(Lease::one(at, len, ptr::null_mut(), Kind::Plain)));
+            return Room::Here(Lease::one(at, len, ptr::null_mut(), Kind::Plain));
         }
         // Small sources are copied wherever they are: the caller was told so, see `copies`.
         if !self.copies(len) {
             if let Some(lease) = self.plain(at, len) {
-                return Ok(Some(lease));
+                return Room::Here(lease);
             }
-            if self.choice.way != Way::Bounce {
-                // SAFETY: (1).
-                return unsafe { self.register(port, at, len) };
+            // SAFETY: (1).
+            if let Some(lease) = unsafe { self.registered(port, at, len) } {
+                return Room::Here(lease);
             }
         }
-        let lease = self.bounce(port, ptr::null_mut(), len)?;
-        if let Some(lease) = &lease {
-            // SAFETY: (1); room for that many bytes: at most `largest`.
-            unsafe { bytes::load(lease.spans[0].at, src, len) };
+        if len > LARGE {
+            return Room::InPieces;
         }
-        Ok(lease)
+        // SAFETY: (1).
+        unsafe { self.bounce_source(port, src, len) }.map_or(Room::Later, Room::Here)
     }
 
     /// Memory for a get.
     ///
     /// # Safety
     /// 1. The destination is valid, and nobody else's, until the get is complete (owed by the caller).
-    pub(crate) unsafe fn target(
-        &mut self,
-        port: &mut Port,
-        dst: *mut u8,
-        len: usize,
-    ) -> Result<Option<Lease>, String> {
+    pub(crate) unsafe fn target(&mut self, port: &mut Port, dst: *mut u8, len: usize) -> Room {
         if let Some(lease) = self.plain(dst, len) {
-            return Ok(Some(lease));
+            return Room::Here(lease);
         }
-        if self.copies(len) || self.choice.way == Way::Bounce {
-            return self.bounce(port, dst, len);
+        if !self.copies(len) {
+            // SAFETY: (1).
+            if let Some(lease) = unsafe { self.registered(port, dst, len) } {
+                return Room::Here(lease);
+            }
         }
-        // SAFETY: (1).
-        unsafe { self.register(port, dst, len) }
+        if len > LARGE {
+            return Room::InPieces;
+        }
+        self.bounce(port, dst, len).map_or(Room::Later, Room::Here)
     }
 
     /// Whether the source of a put of this many bytes is copied.
@@ -327,11 +389,6 @@ impl Local {
     /// Bytes up to which sources are copied.
     pub(crate) fn copied(&self) -> usize {
         if self.demanded { self.choice.copies } else { 0 }
-    }
-
-    /// Bytes of the largest transfer.
-    pub(crate) fn largest(&self) -> usize {
-        if self.demanded && self.choice.way == Way::Bounce { LARGE } else { usize::MAX }
     }
 
     /// What was chosen, why, and what was done, for `GASNET_STATS`.
@@ -345,7 +402,7 @@ impl Local {
             Way::Provider => "way to registered memory: provider",
         };
         let price = |prices: Option<[f64; SIZES.len()]>| prices.map_or(0, |all| all[SIZES.len() - 1] as u64);
-        let Counts { copied, registered, kept } = self.counts;
+        let Counts { copied, registered, kept, refused } = self.counts;
         vec![
             (way, 1),
             ("ns of 256 KiB by bounce", price(Some(self.prices.copy))),
@@ -355,6 +412,7 @@ impl Local {
             ("copied", copied),
             ("registered each time", registered),
             ("kept registered", kept),
+            ("copied for want of registration", refused),
             ("regions kept", self.pins.as_ref().map_or(0, Pins::made)),
         ]
     }

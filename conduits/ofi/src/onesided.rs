@@ -2,13 +2,15 @@
 //!
 //! A put's one completion says that the data is in place at the target, so it is reported as local and remote at once; a small put's
 //! source is read by the call. Where the provider demands that local memory is registered, memory of the own segment is; for other memory
-//! see [`crate::local`].
+//! see [`crate::local`]. A transfer that has to be copied and is larger than a bounce buffer is *cut*: its pieces are operations of their own,
+//! begun as there are buffers, and it is complete when the last of them is.
 #![expect(unsafe_code, reason = "hands memory to the provider")]
 
 use crate::atomics::{self, Have};
 use crate::fabric::{Answer, Context, Key, Port, Remote, What};
-use crate::local::{Lease, Local};
+use crate::local::{Lease, Local, Room};
 use crate::memory::Chunk;
+use crate::prices::LARGE;
 use gasnet::atomics::Operation;
 use gasnet::conduit::{Completion, RemoteAddr};
 use gasnet::config::OfiRegistration;
@@ -16,6 +18,9 @@ use std::collections::VecDeque;
 
 /// Words of an atomic operation: operand, expected value, result.
 const WORDS: usize = 3;
+
+/// Transfers that may be cut at a time.
+const CUTS: usize = 64;
 
 struct Op {
     context: Context,
@@ -31,8 +36,23 @@ enum Job {
     None,
     Put(Lease),
     Get(Lease),
+    /// Of a transfer that was cut, this one.
+    Piece(Lease, u32),
     /// The result goes there.
     Atomic(*mut u64),
+}
+
+/// A transfer in pieces.
+struct Cut {
+    token: u64,
+    remote: Remote,
+    put: bool,
+    at: *mut u8,
+    len: usize,
+    /// Bytes whose pieces were begun; the piece that is next, if it has its buffer already; pieces that are not complete.
+    begun: usize,
+    next: Option<Lease>,
+    under_way: u32,
 }
 
 /// Keys of a peer's segment.
@@ -49,6 +69,9 @@ pub(crate) struct OneSided {
     ops: Vec<Box<Op>>,
     free: Vec<u32>,
     words: Chunk,
+    /// Cut transfers, by number, and which of them have pieces to begin.
+    cuts: Vec<Option<Cut>>,
+    beginning: VecDeque<u32>,
     /// By rank.
     pub(crate) keys: Vec<Known>,
     pub(crate) done: VecDeque<(u64, Completion)>,
@@ -73,6 +96,7 @@ impl OneSided {
         ranks: usize,
         known: Known,
         registration: OfiRegistration,
+        quiet: bool,
     ) -> Result<OneSided, String> {
         let count = port.traits.depth / 2;
         let words = Chunk::new(port, count * WORDS * 8)?;
@@ -87,9 +111,11 @@ impl OneSided {
             ops,
             free: (0..count as u32).rev().collect(),
             words,
+            cuts: (0..CUTS).map(|_| None).collect(),
+            beginning: VecDeque::new(),
             keys: vec![known; ranks],
             done: VecDeque::new(),
-            local: Local::new(port, registration)?,
+            local: Local::new(port, registration, quiet)?,
             have: Have::ask(port),
         })
     }
@@ -113,8 +139,14 @@ impl OneSided {
             return Start::Started;
         }
         let job = std::mem::replace(&mut self.ops[index as usize].job, Job::None);
-        if let Job::Put(lease) | Job::Get(lease) = job {
-            self.local.end(port, lease);
+        match job {
+            Job::Put(lease) | Job::Get(lease) => self.local.end(port, lease),
+            Job::Piece(lease, cut) => {
+                if let Some(cut) = &mut self.cuts[cut as usize] {
+                    cut.next = Some(lease);
+                }
+            }
+            Job::None | Job::Atomic(_) => {}
         }
         self.free.push(index);
         match answer {
@@ -140,11 +172,15 @@ impl OneSided {
         let inject = len <= port.traits.inject;
         let Some(index) = self.free.pop() else { return Start::Later };
         // SAFETY: owed by the caller: valid until the put is complete.
-        let leased = unsafe { self.local.source(port, src, len, inject) };
-        let lease = match leased {
-            Ok(Some(lease)) => lease,
-            Ok(None) => return self.settle(port, index, Answer::Again),
-            Err(why) => return self.settle(port, index, Answer::Failed(why)),
+        let lease = match unsafe { self.local.source(port, src, len, inject) } {
+            Room::Here(lease) => lease,
+            Room::Later => return self.settle(port, index, Answer::Again),
+            Room::InPieces => {
+                self.free.push(index);
+                let (at, begun, under_way) = (src.cast_mut(), 0, 0);
+                return self
+                    .cut(port, Cut { token, remote, put: true, at, len, begun, next: None, under_way });
+            }
         };
         let (spans, count) = lease.spans();
         let op = &mut *self.ops[index as usize];
@@ -170,11 +206,15 @@ impl OneSided {
         };
         let Some(index) = self.free.pop() else { return Start::Later };
         // SAFETY: owed by the caller: valid and nobody else's until the get is complete.
-        let leased = unsafe { self.local.target(port, dst, len) };
-        let lease = match leased {
-            Ok(Some(lease)) => lease,
-            Ok(None) => return self.settle(port, index, Answer::Again),
-            Err(why) => return self.settle(port, index, Answer::Failed(why)),
+        let lease = match unsafe { self.local.target(port, dst, len) } {
+            Room::Here(lease) => lease,
+            Room::Later => return self.settle(port, index, Answer::Again),
+            Room::InPieces => {
+                self.free.push(index);
+                let (at, begun, under_way) = (dst, 0, 0);
+                return self
+                    .cut(port, Cut { token, remote, put: false, at, len, begun, next: None, under_way });
+            }
         };
         let (spans, count) = lease.spans();
         let op = &mut *self.ops[index as usize];
@@ -182,6 +222,78 @@ impl OneSided {
         // SAFETY: as above.
         let answer = unsafe { port.read(&spans[..count], remote, &mut op.context) };
         self.settle(port, index, answer)
+    }
+
+    /// Starts a transfer in pieces.
+    fn cut(&mut self, port: &mut Port, cut: Cut) -> Start {
+        let Some(number) = self.cuts.iter().position(Option::is_none) else { return Start::Later };
+        self.cuts[number] = Some(cut);
+        self.beginning.push_back(number as u32);
+        match self.go_on(port) {
+            Ok(()) => Start::Started,
+            Err((_, why)) => Start::Failed(why),
+        }
+    }
+
+    /// Begins pieces of transfers that were cut, as far as there is room. An error says on which rank.
+    pub(crate) fn go_on(&mut self, port: &mut Port) -> Result<(), (u32, String)> {
+        while let Some(&number) = self.beginning.front()
+            && let Some(cut) = &mut self.cuts[number as usize]
+        {
+            let len = LARGE.min(cut.len - cut.begun);
+            let at = cut.at.wrapping_add(cut.begun);
+            let lease = cut.next.take().or_else(|| {
+                if cut.put {
+                    // SAFETY: owed by the caller of `put`, as it is not complete.
+                    unsafe { self.local.bounce_source(port, at, len) }
+                } else {
+                    self.local.bounce(port, at, len)
+                }
+            });
+            let Some(lease) = lease else { return Ok(()) };
+            let Some(index) = self.free.pop() else {
+                cut.next = Some(lease);
+                return Ok(());
+            };
+            let remote = Remote { at: cut.remote.at.wrapping_add(cut.begun as u64), ..cut.remote };
+            let (spans, put, op) = (lease.spans().0, cut.put, &mut *self.ops[index as usize]);
+            (op.token, op.to, op.job) = (cut.token, remote.peer, Job::Piece(lease, number));
+            // SAFETY: a bounce buffer; the op stays until it is complete; the target is part of what the caller said.
+            let answer = unsafe {
+                if put {
+                    port.write(remote, &spans[..1], &mut op.context, false)
+                } else {
+                    port.read(&spans[..1], remote, &mut op.context)
+                }
+            };
+            match self.settle(port, index, answer) {
+                Start::Started => {}
+                Start::Failed(why) => return Err((remote.peer, why)),
+                _ => return Ok(()),
+            }
+            let Some(cut) = &mut self.cuts[number as usize] else { continue };
+            cut.begun += len;
+            cut.under_way += 1;
+            if cut.begun == cut.len {
+                self.beginning.pop_front();
+            }
+        }
+        Ok(())
+    }
+
+    /// A piece is complete; if it was the last one, so is the transfer.
+    fn piece_complete(&mut self, number: u32) {
+        let slot = &mut self.cuts[number as usize];
+        let Some(cut) = slot else { return };
+        cut.under_way -= 1;
+        if cut.begun < cut.len || cut.under_way > 0 {
+            return;
+        }
+        if cut.put {
+            self.done.push_back((cut.token, Completion::Local));
+        }
+        self.done.push_back((cut.token, Completion::Remote));
+        *slot = None;
     }
 
     /// `None`: the provider does not have it.
@@ -226,6 +338,13 @@ impl OneSided {
                 unsafe { lease.deliver() };
                 self.local.end(port, lease);
             }
+            Job::Piece(lease, cut) => {
+                // SAFETY: the part of a get's destination is valid until the whole is reported.
+                unsafe { lease.deliver() };
+                self.local.end(port, lease);
+                self.free.push(index);
+                return self.piece_complete(cut);
+            }
             Job::Atomic(to) => {
                 // SAFETY: the caller's word, valid until this is reported; the result is in the op's own words.
                 unsafe { to.write(op.words.add(WORDS - 1).read()) };
@@ -237,7 +356,7 @@ impl OneSided {
 
     /// Whether operations are under way.
     pub(crate) fn is_busy(&self) -> bool {
-        self.free.len() < self.ops.len()
+        self.free.len() < self.ops.len() || !self.beginning.is_empty()
     }
 
     /// Whom an operation concerns, and what it is.
@@ -247,6 +366,7 @@ impl OneSided {
             Job::None => "an operation",
             Job::Put(_) => "a put",
             Job::Get(_) => "a get",
+            Job::Piece(..) => "a piece of a transfer",
             Job::Atomic(_) => "an atomic operation",
         };
         (op.to, what)

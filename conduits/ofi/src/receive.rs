@@ -5,7 +5,8 @@
 //! messages may still be on their way into a buffer that the provider has *released*: it is over only when as many bytes have come as it
 //! takes for a release.
 //!
-//! There are always some buffers posted: if all are full of frames that nobody wanted yet, more are made. Credits bound how many.
+//! There are always some buffers posted: if all are full of frames that nobody wanted yet, more are made. Credits bound how many. Where
+//! no more memory can be registered those frames move to other memory.
 #![expect(unsafe_code, reason = "posts buffers to the provider")]
 
 use crate::fabric::{Answer, Context, Event, Port, What};
@@ -59,9 +60,14 @@ impl Receiver {
         let mut receiver = Receiver { multi, buffers: Vec::new(), idle: Vec::new(), posted: 0, most };
         receiver.keep_up(port)?;
         if receiver.posted == 0 {
-            return Err("no receive can be posted".to_string());
+            return Err("no receive can be posted (ulimit -l may be too low)".to_string());
         }
         Ok(receiver)
+    }
+
+    /// Whether nothing can come in.
+    pub(crate) fn is_bare(&self) -> bool {
+        self.posted == 0
     }
 
     fn size(&self) -> usize {
@@ -89,7 +95,12 @@ impl Receiver {
                 return Ok(());
             }
             let index = self.buffers.len() as u32;
-            let (context, chunk) = (Context::new(What::Receive, index), Chunk::new(port, self.size())?);
+            let chunk = match Chunk::new(port, self.size()) {
+                Ok(chunk) => chunk,
+                // No more memory can be registered: fewer have to do.
+                Err(_) => return Ok(()),
+            };
+            let context = Context::new(What::Receive, index);
             self.buffers.push(Box::new(Buffer { context, chunk, taken: 0, released: false, lent: 0 }));
             self.idle.push(index);
         }

@@ -58,10 +58,10 @@ pub(crate) struct Lost {
 }
 
 impl Sender {
-    pub(crate) fn new(me: u32, port: &Port) -> Sender {
+    pub(crate) fn new(me: u32, port: &mut Port) -> Result<Sender, String> {
         // The provider's queue is shared with puts and gets: nobody may fill it alone.
         let depth = port.traits.depth;
-        Sender {
+        let mut sender = Sender {
             me,
             slots: Vec::new(),
             chunks: Vec::new(),
@@ -70,7 +70,30 @@ impl Sender {
             waiting: Default::default(),
             under_way: [0; LANES],
             depth: [depth / 4, depth / 8, depth / 8],
+        };
+        if port.traits.mr_local {
+            // While there is memory to be registered.
+            for (lane, class) in [(0, 0), (0, 1), (1, 0), (1, 1), (NOTES, 0)] {
+                sender.grow(port, lane, class)?;
+            }
         }
+        Ok(sender)
+    }
+
+    /// Makes slots.
+    fn grow(&mut self, port: &mut Port, lane: usize, class: usize) -> Result<(), String> {
+        let chunk = Chunk::new(port, BYTES[class] * AT_ONCE[class])?;
+        for k in 0..AT_ONCE[class] {
+            let index = self.slots.len() as u32;
+            let at = chunk.at().wrapping_add(k * BYTES[class]);
+            let (context, desc) = (Context::new(What::Send, index), chunk.desc());
+            let (to, len, through) = (0, 0, false);
+            self.slots.push(Box::new(Slot { context, at, desc, lane, class, to, len, through }));
+            self.free[lane][class].push(index);
+        }
+        self.chunks.push(chunk);
+        self.made[lane][class] += AT_ONCE[class];
+        Ok(())
     }
 
     /// Room for a message that carries `len` bytes, if there is any: the slot's number and memory.
@@ -85,26 +108,11 @@ impl Sender {
             if self.made[lane][class] >= MOST[class] {
                 return Ok(None);
             }
-            let chunk = Chunk::new(port, BYTES[class] * AT_ONCE[class])?;
-            for k in 0..AT_ONCE[class] {
-                let index = self.slots.len() as u32;
-                let at = chunk.at().wrapping_add(k * BYTES[class]);
-                let context = Context::new(What::Send, index);
-                let desc = chunk.desc();
-                self.slots.push(Box::new(Slot {
-                    context,
-                    at,
-                    desc,
-                    lane,
-                    class,
-                    to: 0,
-                    len: 0,
-                    through: false,
-                }));
-                self.free[lane][class].push(index);
+            match self.grow(port, lane, class) {
+                // No more memory can be registered: those that there are come back.
+                Err(_) if self.made[lane][class] > 0 => return Ok(None),
+                grown => grown?,
             }
-            self.chunks.push(chunk);
-            self.made[lane][class] += AT_ONCE[class];
         }
         let index = self.free[lane][class].pop();
         Ok(index.map(|index| (index, self.slots[index as usize].at)))
