@@ -1,6 +1,6 @@
 /* MPI and GASNet in one program, in turns: messages, puts and barriers of both, which must not meet. A rank that is inside MPI does not
- * listen to GASNet, so a barrier stands between the turns. Arguments: who initialises MPI (`mpi`, `gasnet`), and who finalises it
- * (`program`, `gasnet`). */
+ * listen to GASNet, so a barrier stands between the turns. Arguments: who initialises MPI (`mpi`, `gasnet`), who finalises it (`program`,
+ * `gasnet`), and for which threads the program initialises it (a number of MPI_Init_thread's; none: MPI_Init). */
 #include <gasnet.h>
 #include <mpi.h>
 
@@ -34,7 +34,15 @@ static void barrier(void) {
 int main(int argc, char **argv) {
   int mpi_first = argc > 1 && !strcmp(argv[1], "mpi");
   int by_program = argc > 2 && !strcmp(argv[2], "program");
-  if (mpi_first && MPI_Init(&argc, &argv) != MPI_SUCCESS) return 1;
+  if (mpi_first && argc > 3) {
+    /* In the order of the standard. */
+    int levels[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE};
+    int wanted = levels[atoi(argv[3]) & 3], provided;
+    if (MPI_Init_thread(&argc, &argv, wanted, &provided) != MPI_SUCCESS) return 1;
+    if (provided != wanted) fprintf(stderr, "MPI has level %d for %d\n", provided, wanted);
+  } else if (mpi_first && MPI_Init(&argc, &argv) != MPI_SUCCESS) {
+    return 1;
+  }
   if (gasnet_init(&argc, &argv) != GASNET_OK) return 1;
   gasnet_handlerentry_t handlers[] = {{ASK, (void (*)())ask}, {ANSWER, (void (*)())answer}};
   if (gasnet_attach(handlers, 2, GASNET_PAGESIZE, 0) != GASNET_OK) return 1;

@@ -109,10 +109,11 @@ pub fn stage_all(prefix: &Path) {
     }
 }
 
-/// Compiles the program that uses an MPI and the staged C interface both.
-pub fn compile_both(prefix: &Path, mpi: &Mpi, program: &Path) -> Result<(), String> {
+/// Compiles the program that uses an MPI and the staged C interface both, in a mode of that (`SEQ`, `PAR`).
+pub fn compile_both(prefix: &Path, mpi: &Mpi, mode: &str, program: &Path) -> Result<(), String> {
     let mut compile = Command::new(&mpi.mpicc);
-    compile.args(["-Wall", "-Wextra", "-Werror", "-DGASNET_SEQ=1", "-I"]).arg(prefix.join("include/gasnet"));
+    compile.args(["-Wall", "-Wextra", "-Werror", "-I"]).arg(prefix.join("include/gasnet"));
+    compile.arg(format!("-DGASNET_{mode}=1"));
     compile.arg("-o").arg(program).arg(sh::root().join("tests/mpi/both.c"));
     compile.arg("-L").arg(prefix.join("lib")).args(["-l:libgasnet.a", "-lpthread", "-ldl", "-lm", "-lgcc_s"]);
     sh::pass(compile, BUILD)

@@ -419,16 +419,18 @@ fn mpi(_: &mut Context) -> End {
     let mut runs = 0;
     for mpi in &mpis {
         let both = sh::target().join(format!("mpi-both-{}", mpi.name));
-        if let Err(why) =
-            plugins::stage_mpi(&prefix, mpi).and_then(|_| plugins::compile_both(&prefix, mpi, &both))
-        {
+        let both_par = sh::target().join(format!("mpi-both-par-{}", mpi.name));
+        let built = plugins::stage_mpi(&prefix, mpi)
+            .and_then(|_| plugins::compile_both(&prefix, mpi, "SEQ", &both))
+            .and_then(|()| plugins::compile_both(&prefix, mpi, "PAR", &both_par));
+        if let Err(why) = built {
             return End::Failed(why);
         }
         let (whole, pairs) = ([("2", "off"), ("3", "off"), ("3", "2")], [("2", "off"), ("3", "2")]);
         let thread = ("GASNET_PROGRESS", "thread");
         // Program, arguments, (ranks, neighbourhood), settings, what it says.
         type Job<'a> = (&'a Path, &'a [&'a str], &'a [(&'a str, &'a str)], &'a [(&'a str, &'a str)], &'a str);
-        let jobs: [Job<'_>; 8] = [
+        let jobs: [Job<'_>; 13] = [
             (&conformance, &["--quick"], &whole, &[], "conformance: passed"),
             (&conformance, &["--quick"], &pairs, &[thread], "conformance: passed"),
             (&heat, &["64", "64", "20"], &whole, &[], "verification: passed"),
@@ -437,6 +439,17 @@ fn mpi(_: &mut Context) -> End {
             (&both, &["gasnet", "program"], &pairs, &[], "both: passed"),
             (&both, &["gasnet", "program"], &pairs[..1], &[thread], "both: passed"),
             (&both, &["mpi", "program"], &pairs[..1], &[thread], "MPI_Init_thread for MPI_THREAD_MULTIPLE"),
+            (&both, &["mpi", "program", "3"], &pairs[..1], &[thread], "both: passed"),
+            (&both_par, &["mpi", "program"], &pairs[..1], &[], "compile for GASNET_SEQ"),
+            (
+                &both_par,
+                &["mpi", "program", "1"],
+                &pairs[..1],
+                &[],
+                "(MPI_THREAD_FUNNELED), and uses GASNet from several",
+            ),
+            (&both_par, &["mpi", "program", "2"], &pairs[..1], &[], "both: passed"),
+            (&both_par, &["mpi", "program", "3"], &pairs, &[], "both: passed"),
         ];
         for (program, args, shapes, settings, says) in jobs {
             for (ranks, neighborhood) in shapes {

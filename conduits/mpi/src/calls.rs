@@ -1,7 +1,8 @@
 //! MPI's calls as the conduit needs them: errors as values, memory by pointer and length.
 #![expect(unsafe_code, reason = "calls C")]
 
-use gasnet::{Error, Threading};
+use crate::threads::Level;
+use gasnet::Error;
 use mpi::ffi;
 use std::ffi::{c_int, c_void};
 
@@ -23,9 +24,29 @@ fn failure(what: &str, code: c_int) -> Error {
     Error::Conduit(format!("mpi: {what}: {text}"))
 }
 
-/// Initialises MPI unless that has been done. Whether it was done here, and whether several threads may call MPI at a time.
-pub(crate) fn initialise(threading: Threading) -> Result<(bool, bool), Error> {
-    let (mut done, mut over) = (0, 0);
+/// What MPI calls a level.
+fn number(level: Level) -> c_int {
+    // SAFETY: constants of MPI's.
+    unsafe {
+        match level {
+            Level::Single => ffi::RSMPI_THREAD_SINGLE,
+            Level::Funneled => ffi::RSMPI_THREAD_FUNNELED,
+            Level::Serialized => ffi::RSMPI_THREAD_SERIALIZED,
+            Level::Multiple => ffi::RSMPI_THREAD_MULTIPLE,
+        }
+    }
+}
+
+/// The level that MPI calls so.
+fn level(number_of: c_int) -> Level {
+    // The standard has them in this order.
+    let all = [Level::Multiple, Level::Serialized, Level::Funneled];
+    all.into_iter().find(|level| number_of >= number(*level)).unwrap_or(Level::Single)
+}
+
+/// What the program has initialised MPI for, and whether in this thread; `None` if it has not.
+pub(crate) fn initialised() -> Result<Option<(Level, bool)>, Error> {
+    let (mut done, mut over, mut provided, mut main) = (0, 0, 0, 0);
     // SAFETY: plain queries, allowed at any time.
     unsafe {
         check("MPI_Initialized", ffi::MPI_Initialized(&mut done))?;
@@ -34,36 +55,31 @@ pub(crate) fn initialise(threading: Threading) -> Result<(bool, bool), Error> {
     if over != 0 {
         return Err(Error::job("mpi: the program has finalised MPI: start gasnet before that"));
     }
-    let mut provided = 0;
-    if done != 0 {
-        // SAFETY: initialised.
-        check("MPI_Query_thread", unsafe { ffi::MPI_Query_thread(&mut provided) })?;
-        // SAFETY: a constant of MPI's.
-        return Ok((false, provided >= unsafe { ffi::RSMPI_THREAD_MULTIPLE }));
+    if done == 0 {
+        return Ok(None);
     }
-    // SAFETY: not initialised yet; without arguments MPI takes them from its launcher.
+    // SAFETY: initialised.
     unsafe {
-        // A program's own threads may use MPI while the runtime does. Where one thread makes all calls, MPI goes without locks. By the letter
-        // a process that has others, which make no calls of MPI's, would be FUNNELED; but in MPICH that is the same, and Open MPI, whose own
-        // launcher runs a thread in each process, makes every call dearer for it.
-        let wanted = match threading {
-            Threading::Parallel => ffi::RSMPI_THREAD_MULTIPLE,
-            Threading::Serial(promise) if promise.is_always_the_same() => ffi::RSMPI_THREAD_SINGLE,
-            Threading::Serial(_) => ffi::RSMPI_THREAD_SERIALIZED,
-        };
-        check(
-            "MPI_Init_thread",
-            ffi::MPI_Init_thread(std::ptr::null_mut(), std::ptr::null_mut(), wanted, &mut provided),
-        )?;
-        // The runtime calls MPI from one thread at a time, but not always from the same.
-        if wanted != ffi::RSMPI_THREAD_SINGLE && provided < ffi::RSMPI_THREAD_SERIALIZED {
-            return Err(Error::job(
-                "mpi: this MPI can be called from one thread only, and the rank's calls come from several: use an MPI with support for \
-                 threads",
-            ));
-        }
-        Ok((true, provided >= ffi::RSMPI_THREAD_MULTIPLE))
+        check("MPI_Query_thread", ffi::MPI_Query_thread(&mut provided))?;
+        check("MPI_Is_thread_main", ffi::MPI_Is_thread_main(&mut main))?;
     }
+    Ok(Some((level(provided), main != 0)))
+}
+
+/// Initialises MPI.
+pub(crate) fn initialise(wanted: Level) -> Result<(), Error> {
+    let (none, mut provided) = (std::ptr::null_mut(), 0);
+    // SAFETY: not initialised yet; without arguments MPI takes them from its launcher.
+    let code = unsafe { ffi::MPI_Init_thread(none, none.cast(), number(wanted), &mut provided) };
+    check("MPI_Init_thread", code)?;
+    // The runtime calls MPI from one thread at a time, but not always from the same.
+    if wanted > Level::Single && level(provided) < Level::Serialized {
+        return Err(Error::job(
+            "mpi: this MPI can be called from one thread only, and the rank's calls come from several: use an MPI with support for \
+             threads",
+        ));
+    }
+    Ok(())
 }
 
 /// A function that MPI calls with a value when an attribute ends.

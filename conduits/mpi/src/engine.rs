@@ -3,6 +3,7 @@
 
 use crate::calls::{self, MPI_Comm, MPI_Request};
 use crate::head::{CREDITS, Head, NUDGE, SHORTENED, put_in_second_word, without_second_word};
+use crate::threads;
 use crate::window::{self, LARGEST, Window};
 use gasnet::conduit::credit::{Account, Terms};
 use gasnet::conduit::{
@@ -380,12 +381,17 @@ pub(crate) fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Err
     if cx.neighbours.len() == cx.size as usize {
         return Ok(None);
     }
-    let (own, several) = calls::initialise(cx.threading)?;
-    if cx.config.progress_thread && !own && !several {
-        return Err(Error::job(
-            "mpi: GASNET_PROGRESS=thread calls MPI beside the program, which has initialised MPI for one thread at a time: have it call \
-             MPI_Init_thread for MPI_THREAD_MULTIPLE, or leave GASNET_PROGRESS unset",
-        ));
+    let before = calls::initialised()?;
+    let own = before.is_none();
+    match before {
+        None => calls::initialise(threads::wanted(cx.threading))?,
+        Some((level, main)) => {
+            let judged = threads::judge(level, cx.threading, cx.config.progress_thread, main);
+            let warning = judged.map_err(|why| Error::job(format!("mpi: {why}")))?;
+            if let Some(warning) = warning.filter(|_| cx.rank.0 == 0 && !cx.config.quiet) {
+                eprintln!("gasnet: warning: mpi: {warning}");
+            }
+        }
     }
     let (rank, size) = calls::place()?;
     if (rank, size) != (cx.rank.0, cx.size) {

@@ -22,8 +22,10 @@
 //! to a sleeping thread, the later steps of MPI's own put are not.
 //!
 //! **Threads.** MPI is initialised for several threads only if the rank's calls may come from several, and for a single one where that makes
-//! them all (UPC, C in its SEQ mode). A program of one thread per rank whose other threads use MPI by themselves initialises MPI first. Beside
-//! a progress thread (`GASNET_PROGRESS=thread`) a program that initialises MPI has to do so for `MPI_THREAD_MULTIPLE`.
+//! them all (UPC, C in its SEQ mode). A program of one thread per rank whose other threads use MPI by themselves initialises MPI first. What a
+//! program that did so has allowed is kept to (`threads.rs`): where its threads may all call the runtime, or beside a progress thread
+//! (`GASNET_PROGRESS=thread`), it has to be `MPI_THREAD_MULTIPLE`, or `MPI_THREAD_SERIALIZED` where it sees itself to it that none of its calls of MPI
+//! overlaps with one of the runtime.
 //!
 //! **Who must act.** MPI makes progress inside its calls; a put may need the target inside one, several times. Every wait of the runtime polls.
 //! Progress threads of ranks of one host sleep by a doorbell, which peers ring behind what they send.
@@ -36,6 +38,8 @@ mod calls;
 mod engine;
 #[cfg(any(test, feature = "link"))]
 mod head;
+#[cfg(any(test, feature = "link"))]
+mod threads;
 #[cfg(feature = "link")]
 mod window;
 
