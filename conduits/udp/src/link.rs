@@ -18,7 +18,7 @@
 //! [`SPAN`] for chunks on their way.
 //!
 //! **Death.** A peer of which nothing was heard for [`Setup::patience`] while something was on its way to it, probes among it,
-//! is dead ([`Link::is_dead`]).
+//! is dead ([`Link::is_dead`]). Time in which this end did not look (its process was stopped, or had no processor) is no silence.
 //!
 //! Calls, in any order: [`Link::handle`] for a datagram, the program's wishes, [`Link::timeout`] when [`Link::deadline`] has
 //! come; after each, [`Link::transmit`] until it has nothing more.
@@ -351,7 +351,9 @@ pub struct Link {
     probes: u32,
     /// Packets between a lost one and the acknowledged.
     reordering: u64,
-    waiting_since: Option<Time>,
+    /// While something is on its way: when this end last looked, and for how much of the time in which it did the peer has been silent.
+    looked_at: Option<Time>,
+    silence: u64,
     wants_room: Option<Time>,
     state: State,
     counters: Counters,
@@ -406,7 +408,8 @@ impl Link {
             backoff: 0,
             probes: 0,
             reordering: 3,
-            waiting_since: None,
+            looked_at: None,
+            silence: 0,
             wants_room: None,
             state: State::Open,
             counters: Counters::default(),
@@ -559,8 +562,9 @@ impl Link {
         if header.number == self.packets.largest() {
             self.received_at = now;
         }
-        if self.waiting_since.is_some() {
-            self.waiting_since = Some(now);
+        self.silence = 0;
+        if self.looked_at.is_some() {
+            self.looked_at = Some(now);
         }
         for (lane, limit) in self.lanes.iter_mut().zip(header.limits) {
             let limit = expand(limit, lane.limit);
@@ -718,7 +722,7 @@ impl Link {
         self.sent.clear();
         self.missing.clear();
         self.in_flight = 0;
-        (self.lost_after, self.waiting_since, self.wants_room) = (None, None, None);
+        (self.lost_after, self.looked_at, self.wants_room) = (None, None, None);
         (self.ack_now, self.ack_at, self.probes) = (false, None, 0);
     }
 

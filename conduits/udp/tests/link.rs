@@ -343,6 +343,22 @@ fn a_dead_peer_is_found_out_in_time_and_a_slow_one_is_not() {
     assert!((PATIENCE..PATIENCE + SECOND).contains(&took), "{took}");
 }
 
+/// Whoever was stopped has not looked, and must not take that for the peer's silence: both were, perhaps.
+#[test]
+fn who_was_stopped_blames_nobody() {
+    let mut pair = Pair::new(11, Wire::default(), 1 << 20, 1 << 20);
+    for round in 0..4 {
+        pair.cut = true;
+        assert!(pair.try_send(0, Channel::Request, &[1; 80]));
+        // Its peer computes for a while.
+        pair.run((round + 1) * 300_000_000, |_| false);
+        pair.now += 10 * PATIENCE;
+        pair.cut = false;
+        assert!(pair.run(SECOND, |p| p.ends[0].link.is_drained() || p.ends[0].link.is_dead()));
+        assert!(!pair.ends[0].link.is_dead(), "after stop {round}");
+    }
+}
+
 #[test]
 fn who_leaves_is_not_waited_for() {
     let mut pair = Pair::new(10, Wire::default(), 1 << 20, 1 << 20);

@@ -6,6 +6,8 @@ use crate::wire::{Header, expand};
 
 /// Longest time between probes of a silent peer.
 const LONGEST: u64 = 250 * MS;
+/// While something is on its way this end looks more often, unless it cannot: to probe, or as the keeper of a rank that computes.
+const LOOKS: u64 = 4 * LONGEST;
 /// Most packets that may lie between a lost one and the acknowledged.
 const MOST_REORDERING: u64 = 256;
 /// Packets remembered at most: late acknowledgements of older ones say nothing.
@@ -99,7 +101,7 @@ impl Link {
             }
         }
         if self.in_flight == 0 {
-            self.waiting_since = None;
+            self.looked_at = None;
         }
         news
     }
@@ -137,7 +139,7 @@ impl Link {
             self.send_again(chunk, number);
         }
         if self.in_flight == 0 {
-            self.waiting_since = None;
+            self.looked_at = None;
         }
     }
 
@@ -201,6 +203,14 @@ impl Link {
         self.lost_after.is_some() || self.paced_until.is_some()
     }
 
+    /// Counts the peer's silence up to now.
+    pub(super) fn look(&mut self, now: Time) {
+        match self.looked_at.replace(now) {
+            Some(at) => self.silence += now.saturating_sub(at).min(LOOKS),
+            None => self.silence = 0,
+        }
+    }
+
     /// Does what is due; then ask [`Link::transmit`].
     pub fn timeout(&mut self, now: Time) {
         if self.state != State::Open {
@@ -226,8 +236,8 @@ impl Link {
             self.probes = 1;
             self.probe_from = now;
             self.backoff += 1;
-            let silent = self.waiting_since.map_or(0, |since| now.saturating_sub(since));
-            if self.setup.patience > 0 && self.backoff >= 3 && silent > self.setup.patience {
+            self.look(now);
+            if self.setup.patience > 0 && self.backoff >= 3 && self.silence > self.setup.patience {
                 self.state = State::Dead;
             }
         }

@@ -444,9 +444,7 @@ impl Link {
         self.counters.sent += 1;
         self.sent.push_back(Sent { at: now, bytes: size as u32, fate: Fate::Flying, chunk, probe });
         if !probe {
-            if self.in_flight == 0 {
-                self.waiting_since = self.waiting_since.or(Some(now));
-            }
+            self.look(now);
             self.in_flight += size as u64;
             self.probe_from = now;
             self.pacer.sent(size as u64);
