@@ -5,10 +5,10 @@
 //! between the two steps on both sides, so either the thread sees the work or the other side sees the sleeper.
 //!
 //! **Attendance.** A rank that polls does its NIC's work itself, which saves a change of threads for every packet where cores are
-//! short. Its desk says when it last did, and who leaves work wakes the thread only if that is a while ago. A rank may stop
-//! polling right after that look: so the thread of a rank that has polled lately sleeps for a *shift* at most, and a rank
-//! that polls while its thread sleeps without limit wakes it once. Nothing waits for longer than a shift. A rank that is about to
-//! sleep says so ([`Desks::depart`]), and looks for work once more.
+//! short. Its desk says when it last did, and who leaves work for a thread that sleeps for a *shift* wakes it only if that is a while
+//! ago. The rank may stop polling right after that look, so only such a thread is left alone: the thread of a rank that has polled lately
+//! sleeps for a shift at most, and one that sleeps without limit is woken by its rank's next poll, and by any work. Nothing waits for longer
+//! than a shift. A rank that is about to sleep says so ([`Desks::depart`]), and looks for work once more.
 #![expect(unsafe_code, reason = "overlays typed atomics on shared memory")]
 
 use crate::live::sys::{self, Mapping};
@@ -134,11 +134,12 @@ impl Desks {
     pub(crate) fn ring(&self, rank: u32) -> bool {
         // ORDER: SeqCst; pairs with the fence in `sleep`: the thread sees the work, or we see that it sleeps.
         fence(Ordering::SeqCst);
-        let asleep = self.desk(rank).asleep.load(Ordering::Relaxed);
-        if asleep == AWAKE || self.fresh(rank, FRESH) {
-            return false;
+        match self.desk(rank).asleep.load(Ordering::Relaxed) {
+            AWAKE => false,
+            // It looks by itself at the end of its shift.
+            SHIFT if self.fresh(rank, FRESH) => false,
+            _ => self.rouse(rank),
         }
-        self.rouse(rank)
     }
 
     /// Wakes the thread of a rank's NIC.
@@ -169,9 +170,50 @@ impl Desks {
         word.store(AWAKE, Ordering::Relaxed);
     }
 
-    /// Whether the thread of this rank's NIC runs.
+    /// Whether the thread of this rank's NIC sleeps until somebody wakes it.
+    #[cfg(test)]
+    pub(crate) fn sleeps_without_limit(&self) -> bool {
+        self.desk(self.me).asleep.load(Ordering::Relaxed) == DEEP
+    }
+
+    /// Whether the thread of this rank's NIC runs, and so will see the work that was left for it before this call.
     #[inline]
     pub(crate) fn awake(&self) -> bool {
+        // ORDER: SeqCst; pairs with the fence in `sleep`: the thread sees the work, or we see that it sleeps.
+        fence(Ordering::SeqCst);
         self.desk(self.me).asleep.load(Ordering::Relaxed) == AWAKE
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+
+    /// A memory file.
+    pub(crate) fn memory() -> OwnedFd {
+        // SAFETY: a plain call; the descriptor it returns is ours.
+        unsafe {
+            let fd = libc::memfd_create(c"desks".as_ptr(), libc::MFD_CLOEXEC);
+            assert!(fd >= 0, "a memory file");
+            OwnedFd::from_raw_fd(fd)
+        }
+    }
+
+    /// A poll that came between the thread's look at the time of the last one and its sleep did not see it sleep: nobody may take that
+    /// poll for a promise that somebody will look soon.
+    #[test]
+    fn work_wakes_a_thread_that_sleeps_without_limit() {
+        let file = memory();
+        let desks = Desks::map(file.as_fd(), 0, 2, 0, Duration::from_millis(1)).expect("memory");
+        std::thread::scope(|scope| {
+            scope.spawn(|| desks.sleep(false, || false));
+            while !desks.sleeps_without_limit() {
+                std::thread::yield_now();
+            }
+            desks.desk(0).polled.store(FrameGrid::now(), Ordering::Relaxed);
+            assert!(desks.ring(0), "work was left for a thread that nobody else will wake");
+        });
+        assert!(desks.awake() && !desks.ring(0));
     }
 }

@@ -272,6 +272,7 @@ impl Card {
         if self.run().0 > 0 || self.news.is_told() {
             self.tell();
         }
+        self.hand_over();
     }
 
     /// Does the NIC's work, unless its own thread is about and has a processor for it: for a thread of the rank that polls, or has left
@@ -284,10 +285,18 @@ impl Card {
         if news && self.news.is_shared() {
             self.tell();
         }
+        self.hand_over();
         if done > 0 {
             Counts::add(&self.counts.attended, 1);
         }
         done
+    }
+
+    /// A thread of the rank has run the NIC, and may not be back soon: what waits for room on the wire nobody else rings for.
+    fn hand_over(&self) {
+        if self.left.load(Ordering::Relaxed) {
+            self.desks.ring(self.me);
+        }
     }
 
     /// Leases a page of the rank, if it is in place.
@@ -559,4 +568,100 @@ fn packet(frame: &gasnet::conduit::Frame) -> Option<Packet> {
 /// How long the thread of a NIC sleeps whose rank polls: the more threads share a processor, the longer.
 pub(crate) fn shift(ranks: u32, processors: usize) -> Duration {
     Duration::from_millis(u64::from(2 * ranks).div_ceil(processors.max(1) as u64).clamp(1, 20))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gasnet::boot::Exchange;
+    use gasnet::conduit::OpenContext;
+    use gasnet::{Config, OneThread, Threading};
+    use netvm_fw::host::Segment;
+    use netvm_fw::library::{Library, Transfer};
+    use netvm_fw::shadow::{Geometry, table};
+    use netvm_fw::{Node, PAGE, Place, Ppn};
+    use std::os::fd::AsFd;
+
+    struct Nobody;
+
+    impl Exchange for Nobody {
+        fn all_gather(&self, _: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+            Err(Error::job("nobody to exchange with"))
+        }
+    }
+
+    impl HostHalf for Nobody {
+        fn interrupt(&self, interrupt: Interrupt) {
+            panic!("a page was missing: {interrupt:?}");
+        }
+        fn flush(&self) {}
+    }
+
+    impl PageMemory for Nobody {
+        fn read(&self, _: Place, into: &mut [u8]) {
+            into.fill(7);
+        }
+        fn write(&self, _: Place, _: &[u8]) {}
+    }
+
+    /// The card of rank 0 of two; nobody takes what it sends.
+    #[expect(unsafe_code, reason = "opens a grid of links")]
+    fn card() -> (Arc<Card>, Library, Vec<JoinHandle<()>>) {
+        let file = crate::live::desk::tests::memory();
+        let desks = Desks::map(file.as_fd(), 0, 2, 0, Duration::from_millis(1)).expect("desks");
+        let config = Config::default();
+        let cx = OpenContext {
+            rank: RankId(0),
+            size: 2,
+            config: &config,
+            // SAFETY: the core is not used.
+            threading: Threading::Serial(unsafe { OneThread::promise() }),
+            shm: file.as_fd(),
+            shm_offset: Desks::bytes(2),
+            host: &[0, 1],
+            neighbours: &[0],
+            exchange: &Nobody,
+        };
+        // SAFETY: the file is new, and behind the desks nothing else uses it.
+        let wire = unsafe { FrameGrid::open(&cx, 32 << 10) }.expect("a wire");
+        let card = Arc::new(Card::new(0, desks, wire, 8, true, false, |_| Ok(None)).expect("a card"));
+        let (mut host, table) = table(Geometry::new(4), 1);
+        let key = Key(5);
+        host.map(Vpn::of(PORT, 0), Ppn::at(0), key);
+        let nic = Nic::new(netvm_fw::nic::Config::new(Node(0), 2), table);
+        let threads = card.start(nic, 2, Arc::new(Nobody), Arc::new(Nobody)).expect("threads");
+        let mut library = Library::new(Node(0), PORT, card.port.clone(), card.bell.clone());
+        for node in [0, 1] {
+            library
+                .add_segment(Node(node), Segment { port: PORT, name: 0, address: 0, size: PAGE.into(), key });
+        }
+        (card, library, threads)
+    }
+
+    /// A rank that sends more than the wire has room for and then computes: its NIC's thread must see to the rest, for nobody rings
+    /// when there is room.
+    #[test]
+    fn a_backlog_is_handed_over() {
+        let (card, mut library, threads) = card();
+        while !card.desks.sleeps_without_limit() {
+            std::thread::yield_now();
+        }
+        let here = library.lookup(Node(0), PORT, 0).expect("added");
+        let there = library.lookup(Node(1), PORT, 0).expect("added");
+        for _ in 0..60 {
+            let mut write = Transfer::write(here, there, PAGE.into());
+            assert_eq!(library.issue(&mut write, |_, _| ()), Ok(true));
+        }
+        while card.bell.is_rung() {
+            card.work();
+        }
+        assert!(card.counts.backlogged.load(Ordering::Relaxed) > 0, "a backlog");
+        for _ in 0..1000 {
+            assert!(!card.desks.sleeps_without_limit(), "nobody looks after the backlog");
+            std::thread::yield_now();
+        }
+        card.stop();
+        threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
+        card.end();
+    }
 }
