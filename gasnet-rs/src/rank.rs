@@ -247,7 +247,7 @@ impl Rank {
         let presence: Option<&'static Presence> = (on_host as usize > processors).then(|| {
             // Ranks that follow each other are likely to talk to each other: they start out on different processors.
             map::go_to_processor(own as u32);
-            &*Box::leak(Box::new(Presence::new(own, host.stations)))
+            &*Box::leak(Box::new(Presence::new(own, host.stations, processors)))
         });
         let alone = neighbourhood.len() == 1 && matches!(threading, Threading::Serial(_));
         let leader = &host.ranks[neighbourhood.on_host(0) as usize];
@@ -711,7 +711,12 @@ impl Rank {
             if done > 0 {
                 waiter.progressed();
             } else {
+                let turns = waiter.turns();
                 self.pause_for(&mut waiter, what, peer);
+                // Others have run meanwhile, and who shares memory needs no message.
+                if waiter.turns() > turns && condition() {
+                    return;
+                }
             }
             done = self.poll_rest();
             if done > 0 && condition() {

@@ -9,7 +9,8 @@
 //! away, and giving up the processor would cost a round of everybody's turns. So where ranks outnumber processors each one
 //! keeps a word in shared memory that says on which processor it runs, or that it has given it up ([`Presence`]), and a rank spins
 //! while the peer it sent to last is running. The word is a hint: it is wrong while a rank is preempted, which costs some polls and
-//! never progress.
+//! never progress. A rank that waits for all others, as in a barrier, yields once; after that those who share its processor have had
+//! their turn, what is missing comes from other processors, and it spins likewise.
 //!
 //! **Strangers.** A yield is cheap while all who share the processor wait, too. Beside programs that compute it costs a turn of each of
 //! them, tens of milliseconds, and a scheduler that is fair goes on to charge the yielder for turns it did not use; who sleeps instead
@@ -34,6 +35,8 @@ pub(crate) struct Presence {
     stations: &'static [Station],
     /// The peer that messages were sent to last, or [`NOBODY`].
     watched: AtomicU32,
+    /// There are other processors.
+    others: bool,
 }
 
 /// No peer to watch.
@@ -43,8 +46,9 @@ const WATCH: u32 = 64;
 
 impl Presence {
     /// Of the rank with station number `me`.
-    pub(crate) fn new(me: usize, stations: &'static [Station]) -> Presence {
-        let presence = Presence { me, stations, watched: AtomicU32::new(NOBODY) };
+    pub(crate) fn new(me: usize, stations: &'static [Station], processors: usize) -> Presence {
+        let (watched, others) = (AtomicU32::new(NOBODY), processors > 1);
+        let presence = Presence { me, stations, watched, others };
         presence.arrive();
         presence
     }
@@ -62,11 +66,14 @@ impl Presence {
         self.watched.store(NOBODY, Relaxed);
     }
 
-    /// Whether the watched peer runs, on another processor than this rank.
-    fn peer_runs(&self) -> bool {
-        let peer = self.stations.get(self.watched.load(Relaxed) as usize);
+    /// Whether what this rank waits for may come any moment from another processor: the watched peer runs there, or, where it can be
+    /// anyone, those who share this processor have had their turn (`turns`).
+    fn may_come(&self, turns: bool) -> bool {
         let here = self.stations[self.me].0.load(Relaxed);
-        peer.is_some_and(|s| ![0, here].contains(&s.0.load(Relaxed)))
+        match self.watched.load(Relaxed) {
+            NOBODY => turns && self.others,
+            peer => self.stations.get(peer as usize).is_some_and(|s| ![0, here].contains(&s.0.load(Relaxed))),
+        }
     }
 
     fn leave(&self) {
@@ -293,7 +300,7 @@ impl Waiter {
     #[cold]
     fn step_slow(&mut self, sleep: impl FnOnce(Duration)) {
         if let Some(presence) = self.presence {
-            if self.watched < self.patience && presence.peer_runs() {
+            if self.watched < self.patience && presence.may_come(self.turns() > 0) {
                 self.watched += 1;
                 if self.watched.is_multiple_of(PAUSE_EVERY) {
                     core::hint::spin_loop();
@@ -307,7 +314,7 @@ impl Waiter {
             presence.leave();
         }
         self.steps = self.steps.saturating_add(1);
-        let slow = self.steps - self.policy.spins;
+        let slow = self.turns();
         // Turns of a loaded machine can be long: a wait is worth a report well before it sleeps.
         if slow == REPORTABLE {
             self.since.get_or_insert_with(Instant::now);
@@ -324,6 +331,12 @@ impl Waiter {
         if let Some(presence) = self.presence {
             presence.arrive();
         }
+    }
+
+    /// How often this wait has given up the processor since something happened.
+    #[inline]
+    pub(crate) fn turns(&self) -> u32 {
+        self.steps.saturating_sub(self.policy.spins)
     }
 
     /// Whether this wait has taken a while.
@@ -347,21 +360,23 @@ mod tests {
     #[test]
     fn only_a_peer_that_runs_elsewhere_is_watched() {
         let stations: &'static [Station] = Box::leak((0..3).map(|_| Station(AtomicU32::new(0))).collect());
-        let presence = Presence::new(0, stations);
+        let presence = Presence::new(0, stations, 2);
         let here = stations[0].0.load(Relaxed);
         assert_ne!(here, 0, "who makes it is running");
-        assert!(!presence.peer_runs(), "nobody is watched at first");
+        assert!(!presence.may_come(false), "nobody is watched at first");
         presence.watch(2);
         for (word, runs) in [(0, false), (here, false), (here + 1, true), (0, false)] {
             stations[2].0.store(word, Relaxed);
-            assert_eq!(presence.peer_runs(), runs, "{word}");
+            assert_eq!(presence.may_come(false), runs, "{word}");
         }
         stations[2].0.store(here + 1, Relaxed);
         presence.watch(7);
-        assert!(!presence.peer_runs());
+        assert!(!presence.may_come(false));
         presence.watch(2);
         presence.watch_nobody();
-        assert!(!presence.peer_runs());
+        assert!(!presence.may_come(false) && presence.may_come(true), "after a turn from elsewhere");
+        let alone = Presence::new(0, stations, 1);
+        assert!(!alone.may_come(true), "nowhere else to come from");
         presence.leave();
         assert_eq!(stations[0].0.load(Relaxed), 0);
     }
@@ -370,7 +385,7 @@ mod tests {
     #[test]
     fn patience_runs_out() {
         let stations: &'static [Station] = Box::leak((0..2).map(|_| Station(AtomicU32::new(0))).collect());
-        let presence: &'static Presence = Box::leak(Box::new(Presence::new(0, stations)));
+        let presence: &'static Presence = Box::leak(Box::new(Presence::new(0, stations, 2)));
         presence.watch(1);
         stations[1].0.store(u32::MAX, Relaxed);
         let mut waiter = Waiter::new(WaitPolicy::new(8, 2, None), Some(presence));
