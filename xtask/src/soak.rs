@@ -22,6 +22,7 @@ use std::time::{Duration, Instant};
 use lexopt::prelude::*;
 
 use crate::netvm;
+use crate::plugins;
 use crate::programs::{self, Tally};
 use crate::sh;
 use crate::stage::{self, Parts};
@@ -29,13 +30,14 @@ use crate::stage::{self, Parts};
 const HELP: &str = "\
 Random and long tests. Failing inputs are kept under target/soak.
 
-usage: cargo xtask soak [--minutes M] [--seed S] [--stale N | --flood SECONDS] [--record]
+usage: cargo xtask soak [--minutes M] [--seed S] [--stale N | --flood SECONDS | --giant] [--record]
 
   --minutes M   for how long (default 10)
   --seed S      start of the random numbers (default: from the clock)
   --stale N     instead, N simulated accesses against changing mappings (a million takes about a second)
   --flood S     instead, S seconds (or more) of floods between all pairs of 16 ranks over udp, with the smallest windows: it must
                 not hang, and memory must not grow
+  --giant       instead, a put, a get and a fill of more than 4 GiB over each conduit that is built, which takes 10 GiB of memory
   --record      add the result to docs/soak.md
 ";
 
@@ -70,7 +72,8 @@ type Score = BTreeMap<&'static str, (usize, usize)>;
 /// Reads the command line and runs.
 pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
     let clock = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let (mut minutes, mut record, mut accesses, mut floods) = (10.0_f64, false, None, None);
+    let (mut minutes, mut record, mut accesses, mut floods, mut giants) =
+        (10.0_f64, false, None, None, false);
     let mut seed = clock.map_or(1, |time| time.as_nanos() as u64);
     while let Some(argument) = parser.next().map_err(|e| e.to_string())? {
         match argument {
@@ -87,6 +90,7 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
                 let value = parser.value().and_then(|v| v.parse::<f64>()).map_err(|e| e.to_string())?;
                 floods = Some(value);
             }
+            Long("giant") => giants = true,
             Long("record") => record = true,
             Short('h') | Long("help") => {
                 print!("{HELP}");
@@ -108,6 +112,14 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
     }
     if let Some(seconds) = floods {
         let text = flood(seconds)?;
+        println!("{text}");
+        if record {
+            append(&format!("- {text}\n"))?;
+        }
+        return Ok(());
+    }
+    if giants {
+        let text = giant()?;
         println!("{text}");
         if record {
             append(&format!("- {text}\n"))?;
@@ -260,6 +272,55 @@ fn flood(seconds: f64) -> Result<String, String> {
     }
     Ok(format!(
         "16 ranks flooded each other over udp with windows of two messages: {rounds} rounds, {took:.0} s, memory did not grow"
+    ))
+}
+
+/// Transfers of more than 4 GiB between two ranks, over all conduits but `netvm`, whose segments are as large as its memory.
+fn giant() -> Result<String, String> {
+    /// What two ranks take.
+    const MEMORY: u64 = 10 << 30;
+    let info = fs::read_to_string("/proc/meminfo").map_err(|e| e.to_string())?;
+    let line = info.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let free = line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) << 10;
+    if free < MEMORY {
+        return Err(format!("{} MiB of memory are free, and {} needed", free >> 20, MEMORY >> 20));
+    }
+    let prefix = stage::folder();
+    stage::stage(&prefix, Parts { upc: false, c: false })?;
+    plugins::stage_all(&prefix);
+    sh::pass(sh::cargo(&["build", "--release", "-p", "gasnet-tests", "--bin", "conformance"]), BUILD)?;
+    let conformance = sh::target().join("release/conformance");
+    let own = |conduit: &str, provider: &str| {
+        let mut job = Command::new(prefix.join("bin/gasnetrun"));
+        job.args(["-n", "2", "--conduit", conduit]).arg(&conformance).env("GASNET_OFI_PROVIDER", provider);
+        (format!("{conduit} {provider}").trim_end().to_string(), job)
+    };
+    let mut jobs = vec![own("smp", ""), own("udp", "")];
+    if plugins::has_libfabric() {
+        jobs.extend([own("ofi", "tcp"), own("ofi", "shm")]);
+    }
+    for mpi in plugins::mpis() {
+        let mut job = Command::new(&mpi.mpirun);
+        job.args(["-n", "2"]).arg(&conformance).env("GASNET_CONDUIT", "mpi");
+        plugins::oversubscribed(&mut job);
+        jobs.push((mpi.name.to_string(), job));
+    }
+    let mut took = Vec::new();
+    for (name, mut job) in jobs {
+        // Messages around shared memory are no subject here.
+        let neighborhood = if name == "smp" { "on" } else { "off" };
+        job.arg("giant").env("GASNET_MAX_SEGSIZE", "4500M").env("GASNET_NEIGHBORHOOD", neighborhood);
+        job.env("GASNET_PLUGIN_PATH", prefix.join("lib"));
+        let (start, shown) = (Instant::now(), sh::show(&job));
+        let outcome = sh::capture(job, CONFORMANCE)?;
+        if outcome.status != Some(0) || !outcome.stdout.ends_with("conformance: passed\n") {
+            return Err(format!("{shown}\n{}", outcome.report()));
+        }
+        took.push(format!("{name} {:.0} s", start.elapsed().as_secs_f64()));
+    }
+    Ok(format!(
+        "a put, a get and a fill of 4160 MiB each between two ranks, all bytes compared: {}",
+        took.join(", ")
     ))
 }
 

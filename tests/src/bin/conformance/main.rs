@@ -10,6 +10,7 @@ mod barriers;
 mod clan;
 mod collectives;
 mod flood;
+mod giant;
 mod history;
 mod litmus;
 mod nic;
@@ -66,7 +67,12 @@ const SECTIONS: &[Section] = &[
     ("oracle", oracle::random_programs),
     ("threads", threads::threads),
     ("rules", rules::rules),
+    // Only if it is named.
+    (GIANT, giant::giant),
 ];
+
+/// See [`giant`].
+const GIANT: &str = "giant";
 
 struct Options {
     seed: u64,
@@ -118,7 +124,10 @@ fn main() {
         let cx = Cx::new(rank, options.seed, options.quick);
         am::register(&cx);
         rank.barrier();
-        let chosen = |name: &&str| options.names.is_empty() || options.names.iter().any(|n| n == name);
+        let chosen = |name: &&str| match options.names.is_empty() {
+            true => *name != GIANT,
+            false => options.names.iter().any(|n| n == name),
+        };
         let rounds =
             (0..options.repeat).flat_map(|round| SECTIONS.iter().map(move |section| (round, section)));
         // What a rank takes once everything has been done twice is what it takes.
