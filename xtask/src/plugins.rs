@@ -119,6 +119,14 @@ pub fn compile_both(prefix: &Path, mpi: &Mpi, mode: &str, program: &Path) -> Res
     sh::pass(compile, BUILD)
 }
 
+/// Compiles the layer over an MPI in which things go wrong.
+pub fn compile_faults(mpi: &Mpi, library: &Path) -> Result<(), String> {
+    let mut compile = Command::new(&mpi.mpicc);
+    compile.args(["-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o"]).arg(library);
+    compile.arg(sh::root().join("tests/mpi/faults.c"));
+    sh::pass(compile, BUILD)
+}
+
 /// What Open MPI wants to be told when it runs as root, and on fewer processors than ranks.
 pub fn oversubscribed(run: &mut Command) {
     run.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");

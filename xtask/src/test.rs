@@ -475,8 +475,55 @@ fn mpi(_: &mut Context) -> End {
             }
         }
     }
+    for mpi in &mpis {
+        match mpi_faults(mpi, &prefix, &conformance) {
+            Ok(faults) => runs += faults,
+            Err(why) => return End::Failed(why),
+        }
+    }
     let names: Vec<_> = mpis.iter().map(|mpi| mpi.name).collect();
     End::Passed(format!("{runs} jobs over {}", names.join(", ")))
+}
+
+/// Runs the conformance program over an MPI that does not do what it should: it must do without, or end with a message. How many jobs.
+fn mpi_faults(mpi: &plugins::Mpi, prefix: &Path, conformance: &Path) -> Result<usize, String> {
+    const MESSAGES: &str = "puts and gets go by messages";
+    const WINDOWS: &str = "puts and gets through windows";
+    let layer = sh::target().join(format!("mpi-faults-{}.so", mpi.name));
+    plugins::compile_faults(mpi, &layer)?;
+    // The fault (see `tests/mpi/faults.c`), whether the job passes, what it says.
+    let faults = [
+        ("none", true, WINDOWS),
+        ("busy", true, WINDOWS),
+        ("lost", true, MESSAGES),
+        ("failing", true, MESSAGES),
+        ("separate", true, MESSAGES),
+        ("refused", false, "MPI_Rput: "),
+        ("create", false, "MPI_Win_create"),
+        ("single", false, "called from one thread only"),
+    ];
+    for (fault, passes, says) in faults {
+        let mut run = Command::new(&mpi.mpirun);
+        run.args([
+            "-n",
+            "2",
+            "env",
+            &format!("LD_PRELOAD={}", layer.display()),
+            &format!("MPI_FAULT={fault}"),
+        ]);
+        run.arg(conformance).args(["--quick", "rma", "huge"]);
+        run.env("GASNET_CONDUIT", "mpi").env("GASNET_NEIGHBORHOOD", "off").env("GASNET_STATS", "1");
+        run.env("GASNET_PLUGIN_PATH", prefix.join("lib")).env("GASNET_MAX_SEGSIZE", "64M");
+        plugins::oversubscribed(&mut run);
+        let shown = sh::show(&run);
+        let outcome = sh::capture(run, RUN)?;
+        let passed = outcome.status == Some(0) && outcome.stdout.contains("conformance: passed");
+        let windows = outcome.stderr.contains(WINDOWS);
+        if passed != passes || windows != (says == WINDOWS) || !outcome.stderr.contains(says) {
+            return Err(format!("{}: {shown}\n{}", mpi.name, outcome.report()));
+        }
+    }
+    Ok(faults.len())
 }
 
 fn everywhere(context: &mut Context) -> End {

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// Credits count in this many bytes.
@@ -370,6 +370,8 @@ struct Mpi {
     native: bool,
     /// Puts and gets under way.
     ops: AtomicUsize,
+    /// How many there have been.
+    transfers: AtomicU64,
     /// Wake the progress threads of ranks that sleep, where all are on one host.
     bells: Option<Bells>,
     /// When the bell of this rank was last rung.
@@ -424,8 +426,14 @@ pub(crate) fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Err
     // A put that takes its target's help in several steps, of which only the first can be announced by a ring, would wait for naps of the
     // target's progress thread: it goes by message then.
     let threads = calls::least(-i32::from(cx.config.progress_thread), comm)? != 0;
-    let native = window::sound(comm)? && (!threads || window::needs_no_target(comm)?);
-    let ops = AtomicUsize::new(0);
+    let sound = window::sound(comm)?;
+    if !sound && rank == 0 && !cx.config.quiet {
+        eprintln!(
+            "gasnet: warning: mpi: puts and gets go by messages, because the windows of this MPI do not do what they should"
+        );
+    }
+    let native = sound && (!threads || window::needs_no_target(comm)?);
+    let (ops, transfers) = (AtomicUsize::new(0), AtomicU64::new(0));
     let engine = Arc::new(Turns::new(cx.threading, Some(engine)));
     let value = Arc::into_raw(engine.clone()).cast_mut().cast();
     // SAFETY: `finalising` takes over the count that stands for `value`.
@@ -434,7 +442,7 @@ pub(crate) fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Err
         engine.ending = Some(ending);
     }
     let rung = Turns::new(cx.threading, None);
-    Ok(Some(Box::new(Mpi { engine, own, native, ops, bells, rung })))
+    Ok(Some(Box::new(Mpi { engine, own, native, ops, transfers, bells, rung })))
 }
 
 /// MPI is being finalised, or the rank has left and wants to hear no more of that.
@@ -473,6 +481,8 @@ impl Mpi {
         let started = start(window);
         // Relaxed: a hint; the lock orders what it is about.
         self.ops.store(window.under_way(), Relaxed);
+        // Relaxed: under the lock; read by itself.
+        self.transfers.store(self.transfers.load(Relaxed) + u64::from(started), Relaxed);
         started
     }
 
@@ -636,6 +646,10 @@ unsafe impl Conduit for Mpi {
         if engine.shut(PATIENCE) && self.own {
             calls::finalise();
         }
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        vec![("puts and gets through windows", self.transfers.load(Relaxed))]
     }
 }
 

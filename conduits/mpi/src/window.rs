@@ -17,8 +17,8 @@ const IN_VAIN: u32 = 200;
 const UNAIDED: Duration = Duration::from_millis(20);
 /// Operations that may be under way.
 const MOST: usize = 1024;
-/// So often an operation may be refused while nothing is under way that would make room for it.
-const REFUSALS: u32 = 100_000;
+/// So long an operation may be refused while nothing is under way that would make room for it.
+const REFUSALS: Duration = Duration::from_secs(3);
 /// Bytes of the largest single operation: MPI counts in C ints.
 pub(crate) const LARGEST: usize = 1 << 30;
 
@@ -39,8 +39,8 @@ pub(crate) struct Window {
     indices: Vec<c_int>,
     /// Polls in vain since something was complete.
     vain: u32,
-    /// Operations that MPI refused to start, one after the other.
-    refused: u32,
+    /// Since when MPI has refused to start operations while none was under way.
+    refused: Option<Instant>,
     /// Puts complete here, not yet known to be in place: token and target.
     unflushed: Vec<(u64, u32)>,
 }
@@ -58,7 +58,7 @@ impl Window {
             ops,
             indices: vec![0; MOST],
             vain: 0,
-            refused: 0,
+            refused: None,
             unflushed: Vec::new(),
         })
     }
@@ -71,15 +71,16 @@ impl Window {
     fn start(&mut self, token: u64, to: u32, put: bool, request: Result<MPI_Request, Error>) -> bool {
         match request {
             Ok(request) => {
-                self.refused = 0;
+                self.refused = None;
                 self.requests.push(request);
                 self.ops.push(Op { token, to, put });
                 true
             }
             // Out of resources, most likely: to be tried again.
             Err(error) => {
-                self.refused += 1;
-                if self.refused > REFUSALS && self.under_way() == 0 {
+                if self.under_way() > 0 {
+                    self.refused = None;
+                } else if self.refused.get_or_insert_with(Instant::now).elapsed() > REFUSALS {
                     eprintln!("gasnet: {error}");
                     std::process::abort();
                 }
@@ -169,15 +170,22 @@ struct Trial {
 }
 
 impl Trial {
-    /// `None` where somebody cannot open it. Collective.
+    /// `None` where it cannot be opened. Collective.
     fn open(words: usize, comm: MPI_Comm) -> Result<Option<Trial>, Error> {
         let base = Vec::leak(vec![0u64; words]).as_mut_ptr();
         #[expect(unsafe_code, reason = "vouches for the memory")]
         // SAFETY: the memory was leaked.
         let window = unsafe { calls::open_window(base.cast(), words * 8, comm) };
-        // As a rule all fail together. Where one alone does, the others' window is left to them.
-        let all = calls::least(i32::from(window.is_ok()), comm)? == 1;
-        Ok(window.ok().filter(|_| all).map(|window| Trial { window, base, comm }))
+        let mine = i32::from(window.is_ok());
+        if calls::least(mine, comm)? != -calls::least(-mine, comm)? {
+            // What some have cannot be ended without the others, nor MPI without that.
+            return Err(window.err().unwrap_or_else(|| {
+                Error::Conduit(
+                    "mpi: MPI_Win_create failed on other processes, and not on this one".to_string(),
+                )
+            }));
+        }
+        Ok(window.ok().map(|window| Trial { window, base, comm }))
     }
 
     /// Waits for a request.
