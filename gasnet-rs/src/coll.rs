@@ -82,7 +82,8 @@ pub(crate) enum Shape {
     Reduce(usize, bool),
     ReduceAll(usize, bool),
     Scan(usize),
-    Other,
+    /// Of blocks that differ, where each member knows those only that concern it.
+    Straight(nic::Places),
 }
 
 /// How an operation goes; the same for all members.

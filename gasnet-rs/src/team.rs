@@ -11,6 +11,7 @@ use crate::atomics::{Function, WordType};
 use crate::barrier::{Consensus, Outcome};
 use crate::coll::algorithms::{self, Blocks, Reduction};
 use crate::coll::mail::{Op, Ptr};
+use crate::coll::nic::Places;
 use crate::coll::table::Table;
 use crate::coll::tree::Hosts;
 use crate::coll::{Path, Shape, SyncMode, When, flat, nic};
@@ -465,7 +466,7 @@ impl Team {
     }
     operation_v! {
         /// Gives member i the i-th of the root's blocks of `src`; this member's has `n` bytes. Only the root's `src` and `blocks` count.
-        scatter_v_raw scatter_v_raw_nb (root: usize, dst: *mut u8, n: usize, src: *const u8; blocks) => Shape::Other,
+        scatter_v_raw scatter_v_raw_nb (root: usize, dst: *mut u8, n: usize, src: *const u8; blocks) => Shape::Straight(Places::Rooted(root)),
         |team: &Team, op, root: usize, dst: *mut u8, n: usize, src: *const u8, blocks| {
             team.root("scatter", root);
             team.blocks("scatter", blocks, root);
@@ -475,7 +476,7 @@ impl Team {
     operation_v! {
         /// Collects the members' bytes at `src`, `n` of this one, in the root's `dst` where its blocks say. Only the root's `dst` and
         /// `blocks` count.
-        gather_v_raw gather_v_raw_nb (root: usize, dst: *mut u8, src: *const u8, n: usize; blocks) => Shape::Other,
+        gather_v_raw gather_v_raw_nb (root: usize, dst: *mut u8, src: *const u8, n: usize; blocks) => Shape::Straight(Places::Rooted(root)),
         |team: &Team, op, root: usize, dst: *mut u8, src: *const u8, n: usize, blocks| {
             team.root("gather", root);
             team.blocks("gather", blocks, root);
@@ -494,7 +495,7 @@ impl Team {
     operation_v! {
         /// Sends member i the i-th of the blocks `to` of `src`, and takes from it the i-th of the blocks `from` of `dst`. What i sends to j is
         /// as long as what j takes from i.
-        exchange_v_raw exchange_v_raw_nb (dst: *mut u8, src: *const u8; from, to) => Shape::Other,
+        exchange_v_raw exchange_v_raw_nb (dst: *mut u8, src: *const u8; from, to) => Shape::Straight(Places::Mutual),
         |team: &Team, op, dst: *mut u8, src: *const u8, from, to| {
             team.blocks("exchange", from, team.me());
             team.blocks("exchange", to, team.me());

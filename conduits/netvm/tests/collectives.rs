@@ -66,7 +66,7 @@ fn operations(team: &Team, random: &mut Random, skew: &mut Random, count: usize)
         if skew.below(3) == 0 {
             compute(Time::us(skew.below(40) as f64));
         }
-        match random.below(11) {
+        match random.below(14) {
             0 => team.barrier(),
             1 => {
                 let mut v = if me == root { values(op, root, n) } else { vec![0; n] };
@@ -100,7 +100,53 @@ fn operations(team: &Team, random: &mut Random, skew: &mut Random, count: usize)
                 let want = if me == root { fold(op, 0..size, n, join) } else { vec![] };
                 assert_eq!(team.reduce(root, &mine, join), want, "reduce in order");
             }
-            _ => assert_eq!(team.scan(&mine, join), fold(op, 0..me + 1, n, join), "scan"),
+            10 => assert_eq!(team.scan(&mine, join), fold(op, 0..me + 1, n, join), "scan"),
+            of => blocks_that_differ(team, of, root, &Lengths(op as u64 ^ random.below(1 << 30) as u64)),
+        }
+    }
+}
+
+/// How many words member `i` has for member `j`: often none, mostly a few, at times more than a place on the board.
+struct Lengths(u64);
+
+impl Lengths {
+    fn of(&self, i: usize, j: usize) -> usize {
+        let mut random = Random(self.0 << 24 ^ (i << 12 ^ j) as u64);
+        match random.below(8) {
+            0..=2 => 0,
+            3..=5 => 1 + random.below(20),
+            6 => 1 + random.below(2000),
+            _ => 1 + random.below(20_000),
+        }
+    }
+
+    fn block(&self, i: usize, j: usize) -> Vec<u64> {
+        values(self.0 as usize & 0xffff | j << 16, i, self.of(i, j))
+    }
+}
+
+fn blocks_that_differ(team: &Team, of: usize, root: usize, lengths: &Lengths) {
+    let (me, size) = (team.me(), team.size());
+    let counts: Vec<usize> = (0..size).map(|i| lengths.of(i, 0)).collect();
+    let all = || (0..size).flat_map(|i| lengths.block(i, 0)).collect::<Vec<u64>>();
+    let mine = lengths.block(me, 0);
+    match of {
+        11 => {
+            let mut got = vec![0; counts[me]];
+            let (all, counts) = if me == root { (all(), counts) } else { (vec![], vec![]) };
+            team.scatter_v(root, &all, &counts, &mut got);
+            assert_eq!(got, mine, "scatter_v");
+        }
+        12 => {
+            let (all, counts) = if me == root { (all(), counts) } else { (vec![], vec![]) };
+            assert_eq!(team.gather_v(root, &mine, &counts), all, "gather_v");
+        }
+        _ => {
+            let to: Vec<usize> = (0..size).map(|j| lengths.of(me, j)).collect();
+            let from: Vec<usize> = (0..size).map(|i| lengths.of(i, me)).collect();
+            let values: Vec<u64> = (0..size).flat_map(|j| lengths.block(me, j)).collect();
+            let want: Vec<u64> = (0..size).flat_map(|i| lengths.block(i, me)).collect();
+            assert_eq!(team.exchange_v(&values, &to, &from), want, "exchange_v");
         }
     }
 }
@@ -255,6 +301,58 @@ fn of_pages(count: usize) -> Report<()> {
     cluster(6, 17, 0).run_for_good(program).unwrap_or_else(|e| panic!("{e}"))
 }
 
+/// Blocks that differ, the longest of which just fit: who sends how many pages to whom is known to the two of them only.
+fn of_all_sizes(count: usize) -> Report<()> {
+    const MOST: [usize; 2] = [10 * 512, 5 * 512];
+    let program = move |rank: &'static Rank| {
+        let team = rank.team_all();
+        let (me, size, nic) = (team.me(), team.size(), rank.nic().expect("netvm has one"));
+        let pages = |words: usize| (8 * words).div_ceil(4096) as u64;
+        // Of the barrier that goes beside, see `of_pages`; and a block's pages.
+        let children = (0..8).filter(|b| me & ((2 << b) - 1) == 0 && me + (1 << b) < size).count() as u64;
+        let barrier = children + 2;
+        for i in 0..count {
+            let root = (3 + i) % size;
+            // None, a word, pages and a little, all there is room for.
+            let of = |kind: usize, a: usize, b: usize| {
+                [0, 1, 513, 2 * 512, MOST[kind] - 1, MOST[kind]][(a * 7 + b * 5 + a * b + i) % 6]
+            };
+            let value = |a: usize, b: usize| (a << 20 | b << 10 | i) as u64;
+            let block = |kind, a, b| vec![value(a, b); of(kind, a, b)];
+            let counts: Vec<usize> = (0..size).map(|m| of(0, root, m)).collect();
+            let others = || (0..size).filter(|m| *m != root);
+            let sent = |mine: bool| match mine {
+                true => others().map(|m| pages(counts[m])).sum::<u64>(),
+                false => 0,
+            };
+            let before = nic.posted();
+            let all: Vec<u64> = (0..size).flat_map(|m| block(0, root, m)).collect();
+            let (values, known) = if me == root { (all.clone(), &*counts) } else { (vec![], &[][..]) };
+            let pending = team.scatter_v_nb(root, values, known, counts[me]);
+            finish(rank, before + barrier + sent(me == root), pending, |_| value(root, me));
+            let before = nic.posted();
+            let pending = team.gather_v_nb(root, block(0, root, me), known);
+            let gives = if me == root { 0 } else { pages(counts[me]) };
+            finish(rank, before + barrier + gives, pending, |k| all[k]);
+            let before = nic.posted();
+            let (to, from): (Vec<_>, Vec<_>) = (0..size).map(|m| (of(1, me, m), of(1, m, me))).unzip();
+            let pending = team.exchange_v_nb((0..size).flat_map(|m| block(1, me, m)).collect(), &to, &from);
+            let gives = (0..size).filter(|m| *m != me).map(|m| pages(to[m])).sum::<u64>();
+            let want: Vec<u64> = (0..size).flat_map(|m| block(1, m, me)).collect();
+            finish(rank, before + barrier + gives, pending, |k| want[k]);
+        }
+    };
+    cluster(6, 23, 0).run_for_good(program).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Sizes that only two members know take no message and no word between hosts.
+#[test]
+fn hosts_do_nothing_for_blocks_that_differ() {
+    let (few, many) = (of_all_sizes(1), of_all_sizes(7));
+    assert_eq!(few.stats.frames, many.stats.frames, "operations send no messages to hosts");
+    assert!(many.stats.packets > few.stats.packets);
+}
+
 /// As for blocks of a page: between entry and exit no command and no handler, and the way is known at entry.
 #[test]
 fn hosts_do_nothing_for_pages_either() {
@@ -275,18 +373,29 @@ fn operations_overlap_and_keep_their_order() {
             let mut under_way = Vec::new();
             for op in 0..40usize {
                 let n = if random.below(5) == 0 { 2000 } else { 3 };
-                under_way.push((op, n, team.reduce_all_nb(values(op, me as usize, n), u64::wrapping_add)));
+                if random.below(3) == 0 {
+                    // Some go straight, and some of these by messages.
+                    let lengths = Lengths(random.below(1 << 20) as u64);
+                    let mine = me as usize;
+                    let to: Vec<usize> = (0..size).map(|j| lengths.of(mine, j)).collect();
+                    let from: Vec<usize> = (0..size).map(|i| lengths.of(i, mine)).collect();
+                    let values = (0..size).flat_map(|j| lengths.block(mine, j)).collect();
+                    let want: Vec<u64> = (0..size).flat_map(|i| lengths.block(i, mine)).collect();
+                    under_way.push((op, want, team.exchange_v_nb(values, &to, &from)));
+                }
+                let sum = fold(op, 0..size, n, u64::wrapping_add);
+                under_way.push((op, sum, team.reduce_all_nb(values(op, me as usize, n), u64::wrapping_add)));
                 if own.below(4) == 0 {
                     compute(Time::us(own.below(30) as f64));
                     rank.poll();
                 }
                 while under_way.len() > 1 + own.below(5) {
-                    let (op, n, pending) = under_way.swap_remove(own.below(under_way.len()));
-                    assert_eq!(pending.wait(), fold(op, 0..size, n, u64::wrapping_add), "{op}");
+                    let (op, want, pending) = under_way.swap_remove(own.below(under_way.len()));
+                    assert_eq!(pending.wait(), want, "{op}");
                 }
             }
-            for (op, n, pending) in under_way {
-                assert_eq!(pending.wait(), fold(op, 0..size, n, u64::wrapping_add), "{op}");
+            for (op, want, pending) in under_way {
+                assert_eq!(pending.wait(), want, "{op}");
             }
         };
         cluster(5, seed, 0).run_for_good(program).unwrap_or_else(|e| panic!("{e}"));

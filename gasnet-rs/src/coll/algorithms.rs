@@ -5,7 +5,8 @@
 //! the part of the operation, the lower ones a round or a segment.
 #![expect(unsafe_code, reason = "works on buffers of callers")]
 
-use super::mail::{EAGER, Flying, Op, Ptr, Way};
+use super::mail::{EAGER, Flying, Op, Part, Ptr, Way};
+use super::nic::Places;
 use super::tree::{below, binomial};
 use super::{Path, SyncMode, When, flat, nic};
 use crate::atomics::{Function, Operation, WordType};
@@ -511,6 +512,43 @@ pub(crate) async unsafe fn scan(op: &Op, dst: Ptr, src: Ptr, n: usize, inclusive
 /// Where the blocks of all members lie: (offset, bytes) of each.
 pub(crate) type Blocks = Arc<[(usize, usize)]>;
 
+/// Sends blocks to other members, and receives blocks from them: by NICs those that have room on their boards, if they can; by messages the
+/// others.
+///
+/// # Safety
+/// As [`broadcast`].
+async unsafe fn straight(op: &Op, places: Places, mut out: Vec<Part>, mut back: Vec<Part>, way: Way) {
+    out.retain(|part| part.len > 0);
+    back.retain(|part| part.len > 0);
+    let mut flying = Flying::default();
+    if op.path == Path::Nic {
+        // Both members find the same of a block.
+        let most = places.most(op.size());
+        let short = |parts: &mut Vec<Part>| parts.extract_if(.., |part| part.len <= most).collect();
+        let (out, back) = (short(&mut out), short(&mut back));
+        flying.push(nic::straight(op, places, out, back));
+    }
+    // SAFETY: owed by the caller.
+    unsafe {
+        let receive = |part: Part| op.receive(part.peer, BODY, part.at, part.len, way);
+        let posted: Vec<_> = back.into_iter().map(receive).collect();
+        for part in out {
+            flying.push(op.send(part.peer, BODY, part.at, part.len, way));
+        }
+        for receive in posted {
+            flying.during(receive).await;
+        }
+    }
+    flying.land().await;
+}
+
+/// The blocks of other members, of which `blocks` say where they lie at `base`; first that of the member `step` places to the right.
+fn parts(op: &Op, base: Ptr, blocks: &[(usize, usize)], step: usize) -> Vec<Part> {
+    let (me, size) = (op.me(), op.size());
+    let part = |peer: usize| Part { peer, at: base.at(blocks[peer].0), len: blocks[peer].1 };
+    (1..size).map(|i| part((me + i * step) % size)).collect()
+}
+
 /// [`scatter`] of blocks of any size and place: the root's `blocks` say where in its `src`; this member's has `n` bytes.
 ///
 /// # Safety
@@ -523,21 +561,17 @@ pub(crate) async unsafe fn scatter_v(
     src: Ptr,
     blocks: &[(usize, usize)],
 ) {
-    let (me, size) = (op.me(), op.size());
+    let me = op.me();
     // SAFETY: as in `scatter`.
     unsafe {
-        if root != me {
-            if n > 0 {
-                op.receive(root, BODY, dst, n, Way::Pull).await;
-            }
-            return;
+        let (mut out, mut back) = (Vec::new(), Vec::new());
+        if root == me {
+            src.at(blocks[me].0).copy_to(dst, blocks[me].1);
+            out = parts(op, src, blocks, 1);
+        } else {
+            back.push(Part { peer: root, at: dst, len: n });
         }
-        let mut flying = Flying::default();
-        for to in (1..size).map(|i| (me + i) % size).filter(|&to| blocks[to].1 > 0) {
-            flying.push(op.send(to, BODY, src.at(blocks[to].0), blocks[to].1, Way::Pull));
-        }
-        src.at(blocks[me].0).copy_to(dst, blocks[me].1);
-        flying.land().await;
+        straight(op, Places::Rooted(root), out, back, Way::Pull).await;
     }
 }
 
@@ -553,24 +587,17 @@ pub(crate) async unsafe fn gather_v(
     n: usize,
     blocks: &[(usize, usize)],
 ) {
-    let (me, size) = (op.me(), op.size());
+    let me = op.me();
     // SAFETY: as in `gather`.
     unsafe {
-        if root != me {
-            if n > 0 {
-                op.send(root, BODY, src, n, Way::Push).await;
-            }
-            return;
+        let (mut out, mut back) = (Vec::new(), Vec::new());
+        if root == me {
+            src.copy_to(dst.at(blocks[me].0), blocks[me].1);
+            back = parts(op, dst, blocks, 1);
+        } else {
+            out.push(Part { peer: root, at: src, len: n });
         }
-        let posted: Vec<_> = (1..size)
-            .map(|i| (me + i) % size)
-            .filter(|&from| blocks[from].1 > 0)
-            .map(|from| op.receive(from, BODY, dst.at(blocks[from].0), blocks[from].1, Way::Push))
-            .collect();
-        src.copy_to(dst.at(blocks[me].0), blocks[me].1);
-        for receive in posted {
-            receive.await;
-        }
+        straight(op, Places::Rooted(root), out, back, Way::Push).await;
     }
 }
 
@@ -619,10 +646,11 @@ pub(crate) async unsafe fn exchange_v(
     src: Ptr,
     to: &[(usize, usize)],
 ) {
-    let me = op.me();
+    let (me, size) = (op.me(), op.size());
     // SAFETY: as in `exchange`.
     unsafe {
         src.at(to[me].0).copy_to(dst.at(from[me].0), to[me].1.min(from[me].1));
-        everybody(op, BODY, |i| (src.at(to[i].0), to[i].1, dst.at(from[i].0), from[i].1)).await;
+        let (out, back) = (parts(op, src, to, 1), parts(op, dst, from, size - 1));
+        straight(op, Places::Mutual, out, back, Way::Pull).await;
     }
 }

@@ -18,7 +18,7 @@ pub(super) fn fits(shape: Shape, size: usize) -> bool {
         Shape::Exchange(n) => n * size * size <= AREA,
         // Their roots need not wait for everybody.
         Shape::Broadcast(_) | Shape::Scatter(_) | Shape::Gather(_) | Shape::Reduce(..) => false,
-        Shape::GatherAllV(_) | Shape::Other => false,
+        Shape::GatherAllV(_) | Shape::Straight(_) => false,
     }
 }
 

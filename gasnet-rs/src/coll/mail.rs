@@ -71,6 +71,15 @@ impl Ptr {
     }
 }
 
+/// A block that goes to another member, or comes from there.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Part {
+    pub(crate) peer: usize,
+    /// Where it is in the caller's memory, or goes there.
+    pub(crate) at: Ptr,
+    pub(crate) len: usize,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Key {
     team: u32,

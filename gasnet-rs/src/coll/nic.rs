@@ -3,7 +3,7 @@
 //! included, and raises the first event. From there on no host gives a command or runs a handler, until it sees that the
 //! last event of its own NIC has been raised.
 //!
-//! **One shape.** All operations go up a binomial tree to a root and down again, with bytes on the way up, on the way down, on both or on
+//! **Trees.** All operations go up a binomial tree to a root and down again, with bytes on the way up, on the way down, on both or on
 //! neither. An event count with commands behind it is a semaphore with waiters: a node's *up* event counts its host and its children,
 //! its *fold* event the children's blocks that were combined, its *down* event the word of its parent.
 //!
@@ -16,22 +16,28 @@
 //! **Segments.** A command moves a page at most. A block of several pages goes in up to [`SEGMENTS`] parts with events of their own, so that one
 //! is on its way up while others are folded or on their way down; events count a part's pages.
 //!
+//! **Straight.** A block that concerns two members only (scatter, gather, exchange, of blocks of one size or of many) goes from the one's board
+//! to the other's in one step, page by page, beside a tree without bytes. Its sender knows how long it is, its receiver does, and nobody
+//! else has to: each knows from its own sizes what to give its NIC and how many pages are to come, which an event counts. Empty blocks do not
+//! travel. As nobody knows all sizes, a block's [place](Places) depends on its two members only, and all places are equally long.
+//!
 //! **Two sets.** Events and board places of an operation are those of its team and of one of two sets, in turn. Nobody ends an operation
 //! before all have begun it, and whoever begins the next has read what the last one left, so what comes early for the next operation finds its
-//! own set unused, and for the one after that nothing can come. Counts are never set back: each rank knows what they will be.
+//! own set unused, and for the one after that nothing can come. So what goes straight waits for nobody: who has not begun the operation has ended
+//! the one before the last. Counts are never set back: each rank knows what they will be.
 //!
 //! **What is combined.** NICs know sums and the like of words ([`Reduction::known`]). No NIC can call a function of the program: for others they
 //! collect all operands (a bitwise or of blocks that are zero elsewhere), and hosts combine them when the operation is over.
 //!
 //! **The job's own barrier**, by name or without one, is a reduction of a team that is there for nothing else ([`JOB`]).
 //!
-//! **What goes another way**, by messages: what does not fit in a block ([`room`]: 124 KiB between two ranks, 60 KiB among eight; a block that is
-//! gathered or exchanged counts with all its parts); teams after the first [`TEAMS`]; and scatter, gather and exchange of blocks that differ, since
-//! there a member knows its own sizes only: members could not agree on a way, nor NICs be told what to pass on, without asking each other
-//! first. (An all-gather of blocks that differ does go by NICs: all members give all sizes.)
+//! **What goes another way**, by messages: all operations of teams after the first [`TEAMS`]; of the others what does not fit in a block ([`room`]:
+//! 124 KiB between two ranks, 60 KiB among eight; a block that is gathered by all counts with all its parts). Of scatter, gather and
+//! exchange the members can not agree on that, as sizes may be any; but the two that a block concerns can, so just the blocks that are longer
+//! than their place ([`most`]) go by messages, whatever becomes of the others.
 
 use super::algorithms::Reduction;
-use super::mail::{Op, Ptr};
+use super::mail::{Op, Part, Ptr};
 use super::tree::binomial;
 use super::{Path, Shape};
 use crate::RankId;
@@ -39,7 +45,7 @@ use crate::atomics::{Function, Operation, WordType};
 use crate::nic::port::{BOARD, Command, EVENTS, Move, NicPort, Trigger, What};
 use core::future::poll_fn;
 use core::task::Poll;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Teams that NICs work for: those with numbers below.
 pub(super) const TEAMS: u32 = 4;
@@ -65,6 +71,52 @@ const fn room(size: usize) -> usize {
     SIGNAL as usize / blocks / PAGE * PAGE
 }
 
+/// Where blocks that go straight lie on boards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Places {
+    /// All come from this member, or go there: on both boards at the place of the other one.
+    Rooted(usize),
+    /// Anybody's go to anybody: at the place of their sender where they come, and on the second half of the board where they start at that
+    /// of their receiver.
+    Mutual,
+}
+
+impl Places {
+    /// Pages that the places of all members share.
+    fn pages(self) -> usize {
+        SIGNAL as usize / PAGE / if matches!(self, Places::Rooted(_)) { 1 } else { 2 }
+    }
+
+    /// Places on a page among so many members; 1 if each has a page at least.
+    fn on_page(self, size: usize) -> usize {
+        size.div_ceil(self.pages())
+    }
+
+    /// The longest block that has room in a place among so many members. A place is a number of pages, or a part of one.
+    pub(super) fn most(self, size: usize) -> usize {
+        match self.on_page(size) {
+            1 => self.pages() / size * PAGE,
+            n => PAGE / n / 8 * 8,
+        }
+    }
+
+    fn place(self, size: usize, i: usize) -> usize {
+        match self.on_page(size) {
+            1 => i * self.most(size),
+            n => i / n * PAGE + i % n * self.most(size),
+        }
+    }
+
+    /// The block between members, as offsets on the boards of the one and the other.
+    fn of(self, size: usize, from: usize, to: usize) -> (u32, u32) {
+        let (here, there) = match self {
+            Places::Rooted(root) => (self.place(size, from + to - root), self.place(size, from + to - root)),
+            Places::Mutual => (self.pages() * PAGE + self.place(size, to), self.place(size, from)),
+        };
+        (here as u32, there as u32)
+    }
+}
+
 /// The number of a team's events and places, if it has any.
 pub(super) fn place(team: u32) -> Option<u32> {
     match team {
@@ -76,6 +128,12 @@ pub(super) fn place(team: u32) -> Option<u32> {
 /// What a team remembers: operations so far, and what its events have counted in each set.
 #[derive(Debug, Default)]
 pub(crate) struct State(Mutex<Counts>);
+
+impl State {
+    fn counts(&self) -> MutexGuard<'_, Counts> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 #[derive(Debug, Default, Clone, Copy)]
 struct Counts {
@@ -119,7 +177,7 @@ pub(super) fn fits(shape: Shape, size: usize) -> bool {
         Shape::Exchange(n) => n * size * size <= room,
         Shape::Reduce(n, known) | Shape::ReduceAll(n, known) => known && n <= room || n * size <= room,
         Shape::GatherAllV(all) => all <= room,
-        Shape::Other => false,
+        Shape::Straight(places) => places.most(size) > 0,
     }
 }
 
@@ -268,7 +326,53 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Runs one operation: `fill` puts this rank's bytes on its block, `take` takes the result from there.
+/// An operation whose turn it is.
+struct Turn<'a> {
+    tree: Tree<'a>,
+    set: usize,
+    /// What the set's events have counted so far.
+    counts: Events,
+}
+
+impl<'a> Turn<'a> {
+    async fn begin(op: &'a Op, root: usize) -> Turn<'a> {
+        debug_assert_eq!(op.path, Path::Nic);
+        op.turn().await;
+        let port = op.rank().nic().expect("planned with a NIC");
+        let Counts { operations, sets } = *op.team.nic.counts();
+        let set = operations as usize & 1;
+        Turn { tree: Tree::new(op, port, root, set as u32), set, counts: sets[set] }
+    }
+
+    /// From here on a sleeping wait is woken by the down events of so many segments.
+    fn watch(&self, segments: usize) {
+        (0..segments).for_each(|s| _ = self.tree.port.count(self.tree.down(s)));
+    }
+
+    /// Waits until they have counted so much.
+    async fn wait(&self, segments: usize, after: &Events) {
+        let Tree { op, port, .. } = self.tree;
+        poll_fn(|_| {
+            if (0..segments).all(|s| port.count(self.tree.down(s)) == after.down[s]) {
+                return Poll::Ready(());
+            }
+            op.rank().coll.mail.bump();
+            Poll::Pending
+        })
+        .await;
+    }
+
+    /// What came has been read.
+    fn end(self, after: Events) {
+        let mut counts = self.tree.op.team.nic.counts();
+        counts.operations = counts.operations.wrapping_add(1);
+        counts.sets[self.set] = after;
+        drop(counts);
+        self.tree.op.next_turn();
+    }
+}
+
+/// Runs one operation by a tree: `fill` puts this rank's bytes on its block, `take` takes the result from there.
 async fn run(
     op: &Op,
     root: usize,
@@ -277,46 +381,57 @@ async fn run(
     fill: impl FnOnce(&mut [u8]),
     take: impl FnOnce(&[u8]),
 ) {
-    debug_assert_eq!(op.path, Path::Nic);
     let up = up.filter(|u| u.1 > 0);
-    op.turn().await;
-    let port = op.rank().nic().expect("planned with a NIC");
-    let state = |f: &mut dyn FnMut(&mut Counts)| {
-        f(&mut op.team.nic.0.lock().unwrap_or_else(PoisonError::into_inner));
-    };
-    let mut counts = Counts::default();
-    state(&mut |c| counts = *c);
-    let set = counts.operations & 1;
-    let tree = Tree::new(op, port, root, set);
+    let turn = Turn::begin(op, root).await;
+    let (port, board) = (turn.tree.port, turn.tree.board);
     let brings = up.map_or(if op.me() == root { down } else { 0 }, |u| u.1);
     if brings > 0 {
         let mut block = vec![0u8; brings];
         fill(&mut block);
-        port.store(tree.board, &block);
+        port.store(board, &block);
     }
-    // From here on a sleeping wait is woken by them.
-    let segments = 0..Cut::new(brings.max(down)).segments;
-    segments.clone().for_each(|s| _ = port.count(tree.down(s)));
-    let after = tree.start(counts.sets[set as usize], up, down).await;
-    poll_fn(|_| {
-        if segments.clone().all(|s| port.count(tree.down(s)) == after.down[s]) {
-            return Poll::Ready(());
-        }
-        op.rank().coll.mail.bump();
-        Poll::Pending
-    })
-    .await;
+    let segments = Cut::new(brings.max(down)).segments;
+    turn.watch(segments);
+    let after = turn.tree.start(turn.counts, up, down).await;
+    turn.wait(segments, &after).await;
     let brought = down.max(if op.me() == root { brings } else { 0 });
     if brought > 0 {
         let mut block = vec![0u8; brought];
-        port.load(tree.board, &mut block);
+        port.load(board, &mut block);
         take(&block);
     }
-    state(&mut |c| {
-        c.operations = c.operations.wrapping_add(1);
-        c.sets[set as usize] = after;
-    });
-    op.next_turn();
+    turn.end(after);
+}
+
+/// Runs one operation whose blocks go straight: `out` to other members, `back` from them, none of them empty or longer than a place. Pages that
+/// are to come are counted by the down event of segment 1; a tree without bytes has segment 0 only.
+pub(super) async fn straight(op: &Op, places: Places, out: Vec<Part>, back: Vec<Part>) {
+    const COME: usize = 1;
+    let turn = Turn::begin(op, 0).await;
+    let tree = &turn.tree;
+    let (port, me, size) = (tree.port, op.me(), op.size());
+    turn.watch(1 + COME);
+    for part in &out {
+        let (here, there) = places.of(size, me, part.peer);
+        let (here, there) = (tree.board + here, tree.board + there);
+        let mut block = vec![0u8; part.len];
+        get(&mut block, 0, part.at, part.len);
+        port.store(here, &block);
+        for page in 0..part.len.div_ceil(PAGE) {
+            let page = tree.page(page, part.len, here, op.team.ranks[part.peer], there, tree.down(COME));
+            tree.post(None, What::Write(page)).await;
+        }
+    }
+    let mut after = tree.start(turn.counts, None, 0).await;
+    let pages = back.iter().map(|part| part.len.div_ceil(PAGE) as u32).sum();
+    after.down[COME] = after.down[COME].wrapping_add(pages);
+    turn.wait(1 + COME, &after).await;
+    for part in &back {
+        let mut block = vec![0u8; part.len];
+        port.load(tree.board + places.of(size, part.peer, me).1, &mut block);
+        put(&block, 0, part.at, part.len);
+    }
+    turn.end(after);
 }
 
 /// Whole words.
@@ -465,4 +580,35 @@ pub(super) async fn scan(op: &Op, dst: Ptr, src: Ptr, n: usize, inclusive: bool,
         }
     };
     together(op, None, src, n, take).await;
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// Blocks that are on a board at a time have places of their own, before the page of signals, and short ones cross no page.
+    #[test]
+    fn places_are_apart() {
+        for size in (2..80).chain([126, 127, 150, 500, 1000, 4096]) {
+            for (places, at_least) in [(Places::Rooted(size / 2), 56), (Places::Mutual, 24)] {
+                let most = places.most(size);
+                assert!(most >= at_least, "{most} bytes among {size}");
+                let others = || (0..size).filter(|m| *m != size / 2);
+                let me = size / 2;
+                // What a member that sends to all has, and what comes to it.
+                let mut taken: Vec<u32> = others().map(|m| places.of(size, me, m).0).collect();
+                let come: Vec<u32> = others().map(|m| places.of(size, m, me).1).collect();
+                match places {
+                    Places::Rooted(_) => assert_eq!(taken, come, "one or the other"),
+                    Places::Mutual => taken.extend(come),
+                }
+                taken.sort_unstable();
+                assert!(taken.windows(2).all(|w| w[0] as usize + most <= w[1] as usize), "{size}: {taken:?}");
+                assert!(taken.last().is_some_and(|last| *last as usize + most <= SIGNAL as usize));
+                let in_page = |at: &u32| *at as usize % PAGE + most <= PAGE;
+                assert!(taken.iter().all(|at| (*at as usize).is_multiple_of(PAGE) || in_page(at)), "{size}");
+                assert!(taken.iter().all(|at| at.is_multiple_of(8)) && most.is_multiple_of(8));
+            }
+        }
+    }
 }
