@@ -25,6 +25,8 @@ const PAIRS: (&str, &str) = ("GASNET_NEIGHBORHOOD", "2");
 const UDP: (&str, &str) = ("GASNET_CONDUIT", "udp");
 /// A NIC in software for every rank, which owns the memory of its segment.
 const NETVM: (&str, &str) = ("GASNET_CONDUIT", "netvm");
+/// Which carry out collective operations.
+const NICS: (&str, &str) = ("GASNET_COLL", "nic");
 /// Whose packets go as between hosts.
 const WIRE: (&str, &str) = ("GASNET_NETVM_WIRE", "network");
 /// What a bad network does to datagrams; payloads are authenticated, as they may be corrupted.
@@ -90,9 +92,13 @@ jobs! {
     netvm_with_progress_threads: 3, [NETVM, ("GASNET_PROGRESS", "thread")], ["--quick"];
     checked_over_netvm: 2, [NETVM, ("GASNET_CHECK", "1")], ["--quick", "regions", "indices", "flood-mixed", "threads", "rules"];
     late_frames_over_netvm: 3, [NETVM, LATE], ["--quick"];
-    netvm_collectives_by_nics: 4, [NETVM, ("GASNET_COLL", "nic")], ["--quick", "collectives", "collectives-typed", "team-barriers", "collectives-nic"];
-    netvm_collectives_by_nics_with_little_memory: 3, [NETVM, ("GASNET_COLL", "nic"), ("GASNET_NETVM_MEMORY", "1M")],
+    netvm_collectives_by_nics: 4, [NETVM, NICS], ["--quick", "collectives", "collectives-typed", "team-barriers", "collectives-nic"];
+    netvm_collectives_by_nics_with_little_memory: 3, [NETVM, NICS, ("GASNET_NETVM_MEMORY", "1M")],
         ["--quick", "collectives", "collectives-nic"];
+    netvm_collectives_by_nics_over_a_bad_network: 3, [NETVM, NICS, WIRE, FULL, BAD_NETWORK], ["--quick", "--seed", "6", "collectives", "collectives-nic"];
+    // Where NICs do not work by themselves the same goes as usual.
+    collectives_by_nics_of_others: 4, [NICS, PAIRS, ("GASNET_QUIET", "1")], ["--quick", "--seed", "7", "collectives"];
+    collectives_by_nics_of_others_over_udp: 4, [UDP, NICS, FRAMES, ("GASNET_QUIET", "1")], ["--quick", "--seed", "8", "collectives"];
     netvm_firehose: 2, [NETVM, ("GASNET_NETVM_REGISTRATION", "firehose")], ["--quick"];
     netvm_firehose_over_locks: 3, [NETVM, ("GASNET_NETVM_REGISTRATION", "firehose-over-locks")], ["--quick"];
     netvm_pin_everything: 2, [NETVM, ("GASNET_NETVM_REGISTRATION", "pin-everything")], ["--quick"];
@@ -100,7 +106,7 @@ jobs! {
     netvm_rendezvous_nounpin: 2, [NETVM, ("GASNET_NETVM_REGISTRATION", "rendezvous-nounpin")], ["--quick"];
     netvm_bounce: 3, [NETVM, ("GASNET_NETVM_REGISTRATION", "bounce")], ["--quick"];
     netvm_over_udp: 3, [NETVM, WIRE], ["--quick"];
-    netvm_over_udp_in_two_modes: 2, [NETVM, WIRE, ("GASNET_NETVM_REGISTRATION", "firehose"), ("GASNET_COLL", "nic")], ["--quick"];
+    netvm_over_udp_in_two_modes: 2, [NETVM, WIRE, ("GASNET_NETVM_REGISTRATION", "firehose"), NICS], ["--quick"];
     netvm_over_a_bad_network: 3, [NETVM, WIRE, FULL, BAD_NETWORK], ["--quick", "indices", "flood", "flood-mixed", "barriers", "oracle", "collectives", "nic"];
     netvm_pindown_cache: 2, [NETVM, ("GASNET_NETVM_REGISTRATION", "pindown-cache")], ["--quick"];
     sixteen_flood_on_over_udp: 16, [UDP, FRAMES, ("GASNET_UDP_WINDOW", "0")], ["--quick", "--repeat", "3", "flood"];

@@ -151,6 +151,14 @@ fn blocks_are_counted_without_wrapping() {
 }
 
 #[test]
+fn blocks_that_members_disagree_about_are_told() {
+    let parts = &["more comes than this rank expects"];
+    ends(BOTH, "all-disagree-about-a-block", 1, parts);
+    let nics = [("GASNET_CONDUIT", "netvm"), ("GASNET_COLL", "nic")];
+    says(&job("2", Frames, "all-disagree-about-a-block", &nics), 1, parts);
+}
+
+#[test]
 fn a_death_ends_the_job() {
     ends(BOTH, "kill", 137, &["rank 0", "SIGKILL"]);
     ends(BOTH, "abort", 134, &["rank 0", "SIGABRT"]);

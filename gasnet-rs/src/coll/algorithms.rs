@@ -168,12 +168,12 @@ async unsafe fn spread(op: &Op, root: usize, data: Ptr, n: usize, step: u32) {
 /// # Safety
 /// As [`broadcast`]; `src` has a block for every member.
 pub(crate) async unsafe fn scatter(op: &Op, root: usize, dst: Ptr, src: Ptr, n: usize) {
-    if op.path == Path::Nic {
-        return nic::scatter(op, root, dst, src, n).await;
-    }
     let (me, size) = (op.me(), op.size());
     // SAFETY: blocks of the buffers; owned buffers outlive the sends from them.
     unsafe {
+        if op.path == Path::Nic {
+            return scatter_v(op, root, dst, n, src, &equal(op, n)).await;
+        }
         if n <= BUNDLE && size >= MANY && !op.team.hosts.one() {
             let v = (me + size - root) % size;
             let (parent, children) = binomial(v, size);
@@ -208,12 +208,12 @@ pub(crate) async unsafe fn scatter(op: &Op, root: usize, dst: Ptr, src: Ptr, n: 
 /// # Safety
 /// As [`broadcast`]; on the root `dst` has room for a block of every member.
 pub(crate) async unsafe fn gather(op: &Op, root: usize, dst: Ptr, src: Ptr, n: usize) {
-    if op.path == Path::Nic {
-        return nic::gather(op, root, dst, src, n).await;
-    }
     let (me, size) = (op.me(), op.size());
     // SAFETY: as in `scatter`.
     unsafe {
+        if op.path == Path::Nic {
+            return gather_v(op, root, dst, src, n, &equal(op, n)).await;
+        }
         if n <= BUNDLE && size >= MANY && !op.team.hosts.one() {
             let v = (me + size - root) % size;
             let (parent, children) = binomial(v, size);
@@ -257,7 +257,7 @@ pub(crate) async unsafe fn gather_all(op: &Op, dst: Ptr, src: Ptr, n: usize) {
     unsafe {
         match op.path {
             Path::Flat => return flat::gather_all(op, dst, src, n).await,
-            Path::Nic => return nic::gather_all(op, dst, src, n).await,
+            Path::Nic => return gather_all_v(op, dst, src, &equal(op, n)).await,
             Path::Mail => {}
         }
         if n <= BUNDLE && size >= MANY && !op.team.hosts.one() {
@@ -342,7 +342,10 @@ pub(crate) async unsafe fn exchange(op: &Op, dst: Ptr, src: Ptr, n: usize) {
     unsafe {
         match op.path {
             Path::Flat => return flat::exchange(op, dst, src, n).await,
-            Path::Nic => return nic::exchange(op, dst, src, n).await,
+            Path::Nic => {
+                let blocks = equal(op, n);
+                return exchange_v(op, dst, &blocks, src, &blocks).await;
+            }
             Path::Mail => {}
         }
         if n * size <= BUNDLE && size >= MANY && !op.team.hosts.one() {
@@ -387,10 +390,22 @@ pub(crate) async unsafe fn exchange(op: &Op, dst: Ptr, src: Ptr, n: usize) {
 /// # Safety
 /// As [`broadcast`]; `dst` counts on the root only.
 pub(crate) async unsafe fn reduce(op: &Op, root: usize, dst: Ptr, src: Ptr, n: usize, how: &Reduction) {
-    if op.path == Path::Nic {
-        return nic::reduce(op, Some(root), dst, src, n, how).await;
-    }
     let (me, size) = (op.me(), op.size());
+    if op.path == Path::Nic {
+        if nic::knows(how, n) {
+            return nic::reduce(op, Some(root), dst, src, n, how).await;
+        }
+        let mut all = vec![0u8; if me == root { size * n } else { 0 }];
+        let at = Ptr(all.as_mut_ptr());
+        // SAFETY: the root has room for all operands.
+        unsafe {
+            gather(op, root, at, src, n).await;
+            if me == root {
+                folded(at, size, n, how).copy_to(dst, n);
+            }
+        }
+        return;
+    }
     let mut sum = vec![0u8; n];
     let at = Ptr(sum.as_mut_ptr());
     // SAFETY: owned buffers outlive the messages; `combine` gets two of `n` bytes.
@@ -438,7 +453,8 @@ pub(crate) async unsafe fn reduce_all(op: &Op, dst: Ptr, src: Ptr, n: usize, how
     unsafe {
         match op.path {
             Path::Flat => return flat::reduce_all(op, dst, src, n, how).await,
-            Path::Nic => return nic::reduce(op, None, dst, src, n, how).await,
+            Path::Nic if nic::knows(how, n) => return nic::reduce(op, None, dst, src, n, how).await,
+            Path::Nic => return operands(op, dst, src, n, size, how).await,
             Path::Mail => {}
         }
         if n <= SLICED || size < 3 || n / how.element.max(1) < size {
@@ -472,7 +488,7 @@ pub(crate) async unsafe fn scan(op: &Op, dst: Ptr, src: Ptr, n: usize, inclusive
     unsafe {
         match op.path {
             Path::Flat => return flat::scan(op, dst, src, n, inclusive, how).await,
-            Path::Nic => return nic::scan(op, dst, src, n, inclusive, how).await,
+            Path::Nic => return operands(op, dst, src, n, me + usize::from(inclusive), how).await,
             Path::Mail => {}
         }
         let (mut sum, mut before) = (vec![0u8; n], vec![0u8; n]);
@@ -509,6 +525,30 @@ pub(crate) async unsafe fn scan(op: &Op, dst: Ptr, src: Ptr, n: usize, inclusive
     }
 }
 
+/// Gathers all members' vectors at every member, where `dst` becomes the combination of the first `count` of them, if there are any.
+async unsafe fn operands(op: &Op, dst: Ptr, src: Ptr, n: usize, count: usize, how: &Reduction) {
+    let mut all = vec![0u8; op.size() * n];
+    let at = Ptr(all.as_mut_ptr());
+    // SAFETY: room for all operands; the rest is owed by the caller.
+    unsafe {
+        gather_all(op, at, src, n).await;
+        if count > 0 {
+            folded(at, count, n, how).copy_to(dst, n);
+        }
+    }
+}
+
+/// The combination of `count` vectors of `n` bytes, in place of the first.
+fn folded(all: Ptr, count: usize, n: usize, how: &Reduction) -> Ptr {
+    (1..count).for_each(|i| (how.combine)(all.0, all.at(i * n).0, n));
+    all
+}
+
+/// As many blocks of `n` bytes as there are members, one after the other.
+fn equal(op: &Op, n: usize) -> Vec<(usize, usize)> {
+    (0..op.size()).map(|i| (i * n, n)).collect()
+}
+
 /// Where the blocks of all members lie: (offset, bytes) of each.
 pub(crate) type Blocks = Arc<[(usize, usize)]>;
 
@@ -526,7 +566,7 @@ async unsafe fn straight(op: &Op, places: Places, mut out: Vec<Part>, mut back: 
         let most = places.most(op.size());
         let short = |parts: &mut Vec<Part>| parts.extract_if(.., |part| part.len <= most).collect();
         let (out, back) = (short(&mut out), short(&mut back));
-        flying.push(nic::straight(op, places, out, back));
+        flying.push(nic::by_places(op, places, out, back));
     }
     // SAFETY: owed by the caller.
     unsafe {
@@ -608,12 +648,12 @@ pub(crate) async unsafe fn gather_v(
 pub(crate) async unsafe fn gather_all_v(op: &Op, dst: Ptr, src: Ptr, blocks: &[(usize, usize)]) {
     let (me, size) = (op.me(), op.size());
     let (own, n) = blocks[me];
-    if op.path == Path::Nic {
-        return nic::gather_all_v(op, dst, src, blocks).await;
-    }
     // SAFETY: as in `gather_all`.
     unsafe {
         src.copy_to(dst.at(own), n);
+        if op.path == Path::Nic {
+            return nic::gather_all_v(op, dst, src, blocks).await;
+        }
         if op.team.hosts.one() || blocks.iter().all(|b| b.1 <= EAGER) {
             return everybody(op, BODY, |i| (dst.at(own), n, dst.at(blocks[i].0), blocks[i].1)).await;
         }

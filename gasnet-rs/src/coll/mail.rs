@@ -176,12 +176,13 @@ pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>)
     mail.bump();
 }
 
+/// What is wrong if too much comes.
+pub(crate) const DISAGREE: &str = "a collective operation: more comes than this rank expects: the ranks of the team disagree about the \
+     operation or its size";
+
 #[cold]
 fn disagree(rank: &Rank, peer: RankId) -> ! {
-    rank.fatal(&format!(
-        "a collective operation: rank {peer} sends more than this rank expects: the ranks of the team disagree about the \
-         operation or its size"
-    ))
+    rank.fatal(&format!("{DISAGREE}: rank {peer} sent it"))
 }
 
 /// How large messages of an operation go, see the module.

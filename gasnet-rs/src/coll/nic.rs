@@ -3,9 +3,9 @@
 //! included, and raises the first event. From there on no host gives a command or runs a handler, until it sees that the
 //! last event of its own NIC has been raised.
 //!
-//! **Trees.** All operations go up a binomial tree to a root and down again, with bytes on the way up, on the way down, on both or on
-//! neither. An event count with commands behind it is a semaphore with waiters: a node's *up* event counts its host and its children,
-//! its *fold* event the children's blocks that were combined, its *down* event the word of its parent.
+//! **Trees.** Barriers, broadcasts and reductions go up a binomial tree to a root and down again, with bytes on the way up, on the way down, on both
+//! or on neither. An event count with commands behind it is a semaphore with waiters: a node's *up* event counts its host and its
+//! children, its *fold* event the children's blocks that were combined, its *down* event the word of its parent.
 //!
 //! ```text
 //! up   = children + 1   -> fold each child's block into mine, raising my fold;   without blocks: as if fold were complete
@@ -16,32 +16,34 @@
 //! **Segments.** A command moves a page at most. A block of several pages goes in up to [`SEGMENTS`] parts with events of their own, so that one
 //! is on its way up while others are folded or on their way down; events count a part's pages.
 //!
-//! **Straight.** A block that concerns two members only (scatter, gather, exchange, of blocks of one size or of many) goes from the one's board
-//! to the other's in one step, page by page, beside a tree without bytes. Its sender knows how long it is, its receiver does, and nobody
-//! else has to: each knows from its own sizes what to give its NIC and how many pages are to come, which an event counts. Empty blocks do not
-//! travel. As nobody knows all sizes, a block's [place](Places) depends on its two members only, and all places are equally long.
+//! **Straight.** A block that somebody else gets as it is (scatter, gather, exchange, of blocks of one size or of many, and all-gather) goes from
+//! its owner's board to the other's in one step. The two know how long it is, and nobody else has to: each member knows from its own sizes what
+//! to give its NIC, and how many pieces are to come, which an event counts. Where everybody may send everybody something, those who have nothing to send
+//! send a signal, if members are [`FEW`]; otherwise a tree without bytes goes beside, which nobody leaves before all have entered. Where
+//! not everybody knows all sizes, a block's [place](Places) depends on its two members only, and all places are equally long.
 //!
 //! **Two sets.** Events and board places of an operation are those of its team and of one of two sets, in turn. Nobody ends an operation
 //! before all have begun it, and whoever begins the next has read what the last one left, so what comes early for the next operation finds its
 //! own set unused, and for the one after that nothing can come. So what goes straight waits for nobody: who has not begun the operation has ended
 //! the one before the last. Counts are never set back: each rank knows what they will be.
 //!
-//! **What is combined.** NICs know sums and the like of words ([`Reduction::known`]). No NIC can call a function of the program: for others they
-//! collect all operands (a bitwise or of blocks that are zero elsewhere), and hosts combine them when the operation is over.
+//! **What is combined.** NICs know sums and the like of words ([`Reduction::known`]). No NIC can call a function of the program: for others
+//! the operands go straight to who wants the result, and hosts combine them when the operation is over.
 //!
 //! **The job's own barrier**, by name or without one, is a reduction of a team that is there for nothing else ([`JOB`]).
 //!
-//! **What goes another way**, by messages: all operations of teams after the first [`TEAMS`]; of the others what does not fit in a block ([`room`]:
-//! 124 KiB between two ranks, 60 KiB among eight; a block that is gathered by all counts with all its parts). Of scatter, gather and
-//! exchange the members can not agree on that, as sizes may be any; but the two that a block concerns can, so just the blocks that are longer
-//! than their place ([`most`]) go by messages, whatever becomes of the others.
+//! **What goes another way**, by messages: all operations of teams after the first [`TEAMS`]; and what does not fit ([`fits`]). Of two, four and eight
+//! members: 124, 84 and 60 KiB that are broadcast, or combined by a function that NICs know; 124, 60 and 28 KiB a block of scatter and gather, and 60, 28
+//! and 12 KiB one of exchange; 252 KiB of all members' together in all-gather and scan. Where blocks differ, members cannot agree on a way, as nobody
+//! knows all; but the two that a block concerns can, so just those that are longer than their place ([`Places::most`]) go by messages,
+//! beside the others.
 
 use super::algorithms::Reduction;
 use super::mail::{Op, Part, Ptr};
 use super::tree::binomial;
 use super::{Path, Shape};
 use crate::RankId;
-use crate::atomics::{Function, Operation, WordType};
+use crate::atomics::Operation;
 use crate::nic::port::{BOARD, Command, EVENTS, Move, NicPort, Trigger, What};
 use core::future::poll_fn;
 use core::task::Poll;
@@ -60,6 +62,8 @@ const SET: u32 = BOARD / (2 * PLACES) / PAGE as u32 * PAGE as u32;
 const SIGNAL: u32 = SET - PAGE as u32;
 /// Most parts that a block goes in, each with events of its own.
 const SEGMENTS: usize = 4;
+/// Among so many members a signal to everybody is faster than a tree.
+const FEW: usize = 32;
 /// Events of a set.
 const EVENTS_OF_SET: u32 = 3 * SEGMENTS as u32;
 
@@ -167,22 +171,27 @@ impl Cut {
     }
 }
 
+/// Whole words.
+fn words(n: usize) -> usize {
+    n.next_multiple_of(8)
+}
+
 /// Whether NICs can do an operation among so many members.
 pub(super) fn fits(shape: Shape, size: usize) -> bool {
     let room = room(size);
+    let rooted = Places::Rooted(0).most(size);
+    let all = |n: usize| words(n) * size <= SIGNAL as usize;
     match shape {
         Shape::Barrier => true,
-        Shape::Broadcast(n) => n <= room,
-        Shape::Scatter(n) | Shape::Gather(n) | Shape::GatherAll(n) | Shape::Scan(n) => n * size <= room,
-        Shape::Exchange(n) => n * size * size <= room,
-        Shape::Reduce(n, known) | Shape::ReduceAll(n, known) => known && n <= room || n * size <= room,
-        Shape::GatherAllV(all) => all <= room,
+        Shape::Broadcast(n) | Shape::Reduce(n, true) | Shape::ReduceAll(n, true) => n <= room,
+        Shape::Scatter(n) | Shape::Gather(n) | Shape::Reduce(n, false) => n <= rooted,
+        Shape::Exchange(n) => n <= Places::Mutual.most(size),
+        Shape::GatherAll(n) | Shape::Scan(n) | Shape::ReduceAll(n, false) => all(n),
+        // Each in whole words.
+        Shape::GatherAllV(all) => all + 7 * size <= SIGNAL as usize,
         Shape::Straight(places) => places.most(size) > 0,
     }
 }
-
-/// A bitwise or of whole words: how blocks that are zero elsewhere are put together.
-const TOGETHER: Operation = Operation { function: Function::Or, word: WordType::U64 };
 
 /// The way of one operation through this rank.
 struct Tree<'a> {
@@ -251,6 +260,12 @@ impl<'a> Tree<'a> {
         Move { from: from + start as u32, to, at: at + start as u32, len, raise }
     }
 
+    /// What only raises an event.
+    fn signal(&self, to: RankId, raise: u32) -> What {
+        let at = self.board + SIGNAL;
+        What::Write(Move { from: at, to, at, len: 8, raise })
+    }
+
     /// A segment from the own block to another, or a mere signal.
     async fn send(
         &self,
@@ -261,10 +276,7 @@ impl<'a> Tree<'a> {
         raise: u32,
     ) {
         if len == 0 {
-            let signal = self.board + SIGNAL;
-            return self
-                .post(Some(when), What::Write(Move { from: signal, to, at: signal, len: 8, raise }))
-                .await;
+            return self.post(Some(when), self.signal(to, raise)).await;
         }
         for page in pages {
             let part = self.page(page, len, self.board, to, at, raise);
@@ -353,8 +365,13 @@ impl<'a> Turn<'a> {
     async fn wait(&self, segments: usize, after: &Events) {
         let Tree { op, port, .. } = self.tree;
         poll_fn(|_| {
-            if (0..segments).all(|s| port.count(self.tree.down(s)) == after.down[s]) {
+            let missing = |s: usize| after.down[s].wrapping_sub(port.count(self.tree.down(s)));
+            let most = (0..segments).map(missing).max().unwrap_or(0);
+            if most == 0 {
                 return Poll::Ready(());
+            }
+            if most > i32::MAX as u32 {
+                op.rank().fatal(super::mail::DISAGREE);
             }
             op.rank().coll.mail.bump();
             Poll::Pending
@@ -403,40 +420,71 @@ async fn run(
     turn.end(after);
 }
 
-/// Runs one operation whose blocks go straight: `out` to other members, `back` from them, none of them empty or longer than a place. Pages that
-/// are to come are counted by the down event of segment 1; a tree without bytes has segment 0 only.
-pub(super) async fn straight(op: &Op, places: Places, out: Vec<Part>, back: Vec<Part>) {
+/// The parts of a block between two places, none of which crosses a page: (offset in the block, bytes).
+fn pieces(here: u32, there: u32, len: usize) -> impl Iterator<Item = (u32, u32)> {
+    let mut at = 0;
+    core::iter::from_fn(move || {
+        let room = |place: u32| PAGE as u32 - (place + at) % PAGE as u32;
+        let piece = (at, room(here).min(room(there)).min(len as u32 - at));
+        at += piece.1;
+        (piece.1 > 0).then_some(piece)
+    })
+}
+
+/// Runs one operation whose blocks go straight: `out` to other members, `back` from them, none of them empty. `place` says where the block from a
+/// member to another is on the boards of the one and the other; what starts at the same place is the same. `meet`: everybody sends
+/// everybody else something, be it a signal; without it a tree has the members wait for each other. Pieces that are to come are counted by the
+/// down event of segment 1; that tree has segment 0 only.
+async fn straight(
+    op: &Op,
+    place: impl Fn(usize, usize) -> (u32, u32),
+    meet: bool,
+    out: Vec<Part>,
+    back: Vec<Part>,
+) {
     const COME: usize = 1;
     let turn = Turn::begin(op, 0).await;
-    let tree = &turn.tree;
-    let (port, me, size) = (tree.port, op.me(), op.size());
+    let (tree, mut after) = (&turn.tree, turn.counts);
+    let (port, me) = (tree.port, op.me());
     turn.watch(1 + COME);
+    let mut stored = None;
     for part in &out {
-        let (here, there) = places.of(size, me, part.peer);
-        let (here, there) = (tree.board + here, tree.board + there);
-        let mut block = vec![0u8; part.len];
-        get(&mut block, 0, part.at, part.len);
-        port.store(here, &block);
-        for page in 0..part.len.div_ceil(PAGE) {
-            let page = tree.page(page, part.len, here, op.team.ranks[part.peer], there, tree.down(COME));
-            tree.post(None, What::Write(page)).await;
+        let (here, there) = place(me, part.peer);
+        if stored.replace(here) != Some(here) {
+            let mut block = vec![0u8; part.len];
+            get(&mut block, 0, part.at, part.len);
+            port.store(tree.board + here, &block);
+        }
+        for (at, len) in pieces(here, there, part.len) {
+            let (from, at) = (tree.board + here + at, tree.board + there + at);
+            let piece = Move { from, to: op.team.ranks[part.peer], at, len, raise: tree.down(COME) };
+            tree.post(None, What::Write(piece)).await;
         }
     }
-    let mut after = tree.start(turn.counts, None, 0).await;
-    let pages = back.iter().map(|part| part.len.div_ceil(PAGE) as u32).sum();
-    after.down[COME] = after.down[COME].wrapping_add(pages);
+    let arrivals = |part: &Part| {
+        let (here, there) = place(part.peer, me);
+        pieces(here, there, part.len).count()
+    };
+    let mut come = back.iter().map(arrivals).sum::<usize>();
+    if meet {
+        let mut silent = vec![true; op.size()];
+        silent[me] = false;
+        out.iter().for_each(|part| silent[part.peer] = false);
+        for peer in (0..op.size()).filter(|peer| silent[*peer]) {
+            tree.post(None, tree.signal(op.team.ranks[peer], tree.down(COME))).await;
+        }
+        come += op.size() - 1 - back.len();
+    } else {
+        after = tree.start(after, None, 0).await;
+    }
+    after.down[COME] = after.down[COME].wrapping_add(come as u32);
     turn.wait(1 + COME, &after).await;
-    for part in &back {
+    for part in back {
         let mut block = vec![0u8; part.len];
-        port.load(tree.board + places.of(size, part.peer, me).1, &mut block);
+        port.load(tree.board + place(part.peer, me).1, &mut block);
         put(&block, 0, part.at, part.len);
     }
     turn.end(after);
-}
-
-/// Whole words.
-fn words(n: usize) -> usize {
-    n.next_multiple_of(8)
 }
 
 fn get(block: &mut [u8], at: usize, from: Ptr, n: usize) {
@@ -469,81 +517,27 @@ pub(super) async fn broadcast(op: &Op, root: usize, dst: Ptr, src: Ptr, n: usize
     run(op, root, None, n, fill, |block| put(block, 0, dst, n)).await;
 }
 
-pub(super) async fn scatter(op: &Op, root: usize, dst: Ptr, src: Ptr, n: usize) {
-    let (me, all) = (op.me(), op.size() * n);
-    let fill = |block: &mut [u8]| {
-        if me == root {
-            get(block, 0, src, all);
-        }
-    };
-    run(op, root, None, all, fill, |block| put(block, me * n, dst, n)).await;
+/// Blocks at their [places](Places), none of them empty or longer than those.
+pub(super) async fn by_places(op: &Op, places: Places, out: Vec<Part>, back: Vec<Part>) {
+    let size = op.size();
+    let meet = places == Places::Mutual && size <= FEW;
+    straight(op, |from, to| places.of(size, from, to), meet, out, back).await;
 }
 
-/// All members' blocks, at the root or everywhere.
-async fn together(op: &Op, root: Option<usize>, src: Ptr, n: usize, take: impl FnOnce(&[u8])) {
-    gathered(op, root, op.size() * n, |block| get(block, op.me() * n, src, n), take).await;
-}
-
-/// Bytes that members put in places of their own, `all` together.
-async fn gathered(
-    op: &Op,
-    root: Option<usize>,
-    all: usize,
-    fill: impl FnOnce(&mut [u8]),
-    take: impl FnOnce(&[u8]),
-) {
-    let down = if root.is_none() { all } else { 0 };
-    let wanted = root.is_none_or(|r| r == op.me());
-    run(op, root.unwrap_or(0), Some((TOGETHER, words(all))), down, fill, |block| {
-        if wanted {
-            take(block);
-        }
-    })
-    .await;
-}
-
-pub(super) async fn gather(op: &Op, root: usize, dst: Ptr, src: Ptr, n: usize) {
-    let all = op.size() * n;
-    together(op, Some(root), src, n, |block| put(block, 0, dst, all)).await;
-}
-
-pub(super) async fn gather_all(op: &Op, dst: Ptr, src: Ptr, n: usize) {
-    let all = op.size() * n;
-    together(op, None, src, n, |block| put(block, 0, dst, all)).await;
-}
-
+/// All members' blocks at every member: everybody sends everybody else its own, one after the other on all boards.
 pub(super) async fn gather_all_v(op: &Op, dst: Ptr, src: Ptr, blocks: &[(usize, usize)]) {
-    let before = |i: usize| blocks[..i].iter().map(|b| b.1).sum::<usize>();
-    let (me, all) = (op.me(), before(blocks.len()));
-    let fill = |block: &mut [u8]| get(block, before(me), src, blocks[me].1);
-    let take = |block: &[u8]| {
-        let mut at = 0;
-        for &(to, n) in blocks {
-            put(block, at, dst.at(to), n);
-            at += n;
-        }
+    let me = op.me();
+    let mut end = 0;
+    let place = |b: &(usize, usize)| {
+        end += words(b.1);
+        (end - words(b.1)) as u32
     };
-    gathered(op, None, all, fill, take).await;
-}
-
-pub(super) async fn exchange(op: &Op, dst: Ptr, src: Ptr, n: usize) {
-    let (me, size) = (op.me(), op.size());
-    let take = |block: &[u8]| {
-        for i in 0..size {
-            put(block, (i * size + me) * n, dst.at(i * n), n);
-        }
-    };
-    together(op, None, src, n * size, take).await;
-}
-
-/// Folds blocks `0..count` of `n` bytes.
-fn folded(block: &[u8], count: usize, n: usize, how: &Reduction, dst: Ptr) {
-    let mut sum = block[..n].to_vec();
-    for i in 1..count {
-        let next = block[i * n..][..n].to_vec();
-        (how.combine)(sum.as_mut_ptr(), next.as_ptr(), n);
-    }
-    put(&sum, 0, dst, n);
+    let at: Vec<u32> = blocks.iter().map(place).collect();
+    let others = || (1..op.size()).map(|i| (me + i) % op.size());
+    let parts = |part: &dyn Fn(usize) -> Part| others().map(part).filter(|p| p.len > 0).collect();
+    let out = parts(&|peer| Part { peer, at: src, len: blocks[me].1 });
+    let back = parts(&|peer| Part { peer, at: dst.at(blocks[peer].0), len: blocks[peer].1 });
+    straight(op, |from, _| (at[from], at[from]), op.size() <= FEW, out, back).await;
 }
 
 /// Whether NICs combine blocks of `n` bytes by it, if they fit.
@@ -556,15 +550,13 @@ fn known(how: &Reduction, n: usize) -> Option<Operation> {
     how.known.filter(|op| n.is_multiple_of(op.width()) && n > 0)
 }
 
+/// By a function that NICs know.
 pub(super) async fn reduce(op: &Op, root: Option<usize>, dst: Ptr, src: Ptr, n: usize, how: &Reduction) {
-    let (me, size) = (op.me(), op.size());
-    let Some(function) = known(how, n) else {
-        return together(op, root, src, n, |block| folded(block, size, n, how, dst)).await;
-    };
+    let up = known(how, n).map(|function| (function, n));
     let down = if root.is_none() { n } else { 0 };
-    let wanted = root.is_none_or(|r| r == me);
+    let wanted = root.is_none_or(|r| r == op.me());
     let fill = |block: &mut [u8]| get(block, 0, src, n);
-    run(op, root.unwrap_or(0), Some((function, n)), down, fill, |block| {
+    run(op, root.unwrap_or(0), up, down, fill, |block| {
         if wanted {
             put(block, 0, dst, n);
         }
@@ -572,19 +564,36 @@ pub(super) async fn reduce(op: &Op, root: Option<usize>, dst: Ptr, src: Ptr, n: 
     .await;
 }
 
-pub(super) async fn scan(op: &Op, dst: Ptr, src: Ptr, n: usize, inclusive: bool, how: &Reduction) {
-    let count = op.me() + usize::from(inclusive);
-    let take = |block: &[u8]| {
-        if count > 0 {
-            folded(block, count, n, how, dst);
-        }
-    };
-    together(op, None, src, n, take).await;
-}
-
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+
+    /// What docs/netvm-live.md says.
+    #[test]
+    fn bounds_are_as_documented() {
+        for (size, broadcast, scatter, exchange) in
+            [(2, 124 << 10, 124 << 10, 60 << 10), (4, 84 << 10, 60 << 10, 28 << 10)]
+                .into_iter()
+                .chain([(8, 60 << 10, 28 << 10, 12 << 10), (150, 28 << 10, 1360, 816)])
+        {
+            let all = (252 << 10) / size;
+            for (shape, most) in [
+                (Shape::Broadcast as fn(usize) -> Shape, broadcast),
+                (|n| Shape::ReduceAll(n, true), broadcast),
+                (Shape::Scatter, scatter),
+                (|n| Shape::Reduce(n, false), scatter),
+                (Shape::Exchange, exchange),
+                (Shape::GatherAll, all / 8 * 8),
+                (|n| Shape::ReduceAll(n, false), all / 8 * 8),
+            ] {
+                assert!(
+                    fits(shape(most), size) && !fits(shape(most + 1), size),
+                    "{:?} of {size}",
+                    shape(most)
+                );
+            }
+        }
+    }
 
     /// Blocks that are on a board at a time have places of their own, before the page of signals, and short ones cross no page.
     #[test]

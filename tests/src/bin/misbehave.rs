@@ -97,6 +97,15 @@ const ROLES: &[Role] = &[
         r.barrier();
         leave(r)
     }),
+    ("all-disagree-about-a-block", |r| {
+        let me = r.id().0 as usize;
+        // Rank 1 expects a word.
+        let (to, from) = ([[0, 600], [1, 0]][me], [[0, 1], [1, 0]][me]);
+        // NICs may bring the rest when the operation is over.
+        for _ in 0..5 {
+            r.team_all().exchange_v(&vec![7u64; to.iter().sum()], &to, &from);
+        }
+    }),
     // These two are no misbehaviour.
     ("children", |r| {
         for code in ["0", "5"] {

@@ -570,6 +570,32 @@ pub fn by_nics(cx: &Cx) {
             let want = (0..size).flat_map(|m| vec![m as u64; counts[m]]);
             assert!(all.take().expect("once").wait().into_iter().eq(want));
         });
+        // What a member has for another is known to the two of them: nothing, some words, some pages.
+        let of = |a: usize, b: usize| [0, 3, 0, 600, 1, 1500][(a * 3 + b + i as usize) % 6];
+        let block = |a: usize, b: usize| vec![(a << 32 | b << 16) as u64 + i; of(a, b)];
+        let row: Vec<u64> = (0..size).flat_map(|m| block(root, m)).collect();
+        let counts: Vec<usize> = (0..size).map(|m| of(root, m)).collect();
+        let (all, known) = if me == root { (row.clone(), &*counts) } else { (vec![], &[][..]) };
+        let mut scattered = Some(team.scatter_v_nb(root, all.clone(), known, counts[me]));
+        idle("scatter of blocks that differ", &mut || {
+            assert_eq!(scattered.take().expect("once").wait(), block(root, me));
+        });
+        let mut gathered = Some(team.gather_v_nb(root, block(root, me), known));
+        idle("gather of blocks that differ", &mut || {
+            assert_eq!(gathered.take().expect("once").wait(), all);
+        });
+        let (to, from): (Vec<_>, Vec<_>) = (0..size).map(|m| (of(me, m), of(m, me))).unzip();
+        let values = (0..size).flat_map(|m| block(me, m)).collect();
+        let mut exchanged = Some(team.exchange_v_nb(values, &to, &from));
+        idle("exchange of blocks that differ", &mut || {
+            let want = (0..size).flat_map(|m| block(m, me));
+            assert!(exchanged.take().expect("once").wait().into_iter().eq(want));
+        });
+        // A function that no NIC knows.
+        let mut last = Some(team.reduce_all_nb(vec![[me as u64, i]; n / 8], |_, b| b));
+        idle("reduce_all by a function of the program", &mut || {
+            assert_eq!(last.take().expect("once").wait(), vec![[size as u64 - 1, i]; n / 8]);
+        });
         // The job's own barrier, by name.
         let (name, differ) = (i as i32 - 7, i % 5 == 4);
         cx.rank.barrier_notify(if differ { me as i32 } else { name }, 0);
