@@ -46,9 +46,12 @@ fn find(config: &Config, one_host: bool) -> Option<Open> {
     ALL.iter().find(|(name, _)| *name == wanted).map(|(_, open)| *open)
 }
 
-/// Refuses an unknown conduit before any process is started, and leaves no neighbours to one that cannot have any.
+/// Refuses an unknown conduit and other settings without sense before any process is started, and leaves no neighbours to a conduit that
+/// cannot have any.
 pub(crate) fn settle(config: Config) -> Result<Config, Error> {
     check(&config)?;
+    gasnet_decorators::check(&config)?;
+    gasnet_launch::check_settings().map_err(|e| Error::job(e.to_string()))?;
     let owner = config.conduit.as_deref().is_some_and(|name| OWNERS.contains(&name));
     Ok(if owner { Config { neighborhood: 1, ..config } } else { config })
 }
@@ -68,5 +71,24 @@ pub(crate) fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Err
         Some(open) => open(cx)?,
         None => check(cx.config).map(|()| None)?,
     };
+    if conduit.is_none() && cx.rank.0 == 0 && cx.size > 1 && !cx.config.quiet {
+        warn_of_idle_settings(cx.config);
+    }
     conduit.map(|conduit| gasnet_decorators::wrap(cx, conduit)).transpose()
+}
+
+/// Says so where settings are about frames and none will pass, since all ranks share memory.
+fn warn_of_idle_settings(config: &Config) {
+    let idle = [
+        ("GASNET_FAULTY", config.faulty.is_some()),
+        ("GASNET_TRACED", config.traced.is_some()),
+        ("GASNET_SMP_DELAY", config.smp_delay_ns > 0),
+        ("GASNET_UDP_FAULTY", config.udp_faulty.is_some() && config.conduit.as_deref() == Some("udp")),
+    ];
+    for (name, _) in idle.iter().filter(|(_, set)| *set) {
+        eprintln!(
+            "gasnet: warning: {name} has no effect: all ranks of this job share memory, and nothing passes through a conduit; \
+             GASNET_NEIGHBORHOOD=off sends everything through one"
+        );
+    }
 }

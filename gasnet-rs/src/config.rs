@@ -401,6 +401,17 @@ impl Config {
             None => Ok(None),
             Some(v) => v.parse::<u64>().map(Some).map_err(|_| bad(name, &v)),
         };
+        let word = |name: &str| match get(name) {
+            None => Ok(None),
+            Some(v) => {
+                words(name).find(|w| w.eq_ignore_ascii_case(&v)).map(Some).ok_or_else(|| bad(name, &v))
+            }
+        };
+        // Read by what is above this crate, and refused here with the others.
+        for name in ["GASNET_BACKTRACE", "GASNET_FREEZE", "GASNET_FREEZE_ON_ERROR", "GASNET_VERBOSEENV"] {
+            flag(name, false)?;
+        }
+        flag("GASNET_CATCH_EXIT", true)?;
         Ok(Config {
             conduit: get("GASNET_CONDUIT").map(|v| v.to_ascii_lowercase()),
             plugin_path: get("GASNET_PLUGIN_PATH"),
@@ -408,11 +419,7 @@ impl Config {
                 None => u32::MAX,
                 Some(v) => parse_neighborhood(&v).ok_or_else(|| bad("GASNET_NEIGHBORHOOD", &v))?,
             },
-            coll_nic: match get("GASNET_COLL").as_deref() {
-                None | Some("auto") => false,
-                Some("nic") => true,
-                Some(v) => return Err(bad("GASNET_COLL", v)),
-            },
+            coll_nic: word("GASNET_COLL")? == Some("nic"),
             smp_delay_ns: match get("GASNET_SMP_DELAY") {
                 None => 0,
                 Some(v) => parse_time(&v).ok_or_else(|| bad("GASNET_SMP_DELAY", &v))?,
@@ -421,11 +428,7 @@ impl Config {
             traced: get("GASNET_TRACED").or_else(|| get("GASNET_TRACEFILE")),
             udp_faulty: get("GASNET_UDP_FAULTY"),
             udp_interface: get("GASNET_UDP_INTERFACE"),
-            udp_auth_full: match get("GASNET_UDP_AUTH").as_deref() {
-                None | Some("header") => false,
-                Some("full") => true,
-                Some(v) => return Err(bad("GASNET_UDP_AUTH", v)),
-            },
+            udp_auth_full: word("GASNET_UDP_AUTH")? == Some("full"),
             udp_window: match get("GASNET_UDP_WINDOW") {
                 None => 1 << 20,
                 Some(v) => parse_size(&v).ok_or_else(|| bad("GASNET_UDP_WINDOW", &v))?,
@@ -440,28 +443,22 @@ impl Config {
                     Some(parse_size(&v).filter(|n| *n > 0).ok_or_else(|| bad("GASNET_NETVM_MEMORY", &v))?)
                 }
             },
-            netvm_registration: get("GASNET_NETVM_REGISTRATION").map(|v| v.to_ascii_lowercase()),
+            netvm_registration: word("GASNET_NETVM_REGISTRATION")?.map(String::from),
             netvm_backing: get("GASNET_NETVM_BACKING"),
-            netvm_wire_network: match get("GASNET_NETVM_WIRE").as_deref() {
-                None | Some("rings") => false,
-                Some("network") => true,
-                Some(v) => return Err(bad("GASNET_NETVM_WIRE", v)),
-            },
+            netvm_wire_network: word("GASNET_NETVM_WIRE")? == Some("network"),
             stats: flag("GASNET_STATS", false)?,
             ofi_provider: get("GASNET_OFI_PROVIDER"),
             ofi_domain: get("GASNET_OFI_DOMAIN"),
-            ofi_registration: match get("GASNET_OFI_REGISTRATION").as_deref() {
-                None | Some("auto") => OfiRegistration::Auto,
+            ofi_registration: match word("GASNET_OFI_REGISTRATION")? {
                 Some("firehose") => OfiRegistration::Firehose,
                 Some("provider") => OfiRegistration::Provider,
                 Some("bounce") => OfiRegistration::Bounce,
-                Some(v) => return Err(bad("GASNET_OFI_REGISTRATION", v)),
+                _ => OfiRegistration::Auto,
             },
-            ofi_native: match get("GASNET_OFI_NATIVE").as_deref() {
-                None | Some("puts") => OfiNative::Puts,
+            ofi_native: match word("GASNET_OFI_NATIVE")? {
                 Some("all") => OfiNative::All,
                 Some("none") => OfiNative::None,
-                Some(v) => return Err(bad("GASNET_OFI_NATIVE", v)),
+                _ => OfiNative::Puts,
             },
             max_segment: match get("GASNET_MAX_SEGSIZE") {
                 None => None,
@@ -477,15 +474,17 @@ impl Config {
                 Some(n) => Some(n.min(u64::from(u32::MAX)) as u32),
                 None => flag("UPC_POLITE_SYNC", false)?.then_some(0),
             },
-            progress_thread: match get("GASNET_PROGRESS").as_deref() {
-                None | Some("none") => false,
-                Some("thread") => true,
-                Some(v) => return Err(bad("GASNET_PROGRESS", v)),
-            },
+            progress_thread: word("GASNET_PROGRESS")? == Some("thread"),
             quiet: flag("GASNET_QUIET", false)? | flag("UPC_QUIET", false)?,
             wait_report: number("GASNET_WAIT_REPORT")?,
         })
     }
+}
+
+/// The words a setting takes, as the table has them.
+pub fn words(name: &str) -> impl Iterator<Item = &'static str> {
+    let values = SETTINGS.iter().find(|s| s.name == name).map_or("", |s| s.values);
+    values.split(", ").map(|word| word.trim_end_matches(" (default)"))
 }
 
 fn bad(name: &str, value: &str) -> Error {

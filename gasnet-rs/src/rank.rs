@@ -499,7 +499,12 @@ impl Rank {
             .checked_next_multiple_of(SEGMENT_ALIGN)
             .and_then(|stride| Some((stride, stride.checked_mul(u64::from(on_host.max(last - first + 1)))?)))
             .filter(|(_, span)| *span < 1 << 46)
-            .ok_or_else(|| Error::op(format!("{} segments of {stride} bytes are too large", self.size)))?;
+            .ok_or_else(|| {
+                Error::op(format!(
+                    "{on_host} segments of {stride} bytes are too large: those of a host lie in one range of addresses of less than 64T; \
+                     ask for less, or set a smaller GASNET_MAX_SEGSIZE"
+                ))
+            })?;
         let owned = self.conduit.as_ref().map_or(Ok(None), |conduit| conduit.segment_memory(size))?;
         if owned.is_some() && near.len() > 1 {
             return Err(Error::job("a conduit that owns the memory of segments leaves no neighbours"));

@@ -216,25 +216,88 @@ fn children_of_ranks_are_no_ranks() {
     }
 }
 
+/// A wrong value of every setting, and what the message says that it takes: refused in any job, whether or not it has a use for the setting.
+const WRONG: &[(&str, &str, &str)] = &[
+    ("GASNET_PSHM_NODES", "0", "1 to 1024"),
+    ("GASNET_PSHM_NODES", "many", "1 to 1024"),
+    ("GASNET_PSHM_NODES", "1000000", "1 to 1024"),
+    ("GASNET_BIND", "socket", "'none' or 'core'"),
+    ("GASNET_CONDUIT", "carrier-pigeon", "known are: smp"),
+    ("GASNET_NEIGHBORHOOD", "maybe", "on (default), off"),
+    ("GASNET_COLL", "fast", "auto (default), nic"),
+    ("GASNET_SMP_DELAY", "a fortnight", "time"),
+    ("GASNET_FAULTY", "rain", "a list such as drop=1%"),
+    ("GASNET_UDP_FAULTY", "drop=200%", "a list such as drop=1%"),
+    ("GASNET_UDP_AUTH", "none", "header (default), full"),
+    ("GASNET_UDP_WINDOW", "wide", "size: 1M"),
+    ("GASNET_UDP_TIMEOUT", "-1", "time: 20s"),
+    ("GASNET_NETVM_MEMORY", "0", "size: 64M"),
+    ("GASNET_NETVM_REGISTRATION", "prayer", "shadow-lock (default), firehose,"),
+    ("GASNET_NETVM_WIRE", "barbed", "rings (default), network"),
+    ("GASNET_OFI_NATIVE", "some", "puts (default), all, none"),
+    ("GASNET_OFI_REGISTRATION", "civil", "auto (default), firehose, provider, bounce"),
+    ("GASNET_MAX_SEGSIZE", "12Q", "size: 64M"),
+    ("GASNET_MAX_SEGSIZE", "0", "size: 64M"),
+    ("GASNET_MAX_SEGSIZE", "1000T", "a smaller GASNET_MAX_SEGSIZE"),
+    ("GASNET_CHECK", "2", "0 (default), 1"),
+    ("GASNET_SPIN", "-1", "0.."),
+    ("GASNET_PROGRESS", "threads", "none (default), thread"),
+    ("GASNET_STATS", "x", "0 (default), 1"),
+    ("GASNET_QUIET", "x", "0 (default), 1"),
+    ("GASNET_BACKTRACE", "x", "0 (default), 1"),
+    ("GASNET_FREEZE", "x", "0 (default), 1"),
+    ("GASNET_FREEZE_ON_ERROR", "x", "0 (default), 1"),
+    ("GASNET_CATCH_EXIT", "x", "1 (default), 0"),
+    ("GASNET_VERBOSEENV", "x", "0 (default), 1"),
+    ("GASNET_WAIT_REPORT", "soon", "seconds"),
+];
+
+/// Settings without an entry there, and why.
+const ELSEWHERE: &[(&str, &[&str])] = &[
+    ("gasnetrun's own", &["GASNET_HOSTS", "GASNET_HOSTFILE", "GASNET_SSH", "GASNET_MPIRUN"]),
+    (
+        "names of things that only a job with a use for them can look for",
+        &[
+            "GASNET_PLUGIN_PATH",
+            "GASNET_TRACED",
+            "GASNET_TRACEFILE",
+            "GASNET_UDP_INTERFACE",
+            "GASNET_NETVM_BACKING",
+            "GASNET_OFI_PROVIDER",
+            "GASNET_OFI_DOMAIN",
+        ],
+    ),
+    ("no effect", &["GASNET_TRACEMASK", "GASNET_STATSFILE", "GASNET_STATSMASK"]),
+    (
+        "lists for C programs (c-suite)",
+        &["GASNET_BACKTRACE_TYPE", "GASNET_BACKTRACE_SIGNAL", "GASNET_NO_CATCH_SIGNAL"],
+    ),
+];
+
 #[test]
 fn settings_that_are_not_understood() {
-    let cases = [
-        ("GASNET_NEIGHBORHOOD", "maybe", "on (default), off"),
-        ("GASNET_CONDUIT", "carrier-pigeon", "known are: smp"),
-        ("GASNET_MAX_SEGSIZE", "12Q", "size"),
-        ("GASNET_MAX_SEGSIZE", "0", "size"),
-        ("GASNET_SMP_DELAY", "a fortnight", "time"),
-        ("GASNET_CHECK", "2", "0 (default), 1"),
-        ("GASNET_SPIN", "-1", "0.."),
-        ("GASNET_WAIT_REPORT", "soon", "seconds"),
-        ("GASNET_PSHM_NODES", "0", "GASNET_PSHM_NODES"),
-        ("GASNET_PSHM_NODES", "many", "GASNET_PSHM_NODES"),
-        ("GASNET_PSHM_NODES", "1000000", "GASNET_PSHM_NODES"),
-    ];
-    for (name, value, takes) in cases {
+    for (name, value, takes) in WRONG {
         let outcome = job("2", Shared, "fine", &[(name, value)]);
-        says(&outcome, 1, &[name, value, takes]);
+        let given = if *value == "1000T" { "1099511627776000" } else { value };
+        says(&outcome, 1, &[name, given, takes]);
         assert_eq!(outcome.stderr.lines().count(), 1, "once, not once a rank: {}", outcome.report());
+    }
+    // The settings of UPC programs: upc-rt/src/settings.rs.
+    for s in gasnet::config::SETTINGS.iter().filter(|s| s.name.starts_with("GASNET_")) {
+        let wrong = WRONG.iter().any(|(name, ..)| *name == s.name);
+        let elsewhere = ELSEWHERE.iter().any(|(_, names)| names.contains(&s.name));
+        assert!(wrong != elsewhere, "{}: a wrong value of it, or a reason why there is none", s.name);
+    }
+}
+
+#[test]
+fn settings_about_frames_warn_where_there_are_none() {
+    for setting in
+        [("GASNET_SMP_DELAY", "1us"), ("GASNET_FAULTY", "delay=1%"), ("GASNET_TRACED", "/nowhere/x")]
+    {
+        let outcome = job("2", Shared, "fine", &[setting]);
+        says(&outcome, 0, &[setting.0, "has no effect", "GASNET_NEIGHBORHOOD=off"]);
+        assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.report());
     }
 }
 
@@ -246,7 +309,7 @@ fn a_conduit_that_does_not_open_says_why_once() {
     for (settings, part) in [
         (
             &[("GASNET_CONDUIT", "netvm"), ("GASNET_NETVM_REGISTRATION", "prayer")][..],
-            "GASNET_NETVM_REGISTRATION=prayer: there are shadow-lock, ",
+            "GASNET_NETVM_REGISTRATION=prayer: not understood; it takes: shadow-lock (default), ",
         ),
         (&[("GASNET_CONDUIT", "ofi")], "conduit ofi is not there"),
         (&[("GASNET_CONDUIT", "mpi")], "conduit mpi is not there"),

@@ -43,7 +43,7 @@ pub unsafe fn start(image: &Image) {
     if crate::debugger::wanted("GASNET_FREEZE") {
         crate::debugger::freeze("a process of the job");
     }
-    let settings = match Settings::from_lookup(|name| std::env::var(name).ok()) {
+    let settings = match Settings::from_env() {
         Ok(s) => s,
         Err(text) => fatal_at_start(&text),
     };
@@ -117,10 +117,20 @@ fn prepare(upc: &Upc) {
         unsafe {
             if libc::getrlimit(libc::RLIMIT_STACK, &mut limit) == 0 && limit.rlim_cur < bytes {
                 // The stack of the first thread grows up to this limit.
+                if limit.rlim_max < bytes && upc.me == 0 {
+                    upc.warn(&format!(
+                        "UPC_STACK_SIZE asks for stacks of {} MB, {} MB is the most: raise the hard limit (ulimit -Hs)",
+                        bytes >> 20,
+                        limit.rlim_max >> 20
+                    ));
+                }
                 limit.rlim_cur = bytes.min(limit.rlim_max);
                 libc::setrlimit(libc::RLIMIT_STACK, &limit);
             }
         }
+    }
+    if let Some(thread) = upc.settings.freeze.filter(|thread| *thread >= upc.size && upc.me == 0) {
+        upc.warn(&format!("UPC_FREEZE={thread}: no such thread; there are 0 to {}", upc.size - 1));
     }
     if upc.settings.debug_malloc {
         // SAFETY: plain call; memory that malloc hands out is filled with the complement, what it takes back with this byte.

@@ -34,6 +34,11 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Reads the environment. What is no UTF-8 is refused like other nonsense, not taken for unset.
+    pub fn from_env() -> Result<Settings, String> {
+        Settings::from_lookup(|name| Some(std::env::var_os(name)?.to_string_lossy().into_owned()))
+    }
+
     /// Reads settings from any source. The error names the variable and what it takes.
     pub fn from_lookup(get: impl Fn(&str) -> Option<String>) -> Result<Settings, String> {
         let get = |name: &str| get(name).map(|v| v.trim().to_string()).filter(|v| !v.is_empty());

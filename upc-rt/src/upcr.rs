@@ -51,7 +51,7 @@ fn booted() -> (&'static Rank, bool) {
 }
 
 fn settings() -> Settings {
-    Settings::from_lookup(|name| std::env::var(name).ok()).unwrap_or_else(|text| fatal_at_start(&text))
+    Settings::from_env().unwrap_or_else(|text| fatal_at_start(&text))
 }
 
 /// Boots this thread. Zero static threads means any number.

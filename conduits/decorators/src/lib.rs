@@ -58,8 +58,23 @@ pub use faults::{Fate, Faults, Late, Plan};
 pub use faulty::Faulty;
 pub use traced::Traced;
 
-use gasnet::Error;
 use gasnet::conduit::{Conduit, OpenContext};
+use gasnet::{Config, Error};
+
+/// Looks at the settings of this crate, whether or not this job has a use for them.
+///
+/// # Errors
+/// A setting that is not understood.
+pub fn check(config: &Config) -> Result<(), Error> {
+    plan("GASNET_FAULTY", config.faulty.as_deref())?;
+    plan("GASNET_UDP_FAULTY", config.udp_faulty.as_deref()).map(drop)
+}
+
+/// The faults that a setting asks for.
+fn plan(name: &str, text: Option<&str>) -> Result<Option<Plan>, Error> {
+    let read = |text: &str| Plan::parse(text).map_err(|what| Error::job(format!("{name}={text}: {what}")));
+    text.map(read).transpose()
+}
 
 /// Puts the decorators around a conduit that the settings ask for: faults inside, so that a trace shows what they leave.
 ///
@@ -67,8 +82,7 @@ use gasnet::conduit::{Conduit, OpenContext};
 /// A setting that is not understood, or a trace that cannot be written.
 pub fn wrap(cx: &OpenContext<'_>, conduit: Box<dyn Conduit>) -> Result<Box<dyn Conduit>, Error> {
     let mut conduit = conduit;
-    if let Some(text) = &cx.config.faulty {
-        let plan = Plan::parse(text).map_err(|what| Error::job(format!("GASNET_FAULTY={text}: {what}")))?;
+    if let Some(plan) = plan("GASNET_FAULTY", cx.config.faulty.as_deref())? {
         conduit = Box::new(Faulty::new(conduit, plan.of_rank(cx.rank.0)));
     }
     if let Some(path) = &cx.config.traced {

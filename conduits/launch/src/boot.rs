@@ -69,10 +69,7 @@ pub fn boot(options: BootOptions) -> Result<Boot, Error> {
         sys::line_buffer_stdout();
         return Ok(boot);
     }
-    let size = match setting(FORK) {
-        Some(value) => parse_ranks(FORK, &value)?,
-        None => options.static_ranks.unwrap_or(options.default_ranks),
-    };
+    let size = asked()?.unwrap_or(options.static_ranks.unwrap_or(options.default_ranks));
     check_static(options, size)?;
     if size > 1 {
         return fork_ranks(size);
@@ -103,6 +100,24 @@ fn warn_of_srun() {
              other by --mpi=pmix or --mpi=pmi2 (srun --mpi=list says what there is)"
         );
     }
+}
+
+/// Looks at the settings that [`boot`] reads in a program started by itself: what is wrong there is wrong under a launcher, too.
+///
+/// # Errors
+/// A value that cannot be understood.
+pub fn check_settings() -> Result<(), Error> {
+    asked().and(placement()).map(drop)
+}
+
+/// The number of ranks asked for by `GASNET_PSHM_NODES`.
+fn asked() -> Result<Option<u32>, Error> {
+    setting(FORK).map(|value| parse_ranks(FORK, &value)).transpose()
+}
+
+/// `GASNET_BIND`.
+fn placement() -> Result<Bind, Error> {
+    setting("GASNET_BIND").map_or(Ok(Bind::default()), |name| Bind::parse(&name).ok_or(Error::Bind(name)))
 }
 
 /// An environment variable; empty is as good as unset.
@@ -213,10 +228,7 @@ fn start_anew(size: u32, bind: Bind) {
 
 /// Case 3.
 fn fork_ranks(size: u32) -> Result<Boot, Error> {
-    let bind = match setting("GASNET_BIND") {
-        Some(name) => Bind::parse(&name).ok_or(Error::Bind(name))?,
-        None => Bind::default(),
-    };
+    let bind = placement()?;
     // What is printed so far must not be printed by every rank.
     sys::flush_stdio();
     let _ = std::io::stdout().flush();

@@ -36,7 +36,7 @@ mod start;
 pub mod sys;
 pub mod wire;
 
-pub use boot::{BootOptions, boot, refuse};
+pub use boot::{BootOptions, boot, check_settings, refuse};
 pub use error::Error;
 pub use spawn::{Command, spawn};
 

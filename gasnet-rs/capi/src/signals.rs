@@ -66,9 +66,14 @@ pub extern "C" fn gasnett_reghandler(signal: c_int, handler: Handler) -> Handler
     unsafe { std::mem::transmute::<usize, Handler>(before) }
 }
 
+/// The entries of a list of signals.
+fn entries(list: &str) -> impl Iterator<Item = &str> {
+    list.split(|c: char| c == ',' || c == ';' || c.is_whitespace()).filter(|entry| !entry.is_empty())
+}
+
 /// Whether a list of names or numbers, or `*`, names a signal.
 fn is_named(list: &str, signal: c_int, name: &str) -> bool {
-    list.split(|c: char| c == ',' || c == ';' || c.is_whitespace()).any(|entry| {
+    entries(list).any(|entry| {
         entry == "*"
             || entry.eq_ignore_ascii_case(name)
             || entry.eq_ignore_ascii_case(&name[3..])
@@ -76,10 +81,34 @@ fn is_named(list: &str, signal: c_int, name: &str) -> bool {
     })
 }
 
+/// All signals that [`set_up`] may catch.
+fn caught() -> impl Iterator<Item = (c_int, &'static str)> {
+    CRASHES.into_iter().chain(REQUESTS).chain([(libc::SIGQUIT, "SIGQUIT")])
+}
+
+/// The entry of a list that names none of them, if there is one.
+fn misnamed(list: &str) -> Option<&str> {
+    entries(list).find(|entry| !caught().any(|(signal, name)| is_named(entry, signal, name)))
+}
+
+/// Whether this process is the one that warns of the job's settings.
+fn warns() -> bool {
+    crate::state::get().is_some_and(|state| state.rank.id().0 == 0 && !state.rank.config().quiet)
+}
+
 /// Installs the handlers of the table above where the client has none.
 pub fn set_up() {
     // A list of names or numbers, or `*`.
     let excluded = std::env::var("GASNET_NO_CATCH_SIGNAL").unwrap_or_default();
+    if let Some(entry) = misnamed(&excluded)
+        && warns()
+    {
+        let known: Vec<_> = caught().map(|(_, name)| name).collect();
+        eprintln!(
+            "gasnet: warning: GASNET_NO_CATCH_SIGNAL={excluded}: '{entry}' is no signal that the runtime catches: those are {}, or * for all",
+            known.join(", ")
+        );
+    }
     let unless_excluded = |signal, name, handler: extern "C" fn(c_int), flags| {
         if !is_named(&excluded, signal, name) {
             // SAFETY: our own handlers, which only do what a handler may.
@@ -107,12 +136,13 @@ pub fn set_up_backtrace_signal() {
     let Ok(name) = std::env::var("GASNET_BACKTRACE_SIGNAL") else { return };
     let known = [(libc::SIGUSR1, "SIGUSR1"), (libc::SIGUSR2, "SIGUSR2"), (libc::SIGHUP, "SIGHUP")];
     let chosen = known.iter().find(|(signal, text)| is_named(&name, *signal, text));
-    match chosen.map(|known| known.0).or_else(|| name.trim().parse().ok()) {
+    let number = || name.trim().parse().ok().filter(|n| (1..=libc::SIGRTMAX()).contains(n));
+    match chosen.map(|known| known.0).or_else(number) {
         Some(signal) => {
             // SAFETY: our own handler.
             let _ = unsafe { install(signal, on_backtrace as *const () as usize, libc::SA_RESTART) };
         }
-        None if abi::rank() == 0 => {
+        None if !name.trim().is_empty() && warns() => {
             eprintln!(
                 "gasnet: warning: GASNET_BACKTRACE_SIGNAL={name}: use SIGUSR1, SIGUSR2, SIGHUP or a number"
             );
@@ -205,7 +235,7 @@ extern "C" fn on_grace_over(_: c_int) {
 
 #[cfg(test)]
 mod tests {
-    use super::is_named;
+    use super::{is_named, misnamed};
 
     #[test]
     fn signals_are_named_by_name_number_or_star() {
@@ -215,5 +245,7 @@ mod tests {
         assert!(is_named("*", 15, "SIGTERM"));
         assert!(!is_named("SIGINT", 15, "SIGTERM"));
         assert!(!is_named("", 15, "SIGTERM"));
+        assert_eq!(misnamed("SIGINT, term;*  3"), None);
+        assert_eq!(misnamed("SIGINT,SIGTREM"), Some("SIGTREM"));
     }
 }

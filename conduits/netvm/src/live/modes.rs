@@ -84,7 +84,7 @@ impl Registration {
         }
     }
 
-    /// The one of that name.
+    /// The one of that name; [`gasnet::Config`] knows the same names.
     pub fn parse(name: &str) -> Option<Registration> {
         Registration::ALL.into_iter().find(|mode| mode.name() == name)
     }
@@ -704,5 +704,16 @@ impl<T> Slots<T> {
 
     fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Registration;
+
+    #[test]
+    fn the_setting_takes_these_names() {
+        let words: Vec<_> = gasnet::config::words("GASNET_NETVM_REGISTRATION").collect();
+        assert_eq!(words, Registration::ALL.map(Registration::name));
     }
 }

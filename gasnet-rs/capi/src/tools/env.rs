@@ -129,6 +129,9 @@ pub unsafe extern "C" fn gasnett_getenv_yesno_withdefault(key: *const c_char, de
 }
 
 pub(crate) fn says_yes(value: &str) -> bool {
+    if let Some(flag) = gasnet::config::parse_flag(value.trim()) {
+        return flag;
+    }
     match value.trim().as_bytes().first() {
         Some(b'y' | b'Y' | b't' | b'T') => true,
         Some(b'0'..=b'9') => number::parse(value, 0) != 0,
@@ -216,7 +219,7 @@ mod tests {
 
     #[test]
     fn yes_and_no() {
-        assert!(["y", "YES", "1", "true", "42"].into_iter().all(says_yes));
+        assert!(["y", "YES", "1", "true", "42", "on"].into_iter().all(says_yes));
         assert!(!["n", "NO", "0", "false", "", "off"].into_iter().any(says_yes));
     }
 }
