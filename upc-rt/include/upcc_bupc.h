@@ -208,25 +208,26 @@ __UPC_SF struct __upc_w __upc_piece(const struct __upc_side *x, unsigned long i,
   w.o += i * x->stride;
   return w;
 }
-/* pieces are started here and waited for together */
-void __upc_get_piece(void *, unsigned, unsigned long, unsigned long);
-void __upc_put_piece(unsigned, unsigned long, const void *, unsigned long);
-void __upc_end_pieces(void);
+/* pieces that are started between these two have one handle */
+void __upc_begin_pieces(void);
+struct __upc_transfer *__upc_end_pieces(void);
 __UPC_SF void __upc_transfer(struct __upc_w d, struct __upc_w s, unsigned long n)
 {
   if (n == 0)
     return;
   if (d.t == ~0ul)
-    __upc_get_piece((void *)d.o, (unsigned)s.t, s.o, n);
+    __upc_start_get((void *)d.o, (unsigned)s.t, s.o, n, 1);
   else if (s.t == ~0ul)
-    __upc_put_piece((unsigned)d.t, d.o, (const void *)s.o, n);
+    __upc_start_put((unsigned)d.t, d.o, (const void *)s.o, n, 1);
   else
-    __upc_copy((unsigned)d.t, d.o, (unsigned)s.t, s.o, n);
+    __upc_start_copy((unsigned)d.t, d.o, (unsigned)s.t, s.o, n, 1);
 }
-__UPC_SF void __upc_pieces(struct __upc_side d, struct __upc_side s)
+__UPC_SF struct __upc_transfer *__upc_pieces(struct __upc_side d, struct __upc_side s)
 {
   unsigned long i = 0, j = 0, dl = 0, sl = 0, n;
   struct __upc_w to = { 0, 0, 0 }, from = { 0, 0, 0 };
+  struct __upc_transfer *h;
+  __upc_begin_pieces();
   for (;;) {
     while (dl == 0 && i < d.count) to = __upc_piece(&d, i++, &dl);
     while (sl == 0 && j < s.count) from = __upc_piece(&s, j++, &sl);
@@ -236,9 +237,10 @@ __UPC_SF void __upc_pieces(struct __upc_side d, struct __upc_side s)
     __upc_transfer(to, from, n);
     to.o += n; from.o += n; dl -= n; sl -= n;
   }
-  __upc_end_pieces();
+  h = __upc_end_pieces();
   if (dl != sl)
     __upc_error("a copy of several pieces: source and destination have different numbers of bytes");
+  return h;
 }
 __UPC_SF void __upc_box(struct __upc_w d, const unsigned long *ds, struct __upc_w s, const unsigned long *ss, const unsigned long *count, unsigned long levels)
 {
@@ -253,170 +255,171 @@ __UPC_SF void __upc_box(struct __upc_w d, const unsigned long *ds, struct __upc_
     s.o += ss[levels - 1];
   }
 }
-__UPC_SF void __upc_strided(struct __upc_w d, const unsigned long *ds, struct __upc_w s, const unsigned long *ss, const unsigned long *count, unsigned long levels)
+__UPC_SF struct __upc_transfer *__upc_strided(struct __upc_w d, const unsigned long *ds, struct __upc_w s, const unsigned long *ss, const unsigned long *count, unsigned long levels)
 {
+  __upc_begin_pieces();
   __upc_box(d, ds, s, ss, count, levels);
-  __upc_end_pieces();
+  return __upc_end_pieces();
 }
 #ifdef __UPC_USE_bupc_memcpy_vlist
 __UPC_WEAK void bupc_memcpy_vlist(unsigned long dn, const bupc_smemvec_t *dl, unsigned long sn, const bupc_smemvec_t *sl)
 {
   struct __upc_side a = { 0, 1, dl, { 0, 0, 0 }, dn, 0, 0 }, b = { 0, 1, sl, { 0, 0, 0 }, sn, 0, 0 };
-  __upc_pieces(a, b);
+  __upc_sync(__upc_pieces(a, b), 1);
 }
 #endif
 #ifdef __UPC_USE_bupc_memcpy_ilist
 __UPC_WEAK void bupc_memcpy_ilist(unsigned long dn, const __upc_pts *dl, unsigned long dlen, unsigned long sn, const __upc_pts *sl, unsigned long slen)
 {
   struct __upc_side a = { 1, 1, dl, { 0, 0, 0 }, dn, dlen, 0 }, b = { 1, 1, sl, { 0, 0, 0 }, sn, slen, 0 };
-  __upc_pieces(a, b);
+  __upc_sync(__upc_pieces(a, b), 1);
 }
 #endif
 #ifdef __UPC_USE_bupc_memcpy_fstrided
 __UPC_WEAK void bupc_memcpy_fstrided(__upc_pts d, unsigned long dlen, unsigned long ds, unsigned long dn, __upc_pts s, unsigned long slen, unsigned long ss, unsigned long sn)
 {
   struct __upc_side a = { 2, 1, 0, __upc_u(d), dn, dlen, ds }, b = { 2, 1, 0, __upc_u(s), sn, slen, ss };
-  __upc_pieces(a, b);
+  __upc_sync(__upc_pieces(a, b), 1);
 }
 #endif
 #ifdef __UPC_USE_bupc_memcpy_strided
 __UPC_WEAK void bupc_memcpy_strided(__upc_pts d, const unsigned long *ds, __upc_pts s, const unsigned long *ss, const unsigned long *count, unsigned long levels)
 {
-  __upc_strided(__upc_u(d), ds, __upc_u(s), ss, count, levels);
+  __upc_sync(__upc_strided(__upc_u(d), ds, __upc_u(s), ss, count, levels), 1);
 }
 #endif
 #ifdef __UPC_USE_bupc_memput_vlist
 __UPC_WEAK void bupc_memput_vlist(unsigned long dn, const bupc_smemvec_t *dl, unsigned long sn, const bupc_pmemvec_t *sl)
 {
   struct __upc_side a = { 0, 1, dl, { 0, 0, 0 }, dn, 0, 0 }, b = { 0, 0, sl, { 0, 0, 0 }, sn, 0, 0 };
-  __upc_pieces(a, b);
+  __upc_sync(__upc_pieces(a, b), 1);
 }
 #endif
 #ifdef __UPC_USE_bupc_memput_ilist
 __UPC_WEAK void bupc_memput_ilist(unsigned long dn, const __upc_pts *dl, unsigned long dlen, unsigned long sn, const void *const *sl, unsigned long slen)
 {
   struct __upc_side a = { 1, 1, dl, { 0, 0, 0 }, dn, dlen, 0 }, b = { 1, 0, sl, { 0, 0, 0 }, sn, slen, 0 };
-  __upc_pieces(a, b);
+  __upc_sync(__upc_pieces(a, b), 1);
 }
 #endif
 #ifdef __UPC_USE_bupc_memput_fstrided
 __UPC_WEAK void bupc_memput_fstrided(__upc_pts d, unsigned long dlen, unsigned long ds, unsigned long dn, const void *s, unsigned long slen, unsigned long ss, unsigned long sn)
 {
   struct __upc_side a = { 2, 1, 0, __upc_u(d), dn, dlen, ds }, b = { 2, 0, 0, __upc_private(s), sn, slen, ss };
-  __upc_pieces(a, b);
+  __upc_sync(__upc_pieces(a, b), 1);
 }
 #endif
 #ifdef __UPC_USE_bupc_memput_strided
 __UPC_WEAK void bupc_memput_strided(__upc_pts d, const unsigned long *ds, const void *s, const unsigned long *ss, const unsigned long *count, unsigned long levels)
 {
-  __upc_strided(__upc_u(d), ds, __upc_private(s), ss, count, levels);
+  __upc_sync(__upc_strided(__upc_u(d), ds, __upc_private(s), ss, count, levels), 1);
 }
 #endif
 #ifdef __UPC_USE_bupc_memget_vlist
 __UPC_WEAK void bupc_memget_vlist(unsigned long dn, const bupc_pmemvec_t *dl, unsigned long sn, const bupc_smemvec_t *sl)
 {
   struct __upc_side a = { 0, 0, dl, { 0, 0, 0 }, dn, 0, 0 }, b = { 0, 1, sl, { 0, 0, 0 }, sn, 0, 0 };
-  __upc_pieces(a, b);
+  __upc_sync(__upc_pieces(a, b), 1);
 }
 #endif
 #ifdef __UPC_USE_bupc_memget_ilist
 __UPC_WEAK void bupc_memget_ilist(unsigned long dn, void *const *dl, unsigned long dlen, unsigned long sn, const __upc_pts *sl, unsigned long slen)
 {
   struct __upc_side a = { 1, 0, dl, { 0, 0, 0 }, dn, dlen, 0 }, b = { 1, 1, sl, { 0, 0, 0 }, sn, slen, 0 };
-  __upc_pieces(a, b);
+  __upc_sync(__upc_pieces(a, b), 1);
 }
 #endif
 #ifdef __UPC_USE_bupc_memget_fstrided
 __UPC_WEAK void bupc_memget_fstrided(void *d, unsigned long dlen, unsigned long ds, unsigned long dn, __upc_pts s, unsigned long slen, unsigned long ss, unsigned long sn)
 {
   struct __upc_side a = { 2, 0, 0, __upc_private(d), dn, dlen, ds }, b = { 2, 1, 0, __upc_u(s), sn, slen, ss };
-  __upc_pieces(a, b);
+  __upc_sync(__upc_pieces(a, b), 1);
 }
 #endif
 #ifdef __UPC_USE_bupc_memget_strided
 __UPC_WEAK void bupc_memget_strided(void *d, const unsigned long *ds, __upc_pts s, const unsigned long *ss, const unsigned long *count, unsigned long levels)
 {
-  __upc_strided(__upc_private(d), ds, __upc_u(s), ss, count, levels);
+  __upc_sync(__upc_strided(__upc_private(d), ds, __upc_u(s), ss, count, levels), 1);
 }
 #endif
 #ifdef __UPC_USE_bupc_memcpy_vlist_async
 __UPC_WEAK struct __upc_transfer *bupc_memcpy_vlist_async(unsigned long dn, const bupc_smemvec_t *dl, unsigned long sn, const bupc_smemvec_t *sl)
 {
   struct __upc_side a = { 0, 1, dl, { 0, 0, 0 }, dn, 0, 0 }, b = { 0, 1, sl, { 0, 0, 0 }, sn, 0, 0 };
-  __upc_pieces(a, b); return 0;
+  return __upc_pieces(a, b);
 }
 #endif
 #ifdef __UPC_USE_bupc_memcpy_ilist_async
 __UPC_WEAK struct __upc_transfer *bupc_memcpy_ilist_async(unsigned long dn, const __upc_pts *dl, unsigned long dlen, unsigned long sn, const __upc_pts *sl, unsigned long slen)
 {
   struct __upc_side a = { 1, 1, dl, { 0, 0, 0 }, dn, dlen, 0 }, b = { 1, 1, sl, { 0, 0, 0 }, sn, slen, 0 };
-  __upc_pieces(a, b); return 0;
+  return __upc_pieces(a, b);
 }
 #endif
 #ifdef __UPC_USE_bupc_memcpy_fstrided_async
 __UPC_WEAK struct __upc_transfer *bupc_memcpy_fstrided_async(__upc_pts d, unsigned long dlen, unsigned long ds, unsigned long dn, __upc_pts s, unsigned long slen, unsigned long ss, unsigned long sn)
 {
   struct __upc_side a = { 2, 1, 0, __upc_u(d), dn, dlen, ds }, b = { 2, 1, 0, __upc_u(s), sn, slen, ss };
-  __upc_pieces(a, b); return 0;
+  return __upc_pieces(a, b);
 }
 #endif
 #ifdef __UPC_USE_bupc_memcpy_strided_async
 __UPC_WEAK struct __upc_transfer *bupc_memcpy_strided_async(__upc_pts d, const unsigned long *ds, __upc_pts s, const unsigned long *ss, const unsigned long *count, unsigned long levels)
 {
-  __upc_strided(__upc_u(d), ds, __upc_u(s), ss, count, levels); return 0;
+  return __upc_strided(__upc_u(d), ds, __upc_u(s), ss, count, levels);
 }
 #endif
 #ifdef __UPC_USE_bupc_memput_vlist_async
 __UPC_WEAK struct __upc_transfer *bupc_memput_vlist_async(unsigned long dn, const bupc_smemvec_t *dl, unsigned long sn, const bupc_pmemvec_t *sl)
 {
   struct __upc_side a = { 0, 1, dl, { 0, 0, 0 }, dn, 0, 0 }, b = { 0, 0, sl, { 0, 0, 0 }, sn, 0, 0 };
-  __upc_pieces(a, b); return 0;
+  return __upc_pieces(a, b);
 }
 #endif
 #ifdef __UPC_USE_bupc_memput_ilist_async
 __UPC_WEAK struct __upc_transfer *bupc_memput_ilist_async(unsigned long dn, const __upc_pts *dl, unsigned long dlen, unsigned long sn, const void *const *sl, unsigned long slen)
 {
   struct __upc_side a = { 1, 1, dl, { 0, 0, 0 }, dn, dlen, 0 }, b = { 1, 0, sl, { 0, 0, 0 }, sn, slen, 0 };
-  __upc_pieces(a, b); return 0;
+  return __upc_pieces(a, b);
 }
 #endif
 #ifdef __UPC_USE_bupc_memput_fstrided_async
 __UPC_WEAK struct __upc_transfer *bupc_memput_fstrided_async(__upc_pts d, unsigned long dlen, unsigned long ds, unsigned long dn, const void *s, unsigned long slen, unsigned long ss, unsigned long sn)
 {
   struct __upc_side a = { 2, 1, 0, __upc_u(d), dn, dlen, ds }, b = { 2, 0, 0, __upc_private(s), sn, slen, ss };
-  __upc_pieces(a, b); return 0;
+  return __upc_pieces(a, b);
 }
 #endif
 #ifdef __UPC_USE_bupc_memput_strided_async
 __UPC_WEAK struct __upc_transfer *bupc_memput_strided_async(__upc_pts d, const unsigned long *ds, const void *s, const unsigned long *ss, const unsigned long *count, unsigned long levels)
 {
-  __upc_strided(__upc_u(d), ds, __upc_private(s), ss, count, levels); return 0;
+  return __upc_strided(__upc_u(d), ds, __upc_private(s), ss, count, levels);
 }
 #endif
 #ifdef __UPC_USE_bupc_memget_vlist_async
 __UPC_WEAK struct __upc_transfer *bupc_memget_vlist_async(unsigned long dn, const bupc_pmemvec_t *dl, unsigned long sn, const bupc_smemvec_t *sl)
 {
   struct __upc_side a = { 0, 0, dl, { 0, 0, 0 }, dn, 0, 0 }, b = { 0, 1, sl, { 0, 0, 0 }, sn, 0, 0 };
-  __upc_pieces(a, b); return 0;
+  return __upc_pieces(a, b);
 }
 #endif
 #ifdef __UPC_USE_bupc_memget_ilist_async
 __UPC_WEAK struct __upc_transfer *bupc_memget_ilist_async(unsigned long dn, void *const *dl, unsigned long dlen, unsigned long sn, const __upc_pts *sl, unsigned long slen)
 {
   struct __upc_side a = { 1, 0, dl, { 0, 0, 0 }, dn, dlen, 0 }, b = { 1, 1, sl, { 0, 0, 0 }, sn, slen, 0 };
-  __upc_pieces(a, b); return 0;
+  return __upc_pieces(a, b);
 }
 #endif
 #ifdef __UPC_USE_bupc_memget_fstrided_async
 __UPC_WEAK struct __upc_transfer *bupc_memget_fstrided_async(void *d, unsigned long dlen, unsigned long ds, unsigned long dn, __upc_pts s, unsigned long slen, unsigned long ss, unsigned long sn)
 {
   struct __upc_side a = { 2, 0, 0, __upc_private(d), dn, dlen, ds }, b = { 2, 1, 0, __upc_u(s), sn, slen, ss };
-  __upc_pieces(a, b); return 0;
+  return __upc_pieces(a, b);
 }
 #endif
 #ifdef __UPC_USE_bupc_memget_strided_async
 __UPC_WEAK struct __upc_transfer *bupc_memget_strided_async(void *d, const unsigned long *ds, __upc_pts s, const unsigned long *ss, const unsigned long *count, unsigned long levels)
 {
-  __upc_strided(__upc_private(d), ds, __upc_u(s), ss, count, levels); return 0;
+  return __upc_strided(__upc_private(d), ds, __upc_u(s), ss, count, levels);
 }
 #endif

@@ -121,26 +121,16 @@ pub extern "C" fn __upc_synci(puts: c_int, gets: c_int, wait: c_int) -> c_int {
     upc().core.end_implicit(puts != 0, gets != 0, wait != 0).into()
 }
 
-/// Starts one piece of a copy of many from thread `t`; it is there after [`__upc_end_pieces`].
+/// Begins a transfer of several pieces, each of them an implicit one.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __upc_get_piece(dst: *mut c_void, t: c_uint, o: c_ulong, n: c_ulong) {
-    upc().check_transfer(t, o, n);
-    // SAFETY: the user's buffer, which stays until the copy is over.
-    unsafe { upc().core.get_nbi(dst.cast(), t, o, n) }
+pub extern "C" fn __upc_begin_pieces() {
+    upc().core.begin_pieces();
 }
 
-/// Starts one piece of a copy of many to thread `t`.
+/// The handle of all pieces.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __upc_put_piece(t: c_uint, o: c_ulong, src: *const c_void, n: c_ulong) {
-    upc().check_transfer(t, o, n);
-    // SAFETY: the user's buffer.
-    unsafe { upc().core.put_nbi(t, o, src.cast(), n) }
-}
-
-/// Waits for all pieces.
-#[unsafe(no_mangle)]
-pub extern "C" fn __upc_end_pieces() {
-    upc().core.sync();
+pub extern "C" fn __upc_end_pieces() -> c_ulong {
+    upc().core.end_pieces()
 }
 
 /// `bupc_dump_shared`: a pointer as text; `address` is 0 for null.

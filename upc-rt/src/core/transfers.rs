@@ -1,7 +1,7 @@
 //! Transfers that go on after the call that started them: `upc_nb.h`, Berkeley's asynchronous copies, and the like of `upcr.h`.
 //!
 //! A transfer with a near thread is complete when its call returns. Of the rest, *explicit* ones have a handle, which is the word of an
-//! event of the core, 0 where the transfer is complete; *implicit* ones count among those of this thread of the process. Neither
+//! event of the core, 0 where the transfer is complete (one for all pieces of a strided or listed one); *implicit* ones count among those of this thread of the process. Neither
 //! fences nor barriers wait for them. What was written before to the same bytes is waited for first.
 
 use super::Core;
@@ -100,6 +100,20 @@ impl Core {
         }
         self.copy((dt, d), (st, s), n);
         0
+    }
+
+    /// Begins a transfer of several pieces. Until [`Core::end_pieces`] this thread does nothing but start them, as implicit ones.
+    pub fn begin_pieces(&self) {
+        if self.near.mapped < self.rank.size() {
+            // Inside the region there is no waiting for implicit operations.
+            self.settle();
+            self.rank.begin_region();
+        }
+    }
+
+    /// The handle of all pieces.
+    pub fn end_pieces(&self) -> u64 {
+        if self.near.mapped < self.rank.size() { self.handle(self.rank.end_region()) } else { 0 }
     }
 
     fn handle(&self, event: Event) -> u64 {
