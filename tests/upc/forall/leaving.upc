@@ -1,5 +1,6 @@
 // Ways out of a loop: undefined by the specification, but they compile, and the next loop deals out again.
 // static: yes
+// flags: -w
 #include "check.h"
 #include <setjmp.h>
 static jmp_buf back;

@@ -785,7 +785,7 @@ impl Cx<'_> {
             regions: Vec::new(),
             label_regions: Map::default(),
             loops: 0,
-            breaks: 0,
+            breaks: Vec::new(),
             switches: Vec::new(),
             nested: outer.is_some(),
         });

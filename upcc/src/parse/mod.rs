@@ -94,13 +94,13 @@ pub(crate) struct FuncState {
     pub(crate) ret: TypeId,
     pub(crate) labels: Map<Sym, TokIdx>,
     pub(crate) gotos: Vec<Goto>,
-    /// What encloses the current place and cannot be jumped into.
+    /// What encloses the current place and should not be jumped into.
     pub(crate) regions: Vec<Region>,
     /// Those that enclose the labels.
     pub(crate) label_regions: Map<Sym, Vec<Region>>,
     pub(crate) loops: u32,
-    /// Loops and switches: where `break` works.
-    pub(crate) breaks: u32,
+    /// What encloses the current place and `break` leaves, the innermost last: whether it is a `upc_forall` with an affinity.
+    pub(crate) breaks: Vec<bool>,
     pub(crate) switches: Vec<SwitchState>,
     /// Nested function: labels of the enclosing function are visible.
     pub(crate) nested: bool,
@@ -110,17 +110,19 @@ pub(crate) struct FuncState {
 pub(crate) struct Goto {
     pub(crate) label: Sym,
     pub(crate) at: TokIdx,
-    /// What encloses it and cannot be jumped into; `None` if only the label's address is taken.
+    /// What encloses it and should not be jumped into; `None` if only the label's address is taken.
     pub(crate) regions: Option<Vec<Region>>,
 }
 
-/// Something that control must not jump into, by its first token.
+/// Something that control should not jump into, by its first token.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Region {
     /// The scope of a name whose type has bounds known at run time only.
     Sized(TokIdx),
     /// A statement expression.
     StmtExpr(TokIdx),
+    /// The body of a `upc_forall` with an affinity, which control should not jump out of either.
+    Forall(TokIdx),
 }
 
 #[derive(Default)]

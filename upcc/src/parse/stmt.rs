@@ -304,8 +304,10 @@ impl Cx<'_> {
             }
             Kw::Break => {
                 self.bump();
-                if self.func.as_ref().is_none_or(|f| f.breaks == 0) {
-                    self.error(start, "`break` belongs inside a loop or `switch`");
+                match self.func.as_ref().and_then(|f| f.breaks.last()) {
+                    None => self.error(start, "`break` belongs inside a loop or `switch`"),
+                    Some(true) => self.jumps_out("break", start),
+                    Some(false) => {}
                 }
                 self.expect(Punct::Semi, "after `break`")?;
                 Ok(self.make(start, StmtKind::Break, false))
@@ -314,6 +316,7 @@ impl Cx<'_> {
                 self.bump();
                 let e = if self.is(Punct::Semi) { None } else { Some(self.expression()?) };
                 let e = self.check_return(start, e);
+                self.check_return_place(start);
                 self.expect(Punct::Semi, "after `return`")?;
                 let upc = e.as_ref().is_some_and(|e| e.has_upc);
                 Ok(self.make(start, StmtKind::Return(e.map(Box::new)), upc))
@@ -420,14 +423,22 @@ impl Cx<'_> {
     }
 
     fn loop_body(&mut self) -> PResult<Box<Stmt>> {
+        self.body_of(None)
+    }
+
+    /// The body of a loop, of the `upc_forall` that begins there if it is one that deals out its iterations.
+    fn body_of(&mut self, forall: Option<TokIdx>) -> PResult<Box<Stmt>> {
+        let regions = self.regions();
         if let Some(f) = &mut self.func {
             f.loops += 1;
-            f.breaks += 1;
+            f.breaks.push(forall.is_some());
+            f.regions.extend(forall.map(Region::Forall));
         }
         let r = self.sub_statement();
+        self.leave_regions(regions);
         if let Some(f) = &mut self.func {
             f.loops -= 1;
-            f.breaks -= 1;
+            f.breaks.pop();
         }
         r
     }
@@ -484,7 +495,7 @@ impl Cx<'_> {
             }
         }
         self.expect(Punct::RParen, &format!("after the clauses of `{word}`"))?;
-        let body = self.loop_body()?;
+        let body = self.body_of((!matches!(affinity, Affinity::Always)).then_some(start))?;
         upc |= body.has_upc;
         let kind = if forall {
             StmtKind::Forall(Box::new(Forall { init, cond, step, affinity, body }))
@@ -501,13 +512,13 @@ impl Cx<'_> {
         let value = self.switch_value(e);
         self.expect(Punct::RParen, "after the value of `switch`")?;
         if let Some(f) = &mut self.func {
-            f.breaks += 1;
+            f.breaks.push(false);
             let regions = f.regions.len();
             f.switches.push(SwitchState { regions, ty: Some(value.ty), ..SwitchState::default() });
         }
         let body = self.sub_statement();
         if let Some(f) = &mut self.func {
-            f.breaks -= 1;
+            f.breaks.pop();
             f.switches.pop();
         }
         let body = body?;

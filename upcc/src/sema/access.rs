@@ -236,6 +236,9 @@ impl Cx<'_> {
             self.error(toks.start, format!("`{what}` returns the incomplete type `{t}`"));
             return self.bad_expr(toks);
         }
+        if variadic && direct.is_some() {
+            self.check_format(&what, &out);
+        }
         let ret = self.types.unqualified(ret);
         self.finish_call(toks, callee, out, ret)
     }

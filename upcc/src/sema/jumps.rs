@@ -1,4 +1,4 @@
-//! Jumps: what `goto` and `switch` must not enter from outside.
+//! Jumps: what `goto` and `switch` must not enter from outside, and what jumps should not leave.
 
 use crate::parse::{Cx, Goto, Region};
 use crate::token::{Sym, TokIdx};
@@ -47,11 +47,26 @@ impl Cx<'_> {
     pub(crate) fn check_case_place(&mut self, at: TokIdx) {
         let entered = self.func.as_ref().and_then(|f| {
             let outside = f.switches.last()?.regions;
-            f.regions.get(outside).copied()
+            worst(f.regions.get(outside..)?)
         });
         if let Some(r) = entered {
             self.jumps_into("this `switch`", at, r);
         }
+    }
+
+    /// `return`: out of no `upc_forall`.
+    pub(crate) fn check_return_place(&mut self, at: TokIdx) {
+        if self.func.as_ref().is_some_and(|f| f.regions.iter().any(is_forall)) {
+            self.jumps_out("return", at);
+        }
+    }
+
+    /// UPC 6.6.2: undefined, but it compiles.
+    pub(crate) fn jumps_out(&mut self, what: &str, at: TokIdx) {
+        self.warn(
+            at,
+            format!("`{what}` out of a `upc_forall` is undefined: other threads go on with the loop"),
+        );
     }
 
     fn jumps_into(&mut self, what: &str, at: TokIdx, r: Region) {
@@ -65,6 +80,10 @@ impl Cx<'_> {
             }
             Region::StmtExpr(tok) => {
                 self.error(at, format!("{what} jumps into a statement expression"));
+                self.note(tok, "it begins here");
+            }
+            Region::Forall(tok) => {
+                self.warn(at, format!("{what} jumps into the body of a `upc_forall`, which is undefined"));
                 self.note(tok, "it begins here");
             }
         }
@@ -84,11 +103,25 @@ impl Cx<'_> {
                 }
                 continue;
             }
-            let (Some(around), Some(from)) = (f.label_regions.get(&g.label), &g.regions) else { continue };
-            let entered = around.iter().find(|r| !from.contains(r)).copied();
-            if let Some(r) = entered {
+            let Some(from) = &g.regions else { continue };
+            let around = f.label_regions.get(&g.label).map_or(&[][..], Vec::as_slice);
+            let entered: Vec<_> = around.iter().filter(|r| !from.contains(r)).copied().collect();
+            let leaves = from.iter().any(|r| is_forall(r) && !around.contains(r));
+            if let Some(r) = worst(&entered) {
                 self.jumps_into("this `goto`", g.at, r);
+            }
+            if leaves {
+                self.jumps_out("goto", g.at);
             }
         }
     }
+}
+
+fn is_forall(r: &Region) -> bool {
+    matches!(r, Region::Forall(_))
+}
+
+/// Of the regions entered, one that cannot be, else the first.
+fn worst(entered: &[Region]) -> Option<Region> {
+    entered.iter().find(|r| !is_forall(r)).or(entered.first()).copied()
 }

@@ -4,12 +4,11 @@
 //! have to do together does not belong into its body. The same holds for a branch that only some threads take.
 
 use std::cell::RefCell;
-use std::collections::HashSet;
 
 use crate::ast::*;
 use crate::emit::walk;
 use crate::parse::Cx;
-use crate::token::{Sym, TokIdx};
+use crate::token::TokIdx;
 use crate::types::{PtsKind, TypeId};
 
 /// Where, and what is odd there.
@@ -18,16 +17,14 @@ type Finding = (TokIdx, String);
 struct Lint<'c, 'a> {
     cx: &'c Cx<'a>,
     found: Vec<Finding>,
-    /// Inside the body of a loop that deals out: the labels in it.
-    dealing: Option<HashSet<Sym>>,
-    /// Loops (and switches) between here and that loop, which `break` would leave instead.
-    breakable: u32,
+    /// Inside the body of a loop that deals out.
+    dealing: bool,
 }
 
 impl Cx<'_> {
     /// Looks at everything that was read.
     pub(super) fn lint(&mut self, items: &[Item]) {
-        let mut lint = Lint { cx: self, found: Vec::new(), dealing: None, breakable: 0 };
+        let mut lint = Lint { cx: self, found: Vec::new(), dealing: false };
         for item in items {
             match &item.kind {
                 ItemKind::Func(f) => lint.block(&f.body),
@@ -117,7 +114,7 @@ impl Lint<'_, '_> {
 
     fn stmt(&mut self, s: &Stmt) {
         let at = s.toks.start;
-        if self.dealing.is_some()
+        if self.dealing
             && let Some(word) = together(s)
         {
             self.say(at, inside_forall(word));
@@ -136,53 +133,32 @@ impl Lint<'_, '_> {
             }
             StmtKind::While { cond, body } | StmtKind::DoWhile { body, cond } => {
                 self.expr(cond);
-                self.inside(body);
+                self.stmt(body);
             }
             StmtKind::For { init, cond, step, body } => {
                 self.clauses(init, cond.as_deref(), step.as_deref());
-                self.inside(body);
+                self.stmt(body);
             }
             StmtKind::Forall(f) => self.forall(at, f),
             StmtKind::Switch { value, body } => {
                 self.expr(value);
-                self.inside(body);
+                self.stmt(body);
             }
             StmtKind::Case { body, .. } | StmtKind::Default { body } | StmtKind::Label { body, .. } => {
                 self.stmt(body);
             }
-            StmtKind::Break if self.dealing.is_some() && self.breakable == 0 => {
-                self.say(at, "`break` out of a `upc_forall`: the other threads go on");
-            }
-            StmtKind::Return(e) => {
-                if let Some(e) = e {
-                    self.expr(e);
-                }
-                if self.dealing.is_some() {
-                    self.say(at, "`return` out of a `upc_forall`: the other threads go on");
-                }
-            }
-            StmtKind::Goto(label) if self.dealing.as_ref().is_some_and(|labels| !labels.contains(label)) => {
-                self.say(at, "`goto` out of a `upc_forall`: the other threads go on");
-            }
-            StmtKind::Notify(e) | StmtKind::Wait(e) | StmtKind::Barrier(e) => {
+            StmtKind::Return(e) | StmtKind::Notify(e) | StmtKind::Wait(e) | StmtKind::Barrier(e) => {
                 if let Some(e) = e {
                     self.expr(e);
                 }
             }
             StmtKind::NestedFunc(f) => {
-                let outer = self.dealing.take();
+                let outer = std::mem::take(&mut self.dealing);
                 self.block(&f.body);
                 self.dealing = outer;
             }
             _ => {}
         }
-    }
-
-    /// The body of a loop or `switch`.
-    fn inside(&mut self, body: &Stmt) {
-        self.breakable += 1;
-        self.stmt(body);
-        self.breakable -= 1;
     }
 
     fn clauses(&mut self, init: &ForInit, cond: Option<&Expr>, step: Option<&Expr>) {
@@ -199,35 +175,26 @@ impl Lint<'_, '_> {
     fn forall(&mut self, at: TokIdx, f: &Forall) {
         self.clauses(&f.init, f.cond.as_deref(), f.step.as_deref());
         let affinity = match &f.affinity {
-            Affinity::Always => return self.inside(&f.body),
+            Affinity::Always => return self.stmt(&f.body),
             Affinity::Int(e) | Affinity::Pts(e) => e,
         };
         if affinity.int().is_some() {
             self.say(affinity.toks.start, "this affinity is constant: one thread runs all iterations");
         }
-        if self.dealing.is_some() {
+        if self.dealing {
             self.say(at, "this `upc_forall` is inside another one and runs like a plain `for`");
-            return self.inside(&f.body);
+            return self.stmt(&f.body);
         }
-        let mut labels = HashSet::new();
-        let mut note = |s: &Stmt| {
-            if let StmtKind::Label { name, .. } = s.kind {
-                labels.insert(name);
-            }
-        };
-        walk::stmt(&f.body, &mut note, &mut |_| {});
-        let breakable = std::mem::take(&mut self.breakable);
-        self.dealing = Some(labels);
+        self.dealing = true;
         self.stmt(&f.body);
-        self.dealing = None;
-        self.breakable = breakable;
+        self.dealing = false;
     }
 
     /// An `if` that asks for MYTHREAD: both branches have the same to do together.
     fn branches(&mut self, cond: &Expr, then: &Stmt, els: Option<&Stmt>) {
         let mut asks = false;
         walk::expr(cond, &mut |_| {}, &mut |e| asks |= matches!(e.kind, ExprKind::MyThread));
-        if !asks || self.dealing.is_some() {
+        if !asks || self.dealing {
             return;
         }
         let (t, e) = (self.collectives(then), els.map(|e| self.collectives(e)).unwrap_or_default());
@@ -279,7 +246,7 @@ impl Lint<'_, '_> {
         }
         let found = RefCell::new(Vec::new());
         let mut on_stmt = |s: &Stmt| {
-            if self.dealing.is_some()
+            if self.dealing
                 && let Some(word) = together(s)
             {
                 found.borrow_mut().push((s.toks.start, inside_forall(word)));
@@ -291,7 +258,7 @@ impl Lint<'_, '_> {
                     self.private_address(lhs.ty, rhs)
                 }
                 ExprKind::Cast { expr, .. } => self.cast(e, expr),
-                ExprKind::Call { .. } if self.dealing.is_some() => {
+                ExprKind::Call { .. } if self.dealing => {
                     self.collective(e).map(|name| (e.toks.start, inside_forall(&name)))
                 }
                 _ => None,

@@ -5,6 +5,7 @@ mod builtins;
 mod compat;
 mod constraints;
 pub(crate) mod conv;
+mod formats;
 mod implicit;
 mod jumps;
 mod layout;
