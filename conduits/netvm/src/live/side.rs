@@ -26,6 +26,8 @@ const SLOTS: u32 = 16;
 pub(crate) const BOARD: u64 = gasnet::nic::port::BOARD as u64;
 /// Where the bytes of short puts are put for a moment, to go with their command.
 const SHORT: u64 = BOARD + SLOTS as u64 * SLOT as u64;
+/// Up to so many bytes are read in one piece.
+const WORD: usize = 8;
 /// Bytes of all that: where the mail begins.
 pub(crate) const MAIL: u64 = SHORT + PAGE as u64;
 
@@ -184,7 +186,10 @@ impl Side {
             return false;
         }
         let inline = start.put && start.len <= INLINE;
-        let place = if inline { None } else { self.region.offset_of(start.local as *const u8, start.len) };
+        let here = if inline { None } else { self.region.offset_of(start.local as *const u8, start.len) };
+        // A word that goes over a page's end would be two reads, between which its owner may write it.
+        let place =
+            here.filter(|at| start.len > WORD || at % u64::from(PAGE) + start.len as u64 <= PAGE.into());
         let slot = match place {
             None if !inline => match self.free.pop() {
                 Some(slot) => Some(slot),
@@ -293,5 +298,52 @@ fn issue(library: &mut Library, transfer: &mut Transfer, region: Region) -> bool
         Ok(all) => all,
         Err(LibraryError::Busy) => false,
         Err(e) => unreachable!("a transfer between two exported segments: {e}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::live::sys::Mapping;
+    use core::ptr::NonNull;
+    use netvm_fw::port::{Doorbell, PortMemory};
+    use netvm_fw::{Key, PortId};
+    use std::os::fd::AsFd;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    /// Commands that a get of so many bytes to this place of the segment becomes.
+    #[expect(unsafe_code, reason = "a side works on memory")]
+    fn commands(local: u64, len: usize) -> usize {
+        const SEGMENT: u64 = 4 * PAGE as u64;
+        let size = SEGMENT + MAIL;
+        let file = crate::live::desk::tests::memory();
+        let memory = Mapping::shared(file.as_fd(), 0, size as usize).expect("memory");
+        let file = crate::live::desk::tests::memory();
+        let desks = Desks::map(file.as_fd(), 0, 2, 0, Duration::from_millis(1)).expect("desks");
+        let export = Segment { port: PORT, name: 0, address: 0, size, key: Key(5) };
+        desks.note(1, export.key, SEGMENT, MAIL);
+        let (port, bell) = (Arc::new(PortMemory::new(8, 8)), Arc::new(Doorbell::new(1)));
+        let library = Library::new(Node(0), PORT, port, bell.clone());
+        let base = NonNull::new(memory.base()).expect("mapped");
+        // SAFETY: it is mapped as long as the side is used, by this thread.
+        let region = unsafe { Region::new(base, size) };
+        let mut side = Side::new(library, 0, 2, export, SEGMENT, region);
+        let local = region.at(local, len).as_ptr() as usize;
+        let get = Start { peer: 1, remote: 64, local, len, put: false, token: 1, lease: None };
+        // SAFETY: the memory made above.
+        assert!(unsafe { side.start(&desks, &get) });
+        let rings: Vec<PortId> = core::iter::from_fn(|| bell.answer()).collect();
+        rings.len()
+    }
+
+    /// Who reads a word while its owner writes it sees the old one or the new one, wherever the bytes go.
+    #[test]
+    fn a_word_is_read_at_once() {
+        let end = u64::from(PAGE);
+        for at in [0, 1, end - 8, end - 7, end - 4, end - 1, end] {
+            assert_eq!(commands(at, 8), 1, "to {at}");
+        }
+        assert_eq!((commands(end - 4, 9), commands(end - 8, 16)), (2, 2));
     }
 }

@@ -1,4 +1,5 @@
 //! Litmus tests: what one rank may conclude from what it sees of another.
+#![expect(unsafe_code, reason = "gets to raw memory")]
 
 use crate::support::{Cx, mix, same};
 use gasnet::atomics::{Function, Operation, WordType};
@@ -17,6 +18,7 @@ pub fn litmus(cx: &Cx) {
     store_buffering(cx, false);
     third_party(cx);
     coherence(cx);
+    wholeness(cx);
 }
 
 /// Data, then a flag; who sees the flag sees the data. In pairs, both directions, by atomics or by plain writes of words.
@@ -149,4 +151,39 @@ fn coherence(cx: &Cx) {
     }
     r.barrier();
     assert_eq!(r.read(GlobalPtr::<u64>::new(home, word)), rounds);
+}
+
+/// A word that its owner writes is read whole, wherever its bytes go: to memory of the program, or over a page's end of the own segment.
+fn wholeness(cx: &Cx) {
+    let r = cx.rank;
+    let base = cx.take_zeroed(3 * 4096);
+    let (word, over, done) = (base, base + 2 * 4096 - 4, base + 2 * 4096 + 512);
+    let reads = if cx.quick { 100 } else { 500 };
+    let peer = RankId(cx.me() ^ 1);
+    if peer.0 < cx.size() && cx.me().is_multiple_of(2) {
+        let own = GlobalPtr::<u64>::new(r.id(), word);
+        // It computes for longer than a NIC leaves its work to it.
+        r.poll_until("a reader", || {
+            for value in [u64::MAX, 0].repeat(5_000) {
+                r.write(own, value);
+            }
+            r.read(GlobalPtr::<u64>::new(r.id(), done)) == 1
+        });
+    } else if peer.0 < cx.size() {
+        let there = r.address(GlobalPtr::<u8>::new(r.id(), over), 8).expect("the own segment");
+        let mut private = [0u8; 16];
+        for i in 0..reads {
+            let to = if i % 2 == 0 { there } else { private[i % 8..].as_mut_ptr() };
+            let mut bytes = [0u8; 8];
+            // SAFETY: eight bytes of ours at either place, which nobody else uses.
+            unsafe {
+                r.get(to, peer, word, 8);
+                to.copy_to(bytes.as_mut_ptr(), 8);
+            }
+            let seen = u64::from_le_bytes(bytes);
+            assert!(seen == 0 || seen == u64::MAX, "a word in two parts: {seen:#x}");
+        }
+        r.write(GlobalPtr::new(peer, done), 1u64);
+    }
+    r.barrier();
 }
