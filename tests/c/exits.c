@@ -1,30 +1,30 @@
 // Every way to leave: nothing hangs, nothing is left behind, and the code comes out.
 // mode: seq par
-// run: 1 2 3 8 | args all 3 | status 3 | within 10
-// run: 1 2 3 8 | args all 0 | says before | within 10
-// run: 1 2 3 | args return 4 | status 4 | within 10
-// run: 3 | args return 0 | says before | within 10
-// run: 1 3 | args one 5 | status 5 | within 10
-// run: 1 3 | args one-spin 6 | status 6 | within 10
-// run: 1 3 | args one-return 7 | status 7 | within 10
-// run: 1 3 | args one-exit 8 | status 8 | within 10
-// run: 1 3 | args early 9 | status 9 | within 10
-// run: 1 3 | args early-one 10 | status 10 | within 10
-// run: 1 3 | args handler 11 | status 11 | within 10
-// run: 3 | args remote-handler 12 | status 12 | within 10
-// run: 1 3 | args interrupt 130 | status 130 | within 10
-// run: 3 | args client-quit 14 | status 14 | within 10
-// run: 3 | args kill 137 | status 137 | within 10 | says SIGKILL
-// run: 1 3 | args crash 139 | status 139 | within 10 | says Caught a fatal signal: SIGSEGV(11) on node
-// run: 3 | args abort 134 | status 134 | within 10 | says Caught a fatal signal: SIGABRT(6) on node 2/3
-// run: 3 | args fatal 134 | status 134 | within 10 | says this is the end of 42
-// run: 3 | args child 0 | within 10 | says passed
-// run: 3 | args print 0 | within 10 | says all of them
-// run: 3 | args code 300 | status 44 | within 10
-// run: 3 | args lock 15 | status 15 | within 10
-// run: 3 | args thread 16 | status 16 | within 10
-// run: 3 | args all 3 | launcher | status 3 | within 10
-// run: 3 | args one 5 | env GASNET_NEIGHBORHOOD=off | status 5 | within 10
+// run: 1 2 3 8 | args all 3 | status 3 | within 60
+// run: 1 2 3 8 | args all 0 | says before | within 60
+// run: 1 2 3 | args return 4 | status 4 | within 60
+// run: 3 | args return 0 | says before | within 60
+// run: 1 3 | args one 5 | status 5 | within 60
+// run: 1 3 | args one-spin 6 | status 6 | within 60
+// run: 1 3 | args one-return 7 | status 7 | within 60
+// run: 1 3 | args one-exit 8 | status 8 | within 60
+// run: 1 3 | args early 9 | status 9 | within 60
+// run: 1 3 | args early-one 10 | status 10 | within 60
+// run: 1 3 | args handler 11 | status 11 | within 60
+// run: 3 | args remote-handler 12 | status 12 | within 60
+// run: 1 3 | args interrupt 130 | status 130 | within 60
+// run: 3 | args client-quit 14 | status 14 | within 60
+// run: 3 | args kill 137 | status 137 | within 60 | says SIGKILL
+// run: 1 3 | args crash 139 | status 139 | within 60 | says Caught a fatal signal: SIGSEGV(11) on node
+// run: 3 | args abort 134 | status 134 | within 60 | says Caught a fatal signal: SIGABRT(6) on node 2/3
+// run: 3 | args fatal 134 | status 134 | within 60 | says this is the end of 42
+// run: 3 | args child 0 | within 60 | says passed
+// run: 3 | args print 0 | within 60 | says all of them
+// run: 3 | args code 300 | status 44 | within 60
+// run: 3 | args lock 15 | status 15 | within 60
+// run: 3 | args thread 16 | status 16 | within 60
+// run: 3 | args all 3 | launcher | status 3 | within 60
+// run: 3 | args one 5 | env GASNET_NEIGHBORHOOD=off | status 5 | within 60
 #include <gasnet.h>
 
 #include "check.h"

@@ -31,7 +31,7 @@ fn job(ranks: &str, mode: Mode, role: &str, settings: &[(&str, &str)]) -> Outcom
         command.env("GASNET_NEIGHBORHOOD", "off");
     }
     command.envs(settings.iter().copied());
-    let outcome = run(command, "", Duration::from_secs(60)).expect("the program starts");
+    let outcome = run(command, "", Duration::from_secs(300)).expect("the program starts");
     assert!(!outcome.timed_out, "{}", outcome.report());
     assert_eq!(processes(&mark), Vec::<String>::new(), "left behind by {}", outcome.report());
     outcome
@@ -353,7 +353,7 @@ fn limits_of_the_system_are_named() {
         let mut command = Command::new("sh");
         command.args(["-c", &format!("ulimit {limit}; exec {PROGRAM} fine")]);
         command.env("GASNET_PSHM_NODES", "2").env("GASNET_MAX_SEGSIZE", "4G");
-        let outcome = run(command, "", Duration::from_secs(60)).expect("the shell starts");
+        let outcome = run(command, "", Duration::from_secs(300)).expect("the shell starts");
         says(&outcome, 1, &[part, "GASNET_MAX_SEGSIZE"]);
     }
 }

@@ -18,7 +18,7 @@ fn job(ranks: u32, mode: &str, settings: &[(&str, &str)]) -> Outcome {
     let mut command = Command::new(PROGRAM);
     command.env("GASNET_CONDUIT", "netvm").env("GASNET_PSHM_NODES", ranks.to_string());
     command.env("GASNET_NETVM_REGISTRATION", mode).envs(settings.iter().copied());
-    run(command, "", Duration::from_secs(120)).expect("the program starts")
+    run(command, "", Duration::from_secs(600)).expect("the program starts")
 }
 
 /// What each rank said, by name.

@@ -147,13 +147,15 @@ fn a_rank_that_spins_without_calling_the_runtime_is_reported() {
         .run(|rank| {
             if rank.id().0 == 1 {
                 let begin = std::time::Instant::now();
-                while begin.elapsed() < std::time::Duration::from_millis(400) {
+                // The watchdog has to get a processor meanwhile.
+                while begin.elapsed() < std::time::Duration::from_secs(2) {
                     std::hint::spin_loop();
                 }
             }
         })
         .unwrap();
-    assert_eq!(report.stalls, 1);
+    // This thread may lose the processor for as long elsewhere.
+    assert!(report.stalls >= 1);
 }
 
 #[test]

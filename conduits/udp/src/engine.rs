@@ -543,16 +543,30 @@ mod tests {
         engine.commit(to, channel, slot);
     }
 
-    fn receive(engine: &mut Engine, channel: Channel) -> usize {
-        for _ in 0..10_000 {
-            engine.glance();
-            if let Some(arrived) = engine.memory.frames[channel as usize].pop_front() {
-                let len = arrived.buf.bytes().len();
-                engine.consumed(arrived.from, channel, arrived.buf);
-                return len;
+    /// Tries until something comes of it. What was sent may wait for a thread of the kernel to be passed on.
+    fn until<T>(mut step: impl FnMut() -> Option<T>) -> T {
+        let begun = std::time::Instant::now();
+        let mut tries = 0;
+        loop {
+            if let Some(done) = step() {
+                return done;
+            }
+            tries += 1;
+            if tries > 1000 {
+                assert!(begun.elapsed() < std::time::Duration::from_secs(60), "nothing arrives");
+                std::thread::sleep(std::time::Duration::from_micros(50));
             }
         }
-        panic!("nothing arrives");
+    }
+
+    fn receive(engine: &mut Engine, channel: Channel) -> usize {
+        until(|| {
+            engine.glance();
+            let arrived = engine.memory.frames[channel as usize].pop_front()?;
+            let len = arrived.buf.bytes().len();
+            engine.consumed(arrived.from, channel, arrived.buf);
+            Some(len)
+        })
     }
 
     #[test]
@@ -562,29 +576,20 @@ mod tests {
             for len in [1, 100, 1200, 5000, 40_000, crate::buf::MAX_FRAME] {
                 for _ in 0..3 {
                     send(&mut a, 1, Channel::Request, len);
-                    let mut got = None;
-                    for _ in 0..10_000 {
+                    let got = until(|| {
                         b.pump(socket::now());
                         a.pump(socket::now());
-                        got = b.memory.frames[0].pop_front();
-                        if got.is_some() {
-                            break;
-                        }
-                    }
-                    let got = got.expect("it arrives");
+                        b.memory.frames[0].pop_front()
+                    });
                     assert_eq!(got.buf.bytes().len(), len);
                     b.consumed(0, Channel::Request, got.buf);
                 }
             }
-            for _ in 0..10_000 {
+            until(|| {
                 a.pump(socket::now());
                 b.pump(socket::now());
-                if a.is_drained() {
-                    break;
-                }
-                std::thread::sleep(std::time::Duration::from_micros(50));
-            }
-            assert!(a.is_drained() && b.is_drained());
+                (a.is_drained() && b.is_drained()).then_some(())
+            });
             assert!(a.check().is_ok() && b.check().is_ok());
         }
     }
@@ -604,14 +609,12 @@ mod tests {
                 let source: Vec<u8> = (0..len).map(|i| (i * 7 + i / 251 + round) as u8).collect();
                 let at = source.as_ptr().expose_provenance() as u64;
                 assert!(a.put(socket::now(), 1, at, len as u64, offset as u64, round as u64));
-                for _ in 0..100_000 {
+                let completed = until(|| {
                     b.pump(socket::now());
                     a.pump(socket::now());
-                    if !a.memory.completed.is_empty() {
-                        break;
-                    }
-                }
-                assert_eq!(a.memory.completed.pop_front(), Some(round as u64));
+                    a.memory.completed.pop_front()
+                });
+                assert_eq!(completed, round as u64);
                 // SAFETY: as above.
                 let there = unsafe { core::slice::from_raw_parts(segment.cast::<u8>().add(offset), len) };
                 assert!(there == source, "{len} bytes at {offset}");

@@ -7,6 +7,6 @@ use gasnet_tests::suite::Suite;
 use gasnet_tests::upc_suite;
 
 fn main() -> ExitCode {
-    let limit = Duration::from_secs(60);
+    let limit = Duration::from_secs(300);
     Suite { name: "upc-suite", programs: "upc", limit, list: upc_suite::list, run: upc_suite::suite }.main()
 }
