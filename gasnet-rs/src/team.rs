@@ -18,6 +18,7 @@ use crate::coll::{Path, Shape, SyncMode, When, flat, nic};
 use crate::event::Event;
 use crate::{Error, Rank, RankId};
 use core::future::Future;
+use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -67,8 +68,35 @@ impl Drop for Members {
 #[derive(Default)]
 struct TeamBarrier {
     /// Between notify and wait: the reduction of the consensus, and where its result goes.
-    open: Option<(Event, Box<[[u64; 2]; 2]>)>,
+    open: Option<(Event, Words)>,
     result: Option<Consensus>,
+}
+
+/// Source and destination of a barrier's reduction, which uses them by address while this moves about: so no box, which would claim to be
+/// the only way to them.
+struct Words(NonNull<[[u64; 2]; 2]>);
+
+// SAFETY: it owns the words as a box would.
+unsafe impl Send for Words {}
+
+impl Words {
+    fn new(source: [u64; 2]) -> Words {
+        Words(NonNull::from(Box::leak(Box::new([source, [0; 2]]))))
+    }
+
+    fn at(&self) -> *mut [u64; 2] {
+        self.0.as_ptr().cast()
+    }
+
+    /// What the reduction came to.
+    ///
+    /// # Safety
+    /// 1. Nobody uses the words any more (owed by the caller).
+    unsafe fn result(self) -> [u64; 2] {
+        // SAFETY: made from a box; (1).
+        let words = unsafe { Box::from_raw(self.0.as_ptr()) };
+        words[1]
+    }
 }
 
 /// An ordered set of ranks, this one among them.
@@ -250,10 +278,10 @@ impl Team {
         if self.members.id == 0 {
             return self.members.rank.barrier_notify(id, flags);
         }
-        let mut words = Box::new([Consensus::of(id, flags).bounds(), [0; 2]]);
-        let at = words.as_mut_ptr();
+        let words = Words::new(Consensus::of(id, flags).bounds());
+        let at = words.at();
         let how = Reduction::known(Function::Max, WordType::U64);
-        // SAFETY: the box stays in the barrier's state until the event is done.
+        // SAFETY: the words stay in the barrier's state until the event is done.
         let event =
             unsafe { self.reduce_all_raw_nb(at.wrapping_add(1).cast(), at.cast(), 16, how, SyncMode::MY) };
         let mut barrier = self.members.barrier.lock().unwrap_or_else(PoisonError::into_inner);
@@ -280,7 +308,8 @@ impl Team {
             barrier.open = Some((event, words));
             return None;
         }
-        let result = Consensus::within(words[1]);
+        // SAFETY: the reduction is over.
+        let result = Consensus::within(unsafe { words.result() });
         barrier.result = Some(result);
         Some(if result.admits(id, flags) { Outcome::Agreed } else { Outcome::Mismatched })
     }
