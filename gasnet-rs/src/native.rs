@@ -63,9 +63,8 @@ impl Native {
         let number = free.pop()?;
         // SAFETY: (1).
         let copy: Box<[u8]> = unsafe { core::slice::from_raw_parts(src, len) }.into();
-        let at = copy.as_ptr();
-        all[number as usize - 1] = Some(copy);
-        Some((number, at))
+        // The address of a box is that of where it has come to rest.
+        Some((number, all[number as usize - 1].insert(copy).as_ptr()))
     }
 
     fn release(&self, number: u32) {
