@@ -37,6 +37,8 @@ pub(crate) struct Window {
     ops: Vec<Op>,
     /// Room for the answers of MPI.
     indices: Vec<c_int>,
+    /// The operation that the next poll asks about first: what one target keeps waiting does not hide what others have done.
+    first: usize,
     /// Polls in vain since something was complete.
     vain: u32,
     /// Since when MPI has refused to start operations while none was under way.
@@ -57,6 +59,7 @@ impl Window {
             requests,
             ops,
             indices: vec![0; MOST],
+            first: 0,
             vain: 0,
             refused: None,
             unflushed: Vec::new(),
@@ -121,14 +124,16 @@ impl Window {
         budget: usize,
         done: &mut Vec<(u64, Completion)>,
     ) -> Result<Option<u32>, Error> {
-        let count = self.ops.len().min(budget);
-        let found = calls::test_some(&mut self.requests[..count], &mut self.indices)?;
+        let first = if self.first < self.ops.len() { self.first } else { 0 };
+        let end = self.ops.len().min(first + budget);
+        let found = calls::test_some(&mut self.requests[first..end], &mut self.indices)?;
+        self.first = if found == 0 { end } else { first };
         let complete = &mut self.indices[..found];
         // From the back, so that the indices that are left stay right.
         complete.sort_unstable_by(|a, b| b.cmp(a));
         for &index in complete.iter() {
-            let op = self.ops.swap_remove(index as usize);
-            self.requests.swap_remove(index as usize);
+            let op = self.ops.swap_remove(first + index as usize);
+            self.requests.swap_remove(first + index as usize);
             if op.put {
                 done.push((op.token, Completion::Local));
                 self.unflushed.push((op.token, op.to));

@@ -555,8 +555,11 @@ fn connect(cx: &OpenContext<'_>) -> Result<Engine, Error> {
 
 impl Engine {
     fn drop_onesided(&mut self) {
-        if let Some(onesided) = self.onesided.take() {
-            onesided.end(&mut self.port);
+        match self.onesided.take() {
+            // The provider may still come back to what it did not complete.
+            Some(onesided) if onesided.is_busy() => std::mem::forget(onesided),
+            Some(onesided) => onesided.end(&mut self.port),
+            None => {}
         }
     }
 }
@@ -704,8 +707,9 @@ unsafe impl Conduit for Ofi {
         let engine = guard.as_ref()?;
         let nothing = engine.notes.is_empty()
             && !engine.sender.is_waiting()
+            && !engine.receiver.is_bare()
             && engine.ready.iter().all(VecDeque::is_empty)
-            && engine.onesided.as_ref().is_none_or(|o| o.done.is_empty());
+            && engine.onesided.as_ref().is_none_or(|o| o.done.is_empty() && !o.has_pieces());
         let fd = if nothing { engine.port.descriptor()? } else { return None };
         // SAFETY: open until the conduit is closed; after that nobody waits on it but threads that have not noticed.
         Some(unsafe { BorrowedFd::borrow_raw(std::os::fd::AsRawFd::as_raw_fd(&fd)) })

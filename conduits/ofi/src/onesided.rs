@@ -354,9 +354,14 @@ impl OneSided {
         self.free.push(index);
     }
 
+    /// Whether pieces of transfers wait to be begun.
+    pub(crate) fn has_pieces(&self) -> bool {
+        !self.beginning.is_empty()
+    }
+
     /// Whether operations are under way.
     pub(crate) fn is_busy(&self) -> bool {
-        self.free.len() < self.ops.len() || !self.beginning.is_empty()
+        self.free.len() < self.ops.len() || self.has_pieces()
     }
 
     /// Whom an operation concerns, and what it is.
