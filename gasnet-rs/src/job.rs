@@ -150,6 +150,17 @@ pub(crate) fn refuse(boot: &Boot, header: &HostHeader, why: &Error) -> ! {
     }
 }
 
+/// [`refuse`] while there is no memory yet in which ranks agree who speaks; returns where nobody watches over this rank who would.
+pub(crate) fn refuse_early(boot: &Boot, why: Error) -> Error {
+    if boot.link.is_none() {
+        return why;
+    }
+    // SAFETY: a null pointer means all of C's output streams.
+    unsafe { libc::fflush(std::ptr::null_mut()) };
+    tell(boot, &ToMonitor::Refused(why.to_string()));
+    leave(1)
+}
+
 /// Prints a line on standard error. Unlike `eprintln` it never panics (a wait that unwinds would leave transfers behind) and
 /// takes no lock, which the thread that failed may hold; one write, so that the line comes out whole.
 pub(crate) fn say(text: &str) {

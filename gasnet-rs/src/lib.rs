@@ -50,6 +50,7 @@ pub mod config;
 mod error;
 mod event;
 mod job;
+pub mod limits;
 mod lock;
 mod meeting;
 mod native;

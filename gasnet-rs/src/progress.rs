@@ -141,7 +141,8 @@ impl Rank {
             std::thread::Builder::new().name("gasnet-progress".into()).spawn(move || self.work(progress));
         map::set_signals(&before);
         if let Err(e) = made {
-            self.fatal(&format!("GASNET_PROGRESS=thread: cannot start a thread: {e}"));
+            let why = crate::limits::thread_refused(&e);
+            self.fatal(&format!("GASNET_PROGRESS=thread: cannot start a thread: {why}"));
         }
     }
 

@@ -188,7 +188,9 @@ impl Rank {
         if boot.exchange.is_none() && on_host < size {
             return Err(Error::job("the launcher gave no exchange for a job on several hosts"));
         }
-        let host = Host::map(boot.shm.as_fd(), on_host)?;
+        // The monitor says it once.
+        let no_memory = |why| crate::job::refuse_early(&boot, why);
+        let host = Host::map(boot.shm.as_fd(), on_host).map_err(no_memory)?;
         host.tell_processors(own as u32);
         let mut shm_offset = Host::bytes(on_host);
         let meeting = Meeting::new(shm_offset, &host.header.start, own as u32, on_host);
@@ -208,15 +210,15 @@ impl Rank {
         let room = if full > 1 { layout(full, 0).bytes() } else { 0 };
         let grid = if neighbourhood.len() > 1 {
             let layout = layout(neighbourhood.len(), shm_offset + u64::from(part) * room);
-            Some(Grid::map(boot.shm.as_fd(), layout, neighbourhood.me, threading)?)
+            Some(Grid::map(boot.shm.as_fd(), layout, neighbourhood.me, threading).map_err(no_memory)?)
         } else {
             None
         };
         shm_offset += parts * room;
         let tables = if neighbourhood.len() > 1 {
             let room = Tables::BYTES.next_multiple_of(map::PAGE);
-            map::grow(boot.shm.as_fd(), shm_offset + room as u64)?;
-            let at = map::map_shared(boot.shm.as_fd(), shm_offset, room)?;
+            map::grow(boot.shm.as_fd(), shm_offset + room as u64).map_err(no_memory)?;
+            let at = map::map_shared(boot.shm.as_fd(), shm_offset, room).map_err(no_memory)?;
             #[expect(unsafe_code, reason = "overlays tables on a fresh mapping")]
             // SAFETY: just mapped, for as long as the process lives (ranks with neighbours are not taken apart), zero at first.
             Some(unsafe { Tables::at(at) })

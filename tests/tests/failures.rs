@@ -347,15 +347,34 @@ fn segments_of_any_size() {
     }
 }
 
+fn limited(limit: &str, conduit: &str, redirection: &str) -> Outcome {
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("ulimit {limit}; exec {PROGRAM} fine {redirection}")]);
+    command.env("GASNET_PSHM_NODES", "2").env("GASNET_MAX_SEGSIZE", "4G").env("GASNET_CONDUIT", conduit);
+    run(command, "", Duration::from_secs(300)).expect("the shell starts")
+}
+
 #[test]
 fn limits_of_the_system_are_named() {
-    for (limit, part) in [("-f 0", "(ulimit -f)"), ("-v 600000", "(ulimit -v)")] {
-        let mut command = Command::new("sh");
-        command.args(["-c", &format!("ulimit {limit}; exec {PROGRAM} fine")]);
-        command.env("GASNET_PSHM_NODES", "2").env("GASNET_MAX_SEGSIZE", "4G");
-        let outcome = run(command, "", Duration::from_secs(300)).expect("the shell starts");
-        says(&outcome, 1, &[part, "GASNET_MAX_SEGSIZE"]);
+    for conduit in ["smp", "netvm"] {
+        for (limit, part) in
+            [("-f 0", "(ulimit -f)"), ("-f 300", "(ulimit -f)"), ("-v 600000", "(ulimit -v)")]
+        {
+            let outcome = limited(limit, conduit, "");
+            says(&outcome, 1, &[part, "GASNET_MAX_SEGSIZE"]);
+            assert_eq!(outcome.stderr.lines().count(), 1, "once: {}", outcome.report());
+        }
     }
+}
+
+/// A file at its limit is an error of a write to the launcher, which ends the job; the signal would end the launcher alone.
+#[test]
+fn output_beyond_the_limit_of_files_ends_the_job() {
+    let file = std::env::temp_dir().join(format!("gasnet-output-{}", std::process::id()));
+    let outcome = limited("-f 0", "smp", &format!("2> {}", file.display()));
+    let written = std::fs::read(&file).expect("the shell makes the file");
+    std::fs::remove_file(&file).expect("the file");
+    assert_eq!((outcome.status, written.len()), (Some(1), 0), "{}", outcome.report());
 }
 
 #[test]

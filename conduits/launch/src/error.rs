@@ -73,7 +73,7 @@ pub enum Error {
     NotExecutable(PathBuf, &'static str),
     /// A file that looked as if it could be run.
     #[error("{0}: cannot be started: {1}{2}")]
-    NotStarted(PathBuf, io::Error, &'static str),
+    NotStarted(PathBuf, String, &'static str),
     /// The hard limit on open descriptors is too low.
     #[error("{ranks} ranks need {needed} descriptors, and the limit is {limit}; raise it (ulimit -Hn)")]
     Descriptors {
@@ -85,7 +85,7 @@ pub enum Error {
         limit: u64,
     },
     /// The system refused something.
-    #[error("{what}: {source}")]
+    #[error("{what}: {}", gasnet::limits::thread_refused(source))]
     System {
         /// What was tried.
         what: &'static str,

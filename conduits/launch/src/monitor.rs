@@ -162,6 +162,8 @@ impl Monitor {
 
     /// Watches until the job is over and its output delivered. Returns its exit status.
     pub fn run(mut self) -> i32 {
+        // All processes of the job are there. Output to a file at its limit (`ulimit -f`) is an error of a write here, not a death.
+        sys::SignalAction::change(libc::SIGXFSZ, true);
         while !self.job.over(Instant::now()) {
             self.step(None);
         }

@@ -88,7 +88,7 @@ pub(crate) fn spawn_rank(
         // The file itself is there: `find` saw it.
         let missing = error.kind() == std::io::ErrorKind::NotFound;
         let hint = if missing { "; the interpreter or loader that it names is not there" } else { "" };
-        Error::NotStarted(program.into(), error, hint)
+        Error::NotStarted(program.into(), gasnet::limits::thread_refused(&error), hint)
     })?;
     start.started(child.id() as sys::Pid, ours);
     Ok(())

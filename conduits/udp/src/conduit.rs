@@ -15,6 +15,7 @@ use crate::sys;
 use gasnet::conduit::{
     Channel, Completion, Conduit, Frame, OpenContext, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc,
 };
+use gasnet::limits::thread_refused;
 use gasnet::{Error, RankId, Threading, Turn, Turns};
 use gasnet_decorators::Plan;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -93,7 +94,7 @@ pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
     });
     let weak = Arc::downgrade(&shared);
     sys::spawn_without_signals("gasnet-udp", move || keep(&weak))
-        .map_err(|e| Error::Conduit(format!("udp: cannot start a thread: {e}")))?;
+        .map_err(|e| Error::Conduit(format!("udp: cannot start a thread: {}", thread_refused(&e))))?;
     Ok(Some(Box::new(Udp { shared })))
 }
 

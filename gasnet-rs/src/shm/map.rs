@@ -12,28 +12,12 @@ fn os_error(what: &str) -> Error {
     Error::job(format!("{what}: {}", std::io::Error::last_os_error()))
 }
 
-/// A limit of this process (`ulimit`), if there is one.
-fn limit(resource: libc::__rlimit_resource_t) -> Option<u64> {
-    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
-    // SAFETY: fills in a local.
-    unsafe { libc::getrlimit(resource, &raw mut limit) };
-    (limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
-}
-
-/// What can be done where a limit leaves too little memory.
-const SMALLER: &str = "raise it, or make segments smaller with GASNET_MAX_SEGSIZE";
-
 /// Makes a memory file at least `len` bytes long; never shorter, also when another rank makes it longer at the same time.
 pub(crate) fn grow(fd: BorrowedFd<'_>, len: u64) -> Result<(), Error> {
     if len == 0 {
         return Ok(());
     }
-    // Beyond the limit the system would kill the process.
-    if let Some(most) = limit(libc::RLIMIT_FSIZE).filter(|most| *most < len) {
-        return Err(Error::job(format!(
-            "shared memory of {len} bytes is above the limit on the size of files, {most} bytes (ulimit -f): {SMALLER}"
-        )));
-    }
+    crate::limits::check_file_size(len)?;
     // Allocating the last byte extends and never truncates or overwrites.
     // SAFETY: plain system call on an open descriptor.
     let rc = unsafe { libc::fallocate(fd.as_raw_fd(), 0, (len - 1) as libc::off_t, 1) };
@@ -127,13 +111,8 @@ fn mmap(at: *mut u8, len: usize, file: Option<(BorrowedFd<'_>, u64)>, flags: i32
         libc::mmap(at.cast(), len, prot, kind | flags | libc::MAP_NORESERVE, fd, offset as libc::off_t)
     };
     if p == libc::MAP_FAILED {
-        let error = os_error(&format!("cannot map {len} bytes of shared memory"));
-        return Err(match limit(libc::RLIMIT_AS) {
-            Some(most) => {
-                Error::job(format!("{error}; the limit on memory is {most} bytes (ulimit -v): {SMALLER}"))
-            }
-            None => error,
-        });
+        let why = crate::limits::memory_refused(&std::io::Error::last_os_error());
+        return Err(Error::job(format!("cannot map {len} bytes of shared memory: {why}")));
     }
     Ok(p.cast())
 }

@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "system calls")]
 
 use gasnet::Error;
+use gasnet::limits::{check_file_size, memory_refused, thread_refused};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::atomic::AtomicU32;
@@ -21,6 +22,7 @@ unsafe impl Sync for Mapping {}
 impl Mapping {
     /// Maps part of a shared memory file, which is made long enough.
     pub(crate) fn shared(fd: BorrowedFd<'_>, offset: u64, len: usize) -> Result<Mapping, Error> {
+        check_file_size(offset + len as u64)?;
         // SAFETY: plain call on an open descriptor; allocating the last byte never makes a file shorter.
         let grown =
             unsafe { libc::fallocate(fd.as_raw_fd(), 0, (offset + len as u64 - 1) as libc::off_t, 1) };
@@ -56,7 +58,7 @@ impl Drop for Mapping {
 }
 
 fn failed(what: &str) -> Error {
-    Error::job(format!("netvm conduit: no {what}: {}", io::Error::last_os_error()))
+    Error::job(format!("netvm conduit: no {what}: {}", memory_refused(&io::Error::last_os_error())))
 }
 
 /// Sleeps while the word has this value, until [`wake`] or so long. The word may be in memory that processes share.
@@ -166,7 +168,7 @@ pub(crate) fn spawn(
     });
     // SAFETY: the set from above.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, core::ptr::null_mut()) };
-    thread.map_err(|e| Error::job(format!("netvm conduit: no thread for the NIC: {e}")))
+    thread.map_err(|e| Error::job(format!("netvm conduit: no thread for the NIC: {}", thread_refused(&e))))
 }
 
 /// Bytes that are random enough for protection keys.
