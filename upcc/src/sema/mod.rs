@@ -1,8 +1,10 @@
 //! Type checking: builders of checked nodes (called by the parser), and the whole of [`check`].
 
 mod access;
+mod assign;
 mod builtins;
 mod compat;
+mod conditional;
 mod constraints;
 pub(crate) mod conv;
 mod formats;
@@ -11,6 +13,7 @@ mod jumps;
 mod layout;
 mod lint;
 pub(crate) mod ops;
+mod pointers;
 pub(crate) mod scope;
 mod shared;
 mod show;
