@@ -65,11 +65,11 @@ jobs! {
     twenty: 20, [], ["--quick", "indices", "flood", "flood-mixed", "flood-threads", "barriers", "split-phase", "contention", "oracle", "collectives"];
     twenty_over_frames: 20, [FRAMES], ["--quick", "indices", "flood", "flood-mixed", "barriers", "oracle", "collectives"];
     // Two-level trees: neighbourhoods of three among eight ranks, of two among five.
-    threes: 8, [("GASNET_NEIGHBORHOOD", "3")], ["--quick", "vis", "collectives", "collectives-typed", "team-barriers"];
-    twos: 5, [("GASNET_NEIGHBORHOOD", "2")], ["--seed", "4", "vis", "collectives", "collectives-typed", "team-barriers"];
+    threes: 8, [("GASNET_NEIGHBORHOOD", "3")], ["--quick", "vis", "collectives", "collectives-teams", "collectives-typed", "team-barriers"];
+    twos: 5, [("GASNET_NEIGHBORHOOD", "2")], ["--seed", "4", "vis", "collectives", "collectives-teams", "collectives-typed", "team-barriers"];
     delayed: 3, [FRAMES, ("GASNET_SMP_DELAY", "50us")], ["--quick", "regions", "pending", "events", "flood", "flood-mixed",
         "barriers", "split-phase", "litmus", "oracle", "threads", "rules", "collectives"];
-    checked: 2, [FRAMES, ("GASNET_CHECK", "1")], ["--quick", "regions", "indices", "flood-mixed", "threads", "rules", "collectives", "collectives-typed"];
+    checked: 2, [FRAMES, ("GASNET_CHECK", "1")], ["--quick", "regions", "indices", "flood-mixed", "threads", "rules", "collectives", "collectives-teams", "collectives-typed"];
     // Waits that sleep at once, and waits that never do.
     impatient: 3, [("GASNET_SPIN", "0")], ["--quick", "flood-mixed", "barriers", "split-phase", "litmus"];
     spinning: 2, [("GASNET_SPIN", "1000000")], ["--quick", "flood-mixed", "barriers", "split-phase", "litmus"];
@@ -95,13 +95,15 @@ jobs! {
     netvm_with_progress_threads: 3, [NETVM, ("GASNET_PROGRESS", "thread")], ["--quick"];
     checked_over_netvm: 2, [NETVM, ("GASNET_CHECK", "1")], ["--quick", "regions", "indices", "flood-mixed", "threads", "rules"];
     late_frames_over_netvm: 3, [NETVM, LATE], ["--quick"];
-    netvm_collectives_by_nics: 4, [NETVM, NICS], ["--quick", "collectives", "collectives-typed", "team-barriers", "collectives-nic"];
+    netvm_collectives_by_nics: 4, [NETVM, NICS], ["--quick", "collectives", "collectives-teams", "collectives-typed", "team-barriers", "collectives-nic"];
+    // Of the first teams of the job.
+    netvm_collectives_by_nics_of_teams: 5, [NETVM, NICS], ["collectives-teams"];
     netvm_collectives_by_nics_with_little_memory: 3, [NETVM, NICS, ("GASNET_NETVM_MEMORY", "1M")],
-        ["--quick", "collectives", "collectives-nic"];
-    netvm_collectives_by_nics_over_a_bad_network: 3, [NETVM, NICS, WIRE, FULL, BAD_NETWORK], ["--quick", "--seed", "6", "collectives", "collectives-nic"];
+        ["--quick", "collectives", "collectives-teams", "collectives-nic"];
+    netvm_collectives_by_nics_over_a_bad_network: 3, [NETVM, NICS, WIRE, FULL, BAD_NETWORK], ["--quick", "--seed", "6", "collectives", "collectives-teams", "collectives-nic"];
     // Where NICs do not work by themselves the same goes as usual.
-    collectives_by_nics_of_others: 4, [NICS, PAIRS, ("GASNET_QUIET", "1")], ["--quick", "--seed", "7", "collectives"];
-    collectives_by_nics_of_others_over_udp: 4, [UDP, NICS, FRAMES, ("GASNET_QUIET", "1")], ["--quick", "--seed", "8", "collectives"];
+    collectives_by_nics_of_others: 4, [NICS, PAIRS, ("GASNET_QUIET", "1")], ["--quick", "--seed", "7", "collectives", "collectives-teams"];
+    collectives_by_nics_of_others_over_udp: 4, [UDP, NICS, FRAMES, ("GASNET_QUIET", "1")], ["--quick", "--seed", "8", "collectives", "collectives-teams"];
     netvm_firehose: 2, [NETVM, ("GASNET_NETVM_REGISTRATION", "firehose")], ["--quick"];
     netvm_firehose_over_locks: 3, [NETVM, ("GASNET_NETVM_REGISTRATION", "firehose-over-locks")], ["--quick"];
     netvm_pin_everything: 2, [NETVM, ("GASNET_NETVM_REGISTRATION", "pin-everything")], ["--quick"];

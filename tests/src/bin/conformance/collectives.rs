@@ -111,7 +111,7 @@ struct Case {
     n: usize,
     mode: SyncMode,
     ordered: bool,
-    /// Bit 0: sources in segments, bit 1: destinations.
+    /// Bit 0: sources in segments, bit 1: destinations; bit 2: sources in their places of the destinations, where there is one.
     places: usize,
 }
 
@@ -136,7 +136,7 @@ impl Case {
             n,
             mode: SyncMode { enter: *rng.pick(&whens), leave: *rng.pick(&whens) },
             ordered: rng.below(2) == 0,
-            places: rng.below(4),
+            places: rng.below(8),
         }
     }
 
@@ -168,6 +168,22 @@ impl Case {
             _ => self.n,
         };
         input(self.seed, i, n)
+    }
+
+    /// Where the source of member `me` is in its destination, if it is to be there.
+    fn inside(&self, me: usize, size: usize) -> Option<usize> {
+        let root = me == self.root;
+        let at = match self.kind {
+            Kind::Reduce if root => 0,
+            Kind::ScanExclusive if me > 0 => 0,
+            Kind::Broadcast | Kind::ReduceAll | Kind::Scan => 0,
+            Kind::Gather if root => me * self.n,
+            Kind::GatherV if root => self.row(size)[me].0,
+            Kind::GatherAll => me * self.n,
+            Kind::GatherAllV => self.row(size)[me].0,
+            _ => return None,
+        };
+        (self.places & 4 != 0).then_some(at)
     }
 
     /// What member `me` finds in its destination; empty where there is none.
@@ -328,10 +344,16 @@ struct Running {
 impl Running {
     fn new(cx: &Cx, team: &Team, case: Case, blocking: bool) -> Running {
         let (me, size) = (team.me(), team.size());
-        let mut src = Buffer::new(cx, case.places & 1 != 0, &case.source(me, size));
-        let room = case.expected(me, size).len();
-        let mut dst = Buffer::new(cx, case.places & 2 != 0, &vec![0xee; room]);
+        let source = case.source(me, size);
+        let mut src = Buffer::new(cx, case.places & 1 != 0, &source);
+        let mut content = vec![0xee; case.expected(me, size).len()];
+        let inside = case.inside(me, size);
+        if let Some(at) = inside {
+            content[at..][..source.len()].copy_from_slice(&source);
+        }
+        let mut dst = Buffer::new(cx, case.places & 2 != 0, &content);
         let (d, s) = (dst.at(cx), src.at(cx));
+        let s = inside.map_or(s, |at| d.wrapping_add(at));
         let event = if blocking {
             case.run(team, d, s);
             Event::DONE
@@ -417,6 +439,54 @@ pub fn random(cx: &Cx) {
         }
     }
     assert!(all.free().is_err());
+}
+
+/// Operations of several teams under way at a time, with split-phase barriers of the job and of the teams between their beginnings and ends.
+pub fn several_teams(cx: &Cx) {
+    use gasnet::barrier::Outcome;
+    let all = cx.rank.team_all();
+    let (me, size) = (cx.me(), cx.size());
+    // Halves in turn, halves in one piece, all in another order, alone; and all. NICs may work for the first three and the last.
+    let colors = [me % 2, u32::from(me < size / 2), 0, me];
+    let mut teams: Vec<(u32, Team)> =
+        colors.map(|c| (c, all.split(Some(c), size - me).expect("a color was given"))).into();
+    teams.push((0, all.clone()));
+    let (mut rng, mut own) = (cx.rng_of("teams", 0), cx.rng("teams"));
+    let mut flying: Vec<(usize, Running)> = Vec::new();
+    // Whether barriers have been entered: the teams', that of all ranks is the job's.
+    let mut entered = vec![false; teams.len()];
+    for step in 0..if cx.quick { 120 } else { 600 } {
+        let which = rng.below(teams.len());
+        let (color, team) = &teams[which];
+        let seed = rng.next();
+        if rng.below(4) == 0 {
+            // Each enters, or leaves, its own at the same step.
+            if entered[which] {
+                assert_eq!(team.barrier_wait(which as i32, 0), Outcome::Agreed);
+            } else {
+                team.barrier_notify(which as i32, 0);
+            }
+            entered[which] = !entered[which];
+        } else {
+            let mut rng = Rng(mix(seed ^ u64::from(*color) << 40));
+            let case = Case::random(&mut rng, team.size(), true);
+            let blocking = own.below(4) == 0;
+            flying.push((which, Running::new(cx, team, case, blocking)));
+        }
+        while flying.len() > 12 || (own.below(3) == 0 && !flying.is_empty()) {
+            let (which, running) = flying.swap_remove(own.below(flying.len()));
+            running.check(cx, &teams[which].1);
+        }
+        if step % 15 == 14 {
+            flying.drain(..).for_each(|(which, running)| running.check(cx, &teams[which].1));
+            all.barrier();
+            cx.reset();
+        }
+    }
+    for (i, (_, team)) in teams.iter().enumerate().filter(|(i, _)| entered[*i]) {
+        assert_eq!(team.barrier_wait(i as i32, 0), Outcome::Agreed);
+    }
+    all.barrier();
 }
 
 /// The typed methods, and operations under way while their ranks are busy with barriers of the job.

@@ -46,6 +46,7 @@ const SECTIONS: &[Section] = &[
     ("barriers", barriers::consensus),
     ("split-phase", barriers::split_phase),
     ("collectives", collectives::random),
+    ("collectives-teams", collectives::several_teams),
     ("collectives-typed", collectives::typed),
     ("team-barriers", collectives::team_barriers),
     ("collectives-nic", collectives::by_nics),
