@@ -215,7 +215,37 @@ pub const COLLECTIVES: &[Operation] = &[
         together(rank, count, |_| _ = rank.team_all().reduce_all_with(&mine, Function::Add))
     }),
     ("gather_all_8", |rank, count| together(rank, count, |i| _ = rank.team_all().gather_all(&[i as u64]))),
+    ("exchange_8", |rank, count| {
+        let values = vec![1u64; rank.size() as usize];
+        together(rank, count, |_| _ = rank.team_all().exchange(&values))
+    }),
+    ("scatter_v_1k", |rank, count| {
+        let (counts, values) = differing(rank);
+        let mut mine = vec![0; counts[rank.id().0 as usize]];
+        together(rank, count, |_| {
+            let root = if rank.id().0 == 0 { &*values } else { &[] };
+            rank.team_all().scatter_v(0, root, &counts, &mut mine);
+        })
+    }),
+    ("gather_v_1k", |rank, count| {
+        let (counts, values) = differing(rank);
+        let mine = &values[..counts[rank.id().0 as usize]];
+        together(rank, count, |_| _ = rank.team_all().gather_v(0, mine, &counts))
+    }),
+    ("exchange_v_1k", |rank, count| {
+        // What goes to a member is as long as what goes to all others.
+        let (to, values) = differing(rank);
+        let from = vec![to[rank.id().0 as usize]; to.len()];
+        together(rank, count, |_| _ = rank.team_all().exchange_v(&values, &to, &from))
+    }),
 ];
+
+/// Lengths of blocks of about a kilobyte, half of them twice as long as the others, and the blocks.
+fn differing(rank: &Rank) -> (Vec<usize>, Vec<u64>) {
+    let counts: Vec<usize> = (0..rank.size() as usize).map(|m| 85 << (m & 1)).collect();
+    let all = vec![1; counts.iter().sum()];
+    (counts, all)
+}
 
 fn together(rank: &Rank, count: usize, work: impl FnMut(usize)) -> f64 {
     rank.barrier();
