@@ -200,7 +200,7 @@ impl Team {
     /// Makes teams of the members that give the same color, each ordered by key, then by index here. `None` as color: no team.
     ///
     /// # Collective
-    /// Over this team; returns when the new team can be used.
+    /// Over this team; returns when the new team can be used. Threads of a rank do this one at a time.
     pub fn split(&self, color: Option<u32>, key: u32) -> Option<Team> {
         let rank = self.members.rank;
         let next = rank.coll.next_team.load(Relaxed);

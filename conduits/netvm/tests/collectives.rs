@@ -303,57 +303,59 @@ fn of_pages(count: usize) -> Report<()> {
     cluster(6, 17, 0).run_for_good(program).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Blocks that differ, the longest of which just fit: who sends how many pages to whom is known to the two of them only.
-fn of_all_sizes(count: usize) -> Report<()> {
-    const MOST: [usize; 2] = [10 * 512, 5 * 512];
+/// Blocks that differ, the longest of which, of so many words among so many members with a root and without, just fit: who sends how much to whom
+/// is known to the two of them only.
+fn of_all_sizes(ranks: u32, most: [usize; 2], count: usize) -> Report<()> {
     let program = move |rank: &'static Rank| {
         let team = rank.team_all();
         let (me, size, nic) = (team.me(), team.size(), rank.nic().expect("netvm has one"));
-        let pages = |words: usize| (8 * words).div_ceil(4096) as u64;
-        // Of the barrier that goes beside, see `of_pages`; and a block's pages.
+        // In a tree that goes beside, see `of_pages`.
         let children = (0..8).filter(|b| me & ((2 << b) - 1) == 0 && me + (1 << b) < size).count() as u64;
-        let barrier = children + 2;
+        // Commands, if this member sends `to` so many words: pages, and for few members a word to whoever gets none.
+        let commands = |to: &[usize], few: usize| {
+            let others = to.iter().enumerate().filter(|(m, _)| *m != me);
+            let each = |words: usize| (8 * words).div_ceil(4096).max(usize::from(size <= few)) as u64;
+            others.map(|(_, words)| each(*words)).sum::<u64>() + if size <= few { 0 } else { children + 2 }
+        };
         for i in 0..count {
             let root = (3 + i) % size;
             // None, a word, pages and a little, all there is room for.
             let of = |kind: usize, a: usize, b: usize| {
-                [0, 1, 513, 2 * 512, MOST[kind] - 1, MOST[kind]][(a * 7 + b * 5 + a * b + i) % 6]
+                [0, 1, 513, 2 * 512, usize::MAX - 1, usize::MAX][(a * 7 + b * 5 + a * b + i) % 6]
+                    .min(most[kind] - (a + b) % 2)
             };
             let value = |a: usize, b: usize| (a << 20 | b << 10 | i) as u64;
             let block = |kind, a, b| vec![value(a, b); of(kind, a, b)];
             let counts: Vec<usize> = (0..size).map(|m| of(0, root, m)).collect();
-            let others = || (0..size).filter(|m| *m != root);
-            let sent = |mine: bool| match mine {
-                true => others().map(|m| pages(counts[m])).sum::<u64>(),
-                false => 0,
-            };
-            let before = nic.posted();
             let all: Vec<u64> = (0..size).flat_map(|m| block(0, root, m)).collect();
             let (values, known) = if me == root { (all.clone(), &*counts) } else { (vec![], &[][..]) };
+            let none = vec![0; size];
+            let posted = nic.posted() + commands(if me == root { &counts } else { &none }, 16);
             let pending = team.scatter_v_nb(root, values, known, counts[me]);
-            finish(rank, before + barrier + sent(me == root), pending, |_| value(root, me));
-            let before = nic.posted();
+            finish(rank, posted, pending, |_| value(root, me));
+            let mut to = none;
+            to[root] = counts[me];
+            let posted = nic.posted() + commands(&to, 16);
             let pending = team.gather_v_nb(root, block(0, root, me), known);
-            let gives = if me == root { 0 } else { pages(counts[me]) };
-            finish(rank, before + barrier + gives, pending, |k| all[k]);
-            let before = nic.posted();
+            finish(rank, posted, pending, |k| all[k]);
             let (to, from): (Vec<_>, Vec<_>) = (0..size).map(|m| (of(1, me, m), of(1, m, me))).unzip();
+            let posted = nic.posted() + commands(&to, 32);
             let pending = team.exchange_v_nb((0..size).flat_map(|m| block(1, me, m)).collect(), &to, &from);
-            // At least a word for everybody: that is the barrier.
-            let gives = (0..size).filter(|m| *m != me).map(|m| pages(to[m]).max(1)).sum::<u64>();
             let want: Vec<u64> = (0..size).flat_map(|m| block(1, m, me)).collect();
-            finish(rank, before + gives, pending, |k| want[k]);
+            finish(rank, posted, pending, |k| want[k]);
         }
     };
-    cluster(6, 23, 0).run_for_good(program).unwrap_or_else(|e| panic!("{e}"))
+    cluster(ranks, 23, 0).run_for_good(program).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// Sizes that only two members know take no message and no word between hosts.
 #[test]
 fn hosts_do_nothing_for_blocks_that_differ() {
-    let (few, many) = (of_all_sizes(1), of_all_sizes(7));
-    assert_eq!(few.stats.frames, many.stats.frames, "operations send no messages to hosts");
-    assert!(many.stats.packets > few.stats.packets);
+    for (ranks, most) in [(6, [10 * 512, 5 * 512]), (20, [3 * 512, 512]), (40, [512, 256])] {
+        let (few, many) = (of_all_sizes(ranks, most, 1), of_all_sizes(ranks, most, 5));
+        assert_eq!(few.stats.frames, many.stats.frames, "operations send no messages to hosts");
+        assert!(many.stats.packets > few.stats.packets);
+    }
 }
 
 /// As for blocks of a page: between entry and exit no command and no handler, and the way is known at entry.

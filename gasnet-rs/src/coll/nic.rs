@@ -3,8 +3,8 @@
 //! included, and raises the first event. From there on no host gives a command or runs a handler, until it sees that the
 //! last event of its own NIC has been raised.
 //!
-//! **Trees.** Barriers, broadcasts and reductions go up a binomial tree to a root and down again, with bytes on the way up, on the way down, on both
-//! or on neither. An event count with commands behind it is a semaphore with waiters: a node's *up* event counts its host and its
+//! **Trees.** Broadcasts and reductions, and barriers of many, go up a binomial tree to a root and down again, with bytes on the way up,
+//! on the way down, on both or on neither. An event count with commands behind it is a semaphore with waiters: a node's *up* event counts its host and its
 //! children, its *fold* event the children's blocks that were combined, its *down* event the word of its parent.
 //!
 //! ```text
@@ -18,9 +18,10 @@
 //!
 //! **Straight.** A block that somebody else gets as it is (scatter, gather, exchange, of blocks of one size or of many, and all-gather) goes from
 //! its owner's board to the other's in one step. The two know how long it is, and nobody else has to: each member knows from its own sizes what
-//! to give its NIC, and how many pieces are to come, which an event counts. Where everybody may send everybody something, those who have nothing to send
-//! send a signal, if members are [`FEW`]; otherwise a tree without bytes goes beside, which nobody leaves before all have entered. Where
-//! not everybody knows all sizes, a block's [place](Places) depends on its two members only, and all places are equally long.
+//! to give its NIC, and how many pieces are to come, which an event counts. Where not all know all
+//! sizes, a block's [place](Places) depends on its two members only, and all places are equally long. Empty blocks do not travel, but among
+//! [`FEW`] members everybody sends everybody else something, be it a signal, so that nobody ends before all have begun. Among more of them a
+//! tree without bytes goes beside. A barrier is that alone.
 //!
 //! **Two sets.** Events and board places of an operation are those of its team and of one of two sets, in turn. Nobody ends an operation
 //! before all have begun it, and whoever begins the next has read what the last one left, so what comes early for the next operation finds its
@@ -62,8 +63,8 @@ const SET: u32 = BOARD / (2 * PLACES) / PAGE as u32 * PAGE as u32;
 const SIGNAL: u32 = SET - PAGE as u32;
 /// Most parts that a block goes in, each with events of its own.
 const SEGMENTS: usize = 4;
-/// Among so many members a signal to everybody is faster than a tree.
-const FEW: usize = 32;
+/// Among so many members signals from all to all are faster than a tree; among twice as many if most would get something anyway.
+const FEW: usize = 16;
 /// Events of a set.
 const EVENTS_OF_SET: u32 = 3 * SEGMENTS as u32;
 
@@ -504,7 +505,7 @@ fn put(block: &[u8], at: usize, to: Ptr, n: usize) {
 }
 
 pub(super) async fn barrier(op: &Op) {
-    run(op, 0, None, 0, |_| (), |_| ()).await;
+    straight(op, |_, _| (0, 0), op.size() <= FEW, Vec::new(), Vec::new()).await;
 }
 
 pub(super) async fn broadcast(op: &Op, root: usize, dst: Ptr, src: Ptr, n: usize) {
@@ -520,7 +521,7 @@ pub(super) async fn broadcast(op: &Op, root: usize, dst: Ptr, src: Ptr, n: usize
 /// Blocks at their [places](Places), none of them empty or longer than those.
 pub(super) async fn by_places(op: &Op, places: Places, out: Vec<Part>, back: Vec<Part>) {
     let size = op.size();
-    let meet = places == Places::Mutual && size <= FEW;
+    let meet = size <= if places == Places::Mutual { 2 * FEW } else { FEW };
     straight(op, |from, to| places.of(size, from, to), meet, out, back).await;
 }
 
@@ -537,7 +538,7 @@ pub(super) async fn gather_all_v(op: &Op, dst: Ptr, src: Ptr, blocks: &[(usize, 
     let parts = |part: &dyn Fn(usize) -> Part| others().map(part).filter(|p| p.len > 0).collect();
     let out = parts(&|peer| Part { peer, at: src, len: blocks[me].1 });
     let back = parts(&|peer| Part { peer, at: dst.at(blocks[peer].0), len: blocks[peer].1 });
-    straight(op, |from, _| (at[from], at[from]), op.size() <= FEW, out, back).await;
+    straight(op, |from, _| (at[from], at[from]), op.size() <= 2 * FEW, out, back).await;
 }
 
 /// Whether NICs combine blocks of `n` bytes by it, if they fit.
