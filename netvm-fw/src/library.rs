@@ -260,10 +260,13 @@ impl Library {
                 head.flags |= LEASED;
                 head.op = lease.breaks;
             }
-            match transfer.direction {
-                Direction::Read => self.issued[Counter::Reads as usize] += 1,
-                Direction::Write if transfer.acknowledge => self.issued[Counter::Written as usize] += 1,
-                Direction::Write => {}
+            let counted = match transfer.direction {
+                Direction::Read => Some(Counter::Reads),
+                Direction::Write => transfer.acknowledge.then_some(Counter::Written),
+            };
+            if let Some(which) = counted {
+                let issued = &mut self.issued[which as usize];
+                *issued = issued.wrapping_add(1);
             }
             self.put(head, &inline[..carried]);
             transfer.done += u64::from(len);
