@@ -191,14 +191,15 @@ impl Live {
         for (from, bytes) in came {
             driver.receive(&at.side, from, &bytes);
         }
-        while let Some((to, bytes)) = driver.outgoing.front() {
-            let Some(claim) = self.mail.claim(&self.card.port, *to, CONTROL, bytes.len()) else { break };
+        done += driver.outgoing.send(|to, bytes| {
+            let Some(claim) = self.mail.claim(&self.card.port, to, CONTROL, bytes.len()) else {
+                return false;
+            };
             let mut side = lock(&at.side);
             self.mail.fill(&claim, &side, bytes);
             self.mail.send(claim, &mut side, &self.card);
-            driver.outgoing.pop_front();
-            done += 1;
-        }
+            true
+        });
         driver.flush();
         if driver.failed().is_some() {
             self.failed.store(true, Ordering::Relaxed);

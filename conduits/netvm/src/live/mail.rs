@@ -19,6 +19,7 @@ use core::ptr::NonNull;
 use gasnet::Error;
 use gasnet::conduit::MIN_FRAME;
 use netvm_fw::port::PortMemory;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
@@ -291,6 +292,38 @@ impl Mail {
     }
 }
 
+/// Messages that wait for room on a lane: in order for each peer, while a peer that takes none does not keep the others waiting.
+#[derive(Default)]
+pub(crate) struct Outbox {
+    waiting: VecDeque<(u32, Vec<u8>)>,
+    /// Peers without room, while it is gone through.
+    full: Vec<u32>,
+}
+
+impl Outbox {
+    pub(crate) fn push(&mut self, to: u32, bytes: Vec<u8>) {
+        self.waiting.push_back((to, bytes));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Sends what can go; `send` says whether there was room. How many there were.
+    pub(crate) fn send(&mut self, mut send: impl FnMut(u32, &[u8]) -> bool) -> usize {
+        let before = self.waiting.len();
+        self.full.clear();
+        self.waiting.retain(|(to, bytes)| {
+            let stays = self.full.contains(to) || !send(*to, bytes);
+            if stays && !self.full.contains(to) {
+                self.full.push(*to);
+            }
+            stays
+        });
+        before - self.waiting.len()
+    }
+}
+
 fn load(region: Region, offset: u64) -> u64 {
     let mut bytes = [0; 8];
     region.read(offset, &mut bytes);
@@ -299,4 +332,35 @@ fn load(region: Region, offset: u64) -> u64 {
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A rank that computes takes no messages; those to others go on, and each gets its own in order.
+    #[test]
+    fn nobody_waits_for_another_rank_s_room() {
+        let mut outbox = Outbox::default();
+        for i in 0..10 {
+            outbox.push(u32::from(i % 3), vec![i]);
+        }
+        let mut sent = Vec::new();
+        let gone = outbox.send(|to, bytes| {
+            let room = to != 0 && (to, bytes[0]) != (2, 5);
+            if room {
+                sent.push(bytes[0]);
+            }
+            room
+        });
+        assert_eq!((gone, &sent[..]), (4, &[1, 2, 4, 7][..]));
+        assert_eq!(outbox.send(|_, _| false), 0);
+        let mut rest = Vec::new();
+        let all = outbox.send(|_, bytes| {
+            rest.push(bytes[0]);
+            true
+        });
+        assert_eq!((all, &rest[..]), (6, &[0, 3, 5, 6, 8, 9][..]));
+        assert!(outbox.is_empty());
+    }
 }

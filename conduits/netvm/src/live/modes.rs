@@ -18,7 +18,7 @@
 //! slots that are always there; its addresses have the bit [`PRIVATE`] and name the operation.
 
 use crate::live::engine::Card;
-use crate::live::mail::lock;
+use crate::live::mail::{Outbox, lock};
 use crate::live::side::{Side, Start};
 use crate::live::sys;
 use crate::pinning::Budget;
@@ -175,8 +175,8 @@ pub(crate) struct Driver {
     moving: Slots<Moving>,
     /// Parts for which there was no room.
     parts: VecDeque<Start>,
-    /// Control messages for which there was no room.
-    pub(crate) outgoing: VecDeque<(u32, Vec<u8>)>,
+    /// Control messages on their way.
+    pub(crate) outgoing: Outbox,
     /// Leases of own pages.
     leases: HashMap<u64, Lease, ByPage>,
     /// Leases of peers' pages, as they told us.
@@ -256,7 +256,7 @@ impl Driver {
             ops: Slots::default(),
             moving: Slots::default(),
             parts: VecDeque::new(),
-            outgoing: VecDeque::new(),
+            outgoing: Outbox::default(),
             leases: HashMap::default(),
             known: HashMap::default(),
             asked: HashMap::new(),
@@ -560,7 +560,7 @@ impl Driver {
             }),
             _ => {}
         }
-        self.outgoing.push_back((to, seal(message, &leases, data)));
+        self.outgoing.push(to, seal(message, &leases, data));
     }
 
     fn transfer(&mut self, side: &Mutex<Side>, t: &Transfer) {
