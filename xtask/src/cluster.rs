@@ -8,7 +8,7 @@ use crate::programs::Tally;
 use crate::sh;
 
 /// Longest time for a run, compiling included.
-const RUN: Duration = Duration::from_secs(120);
+const RUN: Duration = Duration::from_secs(600);
 
 /// Programs, ranks and options of the runs. Programs that put words one by one in large numbers are left out.
 const RUNS: &[(&str, u32, &[&str])] = &[

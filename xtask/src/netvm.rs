@@ -18,7 +18,7 @@ const MEMORY: &str = "256K";
 const PLENTY: &str = "8M";
 /// A matrix that takes most of two such heaps.
 const SIZE: &str = "700";
-const RUN: Duration = Duration::from_secs(120);
+const RUN: Duration = Duration::from_secs(600);
 
 /// What every rank of a job must have counted: nothing goes around the NICs.
 const COUNTS: &[&str] = &["commands", "packets sent", "packets received"];
