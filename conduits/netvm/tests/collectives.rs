@@ -55,8 +55,11 @@ fn operations(team: &Team, random: &mut Random, skew: &mut Random, count: usize)
     let part = 64 / size.max(1);
     for op in 0..count {
         let root = random.below(size);
-        // Mostly a page, which NICs do; some blocks of several pages; some that are too long for them.
+        let of = random.below(14);
+        // Mostly a page, which NICs do; what they combine and spread around the length where they take a tree for it; some blocks of several
+        // pages; some that are too long for them.
         let n = match random.below(16) {
+            3..=9 if matches!(of, 1 | 6 | 7) => (2048 / size).saturating_sub(20) + random.below(300),
             0 | 1 => 90 + random.below(500),
             2 => 500 + random.below(3000),
             _ => random.below(part.max(1)) + usize::from(part > 0),
@@ -66,7 +69,7 @@ fn operations(team: &Team, random: &mut Random, skew: &mut Random, count: usize)
         if skew.below(3) == 0 {
             compute(Time::us(skew.below(40) as f64));
         }
-        match random.below(14) {
+        match of {
             0 => team.barrier(),
             1 => {
                 let mut v = if me == root { values(op, root, n) } else { vec![0; n] };

@@ -392,7 +392,7 @@ pub(crate) async unsafe fn exchange(op: &Op, dst: Ptr, src: Ptr, n: usize) {
 pub(crate) async unsafe fn reduce(op: &Op, root: usize, dst: Ptr, src: Ptr, n: usize, how: &Reduction) {
     let (me, size) = (op.me(), op.size());
     if op.path == Path::Nic {
-        if nic::knows(how, n) {
+        if nic::combine(how, n, size) {
             return nic::reduce(op, Some(root), dst, src, n, how).await;
         }
         let mut all = vec![0u8; if me == root { size * n } else { 0 }];
@@ -453,7 +453,7 @@ pub(crate) async unsafe fn reduce_all(op: &Op, dst: Ptr, src: Ptr, n: usize, how
     unsafe {
         match op.path {
             Path::Flat => return flat::reduce_all(op, dst, src, n, how).await,
-            Path::Nic if nic::knows(how, n) => return nic::reduce(op, None, dst, src, n, how).await,
+            Path::Nic if nic::combine(how, n, size) => return nic::reduce(op, None, dst, src, n, how).await,
             Path::Nic => return operands(op, dst, src, n, size, how).await,
             Path::Mail => {}
         }

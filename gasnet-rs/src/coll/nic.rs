@@ -29,7 +29,8 @@
 //! the one before the last. Counts are never set back: each rank knows what they will be.
 //!
 //! **What is combined.** NICs know sums and the like of words ([`Reduction::known`]). No NIC can call a function of the program: for others
-//! the operands go straight to who wants the result, and hosts combine them when the operation is over.
+//! the operands go straight to who wants the result, and hosts combine them when the operation is over. So they do with short ones
+//! of few members, where a tree's turns take longer; short broadcasts go straight there, too.
 //!
 //! **The job's own barrier**, by name or without one, is a reduction of a team that is there for nothing else ([`JOB`]).
 //!
@@ -65,6 +66,8 @@ const SIGNAL: u32 = SET - PAGE as u32;
 const SEGMENTS: usize = 4;
 /// Among so many members signals from all to all are faster than a tree; among twice as many if most would get something anyway.
 const FEW: usize = 16;
+/// Up to so many bytes of all of them together, blocks from all to all are.
+const SHORT: usize = 4 * PAGE;
 /// Events of a set.
 const EVENTS_OF_SET: u32 = 3 * SEGMENTS as u32;
 
@@ -510,6 +513,24 @@ pub(super) async fn barrier(op: &Op) {
 
 pub(super) async fn broadcast(op: &Op, root: usize, dst: Ptr, src: Ptr, n: usize) {
     let me = op.me();
+    if is_short(n, op.size()) {
+        let part = |peer, at| (n > 0).then_some(Part { peer, at, len: n });
+        let (mut out, mut back) = (Vec::new(), Vec::new());
+        if me == root {
+            out.extend((0..op.size()).filter(|m| *m != me).filter_map(|m| part(m, src)));
+        } else {
+            back.extend(part(root, dst));
+        }
+        straight(op, |_, _| (0, 0), true, out, back).await;
+        if me == root {
+            #[expect(unsafe_code, reason = "copies between buffers of the caller")]
+            // SAFETY: the operation's caller vouches for its buffers.
+            unsafe {
+                src.copy_to(dst, n);
+            }
+        }
+        return;
+    }
     let fill = |block: &mut [u8]| {
         if me == root {
             get(block, 0, src, n);
@@ -541,9 +562,19 @@ pub(super) async fn gather_all_v(op: &Op, dst: Ptr, src: Ptr, blocks: &[(usize, 
     straight(op, |from, _| (at[from], at[from]), op.size() <= 2 * FEW, out, back).await;
 }
 
-/// Whether NICs combine blocks of `n` bytes by it, if they fit.
+/// Whether blocks of `n` bytes go from all to all faster than along a tree.
+fn is_short(n: usize, size: usize) -> bool {
+    size <= FEW && words(n) * size <= SHORT
+}
+
+/// Whether NICs can combine blocks of `n` bytes by it, if they fit.
 pub(crate) fn knows(how: &Reduction, n: usize) -> bool {
     known(how, n).is_some()
+}
+
+/// Whether they do among so many members: of short blocks it is faster to get all.
+pub(super) fn combine(how: &Reduction, n: usize, size: usize) -> bool {
+    knows(how, n) && !is_short(n, size)
 }
 
 /// The function, if NICs can combine blocks of `n` bytes by it.
