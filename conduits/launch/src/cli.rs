@@ -27,7 +27,7 @@ usage: gasnetrun -n N [options] PROGRAM [arguments]
                         (GASNET_HOSTFILE)
       --bind=core|none  placement: 'core' (default) gives each rank a core of its own, if there are
                         enough for all; 'none' leaves it to the system
-      --conduit NAME    network to use (sets GASNET_CONDUIT)
+      --conduit NAME    network to use: smp, udp, mpi, ofi or netvm (sets GASNET_CONDUIT)
   -e, --env NAME=VALUE  sets a variable for the ranks; may be repeated
   -t, --timeout SECS    ends the job after this time, with status 124
   -v, --verbose         says which host, process and processor each rank has

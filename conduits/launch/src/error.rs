@@ -18,7 +18,10 @@ pub enum Error {
         value: String,
     },
     /// A program compiled for a fixed number of ranks is started with another.
-    #[error("the program was compiled for {compiled} ranks and cannot run on {started}")]
+    #[error(
+        "the program was compiled for {compiled} ranks and cannot run on {started}: start it with -n {compiled}, or compile it for that \
+         number (upcc -T {started})"
+    )]
     StaticRanks {
         /// Number it was compiled for.
         compiled: u32,

@@ -513,7 +513,7 @@ fn wrong_numbers_of_ranks() {
         assert_status(&output, 1);
         assert_eq!(
             text(&output.stderr),
-            "test rank: the program was compiled for 3 ranks and cannot run on 2\n"
+            "test rank: the program was compiled for 3 ranks and cannot run on 2: start it with -n 3, or compile it for that number (upcc -T 2)\n"
         );
     }
     let output = Command::new(RANK).args(["static", "3"]).output().unwrap();
