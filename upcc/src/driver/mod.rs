@@ -38,7 +38,7 @@ Compiles UPC 1.3 (.upc, .c, preprocessed .i) and links it with objects and libra
   -save-temps             keep the emitted C (foo.trans.c) and the preprocessed text (foo.i)
   -nolines                no #line in the emitted C
   -require-size           (linking) fail at start if there is less shared heap than asked for; -norequire-size takes what there is
-  -network=NAME           (linking) what upcrun uses between hosts unless told otherwise: smp, udp, mpi, ofi
+  -network=NAME           (linking) what upcrun uses between hosts unless told otherwise: smp, udp, mpi, ofi, netvm
   -uses-mpi               compile and link with mpicc: the program calls MPI itself
   -nochecks               do not look whether the objects of a program go together
   -smart-output           call the program like its first source, not a.out

@@ -19,7 +19,7 @@ Runs a UPC program on N threads, or compiles UPC sources (as upcc does; programs
 
   -n N, -np N             threads; may be left out if the program was compiled with -T
   -N HOSTS                on the first HOSTS of the hosts that GASNET_HOSTS or GASNET_HOSTFILE names
-  -network=NAME           what to use between hosts: smp, udp, mpi, ofi
+  -network=NAME           what to use between hosts: smp, udp, mpi, ofi, netvm
   -pshm-width N           only so many threads share memory
   -shared-heap=SIZE       shared heap of each thread (MB; suffixes KB, MB, GB)
   -bind-threads           bind threads to processors

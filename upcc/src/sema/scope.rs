@@ -346,8 +346,15 @@ impl Cx<'_> {
         }
         if self.types.is_void(ty) && (spec.storage != Storage::Extern || self.types.is_shared(ty)) {
             let t = self.show(ty);
-            let text =
-                format!("`{}` has the incomplete type `{t}`: there are no such objects", self.name(name));
+            let made = if t == "upc_lock_t" {
+                "; declare a pointer, and let upc_all_lock_alloc make the lock"
+            } else {
+                ""
+            };
+            let text = format!(
+                "`{}` has the incomplete type `{t}`: there are no such objects{made}",
+                self.name(name)
+            );
             self.error(tok, text);
             return self.types.error();
         }
