@@ -15,6 +15,11 @@ fn limit(resource: libc::__rlimit_resource_t) -> Option<u64> {
 /// What can be done where a limit leaves too little memory.
 const SMALLER: &str = "raise it, or make segments smaller with GASNET_MAX_SEGSIZE";
 
+/// Whether addresses or files of this process have a limit.
+pub fn memory_is_limited() -> bool {
+    limit(libc::RLIMIT_AS).or(limit(libc::RLIMIT_FSIZE)).is_some()
+}
+
 /// Before a memory file is made `len` bytes long: beyond the limit the system would kill the process.
 ///
 /// # Errors

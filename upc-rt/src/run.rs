@@ -246,7 +246,15 @@ pub fn attach(
     };
     match Upc::start(rank, layout, max_heap, wide, settings) {
         Ok(upc) => upc,
-        Err(e) => fail(format!("could not allocate sufficient shared memory: {e}")),
+        Err(e) => {
+            let hint = if packed && gasnet::limits::memory_is_limited() {
+                "; with packed pointers-to-shared every thread of a host takes 16 GB of addresses, whatever its heap: -fupc-pts=struct takes \
+                 what heaps need"
+            } else {
+                ""
+            };
+            fail(format!("could not allocate sufficient shared memory: {e}{hint}"))
+        }
     }
 }
 

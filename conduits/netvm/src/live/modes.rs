@@ -224,7 +224,7 @@ impl Driver {
         if room < least {
             return Err(Error::job(format!(
                 "GASNET_NETVM_REGISTRATION={}: this needs {least} bytes of pinned memory, and {room} may be pinned: \
-                 set GASNET_NETVM_MEMORY higher, or choose another mode",
+                 set GASNET_NETVM_MEMORY or the limit on locked memory (ulimit -l) higher, or choose another mode",
                 setup.mode.name(),
             )));
         }
