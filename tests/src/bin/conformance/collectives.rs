@@ -640,8 +640,9 @@ pub fn by_nics(cx: &Cx) {
             let want = (0..size).flat_map(|m| vec![m as u64; counts[m]]);
             assert!(all.take().expect("once").wait().into_iter().eq(want));
         });
-        // What a member has for another is known to the two of them: nothing, some words, some pages.
-        let of = |a: usize, b: usize| [0, 3, 0, 600, 1, 1500][(a * 3 + b + i as usize) % 6];
+        // What a member has for another is known to the two of them: nothing, some words, some pages, as far as there is room.
+        let most = if size > 31 { 64 } else { 31 / size * 512 };
+        let of = |a: usize, b: usize| [0, 3, 0, 600, 1, 1500][(a * 3 + b + i as usize) % 6].min(most);
         let block = |a: usize, b: usize| vec![(a << 32 | b << 16) as u64 + i; of(a, b)];
         let row: Vec<u64> = (0..size).flat_map(|m| block(root, m)).collect();
         let counts: Vec<usize> = (0..size).map(|m| of(root, m)).collect();
