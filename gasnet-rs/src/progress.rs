@@ -9,6 +9,10 @@
 //! this rank waited for it, and the processor time is at most twice what waking for each would take. Elsewhere it lies down at once: a thread
 //! that may run anywhere is woken on the processor of the very peer that waits for its answer.
 //!
+//! **Its place.** Where there is a processor for each rank and none for each thread as well, and ranks may run anywhere, a thread that was woken there
+//! would go on to share that processor with the peer: each answer then takes two turns of it. So it looks from time to time where the thread
+//! that started the rank runs, and goes there: it takes time from its own rank, and the peer runs meanwhile.
+//!
 //! **Handlers of a rank of one thread** ([`Threading::Serial`](crate::Threading)) expect to run on that thread, inside calls of the
 //! runtime. So on the progress thread only the runtime's own messages are served: puts, gets, atomics, barriers. Messages for handlers of
 //! libraries and programs are put aside, and handled at the program's next poll; when very many wait, requests stay in the
@@ -23,6 +27,7 @@ use crate::{Rank, RankId};
 use core::cell::Cell;
 use std::collections::VecDeque;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -32,6 +37,8 @@ const MANY: usize = 1024;
 const NAP: Duration = Duration::from_micros(20);
 /// Polls after the last message before the thread lies down: about what it takes to wake it.
 const LINGER: Duration = Duration::from_micros(10);
+/// How often the thread looks where the program runs.
+const FOLLOW: Duration = Duration::from_millis(1);
 /// Sleep while the program polls by itself.
 const BESIDE: Duration = Duration::from_micros(200);
 /// Longest sleep on a descriptor.
@@ -54,10 +61,51 @@ struct Aside {
     len: usize,
 }
 
+/// Where the thread of the program runs that started the rank.
+struct Program {
+    stat: std::fs::File,
+    looked: Instant,
+}
+
+impl Program {
+    /// Of the calling thread.
+    fn here() -> Option<Program> {
+        let stat = std::fs::File::open("/proc/thread-self/stat").ok()?;
+        Some(Program { stat, looked: Instant::now() })
+    }
+
+    /// Which processor that is, or was last.
+    fn processor(&self) -> Option<usize> {
+        let mut text = [0u8; 1024];
+        let len = self.stat.read_at(&mut text, 0).ok()?;
+        processor_in(&text[..len])
+    }
+
+    /// Has the calling thread run there, unless it was seen to of late.
+    fn follow(&mut self) {
+        if self.looked.elapsed() < FOLLOW {
+            return;
+        }
+        self.looked = Instant::now();
+        if let Some(processor) = self.processor().filter(|there| *there as u32 != map::this_processor()) {
+            map::move_to(processor, &map::processors());
+        }
+    }
+}
+
+/// The 39th field of a thread's `stat` (proc_pid_stat(5)); its second one, the name, is in parentheses and may have any letters.
+fn processor_in(stat: &[u8]) -> Option<usize> {
+    let name = stat.iter().rposition(|byte| *byte == b')')?;
+    let rest = std::str::from_utf8(&stat[name + 1..]).ok()?;
+    rest.split_ascii_whitespace().nth(39 - 3)?.parse().ok()
+}
+
 /// State of a rank's progress thread.
 pub(crate) struct Progress {
     /// Handlers of the program may run on the thread.
     parallel: bool,
+    /// The thread goes where the program runs, unless the rank was given processors of its own.
+    follows: bool,
     /// Polls by the program.
     polls: AtomicU32,
     /// Messages put aside, and their number.
@@ -67,9 +115,11 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    pub(crate) fn new(parallel: bool) -> Progress {
+    /// Of a host with so many ranks and processors.
+    pub(crate) fn new(parallel: bool, ranks: usize, processors: usize) -> Progress {
         Progress {
             parallel,
+            follows: ranks <= processors && processors < 2 * ranks,
             polls: AtomicU32::new(0),
             aside: Mutex::default(),
             waiting: AtomicU32::new(0),
@@ -137,8 +187,11 @@ impl Rank {
         let Some(progress) = &self.progress else { return };
         // Signals of the program are for its own threads: the new one inherits a mask of all.
         let before = map::block_signals();
-        let made =
-            std::thread::Builder::new().name("gasnet-progress".into()).spawn(move || self.work(progress));
+        let free = progress.follows && !crate::wait::has_own_processors();
+        let program = if free { Program::here() } else { None };
+        let made = std::thread::Builder::new()
+            .name("gasnet-progress".into())
+            .spawn(move || self.work(progress, program));
         map::set_signals(&before);
         if let Err(e) = made {
             let why = crate::limits::thread_refused(&e);
@@ -146,9 +199,11 @@ impl Rank {
         }
     }
 
-    fn work(&self, progress: &Progress) {
+    fn work(&self, progress: &Progress, mut program: Option<Program>) {
         AT_WORK.set(true);
         map::sleep_exactly();
+        // A kernel that does not know that wakes the thread as it did.
+        let _ = map::run_when_woken();
         let linger = if crate::wait::has_own_processors() { LINGER } else { Duration::ZERO };
         let mut seen = 0;
         // When there was something to do last, and whether there was since the last sleep.
@@ -178,6 +233,9 @@ impl Rank {
             let woken = useful && !full && self.sleep_until_woken();
             if woken {
                 last = Instant::now();
+                if let Some(program) = &mut program {
+                    program.follow();
+                }
             } else {
                 std::thread::sleep(NAP);
             }
@@ -194,5 +252,26 @@ impl Rank {
             Some(fd) if fd.as_raw_fd() >= 0 => map::wait_readable(fd, longest),
             _ => conduit.doze(longest),
         }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_is_found_where_it_runs() {
+        let rest: Vec<String> = (3..=52).map(|field| field.to_string()).collect();
+        let stat = format!("17 (a name) (with) 9 9) {}\n", rest.join(" "));
+        assert_eq!(processor_in(stat.as_bytes()), Some(39));
+        assert_eq!((processor_in(b"17 (cut) S 1"), processor_in(b"")), (None, None));
+        let allowed = map::processors();
+        for cpu in (0..map::SET_WORDS * 64).filter(|cpu| allowed[cpu / 64] >> (cpu % 64) & 1 == 1).take(4) {
+            let mut one = [0; map::SET_WORDS];
+            one[cpu / 64] = 1 << (cpu % 64);
+            map::run_on(&one);
+            assert_eq!(Program::here().and_then(|program| program.processor()), Some(cpu));
+        }
+        map::run_on(&allowed);
     }
 }

@@ -270,7 +270,7 @@ impl Rank {
             polls_both: conduit.as_deref().is_some_and(Conduit::polls_both),
             conduit,
             native: OnceLock::new(),
-            progress: progress.then(|| Progress::new(parallel)),
+            progress: progress.then(|| Progress::new(parallel, on_host as usize, processors)),
             parallel,
             segments: OnceLock::new(),
             handlers: (0..256).map(|_| OnceLock::new()).collect(),
