@@ -74,6 +74,12 @@ fn run_with(threading: Threading, body: impl FnOnce(&'static Rank)) -> i32 {
     use std::io::Write;
     let _ = std::io::stdout().flush();
     if outcome.is_err() {
+        let _ = writeln!(
+            std::io::stderr(),
+            "gasnet: rank {} of {} has panicked and ends the job",
+            rank.id(),
+            rank.size()
+        );
         rank.global_exit(101);
     }
     rank.barrier();
