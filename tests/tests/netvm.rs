@@ -164,5 +164,5 @@ fn a_full_backing_store_is_said() {
 fn a_mode_that_is_none_is_refused() {
     let outcome = job(2, "nonsense", &[("GASNET_MAX_SEGSIZE", "1M")]);
     assert_eq!(outcome.status, Some(1), "{}", outcome.report());
-    assert!(outcome.stderr.contains("there are shadow-lock, firehose,"), "{}", outcome.report());
+    assert!(outcome.stderr.contains("takes: shadow-lock (default), firehose,"), "{}", outcome.report());
 }
