@@ -147,7 +147,8 @@ impl Outcome {
     }
 }
 
-fn median(samples: &[f64]) -> f64 {
+/// The middle one, or what is between the two in the middle.
+pub fn median(samples: &[f64]) -> f64 {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
     let middle = sorted.len() / 2;

@@ -23,6 +23,7 @@
 
 use super::table::{Chart, Curve, Progress, Row, number};
 use crate::Options;
+use crate::probe::median;
 use crate::workload::{self, PAGE};
 use gasnet::{Config, Rank};
 use gasnet_netvm::pager::{costs, holdable};
@@ -92,6 +93,16 @@ impl Live {
     /// The median of each value.
     fn run(&self, arguments: &[&str], pages: u64, settings: &[(&str, &str)]) -> Result<Values, String> {
         self.values(arguments, pages, settings, |sorted| sorted[sorted.len() / 2])
+    }
+
+    /// Puts in a mode. All of the segment may be in memory where it has to be.
+    fn puts(&self, mode: &str, pages: u64, puts: u64) -> Result<Values, String> {
+        let segment = ((pages + BEHIND) * PAGE).to_string();
+        let mut settings = vec![("GASNET_NETVM_REGISTRATION", mode)];
+        if mode == "pin-everything" {
+            settings.push(("GASNET_NETVM_MEMORY", &segment));
+        }
+        self.run(&["netvm_puts", &pages.to_string(), &puts.to_string()], pages, &settings)
     }
 
     /// The least of each: of a part that is what it takes, and the rest is what else the machine did.
@@ -377,6 +388,14 @@ pub fn run(options: &Options, progress: &mut Progress) -> Result<Figures, String
     rows.extend(more);
     charts.extend(plots);
     tables.push(("8-byte puts by Zipf 0.99 into a working set, and 32 KiB puts in order:", text));
+    if wanted("live_kept") {
+        let (more, text) = kept(&live, puts, progress)?;
+        rows.extend(more);
+        tables.push((
+            "Firehose against memory pinned for good, in turn, where it holds the working set:",
+            text,
+        ));
+    }
     if !options.filters.is_empty() && !options.filters.iter().any(|f| REST.contains(&f.as_str())) {
         return Ok((rows, charts, tables));
     }
@@ -445,13 +464,7 @@ fn working_sets(
             progress.step(&format!("{name}, {set} % of the memory"));
             let pages = BUDGET * set / 100;
             let mode = mode(name, pages);
-            let segment = ((pages + BEHIND) * PAGE).to_string();
-            let mut settings = vec![("GASNET_NETVM_REGISTRATION", name)];
-            if name == "pin-everything" {
-                settings.push(("GASNET_NETVM_MEMORY", &segment));
-            }
-            let measured =
-                live.run(&["netvm_puts", &pages.to_string(), &puts.to_string()], pages, &settings)?;
+            let measured = live.puts(name, pages, puts)?;
             let (put, deep, rate) = (of(&measured, "put8")?, of(&measured, "put8x16")?, of(&measured, "bw")?);
             let (predicted, predicted_deep) = predict(model, mode, pages, puts)?;
             let values = [put, predicted, deep, predicted_deep, rate];
@@ -489,6 +502,43 @@ fn working_sets(
     let title = "32 KiB puts in order, on real memory";
     charts.push(chart("netvm-live-bandwidth", title, "bandwidth (MB/s)", rate));
     Ok((rows, charts, text))
+}
+
+/// What firehose adds to a put whose page it keeps: it and the mode without any bookkeeping, run in turn, since a machine has better and worse
+/// minutes.
+fn kept(live: &Live, puts: u64, progress: &mut Progress) -> Result<(Vec<Row>, Vec<String>), String> {
+    const ROUNDS: usize = 7;
+    const MODES: [&str; 2] = ["firehose", "pin-everything"];
+    let mut rows = Vec::new();
+    let mut text =
+        table(&["working set", "puts at a time", "firehose us", "pin-everything us", "ratio", "bar"]);
+    for set in SETS.into_iter().filter(|set| *set < 100) {
+        let pages = BUDGET * set / 100;
+        let mut values = <[[Vec<f64>; 2]; 2]>::default();
+        for round in 0..ROUNDS {
+            progress.step(&format!("firehose and pin-everything, {set} % of the memory, {}", round + 1));
+            for (mode, [one, deep]) in MODES.into_iter().zip(&mut values) {
+                let measured = live.puts(mode, pages, puts)?;
+                one.push(of(&measured, "put8")?);
+                deep.push(of(&measured, "put8x16")?);
+            }
+        }
+        let [firehose, pinned] = values.map(|mode| mode.map(|samples| median(&samples)));
+        for (i, depth) in [1, DEPTH].into_iter().enumerate() {
+            let ratio = firehose[i] / pinned[i];
+            rows.push(Row::new(format!("live_kept_{set}_{depth}"), "", 2, ratio));
+            let verdict = if ratio <= 1.05 { "met" } else { "missed" };
+            text.push(line(&[
+                format!("{set} %"),
+                depth.to_string(),
+                number(firehose[i]),
+                number(pinned[i]),
+                number(ratio),
+                verdict.to_string(),
+            ]));
+        }
+    }
+    Ok((rows, text))
 }
 
 /// The modes of the bar against the last of them: on real memory and as predicted.
