@@ -48,18 +48,14 @@ impl Cx<'_> {
             let (Some(a), Some(b)) = (self.types.pointee(l.ty), self.types.pointee(r.ty)) else {
                 return self.bad_expr(toks);
             };
-            if !self.types.compatible_unqualified(a, b) {
-                if self.types.is_shared(a) || !self.types.compatible_unqualified(a, b) {
-                    let (x, y) = (self.show(l.ty), self.show(r.ty));
-                    self.error(at, format!("`-` needs pointers to the same type, these are `{x}` and `{y}`"));
-                    return self.bad_expr(toks);
-                }
-            } else if self.types.block(a) != self.types.block(b) {
+            let same = if !self.types.compatible_unqualified(a, b) {
+                Some("to the same type")
+            } else {
+                (self.types.block(a) != self.types.block(b)).then_some("of the same block size")
+            };
+            if let Some(same) = same {
                 let (x, y) = (self.show(l.ty), self.show(r.ty));
-                self.error(
-                    at,
-                    format!("`-` needs pointers of the same block size, these are `{x}` and `{y}`"),
-                );
+                self.error(at, format!("`-` needs pointers {same}, these are `{x}` and `{y}`"));
                 return self.bad_expr(toks);
             }
             let ty = self.types.scalar(Scalar::Long);
@@ -74,13 +70,7 @@ impl Cx<'_> {
         if !self.check_pointer_step(ty, at) {
             return self.bad_expr(toks);
         }
-        let (l, r) = if left {
-            let r = self.promote(r);
-            (l, r)
-        } else {
-            let l = self.promote(l);
-            (l, r)
-        };
+        let (l, r) = if left { (l, self.promote(r)) } else { (self.promote(l), r) };
         self.binary_node(op, l, r, ty, toks)
     }
 
@@ -97,14 +87,11 @@ impl Cx<'_> {
         if lp && rp {
             let (nl, nr) = (self.is_null_constant(&l), self.is_null_constant(&r));
             if equality && (nl || nr) {
-                let (l, r) = if nr && !nl {
-                    let r = self.null_as(r, l.ty);
-                    (l, r)
-                } else if nl && !nr {
-                    let l = self.null_as(l, r.ty);
-                    (l, r)
-                } else {
-                    (l, r)
+                let (lt, rt) = (l.ty, r.ty);
+                let (l, r) = match (nl, nr) {
+                    (false, true) => (l, self.null_as(r, lt)),
+                    (true, false) => (self.null_as(l, rt), r),
+                    _ => (l, r),
                 };
                 return self.bool_node(op, l, r, toks);
             }

@@ -75,10 +75,9 @@ pub fn open(cx: &OpenContext<'_>, network: Network) -> Result<Option<Box<dyn Con
         )));
     }
     let name = cx.config.netvm_registration.as_deref().unwrap_or(Registration::ShadowLock.name());
-    let Some(mode) = Registration::parse(name) else {
-        let known = Registration::ALL.map(Registration::name).join(", ");
-        return Err(Error::job(format!("GASNET_NETVM_REGISTRATION={name}: there are {known}")));
-    };
+    // The settings have been looked at: such a name is a program's own.
+    let no_mode = || Error::job(format!("there is no registration mode {name}"));
+    let mode = Registration::parse(name).ok_or_else(no_mode)?;
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     // A program's threads and a NIC's for every rank.
     let crowded = 2 * cx.size as usize > processors;
