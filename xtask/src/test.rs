@@ -1,8 +1,9 @@
 //! `cargo xtask test`: everything there is to test, step by step.
 
+mod engines;
+
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,6 @@ use crate::cluster;
 use crate::conformance;
 use crate::everywhere;
 use crate::netvm;
-use crate::plugins;
 use crate::programs::{self, Program, RANKS, Tally};
 use crate::sh;
 use crate::stage::{self, Parts};
@@ -110,12 +110,12 @@ const STEPS: &[Step] = &[
     Step { name: "hwloc", about: "the feature hwloc of the launcher", quick: false, run: hwloc },
     Step { name: "loom", about: "models of the lock-free parts", quick: false, run: loom },
     Step { name: "stage", about: "release build of tools and libraries", quick: true, run: stage },
-    Step { name: "mpi", about: "the conduit mpi, over each MPI there is", quick: false, run: mpi },
+    Step { name: "mpi", about: "the conduit mpi, over each MPI there is", quick: false, run: engines::mpi },
     Step {
         name: "ofi",
         about: "the conduit ofi, over each provider that can be tested",
         quick: false,
-        run: ofi,
+        run: engines::ofi,
     },
     Step { name: "symbols", about: "what the installed libraries let be seen", quick: true, run: symbols },
     Step { name: "c-clients", about: "C and C++ programs over gasnet.h", quick: true, run: c_clients },
@@ -394,138 +394,6 @@ fn stage(_: &mut Context) -> End {
     stage::stage(&stage::folder(), Parts::ALL).into()
 }
 
-/// Builds the conduit for each MPI, installing those first where this may, and runs the conformance program and a UPC program on it.
-fn mpi(_: &mut Context) -> End {
-    if plugins::mpis().len() < 2 {
-        sh::install_debian(&["openmpi-bin", "libopenmpi-dev", "mpich", "libmpich-dev", "libclang-dev"]);
-    }
-    let mpis = plugins::mpis();
-    if mpis.is_empty() {
-        return End::Untested("no MPI; Debian's: libopenmpi-dev libmpich-dev libclang-dev".to_string());
-    }
-    let prefix = stage::folder();
-    let heat = sh::target().join("mpi-heat");
-    let mut compile = Command::new(prefix.join("bin/upcc"));
-    compile.arg("-o").arg(&heat).arg(sh::root().join("examples/upc/heat.upc"));
-    let built = stage::stage(&prefix, Parts { upc: true, c: true })
-        .and_then(|()| {
-            sh::pass(sh::cargo(&["build", "--quiet", "-p", "gasnet-tests", "--bin", "conformance"]), CARGO)
-        })
-        .and_then(|()| sh::pass(compile, RUN));
-    if let Err(why) = built {
-        return End::Failed(why);
-    }
-    let conformance = sh::target().join("debug/conformance");
-    let mut runs = 0;
-    for mpi in &mpis {
-        let both = sh::target().join(format!("mpi-both-{}", mpi.name));
-        let both_par = sh::target().join(format!("mpi-both-par-{}", mpi.name));
-        let built = plugins::stage_mpi(&prefix, mpi)
-            .and_then(|_| plugins::compile_both(&prefix, mpi, "SEQ", &both))
-            .and_then(|()| plugins::compile_both(&prefix, mpi, "PAR", &both_par));
-        if let Err(why) = built {
-            return End::Failed(why);
-        }
-        let (whole, pairs) = ([("2", "off"), ("3", "off"), ("3", "2")], [("2", "off"), ("3", "2")]);
-        let thread = ("GASNET_PROGRESS", "thread");
-        // Program, arguments, (ranks, neighbourhood), settings, what it says.
-        type Job<'a> = (&'a Path, &'a [&'a str], &'a [(&'a str, &'a str)], &'a [(&'a str, &'a str)], &'a str);
-        let jobs: [Job<'_>; 13] = [
-            (&conformance, &["--quick"], &whole, &[], "conformance: passed"),
-            (&conformance, &["--quick"], &pairs, &[thread], "conformance: passed"),
-            (&heat, &["64", "64", "20"], &whole, &[], "verification: passed"),
-            (&both, &["mpi", "program"], &pairs, &[], "both: passed"),
-            (&both, &["gasnet", "gasnet"], &pairs, &[], "both: passed"),
-            (&both, &["gasnet", "program"], &pairs, &[], "both: passed"),
-            (&both, &["gasnet", "program"], &pairs[..1], &[thread], "both: passed"),
-            (&both, &["mpi", "program"], &pairs[..1], &[thread], "MPI_Init_thread for MPI_THREAD_MULTIPLE"),
-            (&both, &["mpi", "program", "3"], &pairs[..1], &[thread], "both: passed"),
-            (&both_par, &["mpi", "program"], &pairs[..1], &[], "compile for GASNET_SEQ"),
-            (
-                &both_par,
-                &["mpi", "program", "1"],
-                &pairs[..1],
-                &[],
-                "(MPI_THREAD_FUNNELED), and uses GASNet from several",
-            ),
-            (&both_par, &["mpi", "program", "2"], &pairs[..1], &[], "both: passed"),
-            (&both_par, &["mpi", "program", "3"], &pairs, &[], "both: passed"),
-        ];
-        for (program, args, shapes, settings, says) in jobs {
-            for (ranks, neighborhood) in shapes {
-                let mut run = Command::new(&mpi.mpirun);
-                run.args(["-n", ranks]).arg(program).args(args);
-                run.env("GASNET_CONDUIT", "mpi").env("GASNET_NEIGHBORHOOD", neighborhood);
-                run.env("GASNET_PLUGIN_PATH", prefix.join("lib")).env("GASNET_MAX_SEGSIZE", "64M");
-                run.envs(settings.iter().copied());
-                plugins::oversubscribed(&mut run);
-                let shown = sh::show(&run);
-                match sh::capture(run, RUN) {
-                    Ok(outcome)
-                        if (outcome.status == Some(0)) == says.ends_with("passed")
-                            && (outcome.stdout.contains(says) || outcome.stderr.contains(says)) =>
-                    {
-                        runs += 1;
-                    }
-                    Ok(outcome) => {
-                        return End::Failed(format!("{}: {shown}\n{}", mpi.name, outcome.report()));
-                    }
-                    Err(why) => return End::Failed(why),
-                }
-            }
-        }
-    }
-    for mpi in &mpis {
-        match mpi_faults(mpi, &prefix, &conformance) {
-            Ok(faults) => runs += faults,
-            Err(why) => return End::Failed(why),
-        }
-    }
-    let names: Vec<_> = mpis.iter().map(|mpi| mpi.name).collect();
-    End::Passed(format!("{runs} jobs over {}", names.join(", ")))
-}
-
-/// Runs the conformance program over an MPI that does not do what it should: it must do without, or end with a message. How many jobs.
-fn mpi_faults(mpi: &plugins::Mpi, prefix: &Path, conformance: &Path) -> Result<usize, String> {
-    const MESSAGES: &str = "puts and gets go by messages";
-    const WINDOWS: &str = "puts and gets through windows";
-    let layer = sh::target().join(format!("mpi-faults-{}.so", mpi.name));
-    plugins::compile_faults(mpi, &layer)?;
-    // The fault (see `tests/mpi/faults.c`), whether the job passes, what it says.
-    let faults = [
-        ("none", true, WINDOWS),
-        ("busy", true, WINDOWS),
-        ("lost", true, MESSAGES),
-        ("failing", true, MESSAGES),
-        ("separate", true, MESSAGES),
-        ("refused", false, "MPI_Rput: "),
-        ("create", false, "MPI_Win_create"),
-        ("single", false, "called from one thread only"),
-    ];
-    for (fault, passes, says) in faults {
-        let mut run = Command::new(&mpi.mpirun);
-        run.args([
-            "-n",
-            "2",
-            "env",
-            &format!("LD_PRELOAD={}", layer.display()),
-            &format!("MPI_FAULT={fault}"),
-        ]);
-        run.arg(conformance).args(["--quick", "rma", "huge"]);
-        run.env("GASNET_CONDUIT", "mpi").env("GASNET_NEIGHBORHOOD", "off").env("GASNET_STATS", "1");
-        run.env("GASNET_PLUGIN_PATH", prefix.join("lib")).env("GASNET_MAX_SEGSIZE", "64M");
-        plugins::oversubscribed(&mut run);
-        let shown = sh::show(&run);
-        let outcome = sh::capture(run, RUN)?;
-        let passed = outcome.status == Some(0) && outcome.stdout.contains("conformance: passed");
-        let windows = outcome.stderr.contains(WINDOWS);
-        if passed != passes || windows != (says == WINDOWS) || !outcome.stderr.contains(says) {
-            return Err(format!("{}: {shown}\n{}", mpi.name, outcome.report()));
-        }
-    }
-    Ok(faults.len())
-}
-
 fn everywhere(context: &mut Context) -> End {
     staged(context, Parts { upc: true, c: false }, |_| match everywhere::run(&stage::folder()) {
         Ok((hash, ran, untested)) => {
@@ -537,120 +405,6 @@ fn everywhere(context: &mut Context) -> End {
         }
         Err(why) => End::Failed(why),
     })
-}
-
-/// Providers of libfabric that run on any machine.
-const PROVIDERS: [&str; 4] = ["tcp", "shm", "sockets", "udp"];
-
-/// Builds the conduit over libfabric, installing that first where this may, and runs the conformance program over each provider, plain and
-/// with faults, and UPC programs.
-fn ofi(context: &mut Context) -> End {
-    if !plugins::has_libfabric() || sh::which("fi_info").is_none() {
-        sh::install_debian(&["libfabric-dev", "libfabric-bin", "libclang-dev"]);
-    }
-    if !plugins::has_libfabric() {
-        return End::Untested("no libfabric; Debian's: libfabric-dev libclang-dev".to_string());
-    }
-    let prefix = stage::folder();
-    let heat = sh::target().join("ofi-heat");
-    let mut compile = Command::new(prefix.join("bin/upcc"));
-    compile.arg("-o").arg(&heat).arg(sh::root().join("examples/upc/heat.upc"));
-    let built = stage::stage(&prefix, Parts { upc: true, c: false })
-        .and_then(|()| {
-            sh::pass(sh::cargo(&["build", "--quiet", "-p", "gasnet-tests", "--bin", "conformance"]), CARGO)
-        })
-        .and_then(|()| plugins::stage_ofi(&prefix))
-        .and_then(|_| sh::pass(compile, RUN));
-    if let Err(why) = built {
-        return End::Failed(why);
-    }
-    let conformance = sh::target().join("debug/conformance");
-    let passed = |program: &std::path::Path| {
-        if program == heat { "verification: passed" } else { "conformance: passed" }
-    };
-    let (late, all) =
-        (("GASNET_FAULTY", "reorder=10%,delay=5%,by=100us,seed=3"), ("GASNET_OFI_NATIVE", "all"));
-    let (whole, few): (&[&str], &[&str]) =
-        (&["--quick"], &["--quick", "rma", "atomics", "am", "flood", "barriers", "oracle"]);
-    let (messages, registered) = (("GASNET_OFI_NATIVE", "none"), ("GASNET_TEST_OFI_REGISTER", "1"));
-    let mut jobs = Vec::new();
-    for provider in PROVIDERS {
-        jobs.push((provider, &conformance, few, "3", vec![late]));
-        jobs.push((provider, &heat, &["64", "64", "20"][..], "2", vec![]));
-    }
-    // The layer under udp repairs losses with timers of a second: little is enough.
-    jobs.push(("udp", &conformance, few, "2", vec![]));
-    for provider in ["tcp", "shm", "sockets"] {
-        jobs.push((provider, &conformance, whole, "2", vec![]));
-        jobs.push((provider, &conformance, few, "3", vec![messages]));
-        jobs.push((provider, &conformance, few, "2", vec![all]));
-        for way in ["firehose", "provider", "bounce"] {
-            let registration = ("GASNET_OFI_REGISTRATION", way);
-            jobs.push((provider, &conformance, few, "2", vec![registered, registration]));
-        }
-    }
-    // No more can be registered than what is there at the start, and a little.
-    let (large, limited): (&[&str], _) =
-        (&["--quick", "rma", "huge", "am", "flood"], ("GASNET_TEST_OFI_REGISTER", "limit:5000000"));
-    for (provider, way) in [("tcp", "provider"), ("tcp", "firehose"), ("shm", "provider"), ("shm", "bounce")]
-    {
-        jobs.push((provider, &conformance, large, "2", vec![limited, ("GASNET_OFI_REGISTRATION", way)]));
-    }
-    // The way that is found the cheapest.
-    jobs.push(("tcp", &conformance, whole, "3", vec![registered]));
-    jobs.push(("tcp", &conformance, whole, "8", vec![]));
-    jobs.push(("shm", &conformance, few, "8", vec![]));
-    jobs.push(("tcp", &conformance, few, "4", vec![("GASNET_NEIGHBORHOOD", "2")]));
-    jobs.push(("tcp", &conformance, few, "1", vec![]));
-    jobs.push(("tcp", &heat, &["64", "64", "20"][..], "5", vec![]));
-    for (provider, program, args, ranks, settings) in &jobs {
-        let mut run = Command::new(prefix.join("bin/gasnetrun"));
-        run.args(["-n", ranks, "--conduit", "ofi"]).arg(program).args(*args);
-        run.env("GASNET_OFI_PROVIDER", provider).env("GASNET_NEIGHBORHOOD", "off");
-        run.env("GASNET_PLUGIN_PATH", prefix.join("lib")).env("GASNET_MAX_SEGSIZE", "64M");
-        run.envs(settings.iter().copied()).env("GASNET_STATS", "1");
-        let chosen = settings.iter().find(|(name, _)| *name == "GASNET_OFI_REGISTRATION");
-        let chosen = chosen.map(|(_, way)| format!("way to registered memory: {way} 1"));
-        let short = settings.contains(&limited) && chosen.as_ref().is_some_and(|way| !way.contains("bounce"));
-        let says = |text: &str| {
-            chosen.as_ref().is_none_or(|chosen| text.contains(chosen))
-                && (!short || text.contains("copied for want of registration"))
-        };
-        let shown = sh::show(&run);
-        match sh::capture(run, RUN) {
-            Ok(outcome)
-                if outcome.status == Some(0)
-                    && outcome.stdout.contains(passed(program))
-                    && says(&outcome.stderr) => {}
-            Ok(outcome) => return End::Failed(format!("{shown}\n{}", outcome.report())),
-            Err(why) => return End::Failed(why),
-        }
-    }
-    // Programs of the language, over the provider that is most likely to be used here.
-    let path = format!("GASNET_PLUGIN_PATH={}", prefix.join("lib").display());
-    let mut arguments = vec!["--ranks", "3"];
-    for setting in ["GASNET_CONDUIT=ofi", "GASNET_NEIGHBORHOOD=off", "GASNET_OFI_PROVIDER=tcp", &path] {
-        arguments.extend(["--env", setting]);
-    }
-    arguments.extend([
-        "sync/",
-        "library/atomics",
-        "library/collectives",
-        "library/nonblocking",
-        "library/teams",
-    ]);
-    let programs = match suite(context, "upc-suite", &arguments) {
-        End::Passed(remark) => remark,
-        end => return end,
-    };
-    sh::install_namespaces();
-    let hosts = match suite(context, "namespaces", &["ofi"]) {
-        End::Passed(_) => "4 hosts".to_string(),
-        End::Untested(why) => why,
-        end => return end,
-    };
-    let providers = PROVIDERS.join(", ");
-    End::Passed(format!("{} jobs over {providers}; UPC programs: {programs}; tcp: {hosts}", jobs.len()))
 }
 
 fn symbols(_: &mut Context) -> End {
