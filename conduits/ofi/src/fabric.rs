@@ -151,6 +151,28 @@ impl Drop for Port {
     }
 }
 
+/// Removes what the provider shm left of a killed process that had this one's number: it names its memory by that, and takes what is there for
+/// the memory of a process that lives. What is older than this process is not its own.
+fn clear_remains() {
+    let text = |path: &str| std::fs::read_to_string(path).ok();
+    let age = || {
+        let (uptime, stat) = (text("/proc/uptime")?, text("/proc/self/stat")?);
+        // The 22nd field (proc_pid_stat(5)), in ticks since the start of the system; the name before may have any letters.
+        let begun: f64 = stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(22 - 3)?.parse().ok()?;
+        // SAFETY: a plain question.
+        let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) } as f64;
+        Some(uptime.split_ascii_whitespace().next()?.parse::<f64>().ok()? - begun / ticks)
+    };
+    let (Some(age), Ok(entries)) = (age(), std::fs::read_dir("/dev/shm")) else { return };
+    let own = format!("{}:", std::process::id());
+    for entry in entries.flatten().filter(|e| e.file_name().to_string_lossy().starts_with(&own)) {
+        let since = entry.metadata().and_then(|m| m.modified()).ok().and_then(|at| at.elapsed().ok());
+        if since.is_some_and(|since| since.as_secs_f64() > age + 1.0) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
 impl Port {
     /// Opens an endpoint of the provider with this name.
     pub(crate) fn open(name: &str, domain: Option<&str>, wanted: Use, ranks: usize) -> Result<Port, String> {
@@ -187,6 +209,9 @@ impl Port {
             bind(port.cq.cast(), ffi::FI_TRANSMIT | ffi::FI_RECV)?;
             if port.wait.is_none() && port.traits.rma {
                 port.count_visits();
+            }
+            if port.traits.name.contains("shm") {
+                clear_remains();
             }
             ffi::check("fi_enable", ffi::enable(port.ep))?;
             // After that: rxm takes it before but forgets it, and shm has no place for it yet.
