@@ -37,6 +37,10 @@ pub unsafe extern "C" fn __upc_io_open(
     count: c_ulong,
     hints: *const Hint,
 ) -> c_ulong {
+    if name.is_null() {
+        set_errno(libc::EFAULT);
+        return 0;
+    }
     // SAFETY: the user's string and hints.
     let handle = unsafe { upc().io_open(CStr::from_ptr(name), flags as u32, count as usize, hints) };
     handle.unwrap_or_else(|e| {

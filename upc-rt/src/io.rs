@@ -254,7 +254,7 @@ impl Upc {
     /// `upc_all_fcntl`.
     ///
     /// # Safety
-    /// 1. `arg` is what the command takes (owed by the caller).
+    /// 1. `arg` is null or what the command takes (owed by the caller).
     pub unsafe fn io_control(&self, handle: u64, command: i32, arg: *mut u8) -> Outcome {
         if command == 1 << 10 {
             return match self.files().get(&handle) {
@@ -265,6 +265,7 @@ impl Upc {
         self.with_file(handle, |f| {
             match command.trailing_zeros() {
                 _ if command.count_ones() != 1 => return Err(libc::EINVAL),
+                7 | 9 if arg.is_null() => return Err(libc::EINVAL),
                 0 => return Ok((f.flags & flag::STRONG_CA).into()),
                 1 => f.flags &= !flag::STRONG_CA,
                 2 => f.flags |= flag::STRONG_CA,
@@ -279,8 +280,11 @@ impl Upc {
                 // SAFETY: (1) for both.
                 7 => unsafe { *arg.cast::<*const c_char>() = f.name.as_ptr() },
                 8 => {
-                    // SAFETY: (1).
-                    unsafe { *arg.cast::<*const Hint>() = f.hint_table.as_ptr() };
+                    // Who wants their number alone passes null.
+                    if !arg.is_null() {
+                        // SAFETY: (1).
+                        unsafe { *arg.cast::<*const Hint>() = f.hint_table.as_ptr() };
+                    }
                     return Ok(f.hints.len() as i64);
                 }
                 // SAFETY: (1).
@@ -336,18 +340,19 @@ impl Upc {
         flags: u32,
     ) -> Outcome {
         self.run(handle, flags, |f| {
-            let bytes = |lens: &mut dyn Iterator<Item = u64>| lens.sum::<u64>();
-            let rising = file.windows(2).all(|w| w[0].offset <= w[1].offset);
-            if bytes(&mut memory.iter().map(|m| m.len)) != bytes(&mut file.iter().map(|r| r.len))
-                || !rising
-                || file.iter().any(|r| r.offset < 0)
-            {
+            // Parts without bytes take part in nothing, wherever they are.
+            let file = || file.iter().filter(|r| r.len > 0);
+            let end = |r: &Range| r.offset.checked_add(i64::try_from(r.len).ok()?);
+            let placed = file().all(|r| r.offset >= 0 && end(r).is_some());
+            let rising = file().map(|r| r.offset).is_sorted();
+            let in_file = sum(file().map(|r| r.len));
+            if !placed || !rising || in_file.is_none() || in_file != sum(memory.iter().map(|m| m.len)) {
                 return Err(libc::EINVAL);
             }
             let mut total = 0;
-            let mut parts = memory.iter();
+            let mut parts = memory.iter().filter(|m| m.len > 0);
             let (mut part, mut used) = (None, 0);
-            for range in file {
+            for range in file() {
                 let mut done = 0;
                 while done < range.len {
                     let m: &Memory = match part {
@@ -515,6 +520,11 @@ impl Upc {
         self.files().insert(handle, open);
         outcome
     }
+}
+
+/// The sum of lengths, if it is a number of bytes.
+fn sum(mut lengths: impl Iterator<Item = u64>) -> Option<u64> {
+    lengths.try_fold(0, u64::checked_add)
 }
 
 /// Where byte `x` of blocked shared memory lies, and how many bytes from there on lie side by side.

@@ -88,9 +88,21 @@ impl Upc {
     /// Collects the threads' values at `root`, or everywhere.
     ///
     /// # Safety
-    /// 1. `value` is valid for `n` bytes, `array` for one element per thread, where it is filled (owed by the caller).
+    /// 1. `value` is valid for `n` bytes; `array` for one element per thread, where it is filled, or null (owed by the caller).
     pub unsafe fn gather_values(&self, value: *const u8, n: u64, root: Option<u32>, array: *mut u8) {
-        // SAFETY: (1).
+        let mut unwanted = Vec::new();
+        let array = match root {
+            Some(r) if array.is_null() && r == self.me => {
+                self.fatal("bupc_allv_gather: the root must give an array for the values")
+            }
+            // Who does not want what all get takes part all the same.
+            None if array.is_null() => {
+                unwanted.resize(n as usize * self.size as usize, 0);
+                unwanted.as_mut_ptr()
+            }
+            _ => array,
+        };
+        // SAFETY: (1); what replaces the array is as large.
         unsafe {
             match root {
                 Some(r) => self.team.gather_raw(r as usize, array, value, n as usize, SyncMode::MY),
@@ -102,8 +114,11 @@ impl Upc {
     /// Every thread gets element MYTHREAD of `root`'s array of elements of `n` bytes.
     ///
     /// # Safety
-    /// 1. `value` is valid for `n` bytes; `array` for one element per thread, on the root (owed by the caller).
+    /// 1. `value` is valid for `n` bytes; `array` for one element per thread, on the root, or null (owed by the caller).
     pub unsafe fn scatter_values(&self, value: *mut u8, n: u64, root: u32, array: *const u8) {
+        if array.is_null() && root == self.me {
+            self.fatal("bupc_allv_scatter: the root must give an array of values");
+        }
         // SAFETY: (1).
         unsafe { self.team.scatter_raw(root as usize, value, array, n as usize, SyncMode::MY) }
     }

@@ -101,6 +101,62 @@ int main(void)
     }
     CHECKED("shared-lists");
 
+    /* Parts of no bytes take part in nothing: not in the order of a file's parts either, wherever they are. */
+    for (int async = 0; async < 3; async++) {
+        const long at = part(MYTHREAD), there = part(right);
+        for (int i = 0; i < N; i++)
+            out[i] = 50 * MYTHREAD + async + i;
+        const struct upc_local_memvec from[4] = {{NULL, 0}, {out, 4}, {out + N, 0}, {out + 9, 4}};
+        const struct upc_filevec to[5] = {{-7, 0}, {at + 8, 2}, {0, 0}, {at + 12, 6}, {1, 0}};
+        const struct upc_shared_memvec spread[3] = {{NULL, 0, 0}, {&a[N * MYTHREAD], 16, 4}, {NULL, 16, 0}};
+        const struct upc_filevec more[4] = {{at + 40, 0}, {at + 20, 1}, {at, 0}, {at + 21, 3}};
+        a[N * MYTHREAD] = -1000 - MYTHREAD - async;
+        upc_fence;
+        if (async) {
+            upc_all_fwrite_list_local_async(f, 4, from, 5, to, 0);
+            CHECK_EQ(wait_or_test(async - 1), 8);
+            upc_all_fwrite_list_shared_async(f, 3, spread, 4, more, 0);
+            CHECK_EQ(wait_or_test(2 - async), 4);
+        } else {
+            CHECK_EQ(upc_all_fwrite_list_local(f, 4, from, 5, to, 0), 8);
+            CHECK_EQ(upc_all_fwrite_list_shared(f, 3, spread, 4, more, 0), 4);
+        }
+        CHECK_EQ(upc_all_fsync(f), 0);
+        clear(in);
+        const struct upc_local_memvec sink[4] = {{in + 1, 2}, {NULL, 0}, {(char *)in + 6, 6}, {NULL, 0}};
+        const struct upc_filevec source[5] = {{there + 8, 2}, {0, 0}, {there + 12, 6}, {0, 0}, {-1, 0}};
+        b[N * MYTHREAD] = 0;
+        const struct upc_shared_memvec shared_sink[3] = {{NULL, 4, 0}, {&b[N * MYTHREAD], 16, 4}, {NULL, 0, 0}};
+        const struct upc_filevec shared_source[3] = {{there + 20, 4}, {there, 0}, {0, 0}};
+        if (async) {
+            upc_all_fread_list_local_async(f, 4, sink, 5, source, 0);
+            CHECK_EQ(wait_or_test(2 - async), 8);
+            upc_all_fread_list_shared_async(f, 3, shared_sink, 3, shared_source, 0);
+            CHECK_EQ(wait_or_test(async - 1), 4);
+        } else {
+            CHECK_EQ(upc_all_fread_list_local(f, 4, sink, 5, source, 0), 8);
+            CHECK_EQ(upc_all_fread_list_shared(f, 3, shared_sink, 3, shared_source, 0), 4);
+        }
+        CHECK_EQ(in[1], 50 * right + async);
+        CHECK_EQ(in[2], 50 * right + async + 9);
+        CHECK(in[0] == 0x55555555 && in[3] == 0x55555555);
+        CHECK_EQ(b[N * MYTHREAD], -1000 - right - async);
+        upc_barrier;
+    }
+    /* Those that have bytes are in order, and end where a file can; sums do not wrap. */
+    const struct upc_filevec wrong[4][2] = {
+        {{12, 2}, {8, 2}}, {{-4, 4}, {0, 0}}, {{INT64_MAX - 1, 4}, {0, 0}}, {{0, SIZE_MAX - 3}, {8, 8}}};
+    for (int i = 0; i < 4; i++) {
+        const struct upc_local_memvec sink = {in, 4};
+        errno = 0;
+        CHECK(upc_all_fread_list_local(f, 1, &sink, 2, wrong[i], 0) == -1 && errno == EINVAL);
+        upc_all_fread_list_local_async(f, 1, &sink, 2, wrong[i], 0);
+        errno = 0;
+        CHECK(upc_all_fwait_async(f) == -1 && errno == EINVAL);
+    }
+    upc_barrier;
+    CHECKED("empty-parts");
+
     /* Transfers at the pointer, asynchronous: private, then shared buffers, both kinds of pointer. */
     for (int test = 0; test < 2; test++) {
         for (int i = 0; i < N; i++)
