@@ -4,7 +4,7 @@
 use gasnet::atomics::Function;
 use gasnet::nic::{Atomics, McsLock, Notification, Semaphore, WaitQueue};
 use gasnet::{GlobalPtr, Rank, RankId};
-use gasnet_netvm::{Rng, Zipf};
+use gasnet_sim::{Rng, Zipf};
 
 /// Bytes of a page.
 pub const PAGE: u64 = 4096;

@@ -20,7 +20,7 @@ const OWNERS: &[&str] = &["netvm"];
 
 /// NICs in software; those of several hosts are joined by udp.
 fn open_netvm(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
-    gasnet_netvm::live::open(cx, gasnet_udp::open)
+    gasnet_netvm::open(cx, gasnet_udp::open)
 }
 
 /// The plugin over libfabric.

@@ -23,7 +23,7 @@ const RUNS: &[(&str, u32, &[&str])] = &[
 
 /// Runs them all, each twice.
 pub fn run(prefix: &Path, tally: &mut Tally) -> Result<(), String> {
-    sh::pass(sh::cargo(&["build", "-q", "-p", "gasnet-netvm", "--bins"]), Duration::from_secs(1500))?;
+    sh::pass(sh::cargo(&["build", "-q", "-p", "gasnet-sim", "--bins"]), Duration::from_secs(1500))?;
     for (program, ranks, options) in RUNS {
         let go = || {
             let mut command = Command::new(sh::target().join("debug/netvm-run"));

@@ -161,7 +161,7 @@ fn netvm_puts(rank: &Rank) {
     let (pages, puts) = (argument(2, 64), argument(3, 1000));
     let at: GlobalPtr<u64> = GlobalPtr::new(RankId(1), 0);
     let word = |page: u64| at.add((page * PAGE / 8) as usize);
-    let mut rng = gasnet_netvm::Rng::new(0xc055);
+    let mut rng = gasnet_sim::Rng::new(0xc055);
     if rank.id().0 == 0 {
         let start = Instant::now();
         (0..pages).for_each(|page| rank.write(word(page).on(RankId(0)), page));

@@ -4,7 +4,7 @@
 use super::programs::own;
 use super::table::{Chart, Curve, Progress, Row, number};
 use gasnet::{Rank, RankId};
-use gasnet_netvm::{
+use gasnet_sim::{
     Budget, Cluster, CostModel, Kind, Measured, Registration, Rng, Time, Zipf, now, registration,
 };
 

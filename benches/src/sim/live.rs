@@ -27,7 +27,7 @@ use crate::probe::median;
 use crate::workload::{self, PAGE};
 use gasnet::{Config, Rank};
 use gasnet_netvm::pager::{costs, holdable};
-use gasnet_netvm::{
+use gasnet_sim::{
     Budget, Cluster, CostModel, Failure, FirmwareCosts, Kind, Measured, PinCosts, Registration, Report, Rng,
     Time,
 };

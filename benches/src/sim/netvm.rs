@@ -8,10 +8,8 @@ mod atomics;
 
 use super::table::{Chart, Curve, Progress, Row};
 use gasnet::Rank;
-use gasnet_netvm::sync;
-use gasnet_netvm::{
-    Cell, Cluster, CostModel, FirmwareCosts, LanaiInputs, Netvm, Op, Registration, Time, now,
-};
+use gasnet_sim::sync;
+use gasnet_sim::{Cell, Cluster, CostModel, FirmwareCosts, LanaiInputs, Netvm, Op, Registration, Time, now};
 use netvm_fw::shadow::{Geometry, Mapped, table};
 use netvm_fw::{Key, PortId, Ppn, Vpn};
 
@@ -177,7 +175,7 @@ fn at_home(s: &Setup, times: u64, what: impl Fn(&Netvm, u64)) -> Result<(f64, f6
             what(netvm, i);
             took += clock().since(begin);
             // What is left to be done at the home gets done.
-            gasnet_netvm::compute(Time::us(30.0));
+            gasnet_sim::compute(Time::us(30.0));
         }
         let worked = netvm.firmware(1).1.since(before);
         netvm.store(64, 1);
@@ -460,7 +458,7 @@ fn detect_rows(s: &Setup) -> Result<Vec<Row>, String> {
                 netvm.write(0, INBOX, SOURCE, 4, 5);
                 return 0.0;
             }
-            gasnet_netvm::compute(Time::us(100.0));
+            gasnet_sim::compute(Time::us(100.0));
             let begin = clock();
             match detect {
                 Detect::Spin => netvm.notify_spin(5),

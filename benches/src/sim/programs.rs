@@ -4,7 +4,7 @@
 //! are the paper's. What they compute is checked.
 
 use gasnet::{GlobalPtr, Rank, RankId};
-use gasnet_netvm::{PutTimes, Registered, Rng, Time, compute, now, registration};
+use gasnet_sim::{PutTimes, Registered, Rng, Time, compute, now, registration};
 
 /// What one rank saw of its fine-grained puts.
 #[derive(Debug, Clone, Copy, Default)]
@@ -389,7 +389,7 @@ impl Scatter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gasnet_netvm::{Cluster, CostModel};
+    use gasnet_sim::{Cluster, CostModel};
 
     #[test]
     fn cannon_multiplies() {

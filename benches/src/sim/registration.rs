@@ -7,7 +7,7 @@
 use super::programs::{Bitonic, Cannon, Outcome, Puts, Scatter};
 use super::table::{Chart, Curve, Progress, Row};
 use gasnet::Rank;
-use gasnet_netvm::{Budget, Cluster, CostModel, GmComponents, Kind, Registration, Report, Time};
+use gasnet_sim::{Budget, Cluster, CostModel, GmComponents, Kind, Registration, Report, Time};
 
 /// What is run, and how large.
 #[derive(Debug, Clone)]

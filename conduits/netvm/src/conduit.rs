@@ -1,97 +1,387 @@
-//! The simulated conduit: frames and one-sided operations over the modelled network.
-//!
-//! All of a call's cost to the host is virtual time that passes for the calling rank; what the network does costs it nothing. A
-//! poll that finds nothing costs nothing either when a wait made it (the wait then sleeps until something happens), and a little
-//! from the second one in a row on, so that programs that poll by themselves get along.
+//! The conduit: what the core asks of it, put to the library and the mail.
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
-use crate::card::Card;
-use crate::cost::HostCosts;
-use crate::memory::Window;
-use crate::nic::{Nic, Start};
-use crate::shared::Shared;
-use crate::time::Time;
-use crate::world::World;
+use crate::backing::{Backing, Plan};
+use crate::desk::Desks;
+use crate::engine::{Card, HostHalf, PORT, shift};
+use crate::far::Far;
+use crate::mail::{self, CONTROL, Claim, Inbox, Mail, lock};
+use crate::modes::{Driver, Registration, Setup};
+use crate::region::Region;
+use crate::side::{SLOT, Side, Start};
+use crate::sys;
 use core::ptr::NonNull;
-use core::time::Duration;
-use gasnet::Error;
-use gasnet::RankId;
-use gasnet::conduit::{Channel, Completion, Conduit, Frame, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc};
-use std::sync::Arc;
+use firehose::Kind;
+use gasnet::conduit::{
+    Channel, Completion, Conduit, Frame, Limits, OpenContext, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc,
+};
+use gasnet::{Error, FrameGrid, RankId};
+use netvm_fw::library::Library;
+use netvm_fw::nic::{Config, Nic};
+use netvm_fw::{Node, PAGE};
+use std::os::fd::BorrowedFd;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
-/// What a frame's header takes on the wire.
-const FRAME_HEADER: usize = 16;
+/// What a ring of the wire is measured for: a few of the largest packets.
+const WIRE: usize = 32 << 10;
+/// Control messages taken at a time.
+const CONTROLS: usize = 16;
+/// Longest time that a rank waits at its end for its NIC.
+const CLOSING: Duration = Duration::from_secs(5);
+/// Longest time that a rank waits at its start for those of other hosts to say what may be reached of them.
+const MEETING: Duration = Duration::from_secs(60);
 
-/// One rank's end of the simulated network.
-pub(crate) struct SimConduit {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) rank: u32,
-    pub(crate) costs: HostCosts,
-    pub(crate) nic: Nic,
+/// A poll for replies alone lets everything get on once in so many times.
+const REPLIES: u32 = 4;
+
+/// Bytes of memory that leases may take all of.
+const LITTLE: u64 = 1 << 20;
+
+/// How the network between hosts is opened.
+pub type Network = fn(&OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error>;
+
+/// The network to ranks of other hosts, if there are any.
+fn far(cx: &OpenContext<'_>, network: Network, news: BorrowedFd<'_>) -> Result<Option<Far>, Error> {
+    let all = cx.config.netvm_wire_network;
+    let is_far: Vec<bool> = (0..cx.size).map(|r| r != cx.rank.0 && (all || !cx.host.contains(&r))).collect();
+    if !all && cx.host.len() == cx.size as usize {
+        return Ok(None);
+    }
+    match network(cx)? {
+        Some(conduit) => Far::new(conduit, is_far, news).map(Some),
+        None => Ok(None),
+    }
 }
 
-// SAFETY: 1. A slot's buffer is a boxed slice of 64-byte lines, at least as long as asked for, kept in the world's table of slots
-// until it comes back. 2. A frame's buffer has left all tables during its delivery and was filled by the sender's core.
-unsafe impl Conduit for SimConduit {
+/// Opens the conduit. `network` joins NICs of several hosts; it may call nobody a neighbour of anybody.
+///
+/// # Errors
+/// A setting that cannot be, or resources that cannot be had.
+pub fn open(cx: &OpenContext<'_>, network: Network) -> Result<Option<Box<dyn Conduit>>, Error> {
+    if cx.neighbours.len() > 1 {
+        return Err(Error::job(
+            "the netvm conduit owns the memory of segments: it needs GASNET_NEIGHBORHOOD=off",
+        ));
+    }
+    if cx.size > mail::most_ranks() {
+        return Err(Error::job(format!(
+            "the netvm conduit has jobs of at most {} ranks, and this one has {}",
+            mail::most_ranks(),
+            cx.size
+        )));
+    }
+    let name = cx.config.netvm_registration.as_deref().unwrap_or(Registration::ShadowLock.name());
+    // The settings have been looked at: such a name is a program's own.
+    let no_mode = || Error::job(format!("there is no registration mode {name}"));
+    let mode = Registration::parse(name).ok_or_else(no_mode)?;
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    // A program's threads and a NIC's for every rank.
+    let crowded = 2 * cx.size as usize > processors;
+    let shift = shift(cx.size, processors);
+    let desks = Desks::map(cx.shm, cx.shm_offset, cx.size, cx.rank.0, shift)?;
+    let behind = OpenContext { shm_offset: cx.shm_offset + Desks::bytes(cx.size), ..*cx };
+    // SAFETY: that memory is this conduit's, which each rank opens once, at its start.
+    let wire = unsafe { FrameGrid::open(&behind, WIRE) }?;
+    let events = mail::events(cx.size);
+    let far = |news: BorrowedFd<'_>| far(cx, network, news);
+    let card = Card::new(cx.rank.0, desks, wire, events, crowded, cx.config.progress_thread, far)?;
+    Ok(Some(Box::new(Live {
+        me: cx.rank.0,
+        size: cx.size,
+        mode,
+        memory: cx.config.netvm_memory,
+        folder: cx.config.netvm_backing.as_ref().map_or_else(std::env::temp_dir, PathBuf::from),
+        card: Arc::new(card),
+        mail: Mail::new(cx.rank.0, cx.size),
+        attached: OnceLock::new(),
+        threads: Mutex::default(),
+        taken: AtomicU64::new(0),
+        replies: AtomicU32::new(0),
+        failed: AtomicBool::new(false),
+    })))
+}
+
+/// What there is once the rank has its segment.
+struct Attached {
+    side: Mutex<Side>,
+    driver: Option<Mutex<Driver>>,
+    region: Region,
+    segment: u64,
+    backing: Arc<Backing>,
+    /// Bytes of memory that the segment was allowed.
+    allowed: u64,
+}
+
+/// One rank's end.
+pub(crate) struct Live {
+    me: u32,
+    size: u32,
+    mode: Registration,
+    memory: Option<u64>,
+    folder: PathBuf,
+    pub(crate) card: Arc<Card>,
+    mail: Mail,
+    attached: OnceLock<Attached>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    /// Active messages that the core was given, to run their handlers.
+    taken: AtomicU64,
+    /// Polls for replies that found nothing to do for the NIC.
+    replies: AtomicU32,
+    /// The registration strategy cannot go on.
+    failed: AtomicBool,
+}
+
+impl Live {
+    fn attached(&self) -> Option<&Attached> {
+        self.attached.get()
+    }
+
+    /// Bytes of a segment that may be in memory.
+    fn allowed(&self, segment: u64) -> u64 {
+        let page = u64::from(PAGE);
+        let usual = || (sys::physical_memory() / u64::from(self.size) / 4).max(1 << 26);
+        self.memory.unwrap_or_else(usual).min(segment) / page * page
+    }
+
+    pub(crate) fn side<R>(&self, f: impl FnOnce(&mut Side) -> R) -> Option<R> {
+        self.attached().map(|a| f(&mut lock(&a.side)))
+    }
+
+    fn driver<R>(&self, f: impl FnOnce(&mut Driver, &Attached) -> R) -> Option<R> {
+        let at = self.attached()?;
+        at.driver.as_ref().map(|driver| f(&mut lock(driver), at))
+    }
+
+    fn check_wire(&self) -> Result<(), Error> {
+        self.card.broken().map_or(Ok(()), |why| Err(Error::Conduit(why.to_string())))
+    }
+
+    /// Lets the NIC and what waits for it get on; how much that was.
+    fn advance(&self) -> usize {
+        self.card.attend();
+        self.go_on()
+    }
+
+    fn go_on(&self) -> usize {
+        let mut done = self.card.work() + self.side(Side::progress).unwrap_or(0);
+        if let Some(at) = self.attached()
+            && let Some(driver) = &at.driver
+            && let Ok(mut driver) = driver.try_lock()
+        {
+            done += self.drive(&mut driver, at);
+        }
+        done
+    }
+
+    /// Lets the registration strategy get on.
+    fn drive(&self, driver: &mut Driver, at: &Attached) -> usize {
+        let mut done = driver.progress(&at.side);
+        let mut came = Vec::new();
+        // What is wrong with the mail, the next poll finds as well.
+        let _ = self.take(CONTROL, CONTROLS, &mut |from, data, len| {
+            // SAFETY: a frame's bytes are valid during its delivery.
+            came.push((from, unsafe { core::slice::from_raw_parts(data.as_ptr(), len) }.to_vec()));
+        });
+        done += came.len();
+        for (from, bytes) in came {
+            driver.receive(&at.side, from, &bytes);
+        }
+        done += driver.outgoing.send(|to, bytes| {
+            let Some(claim) = self.mail.claim(&self.card.port, to, CONTROL, bytes.len()) else {
+                return false;
+            };
+            let mut side = lock(&at.side);
+            self.mail.fill(&claim, &side, bytes);
+            self.mail.send(claim, &mut side, &self.card);
+            true
+        });
+        driver.flush();
+        if driver.failed().is_some() {
+            self.failed.store(true, Ordering::Relaxed);
+        }
+        if done > 0 {
+            self.card.work();
+        }
+        done
+    }
+
+    /// Delivers what came on a lane.
+    fn take(
+        &self,
+        lane: usize,
+        budget: usize,
+        deliver: &mut dyn FnMut(u32, NonNull<u8>, usize),
+    ) -> Result<usize, Error> {
+        let raised = self.card.raised();
+        if self.mail.is_empty(lane, raised) {
+            return Ok(0);
+        }
+        let Some(at) = self.attached() else { return Ok(0) };
+        let mut credit = |peer: u32| self.mail.give(peer, lane, &mut lock(&at.side), &self.card);
+        let inbox = Inbox { port: &self.card.port, region: at.region, segment: at.segment };
+        self.mail.poll(inbox, lane, (budget, raised), deliver, &mut credit)
+    }
+
+    fn start(&self, start: &Start) -> bool {
+        let driven = self.driver(|driver, at| {
+            let room = driver.has_room();
+            if room {
+                driver.start(&at.side, start);
+                self.drive(driver, at);
+            }
+            room
+        });
+        if let Some(started) = driven {
+            return started;
+        }
+        // SAFETY: owed by the callers of `put` and `get`.
+        let started = self.side(|side| unsafe { side.start(&self.card.desks, start) }).unwrap_or(false);
+        if started {
+            self.card.work();
+        }
+        started
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.card.stop();
+        for thread in self.threads.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            // A thread that panicked has said so.
+            let _ = thread.join();
+        }
+        self.card.end();
+    }
+}
+
+// SAFETY: 1. A slot is a claim on this rank's ring, 64-byte aligned memory behind its segment that nobody else uses until it comes
+// back. 2. A frame's bytes lie in the ring of its sender at this rank, which its sender uses again only after a credit, which is
+// given after the delivery; its sender's core has filled them.
+unsafe impl Conduit for Live {
     fn name(&self) -> &'static str {
         "netvm"
     }
 
-    fn reserve(
-        &self,
-        to: Peer,
-        channel: Channel,
-        len: usize,
-        _immediate: bool,
-    ) -> Result<Option<RawSlot>, Error> {
-        self.shared.alive();
-        let mut w = self.shared.world();
-        let Some(slot) = w.reserve(self.rank, to.rank.0, channel, len) else { return Ok(None) };
-        let Some(frame) = w.slots.get_mut(slot) else { return Ok(None) };
-        let buf = NonNull::from(&mut frame.lines[0]).cast::<u8>();
-        Ok(Some(RawSlot { buf, len, cookie: [u64::from(slot), 0] }))
+    fn limits(&self, _to: Peer, _nargs: usize) -> Limits {
+        Limits::new(mail::MAX_FRAME)
+    }
+
+    fn reserve(&self, to: Peer, channel: Channel, len: usize, _: bool) -> Result<Option<RawSlot>, Error> {
+        if len > mail::MAX_FRAME || to.rank.0 >= self.size {
+            return Err(Error::Conduit(format!("a frame of {len} bytes to rank {}", to.rank)));
+        }
+        let Some(at) = self.attached() else { return Ok(None) };
+        let Some(claim) = self.mail.claim(&self.card.port, to.rank.0, channel as usize, len) else {
+            return Ok(None);
+        };
+        let buf = self.mail.buffer(&claim, &lock(&at.side));
+        Ok(Some(RawSlot { buf, len, cookie: pack(&claim) }))
     }
 
     unsafe fn commit(&self, slot: RawSlot) {
-        self.shared.work(self.rank, self.costs.am_send);
-        self.shared.world().commit(slot.cookie[0] as u32, FRAME_HEADER);
+        let claim = unpack(&slot);
+        self.side(|side| self.mail.send(claim, side, &self.card));
+        self.card.work();
     }
 
     unsafe fn cancel(&self, slot: RawSlot) {
-        let mut w = self.shared.world();
-        if let Some(frame) = w.slots.remove(slot.cookie[0] as u32) {
-            w.recycle(frame);
-        }
+        self.mail.cancel(unpack(&slot));
     }
 
     fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
-        self.shared.alive();
+        // A poll is of both channels mostly, and what there is to be done is done with one of them.
+        if channel == Channel::Request {
+            self.advance();
+        } else if self.card.has_work() || self.replies.fetch_add(1, Ordering::Relaxed).is_multiple_of(REPLIES)
         {
-            let mut w = self.shared.world();
-            let r = &mut w.ranks[self.rank as usize];
-            r.seen = r.news;
+            self.go_on();
         }
-        let mut done = self.nic.progress(self);
-        while done < budget {
-            let next = self.shared.world().ranks[self.rank as usize].inbox[channel as usize].pop_front();
-            let Some(mut frame) = next else { break };
-            self.shared.world().stats.frames += 1;
-            self.shared.work(self.rank, self.costs.am_handle);
-            let from = Peer { rank: RankId(frame.from), endpoint: 0 };
-            let data = frame.lines.as_mut_ptr().cast::<u8>();
-            deliver(Frame { from, channel, data, len: frame.len });
-            self.shared.world().recycle(frame);
-            done += 1;
+        self.check_wire()?;
+        if self.failed.load(Ordering::Relaxed)
+            && let Some(why) = self.driver(|driver, _| driver.failed().map(str::to_string)).flatten()
+        {
+            return Err(Error::Conduit(why));
         }
-        self.after_poll(done, channel);
-        Ok(done)
+        self.take(channel as usize, budget, &mut |from, data, len| {
+            self.taken.fetch_add(1, Ordering::Relaxed);
+            let from = Peer { rank: RankId(from), endpoint: 0 };
+            deliver(Frame { from, channel, data: data.as_ptr(), len });
+        })
     }
 
-    fn attach(&self, segment: &SegmentDesc) -> Result<(), Error> {
-        // SAFETY: segments are mapped as long as the rank lives, which is as long as the process.
-        let window = unsafe { Window::new(segment.base, segment.len) };
-        self.shared.world().ranks[self.rank as usize].segment = window;
-        self.nic.attach(self, segment.len);
+    fn segment_memory(&self, len: usize) -> Result<Option<NonNull<u8>>, Error> {
+        let behind = mail::bytes_behind(self.size) as usize;
+        let (segment, allowed) = (len as u64, self.allowed(len as u64));
+        // What is pinned for good in this mode goes beyond what is allowed, and is reported.
+        let unbounded = self.mode == Registration::Pinned(Kind::RendezvousNoUnpin);
+        let plan = Plan {
+            rank: self.me,
+            size: self.size,
+            segment,
+            behind: behind as u64,
+            budget: if unbounded { segment } else { allowed },
+            folder: self.folder.clone(),
+        };
+        let (backing, table) = Backing::new(plan, &self.card)?;
+        let region = backing.region();
+        let backing = Arc::new(backing);
+        let export = backing.export();
+        let nic = Nic::new(Config::new(Node(self.me), self.size), table);
+        let library = Library::new(Node(self.me), PORT, self.card.port.clone(), self.card.bell.clone());
+        let side = Side::new(library, self.me, self.size, export, len as u64, region);
+        self.card.desks.show(&export, len as u64);
+        if let Some(far) = &self.card.far {
+            far.greet(&export, len as u64);
+        }
+        let host = backing.clone() as Arc<dyn HostHalf>;
+        *lock(&self.threads) = self.card.start(nic, self.size, backing.memory(), host)?;
+        let limit = if self.mode.pins() { sys::pin_limit() } else { None };
+        let setup = Setup {
+            mode: self.mode,
+            me: self.me,
+            size: self.size,
+            segment: len as u64,
+            key: export.key,
+            room: match self.mode {
+                // Leases are taken back when a page waits: they may take all there is where that is little. Elsewhere some is
+                // left, since a page that comes while nothing is free costs a recall.
+                Registration::FirehoseOverLocks if backing.budget() <= LITTLE => backing.budget(),
+                _ => limit.unwrap_or(u64::MAX).min(backing.holdable()),
+            },
+        };
+        let side = Mutex::new(side);
+        let mut driver = Driver::new(&setup, backing.clone(), self.card.clone())?;
+        if let Some(driver) = &mut driver {
+            driver.open(&side)?;
+        }
+        let driver = driver.map(Mutex::new);
+        let base = region.at(0, 0);
+        let attached = Attached { side, driver, region, segment, backing, allowed };
+        if self.attached.set(attached).is_err() {
+            return Err(Error::job("netvm conduit: a segment is attached once"));
+        }
+        Ok(Some(base))
+    }
+
+    fn attach(&self, _: &SegmentDesc) -> Result<(), Error> {
+        let Some(far) = &self.card.far else { return Ok(()) };
+        let begun = Instant::now();
+        while !far.has_heard_all(&self.card.desks, PORT) {
+            self.check_wire()?;
+            if begun.elapsed() > MEETING {
+                return Err(Error::job(format!(
+                    "netvm conduit: ranks of other hosts do not answer by the network {}",
+                    far.name()
+                )));
+            }
+            self.card.attend();
+            self.card.work();
+            std::thread::sleep(Duration::from_micros(20));
+        }
         Ok(())
     }
 
@@ -100,91 +390,126 @@ unsafe impl Conduit for SimConduit {
     }
 
     fn nic(&self) -> Option<&dyn gasnet::nic::port::NicPort> {
-        matches!(self.nic, Nic::Paging(_)).then_some(self)
+        Some(self)
     }
 
-    fn idle(&self, what: &'static str) -> bool {
-        self.shared.alive();
-        self.shared.wait(self.rank, what);
-        true
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        // Asked for by who is about to sleep on it.
+        self.card.leave();
+        Some(self.card.descriptor())
     }
 
-    fn clock(&self) -> Option<Duration> {
-        Some(self.shared.world().now.as_duration())
-    }
-}
-
-impl SimConduit {
-    /// What a poll costs when programs poll by themselves.
-    fn after_poll(&self, done: usize, channel: Channel) {
-        let again = {
-            let mut w = self.shared.world();
-            let r = &mut w.ranks[self.rank as usize];
-            if done > 0 {
-                r.empty_polls = 0;
-            } else if channel == Channel::Request {
-                r.empty_polls += 1;
-            }
-            r.empty_polls > 1
+    fn close(&self) {
+        let begun = Instant::now();
+        let quiet = || {
+            let driven = self.driver(|driver, _| driver.is_quiet()).unwrap_or(true);
+            driven && self.side(Side::is_quiet).unwrap_or(true) && self.card.is_idle()
         };
-        if again {
-            self.shared.work(self.rank, self.costs.poll.max(Time::ns(1)));
+        while !quiet() && begun.elapsed() < CLOSING {
+            if self.advance() == 0 {
+                std::thread::yield_now();
+            }
+        }
+        if let Some(far) = &self.card.far {
+            far.close();
         }
     }
 
-    /// The rank's NetVM NIC, with the world around it.
-    pub(crate) fn with_card<R>(&self, f: impl FnOnce(&mut Card, &mut World) -> R) -> R {
-        let mut w = self.shared.world();
-        let mut card = w.cards[self.rank as usize].take().expect("a rank that runs has attached");
-        let result = f(&mut card, &mut w);
-        w.cards[self.rank as usize] = Some(card);
-        result
-    }
-
-    fn start(&self, start: Start) -> bool {
-        self.shared.alive();
-        self.nic.start(self, start)
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        let (nic, counts) = (self.card.stats(), &self.card.counts);
+        let refused = self.side(|side| side.refused()).unwrap_or(0);
+        let count = |c: &AtomicU64| c.load(Ordering::Relaxed);
+        let (paged, allowed) =
+            self.attached().map_or_else(Default::default, |at| (at.backing.stats(), at.allowed));
+        let (driven, usage) = self.driver(|driver, _| driver.stats()).unwrap_or_default();
+        let kernel = self.driver(|driver, _| driver.kernel_peak).unwrap_or(0);
+        vec![
+            ("hits", driven.hits),
+            ("misses of the strategy", driven.misses),
+            ("moves", driven.requests),
+            ("pins", driven.pins),
+            ("unpins", driven.unpins),
+            ("revived", driven.revived),
+            ("pin waits", driven.waits),
+            ("pinned bytes at most", usage.peak_bytes),
+            ("pinned bytes at most by the kernel's count", kernel.max(sys::pinned())),
+            ("faults", paged.faults),
+            ("page-ins", paged.page_ins),
+            ("zero-fills", paged.zero_fills),
+            ("page-outs", paged.page_outs),
+            ("pages dropped", paged.drops),
+            ("lock waits", paged.locked),
+            ("frame waits", paged.waits),
+            ("bytes resident at most", paged.most_resident * u64::from(PAGE)),
+            (
+                "bytes resident beyond the budget",
+                (paged.most_resident * u64::from(PAGE)).saturating_sub(allowed),
+            ),
+            ("messages taken", count(&self.taken)),
+            ("commands", nic.commands),
+            ("packets sent", nic.sent),
+            ("packets received", nic.received),
+            ("bytes received", count(&counts.bytes)),
+            ("packets from other hosts", count(&counts.far)),
+            ("locks", nic.locks),
+            ("leased", nic.leased),
+            ("leases recalled", nic.recalled),
+            ("misses", nic.misses),
+            ("bounces", nic.bounces),
+            ("credit waits", nic.stalls),
+            ("deferred", nic.deferred),
+            ("refused", nic.refused + u64::from(refused)),
+            ("notifications", nic.notifications),
+            ("atomics", nic.atomics),
+            ("backlogged", count(&counts.backlogged)),
+            ("wakes", count(&counts.wakes)),
+            ("attended", count(&counts.attended)),
+        ]
     }
 }
 
-// SAFETY: Local is reported when the source has been copied, Remote when the bytes are at the target (put) or were stored (get):
-// the world makes the op's last event after that.
-unsafe impl Rma for SimConduit {
+// SAFETY: Local is reported when the source has been copied, or with Remote, which is reported when the target's NIC or host says
+// that the bytes are in place (put), or when they are here (get).
+unsafe impl Rma for Live {
     unsafe fn put(&self, to: RemoteAddr, src: *const u8, len: usize, token: u64) -> bool {
-        // SAFETY: owed by the caller; the slice is used during this call only.
-        let bytes = if len == 0 { &[] } else { unsafe { core::slice::from_raw_parts(src, len) } };
-        self.start(Start::put(to.peer.rank.0, to.offset, src as usize, bytes, token))
+        let (peer, remote, local) = (to.peer.rank.0, to.offset, src as usize);
+        self.start(&Start { peer, remote, local, len, put: true, token, lease: None })
     }
 
     unsafe fn get(&self, dst: *mut u8, from: RemoteAddr, len: usize, token: u64) -> bool {
-        self.start(Start::get(from.peer.rank.0, from.offset, dst as usize, len, token))
+        let (peer, remote, local) = (from.peer.rank.0, from.offset, dst as usize);
+        self.start(&Start { peer, remote, local, len, put: false, token, lease: None })
     }
 
     fn copies_source(&self, len: usize) -> bool {
-        match self.nic {
-            Nic::Plain => true,
-            Nic::Pinning(_) => false, // Until the end it may have to begin again.
-            Nic::Paging(_) => len <= netvm_fw::wire::INLINE,
-        }
+        self.mode == Registration::ShadowLock && len <= netvm_fw::wire::INLINE
     }
 
     fn max_transfer(&self) -> usize {
-        let slots = match &self.nic {
-            Nic::Plain => false,
-            Nic::Pinning(p) => p.leases(),
-            Nic::Paging(_) => true,
-        };
-        if slots { crate::paging::SLOT } else { usize::MAX }
+        SLOT
     }
 
     fn poll(&self, budget: usize, complete: &mut dyn FnMut(u64, Completion)) -> usize {
         let mut done = 0;
+        let next = || match self.driver(|driver, _| driver.done.pop_front()) {
+            Some(next) => next,
+            None => self.side(Side::completed).flatten(),
+        };
         while done < budget {
-            let next = self.shared.world().ranks[self.rank as usize].done.pop_front();
-            let Some((token, what)) = next else { break };
+            let Some((token, what)) = next() else { break };
             complete(token, what);
             done += 1;
         }
         done
     }
+}
+
+fn pack(claim: &Claim) -> [u64; 2] {
+    let (at, skipped) = claim.position();
+    [at, u64::from(claim.to) | (claim.lane as u64) << 32 | skipped << 36]
+}
+
+fn unpack(slot: &RawSlot) -> Claim {
+    let [at, rest] = slot.cookie;
+    Claim::of(rest as u32, (rest >> 32 & 0xf) as usize, slot.len, at, rest >> 36)
 }

@@ -1,59 +1,62 @@
-//! A cluster in virtual time: the runtime as it is, on simulated hosts with simulated NICs.
+//! The netvm conduit: a NIC in software for every rank, and segments that are paged and not pinned.
 //!
-//! N ranks live in one process, each on a stack of its own ([`turn`](crate)); one runs at a time. When it waits, the next event
-//! happens: a packet arrives, a DMA ends. Time is virtual and costs come from a [`CostModel`]; a seed fixes all chance, so a run
-//! can be repeated bit for bit ([`Report::trace`]). Nothing of the runtime is replaced: each rank is a [`gasnet::Rank`] whose
-//! conduit is a simulated one, and each rank is a host of its own, so every access to another rank goes over the network.
+//! A rank's segment may be larger than the memory it is allowed. The crate has two halves:
+//!
+//! - The *conduit* ([`open`]) is the NIC: a thread that runs the firmware of [`netvm_fw`] over rings in shared memory, and over the
+//!   udp conduit between hosts.
+//! - The [`pager`] is the host: it brings the pages of a segment, writes them back, and tells the NIC which are there.
+//!
+//! The registration mode ([`Registration`]) says who guarantees that a page stays during a DMA. The cluster in virtual time,
+//! which runs the same firmware and the same strategies on simulated hosts, is the crate `gasnet-sim`.
 //!
 //! # Words
 //!
-//! - *turn*: what a rank has until it waits or lets time pass.
-//! - *world*: time, the queue of events, packets on their way, NICs.
-//! - *registration mode*: who guarantees that memory stays where it is during a DMA ([`Registration`]).
+//! - *card*: a rank's NIC: the firmware ([`netvm_fw::nic`]), its doorbell and the port that the rank has on it.
+//! - *desk*: what the NICs of a host see of each other, in shared memory.
+//! - *wire*: a ring in shared memory for every ordered pair of NICs of a host; a network between hosts.
+//! - *side*: the rank's half of its port: the user library, transfers under way.
+//! - *mail*: frames of active messages, as writes with notifications.
+//! - *attend*: a rank that polls does its NIC's work itself.
+//! - *news*: what a rank that sleeps is woken for.
 //!
-//! # Rules for programs
+//! # Threads
 //!
-//! A program is a closure that all ranks run, on one thread: it may use no mutable statics and no thread locals of its own, must
-//! not block outside of the runtime, and waits for peers by calls of the runtime only.
+//! ```text
+//! rank     programs: commands into the port's queue, counters and notifications out of it; attends the card
+//! NIC      the firmware, when the rank does not attend
+//! paging   the host half: brings pages, copies bounced messages, cleans
+//! listener sleeps on the network between hosts, if there is one, and runs the firmware when something comes
+//! ```
+//!
+//! # A put, traced
+//!
+//! `Rma::put` (`conduit.rs`) writes a command into the port's queue (`side.rs`). The own card reads the source under a lock of its page
+//! and sends packets (`engine.rs`) over the wire (`desk.rs`), or over udp (`far.rs`). The target's card locks the destination's
+//! page and writes. A page that is missing sends the packet to a bounce buffer, and the paging thread brings the page and copies
+//! (`backing.rs`, `pager`). The last acknowledgement moves a counter, which the initiator's next poll sees (`side.rs`).
+//!
+//! # Invariants
+//!
+//! 1. A rank's segment is mapped in its own process only. Whatever a peer does to it is a packet, taken by this rank's card.
+//! 2. The card touches a page only while the firmware has it locked in the shadow table.
+//! 3. Nobody holds the engine while it waits for a page; the paging thread never waits for the engine.
 
-mod boot;
-mod card;
-mod cell;
-mod cluster;
+mod backing;
+mod budget;
 mod conduit;
-mod cost;
-mod firmware;
-mod leases;
-pub mod live;
-mod measure;
-mod memory;
-mod net;
-mod nic;
+mod desk;
+mod engine;
+mod far;
+mod mail;
+mod modes;
+mod news;
 mod nicport;
-mod object;
 pub mod pager;
-mod paging;
-mod pinning;
-mod rng;
-mod shared;
-mod time;
-mod turn;
-mod watchdog;
-mod world;
+mod region;
+mod side;
+mod sys;
 
-pub use cell::{Bound, Cell};
-pub use cluster::{Cluster, Failure, Report, Waiting, What};
-pub use cost::{CostModel, GmComponents, HostCosts, PinCosts};
-pub use firehose::Kind;
-pub use firmware::{FirmwareCosts, LanaiInputs};
-pub use measure::{Measured, PinLine};
-pub use net::Network;
-pub use netvm_fw::atomics::Op;
-pub use netvm_fw::sync;
-pub use object::EMBED_C;
-pub use paging::Netvm;
-pub use pinning::{Budget, PutTimes, Registered, Registration, registration, remap};
-pub use rng::{Rng, Zipf};
-pub use shared::{compute, now};
-pub use time::Time;
-pub use world::Stats;
+pub use budget::Budget;
+pub use conduit::{Network, open};
+pub use modes::Registration;
+pub use nicport::combine;

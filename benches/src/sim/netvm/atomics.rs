@@ -61,11 +61,11 @@ fn sync_call(
             // A fresh object each time.
             let cell = Cell { home: 1, object: 8192 + i * 64, cell: 1024, notification: 8 };
             prepare(netvm, cell, i);
-            gasnet_netvm::compute(Time::us(60.0));
+            gasnet_sim::compute(Time::us(60.0));
             let begin = clock();
             call(netvm, cell, i);
             took += clock().since(begin);
-            gasnet_netvm::compute(Time::us(60.0));
+            gasnet_sim::compute(Time::us(60.0));
         }
         netvm.store(64, 1);
         netvm.write(1, SOURCE, 64, 4, 0);

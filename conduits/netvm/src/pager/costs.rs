@@ -2,7 +2,6 @@
 #![expect(unsafe_code, reason = "uses segments by address")]
 
 use super::{Calls, Hold, Pager, PagerConfig, PagerError, PagerStats};
-use crate::rng::Rng;
 use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -149,7 +148,7 @@ pub fn measure(backing: &Path, megabytes: u64, random: u64, ahead: &[u32]) -> Re
                 let stats = Some((before, pager.stats()));
                 uses.push(Use { setting: setting.clone(), what, pages, time, stats });
             };
-            let mut rng = Rng::new(9);
+            let mut rng = fastrand::Rng::with_seed(9);
             line("loads in order, zeros", pages, &mut || (0..pages).for_each(|page| _ = load(base, page)));
             line("stores in order", pages, &mut || (0..pages).for_each(|page| store(base, page, 1)));
             line("loads in order", pages, &mut || (0..pages).for_each(|page| _ = load(base, page)));
@@ -158,14 +157,14 @@ pub fn measure(backing: &Path, megabytes: u64, random: u64, ahead: &[u32]) -> Re
                 continue;
             }
             line("loads at random", random, &mut || {
-                (0..random).for_each(|_| _ = load(base, rng.below(pages)));
+                (0..random).for_each(|_| _ = load(base, rng.u64(..pages)));
             });
             line("stores at random", random, &mut || {
-                (0..random).for_each(|_| store(base, rng.below(pages), 3));
+                (0..random).for_each(|_| store(base, rng.u64(..pages), 3));
             });
             let mut skewed = || {
-                let range = if rng.below(10) > 0 { pages / 10 } else { pages };
-                rng.below(range) * 7919 % pages
+                let range = if rng.u64(..10) > 0 { pages / 10 } else { pages };
+                rng.u64(..range) * 7919 % pages
             };
             line("stores at random, 9 of 10 to a tenth", random, &mut || {
                 (0..random).for_each(|_| store(base, skewed(), 3));

@@ -5,7 +5,7 @@ use gasnet::atomics::Function;
 use gasnet::barrier::Outcome;
 use gasnet::coll::PendingCollective;
 use gasnet::{Config, Rank, Team};
-use gasnet_netvm::{Cluster, CostModel, Netvm, Registration, Report, Time, compute};
+use gasnet_sim::{Cluster, CostModel, Netvm, Registration, Report, Time, compute};
 
 fn cluster(ranks: u32, seed: u64, frames: u32) -> Cluster {
     let config = Config { quiet: true, coll_nic: true, ..Config::default() };

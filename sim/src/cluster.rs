@@ -1,7 +1,7 @@
 //! A simulated job: ranks, what runs on them, and how it went.
 //!
 //! ```
-//! use gasnet_netvm::{Cluster, CostModel};
+//! use gasnet_sim::{Cluster, CostModel};
 //!
 //! let report = Cluster::new(4, CostModel::modern_ib())
 //!     .seed(7)

@@ -11,7 +11,7 @@
 //! than a shift. A rank that is about to sleep says so ([`Desks::depart`]), and looks for work once more.
 #![expect(unsafe_code, reason = "overlays typed atomics on shared memory")]
 
-use crate::live::sys::{self, Mapping};
+use crate::sys::{self, Mapping};
 use gasnet::{Error, FrameGrid};
 use netvm_fw::host::Segment;
 use netvm_fw::{Key, PortId};

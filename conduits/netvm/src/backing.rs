@@ -1,11 +1,11 @@
 //! The segment's memory: the pager, as the NIC's host half and as the one who keeps pages for the registration modes.
 
-use crate::live::engine::{Card, HostHalf, PORT};
-use crate::live::mail::lock;
-use crate::live::modes::{Held, Holder};
-use crate::live::region::Region;
-use crate::live::sys;
+use crate::engine::{Card, HostHalf, PORT};
+use crate::mail::lock;
+use crate::modes::{Held, Holder};
 use crate::pager::{Calls, Hold, HoldError, Notice, PagedMemory, Pager, PagerConfig, PagerError, PagerStats};
+use crate::region::Region;
+use crate::sys;
 use firehose::PinError;
 use gasnet::Error;
 use netvm_fw::host::Segment;

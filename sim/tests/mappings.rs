@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "transfers from and to the own segment, which has no slice")]
 
 use gasnet::{GlobalPtr, Rank, RankId};
-use gasnet_netvm::{
+use gasnet_sim::{
     Budget, Cluster, CostModel, Kind, Netvm, Registered, Registration, Rng, Time, compute, registration,
     remap,
 };

@@ -1,14 +1,14 @@
 //! The rank's side of its NIC: what the library posts, and what it knows of it.
 //!
 //! **Layout of exported memory**, behind the segment: the *board* (memory that NICs of all ranks reach at the same place), the
-//! *slots* (copies of sources and destinations that do not lie in the segment), and the *mail* ([`crate::live::mail`]).
+//! *slots* (copies of sources and destinations that do not lie in the segment), and the *mail* ([`crate::mail`]).
 //!
 //! **Order.** What is posted for one peer leaves in the order of the posts, which notifications rely on. What finds no room in
 //! the command queue waits here, in one line.
 
-use crate::live::desk::Desks;
-use crate::live::engine::PORT;
-use crate::live::region::Region;
+use crate::desk::Desks;
+use crate::engine::PORT;
+use crate::region::Region;
 use gasnet::conduit::Completion;
 use netvm_fw::host::Segment;
 use netvm_fw::library::{Fence, Handle, Library, LibraryError, Transfer};
@@ -304,7 +304,7 @@ fn issue(library: &mut Library, transfer: &mut Transfer, region: Region) -> bool
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::live::sys::Mapping;
+    use crate::sys::Mapping;
     use core::ptr::NonNull;
     use netvm_fw::port::{Doorbell, PortMemory};
     use netvm_fw::{Key, PortId};
@@ -317,9 +317,9 @@ mod tests {
     fn commands(local: u64, len: usize) -> usize {
         const SEGMENT: u64 = 4 * PAGE as u64;
         let size = SEGMENT + MAIL;
-        let file = crate::live::desk::tests::memory();
+        let file = crate::desk::tests::memory();
         let memory = Mapping::shared(file.as_fd(), 0, size as usize).expect("memory");
-        let file = crate::live::desk::tests::memory();
+        let file = crate::desk::tests::memory();
         let desks = Desks::map(file.as_fd(), 0, 2, 0, Duration::from_millis(1)).expect("desks");
         let export = Segment { port: PORT, name: 0, address: 0, size, key: Key(5) };
         desks.note(1, export.key, SEGMENT, MAIL);

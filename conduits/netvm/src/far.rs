@@ -8,8 +8,8 @@
 //! not poll, and runs the NIC when something has come or a timer of the network's is due. A rank that sleeps has the descriptor in what
 //! it sleeps on.
 
-use crate::live::desk::Desks;
-use crate::live::sys::{self, Either};
+use crate::desk::Desks;
+use crate::sys::{self, Either};
 use gasnet::conduit::{Channel, Conduit, Frame, Peer};
 use gasnet::{Error, RankId};
 use netvm_fw::wire::{HEAD, Head};

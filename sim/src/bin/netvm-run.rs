@@ -1,7 +1,7 @@
 //! `netvm-run`: runs a C or UPC program on the simulated cluster.
 #![expect(unsafe_code, reason = "runs programs that the user vouches for")]
 
-use gasnet_netvm::{Budget, Cluster, CostModel, EMBED_C, Kind, Registration};
+use gasnet_sim::{Budget, Cluster, CostModel, EMBED_C, Kind, Registration};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 

@@ -12,9 +12,9 @@
 //!
 //! Positions count bytes since the start and do not wrap.
 
-use crate::live::engine::Card;
-use crate::live::region::Region;
-use crate::live::side::{MAIL, Side, There};
+use crate::engine::Card;
+use crate::region::Region;
+use crate::side::{MAIL, Side, There};
 use core::ptr::NonNull;
 use gasnet::Error;
 use gasnet::conduit::MIN_FRAME;

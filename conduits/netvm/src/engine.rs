@@ -8,12 +8,12 @@
 //! protected against writes for a moment; the host's thread then lifts that without asking the NIC for anything.
 //!
 //! **The wire** is a ring in shared memory for every ordered pair of NICs of a host, and a network between hosts
-//! ([`crate::live::far`]). What finds no room waits in a backlog that the firmware's windows bound.
+//! ([`crate::far`]). What finds no room waits in a backlog that the firmware's windows bound.
 
-use crate::live::desk::Desks;
-use crate::live::far::Far;
-use crate::live::news::News;
-use crate::live::sys::{self, Bell};
+use crate::desk::Desks;
+use crate::far::Far;
+use crate::news::News;
+use crate::sys::{self, Bell};
 use gasnet::conduit::{Channel, Peer};
 use gasnet::{Error, FrameGrid, RankId};
 use netvm_fw::nic::{Action, Event, HostReply, Interrupt, Nic, Stats, Work};
@@ -607,7 +607,7 @@ mod tests {
     /// The card of rank 0 of two; nobody takes what it sends.
     #[expect(unsafe_code, reason = "opens a grid of links")]
     fn card() -> (Arc<Card>, Library, Vec<JoinHandle<()>>) {
-        let file = crate::live::desk::tests::memory();
+        let file = crate::desk::tests::memory();
         let desks = Desks::map(file.as_fd(), 0, 2, 0, Duration::from_millis(1)).expect("desks");
         let config = Config::default();
         let cx = OpenContext {

@@ -3,7 +3,7 @@
 //! In *shadow-lock* nobody sees to it: the NIC locks what is there and bounces the rest. In the other modes a
 //! [`firehose::Strategy`] decides beforehand, and this is its surroundings: it carries out what the strategy wants (pins, messages,
 //! transfers) and tells it what became of that. All of it is host software, run by the rank when it polls; the messages go by
-//! the control lane of the [mail](crate::live::mail).
+//! the control lane of the [mail](crate::mail).
 //!
 //! **A pin** is two things: the pager holds the page in memory, with `mlock`, and the NIC has a *lease* of its frame. The answer to
 //! whoever asked carries the leases, so that transfers need no lock of their own: frame and break count come with the command. A
@@ -17,11 +17,11 @@
 //! **Addresses** that strategies see are offsets in the owner's segment. Memory of the program outside of it is copied through
 //! slots that are always there; its addresses have the bit [`PRIVATE`] and name the operation.
 
-use crate::live::engine::Card;
-use crate::live::mail::{Outbox, lock};
-use crate::live::side::{Side, Start};
-use crate::live::sys;
-use crate::pinning::Budget;
+use crate::budget::Budget;
+use crate::engine::Card;
+use crate::mail::{Outbox, lock};
+use crate::side::{Side, Start};
+use crate::sys;
 use firehose::{
     Action, Change, Direction, Kind, Local, Message, OpId, Outcome, PinError, Request, Run, Stats, Strategy,
     Transfer, Usage,
@@ -524,7 +524,7 @@ impl Driver {
         side: &Mutex<Side>,
         addr: u64,
         data: &mut [u8],
-        inside: impl FnOnce(crate::live::region::Region, u64, &mut [u8]),
+        inside: impl FnOnce(crate::region::Region, u64, &mut [u8]),
         outside: impl FnOnce(usize, &mut [u8]),
     ) {
         if addr < PRIVATE {

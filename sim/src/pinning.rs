@@ -29,6 +29,7 @@ use crate::time::Time;
 use crate::world::{Body, Bytes, Claims, HEADER, Op, Owner, Slab};
 use firehose::{Action, Direction, Kind, Local, Message, Request, Run, Stats, Strategy, Transfer, Usage};
 use gasnet::conduit::Completion;
+use gasnet_netvm::Budget;
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -64,42 +65,6 @@ pub enum Registration {
         /// Whether to hold a page takes as long as to pin it.
         pins: bool,
     },
-}
-
-/// How much may be pinned, and in which units.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Budget {
-    /// `M`: bytes that each rank offers to the others.
-    pub m: u64,
-    /// `MAXVICTIM`: bytes it keeps for itself and for what may be wanted again.
-    pub victim: u64,
-    /// Bytes of a bucket.
-    pub bucket: u64,
-    /// Whether victims may use what peers leave unused.
-    pub adaptive: bool,
-}
-
-impl Budget {
-    /// What the paper measured with: 400 MB, 50 MB, buckets of a page.
-    pub const PAPER: Budget = Budget { m: 400 << 20, victim: 50 << 20, bucket: 4096, adaptive: false };
-
-    /// How the live conduit divides `room` bytes that a rank may have pinned, of a segment of so many bytes.
-    ///
-    /// What fits altogether needs no division: any peer may have all of it, and so may the rank. Else nearly all is for the peers, so that
-    /// a working set that fits is one that firehoses hold; what the rank keeps is for sources and destinations in its own segment, which
-    /// it needs for the length of a transfer.
-    pub fn live(room: u64, segment: u64, ranks: u32) -> Budget {
-        const PAGE: u64 = 4096;
-        let peers = u64::from(ranks.max(2) - 1);
-        let (m, victim) = if room >= segment {
-            (segment.max(PAGE) * peers, segment)
-        } else {
-            // Two of the largest transfers, if that is not much of it.
-            let own = (room / 16).max(18 * PAGE).min(room / 4).next_multiple_of(PAGE);
-            ((room.saturating_sub(own) / PAGE * PAGE).max(peers * PAGE), own)
-        };
-        Budget { m, victim: victim.next_multiple_of(PAGE).max(PAGE), bucket: PAGE, adaptive: true }
-    }
 }
 
 /// Marks an address outside of the segment: then the operation's number from bit 32 on, and the offset in its buffer.

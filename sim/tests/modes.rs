@@ -1,7 +1,7 @@
 //! Every registration mode carries the same program to the same result.
 
 use gasnet::{GlobalPtr, Rank, RankId};
-use gasnet_netvm::{Budget, Cluster, CostModel, Kind, Registration, Rng};
+use gasnet_sim::{Budget, Cluster, CostModel, Kind, Registration, Rng};
 
 fn word(rank: u32, index: u64) -> GlobalPtr<u64> {
     GlobalPtr::new(RankId(rank), index * 8)

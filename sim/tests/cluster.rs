@@ -1,7 +1,7 @@
 //! The runtime on simulated hosts: what it computes, that it repeats, and that what hangs is explained.
 
 use gasnet::{GlobalPtr, Handler, Rank, RankId};
-use gasnet_netvm::{Cluster, CostModel, Failure, Time, What, compute};
+use gasnet_sim::{Cluster, CostModel, Failure, Time, What, compute};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 fn ib(ranks: u32) -> Cluster {
@@ -179,18 +179,18 @@ fn times_are_the_models() {
         let report = Cluster::new(2, model)
             .run(|rank| {
                 rank.barrier();
-                let begin = gasnet_netvm::now().unwrap();
+                let begin = gasnet_sim::now().unwrap();
                 if rank.id().0 == 0 {
                     rank.write(word(1, 0), 1);
                 }
-                let put = gasnet_netvm::now().unwrap().since(begin);
+                let put = gasnet_sim::now().unwrap().since(begin);
                 rank.barrier();
-                let begin = gasnet_netvm::now().unwrap();
+                let begin = gasnet_sim::now().unwrap();
                 if rank.id().0 == 0 {
                     // An atomic is a message and its reply.
                     rank.fetch_add(word(1, 1), 1);
                 }
-                (put, gasnet_netvm::now().unwrap().since(begin))
+                (put, gasnet_sim::now().unwrap().since(begin))
             })
             .unwrap();
         let (p, t) = report.results[0];
@@ -217,14 +217,14 @@ fn a_thousand_ranks() {
 
 /// The bar: 1,024 ranks put ten million words in less than a minute, at a million events a second or more.
 #[test]
-#[ignore = "a timed bar: cargo test --release -p gasnet-netvm -- --ignored --nocapture"]
+#[ignore = "a timed bar: cargo test --release -p gasnet-sim -- --ignored --nocapture"]
 fn ten_million_puts() {
     let each = 10_000_000 / 1024 + 1;
     let report = ib(1024)
         .segment(1 << 16)
         .run(|rank| {
             let (me, n) = (rank.id().0, rank.size());
-            let mut rng = gasnet_netvm::Rng::new(u64::from(me));
+            let mut rng = gasnet_sim::Rng::new(u64::from(me));
             for k in 0..each {
                 let to = (me + 1 + rng.below(u64::from(n) - 1) as u32) % n;
                 rank.write(word(to, rng.below(8192)), k);

@@ -4,7 +4,7 @@
 //! bell *rests*, and then looks once more whether it was told something. A full fence stands between what each writes and what it reads, so
 //! news are told by a ring, or found by who attends, or by who rests.
 
-use crate::live::sys::Bell;
+use crate::sys::Bell;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 
 /// What [`News`] rings.

@@ -1,0 +1,190 @@
+//! The simulated conduit: frames and one-sided operations over the modelled network.
+//!
+//! All of a call's cost to the host is virtual time that passes for the calling rank; what the network does costs it nothing. A
+//! poll that finds nothing costs nothing either when a wait made it (the wait then sleeps until something happens), and a little
+//! from the second one in a row on, so that programs that poll by themselves get along.
+#![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
+
+use crate::card::Card;
+use crate::cost::HostCosts;
+use crate::memory::Window;
+use crate::nic::{Nic, Start};
+use crate::shared::Shared;
+use crate::time::Time;
+use crate::world::World;
+use core::ptr::NonNull;
+use core::time::Duration;
+use gasnet::Error;
+use gasnet::RankId;
+use gasnet::conduit::{Channel, Completion, Conduit, Frame, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc};
+use std::sync::Arc;
+
+/// What a frame's header takes on the wire.
+const FRAME_HEADER: usize = 16;
+
+/// One rank's end of the simulated network.
+pub(crate) struct SimConduit {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) rank: u32,
+    pub(crate) costs: HostCosts,
+    pub(crate) nic: Nic,
+}
+
+// SAFETY: 1. A slot's buffer is a boxed slice of 64-byte lines, at least as long as asked for, kept in the world's table of slots
+// until it comes back. 2. A frame's buffer has left all tables during its delivery and was filled by the sender's core.
+unsafe impl Conduit for SimConduit {
+    fn name(&self) -> &'static str {
+        "netvm"
+    }
+
+    fn reserve(
+        &self,
+        to: Peer,
+        channel: Channel,
+        len: usize,
+        _immediate: bool,
+    ) -> Result<Option<RawSlot>, Error> {
+        self.shared.alive();
+        let mut w = self.shared.world();
+        let Some(slot) = w.reserve(self.rank, to.rank.0, channel, len) else { return Ok(None) };
+        let Some(frame) = w.slots.get_mut(slot) else { return Ok(None) };
+        let buf = NonNull::from(&mut frame.lines[0]).cast::<u8>();
+        Ok(Some(RawSlot { buf, len, cookie: [u64::from(slot), 0] }))
+    }
+
+    unsafe fn commit(&self, slot: RawSlot) {
+        self.shared.work(self.rank, self.costs.am_send);
+        self.shared.world().commit(slot.cookie[0] as u32, FRAME_HEADER);
+    }
+
+    unsafe fn cancel(&self, slot: RawSlot) {
+        let mut w = self.shared.world();
+        if let Some(frame) = w.slots.remove(slot.cookie[0] as u32) {
+            w.recycle(frame);
+        }
+    }
+
+    fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
+        self.shared.alive();
+        {
+            let mut w = self.shared.world();
+            let r = &mut w.ranks[self.rank as usize];
+            r.seen = r.news;
+        }
+        let mut done = self.nic.progress(self);
+        while done < budget {
+            let next = self.shared.world().ranks[self.rank as usize].inbox[channel as usize].pop_front();
+            let Some(mut frame) = next else { break };
+            self.shared.world().stats.frames += 1;
+            self.shared.work(self.rank, self.costs.am_handle);
+            let from = Peer { rank: RankId(frame.from), endpoint: 0 };
+            let data = frame.lines.as_mut_ptr().cast::<u8>();
+            deliver(Frame { from, channel, data, len: frame.len });
+            self.shared.world().recycle(frame);
+            done += 1;
+        }
+        self.after_poll(done, channel);
+        Ok(done)
+    }
+
+    fn attach(&self, segment: &SegmentDesc) -> Result<(), Error> {
+        // SAFETY: segments are mapped as long as the rank lives, which is as long as the process.
+        let window = unsafe { Window::new(segment.base, segment.len) };
+        self.shared.world().ranks[self.rank as usize].segment = window;
+        self.nic.attach(self, segment.len);
+        Ok(())
+    }
+
+    fn rma(&self) -> Option<&dyn Rma> {
+        Some(self)
+    }
+
+    fn nic(&self) -> Option<&dyn gasnet::nic::port::NicPort> {
+        matches!(self.nic, Nic::Paging(_)).then_some(self)
+    }
+
+    fn idle(&self, what: &'static str) -> bool {
+        self.shared.alive();
+        self.shared.wait(self.rank, what);
+        true
+    }
+
+    fn clock(&self) -> Option<Duration> {
+        Some(self.shared.world().now.as_duration())
+    }
+}
+
+impl SimConduit {
+    /// What a poll costs when programs poll by themselves.
+    fn after_poll(&self, done: usize, channel: Channel) {
+        let again = {
+            let mut w = self.shared.world();
+            let r = &mut w.ranks[self.rank as usize];
+            if done > 0 {
+                r.empty_polls = 0;
+            } else if channel == Channel::Request {
+                r.empty_polls += 1;
+            }
+            r.empty_polls > 1
+        };
+        if again {
+            self.shared.work(self.rank, self.costs.poll.max(Time::ns(1)));
+        }
+    }
+
+    /// The rank's NetVM NIC, with the world around it.
+    pub(crate) fn with_card<R>(&self, f: impl FnOnce(&mut Card, &mut World) -> R) -> R {
+        let mut w = self.shared.world();
+        let mut card = w.cards[self.rank as usize].take().expect("a rank that runs has attached");
+        let result = f(&mut card, &mut w);
+        w.cards[self.rank as usize] = Some(card);
+        result
+    }
+
+    fn start(&self, start: Start) -> bool {
+        self.shared.alive();
+        self.nic.start(self, start)
+    }
+}
+
+// SAFETY: Local is reported when the source has been copied, Remote when the bytes are at the target (put) or were stored (get):
+// the world makes the op's last event after that.
+unsafe impl Rma for SimConduit {
+    unsafe fn put(&self, to: RemoteAddr, src: *const u8, len: usize, token: u64) -> bool {
+        // SAFETY: owed by the caller; the slice is used during this call only.
+        let bytes = if len == 0 { &[] } else { unsafe { core::slice::from_raw_parts(src, len) } };
+        self.start(Start::put(to.peer.rank.0, to.offset, src as usize, bytes, token))
+    }
+
+    unsafe fn get(&self, dst: *mut u8, from: RemoteAddr, len: usize, token: u64) -> bool {
+        self.start(Start::get(from.peer.rank.0, from.offset, dst as usize, len, token))
+    }
+
+    fn copies_source(&self, len: usize) -> bool {
+        match self.nic {
+            Nic::Plain => true,
+            Nic::Pinning(_) => false, // Until the end it may have to begin again.
+            Nic::Paging(_) => len <= netvm_fw::wire::INLINE,
+        }
+    }
+
+    fn max_transfer(&self) -> usize {
+        let slots = match &self.nic {
+            Nic::Plain => false,
+            Nic::Pinning(p) => p.leases(),
+            Nic::Paging(_) => true,
+        };
+        if slots { crate::paging::SLOT } else { usize::MAX }
+    }
+
+    fn poll(&self, budget: usize, complete: &mut dyn FnMut(u64, Completion)) -> usize {
+        let mut done = 0;
+        while done < budget {
+            let next = self.shared.world().ranks[self.rank as usize].done.pop_front();
+            let Some((token, what)) = next else { break };
+            complete(token, what);
+            done += 1;
+        }
+        done
+    }
+}

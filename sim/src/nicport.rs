@@ -1,0 +1,102 @@
+//! The simulated NIC's own work, as the core asks for it: commands with triggers, event counts, atomics at their home.
+//!
+//! The board lies behind the library's slots in the memory that a rank exports beside its segment.
+
+use crate::conduit::SimConduit;
+use crate::nic::Nic;
+use crate::paging::Paging;
+use core::ops::Range;
+use gasnet::RankId;
+use gasnet::nic::port::{BOARD, Command, EVENTS, HomeOp, Move, NicPort, What};
+use gasnet_netvm::combine;
+use netvm_fw::atomics::Op;
+use netvm_fw::combine::Combine;
+use netvm_fw::library::{LibraryError, Trigger};
+
+/// First event of the core; those before are for programs that use the NIC itself.
+const FIRST_EVENT: u32 = 64;
+/// Event counts of a port.
+pub(crate) const EVENT_COUNTS: u32 = FIRST_EVENT + EVENTS;
+
+impl SimConduit {
+    fn paging(&self) -> &Paging {
+        match &self.nic {
+            Nic::Paging(paging) => paging,
+            _ => unreachable!("asked for a NIC that works by itself"),
+        }
+    }
+
+    fn sent(&self, result: Result<(), LibraryError>) -> bool {
+        match result {
+            Ok(()) => {
+                self.paging().post(&self.shared, self.rank, 1);
+                true
+            }
+            Err(LibraryError::Busy) => false,
+            Err(e) => unreachable!("the core stays on its boards: {e}"),
+        }
+    }
+
+    fn transfer(&self, when: Option<Trigger>, m: &Move, how: Option<Combine>) -> Result<(), LibraryError> {
+        self.paging().with_boards(self, m.to.0, |library, own, peer| {
+            let (from, to) = ((own.0, own.1 + u64::from(m.from)), (peer.0, peer.1 + u64::from(m.at)));
+            library.command(when, from, to, m.len, how, m.raise)
+        })
+    }
+}
+
+impl NicPort for SimConduit {
+    fn board(&self) -> u32 {
+        BOARD
+    }
+
+    fn load(&self, at: u32, into: &mut [u8]) {
+        self.paging()
+            .board(|window, start| into.copy_from_slice(&window.read(start + u64::from(at), into.len())));
+    }
+
+    fn store(&self, at: u32, from: &[u8]) {
+        self.paging().board(|window, start| window.write(start + u64::from(at), from));
+    }
+
+    fn events(&self) -> Range<u32> {
+        FIRST_EVENT..EVENT_COUNTS
+    }
+
+    fn count(&self, event: u32) -> u32 {
+        let port = self.paging().port();
+        port.events.want_mirror(event, true);
+        port.events.signals(event)
+    }
+
+    fn post(&self, command: &Command) -> bool {
+        self.shared.alive();
+        let when = command.when.map(|t| Trigger { event: t.event, count: t.count });
+        let result = match &command.what {
+            What::Raise(event) => self.paging().with_library(|library| library.raise(when, *event)),
+            What::Write(m) => self.transfer(when, m, None),
+            What::Combine(m, op) => self.transfer(when, m, combine(*op)),
+        };
+        self.sent(result)
+    }
+
+    fn posted(&self) -> u64 {
+        self.paging().with_library(|library| library.fence(netvm_fw::port::Counter::Commands).count.into())
+    }
+
+    fn atomic(&self, home: RankId, offset: u64, op: HomeOp, args: [u32; 4]) -> Option<u32> {
+        self.shared.alive();
+        let op = Op::parse(op as u32)?;
+        let mut cookie = None;
+        let result = self.paging().with_boards(self, home.0, |library, _, peer| {
+            cookie = Some(library.atomic((peer.0, offset), op, args)?);
+            Ok(())
+        });
+        if self.sent(result) { cookie } else { None }
+    }
+
+    fn reply(&self, cookie: u32) -> Option<[u32; 3]> {
+        // A refusal can only mean that the segment is gone.
+        self.paging().with_library(|library| library.reply(cookie)).map(Option::unwrap_or_default)
+    }
+}
