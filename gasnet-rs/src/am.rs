@@ -17,14 +17,13 @@
 pub(crate) mod frame;
 
 use crate::conduit::{Channel, Frame, Peer};
+use crate::context::{self, Inside};
 use crate::segment::Place;
 use crate::shm::link::{Body, MAX_ARGS, Received};
 use crate::wait::Waiter;
 use crate::{Error, Rank, RankId, bytes};
 use core::cell::Cell;
 use frame::{FrameHead, payload_at};
-use std::sync::{Mutex, PoisonError};
-use std::thread::ThreadId;
 
 /// Handler indices of clients start here; lower ones are the runtime's.
 pub const FIRST_CLIENT_HANDLER: u8 = 128;
@@ -129,13 +128,8 @@ impl Handler {
             // SAFETY: `data` is the leaked box below, shared (F is Sync).
             let f = unsafe { &*data.cast::<F>() };
             let guard = EndOnPanic(token.rank);
-            if token.rank.config.check {
-                token.rank.handling.on_this_thread(|n| *n += 1);
-                f(token, m);
-                token.rank.handling.on_this_thread(|n| *n -= 1);
-            } else {
-                f(token, m);
-            }
+            let _inside = token.rank.config.check.then(|| context::enter(Inside::Handler));
+            f(token, m);
             core::mem::forget(guard);
         }
         // A rank lives as long as its process, and so do its handlers.
@@ -261,27 +255,6 @@ impl<'a> Token<'a> {
     ) -> Result<(), Error> {
         // SAFETY: (1).
         unsafe { self.reply(Outgoing { kind: Kind::Long, handler, args, src, len, dst }) }
-    }
-}
-
-/// How many handlers made of closures run on each thread of a rank. Counted under `GASNET_CHECK` only; the C layer checks its
-/// handlers itself.
-#[derive(Default)]
-pub(crate) struct Handling(Mutex<Vec<(ThreadId, u32)>>);
-
-impl Handling {
-    fn on_this_thread<R>(&self, f: impl FnOnce(&mut u32) -> R) -> R {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let me = std::thread::current().id();
-        let at = all.iter().position(|(id, _)| *id == me).unwrap_or_else(|| {
-            all.push((me, 0));
-            all.len() - 1
-        });
-        let result = f(&mut all[at].1);
-        if all[at].1 == 0 {
-            all.swap_remove(at);
-        }
-        result
     }
 }
 
@@ -492,13 +465,6 @@ impl Rank {
             self.check_range("long message", to, out.dst, out.len)?;
         }
         Ok(())
-    }
-
-    /// Under `GASNET_CHECK`, ends the job when a handler does what handlers may not.
-    pub(crate) fn check_context(&self, what: &str) {
-        if self.config.check && self.handling.on_this_thread(|n| *n > 0) {
-            self.fatal(&format!("a handler may not {what}: it may reply to its request, and must not wait"));
-        }
     }
 
     unsafe fn send_neighbour(

@@ -28,7 +28,7 @@ pub(crate) mod tree;
 mod typed;
 
 use crate::event::Event;
-use crate::{Rank, rma};
+use crate::{Rank, context, rma};
 use core::future::Future;
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll, Waker};
@@ -121,8 +121,11 @@ struct Task {
 /// The state of all collective operations of a rank.
 pub(crate) struct Engine {
     pub(crate) mail: Mail,
+    /// Locked while they have their turns, in which handlers may run.
     tasks: Mutex<Vec<Task>>,
-    /// Length of `tasks`, for a look without the lock.
+    /// Those started since the last turn, wherever that was.
+    fresh: Mutex<Vec<Task>>,
+    /// Tasks in both, for a look without the locks.
     busy: AtomicUsize,
     /// The mail's epoch at the last advance.
     seen: AtomicUsize,
@@ -135,6 +138,7 @@ impl Engine {
         Engine {
             mail: Mail::default(),
             tasks: Mutex::default(),
+            fresh: Mutex::default(),
             busy: AtomicUsize::new(0),
             seen: AtomicUsize::new(usize::MAX),
             next_team: AtomicU32::new(1),
@@ -154,6 +158,10 @@ impl Rank {
 
     #[cold]
     fn advance_tasks(&self) {
+        // A function of the program is to return first.
+        if !context::in_program() {
+            return;
+        }
         // Busy: another thread does it, or this one further up its stack.
         let Ok(mut tasks) = self.coll.tasks.try_lock() else { return };
         let epoch = self.coll.mail.epoch();
@@ -161,15 +169,17 @@ impl Rank {
         if self.coll.seen.swap(epoch, Ordering::Relaxed) == epoch {
             return;
         }
+        tasks.append(&mut self.coll.fresh.lock().unwrap_or_else(PoisonError::into_inner));
         let cx = &mut Context::from_waker(Waker::noop());
         tasks.retain_mut(|t| {
             let over = t.future.as_mut().poll(cx).is_ready();
             if over {
                 self.ops.finish(t.op);
+                // Relaxed: a hint, as where it is read.
+                self.coll.busy.fetch_sub(1, Ordering::Relaxed);
             }
             !over
         });
-        self.coll.busy.store(tasks.len(), Ordering::Relaxed);
     }
 
     /// Starts an operation in the background.
@@ -180,9 +190,8 @@ impl Rank {
         }
         let Some(op) = self.ops.start(1) else { self.fatal(rma::TOO_MANY) };
         let event = self.ops.event(op);
-        let mut tasks = self.coll.tasks.lock().unwrap_or_else(PoisonError::into_inner);
-        tasks.push(Task { future, op });
-        self.coll.busy.store(tasks.len(), Ordering::Relaxed);
+        self.coll.fresh.lock().unwrap_or_else(PoisonError::into_inner).push(Task { future, op });
+        self.coll.busy.fetch_add(1, Ordering::Relaxed);
         // What came between its first turn and now must not wait for the next arrival.
         self.coll.seen.store(usize::MAX, Ordering::Relaxed);
         event
@@ -190,7 +199,6 @@ impl Rank {
 
     /// Runs an operation to its end.
     pub(crate) fn run_collective<T>(&self, future: impl Future<Output = T>) -> T {
-        self.check_context("enter a collective operation");
         let mut future = pin!(future);
         let mut result = None;
         let mut seen = usize::MAX;

@@ -47,6 +47,7 @@ pub mod bytes;
 pub mod coll;
 pub mod conduit;
 pub mod config;
+mod context;
 mod error;
 mod event;
 mod job;

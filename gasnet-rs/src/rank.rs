@@ -88,7 +88,6 @@ pub struct Rank {
     pub(crate) ops: Ops,
     pub(crate) phases: Turns<Phases>,
     pub(crate) rounds: amref::Rounds,
-    pub(crate) handling: am::Handling,
     pub(crate) coll: Engine,
     /// What teams of this host share, if there are neighbours.
     pub(crate) tables: Option<&'static Tables>,
@@ -277,7 +276,6 @@ impl Rank {
             ops: Ops::new(),
             phases: Turns::new(threading, Phases::default()),
             rounds,
-            handling: am::Handling::default(),
             coll: Engine::new(),
             tables,
             team_all: OnceLock::new(),
@@ -704,6 +702,7 @@ impl Rank {
         for_others: bool,
         mut condition: impl FnMut() -> bool,
     ) {
+        self.check_context("wait");
         let mut waiter = self.begin_wait(self.policy);
         waiter.for_others = for_others;
         // As a rule a message ends the wait. So messages come last, with nothing but the condition behind them; yet every wait has asked

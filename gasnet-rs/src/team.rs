@@ -232,6 +232,7 @@ impl Team {
     /// The next operation of this member.
     fn op(&self, shape: Shape, mode: SyncMode) -> Op {
         let m = &self.members;
+        m.rank.check_context("enter a collective operation");
         let path = shape.path(m);
         let barriers = [mode.enter, mode.leave].into_iter().filter(|w| *w == When::All).count() as u32;
         let steps = if path == Path::Mail { 0 } else { 1 + barriers };

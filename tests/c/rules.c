@@ -14,6 +14,8 @@
 // run: 1 2 | args sync-in-region | env GASNET_CHECK=1 | env GASNET_NEIGHBORHOOD=off | status 1 | never ERROR
 // run: 1 2 | args nested-regions | status 1 | says access regions do not nest
 // run: 1 2 | args no-region | status 1 | says no access region is open
+// run: 2 3 | args collective-in-reduction | status 1 | says a function of a reduction may not enter a collective operation
+// run: 2 | args barrier-in-reduction | env GASNET_NEIGHBORHOOD=off | status 1 | says a function of a reduction may not enter a barrier
 #include <gasnet.h>
 
 #include "check.h"
@@ -38,7 +40,17 @@ static void reply(gasnet_token_t token) {
   done = 1;
 }
 
+/* told without GASNET_CHECK, too: it would hang */
+static void waits(void *results, size_t n, const void *left, size_t lefts, const void *right, size_t size, int flags,
+                  int arg) {
+  int mine = 1, all[16];
+  (void)results, (void)n, (void)left, (void)lefts, (void)right, (void)size, (void)flags, (void)arg;
+  if (is("barrier-in-reduction")) gasnet_barrier_notify(0, 0);
+  gasnet_coll_gather_all(GASNET_TEAM_ALL, all, &mine, sizeof(mine), GASNET_COLL_IN_MYSYNC | GASNET_COLL_OUT_MYSYNC);
+}
+
 int main(int argc, char **argv) {
+  gasnet_coll_fn_entry_t function = { waits, 0 };
   gasnet_handlerentry_t handlers[] = { HANDLER(201, request), HANDLER(202, reply) };
   start(&argc, &argv, handlers, 2);
   if (argc > 1) what = argv[1];
@@ -53,6 +65,13 @@ int main(int argc, char **argv) {
     gasnet_wait_syncnbi_all();
     /* one node alone has nothing outstanding, and needs no check */
     if (gasnet_nodes() == 1) gasnet_exit(1);
+  }
+  if (is("collective-in-reduction") || is("barrier-in-reduction")) {
+    int mine = 1, sum = 0;
+    gasnet_coll_init(NULL, 0, &function, 1, 0);
+    gasnet_coll_wait_sync(gasnet_coll_reduce_nb(GASNET_TEAM_ALL, 0, &sum, &mine, 0, 0, sizeof(mine), 1, 0, 0,
+                                                GASNET_COLL_IN_MYSYNC | GASNET_COLL_OUT_MYSYNC));
+    BARRIER();
   }
   OK(gasnet_AMRequestShort0(right_neighbour(), 201));
   GASNET_BLOCKUNTIL(done);

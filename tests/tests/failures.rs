@@ -145,6 +145,20 @@ fn a_panic_ends_the_job_with_101() {
     ends(BOTH, "all-panic-in-reduction", 101, &["the sum gives up"]);
 }
 
+/// What they would wait for depends on their return.
+#[test]
+fn functions_of_reductions_that_wait_are_told() {
+    let collective = "a function of a reduction may not enter a collective operation";
+    for (role, what) in [
+        ("all-collective-in-reduction-nb", collective),
+        ("all-collective-in-reduction", collective),
+        ("all-barrier-in-reduction", "a function of a reduction may not enter a barrier"),
+        ("all-wait-in-reduction", "a function of a reduction may not wait"),
+    ] {
+        ends(BOTH, role, 1, &[what, "Return from it first"]);
+    }
+}
+
 #[test]
 fn blocks_are_counted_without_wrapping() {
     ends(BOTH, "blocks-that-wrap", 1, &["gather: blocks of more elements than can be counted"]);

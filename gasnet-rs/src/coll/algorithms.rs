@@ -10,10 +10,12 @@ use super::nic::Places;
 use super::tree::{below, binomial};
 use super::{Path, SyncMode, When, flat, nic};
 use crate::atomics::{Function, Operation, WordType};
+use crate::context::{self, Inside};
 use core::future::Future;
 use std::sync::Arc;
 
-/// Combines two vectors of `n` bytes: the first becomes *first, then second*. It must not call the runtime.
+/// Combines two vectors of `n` bytes: the first becomes *first, then second*. It must not call the runtime: waits, barriers and collective
+/// operations inside it end the job.
 ///
 /// Of a call: both pointers are valid for `n` bytes, a multiple of the element size; the ranges do not overlap.
 pub type Combine = dyn Fn(*mut u8, *const u8, usize) + Send + Sync;
@@ -32,6 +34,12 @@ pub struct Reduction {
 }
 
 impl Reduction {
+    /// Combines two vectors of `n` bytes in the first: all calls of the program's function go through here.
+    pub(crate) fn apply(&self, first: *mut u8, second: *const u8, n: usize) {
+        let _inside = context::enter(Inside::Reduction);
+        (self.combine)(first, second, n);
+    }
+
     /// A reduction by a function on words: add, multiply, min, max, and, or, xor. NICs can do these.
     ///
     /// # Panics
@@ -429,7 +437,7 @@ pub(crate) async unsafe fn reduce(op: &Op, root: usize, dst: Ptr, src: Ptr, n: u
         // One after the other in a fixed order, so that sums of floats come out the same every time.
         for (receive, part) in posted.into_iter().zip(&parts) {
             receive.await;
-            (how.combine)(at.0, part.as_ptr(), n);
+            how.apply(at.0, part.as_ptr(), n);
         }
         if let Some(p) = parent {
             op.send(p, BODY, at, n, Way::Push).await;
@@ -470,7 +478,7 @@ pub(crate) async unsafe fn reduce_all(op: &Op, dst: Ptr, src: Ptr, n: usize, how
         src.at(own).copy_to(at.at(me * len), len);
         everybody(op, BODY, |i| (src.at(slice(i).0), slice(i).1, at.at(i * len), len)).await;
         for i in 1..size {
-            (how.combine)(at.0, at.at(i * len).0, len);
+            how.apply(at.0, at.at(i * len).0, len);
         }
         at.copy_to(dst.at(own), len);
         everybody(op, BACK, |i| (dst.at(own), len, dst.at(slice(i).0), slice(i).1)).await;
@@ -503,7 +511,7 @@ pub(crate) async unsafe fn scan(op: &Op, dst: Ptr, src: Ptr, n: usize, inclusive
             }
             if me >= distance {
                 flying.during(op.receive(me - distance, round, Ptr(before.as_mut_ptr()), n, Way::Push)).await;
-                (how.combine)(before.as_mut_ptr(), sum.as_ptr(), n);
+                how.apply(before.as_mut_ptr(), sum.as_ptr(), n);
                 core::mem::swap(&mut sum, &mut before);
             }
             flying.land().await;
@@ -540,7 +548,7 @@ async unsafe fn operands(op: &Op, dst: Ptr, src: Ptr, n: usize, count: usize, ho
 
 /// The combination of `count` vectors of `n` bytes, in place of the first.
 fn folded(all: Ptr, count: usize, n: usize, how: &Reduction) -> Ptr {
-    (1..count).for_each(|i| (how.combine)(all.0, all.at(i * n).0, n));
+    (1..count).for_each(|i| how.apply(all.0, all.at(i * n).0, n));
     all
 }
 

@@ -100,7 +100,6 @@ fn phase_now(
 ) {
     const WHAT: &str = "a collective operation";
     let rank = op.rank();
-    rank.check_context("enter a collective operation");
     rank.wait_until(WHAT, || op.is_next());
     let entered = Entered::new(op, bytes, leave, combine);
     rank.poll_until(WHAT, || entered.is_over());
@@ -162,7 +161,7 @@ unsafe fn reducing<'a>(
         // SAFETY: as in `gather_all`; the result has room, and nobody reads it yet.
         unsafe { area.copy_to(result, n) };
         for i in 1..size {
-            (how.combine)(result.0, area.at(i * n).0, n);
+            how.apply(result.0, area.at(i * n).0, n);
         }
     };
     // SAFETY: as in `gather_all`.
@@ -200,7 +199,7 @@ pub(super) async unsafe fn scan(op: &Op, dst: Ptr, src: Ptr, n: usize, inclusive
             // SAFETY: as in `gather_all`; the destination is no part of the area.
             unsafe { area.copy_to(dst, n) };
             for i in 1..count {
-                (how.combine)(dst.0, area.at(i * n).0, n);
+                how.apply(dst.0, area.at(i * n).0, n);
             }
         }
     };

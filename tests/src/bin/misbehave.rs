@@ -77,6 +77,38 @@ const ROLES: &[Role] = &[
         drop(std::panic::catch_unwind(std::panic::AssertUnwindSafe(sum)));
         r.barrier();
     }),
+    ("all-collective-in-reduction-nb", |r| {
+        let sum = |a: u64, b: u64| {
+            let started = r.team_all().reduce_all_nb(vec![a], |a, b| a + b);
+            drop(started);
+            a + b
+        };
+        // By messages: the function is called when one of them has come.
+        let pending = r.team_all().reduce_nb(0, vec![1u64; 4096], sum);
+        drop(pending);
+        r.barrier();
+    }),
+    ("all-collective-in-reduction", |r| {
+        // By the table, where there is one.
+        drop(r.team_all().reduce_all(&[1u64], |a, b| a + b + r.team_all().gather_all(&[a])[0]));
+        r.barrier();
+    }),
+    ("all-barrier-in-reduction", |r| {
+        let sum = |a: u64, b: u64| {
+            r.barrier();
+            a + b
+        };
+        drop(r.team_all().reduce(0, &[1u64], sum));
+        r.barrier();
+    }),
+    ("all-wait-in-reduction", |r| {
+        let sum = |a: u64, b: u64| {
+            r.wait_until("what never comes", || false);
+            a + b
+        };
+        drop(r.team_all().scan(&[1u64], sum));
+        r.barrier();
+    }),
     ("blocks-that-wrap", |r| drop(r.team_all().gather_v(0, &[1u64], &[1, usize::MAX]))),
     ("handler-requests", |r| handler(r, 129)),
     ("handler-barrier", |r| handler(r, 130)),

@@ -1,0 +1,61 @@
+//! What the calling thread is running: the program, or a function of the program that the runtime has called.
+//!
+//! One rule, kept in one place ([`Rank::check_context`]): a handler and a function of a reduction may not wait, and may not enter a barrier
+//! or a collective operation. The runtime calls them in the middle of other work, on which the new wait would depend. A handler's own
+//! library calls are looked at under `GASNET_CHECK` only. A function of a reduction is always told, since what it breaks is a hang.
+
+use crate::Rank;
+use core::cell::Cell;
+
+/// What a thread is running.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Inside {
+    /// The program itself.
+    Program,
+    /// A handler made of a closure, under `GASNET_CHECK`.
+    Handler,
+    /// A function of a reduction.
+    Reduction,
+}
+
+thread_local! {
+    static INSIDE: Cell<Inside> = const { Cell::new(Inside::Program) };
+}
+
+/// The thread is inside such a function until this is dropped.
+pub(crate) struct Entered(Inside);
+
+pub(crate) fn enter(inside: Inside) -> Entered {
+    Entered(INSIDE.replace(inside))
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        INSIDE.set(self.0);
+    }
+}
+
+/// Whether the thread runs the program itself.
+pub(crate) fn in_program() -> bool {
+    INSIDE.get() == Inside::Program
+}
+
+impl Rank {
+    /// Ends the job when a function that the runtime has called does what only the program may.
+    #[inline]
+    pub(crate) fn check_context(&self, what: &str) {
+        if !in_program() {
+            self.refuse(what);
+        }
+    }
+
+    #[cold]
+    fn refuse(&self, what: &str) -> ! {
+        self.fatal(&match INSIDE.get() {
+            Inside::Reduction => format!(
+                "a function of a reduction may not {what}: it may only combine its operands. Return from it first"
+            ),
+            _ => format!("a handler may not {what}: it may reply to its request, and must not wait"),
+        })
+    }
+}
