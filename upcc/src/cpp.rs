@@ -1,11 +1,12 @@
 //! Preprocessing: the C compiler's preprocessor with UPC's predefined macros.
 
 mod complaints;
+mod folders;
 
 use crate::cc::Cc;
 use crate::diag::Severity;
 use crate::driver::layout::Layout;
-use crate::driver::options::{Options, Stage};
+use crate::driver::options::{Options, STANDARD_INPUT, Stage};
 use crate::source;
 use std::ffi::OsString;
 use std::path::Path;
@@ -66,14 +67,22 @@ fn common(o: &Options, layout: &Layout, src: &Path) -> Vec<OsString> {
     a.push("-isystem".into());
     a.push(layout.include.clone().into());
     // As with Berkeley's upcc, `#include <header>` also finds headers beside the source.
-    a.push("-idirafter".into());
-    a.push(beside(src).into());
+    let beside = beside(src);
+    if !folders::named(o, std::env::var_os("CPATH").as_deref(), beside) {
+        a.extend(["-idirafter".into(), beside.into()]);
+    }
     a
 }
 
-/// The folder of a source file.
+/// The folder of a source file; what is read from standard input has the working folder.
 fn beside(src: &Path) -> &Path {
-    src.parent().filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    let parent = src.parent().filter(|_| src != Path::new(STANDARD_INPUT));
+    parent.filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// What the C compiler calls a source file.
+fn for_cc(src: &Path) -> OsString {
+    if src == Path::new(STANDARD_INPUT) { "-".into() } else { src.into() }
 }
 
 /// Options of the C compiler that the preprocessor should not see (`-flto -E` and the like are harmless, link options are not).
@@ -95,7 +104,7 @@ pub fn preprocess(
     a.retain(|f| !SHAPE.iter().any(|s| f == s));
     a.push("-dD".into());
     a.extend(dependencies(o, object));
-    a.extend(["-x".into(), "c".into(), src.into()]);
+    a.extend(["-x".into(), "c".into(), for_cc(src)]);
     // `-H` prints there, too.
     if o.quiet || o.cpp.iter().any(|f| f == "-H") {
         a.push("-w".into());
@@ -139,7 +148,7 @@ pub fn preprocess_to(cc: &Cc, o: &Options, layout: &Layout, src: &Path) -> Resul
     if let Some(out) = &o.output {
         a.extend(["-o".into(), out.into()]);
     }
-    a.extend(["-x".into(), "c".into(), src.into()]);
+    a.extend(["-x".into(), "c".into(), for_cc(src)]);
     match cc.run(&a, Stdio::inherit(), Stdio::inherit())? {
         Some(out) if !out.status.success() => Err(String::new()),
         _ => Ok(()),

@@ -122,6 +122,88 @@ fn predefines_the_macros_of_both_environments() {
     }
 }
 
+/// Every header is the one that gcc takes, whatever folders are named in whatever order; but `<...>` also finds what lies beside the
+/// source, last of all.
+#[test]
+fn headers_are_searched_for_as_gcc_does() {
+    let p = Place::new("folders");
+    let work = p.dir.join("work");
+    for folder in ["src", "other"] {
+        fs::create_dir_all(work.join(folder)).unwrap();
+        for header in ["mine.h", "regex.h", "upc_collective.h"] {
+            p.file(&format!("{folder}/{header}"), &format!("from_{folder};\n"));
+        }
+    }
+    fs::create_dir_all(work.join("third")).unwrap();
+    p.file("third/asks.h", "#include \"mine.h\"\n#include <regex.h>\n");
+    std::os::unix::fs::symlink("src", work.join("link")).unwrap();
+    let absolute = work.join("src");
+    let absolute = absolute.to_str().unwrap();
+    p.file("src/angled.c", "#include <mine.h>\n").file("src/quoted.c", "#include \"mine.h\"\n");
+    p.file("src/system.c", "#include <upc_collective.h>\n")
+        .file("src/far.c", "#include \"../third/asks.h\"\n");
+
+    let mut searches: Vec<(Vec<String>, &str)> = Vec::new();
+    let kinds = ["-I", "-iquote", "-isystem", "-idirafter"];
+    for spelling in ["src", "src/", "./src", "other/../src", "link", absolute] {
+        searches.push((vec!["-I".into(), spelling.into()], ""));
+    }
+    for first in kinds {
+        searches.push((vec![format!("{first}src")], ""));
+        for second in kinds {
+            searches.push((vec![format!("{first}other"), second.into(), "src".into()], ""));
+            searches.push((vec![format!("{first}src"), format!("{second}other")], ""));
+        }
+        searches.push((vec![format!("{first}other")], "other:link/"));
+    }
+    searches.push((vec![], absolute));
+    searches.push((vec!["-Wp,-Isrc".into()], ""));
+    searches.push((["-iprefix", "./s", "-iwithprefixbefore", "rc"].map(String::from).into(), ""));
+    searches.push((["-iprefix", "./s", "-iwithprefix", "rc"].map(String::from).into(), ""));
+    searches.push((vec![], ""));
+
+    let lines = |o: &Output| {
+        let text = String::from_utf8_lossy(&o.stdout).into_owned();
+        let kept = text.lines().filter(|l| l.starts_with("from_"));
+        o.status.success().then(|| kept.map(String::from).collect::<Vec<_>>())
+    };
+    let include = p.dir.join("include/upc");
+    for (folders, cpath) in searches {
+        for source in ["angled", "quoted", "system", "far"] {
+            let source = format!("src/{source}.c");
+            let env = [("CPATH", cpath)];
+            let mut words: Vec<&str> = folders.iter().map(String::as_str).collect();
+            words.extend(["-E", &source]);
+            let ours = lines(&p.upcc_with(&words, &env));
+            let gcc = |more: &[&str]| {
+                let mut cc = Command::new("cc");
+                cc.args(&words).arg("-isystem").arg(&include).args(more).current_dir(&work);
+                lines(&cc.envs(env).output().unwrap())
+            };
+            // Beside the source comes what is nowhere else; not if the user wants that folder for quoted names alone.
+            let quoted = folders.iter().any(|w| w.starts_with("-iquote"));
+            let beside = || if quoted { None } else { gcc(&["-idirafter", "src"]) };
+            let expected = gcc(&[]).or_else(beside);
+            assert_eq!(ours, expected, "{folders:?}, CPATH={cpath:?}, {source}");
+        }
+    }
+}
+
+#[test]
+fn source_from_standard_input_has_the_headers_of_the_working_folder() {
+    let p = Place::new("input");
+    p.file("here.h", "#define HERE 1\n")
+        .file("a.upc", "#include \"here.h\"\n#include <here.h>\nshared int a[HERE];\n");
+    let out = Command::new(p.dir.join("bin/upcc"))
+        .args(["-x", "upc", "-T", "1", "-c", "-o", "a.o", "-"])
+        .current_dir(p.dir.join("work"))
+        .stdin(fs::File::open(p.dir.join("work/a.upc")).unwrap())
+        .output()
+        .unwrap();
+    assert!(out.status.success() && out.stderr.is_empty(), "{}", String::from_utf8_lossy(&out.stderr));
+    assert!(p.has("a.o"));
+}
+
 #[test]
 fn makes_what_is_asked_for_and_prints_nothing() {
     let p = Place::new("outputs");

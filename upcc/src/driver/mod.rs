@@ -199,6 +199,10 @@ impl Driver<'_> {
                 a.extend(self.for_translated());
             }
             a.extend(o.cc.iter().chain(&o.cpp).map(OsString::from));
+            if input.kind == InputKind::Translated {
+                // After the user's folders, as for UPC.
+                a.extend(["-isystem".into(), self.layout.include.clone().into()]);
+            }
             a.push(input.path.clone().into());
             let out = self.cc.run(&a, Stdio::inherit(), Stdio::inherit())?;
             return if out.is_none_or(|r| r.status.success()) {
@@ -255,7 +259,6 @@ impl Driver<'_> {
         if self.o.pts_struct {
             a.push("-D__UPC_PTS_STRUCT=1".into());
         }
-        a.extend(["-I".into(), self.layout.include.clone().into()]);
         a
     }
 

@@ -10,6 +10,9 @@ pub use parser::parse;
 
 use std::path::{Path, PathBuf};
 
+/// The path of the source `-`.
+pub const STANDARD_INPUT: &str = "/dev/stdin";
+
 /// How far to go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {

@@ -72,7 +72,7 @@ impl Parser {
             if self.lang.is_none() {
                 return Err("standard input as source needs -x upc (or -E -x upc)".into());
             }
-            self.input("/dev/stdin".into());
+            self.input(STANDARD_INPUT.into());
             return Ok(());
         }
         let Some(body) = w.strip_prefix('-') else {
@@ -127,6 +127,8 @@ impl Parser {
                 let v = self.value(&w, "")?;
                 self.o.cpp.extend([w, v]);
             }
+            // Their arguments may be attached.
+            _ if CPP_SEPARATE.iter().any(|o| o.starts_with("-i") && w.starts_with(o)) => self.o.cpp.push(w),
             _ if SEPARATE.contains(&w.as_str()) => {
                 let v = self.value(&w, "")?;
                 if w == "-Xlinker" {
