@@ -1,27 +1,58 @@
 //! Conduits in shared objects: `mpi` and `ofi` need libraries that not every machine has, so they are looked for when they are asked for.
 //!
 //! A conduit `C` is the file `libgasnet_C.so`, or `libgasnet_C-V.so` where there are variants (one for each MPI). It is looked for in the
-//! directories of `GASNET_PLUGIN_PATH`, beside `libgasnet.so`, in `../lib` of the program, and where the program's run path (upcc sets
-//! it) or the system's loader looks.
+//! directories of `GASNET_PLUGIN_PATH`; beside `libgasnet.so`; in `../lib` of the program and of its launcher, if they are in a folder `bin`; and
+//! where the program's run path (upcc sets it) or the system's loader looks. In folders that nobody has named, it must be nobody else's
+//! ([`gasnet_launch::planted`]).
 #![expect(unsafe_code, reason = "loads shared objects and calls their entry")]
 
 use gasnet::conduit::{Conduit, OpenContext};
 use gasnet::plugin::{ENTRY, Entry, OpenTable};
 use gasnet::{Config, Error};
+use gasnet_launch::planted::{Found, Place};
 use std::ffi::{CStr, CString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// Files that may hold the conduit, in the order in which they are tried.
-fn candidates(config: &Config, names: &[String]) -> Vec<PathBuf> {
-    let program = std::env::current_exe().ok();
-    let below = program.as_ref().and_then(|exe| Some(exe.parent()?.parent()?.join("lib")));
-    let own = own_file().filter(|own| Some(own) != program.as_ref());
-    let beside = own.and_then(|own| Some(own.parent()?.to_owned()));
+/// A library that may hold the conduit.
+enum Candidate {
+    /// In a folder of which the user says that it is right, or as the system's loader finds it.
+    Named(PathBuf),
+    /// In a folder that nobody has named.
+    Found(Found),
+}
+
+/// What may hold the conduit, in the order in which it is tried; and what is not tried, in words.
+fn candidates(config: &Config, names: &[String]) -> (Vec<Candidate>, Vec<String>) {
     let listed = config.plugin_path.iter().flat_map(|path| std::env::split_paths(path));
-    let files =
-        listed.chain(beside).chain(below).flat_map(|dir| names.iter().map(move |name| dir.join(name)));
-    files.filter(|file| file.exists()).chain(names.iter().map(PathBuf::from)).collect()
+    let files = listed.flat_map(|dir| names.iter().map(move |name| dir.join(name)));
+    let mut all: Vec<_> = files.filter(|file| file.exists()).map(Candidate::Named).collect();
+    let mut problems = Vec::new();
+
+    let program = std::env::current_exe().ok();
+    let beside = own_file().filter(|own| Some(own) != program.as_ref());
+    let beside = beside.and_then(|own| Place::beside_library(&own));
+    let mut places: Vec<Place> =
+        [beside, Place::beside_program(), Place::of_launcher()].into_iter().flatten().collect();
+    places.dedup();
+    for (place, name) in places.iter().flat_map(|place| names.iter().map(move |name| (place, name))) {
+        match place.open(name) {
+            Ok(found) => all.extend(found.map(Candidate::Found)),
+            Err(why) => problems.push(why),
+        }
+    }
+    if let Some(program) = &program
+        && Place::beside_program().is_none()
+        && let Some(lib) = program.parent().and_then(Path::parent).map(|prefix| prefix.join("lib"))
+    {
+        let there = names.iter().map(|name| lib.join(name)).filter(|file| file.exists());
+        problems.extend(there.map(|file| {
+            let (file, program) = (file.display(), program.display());
+            format!("{file} is not loaded, since {program} is in no folder with the name bin")
+        }));
+    }
+    all.extend(names.iter().map(|name| Candidate::Named(name.into())));
+    (all, problems)
 }
 
 /// The program or library that this code is part of.
@@ -72,8 +103,22 @@ impl Drop for Signals {
     }
 }
 
-/// Loads one file, for the life of the process; the loader's words if it cannot.
-fn load(file: &std::path::Path) -> Result<Entry, String> {
+/// Loads one library, for the life of the process; says why if it cannot.
+fn load(candidate: Candidate) -> Result<Entry, String> {
+    match candidate {
+        Candidate::Named(file) => load_file(&file),
+        Candidate::Found(found) => {
+            let name = found.name();
+            let entry = load_file(&name);
+            let shown = found.path.display().to_string();
+            // Loaded or not: the loader may know it by this name already.
+            found.keep();
+            entry.map_err(|why| why.replace(&name.display().to_string(), &shown))
+        }
+    }
+}
+
+fn load_file(file: &Path) -> Result<Entry, String> {
     let path = CString::new(file.as_os_str().as_bytes()).map_err(|e| e.to_string())?;
     let said = || {
         // SAFETY: dlerror returns null or a text that lives until this thread's next call.
@@ -110,9 +155,9 @@ pub(crate) fn open(
     if names.is_empty() {
         names.push(format!("libgasnet_{name}.so"));
     }
-    let mut problems = Vec::new();
-    for file in candidates(cx.config, &names) {
-        match load(&file) {
+    let (candidates, mut problems) = candidates(cx.config, &names);
+    for candidate in candidates {
+        match load(candidate) {
             // SAFETY: loaded for good.
             Ok(entry) => return unsafe { OpenTable::call(cx, entry) },
             Err(problem) => problems.push(problem),
@@ -120,7 +165,7 @@ pub(crate) fn open(
     }
     Err(Error::job(format!(
         "conduit {name} is not there: {}. `cargo xtask install` builds it where its library is found; \
-         GASNET_PLUGIN_PATH says in which directories to look",
+         GASNET_PLUGIN_PATH says in which directories to look, whoever can write them",
         problems.join("; ")
     )))
 }

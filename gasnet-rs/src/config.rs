@@ -48,7 +48,8 @@ pub const SETTINGS: &[Setting] = &[
     s(
         "GASNET_PLUGIN_PATH",
         "directories, separated by colons",
-        "Where to look first for conduits that are loaded at run time: mpi, ofi.",
+        "Where to look first for conduits that are loaded at run time: mpi, ofi. What is there is loaded unseen, whoever can write it; elsewhere \
+         libraries and their folders must be root's or the program's owner's, and nobody else may be able to write them.",
     ),
     s(
         "GASNET_NEIGHBORHOOD",

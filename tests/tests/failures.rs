@@ -3,6 +3,7 @@
 
 use gasnet_tests::run::{Outcome, run, signal};
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -21,7 +22,11 @@ use Mode::{Frames, Shared};
 const BOTH: &[Mode] = &[Shared, Frames];
 
 fn job(ranks: &str, mode: Mode, role: &str, settings: &[(&str, &str)]) -> Outcome {
-    let mut command = Command::new(PROGRAM);
+    job_of(PROGRAM.as_ref(), ranks, mode, role, settings)
+}
+
+fn job_of(program: &Path, ranks: &str, mode: Mode, role: &str, settings: &[(&str, &str)]) -> Outcome {
+    let mut command = Command::new(program);
     // The last argument is a mark by which leftovers are found.
     static JOBS: AtomicU32 = AtomicU32::new(0);
     let mark = format!("mark-{}-{}", std::process::id(), JOBS.fetch_add(1, Ordering::Relaxed));
@@ -334,6 +339,63 @@ fn a_conduit_that_does_not_open_says_why_once() {
         says(&outcome, 1, &[part]);
         assert_eq!(outcome.stderr.lines().count(), 1, "once, not once a rank: {}", outcome.report());
     }
+}
+
+/// A library that anybody can have put beside a program is not loaded; one that only its owner can have put there is.
+#[test]
+fn planted_libraries_are_not_loaded() {
+    let root = std::env::temp_dir().join(format!("gasnet-planted-{}", std::process::id()));
+    let at = |path: &str| root.join(path);
+    let mode = |path: &str, mode: u32| {
+        std::fs::set_permissions(at(path), std::fs::Permissions::from_mode(mode)).expect("a mode");
+    };
+    let _ = std::fs::remove_dir_all(&root);
+    for folder in ["bin", "lib", "tools"] {
+        std::fs::create_dir_all(at(folder)).expect("a folder");
+        mode(folder, 0o755);
+    }
+    std::fs::write(
+        at("planted.c"),
+        "#include <unistd.h>\n\
+         __attribute__((constructor)) static void loaded(void) { if (write(2, \"loaded!\\n\", 8)) {} }\n",
+    )
+    .expect("a source");
+    let library = "lib/libgasnet_ofi.so";
+    let mut cc = Command::new("cc");
+    cc.args(["-shared", "-fPIC", "-o"]).arg(at(library)).arg(at("planted.c"));
+    assert!(cc.status().expect("a C compiler").success());
+    mode(library, 0o755);
+    for folder in ["bin", "tools"] {
+        std::fs::copy(PROGRAM, at(folder).join("program")).expect("a copy");
+    }
+    let settings = [("LD_LIBRARY_PATH", ""), ("GASNET_PLUGIN_PATH", "/nowhere"), ("GASNET_CONDUIT", "ofi")];
+    let ends = |program: &str, is_loaded: bool, part: &str| {
+        let outcome = job_of(&at(program), "2", Frames, "fine", &settings);
+        says(&outcome, 1, &["conduit ofi is not there", part]);
+        assert_eq!(outcome.stderr.contains("loaded!"), is_loaded, "{}", outcome.report());
+    };
+    ends("tools/program", false, "is in no folder with the name bin");
+    for (path, shut, open, who) in [
+        ("", 0o755, 0o1777, "everybody can write"),
+        ("lib", 0o755, 0o1777, "everybody can write"),
+        ("lib", 0o755, 0o775, "its group can write"),
+        (library, 0o755, 0o775, "its group can write"),
+    ] {
+        mode("", 0o755);
+        mode(path, open);
+        ends("bin/program", false, who);
+        mode(path, shut);
+    }
+    mode("", 0o755);
+    for path in ["lib", library] {
+        // Only root can give files away.
+        if std::os::unix::fs::chown(at(path), Some(4321), None).is_ok() {
+            ends("bin/program", false, "belongs to user 4321");
+            std::os::unix::fs::chown(at(path), Some(0), None).expect("root again");
+        }
+    }
+    ends("bin/program", true, "libgasnet_ofi.so: not a conduit of this version");
+    let _ = std::fs::remove_dir_all(&root);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! in which only the names of our interfaces are global, so they meet no other library's names in a link.
 
 use std::fs;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
@@ -255,15 +256,27 @@ fn newer(from: &Path, than: &Path) -> bool {
     }
 }
 
+/// Makes the folder for a file. Whatever the umask says, only its owner can write it: plugins are loaded from no other.
 fn make_parent(path: &Path) -> Result<(), String> {
     let parent = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(parent).map_err(|e| format!("{}: {e}", parent.display()))
+    let made = fs::DirBuilder::new().recursive(true).mode(0o755).create(parent);
+    made.map_err(|e| format!("{}: {e}", parent.display()))
+}
+
+/// Takes from a file's group and from others the right to write it.
+fn protect(file: &Path) -> Result<(), String> {
+    let change = || {
+        let mode = fs::metadata(file)?.permissions().mode();
+        fs::set_permissions(file, fs::Permissions::from_mode(mode & !0o022))
+    };
+    change().map_err(|e| format!("{}: {e}", file.display()))
 }
 
 /// Puts a finished file in its place, in one step: a program that is just running keeps its old file.
 fn rename(from: &Path, to: &Path) -> Result<(), String> {
     let near = to.with_extension(format!("new-{}", std::process::id()));
     fs::copy(from, &near).map_err(|e| format!("{} to {}: {e}", from.display(), near.display()))?;
+    protect(&near)?;
     fs::rename(&near, to).map_err(|e| format!("{}: {e}", to.display()))
 }
 
@@ -281,12 +294,13 @@ fn write(to: &Path, text: &str) -> Result<(), String> {
         return Ok(());
     }
     make_parent(to)?;
-    fs::write(to, text).map_err(|e| format!("{}: {e}", to.display()))
+    fs::write(to, text).map_err(|e| format!("{}: {e}", to.display()))?;
+    protect(to)
 }
 
 /// Copies a folder of headers, and removes headers that are gone.
 fn copy_headers(from: &Path, to: &Path) -> Result<(), String> {
-    fs::create_dir_all(to).map_err(|e| format!("{}: {e}", to.display()))?;
+    make_parent(&to.join("any"))?;
     let list = |folder: &Path| -> Result<Vec<PathBuf>, String> {
         let entries = fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
         Ok(entries.flatten().map(|entry| entry.path()).collect())
@@ -318,6 +332,22 @@ mod tests {
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).unwrap();
         folder
+    }
+
+    /// What only its owner may change stays so, whatever the umask.
+    #[test]
+    fn nobody_else_can_write_what_is_installed() {
+        let folder = folder("modes");
+        let from = folder.join("from");
+        fs::write(&from, "x").unwrap();
+        fs::set_permissions(&from, fs::Permissions::from_mode(0o777)).unwrap();
+        copy(&from, &folder.join("prefix/lib/copied")).unwrap();
+        write(&folder.join("prefix/lib/written"), "text").unwrap();
+        for made in ["prefix", "prefix/lib", "prefix/lib/copied", "prefix/lib/written"] {
+            let mode = fs::metadata(folder.join(made)).unwrap().permissions().mode();
+            assert_eq!(mode & 0o022, 0, "{made}: {mode:o}");
+        }
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     /// An archive that shows one name of ours and one of somebody else's.

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::hosts::{self, Host};
+use crate::planted::Place;
 use crate::sys::Limited;
 use crate::wire::GREETING;
 use crate::{pmix, sys};
@@ -254,38 +255,52 @@ fn libraries() -> Vec<Finding> {
 
 /// The conduits that are shared objects: where the installed programs look for them.
 fn plugins() -> Vec<Finding> {
+    let is_plugin = |name: &str| name.starts_with("libgasnet_") && name.ends_with(".so");
+    let inside = |folder: &Path| -> Vec<String> {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut names: Vec<_> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.retain(|name| is_plugin(name));
+        names.sort();
+        names
+    };
+    let report = |shown: &Path, name: &Path| match pmix::can_load(&name.to_string_lossy()) {
+        Ok(()) => Fine(format!("conduit {}", shown.display())),
+        Err(why) => Note(
+            format!(
+                "conduit {}: {}",
+                shown.display(),
+                why.replace(&*name.to_string_lossy(), &shown.to_string_lossy())
+            ),
+            "install the library that it needs, or build it again".into(),
+        ),
+    };
+    let mut all = Vec::new();
     let listed = std::env::var_os("GASNET_PLUGIN_PATH").unwrap_or_default();
-    let own = std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.parent()?.join("lib")));
-    let folders = std::env::split_paths(&listed).chain(own);
-    let mut files: Vec<_> = folders
-        .filter_map(|folder| fs::read_dir(folder).ok())
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| {
-            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            name.starts_with("libgasnet_") && name.ends_with(".so")
-        })
-        .collect();
-    files.sort();
-    files.dedup();
-    if files.is_empty() {
+    for folder in std::env::split_paths(&listed) {
+        all.extend(inside(&folder).iter().map(|name| folder.join(name)).map(|file| report(&file, &file)));
+    }
+    if let Some(place) = Place::beside_program() {
+        for name in inside(place.folder()) {
+            match place.open(&name) {
+                Ok(None) => {}
+                Ok(Some(found)) => {
+                    all.push(report(&found.path, &found.name()));
+                    found.keep();
+                }
+                Err(why) => all.push(Note(
+                    format!("conduit {name}: {why}"),
+                    "correct that, or name the folder in GASNET_PLUGIN_PATH if you trust it".into(),
+                )),
+            }
+        }
+    }
+    if all.is_empty() {
         return vec![Note(
             "conduits mpi and ofi: not installed".into(),
             "to have them: cargo xtask install on a machine with MPI or libfabric; GASNET_PLUGIN_PATH says where they are".into(),
         )];
     }
-    let found = files.iter().map(|file| {
-        let shown = file.display();
-        match pmix::can_load(&file.to_string_lossy()) {
-            Ok(()) => Fine(format!("conduit {shown}")),
-            Err(why) => Note(
-                format!("conduit {shown}: {why}"),
-                "install the library that it needs, or build it again".into(),
-            ),
-        }
-    });
-    found.collect()
+    all
 }
 
 /// Starts an agent on a host, and sees whether it answers.

@@ -27,6 +27,7 @@ pub mod keeper;
 pub mod monitor;
 mod mpirun;
 pub mod output;
+pub mod planted;
 mod pmi;
 mod pmix;
 pub mod report;

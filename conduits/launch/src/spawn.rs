@@ -12,6 +12,7 @@ use crate::bind::Bind;
 use crate::hosts::{self, Host};
 use crate::monitor::Monitor;
 use crate::mpirun;
+use crate::planted::Place;
 use crate::start::{MESSAGE, Message, Start};
 use crate::sys::{self, BeforeExec};
 
@@ -41,6 +42,9 @@ pub struct Command {
 /// # Errors
 /// The program cannot be run, or the system refuses to start it. No process is left behind then.
 pub fn spawn(command: &Command) -> Result<i32, Error> {
+    let mut command = command.clone();
+    command.environment.extend(Place::for_ranks());
+    let command = &command;
     if mpirun::is_asked_for(command) {
         return mpirun::run(command);
     }

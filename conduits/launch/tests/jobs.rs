@@ -581,6 +581,28 @@ fn programs_that_cannot_run() {
     }
 }
 
+/// An installed launcher says where it is, so that ranks find what is installed beside it; one that is not installed says nothing.
+#[test]
+fn ranks_are_told_where_their_launcher_is() {
+    let root = std::env::temp_dir().join(format!("gasnetrun-told-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&root);
+    for folder in ["bin", "elsewhere"] {
+        std::fs::create_dir_all(root.join(folder)).unwrap();
+        let launcher = root.join(folder).join("gasnetrun");
+        std::fs::copy(RUN, &launcher).unwrap();
+        for hosts in [&[][..], &["-H", "one"]] {
+            let mut command = Command::new(&launcher);
+            command.args(hosts).args(["-n", "1", "env"]).env("GASNET_SSH", SSH).env_remove("GASNETI_PLUGINS");
+            let output = command.stdin(Stdio::null()).output().unwrap();
+            let told = text(&output.stdout).lines().find(|line| line.starts_with("GASNETI_PLUGINS="));
+            let owner = std::os::unix::fs::MetadataExt::uid(&std::fs::metadata(&launcher).unwrap());
+            let expected = format!("GASNETI_PLUGINS={owner}:{}", root.join("bin").display());
+            assert_eq!(told, (folder == "bin").then_some(&*expected), "{output:?}");
+        }
+    }
+    let _ = std::fs::remove_dir_all(&root);
+}
+
 #[test]
 fn a_gasnetrun_of_another_version() {
     let output = Command::new(RANK).arg("hello").env("GASNETI_BOOT", "1:0:1:3:4:5:6").output().unwrap();
