@@ -104,7 +104,7 @@ impl Shape {
         if size == 1 {
             return Path::Mail;
         }
-        let has_place = || rank.config.coll_nic && nic::place(team.id).is_some() && rank.nic().is_some();
+        let has_place = || rank.config.coll_nic && nic::place(team.id).is_some() && rank.nic_port().is_some();
         if has_place() && nic::fits(self, size) {
             return Path::Nic;
         }

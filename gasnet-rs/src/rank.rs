@@ -347,8 +347,13 @@ impl Rank {
         &self.config
     }
 
-    /// The NIC's own work, if the conduit's NIC has a processor.
-    pub fn nic(&self) -> Option<&dyn crate::nic::port::NicPort> {
+    /// The NIC's own work, if the conduit's NIC has a processor. What is asked of it is checked.
+    pub fn nic(&self) -> Option<crate::nic::port::Nic<'_>> {
+        Some(crate::nic::port::Nic::new(self, self.nic_port()?))
+    }
+
+    /// As [`Rank::nic`], for the core, which stays within the limits by itself.
+    pub(crate) fn nic_port(&self) -> Option<&dyn crate::nic::port::NicPort> {
         self.conduit.as_ref()?.nic()
     }
 

@@ -123,7 +123,7 @@ impl Rank {
     /// The team of all ranks of the job.
     pub fn team_all(&'static self) -> Team {
         let members = self.team_all.get_or_init(|| {
-            let in_vain = self.config.coll_nic && self.size() > 1 && self.nic().is_none();
+            let in_vain = self.config.coll_nic && self.size() > 1 && self.nic_port().is_none();
             if in_vain && self.id().0 == 0 && !self.config.quiet {
                 let name = self.conduit_name();
                 crate::job::say(&format!(
@@ -141,7 +141,7 @@ impl Rank {
 
     /// Makes the team whose barrier is the job's, if NICs are to carry that out.
     pub(crate) fn make_barrier_team(&'static self) {
-        if self.config.coll_nic && self.size() > 1 && self.nic().is_some() {
+        if self.config.coll_nic && self.size() > 1 && self.nic_port().is_some() {
             let members = self.members(nic::JOB, self.ranks().collect());
             self.nic_barrier.get_or_init(|| Team { members });
         }

@@ -4,10 +4,10 @@
 
 use crate::conduit::SimConduit;
 use crate::nic::Nic;
-use crate::paging::Paging;
+use crate::paging::{Paging, SLOT_BYTES};
 use core::ops::Range;
 use gasnet::RankId;
-use gasnet::nic::port::{BOARD, Command, EVENTS, HomeOp, Move, NicPort, What};
+use gasnet::nic::port::{BOARD, Command, EVENTS, HomeOp, Limits, Move, NicPort, What, inside};
 use gasnet_netvm::combine;
 use netvm_fw::atomics::Op;
 use netvm_fw::combine::Combine;
@@ -19,6 +19,10 @@ const FIRST_EVENT: u32 = 64;
 pub(crate) const EVENT_COUNTS: u32 = FIRST_EVENT + EVENTS;
 
 impl SimConduit {
+    fn limits(&self) -> Limits {
+        Limits::of(self, self.shared.size)
+    }
+
     fn paging(&self) -> &Paging {
         match &self.nic {
             Nic::Paging(paging) => paging,
@@ -51,11 +55,13 @@ impl NicPort for SimConduit {
     }
 
     fn load(&self, at: u32, into: &mut [u8]) {
+        inside(self.limits().bytes(at, into.len()));
         self.paging()
             .board(|window, start| into.copy_from_slice(&window.read(start + u64::from(at), into.len())));
     }
 
     fn store(&self, at: u32, from: &[u8]) {
+        inside(self.limits().bytes(at, from.len()));
         self.paging().board(|window, start| window.write(start + u64::from(at), from));
     }
 
@@ -64,12 +70,14 @@ impl NicPort for SimConduit {
     }
 
     fn count(&self, event: u32) -> u32 {
+        inside(self.limits().event(event));
         let port = self.paging().port();
         port.events.want_mirror(event, true);
         port.events.signals(event)
     }
 
     fn post(&self, command: &Command) -> bool {
+        inside(self.limits().command(command));
         self.shared.alive();
         let when = command.when.map(|t| Trigger { event: t.event, count: t.count });
         let result = match &command.what {
@@ -86,9 +94,13 @@ impl NicPort for SimConduit {
 
     fn atomic(&self, home: RankId, offset: u64, op: HomeOp, args: [u32; 4]) -> Option<u32> {
         self.shared.alive();
+        inside(self.limits().rank(home));
+        let how = op;
         let op = Op::parse(op as u32)?;
         let mut cookie = None;
         let result = self.paging().with_boards(self, home.0, |library, _, peer| {
+            // Slots and boards lie behind segments.
+            inside(how.check(offset, peer.1 - SLOT_BYTES));
             cookie = Some(library.atomic((peer.0, offset), op, args)?);
             Ok(())
         });

@@ -32,7 +32,7 @@ pub(crate) const SLOT: usize = 16 << 10;
 /// Slots.
 const SLOTS: u32 = 8;
 /// Bytes of all of them: the board follows.
-const SLOT_BYTES: u64 = SLOTS as u64 * SLOT as u64;
+pub(crate) const SLOT_BYTES: u64 = SLOTS as u64 * SLOT as u64;
 /// What a rank exports behind its segment.
 const EXTRA: u64 = SLOT_BYTES + BOARD as u64;
 

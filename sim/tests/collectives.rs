@@ -4,6 +4,7 @@
 use gasnet::atomics::Function;
 use gasnet::barrier::Outcome;
 use gasnet::coll::PendingCollective;
+use gasnet::nic::port::NicPort;
 use gasnet::{Config, Rank, Team};
 use gasnet_sim::{Cluster, CostModel, Netvm, Registration, Report, Time, compute};
 

@@ -103,6 +103,28 @@ fn wrong_atomics_are_told() {
     ends(BOTH, "atomic-float-bits", 1, &["Xor", "F64", "integers"]);
 }
 
+/// A board has other memory of the conduit behind it, the core's events others beside them.
+#[test]
+fn work_for_nics_stays_within_its_limits() {
+    for (role, what) in [
+        ("nic-load", "8 bytes at 0x27fff9 of a board of 0x280000 bytes"),
+        ("nic-load-huge", "8 bytes at 0xffffffff of a board"),
+        ("nic-store", "1 bytes at 0x280000 of a board"),
+        ("nic-count", "event 4294967295: there are"),
+        ("nic-raise", "event"),
+        ("nic-write", "8 bytes at 0x280000 of a board"),
+        ("nic-write-nowhere", "rank 2: the job has 2 ranks"),
+        ("nic-combine", "8 bytes at 0x4 of a board are no words of 8 bytes"),
+        ("nic-atomic", "Incr works on 4 bytes, at offset 0x100000 of a segment of 0x100000 bytes, of rank 1"),
+        ("nic-atomic-wrapping", "Incr works on 4 bytes, at offset 0xfffffffffffffffc of a segment"),
+        ("nic-atomic-misaligned", "SemV at offset 0x10, which is no multiple of 32"),
+        ("nic-atomic-nowhere", "rank 2: the job has 2 ranks"),
+    ] {
+        let outcome = job("2", Frames, role, &[("GASNET_CONDUIT", "netvm")]);
+        says(&outcome, 1, &["rank 0 of 2: work for a NIC: ", what]);
+    }
+}
+
 #[test]
 fn a_message_without_a_handler_is_told_where_it_arrives() {
     ends(BOTH, "unregistered", 1, &["rank 1 of 2: rank 0 sent a message for handler 200", "register"]);

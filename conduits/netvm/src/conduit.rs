@@ -119,7 +119,7 @@ struct Attached {
 /// One rank's end.
 pub(crate) struct Live {
     me: u32,
-    size: u32,
+    pub(crate) size: u32,
     mode: Registration,
     memory: Option<u64>,
     folder: PathBuf,

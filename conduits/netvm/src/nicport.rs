@@ -6,7 +6,7 @@ use crate::mail::FIRST_EVENT;
 use core::ops::Range;
 use gasnet::RankId;
 use gasnet::atomics::{Function, Operation, WordType};
-use gasnet::nic::port::{self, Command, EVENTS, HomeOp, Move, NicPort, What};
+use gasnet::nic::port::{self, Command, EVENTS, HomeOp, Limits, Move, NicPort, What, inside};
 use netvm_fw::atomics::Op;
 use netvm_fw::combine::{Combine, Element, Fold};
 use netvm_fw::library::{LibraryError, Trigger};
@@ -36,6 +36,10 @@ pub fn combine(op: Operation) -> Option<Combine> {
 }
 
 impl Live {
+    fn limits(&self) -> Limits {
+        Limits::of(self, self.size)
+    }
+
     /// Lets the NIC have what was put in its queue, or make room there.
     fn sent(&self, result: Option<Result<(), LibraryError>>) -> bool {
         self.card.work();
@@ -67,10 +71,12 @@ impl NicPort for Live {
     }
 
     fn load(&self, at: u32, into: &mut [u8]) {
+        inside(self.limits().bytes(at, into.len()));
         self.side(|side| side.region.read(side.behind(at.into()), into));
     }
 
     fn store(&self, at: u32, from: &[u8]) {
+        inside(self.limits().bytes(at, from.len()));
         self.side(|side| side.region.write(side.behind(at.into()), from));
     }
 
@@ -79,10 +85,12 @@ impl NicPort for Live {
     }
 
     fn count(&self, event: u32) -> u32 {
+        inside(self.limits().event(event));
         self.card.port.events.signals(event)
     }
 
     fn post(&self, command: &Command) -> bool {
+        inside(self.limits().command(command));
         let when = command.when.map(|t| Trigger { event: t.event, count: t.count });
         match &command.what {
             What::Raise(event) => {
@@ -99,10 +107,14 @@ impl NicPort for Live {
     }
 
     fn atomic(&self, home: RankId, offset: u64, op: HomeOp, args: [u32; 4]) -> Option<u32> {
+        inside(self.limits().rank(home));
+        let how = op;
         let op = Op::parse(op as u32)?;
         let mut cookie = None;
         let done = self.side(|side| {
             side.boards(&self.card.desks, home.0, |library, _, peer| {
+                // Boards lie behind segments.
+                inside(how.check(offset, peer.1));
                 cookie = Some(library.atomic((peer.0, offset), op, args)?);
                 Ok(())
             })

@@ -354,7 +354,7 @@ impl<'a> Turn<'a> {
     async fn begin(op: &'a Op, root: usize) -> Turn<'a> {
         debug_assert_eq!(op.path, Path::Nic);
         op.turn().await;
-        let port = op.rank().nic().expect("planned with a NIC");
+        let port = op.rank().nic_port().expect("planned with a NIC");
         let Counts { operations, sets } = *op.team.nic.counts();
         let set = operations as usize & 1;
         Turn { tree: Tree::new(op, port, root, set as u32), set, counts: sets[set] }

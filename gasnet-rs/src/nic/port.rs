@@ -9,9 +9,12 @@
 //!   so often. One that is armed late is carried out at once; each exactly once.
 //!
 //! The core's collectives ([`crate::coll`], `GASNET_COLL=nic`) are made of these.
+//!
+//! A NIC reaches more than boards, and raises more events than the core's: what conduits keep for themselves is next to them. So whatever a
+//! program asks for is [checked](Limits) first; [`crate::Rank::nic`] ends the job with a message about what is wrong.
 
-use crate::RankId;
-use crate::atomics::Operation;
+use crate::atomics::{Function, Operation};
+use crate::{Rank, RankId};
 use core::ops::Range;
 
 /// Bytes of board that the core needs.
@@ -90,6 +93,139 @@ pub enum HomeOp {
     SemV = 10,
 }
 
+impl HomeOp {
+    /// Bytes that it works on.
+    pub fn operand_bytes(self) -> u64 {
+        match self {
+            HomeOp::TestAndSet | HomeOp::Incr | HomeOp::Decr | HomeOp::Swap | HomeOp::CompareSwap => 4,
+            HomeOp::Enqueue | HomeOp::Dequeue | HomeOp::NewHead => 16,
+            HomeOp::SemP | HomeOp::SemV => 20,
+        }
+    }
+
+    /// Whether it may be carried out at an offset of a segment of so many bytes; else what is wrong.
+    ///
+    /// # Errors
+    /// Not inside the segment, or not aligned.
+    pub fn check(self, offset: u64, segment: u64) -> Result<(), String> {
+        let (bytes, align) = (self.operand_bytes(), self.operand_bytes().next_power_of_two());
+        if offset.checked_add(bytes).is_none_or(|end| end > segment) {
+            return Err(format!(
+                "{self:?} works on {bytes} bytes, at offset {offset:#x} of a segment of {segment:#x} bytes"
+            ));
+        }
+        if !offset.is_multiple_of(align) {
+            return Err(format!("{self:?} at offset {offset:#x}, which is no multiple of {align}"));
+        }
+        Ok(())
+    }
+}
+
+/// Within what a NIC's work stays.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Ranks of the job.
+    pub ranks: u32,
+    /// Bytes of a board.
+    pub board: u32,
+    /// The core's events.
+    pub events: Range<u32>,
+}
+
+/// The bytes of a board that no transfer crosses a multiple of.
+const PIECE: u64 = 4096;
+
+impl Limits {
+    /// Those of a NIC.
+    pub fn of(port: &dyn NicPort, ranks: u32) -> Limits {
+        Limits { ranks, board: port.board(), events: port.events() }
+    }
+
+    /// Whether so many bytes are on a board; else what is wrong.
+    ///
+    /// # Errors
+    /// They are not.
+    pub fn bytes(&self, at: u32, len: usize) -> Result<(), String> {
+        match u64::from(at).checked_add(len as u64) {
+            Some(end) if end <= self.board.into() => Ok(()),
+            _ => Err(format!("{len} bytes at {at:#x} of a board of {:#x} bytes", self.board)),
+        }
+    }
+
+    /// Whether an event is one of the core's; else what is wrong.
+    ///
+    /// # Errors
+    /// It is not.
+    pub fn event(&self, event: u32) -> Result<(), String> {
+        let Range { start, end } = self.events;
+        match self.events.contains(&event) {
+            true => Ok(()),
+            false => Err(format!("event {event}: there are {start} to {}", end - 1)),
+        }
+    }
+
+    /// Whether there is such a rank; else what is wrong.
+    ///
+    /// # Errors
+    /// There is not.
+    pub fn rank(&self, rank: RankId) -> Result<(), String> {
+        match rank.0 < self.ranks {
+            true => Ok(()),
+            false => Err(format!("rank {rank}: the job has {} ranks", self.ranks)),
+        }
+    }
+
+    fn transfer(&self, m: &Move, word: u32) -> Result<(), String> {
+        self.rank(m.to)?;
+        self.event(m.raise)?;
+        for at in [m.from, m.at] {
+            self.bytes(at, m.len as usize)?;
+            if m.len == 0 || u64::from(at) % PIECE + u64::from(m.len) > PIECE {
+                return Err(format!(
+                    "{} bytes at {at:#x} of a board: a transfer has 1 to {PIECE} bytes, and crosses no multiple of that",
+                    m.len
+                ));
+            }
+            if !at.is_multiple_of(word) || !m.len.is_multiple_of(word) {
+                return Err(format!("{} bytes at {at:#x} of a board are no words of {word} bytes", m.len));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a NIC may carry a command out; else what is wrong.
+    ///
+    /// # Errors
+    /// It may not.
+    pub fn command(&self, command: &Command) -> Result<(), String> {
+        if let Some(trigger) = command.when {
+            self.event(trigger.event)?;
+        }
+        match &command.what {
+            What::Raise(event) => self.event(*event),
+            What::Write(m) => self.transfer(m, 1),
+            What::Combine(m, op) => {
+                use Function::{Add, And, Max, Min, Mul, Or, Xor};
+                if !matches!(op.function, Add | Mul | Min | Max | And | Or | Xor) || !op.is_defined() {
+                    return Err(format!("NICs do not combine with {:?} on {:?}", op.function, op.word));
+                }
+                self.transfer(m, op.width() as u32)
+            }
+        }
+    }
+}
+
+/// For conduits: what comes to them was checked, or is the core's own and right. Anything else would reach what they keep for themselves.
+///
+/// # Panics
+/// Something was wrong.
+#[track_caller]
+pub fn inside(checked: Result<(), String>) {
+    if let Err(why) = checked {
+        panic!("work for a NIC: {why}");
+    }
+}
+
 /// A rank's NIC. Calls come from any thread of the rank, after its segment is attached; none of them waits.
 pub trait NicPort: Send + Sync {
     /// Bytes of the board: at least [`BOARD`], the same at all ranks.
@@ -120,4 +256,159 @@ pub trait NicPort: Send + Sync {
 
     /// Takes the reply to the operation with this cookie, if it is there.
     fn reply(&self, cookie: u32) -> Option<[u32; 3]>;
+}
+
+/// The NIC of a rank, as programs use it ([`crate::Rank::nic`]): a call that would leave the board, a segment or the core's events, and one
+/// before [`crate::Rank::attach`], ends the job with a message.
+#[derive(Clone, Copy)]
+pub struct Nic<'r> {
+    rank: &'r Rank,
+    port: &'r dyn NicPort,
+}
+
+impl core::fmt::Debug for Nic<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "the NIC of rank {}", self.rank.id())
+    }
+}
+
+impl<'r> Nic<'r> {
+    pub(crate) fn new(rank: &'r Rank, port: &'r dyn NicPort) -> Nic<'r> {
+        Nic { rank, port }
+    }
+
+    fn check(&self, f: impl FnOnce(&Limits) -> Result<(), String>) {
+        // Whether there are segments at all.
+        self.rank.table();
+        if let Err(why) = f(&Limits::of(self.port, self.rank.size())) {
+            self.rank.fatal(&format!("work for a NIC: {why}"));
+        }
+    }
+}
+
+impl NicPort for Nic<'_> {
+    fn board(&self) -> u32 {
+        self.port.board()
+    }
+
+    fn load(&self, at: u32, into: &mut [u8]) {
+        self.check(|limits| limits.bytes(at, into.len()));
+        self.port.load(at, into);
+    }
+
+    fn store(&self, at: u32, from: &[u8]) {
+        self.check(|limits| limits.bytes(at, from.len()));
+        self.port.store(at, from);
+    }
+
+    fn events(&self) -> Range<u32> {
+        self.port.events()
+    }
+
+    fn count(&self, event: u32) -> u32 {
+        self.check(|limits| limits.event(event));
+        self.port.count(event)
+    }
+
+    fn post(&self, command: &Command) -> bool {
+        self.check(|limits| limits.command(command));
+        self.port.post(command)
+    }
+
+    fn posted(&self) -> u64 {
+        self.port.posted()
+    }
+
+    fn atomic(&self, home: RankId, offset: u64, op: HomeOp, args: [u32; 4]) -> Option<u32> {
+        self.check(|limits| {
+            limits.rank(home)?;
+            let segment = self.rank.table().get(home).map_or(0, |entry| entry.size as u64);
+            op.check(offset, segment).map_err(|why| format!("{why}, of rank {home}"))
+        });
+        self.port.atomic(home, offset, op, args)
+    }
+
+    fn reply(&self, cookie: u32) -> Option<[u32; 3]> {
+        self.port.reply(cookie)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::atomics::WordType;
+
+    const LIMITS: Limits = Limits { ranks: 2, board: BOARD, events: 10..20 };
+
+    fn moved(from: u32, at: u32, len: u32) -> Move {
+        Move { from, to: RankId(1), at, len, raise: 10 }
+    }
+
+    fn says(what: What, part: &str) {
+        let said = LIMITS.command(&Command { when: None, what }).expect_err("refused");
+        assert!(said.contains(part), "{said}");
+    }
+
+    #[test]
+    fn transfers_stay_on_boards() {
+        for (from, at, len) in [(0, 0, 1), (4095, 0, 1), (0, BOARD - 1, 1), (BOARD - 4096, 4096, 4096)] {
+            let what = What::Write(moved(from, at, len));
+            assert_eq!(LIMITS.command(&Command { when: None, what }), Ok(()));
+        }
+        for at in [BOARD, BOARD - 3, u32::MAX, u32::MAX - 3] {
+            says(What::Write(moved(0, at, 4)), "of a board of 0x280000 bytes");
+            says(What::Write(moved(at, 0, 4)), "of a board of 0x280000 bytes");
+        }
+        for (from, at, len) in [(0, 0, 0), (0, 4095, 2), (4090, 0, 7), (0, 0, 4097)] {
+            says(What::Write(moved(from, at, len)), "crosses no multiple");
+        }
+        says(What::Write(moved(0, 0, u32::MAX)), "of a board of");
+        says(What::Write(Move { to: RankId(2), ..moved(0, 0, 8) }), "the job has 2 ranks");
+        assert!(LIMITS.bytes(0, usize::MAX).is_err() && LIMITS.bytes(u32::MAX, usize::MAX).is_err());
+        assert!(LIMITS.bytes(BOARD, 0).is_ok() && LIMITS.bytes(BOARD + 1, 0).is_err());
+    }
+
+    #[test]
+    fn words_are_combined_as_a_whole() {
+        let add = |word| Operation { function: Function::Add, word };
+        let combine = |m, op| LIMITS.command(&Command { when: None, what: What::Combine(m, op) });
+        assert_eq!(combine(moved(8, 16, 24), add(WordType::U64)), Ok(()));
+        assert_eq!(combine(moved(4, 4, 4), add(WordType::F32)), Ok(()));
+        for m in [moved(4, 8, 8), moved(8, 4, 8), moved(8, 8, 4)] {
+            says(What::Combine(m, add(WordType::U64)), "no words of 8 bytes");
+        }
+        for function in [Function::Get, Function::Set, Function::CompareSwap, Function::Sub] {
+            says(
+                What::Combine(moved(0, 0, 8), Operation { function, word: WordType::U64 }),
+                "do not combine with",
+            );
+        }
+        let or = Operation { function: Function::Or, word: WordType::F64 };
+        says(What::Combine(moved(0, 0, 8), or), "do not combine with Or on F64");
+    }
+
+    #[test]
+    fn only_the_cores_events_are_raised() {
+        for event in [0, 9, 20, u32::MAX] {
+            says(What::Raise(event), "there are 10 to 19");
+            says(What::Write(Move { raise: event, ..moved(0, 0, 8) }), "there are 10 to 19");
+            let command = Command { when: Some(Trigger { event, count: 1 }), what: What::Raise(10) };
+            assert!(LIMITS.command(&command).is_err() && LIMITS.event(event).is_err());
+        }
+    }
+
+    #[test]
+    fn operations_of_homes_stay_in_segments() {
+        for op in [HomeOp::TestAndSet, HomeOp::Swap, HomeOp::Dequeue, HomeOp::SemV] {
+            let (bytes, align) = (op.operand_bytes(), op.operand_bytes().next_power_of_two());
+            assert_eq!((op.check(0, 4096), op.check(4096 - align, 4096)), (Ok(()), Ok(())));
+            for offset in [4096 - bytes + 1, 4096, u64::MAX, u64::MAX - bytes + 1, u64::MAX - align + 1] {
+                assert!(op.check(offset, 4096).is_err_and(|why| why.contains("a segment of 0x1000 bytes")));
+            }
+            for offset in [1, align / 2, align + align / 2] {
+                assert!(op.check(offset, 4096).is_err_and(|why| why.contains("no multiple of")));
+            }
+            assert!(op.check(0, 0).is_err());
+        }
+    }
 }

@@ -3,9 +3,14 @@
 
 use gasnet::atomics::{Function, Operation, WordType};
 use gasnet::barrier::ANONYMOUS;
+use gasnet::nic::port::{BOARD, Command, HomeOp, Move, Nic, NicPort, What};
 use gasnet::{GlobalPtr, Handler, Rank, RankId, Threading};
 use gasnet_conduits::BootOptions;
 use gasnet_tests::run::signal;
+
+fn nic(r: &Rank) -> Nic<'_> {
+    r.nic().expect("netvm has one")
+}
 
 type Role = (&'static str, fn(&'static Rank));
 
@@ -34,6 +39,33 @@ const ROLES: &[Role] = &[
     ("atomic-float-bits", |r| {
         r.atomic(other(r), 0, Operation { function: Function::Xor, word: WordType::F64 }, 1, 0);
     }),
+    ("nic-load", |r| nic(r).load(BOARD - 7, &mut [0; 8])),
+    ("nic-load-huge", |r| nic(r).load(u32::MAX, &mut [0; 8])),
+    ("nic-store", |r| nic(r).store(BOARD, &[1])),
+    ("nic-count", |r| _ = nic(r).count(u32::MAX)),
+    ("nic-raise", |r| {
+        let own = nic(r).events();
+        nic(r).post(&Command { when: None, what: What::Raise(own.end) });
+    }),
+    ("nic-write", |r| {
+        let raise = nic(r).events().start;
+        let what = What::Write(Move { from: 0, to: other(r), at: BOARD, len: 8, raise });
+        nic(r).post(&Command { when: None, what });
+    }),
+    ("nic-write-nowhere", |r| {
+        let raise = nic(r).events().start;
+        let what = What::Write(Move { from: 0, to: RankId(r.size()), at: 0, len: 8, raise });
+        nic(r).post(&Command { when: None, what });
+    }),
+    ("nic-combine", |r| {
+        let (raise, op) = (nic(r).events().start, Operation { function: Function::Add, word: WordType::U64 });
+        let what = What::Combine(Move { from: 0, to: other(r), at: 4, len: 8, raise }, op);
+        nic(r).post(&Command { when: None, what });
+    }),
+    ("nic-atomic", |r| _ = nic(r).atomic(other(r), size(r), HomeOp::Incr, [0; 4])),
+    ("nic-atomic-wrapping", |r| _ = nic(r).atomic(other(r), u64::MAX - 3, HomeOp::Incr, [0; 4])),
+    ("nic-atomic-misaligned", |r| _ = nic(r).atomic(other(r), 16, HomeOp::SemV, [0; 4])),
+    ("nic-atomic-nowhere", |r| _ = nic(r).atomic(RankId(r.size()), 0, HomeOp::Incr, [0; 4])),
     ("unregistered", |r| {
         r.request_short(other(r), 200, &[]).expect("the sender cannot know");
         r.barrier();

@@ -603,6 +603,7 @@ pub fn team_barriers(cx: &Cx) {
 /// Where NICs carry out operations by themselves: between entry and exit no host gives its NIC a command, or runs a handler.
 pub fn by_nics(cx: &Cx) {
     use gasnet::atomics::Function;
+    use gasnet::nic::port::NicPort;
     let Some(nic) = cx.rank.nic().filter(|_| cx.rank.config().coll_nic && cx.size() > 1) else { return };
     let team = cx.rank.team_all();
     let (me, size) = (team.me(), team.size());
