@@ -12,6 +12,9 @@
 //! replies, so a rank waiting for reply room waits only for a peer that computes without calling the runtime.
 //!
 //! **Order** is not guaranteed between any two messages.
+//!
+//! **Whose messages.** Handlers below [`FIRST_LIBRARY_HANDLER`] are the core's own: programs and libraries cannot send to them. Those up to
+//! [`FIRST_CLIENT_HANDLER`] are the libraries'. Any safe code of any rank can send to these, so a library's handler trusts no argument.
 #![expect(unsafe_code, reason = "copies payloads between user memory, links and segments; calls C handlers")]
 
 pub(crate) mod frame;
@@ -192,6 +195,41 @@ impl<'a> Token<'a> {
         Ok(())
     }
 
+    /// [`Token::reply`] for programs and libraries.
+    ///
+    /// # Safety
+    /// As [`Token::reply`].
+    unsafe fn reply_from_outside(&self, out: Outgoing<'_>) -> Result<(), Error> {
+        if out.handler < FIRST_LIBRARY_HANDLER {
+            return Err(not_yours(out.handler));
+        }
+        // SAFETY: owed by the caller.
+        unsafe { self.reply(out) }
+    }
+
+    /// Replies with a message of the core.
+    pub(crate) fn answer(&self, handler: u8, args: &[u32]) -> Result<(), Error> {
+        // SAFETY: no payload.
+        unsafe {
+            self.reply(Outgoing { kind: Kind::Short, handler, args, src: core::ptr::null(), len: 0, dst: 0 })
+        }
+    }
+
+    /// [`Token::answer`] with a payload.
+    ///
+    /// # Safety
+    /// 1. `src` is valid for `len` bytes (owed by the caller).
+    pub(crate) unsafe fn answer_with(
+        &self,
+        handler: u8,
+        args: &[u32],
+        src: *const u8,
+        len: usize,
+    ) -> Result<(), Error> {
+        // SAFETY: (1).
+        unsafe { self.reply(Outgoing { kind: Kind::Medium, handler, args, src, len, dst: 0 }) }
+    }
+
     /// Replies with arguments. See [`Rank::request_short`].
     ///
     /// # Errors
@@ -199,7 +237,7 @@ impl<'a> Token<'a> {
     pub fn reply_short(&self, handler: u8, args: &[u32]) -> Result<(), Error> {
         let out = Outgoing { kind: Kind::Short, handler, args, src: core::ptr::null(), len: 0, dst: 0 };
         // SAFETY: no payload.
-        unsafe { self.reply(out) }
+        unsafe { self.reply_from_outside(out) }
     }
 
     /// Replies with a payload of up to [`MAX_MEDIUM`] bytes; it may be reused on return.
@@ -226,7 +264,7 @@ impl<'a> Token<'a> {
         len: usize,
     ) -> Result<(), Error> {
         // SAFETY: (1).
-        unsafe { self.reply(Outgoing { kind: Kind::Medium, handler, args, src, len, dst: 0 }) }
+        unsafe { self.reply_from_outside(Outgoing { kind: Kind::Medium, handler, args, src, len, dst: 0 }) }
     }
 
     /// Replies with a payload placed at byte `dst` of the requester's segment; it may be reused on return.
@@ -254,7 +292,7 @@ impl<'a> Token<'a> {
         dst: u64,
     ) -> Result<(), Error> {
         // SAFETY: (1).
-        unsafe { self.reply(Outgoing { kind: Kind::Long, handler, args, src, len, dst }) }
+        unsafe { self.reply_from_outside(Outgoing { kind: Kind::Long, handler, args, src, len, dst }) }
     }
 }
 
@@ -272,6 +310,16 @@ pub(crate) struct Outgoing<'a> {
 /// A frame without payload, in the making.
 #[repr(align(16))]
 struct SmallFrame([u8; payload_at(MAX_ARGS)]);
+
+/// Refuses to send one of the core's own messages for somebody else.
+#[cold]
+fn not_yours(handler: u8) -> Error {
+    Error::op(format!(
+        "message for handler {handler}, which is the runtime's own: use {FIRST_CLIENT_HANDLER}..=255, or, in a library, \
+         {FIRST_LIBRARY_HANDLER}..={}",
+        FIRST_CLIENT_HANDLER - 1
+    ))
+}
 
 /// Where a message goes.
 pub(crate) enum Route {
@@ -333,12 +381,12 @@ impl Rank {
     /// Returns when the message is on its way.
     ///
     /// # Errors
-    /// A rank, handler or number of arguments out of range.
+    /// A rank, handler or number of arguments out of range: handlers below [`FIRST_LIBRARY_HANDLER`] are the runtime's own.
     #[inline]
     pub fn request_short(&self, to: RankId, handler: u8, args: &[u32]) -> Result<(), Error> {
         let out = Outgoing { kind: Kind::Short, handler, args, src: core::ptr::null(), len: 0, dst: 0 };
         // SAFETY: no payload.
-        unsafe { self.send(Channel::Request, to, out) }
+        unsafe { self.send_from_outside(to, out) }
     }
 
     /// Sends a medium request with a payload of up to [`MAX_MEDIUM`] bytes, which may be reused on return.
@@ -369,7 +417,7 @@ impl Rank {
     ) -> Result<(), Error> {
         // SAFETY: (1).
         unsafe {
-            self.send(Channel::Request, to, Outgoing { kind: Kind::Medium, handler, args, src, len, dst: 0 })
+            self.send_from_outside(to, Outgoing { kind: Kind::Medium, handler, args, src, len, dst: 0 })
         }
     }
 
@@ -407,9 +455,20 @@ impl Rank {
         dst: u64,
     ) -> Result<(), Error> {
         // SAFETY: (1).
-        unsafe {
-            self.send(Channel::Request, to, Outgoing { kind: Kind::Long, handler, args, src, len, dst })
+        unsafe { self.send_from_outside(to, Outgoing { kind: Kind::Long, handler, args, src, len, dst }) }
+    }
+
+    /// Sends a request of a program or a library.
+    ///
+    /// # Safety
+    /// 1. `out.src` is valid for `out.len` bytes (owed by the caller).
+    #[inline]
+    unsafe fn send_from_outside(&self, to: RankId, out: Outgoing<'_>) -> Result<(), Error> {
+        if out.handler < FIRST_LIBRARY_HANDLER {
+            return Err(not_yours(out.handler));
         }
+        // SAFETY: (1).
+        unsafe { self.send(Channel::Request, to, out) }
     }
 
     /// The locality decision of messages.
@@ -651,12 +710,20 @@ impl Rank {
         let frame = unsafe { core::slice::from_raw_parts(f.data, f.len) };
         let mut args = [0; MAX_ARGS];
         let Some(head) = FrameHead::parse(frame, &mut args) else {
-            self.fatal(&format!("conduit delivered {} bytes that are no active message", f.len));
+            self.fatal(&format!(
+                "rank {} sent a frame of {} bytes that is no active message: it was forged or corrupted",
+                f.from.rank, f.len
+            ));
         };
         let carried = f.data.wrapping_add(payload_at(head.nargs));
         let payload = match head.kind {
             Kind::Short => core::ptr::null_mut(),
             Kind::Medium => carried,
+            // None of the core's own messages is a long one.
+            Kind::Long if head.handler < FIRST_LIBRARY_HANDLER => self.fatal(&format!(
+                "rank {} sent a long message for the runtime itself: a frame was forged or corrupted",
+                f.from.rank
+            )),
             Kind::Long if head.len == 0 => self.own_address(head.dst),
             Kind::Long => match self.table().mapped_at(self.id(), head.dst, head.len) {
                 Some(Place::Here(at)) => {

@@ -1,8 +1,8 @@
 //! The reference implementation of one-sided operations and the barrier, over active messages only.
 //!
 //! It serves every rank whose segment is not mapped here, over any conduit that moves frames. A transfer is cut into fragments
-//! that fit a frame; each fragment is one request and one reply, and the operation's [op](crate::event) counts the replies
-//! that are missing. Remote atomics run on the target's processor, in its own memory, with the same instructions a neighbour
+//! that fit a frame; each fragment is one request and one reply. No address travels: requests name a [transfer](crate::transfer) and its
+//! pieces, and answers are checked against what it expects. Remote atomics run on the target's processor, in its own memory, with the same instructions a neighbour
 //! would use, so both kinds mix.
 //!
 //! **Barrier** among the leaders of neighbourhoods: dissemination. In round `k` leader `l` sends its merged consensus to
@@ -17,6 +17,7 @@ use crate::coll::mail;
 use crate::conduit::Channel;
 use crate::prim::{AtomicU64, Ordering};
 use crate::segment::Place;
+use crate::transfer::{self, Answer, Name, PIECES, Plan};
 use crate::{Rank, RankId, bytes, vis};
 use std::sync::Mutex;
 
@@ -53,48 +54,108 @@ impl Rank {
         self.max_frame(to, 8).min(MAX_MEDIUM)
     }
 
+    /// Enters a transfer that `op` counts as one, waiting for room in the table if there is none.
+    pub(crate) fn transfer(&self, plan: &Plan) -> Name {
+        self.ops.add(plan.op);
+        let mut waiter = None;
+        loop {
+            if let Some(name) = self.transfers.start(plan) {
+                return name;
+            }
+            self.make_room(Channel::Request, plan.peer, &mut waiter);
+        }
+    }
+
+    /// Cuts `len` bytes up into transfers, and these into pieces: `send` gets the name of each, where it begins, and its bytes.
+    fn in_pieces(&self, plan: Plan, len: usize, mut send: impl FnMut([u32; 2], usize, usize)) {
+        let step = self.fragment(plan.peer);
+        let mut done = 0;
+        while done < len {
+            let part = (len - done).min(step * PIECES as usize);
+            let pieces = part.div_ceil(step) as u32;
+            // What brings no data has no bytes to be counted.
+            let (part_len, step_len) = if plan.answer == Answer::Data { (part, step) } else { (0, 0) };
+            let at = plan.at.wrapping_add(done);
+            let name = self.transfer(&Plan { at, len: part_len, step: step_len, pieces, ..plan });
+            for piece in 0..pieces {
+                let n = step.min(len - done);
+                send(name.piece(piece), done, n);
+                done += n;
+            }
+        }
+    }
+
     /// Puts in fragments that count in `op`.
     ///
     /// # Safety
     /// 1. `src` is valid for `len` bytes during the call (owed by the caller). 2. The range is in the segment (checked).
     pub(crate) unsafe fn ref_put(&self, op: u32, to: RankId, offset: u64, src: *const u8, len: usize) {
-        let step = self.fragment(to);
-        let mut done = 0;
-        while done < len {
-            let n = step.min(len - done);
+        self.in_pieces(Plan::message(to, op, Answer::Done), len, |[name, generation], done, n| {
             let at = offset + done as u64;
-            self.ops.add(op);
-            self.request(to, Kind::Medium, PUT, &[op, lo(at), hi(at)], (src.wrapping_add(done), n));
-            done += n;
-        }
+            self.request(
+                to,
+                Kind::Medium,
+                PUT,
+                &[name, generation, lo(at), hi(at)],
+                (src.wrapping_add(done), n),
+            );
+        });
     }
 
     /// Gets in fragments that count in `op`; `dst` is written by reply handlers until the op is done.
-    pub(crate) fn ref_get(&self, op: u32, dst: *mut u8, from: RankId, offset: u64, len: usize) {
-        let step = self.fragment(from);
-        let mut done = 0;
-        while done < len {
-            let n = step.min(len - done);
+    ///
+    /// # Safety
+    /// 1. `dst` is valid for `len` bytes and used by nobody until the op is done (owed by the caller).
+    pub(crate) unsafe fn ref_get(&self, op: u32, dst: *mut u8, from: RankId, offset: u64, len: usize) {
+        let plan = Plan { at: dst, ..Plan::message(from, op, Answer::Data) };
+        self.in_pieces(plan, len, |[name, generation], done, n| {
             let at = offset + done as u64;
-            let to = dst.wrapping_add(done) as u64;
-            self.ops.add(op);
-            let args = [op, lo(at), hi(at), n as u32, lo(to), hi(to)];
+            let args = [name, generation, lo(at), hi(at), n as u32];
             self.request(from, Kind::Short, GET, &args, (core::ptr::null(), 0));
-            done += n;
-        }
+        });
     }
 
     pub(crate) fn ref_memset(&self, op: u32, to: RankId, offset: u64, value: u8, len: usize) {
-        self.ops.add(op);
+        let [name, generation] = self.transfer(&Plan::message(to, op, Answer::Done)).piece(0);
         let n = len as u64;
-        let args = [op, lo(offset), hi(offset), lo(n), hi(n), u32::from(value)];
+        let args = [name, generation, lo(offset), hi(offset), lo(n), hi(n), u32::from(value)];
         self.request(to, Kind::Short, SET, &args, (core::ptr::null(), 0));
     }
 
     pub(crate) fn ref_atomic(&self, op: u32, to: RankId, offset: u64, what: Operation, a: u64, b: u64) {
-        self.ops.add(op);
-        let args = [op, lo(offset), hi(offset), what.encode(), lo(a), hi(a), lo(b), hi(b)];
+        let [name, generation] = self.transfer(&Plan::message(to, op, Answer::Value)).piece(0);
+        let args = [name, generation, lo(offset), hi(offset), what.encode(), lo(a), hi(a), lo(b), hi(b)];
         self.request(to, Kind::Short, ATOMIC, &args, (core::ptr::null(), 0));
+    }
+
+    /// The piece that a message answers; ends the job when none is to be answered so.
+    pub(crate) fn answered(
+        &self,
+        token: &Token<'_>,
+        name: [u32; 2],
+        answer: Answer,
+        len: usize,
+    ) -> transfer::Piece {
+        let (from, from_reply) = (token.source(), !token.is_request());
+        let piece = if from_reply {
+            self.transfers.answered(name, from, answer, len)
+        } else {
+            Err("as no answer is sent")
+        };
+        piece.unwrap_or_else(|why| {
+            let [number, generation] = name;
+            self.fatal(&format!(
+                "rank {from} sent an answer ({answer:?}, {len} bytes) to a transfer {why}: {number:#x}, generation {generation}. A frame \
+                 was forged, repeated or corrupted"
+            ))
+        })
+    }
+
+    /// A piece's answer has been dealt with.
+    pub(crate) fn piece_done(&self, piece: &transfer::Piece) {
+        if let Some(op) = self.transfers.done(piece) {
+            self.ops.finish(op);
+        }
     }
 
     /// The own bytes a peer asked for; ends the job when they are not in the segment.
@@ -109,6 +170,12 @@ impl Rank {
     }
 }
 
+/// Ends the job for a message of the core that no rank sends.
+#[cold]
+pub(crate) fn nonsense(rank: &Rank, token: &Token<'_>, what: &str) -> ! {
+    rank.fatal(&format!("rank {} sent {what}: a frame was forged or corrupted", token.source()))
+}
+
 /// Serves a message of the runtime itself.
 pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
     if (mail::FIRST..=mail::LAST).contains(&index) {
@@ -117,58 +184,69 @@ pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>)
     if (vis::FIRST..=vis::LAST).contains(&index) {
         return vis::handle(rank, token, index, m);
     }
-    let result = match (index, m.args) {
-        (PUT, &[op, olo, ohi]) => {
+    let asked = token.is_request();
+    use Kind::{Medium, Short};
+    let result = match (index, m.kind, m.args) {
+        (PUT, Medium, &[name, generation, olo, ohi]) if asked => {
             let to = rank.own_bytes(token, join(olo, ohi), m.len);
             // SAFETY: own_bytes checked the destination; the payload is valid while the handler runs.
             unsafe { bytes::store(to, m.payload, m.len) };
-            token.reply_short(ACK, &[op])
+            token.answer(ACK, &[name, generation])
         }
-        (ACK, &[op]) => {
-            rank.ops.finish(op);
+        (ACK, Short, &[name, generation]) => {
+            let piece = rank.answered(token, [name, generation], Answer::Done, m.len);
+            rank.piece_done(&piece);
             Ok(())
         }
-        (GET, &[op, olo, ohi, n, dlo, dhi]) => {
+        (GET, Short, &[name, generation, olo, ohi, n]) if asked => {
             let from = rank.own_bytes(token, join(olo, ohi), n as usize);
             // SAFETY: own_bytes checked the source.
-            unsafe { token.reply_medium_raw(DATA, &[op, dlo, dhi], from, n as usize) }
+            unsafe { token.answer_with(DATA, &[name, generation], from, n as usize) }
         }
-        (DATA, &[op, dlo, dhi]) => {
-            // SAFETY: the address is the one this rank sent with the request; its owner keeps it valid until the op is done.
-            unsafe { core::ptr::copy_nonoverlapping(m.payload, join(dlo, dhi) as *mut u8, m.len) };
-            rank.ops.finish(op);
+        (DATA, Medium, &[name, generation]) => {
+            let piece = rank.answered(token, [name, generation], Answer::Data, m.len);
+            // SAFETY: the piece is this handler's, and its memory is valid until it is done: `ref_get` was promised so. The payload has as
+            // many bytes.
+            unsafe { core::ptr::copy_nonoverlapping(m.payload, piece.at, piece.len) };
+            rank.piece_done(&piece);
             Ok(())
         }
-        (SET, &[op, olo, ohi, nlo, nhi, value]) => {
+        (SET, Short, &[name, generation, olo, ohi, nlo, nhi, value]) if asked => {
             let len = join(nlo, nhi) as usize;
             let to = rank.own_bytes(token, join(olo, ohi), len);
             // SAFETY: own_bytes checked the destination.
             unsafe { bytes::fill(to, value as u8, len) };
-            token.reply_short(ACK, &[op])
+            token.answer(ACK, &[name, generation])
         }
-        (ATOMIC, &[op, olo, ohi, what, alo, ahi, blo, bhi]) => {
-            let Some(what) = Operation::decode(what) else {
-                rank.fatal(&format!("rank {} asked for an unknown atomic operation", token.source()));
+        (ATOMIC, Short, &[name, generation, olo, ohi, what, alo, ahi, blo, bhi]) if asked => {
+            let at = join(olo, ohi);
+            let Some(what) = Operation::decode(what).filter(|op| at.is_multiple_of(op.width() as u64)) else {
+                nonsense(rank, token, "an atomic operation that there is not");
             };
-            let at = rank.own_bytes(token, join(olo, ohi), what.width());
-            // SAFETY: own_bytes checked the word; the initiator checked its alignment.
+            let at = rank.own_bytes(token, at, what.width());
+            // SAFETY: own_bytes checked the word; it is aligned, since segments are.
             let old = unsafe { atomics::apply(at, what, join(alo, ahi), join(blo, bhi)) };
-            token.reply_short(VALUE, &[op, lo(old), hi(old)])
+            token.answer(VALUE, &[name, generation, lo(old), hi(old)])
         }
-        (VALUE, &[op, vlo, vhi]) => {
+        (VALUE, Short, &[name, generation, vlo, vhi]) => {
+            let piece = rank.answered(token, [name, generation], Answer::Value, m.len);
             // Relaxed: finish publishes it.
-            rank.ops.op(op).value.store(join(vlo, vhi), Ordering::Relaxed);
-            rank.ops.finish(op);
+            rank.ops.op(piece.op).value.store(join(vlo, vhi), Ordering::Relaxed);
+            rank.piece_done(&piece);
             Ok(())
         }
-        (ROUND, &[parity, round, clo, chi]) => {
-            rank.rounds.arrived(parity as usize & 1, round as usize, join(clo, chi));
+        (ROUND, Short, &[parity, round, clo, chi]) if asked => {
+            if !rank.round_arrived(token.source(), parity, round, join(clo, chi)) {
+                nonsense(rank, token, "a barrier's round that it does not send now");
+            }
             Ok(())
         }
-        _ => rank.fatal(&format!("rank {} sent an unknown message {index}", token.source())),
+        _ => {
+            nonsense(rank, token, &format!("a {:?} message {index} with {} arguments", m.kind, m.args.len()))
+        }
     };
     if let Err(e) = result {
-        rank.fatal(&e.to_string());
+        rank.fatal(&format!("answering rank {}: {e}", token.source()));
     }
 }
 
@@ -199,11 +277,12 @@ impl Rounds {
         Rounds { inbox, state: Mutex::default(), active: AtomicU64::new(0) }
     }
 
-    fn arrived(&self, parity: usize, round: usize, word: u64) {
-        if let Some(slot) = self.inbox[parity].get(round) {
-            // ORDER: Release; pairs with Acquire in advance_rounds: what the sender did before its barrier comes before ours.
-            slot.store(word | HERE, Ordering::Release);
-        }
+    /// Whether nothing had come for this round.
+    fn arrived(&self, parity: usize, round: usize, word: u64) -> bool {
+        // ORDER: Release; pairs with Acquire in advance_rounds: what the sender did before its barrier comes before ours.
+        self.inbox[parity][round]
+            .compare_exchange(0, word | HERE, Ordering::Release, Ordering::Relaxed)
+            .is_ok()
     }
 }
 
@@ -215,6 +294,19 @@ impl Rank {
         if self.neighbourhood.leads() {
             self.advance_rounds();
         }
+    }
+
+    /// Takes in a round; whether its sender may have sent it. A leader's round of the phase after next comes when this one's has been dealt
+    /// with: no leader is two phases ahead of another.
+    fn round_arrived(&self, from: RankId, parity: u32, round: u32, word: u64) -> bool {
+        let (leaders, own) = self.neighbourhood.leaders();
+        let (parity, round, n) = (parity as usize, round as usize, leaders.len());
+        self.neighbourhood.leads()
+            && parity < 2
+            && round < self.rounds.inbox[0].len()
+            && leaders[(own + n - (1 << round)) % n] == from.0
+            && word & HERE == 0
+            && self.rounds.arrived(parity, round, word)
     }
 
     fn send_round(&self, s: &State) {

@@ -9,8 +9,9 @@
 //! gives the op back, and no word a program makes up can give back an op that is in use elsewhere.
 
 use crate::prim::{AtomicU32, AtomicU64, Ordering};
+use crate::slots::{Slot, Slots};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::ThreadId;
 
 /// The completion of one operation (or of an access region). It must be waited for, or tested until done, exactly once.
@@ -41,19 +42,6 @@ pub enum Implicit {
     Gets,
 }
 
-/// Ops in the first chunk of the table; each further one has twice as many as the one before it.
-const CHUNK: usize = 256;
-/// Most chunks: a million ops.
-const CHUNKS: usize = 12;
-
-/// Where an op lies in the table: its chunk, and its place there.
-#[inline]
-fn place(index: u32) -> (usize, usize) {
-    let i = index as usize + CHUNK;
-    let chunk = (i / CHUNK).ilog2() as usize;
-    (chunk, i - (CHUNK << chunk))
-}
-
 /// One op.
 #[derive(Debug)]
 pub(crate) struct Op {
@@ -67,6 +55,23 @@ pub(crate) struct Op {
     pub(crate) local: AtomicU32,
     /// Result of a remote atomic.
     pub(crate) value: AtomicU64,
+    next: AtomicU32,
+}
+
+impl Slot for Op {
+    fn new() -> Op {
+        Op {
+            generation: AtomicU32::new(0),
+            left: AtomicU32::new(0),
+            peer: AtomicU32::new(u32::MAX),
+            local: AtomicU32::new(0),
+            value: AtomicU64::new(0),
+            next: AtomicU32::new(0),
+        }
+    }
+    fn next(&self) -> &AtomicU32 {
+        &self.next
+    }
 }
 
 /// What a thread has: ops of its implicit operations, and the region that is open.
@@ -95,8 +100,7 @@ struct Threads {
 /// All ops of a rank.
 #[derive(Debug)]
 pub(crate) struct Ops {
-    chunks: Box<[OnceLock<Box<[Op]>>]>,
-    free: Mutex<(Vec<u32>, u32)>,
+    all: Slots<Op>,
     threads: Mutex<Threads>,
 }
 
@@ -106,11 +110,7 @@ fn lock<T>(m: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 impl Ops {
     pub(crate) fn new() -> Ops {
-        Ops {
-            chunks: (0..CHUNKS).map(|_| OnceLock::new()).collect(),
-            free: Mutex::new((Vec::new(), 0)),
-            threads: Mutex::new(Threads { by_id: HashMap::new(), sweep_at: 64 }),
-        }
+        Ops { all: Slots::new(), threads: Mutex::new(Threads { by_id: HashMap::new(), sweep_at: 64 }) }
     }
 
     /// A new op with `left` outstanding fragments and an event; `None` when a million are in use.
@@ -123,37 +123,14 @@ impl Ops {
 
     /// A new op that no event names.
     fn start_hidden(&self, left: u32) -> Option<u32> {
-        let index = {
-            let mut free = lock(&self.free);
-            match free.0.pop() {
-                Some(i) => i,
-                None if place(free.1).0 < CHUNKS => {
-                    free.1 += 1;
-                    free.1 - 1
-                }
-                None => return None,
-            }
-        };
-        let (chunk, at) = place(index);
-        let ops = self.chunks[chunk].get_or_init(|| {
-            (0..CHUNK << chunk)
-                .map(|_| Op {
-                    generation: AtomicU32::new(0),
-                    left: AtomicU32::new(0),
-                    peer: AtomicU32::new(u32::MAX),
-                    local: AtomicU32::new(0),
-                    value: AtomicU64::new(0),
-                })
-                .collect()
-        });
-        ops[at].left.store(left, Ordering::Relaxed);
-        ops[at].peer.store(u32::MAX, Ordering::Relaxed);
+        let (index, op) = self.all.take()?;
+        op.left.store(left, Ordering::Relaxed);
+        op.peer.store(u32::MAX, Ordering::Relaxed);
         Some(index)
     }
 
     pub(crate) fn op(&self, index: u32) -> &Op {
-        let (chunk, at) = place(index);
-        &self.chunks[chunk].get().expect("an op in use has its chunk")[at]
+        self.all.get(index).expect("an op in use has its chunk")
     }
 
     /// The event of an op.
@@ -180,22 +157,21 @@ impl Ops {
 
     /// Uses up the event of an op that is complete; `false` if another thread was faster.
     fn retire(&self, index: u32, generation: u32) -> bool {
-        // Relaxed: the lock below hands the op on.
+        // Relaxed: giving it back hands the op on.
         let won = self
             .op(index)
             .generation
             .compare_exchange(generation, generation.wrapping_add(1), Ordering::Relaxed, Ordering::Relaxed)
             .is_ok();
         if won {
-            lock(&self.free).0.push(index);
+            self.all.give_back(index);
         }
         won
     }
 
     /// The rank that the operation of a live event is with, if there is one such rank.
     pub(crate) fn peer(&self, event: Event) -> Option<crate::RankId> {
-        let (chunk, at) = place((event.0 as u32).wrapping_sub(1));
-        let peer = self.chunks.get(chunk)?.get()?.get(at)?.peer.load(Ordering::Relaxed);
+        let peer = self.all.get((event.0 as u32).wrapping_sub(1))?.peer.load(Ordering::Relaxed);
         (peer != u32::MAX).then_some(crate::RankId(peer))
     }
 
@@ -210,8 +186,7 @@ impl Ops {
     /// [`Ops::test`] that looks at the op before it is given back: `Some(Some(result of f))` if complete.
     pub(crate) fn take<R>(&self, event: Event, f: impl FnOnce(&Op) -> R) -> Option<Option<R>> {
         let (index, generation) = ((event.0 as u32).wrapping_sub(1), (event.0 >> 32) as u32);
-        let (chunk, at) = place(index);
-        let op = self.chunks.get(chunk)?.get()?.get(at)?;
+        let op = self.all.get(index)?;
         if generation.is_multiple_of(2) || op.generation.load(Ordering::Relaxed) != generation {
             return None;
         }
@@ -227,7 +202,8 @@ impl Ops {
         let ended = t.life.as_ref().is_some_and(|life| life.strong_count() == 0);
         let over = ended && t.region.is_none() && self.is_zero(t.puts) && self.is_zero(t.gets);
         if over {
-            lock(&self.free).0.extend([t.puts, t.gets]);
+            self.all.give_back(t.puts);
+            self.all.give_back(t.gets);
         }
         over
     }
@@ -363,7 +339,7 @@ mod tests {
         for _ in 0..if cfg!(miri) { 100 } else { 1000 } {
             std::thread::scope(|s| s.spawn(|| assert!(ops.implicit_done(true, true))).join().unwrap());
         }
-        assert!(lock(&ops.free).1 < 200, "two ops for each thread that lives");
+        assert!(ops.all.taken() < 200, "two ops for each thread that lives");
         assert_eq!(ops.implicit(Implicit::Puts), mine);
         assert!(!ops.is_zero(lost), "an op with something outstanding is nobody else's");
     }

@@ -13,6 +13,7 @@
 //! team  coll                     teams and collective operations
 //! segment  bytes  event  wait    where data is; copies of what others may touch; what is outstanding; how to wait
 //! native  amref                  put, get, atomics, barrier by the conduit's own means, or over active messages
+//! transfer  slots                what is outstanding by message, and which answers count; tables without locks
 //! neighbourhood                  who shares memory with whom
 //! shm (map, ring, link, grid)    memory that is shared    conduit: the seam to networks
 //! progress  report               a thread that polls; why a rank is blocked
@@ -22,7 +23,7 @@
 //! # One put, traced
 //! [`Rank::put`] (`rma.rs`) asks the segment table (`segment.rs`) where the bytes are. *Mapped here*: one copy, done. *Away*:
 //! `native.rs` gives it to the conduit if that has puts of its own; else `amref.rs` cuts the put into fragments and sends each as a request (`am.rs`), which goes as a frame through the conduit; the
-//! target's poll runs the handler (`amref.rs`), which copies and replies; the reply counts down the op (`event.rs`) the caller
+//! target's poll runs the handler (`amref.rs`), which copies and replies; the reply, if it is one that is awaited (`transfer.rs`), counts down the op (`event.rs`) the caller
 //! waits for.
 //!
 //! # A program
@@ -65,7 +66,9 @@ pub mod report;
 mod rma;
 mod segment;
 mod shm;
+mod slots;
 mod team;
+mod transfer;
 pub mod vis;
 mod wait;
 

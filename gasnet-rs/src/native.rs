@@ -135,7 +135,8 @@ impl Rank {
     ///    segment (checked).
     pub(crate) unsafe fn away_get(&self, op: u32, dst: *mut u8, from: RankId, offset: u64, len: usize) {
         let Some((_, rma)) = self.rma() else {
-            return self.ref_get(op, dst, from, offset, len);
+            // SAFETY: (1).
+            return unsafe { self.ref_get(op, dst, from, offset, len) };
         };
         self.pieces(from, rma, len, |done, n| {
             self.ops.add(op);

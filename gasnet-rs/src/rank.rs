@@ -20,6 +20,7 @@ use crate::shm::grid::{Grid, GridLayout};
 use crate::shm::map;
 use crate::shm::{Host, HostHeader, RankBlock};
 use crate::team::{Members, Team};
+use crate::transfer::Transfers;
 use crate::wait::{Presence, WaitPolicy, Waiter};
 use crate::{Boot, am, amref};
 use core::fmt;
@@ -86,6 +87,7 @@ pub struct Rank {
     pub(crate) segments: OnceLock<SegmentTable>,
     pub(crate) handlers: Box<[OnceLock<Handler>]>,
     pub(crate) ops: Ops,
+    pub(crate) transfers: Transfers,
     pub(crate) phases: Turns<Phases>,
     pub(crate) rounds: amref::Rounds,
     pub(crate) coll: Engine,
@@ -274,6 +276,7 @@ impl Rank {
             segments: OnceLock::new(),
             handlers: (0..256).map(|_| OnceLock::new()).collect(),
             ops: Ops::new(),
+            transfers: Transfers::new(),
             phases: Turns::new(threading, Phases::default()),
             rounds,
             coll: Engine::new(),

@@ -7,11 +7,12 @@
 #![expect(unsafe_code, reason = "copies between segments, message payloads and user memory")]
 
 use crate::am::{Kind, MAX_MEDIUM, Message, Outgoing, Token};
-use crate::amref;
+use crate::amref::{self, nonsense};
 use crate::conduit::Channel;
 use crate::event::{Event, Implicit};
 use crate::native::Source;
 use crate::segment::Place;
+use crate::transfer::{Answer, Plan};
 use crate::{Rank, RankId, rma};
 
 /// Messages of this module, as numbers of the core's own messages.
@@ -327,17 +328,21 @@ impl Rank {
         if full.count == 0 {
             return;
         }
-        self.ops.add(op);
         let mut payload = full.list;
-        let (handler, word) = match way {
+        let (handler, plan) = match way {
             Way::Put => {
                 payload.extend_from_slice(&full.data);
-                (PUT, 0)
+                (PUT, Plan::message(rank, op, Answer::Done))
             }
-            // Taken back by the handler of the reply.
-            Way::Get => (GET, Box::into_raw(Box::new(full.local)) as u64),
+            // Taken back by the handler of the reply, which this rank's table of transfers lets in once.
+            Way::Get => {
+                let at = Box::into_raw(Box::new(full.local)).cast();
+                let plan = Plan::message(rank, op, Answer::Pieces);
+                (GET, Plan { at, len: full.bytes, step: full.bytes, ..plan })
+            }
         };
-        let args = [op, full.count, word as u32, (word >> 32) as u32];
+        let [name, generation] = self.transfer(&plan).piece(0);
+        let args = [name, generation, full.count];
         let (src, len) = (payload.as_ptr(), payload.len());
         // SAFETY: the payload lives until the call returns.
         let sent = unsafe {
@@ -353,43 +358,55 @@ impl Rank {
     }
 }
 
+/// The list that a request begins with, as offsets and lengths, and what follows it; `None` if it is none.
+fn parse(count: u32, payload: &[u8]) -> Option<(impl Iterator<Item = (u64, usize)>, usize, &[u8])> {
+    let (list, rest) = payload.split_at_checked((count as usize).checked_mul(ENTRY)?)?;
+    let entries = move || (0..count as usize).map(move |i| entry(list, i));
+    // As many as there are entries of 32 bits: it does not wrap.
+    Some((entries(), entries().map(|(_, n)| n).sum(), rest))
+}
+
 /// Serves a message of this module.
 pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
-    let &[op, count, lo, hi] = m.args else {
-        rank.fatal(&format!("rank {} sent pieces without a list", token.source()));
-    };
     let bytes = m.bytes();
-    let count = count as usize;
-    let own = |i: usize| {
-        let (offset, n) = entry(bytes, i);
-        (rank.own_bytes(token, offset, n), n)
-    };
-    let result = match index {
-        PUT => {
-            let mut at = count * ENTRY;
-            for i in 0..count {
-                let (to, n) = own(i);
+    let result = match (index, m.args) {
+        (PUT, &[name, generation, count]) if token.is_request() => {
+            let Some((list, total, data)) =
+                parse(count, bytes).filter(|(_, total, data)| *total == data.len())
+            else {
+                nonsense(rank, token, "a list of pieces that its message does not hold");
+            };
+            let mut at = 0;
+            for (offset, n) in list {
+                let to = rank.own_bytes(token, offset, n);
                 // SAFETY: own_bytes checked the destination, the slice the source.
-                unsafe { crate::bytes::store(to, bytes[at..at + n].as_ptr(), n) };
+                unsafe { crate::bytes::store(to, data[at..at + n].as_ptr(), n) };
                 at += n;
             }
-            token.reply_short(amref::ACK, &[op])
+            debug_assert_eq!(at, total);
+            token.answer(amref::ACK, &[name, generation])
         }
-        GET => {
-            let mut data = vec![0; (0..count).map(|i| entry(bytes, i).1).sum()];
+        (GET, &[name, generation, count]) if token.is_request() => {
+            let Some((list, total, [])) = parse(count, bytes).filter(|(_, total, _)| *total <= MAX_MEDIUM)
+            else {
+                nonsense(rank, token, "a list of pieces that no message holds");
+            };
+            let mut data = vec![0; total];
             let mut at = 0;
-            for i in 0..count {
-                let (from, n) = own(i);
+            for (offset, n) in list {
+                let from = rank.own_bytes(token, offset, n);
                 // SAFETY: own_bytes checked the source, the slice the destination.
                 unsafe { crate::bytes::load(data[at..at + n].as_mut_ptr(), from, n) };
                 at += n;
             }
-            token.reply_medium(DATA, &[op, 0, lo, hi], &data)
+            // SAFETY: the vector is valid for its length.
+            unsafe { token.answer_with(DATA, &[name, generation], data.as_ptr(), data.len()) }
         }
-        _ => {
-            let word = amref::join(lo, hi);
-            // SAFETY: the list that this rank sent along with the request, which is answered once.
-            let local = unsafe { Box::from_raw(word as *mut Vec<Piece>) };
+        (DATA, &[name, generation]) => {
+            let piece = rank.answered(token, [name, generation], Answer::Pieces, bytes.len());
+            // SAFETY: the list that `flush` put into the plan of a transfer with this kind of answer, which has one piece and so is answered
+            // once.
+            let local = unsafe { Box::from_raw(piece.at.cast::<Vec<Piece>>()) };
             let mut at = 0;
             for piece in local.iter() {
                 // SAFETY: the caller of the get keeps its pieces valid until the op is done.
@@ -399,12 +416,13 @@ pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>)
                 }
                 at += piece.len;
             }
-            rank.ops.finish(op);
+            rank.piece_done(&piece);
             Ok(())
         }
+        _ => nonsense(rank, token, &format!("a message {index} with {} arguments", m.args.len())),
     };
     if let Err(e) = result {
-        rank.fatal(&e.to_string());
+        rank.fatal(&format!("answering rank {}: {e}", token.source()));
     }
 }
 

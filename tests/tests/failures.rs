@@ -78,6 +78,21 @@ fn last_words_of_a_killed_rank() {
     assert!(outcome.stdout.contains(said), "{}", outcome.report());
 }
 
+/// Nothing that safe code sends reaches the runtime's own handlers.
+#[test]
+fn safe_code_cannot_send_the_runtimes_own_messages() {
+    for mode in BOTH {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_attack"));
+        command.env("GASNET_PSHM_NODES", "2").env("GASNET_MAX_SEGSIZE", "1M");
+        if *mode == Frames {
+            command.env("GASNET_NEIGHBORHOOD", "off");
+        }
+        let outcome = run(command, "", Duration::from_secs(300)).expect("the program starts");
+        says(&outcome, 0, &[]);
+        assert_eq!(outcome.stdout, "all refused\n".repeat(2), "{}", outcome.report());
+    }
+}
+
 #[test]
 fn accesses_outside_a_segment_name_everything() {
     // 1 MiB segments: offset 0xffff8 is the last word.

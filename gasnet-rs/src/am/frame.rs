@@ -55,14 +55,15 @@ impl FrameHead {
         let kind = Kind::from_u8(word as u8)?;
         let nargs = (word >> 16) as usize & 0xff;
         let len = (word >> 32) as usize;
+        let dst = u64::from_le_bytes(head[8..].try_into().ok()?);
+        let zeros = word as u32 >> 24 == 0 && (kind == Kind::Long || dst == 0);
         let short = kind == Kind::Short && len > 0;
-        if nargs > MAX_ARGS || short || frame.len() != payload_at(nargs).checked_add(len)? {
+        if nargs > MAX_ARGS || short || !zeros || frame.len() != payload_at(nargs).checked_add(len)? {
             return None;
         }
         for (a, bytes) in args[..nargs].iter_mut().zip(rest.chunks_exact(4)) {
             *a = u32::from_le_bytes(bytes.try_into().ok()?);
         }
-        let dst = u64::from_le_bytes(head[8..].try_into().ok()?);
         Some(FrameHead { kind, handler: (word >> 8) as u8, nargs, len, dst })
     }
 }
@@ -77,7 +78,8 @@ mod tests {
             for (kind, len) in [(Kind::Short, 0), (Kind::Medium, 5), (Kind::Long, 64)] {
                 let mut args = [0; 16];
                 args[..nargs].iter_mut().enumerate().for_each(|(i, a)| *a = 0xdead_0000 + i as u32);
-                let head = FrameHead { kind, handler: 200, nargs, len, dst: 1 << 40 };
+                let dst = if kind == Kind::Long { 1 << 40 } else { 0 };
+                let head = FrameHead { kind, handler: 200, nargs, len, dst };
                 // What was there before does not matter.
                 let mut frame = vec![0xee; payload_at(nargs)];
                 head.emit(&args[..nargs], &mut frame);
@@ -110,8 +112,8 @@ mod tests {
             let mut args = [0; 16];
             args[..nargs].iter_mut().for_each(|a| *a = next() as u32);
             let len = if kind == Kind::Short { 0 } else { len };
-            FrameHead { kind, handler: next() as u8, nargs, len, dst: next() }
-                .emit(&args[..nargs], &mut frame);
+            let dst = if kind == Kind::Long { next() } else { 0 };
+            FrameHead { kind, handler: next() as u8, nargs, len, dst }.emit(&args[..nargs], &mut frame);
             frame.resize(payload_at(nargs) + len, 1);
             for _ in 0..next() % 4 {
                 let at = next() as usize % frame.len().min(24);

@@ -13,7 +13,7 @@
 #![expect(unsafe_code, reason = "copies between buffers of callers, segments and messages")]
 
 use crate::am::{Kind, MAX_MEDIUM, Message, Outgoing, Token};
-use crate::amref::join;
+use crate::amref::{join, nonsense};
 use crate::conduit::Channel;
 use crate::event::Event;
 use crate::segment::Place;
@@ -23,7 +23,7 @@ use core::future::{Future, poll_fn};
 use core::pin::Pin;
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::task::{Context, Poll};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -86,6 +86,8 @@ struct Key {
     op: u32,
     step: u32,
     peer: u32,
+    /// The rank that the peer is. What others send in its name is not looked at.
+    from: RankId,
 }
 
 #[derive(Debug, Default)]
@@ -98,8 +100,46 @@ struct Slot {
     bytes: usize,
     /// Something has come: tells an empty message from none.
     some: bool,
-    /// The word of an `OFFER`, `READY` or `DONE`.
-    word: Option<u64>,
+    /// Where fragments ended that came, by where they began, of a large message.
+    parts: BTreeMap<usize, usize>,
+    /// An `OFFER`, `READY` or `DONE` and its word.
+    word: Option<(u8, u64)>,
+}
+
+impl Slot {
+    /// Takes in a fragment; `None` if it does not fit, or has come already in part.
+    fn fragment(&mut self, at: u64, data: &[u8]) -> Option<()> {
+        let room = self.buffer.map_or(EAGER, |(_, len)| len);
+        let at = usize::try_from(at).ok().filter(|at| *at <= room && data.len() <= room - at)?;
+        if room <= EAGER {
+            // It is the whole message, and may come before its buffer is posted.
+            (at == 0 && !self.some).then_some(())?;
+        } else {
+            let end = at + data.len();
+            let before = self.parts.range(..end).next_back();
+            (!data.is_empty() && before.is_none_or(|(_, end)| *end <= at)).then_some(())?;
+            self.parts.insert(at, end);
+        }
+        match self.buffer {
+            // SAFETY: inside the posted buffer, which its owner keeps valid until the operation is over.
+            Some((to, _)) => unsafe { Ptr::of(data.as_ptr()).copy_to(to.at(at), data.len()) },
+            None => self.early.extend_from_slice(data),
+        }
+        self.bytes += data.len();
+        self.some = true;
+        Some(())
+    }
+
+    /// Takes in that the peer has put all of `len` bytes into the posted buffer.
+    fn placed(&mut self, len: u64) -> Option<()> {
+        let (_, posted) = self.buffer.filter(|(_, posted)| *posted as u64 == len && *posted > EAGER)?;
+        if self.some {
+            return None;
+        }
+        self.bytes = posted;
+        self.some = true;
+        Some(())
+    }
 }
 
 /// All slots of a rank.
@@ -125,7 +165,7 @@ impl Mail {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take_word(&self, key: Key) -> Option<u64> {
+    fn take_word(&self, key: Key) -> Option<(u8, u64)> {
         let mut slots = self.slots();
         let word = slots.get(&key)?.word?;
         slots.remove(&key);
@@ -136,43 +176,27 @@ impl Mail {
 /// Serves a message of this module.
 pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
     let &[team, op, step, peer, lo, hi] = m.args else {
-        rank.fatal(&format!("rank {} sent a collective message without its name", token.source()));
+        nonsense(rank, token, "a collective message without its name");
     };
+    let fits = if index == DATA { Kind::Medium } else { Kind::Short };
+    if m.kind != fits || !token.is_request() {
+        nonsense(rank, token, "a collective message of another kind");
+    }
     let mail = &rank.coll.mail;
-    let at = join(lo, hi);
+    let word = join(lo, hi);
     let sender = matches!(index, READY | DONE);
-    let key = Key { team, op, step: if sender { step | SENDER } else { step }, peer };
+    let key = Key { team, op, step: if sender { step | SENDER } else { step }, peer, from: token.source() };
     let mut slots = mail.slots();
     let slot = slots.entry(key).or_default();
-    match index {
-        DATA => {
-            let at = at as usize;
-            match slot.buffer {
-                Some((_, len)) if m.len > len || at > len - m.len => {
-                    drop(slots);
-                    disagree(rank, token.source());
-                }
-                // SAFETY: inside the posted buffer, which its owner keeps valid until the operation is over; the payload is
-                // valid while the handler runs.
-                Some((to, _)) => unsafe { Ptr(m.payload).copy_to(to.at(at), m.len) },
-                None => {
-                    let end = at + m.len;
-                    if slot.early.len() < end {
-                        slot.early.resize(end, 0);
-                    }
-                    slot.early[at..end].copy_from_slice(m.bytes());
-                }
-            }
-            slot.bytes += m.len;
-            slot.some = true;
-        }
-        PLACED => {
-            slot.bytes += at as usize;
-            slot.some = true;
-        }
-        _ => slot.word = Some(at),
-    }
+    let taken = match index {
+        DATA => slot.fragment(word, m.bytes()),
+        PLACED => slot.placed(word),
+        _ => slot.word.is_none().then(|| slot.word = Some((index, word))),
+    };
     drop(slots);
+    if taken.is_none() {
+        disagree(rank, token.source());
+    }
     mail.bump();
 }
 
@@ -242,7 +266,7 @@ impl Op {
     }
 
     fn key(&self, step: u32, peer: usize) -> Key {
-        Key { team: self.team.id, op: self.number, step, peer: peer as u32 }
+        Key { team: self.team.id, op: self.number, step, peer: peer as u32, from: self.team.ranks[peer] }
     }
 
     fn tell(&self, to: usize, index: u8, step: u32, word: u64) {
@@ -301,14 +325,13 @@ impl Op {
         if self.offers(to, way) {
             let lend = self.own_offset(from, len);
             self.tell(to, OFFER, step, lend.map_or(0, |o| o + 1));
-            let word = self.word(key).await;
-            if lend.is_none() {
-                self.fill(to, step, from, len, word).await;
+            if lend.is_some() {
+                self.word(key, DONE).await;
+                return;
             }
-        } else {
-            let word = self.word(key).await;
-            self.fill(to, step, from, len, word).await;
         }
+        let word = self.word(key, READY).await;
+        self.fill(to, step, from, len, word).await;
     }
 
     /// Brings the data to a receiver that is ready: `word` is the offset of its buffer in its segment plus 1, or 0.
@@ -322,8 +345,14 @@ impl Op {
         self.tell(to, PLACED, step, len as u64);
     }
 
-    async fn word(&self, key: Key) -> u64 {
-        poll_fn(|_| self.rank().coll.mail.take_word(key).map_or(Poll::Pending, Poll::Ready)).await
+    /// Waits for what a receiver says; ends the job if it says something else.
+    async fn word(&self, key: Key, index: u8) -> u64 {
+        let taken = || self.rank().coll.mail.take_word(key);
+        let (said, word) = poll_fn(|_| taken().map_or(Poll::Pending, Poll::Ready)).await;
+        if said != index {
+            disagree(self.rank(), key.from);
+        }
+        word
     }
 
     /// Waits for a transfer.
@@ -367,7 +396,7 @@ impl Op {
         if len > EAGER && !self.offers(from, way) {
             self.ready(from, step, to, len);
         }
-        Receive { op: self, key, from, step, to, len }
+        Receive { op: self, key, from, step, to, len, way }
     }
 
     fn ready(&self, from: usize, step: u32, to: Ptr, len: usize) {
@@ -383,6 +412,7 @@ pub(crate) struct Receive<'a> {
     step: u32,
     to: Ptr,
     len: usize,
+    way: Way,
 }
 
 impl Future for Receive<'_> {
@@ -401,8 +431,11 @@ impl Future for Receive<'_> {
                 drop(slots);
                 disagree(rank, self.op.team.ranks[self.from]);
             }
-            slot.word.take()
+            slot.word.take().map(|(_, word)| word)
         };
+        if offer.is_some() && !(self.len > EAGER && self.op.offers(self.from, self.way)) {
+            disagree(rank, self.op.team.ranks[self.from]);
+        }
         match offer {
             None => Poll::Pending,
             Some(0) => {

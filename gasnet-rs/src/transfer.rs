@@ -1,0 +1,377 @@
+//! What this rank knows of the transfers by message that it has under way, so that messages need not say it.
+//!
+//! A request for a put, a get or an atomic operation names a *transfer*: its number in a table, its generation, and a piece of it. The answer
+//! brings that name back and nothing else. Where data goes, how much of it may come, and who may send it, is in the table.
+//!
+//! **What is guaranteed.** An answer counts if its transfer is under way and of that generation, the piece is one of its pieces and was not
+//! answered before, it comes from the rank that was asked, and it is of the kind that was asked for; data have exactly the piece's
+//! length. Everything else ends the job. So an answer that is forged, repeated, late or corrupted finishes and writes nothing, unless it equals in all
+//! of this the answer that is awaited. Then it stands for that one: it may bring other bytes, to where that one would have brought
+//! them, and from the one rank that could have sent them anyway. The real answer comes second then, and ends the job.
+//!
+//! **Pieces.** A transfer has up to [`PIECES`]; longer ones are several transfers. One word holds the generation and a bit for each piece that
+//! was answered, so one compare-and-swap decides. Whoever sets a piece's bit copies its data, and counts the piece as done afterwards. Until
+//! all are done, the transfer stays: nobody who has claimed a piece can lose it.
+
+use crate::RankId;
+use crate::prim::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use crate::slots::{NUMBER_BITS, Slot, Slots};
+
+/// Most pieces of a transfer.
+pub(crate) const PIECES: u32 = 32;
+const _: () = assert!(NUMBER_BITS + PIECES.trailing_zeros() <= 32);
+/// The word of a transfer that is over: all pieces answered.
+const NO_PIECE_LEFT: u64 = u32::MAX as u64;
+
+/// What the answer to a request brings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Answer {
+    /// Nothing.
+    Done,
+    /// The bytes of a get.
+    Data,
+    /// The old value of a word.
+    Value,
+    /// The bytes of a get of many pieces of memory.
+    Pieces,
+}
+
+/// What a transfer is; see the module.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Plan {
+    pub(crate) peer: RankId,
+    /// The op that is finished with it.
+    pub(crate) op: u32,
+    pub(crate) answer: Answer,
+    /// Where data goes.
+    pub(crate) at: *mut u8,
+    /// Bytes that come.
+    pub(crate) len: usize,
+    /// Bytes of a piece, but for the last one.
+    pub(crate) step: usize,
+    /// From 1 on.
+    pub(crate) pieces: u32,
+}
+
+impl Plan {
+    /// One piece, whose answer brings no bytes.
+    pub(crate) fn message(peer: RankId, op: u32, answer: Answer) -> Plan {
+        Plan { peer, op, answer, at: core::ptr::null_mut(), len: 0, step: 0, pieces: 1 }
+    }
+}
+
+/// A transfer's name: its number, with room for that of a piece, and its generation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Name {
+    number: u32,
+    generation: u32,
+}
+
+impl Name {
+    /// The name of a piece, as messages carry it.
+    pub(crate) fn piece(self, piece: u32) -> [u32; 2] {
+        [self.number | piece << NUMBER_BITS, self.generation]
+    }
+}
+
+/// Generations of different transfers are far apart, so that a wrong bit in a number does not name another transfer under way.
+fn spread(number: u32) -> u32 {
+    number.wrapping_mul(0x9e37_79b1)
+}
+
+/// A piece whose answer has come, to be dealt with and given to [`Transfers::done`].
+#[derive(Debug)]
+pub(crate) struct Piece {
+    number: u32,
+    pub(crate) op: u32,
+    /// Where its data goes: all of it, where the answer brings as much as was asked for.
+    pub(crate) at: *mut u8,
+    /// Bytes of it.
+    pub(crate) len: usize,
+}
+
+/// An entry of the table.
+#[derive(Debug)]
+struct Transfer {
+    /// High half: generation; low half: a bit for each piece that cannot be answered (any more).
+    word: AtomicU64,
+    /// Pieces that are not done.
+    left: AtomicU32,
+    op: AtomicU32,
+    peer: AtomicU32,
+    answer: AtomicU32,
+    at: AtomicPtr<u8>,
+    len: AtomicU64,
+    step: AtomicU64,
+    next: AtomicU32,
+}
+
+impl Slot for Transfer {
+    fn new() -> Transfer {
+        Transfer {
+            word: AtomicU64::new(NO_PIECE_LEFT),
+            left: AtomicU32::new(0),
+            op: AtomicU32::new(0),
+            peer: AtomicU32::new(0),
+            answer: AtomicU32::new(0),
+            at: AtomicPtr::new(core::ptr::null_mut()),
+            len: AtomicU64::new(0),
+            step: AtomicU64::new(0),
+            next: AtomicU32::new(0),
+        }
+    }
+    fn next(&self) -> &AtomicU32 {
+        &self.next
+    }
+}
+
+impl Transfer {
+    fn start(&self, plan: &Plan) -> u32 {
+        self.left.store(plan.pieces, Ordering::Relaxed);
+        self.op.store(plan.op, Ordering::Relaxed);
+        self.peer.store(plan.peer.0, Ordering::Relaxed);
+        self.answer.store(plan.answer as u32, Ordering::Relaxed);
+        self.at.store(plan.at, Ordering::Relaxed);
+        self.len.store(plan.len as u64, Ordering::Relaxed);
+        self.step.store(plan.step as u64, Ordering::Relaxed);
+        // Relaxed: nobody else changes the word of a transfer that is over.
+        let generation = self.word.load(Ordering::Relaxed) >> 32;
+        let none = NO_PIECE_LEFT.checked_shl(plan.pieces).unwrap_or(0) & NO_PIECE_LEFT;
+        // ORDER: Release; pairs with Acquire in claim: the plan.
+        self.word.store(generation << 32 | none, Ordering::Release);
+        generation as u32
+    }
+
+    /// Marks a piece as answered, if it may be.
+    fn claim(&self, generation: u32, piece: u32) -> Result<(), &'static str> {
+        let bit = 1 << piece;
+        let mut word = self.word.load(Ordering::Relaxed);
+        loop {
+            if (word >> 32) as u32 != generation {
+                return Err("that is over, or never was");
+            }
+            if word & bit != 0 {
+                return Err("that is over, or was answered already");
+            }
+            // ORDER: Acquire; pairs with Release in start.
+            match self.word.compare_exchange(word, word | bit, Ordering::Acquire, Ordering::Relaxed) {
+                Ok(_) => return Ok(()),
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// One piece less; whether it was the last one, with which the transfer is over.
+    fn done(&self) -> bool {
+        // ORDER: AcqRel; pairs with itself: the data of all pieces is there for whoever is last, who finishes the op.
+        if self.left.fetch_sub(1, Ordering::AcqRel) != 1 {
+            return false;
+        }
+        // Relaxed, both: all pieces are claimed, so nobody changes the word. Giving the entry back hands it on.
+        let generation = (self.word.load(Ordering::Relaxed) >> 32).wrapping_add(1);
+        self.word.store(generation << 32 | NO_PIECE_LEFT, Ordering::Relaxed);
+        true
+    }
+}
+
+/// All transfers of a rank.
+#[derive(Debug)]
+pub(crate) struct Transfers(Slots<Transfer>);
+
+impl Transfers {
+    pub(crate) fn new() -> Transfers {
+        Transfers(Slots::new())
+    }
+
+    /// Enters a transfer; `None` when a million are under way.
+    pub(crate) fn start(&self, plan: &Plan) -> Option<Name> {
+        debug_assert!((1..=PIECES).contains(&plan.pieces));
+        let (number, transfer) = self.0.take()?;
+        Some(Name { number, generation: transfer.start(plan).wrapping_add(spread(number)) })
+    }
+
+    /// Takes in the answer to a piece, `len` bytes of data with it. The error says what is wrong with what was answered.
+    pub(crate) fn answered(
+        &self,
+        name: [u32; 2],
+        from: RankId,
+        answer: Answer,
+        len: usize,
+    ) -> Result<Piece, &'static str> {
+        let (number, piece) = (name[0] & ((1 << NUMBER_BITS) - 1), name[0] >> NUMBER_BITS);
+        let transfer = self.0.get(number).ok_or("that never was")?;
+        if piece >= PIECES {
+            return Err("that never was");
+        }
+        transfer.claim(name[1].wrapping_sub(spread(number)), piece)?;
+        // Relaxed, all: since the claim, and until the piece is done, nobody changes them.
+        if transfer.peer.load(Ordering::Relaxed) != from.0 {
+            return Err("that another rank was asked for");
+        }
+        if transfer.answer.load(Ordering::Relaxed) != answer as u32 {
+            return Err("that asked for something else");
+        }
+        let (all, step) = (transfer.len.load(Ordering::Relaxed), transfer.step.load(Ordering::Relaxed));
+        let start = u64::from(piece) * step;
+        let expected = all.saturating_sub(start).min(step) as usize;
+        if len != expected {
+            return Err("with another number of bytes than was asked for");
+        }
+        let at = transfer.at.load(Ordering::Relaxed).wrapping_add(start as usize);
+        Ok(Piece { number, op: transfer.op.load(Ordering::Relaxed), at, len })
+    }
+
+    /// A piece has been dealt with: the op that is finished with it, if all are.
+    pub(crate) fn done(&self, piece: &Piece) -> Option<u32> {
+        let over = self.0.get(piece.number).is_some_and(Transfer::done);
+        over.then(|| {
+            self.0.give_back(piece.number);
+            piece.op
+        })
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    const PEER: RankId = RankId(3);
+
+    fn plan(answer: Answer, len: usize, step: usize, pieces: u32) -> Plan {
+        Plan { peer: PEER, op: 9, answer, at: 0x1000 as *mut u8, len, step, pieces }
+    }
+
+    #[test]
+    fn every_piece_is_answered_once() {
+        let all = Transfers::new();
+        let name = all.start(&plan(Answer::Data, 250, 100, 3)).unwrap();
+        let answered = |piece, len| all.answered(name.piece(piece), PEER, Answer::Data, len);
+        assert_eq!(answered(3, 0).unwrap_err(), "that is over, or was answered already");
+        for (piece, at, len) in [(2, 0x10c8, 50), (0, 0x1000, 100), (1, 0x1064, 100)] {
+            let taken = answered(piece, len).unwrap();
+            assert_eq!((taken.at as usize, taken.len, taken.op), (at, len, 9));
+            assert!(answered(piece, len).is_err(), "a second time");
+            assert_eq!(all.done(&taken), (piece == 1).then_some(9));
+        }
+        assert_eq!(answered(0, 100).unwrap_err(), "that is over, or never was");
+    }
+
+    #[test]
+    fn all_pieces_that_fit_in_a_word() {
+        let all = Transfers::new();
+        let name = all.start(&plan(Answer::Done, 0, 0, PIECES)).unwrap();
+        for piece in 0..PIECES {
+            let taken = all.answered(name.piece(piece), PEER, Answer::Done, 0).unwrap();
+            assert_eq!(all.done(&taken).is_some(), piece == PIECES - 1);
+        }
+    }
+
+    /// Whatever is not exactly what was asked for is refused.
+    #[test]
+    fn nothing_else_is_an_answer() {
+        let fresh = || {
+            let all = Transfers::new();
+            let name = all.start(&plan(Answer::Data, 8, 8, 1)).unwrap();
+            (all, name.piece(0))
+        };
+        let (all, name) = fresh();
+        assert!(all.answered(name, PEER, Answer::Data, 8).is_ok());
+        for (from, answer, len) in [
+            (RankId(2), Answer::Data, 8),
+            (PEER, Answer::Done, 8),
+            (PEER, Answer::Value, 8),
+            (PEER, Answer::Pieces, 8),
+            (PEER, Answer::Data, 7),
+            (PEER, Answer::Data, 9),
+        ] {
+            let (all, name) = fresh();
+            assert!(all.answered(name, from, answer, len).is_err(), "{from} {answer:?} {len}");
+        }
+        for bit in 0..64 {
+            let (all, mut name) = fresh();
+            name[bit / 32] ^= 1 << (bit % 32);
+            assert!(all.answered(name, PEER, Answer::Data, 8).is_err(), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn an_entry_used_again_knows_no_old_names() {
+        let all = Transfers::new();
+        let mut old = Vec::new();
+        for _ in 0..100 {
+            let name = all.start(&plan(Answer::Done, 0, 0, 1)).unwrap().piece(0);
+            assert!(old.iter().all(|o| all.answered(*o, PEER, Answer::Done, 0).is_err()));
+            assert_eq!(all.done(&all.answered(name, PEER, Answer::Done, 0).unwrap()), Some(9));
+            old.push(name);
+        }
+        assert_eq!(all.0.taken(), 1);
+    }
+
+    #[test]
+    fn of_many_threads_one_takes_an_answer() {
+        let all = Transfers::new();
+        for _ in 0..if cfg!(miri) { 10 } else { 1000 } {
+            let name = all.start(&plan(Answer::Done, 0, 0, 2)).unwrap();
+            let finished: usize = std::thread::scope(|s| {
+                let threads: Vec<_> = (0..4)
+                    .map(|i| {
+                        let all = &all;
+                        s.spawn(move || {
+                            let taken = all.answered(name.piece(i % 2), PEER, Answer::Done, 0);
+                            taken.is_ok_and(|piece| all.done(&piece).is_some())
+                        })
+                    })
+                    .collect();
+                threads.into_iter().map(|t| usize::from(t.join().unwrap())).sum()
+            });
+            assert_eq!(finished, 1);
+        }
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use crate::prim::UnsafeCell;
+    use loom::sync::Arc;
+
+    struct Shared(Transfer, [UnsafeCell<u8>; 2]);
+    // SAFETY: for the test: loom tells who accesses a cell out of turn.
+    #[expect(unsafe_code, reason = "loom looks at the cells")]
+    unsafe impl Sync for Shared {}
+    // SAFETY: as above.
+    #[expect(unsafe_code, reason = "loom looks at the cells")]
+    unsafe impl Send for Shared {}
+
+    /// Two pieces on two threads, one of them answered twice: one thread finds the transfer over, and sees the data of both.
+    #[test]
+    fn loom_a_transfer_is_over_once() {
+        loom::model(|| {
+            let shared = Arc::new(Shared(Transfer::new(), [UnsafeCell::new(0), UnsafeCell::new(0)]));
+            let peer = RankId(1);
+            let at = core::ptr::null_mut();
+            let plan = Plan { peer, op: 0, answer: Answer::Done, at, len: 0, step: 0, pieces: 2 };
+            let generation = shared.0.start(&plan);
+            let take = move |s: &Shared, piece: u32| {
+                if s.0.claim(generation, piece).is_err() {
+                    return 0;
+                }
+                // SAFETY: claimed by this thread alone.
+                #[expect(unsafe_code, reason = "loom looks at the cells")]
+                s.1[piece as usize].with_mut(|p| unsafe { *p = 1 });
+                if !s.0.done() {
+                    return 0;
+                }
+                // SAFETY: both are done.
+                #[expect(unsafe_code, reason = "loom looks at the cells")]
+                s.1.iter().for_each(|cell| cell.with(|p| assert_eq!(unsafe { *p }, 1)));
+                1
+            };
+            let other = shared.clone();
+            let thread = loom::thread::spawn(move || take(&other, 0) + take(&other, 1));
+            let here = take(&shared, 1);
+            assert_eq!(here + thread.join().unwrap(), 1);
+        });
+    }
+}

@@ -1,0 +1,407 @@
+//! Frames that no rank sends: forged, repeated, late, corrupted. They write nothing and finish nothing, and the job ends with a message that
+//! names the sender.
+#![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
+
+use gasnet::boot::{Exchange, Overseer, ToMonitor};
+use gasnet::conduit::*;
+use gasnet::vis::{Piece, Shape};
+use gasnet::{Boot, Config, Error, GlobalPtr, Rank, RankId, Threading};
+use std::collections::VecDeque;
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering::*};
+use std::sync::{Arc, Mutex};
+
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Line([u8; 64]);
+
+fn lines(bytes: &[u8]) -> Vec<Line> {
+    let lines = bytes.chunks(64).map(|part| {
+        let mut line = Line([0; 64]);
+        line.0[..part.len()].copy_from_slice(part);
+        line
+    });
+    lines.collect()
+}
+
+/// A frame to or from the rank: the other side, the channel, its bytes.
+type Parcel = (u32, Channel, Vec<u8>);
+
+/// The network of one rank, whose peers are the test.
+#[derive(Default)]
+struct Wire {
+    sent: Mutex<VecDeque<Parcel>>,
+    arriving: Mutex<VecDeque<Parcel>>,
+    /// What the rank said when it ended the job.
+    ended: Mutex<Option<String>>,
+    calls: AtomicU32,
+}
+
+#[derive(Clone)]
+struct End(Arc<Wire>);
+
+// SAFETY: slots are boxes that the cookie owns until commit or cancel; frames are copies of the stack's.
+unsafe impl Conduit for End {
+    fn name(&self) -> &'static str {
+        "wire"
+    }
+    fn reserve(&self, to: Peer, channel: Channel, len: usize, _: bool) -> Result<Option<RawSlot>, Error> {
+        let lines: Box<[Line]> = vec![Line([0; 64]); len.div_ceil(64)].into();
+        let buf = NonNull::new(Box::into_raw(lines).cast::<u8>()).unwrap();
+        Ok(Some(RawSlot { buf, len, cookie: [u64::from(to.rank.0), channel as u64] }))
+    }
+    unsafe fn commit(&self, slot: RawSlot) {
+        let count = slot.len.div_ceil(64);
+        // SAFETY: made by reserve, and filled in.
+        let bytes = unsafe {
+            let bytes = std::slice::from_raw_parts(slot.buf.as_ptr(), slot.len).to_vec();
+            drop(Box::from_raw(std::ptr::slice_from_raw_parts_mut(slot.buf.as_ptr().cast::<Line>(), count)));
+            bytes
+        };
+        let channel = if slot.cookie[1] == 0 { Channel::Request } else { Channel::Reply };
+        self.0.sent.lock().unwrap().push_back((slot.cookie[0] as u32, channel, bytes));
+    }
+    unsafe fn cancel(&self, slot: RawSlot) {
+        let count = slot.len.div_ceil(64);
+        // SAFETY: made by reserve.
+        drop(unsafe {
+            Box::from_raw(std::ptr::slice_from_raw_parts_mut(slot.buf.as_ptr().cast::<Line>(), count))
+        });
+    }
+    fn poll(&self, channel: Channel, _: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
+        let next = {
+            let mut arriving = self.0.arriving.lock().unwrap();
+            let at = arriving.iter().position(|(_, on, _)| *on == channel);
+            at.and_then(|at| arriving.remove(at))
+        };
+        let Some((from, channel, bytes)) = next else { return Ok(0) };
+        let mut copy = lines(&bytes);
+        let (from, len) = (Peer { rank: RankId(from), endpoint: 0 }, bytes.len());
+        deliver(Frame { from, channel, data: copy.as_mut_ptr().cast(), len });
+        Ok(1)
+    }
+}
+
+/// Every rank is a host of its own, and says what this one says.
+impl Exchange for End {
+    fn all_gather(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+        let first = self.0.calls.fetch_add(1, Relaxed) == 0;
+        let host = |r: u32| if first { [r.to_le_bytes(); 2].concat() } else { mine.to_vec() };
+        Ok((0..3).map(host).collect())
+    }
+}
+
+impl Overseer for End {
+    fn hear(&self, said: &ToMonitor) {
+        if let ToMonitor::Abort(_, text) = said {
+            *self.0.ended.lock().unwrap() = Some(text.clone());
+        }
+    }
+    fn leave(&self, code: i32) -> ! {
+        std::panic::resume_unwind(Box::new(code))
+    }
+}
+
+const SEGMENT: usize = 8192;
+
+/// Rank 0 of three, with ranks 1 and 2 played by the test.
+struct Play {
+    wire: Arc<Wire>,
+    rank: &'static Rank,
+}
+
+impl Play {
+    fn new() -> Play {
+        let wire: Arc<Wire> = Arc::default();
+        let end = End(wire.clone());
+        // SAFETY: a system call; the descriptor is new and ours.
+        let file = || unsafe { OwnedFd::from_raw_fd(libc::memfd_create(c"forged".as_ptr(), 0)) };
+        let boot = Boot {
+            rank: 0,
+            size: 3,
+            neighbours: vec![0],
+            exchange: Some(Box::new(end.clone())),
+            shm: file(),
+            segments: file(),
+            link: None,
+            overseer: Some(Box::new(end.clone())),
+            job_id: 7,
+        };
+        let open = |_: &OpenContext<'_>| -> Result<Option<Box<dyn Conduit>>, Error> {
+            Ok(Some(Box::new(end.clone())))
+        };
+        let config = Config { neighborhood: u32::MAX, quiet: true, ..Config::default() };
+        // SAFETY: new memory files, and the rank starts once.
+        let rank = unsafe { Rank::start(boot, config, Threading::Parallel, &open) }.unwrap();
+        rank.attach(SEGMENT, None).unwrap();
+        Play { wire, rank }
+    }
+
+    /// What the rank has sent last.
+    fn sent(&self) -> Message {
+        let (to, channel, bytes) = self.wire.sent.lock().unwrap().pop_back().expect("a frame");
+        assert_eq!(channel, Channel::Request);
+        Message::read(to, &bytes)
+    }
+
+    /// Delivers a frame; what the rank said if it ended the job.
+    fn deliver(&self, from: u32, channel: Channel, bytes: Vec<u8>) -> Option<String> {
+        self.wire.arriving.lock().unwrap().push_back((from, channel, bytes));
+        *self.wire.ended.lock().unwrap() = None;
+        let polled = catch_unwind(AssertUnwindSafe(|| self.rank.poll()));
+        let said = self.wire.ended.lock().unwrap().take();
+        assert_eq!(polled.is_err(), said.is_some());
+        said
+    }
+
+    #[track_caller]
+    fn refuses(&self, from: u32, channel: Channel, frame: &Message) {
+        let said = self.deliver(from, channel, frame.bytes()).unwrap_or_else(|| panic!("{frame:?} passed"));
+        assert!(said.contains(&format!("rank {from}")), "{said}");
+    }
+}
+
+const SHORT: u8 = 0;
+const MEDIUM: u8 = 1;
+const LONG: u8 = 2;
+// The core's messages, as in `amref.rs`, `vis.rs` and `coll/mail.rs`.
+const PUT: u8 = 1;
+const ACK: u8 = 2;
+const GET: u8 = 3;
+const DATA: u8 = 4;
+const SET: u8 = 5;
+const ATOMIC: u8 = 6;
+const VALUE: u8 = 7;
+const ROUND: u8 = 8;
+const PLACED: u8 = 20;
+const PIECES_PUT: u8 = 24;
+const PIECES_GET: u8 = 25;
+const PIECES: u8 = 26;
+
+/// An active message, as frames carry it.
+#[derive(Debug, Clone, PartialEq)]
+struct Message {
+    peer: u32,
+    kind: u8,
+    handler: u8,
+    args: Vec<u32>,
+    payload: Vec<u8>,
+}
+
+impl Message {
+    fn new(kind: u8, handler: u8, args: &[u32], payload: &[u8]) -> Message {
+        Message { peer: 1, kind, handler, args: args.to_vec(), payload: payload.to_vec() }
+    }
+
+    fn read(peer: u32, bytes: &[u8]) -> Message {
+        let (kind, handler, nargs) = (bytes[0], bytes[1], bytes[2] as usize);
+        let args = bytes[16..].chunks_exact(4).take(nargs);
+        let args = args.map(|a| u32::from_le_bytes(a.try_into().unwrap())).collect();
+        let payload = bytes[(16 + 4 * nargs).next_multiple_of(16)..].to_vec();
+        Message { peer, kind, handler, args, payload }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![self.kind, self.handler, self.args.len() as u8, 0];
+        bytes.extend((self.payload.len() as u32).to_le_bytes());
+        bytes.extend([0; 8]);
+        bytes.extend(self.args.iter().flat_map(|a| a.to_le_bytes()));
+        bytes.resize(bytes.len().next_multiple_of(16), 0);
+        bytes.extend(&self.payload);
+        bytes
+    }
+
+    fn with(&self, f: impl FnOnce(&mut Message)) -> Message {
+        let mut copy = self.clone();
+        f(&mut copy);
+        copy
+    }
+
+    fn name(&self) -> [u32; 2] {
+        [self.args[0], self.args[1]]
+    }
+}
+
+/// Started operations with rank 1 whose answer is awaited, each with that answer.
+struct Awaited {
+    answer: Message,
+    /// What of the program the operation would change.
+    target: Box<[u8]>,
+    event: gasnet::Event,
+}
+
+fn get(p: &Play) -> Awaited {
+    let mut target = vec![7u8; 24].into_boxed_slice();
+    // SAFETY: the target stays until the end of the test.
+    let event = unsafe { p.rank.get_nb(target.as_mut_ptr().wrapping_add(8), RankId(1), 64, 8) };
+    let asked = p.sent();
+    assert_eq!((asked.peer, asked.kind, asked.handler, &asked.args[2..]), (1, SHORT, GET, &[64, 0, 8][..]));
+    Awaited { answer: Message::new(MEDIUM, DATA, &asked.name(), &[9; 8]), target, event }
+}
+
+fn get_pieces(p: &Play) -> Awaited {
+    let mut target = vec![7u8; 24].into_boxed_slice();
+    let there = [Piece { at: 0, len: 3 }, Piece { at: 100, len: 5 }];
+    let here = [Piece { at: target.as_mut_ptr().wrapping_add(8) as usize, len: 8 }];
+    // SAFETY: as above.
+    let event = unsafe { p.rank.get_shape_nb(Shape::Vector(&here), RankId(1), Shape::Vector(&there), 0) };
+    let asked = p.sent();
+    assert_eq!((asked.handler, &asked.args[2..]), (PIECES_GET, &[2][..]));
+    Awaited { answer: Message::new(MEDIUM, PIECES, &asked.name(), &[9; 8]), target, event }
+}
+
+fn put(p: &Play) -> Awaited {
+    let target = vec![7u8; 24].into_boxed_slice();
+    // SAFETY: as above.
+    let event = unsafe { p.rank.put_nb(RankId(1), 64, target.as_ptr(), 24) };
+    let asked = p.sent();
+    assert_eq!((asked.kind, asked.handler, asked.payload.len()), (MEDIUM, PUT, 24));
+    Awaited { answer: Message::new(SHORT, ACK, &asked.name(), &[]), target, event }
+}
+
+fn done(p: &Play, awaited: &Awaited) -> bool {
+    p.rank.test_quietly(awaited.event)
+}
+
+#[test]
+fn what_is_awaited_is_taken_once() {
+    let p = Play::new();
+    for start in [get, get_pieces, put] {
+        let awaited = start(&p);
+        assert_eq!(p.deliver(1, Channel::Reply, awaited.answer.bytes()), None);
+        assert!(done(&p, &awaited));
+        if awaited.answer.handler != ACK {
+            assert_eq!(awaited.target[..], [[7u8; 8], [9; 8], [7; 8]].concat());
+        }
+        p.refuses(1, Channel::Reply, &awaited.answer);
+        // Later too, when its entry is in use again.
+        let next = start(&p);
+        p.refuses(1, Channel::Reply, &awaited.answer);
+        assert!(!done(&p, &next));
+        assert_eq!(p.deliver(1, Channel::Reply, next.answer.bytes()), None);
+        assert!(done(&p, &next));
+    }
+}
+
+#[test]
+fn nothing_else_finishes_or_writes() {
+    let p = Play::new();
+    let all = [ACK, DATA, VALUE, PIECES];
+    for start in [get, get_pieces, put] {
+        let awaited = start(&p);
+        let answer = &awaited.answer;
+        let mut forged: Vec<(u32, Channel, Message)> = vec![(1, Channel::Request, answer.clone())];
+        forged.push((2, Channel::Reply, answer.clone()));
+        for n in [0, 7, 9, 4096] {
+            let message = answer.with(|m| (m.kind, m.payload) = (MEDIUM, vec![9; n]));
+            if message.payload.len() != answer.payload.len() {
+                forged.push((1, Channel::Reply, message));
+            }
+        }
+        for handler in all.into_iter().filter(|h| *h != answer.handler) {
+            let two = answer.with(|m| m.handler = handler);
+            forged.push((1, Channel::Reply, two.with(|m| m.args.extend([0, 0]))));
+            forged.push((1, Channel::Reply, two));
+        }
+        for kind in [SHORT, MEDIUM, LONG] {
+            forged.push((1, Channel::Reply, answer.with(|m| (m.kind, m.payload) = (kind, Vec::new()))));
+        }
+        for (from, channel, message) in forged {
+            if message.bytes() == answer.bytes() && (from, channel) == (1, Channel::Reply) {
+                continue;
+            }
+            // Each attempt meets an operation of its own: what ends the job may take the operation with it.
+            let fresh = start(&p);
+            let message = message.with(|m| m.args[..2].copy_from_slice(&fresh.answer.name()));
+            p.refuses(from, channel, &message);
+            assert!(!done(&p, &fresh), "{from} {channel:?} {message:?}");
+            assert!(fresh.target.iter().all(|b| *b == 7), "{message:?}");
+        }
+        assert!(!done(&p, &awaited));
+    }
+}
+
+/// One bit of the head or of an argument is wrong.
+#[test]
+fn corrupted_answers_finish_nothing() {
+    let p = Play::new();
+    for start in [get, get_pieces, put] {
+        for bit in 0..(16 + 2 * 4) * 8 {
+            let awaited = start(&p);
+            let mut bytes = awaited.answer.bytes();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            let said = p.deliver(1, Channel::Reply, bytes).unwrap_or_else(|| panic!("bit {bit} passed"));
+            assert!(said.contains("rank 1"), "bit {bit}: {said}");
+            assert!(!done(&p, &awaited), "bit {bit}");
+            assert!(awaited.target.iter().all(|b| *b == 7), "bit {bit}");
+        }
+    }
+}
+
+/// A handle owns its buffer until the real answer has come.
+#[test]
+fn no_forged_answer_frees_a_buffer() {
+    let p = Play::new();
+    let pending = p.rank.read_nb(GlobalPtr::<u64>::new(RankId(1), 0), 4);
+    let asked = p.sent();
+    for name in [[0, 0], [1, 0], [0, 1], [u32::MAX; 2]] {
+        if name != asked.name() {
+            p.refuses(1, Channel::Reply, &Message::new(SHORT, ACK, &name, &[]));
+            p.refuses(1, Channel::Reply, &Message::new(MEDIUM, DATA, &name, &[1; 32]));
+            p.refuses(1, Channel::Reply, &Message::new(SHORT, VALUE, &[name[0], name[1], 1, 1], &[]));
+        }
+    }
+    assert_eq!(
+        p.deliver(1, Channel::Reply, Message::new(MEDIUM, DATA, &asked.name(), &[5; 32]).bytes()),
+        None
+    );
+    assert_eq!(pending.wait(), [0x0505_0505_0505_0505; 4]);
+}
+
+#[test]
+fn requests_stay_inside_the_segment() {
+    let p = Play::new();
+    let end = SEGMENT as u32;
+    let list = |offset: u64, n: u32| [&offset.to_le_bytes()[..], &n.to_le_bytes()].concat();
+    let requests = [
+        Message::new(MEDIUM, PUT, &[0, 0, end - 7, 0], &[1; 8]),
+        Message::new(MEDIUM, PUT, &[0, 0, 0, 1], &[1; 8]),
+        Message::new(MEDIUM, PUT, &[0, 0, u32::MAX, u32::MAX], &[1; 8]),
+        Message::new(LONG, PUT, &[0, 0, 0, 0], &[1; 8]),
+        Message::new(SHORT, GET, &[0, 0, end - 7, 0, 8], &[]),
+        Message::new(SHORT, GET, &[0, 0, 0, 0, u32::MAX], &[]),
+        Message::new(SHORT, SET, &[0, 0, 0, 0, end + 1, 0, 1], &[]),
+        Message::new(SHORT, SET, &[0, 0, 8, 0, u32::MAX, u32::MAX, 1], &[]),
+        Message::new(SHORT, ATOMIC, &[0, 0, end, 0, 0, 1, 0, 1, 0], &[]),
+        Message::new(SHORT, ATOMIC, &[0, 0, 3, 0, 0, 1, 0, 1, 0], &[]),
+        Message::new(SHORT, ATOMIC, &[0, 0, 0, 0, u32::MAX, 1, 0, 1, 0], &[]),
+        Message::new(MEDIUM, PIECES_PUT, &[0, 0, 1], &[list(0, 8), vec![1; 7]].concat()),
+        Message::new(MEDIUM, PIECES_PUT, &[0, 0, 1], &[list(0, 8), vec![1; 9]].concat()),
+        Message::new(MEDIUM, PIECES_PUT, &[0, 0, u32::MAX], &[list(0, 8), vec![1; 8]].concat()),
+        Message::new(MEDIUM, PIECES_PUT, &[0, 0, 1], &[list(u64::MAX, 8), vec![1; 8]].concat()),
+        Message::new(SHORT, PIECES_PUT, &[0, 0, 1], &[]),
+        Message::new(MEDIUM, PIECES_GET, &[0, 0, 2], &[list(0, u32::MAX), list(0, u32::MAX)].concat()),
+        Message::new(MEDIUM, PIECES_GET, &[0, 0, 1], &[list(0, 8), vec![0]].concat()),
+        Message::new(MEDIUM, PIECES_GET, &[0, 0, 1], &list(SEGMENT as u64, 1)),
+        Message::new(SHORT, ROUND, &[0, 0, 1, 1 << 31], &[]),
+        Message::new(SHORT, ROUND, &[2, 0, 1, 0], &[]),
+        Message::new(SHORT, ROUND, &[0, 9, 1, 0], &[]),
+        // Rank 1 is two away, which is the second round.
+        Message::new(SHORT, ROUND, &[0, 0, 1, 0], &[]),
+        Message::new(SHORT, PLACED, &[0, 0, 0, 1, 8, 0], &[]),
+        Message::new(SHORT, 16, &[0, 0, 0, 1, u32::MAX, u32::MAX], &[]),
+        Message::new(MEDIUM, 16, &[0, 0, 0, 1, 1, 0], &[1; 8192]),
+        Message::new(SHORT, 95, &[], &[]),
+        Message::new(SHORT, 0, &[0, 0], &[]),
+        Message::new(SHORT, PUT, &[], &[]),
+    ];
+    let before = p.rank.read(GlobalPtr::<[u64; 8]>::new(RankId(0), 0));
+    for message in &requests {
+        p.refuses(1, Channel::Request, message);
+        p.refuses(1, Channel::Reply, message);
+        assert_eq!(p.rank.read(GlobalPtr::<[u64; 8]>::new(RankId(0), 0)), before, "{message:?}");
+        assert!(p.wire.sent.lock().unwrap().is_empty(), "{message:?} was answered");
+    }
+}
