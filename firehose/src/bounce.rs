@@ -5,12 +5,16 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::action::{Action, Direction, Keys, Local, OpId, Outcome, Refusal, Request, Run, Side};
-use crate::config::{Config, ConfigError, Node};
+use crate::action::Action;
+use crate::config::{Config, ConfigError};
 use crate::message::Message;
 use crate::registrar::{Change, PinError};
+use crate::request::Start;
+use crate::request::{Direction, Local, OpId, Outcome, Refusal, Request, Side};
+use crate::run::Node;
+use crate::run::{Keys, Run};
 use crate::slab::Slab;
-use crate::strategy::{Kind, Start, Stats, Strategy, Usage};
+use crate::strategy::{Kind, Stats, Strategy, Usage};
 
 #[derive(Debug)]
 struct Op {

@@ -18,11 +18,14 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::action::{Action, Held, Keys, Refusal, Run, Side};
-use crate::config::{Config, Node};
+use crate::action::Action;
+use crate::config::Config;
 use crate::fifo::{Fifo, Pool};
 use crate::message::Granted;
 use crate::registrar::{Change, PinError};
+use crate::request::{Refusal, Side};
+use crate::run::Node;
+use crate::run::{Held, Keys, Run};
 use crate::slab::Slab;
 use crate::strategy::{Stats, Usage};
 use crate::table::{Slot, Table, VACANT};

@@ -1,13 +1,7 @@
 //! What a node is told at start.
 
-use crate::action::{Local, Request, Run};
-use crate::strategy::Start;
-
-/// A node's number.
-pub type Node = u32;
-
-/// Bits of a bucket's number; with them a node's number fits into one word.
-pub(crate) const BUCKET_BITS: u32 = 44;
+use crate::request::{Local, Request, Start};
+use crate::run::{BUCKET_BITS, Node, Run};
 
 /// The bounds of one node. All nodes of a job have the same, except for `me` and `segment`.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -17,16 +17,18 @@
 
 use std::collections::HashMap;
 
-use crate::action::{
-    Action, Direction, Failure, Held, Keys, Local, OpId, Outcome, Refusal, Request, Run, Side,
-};
+use crate::action::Action;
 use crate::buckets::{Buckets, Limits, Who};
-use crate::config::{Config, ConfigError, Node};
+use crate::config::{Config, ConfigError};
 use crate::firehoses::{Firehoses, Taken};
 use crate::message::{Granted, Message};
 use crate::registrar::{Change, PinError};
+use crate::request::Start;
+use crate::request::{Direction, Failure, Local, OpId, Outcome, Refusal, Request, Side};
+use crate::run::Node;
+use crate::run::{Held, Keys, Run};
 use crate::slab::Slab;
-use crate::strategy::{Kind, Start, Stats, Strategy, Usage, over_buckets};
+use crate::strategy::{Kind, Stats, Strategy, Usage, over_buckets};
 
 #[derive(Debug)]
 struct Op {

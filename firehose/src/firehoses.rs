@@ -16,8 +16,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::action::{Held, Keys, Run};
-use crate::config::Node;
+use crate::run::Node;
+use crate::run::{Held, Keys, Run};
 use crate::table::{Slot, Table, VACANT};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,12 +9,15 @@
 
 use std::collections::HashMap;
 
-use crate::action::{Action, Failure, Keys, OpId, Outcome, Refusal, Request, Run, Side};
-use crate::config::Node;
+use crate::action::Action;
 use crate::firehose::Firehose;
 use crate::message::Message;
 use crate::registrar::{Change, Notifier, PinError, Registrar};
-use crate::strategy::{Start, Stats, Strategy, Usage};
+use crate::request::Start;
+use crate::request::{Failure, OpId, Outcome, Refusal, Request, Side};
+use crate::run::Node;
+use crate::run::{Keys, Run};
+use crate::strategy::{Stats, Strategy, Usage};
 use crate::sync::{Condvar, Mutex, MutexGuard};
 
 /// Carries out actions.

@@ -90,20 +90,23 @@ mod message;
 mod notices;
 mod registrar;
 mod rendezvous;
+mod request;
+mod run;
+mod select;
 mod slab;
 mod strategy;
 mod sync;
 mod table;
 
-pub use action::{
-    Action, Direction, Failure, Held, Keys, Local, OpId, Outcome, Refusal, Request, Run, Side, Transfer,
-};
+pub use action::Action;
 pub use bounce::Bounce;
-pub use config::{Config, ConfigError, Node};
+pub use config::{Config, ConfigError};
 pub use firehose::Firehose;
 pub use front::{Front, Hold, HoldError, LocalOnly, Port};
 pub use message::{DecodeError, Granted, Message, Purpose};
 pub use notices::Notices;
 pub use registrar::{Change, Notifier, PinError, Registrar};
 pub use rendezvous::Rendezvous;
-pub use strategy::{Kind, Start, Stats, Strategy, Usage};
+pub use request::{Direction, Failure, Local, OpId, Outcome, Refusal, Request, Side, Start, Transfer};
+pub use run::{Held, Keys, Node, Run};
+pub use strategy::{Kind, Stats, Strategy, Usage};

@@ -3,8 +3,9 @@
 //! Little endian: a byte that names the kind, then its fields. Lists begin with their length. Whatever comes from outside is
 //! checked while it is read; no length is believed before the bytes are there.
 
-use crate::action::{Direction, Held, Keys, Run};
 use crate::registrar::PinError;
+use crate::request::Direction;
+use crate::run::{BUCKET_BITS, Held, Keys, Run};
 
 /// What for a node asks a peer to pin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -308,7 +309,7 @@ impl Reader<'_> {
     fn run(&mut self) -> Result<Run, DecodeError> {
         let run = Run { first: self.word()?, count: self.word()? };
         let end = run.first.checked_add(run.count).ok_or(DecodeError::Field)?;
-        if run.count == 0 || end >= 1 << crate::config::BUCKET_BITS {
+        if run.count == 0 || end >= 1 << BUCKET_BITS {
             return Err(DecodeError::Field);
         }
         Ok(run)

@@ -1,6 +1,6 @@
 //! The seams to the operating system: who pins, and who tells of changed mappings.
 
-use crate::action::Run;
+use crate::run::Run;
 
 /// Why memory could not be pinned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]

@@ -10,13 +10,17 @@
 
 use std::collections::HashMap;
 
-use crate::action::{Action, Failure, Held, Keys, Local, OpId, Outcome, Refusal, Request, Run, Side};
+use crate::action::Action;
 use crate::buckets::{Buckets, Idle, Limits, Who};
-use crate::config::{Config, ConfigError, Node};
+use crate::config::{Config, ConfigError};
 use crate::message::{Granted, Message, Purpose};
 use crate::registrar::{Change, PinError};
+use crate::request::Start;
+use crate::request::{Failure, Local, OpId, Outcome, Refusal, Request, Side};
+use crate::run::Node;
+use crate::run::{Held, Keys, Run};
 use crate::slab::Slab;
-use crate::strategy::{Kind, Start, Stats, Strategy, Usage, over_buckets};
+use crate::strategy::{Kind, Stats, Strategy, Usage, over_buckets};
 
 /// Most buckets of one request. With no bound on what is pinned something else must be one.
 const LARGEST: u64 = 1 << 24;

@@ -1,12 +1,10 @@
 //! What all strategies have in common.
 
-use crate::action::{Action, Keys, OpId, Outcome, Refusal, Request, Run, Side};
-use crate::bounce::Bounce;
-use crate::config::{Config, ConfigError, Node};
-use crate::firehose::Firehose;
+use crate::action::Action;
 use crate::message::Message;
 use crate::registrar::{Change, PinError};
-use crate::rendezvous::Rendezvous;
+use crate::request::{OpId, Outcome, Refusal, Request, Side, Start};
+use crate::run::{Keys, Node, Run};
 
 /// The strategies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -46,15 +44,6 @@ impl Kind {
             Kind::RendezvousNoUnpin => "rendezvous-nounpin",
             Kind::PinDownCache => "pindown-cache",
         }
-    }
-
-    /// One node's half of it.
-    pub fn build(self, config: Config) -> Result<Box<dyn Strategy>, ConfigError> {
-        Ok(match self {
-            Kind::Firehose => Box::new(Firehose::new(config)?),
-            Kind::Bounce => Box::new(Bounce::new(config)?),
-            kind => Box::new(Rendezvous::new(kind, config)?),
-        })
     }
 
     /// The strategy of that name.
@@ -101,33 +90,6 @@ pub struct Stats {
     pub voided: u64,
     /// Transfers that a card refused.
     pub refused: u64,
-}
-
-/// Why an operation cannot even begin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Start {
-    /// There is no such node, or it is this one.
-    #[error("node {0} is not another node of this job")]
-    Peer(Node),
-    /// No such addresses.
-    #[error("{len} bytes at {addr:#x} are not addresses")]
-    Address {
-        /// Address.
-        addr: u64,
-        /// Bytes.
-        len: u64,
-    },
-    /// More than may ever be pinned at once.
-    #[error("{wanted} buckets at once, where at most {most} can be held")]
-    TooMuch {
-        /// Buckets wanted.
-        wanted: u64,
-        /// The limit.
-        most: u64,
-    },
-    /// This process is the child of a fork.
-    #[error("this process was forked from the one that made the registrations")]
-    Child,
 }
 
 /// The part of [`Strategy`] that is the bucket table's, for those that have one as `buckets`.
