@@ -1,5 +1,6 @@
 //! Tasks of this repository: `cargo xtask run | test | stage | install | bench | soak`.
 
+mod build;
 mod cluster;
 mod conformance;
 mod everywhere;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::run;
+use crate::build;
 use crate::sh;
 use crate::stage;
 
@@ -113,15 +113,6 @@ impl Program {
     }
 }
 
-/// The files of a folder with this extension, in order.
-pub fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut files: Vec<PathBuf> =
-        entries.filter(|path| path.extension().is_some_and(|e| e == extension)).collect();
-    files.sort();
-    files
-}
-
 fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
@@ -129,7 +120,7 @@ fn stem(path: &Path) -> String {
 /// Compiles the UPC examples. A clean build must print nothing.
 pub fn upc_examples(prefix: &Path, tally: &mut Tally) -> Vec<Program> {
     let mut programs = Vec::new();
-    for source in files(&sh::root().join("examples/upc"), "upc") {
+    for source in build::files(&sh::root().join("examples/upc"), "upc") {
         let name = stem(&source);
         let path = sh::target().join("programs").join(format!("upc-{name}"));
         let mut compile = Command::new(prefix.join("bin/upcc"));
@@ -159,11 +150,11 @@ fn build(compile: Command, path: &Path) -> Result<(), String> {
 /// Compiles the C examples, in the modes of one thread and of many.
 pub fn c_examples(prefix: &Path, tally: &mut Tally) -> Vec<Program> {
     let mut programs = Vec::new();
-    for source in files(&sh::root().join("examples/c"), "c") {
+    for source in build::files(&sh::root().join("examples/c"), "c") {
         let name = stem(&source);
         for mode in ["SEQ", "PAR"] {
             let path = sh::target().join("programs").join(format!("c-{name}-{}", mode.to_lowercase()));
-            match run::compile_c(prefix, &[&source], &path, &["-Werror", &format!("-DGASNET_{mode}=1")]) {
+            match build::compile_c(prefix, &[&source], &path, &["-Werror", &format!("-DGASNET_{mode}=1")]) {
                 Ok(()) => programs.push(Program::example(&name, path, prefix.join("bin/gasnetrun"))),
                 Err(report) => {
                     tally.failed += 1;
@@ -192,7 +183,7 @@ pub fn tour(prefix: &Path, tally: &mut Tally) -> Vec<Program> {
         let written = fs::create_dir_all(&folder).and_then(|()| fs::write(&source, format!("{code}\n")));
         let built = written.map_err(|e| format!("{}: {e}", source.display())).and_then(|()| {
             if language == "c" {
-                return run::compile_c(prefix, &[&source], &path, &["-Werror", "-DGASNET_SEQ=1"]);
+                return build::compile_c(prefix, &[&source], &path, &["-Werror", "-DGASNET_SEQ=1"]);
             }
             let mut compile = Command::new(prefix.join("bin/upcc"));
             compile.arg(&source).arg("-o").arg(&path);
@@ -217,8 +208,8 @@ pub fn tour(prefix: &Path, tally: &mut Tally) -> Vec<Program> {
 
 /// Builds the Rust examples.
 pub fn rust_examples(prefix: &Path, tally: &mut Tally) -> Vec<Program> {
-    let names = run::rust_examples();
-    match run::build_rust_examples(&names) {
+    let names = build::rust_examples();
+    match build::build_rust_examples(&names) {
         Ok(paths) => {
             let launcher = prefix.join("bin/gasnetrun");
             let ready = names.iter().zip(paths);

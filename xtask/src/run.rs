@@ -1,16 +1,14 @@
 //! `cargo xtask run`: builds what a program needs, and runs it on N ranks.
 
 use std::ffi::OsString;
-use std::fs;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 use lexopt::prelude::*;
 
+use crate::build;
 use crate::plugins;
-use crate::programs;
 use crate::sh;
 use crate::stage::{self, Parts};
 
@@ -27,8 +25,6 @@ FILE is one of
   -n N              number of ranks
   --conduit NAME    network to use
 ";
-
-const COMPILE: Duration = Duration::from_secs(300);
 
 /// Reads the command line and runs. Returns only on failure: the program takes this process's place.
 pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
@@ -76,12 +72,12 @@ fn prepare(file: &Path, ranks: u32, conduit: Option<&std::ffi::OsStr>) -> Result
             stage::stage(&prefix, Parts { upc: false, c: true })?;
             let name = file.file_stem().unwrap_or_default();
             let program = sh::target().join("run").join(name);
-            compile_c(&prefix, &[file], &program, &["-DGASNET_SEQ=1"])?;
+            build::compile_c(&prefix, &[file], &program, &["-DGASNET_SEQ=1"])?;
             ("gasnetrun", program)
         }
         _ => {
             let name = file.to_string_lossy();
-            let known = rust_examples();
+            let known = build::rust_examples();
             if !known.iter().any(|example| *example == name) {
                 return Err(format!(
                     "'{name}' is neither a .upc file, nor a .c file, nor one of the Rust examples: {}",
@@ -89,7 +85,7 @@ fn prepare(file: &Path, ranks: u32, conduit: Option<&std::ffi::OsStr>) -> Result
                 ));
             }
             stage::stage(&prefix, Parts { upc: false, c: false })?;
-            let mut built = build_rust_examples(&[name.into_owned()])?;
+            let mut built = build::build_rust_examples(&[name.into_owned()])?;
             ("gasnetrun", built.remove(0))
         }
     };
@@ -114,37 +110,4 @@ fn prepare(file: &Path, ranks: u32, conduit: Option<&std::ffi::OsStr>) -> Result
     }
     command.arg(program);
     Ok(command)
-}
-
-/// Compiles a C program against the staged library.
-pub fn compile_c(prefix: &Path, files: &[&Path], program: &Path, flags: &[&str]) -> Result<(), String> {
-    let folder = program.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    let mut command = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
-    command.args(["-O2", "-Wall", "-Wextra"]).args(flags);
-    command.arg("-I").arg(prefix.join("include/gasnet")).args(files);
-    command.arg("-o").arg(program).arg(prefix.join("lib/libgasnet.a")).args(stage::system_libraries());
-    let shown = sh::show(&command);
-    let outcome = sh::capture(command, COMPILE)?;
-    if outcome.status != Some(0) {
-        return Err(format!("{shown}\n{}", outcome.report()));
-    }
-    Ok(())
-}
-
-/// Names of the Rust examples.
-pub fn rust_examples() -> Vec<String> {
-    let sources = programs::files(&sh::root().join("examples/rust/src/bin"), "rs");
-    sources.iter().map(|path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned()).collect()
-}
-
-/// Builds Rust examples and says where they are.
-pub fn build_rust_examples(names: &[String]) -> Result<Vec<PathBuf>, String> {
-    let mut build = sh::cargo(&["build", "--release", "-p", "gasnet-examples"]);
-    for name in names {
-        build.args(["--bin", name]);
-    }
-    sh::pass(build, Duration::from_secs(1500))?;
-    let built = sh::target().join("release");
-    Ok(names.iter().map(|name| built.join(name)).collect())
 }

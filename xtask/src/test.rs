@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use lexopt::prelude::*;
 
+use crate::build;
 use crate::cluster;
 use crate::conformance;
 use crate::everywhere;
@@ -431,7 +432,7 @@ fn staged(context: &mut Context, parts: Parts, go: impl FnOnce(&mut Context) -> 
 }
 
 fn c_clients(context: &mut Context) -> End {
-    if programs::files(&sh::root().join("tests/c"), "c").is_empty() {
+    if build::files(&sh::root().join("tests/c"), "c").is_empty() {
         return End::Untested("there are none".to_string());
     }
     // The suite names what it left out when the compiler is still not there.

@@ -1,0 +1,54 @@
+//! Building programs against what is staged: C programs and the Rust examples.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::sh;
+use crate::stage;
+
+/// Longest time of a C compiler.
+const COMPILE: Duration = Duration::from_secs(300);
+
+/// The files of a folder with this extension, in order.
+pub fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut files: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|e| e == extension)).collect();
+    files.sort();
+    files
+}
+
+/// Compiles a C program against the staged library.
+pub fn compile_c(prefix: &Path, files: &[&Path], program: &Path, flags: &[&str]) -> Result<(), String> {
+    let folder = program.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let mut command = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
+    command.args(["-O2", "-Wall", "-Wextra"]).args(flags);
+    command.arg("-I").arg(prefix.join("include/gasnet")).args(files);
+    command.arg("-o").arg(program).arg(prefix.join("lib/libgasnet.a")).args(stage::system_libraries());
+    let shown = sh::show(&command);
+    let outcome = sh::capture(command, COMPILE)?;
+    if outcome.status != Some(0) {
+        return Err(format!("{shown}\n{}", outcome.report()));
+    }
+    Ok(())
+}
+
+/// Names of the Rust examples.
+pub fn rust_examples() -> Vec<String> {
+    let sources = files(&sh::root().join("examples/rust/src/bin"), "rs");
+    sources.iter().map(|path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned()).collect()
+}
+
+/// Builds Rust examples and says where they are.
+pub fn build_rust_examples(names: &[String]) -> Result<Vec<PathBuf>, String> {
+    let mut build = sh::cargo(&["build", "--release", "-p", "gasnet-examples"]);
+    for name in names {
+        build.args(["--bin", name]);
+    }
+    sh::pass(build, Duration::from_secs(1500))?;
+    let built = sh::target().join("release");
+    Ok(names.iter().map(|name| built.join(name)).collect())
+}
