@@ -29,10 +29,10 @@ use netvm_fw::host::{Host, HostAction, HostEvent, State};
 use netvm_fw::{PageMemory, Place, PortId, Ppn, Vpn};
 
 use super::error::{HoldError, Notice, PagerError};
-use super::memory::{P, PagedMemory};
+use super::memory::PagedMemory;
 use super::queue::{Command, Hold, HoldDone, Queue};
 use super::stats::Counts;
-use super::store::{RUN, Store};
+use super::store::{PAGE_BYTES, RUN, Store};
 use super::stream::Streams;
 use super::{Calls, wait};
 
@@ -217,7 +217,7 @@ impl Engine {
             if self.host.starved() == 0 {
                 self.parts.full = Some(Instant::now());
             } else if since.elapsed() > self.patience {
-                let (dir, stored) = (self.store.dir().to_path_buf(), self.store.stored() * P);
+                let (dir, stored) = (self.store.dir().to_path_buf(), self.store.stored() * PAGE_BYTES);
                 return Err(PagerError::Full { dir, stored, waiting: self.host.starved() as u64 });
             }
         }
@@ -286,7 +286,7 @@ impl Engine {
             next += 1;
         }
         self.stores.expect(page, next);
-        let len = (next - page).max(1) * P;
+        let len = (next - page).max(1) * PAGE_BYTES;
         self.memory
             .uffd()
             .protect(self.memory.address(page), len, false)
@@ -301,7 +301,7 @@ impl Engine {
             Some(ppn) if write && !self.memory.writable(ppn) => {
                 self.memory.unprotect(ppn).map_err(system("cannot let a page be written to"))?;
             }
-            _ => self.memory.uffd().wake(self.memory.address(page), P),
+            _ => self.memory.uffd().wake(self.memory.address(page), PAGE_BYTES),
         }
         Ok(())
     }
@@ -644,7 +644,7 @@ impl Engine {
             mend(&self.memory, &self.store, run[0].0, run.len() as u64)
                 .map_err(system("cannot put a page in place"))?;
             if run.iter().any(|&(_, ppn)| self.memory.writable(ppn)) {
-                let (to, len) = (self.memory.address(run[0].0), run.len() as u64 * P);
+                let (to, len) = (self.memory.address(run[0].0), run.len() as u64 * PAGE_BYTES);
                 self.memory.uffd().protect(to, len, true).map_err(system("cannot write-protect pages"))?;
                 run.iter().for_each(|&(_, ppn)| self.memory.set_writable(ppn, false));
             }
@@ -670,7 +670,7 @@ impl Engine {
                 if self.parts.full.is_none() {
                     self.parts.full = Some(now);
                     let dir = self.store.dir().to_path_buf();
-                    (self.calls.notice)(Notice::Full { dir, stored: self.store.stored() * P });
+                    (self.calls.notice)(Notice::Full { dir, stored: self.store.stored() * PAGE_BYTES });
                 }
                 Ok(false)
             }

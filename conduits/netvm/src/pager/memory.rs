@@ -6,12 +6,10 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use firehose_live::uffd::{Mode, Uffd};
-use netvm_fw::{PAGE, PageMemory, Place, Ppn};
+use netvm_fw::{PageMemory, Place, Ppn};
 
 use super::error::PagerError;
-use super::store::{Page, Store};
-
-pub(super) const P: u64 = PAGE as u64;
+use super::store::{PAGE_BYTES, Page, Store};
 
 /// The memory of a pager by frame.
 ///
@@ -45,7 +43,7 @@ impl PagedMemory {
     /// Maps `paged` bytes whose faults `uffd` serves, and `extra` behind them that are ordinary memory. Whole pages.
     pub(super) fn map(uffd: Uffd, paged: u64, extra: u64, frames: u32) -> Result<PagedMemory, PagerError> {
         let len = paged + extra;
-        let bytes = len.max(P);
+        let bytes = len.max(PAGE_BYTES);
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         // SAFETY: a fresh mapping at an address of the kernel's choice.
@@ -96,12 +94,12 @@ impl PagedMemory {
 
     /// Pages that come and go.
     pub(super) fn paged(&self) -> u64 {
-        self.paged / P
+        self.paged / PAGE_BYTES
     }
 
     /// All pages.
     pub(super) fn pages(&self) -> u64 {
-        self.len / P
+        self.len / PAGE_BYTES
     }
 
     pub(super) fn uffd(&self) -> &Uffd {
@@ -110,13 +108,13 @@ impl PagedMemory {
 
     /// Where a page lies.
     pub(super) fn address(&self, page: u64) -> u64 {
-        self.base.as_ptr() as u64 + page * P
+        self.base.as_ptr() as u64 + page * PAGE_BYTES
     }
 
     /// Which page an address is in, if it is in one that comes and goes.
     pub(super) fn page_at(&self, address: u64) -> Option<u64> {
         let offset = address.checked_sub(self.base.as_ptr() as u64)?;
-        (offset < self.paged).then_some(offset / P)
+        (offset < self.paged).then_some(offset / PAGE_BYTES)
     }
 
     /// A frame is for another page now. Before the table maps it.
@@ -137,7 +135,7 @@ impl PagedMemory {
     pub(super) fn unprotect(&self, ppn: Ppn) -> io::Result<()> {
         let page = self.page(ppn);
         if page < self.paged() {
-            self.uffd.protect(self.address(page), P, false)?;
+            self.uffd.protect(self.address(page), PAGE_BYTES, false)?;
         }
         self.set_writable(ppn, true);
         Ok(())
@@ -153,7 +151,7 @@ impl PagedMemory {
         let mut there = vec![0u8; count as usize];
         let at = self.address(page) as *mut libc::c_void;
         // SAFETY: a range of our mapping, and a byte for each page of it.
-        match unsafe { libc::mincore(at, (count * P) as usize, there.as_mut_ptr()) } {
+        match unsafe { libc::mincore(at, (count * PAGE_BYTES) as usize, there.as_mut_ptr()) } {
             0 => Ok((page..page + count)
                 .zip(there)
                 .filter(|(_, there)| there & 1 == 0)
@@ -167,7 +165,9 @@ impl PagedMemory {
     pub(super) fn put(&self, page: u64, from: &[Page], protect: bool) -> io::Result<()> {
         debug_assert!(page + from.len() as u64 <= self.paged());
         // SAFETY: a slice is valid; the pages are among those registered.
-        unsafe { self.uffd.copy(self.address(page), from.as_ptr().cast(), from.len() as u64 * P, protect) }
+        unsafe {
+            self.uffd.copy(self.address(page), from.as_ptr().cast(), from.len() as u64 * PAGE_BYTES, protect)
+        }
     }
 
     /// Writes pages that are present to the backing store.
@@ -183,7 +183,7 @@ impl PagedMemory {
         debug_assert!(page + count <= self.paged());
         let at = self.address(page) as *mut libc::c_void;
         // SAFETY: whole pages of our own mapping. What is in them is in the backing store, or zero as it will be.
-        match unsafe { libc::madvise(at, (count * P) as usize, libc::MADV_DONTNEED) } {
+        match unsafe { libc::madvise(at, (count * PAGE_BYTES) as usize, libc::MADV_DONTNEED) } {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
         }
@@ -194,7 +194,8 @@ impl PagedMemory {
         let at = self.address(page) as *const libc::c_void;
         // On fault: the pages are there, and this thread must not fault on any.
         // SAFETY: the range is in our mapping; its contents are not touched.
-        match unsafe { libc::mlock2(at, (count * P) as usize, libc::MLOCK_ONFAULT as libc::c_uint) } {
+        match unsafe { libc::mlock2(at, (count * PAGE_BYTES) as usize, libc::MLOCK_ONFAULT as libc::c_uint) }
+        {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
         }
@@ -203,12 +204,12 @@ impl PagedMemory {
     /// Ends [`pin`](PagedMemory::pin).
     pub(super) fn unpin(&self, page: u64, count: u64) {
         // SAFETY: as in `pin`.
-        unsafe { libc::munlock(self.address(page) as *const libc::c_void, (count * P) as usize) };
+        unsafe { libc::munlock(self.address(page) as *const libc::c_void, (count * PAGE_BYTES) as usize) };
     }
 
     fn at(&self, at: Place, len: usize) -> *mut u8 {
         let page = self.page(at.ppn);
-        assert!(at.offset as u64 + len as u64 <= P && page < self.pages(), "a DMA leaves its page");
+        assert!(at.offset as u64 + len as u64 <= PAGE_BYTES && page < self.pages(), "a DMA leaves its page");
         (self.address(page) + u64::from(at.offset)) as *mut u8
     }
 }
@@ -237,6 +238,6 @@ impl PageMemory for PagedMemory {
 impl Drop for PagedMemory {
     fn drop(&mut self) {
         // SAFETY: the mapping made in `map`; whoever was given its address was told that it ends with the pager.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), self.len.max(P) as usize) };
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.len.max(PAGE_BYTES) as usize) };
     }
 }

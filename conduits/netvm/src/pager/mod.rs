@@ -65,9 +65,9 @@ pub use queue::{Hold, HoldDone};
 pub use stats::PagerStats;
 
 use engine::Engine;
-use memory::P;
 use queue::{Command, Queue};
 use stats::Counts;
+use store::PAGE_BYTES;
 use store::Store;
 
 /// Settings of a pager.
@@ -94,7 +94,7 @@ pub struct PagerConfig {
 
 impl PagerConfig {
     /// The smallest budget of a segment that does not fit in it.
-    pub const MIN_BUDGET: u64 = 64 * P;
+    pub const MIN_BUDGET: u64 = 64 * PAGE_BYTES;
 
     /// A segment with a budget and a directory, the rest as usual.
     pub fn new(segment: u64, budget: u64, backing: impl Into<PathBuf>) -> PagerConfig {
@@ -172,12 +172,12 @@ impl Pager {
         calls: Calls,
         protects: bool,
     ) -> Result<(Pager, NicTable), PagerError> {
-        let paged = config.segment.div_ceil(P);
+        let paged = config.segment.div_ceil(PAGE_BYTES);
         // An export has at least a page.
-        let extra = config.extra.div_ceil(P).max(u64::from(paged == 0));
-        let budget = config.budget / P;
+        let extra = config.extra.div_ceil(PAGE_BYTES).max(u64::from(paged == 0));
+        let budget = config.budget / PAGE_BYTES;
         if budget < paged && config.budget < PagerConfig::MIN_BUDGET {
-            let minimum = PagerConfig::MIN_BUDGET.min(paged * P);
+            let minimum = PagerConfig::MIN_BUDGET.min(paged * PAGE_BYTES);
             return Err(PagerError::Budget { budget: config.budget, minimum });
         }
         let whole = budget >= paged;
@@ -190,14 +190,14 @@ impl Pager {
         let holdable = holdable(paged, budget);
 
         let uffd = Uffd::open(Feature::WRITE_PROTECT).map_err(PagerError::NoUserfaultfd)?;
-        let memory = Arc::new(PagedMemory::map(uffd, paged * P, extra * P, frames)?);
+        let memory = Arc::new(PagedMemory::map(uffd, paged * PAGE_BYTES, extra * PAGE_BYTES, frames)?);
         let backing = |error| PagerError::Backing { dir: config.backing.clone(), error };
         let store = Store::new(&config.backing, paged).map_err(backing)?;
         let direct = store.is_direct();
         let (host_table, nic_table) = table(Geometry::new(frames), config.seed);
         let mut host = Host::new(host_config, host_table, config.seed);
         let export = host
-            .export(config.port, 0, 0, (paged + extra) * P, &mut Vec::new())
+            .export(config.port, 0, 0, (paged + extra) * PAGE_BYTES, &mut Vec::new())
             .expect("whole pages, the first of this host");
         let queue = Arc::new(Queue::new().map_err(PagerError::Thread)?);
         let counts = Arc::new(Counts::default());
@@ -228,7 +228,7 @@ impl Pager {
             counts,
             export,
             len: config.segment,
-            budget: allowed * P,
+            budget: allowed * PAGE_BYTES,
             holdable,
             direct,
             thread: Some(thread),

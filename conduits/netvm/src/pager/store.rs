@@ -16,8 +16,10 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use super::memory::P;
+use netvm_fw::PAGE;
 
+/// Bytes of a page.
+pub(super) const PAGE_BYTES: u64 = PAGE as u64;
 /// Pages that one read or write moves at most.
 pub(super) const RUN: usize = 64;
 /// Slots that the file grows by at least.
@@ -26,7 +28,7 @@ const GROW: u64 = 256;
 /// A buffer for direct I/O.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(4096))]
-pub(super) struct Page(pub(super) [u8; P as usize]);
+pub(super) struct Page(pub(super) [u8; PAGE_BYTES as usize]);
 
 /// The file, and what is where in it.
 #[derive(Debug)]
@@ -65,8 +67,8 @@ impl Store {
             grown: 0,
             stored: 0,
             cursor: 0,
-            buffer: vec![Page([0; P as usize]); RUN].into(),
-            zeros: vec![Page([0; P as usize]); RUN].into(),
+            buffer: vec![Page([0; PAGE_BYTES as usize]); RUN].into(),
+            zeros: vec![Page([0; PAGE_BYTES as usize]); RUN].into(),
         })
     }
 
@@ -103,8 +105,10 @@ impl Store {
         let slot = u64::from(self.slots[page as usize]) - 1;
         let buffer = &mut self.buffer[..count];
         // SAFETY: pages are bytes without padding.
-        let bytes = unsafe { std::slice::from_raw_parts_mut(buffer.as_mut_ptr().cast(), count * P as usize) };
-        self.file.read_exact_at(bytes, slot * P)
+        let bytes = unsafe {
+            std::slice::from_raw_parts_mut(buffer.as_mut_ptr().cast(), count * PAGE_BYTES as usize)
+        };
+        self.file.read_exact_at(bytes, slot * PAGE_BYTES)
     }
 
     /// What was read last.
@@ -146,14 +150,15 @@ impl Store {
     unsafe fn write_at(&self, slot: u64, pages: &[(u64, u64)]) -> io::Result<()> {
         let vector = |&(_, address): &(u64, u64)| libc::iovec {
             iov_base: address as *mut libc::c_void,
-            iov_len: P as usize,
+            iov_len: PAGE_BYTES as usize,
         };
         let mut done = 0;
-        let all = pages.len() as u64 * P;
+        let all = pages.len() as u64 * PAGE_BYTES;
         while done < all {
             // A write may stop short, at any byte of what it can write at a time: at a page.
-            let vectors: Vec<libc::iovec> = pages[(done / P) as usize..].iter().map(vector).collect();
-            let at = (slot * P + done / P * P) as libc::off_t;
+            let vectors: Vec<libc::iovec> =
+                pages[(done / PAGE_BYTES) as usize..].iter().map(vector).collect();
+            let at = (slot * PAGE_BYTES + done / PAGE_BYTES * PAGE_BYTES) as libc::off_t;
             // SAFETY: the caller vouches for the pages.
             let n =
                 unsafe { libc::pwritev(self.file.as_raw_fd(), vectors.as_ptr(), vectors.len() as i32, at) };
@@ -164,10 +169,10 @@ impl Store {
                 }
                 return Err(error);
             }
-            if (n as u64) < P {
+            if (n as u64) < PAGE_BYTES {
                 return Err(io::Error::from_raw_os_error(libc::ENOSPC));
             }
-            done = done / P * P + n as u64;
+            done = done / PAGE_BYTES * PAGE_BYTES + n as u64;
         }
         if !self.direct {
             self.forget(slot, pages.len() as u64);
@@ -178,7 +183,7 @@ impl Store {
     /// Without direct I/O: has the kernel write out what it keeps of these slots, and drop it.
     fn forget(&self, slot: u64, count: u64) {
         let fd = self.file.as_raw_fd();
-        let (at, len) = ((slot * P) as libc::off_t, (count * P) as libc::off_t);
+        let (at, len) = ((slot * PAGE_BYTES) as libc::off_t, (count * PAGE_BYTES) as libc::off_t);
         let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE
             | libc::SYNC_FILE_RANGE_WRITE
             | libc::SYNC_FILE_RANGE_WAIT_AFTER;
@@ -243,7 +248,7 @@ impl Store {
     fn grow(&mut self, most: u64) -> Option<(u64, u64)> {
         let from = self.grown;
         for more in [GROW.max(from / 8).next_multiple_of(64), 64] {
-            let (at, len) = ((from * P) as libc::off_t, (more * P) as libc::off_t);
+            let (at, len) = ((from * PAGE_BYTES) as libc::off_t, (more * PAGE_BYTES) as libc::off_t);
             // SAFETY: a system call without pointers.
             let mut result = unsafe { libc::fallocate(self.file.as_raw_fd(), 0, at, len) };
             let error = io::Error::last_os_error().raw_os_error();
@@ -303,7 +308,7 @@ fn named(dir: &Path, options: &OpenOptions) -> io::Result<File> {
 
 /// Whether a file that was opened for direct I/O does it for pages.
 fn works(file: &File) -> bool {
-    let page = Page([0; P as usize]);
+    let page = Page([0; PAGE_BYTES as usize]);
     let written = file.write_all_at(&page.0, 0);
     // Other errors, here or below, show when the file is used.
     let _ = file.set_len(0);
@@ -315,7 +320,7 @@ mod tests {
     use super::*;
 
     fn page(fill: u8) -> Box<Page> {
-        Box::new(Page([fill; P as usize]))
+        Box::new(Page([fill; PAGE_BYTES as usize]))
     }
 
     /// # Panics
@@ -366,7 +371,7 @@ mod tests {
                 for (i, page) in pages.iter().enumerate() {
                     assert_eq!(
                         page.0,
-                        [facts[at as usize + i]; P as usize],
+                        [facts[at as usize + i]; PAGE_BYTES as usize],
                         "page {at} + {i}, round {round}"
                     );
                 }

@@ -19,7 +19,7 @@ use super::*;
 
 /// Bytes of the segments here, unless said otherwise.
 const SEGMENT: u64 = 8 << 20;
-const WORDS: u64 = P / 8;
+const WORDS: u64 = PAGE_BYTES / 8;
 
 fn config(segment: u64, budget: u64) -> PagerConfig {
     PagerConfig::new(segment, budget, std::env::temp_dir())
@@ -109,7 +109,7 @@ fn memory_is_memory_whatever_the_budget() {
         }
         assert!(pager.smaps("Rss:") * 1024 <= pager.budget());
         let stats = pager.stats();
-        assert!(stats.most_resident * P <= pager.budget(), "{stats:?}");
+        assert!(stats.most_resident * PAGE_BYTES <= pager.budget(), "{stats:?}");
         if percent < 100 {
             assert!(stats.page_outs > 0 && stats.page_ins > 0 && stats.clean_drops > 0, "{stats:?}");
             assert!(stats.write_protect_faults > 0 && stats.read_ahead > 0, "{stats:?}");
@@ -122,7 +122,7 @@ fn memory_is_memory_whatever_the_budget() {
 /// Threads store to their words of some pages all the time, while another pushes those pages out by so many faults. Returns how many
 /// stores were lost.
 fn racing_stores(protects: bool, faults: u64) -> (u64, PagerStats) {
-    let settings = config(256 * P, PagerConfig::MIN_BUDGET);
+    let settings = config(256 * PAGE_BYTES, PagerConfig::MIN_BUDGET);
     let pager = Pager::start_with(settings, Calls::default(), protects).expect("a pager").0;
     let (lost, done) = (AtomicU64::new(0), AtomicBool::new(false));
     thread::scope(|scope| {
@@ -172,7 +172,7 @@ struct Nic<'a> {
 impl Nic<'_> {
     fn with(&mut self, page: u64, dirty: bool, work: impl Fn(&PagedMemory, Place)) {
         let export = self.pager.export();
-        let vpn = netvm_fw::Vpn::of(export.port, page * P);
+        let vpn = netvm_fw::Vpn::of(export.port, page * PAGE_BYTES);
         let mut restarted = false;
         let ppn = loop {
             let lock = self.table.lock(vpn, vpn.hash(), export.key);
@@ -209,7 +209,7 @@ fn replies() -> (Calls, Receiver<HostReply>) {
 fn dma_and_paging(segment: u64, budget: u64, rounds: u64, seed: u64) -> u64 {
     let (calls, replies) = replies();
     let (pager, table) = Pager::start(config(segment, budget), calls).expect("a pager");
-    let pages = segment / P;
+    let pages = segment / PAGE_BYTES;
     let third = WORDS / 3;
     let (bytes, done) = (AtomicU64::new(0), AtomicBool::new(false));
     thread::scope(|scope| {
@@ -263,9 +263,12 @@ fn dma_and_paging(segment: u64, budget: u64, rounds: u64, seed: u64) -> u64 {
             while !done.load(Ordering::Relaxed) {
                 // The kernel walks the pages while they come and go, and counts what moves ahead of it twice.
                 let before = watched.stats().drops;
-                let resident = watched.smaps("Rss:") * 1024 / P;
+                let resident = watched.smaps("Rss:") * 1024 / PAGE_BYTES;
                 let moved = watched.stats().drops - before + 32;
-                assert!(resident <= watched.budget() / P + moved, "{resident} pages resident, {moved} moved");
+                assert!(
+                    resident <= watched.budget() / PAGE_BYTES + moved,
+                    "{resident} pages resident, {moved} moved"
+                );
                 thread::sleep(Duration::from_millis(20));
             }
         });
@@ -275,7 +278,7 @@ fn dma_and_paging(segment: u64, budget: u64, rounds: u64, seed: u64) -> u64 {
     });
     let stats = pager.stats();
     assert!(
-        pager.smaps("Rss:") * 1024 <= pager.budget() && stats.most_resident * P <= pager.budget(),
+        pager.smaps("Rss:") * 1024 <= pager.budget() && stats.most_resident * PAGE_BYTES <= pager.budget(),
         "{stats:?}"
     );
     assert!(budget >= segment || stats.page_outs > 0 && stats.drops > 0, "{stats:?}");
@@ -285,8 +288,10 @@ fn dma_and_paging(segment: u64, budget: u64, rounds: u64, seed: u64) -> u64 {
 #[test]
 fn dma_and_paging_at_the_same_time() {
     for (seed, percent) in [(1, 6), (2, 30), (3, 80), (4, 150)] {
-        let segment = 1200 * P;
-        assert!(dma_and_paging(segment, (segment * percent / 100).max(64 * P), 6500, seed) > 26_000_000);
+        let segment = 1200 * PAGE_BYTES;
+        assert!(
+            dma_and_paging(segment, (segment * percent / 100).max(64 * PAGE_BYTES), 6500, seed) > 26_000_000
+        );
     }
 }
 
@@ -297,9 +302,9 @@ fn soak_dma_and_paging() {
     let (wanted, first) = (number("PAGER_BYTES").unwrap_or(2_000_000_000), number("PAGER_SEED").unwrap_or(1));
     let mut bytes = 0;
     for seed in first % (1 << 40) + 1.. {
-        let segment = (400 + seed * 1117 % 6000) * P;
+        let segment = (400 + seed * 1117 % 6000) * PAGE_BYTES;
         let percent = 5 + seed * 61 % 97;
-        bytes += dma_and_paging(segment, (segment * percent / 100).max(64 * P), 20_000, seed);
+        bytes += dma_and_paging(segment, (segment * percent / 100).max(64 * PAGE_BYTES), 20_000, seed);
         if bytes > wanted {
             println!("{bytes} bytes compared");
             break;
@@ -310,20 +315,20 @@ fn soak_dma_and_paging() {
 #[test]
 fn a_nic_that_writes_to_a_clean_page_does_not_fault() {
     let (calls, replies) = replies();
-    let (pager, table) = Pager::start(config(SEGMENT, 64 * P), calls).expect("a pager");
+    let (pager, table) = Pager::start(config(SEGMENT, 64 * PAGE_BYTES), calls).expect("a pager");
     let mut nic = Nic { pager: &pager, table, replies, misses: 0, locks: 0 };
     assert_eq!(pager.load(0), 0);
     nic.with(0, true, |memory, place| memory.write(place, &9u64.to_ne_bytes()));
     assert_eq!((pager.load(0), pager.stats().write_protect_faults), (9, 0));
     // And what it wrote is written out.
-    (1..SEGMENT / P).for_each(|page| assert_eq!(pager.load(page * WORDS), 0));
+    (1..SEGMENT / PAGE_BYTES).for_each(|page| assert_eq!(pager.load(page * WORDS), 0));
     assert_eq!(pager.load(0), 9);
     assert!(pager.stats().page_outs > 0);
 }
 
 #[test]
 fn pages_that_are_held_stay() {
-    let pager = pager(SEGMENT, 256 * P);
+    let pager = pager(SEGMENT, 256 * PAGE_BYTES);
     let most = pager.holdable();
     assert!((128..256).contains(&most));
     pager.hold_now(10..74, Hold::Pin, false).expect("room");
@@ -333,14 +338,16 @@ fn pages_that_are_held_stay() {
     pager.hold_now(10..20, Hold::Stay, false).expect("room");
     assert_eq!(pager.smaps("Locked:"), 70 * 4);
     (10..80).for_each(|page| pager.store(page * WORDS + 3, page));
-    (0..SEGMENT / P).filter(|page| !(10..80).contains(page)).for_each(|page| pager.store(page * WORDS, page));
+    (0..SEGMENT / PAGE_BYTES)
+        .filter(|page| !(10..80).contains(page))
+        .for_each(|page| pager.store(page * WORDS, page));
     let before = pager.stats();
     (10..80).for_each(|page| assert_eq!(pager.load(page * WORDS + 3), page));
     assert_eq!(pager.stats().faults, before.faults, "they were here");
     assert!(before.page_outs > 0);
     // Holds alone make nothing dirty.
-    let clean = Pager::start(config(SEGMENT, 256 * P), Calls::default()).expect("a pager").0;
-    for first in (0..SEGMENT / P).step_by(64) {
+    let clean = Pager::start(config(SEGMENT, 256 * PAGE_BYTES), Calls::default()).expect("a pager").0;
+    for first in (0..SEGMENT / PAGE_BYTES).step_by(64) {
         clean.hold_now(first..first + 64, Hold::Pin, false).expect("room");
         clean.release(first..first + 64, Hold::Pin);
     }
@@ -348,7 +355,7 @@ fn pages_that_are_held_stay() {
     let error = pager.hold_now(100..100 + most, Hold::Stay, false).expect_err("too many");
     assert_eq!(error, HoldError::Budget { need: most, held: 70, most });
     assert!(pager.hold_now(100..101 + most, Hold::Stay, true).is_err(), "never");
-    assert_eq!(pager.hold_now(0..SEGMENT / P + 1, Hold::Stay, true), Err(HoldError::Outside));
+    assert_eq!(pager.hold_now(0..SEGMENT / PAGE_BYTES + 1, Hold::Stay, true), Err(HoldError::Outside));
     // One that waits gets its turn.
     let (done, wait) = channel();
     pager.hold(100..100 + most, Hold::Stay, true, Box::new(move |result| done.send(result).expect("waits")));
@@ -359,7 +366,7 @@ fn pages_that_are_held_stay() {
     assert_eq!(wait.recv().expect("an answer"), Ok(()));
     assert_eq!(pager.smaps("Locked:"), 0);
     pager.release(100..100 + most, Hold::Stay);
-    (0..SEGMENT / P).for_each(|page| {
+    (0..SEGMENT / PAGE_BYTES).for_each(|page| {
         let at = page * WORDS + if (10..80).contains(&page) { 3 } else { 0 };
         assert_eq!(pager.load(at), page);
     });
@@ -370,7 +377,7 @@ fn pages_that_are_held_stay() {
 
 #[test]
 fn system_calls_use_pages_that_are_out() {
-    let pager = pager(SEGMENT, 64 * P);
+    let pager = pager(SEGMENT, 64 * PAGE_BYTES);
     if !pager.serves_system_calls() {
         return;
     }
@@ -408,11 +415,11 @@ fn system_calls_use_pages_that_are_out() {
 
 #[test]
 fn pages_that_the_program_drops_are_zeros() {
-    let pager = pager(SEGMENT, 64 * P);
+    let pager = pager(SEGMENT, 64 * PAGE_BYTES);
     (0..200).for_each(|page| pager.store(page * WORDS, 5));
     (0..3).for_each(|page| pager.store(page * WORDS, 5));
     // SAFETY: inside of the segment, and nobody looks at it.
-    unsafe { libc::madvise(pager.base().as_ptr().cast(), P as usize, libc::MADV_DONTNEED) };
+    unsafe { libc::madvise(pager.base().as_ptr().cast(), PAGE_BYTES as usize, libc::MADV_DONTNEED) };
     assert_eq!((pager.load(0), pager.load(WORDS)), (0, 5));
     (3..200).for_each(|page| assert_eq!(pager.load(page * WORDS), 5));
     assert_eq!((pager.load(0), pager.load(WORDS)), (0, 5));
@@ -422,40 +429,40 @@ fn pages_that_the_program_drops_are_zeros() {
 fn what_cannot_be_is_said() {
     let error = Pager::start(config(SEGMENT, 10_000), Calls::default()).expect_err("too little");
     assert!(error.to_string().contains("at least 262144 bytes"), "{error}");
-    let nowhere = PagerConfig::new(SEGMENT, 64 * P, "/nonexistent");
+    let nowhere = PagerConfig::new(SEGMENT, 64 * PAGE_BYTES, "/nonexistent");
     let error = Pager::start(nowhere, Calls::default()).expect_err("no directory");
     assert!(error.to_string().contains("GASNET_NETVM_BACKING"), "{error}");
     // Little, but all of it; and none at all.
-    pager(5 * P, 5 * P).store(7, 1);
+    pager(5 * PAGE_BYTES, 5 * PAGE_BYTES).store(7, 1);
     let none = pager(0, 0);
     assert!(none.is_empty());
-    assert_eq!(none.export().size, P);
+    assert_eq!(none.export().size, PAGE_BYTES);
 }
 
 #[test]
 fn extra_memory_stays_and_is_exported() {
     let (calls, replies) = replies();
-    let mut settings = config(SEGMENT, 64 * P);
-    settings.extra = 10 * P;
+    let mut settings = config(SEGMENT, 64 * PAGE_BYTES);
+    settings.extra = 10 * PAGE_BYTES;
     let (pager, table) = Pager::start(settings, calls).expect("a pager");
-    assert_eq!(pager.export().size, SEGMENT + 10 * P);
+    assert_eq!(pager.export().size, SEGMENT + 10 * PAGE_BYTES);
     let mut nic = Nic { pager: &pager, table, replies, misses: 0, locks: 0 };
-    for page in SEGMENT / P..SEGMENT / P + 10 {
+    for page in SEGMENT / PAGE_BYTES..SEGMENT / PAGE_BYTES + 10 {
         nic.with(page, true, |memory, place| memory.write(place, &page.to_ne_bytes()));
         // SAFETY: in the memory behind the segment.
-        let at = unsafe { pager.base().as_ptr().add((page * P) as usize).cast::<u64>().read() };
+        let at = unsafe { pager.base().as_ptr().add((page * PAGE_BYTES) as usize).cast::<u64>().read() };
         assert_eq!(at, page);
     }
-    (0..SEGMENT / P).for_each(|page| pager.store(page * WORDS, page));
-    (0..SEGMENT / P).for_each(|page| assert_eq!(pager.load(page * WORDS), page));
+    (0..SEGMENT / PAGE_BYTES).for_each(|page| pager.store(page * WORDS, page));
+    (0..SEGMENT / PAGE_BYTES).for_each(|page| assert_eq!(pager.load(page * WORDS), page));
     assert_eq!(nic.misses, 0);
     assert!(pager.smaps("Rss:") * 1024 <= pager.budget());
 }
 
 #[test]
 fn a_fork_does_not_hang() {
-    let pager = pager(SEGMENT, 64 * P);
-    (0..SEGMENT / P).for_each(|page| pager.store(page * WORDS, page));
+    let pager = pager(SEGMENT, 64 * PAGE_BYTES);
+    (0..SEGMENT / PAGE_BYTES).for_each(|page| pager.store(page * WORDS, page));
     assert!(Process::new("true").status().expect("a program").success());
     // SAFETY: the child touches what it may not, and ends.
     let child = unsafe { libc::fork() };
@@ -473,7 +480,7 @@ fn a_fork_does_not_hang() {
     // SAFETY: waits for the child.
     assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
     assert!(libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGSEGV, "{status:#x}");
-    (0..SEGMENT / P).for_each(|page| assert_eq!(pager.load(page * WORDS), page));
+    (0..SEGMENT / PAGE_BYTES).for_each(|page| assert_eq!(pager.load(page * WORDS), page));
 }
 
 // ---- in processes of their own
@@ -551,8 +558,9 @@ fn full_stores() {
 #[ignore = "run by a_killed_process_leaves_no_file"]
 fn child_that_is_killed() {
     let dir = std::env::var_os("BACKING").expect("a directory");
-    let pager = Pager::start(PagerConfig::new(SEGMENT, 64 * P, dir), Calls::default()).expect("a pager").0;
-    (0..SEGMENT / P).for_each(|page| pager.store(page * WORDS, page));
+    let pager =
+        Pager::start(PagerConfig::new(SEGMENT, 64 * PAGE_BYTES, dir), Calls::default()).expect("a pager").0;
+    (0..SEGMENT / PAGE_BYTES).for_each(|page| pager.store(page * WORDS, page));
     assert!(pager.stats().stored > 0);
     // SAFETY: the end.
     unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
@@ -582,14 +590,14 @@ fn child_whose_pager_panics() {
         }),
         ..Calls::default()
     };
-    let pager = Pager::start(config(SEGMENT, 64 * P), calls).expect("a pager").0;
+    let pager = Pager::start(config(SEGMENT, 64 * PAGE_BYTES), calls).expect("a pager").0;
     let vpn = netvm_fw::Vpn::of(pager.export().port, 0);
     let span = Span { vpn, hash: vpn.hash(), key: pager.export().key, offset: 0, len: 8 };
     pager.interrupt(Interrupt::SourceMissing { op: OpId(1), span });
     pager.flush();
     loop {
         // Faults that nobody will ever serve.
-        (0..SEGMENT / P).for_each(|page| pager.store(page * WORDS, 1));
+        (0..SEGMENT / PAGE_BYTES).for_each(|page| pager.store(page * WORDS, 1));
     }
 }
 
