@@ -9,6 +9,7 @@
 use std::fmt::Write;
 
 mod passes;
+mod private;
 
 /// A small generator of random numbers (splitmix64), so that a seed gives the same program everywhere.
 #[derive(Debug, Clone)]
@@ -207,13 +208,14 @@ static int least(int a, int b, int c)
             self.arrays.push(array);
         }
         self.links();
+        self.private_objects();
         self.compare_function();
         self.helper_functions();
         self.declarations();
         self.text += "\nint main(void)\n{\n    the_lock = upc_all_lock_alloc();\n    for (int i = 0; i < 4096; i++)\n        order[i] = i * 37 % 4096;\n";
         let phases = 20 + self.random.below(30);
         for phase in 0..phases {
-            match self.random.below(10) {
+            match self.random.below(11) {
                 0 => self.shared_out_loop(),
                 1 => self.stencil(),
                 2 if self.random.one_in(3) => self.rows_loop(),
@@ -222,6 +224,7 @@ static int least(int a, int b, int c)
                 3 => self.loop_of_one(),
                 4 | 5 => self.alike_loop(),
                 6 => self.aliases(),
+                8 => self.private_pointers(),
                 7 => match self.random.below(5) {
                     0 => self.own_sums(),
                     1 => self.locked(),

@@ -406,12 +406,12 @@ __UPC_IN int __upc_checked(struct __upc_w __w, const char *__f, int __l)
  * volatile; each argument is evaluated once ---- */
 #define __UPC_GETQ(Q, T, w) __extension__({ \
   const struct __upc_w __upc_a = (w); T __upc_r; \
-  if (__upc_near(__upc_a)) __upc_r = *(Q T *)__upc_at(__upc_a); \
+  if (__upc_near(__upc_a)) __upc_r = *(T Q *)__upc_at(__upc_a); \
   else { T __upc_s; __upc_get(&__upc_s, (unsigned)__upc_a.t, __upc_a.o, sizeof(T)); __upc_r = __upc_s; } \
   __upc_r; })
 #define __UPC_PUTQ(Q, T, w, v) __extension__({ \
   const struct __upc_w __upc_a = (w); T __upc_r = (v); \
-  if (__upc_near(__upc_a)) *(Q T *)__upc_at(__upc_a) = __upc_r; \
+  if (__upc_near(__upc_a)) *(T Q *)__upc_at(__upc_a) = __upc_r; \
   else { T __upc_s = __upc_r; __upc_put((unsigned)__upc_a.t, __upc_a.o, &__upc_s, sizeof(T)); } \
   __upc_r; })
 #define __UPC_GET(T, w) __UPC_GETQ(, T, w)

@@ -191,7 +191,7 @@ impl Emitter<'_> {
                 }
                 None => format!("__UPC_AHEAD({w}, &{s}, sizeof({t}))"),
             };
-            self.out.put(&format!(" {t} {s}; const {t} *const {q} = (const {t} *){at};"));
+            self.out.put(&format!(" {t} {s}; {t} *const {q} = ({t} *){at};"));
             self.ahead.insert(std::ptr::from_ref(*lv) as usize, format!("*{q}"));
         }
         if !arrived {
