@@ -25,6 +25,7 @@ pub use expr::Frag;
 pub use stmt::may_nest;
 
 use crate::ast::{DeclId, DeclKind, Definition, ItemKind, Linkage, TranslationUnit};
+use crate::token::Sym;
 use crate::types::{ExprId, RecordId, Scalar, TypeKind};
 use out::Out;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -90,6 +91,13 @@ pub struct Emitter<'a> {
     pts_names: BTreeSet<String>,
     need_tags: BTreeSet<RecordId>,
     record_typedef: HashMap<RecordId, DeclId>,
+    /// Names of typedefs that mean something else in some blocks.
+    shadowed: HashSet<Sym>,
+    /// Tags of file scope that mean something else in some blocks, and the structures that have another name therefore.
+    shadowed_tags: HashSet<Sym>,
+    tag_aliases: BTreeSet<RecordId>,
+    /// The types of parameters of a prototype are being spelled.
+    in_prototype: bool,
     vla_vars: HashMap<ExprId, String>,
     aliases: BTreeSet<DeclId>,
     defined: HashSet<(bool, u32)>,
@@ -122,16 +130,44 @@ pub struct Emitter<'a> {
     pub quiet: bool,
 }
 
+/// Names of typedefs that are declared again in another scope.
+fn shadowed(u: &TranslationUnit) -> HashSet<Sym> {
+    let typedefs: HashSet<Sym> =
+        u.decls.iter().filter(|d| d.kind == DeclKind::Typedef).map(|d| d.name).collect();
+    let mut found: HashMap<Sym, (u32, bool)> = HashMap::new();
+    for d in u.decls.iter().filter(|d| typedefs.contains(&d.name)) {
+        let (count, inner) = found.entry(d.name).or_default();
+        *count += 1;
+        *inner |= d.scope > 0 || d.kind == DeclKind::Param;
+    }
+    found.retain(|_, (count, inner)| *count > 1 && *inner);
+    found.into_keys().collect()
+}
+
+/// Tags of file scope that are declared again in another.
+fn shadowed_tags(u: &TranslationUnit) -> HashSet<Sym> {
+    let t = &u.types;
+    let all = || {
+        let records = t.records.iter().map(|r| (r.tag, r.scope));
+        let all = records.chain(t.enums.iter().map(|e| (e.tag, e.scope)));
+        all.filter_map(|(tag, scope)| Some((tag?, scope)))
+    };
+    let inner: HashSet<Sym> = all().filter(|(_, scope)| *scope > 0).map(|(tag, _)| tag).collect();
+    all().filter(|(tag, scope)| *scope == 0 && inner.contains(tag)).map(|(tag, _)| tag).collect()
+}
+
 /// File, line, and what there is to say.
 pub type Remark = (String, u32, String);
 
 impl<'a> Emitter<'a> {
     fn new(u: &'a TranslationUnit, o: &'a EmitOptions, tags: HashMap<u32, String>) -> Self {
+        let shadowed = shadowed(u);
         let mut record_typedef = HashMap::new();
         for (n, d) in u.decls.iter().enumerate() {
             if d.kind == DeclKind::Typedef
                 && d.scope == 0
                 && !d.has_upc
+                && !shadowed.contains(&d.name)
                 && let TypeKind::Record(r) = u.types.ckind(d.ty)
             {
                 let rec = &u.types.records[r.0 as usize];
@@ -170,6 +206,10 @@ impl<'a> Emitter<'a> {
             pts_names: BTreeSet::new(),
             need_tags: BTreeSet::new(),
             record_typedef,
+            shadowed,
+            shadowed_tags: shadowed_tags(u),
+            tag_aliases: BTreeSet::new(),
+            in_prototype: false,
             vla_vars: HashMap::new(),
             aliases: BTreeSet::new(),
             defined: HashSet::new(),
@@ -239,6 +279,12 @@ impl<'a> Emitter<'a> {
         }
         for n in &self.pts_names {
             s.push_str(&format!("typedef __upc_pts {n};\n"));
+        }
+        for r in &self.tag_aliases {
+            let rec = &self.u.types.records[r.0 as usize];
+            let key = if rec.is_union { "union" } else { "struct" };
+            let tag = rec.tag.map_or("", |t| self.u.name(t));
+            s.push_str(&format!("typedef {key} {tag} __upc_tag{};\n", r.0));
         }
         self.shared_objects(&mut s);
         self.outlined_functions(&mut s);

@@ -84,7 +84,18 @@ impl Emitter<'_> {
     /// Whether the typedef exists in the emitted C.
     pub fn typedef_usable(&self, d: DeclId) -> bool {
         let d = self.u.decl(d);
-        d.kind == DeclKind::Typedef && !self.u.types.is_shared(d.ty) && !self.has_threads_array(d.ty)
+        d.kind == DeclKind::Typedef
+            && !self.u.types.is_shared(d.ty)
+            && (d.scope > 0 || !self.has_threads_array(d.ty))
+    }
+
+    /// Whether text made anew can name the type by the typedef, wherever that text stands.
+    fn typedef_named(&self, d: DeclId) -> bool {
+        let decl = self.u.decl(d);
+        // In a block the bound was evaluated at the typedef.
+        self.typedef_usable(d)
+            && !self.shadowed.contains(&decl.name)
+            && (decl.scope == 0 || self.u.types.is_variably_modified(decl.ty))
     }
 
     /// An array of `n * THREADS` elements somewhere: at file scope not a type of C.
@@ -116,7 +127,7 @@ impl Emitter<'_> {
                 let d = self.u.decl(decl);
                 // Qualifiers inside the typedef cannot be taken off it, and `va_list` and such print by name.
                 let hidden = !keep && !quals(self.u.types.quals(under)).is_empty();
-                if self.typedef_usable(decl) && !hidden {
+                if self.typedef_named(decl) && !hidden {
                     return format!("{q}{}{sep}{name}", self.u.name(d.name));
                 }
                 let inner = if q.is_empty() { name.to_string() } else { format!("{q}{name}") };
@@ -143,8 +154,10 @@ impl Emitter<'_> {
             TypeKind::Enum(e) => {
                 let en = &self.u.types.enums[e.0 as usize];
                 match en.tag {
-                    Some(tag) => format!("{q}enum {}{sep}{name}", self.u.name(tag)),
-                    None => format!("{q}{}{sep}{name}", en.repr.name()),
+                    Some(tag) if !self.shadowed_tags.contains(&tag) => {
+                        format!("{q}enum {}{sep}{name}", self.u.name(tag))
+                    }
+                    _ => format!("{q}{}{sep}{name}", en.repr.name()),
                 }
             }
             TypeKind::Vector { elem, bytes } => {
@@ -180,7 +193,7 @@ impl Emitter<'_> {
     /// A typedef or `typeof` that prints as an array or function after all.
     fn expands_to_derived(&self, t: TypeId) -> bool {
         match self.u.types.kind(t) {
-            TypeKind::Typedef { decl, under } if !self.typedef_usable(*decl) => {
+            TypeKind::Typedef { decl, under } if !self.typedef_named(*decl) => {
                 matches!(self.u.types.ckind(*under), TypeKind::Array { .. } | TypeKind::Function { .. })
             }
             TypeKind::Typeof { under, .. } => {
@@ -196,6 +209,8 @@ impl Emitter<'_> {
             ArrayLen::Const(n) => n.to_string(),
             ArrayLen::Threads(1) => "__UPC_THREADS".into(),
             ArrayLen::Threads(n) => format!("{n} * __UPC_THREADS"),
+            // The names of the parameters that it may depend on are not there.
+            ArrayLen::Vla(e) if self.in_prototype && !self.vla_vars.contains_key(&e) => "*".into(),
             ArrayLen::Vla(e) => self.vla_len(e),
             ArrayLen::Star => "*".into(),
         }
@@ -218,7 +233,9 @@ impl Emitter<'_> {
         if !proto {
             return String::new();
         }
+        let outer = std::mem::replace(&mut self.in_prototype, true);
         let mut v: Vec<String> = params.iter().map(|&p| self.ctype(p, "")).collect();
+        self.in_prototype = outer;
         if variadic {
             v.push("...".into());
         }
@@ -230,6 +247,10 @@ impl Emitter<'_> {
         let rec = &self.u.types.records[r.0 as usize];
         let key = if rec.is_union { "union" } else { "struct" };
         if let Some(tag) = rec.tag {
+            if rec.scope == 0 && self.shadowed_tags.contains(&tag) {
+                self.tag_aliases.insert(r);
+                return format!("__upc_tag{}", r.0);
+            }
             return format!("{key} {}", self.u.name(tag));
         }
         if let Some(d) = self.record_typedef.get(&r) {

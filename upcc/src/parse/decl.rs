@@ -25,6 +25,8 @@ pub(crate) enum Chunk {
         proto: bool,
         knr: Vec<(Sym, TokIdx)>,
         extras: Extras,
+        /// Bounds that are known at run time only. They are evaluated where the function is entered, if it is defined here.
+        vla: Vec<ExprId>,
         at: TokIdx,
     },
 }
@@ -174,9 +176,11 @@ impl Cx<'_> {
 
     fn function_suffix(&mut self, d: &mut Declarator) -> PResult<()> {
         let at = self.bump();
+        let outer_vla = std::mem::take(&mut self.vla);
         self.push_scope();
         let r = self.nested(|cx| cx.parameters(d, at));
         self.pop_scope();
+        self.vla = outer_vla;
         r
     }
 
@@ -222,7 +226,8 @@ impl Cx<'_> {
         }
         self.expect(Punct::RParen, "after the parameters")?;
         let extras = self.scope_extras();
-        d.chunks.push(Chunk::Func { params, variadic, proto, knr, extras, at });
+        let vla = std::mem::take(&mut self.vla);
+        d.chunks.push(Chunk::Func { params, variadic, proto, knr, extras, vla, at });
         Ok(())
     }
 
@@ -738,7 +743,7 @@ impl Cx<'_> {
         let (name, tok) = d.name.unwrap_or_else(|| (self.toks.syms.intern(""), d.toks.start));
         let base = self.apply_attrs(specs.spec.ty, &d.attrs);
         let ty = self.apply_declarator(base, &d, start);
-        let vla = std::mem::take(&mut self.vla);
+        let mut bounds = std::mem::take(&mut self.vla);
         let sig_upc = specs.spec.has_upc || d.has_upc;
         if specs.spec.storage == Storage::Typedef {
             self.error(tok, "a typedef cannot have a body");
@@ -749,9 +754,10 @@ impl Cx<'_> {
         let id = self.declare(name, tok, ty, &specs.spec, false, place, true, None);
         self.check_main(id, ty, place);
         self.decls[id.0 as usize].has_upc |= sig_upc || self.types.mentions_shared(ty);
-        let Some(Chunk::Func { params, knr, proto, extras, .. }) = d.chunks.into_iter().last() else {
+        let Some(Chunk::Func { params, knr, proto, extras, vla, .. }) = d.chunks.into_iter().last() else {
             return Err(Bad);
         };
+        bounds.extend(vla);
         let outer = self.func.take();
         self.push_scope();
         let mut param_ids: Vec<DeclId> = params.iter().map(|p| p.decl).collect();
@@ -808,7 +814,7 @@ impl Cx<'_> {
             name: tok,
             params: param_ids,
             knr: knr_decls,
-            vla,
+            vla: bounds,
             body,
             toks: self.since(start),
             sig_upc,
