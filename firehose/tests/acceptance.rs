@@ -37,13 +37,13 @@ fn world(kind: Kind, config: Config, memory: u64, seed: u64) -> World {
 fn traffic(world: &mut World, memory: u64, longest: u64, puts: u64) {
     let nodes = u64::from(world.config.nodes);
     for tag in 0..puts {
-        let node = world.random.below(nodes) as Node;
-        let peer = (node + 1 + world.random.below(nodes - 1) as Node) % nodes as Node;
-        let len = 1 + world.random.below(longest * PAGE);
-        let remote = world.random.below(memory * PAGE - len);
-        let local = Local::At(world.random.below(memory * PAGE - len));
+        let node = world.random.u64(..nodes) as Node;
+        let peer = (node + 1 + world.random.u64(..nodes - 1) as Node) % nodes as Node;
+        let len = 1 + world.random.u64(..longest * PAGE);
+        let remote = world.random.u64(..memory * PAGE - len);
+        let local = Local::At(world.random.u64(..memory * PAGE - len));
         world.put(node, peer, remote, local, len, tag);
-        for _ in 0..world.random.below(8) {
+        for _ in 0..world.random.u64(..8) {
             world.step();
         }
     }
@@ -298,8 +298,8 @@ fn item_09_overlapping_operations_on_a_full_table_do_not_deadlock() {
         for node in 0..3 {
             for peer in (0..3).filter(|peer| *peer != node) {
                 for _ in 0..6 {
-                    let (remote, local) = (world.random.below(9), world.random.below(10));
-                    let len = (1 + world.random.below(3)) * PAGE;
+                    let (remote, local) = (world.random.u64(..9), world.random.u64(..10));
+                    let len = (1 + world.random.u64(..3)) * PAGE;
                     world.put(node, peer, remote * PAGE, Local::At(local * PAGE + 7), len - 7, tag);
                     tag += 1;
                 }
@@ -339,10 +339,10 @@ fn item_11_within_m_nearly_all_hits_and_as_cheap_as_pin_everything() {
     let mut actions = Vec::new();
     for kind in [Kind::Firehose, Kind::PinEverything] {
         let mut world = world(kind, config(2, 256, 32), 256, 11);
-        let mut random = Random(11);
+        let mut random = fastrand::Rng::with_seed(11);
         world.audit = false;
         for tag in 0..puts {
-            let bucket = random.below(256);
+            let bucket = random.u64(..256);
             world.put(0, 1, bucket * PAGE, Local::Registered(0), 8, tag);
             world.settle();
         }
@@ -350,7 +350,7 @@ fn item_11_within_m_nearly_all_hits_and_as_cheap_as_pin_everything() {
         assert!(stats.hits >= puts - 256, "{kind:?}: {stats:?}");
         world.take_notes();
         for tag in puts..puts + 1000 {
-            let bucket = random.below(256);
+            let bucket = random.u64(..256);
             world.put(0, 1, bucket * PAGE, Local::Registered(0), 8, tag);
             world.settle();
         }
@@ -375,10 +375,10 @@ const GM: Costs = Costs { transfer: 14.5, round_trip: 20.0, handler: 5.0, pin: 4
 fn latency(kind: Kind, config: Config, set: u64, warm: u64, puts: u64) -> (f64, f64) {
     let mut world = world(kind, config, set, 13);
     (world.audit, world.prompt) = (false, true);
-    let mut random = Random(set);
+    let mut random = fastrand::Rng::with_seed(set);
     let (mut time, mut unpinning) = (0.0, 0);
     for tag in 0..warm + puts {
-        let bucket = if tag < set.min(warm) { tag } else { random.below(set) };
+        let bucket = if tag < set.min(warm) { tag } else { random.u64(..set) };
         world.put(0, 1, bucket * PAGE, Local::Registered(0), 8, tag);
         world.settle();
         let notes = world.take_notes();
@@ -432,13 +432,13 @@ fn item_13_the_shapes_of_table_3_and_figures_3_to_5() {
     for set in [1024u64, 1280, 2048, 4096] {
         let mut world = world(Kind::Firehose, config(), set, 4);
         (world.audit, world.keep_notes, world.prompt) = (false, false, true);
-        let mut random = Random(set);
+        let mut random = fastrand::Rng::with_seed(set);
         let mut before = Stats::default();
         for tag in 0..4 * set + 4000 {
             if tag == 4 * set {
                 before = world.hosts[0].strategy.stats();
             }
-            let bucket = if tag < set { tag } else { random.below(set) };
+            let bucket = if tag < set { tag } else { random.u64(..set) };
             world.put(0, 1, bucket * PAGE, Local::Registered(0), PAGE, tag);
             world.settle();
         }
@@ -474,7 +474,7 @@ fn item_14_the_adaptive_fifo_gains_when_use_is_unbalanced_within_the_same_bound(
         let mut world = world(Kind::Firehose, config, 60, 14);
         (world.audit, world.keep_notes) = (false, false);
         for tag in 0..6000 {
-            let bucket = world.random.below(60);
+            let bucket = world.random.u64(..60);
             world.put(1, 0, bucket * PAGE, Local::Registered(0), 8, tag);
             world.settle();
         }
@@ -559,10 +559,10 @@ fn a_limit_of_the_system_below_the_budget_is_met_by_victims() {
         let mut world = world(Kind::Firehose, config, 40, seed);
         world.limit = 10;
         for tag in 0..400 {
-            let bucket = world.random.below(38);
-            let len = 1 + world.random.below(2 * PAGE);
+            let bucket = world.random.u64(..38);
+            let len = 1 + world.random.u64(..2 * PAGE);
             world.put(tag as Node % 2 + 1, 0, bucket * PAGE, Local::Registered(0), len, tag);
-            for _ in 0..world.random.below(6) {
+            for _ in 0..world.random.u64(..6) {
                 world.step();
             }
         }

@@ -13,21 +13,6 @@ const MEMORY: u64 = 48;
 /// No frame.
 const NONE: u64 = 0;
 
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, n: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
-    }
-}
-
 enum Event {
     Message { from: Node, to: Node, message: Message },
     Pin { node: Node, run: Run, frames: Vec<u64> },
@@ -46,7 +31,7 @@ struct Host {
 struct Adversary {
     hosts: Vec<Host>,
     config: Config,
-    random: Random,
+    random: fastrand::Rng,
     seed: u64,
     frames: u64,
     events: Vec<Event>,
@@ -78,7 +63,7 @@ impl Adversary {
         let mut adversary = Adversary {
             hosts: (0..NODES).map(host).collect(),
             config,
-            random: Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1),
+            random: fastrand::Rng::with_seed(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1),
             seed,
             frames: MEMORY,
             events: Vec::new(),
@@ -105,7 +90,7 @@ impl Adversary {
                 Action::Send { to, message } => self.events.push(Event::Message { from: node, to, message }),
                 Action::Pin(run) => {
                     // Some pins look up the frames at once, some at their end.
-                    let early = self.random.next() & 1 == 0;
+                    let early = self.random.u64(..) & 1 == 0;
                     let frame = |b: u64| if early { host.mapped[b as usize] } else { NONE };
                     let frames = run.buckets().map(frame).collect();
                     host.pinned += run.count;
@@ -129,11 +114,11 @@ impl Adversary {
     /// Changes a mapping, as one of the system calls does.
     fn change(&mut self) {
         self.changes += 1;
-        let node = self.random.below(u64::from(NODES)) as Node;
-        let first = self.random.below(MEMORY);
-        let count = 1 + self.random.below((MEMORY - first).min(3));
+        let node = self.random.u64(..u64::from(NODES)) as Node;
+        let first = self.random.u64(..MEMORY);
+        let count = 1 + self.random.u64(..(MEMORY - first).min(3));
         let (addr, len) = (first * PAGE, count * PAGE);
-        let what = self.random.below(64);
+        let what = self.random.u64(..64);
         let host = &mut self.hosts[node as usize];
         let mut fresh = |frame: &mut u64| {
             self.frames += 1;
@@ -158,7 +143,7 @@ impl Adversary {
             }
             // mremap: the pages go elsewhere.
             31..=34 => {
-                let to = self.random.below(MEMORY - count) as usize;
+                let to = self.random.u64(..MEMORY - count) as usize;
                 let to = to..to + count as usize;
                 let moved = host.mapped[range.clone()].to_vec();
                 host.mapped[range].fill(NONE);
@@ -178,13 +163,13 @@ impl Adversary {
     }
 
     fn start(&mut self) {
-        let node = self.random.below(u64::from(NODES)) as Node;
-        let peer = (node + 1 + self.random.below(u64::from(NODES) - 1) as Node) % NODES;
-        let dice = self.random.next();
+        let node = self.random.u64(..u64::from(NODES)) as Node;
+        let peer = (node + 1 + self.random.u64(..u64::from(NODES) - 1) as Node) % NODES;
+        let dice = self.random.u64(..);
         let most = if dice & 7 == 0 { 3 * PAGE } else { 64 };
-        let len = 1 + self.random.below(most);
-        let remote = self.random.below(MEMORY * PAGE - len);
-        let local = self.random.below(MEMORY * PAGE - len);
+        let len = 1 + self.random.u64(..most);
+        let remote = self.random.u64(..MEMORY * PAGE - len);
+        let local = self.random.u64(..MEMORY * PAGE - len);
         let local = if dice & 8 == 0 { Local::At(local) } else { Local::Registered(local) };
         let direction = if dice & 16 == 0 { Direction::Put } else { Direction::Get };
         let request = Request { tag: 0, peer, direction, remote, local, len };
@@ -195,7 +180,7 @@ impl Adversary {
     }
 
     fn happen(&mut self) {
-        let at = self.random.below(self.events.len() as u64) as usize;
+        let at = self.random.u64(..self.events.len() as u64) as usize;
         match self.events.swap_remove(at) {
             Event::Message { from, to, message } => {
                 self.call(to, |strategy, out| strategy.receive(from, message, out));
@@ -259,7 +244,7 @@ impl Adversary {
 
     fn run(&mut self, accesses: u64) {
         while self.accesses < accesses {
-            let dice = self.random.next() & 127;
+            let dice = self.random.u64(..) & 127;
             if dice < 2 {
                 self.change();
             } else if (dice < 48 && self.running < 24) || self.events.is_empty() {

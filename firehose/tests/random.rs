@@ -48,29 +48,30 @@ fn program(kind: Kind, shape: Shape, seed: u64) -> (u64, u64) {
     world.shuffle();
     let mut started = 0;
     for _ in 0..shape.steps {
-        let node = world.random.below(u64::from(shape.nodes)) as Node;
-        let dice = world.random.below(100);
+        let node = world.random.u64(..u64::from(shape.nodes)) as Node;
+        let dice = world.random.u64(..100);
         if dice < shape.changes {
-            let first = world.random.below(shape.memory);
-            let count = 1 + world.random.below((shape.memory - first).min(4));
-            match world.random.below(20) {
+            let first = world.random.u64(..shape.memory);
+            let count = 1 + world.random.u64(..(shape.memory - first).min(4));
+            match world.random.u64(..20) {
                 0 => world.fork(node),
                 1..4 => world.change(node, Run { first, count }, false),
                 _ => world.change(node, Run { first, count }, true),
             }
         } else if dice < 40 {
             started += 1;
-            let peer = (node + 1 + world.random.below(u64::from(shape.nodes) - 1) as Node) % shape.nodes;
+            let peer = (node + 1 + world.random.u64(..u64::from(shape.nodes) - 1) as Node) % shape.nodes;
             let most = shape.memory * PAGE;
-            let len = match world.random.below(3) {
+            let len = match world.random.u64(..3) {
                 0 => 8,
-                1 => 1 + world.random.below(PAGE * 2),
-                _ => 1 + world.random.below(shape.longest * PAGE),
+                1 => 1 + world.random.u64(..PAGE * 2),
+                _ => 1 + world.random.u64(..shape.longest * PAGE),
             };
-            let remote = world.random.below(most - len);
-            let local = world.random.below(most - len);
-            let local = if world.random.chance(50) { Local::At(local) } else { Local::Registered(local) };
-            let direction = if world.random.chance(70) { Direction::Put } else { Direction::Get };
+            let remote = world.random.u64(..most - len);
+            let local = world.random.u64(..most - len);
+            let local =
+                if world.random.u64(..100) < 50 { Local::At(local) } else { Local::Registered(local) };
+            let direction = if world.random.u64(..100) < 70 { Direction::Put } else { Direction::Get };
             let request = Request { tag: started, peer, direction, remote, local, len };
             world.start(node, request).expect("a good request");
         } else {

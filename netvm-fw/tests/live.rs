@@ -176,17 +176,10 @@ fn host_thread(mut host: Host, frames: &Frames, asks: &Receiver<Ask>, nic: &Send
 struct Program {
     library: Library,
     host: Sender<Ask>,
-    random: u64,
+    random: fastrand::Rng,
 }
 
 impl Program {
-    fn below(&mut self, n: u64) -> u64 {
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        self.random % n
-    }
-
     fn poke(&self, offset: u64, bytes: &[u8]) {
         let (done, wait) = channel();
         self.host.send(Ask::Poke(offset, bytes.to_vec(), done)).expect("the host runs");
@@ -226,11 +219,11 @@ impl Program {
         // The first page is for the counter; the lower half of the rest the other writes to, the upper half is ours.
         let half = PAGES / 2 * P;
         for round in 0..ROUNDS {
-            let size = 1 + self.below(if round % 2 == 0 { 90 } else { P - 600 });
+            let size = 1 + self.random.u64(..if round % 2 == 0 { 90 } else { P - 600 });
             let bytes: Vec<u8> = (0..size).map(|i| (i * 7 + round + u64::from(me)) as u8).collect();
             // Within one page at our side, anywhere at theirs.
-            let page = half + self.below(PAGES / 2) * P;
-            let at = P + self.below(half - P - size);
+            let page = half + self.random.u64(..PAGES / 2) * P;
+            let at = P + self.random.u64(..half - P - size);
             self.poke(page + 300, &bytes);
             let write = Transfer::write((here, page + 300), (there, at), size).acknowledge().notify(5);
             self.issue(write, page + 300, &bytes);
@@ -298,7 +291,8 @@ fn two_nodes_on_threads() {
         let mut programs = Vec::new();
         for n in 0..2usize {
             let library = Library::new(Node(n as u32), PORT, memories[n].clone(), bells[n].clone());
-            let program = Program { library, host: ask_in[n].clone(), random: 77 + n as u64 };
+            let program =
+                Program { library, host: ask_in[n].clone(), random: fastrand::Rng::with_seed(77 + n as u64) };
             let (mine, theirs, running) = (segments[n], segments[1 - n], &running);
             programs.push(scope.spawn(move || {
                 program.run(mine, theirs, n as u32);

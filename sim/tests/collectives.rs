@@ -17,23 +17,11 @@ fn cluster(ranks: u32, seed: u64, frames: u32) -> Cluster {
         .most_events(20_000_000)
 }
 
-/// Random numbers, the same on all ranks that start with the same.
-#[derive(Clone)]
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.0;
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((x ^ (x >> 31)) % n as u64) as usize
-    }
-}
-
 /// What member `i` brings to operation `op`.
 fn values(op: usize, i: usize, n: usize) -> Vec<u64> {
-    (0..n).map(|k| Random((op * 1_000_003 + i * 1009 + k) as u64).below(1 << 20) as u64).collect()
+    (0..n)
+        .map(|k| fastrand::Rng::with_seed((op * 1_000_003 + i * 1009 + k) as u64).usize(..1 << 20) as u64)
+        .collect()
 }
 
 /// Order counts, and it is associative.
@@ -51,24 +39,24 @@ fn fold(op: usize, members: std::ops::Range<usize>, n: usize, f: fn(u64, u64) ->
 }
 
 /// Random operations on a team; `skew` is this rank's own chance.
-fn operations(team: &Team, random: &mut Random, skew: &mut Random, count: usize) {
+fn operations(team: &Team, random: &mut fastrand::Rng, skew: &mut fastrand::Rng, count: usize) {
     let (me, size) = (team.me(), team.size());
     let part = 64 / size.max(1);
     for op in 0..count {
-        let root = random.below(size);
-        let of = random.below(14);
+        let root = random.usize(..size);
+        let of = random.usize(..14);
         // Mostly a page, which NICs do; what they combine and spread around the length where they take a tree for it; some blocks of several
         // pages; some that are too long for them.
-        let n = match random.below(16) {
-            3..=9 if matches!(of, 1 | 6 | 7) => (2048 / size).saturating_sub(20) + random.below(300),
-            0 | 1 => 90 + random.below(500),
-            2 => 500 + random.below(3000),
-            _ => random.below(part.max(1)) + usize::from(part > 0),
+        let n = match random.usize(..16) {
+            3..=9 if matches!(of, 1 | 6 | 7) => (2048 / size).saturating_sub(20) + random.usize(..300),
+            0 | 1 => 90 + random.usize(..500),
+            2 => 500 + random.usize(..3000),
+            _ => random.usize(..part.max(1)) + usize::from(part > 0),
         };
         let mine = values(op, me, n);
         let all: Vec<u64> = (0..size).flat_map(|i| values(op, i, n)).collect();
-        if skew.below(3) == 0 {
-            compute(Time::us(skew.below(40) as f64));
+        if skew.usize(..3) == 0 {
+            compute(Time::us(skew.usize(..40) as f64));
         }
         match of {
             0 => team.barrier(),
@@ -106,7 +94,7 @@ fn operations(team: &Team, random: &mut Random, skew: &mut Random, count: usize)
             }
             10 => assert_eq!(team.scan(&mine, join), fold(op, 0..me + 1, n, join), "scan"),
             of => {
-                blocks_that_differ(team, of, root, &Lengths(op as u64 ^ random.below(1 << 30) as u64, size))
+                blocks_that_differ(team, of, root, &Lengths(op as u64 ^ random.usize(..1 << 30) as u64, size))
             }
         }
     }
@@ -117,12 +105,12 @@ struct Lengths(u64, usize);
 
 impl Lengths {
     fn of(&self, i: usize, j: usize) -> usize {
-        let mut random = Random(self.0 << 24 ^ (i << 12 ^ j) as u64);
-        match random.below(8) {
+        let mut random = fastrand::Rng::with_seed(self.0 << 24 ^ (i << 12 ^ j) as u64);
+        match random.usize(..8) {
             0..=2 => 0,
-            3..=5 => 1 + random.below(20),
-            6 => 1 + random.below(8000 / self.1),
-            _ => 1 + random.below(80_000 / self.1),
+            3..=5 => 1 + random.usize(..20),
+            6 => 1 + random.usize(..8000 / self.1),
+            _ => 1 + random.usize(..80_000 / self.1),
         }
     }
 
@@ -167,14 +155,15 @@ fn random_operations_compute_what_oracles_say() {
     for (ranks, seed) in [(1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (8, 6), (13, 7), (40, 8)] {
         let program = |rank: &'static Rank| {
             let team = rank.team_all();
-            let mut skew = Random(seed << 32 | u64::from(rank.id().0));
-            operations(&team, &mut Random(seed), &mut skew, 60);
+            let mut skew = fastrand::Rng::with_seed(seed << 32 | u64::from(rank.id().0));
+            operations(&team, &mut fastrand::Rng::with_seed(seed), &mut skew, 60);
             let done = triggered();
             // Teams of their own, and more of them than NICs have places for.
             for round in 0..5 {
                 let color = (rank.id().0 + round) % 2;
                 let half = team.split(Some(color), 100 - rank.id().0).expect("a color");
-                let mut random = Random(seed << 8 | u64::from(round) << 1 | u64::from(color));
+                let mut random =
+                    fastrand::Rng::with_seed(seed << 8 | u64::from(round) << 1 | u64::from(color));
                 operations(&half, &mut random, &mut skew, 12);
             }
             done
@@ -189,9 +178,9 @@ fn random_operations_compute_what_oracles_say() {
 fn boards_may_be_paged_out() {
     let program = |rank: &'static Rank| {
         let team = rank.team_all();
-        let mut skew = Random(u64::from(rank.id().0));
+        let mut skew = fastrand::Rng::with_seed(u64::from(rank.id().0));
         for round in 0..6 {
-            operations(&team, &mut Random(round), &mut skew, 6);
+            operations(&team, &mut fastrand::Rng::with_seed(round), &mut skew, 6);
             // Puts all over the segment of the next rank push other pages out.
             let next = gasnet::RankId((rank.id().0 + 1) % rank.size());
             for page in 0..200u64 {
@@ -377,14 +366,14 @@ fn operations_overlap_and_keep_their_order() {
         let program = move |rank: &'static Rank| {
             let team = rank.team_all();
             let (me, size) = (team.me() as u64, team.size());
-            let mut random = Random(seed);
-            let mut own = Random(seed << 20 | me);
+            let mut random = fastrand::Rng::with_seed(seed);
+            let mut own = fastrand::Rng::with_seed(seed << 20 | me);
             let mut under_way = Vec::new();
             for op in 0..40usize {
-                let n = if random.below(5) == 0 { 2000 } else { 3 };
-                if random.below(3) == 0 {
+                let n = if random.usize(..5) == 0 { 2000 } else { 3 };
+                if random.usize(..3) == 0 {
                     // Some go straight, and some of these by messages.
-                    let lengths = Lengths(random.below(1 << 20) as u64, size);
+                    let lengths = Lengths(random.usize(..1 << 20) as u64, size);
                     let mine = me as usize;
                     let to: Vec<usize> = (0..size).map(|j| lengths.of(mine, j)).collect();
                     let from: Vec<usize> = (0..size).map(|i| lengths.of(i, mine)).collect();
@@ -394,12 +383,12 @@ fn operations_overlap_and_keep_their_order() {
                 }
                 let sum = fold(op, 0..size, n, u64::wrapping_add);
                 under_way.push((op, sum, team.reduce_all_nb(values(op, me as usize, n), u64::wrapping_add)));
-                if own.below(4) == 0 {
-                    compute(Time::us(own.below(30) as f64));
+                if own.usize(..4) == 0 {
+                    compute(Time::us(own.usize(..30) as f64));
                     rank.poll();
                 }
-                while under_way.len() > 1 + own.below(5) {
-                    let (op, want, pending) = under_way.swap_remove(own.below(under_way.len()));
+                while under_way.len() > 1 + own.usize(..5) {
+                    let (op, want, pending) = under_way.swap_remove(own.usize(..under_way.len()));
                     assert_eq!(pending.wait(), want, "{op}");
                 }
             }

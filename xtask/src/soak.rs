@@ -49,23 +49,6 @@ const CONFORMANCE: Duration = Duration::from_secs(300);
 /// Longest time for a build.
 const BUILD: Duration = Duration::from_secs(1500);
 
-/// Random numbers (xorshift).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    /// A number below `n`.
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n.max(1) as u64) as usize
-    }
-}
-
 /// How often each kind of test ran and failed.
 type Score = BTreeMap<&'static str, (usize, usize)>;
 
@@ -131,7 +114,7 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
     stage::stage(&prefix, Parts::ALL)?;
     println!("seed {seed}");
 
-    let mut random = Random(seed | 1);
+    let mut random = fastrand::Rng::with_seed(seed | 1);
     let mut tally = Tally::default();
     let examples = programs::upc_examples(&prefix, &mut tally);
     let sources = sources();
@@ -159,21 +142,21 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
             }
         }
         if !examples.is_empty() {
-            let program = &examples[random.below(examples.len())];
-            let ranks = 1 + random.below(12) as u32;
-            count("programs", program.run(ranks, random.below(3) > 0));
+            let program = &examples[random.usize(..examples.len())];
+            let ranks = 1 + random.usize(..12) as u32;
+            count("programs", program.run(ranks, random.usize(..3) > 0));
         }
         count("conformance", conformance(&prefix, &mut random));
         count("netvm", netvm_part(&prefix, &mut random));
-        count("stale", stale(2_000_000, random.next() >> 16));
+        count("stale", stale(2_000_000, random.u64(..) >> 16));
         count("messages", messages(20_000));
-        count("pager", pager(200_000_000, random.next() >> 24));
-        count("random programs", programs::upc_random(random.next() >> 20, 1, &mut Tally::default()));
+        count("pager", pager(200_000_000, random.u64(..) >> 24));
+        count("random programs", programs::upc_random(random.u64(..) >> 20, 1, &mut Tally::default()));
         if csmith {
-            count("csmith", csmith_program(&prefix, random.next() >> 1, false));
-            count("shared csmith", csmith_program(&prefix, random.next() >> 1, true));
+            count("csmith", csmith_program(&prefix, random.u64(..) >> 1, false));
+            count("shared csmith", csmith_program(&prefix, random.u64(..) >> 1, true));
         }
-        let (inputs, failed) = front_end(random.next() >> 2);
+        let (inputs, failed) = front_end(random.u64(..) >> 2);
         let entry = score.entry("front end").or_default();
         *entry = (entry.0 + inputs, entry.1 + failed);
         round += 1;
@@ -210,30 +193,30 @@ fn append(line: &str) -> Result<(), String> {
 }
 
 /// One run of the conformance program.
-fn conformance(prefix: &Path, random: &mut Random) -> Result<(), String> {
+fn conformance(prefix: &Path, random: &mut fastrand::Rng) -> Result<(), String> {
     let mut command = Command::new(prefix.join("bin/gasnetrun"));
     command.env("GASNET_MAX_SEGSIZE", "64M");
-    match random.below(5) {
+    match random.usize(..5) {
         0 | 1 => {}
         2 => {
             let delays = ["0", "5us", "50us"];
-            command.env("GASNET_SMP_DELAY", delays[random.below(delays.len())]);
+            command.env("GASNET_SMP_DELAY", delays[random.usize(..delays.len())]);
             command.env("GASNET_NEIGHBORHOOD", "off");
         }
         3 => drop(command.env("GASNET_CONDUIT", "udp").env("GASNET_NEIGHBORHOOD", "off")),
         _ => {
-            let mode = netvm::any_part(|n| random.below(n)).mode;
+            let mode = netvm::any_part(|n| random.usize(..n)).mode;
             command.env("GASNET_CONDUIT", "netvm").env("GASNET_NETVM_REGISTRATION", mode);
         }
     }
-    match random.below(4) {
+    match random.usize(..4) {
         0 => drop(command.env("GASNET_SPIN", "0")),
         1 => drop(command.env("GASNET_CHECK", "1")),
         _ => {}
     }
-    command.arg("-n").arg((1 + random.below(8)).to_string());
+    command.arg("-n").arg((1 + random.usize(..8)).to_string());
     command.arg(sh::target().join("release/conformance"));
-    command.args(["--quick", "--seed", &(random.next() >> 32).to_string()]);
+    command.args(["--quick", "--seed", &(random.u64(..) >> 32).to_string()]);
     let shown = sh::show(&command);
     let outcome = sh::capture(command, CONFORMANCE)?;
     if outcome.status == Some(0) && outcome.stdout.ends_with("conformance: passed\n") {
@@ -243,8 +226,8 @@ fn conformance(prefix: &Path, random: &mut Random) -> Result<(), String> {
 }
 
 /// A part of the suites over netvm.
-fn netvm_part(prefix: &Path, random: &mut Random) -> Result<(), String> {
-    let part = netvm::any_part(|n| random.below(n));
+fn netvm_part(prefix: &Path, random: &mut fastrand::Rng) -> Result<(), String> {
+    let part = netvm::any_part(|n| random.usize(..n));
     let mut command = sh::cargo(&["run", "--quiet", "-p", "gasnet-tests", "--bin", part.suite, "--"]);
     command.arg("--prefix").arg(prefix).args(part.arguments());
     sh::pass(command, BUILD)
@@ -382,23 +365,23 @@ fn sources() -> Vec<PathBuf> {
 }
 
 /// Compiles a source with some of its tokens lost, doubled, exchanged or taken from another source.
-fn damaged(prefix: &Path, sources: &[PathBuf], random: &mut Random) -> Result<(), String> {
-    let path = &sources[random.below(sources.len())];
-    let other = &sources[random.below(sources.len())];
+fn damaged(prefix: &Path, sources: &[PathBuf], random: &mut fastrand::Rng) -> Result<(), String> {
+    let path = &sources[random.usize(..sources.len())];
+    let other = &sources[random.usize(..sources.len())];
     let read = |path: &Path| fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()));
     let (text, donor) = (read(path)?, read(other)?);
     let mut tokens = split(&text);
     let donor = split(&donor);
-    for _ in 0..1 + random.below(4) {
-        let at = random.below(tokens.len());
-        match random.below(5) {
+    for _ in 0..1 + random.usize(..4) {
+        let at = random.usize(..tokens.len());
+        match random.usize(..5) {
             0 => drop(tokens.remove(at)),
             1 => tokens.insert(at, tokens[at]),
             2 => {
-                let with = random.below(tokens.len());
+                let with = random.usize(..tokens.len());
                 tokens.swap(at, with);
             }
-            3 => tokens[at] = donor[random.below(donor.len())],
+            3 => tokens[at] = donor[random.usize(..donor.len())],
             _ => tokens.truncate(at.max(1)),
         }
     }
@@ -416,7 +399,7 @@ fn damaged(prefix: &Path, sources: &[PathBuf], random: &mut Random) -> Result<()
     if ended && sound && (outcome.status == Some(0) || !said.is_empty()) {
         return Ok(());
     }
-    let kept = folder.join(format!("damaged-{:x}.upc", random.next()));
+    let kept = folder.join(format!("damaged-{:x}.upc", random.u64(..)));
     fs::rename(&input, &kept).map_err(|e| e.to_string())?;
     Err(format!("target/stage/bin/upcc -c {}\n{}", kept.display(), outcome.report()))
 }
@@ -567,8 +550,8 @@ mod tests {
 
     #[test]
     fn random_numbers_stay_below() {
-        let mut random = Random(1);
-        let seen: std::collections::BTreeSet<usize> = (0..1000).map(|_| random.below(7)).collect();
+        let mut random = fastrand::Rng::with_seed(1);
+        let seen: std::collections::BTreeSet<usize> = (0..1000).map(|_| random.usize(..7)).collect();
         assert_eq!(seen.into_iter().collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5, 6]);
     }
 }

@@ -123,17 +123,6 @@ impl Port for Owner {
     }
 }
 
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        ((u128::from(self.0) * u128::from(n)) >> 64) as u64
-    }
-}
-
 /// Whose turn it is, and what is mapped.
 struct Turn {
     accesses: u64,
@@ -157,12 +146,12 @@ fn unmap(addr: u64, len: u64) {
 }
 
 /// Changes a mapping in one of the ways there are.
-fn change(base: u64, random: &mut Random, turn: &mut Turn) {
-    let first = random.below(PAGES);
-    let count = 1 + random.below((PAGES - first).min(3));
+fn change(base: u64, random: &mut fastrand::Rng, turn: &mut Turn) {
+    let first = random.u64(..PAGES);
+    let count = 1 + random.u64(..(PAGES - first).min(3));
     let (addr, len) = (base + first * PAGE, count * PAGE);
     let pages = first as usize..(first + count) as usize;
-    let what = random.below(100);
+    let what = random.u64(..100);
     let kind = match what {
         0 => 0,
         1..=9 => 1,
@@ -275,7 +264,7 @@ fn no_live_access_is_stale() {
     let (mut refused, mut failed) = (0u64, 0u64);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+            let mut random = fastrand::Rng::with_seed(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
             let mut turn = turn.lock().expect("no panic");
             loop {
                 turn = ready.wait_while(turn, |t| !t.over && t.accesses < t.next_change).expect("no panic");
@@ -283,13 +272,13 @@ fn no_live_access_is_stale() {
                     return;
                 }
                 change(base, &mut random, &mut turn);
-                turn.next_change = turn.accesses + 1 + random.below(50);
+                turn.next_change = turn.accesses + 1 + random.u64(..50);
             }
         });
         // A failed assertion must end the other thread too.
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let mut putter = Firehose::new(Config { me: 1, ..config }).expect("a good configuration");
-            let mut random = Random(seed | 1 << 40);
+            let mut random = fastrand::Rng::with_seed(seed | 1 << 40);
             let mut out = Vec::new();
             for number in 0..accesses {
                 let mut turn = turn.lock().expect("no panic");
@@ -297,8 +286,8 @@ fn no_live_access_is_stale() {
                 if turn.accesses >= turn.next_change {
                     ready.notify_one();
                 }
-                let page = random.below(PAGES);
-                let addr = base + page * PAGE + random.below(PAGE / 8) * 8;
+                let page = random.u64(..PAGES);
+                let addr = base + page * PAGE + random.u64(..PAGE / 8) * 8;
                 let number = number % VALUES;
                 let local = Local::Registered(0);
                 let request =

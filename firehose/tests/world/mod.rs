@@ -15,28 +15,6 @@ use firehose::*;
 /// Bytes of a bucket here.
 pub const PAGE: u64 = 4096;
 
-/// Random numbers (splitmix).
-#[derive(Debug, Clone)]
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub fn below(&mut self, n: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
-    }
-
-    pub fn chance(&mut self, percent: u64) -> bool {
-        self.below(100) < percent
-    }
-}
-
 /// What is under way.
 #[derive(Debug)]
 enum Event {
@@ -81,7 +59,7 @@ pub struct World {
     pub hosts: Vec<Host>,
     pub config: Config,
     pub seed: u64,
-    pub random: Random,
+    pub random: fastrand::Rng,
     events: VecDeque<Event>,
     frames: u64,
     pub ends: BTreeMap<(Node, u64), End>,
@@ -121,7 +99,7 @@ impl World {
             hosts,
             config,
             seed,
-            random: Random(seed),
+            random: fastrand::Rng::with_seed(seed),
             events: VecDeque::new(),
             frames: 0,
             ends: BTreeMap::new(),
@@ -235,7 +213,7 @@ impl World {
                 }
                 Action::Pin(run) => {
                     self.note(|| Note::Pin { node, run });
-                    let early = self.random.chance(50);
+                    let early = self.random.u64(..100) < 50;
                     let host = &mut self.hosts[node as usize];
                     let mut frames = Vec::new();
                     for bucket in run.buckets() {
@@ -345,7 +323,7 @@ impl World {
     /// Lets one random thing happen.
     pub fn step(&mut self) {
         if !self.events.is_empty() {
-            let at = self.random.below(self.events.len() as u64) as usize;
+            let at = self.random.u64(..self.events.len() as u64) as usize;
             self.happen(at);
         }
     }

@@ -4,7 +4,7 @@ use netvm_fw::library::Transfer;
 use netvm_fw::port::Post;
 use netvm_fw::sync::{Receiver, Sender};
 
-use crate::rig::{Area, P, Random, Rig, Weather, seeds};
+use crate::rig::{Area, P, Rig, Weather, seeds};
 
 fn pair(weather: Weather, seed: u64) -> (Rig, Area, Area) {
     let mut rig = Rig::new(2, 64, weather, seed);
@@ -129,7 +129,7 @@ fn item_26_one_shot_notifications_come_one_by_one_in_order() {
 fn item_27_channels() {
     for (slots, refill) in [(2, 1), (4, 1), (4, 3), (16, 8), (16, 15)] {
         let (mut rig, a, b) = pair(Weather::ROUGH, u64::from(slots * 100 + refill));
-        let mut random = Random(1);
+        let mut random = fastrand::Rng::with_seed(1);
         let (mut sender, mut receiver) = (Sender::new(slots, refill), Receiver::new(slots, refill));
         let (mine, theirs) = (rig.handle(a, a), rig.handle(a, b));
         let (back_mine, back_theirs) = (rig.handle(b, b), rig.handle(b, a));
@@ -140,7 +140,7 @@ fn item_27_channels() {
         while received < 200 {
             rig.step();
             // The receiver, at its leisure.
-            if random.below(4) == 0 && memory(&rig, 1).events.pending(7) > 0 {
+            if random.u64(..4) == 0 && memory(&rig, 1).events.pending(7) > 0 {
                 if let Some((slot, value)) = reading {
                     assert_eq!(
                         rig.peek(b, u64::from(slot) * 64, 64),

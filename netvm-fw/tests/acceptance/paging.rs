@@ -4,7 +4,7 @@ use netvm_fw::host::{Cleaned, Deactivated, Host, HostAction, HostConfig, HostEve
 use netvm_fw::shadow::{Geometry, LockError, Unmap, table};
 use netvm_fw::{Key, PageMemory, Place, PortId, Ppn, Vpn};
 
-use crate::rig::{P, Random, Rig, Weather, seeds};
+use crate::rig::{P, Rig, Weather, seeds};
 
 fn page(n: u64) -> Vpn {
     Vpn::new(PortId(1), n)
@@ -262,17 +262,17 @@ fn item_11_the_table_grows_with_frames_only() {
 fn paging_under_pressure_keeps_every_byte() {
     for seed in seeds(200) {
         let mut rig = Rig::new(3, 12, Weather::ROUGH, seed);
-        let mut random = Random(seed);
+        let mut random = fastrand::Rng::with_seed(seed);
         let areas = [rig.port(0, 1, 40), rig.port(1, 1, 40), rig.port(2, 1, 40)];
         let mut model = vec![vec![0u8; 40 * P as usize]; 3];
         for round in 0..60u8 {
-            let (me, to) = (areas[random.below(3) as usize], areas[random.below(3) as usize]);
+            let (me, to) = (areas[random.u64(..3) as usize], areas[random.u64(..3) as usize]);
             if me.node == to.node {
                 continue;
             }
-            let size = 1 + random.below(if round % 3 == 0 { 80 } else { 6000 });
-            let (from, at) = (random.below(40 * P - size), random.below(40 * P - size));
-            if random.below(2) == 0 {
+            let size = 1 + random.u64(..if round % 3 == 0 { 80 } else { 6000 });
+            let (from, at) = (random.u64(..40 * P - size), random.u64(..40 * P - size));
+            if random.u64(..2) == 0 {
                 let transfer = rig.write_of(me, from, to, at, size).acknowledge();
                 rig.issue(me, transfer);
                 rig.fence(me, netvm_fw::port::Counter::Written);
@@ -285,9 +285,9 @@ fn paging_under_pressure_keeps_every_byte() {
                 model[me.node][from as usize..][..size as usize].copy_from_slice(&bytes);
             }
             // The program itself writes, too.
-            let o = random.below(40 * P - 8);
+            let o = random.u64(..40 * P - 8);
             rig.touch(me, o, 8);
-            let word = random.next().to_le_bytes();
+            let word = random.u64(..).to_le_bytes();
             if o % P <= P - 8 && rig.nodes[me.node].host.vm().is_resident(Rig::vpn(me, o)) {
                 rig.poke(me, o, &word);
                 model[me.node][o as usize..][..8].copy_from_slice(&word);

@@ -16,24 +16,6 @@ use netvm_fw::{Node, PAGE, PageMemory, Place, PortId, Ppn, Vpn};
 
 pub const P: u64 = PAGE as u64;
 
-/// Random numbers (splitmix).
-#[derive(Clone)]
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.0;
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ (x >> 31)
-    }
-
-    pub fn below(&mut self, n: u64) -> u64 {
-        self.next() % n.max(1)
-    }
-}
-
 /// So many seeds; `NETVM_FW_SEEDS` times as many in a long run.
 pub fn seeds(n: u64) -> std::ops::Range<u64> {
     let times = std::env::var("NETVM_FW_SEEDS").ok().and_then(|times| times.parse().ok());
@@ -131,7 +113,7 @@ pub struct Computer {
 
 pub struct Rig {
     pub now: u64,
-    pub random: Random,
+    pub random: fastrand::Rng,
     pub weather: Weather,
     pub nodes: Vec<Computer>,
     /// Packets to these nodes are kept.
@@ -187,7 +169,7 @@ impl Rig {
         };
         Rig {
             now: 0,
-            random: Random(seed),
+            random: fastrand::Rng::with_seed(seed),
             weather,
             nodes: (0..nodes).map(computer).collect(),
             cut: BTreeSet::new(),
@@ -404,7 +386,7 @@ impl Rig {
     }
 
     fn between(&mut self, (low, high): (u64, u64)) -> u64 {
-        low + self.random.below(high - low + 1)
+        low + self.random.u64(..high - low + 1)
     }
 
     /// Does the next thing. False: there is none.
@@ -529,7 +511,7 @@ impl Rig {
                 if self.cut.contains(&head.to.0) {
                     return self.kept.push((head.to.0, head, payload));
                 }
-                let twice = self.weather.copies > 0 && self.random.below(self.weather.copies) == 0;
+                let twice = self.weather.copies > 0 && self.random.u64(..self.weather.copies) == 0;
                 for _ in 0..1 + u64::from(twice) {
                     let at = self.now + self.between(self.weather.wire);
                     if self.weather.early && at > self.now + 10 {

@@ -10,7 +10,7 @@ use netvm_fw::sync::{
     Acquire, Insert, Machine, MonitorWait, Need, Part, Release, Remove, SemSignal, SemWait, WaitTurn, Word,
 };
 
-use crate::rig::{Area, P, Random, Rig, Weather, seeds};
+use crate::rig::{Area, P, Rig, Weather, seeds};
 
 /// A name of 128 bits for a value: states are kept by name, two of the same name being unlikelier than a broken machine.
 #[derive(Default)]
@@ -476,7 +476,7 @@ struct Program {
 /// Runs actors over NICs, the page of the home coming and going. All must end.
 fn over_nics(all: &[Role], value: u32, seed: u64) -> Common {
     let mut rig = Rig::new(3, 32, Weather::ROUGH, seed);
-    let mut random = Random(seed ^ 5);
+    let mut random = fastrand::Rng::with_seed(seed ^ 5);
     let home = rig.port(0, 9, 1);
     rig.poke(home, 16, &value.to_le_bytes());
     let mut common = Common::default();
@@ -493,7 +493,7 @@ fn over_nics(all: &[Role], value: u32, seed: u64) -> Common {
         .collect();
     let mut idle = 0;
     while programs.iter().any(|p| !p.actor.done) {
-        let i = random.below(programs.len() as u64) as usize;
+        let i = random.u64(..programs.len() as u64) as usize;
         if advance(&mut rig, &mut programs, i, home, &mut common) {
             idle = 0;
         } else if !rig.step() {
@@ -501,7 +501,7 @@ fn over_nics(all: &[Role], value: u32, seed: u64) -> Common {
             assert!(idle < 2_000, "seed {seed}: nobody goes on");
         }
         // The home's page is taken away at odd times.
-        if random.below(50) == 0
+        if random.u64(..50) == 0
             && let Some(ppn) = rig.nodes[0].host.vm().place(Rig::vpn(home, 0))
             && rig.nodes[0].host.vm().is_resident(Rig::vpn(home, 0))
             && rig.nodes[0].nic.table().count(ppn) == (0, 0)
@@ -605,7 +605,7 @@ fn machines_run_over_nics() {
 fn item_28_atomics_are_linearizable_also_when_the_page_is_missing() {
     for seed in seeds(300) {
         let mut rig = Rig::new(4, 16, Weather::ROUGH, seed);
-        let mut random = Random(seed);
+        let mut random = fastrand::Rng::with_seed(seed);
         let home = rig.port(0, 1, 1);
         let ports: Vec<Area> = (1..4).map(|n| rig.port(n, 1, 1)).collect();
         let local = rig.port(0, 2, 1);
@@ -619,8 +619,8 @@ fn item_28_atomics_are_linearizable_also_when_the_page_is_missing() {
             for (i, &port) in ports.iter().enumerate() {
                 match open[i] {
                     None if left > 0 => {
-                        let op = Op::ALL[random.below(5) as usize];
-                        let args = [random.below(4) as u32, random.below(4) as u32, 0, 0];
+                        let op = Op::ALL[random.u64(..5) as usize];
+                        let args = [random.u64(..4) as u32, random.u64(..4) as u32, 0, 0];
                         let handle = rig.handle(port, home);
                         let cookie = rig.library(port).atomic((handle, 8), op, args).unwrap();
                         rig.ring(port.node);
@@ -637,7 +637,7 @@ fn item_28_atomics_are_linearizable_also_when_the_page_is_missing() {
                 }
             }
             rig.step();
-            if random.below(40) == 0
+            if random.u64(..40) == 0
                 && rig.nodes[0].nic.is_idle()
                 && rig.nodes[0].host.vm().is_resident(Rig::vpn(home, 0))
             {

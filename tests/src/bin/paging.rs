@@ -11,20 +11,6 @@ use std::time::{Duration, Instant};
 
 use gasnet::{GlobalPtr, Rank, RankId};
 
-struct Rng(u64);
-
-impl Rng {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-    fn below(&mut self, n: usize) -> usize {
-        ((self.next() >> 11) % n as u64) as usize
-    }
-}
-
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|v| gasnet::config::parse_size(&v)).unwrap_or(default)
 }
@@ -48,17 +34,17 @@ struct Parts<'a> {
     start: usize,
     len: usize,
     copies: Vec<Vec<u8>>,
-    rng: Rng,
+    rng: fastrand::Rng,
     compared: u64,
 }
 
 impl Parts<'_> {
     fn place(&mut self, longest: usize) -> (usize, usize, usize) {
-        let to = self.rng.below(self.copies.len());
+        let to = self.rng.usize(..self.copies.len());
         // Mostly short, as programs are.
-        let longest = if self.rng.below(4) == 0 { longest } else { longest.min(300) };
-        let len = 1 + self.rng.below(longest.min(self.len));
-        (to, self.rng.below(self.len - len + 1), len)
+        let longest = if self.rng.usize(..4) == 0 { longest } else { longest.min(300) };
+        let len = 1 + self.rng.usize(..longest.min(self.len));
+        (to, self.rng.usize(..self.len - len + 1), len)
     }
 
     fn at(&self, to: usize, offset: usize) -> GlobalPtr<u8> {
@@ -73,7 +59,7 @@ impl Parts<'_> {
     fn fill(&mut self, to: usize, offset: usize, len: usize) -> Vec<u8> {
         let mut bytes = vec![0; len];
         for chunk in bytes.chunks_mut(8) {
-            let word = self.rng.next().to_le_bytes();
+            let word = self.rng.u64(..).to_le_bytes();
             chunk.copy_from_slice(&word[..chunk.len()]);
         }
         self.copies[to][offset..offset + len].copy_from_slice(&bytes);
@@ -96,7 +82,7 @@ impl Parts<'_> {
 
     fn step(&mut self) {
         let me = self.rank.id().0 as usize;
-        match self.rng.below(8) {
+        match self.rng.usize(..8) {
             0..=2 => {
                 let (to, offset, len) = self.place(40_000);
                 let bytes = self.fill(to, offset, len);
@@ -114,7 +100,7 @@ impl Parts<'_> {
                 let stride = self.len / 16;
                 let puts: Vec<_> = (0..16)
                     .map(|i| {
-                        let len = 1 + self.rng.below(stride.min(3000));
+                        let len = 1 + self.rng.usize(..stride.min(3000));
                         let bytes = self.fill(to, i * stride, len);
                         self.rank.write_nb(self.at(to, i * stride), bytes)
                     })
@@ -179,7 +165,9 @@ fn body(rank: &Rank) {
             start: len * rank.id().0 as usize,
             len,
             copies: vec![vec![0; len]; ranks],
-            rng: Rng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (u64::from(rank.id().0) + 1) << 32 | 1),
+            rng: fastrand::Rng::with_seed(
+                seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (u64::from(rank.id().0) + 1) << 32 | 1,
+            ),
             compared: 0,
         };
         let begun = Instant::now();

@@ -69,33 +69,18 @@ impl Pager {
     }
 }
 
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, n: u64) -> u64 {
-        (self.next() >> 11) % n
-    }
-}
-
 #[test]
 fn memory_is_memory_whatever_the_budget() {
     for percent in [5, 20, 60, 100, 200] {
         let pager = pager(SEGMENT, SEGMENT * percent / 100);
         let mut facts = vec![0u64; (SEGMENT / 8) as usize];
-        let mut random = Random(percent);
+        let mut random = fastrand::Rng::with_seed(percent);
         // In order, backwards in strides, at random.
         for at in (0..SEGMENT / 8).step_by(64) {
             (facts[at as usize], _) = (at + 1, pager.store(at, at + 1));
         }
         for round in 0..30_000u64 {
-            let at = if round % 3 == 0 { SEGMENT / 8 - 1 - round * 32 } else { random.below(SEGMENT / 8) };
+            let at = if round % 3 == 0 { SEGMENT / 8 - 1 - round * 32 } else { random.u64(..SEGMENT / 8) };
             if round % 2 == 0 {
                 (facts[at as usize], _) = (round, pager.store(at, round));
             }
@@ -140,8 +125,8 @@ fn racing_stores(protects: bool, faults: u64) -> (u64, PagerStats) {
                 }
             });
         }
-        let mut random = Random(5);
-        (0..faults).for_each(|_| pager.store((16 + random.below(240)) * WORDS, 1));
+        let mut random = fastrand::Rng::with_seed(5);
+        (0..faults).for_each(|_| pager.store((16 + random.u64(..240)) * WORDS, 1));
         done.store(true, Ordering::Relaxed);
     });
     (lost.into_inner(), pager.stats())
@@ -218,15 +203,15 @@ fn dma_and_paging(segment: u64, budget: u64, rounds: u64, seed: u64) -> u64 {
             let (pager, bytes) = (&pager, &bytes);
             workers.push(scope.spawn(move || {
                 let mut facts = vec![0u64; pages as usize];
-                let mut random = Random(seed * 2 + me);
+                let mut random = fastrand::Rng::with_seed(seed * 2 + me);
                 for round in 1..=rounds {
-                    let page = if round % 4 < 2 { random.below(pages) } else { round % pages };
+                    let page = if round % 4 < 2 { random.u64(..pages) } else { round % pages };
                     let at = page * WORDS + me * third;
                     for word in 0..third {
                         assert_eq!(pager.load(at + word), facts[page as usize], "page {page}, thread {me}");
                     }
                     bytes.fetch_add(third * 8, Ordering::Relaxed);
-                    if random.below(3) == 0 {
+                    if random.u64(..3) == 0 {
                         facts[page as usize] = round;
                         (0..third).for_each(|word| pager.store(at + word, round));
                     }
@@ -237,11 +222,11 @@ fn dma_and_paging(segment: u64, budget: u64, rounds: u64, seed: u64) -> u64 {
         let bytes = &bytes;
         workers.push(scope.spawn(move || {
             let mut facts = vec![0u8; pages as usize];
-            let mut random = Random(seed + 77);
+            let mut random = fastrand::Rng::with_seed(seed + 77);
             let (offset, len) = ((2 * third * 8) as u32, (third * 8) as usize);
             for round in 1..=rounds {
-                let page = random.below(pages);
-                let write = random.below(2) == 0;
+                let page = random.u64(..pages);
+                let write = random.u64(..2) == 0;
                 let fact = facts[page as usize];
                 let now = if write { round as u8 } else { fact };
                 nic.with(page, write, |memory, place| {
