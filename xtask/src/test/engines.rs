@@ -108,7 +108,7 @@ fn mpi_by_gasnetrun(mpi: &plugins::Mpi, prefix: &Path) -> Result<(), String> {
     let mut run = Command::new(prefix.join("bin/gasnetrun"));
     run.args(["-n", "2", "--conduit", "mpi"]).arg(sh::target().join(format!("mpi-both-{}", mpi.name)));
     run.args(["gasnet", "gasnet"]).env("GASNET_MPIRUN", &mpi.mpirun).env("GASNET_MAX_SEGSIZE", "64M");
-    run.env_remove("GASNET_PLUGIN_PATH");
+    run.env("GASNET_NEIGHBORHOOD", "off").env_remove("GASNET_PLUGIN_PATH");
     plugins::oversubscribed(&mut run);
     let shown = sh::show(&run);
     let outcome = sh::capture(run, RUN)?;
