@@ -16,6 +16,8 @@ const BEAT: Duration = Duration::from_millis(500);
 pub const SILENCE: Duration = Duration::from_millis(3500);
 /// Bytes read at once.
 const READ_SIZE: usize = 1 << 16;
+/// Bytes read before frames are taken again, which keeps what has arrived small, however fast the other end writes.
+const READ_MOST: usize = 1 << 20;
 /// Longest text that a remote shell may print before the greeting.
 const CHATTER: usize = 1 << 20;
 
@@ -161,10 +163,13 @@ impl<In: Wire, Out: Wire> Channel<In, Out> {
 
     fn fill(&mut self, now: Instant) {
         let mut buffer = [0; READ_SIZE];
-        loop {
+        // What is left makes the next poll return at once.
+        let mut read = 0;
+        while read < READ_MOST {
             match sys::read(self.input.as_fd(), &mut buffer) {
                 Ok(0) => return self.close("its connection is closed".to_string()),
                 Ok(n) => {
+                    read += n;
                     self.heard = now;
                     self.arrived.extend_from_slice(&buffer[..n]);
                 }

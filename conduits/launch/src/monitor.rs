@@ -180,7 +180,7 @@ impl Monitor {
     fn step(&mut self, until: Option<Instant>) {
         let now = Instant::now();
         let mut fds = vec![sys::poll_in(self.signals.as_raw_fd())];
-        let polled = self.crew.poll_set(&mut fds, |stream| self.sinks.output.wants(stream, now));
+        let polled = self.crew.poll_set(&mut fds, |stream| self.sinks.output.wants(stream));
         self.agents.iter().for_each(|a| a.channel.poll_set(&mut fds));
         let input = fds.len();
         if self.input.is_some_and(|room| room > 0) {
@@ -189,13 +189,8 @@ impl Monitor {
         let outputs = fds.len();
         self.sinks.poll_set(&mut fds);
         let report = self.report.as_ref().map(Report::due);
-        let due = [
-            until,
-            report,
-            self.job.deadline(),
-            self.sinks.output.deadline(now),
-            self.limit.map(|(at, _)| at),
-        ];
+        let due =
+            [until, report, self.job.deadline(), self.sinks.output.deadline(), self.limit.map(|(at, _)| at)];
         let beats = self.agents.iter().map(|a| a.channel.deadline());
         let timeout =
             due.into_iter().chain(beats).flatten().min().map(|at| at.saturating_duration_since(now));
@@ -381,9 +376,8 @@ impl Monitor {
             let host = agent.host.clone();
             self.handle(Event::HostLost(host, why));
         }
-        let now = Instant::now();
         for (stream, owed) in &mut self.owed {
-            if *owed > 0 && self.sinks.output.wants(*stream, now) {
+            if *owed > 0 && self.sinks.output.wants(*stream) {
                 let rank = *stream as u32 / 2;
                 if let Some(agent) = self.agents.iter_mut().find(|a| a.ranks.contains(&rank)) {
                     agent.channel.send(&ToAgent::Taken(*stream as u32, *owed as u32));
@@ -446,7 +440,7 @@ impl Monitor {
         let until = self.signalled.map(|_| Instant::now() + LAST_OUTPUT);
         for stream in self.crew.streams() {
             while self.crew.is_open(stream) && self.in_time(until) {
-                if !self.sinks.output.wants(stream, Instant::now()) {
+                if !self.sinks.output.wants(stream) {
                     // Another stream of the sink has the word, or the reader is slow.
                     self.step(Some(Instant::now() + Duration::from_millis(50)));
                 } else {

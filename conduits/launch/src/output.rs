@@ -3,26 +3,31 @@
 //! A *stream* is one output of one rank, as read from its pipe. A *sink* is where the monitor writes: its standard
 //! output or error (one sink for both if they are the same file). Streams of a sink are merged line by line:
 //! - Bytes are held in the stream until a newline completes them.
-//! - A line longer than [`LONG_LINE`] is not held any further: its stream *owns* the sink, and is passed through, until
-//!   the line ends. Others wait meanwhile.
+//! - A line longer than a *share* ([`LONG_LINE`], less for very many streams) is not held any further: its stream *owns* the sink, and is
+//!   passed through, until the line ends. Others wait meanwhile, each with a share of bytes at most.
+//! - An owner that has been silent for [`OWNER_STALL`] in mid-line, while another stream is waiting that may not be read any more, loses the
+//!   sink: it may be waiting for that very rank. Its line is broken, and goes on later.
 //! - What is left at a stream's end comes out as it is. If another stream writes next, it starts on a fresh line.
 //! - On a terminal an unfinished line (a prompt) appears after [`PROMPT_DELAY`].
 //!
-//! Memory is bounded by not reading: [`Output::wants`] says which streams may be read. One exception keeps ranks from
-//! blocking each other for ever: when the owner of a sink has fallen silent in mid-line, the others are read on, into
-//! memory, as the owner may be waiting for them.
+//! Memory is bounded by not reading: [`Output::wants`] says which streams may be read. A rank that is not read blocks in its own writes.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 /// Length from which an unfinished line is passed through instead of held.
 pub const LONG_LINE: usize = 1 << 20;
+/// Bytes that all streams of a sink together may hold, as long as that leaves [`LEAST_SHARE`] to each.
+pub const HELD: usize = 64 << 20;
+/// Bytes that each stream may hold at least.
+pub const LEAST_SHARE: usize = 1 << 16;
 /// Bytes waiting in a sink from which its streams are read no more.
 pub const HIGH_WATER: usize = 1 << 18;
 /// How long an unfinished line waits for its rest before it appears on a terminal.
 pub const PROMPT_DELAY: Duration = Duration::from_millis(60);
-/// How long an owner is silent before the others are read on.
-pub const OWNER_STALL: Duration = Duration::from_millis(250);
+/// How long an owner is silent, while another stream may not be read for its sake, before its line is broken. A loaded machine may stop a rank
+/// for a while that has nothing to wait for.
+pub const OWNER_STALL: Duration = Duration::from_secs(3);
 
 /// Number of a stream.
 pub type StreamId = usize;
@@ -43,12 +48,14 @@ struct Stream {
 struct Sink {
     /// Bytes to be written.
     queue: VecDeque<u8>,
-    /// The stream that is passing a long line through, and when it last wrote.
+    /// The stream that is passing a long line through, and when it last wrote or could not have been read.
     owner: Option<(StreamId, Instant)>,
     /// The stream whose unfinished line stands at the end of the output.
     open_line: Option<StreamId>,
     terminal: bool,
     closed: bool,
+    /// Number of its streams.
+    streams: usize,
 }
 
 /// All streams and sinks of a monitor.
@@ -67,23 +74,34 @@ impl Output {
 
     /// Adds a stream that goes to `sink`.
     pub fn add_stream(&mut self, sink: SinkId) -> StreamId {
+        self.sinks[sink].streams += 1;
         self.streams.push(Stream { sink, held: Vec::new(), last: None, ended: false });
         self.streams.len() - 1
     }
 
-    /// Whether more of this stream can be taken in at `now`.
-    pub fn wants(&self, stream: StreamId, now: Instant) -> bool {
+    /// Whether more of this stream can be taken in.
+    pub fn wants(&self, stream: StreamId) -> bool {
         let state = &self.streams[stream];
         let sink = &self.sinks[state.sink];
-        if state.ended || sink.queue.len() >= HIGH_WATER {
+        if state.ended || sink.is_full() {
             return false;
         }
-        match sink.owner {
-            Some((owner, last)) if owner != stream => {
-                state.held.len() < LONG_LINE || now >= last + OWNER_STALL
-            }
-            _ => true,
-        }
+        !self.is_kept_waiting(stream)
+    }
+
+    /// Whether a stream has all the bytes that it may hold, as another has the sink.
+    fn is_kept_waiting(&self, stream: StreamId) -> bool {
+        let state = &self.streams[stream];
+        let sink = &self.sinks[state.sink];
+        sink.owner.is_some_and(|(owner, _)| owner != stream) && state.held.len() >= sink.share()
+    }
+
+    /// Until when the owner of a sink may be silent: for ever if nobody is kept waiting.
+    fn patience(&self, sink: SinkId) -> Option<Instant> {
+        let (_, last) = self.sinks[sink].owner?;
+        let of_sink = |stream: &StreamId| self.streams[*stream].sink == sink;
+        let waits = (0..self.streams.len()).filter(of_sink).any(|stream| self.is_kept_waiting(stream));
+        waits.then_some(last + OWNER_STALL)
     }
 
     /// Takes in bytes of a stream.
@@ -149,8 +167,20 @@ impl Output {
         sink.queue.push_back(b'\n');
     }
 
-    /// Lets unfinished lines appear on terminals when they are due.
+    /// Lets unfinished lines appear on terminals when they are due, and breaks those that others wait for too long. To be called after
+    /// everything that was wanted was read as far as it was there.
     pub fn tick(&mut self, now: Instant) {
+        for id in 0..self.sinks.len() {
+            let patience = self.patience(id);
+            let sink = &mut self.sinks[id];
+            let is_full = sink.is_full();
+            match &mut sink.owner {
+                // Who is not read is not silent.
+                Some((_, last)) if is_full => *last = now,
+                Some(_) if patience.is_some_and(|at| now >= at) => self.release(id, now),
+                _ => {}
+            }
+        }
         for id in 0..self.streams.len() {
             let state = &mut self.streams[id];
             let sink = &mut self.sinks[state.sink];
@@ -162,15 +192,15 @@ impl Output {
         }
     }
 
-    /// When [`Output::tick`], or another look at [`Output::wants`], is due next.
-    pub fn deadline(&self, now: Instant) -> Option<Instant> {
+    /// When [`Output::tick`] is due next.
+    pub fn deadline(&self) -> Option<Instant> {
         let prompts = self.streams.iter().filter_map(|state| {
             let sink = &self.sinks[state.sink];
             let waits = sink.terminal && sink.owner.is_none() && !state.held.is_empty();
             state.last.filter(|_| waits).map(|last| last + PROMPT_DELAY)
         });
-        let stalls = self.sinks.iter().filter_map(|sink| Some(sink.owner?.1 + OWNER_STALL));
-        prompts.chain(stalls.filter(|&at| at > now)).min()
+        let heard = (0..self.sinks.len()).filter(|sink| !self.sinks[*sink].is_full());
+        prompts.chain(heard.filter_map(|sink| self.patience(sink))).min()
     }
 
     /// The next bytes to write to a sink; empty when there is nothing to do.
@@ -202,14 +232,14 @@ impl Output {
     fn own_if_long(&mut self, stream: StreamId, now: Instant) {
         let state = &mut self.streams[stream];
         let sink = &mut self.sinks[state.sink];
-        if sink.owner.is_none() && state.held.len() > LONG_LINE {
+        if sink.owner.is_none() && state.held.len() > sink.share() {
             sink.push(stream, &state.held);
             state.held = Vec::new();
             sink.owner = Some((stream, now));
         }
     }
 
-    /// The owner's line is over: the others' complete lines follow, and one of them may become owner.
+    /// The owner's line is over, or broken: the others' complete lines follow, and one of them may become owner.
     fn release(&mut self, sink: SinkId, now: Instant) {
         self.sinks[sink].owner = None;
         for id in 0..self.streams.len() {
@@ -230,6 +260,16 @@ impl Output {
 }
 
 impl Sink {
+    /// Whether so much is to be written that nothing more is read.
+    fn is_full(&self) -> bool {
+        self.queue.len() >= HIGH_WATER
+    }
+
+    /// Bytes that a stream may hold.
+    fn share(&self) -> usize {
+        (HELD / self.streams.max(1)).clamp(LEAST_SHARE, LONG_LINE)
+    }
+
     fn push(&mut self, stream: StreamId, bytes: &[u8]) {
         let Some(last) = bytes.last() else { return };
         if self.closed {
@@ -346,21 +386,140 @@ mod tests {
     fn reading_stops_when_nobody_takes_the_output() {
         let mut b = Bench::new(2, false);
         b.feed(0, &"line\n".repeat(HIGH_WATER / 5 + 1));
-        assert!(!b.output.wants(0, b.now) && !b.output.wants(1, b.now));
+        assert!(!b.output.wants(0) && !b.output.wants(1));
         b.take();
-        assert!(b.output.wants(0, b.now) && b.output.wants(1, b.now));
+        assert!(b.output.wants(0) && b.output.wants(1));
     }
 
     #[test]
     fn a_silent_owner_does_not_block_the_others_for_ever() {
-        let mut b = Bench::new(2, false);
+        let mut b = Bench::new(3, false);
         let piece = "x".repeat(LONG_LINE + 1);
         b.feed(0, &piece);
-        b.feed(1, &"line\n".repeat(LONG_LINE / 5 + 1));
+        b.feed(1, "short\n");
         b.take();
-        assert!(!b.output.wants(1, b.now));
-        assert_eq!(b.output.deadline(b.now), Some(b.now + OWNER_STALL));
-        assert!(b.output.wants(1, b.now + OWNER_STALL));
+        // Nobody is kept waiting.
+        assert_eq!(b.output.deadline(), None);
+        b.now += 2 * OWNER_STALL;
+        b.output.tick(b.now);
+        assert_eq!(b.take(), "");
+        b.feed(0, "x");
+        b.take();
+        b.feed(2, &"line\n".repeat(LONG_LINE / 5 + 1));
+        assert!(b.output.wants(0) && b.output.wants(1) && !b.output.wants(2));
+        assert_eq!(b.output.deadline(), Some(b.now + OWNER_STALL));
+        b.now += OWNER_STALL;
+        b.output.tick(b.now);
+        assert!(b.take().starts_with("\nshort\nline\nline\n"));
+        assert!(b.output.wants(2));
+        b.feed(0, "rest\n");
+        assert_eq!(b.take(), "rest\n");
+    }
+
+    #[test]
+    fn an_owner_that_is_not_read_is_not_silent() {
+        let mut b = Bench::new(2, false);
+        b.feed(0, &"x".repeat(LONG_LINE + 1));
+        b.feed(1, &"y".repeat(LONG_LINE));
+        // Nobody takes the output, and so nobody is read.
+        for _ in 0..3 {
+            b.now += OWNER_STALL;
+            b.output.tick(b.now);
+            assert_eq!(b.output.deadline(), None);
+        }
+        assert_eq!(b.take().len(), LONG_LINE + 1);
+        assert_eq!(b.output.deadline(), Some(b.now + OWNER_STALL));
+        b.feed(0, "\n");
+        assert!(b.take().starts_with("\n"));
+    }
+
+    /// Streams that write, pause and end at random, each with a letter of its own, into a sink that takes it or does not, against what must hold
+    /// of them: memory has a bound, nothing is lost, no line has the letters of two streams, only lines that were waited for are broken, and
+    /// everybody is read again in the end.
+    #[test]
+    fn memory_has_a_bound_whatever_the_streams_do() {
+        /// Bytes read at once.
+        const READ: usize = 1 << 16;
+        let mut seed = 0x2545_f491_4f6c_dd1d_u64;
+        let mut random = move |n: usize| {
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            (seed % n as u64) as usize
+        };
+        for streams in [1, 2, 3, 5] {
+            let mut b = Bench::new(streams, false);
+            let bound = HIGH_WATER + 2 * streams * (LONG_LINE + READ) + READ;
+            let letters: Vec<u8> = (0..streams).map(|s| b'a' + s as u8).collect();
+            // Letters and newlines that each has written; the sink's content, and lines broken.
+            let (mut letters_in, mut lines_in) = (vec![0; streams], 0);
+            let mut out = Vec::new();
+            let mut broken = 0;
+            let mut silent = None;
+            for round in 0..6000 {
+                // One is silent for a while, now and then; that is what breaks lines.
+                if round % 500 == 0 {
+                    silent = (random(2) == 0).then(|| random(streams));
+                }
+                let s = random(streams);
+                if b.output.wants(s) && silent != Some(s) {
+                    let mut bytes = vec![letters[s]; 1 + random(READ)];
+                    // Some lines are long.
+                    if random(if s % 2 == 0 { 60 } else { 2 }) == 0 {
+                        let at = random(bytes.len());
+                        bytes[at] = b'\n';
+                        lines_in += 1;
+                    }
+                    letters_in[s] += bytes.iter().filter(|b| **b == letters[s]).count();
+                    b.output.feed(s, &bytes, b.now);
+                }
+                b.now += Duration::from_millis(random(20) as u64);
+                let owner = b.output.sinks[0].owner.map(|(owner, _)| owner);
+                b.output.tick(b.now);
+                let now_owns = b.output.sinks[0].owner.map(|(owner, _)| owner);
+                broken += usize::from(owner.is_some() && owner != now_owns);
+                let held: usize = b.output.streams.iter().map(|stream| stream.held.len()).sum();
+                let queued = b.output.sinks[0].queue.len();
+                assert!(held + queued <= bound, "{held} held, {queued} queued of {streams} streams");
+                assert!(b.output.streams.iter().all(|stream| stream.held.len() <= LONG_LINE + READ));
+                // The reader has pauses.
+                while round / 100 % 3 != 0 && !b.output.pending(0).is_empty() {
+                    let n = b.output.pending(0).len();
+                    out.extend_from_slice(&b.output.pending(0)[..n]);
+                    b.output.written(0, n);
+                }
+            }
+            // All that are read no more go on as soon as the output is taken, and a silent one was waited for.
+            for _ in 0..3 * streams {
+                out.extend(b.take().bytes());
+                b.now += OWNER_STALL;
+                b.output.tick(b.now);
+            }
+            out.extend(b.take().bytes());
+            assert!((0..streams).all(|s| b.output.wants(s)));
+            (0..streams).for_each(|s| b.end(s));
+            out.extend(b.take().bytes());
+            for (letter, n) in letters.iter().zip(&letters_in) {
+                assert_eq!(out.iter().filter(|b| *b == letter).count(), *n);
+            }
+            let mut lines = 0;
+            for line in out.split(|b| *b == b'\n') {
+                assert!(line.iter().all(|b| *b == line[0]), "two streams in a line");
+                lines += 1;
+            }
+            // Ends without a newline get one if something follows.
+            assert!(lines >= lines_in && lines <= lines_in + streams + 1 + 3 * (broken + 3 * streams));
+        }
+    }
+
+    #[test]
+    fn very_many_streams_have_smaller_shares() {
+        let mut b = Bench::new(1024, false);
+        b.feed(0, &"x".repeat(LEAST_SHARE + 1));
+        assert_eq!(b.take().len(), LEAST_SHARE + 1);
+        assert!(b.output.wants(1));
+        b.feed(1, &"y".repeat(LEAST_SHARE));
+        assert!(!b.output.wants(1));
     }
 
     #[test]
@@ -368,7 +527,7 @@ mod tests {
         for terminal in [false, true] {
             let mut b = Bench::new(2, terminal);
             b.feed(0, "name? ");
-            assert_eq!(b.output.deadline(b.now).is_some(), terminal);
+            assert_eq!(b.output.deadline().is_some(), terminal);
             b.now += PROMPT_DELAY;
             b.output.tick(b.now);
             assert_eq!(b.take(), if terminal { "name? " } else { "" });

@@ -179,6 +179,42 @@ fn lines_of_any_length_stay_whole() {
     assert_eq!(seen.len(), 4);
 }
 
+/// A rank that stops in a long line keeps the others from writing for a while only, and their output does not heap up in the monitor.
+#[test]
+fn output_does_not_heap_up_behind_a_long_line() {
+    const LINES: usize = 100 << 10;
+    for how in ALL {
+        let stopped = scratch("torrent").join(format!("{how:?}"));
+        let mut command = job(how, 2, &["torrent", &(LINES / 64).to_string(), stopped.to_str().unwrap()]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let (mut seen, mut long) = (0, 0);
+        while seen < LINES {
+            let Some(line) = lines.next() else { panic!("{how:?}: {seen} lines of rank 1") };
+            match line.unwrap() {
+                line if line.starts_with('x') => long += line.len(),
+                line => {
+                    assert_eq!(line, "y".repeat(1023));
+                    seen += 1;
+                }
+            }
+        }
+        assert_eq!(long, 3 << 20);
+        // The child is `timeout`.
+        let of_child = format!("/proc/{0}/task/{0}/children", child.id());
+        let monitor = std::fs::read_to_string(of_child).unwrap();
+        let status = std::fs::read_to_string(format!("/proc/{}/status", monitor.trim())).unwrap();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        let peak: usize = peak.trim().trim_end_matches(" kB").parse().unwrap();
+        // A long line and a little for each stream; rank 1 has written 100 MiB.
+        assert!(peak < 32 << 10, "{how:?}: the monitor had {peak} KiB");
+        println!("{how:?}: the monitor had {peak} KiB");
+        child.stdin.take().unwrap().write_all(b"go on\n").unwrap();
+        assert_eq!(lines.next().unwrap().unwrap(), "end");
+        assert!(child.wait().unwrap().success());
+    }
+}
+
 #[test]
 fn unfinished_lines_come_out() {
     for how in ALL {

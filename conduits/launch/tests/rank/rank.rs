@@ -142,6 +142,24 @@ fn main() {
             let letter = char::from(b'a' + me as u8).to_string();
             write_pieces(1, &format!("{}\n", letter.repeat(length)), 5);
         }
+        "torrent" => {
+            // Rank 0 stops in a long line until the reader has seen everything from rank 1.
+            if me == 0 {
+                print!("{}", "x".repeat(3 << 20));
+                std::io::stdout().flush().unwrap();
+                std::fs::write(&rank.arguments[1], "").unwrap();
+                std::io::stdin().read_line(&mut String::new()).unwrap();
+                println!("end");
+            } else {
+                while !std::path::Path::new(&rank.arguments[1]).exists() {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                let line = format!("{}\n", "y".repeat(1023));
+                for _ in 0..rank.number(0) {
+                    write_pieces(1, &line.repeat(64), 1);
+                }
+            }
+        }
         "rest" => print!("rest of {me}"),
         "exit" => rank.done(rank.number(me as usize) as i32),
         "unattached" | "silent" => exit(rank.number(me as usize) as i32),
