@@ -58,6 +58,7 @@ mod meeting;
 mod native;
 mod neighbourhood;
 pub mod nic;
+pub mod number;
 pub mod plugin;
 mod prim;
 mod progress;

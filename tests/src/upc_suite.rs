@@ -547,6 +547,8 @@ impl Bench<'_> {
         if let Some(line) = &test.then {
             let mut shell = Command::new("sh");
             shell.args(["-c", line]).env("SCRATCH", scratch).env("COUNT", threads.to_string());
+            shell.env("BIN", self.options.prefix.join("bin"));
+            shell.env("SOURCES", test.path.parent().unwrap_or(Path::new("/")));
             let after = self.run(shell, "")?;
             if after.status != Some(0) {
                 return Err(after.report());

@@ -59,6 +59,7 @@ int bupc_system(const char *command);
 void bupc_exit(int status);
 
 #include <bupc_atomics.h>
+#include <gasnet_tools.h>
 
 /* semaphores: flags 0 means INTEGER, MPRODUCER, MCONSUMER; every call is a fence */
 typedef shared void bupc_sem_t;

@@ -205,6 +205,7 @@ __UPC_WEAK void bupc_store_coll_tuning_file(void *team, char *file) { (void)team
 
 #include "upcc_reduce.h"
 #include "upcc_bupc.h"
+#include "upcc_tools.h"
 
 /* ---- pupc.h ---- */
 #ifdef __UPC_USE_pupc_create_event

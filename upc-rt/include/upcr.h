@@ -20,6 +20,11 @@ extern "C" {
 #include "upcc_nb.h"
 #include "upc_types.h"
 #include "upc_castable_info.h"
+#include "gasnet_tools.h"
+#define __UPC_ALL_TOOLS 1
+#include "upcc_tools.h"
+#undef __UPC_ALL_TOOLS
+#undef __UPC_WEAK
 
 /* ---- versions and parameters ---- */
 #define UPCR_RUNTIME_SPEC_MAJOR 3

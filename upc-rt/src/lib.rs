@@ -5,7 +5,7 @@
 //! pointer-to-shared hold what is the compiler's affair (`include/upcc_abi.h`), so one library serves all representations.
 //!
 //! Layers, top to bottom:
-//! - `capi`, `capi_extra`, `capi_io`: the C functions, each a few lines; nothing unwinds out of them.
+//! - `capi`, `capi_extra`, `capi_io`, `tools`: the C functions, each a few lines; nothing unwinds out of them.
 //! - `streams`: runs of elements, for loops that `upcc` moves in bulk.
 //! - `upcr`: the same start in pieces, for clients of `upcr.h`; `symbols`: what it looks for in the executable. `c/` holds the C of it
 //!   that has to be linked beside the library: a `main`, and variables that programs may define.
@@ -42,5 +42,6 @@ mod settings;
 mod state;
 mod streams;
 mod symbols;
+mod tools;
 mod upcr;
 mod values;

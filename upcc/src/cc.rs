@@ -80,7 +80,7 @@ pub fn which(name: &str) -> Option<PathBuf> {
 }
 
 /// A word as a shell would need it.
-fn quote(s: &str) -> String {
+pub(crate) fn quote(s: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./,:+@%".contains(c);
     if !s.is_empty() && s.chars().all(plain) { s.into() } else { format!("'{}'", s.replace('\'', "'\\''")) }
 }

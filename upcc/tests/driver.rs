@@ -299,6 +299,12 @@ fn information_for_scripts() {
         ("LIBDIR", "lib"),
         ("UPCRUN", "bin/upcrun"),
         ("CC", "cc"),
+        ("GASNET_LD", "cc"),
+        ("GASNET_CFLAGS", "-O2"),
+        ("GASNET_LDFLAGS", "driver-info/lib"),
+        ("GASNET_CPPFLAGS", "include/upc"),
+        ("GASNET_MISC_CPPFLAGS", ""),
+        ("LIBS", "lib/libupc.a -lpthread -ldl -lm"),
     ] {
         assert!(p.ok(&["-echo-var", name]).trim_end().ends_with(end), "{name}");
     }

@@ -7,7 +7,7 @@ pub mod run;
 pub mod temp;
 
 use crate::ast::{self, FrontOptions, Warnings};
-use crate::cc::Cc;
+use crate::cc::{self, Cc};
 use crate::types::PtsLayout;
 use crate::{cpp, emit, link};
 use layout::Layout;
@@ -447,15 +447,8 @@ impl Driver<'_> {
                 self.layout.check_library()?;
             }
             a.extend(self.link_object(&out)?.map(OsString::from));
-            // A main for programs that have none, and the start of those whose main is C.
-            let starts = self.layout.lib.join("libupcmain.a");
-            a.extend(starts.is_file().then(|| starts.into()));
-            a.push(self.layout.library().into());
-            a.extend(["-lpthread", "-ldl", "-lm"].map(OsString::from));
-            // Where conduits that are loaded at run time lie.
-            let mut run_path = OsString::from("-Wl,-rpath,");
-            run_path.push(&self.layout.lib);
-            a.push(run_path);
+            a.extend(libraries(&self.layout));
+            a.push(run_path(&self.layout));
         }
         let mut other = o.link_with.as_deref().map(|program| Cc::find(Some(program))).transpose()?;
         if let Some(cc) = &mut other {
@@ -482,6 +475,23 @@ impl Driver<'_> {
         }
         checked
     }
+}
+
+/// What every program is linked with.
+fn libraries(layout: &Layout) -> Vec<OsString> {
+    // A main for programs that have none, and the start of those whose main is C.
+    let starts = layout.lib.join("libupcmain.a");
+    let mut all: Vec<OsString> = starts.is_file().then(|| starts.into()).into_iter().collect();
+    all.push(layout.library().into());
+    all.extend(["-lpthread", "-ldl", "-lm"].map(OsString::from));
+    all
+}
+
+/// Where conduits that are loaded at run time lie.
+fn run_path(layout: &Layout) -> OsString {
+    let mut path = OsString::from("-Wl,-rpath,");
+    path.push(&layout.lib);
+    path
 }
 
 fn inform(info: &Info, o: &Options, layout: &Layout) -> Result<(), String> {
@@ -512,8 +522,22 @@ fn inform(info: &Info, o: &Options, layout: &Layout) -> Result<(), String> {
 /// A variable of the configuration.
 fn variable(name: &str, o: &Options, layout: &Layout) -> Result<String, String> {
     let show = |p: &Path| p.display().to_string();
+    let line = |words: Vec<OsString>| {
+        words.iter().map(|w| cc::quote(&w.to_string_lossy())).collect::<Vec<_>>().join(" ")
+    };
+    let threads = || o.threads.map(|n| format!("-D__UPC_STATIC_THREADS={n}").into());
+    let pointers = || o.pts_struct.then(|| "-D__UPC_PTS_STRUCT=1".into());
     Ok(match name {
-        "CC" | "GASNET_CC" => show(&Cc::find(o.cc_program.as_deref())?.program),
+        // What scripts compile C with and link programs with by themselves: $(GASNET_LD) $(GASNET_LDFLAGS) objects $(LIBS).
+        "CC" | "GASNET_CC" | "GASNET_LD" => show(&Cc::find(o.cc_program.as_deref())?.program),
+        "GASNET_CFLAGS" => line(vec![o.opt_flag().into()]),
+        "GASNET_CPPFLAGS" => {
+            let folder = ["-isystem".into(), layout.include.clone().into()];
+            line(folder.into_iter().chain(threads()).chain(pointers()).collect())
+        }
+        "GASNET_LDFLAGS" => line(vec![o.opt_flag().into(), run_path(layout)]),
+        "LIBS" | "GASNET_LIBS" => line(libraries(layout)),
+        "GASNET_MISC_CFLAGS" | "GASNET_MISC_CPPFLAGS" => String::new(),
         "MPI_CC" | "MPICC" => show(&Cc::find(Some(&options::mpicc()))?.program),
         "CONDUITS" | "conduits" => {
             let there = |c: &str| {
@@ -534,7 +558,8 @@ fn variable(name: &str, o: &Options, layout: &Layout) -> Result<String, String> 
         "UPCRUN" | "upcrun" => show(&layout.bin.join("upcrun")),
         _ => {
             return Err(format!(
-                "no configuration variable '{name}'; there are CC, MPI_CC, CONDUITS, DFLT_CONDUIT, VERSION, PREFIX, INCLUDEDIR, LIBDIR, UPCRUN"
+                "no configuration variable '{name}'; there are CC, MPI_CC, CONDUITS, DFLT_CONDUIT, VERSION, PREFIX, INCLUDEDIR, LIBDIR, UPCRUN, GASNET_CC, \
+                 GASNET_CFLAGS, GASNET_CPPFLAGS, GASNET_MISC_CFLAGS, GASNET_MISC_CPPFLAGS, GASNET_LD, GASNET_LDFLAGS, LIBS"
             ));
         }
     })

@@ -60,7 +60,8 @@ impl Cx<'_> {
         self.bind_outermost(name, id);
         let name = self.name(name);
         let header = self.header_of(name).map_or("its header".to_owned(), |h| format!("<{h}>"));
-        let text = format!("the function `{name}` is not declared; include {header} or declare it");
+        // The first words are the C compiler's, for which scripts look.
+        let text = format!("implicit declaration of function '{name}'; include {header} or declare it");
         self.warn_since_c99(tok, text);
         id
     }

@@ -9,7 +9,7 @@ const WORDS: [&str; 7] =
     ["MYTHREAD", "THREADS", "upc_forall", "upc_barrier", "upc_notify", "upc_wait", "upc_fence"];
 
 /// Beginnings of names, the header that declares such names, and one of them. The first that fits counts.
-const HEADERS: [(&str, &str, &str); 13] = [
+const HEADERS: [(&str, &str, &str); 14] = [
     ("upc_tick", "upc_tick.h", "upc_ticks_now"),
     ("upc_atomic", "upc_atomic.h", "upc_atomic_strict"),
     ("upc_all_atomic", "upc_atomic.h", "upc_atomic_strict"),
@@ -23,6 +23,7 @@ const HEADERS: [(&str, &str, &str); 13] = [
     ("upc_all_", "upc_collective.h", "upc_all_broadcast"),
     ("upc_", "upc.h", "upc_alloc"),
     ("bupc_", "upc.h", "upc_alloc"),
+    ("gasnett_", "gasnet_tools.h", "gasnett_sched_yield"),
 ];
 
 impl Cx<'_> {

@@ -4,7 +4,8 @@
 
 use std::ffi::{CStr, c_char, c_int};
 
-use super::number;
+use gasnet::number;
+pub(crate) use gasnet::number::says_yes;
 
 /// The text of a C string that may be null; bytes that are not UTF-8 are replaced.
 ///
@@ -128,17 +129,6 @@ pub unsafe extern "C" fn gasnett_getenv_yesno_withdefault(key: *const c_char, de
     }
 }
 
-pub(crate) fn says_yes(value: &str) -> bool {
-    if let Some(flag) = gasnet::config::parse_flag(value.trim()) {
-        return flag;
-    }
-    match value.trim().as_bytes().first() {
-        Some(b'y' | b'Y' | b't' | b'T') => true,
-        Some(b'0'..=b'9') => number::parse(value, 0) != 0,
-        _ => false,
-    }
-}
-
 /// A variable as a number; see [`number::parse`].
 ///
 /// # Safety
@@ -211,15 +201,4 @@ pub unsafe extern "C" fn gasnett_envstr_display(key: *const c_char, val: *const 
 pub unsafe extern "C" fn gasnett_envdbl_display(key: *const c_char, val: f64, is_default: c_int) {
     // SAFETY: the caller's promise.
     display(&unsafe { text(key) }, &val.to_string(), is_default != 0);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::says_yes;
-
-    #[test]
-    fn yes_and_no() {
-        assert!(["y", "YES", "1", "true", "42", "on"].into_iter().all(says_yes));
-        assert!(!["n", "NO", "0", "false", "", "off"].into_iter().any(says_yes));
-    }
 }

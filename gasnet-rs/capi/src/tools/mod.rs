@@ -4,6 +4,5 @@
 
 pub mod backtrace;
 pub mod env;
-pub mod number;
 pub mod sys;
 pub mod ticks;

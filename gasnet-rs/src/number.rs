@@ -1,4 +1,4 @@
-//! Numbers as people write them: `64KB`, `1.5GB`, `0x100`, `4096`.
+//! Numbers and answers as people write them: `64KB`, `1.5GB`, `0x100`, `4096`.
 
 /// Units a memory size may end in, with the power of two each stands for.
 const UNITS: [(&str, u32); 6] = [("PB", 50), ("TB", 40), ("GB", 30), ("MB", 20), ("KB", 10), ("B", 0)];
@@ -70,6 +70,18 @@ fn scale(rest: &str, multiplier: u64) -> u64 {
     }
 }
 
+/// Whether a setting of a client says yes: a first letter Y or T, or a number other than 0.
+pub fn says_yes(value: &str) -> bool {
+    if let Some(flag) = crate::config::parse_flag(value.trim()) {
+        return flag;
+    }
+    match value.trim().as_bytes().first() {
+        Some(b'y' | b'Y' | b't' | b'T') => true,
+        Some(b'0'..=b'9') => parse(value, 0) != 0,
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,5 +106,11 @@ mod tests {
         assert_eq!(parse("-7", 0), -7);
         assert_eq!(parse("0x10", 0), 16);
         assert_eq!(parse("rubbish", 1), 0);
+    }
+
+    #[test]
+    fn yes_and_no() {
+        assert!(["y", "YES", "1", "true", "42", "on"].into_iter().all(says_yes));
+        assert!(!["n", "NO", "0", "false", "", "off"].into_iter().any(says_yes));
     }
 }
