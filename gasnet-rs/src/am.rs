@@ -1,7 +1,7 @@
 //! Active messages: a message that runs a handler on the rank it arrives at.
 //!
 //! **Kinds.** *Short*: up to 16 32-bit arguments. *Medium*: also a payload, which the handler sees in a buffer of the runtime.
-//! *Long*: also a payload, placed in the target's segment before the handler runs. A handler of a *request* may send one
+//! *Long*: also a payload, placed in the target's segment before the handler runs, in [parts] where no frame holds it. A handler of a *request* may send one
 //! *reply* to where the request came from; a handler of a reply sends nothing.
 //!
 //! **Route** ([`Rank::route`], the one locality decision of messages): to oneself a handler runs at once, on the caller's stack;
@@ -18,6 +18,7 @@
 #![expect(unsafe_code, reason = "copies payloads between user memory, links and segments; calls C handlers")]
 
 pub(crate) mod frame;
+pub(crate) mod parts;
 
 use crate::conduit::{Channel, Frame, Peer};
 use crate::context::{self, Inside};
@@ -364,7 +365,7 @@ impl Rank {
     /// Largest payload of a long request or reply to this rank.
     pub fn max_long(&self, to: RankId) -> usize {
         match self.route(to) {
-            Route::Conduit => self.max_frame(to, MAX_ARGS),
+            Route::Conduit => parts::MAX_LONG_IN_PARTS.max(self.max_frame(to, MAX_ARGS)),
             _ => MAX_LONG_MAPPED,
         }
     }
@@ -571,9 +572,14 @@ impl Rank {
         let conduit = self.conduit.as_ref().expect("a rank that is not a neighbour is behind a conduit");
         let nargs = out.args.len();
         let at = payload_at(nargs);
+        if out.kind == Kind::Long && out.len > self.max_frame(to, nargs) {
+            // SAFETY: owed by the caller.
+            return unsafe { self.send_parts(channel, to, out) };
+        }
         // Conduits rely on it. Larger payloads and long messages went through `check_outgoing`; all others fit in any frame.
         debug_assert!(out.len <= self.max_frame(to, nargs), "a frame to {to} beyond its limit");
-        let head = FrameHead { kind: out.kind, handler: out.handler, nargs, len: out.len, dst: out.dst };
+        let (kind, handler, len, dst) = (out.kind, out.handler, out.len, out.dst);
+        let head = FrameHead { kind, handler, nargs, len, dst, part: false };
         let (peer, mut waiter) = (Peer { rank: to, endpoint: 0 }, None);
         if out.len == 0 {
             let mut frame = SmallFrame([0; payload_at(MAX_ARGS)]);
@@ -715,6 +721,9 @@ impl Rank {
                 f.from.rank, f.len
             ));
         };
+        if head.part {
+            return self.deliver_part(&f, &head, &args[..head.nargs], &frame[payload_at(head.nargs)..]);
+        }
         let carried = f.data.wrapping_add(payload_at(head.nargs));
         let payload = match head.kind {
             Kind::Short => core::ptr::null_mut(),

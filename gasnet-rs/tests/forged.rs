@@ -104,7 +104,7 @@ impl Overseer for End {
     }
 }
 
-const SEGMENT: usize = 8192;
+const SEGMENT: usize = 1 << 17;
 
 /// Rank 0 of three, with ranks 1 and 2 played by the test.
 struct Play {
@@ -404,4 +404,52 @@ fn requests_stay_inside_the_segment() {
         assert_eq!(p.rank.read(GlobalPtr::<[u64; 8]>::new(RankId(0), 0)), before, "{message:?}");
         assert!(p.wire.sent.lock().unwrap().is_empty(), "{message:?} was answered");
     }
+}
+
+/// A long message in parts: its parts come once each, agree, and stay inside the segment, or the job ends; the handler runs once.
+#[test]
+fn parts_of_long_messages_are_checked() {
+    let p = Play::new();
+    static RUNS: AtomicU32 = AtomicU32::new(0);
+    // ORDER: Relaxed; a count.
+    let count = gasnet::Handler::new(|_, m| _ = RUNS.fetch_add(m.len as u32, Relaxed));
+    p.rank.register(200, count).unwrap();
+    const STEP: u32 = 32768;
+    let part = |number: u32, at: u32, total: u32, step: u32, dst: u32, len: usize| {
+        let head: Vec<u8> = [number, at, total, step].iter().flat_map(|w| w.to_le_bytes()).collect();
+        let mut bytes = Message::new(LONG, 200, &[1], &[&head[..], &vec![7; len]].concat()).bytes();
+        bytes[3] = 1;
+        bytes[8..12].copy_from_slice(&dst.to_le_bytes());
+        bytes
+    };
+    let refused = |bytes: Vec<u8>| {
+        let said = p.deliver(1, Channel::Request, bytes).expect("refused");
+        assert!(said.contains("rank 1 sent a part of a long message"), "{said}");
+    };
+    refused(part(1, 0, SEGMENT as u32, STEP, 1, STEP as usize));
+    refused(part(2, 0, 100, STEP, SEGMENT as u32 - 99, 100));
+    refused(part(3, 0, 100, STEP, 0, 99));
+    refused(part(4, 0, 100, 50, 0, 50));
+    refused(part(5, STEP, 100, STEP, 0, 0));
+    refused(part(6, 0, u32::MAX, STEP, 0, STEP as usize));
+    let mut own = part(8, 0, 8, STEP, 0, 8);
+    own[1] = PUT;
+    refused(own);
+    assert_eq!(RUNS.load(Relaxed), 0);
+    assert_eq!(p.rank.read(GlobalPtr::<[u64; 16]>::new(RankId(0), 0)), [0; 16]);
+    assert_eq!(p.deliver(1, Channel::Request, part(9, 0, 100, STEP, 16, 100)), None);
+    assert_eq!(RUNS.swap(0, Relaxed), 100);
+    // Two parts, the last one first.
+    let (first, last) =
+        (part(10, 0, STEP + 1, STEP, 4096, STEP as usize), part(10, STEP, STEP + 1, STEP, 4096, 1));
+    assert_eq!(p.deliver(1, Channel::Request, last.clone()), None);
+    refused(last);
+    refused(part(10, 0, STEP + 1, STEP, 4097, STEP as usize));
+    assert_eq!(RUNS.load(Relaxed), 0);
+    assert_eq!(p.deliver(1, Channel::Request, first), None);
+    assert_eq!(RUNS.swap(0, Relaxed), STEP + 1);
+    assert_eq!(
+        p.rank.read(GlobalPtr::<[u64; 4]>::new(RankId(0), 0)),
+        [0, 0, 0x0707_0707_0707_0707, 0x0707_0707_0707_0707]
+    );
 }

@@ -1,7 +1,9 @@
 //! The wire form of an active message in a conduit's frame.
 //!
-//! Little endian: kind u8, handler u8, number of arguments u8, zero u8, payload length u32, destination offset u64 (long
+//! Little endian: kind u8, handler u8, number of arguments u8, 1 for a part of a long message and else 0, payload length u32, destination offset u64 (long
 //! messages, else 0), arguments u32 each, zeros up to a multiple of 16, payload.
+//!
+//! The payload of a *part* begins with a [`PartHead`]; all parts of a message have the same arguments and the same destination, that of the whole.
 //!
 //! It is written and read in a few instructions: they lie on the way of every message.
 
@@ -26,6 +28,7 @@ pub(crate) struct FrameHead {
     pub(crate) nargs: usize,
     pub(crate) len: usize,
     pub(crate) dst: u64,
+    pub(crate) part: bool,
 }
 
 impl FrameHead {
@@ -35,6 +38,7 @@ impl FrameHead {
         let word = self.kind as u64
             | u64::from(self.handler) << 8
             | (self.nargs as u64) << 16
+            | u64::from(self.part) << 24
             | u64::from(self.len as u32) << 32;
         let (head, rest) = out.split_at_mut(HEAD);
         head[..8].copy_from_slice(&word.to_le_bytes());
@@ -56,7 +60,8 @@ impl FrameHead {
         let nargs = (word >> 16) as usize & 0xff;
         let len = (word >> 32) as usize;
         let dst = u64::from_le_bytes(head[8..].try_into().ok()?);
-        let zeros = word as u32 >> 24 == 0 && (kind == Kind::Long || dst == 0);
+        let part = word as u32 >> 24;
+        let zeros = kind == Kind::Long && part < 2 || dst == 0 && part == 0;
         let short = kind == Kind::Short && len > 0;
         if nargs > MAX_ARGS || short || !zeros || frame.len() != payload_at(nargs).checked_add(len)? {
             return None;
@@ -64,7 +69,40 @@ impl FrameHead {
         for (a, bytes) in args[..nargs].iter_mut().zip(rest.chunks_exact(4)) {
             *a = u32::from_le_bytes(bytes.try_into().ok()?);
         }
-        Some(FrameHead { kind, handler: (word >> 8) as u8, nargs, len, dst })
+        Some(FrameHead { kind, handler: (word >> 8) as u8, nargs, len, dst, part: part == 1 })
+    }
+}
+
+/// Bytes of a [`PartHead`].
+pub(crate) const PART_HEAD: usize = 16;
+
+/// What the payload of a part begins with. Little endian, u32 each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PartHead {
+    /// Counts the long messages of a sender that go in parts.
+    pub(crate) number: u32,
+    /// Bytes before this part.
+    pub(crate) at: u32,
+    /// Bytes of the whole.
+    pub(crate) total: u32,
+    /// Bytes of every part but the last.
+    pub(crate) step: u32,
+}
+
+impl PartHead {
+    pub(crate) fn emit(&self) -> [u8; PART_HEAD] {
+        let mut bytes = [0; PART_HEAD];
+        for (b, word) in bytes.chunks_exact_mut(4).zip([self.number, self.at, self.total, self.step]) {
+            b.copy_from_slice(&word.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// Reads the head of a part, and what follows it.
+    pub(crate) fn parse(payload: &[u8]) -> Option<(PartHead, &[u8])> {
+        let (head, data) = payload.split_at_checked(PART_HEAD)?;
+        let word = |i: usize| u32::from_le_bytes([head[i], head[i + 1], head[i + 2], head[i + 3]]);
+        Some((PartHead { number: word(0), at: word(4), total: word(8), step: word(12) }, data))
     }
 }
 
@@ -73,13 +111,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn heads_of_parts_survive() {
+        let head = PartHead { number: 1, at: 0x0203_0405, total: u32::MAX, step: 7 };
+        let mut bytes = head.emit().to_vec();
+        assert_eq!(bytes[4..8], [5, 4, 3, 2]);
+        bytes.push(9);
+        assert_eq!(PartHead::parse(&bytes), Some((head, &[9][..])));
+        assert_eq!(PartHead::parse(&bytes[..15]), None);
+    }
+
+    #[test]
     fn every_shape_survives() {
         for nargs in 0..=16 {
             for (kind, len) in [(Kind::Short, 0), (Kind::Medium, 5), (Kind::Long, 64)] {
                 let mut args = [0; 16];
                 args[..nargs].iter_mut().enumerate().for_each(|(i, a)| *a = 0xdead_0000 + i as u32);
                 let dst = if kind == Kind::Long { 1 << 40 } else { 0 };
-                let head = FrameHead { kind, handler: 200, nargs, len, dst };
+                let head = FrameHead { kind, handler: 200, nargs, len, dst, part: kind == Kind::Long };
                 // What was there before does not matter.
                 let mut frame = vec![0xee; payload_at(nargs)];
                 head.emit(&args[..nargs], &mut frame);
@@ -113,7 +161,8 @@ mod tests {
             args[..nargs].iter_mut().for_each(|a| *a = next() as u32);
             let len = if kind == Kind::Short { 0 } else { len };
             let dst = if kind == Kind::Long { next() } else { 0 };
-            FrameHead { kind, handler: next() as u8, nargs, len, dst }.emit(&args[..nargs], &mut frame);
+            FrameHead { kind, handler: next() as u8, nargs, len, dst, part: false }
+                .emit(&args[..nargs], &mut frame);
             frame.resize(payload_at(nargs) + len, 1);
             for _ in 0..next() % 4 {
                 let at = next() as usize % frame.len().min(24);

@@ -18,8 +18,13 @@ pub const THREAD: u8 = 136;
 pub const THREAD_REPLY: u8 = 137;
 pub const RULES: u8 = 138;
 pub const RULES_REPLY: u8 = 139;
+const LONG: u8 = 140;
+const LONG_REPLY: u8 = 141;
 /// From here on, handlers that know their index only.
-const PLAIN: u8 = 140;
+const PLAIN: u8 = 142;
+
+/// Longest payload of a long message that is tried.
+const LONGEST: usize = 4 << 20;
 
 /// Room for a long payload from one rank.
 const SLOT: usize = 256 << 10;
@@ -101,6 +106,32 @@ pub fn register(cx: &Cx) {
             state.replies.fetch_add(1, Ordering::Release);
         }),
     );
+    // The one place of this rank for requests, and the next for replies.
+    let place = move |t: &Token<'_>, m: &Message<'_>, reply: bool| {
+        let slot = state.long_slots.load(Ordering::Relaxed) + (LONGEST as u64) * u64::from(reply);
+        let own = t.rank().table().get(t.rank().id()).expect("itself").local;
+        assert_eq!((m.kind, m.payload), (Kind::Long, own.wrapping_add(slot as usize)));
+        let want = shape(t.source(), t.rank().id(), Kind::Long, reply, m.args.len(), m.len);
+        assert_eq!(m.args, want.args);
+        // SAFETY: in the own segment; the sender waits for our answer before it writes there again.
+        same(unsafe { std::slice::from_raw_parts(m.payload, m.len) }, &want.payload, "long payload");
+    };
+    add(
+        LONG,
+        Handler::new(move |t, m| {
+            place(t, m, false);
+            let out = shape(t.rank().id(), t.source(), Kind::Long, true, m.args.len(), m.len);
+            let dst = state.long_slots.load(Ordering::Relaxed) + LONGEST as u64;
+            t.reply_long(LONG_REPLY, &out.args, &out.payload, dst).expect("a reply");
+        }),
+    );
+    add(
+        LONG_REPLY,
+        Handler::new(move |t, m| {
+            place(t, m, true);
+            state.replies.fetch_add(1, Ordering::Release);
+        }),
+    );
     flood::register(state, &add);
     threads::register(state, &add);
     rules::register(state, &add);
@@ -149,6 +180,32 @@ pub fn all_shapes(cx: &Cx) {
             }
         }
     }
+}
+
+/// Long messages beyond what a frame holds, from all ranks at a time, answered by messages as long.
+pub fn long(cx: &Cx) {
+    let base = cx.take(2 * LONGEST as u64);
+    cx.state.long_slots.store(base, Ordering::Relaxed);
+    cx.state.replies.store(0, Ordering::Relaxed);
+    cx.rank.barrier();
+    let to = RankId((cx.me() + 1) % cx.size());
+    let most = cx.rank.max_long(to);
+    assert!(most >= LONGEST);
+    let longest = most.min(LONGEST);
+    let mut sent = 0;
+    for len in [MAX_MEDIUM, MAX_MEDIUM + 1, 3 * MAX_MEDIUM, longest - 1, longest] {
+        for nargs in [0, 3, MAX_ARGUMENTS] {
+            let out = shape(cx.rank.id(), to, Kind::Long, false, nargs, len);
+            cx.rank.request_long(to, LONG, &out.args, &out.payload, base).expect("a request");
+            sent += 1;
+            cx.await_count("a long reply", &cx.state.replies, sent);
+        }
+    }
+    if most == LONGEST {
+        assert!(cx.rank.request_long(to, LONG, &[], &vec![0; LONGEST + 1], base).is_err());
+    }
+    assert!(cx.rank.request_long(to, LONG, &[], &[0; 2 * MAX_MEDIUM], u64::MAX - 100).is_err());
+    cx.rank.barrier();
 }
 
 fn request(cx: &Cx, to: RankId, kind: Kind, reply: Kind, nargs: usize, len: usize) {

@@ -40,6 +40,7 @@ const SECTIONS: &[Section] = &[
     ("contention", atomics::contention),
     ("am", am::all_shapes),
     ("indices", am::all_indices),
+    ("long", am::long),
     ("flood", flood::max_mediums),
     ("flood-mixed", flood::mixed),
     ("flood-threads", flood::mixed_by_threads),
