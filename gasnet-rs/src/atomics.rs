@@ -7,9 +7,10 @@
 #![expect(unsafe_code, reason = "views words of mapped segments as atomics")]
 
 use crate::event::Event;
+use crate::narrow;
 use crate::segment::{GlobalPtr, Place};
 use crate::{Rank, RankId};
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 
 /// The type of an atomic word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -182,44 +183,43 @@ impl Operation {
 #[inline]
 pub(crate) unsafe fn apply(at: *mut u8, op: Operation, a: u64, b: u64) -> u64 {
     // Remote atomics order nothing by themselves across words, but programs build locks from them: acquire and release.
-    // ORDER: AcqRel (Acquire for loads, Release for stores) in every arm; pairs with the same in other ranks' operations.
+    // ORDER: AcqRel (Acquire for loads) in every arm, also of the narrow ones; pairs with the same in other ranks' operations.
     use Function as F;
-    use Ordering::{AcqRel, Acquire, Release};
-    let signed_or_float = !matches!(op.word, WordType::U32 | WordType::U64);
+    use Ordering::{AcqRel, Acquire};
     let float = matches!(op.word, WordType::F32 | WordType::F64);
-    macro_rules! on {
-        ($atomic:ty, $t:ty) => {{
-            // SAFETY: (1).
-            let word = unsafe { &*at.cast::<$atomic>() };
-            let (x, y) = (a as $t, b as $t);
-            let old = match op.function {
-                F::Get => word.load(Acquire),
-                F::Add if !float => word.fetch_add(x, AcqRel),
-                F::Sub if !float => word.fetch_sub(x, AcqRel),
-                F::Inc if !float => word.fetch_add(1, AcqRel),
-                F::Dec if !float => word.fetch_sub(1, AcqRel),
-                F::And if !float => word.fetch_and(x, AcqRel),
-                F::Or if !float => word.fetch_or(x, AcqRel),
-                F::Xor if !float => word.fetch_xor(x, AcqRel),
-                F::Min if !signed_or_float => word.fetch_min(x, AcqRel),
-                F::Max if !signed_or_float => word.fetch_max(x, AcqRel),
-                F::Set => word.swap(x, AcqRel),
-                F::CompareSwap => match word.compare_exchange(x, y, AcqRel, Acquire) {
-                    Ok(old) | Err(old) => old,
-                },
-                _ => {
-                    let update = |old: $t| op.new_value(u64::from(old), a, b).map(|v| v as $t);
-                    match word.fetch_update(AcqRel, Acquire, update) {
-                        Ok(old) | Err(old) => old,
-                    }
-                }
-            };
-            // A set whose old value nobody reads still pays for a swap; Release alone would need another entry point.
-            let _ = Release;
-            u64::from(old)
-        }};
+    if op.width() == 4 {
+        let (x, y) = (a as u32, b as u32);
+        // SAFETY: (1).
+        let old = unsafe {
+            match op.function {
+                F::Add if !float => narrow::add_4(at, x),
+                F::Sub if !float => narrow::add_4(at, x.wrapping_neg()),
+                F::Inc if !float => narrow::add_4(at, 1),
+                F::Dec if !float => narrow::add_4(at, u32::MAX),
+                F::Set => narrow::swap_4(at, x),
+                F::CompareSwap => narrow::compare_exchange_4(at, x, y),
+                _ => narrow::update_4(at, |old| op.new_value(u64::from(old), a, b).map(|v| v as u32)),
+            }
+        };
+        return u64::from(old);
     }
-    if op.width() == 4 { on!(AtomicU32, u32) } else { on!(AtomicU64, u64) }
+    // SAFETY: (1).
+    let word = unsafe { &*at.cast::<AtomicU64>() };
+    match op.function {
+        F::Get => word.load(Acquire),
+        F::Add if !float => word.fetch_add(a, AcqRel),
+        F::Sub if !float => word.fetch_sub(a, AcqRel),
+        F::Inc if !float => word.fetch_add(1, AcqRel),
+        F::Dec if !float => word.fetch_sub(1, AcqRel),
+        F::And if !float => word.fetch_and(a, AcqRel),
+        F::Or if !float => word.fetch_or(a, AcqRel),
+        F::Xor if !float => word.fetch_xor(a, AcqRel),
+        F::Min if op.word == WordType::U64 => word.fetch_min(a, AcqRel),
+        F::Max if op.word == WordType::U64 => word.fetch_max(a, AcqRel),
+        F::Set => word.swap(a, AcqRel),
+        F::CompareSwap => word.compare_exchange(a, b, AcqRel, Acquire).unwrap_or_else(|old| old),
+        _ => word.fetch_update(AcqRel, Acquire, |old| op.new_value(old, a, b)).unwrap_or_else(|old| old),
+    }
 }
 
 impl Rank {

@@ -11,10 +11,11 @@
 #![expect(unsafe_code, reason = "copies raw memory")]
 #![expect(clippy::pointers_in_nomem_asm_block, reason = "a pointer to a function, not followed there")]
 
+use crate::narrow;
 use crate::segment::Shared;
 use core::arch::asm;
 use core::ffi::{c_int, c_void};
-use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Copies `len` bytes to a place where others may read and write; the ranges may overlap.
 ///
@@ -23,17 +24,22 @@ use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Re
 ///    by this module, or from another process.
 #[inline]
 pub unsafe fn store(to: *mut u8, from: *const u8, len: usize) {
-    macro_rules! word {
-        ($atomic:ty, $word:ty) => {
-            // SAFETY: (1), (2); aligned.
-            unsafe { (*to.cast::<$atomic>()).store(from.cast::<$word>().read_unaligned(), Relaxed) }
-        };
-    }
+    // SAFETY, of all: (1), (2); aligned.
     match len {
-        1 => word!(AtomicU8, u8),
-        2 if to.addr().is_multiple_of(2) => word!(AtomicU16, u16),
-        4 if to.addr().is_multiple_of(4) => word!(AtomicU32, u32),
-        8 if to.addr().is_multiple_of(8) => word!(AtomicU64, u64),
+        // SAFETY: see above.
+        1 => unsafe { narrow::store_1(to, from.read()) },
+        // SAFETY: see above.
+        2 if to.addr().is_multiple_of(2) => unsafe {
+            narrow::store_2(to, from.cast::<u16>().read_unaligned())
+        },
+        // SAFETY: see above.
+        4 if to.addr().is_multiple_of(4) => unsafe {
+            narrow::store_4(to, from.cast::<u32>().read_unaligned())
+        },
+        8 if to.addr().is_multiple_of(8) => {
+            // SAFETY: see above.
+            unsafe { (*to.cast::<AtomicU64>()).store(from.cast::<u64>().read_unaligned(), Relaxed) }
+        }
         // SAFETY: (1), (2).
         _ => unsafe { copy(to, from, len) },
     }
@@ -46,17 +52,22 @@ pub unsafe fn store(to: *mut u8, from: *const u8, len: usize) {
 ///    atomics, by this module, or from another process.
 #[inline]
 pub unsafe fn load(to: *mut u8, from: *const u8, len: usize) {
-    macro_rules! word {
-        ($atomic:ty, $word:ty) => {
-            // SAFETY: (1), (2); aligned.
-            unsafe { to.cast::<$word>().write_unaligned((*from.cast::<$atomic>()).load(Relaxed)) }
-        };
-    }
+    // SAFETY, of all: (1), (2); aligned.
     match len {
-        1 => word!(AtomicU8, u8),
-        2 if from.addr().is_multiple_of(2) => word!(AtomicU16, u16),
-        4 if from.addr().is_multiple_of(4) => word!(AtomicU32, u32),
-        8 if from.addr().is_multiple_of(8) => word!(AtomicU64, u64),
+        // SAFETY: see above.
+        1 => unsafe { to.write(narrow::load_1(from)) },
+        // SAFETY: see above.
+        2 if from.addr().is_multiple_of(2) => unsafe {
+            to.cast::<u16>().write_unaligned(narrow::load_2(from))
+        },
+        // SAFETY: see above.
+        4 if from.addr().is_multiple_of(4) => unsafe {
+            to.cast::<u32>().write_unaligned(narrow::load_4(from))
+        },
+        8 if from.addr().is_multiple_of(8) => {
+            // SAFETY: see above.
+            unsafe { to.cast::<u64>().write_unaligned((*from.cast::<AtomicU64>()).load(Relaxed)) }
+        }
         // SAFETY: (1), (2).
         _ => unsafe { copy(to, from, len) },
     }

@@ -55,6 +55,7 @@ mod job;
 pub mod limits;
 mod lock;
 mod meeting;
+mod narrow;
 mod native;
 mod neighbourhood;
 pub mod nic;
