@@ -1,12 +1,16 @@
 //! The tick counter: the processor's time-stamp counter where it is steady, else the monotonic clock.
 //!
-//! C code reads the counter inline as long as `gasneti_tick_source` says so; conversion to time happens here, with a
-//! rate measured against `CLOCK_MONOTONIC` over at least `BASELINE_NS` since the first reading.
+//! C code reads the counter inline as long as `gasneti_tick_source` says so; conversion to time happens here.
+//!
+//! **Rate.** Both clocks are read when the program is loaded, and again when somebody wants to know what a tick is. No call waits for that. The
+//! longer ago the first reading is, the more precise is the rate, and from [`BASELINE`] on it stays as it is: within 10 ppm of
+//! `CLOCK_MONOTONIC`. Before that it is as wrong as readings are, 100 ns, in all the time since the first one; an interval that the program has
+//! measured is part of that. So whatever is converted, and whenever: the error is less than 100 ns and 10 ppm.
 
 #![expect(unsafe_code, reason = "exported to C by name; reads the processor's counter")]
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Not asked yet.
@@ -16,17 +20,61 @@ const COUNTER: i32 = 1;
 /// `CLOCK_MONOTONIC`, in nanoseconds.
 const CLOCK: i32 = 2;
 
-/// Shortest interval from which the counter's rate is computed: 10 ms against reading errors of some 50 ns.
-const BASELINE_NS: u64 = 10_000_000;
+/// The interval after which the rate stays as it is.
+const BASELINE: Duration = Duration::from_millis(10);
 
 /// Which counter [`gasneti_ticks_slow`]'s inline twin in `gasnet_tools.h` may read.
 #[unsafe(no_mangle)]
 pub static gasneti_tick_source: AtomicI32 = AtomicI32::new(UNKNOWN);
 
-/// The first simultaneous reading of both clocks.
-static ORIGIN: OnceLock<(u64, Instant)> = OnceLock::new();
-/// Nanoseconds per tick, once measured.
-static NS_PER_TICK: OnceLock<f64> = OnceLock::new();
+/// What the counter's ticks are, from the first reading of both clocks on.
+static RATE: OnceLock<Rate> = OnceLock::new();
+
+/// Has the loader take the first reading, before `main`.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static AT_LOAD: extern "C" fn() = at_load;
+
+extern "C" fn at_load() {
+    source();
+}
+
+/// Nanoseconds per tick.
+struct Rate {
+    /// The first simultaneous reading of both clocks.
+    origin: (u64, Instant),
+    /// The rate that stays, as its bits; 0 as long as there is none.
+    settled: AtomicU64,
+}
+
+impl Rate {
+    fn new() -> Rate {
+        Rate { origin: simultaneous(), settled: AtomicU64::new(0) }
+    }
+
+    fn ns_per_tick(&self) -> f64 {
+        let settled = self.settled.load(Relaxed);
+        if settled != 0 {
+            return f64::from_bits(settled);
+        }
+        let (ticks, start) = self.origin;
+        let (now_ticks, now) = simultaneous();
+        let elapsed = now.duration_since(start);
+        let rate = elapsed.as_nanos() as f64 / now_ticks.wrapping_sub(ticks).max(1) as f64;
+        if elapsed < BASELINE {
+            return rate;
+        }
+        // Of several threads, the first one's holds for all.
+        match self.settled.compare_exchange(0, rate.to_bits(), Relaxed, Relaxed) {
+            Ok(_) => rate,
+            Err(settled) => f64::from_bits(settled),
+        }
+    }
+}
+
+fn rate() -> &'static Rate {
+    RATE.get_or_init(Rate::new)
+}
 
 #[cfg(target_arch = "x86_64")]
 fn counter() -> u64 {
@@ -69,7 +117,7 @@ fn source() -> i32 {
     match gasneti_tick_source.load(Relaxed) {
         UNKNOWN => {
             let found = if counter_is_steady() { COUNTER } else { CLOCK };
-            ORIGIN.get_or_init(simultaneous);
+            rate();
             gasneti_tick_source.store(found, Relaxed);
             found
         }
@@ -80,27 +128,11 @@ fn source() -> i32 {
 /// The current tick count, whatever the source.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasneti_ticks_slow() -> u64 {
-    if source() == COUNTER {
-        counter()
-    } else {
-        let (_, start) = ORIGIN.get_or_init(simultaneous);
-        start.elapsed().as_nanos() as u64 + 1
-    }
+    if source() == COUNTER { counter() } else { rate().origin.1.elapsed().as_nanos() as u64 + 1 }
 }
 
 fn ns_per_tick() -> f64 {
-    if source() == CLOCK {
-        return 1.0;
-    }
-    *NS_PER_TICK.get_or_init(|| {
-        let (ticks, start) = *ORIGIN.get_or_init(simultaneous);
-        let elapsed = start.elapsed();
-        if let Some(rest) = Duration::from_nanos(BASELINE_NS).checked_sub(elapsed) {
-            std::thread::sleep(rest);
-        }
-        let (now_ticks, now) = simultaneous();
-        now.duration_since(start).as_nanos() as f64 / now_ticks.wrapping_sub(ticks).max(1) as f64
-    })
+    if source() == CLOCK { 1.0 } else { rate().ns_per_tick() }
 }
 
 /// Ticks as nanoseconds.
@@ -162,6 +194,49 @@ mod tests {
         let (ticks, ns) = (gasneti_ticks_slow() - start, clock.elapsed().as_nanos() as f64);
         let measured = gasnett_ticks_to_ns(ticks) as f64;
         assert!((measured / ns - 1.0).abs() < 0.05, "{measured} ns of ticks in {ns} ns");
+    }
+
+    /// How often this thread has waited for something so far.
+    fn waits() -> u64 {
+        let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:")).unwrap();
+        line.trim().parse().unwrap()
+    }
+
+    #[test]
+    fn no_conversion_waits() {
+        let asked = || {
+            let (rate, before) = (Rate::new(), waits());
+            let first = rate.ns_per_tick();
+            let waited = waits() - before;
+            assert!(first > 0.0);
+            waited
+        };
+        // A page that is not in memory would be waited for, once.
+        assert_eq!((0..20).map(|_| asked()).min(), Some(0));
+    }
+
+    #[test]
+    fn first_and_later_conversions_agree() {
+        if !counter_is_steady() {
+            return;
+        }
+        for pause in [0, 100, 1000] {
+            let rate = Rate::new();
+            std::thread::sleep(Duration::from_micros(pause));
+            let interval = (counter() - rate.origin.0) as f64;
+            let first = interval * rate.ns_per_tick();
+            std::thread::sleep(2 * BASELINE);
+            let later = interval * rate.ns_per_tick();
+            assert!((first - later).abs() < 1000.0 + later / 1e4, "{first} ns, then {later} ns");
+            assert_eq!(rate.ns_per_tick(), rate.ns_per_tick(), "it stays");
+        }
+    }
+
+    #[test]
+    fn the_first_reading_is_taken_at_load() {
+        assert_ne!(gasneti_tick_source.load(Relaxed), UNKNOWN);
+        assert!(RATE.get().is_some());
     }
 
     #[test]
