@@ -11,6 +11,8 @@
 
 use crate::Rank;
 use crate::prim::{AtomicU32, AtomicU64, Ordering};
+use crate::shm::map;
+use std::time::Duration;
 
 /// Flag of notify and wait: no name is given.
 pub const ANONYMOUS: u32 = 1;
@@ -132,27 +134,51 @@ pub(crate) const WITH_ARRIVALS: usize = 56;
 /// See [`WITH_ARRIVALS`].
 pub(crate) const WITH_PHASE: usize = 16;
 
+/// Bit of a count of arrivals: somebody sleeps until the phase is over.
+const SLEEPERS: u32 = 1 << 31;
+
 const _: () = assert!(cfg!(loom) || size_of::<Arrived>() == 64 && size_of::<Phase>() <= 64);
 
 impl CentralBarrier {
-    /// Joins phase `phase` (counted by the rank from 0); `size` ranks take part.
+    /// Joins phase `phase` (counted by the rank from 0); `size` ranks take part, all of them by this call.
     #[inline]
     pub(crate) fn notify(&self, phase: u32, size: u32, mine: Consensus) {
-        if let Some(all) = self.arrive(phase, size, mine) {
+        if let Some((all, sleepers)) = self.join(phase, size, mine) {
             self.publish(phase, all);
+            if sleepers {
+                map::wake_sleepers(&self.phase.0.number);
+            }
         }
     }
 
-    /// Joins phase `phase`; the last of `size` ranks gets the consensus, encoded, which is then to be published.
+    /// Sleeps until phase `phase` may be over, at most so long. For ranks that joined it by [`CentralBarrier::notify`].
+    #[cold]
+    pub(crate) fn sleep(&self, phase: u32, size: u32, longest: Duration) {
+        // Relaxed: the changes of one word have one order. Either the last arrival comes later and sees the bit, or we see here that
+        // it has come. (The bit may then stay for the next phase but one, whose end wakes nobody for it.)
+        let count = self.arrived.0[(phase & 1) as usize].count.fetch_or(SLEEPERS, Ordering::Relaxed);
+        if (1..size).contains(&(count & !SLEEPERS)) {
+            map::sleep_while(&self.phase.0.number, phase, longest);
+        }
+    }
+
+    /// Joins phase `phase`; the last of `size` ranks gets the consensus, encoded, which is then to be published. Nobody sleeps in it.
     #[inline]
     pub(crate) fn arrive(&self, phase: u32, size: u32, mine: Consensus) -> Option<u64> {
+        self.join(phase, size, mine).map(|(all, _)| all)
+    }
+
+    /// [`CentralBarrier::arrive`], and whether somebody sleeps until the phase is over.
+    #[inline]
+    fn join(&self, phase: u32, size: u32, mine: Consensus) -> Option<(u64, bool)> {
         let parity = (phase & 1) as usize;
         if mine != Consensus::Anonymous {
             self.merge_name(parity, mine);
         }
         // ORDER: AcqRel; pairs with itself: the last arrival sees all names and all writes made before the others' notify.
         let arrived = &self.arrived.0[parity].count;
-        if arrived.fetch_add(1, Ordering::AcqRel) != size - 1 {
+        let before = arrived.fetch_add(1, Ordering::AcqRel);
+        if before & !SLEEPERS != size - 1 {
             return None;
         }
         arrived.store(0, Ordering::Relaxed);
@@ -160,7 +186,7 @@ impl CentralBarrier {
         if name != 0 {
             self.names.0[parity].store(0, Ordering::Relaxed);
         }
-        Some(name)
+        Some((name, before & SLEEPERS != 0))
     }
 
     /// Ends phase `phase`, in which all have arrived, with this (encoded) consensus.
@@ -398,6 +424,31 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Ranks that sleep wherever they wait are woken, whoever comes last.
+    #[test]
+    #[cfg_attr(miri, ignore = "sleeps in the system")]
+    fn sleepers_are_woken() {
+        const RANKS: u32 = 4;
+        let barrier = CentralBarrier::new();
+        std::thread::scope(|s| {
+            for rank in 0..RANKS {
+                let barrier = &barrier;
+                s.spawn(move || {
+                    for phase in 0..1000 {
+                        if phase % RANKS == rank {
+                            std::thread::yield_now();
+                        }
+                        barrier.notify(phase, RANKS, Consensus::Anonymous);
+                        while barrier.done(phase).is_none() {
+                            // One lost wake-up, and this test hangs.
+                            barrier.sleep(phase, RANKS, Duration::from_secs(100_000));
+                        }
+                    }
+                });
+            }
+        });
     }
 
     #[test]

@@ -1,21 +1,32 @@
 //! How the ranks of one host meet and exchange bytes while a job starts.
 //!
-//! The *board* is a part of the host's control file with a slot per rank. In an exchange everybody writes a chunk into its slot,
-//! meets the others, reads all slots, and meets them again before the slots are written anew. It serves where the launcher
-//! gives no [`Exchange`], which it need not as long as a job has one host.
+//! The *board* is a part of the host's control file. It holds two *tables*, used in turn, with an entry per rank: the length of what the
+//! rank says, and a short speech itself. In an exchange everybody writes its entry, meets the others, and reads the table: three system
+//! calls, however many ranks there are. Nobody can write a table anew before all have read it, since that takes the meeting of the exchange
+//! between. What is longer follows in *rounds*, in two areas used in turn likewise: as all know all lengths, speeches lie there without gaps.
+//!
+//! Who waits in a meeting sleeps: with many ranks those that are there would otherwise keep the processors from those that are still to come.
+//!
+//! The board serves where the launcher gives no [`Exchange`], which it need not as long as a job has one host.
 
 use crate::Error;
 use crate::barrier::{CentralBarrier, Consensus};
 use crate::boot::Exchange;
 use crate::prim::{AtomicU32, Ordering};
 use crate::shm::map;
-use crate::wait::{WaitPolicy, Waiter};
 use std::os::fd::BorrowedFd;
+use std::time::Duration;
 
-/// Bytes a rank can say in one round; longer speeches take several.
+/// Bytes of a speech that lie in the table.
+const SHORT: usize = 56;
+/// An entry of the table: the length, and a short speech.
+const ENTRY: usize = 8 + SHORT;
+/// Bytes a rank can say in one round.
 const CHUNK: usize = 64 << 10;
-/// A slot: the length of the whole speech, and a chunk of it.
-const SLOT: u64 = CHUNK as u64 + 8;
+/// How often all ranks together yield in a meeting before they sleep.
+const YIELDS: u32 = 1000;
+/// Longest sleep. Whoever comes last ends it; the limit is for ranks that others serve meanwhile (see `idle`).
+const LONGEST: Duration = Duration::from_secs(1);
 
 /// The ranks of a host at start.
 pub(crate) struct Meeting {
@@ -24,14 +35,14 @@ pub(crate) struct Meeting {
     me: u32,
     count: u32,
     phase: AtomicU32,
-    policy: WaitPolicy,
+    /// Exchanges so far.
+    exchanges: AtomicU32,
 }
 
 impl Meeting {
     /// The meeting of rank number `me` among the `count` of its host; the board is at `offset` of their control file.
     pub(crate) fn new(offset: u64, barrier: &'static CentralBarrier, me: u32, count: u32) -> Meeting {
-        let (phase, policy) = (AtomicU32::new(0), WaitPolicy::new(count, 1, None));
-        Meeting { offset, barrier, me, count, phase, policy }
+        Meeting { offset, barrier, me, count, phase: AtomicU32::new(0), exchanges: AtomicU32::new(0) }
     }
 
     /// The exchange over the board in this file.
@@ -39,9 +50,16 @@ impl Meeting {
         OnBoard { meeting: self, board }
     }
 
+    /// Bytes of a table, and of an area.
+    fn parts(count: u32) -> (u64, u64) {
+        let count = count as usize;
+        ((count * ENTRY).next_multiple_of(map::PAGE) as u64, (count * CHUNK) as u64)
+    }
+
     /// Bytes of the board.
     pub(crate) fn bytes(count: u32) -> u64 {
-        u64::from(count) * SLOT
+        let (table, area) = Meeting::parts(count);
+        2 * (table + area)
     }
 
     /// Returns when all are here. `idle` is called while waiting; true takes the place of a step of the wait.
@@ -49,12 +67,49 @@ impl Meeting {
         // Relaxed: one thread of a rank starts it.
         let phase = self.phase.fetch_add(1, Ordering::Relaxed);
         self.barrier.notify(phase, self.count, Consensus::Anonymous);
-        let mut waiter = Waiter::new(self.policy, None);
+        let mut yields = YIELDS / self.count;
         while self.barrier.done(phase).is_none() {
-            if !idle() {
-                waiter.step();
+            if idle() {
+                continue;
+            }
+            if yields > 0 {
+                yields -= 1;
+                std::thread::yield_now();
+            } else {
+                self.barrier.sleep(phase, self.count, LONGEST);
             }
         }
+    }
+
+    /// The table with what every rank of the host says.
+    fn table(&self, board: BorrowedFd<'_>, mine: &[u8], idle: &dyn Fn() -> bool) -> Result<Vec<u8>, Error> {
+        // Relaxed: as in `meet`.
+        let turn = self.exchanges.fetch_add(1, Ordering::Relaxed) & 1;
+        let at = self.offset + u64::from(turn) * Meeting::parts(self.count).0;
+        let mut entry = [0; ENTRY];
+        entry[..8].copy_from_slice(&(mine.len() as u64).to_le_bytes());
+        if mine.len() <= SHORT {
+            entry[8..8 + mine.len()].copy_from_slice(mine);
+        }
+        map::write_at(board, at + u64::from(self.me) * ENTRY as u64, &entry)?;
+        self.meet(idle);
+        let mut table = vec![0; self.count as usize * ENTRY];
+        map::read_at(board, at, &mut table)?;
+        Ok(table)
+    }
+
+    /// A number from every rank of the host, in order of rank.
+    pub(crate) fn gather_number(
+        &self,
+        board: BorrowedFd<'_>,
+        mine: u64,
+        idle: &dyn Fn() -> bool,
+    ) -> Result<Vec<u64>, Error> {
+        if self.count == 1 {
+            return Ok(vec![mine]);
+        }
+        let table = self.table(board, &mine.to_le_bytes(), idle)?;
+        Ok(table.chunks_exact(ENTRY).map(|entry| word(&entry[8..])).collect())
     }
 
     /// What every rank of the host says, in order of rank.
@@ -67,33 +122,42 @@ impl Meeting {
         if self.count == 1 {
             return Ok(vec![mine.to_vec()]);
         }
-        let slot = |r: u32| self.offset + u64::from(r) * SLOT;
-        let mut all = vec![Vec::new(); self.count as usize];
-        let mut done = 0;
-        loop {
-            let chunk = mine.get(done..).unwrap_or_default();
-            let chunk = &chunk[..chunk.len().min(CHUNK)];
-            let text = [&(mine.len() as u64).to_le_bytes()[..], chunk].concat();
-            map::write_at(board, slot(self.me), &text)?;
-            self.meet(idle);
-            let mut longest = 0;
-            for (r, said) in (0..).zip(&mut all) {
-                let mut len = [0; 8];
-                map::read_at(board, slot(r), &mut len)?;
-                let len = u64::from_le_bytes(len) as usize;
-                longest = longest.max(len);
-                said.resize(len.min(done + CHUNK), 0);
-                if len > done {
-                    map::read_at(board, slot(r) + 8, &mut said[done..])?;
-                }
+        let table = self.table(board, mine, idle)?;
+        let entries = || table.chunks_exact(ENTRY).map(|entry| (word(entry) as usize, &entry[8..]));
+        let mut all: Vec<Vec<u8>> =
+            entries().map(|(len, short)| short.get(..len).unwrap_or_default().to_vec()).collect();
+        let longest = entries().map(|(len, _)| len).max().unwrap_or(0);
+        if longest <= SHORT {
+            return Ok(all);
+        }
+        let (table, area) = Meeting::parts(self.count);
+        for round in 0..longest.div_ceil(CHUNK) {
+            let at = self.offset + 2 * table + (round as u64 & 1) * area;
+            let part = |len: usize| {
+                if len <= SHORT { 0 } else { len.saturating_sub(round * CHUNK).min(CHUNK) }
+            };
+            let before: usize = entries().take(self.me as usize).map(|(len, _)| part(len)).sum();
+            let own = part(mine.len());
+            if own > 0 {
+                map::write_at(board, at + before as u64, &mine[round * CHUNK..][..own])?;
             }
             self.meet(idle);
-            done += CHUNK;
-            if longest <= done {
-                return Ok(all);
+            let mut text = vec![0; entries().map(|(len, _)| part(len)).sum()];
+            map::read_at(board, at, &mut text)?;
+            let mut rest = &text[..];
+            for (said, (len, _)) in all.iter_mut().zip(entries()) {
+                let (own, others) = rest.split_at(part(len));
+                said.extend_from_slice(own);
+                rest = others;
             }
         }
+        Ok(all)
     }
+}
+
+/// The number at the start of these bytes.
+fn word(bytes: &[u8]) -> u64 {
+    bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
 /// [`Meeting::gather`] as an [`Exchange`].
@@ -105,5 +169,43 @@ pub(crate) struct OnBoard<'a> {
 impl Exchange for OnBoard<'_> {
     fn all_gather(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
         self.meeting.gather(self.board, mine, &|| false)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::shm::Host;
+    use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+
+    /// Speeches of all lengths, also of several rounds, one exchange after the other without anything between.
+    #[test]
+    #[cfg_attr(miri, ignore = "maps files")]
+    fn everybody_hears_everything() {
+        const RANKS: u32 = 3;
+        #[expect(unsafe_code, reason = "makes a memory file")]
+        // SAFETY: a system call; the descriptor is new and ours.
+        let file = unsafe { OwnedFd::from_raw_fd(libc::memfd_create(c"meeting-test".as_ptr(), 0)) };
+        let lengths = [0, 8, SHORT, SHORT + 1, 1000, CHUNK, CHUNK + 1, 3 * CHUNK + 5];
+        let speech = |r: u32, i: usize| -> Vec<u8> {
+            (0..lengths[(r as usize * 3 + i) % lengths.len()]).map(|k| (k + i) as u8 ^ r as u8).collect()
+        };
+        std::thread::scope(|s| {
+            for me in 0..RANKS {
+                let (file, speech) = (&file, &speech);
+                s.spawn(move || {
+                    let host = Host::map(file.as_fd(), RANKS).unwrap();
+                    let meeting = Meeting::new(Host::bytes(RANKS), &host.header.start, me, RANKS);
+                    for i in 0..64 {
+                        let said = meeting.gather(file.as_fd(), &speech(me, i), &|| false).unwrap();
+                        let all: Vec<Vec<u8>> = (0..RANKS).map(|r| speech(r, i)).collect();
+                        assert!(said == all, "exchange {i}");
+                        let numbers =
+                            meeting.gather_number(file.as_fd(), u64::from(me) << i, &|| false).unwrap();
+                        assert_eq!(numbers, [0, 1 << i, 2u64 << i]);
+                    }
+                });
+            }
+        });
     }
 }

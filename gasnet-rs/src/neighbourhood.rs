@@ -57,9 +57,14 @@ impl Neighbourhood {
         for (i, r) in (0..).zip(&members) {
             index[*r as usize] = i;
         }
-        let together = members.len() == size as usize;
+        let part = ((at / full) as u32, full as u32);
+        if members.len() == size as usize {
+            let same = || vec![0; size as usize].into_boxed_slice();
+            let (leaders, of, hosts) = ([members[0]].into(), same(), same());
+            return Ok(Neighbourhood { me: index[rank as usize], members, index, part, of, leaders, hosts });
+        }
         let mine = [host[0].to_le_bytes(), members[0].to_le_bytes()].concat();
-        let said = if together { vec![mine; size as usize] } else { all_gather(&mine)? };
+        let said = all_gather(&mine)?;
         let word = |text: &Vec<u8>, at: usize| {
             let bytes = text.get(at..at + 4).and_then(|b| b.try_into().ok());
             bytes.map(u32::from_le_bytes).ok_or_else(|| Error::job("an exchange at start gave nonsense"))
@@ -69,15 +74,7 @@ impl Neighbourhood {
         if said.len() != size as usize {
             return Err(Error::job(format!("an exchange among {size} ranks gave {} answers", said.len())));
         }
-        Ok(Neighbourhood {
-            me: index[rank as usize],
-            members,
-            index,
-            part: ((at / full) as u32, full as u32),
-            of,
-            leaders,
-            hosts,
-        })
+        Ok(Neighbourhood { me: index[rank as usize], members, index, part, of, leaders, hosts })
     }
 
     /// The number of a neighbour among its like; `None` if the rank is none.

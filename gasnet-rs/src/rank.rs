@@ -151,6 +151,35 @@ fn check_conduit(conduit: Option<&dyn Conduit>, near: &Neighbourhood, size: u32)
     }
 }
 
+/// Segments that are mapped by one call: with one for each, the ranks of a host would make as many mappings as there are pairs of them.
+#[derive(Debug, PartialEq, Eq)]
+struct Run {
+    /// Number of the first one's owner among the neighbours.
+    first: usize,
+    /// Bytes from its start to the end of the last one.
+    bytes: u64,
+}
+
+impl Run {
+    /// The runs of these neighbours' segments. A gap between two segments that only rounding to [`SEGMENT_ALIGN`] made is mapped with them;
+    /// a larger one stays without access, since there are mistakes that it shows.
+    fn all(neighbours: &[u32], sizes: &[u64], stride: u64) -> Vec<Run> {
+        let mut runs: Vec<Run> = Vec::new();
+        for (i, size) in sizes.iter().copied().enumerate().filter(|(_, size)| *size > 0) {
+            let continues = |run: &Run| {
+                let end = (i - run.first) as u64 * stride;
+                neighbours[i] - neighbours[run.first] == (i - run.first) as u32
+                    && end - run.bytes < SEGMENT_ALIGN
+            };
+            match runs.last_mut().filter(|run| continues(run)) {
+                Some(run) => run.bytes = (i - run.first) as u64 * stride + size,
+                None => runs.push(Run { first: i, bytes: size }),
+            }
+        }
+        runs
+    }
+}
+
 impl Rank {
     /// Makes a rank out of what its launcher told it. It lives as long as the process.
     ///
@@ -193,7 +222,7 @@ impl Rank {
         // The monitor says it once.
         let no_memory = |why| crate::job::refuse_early(&boot, why);
         let host = Host::map(boot.shm.as_fd(), on_host).map_err(no_memory)?;
-        host.tell_processors(own as u32);
+        host.tell_processors();
         let mut shm_offset = Host::bytes(on_host);
         let meeting = Meeting::new(shm_offset, &host.header.start, own as u32, on_host);
         shm_offset += Meeting::bytes(on_host).next_multiple_of(map::PAGE as u64);
@@ -297,7 +326,7 @@ impl Rank {
             (*rank).own.store(rank, crate::prim::Ordering::Relaxed);
             &*rank
         };
-        rank.all_gather(&[])?;
+        rank.meet()?;
         if rank.has_monitor() || rank.boot.overseer.is_none() {
             crate::report::listen();
         }
@@ -372,19 +401,28 @@ impl Rank {
         self.conduit.as_ref().map_or(Vec::new(), |c| c.counters())
     }
 
-    /// What every rank says, by rank; also a barrier. For start-up: it runs no handlers.
-    fn all_gather(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+    /// What a meeting at start waits for.
+    fn waits_for_start(&self) -> bool {
+        self.idle("the other ranks of this host to start")
+    }
+
+    /// Returns when all ranks of the job are here. For start-up: it runs no handlers.
+    fn meet(&self) -> Result<(), Error> {
         match &self.boot.exchange {
-            Some(exchange) => exchange.all_gather(mine),
-            None => self
-                .meeting
-                .gather(self.boot.shm.as_fd(), mine, &|| self.idle("the other ranks of this host to start")),
+            Some(exchange) => exchange.all_gather(&[]).map(drop),
+            None => {
+                self.meeting.meet(&|| self.waits_for_start());
+                Ok(())
+            }
         }
     }
 
-    /// [`Rank::all_gather`] of a number each.
+    /// A number from every rank, by rank; also a barrier. For start-up: it runs no handlers.
     fn gather_number(&self, mine: u64) -> Result<Vec<u64>, Error> {
-        let said = self.all_gather(&mine.to_le_bytes())?;
+        let Some(exchange) = &self.boot.exchange else {
+            return self.meeting.gather_number(self.boot.shm.as_fd(), mine, &|| self.waits_for_start());
+        };
+        let said = exchange.all_gather(&mine.to_le_bytes())?;
         let number = |bytes: Vec<u8>| bytes.try_into().ok().map(u64::from_le_bytes);
         let all: Option<Vec<u64>> = said.into_iter().map(number).collect();
         all.filter(|all| all.len() == self.size as usize)
@@ -536,14 +574,14 @@ impl Rank {
         if owned.is_none() {
             lock(&self.mappings).push((base as usize, span_here));
             map::grow(self.boot.segments.as_fd(), span)?;
-            for (r, i) in near.iter().zip(self.neighbourhood.on_host(0)..) {
-                let len = sizes[*r as usize] as usize;
-                if len > 0 {
-                    #[expect(unsafe_code, reason = "maps into the range reserved above")]
-                    // SAFETY: inside the reservation of `span_here` bytes made above, which nothing uses yet.
-                    unsafe {
-                        map::map_over(self.boot.segments.as_fd(), u64::from(i) * stride, local(*r), len)?;
-                    }
+            let own_sizes: Vec<u64> = near.iter().map(|r| sizes[*r as usize]).collect();
+            for run in Run::all(near, &own_sizes, stride) {
+                let offset = u64::from(self.neighbourhood.on_host(run.first as u32)) * stride;
+                #[expect(unsafe_code, reason = "maps into the range reserved above")]
+                // SAFETY: inside the reservation of `span_here` bytes made above, which nothing uses yet.
+                unsafe {
+                    let at = local(near[run.first]);
+                    map::map_over(self.boot.segments.as_fd(), offset, at, run.bytes as usize)?;
                 }
             }
         }
@@ -567,7 +605,7 @@ impl Rank {
         };
         let table = self.segments.get_or_init(|| SegmentTable::new((0..self.size).map(entry).collect()));
         // Nobody reaches into a segment before its owner knows of it.
-        self.all_gather(&[])?;
+        self.meet()?;
         Ok(table)
     }
 
@@ -739,5 +777,26 @@ impl Rank {
                 return;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Equal segments are one mapping, however many there are; a hole wider than what rounding makes stays one.
+    #[test]
+    fn equal_segments_are_mapped_together() {
+        let stride = 2 * SEGMENT_ALIGN;
+        let run = |first, bytes| Run { first, bytes };
+        let near: Vec<u32> = (7..1007).collect();
+        let size = stride - 4096;
+        assert_eq!(Run::all(&near, &[size; 1000], stride), [run(0, 999 * stride + size)]);
+        assert_eq!(Run::all(&near, &[0; 1000], stride), []);
+        let sizes = [stride, stride, stride - SEGMENT_ALIGN, stride, 0, 4096];
+        let runs = [run(0, 2 * stride + stride - SEGMENT_ALIGN), run(3, stride), run(5, 4096)];
+        assert_eq!(Run::all(&near[..6], &sizes, stride), runs);
+        // Another rank's place, on another host, lies between.
+        assert_eq!(Run::all(&[0, 1, 3], &[stride; 3], stride), [run(0, 2 * stride), run(2, stride)]);
     }
 }

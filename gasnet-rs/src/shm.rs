@@ -26,6 +26,9 @@ pub(crate) struct HostHeader {
     /// A mark of the last error that a rank began to print, and of the last one that was printed.
     pub(crate) saying: AtomicU64,
     pub(crate) said: AtomicU64,
+    /// The processors on which the ranks of the host may run, together. A bound rank knows its own only, and all must agree whether ranks
+    /// outnumber processors.
+    processors: [AtomicU64; map::SET_WORDS],
 }
 
 /// What a rank tells the others of its host.
@@ -35,8 +38,6 @@ pub(crate) struct RankBlock {
     pub(crate) barrier: CentralBarrier,
     /// What that neighbourhood says in the barrier among leaders, once all of it has arrived; else 0.
     pub(crate) gathered: AtomicU64,
-    /// The processors it may run on. A bound rank knows its own only, and all must agree whether ranks outnumber processors.
-    processors: [AtomicU64; map::SET_WORDS],
 }
 
 /// The control file, mapped.
@@ -49,18 +50,18 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Tells the others where rank `me` may run. A barrier makes it known.
-    pub(crate) fn tell_processors(&self, me: u32) {
-        for (word, bits) in self.ranks[me as usize].processors.iter().zip(map::processors()) {
-            word.store(bits, Ordering::Relaxed);
+    /// Tells the others where this rank may run. A barrier makes it known.
+    pub(crate) fn tell_processors(&self) {
+        for (word, bits) in self.header.processors.iter().zip(map::processors()) {
+            if bits != 0 {
+                word.fetch_or(bits, Ordering::Relaxed);
+            }
         }
     }
 
     /// Processors on which the ranks of the host may run, together.
     pub(crate) fn processors(&self) -> [u64; map::SET_WORDS] {
-        core::array::from_fn(|w| {
-            self.ranks.iter().fold(0, |all, r| all | r.processors[w].load(Ordering::Relaxed))
-        })
+        core::array::from_fn(|w| self.header.processors[w].load(Ordering::Relaxed))
     }
 
     /// Bytes of header and blocks: where the grid starts.

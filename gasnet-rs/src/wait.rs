@@ -93,8 +93,8 @@ const ENOUGH: u32 = 8;
 const MOST: u32 = 16;
 /// For so many times its length nobody yields after a dear yield that was one too many.
 const AVOIDED: u64 = 16;
-/// While yields are dear, sleeps that nobody ends last this part of the wait so far, up to [`LONGEST`]: their polls take processor time
-/// from whom they wait for.
+/// Sleeps that nobody ends last this part of the wait so far, up to [`WaitPolicy::longest`], and while yields are dear up to [`LONGEST`] at least:
+/// their polls take processor time from whom they wait for.
 const PART: u32 = 16;
 const LONGEST: Duration = Duration::from_millis(1);
 
@@ -190,6 +190,8 @@ pub struct WaitPolicy {
     pub yields: u32,
     /// Length of a sleep.
     pub sleep: Duration,
+    /// Length of sleeps in a wait that lasts: they grow with it up to this.
+    pub longest: Duration,
 }
 
 impl WaitPolicy {
@@ -197,15 +199,23 @@ impl WaitPolicy {
     pub fn new(ranks: u32, processors: usize, spins: Option<u32>) -> WaitPolicy {
         let crowded = ranks as usize > processors;
         let per_processor = (ranks as usize).div_ceil(processors.max(1)).max(1) as u32;
+        let sleep = Duration::from_micros(u64::from(50 * (per_processor / 4).clamp(1, 40)));
         WaitPolicy {
             spins: spins.unwrap_or(if crowded { 0 } else { 2000 }),
             // A yield with nobody else to run returns at once; with others it takes as long as they do.
             yields: 20_000 / per_processor.min(20),
             // With very many ranks per processor the sleepers' wake-ups alone would keep it busy.
-            sleep: Duration::from_micros(u64::from(50 * (per_processor / 4).clamp(1, 40))),
+            sleep,
+            longest: if per_processor > MANY { sleep.max(ROOM * per_processor) } else { sleep },
         }
     }
 }
+
+/// Ranks per processor above which sleeps grow with the wait.
+const MANY: u32 = 16;
+/// Time between two wake-ups of sleepers on a processor, once all of them have waited for long: about ten times what one costs, so that
+/// those who have work to do get the rest.
+const ROOM: Duration = Duration::from_micros(50);
 
 /// Yields after which a wait can be asked what it is for.
 const REPORTABLE: u32 = 200;
@@ -325,8 +335,8 @@ impl Waiter {
         } else {
             self.yielded = 0;
             let waited = self.since.get_or_insert_with(Instant::now).elapsed();
-            let part = if dear { (waited / PART).min(LONGEST) } else { Duration::ZERO };
-            sleep(self.policy.sleep.max(part));
+            let longest = if dear { LONGEST.max(self.policy.longest) } else { self.policy.longest };
+            sleep(self.policy.sleep.max((waited / PART).min(longest)));
         }
         if let Some(presence) = self.presence {
             presence.arrive();
@@ -410,5 +420,10 @@ mod tests {
         assert!(crowded.spins < quiet.spins);
         assert!(crowded.sleep <= Duration::from_micros(100));
         assert_eq!(WaitPolicy::new(8, 2, Some(3)).spins, 3);
+        assert_eq!(crowded.longest, crowded.sleep);
+        // All ranks of a processor together wake up no oftener, however many they are.
+        for ranks in [100, 1000, 10_000] {
+            assert_eq!(WaitPolicy::new(ranks, 2, None).longest / (ranks / 2), ROOM);
+        }
     }
 }

@@ -13,6 +13,7 @@ use gasnet::Boot;
 use gasnet::boot::ToMonitor;
 
 use crate::bind::Bind;
+use crate::crew::RankEnd;
 use crate::exchange::LinkExchange;
 use crate::spawn;
 use crate::start::{MESSAGE, Message, Start, VERSION};
@@ -268,8 +269,10 @@ fn fork_ranks(size: u32) -> Result<Boot, Error> {
 }
 
 /// A forked child becomes a rank.
-fn become_rank(start: Start, rank: u32, side: crate::start::RankSide) -> Result<Boot, Error> {
+fn become_rank(mut start: Start, rank: u32, side: crate::start::RankSide) -> Result<Boot, Error> {
     sys::die_with_parent(start.monitor);
+    // The connections of the ranks that were forked before this one.
+    sys::close_all(start.ranks.drain(..).flat_map(RankEnd::descriptors));
     let link = side.install()?;
     sys::set_file_limit(start.files);
     if let Some(cpus) = start.cpus(rank as usize) {
@@ -281,7 +284,6 @@ fn become_rank(start: Start, rank: u32, side: crate::start::RankSide) -> Result<
     start.mask.set();
     tell(link.as_raw_fd(), &ToMonitor::Joined);
     sys::line_buffer_stdout();
-    // The connections of the ranks forked before this one are dropped with `start`.
     Ok(Boot {
         rank,
         size: start.size,

@@ -37,6 +37,14 @@ pub struct RankEnd {
     pub input: Option<OwnedFd>,
 }
 
+impl RankEnd {
+    /// All its descriptors.
+    pub(crate) fn descriptors(self) -> impl Iterator<Item = OwnedFd> {
+        let (out, err) = self.pipes.unzip();
+        [Some(self.link), out, err, self.input].into_iter().flatten()
+    }
+}
+
 /// What the ranks of this host do. Streams have the number `2 * rank`, plus 1 for standard error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Happening<'a> {

@@ -103,6 +103,24 @@ pub fn keep_descriptors_private() {
     unsafe { libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
 }
 
+/// Closes descriptors, with one call for each run of numbers without a gap.
+pub fn close_all(all: impl Iterator<Item = OwnedFd>) {
+    let mut all: Vec<OwnedFd> = all.collect();
+    all.sort_unstable_by_key(|fd| std::cmp::Reverse(fd.as_raw_fd()));
+    while let Some(first) = all.pop() {
+        let mut run = vec![first];
+        while let Some(next) = all.pop_if(|fd| fd.as_raw_fd() == run[0].as_raw_fd() + run.len() as RawFd) {
+            run.push(next);
+        }
+        let (first, last) = (run[0].as_raw_fd() as u32, run[0].as_raw_fd() as u32 + run.len() as u32 - 1);
+        // SAFETY: a plain call; all descriptors from the first to the last are ours, and nobody else's.
+        if unsafe { libc::syscall(libc::SYS_close_range, first, last, 0u32) } == 0 {
+            // They are closed. (Where the kernel has no such call, they are now.)
+            run.into_iter().for_each(std::mem::forget);
+        }
+    }
+}
+
 /// Reads from a descriptor.
 pub fn read(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
     // SAFETY: the pointer and length describe `buffer`, which is borrowed mutably for the call.

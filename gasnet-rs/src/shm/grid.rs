@@ -5,6 +5,9 @@
 //! the links of set bits only. The bit is set after the message was published and cleared before the link is drained, so a
 //! message is never left behind a cleared bit.
 //!
+//! **Made when first used.** A rank makes its end of a link when it first sends there, or first sees something come: what a rank does and
+//! touches at start does not depend on how many others there are, but for a word or two for each.
+//!
 //! **Fairness.** A poll that uses up its budget is continued by the next one behind the sender it stopped at, so a sender that
 //! fills its link as fast as it is drained cannot keep others waiting for more than a round.
 #![expect(
@@ -21,6 +24,7 @@ use crate::lock::{Threading, TurnLock};
 use crate::prim::{AtomicU64, Ordering};
 use core::cell::UnsafeCell;
 use std::os::fd::BorrowedFd;
+use std::sync::OnceLock;
 
 /// Ranks up to which a poll looks at every link, if they have a processor each. Where they share one, the links' lines are gone from
 /// its cache when a rank's turn comes, and the pending words are fewer.
@@ -70,6 +74,14 @@ impl GridLayout {
         base.wrapping_add(self.pending_total() + index * self.shape.bytes())
     }
 
+    /// # Safety
+    /// 1. `base` is where the links are mapped. 2. As [`Inbox::new`]: no other inbox of this link is made (both owed by the caller).
+    unsafe fn inbox(&self, base: Base, from: u32, to: u32, channel: Channel) -> Inbox {
+        // SAFETY: (1), (2); laid out inside the mapping.
+        unsafe { Inbox::new(self.shape, self.link(base.0, from, to, channel)) }
+    }
+
+    #[inline]
     fn pending(&self, base: *mut u8, of: u32, channel: Channel) -> &'static [AtomicU64] {
         let at = base.wrapping_add((of as usize * 2 + channel as usize) * self.pending_bytes());
         // SAFETY: inside the mapping, which lives as long as the process; atomics accept any bytes; page-aligned base.
@@ -91,23 +103,34 @@ impl<T> Locked<T> {
     }
 }
 
+/// Start of the links' memory.
+#[derive(Clone, Copy)]
+struct Base(*mut u8);
+
+// SAFETY: an address; what lies there is shared between processes anyway, and reached under the rules of links.
+unsafe impl Send for Base {}
+// SAFETY: as above.
+unsafe impl Sync for Base {}
+
 /// One rank's ends of its links.
 pub(crate) struct Grid {
     me: u32,
-    size: u32,
-    /// `out[channel][to]`, `None` for this rank itself.
-    out: [Vec<Option<Locked<Outbox>>>; 2],
+    layout: GridLayout,
+    base: Base,
+    threading: Threading,
+    /// `out[channel][to]`, made when first used; never for this rank itself.
+    out: [Box<[OnceLock<Box<Locked<Outbox>>>]>; 2],
     inn: [Locked<Inboxes>; 2],
     /// Rings of the incoming links, to see without the lock that nothing came; empty when there are pending words.
     rings: [Vec<Ring<Msg>>; 2],
-    /// Pending words of every rank, per channel; empty when polls look at every link.
-    pending: [Vec<&'static [AtomicU64]>; 2],
+    /// This rank's own pending words, per channel; `None` when polls look at every link.
+    pending: Option<[&'static [AtomicU64]; 2]>,
 }
 
 /// The receiving ends of one channel.
 struct Inboxes {
-    /// By sender, `None` for this rank itself.
-    boxes: Vec<Option<Inbox>>,
+    /// By sender, made when something first comes; never for this rank itself.
+    boxes: Vec<Option<Box<Inbox>>>,
     /// The sender whose link is looked at first.
     first: usize,
 }
@@ -129,38 +152,47 @@ impl Grid {
         threading: Threading,
     ) -> Result<Grid, Error> {
         map::grow(shm, l.end())?;
-        let base = map::map_shared(shm, l.offset, l.bytes() as usize)?;
-        let peers = |f: &dyn Fn(u32) -> *mut u8| -> Vec<Option<*mut u8>> {
-            (0..l.size).map(|r| (r != me).then(|| f(r))).collect()
-        };
-        let out = [Channel::Request, Channel::Reply].map(|c| {
-            peers(&|to| l.link(base, me, to, c))
-                .into_iter()
-                // SAFETY: laid out by GridLayout inside the mapping; each rank makes its ends once, before any traffic.
-                .map(|at| at.map(|at| Locked::new(threading, unsafe { Outbox::new(l.shape, at) })))
-                .collect()
-        });
+        let base = Base(map::map_shared(shm, l.offset, l.bytes() as usize)?);
+        let channels = [Channel::Request, Channel::Reply];
         let mut rings = [Vec::new(), Vec::new()];
-        let inn = [Channel::Request, Channel::Reply].map(|c| {
-            let boxes: Vec<Option<Inbox>> = peers(&|from| l.link(base, from, me, c))
-                .into_iter()
-                // SAFETY: as above.
-                .map(|at| at.map(|at| unsafe { Inbox::new(l.shape, at) }))
-                .collect();
+        let inn = channels.map(|c| {
+            let mut boxes: Vec<Option<Box<Inbox>>> = (0..l.size).map(|_| None).collect();
             if l.scan {
-                rings[c as usize] = boxes.iter().flatten().map(Inbox::ring).collect();
+                for (from, slot) in (0..).zip(&mut boxes).filter(|(from, _)| *from != me) {
+                    // SAFETY: each rank makes its ends once.
+                    let inbox = slot.insert(Box::new(unsafe { l.inbox(base, from, me, c) }));
+                    rings[c as usize].push(inbox.ring());
+                }
             }
             Locked::new(threading, Inboxes { boxes, first: 0 })
         });
-        let pending = [Channel::Request, Channel::Reply]
-            .map(|c| if l.scan { Vec::new() } else { (0..l.size).map(|r| l.pending(base, r, c)).collect() });
-        Ok(Grid { me, size: l.size, out, inn, rings, pending })
+        let out = channels.map(|_| (0..l.size).map(|_| OnceLock::new()).collect());
+        let pending = (!l.scan).then(|| channels.map(|c| l.pending(base.0, me, c)));
+        Ok(Grid { me, layout: l, base, threading, out, inn, rings, pending })
+    }
+
+    /// The outbox to `to`.
+    #[inline]
+    fn outbox(&self, to: u32, channel: Channel) -> &Locked<Outbox> {
+        let slot = &self.out[channel as usize][to as usize];
+        match slot.get() {
+            Some(made) => made,
+            None => slot.get_or_init(|| self.make_outbox(to, channel)),
+        }
+    }
+
+    #[cold]
+    fn make_outbox(&self, to: u32, channel: Channel) -> Box<Locked<Outbox>> {
+        assert!(to != self.me, "no link to oneself");
+        let at = self.layout.link(self.base.0, self.me, to, channel);
+        // SAFETY: laid out inside the mapping; each rank makes this end once, before its first message.
+        Box::new(Locked::new(self.threading, unsafe { Outbox::new(self.layout.shape, at) }))
     }
 
     /// Takes the outbox to `to`; waits for another thread of this rank that has it.
     #[inline]
     pub(crate) fn sending(&self, to: u32, channel: Channel) -> Sending<'_> {
-        let slot = self.out[channel as usize][to as usize].as_ref().expect("no link to oneself");
+        let slot = self.outbox(to, channel);
         slot.lock.lock();
         Sending { grid: self, slot, to, channel }
     }
@@ -176,9 +208,9 @@ impl Grid {
         take: &mut dyn FnMut(u32, &Received) -> bool,
     ) -> usize {
         // Most polls find nothing: they cost loads of lines that only a message takes away, and no lock.
-        let any = match self.pending[channel as usize].get(self.me as usize) {
+        let any = match &self.pending {
             None => self.rings[channel as usize].iter().any(Ring::has_message),
-            Some(own) => own.iter().any(|word| word.load(Ordering::Relaxed) != 0),
+            Some(own) => own[channel as usize].iter().any(|word| word.load(Ordering::Relaxed) != 0),
         };
         if !any {
             return 0;
@@ -199,9 +231,10 @@ impl Grid {
         let _unlock = Unlock(&inn.lock);
         // SAFETY: under the lock; `take` cannot reach these inboxes again, because the lock is held.
         let Inboxes { boxes, first } = unsafe { &mut *inn.value.get() };
-        if !self.pending[channel as usize].is_empty() {
-            let pending = self.pending[channel as usize][self.me as usize];
-            return poll_pending(boxes, first, pending, budget, take);
+        if let Some(pending) = &self.pending {
+            // SAFETY: each rank makes its ends once: the box keeps it.
+            let make = |from| Box::new(unsafe { self.layout.inbox(self.base, from, self.me, channel) });
+            return poll_pending(boxes, &make, first, pending[channel as usize], budget, take);
         }
         let mut done = 0;
         let n = boxes.len();
@@ -221,20 +254,21 @@ impl Grid {
     }
 
     pub(crate) fn size(&self) -> u32 {
-        self.size
+        self.layout.size
     }
 
     /// Whether a message of any channel waits for this rank: a hint, but a message that was there before the call is seen.
     pub(crate) fn has_message(&self) -> bool {
         let bit = |w: &AtomicU64| w.load(Ordering::Relaxed) != 0;
         self.rings.iter().flatten().any(Ring::has_message)
-            || self.pending.iter().any(|all| all.get(self.me as usize).is_some_and(|own| own.iter().any(bit)))
+            || self.pending.iter().flatten().any(|own| own.iter().any(bit))
     }
 }
 
 /// The part of a poll that goes by pending words.
 fn poll_pending(
-    boxes: &mut [Option<Inbox>],
+    boxes: &mut [Option<Box<Inbox>>],
+    make: &dyn Fn(u32) -> Box<Inbox>,
     first: &mut usize,
     pending: &[AtomicU64],
     budget: usize,
@@ -264,7 +298,8 @@ fn poll_pending(
             let bit = bits.trailing_zeros();
             bits &= bits - 1;
             let from = w * 64 + bit as usize;
-            let Some(Some(inbox)) = boxes.get_mut(from) else { continue };
+            let Some(slot) = boxes.get_mut(from) else { continue };
+            let inbox = slot.get_or_insert_with(|| make(from as u32));
             if done < budget {
                 done += drain(inbox, from as u32, budget - done, take);
                 if done == budget {
@@ -345,11 +380,12 @@ impl Sending<'_> {
 
     #[inline]
     fn wake(&self) {
-        let pending = &self.grid.pending[self.channel as usize];
-        if !pending.is_empty() {
-            let word = &pending[self.to as usize][self.grid.me as usize / 64];
+        let grid = self.grid;
+        if grid.pending.is_some() {
+            let words = grid.layout.pending(grid.base.0, self.to, self.channel);
+            let word = &words[grid.me as usize / 64];
             // ORDER: Release; pairs with the swap in Grid::poll; the published message is visible to who sees the bit.
-            word.fetch_or(1 << (self.grid.me % 64), Ordering::Release);
+            word.fetch_or(1 << (grid.me % 64), Ordering::Release);
         }
     }
 
@@ -365,7 +401,7 @@ impl Grid {
     /// # Safety
     /// 1. Exactly one `resume` per [`Sending::suspend`], with the same peer and channel (owed by the caller).
     pub(crate) unsafe fn resume(&self, to: u32, channel: Channel) -> Sending<'_> {
-        let slot = self.out[channel as usize][to as usize].as_ref().expect("no link to oneself");
+        let slot = self.outbox(to, channel);
         Sending { grid: self, slot, to, channel }
     }
 }
@@ -400,9 +436,10 @@ mod loom_tests {
                     pending[0].fetch_or(2, Ordering::Release);
                 }
             });
-            let mut boxes = [None, Some(Inbox::model(c))];
+            let mut boxes = [None, Some(Box::new(Inbox::model(c)))];
+            let make = |_| panic!("nothing comes from there");
             let mut first = 0;
-            let mut poll = || poll_pending(&mut boxes, &mut first, pending, 1, &mut |_, _| true);
+            let mut poll = || poll_pending(&mut boxes, &make, &mut first, pending, 1, &mut |_, _| true);
             let mut got = poll() + poll();
             sender.join().unwrap();
             loop {
@@ -472,6 +509,36 @@ mod tests {
             {}
             assert_eq!(got[..2], sent[..]);
         }
+    }
+
+    /// A rank's ends are made when they are used: starting costs no rank more for having many others, and no page of a link is touched.
+    #[test]
+    fn ends_are_made_when_first_used() {
+        const RANKS: u32 = 300;
+        let all = grids(RANKS);
+        let made = |g: &Grid| {
+            let out: usize = g.out.iter().flatten().filter(|slot| slot.get().is_some()).count();
+            // SAFETY: nobody else polls.
+            let inn = g.inn.iter().flat_map(|i| unsafe { &(*i.value.get()).boxes }).flatten().count();
+            (out, inn)
+        };
+        assert!(all.iter().all(|g| made(g) == (0, 0)));
+        assert_eq!(resident(&all[7]), 0, "a link was touched");
+        assert!(send(&all[7], 250, 1) && send(&all[7], 250, 2));
+        assert_eq!(all[250].poll(Channel::Request, 9, &mut |from, _| from == 7), 2);
+        assert_eq!((made(&all[7]), made(&all[250]), made(&all[8])), ((1, 0), (0, 1), (0, 0)));
+        assert!(resident(&all[7]) <= 2, "the pages of one link");
+    }
+
+    /// Pages of the links' memory that exist, in any process.
+    fn resident(grid: &Grid) -> usize {
+        // A part of it: asking for all would take an entry for each page.
+        let bytes = 64 << 20;
+        let first = grid.layout.link(grid.base.0, 0, 250, Channel::Request);
+        let mut pages = vec![0u8; bytes / map::PAGE];
+        // SAFETY: a page-aligned part of the mapping, and an entry for each of its pages.
+        assert_eq!(unsafe { libc::mincore(first.cast(), bytes, pages.as_mut_ptr()) }, 0);
+        pages.iter().filter(|p| **p & 1 == 1).count()
     }
 
     /// A message that is refused stays where it is and is offered again.
