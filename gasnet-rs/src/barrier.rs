@@ -151,15 +151,17 @@ impl CentralBarrier {
         }
     }
 
-    /// Sleeps until phase `phase` may be over, at most so long. For ranks that joined it by [`CentralBarrier::notify`].
+    /// Sleeps until phase `phase` may be over, at most so long; whether it slept. For ranks that joined it by [`CentralBarrier::notify`].
     #[cold]
-    pub(crate) fn sleep(&self, phase: u32, size: u32, longest: Duration) {
+    pub(crate) fn sleep(&self, phase: u32, size: u32, longest: Duration) -> bool {
         // Relaxed: the changes of one word have one order. Either the last arrival comes later and sees the bit, or we see here that
         // it has come. (The bit may then stay for the next phase but one, whose end wakes nobody for it.)
         let count = self.arrived.0[(phase & 1) as usize].count.fetch_or(SLEEPERS, Ordering::Relaxed);
-        if (1..size).contains(&(count & !SLEEPERS)) {
+        let open = (1..size).contains(&(count & !SLEEPERS));
+        if open {
             map::sleep_while(&self.phase.0.number, phase, longest);
         }
+        open
     }
 
     /// Joins phase `phase`; the last of `size` ranks gets the consensus, encoded, which is then to be published. Nobody sleeps in it.
@@ -270,13 +272,28 @@ impl Rank {
         if let Some(presence) = self.presence {
             presence.watch_nobody();
         }
-        let leader = self.leader_block();
-        if let Some(all) = leader.barrier.arrive(phase, self.neighbourhood.len(), Consensus::of(id, flags)) {
-            if self.neighbourhood.is_whole_job() {
-                leader.barrier.publish(phase, all);
-            } else {
-                self.rounds_begin(all);
-            }
+        let (barrier, mine) = (&self.leader_block().barrier, Consensus::of(id, flags));
+        if self.neighbourhood.is_whole_job() {
+            barrier.notify(phase, self.neighbourhood.len(), mine);
+        } else if let Some(all) = barrier.arrive(phase, self.neighbourhood.len(), mine) {
+            self.rounds_begin(all);
+        }
+    }
+
+    /// Sleeps in a wait for a while. With very many ranks for each processor one that has entered a barrier sleeps until that is over: if all
+    /// of them looked again and again, nobody else would get anywhere.
+    #[cold]
+    pub(crate) fn nap(&self, length: Duration) {
+        let barrier = (self.policy.many() && self.neighbourhood.is_whole_job())
+            .then(|| self.phases.take())
+            .filter(|p| p.notified && !p.by_nics)
+            .map(|p| p.phase);
+        let slept = barrier.is_some_and(|phase| {
+            let longest = length.max(self.policy.longest);
+            self.leader_block().barrier.sleep(phase, self.neighbourhood.len(), longest)
+        });
+        if !slept {
+            std::thread::sleep(length);
         }
     }
 

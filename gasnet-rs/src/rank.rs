@@ -478,7 +478,7 @@ impl Rank {
     #[inline]
     pub(crate) fn pause_for(&self, waiter: &mut Waiter, what: &'static str, peer: Option<RankId>) {
         match &self.conduit {
-            None => waiter.step(),
+            None => waiter.step_or(|sleep| self.nap(sleep)),
             Some(conduit) => self.pause_at(conduit.as_ref(), waiter, what),
         }
         if waiter.has_slept() {
@@ -495,7 +495,7 @@ impl Rank {
             // Only the network can end the wait.
             Some(fd) if self.alone => woken = map::wait_readable(fd, LONG_SLEEP),
             Some(fd) => woken = map::wait_readable(fd, sleep),
-            None => std::thread::sleep(sleep),
+            None => self.nap(sleep),
         });
         if woken {
             // Puts and gets of others may need this rank, and no poll says that it served them: more of them are likely.

@@ -85,8 +85,8 @@ impl Presence {
     }
 }
 
-/// A yield that took longer was dear.
-const DEAR: u64 = 1_000_000;
+/// A yield that took longer was dear; where ranks crowd, see [`WaitPolicy::dear`].
+const DEAR: Duration = Duration::from_millis(1);
 /// What a dear yield adds to the score, a cheap one taking one off; from where on, and up to where: one dear yield proves nothing.
 const SCORE: u32 = 2;
 const ENOUGH: u32 = 8;
@@ -148,10 +148,10 @@ pub(crate) fn has_own_processors() -> bool {
 }
 
 impl Yields {
-    /// Notes a yield that took so long.
-    fn note(&self, took: u64, now: u64) {
+    /// Notes a yield that took so long; `dear` if that was too long.
+    fn note(&self, took: u64, dear: bool, now: u64) {
         let score = self.score.get();
-        if took > DEAR {
+        if dear {
             self.score.set((score + SCORE).min(MOST));
             if score >= ENOUGH {
                 DEAR_UNTIL.store(now + AVOIDED * took, Relaxed);
@@ -172,12 +172,13 @@ impl Yields {
     }
 }
 
-/// Yields, and notes what that cost; `before` is the time of late, if known. Returns the time.
-fn yield_timed(before: u64) -> u64 {
+/// Yields, and notes what that cost, more than `dear` being too much; `before` is the time of late, if known. Returns the time.
+fn yield_timed(before: u64, dear: Duration) -> u64 {
     let before = if before == 0 { now() } else { before };
     std::thread::yield_now();
     let after = now();
-    YIELDS.with(|yields| yields.note(after.saturating_sub(before), after));
+    let took = after.saturating_sub(before);
+    YIELDS.with(|yields| yields.note(took, took > dear.as_nanos() as u64, after));
     after
 }
 
@@ -216,6 +217,19 @@ const MANY: u32 = 16;
 /// Time between two wake-ups of sleepers on a processor, once all of them have waited for long: about ten times what one costs, so that
 /// those who have work to do get the rest.
 const ROOM: Duration = Duration::from_micros(50);
+
+impl WaitPolicy {
+    /// Whether so many ranks share a processor that those who wait are to leave it to the others.
+    #[inline]
+    pub(crate) fn many(&self) -> bool {
+        self.longest > self.sleep
+    }
+
+    /// Longest time that a yield takes if only ranks of the job share the processor: a turn of each takes a microsecond or a few.
+    fn dear(&self) -> Duration {
+        DEAR.max(self.longest / 4)
+    }
+}
 
 /// Yields after which a wait can be asked what it is for.
 const REPORTABLE: u32 = 200;
@@ -331,7 +345,7 @@ impl Waiter {
         }
         let dear = yields_are_dear();
         if slow <= self.policy.yields && !dear {
-            self.yielded = yield_timed(self.yielded);
+            self.yielded = yield_timed(self.yielded, self.policy.dear());
         } else {
             self.yielded = 0;
             let waited = self.since.get_or_insert_with(Instant::now).elapsed();
