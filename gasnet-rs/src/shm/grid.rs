@@ -119,13 +119,16 @@ pub(crate) struct Grid {
     base: Base,
     threading: Threading,
     /// `out[channel][to]`, made when first used; never for this rank itself.
-    out: [Box<[OnceLock<Box<Locked<Outbox>>>]>; 2],
+    out: [Outboxes; 2],
     inn: [Locked<Inboxes>; 2],
     /// Rings of the incoming links, to see without the lock that nothing came; empty when there are pending words.
     rings: [Vec<Ring<Msg>>; 2],
     /// This rank's own pending words, per channel; `None` when polls look at every link.
     pending: Option<[&'static [AtomicU64]; 2]>,
 }
+
+/// The sending ends of one channel, by receiver.
+type Outboxes = Box<[OnceLock<Box<Locked<Outbox>>>]>;
 
 /// The receiving ends of one channel.
 struct Inboxes {
