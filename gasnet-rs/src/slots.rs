@@ -120,7 +120,7 @@ impl<T: Slot> Slots<T> {
     }
 
     /// How many entries were taken at least once.
-    #[cfg(test)]
+    #[cfg(all(test, not(loom)))]
     pub(crate) fn taken(&self) -> u32 {
         self.taken.load(Ordering::Relaxed)
     }

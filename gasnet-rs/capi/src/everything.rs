@@ -3,6 +3,9 @@
 //! A transfer to another process goes through `process_vm_readv` and `process_vm_writev` where the system allows it
 //! (found out at attach, peer by peer), else through active messages that the target's polling serves. Long messages
 //! travel as medium ones with a [`HEADER`] that names the destination, because the core knows no segment here.
+//!
+//! A message names an address of its *target*, which is what the program asks for. What belongs to its sender, the operation and where its data go, stays
+//! here ([`Asked`]), under a number that the answer brings back: an answer that is not awaited ends the job.
 
 #![expect(
     unsafe_code,
@@ -10,9 +13,10 @@
 )]
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::ffi::c_void;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use gasnet::am::{Handler, Kind, MAX_MEDIUM, Message, Token};
 use gasnet::{Error, RankId, bytes};
@@ -74,19 +78,67 @@ thread_local! {
     static REGION: Cell<*mut Op> = const { Cell::new(std::ptr::null_mut()) };
 }
 
-fn word(args: &[u32], i: usize) -> usize {
-    args[i] as usize | (args[i + 1] as usize) << 32
+fn join(low: u32, high: u32) -> usize {
+    low as usize | (high as usize) << 32
 }
 
 fn halves(value: usize) -> [u32; 2] {
     [value as u32, (value >> 32) as u32]
 }
 
-fn finish(op: usize) {
-    // SAFETY: the address of an op that lives until its messages are counted down.
-    let op = unsafe { &*(op as *const Op) };
-    // ORDER: Release; pairs with Acquire in `is_done`.
-    op.left.fetch_sub(1, Ordering::Release);
+/// A message whose answer is awaited.
+#[derive(Debug)]
+struct Asked {
+    /// The address of its op, which lives until its messages are counted down.
+    op: usize,
+    peer: u32,
+    /// The message that answers it: [`ACK`] or [`DATA`].
+    answer: u8,
+    /// Where data go, and how much.
+    at: usize,
+    len: usize,
+}
+
+/// All that are awaited, by number.
+static AWAITED: Mutex<(u32, BTreeMap<u32, Asked>)> = Mutex::new((0, BTreeMap::new()));
+
+fn awaited() -> MutexGuard<'static, (u32, BTreeMap<u32, Asked>)> {
+    AWAITED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Counts a message in its op; the number that it goes under.
+fn ask(op: &Op, peer: u32, answer: u8, (at, len): (usize, usize)) -> u32 {
+    op.left.fetch_add(1, Ordering::Relaxed);
+    let (next, all) = &mut *awaited();
+    while all.contains_key(next) {
+        *next = next.wrapping_add(1);
+    }
+    let number = *next;
+    *next = number.wrapping_add(1);
+    all.insert(number, Asked { op: std::ptr::from_ref(op) as usize, peer, answer, at, len });
+    number
+}
+
+/// What an answer belongs to, which is awaited no longer; ends the job if it belongs to nothing.
+fn answered(token: &Token<'_>, number: u32, answer: u8, len: usize) -> Asked {
+    let (from, reply) = (token.source().0, !token.is_request());
+    let awaits = |asked: &Asked| (asked.peer, asked.answer, asked.len) == (from, answer, len);
+    let all = &mut awaited().1;
+    match all.remove(&number).filter(|asked| reply && awaits(asked)) {
+        Some(asked) => asked,
+        None => die(&format!(
+            "node {from} sent an answer of {len} bytes to message {number}, which awaits none such: a frame was forged, repeated or corrupted"
+        )),
+    }
+}
+
+impl Asked {
+    fn finish(self) {
+        // SAFETY: see the field; this message is counted down here, once.
+        let op = unsafe { &*(self.op as *const Op) };
+        // ORDER: Release; pairs with Acquire in `is_done`.
+        op.left.fetch_sub(1, Ordering::Release);
+    }
 }
 
 fn must(result: Result<(), Error>) {
@@ -96,37 +148,41 @@ fn must(result: Result<(), Error>) {
 }
 
 fn handle(token: &Token<'_>, index: u8, message: &Message<'_>) {
-    let args = message.args;
-    match index {
-        HELLO => {
+    match (index, message.args) {
+        (HELLO, &[pid, low, high]) => {
             let peer = &PEERS.get().expect("made before any greeting")[token.source().0 as usize];
-            peer.pid.store(args[0], Ordering::Relaxed);
-            peer.probe.store(word(args, 1), Ordering::Relaxed);
+            peer.pid.store(pid, Ordering::Relaxed);
+            peer.probe.store(join(low, high), Ordering::Relaxed);
             // ORDER: Release; pairs with Acquire in `meet`.
             GREETED.fetch_add(1, Ordering::Release);
         }
-        PUT => {
+        (PUT, &[low, high, number]) => {
             // SAFETY: the sender's program answers for the destination; the payload has `len` bytes.
-            unsafe { bytes::store(word(args, 0) as *mut u8, message.payload, message.len) };
-            must(token.reply_short(ACK, &args[2..4]));
+            unsafe { bytes::store(join(low, high) as *mut u8, message.payload, message.len) };
+            must(token.reply_short(ACK, &[number]));
         }
-        SET => {
+        (SET, &[low, high, number, len_low, len_high, value]) => {
             // SAFETY: as above.
-            unsafe { bytes::fill(word(args, 0) as *mut u8, args[6] as u8, word(args, 4)) };
-            must(token.reply_short(ACK, &args[2..4]));
+            unsafe { bytes::fill(join(low, high) as *mut u8, value as u8, join(len_low, len_high)) };
+            must(token.reply_short(ACK, &[number]));
         }
-        GET => {
-            let (src, len) = (word(args, 0) as *const u8, args[6] as usize);
+        (GET, &[low, high, number, len]) => {
+            let src = join(low, high) as *const u8;
             // SAFETY: the sender's program answers for the source.
-            must(unsafe { token.reply_medium_raw(DATA, &args[2..6], src, len) });
+            must(unsafe { token.reply_medium_raw(DATA, &[number], src, len as usize) });
         }
-        ACK => finish(word(args, 0)),
-        DATA => {
-            // SAFETY: the destination given by this rank when it asked.
-            unsafe { bytes::store(word(args, 2) as *mut u8, message.payload, message.len) };
-            finish(word(args, 0));
+        (ACK, &[number]) => answered(token, number, ACK, message.len).finish(),
+        (DATA, &[number]) => {
+            let asked = answered(token, number, DATA, message.len);
+            // SAFETY: the destination that this rank's `get` was given, and as many bytes; its op is not done yet.
+            unsafe { bytes::store(asked.at as *mut u8, message.payload, asked.len) };
+            asked.finish();
         }
-        _ => unreachable!("handlers registered below"),
+        _ => die(&format!(
+            "node {} sent a message {index} with {} arguments: a frame was forged or corrupted",
+            token.source(),
+            message.args.len()
+        )),
     }
 }
 
@@ -211,11 +267,11 @@ pub unsafe fn put(op: &Op, peer: u32, dst: usize, src: *const u8, len: usize) {
     } else {
         for start in (0..len).step_by(MAX_MEDIUM) {
             let n = (len - start).min(MAX_MEDIUM);
-            let ([d0, d1], [o0, o1]) = (halves(dst + start), halves(std::ptr::from_ref(op) as usize));
-            op.left.fetch_add(1, Ordering::Relaxed);
+            let [low, high] = halves(dst + start);
+            let args = [low, high, ask(op, peer, ACK, (0, 0))];
             let rank = state("gasnet_put").rank;
             // SAFETY: inside the caller's bytes.
-            must(unsafe { rank.request_medium_raw(RankId(peer), PUT, &[d0, d1, o0, o1], src.add(start), n) });
+            must(unsafe { rank.request_medium_raw(RankId(peer), PUT, &args, src.add(start), n) });
         }
     }
 }
@@ -229,9 +285,8 @@ pub unsafe fn set(op: &Op, peer: u32, dst: usize, value: u8, len: usize) {
         // SAFETY: the caller's promise.
         return unsafe { bytes::fill(dst as *mut u8, value, len) };
     }
-    let ([d0, d1], [o0, o1], [l0, l1]) = (halves(dst), halves(std::ptr::from_ref(op) as usize), halves(len));
-    op.left.fetch_add(1, Ordering::Relaxed);
-    let args = [d0, d1, o0, o1, l0, l1, u32::from(value)];
+    let ([low, high], [len_low, len_high]) = (halves(dst), halves(len));
+    let args = [low, high, ask(op, peer, ACK, (0, 0)), len_low, len_high, u32::from(value)];
     must(state("gasnet_memset").rank.request_short(RankId(peer), SET, &args));
 }
 
@@ -250,10 +305,9 @@ pub unsafe fn get(op: &Op, dst: *mut u8, peer: u32, src: usize, len: usize) {
     } else {
         for start in (0..len).step_by(MAX_MEDIUM) {
             let n = (len - start).min(MAX_MEDIUM);
-            let ([s0, s1], [o0, o1]) = (halves(src + start), halves(std::ptr::from_ref(op) as usize));
-            let [d0, d1] = halves(dst as usize + start);
-            op.left.fetch_add(1, Ordering::Relaxed);
-            let args = [s0, s1, o0, o1, d0, d1, n as u32];
+            let [low, high] = halves(src + start);
+            let number = ask(op, peer, DATA, (dst as usize + start, n));
+            let args = [low, high, number, n as u32];
             must(state("gasnet_get").rank.request_short(RankId(peer), GET, &args));
         }
     }
@@ -276,8 +330,11 @@ pub fn explicit(start: impl FnOnce(&Op)) -> usize {
 }
 
 /// Whether an explicit operation is done; if so its word is used up.
-pub fn test(handle: usize) -> bool {
-    // SAFETY: a word made by `explicit` or `end_region` and not used up.
+///
+/// # Safety
+/// 1. A word made by [`explicit`] or [`end_region`] and not used up (owed by the caller).
+pub unsafe fn test(handle: usize) -> bool {
+    // SAFETY: (1).
     let done = unsafe { &*(handle as *const Op) }.is_done();
     if done {
         // SAFETY: as above, and nobody counts in it any more.
@@ -317,7 +374,8 @@ pub fn end_region() -> usize {
         die("no access region is open");
     }
     let word = region as usize;
-    if test(word) { 0 } else { word }
+    // SAFETY: made by `begin_region`, and given to nobody yet.
+    if unsafe { test(word) } { 0 } else { word }
 }
 
 /// Puts the header of a message before its payload and sends it.
@@ -349,7 +407,7 @@ pub unsafe fn wrap(
 /// # Safety
 /// `payload` has `len` bytes written by [`wrap`].
 pub unsafe fn open(payload: *mut u8, len: usize) -> (Kind, *mut u8, usize) {
-    let n = len - HEADER;
+    let Some(n) = len.checked_sub(HEADER) else { die("a message came without its header") };
     // SAFETY: the header is there; the sender's program answers for the destination of a long message.
     unsafe {
         let long = payload.cast::<u64>().read_unaligned() != 0;

@@ -251,39 +251,51 @@ pub unsafe extern "C" fn gasnet_wait_syncnb_valget(get: *mut ValueGet) -> u64 {
 }
 
 /// Whether a handle's operation is complete; if so the handle is used up. Does not poll.
-fn is_complete(state: &State, handle: usize) -> bool {
+///
+/// # Safety
+/// 1. The handle is one that a call of this library returned, or 0; in an EVERYTHING program it is not used up (owed by the caller).
+unsafe fn is_complete(state: &State, handle: usize) -> bool {
     if handle == 0 {
         true
     } else if state.everything {
-        everything::test(handle)
+        // SAFETY: (1).
+        unsafe { everything::test(handle) }
     } else {
         state.rank.test_quietly(Event::from_raw(handle as u64))
     }
 }
 
 /// Waits for one operation.
+///
+/// # Safety
+/// As [`is_complete`].
 #[unsafe(no_mangle)]
-pub extern "C" fn gasnet_wait_syncnb(handle: usize) {
+pub unsafe extern "C" fn gasnet_wait_syncnb(handle: usize) {
     let state = state::attached("gasnet_wait_syncnb");
     context::unrestricted(state, "gasnet_wait_syncnb");
     if handle != 0 {
-        state.rank.wait_until("an operation to complete", || is_complete(state, handle));
+        // SAFETY: the caller's promise.
+        state.rank.wait_until("an operation to complete", || unsafe { is_complete(state, handle) });
     }
 }
 
 /// Polls, and says whether one operation is complete.
+///
+/// # Safety
+/// As [`is_complete`].
 #[unsafe(no_mangle)]
-pub extern "C" fn gasnet_try_syncnb(handle: usize) -> c_int {
+pub unsafe extern "C" fn gasnet_try_syncnb(handle: usize) -> c_int {
     let state = state::attached("gasnet_try_syncnb");
     context::unrestricted(state, "gasnet_try_syncnb");
     state.rank.poll();
-    if is_complete(state, handle) { OK } else { NOT_READY }
+    // SAFETY: the caller's promise.
+    if unsafe { is_complete(state, handle) } { OK } else { NOT_READY }
 }
 
 /// A client's array of handles.
 ///
 /// # Safety
-/// `handles` has `n` entries.
+/// `handles` has `n` entries, each as [`is_complete`] demands.
 unsafe fn list<'a>(handles: *mut usize, n: usize) -> &'a mut [usize] {
     if n == 0 {
         return &mut [];
@@ -293,10 +305,14 @@ unsafe fn list<'a>(handles: *mut usize, n: usize) -> &'a mut [usize] {
 }
 
 /// Marks the complete ones; returns how many were newly complete and how many are left.
-fn sweep(state: &State, handles: &mut [usize]) -> (usize, usize) {
+///
+/// # Safety
+/// As [`is_complete`], of all.
+unsafe fn sweep(state: &State, handles: &mut [usize]) -> (usize, usize) {
     let (mut finished, mut left) = (0, 0);
     for handle in handles.iter_mut().filter(|handle| **handle != 0) {
-        if is_complete(state, *handle) {
+        // SAFETY: owed by the caller.
+        if unsafe { is_complete(state, *handle) } {
             *handle = 0;
             finished += 1;
         } else {
@@ -309,7 +325,7 @@ fn sweep(state: &State, handles: &mut [usize]) -> (usize, usize) {
 /// Waits for all operations of a list.
 ///
 /// # Safety
-/// `handles` has `n` entries.
+/// `handles` has `n` entries, each as [`is_complete`] demands.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasnet_wait_syncnb_all(handles: *mut usize, n: usize) {
     let state = state::attached("gasnet_wait_syncnb_all");
@@ -318,7 +334,8 @@ pub unsafe extern "C" fn gasnet_wait_syncnb_all(handles: *mut usize, n: usize) {
     for handle in unsafe { list(handles, n) } {
         let waited = std::mem::take(handle);
         if waited != 0 {
-            state.rank.wait_until("operations to complete", || is_complete(state, waited));
+            // SAFETY: as above.
+            state.rank.wait_until("operations to complete", || unsafe { is_complete(state, waited) });
         }
     }
 }
@@ -326,20 +343,20 @@ pub unsafe extern "C" fn gasnet_wait_syncnb_all(handles: *mut usize, n: usize) {
 /// Polls, and says whether all operations of a list are complete.
 ///
 /// # Safety
-/// `handles` has `n` entries.
+/// `handles` has `n` entries, each as [`is_complete`] demands.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasnet_try_syncnb_all(handles: *mut usize, n: usize) -> c_int {
     let state = state::attached("gasnet_try_syncnb_all");
     context::unrestricted(state, "gasnet_try_syncnb_all");
     state.rank.poll();
     // SAFETY: the caller's promise.
-    if sweep(state, unsafe { list(handles, n) }).1 == 0 { OK } else { NOT_READY }
+    if unsafe { sweep(state, list(handles, n)) }.1 == 0 { OK } else { NOT_READY }
 }
 
 /// Waits for at least one operation of a list.
 ///
 /// # Safety
-/// `handles` has `n` entries.
+/// `handles` has `n` entries, each as [`is_complete`] demands.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasnet_wait_syncnb_some(handles: *mut usize, n: usize) {
     let state = state::attached("gasnet_wait_syncnb_some");
@@ -347,7 +364,8 @@ pub unsafe extern "C" fn gasnet_wait_syncnb_some(handles: *mut usize, n: usize) 
     // SAFETY: the caller's promise.
     let handles = unsafe { list(handles, n) };
     state.rank.wait_until("an operation to complete", || {
-        let (finished, left) = sweep(state, handles);
+        // SAFETY: the caller's promise.
+        let (finished, left) = unsafe { sweep(state, handles) };
         finished > 0 || left == 0
     });
 }
@@ -355,14 +373,14 @@ pub unsafe extern "C" fn gasnet_wait_syncnb_some(handles: *mut usize, n: usize) 
 /// Polls, and says whether at least one operation of a list is complete.
 ///
 /// # Safety
-/// `handles` has `n` entries.
+/// `handles` has `n` entries, each as [`is_complete`] demands.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasnet_try_syncnb_some(handles: *mut usize, n: usize) -> c_int {
     let state = state::attached("gasnet_try_syncnb_some");
     context::unrestricted(state, "gasnet_try_syncnb_some");
     state.rank.poll();
     // SAFETY: the caller's promise.
-    let (finished, left) = sweep(state, unsafe { list(handles, n) });
+    let (finished, left) = unsafe { sweep(state, list(handles, n)) };
     if finished > 0 || left == 0 { OK } else { NOT_READY }
 }
 
