@@ -33,12 +33,39 @@ impl Rank {
     /// Ends the whole job at once with this code; the first such call of the job decides. Flush standard output first: nothing
     /// else of this process runs after it.
     pub fn global_exit(&self, code: i32) -> ! {
+        self.say_counted_early();
+        self.global_exit_at_once(code)
+    }
+
+    /// [`Rank::global_exit`] from anywhere, as from a signal handler that has interrupted anything: it waits for no lock.
+    pub fn global_exit_at_once(&self, code: i32) -> ! {
         if self.is_own_process() && self.boot.overseer.as_ref().is_some_and(|overseer| overseer.all_leave()) {
             self.done(code);
         } else {
             self.tell(&ToMonitor::GlobalExit(code));
         }
         self.leave(code)
+    }
+
+    /// Before [`Rank::global_exit_at_once`]: prints what the conduit has counted, if `GASNET_STATS` asks for it. Waits for a call of the
+    /// conduit that is under way.
+    pub fn say_counted_early(&self) {
+        // Else it is said when all leave together.
+        if self.boot.overseer.is_none() {
+            self.say_counted();
+        }
+    }
+
+    fn say_counted(&self) {
+        let Some(conduit) = self.conduit.as_ref().filter(|_| self.config.stats && self.is_own_process())
+        else {
+            return;
+        };
+        let counters = conduit.counters();
+        let counted: Vec<String> =
+            counters.iter().filter(|c| c.1 != 0).map(|(name, n)| format!("{name} {n}")).collect();
+        let (me, name) = (self.id(), conduit.name());
+        say(&format!("gasnet: rank {me} of {}: {name}: {}", self.size(), counted.join(", ")));
     }
 
     /// Tells the monitor that this rank ends in order with this code; the caller then returns from `main` or exits. The job goes
@@ -50,18 +77,7 @@ impl Rank {
         // A child that was forked is not the rank.
         if let (Some(conduit), true) = (&self.conduit, self.is_own_process()) {
             conduit.close();
-            if self.config.stats {
-                let counters = conduit.counters();
-                let counted: Vec<String> =
-                    counters.iter().filter(|c| c.1 != 0).map(|(name, n)| format!("{name} {n}")).collect();
-                let name = conduit.name();
-                say(&format!(
-                    "gasnet: rank {} of {}: {name}: {}",
-                    self.id(),
-                    self.size(),
-                    counted.join(", ")
-                ));
-            }
+            self.say_counted();
         }
         self.tell(&ToMonitor::Barriers(self.barriers_joined()));
         self.tell(&ToMonitor::Done(code));

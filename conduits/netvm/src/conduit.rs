@@ -423,7 +423,7 @@ unsafe impl Conduit for Live {
             self.attached().map_or_else(Default::default, |at| (at.backing.stats(), at.allowed));
         let (driven, usage) = self.driver(|driver, _| driver.stats()).unwrap_or_default();
         let kernel = self.driver(|driver, _| driver.kernel_peak).unwrap_or(0);
-        vec![
+        let mut counters = vec![
             ("hits", driven.hits),
             ("misses of the strategy", driven.misses),
             ("moves", driven.requests),
@@ -449,6 +449,8 @@ unsafe impl Conduit for Live {
             ("commands", nic.commands),
             ("packets sent", nic.sent),
             ("packets received", nic.received),
+            ("packets received twice", nic.duplicates),
+            ("acknowledgements", nic.acks),
             ("bytes received", count(&counts.bytes)),
             ("packets from other hosts", count(&counts.far)),
             ("locks", nic.locks),
@@ -459,12 +461,15 @@ unsafe impl Conduit for Live {
             ("credit waits", nic.stalls),
             ("deferred", nic.deferred),
             ("refused", nic.refused + u64::from(refused)),
+            ("malformed", nic.malformed),
             ("notifications", nic.notifications),
             ("atomics", nic.atomics),
             ("backlogged", count(&counts.backlogged)),
             ("wakes", count(&counts.wakes)),
             ("attended", count(&counts.attended)),
-        ]
+        ];
+        counters.extend(self.card.far.iter().flat_map(Far::counters));
+        counters
     }
 }
 

@@ -136,6 +136,10 @@ impl Far {
     pub(crate) fn name(&self) -> &'static str {
         self.conduit.name()
     }
+
+    pub(crate) fn counters(&self) -> Vec<(&'static str, u64)> {
+        self.conduit.counters()
+    }
 }
 
 /// Notes what a rank of another host lets others reach.

@@ -54,7 +54,7 @@ extern "C" fn on_alarm(_: c_int) {
     end(CODE.load(Ordering::Relaxed));
 }
 
-/// Flushes everything. A thread stopped inside stdio, or a reader that is stuck, keeps the job from ending for some
+/// Flushes everything, and prints statistics. A thread stopped inside stdio, or a reader that is stuck, keeps the job from ending for some
 /// seconds at most.
 fn flush_all(code: c_int) {
     if !try_flush() {
@@ -66,6 +66,10 @@ fn flush_all(code: c_int) {
         libc::signal(libc::SIGALRM, on_alarm as *const () as libc::sighandler_t);
         libc::alarm(5);
         libc::fflush(std::ptr::null_mut());
+        // Whoever was interrupted may have the lock of what has counted.
+        if let Some(state) = state::get() {
+            state.rank.say_counted_early();
+        }
         libc::alarm(0);
     }
 }
@@ -73,7 +77,7 @@ fn flush_all(code: c_int) {
 /// Tells the monitor, and ends this process.
 fn end(code: c_int) -> ! {
     match state::get() {
-        Some(state) => state.rank.global_exit(code),
+        Some(state) => state.rank.global_exit_at_once(code),
         // SAFETY: no job was joined; ends the process.
         None => unsafe { libc::_exit(code) },
     }
