@@ -85,7 +85,7 @@ pub const SETTINGS: &[Setting] = &[
     s(
         "GASNET_UDP_FAULTY",
         "as GASNET_FAULTY",
-        "Faults in the datagrams of the udp conduit, which it repairs (corrupted payloads with GASNET_UDP_AUTH=full).",
+        "Faults in the datagrams of the udp conduit, which it repairs (corrupted bulk data with GASNET_UDP_AUTH=full).",
     ),
     s(
         "GASNET_UDP_INTERFACE",
@@ -94,8 +94,8 @@ pub const SETTINGS: &[Setting] = &[
     ),
     s(
         "GASNET_UDP_AUTH",
-        "header (default), full",
-        "What of a datagram the udp conduit authenticates: the header, or the payload too.",
+        "messages, full; default full between hosts, messages on one host",
+        "What the udp conduit authenticates: all but the bulk data of puts and gets, or all.",
     ),
     s(
         "GASNET_UDP_WINDOW",
@@ -306,8 +306,8 @@ pub struct Config {
     pub udp_faulty: Option<String>,
     /// `GASNET_UDP_INTERFACE`.
     pub udp_interface: Option<String>,
-    /// `GASNET_UDP_AUTH` is `full`.
-    pub udp_auth_full: bool,
+    /// Whether `GASNET_UDP_AUTH` is `full`, if it is set.
+    pub udp_auth_full: Option<bool>,
     /// `GASNET_UDP_WINDOW` in bytes.
     pub udp_window: u64,
     /// `GASNET_UDP_TIMEOUT` in nanoseconds.
@@ -356,7 +356,7 @@ impl Default for Config {
             traced: None,
             udp_faulty: None,
             udp_interface: None,
-            udp_auth_full: false,
+            udp_auth_full: None,
             udp_window: 1 << 20,
             udp_timeout_ns: 20_000_000_000,
             netvm_memory: None,
@@ -429,7 +429,7 @@ impl Config {
             traced: get("GASNET_TRACED").or_else(|| get("GASNET_TRACEFILE")),
             udp_faulty: get("GASNET_UDP_FAULTY"),
             udp_interface: get("GASNET_UDP_INTERFACE"),
-            udp_auth_full: word("GASNET_UDP_AUTH")? == Some("full"),
+            udp_auth_full: word("GASNET_UDP_AUTH")?.map(|word| word == "full"),
             udp_window: match get("GASNET_UDP_WINDOW") {
                 None => 1 << 20,
                 Some(v) => parse_size(&v).ok_or_else(|| bad("GASNET_UDP_WINDOW", &v))?,
@@ -485,6 +485,7 @@ impl Config {
 /// The words a setting takes, as the table has them.
 pub fn words(name: &str) -> impl Iterator<Item = &'static str> {
     let values = SETTINGS.iter().find(|s| s.name == name).map_or("", |s| s.values);
+    let values = values.split_once(';').map_or(values, |(words, _)| words);
     values.split(", ").map(|word| word.trim_end_matches(" (default)"))
 }
 

@@ -32,10 +32,11 @@ const NETVM: (&str, &str) = ("GASNET_CONDUIT", "netvm");
 const NICS: (&str, &str) = ("GASNET_COLL", "nic");
 /// Whose packets go as between hosts.
 const WIRE: (&str, &str) = ("GASNET_NETVM_WIRE", "network");
-/// What a bad network does to datagrams; payloads are authenticated, as they may be corrupted.
+/// What a bad network does to datagrams. Bulk data have to be authenticated, where they are compared.
 const BAD_NETWORK: (&str, &str) =
     ("GASNET_UDP_FAULTY", "drop=2%,duplicate=2%,reorder=5%,delay=2%,by=300us,corrupt=2%,seed=5");
 const FULL: (&str, &str) = ("GASNET_UDP_AUTH", "full");
+const MESSAGES: (&str, &str) = ("GASNET_UDP_AUTH", "messages");
 /// What a program has to stand of any conduit.
 const LATE: (&str, &str) = ("GASNET_FAULTY", "reorder=10%,delay=5%,by=100us,seed=3");
 
@@ -82,6 +83,8 @@ jobs! {
     two_hosts_over_udp: 4, [UDP, PAIRS], ["--quick"];
     udp_on_ipv6: 3, [UDP, FRAMES, ("GASNET_UDP_INTERFACE", "::1")], ["--quick"];
     udp_all_authenticated: 3, [UDP, FRAMES, FULL], ["--quick"];
+    // Messages are authenticated whatever the settings.
+    udp_messages_over_a_bad_network: 3, [UDP, FRAMES, MESSAGES, BAD_NETWORK], ["--quick", "flood", "flood-mixed", "barriers", "rules"];
     udp_over_a_bad_network: 3, [UDP, FRAMES, FULL, BAD_NETWORK], ["--quick"];
     udp_over_a_bad_network_with_little_room: 4, [UDP, FRAMES, FULL, BAD_NETWORK, ("GASNET_UDP_WINDOW", "0")],
         ["--quick", "indices", "flood", "flood-mixed", "barriers", "oracle", "collectives"];

@@ -284,7 +284,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("GASNET_SMP_DELAY", "a fortnight", "time"),
     ("GASNET_FAULTY", "rain", "a list such as drop=1%"),
     ("GASNET_UDP_FAULTY", "drop=200%", "a list such as drop=1%"),
-    ("GASNET_UDP_AUTH", "none", "header (default), full"),
+    ("GASNET_UDP_AUTH", "none", "messages, full; default full between hosts"),
     ("GASNET_UDP_WINDOW", "wide", "size: 1M"),
     ("GASNET_UDP_TIMEOUT", "-1", "time: 20s"),
     ("GASNET_NETVM_MEMORY", "0", "size: 64M"),
@@ -343,6 +343,25 @@ fn settings_that_are_not_understood() {
         let wrong = WRONG.iter().any(|(name, ..)| *name == s.name);
         let elsewhere = ELSEWHERE.iter().any(|(_, names)| names.contains(&s.name));
         assert!(wrong != elsewhere, "{}: a wrong value of it, or a reason why there is none", s.name);
+    }
+}
+
+/// What a conduit counts is printed when a rank ends, if one asks for it.
+#[test]
+fn statistics_are_printed() {
+    for (conduit, counted) in [
+        ("udp", ["datagrams sent ", "datagrams received "].as_slice()),
+        ("netvm", &["packets sent ", "packets received "]),
+    ] {
+        let settings = [("GASNET_CONDUIT", conduit), ("GASNET_STATS", "1")];
+        let outcome = job("2", Frames, "fine", &settings);
+        says(&outcome, 0, &[]);
+        for rank in 0..2 {
+            let start = format!("gasnet: rank {rank} of 2: {conduit}: ");
+            let line = outcome.stderr.lines().find_map(|line| line.strip_prefix(&start));
+            let line = line.unwrap_or_else(|| panic!("no '{start}' in\n{}", outcome.report()));
+            assert!(counted.iter().all(|name| line.contains(name)), "{line}");
+        }
     }
 }
 

@@ -8,6 +8,7 @@
 use crate::auth::{JobKey, SHARE};
 use crate::disturb::Disturbance;
 use crate::engine::Engine;
+use crate::link::Counters;
 use crate::memory::Arrived;
 use crate::place::{self, Card};
 use crate::socket::{Socket, now};
@@ -41,7 +42,8 @@ pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
     if others.iter().all(|o| *o == [0]) {
         return Ok(None);
     }
-    let address = place::choose(config.udp_interface.as_deref(), cx.host.len() == cx.size as usize)?;
+    let one_host = cx.host.len() == cx.size as usize;
+    let address = place::choose(config.udp_interface.as_deref(), one_host)?;
     let socket = Socket::bind(address)?;
     let mut random = [0; 8 + SHARE];
     let mut filled = 0;
@@ -56,7 +58,7 @@ pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
         share: core::array::from_fn(|i| share[i]),
         room: socket.room() as u64,
         window: config.udp_window,
-        full: config.udp_auth_full,
+        full: config.udp_auth_full.unwrap_or(!one_host),
     };
     let cards = cx.exchange().all_gather(&card.encode())?;
     let cards: Option<Vec<Card>> = cards.iter().map(|c| Card::decode(c)).collect();
@@ -264,6 +266,20 @@ unsafe impl Conduit for Udp {
             drop(engine);
             std::thread::yield_now();
         }
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        let Counters { sent, received, lost, spurious, timeouts, duplicates, refused } =
+            self.shared.engine().counters();
+        vec![
+            ("datagrams sent", sent),
+            ("datagrams received", received),
+            ("datagrams lost", lost),
+            ("datagrams late, not lost", spurious),
+            ("datagrams refused", refused),
+            ("parts received twice", duplicates),
+            ("timeouts", timeouts),
+        ]
     }
 }
 

@@ -6,10 +6,11 @@
 use crate::auth::{Coverage, JobKey, Life};
 use crate::buf::Buf;
 use crate::disturb::Disturbance;
-use crate::link::{ACK_DELAY, Batch, Link, Refused, Setup};
+use crate::link::{ACK_DELAY, Batch, Counters, Link, Refused, Setup};
 use crate::memory::Memory;
 use crate::path::Time;
 use crate::place::Card;
+use crate::share::{self, Shares};
 use crate::socket::{self, Sent, Socket};
 use crate::wire::Packet;
 use gasnet::conduit::Channel;
@@ -42,6 +43,8 @@ pub(crate) struct Engine {
     pub(crate) is_keeper: bool,
     pub(crate) memory: Memory,
     batch: Batch,
+    /// Who may fill this rank's socket how far.
+    shares: Shares,
     /// Peers that may have something to send, and whether each is in there.
     ready: VecDeque<u32>,
     is_ready: Vec<bool>,
@@ -53,6 +56,8 @@ pub(crate) struct Engine {
     slots: Vec<Option<Buf>>,
     free_slots: Vec<u32>,
     broken: Option<(u32, String)>,
+    /// Datagrams that came from no peer.
+    refused: u64,
     pub(crate) disturbance: Option<Disturbance>,
     /// The time of the last pump.
     now: Time,
@@ -67,6 +72,7 @@ struct Intake<'a> {
     me: u32,
     links: &'a mut Vec<Option<Box<Link>>>,
     memory: &'a mut Memory,
+    shares: &'a mut Shares,
     ready: &'a mut VecDeque<u32>,
     is_ready: &'a mut Vec<bool>,
     /// Who sent the last one: datagrams of a batch come from one peer.
@@ -74,13 +80,15 @@ struct Intake<'a> {
     /// From peers without a link.
     hello: Vec<Vec<u8>>,
     broken: Option<(u32, String)>,
+    refused: u64,
 }
 
 impl Intake<'_> {
     #[inline]
     fn take(&mut self, datagram: &[u8]) {
-        if let Ok(packet) = Packet::new_checked(datagram) {
-            self.take_packet(&packet, datagram);
+        match Packet::new_checked(datagram) {
+            Ok(packet) => self.take_packet(&packet, datagram),
+            Err(_) => self.refused += 1,
         }
     }
 
@@ -98,11 +106,11 @@ impl Intake<'_> {
     #[inline]
     fn take_packet(&mut self, packet: &Packet<'_>, datagram: &[u8]) {
         let sender = packet.sender();
-        if sender == self.me {
-            return;
-        }
-        let link = match self.links.get_mut(sender as usize) {
-            None => return,
+        let link = match self.links.get_mut(sender as usize).filter(|_| sender != self.me) {
+            None => {
+                self.refused += 1;
+                return;
+            }
             Some(None) => {
                 if self.hello.len() < HELLOS {
                     self.hello.push(datagram.to_vec());
@@ -117,6 +125,7 @@ impl Intake<'_> {
             Err(Refused::Drop) => return,
             Err(Refused::Broken(what)) => self.broken = Some((sender, format!("sent {what}"))),
         }
+        self.shares.heard(self.now, sender, link.peer_wants());
         if sender != self.from {
             self.from = sender;
             if !core::mem::replace(&mut self.is_ready[sender as usize], true) {
@@ -124,6 +133,11 @@ impl Intake<'_> {
             }
         }
     }
+}
+
+/// Bytes that may be on their way to a socket with so much room: half of it, as datagrams take more memory than their bytes.
+fn on_its_way(room: u64) -> u64 {
+    (room / 2).max(128 << 10)
 }
 
 impl Engine {
@@ -148,6 +162,7 @@ impl Engine {
             is_ready: vec![false; cards.len()],
             cards,
             batch: Batch::new(most, socket.segments()),
+            shares: Shares::new(on_its_way(socket.room() as u64)),
             socket,
             memory: Memory::default(),
             ready: VecDeque::new(),
@@ -156,6 +171,7 @@ impl Engine {
             slots: Vec::new(),
             free_slots: Vec::new(),
             broken: None,
+            refused: 0,
             disturbance: None,
             now: socket::now(),
             is_now: false,
@@ -166,15 +182,15 @@ impl Engine {
     fn make_link(&self, peer: u32) -> Link {
         let life = |rank: u32| Life { rank, incarnation: self.cards[rank as usize].incarnation };
         let own = &self.cards[self.me as usize];
-        let coverage = if own.full { Coverage::Full } else { Coverage::Header };
+        let coverage = if own.full { Coverage::Full } else { Coverage::Messages };
         let card = &self.cards[peer as usize];
         Link::new(Setup {
             rank: self.me,
             send_key: self.key.direction(life(self.me), life(peer), coverage),
             receive_key: self.key.direction(life(peer), life(self.me), coverage),
             window: [self.window; 2],
-            // Half of the socket's room: datagrams take more memory than their bytes.
-            in_flight: (card.room / 2).max(128 << 10),
+            in_flight: on_its_way(card.room),
+            first: share::first(on_its_way(card.room), self.cards.len() as u64 - 1),
             sizes: socket::sizes(&card.address),
             patience: self.patience,
         })
@@ -351,17 +367,19 @@ impl Engine {
 
     #[inline]
     fn receive(&mut self, now: Time) -> bool {
-        let Engine { socket, links, memory, me, ready, is_ready, disturbance, .. } = self;
+        let Engine { socket, links, memory, shares, me, ready, is_ready, disturbance, .. } = self;
         let mut intake = Intake {
             now,
             me: *me,
             links,
             memory,
+            shares,
             ready,
             is_ready,
             from: u32::MAX,
             hello: Vec::new(),
             broken: None,
+            refused: 0,
         };
         let more = match disturbance {
             None if intake.take_put(socket) => true,
@@ -372,7 +390,8 @@ impl Engine {
                 more
             }
         };
-        let Intake { hello, broken, .. } = intake;
+        let Intake { hello, broken, refused, .. } = intake;
+        self.refused += refused;
         if broken.is_some() {
             self.broken = broken;
         }
@@ -396,11 +415,13 @@ impl Engine {
         self.memory.from = sender;
         let outcome = link.handle(now, &packet, &mut self.memory);
         if stranger && outcome == Err(Refused::Drop) {
+            self.refused += 1;
             return;
         }
         if let Err(Refused::Broken(what)) = outcome {
             self.broken = Some((sender, format!("sent {what}")));
         }
+        self.shares.heard(now, sender, link.peer_wants());
         self.links[sender as usize] = Some(link);
         if stranger {
             self.connect(sender);
@@ -460,6 +481,7 @@ impl Engine {
             return self.note_ready(peer);
         }
         let Some(link) = &mut self.links[peer as usize] else { return };
+        link.set_share(self.shares.of(now, peer));
         let address = self.cards[peer as usize].address;
         let direct = self.direct[peer as usize].as_ref().filter(|_| !self.is_keeper);
         loop {
@@ -492,6 +514,12 @@ impl Engine {
             let at = link.deadline();
             self.note_deadline(at);
         }
+    }
+
+    /// What all links have counted, and the datagrams that no link took.
+    pub(crate) fn counters(&self) -> Counters {
+        let links = self.links.iter().flatten().map(|link| link.counters());
+        links.fold(Counters { refused: self.refused, ..Counters::default() }, Counters::plus)
     }
 
     /// Whether every peer that is still there has all it was sent.

@@ -3,7 +3,7 @@
 //! ```text
 //! conduit   what the core calls
 //! engine    all links of a rank, one socket, timers               socket  place  memory
-//! link      the protocol between two ranks, no input or output    path  window  buf
+//! link      the protocol between two ranks, no input or output    path  window  buf  share
 //! wire      the datagram                                          auth
 //! ```
 //!
@@ -15,8 +15,8 @@
 //! copy in between ([`link::LARGE`]): no frame, no reply;
 //! it is complete when all of it has been acknowledged. A **get** is a wish, answered by data that go to where they belong.
 //!
-//! **Attackers** who cannot see the job's traffic can neither forge nor replay anything ([`auth`]). With `GASNET_UDP_AUTH=full`
-//! those who can see it cannot change it either; nothing is kept secret from them.
+//! **Attackers** can neither forge nor replay anything; who is on the wire can read all of it, and unless `GASNET_UDP_AUTH=full` can
+//! change bulk data of puts and gets ([`auth`]).
 
 pub mod auth;
 pub mod buf;
@@ -27,6 +27,7 @@ pub mod link;
 mod memory;
 pub mod path;
 mod place;
+pub mod share;
 mod socket;
 mod sys;
 pub mod window;

@@ -31,8 +31,9 @@ pub use send::{Batch, LARGE};
 use crate::auth::Key;
 use crate::buf::{Buf, MAX_FRAME, Pool, charge};
 use crate::path::{Congestion, MS, Mtu, Pacer, Rtt, Time};
+use crate::share;
 use crate::window::{Chunks, Packets, SPAN, Standing};
-use crate::wire::{ACK, ACK_NOW, Header, Kind, Packet, REPLY, expand};
+use crate::wire::{ACK, ACK_NOW, Header, Kind, Packet, REPLY, WANTS, expand};
 use gasnet::conduit::Channel;
 use std::collections::{HashMap, VecDeque};
 
@@ -86,8 +87,10 @@ pub struct Setup {
     pub receive_key: Key,
     /// Bytes of frames that may wait here on each channel, and there.
     pub window: [u64; 2],
-    /// Largest congestion window, from the size of the peer's socket buffer.
+    /// Bytes that may be on their way at most, from the size of the peer's socket buffer.
     pub in_flight: u64,
+    /// Bytes that may be on their way unless the peer lets more ([`crate::share`]).
+    pub first: u64,
     /// Sizes of datagrams to try.
     pub sizes: Vec<usize>,
     /// Silence after which a peer is dead; 0: never.
@@ -120,6 +123,21 @@ pub struct Counters {
     pub duplicates: u64,
     /// Datagrams that were refused.
     pub refused: u64,
+}
+
+impl Counters {
+    /// Both together.
+    pub fn plus(self, other: Counters) -> Counters {
+        Counters {
+            sent: self.sent + other.sent,
+            received: self.received + other.received,
+            lost: self.lost + other.lost,
+            spurious: self.spurious + other.spurious,
+            timeouts: self.timeouts + other.timeouts,
+            duplicates: self.duplicates + other.duplicates,
+            refused: self.refused + other.refused,
+        }
+    }
 }
 
 /// A frame on its way out.
@@ -343,6 +361,9 @@ pub struct Link {
     pacer: Pacer,
     paced_until: Option<Time>,
     mtu: Mtu,
+    /// What the peer is told that it may have on its way, and whether it wants that.
+    share: u8,
+    peer_wants: bool,
     // Timers.
     largest_acked: u64,
     lost_after: Option<Time>,
@@ -373,7 +394,7 @@ impl Link {
         let lane = |window: u64| Lane { limit: units(window), told: units(window), ..Lane::default() };
         Link {
             lanes: setup.window.map(lane),
-            congestion: Congestion::new(setup.in_flight),
+            congestion: Congestion::new(setup.first.min(setup.in_flight)),
             mtu: Mtu::new(&setup.sizes),
             setup,
             sent: VecDeque::new(),
@@ -402,6 +423,8 @@ impl Link {
             rtt: Rtt::default(),
             pacer: Pacer::default(),
             paced_until: None,
+            share: 0,
+            peer_wants: false,
             largest_acked: 0,
             lost_after: None,
             probe_from: 0,
@@ -435,6 +458,27 @@ impl Link {
     #[inline]
     pub fn has_urgent(&self) -> bool {
         self.ack_now
+    }
+
+    /// Whether the peer has more to send than it may.
+    #[inline]
+    pub fn peer_wants(&self) -> bool {
+        self.peer_wants
+    }
+
+    /// What the peer may have on its way; 0: what it may unasked. It is told with whatever goes out.
+    #[inline]
+    pub fn set_share(&mut self, bytes: u64) {
+        self.share = if bytes == 0 { 0 } else { share::encode(bytes) };
+    }
+
+    /// The peer lets so much be on its way; 0: what may be unasked.
+    #[inline]
+    fn allow(&mut self, share: u64) {
+        let most = share.max(self.setup.first).min(self.setup.in_flight);
+        if most != self.congestion.largest() {
+            self.congestion.bound(most);
+        }
     }
 
     /// Whether large datagrams seem to vanish on the way: let the network fragment them.
@@ -529,7 +573,9 @@ impl Link {
     pub fn expects_put(&self, datagram: &Packet<'_>) -> Option<u64> {
         let key = &self.setup.receive_key;
         let fresh = self.state == State::Open && self.packets.fresh(datagram.number());
-        if !fresh || key.covers_payload() || !key.verify(datagram) {
+        // Before it is known to be one that says nothing of its payload there is nothing to verify.
+        let spared = datagram.kind() == Some(Kind::Put) && key.spares(Kind::Put, datagram.payload().len());
+        if !fresh || !spared || !key.verify(datagram) {
             return None;
         }
         let header = datagram.header().ok()?;
@@ -561,6 +607,8 @@ impl Link {
         let in_order = self.packets.enter(header.number);
         if header.number == self.packets.largest() {
             self.received_at = now;
+            self.peer_wants = header.flags & WANTS != 0 && header.kind != Kind::Close;
+            self.allow(share::decode(header.share));
         }
         self.silence = 0;
         if self.looked_at.is_some() {

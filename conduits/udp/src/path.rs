@@ -99,8 +99,22 @@ impl Congestion {
     }
 
     /// Bytes that may be on their way.
+    #[inline]
     pub fn window(&self) -> u64 {
         self.window
+    }
+
+    /// The window never exceeds `largest` from now on.
+    #[inline]
+    pub fn bound(&mut self, largest: u64) {
+        self.largest = largest;
+        self.window = self.window.min(largest);
+    }
+
+    /// What the window never exceeds.
+    #[inline]
+    pub fn largest(&self) -> u64 {
+        self.largest
     }
 
     /// Acknowledged bytes; `full` says whether the window was what kept more from being sent.
@@ -135,7 +149,7 @@ impl Congestion {
             self.before = self.window;
             // Doubling may overshoot by as much again: what got through is what fits.
             let least = if self.doubling { 40 } else { 70 };
-            self.window = (self.window * (100 - percent).max(least) / 100).max(SMALLEST);
+            self.window = (self.window * (100 - percent).max(least) / 100).max(SMALLEST.min(self.largest));
             self.doubling = false;
         }
         (self.acked, self.lost, self.lost_packets, self.round_end) = (0, 0, 0, next);
@@ -209,8 +223,12 @@ impl Mtu {
         self.size
     }
 
-    /// The size to try now, if one is due; asked whenever large things are to be sent.
-    pub fn probe(&mut self, now: Time) -> Option<usize> {
+    /// The size to try now, if one is due, up to `most`; asked whenever large things are to be sent.
+    pub fn probe(&mut self, now: Time, most: usize) -> Option<usize> {
+        let of_use = |size: &usize| *size > self.size && *size <= most;
+        if !self.sizes.iter().any(of_use) {
+            return None;
+        }
         if self.next >= self.sizes.len() {
             if self.size == self.sizes[self.sizes.len() - 1] || self.tries >= TRIES || now < self.again {
                 return None;
@@ -219,7 +237,8 @@ impl Mtu {
             self.again = now + TRY_AGAIN;
             self.next = 0;
         }
-        let larger = self.sizes[self.next..].iter().position(|s| *s > self.size)?;
+        let of_use = |size: &usize| *size > self.size && *size <= most;
+        let larger = self.sizes[self.next..].iter().position(of_use)?;
         self.next += larger + 1;
         Some(self.sizes[self.next - 1])
     }

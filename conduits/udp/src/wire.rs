@@ -6,8 +6,8 @@
 //! |---|---|---|
 //! | 0 | version | [`VERSION`] |
 //! | 1 | kind | [`Kind`]; other values are reserved |
-//! | 2 | flags | [`REPLY`], [`ACK_NOW`], [`ACK`]; other bits are zero |
-//! | 3 | zero | |
+//! | 2 | flags | [`REPLY`], [`ACK_NOW`], [`ACK`], [`WANTS`]; other bits are zero |
+//! | 3 | share | what the peer may have on its way, as [`crate::share::encode`] writes it; 0: what it may unasked |
 //! | 4..8 | sender | rank |
 //! | 8..16 | number | of the packet: counts every transmission of a sender to a receiver from 1, never reused |
 //! | 16..20 | seq | of the chunk, low half: counts what is delivered reliably; a chunk sent again keeps it |
@@ -19,7 +19,7 @@
 //! | 40..44 | id | message (frames), operation (puts, gets) |
 //! | 44..48 | total | bytes of the whole frame, or to be got |
 //! | 48..56 | at | where the payload belongs: in the frame, the segment, the operation |
-//! | 56..64 | tag | authenticates all of the above, and the payload too if the job asked for that |
+//! | 56..64 | tag | authenticates all of the above and the payload, but for bulk data if the job leaves those out ([`crate::auth`]) |
 //!
 //! The payload of an [`Kind::Ack`] is a list of pairs of `u16`: packets missing below what was listed so far, packets received
 //! below those.
@@ -27,14 +27,16 @@
 /// Bytes of a header.
 pub const HEADER: usize = 64;
 /// The version spoken here.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 /// The payload belongs to the reply channel.
 pub const REPLY: u8 = 1;
 /// The sender waits for the acknowledgement.
 pub const ACK_NOW: u8 = 2;
 /// `acked`, `run` and `delay` are valid.
 pub const ACK: u8 = 4;
-/// Bytes that the tag covers when it covers the header only.
+/// The sender has more to send than it may.
+pub const WANTS: u8 = 8;
+/// Bytes of the header that its tag covers.
 pub const TAGGED: usize = field::TAG.start;
 /// Most ranges that an acknowledgement lists beyond the first.
 pub const MAX_RANGES: usize = 64;
@@ -44,7 +46,7 @@ mod field {
     pub(super) const VERSION: usize = 0;
     pub(super) const KIND: usize = 1;
     pub(super) const FLAGS: usize = 2;
-    pub(super) const ZERO: usize = 3;
+    pub(super) const SHARE: usize = 3;
     pub(super) const SENDER: Range<usize> = 4..8;
     pub(super) const NUMBER: Range<usize> = 8..16;
     pub(super) const SEQ: Range<usize> = 16..20;
@@ -82,6 +84,7 @@ pub enum Kind {
 }
 
 impl Kind {
+    #[inline]
     fn from_u8(v: u8) -> Option<Kind> {
         use Kind::*;
         [Ack, Ping, Probe, Frame, Put, Get, Data, Close].into_iter().find(|k| *k as u8 == v)
@@ -103,8 +106,10 @@ impl Kind {
 pub struct Header {
     /// What for.
     pub kind: Kind,
-    /// [`REPLY`], [`ACK_NOW`], [`ACK`].
+    /// [`REPLY`], [`ACK_NOW`], [`ACK`], [`WANTS`].
     pub flags: u8,
+    /// What the peer may have on its way.
+    pub share: u8,
     /// From which rank.
     pub sender: u32,
     /// Packet number.
@@ -136,7 +141,7 @@ impl Header {
         out[field::VERSION] = VERSION;
         out[field::KIND] = self.kind as u8;
         out[field::FLAGS] = self.flags;
-        out[field::ZERO] = 0;
+        out[field::SHARE] = self.share;
         out[field::SENDER].copy_from_slice(&self.sender.to_le_bytes());
         out[field::NUMBER].copy_from_slice(&self.number.to_le_bytes());
         out[field::SEQ].copy_from_slice(&self.seq.to_le_bytes());
@@ -200,11 +205,10 @@ impl<'a> Packet<'a> {
     /// It is not a datagram of this protocol.
     #[inline]
     pub fn of_parts(header: &'a [u8; HEADER], payload: &'a [u8]) -> Result<Packet<'a>, Malformed> {
-        let known = REPLY | ACK_NOW | ACK;
+        let known = REPLY | ACK_NOW | ACK | WANTS;
         if header[field::VERSION] != VERSION
             || Kind::from_u8(header[field::KIND]).is_none()
             || header[field::FLAGS] & !known != 0
-            || header[field::ZERO] != 0
             || u32_at(header, field::LEN) as usize != payload.len()
         {
             return Err(Malformed);
@@ -240,8 +244,14 @@ impl<'a> Packet<'a> {
 
     /// The part of the header that the tag covers.
     #[inline]
-    pub fn tagged(&self) -> &'a [u8] {
-        &self.header[..TAGGED]
+    pub fn tagged(&self) -> &'a [u8; TAGGED] {
+        tagged(self.header)
+    }
+
+    /// Of which kind it claims to be.
+    #[inline]
+    pub fn kind(&self) -> Option<Kind> {
+        kind(self.tagged())
     }
 
     /// What follows the header.
@@ -260,6 +270,7 @@ impl<'a> Packet<'a> {
         let header = Header {
             kind: Kind::from_u8(h[field::KIND]).ok_or(Malformed)?,
             flags: h[field::FLAGS],
+            share: h[field::SHARE],
             sender: self.sender(),
             number: self.number(),
             seq: u32_at(h, field::SEQ),
@@ -294,6 +305,18 @@ impl<'a> Packet<'a> {
     }
 }
 
+/// The part of a header that its tag covers.
+#[inline]
+pub fn tagged(header: &[u8; HEADER]) -> &[u8; TAGGED] {
+    header.first_chunk().expect("the tag comes last")
+}
+
+/// The kind that a header names.
+#[inline]
+pub fn kind(header: &[u8; TAGGED]) -> Option<Kind> {
+    Kind::from_u8(header[field::KIND])
+}
+
 /// Writes a datagram's tag.
 #[inline]
 pub fn set_tag(header: &mut [u8; HEADER], tag: u64) {
@@ -324,23 +347,27 @@ mod tests {
             Just(Kind::Close)
         ];
         let small = (any::<u32>(), 1u64.., any::<u32>(), any::<u32>(), 1u16.., any::<u16>());
-        (kinds, 0u8..8, small, any::<[u32; 2]>(), any::<u32>(), 1u32.., any::<u64>()).prop_map(
-            |(kind, flags, (sender, number, seq, acked, run, delay), limits, id, total, at)| Header {
-                kind,
-                flags,
-                sender,
-                number,
-                seq,
-                len: 0,
-                acked,
-                run,
-                delay,
-                limits,
-                id,
-                total,
-                at,
-            },
-        )
+        (kinds, (0u8..16, any::<u8>()), small, any::<[u32; 2]>(), any::<u32>(), 1u32.., any::<u64>())
+            .prop_map(
+                |(kind, (flags, share), (sender, number, seq, acked, run, delay), limits, id, total, at)| {
+                    Header {
+                        kind,
+                        flags,
+                        share,
+                        sender,
+                        number,
+                        seq,
+                        len: 0,
+                        acked,
+                        run,
+                        delay,
+                        limits,
+                        id,
+                        total,
+                        at,
+                    }
+                },
+            )
     }
 
     proptest! {
@@ -370,8 +397,7 @@ mod tests {
                 let len = (bytes.len() - HEADER) as u32;
                 bytes[0] = VERSION;
                 bytes[1] %= 10;
-                bytes[2] &= 7;
-                bytes[3] = 0;
+                bytes[2] &= 15;
                 bytes[20..24].copy_from_slice(&len.to_le_bytes());
             }
             let Ok(packet) = Packet::new_checked(&bytes) else { return Ok(()) };
@@ -381,7 +407,7 @@ mod tests {
             prop_assert!(packet.ranges().count() <= bytes.len());
             let mut again = [0; HEADER];
             header.emit(&mut again);
-            prop_assert_eq!(&again[..TAGGED], packet.tagged());
+            prop_assert_eq!(tagged(&again), packet.tagged());
         }
 
         #[test]

@@ -3,11 +3,16 @@
 mod net;
 
 use gasnet::conduit::Channel;
-use gasnet_udp::auth::Coverage;
+use gasnet_udp::auth::{BULK, Coverage};
 use gasnet_udp::buf::MAX_FRAME;
+use gasnet_udp::link::{Batch, Link, Setup};
+use gasnet_udp::path::MS;
+use gasnet_udp::share::{self, Shares};
+use gasnet_udp::wire::HEADER;
+use gasnet_udp::wire::Packet;
 use net::{PATIENCE, Pair, Rng, Wire};
 use proptest::prelude::*;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -166,13 +171,44 @@ proptest! {
         small in any::<bool>(), one_way in 1_000u64..2_000_000,
     ) {
         let wire = Wire { loss, duplicate, reorder, corrupt, one_way, queue: 256 << 10, ..Wire::default() };
-        // Payloads are compared, so they are authenticated.
-        let mut pair = Pair::covered(seed, wire, if small { 0 } else { 1 << 20 }, 1 << 20, Coverage::Full);
+        let mut pair = Pair::new(seed, wire, if small { 0 } else { 1 << 20 }, 1 << 20);
         exchange(&mut pair, 60, if small { 300 } else { 20_000 });
         for end in &pair.ends {
             let counters = end.link.counters();
             prop_assert!(corrupt < 200 || counters.refused > 0);
         }
+    }
+}
+
+/// Whatever byte outside of bulk data is changed on the way, nothing of the datagram is taken: no message, acknowledgement, or head.
+#[test]
+fn changed_datagrams_are_refused_byte_by_byte() {
+    for seed in 0..4 {
+        let wire = Wire { loss: 500, reorder: 1000, duplicate: 300, ..Wire::default() };
+        let mut pair = Pair::new(seed, wire, 1 << 20, 1 << 20);
+        pair.tamper = true;
+        let source = pattern(seed, 30_000);
+        for end in &mut pair.ends {
+            (end.memory.segment, end.memory.own) = (vec![0; 64 << 10], vec![0; 64 << 10]);
+        }
+        pair.ends[0].memory.own[..30_000].copy_from_slice(&source);
+        for (token, (at, len)) in [(0, 8), (8, BULK as u64), (300, 29_700)].into_iter().enumerate() {
+            assert!(pair.ends[0].link.put(at, len, at, token as u64));
+        }
+        exchange(&mut pair, 30, 3000);
+        assert!(pair.run(5 * SECOND, |p| p.ends[0].memory.completed.len() == 3));
+        assert!(pair.ends[0].link.get(32 << 10, 300, 29_700, 3) && pair.ends[0].link.get(0, 1, 7, 4));
+        assert!(pair.run(5 * SECOND, |p| p.ends[0].memory.completed.len() == 5));
+        assert!(pair.ends[0].memory.own[32 << 10..][..29_700] == source[300..]);
+        assert!(pair.ends[0].memory.own[..7] == source[1..8]);
+        // Acknowledgements with ranges were among them.
+        let kinds: BTreeSet<(u8, bool)> = pair.heard.iter().map(|d| (d[1], d.len() > HEADER)).collect();
+        assert!(
+            kinds.is_superset(&[(1, true), (4, true), (5, true), (6, false), (7, true)].into()),
+            "{kinds:?}"
+        );
+        let counted: u64 = pair.ends.iter().map(|end| end.link.counters().refused).sum();
+        assert!(pair.refused > 100_000 && counted > pair.refused / 2, "{counted} of {}", pair.refused);
     }
 }
 
@@ -439,4 +475,139 @@ fn sweep() {
         }
     }
     insta::assert_snapshot!(table);
+}
+
+/// What one rank's socket holds, and how fast the rank takes from it.
+struct Receiver {
+    links: Vec<Link>,
+    shares: Shares,
+    memory: net::Memory,
+    /// Bytes of memory that the socket may take, and takes.
+    room: u64,
+    taken: u64,
+    waiting: VecDeque<(usize, Vec<u8>)>,
+    dropped: u64,
+}
+
+/// What the kernel needs for a datagram: the next power of two, beside its own.
+fn memory_of(datagram: &[u8]) -> u64 {
+    (datagram.len() as u64 + 320).next_power_of_two() + 256
+}
+
+/// Time in which `count` senders bring `len` bytes each to one rank whose socket has little room, how often they had to wait for a
+/// timer, and how many datagrams found no room.
+fn incast(count: usize, len: usize, late: bool) -> (u64, u64, u64) {
+    const ROOM: u64 = 212_992;
+    let on_its_way = ROOM / 2;
+    let first = share::first(on_its_way, count as u64);
+    let link = |own: u32, peer: u32| {
+        Link::new(Setup { first, ..net::setup_of(own, peer, 1 << 20, on_its_way, Coverage::Messages) })
+    };
+    let mut receiver = Receiver {
+        links: (0..count).map(|i| link(0, 1 + i as u32)).collect(),
+        shares: Shares::new(on_its_way),
+        memory: net::Memory { segment: vec![0; count * len], ..net::Memory::default() },
+        room: 2 * ROOM,
+        taken: 0,
+        waiting: VecDeque::new(),
+        dropped: 0,
+    };
+    let mut senders: Vec<(Link, net::Memory)> = (0..count)
+        .map(|i| {
+            let own = pattern(i as u64, len);
+            (link(1 + i as u32, 0), net::Memory { own, ..net::Memory::default() })
+        })
+        .collect();
+    for (i, (link, _)) in senders.iter_mut().enumerate() {
+        // In parts, as programs that put many blocks.
+        let part = len / 4;
+        (0..4).for_each(|n| {
+            assert!(link.put((n * part) as u64, part as u64, (i * len + n * part) as u64, n as u64));
+        });
+    }
+    let mut batch = Batch::new(65507, 64);
+    let mut rng = Rng(count as u64);
+    // A clock of steps of 2 us: in each the senders that have the processor send, and the receiver takes 8 KiB (4 GB/s).
+    let (mut now, start) = (SECOND, SECOND);
+    let mut to_senders: VecDeque<(usize, Vec<u8>)> = VecDeque::new();
+    let mut away = vec![0u64; count];
+    let mut credit = 0;
+    while senders.iter().any(|(_, memory)| memory.completed.len() < 4) {
+        now += 2000;
+        assert!(now < start + 20 * SECOND, "{count} senders get nowhere");
+        for (i, (link, memory)) in senders.iter_mut().enumerate() {
+            if late && rng.chance(3) {
+                // Its processor is somebody else's for up to 2 ms.
+                away[i] = now + rng.below(2 * MS);
+            }
+            if now < away[i] {
+                continue;
+            }
+            while let Some(at) = to_senders.iter().position(|(to, _)| *to == i) {
+                let (_, datagram) = to_senders.remove(at).unwrap();
+                link.handle(now, &Packet::new_checked(&datagram).unwrap(), memory).unwrap();
+            }
+            if link.deadline().is_some_and(|at| at <= now) {
+                link.timeout(now);
+            }
+            loop {
+                batch.clear();
+                if !link.transmit(now, memory, &mut batch) {
+                    break;
+                }
+                for datagram in batch.bytes().chunks(batch.size()) {
+                    if receiver.taken > receiver.room {
+                        receiver.dropped += 1;
+                        continue;
+                    }
+                    receiver.taken += memory_of(datagram);
+                    receiver.waiting.push_back((i, datagram.to_vec()));
+                }
+            }
+        }
+        credit += 8192;
+        while receiver.waiting.front().is_some_and(|(_, datagram)| datagram.len() <= credit) {
+            let (from, datagram) = receiver.waiting.pop_front().unwrap();
+            credit -= datagram.len();
+            receiver.taken -= memory_of(&datagram);
+            let link = &mut receiver.links[from];
+            link.handle(now, &Packet::new_checked(&datagram).unwrap(), &mut receiver.memory).unwrap();
+            receiver.shares.heard(now, 1 + from as u32, link.peer_wants());
+        }
+        if receiver.waiting.is_empty() {
+            credit = credit.min(8192);
+        }
+        for (i, link) in receiver.links.iter_mut().enumerate() {
+            if link.deadline().is_some_and(|at| at <= now) {
+                link.timeout(now);
+            }
+            link.set_share(receiver.shares.of(now, 1 + i as u32));
+            loop {
+                batch.clear();
+                if !link.transmit(now, &mut receiver.memory, &mut batch) {
+                    break;
+                }
+                to_senders.extend(batch.bytes().chunks(batch.size()).map(|d| (i, d.to_vec())));
+            }
+        }
+    }
+    for (i, (_, memory)) in senders.iter().enumerate() {
+        assert!(receiver.memory.segment[i * len..][..len] == memory.own, "what sender {i} put");
+    }
+    let timeouts = senders.iter().map(|(link, _)| link.counters().timeouts).sum();
+    (now - start, timeouts, receiver.dropped)
+}
+
+/// Many senders to one rank with the small socket that systems give by default: they divide its room, so that none of them waits for a timer, and
+/// together they are no slower than half of one.
+#[test]
+fn many_senders_divide_the_room_of_one() {
+    let all = 8 << 20;
+    let (alone, timeouts, dropped) = incast(1, all, false);
+    assert_eq!((timeouts, dropped), (0, 0), "one sender");
+    for (count, late) in [(2, false), (4, false), (16, false), (32, false), (16, true), (32, true)] {
+        let (took, timeouts, dropped) = incast(count, all / count, late);
+        assert_eq!((timeouts, dropped), (0, 0), "{count} senders, {late}: {took} ns, {alone} alone");
+        assert!(took < 2 * alone, "{count} senders, {late}: {took} ns, {alone} alone");
+    }
 }

@@ -2,11 +2,15 @@
 
 use super::{Body, Chunk, Fate, Flow, Link, NO_CHUNK, Place, Progress, Sent, State, World};
 use crate::path::Time;
-use crate::wire::{ACK, ACK_NOW, HEADER, Header, Kind, MAX_RANGES, REPLY, TAGGED, set_tag};
+use crate::share::FRESH;
+use crate::wire::{ACK, ACK_NOW, HEADER, Header, Kind, MAX_RANGES, REPLY, WANTS, set_tag, tagged};
 use gasnet::conduit::Channel;
 
 /// A stream gives way to others after this many bytes.
 const TURN: u64 = 256 << 10;
+
+/// Bytes that a datagram may have however little may be on its way.
+const SMALL: usize = 1232;
 
 /// Bytes of datagrams from which on it pays to copy their payloads once less, here and where they arrive.
 pub const LARGE: usize = 32 << 10;
@@ -167,7 +171,7 @@ impl Link {
         }
         if self.wants_larger()
             && batch.count() == 0
-            && let Some(size) = self.mtu.probe(now)
+            && let Some(size) = self.mtu.probe(now, self.congestion.largest() as usize)
         {
             return Some((Next::Control { kind: Kind::Probe, pad: size - HEADER }, size));
         }
@@ -199,8 +203,17 @@ impl Link {
         self.turn.front().is_some_and(stream) || self.lanes.iter().any(|l| l.queue.front().is_some_and(long))
     }
 
+    /// Bytes of the largest datagram to send now: no larger than what may be on its way at a time.
+    fn datagram(&self) -> usize {
+        self.mtu.size().min((self.congestion.largest() as usize).max(SMALL))
+    }
+
     fn may_send(&mut self, now: Time) -> bool {
-        if self.in_flight > 0 && self.in_flight + self.mtu.size() as u64 > self.congestion.window() {
+        if self.in_flight == 0 && now > self.probe_from + FRESH {
+            // What the peer has promised is too old to count on.
+            self.allow(0);
+        }
+        if self.in_flight > 0 && self.in_flight + self.datagram() as u64 > self.congestion.window() {
             return false;
         }
         match self.pacer.ready(now, self.congestion.window(), &self.rtt) {
@@ -217,7 +230,7 @@ impl Link {
         if !self.chunk_room() {
             return None;
         }
-        let most = self.mtu.size() - HEADER;
+        let most = self.datagram() - HEADER;
         let frame = |slot: u32| {
             let f = self.frames.get(slot);
             Some(Body::Frame { slot, at: f.cut as u32, len: (f.buf.bytes().len() - f.cut).min(most) as u32 })
@@ -323,7 +336,7 @@ impl Link {
         let mut header = self.header(now, Kind::Get, (size - HEADER) as u32);
         header.seq = chunk as u32;
         // The last for now: its acknowledgement is waited for.
-        let full = self.in_flight + 2 * self.mtu.size() as u64 > self.congestion.window();
+        let full = self.in_flight + 2 * self.datagram() as u64 > self.congestion.window();
         // What is sent again may be all that a put still waits for.
         let again = chunk + 1 < self.chunk_base + self.chunks.len() as u64;
         let lent = if size >= LARGE && batch.count() == 0 { self.may_lend(body, world) } else { None };
@@ -364,7 +377,7 @@ impl Link {
             }
         }
         header.emit(head);
-        let tag = self.setup.send_key.tag(&head[..TAGGED], payload);
+        let tag = self.setup.send_key.tag(tagged(head), payload);
         set_tag(head, tag);
         self.note(now, size, chunk, false);
     }
@@ -373,7 +386,7 @@ impl Link {
     fn may_lend(&self, body: Body, world: &mut dyn World) -> Option<u64> {
         let Body::Stream { slot, at, .. } = body else { return None };
         let Place::Own(address) = self.streams.get(slot).from else { return None };
-        (!self.setup.send_key.covers_payload() && world.lend()).then_some(address + at)
+        (self.setup.send_key.spares(Kind::Put, LARGE - HEADER) && world.lend()).then_some(address + at)
     }
 
     /// A header with everything that all kinds carry; the acknowledgement counts as told.
@@ -381,6 +394,7 @@ impl Link {
         let number = self.next_packet;
         self.next_packet += 1;
         let largest = self.packets.largest();
+        let wants = !self.lost.is_empty() || self.has_new();
         let delay = now.saturating_sub(self.received_at) / 16_000;
         let limits = [0, 1].map(|c| self.limit_to_tell(c));
         for (lane, limit) in self.lanes.iter_mut().zip(limits) {
@@ -392,7 +406,8 @@ impl Link {
         }
         Header {
             kind,
-            flags: if largest > 0 { ACK } else { 0 },
+            flags: if largest > 0 { ACK } else { 0 } | if wants { WANTS } else { 0 },
+            share: self.share,
             sender: self.setup.rank,
             number,
             seq: 0,
@@ -421,7 +436,7 @@ impl Link {
         rest[..payload.len()].copy_from_slice(payload);
         rest[payload.len()..].fill(0);
         header.emit(head);
-        let tag = self.setup.send_key.tag(&head[..TAGGED], rest);
+        let tag = self.setup.send_key.tag(tagged(head), rest);
         set_tag(head, tag);
         match sent {
             Some((now, (chunk, probe))) => self.note(now, size, chunk, probe),

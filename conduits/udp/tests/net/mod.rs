@@ -1,10 +1,10 @@
 //! Two links, a wire with loss, duplication, reordering, corruption and a bottleneck, and a clock that jumps to the next event.
 
 use gasnet::conduit::Channel;
-use gasnet_udp::auth::{Coverage, JobKey, Life};
+use gasnet_udp::auth::{BULK, Coverage, JobKey, Life};
 use gasnet_udp::buf::{Buf, Pool};
 use gasnet_udp::link::{Batch, Link, Place, Refused, Setup, World};
-use gasnet_udp::wire::Packet;
+use gasnet_udp::wire::{HEADER, Kind, Packet};
 use std::collections::BTreeMap;
 
 /// A generator of one seed.
@@ -119,6 +119,9 @@ pub struct Pair {
     batch: Batch,
     /// Datagrams that arrived, for replays.
     pub heard: Vec<Vec<u8>>,
+    /// Whether each datagram arrives changed first, in each of its bytes in turn, and how many of those were refused.
+    pub tamper: bool,
+    pub refused: u64,
     pub cut: bool,
 }
 
@@ -126,15 +129,21 @@ pub const SIZES: [usize; 4] = [1232, 1472, 8972, 65507];
 pub const PATIENCE: u64 = 10_000_000_000;
 
 pub fn setup(rank: u32, window: u64, in_flight: u64, coverage: Coverage) -> Setup {
+    setup_of(rank, 1 - rank, window, in_flight, coverage)
+}
+
+/// Of a rank's link to a peer.
+pub fn setup_of(rank: u32, peer: u32, window: u64, in_flight: u64, coverage: Coverage) -> Setup {
     let job = JobKey::from_shares([[1; 16], [2; 16]].iter());
     let life = |rank: u32| Life { rank, incarnation: 77 + u64::from(rank) };
-    let (me, peer) = (life(rank), life(1 - rank));
+    let (me, peer) = (life(rank), life(peer));
     Setup {
         rank,
         send_key: job.direction(me, peer, coverage),
         receive_key: job.direction(peer, me, coverage),
         window: [window; 2],
         in_flight,
+        first: in_flight,
         sizes: SIZES.to_vec(),
         patience: PATIENCE,
     }
@@ -142,7 +151,7 @@ pub fn setup(rank: u32, window: u64, in_flight: u64, coverage: Coverage) -> Setu
 
 impl Pair {
     pub fn new(seed: u64, wire: Wire, window: u64, in_flight: u64) -> Pair {
-        Pair::covered(seed, wire, window, in_flight, Coverage::Header)
+        Pair::covered(seed, wire, window, in_flight, Coverage::Messages)
     }
 
     pub fn covered(seed: u64, wire: Wire, window: u64, in_flight: u64, coverage: Coverage) -> Pair {
@@ -160,6 +169,8 @@ impl Pair {
             serial: 0,
             batch: Batch::new(65507, 64),
             heard: Vec::new(),
+            tamper: false,
+            refused: 0,
             cut: false,
         }
     }
@@ -219,6 +230,27 @@ impl Pair {
         }
     }
 
+    /// Hands in a datagram that is due with one bit changed, once for each byte outside of bulk data.
+    fn tamper_with(&mut self, to: usize, datagram: &[u8]) {
+        let bulk = Packet::new_checked(datagram).is_ok_and(|packet| {
+            matches!(packet.kind(), Some(Kind::Put | Kind::Data)) && packet.payload().len() > BULK
+        });
+        let covered = if bulk { HEADER } else { datagram.len() };
+        let mut changed = datagram.to_vec();
+        for at in 0..covered {
+            let bit = 1 << self.rng.below(8);
+            changed[at] ^= bit;
+            assert!(
+                !self.hand_in(to, &changed),
+                "byte {at} of {} changed: {:?}",
+                datagram.len(),
+                &datagram[..2]
+            );
+            changed[at] ^= bit;
+            self.refused += 1;
+        }
+    }
+
     /// Goes on to the next event; false when there is none, or none before `until`.
     pub fn step(&mut self, until: u64) -> bool {
         self.flush();
@@ -234,6 +266,9 @@ impl Pair {
                 break;
             }
             let (to, datagram) = entry.remove();
+            if self.tamper {
+                self.tamper_with(to, &datagram);
+            }
             self.hand_in(to, &datagram);
             if self.heard.len() < 2000 {
                 self.heard.push(datagram);
