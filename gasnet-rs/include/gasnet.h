@@ -64,7 +64,7 @@ gasnet_node_t gasnet_nodes(void) { return gasneti_abi.size; }
 
 /* ---- waiting -------------------------------------------------------------------------- */
 typedef struct {
-  uint64_t gasneti_stage, gasneti_word[13];
+  uint64_t gasneti_stage, gasneti_word[14];
 } gasneti_waiter_t;
 extern void gasneti_wait_step(gasneti_waiter_t *waiter);
 

@@ -276,6 +276,7 @@ impl Rank {
         // As a rule all ranks find the same wrong.
         let conduit = opened.unwrap_or_else(|why| crate::job::refuse(&boot, host.header, &why));
         let policy = WaitPolicy::new(on_host, processors, config.spin);
+        let policy = if conduit.is_some() { policy.over_network() } else { policy };
         // A rank lives as long as its process.
         let presence: Option<&'static Presence> = (on_host as usize > processors).then(|| {
             // Ranks that follow each other are likely to talk to each other: they start out on different processors.

@@ -43,6 +43,8 @@ pub(crate) struct Presence {
 const NOBODY: u32 = u32::MAX;
 /// Polls for a running peer before the processor is given up after all; halved each time in vain.
 const WATCH: u32 = 64;
+/// The same where polls look at a network, too, which takes several times as long.
+const WATCH_NETWORK: u32 = 16;
 
 impl Presence {
     /// Of the rank with station number `me`.
@@ -185,6 +187,8 @@ fn yield_timed(before: u64, dear: Duration) -> u64 {
 /// The lengths of the three stages.
 #[derive(Debug, Clone, Copy)]
 pub struct WaitPolicy {
+    /// Polls before the processor is given up while a watched peer is running (see the module).
+    pub watched: u32,
     /// Polls before the first yield; none when ranks outnumber processors, where a rank *watches* instead (see the module).
     pub spins: u32,
     /// Yields before the first sleep.
@@ -202,6 +206,7 @@ impl WaitPolicy {
         let per_processor = (ranks as usize).div_ceil(processors.max(1)).max(1) as u32;
         let sleep = Duration::from_micros(u64::from(50 * (per_processor / 4).clamp(1, 40)));
         WaitPolicy {
+            watched: WATCH,
             spins: spins.unwrap_or(if crowded { 0 } else { 2000 }),
             // A yield with nobody else to run returns at once; with others it takes as long as they do.
             yields: 20_000 / per_processor.min(20),
@@ -228,6 +233,11 @@ impl WaitPolicy {
     /// Longest time that a yield takes if only ranks of the job share the processor: a turn of each takes a microsecond or a few.
     fn dear(&self) -> Duration {
         DEAR.max(self.longest / 4)
+    }
+
+    /// The same for a rank whose polls look at a network.
+    pub(crate) fn over_network(self) -> WaitPolicy {
+        WaitPolicy { watched: WATCH_NETWORK, ..self }
     }
 }
 
@@ -281,7 +291,7 @@ impl Waiter {
             presence,
             steps: first_step(policy),
             watched: 0,
-            patience: WATCH,
+            patience: policy.watched,
             yielded: 0,
             since: None,
             for_others: false,
@@ -315,7 +325,7 @@ impl Waiter {
     #[inline]
     pub fn progressed(&mut self) {
         self.steps = first_step(self.policy);
-        (self.watched, self.patience, self.yielded) = (0, WATCH, 0);
+        (self.watched, self.patience, self.yielded) = (0, self.policy.watched, 0);
         if let Some(told) = &mut self.told {
             told.number = 0;
         }
@@ -425,6 +435,8 @@ mod tests {
         assert_eq!(steps(&mut waiter, 9), 1);
         waiter.progressed();
         assert_eq!(steps(&mut waiter, 1), 65);
+        let mut waiter = Waiter::new(WaitPolicy::new(8, 2, None).over_network(), Some(presence));
+        assert_eq!(steps(&mut waiter, 6), 16 + 8 + 4 + 2 + 1 + 6);
     }
 
     #[test]
