@@ -227,6 +227,44 @@ pub fn udp(options: &Options) -> Vec<Group> {
             us(Figure { bar: "reported", ..time("udp_am_medium_4k_rtt", "us", 2, "rtt", waits) }),
         ),
         group(
+            floor("udp_pingpong", "96"),
+            over(UDP, 2, "am_reqreq alone"),
+            us(Figure { bar: "ratio <= 1.25", ..time("udp_am_reqreq", "us", 2, "rtt", waits) }),
+        ),
+        group(
+            floor("udp_pairs", "4 96"),
+            over(UDP, 4, "am_short alone"),
+            us(Figure { bar: "reported", ..time("udp_am_short_rtt_crowded_4", "us", 4, "rtt", &["yield"]) }),
+        ),
+        group(
+            floor("udp_pairs", "4 96"),
+            over(UDP, 4, "am_reqreq alone"),
+            us(Figure { bar: "reported", ..time("udp_am_reqreq_crowded_4", "us", 4, "rtt", &["yield"]) }),
+        ),
+        group(
+            floor("udp_pairs", "4 4176"),
+            over(UDP, 4, "am_medium alone"),
+            us(Figure { bar: "reported", ..time("udp_am_medium_4k_crowded_4", "us", 4, "rtt", &["yield"]) }),
+        ),
+        Group {
+            probes: vec![floor("tcp_incast", "16"), over(UDP, 17, "incast")],
+            figures: vec![
+                Figure {
+                    better: Better::Higher,
+                    bar: "reported",
+                    ..time("incast_16", "GB/s", 17, "all", &["all"])
+                },
+                Figure {
+                    better: Better::Higher,
+                    bar: "ratio >= 0.5",
+                    floor: (1, &["one"]),
+                    ..time("incast_16_beside_one", "GB/s", 17, "all", &[])
+                },
+            ],
+            rounds: 0,
+            note: None,
+        },
+        group(
             floor("udp_pingpong", "80"),
             over(UDP, 2, "put_8 alone"),
             us(Figure { bar: "reported", ..time("udp_put_8_rtt", "us", 2, "put8", waits) }),

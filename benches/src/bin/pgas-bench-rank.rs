@@ -29,6 +29,8 @@ fn main() {
             "am_short" => am_short(rank),
             "am_flood" => am_flood(rank),
             "am_medium" => am_medium(rank),
+            "am_reqreq" => am_reqreq(rank),
+            "incast" => incast(rank),
             "barrier" => barrier(rank),
             "fadd" => fadd(rank),
             "allreduce_8" => allreduce_8(rank),
@@ -331,6 +333,63 @@ fn am_short(rank: &Rank) {
         let goal = COUNT.load(Relaxed) + 1;
         sure(rank, rank.request_short(peer, REQUEST, &[]));
         rank.wait_until("a reply", || COUNT.load(Relaxed) == goal);
+    });
+}
+
+/// Even ranks ask, odd ranks answer: by a request, from outside of the handler.
+fn am_reqreq(rank: &Rank) {
+    register(
+        rank,
+        REQUEST,
+        Handler::new(|_, _| {
+            COUNT.fetch_add(1, Relaxed);
+        }),
+    );
+    let round_trips = if rank.size() == 2 { 50_000 } else { 2_000 };
+    let peer = RankId(rank.id().0 ^ 1);
+    let asks = rank.id().0.is_multiple_of(2);
+    let mut goal = 0;
+    rank.barrier();
+    batches(rank, || {
+        let start = Instant::now();
+        for _ in 0..round_trips {
+            goal += 1;
+            if asks {
+                sure(rank, rank.request_short(peer, REQUEST, &[]));
+            }
+            rank.wait_until("a request", || COUNT.load(Relaxed) == goal);
+            if !asks {
+                sure(rank, rank.request_short(peer, REQUEST, &[]));
+            }
+        }
+        let took = ns_each(start, round_trips);
+        rank.barrier();
+        vec![("rtt", took)]
+    });
+}
+
+/// All other ranks put to rank 0: together, and then the first of them alone, bytes per ns.
+fn incast(rank: &Rank) {
+    const BLOCK: u64 = 1 << 20;
+    let senders = u64::from(rank.size() - 1);
+    let at: GlobalPtr<u64> = GlobalPtr::new(RankId(0), allocate(rank, senders * BLOCK));
+    let me = u64::from(rank.id().0);
+    let source = vec![me; BLOCK as usize / 8];
+    let round = |blocks: u64, sends: bool| {
+        rank.barrier();
+        let start = Instant::now();
+        if sends {
+            let own = at.add((me as usize - 1) * BLOCK as usize / 8);
+            (0..blocks).for_each(|_| rank.write_slice(own, black_box(&source)));
+        }
+        rank.barrier();
+        start
+    };
+    batches(rank, || {
+        let blocks = 64u64.div_ceil(senders);
+        let all = (blocks * senders * BLOCK) as f64 / ns_each(round(blocks, me > 0), 1);
+        let one = (64 * BLOCK) as f64 / ns_each(round(64, me == 1), 1);
+        vec![("all", all), ("one", one)]
     });
 }
 
