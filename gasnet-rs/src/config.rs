@@ -257,7 +257,7 @@ pub const SETTINGS: &[Setting] = &[
     s(
         "UPC_BARRIER_MISMATCH_WARNS",
         "no (default), yes",
-        "Values of `upc_notify` and `upc_wait` that do not agree draw a warning, not an error (UPC programs).",
+        "Values of `upc_notify` and `upc_wait` that do not agree draw a warning, not an error, also with `UPC_QUIET` and `upcrun -q` (UPC programs).",
     ),
 ];
 

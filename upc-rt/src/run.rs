@@ -220,7 +220,9 @@ pub fn attach(
         Some(bytes) => match Layout::new(statics, bytes, limit) {
             Some(layout) => layout,
             None if !asked.require => {
-                if asked.warn && !settings.quiet && rank.id().0 == 0 {
+                // Who asks for this warning by its name is told, and so is not quiet.
+                let quiet = settings.quiet && settings.size_warn != Some(true);
+                if asked.warn && !quiet && rank.id().0 == 0 {
                     crate::error::warn(&format!(
                         "a heap of {} MB per thread was asked for, {} MB is the most",
                         bytes >> 20,

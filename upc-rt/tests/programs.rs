@@ -208,6 +208,10 @@ fn a_mismatch_can_be_a_warning() {
     assert_eq!(status, Some(0));
     assert_eq!(stdout, "thread 0: went on|thread 1: went on|thread 2: went on");
     assert!(stderr.contains("barrier mismatch detected") && !stderr.contains("error"), "{stderr}");
+    // Who asks for it hears it, and nothing else.
+    let run = Run { env: &[("UPC_BARRIER_MISMATCH_WARNS", "yes"), ("UPC_QUIET", "yes")], ..SHARED };
+    let (_, stderr, status) = end(&exe, &run, "mismatch");
+    assert!(stderr.contains("barrier mismatch detected") && status == Some(0), "{stderr}");
     let run = Run { env: &[("UPC_BARRIER_MISMATCH_WARNS", "no")], ..SHARED };
     assert_eq!(end(&exe, &run, "mismatch").2, Some(1));
 }
