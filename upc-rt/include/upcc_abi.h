@@ -61,6 +61,9 @@ void __upc_arrived(void);
 void __upc_copy(unsigned, unsigned long, unsigned, unsigned long, unsigned long);
 void __upc_set(unsigned, unsigned long, int, unsigned long);
 void __upc_fence(void);
+void __upc_strict_fence(void);
+void __upc_before_look(void);
+void __upc_look(unsigned, unsigned long, const void *, unsigned long);
 void __upc_poll(void);
 void __upc_notify(int, int);
 void __upc_wait(int, int);
@@ -558,7 +561,7 @@ static unsigned __upc_spins __attribute__((__unused__));
 __UPC_IN void __upc_sbefore(int __store)
 {
   if (!__UPC_LIKELY(__upc_rt.mapped == __upc_rt.threads)) {
-    __upc_fence();
+    __upc_strict_fence();
   } else if (__store) {
     __atomic_thread_fence(4); /* acquire and release */
   } else {
@@ -570,15 +573,30 @@ __UPC_IN void __upc_sbefore(int __store)
 __UPC_IN void __upc_safter(int __store)
 {
   if (!__UPC_LIKELY(__upc_rt.mapped == __upc_rt.threads))
-    __upc_fence();
+    __upc_strict_fence();
   else if (__store)
     __atomic_thread_fence(5); /* sequentially consistent */
   else
     __atomic_thread_fence(4); /* acquire and release */
 }
+/* a read that the program may wait with in a loop: the runtime is told what it found, of others' memory always, else now and then */
+__UPC_IN void __upc_lbefore(void)
+{
+  if (!__UPC_LIKELY(__upc_rt.mapped == __upc_rt.threads))
+    __upc_before_look();
+  else
+    __atomic_thread_fence(5); /* sequentially consistent */
+}
+__UPC_IN int __upc_telling(void)
+{
+  return !__UPC_LIKELY(__upc_rt.mapped == __upc_rt.threads) || !__UPC_LIKELY((++__upc_spins & 63) != 0);
+}
+#define __UPC_LAFTER(T, w, x) do { \
+  if (__upc_telling()) { T __upc_y = (x); __upc_look((unsigned)(w).t, (w).o, &__upc_y, sizeof(T)); } \
+  else __atomic_thread_fence(4); } while (0)
 #define __UPC_GETS(T, w) __extension__({ \
   const struct __upc_w __upc_b = (w); T __upc_x; \
-  __upc_sbefore(0); __upc_x = __UPC_GETQ(volatile, T, __upc_b); __upc_safter(0); \
+  __upc_lbefore(); __upc_x = __UPC_GETQ(volatile, T, __upc_b); __UPC_LAFTER(T, __upc_b, __upc_x); \
   __upc_x; })
 /* a structure that has read-only members */
 #define __UPC_GETK(T, w) __extension__({ \
@@ -611,8 +629,8 @@ __UPC_IN void __upc_safter(int __store)
   if (__upc_q == &__upc_s) __upc_put((unsigned)__upc_a.t, __upc_a.o + (lo), (char *)&__upc_s + (lo), n); \
   __upc_r; })
 #define __UPC_BFGETS(T, w, F, lo, n) __extension__({ \
-  const struct __upc_w __upc_b = (w); __upc_sbefore(0); \
-  __auto_type __upc_x = __UPC_BFGET(T, __upc_b, F, lo, n); __upc_safter(0); \
+  const struct __upc_w __upc_b = (w); __upc_lbefore(); \
+  __auto_type __upc_x = __UPC_BFGET(T, __upc_b, F, lo, n); __UPC_LAFTER(__typeof__(__upc_x), __upc_b, __upc_x); \
   __upc_x; })
 #define __UPC_BFPUTS(T, w, F, lo, n, v) __extension__({ \
   const struct __upc_w __upc_b = (w); __auto_type __upc_v = (v); __upc_sbefore(1); \

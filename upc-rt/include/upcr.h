@@ -353,23 +353,31 @@ __UPCR_IN upcr_register_value_t __upcr_get_val(__upc_pts src, ptrdiff_t off, siz
 #endif
   return v;
 }
-/* S: empty or _strict; BEFORE and AFTER: the fences that go with it */
-#define __UPCR_ACCESS(K, T, S, BEFORE, AFTER) \
+/* S: empty or _strict; BEFORE and AFTER: the fences of writes; LOOK and LOOKED: those of reads, which programs wait with in loops */
+#define __UPCR_ACCESS(K, T, S, BEFORE, AFTER, LOOK, LOOKED) \
 __UPCR_IN void upcr_put_##K##S(T d, ptrdiff_t off, const void *s, size_t n) { BEFORE(1); __upcr_put(d, off, s, n); AFTER(1); } \
-__UPCR_IN void upcr_get_##K##S(void *d, T s, ptrdiff_t off, size_t n) { BEFORE(0); __upcr_get(d, s, off, n); AFTER(0); } \
+__UPCR_IN void upcr_get_##K##S(void *d, T s, ptrdiff_t off, size_t n) { LOOK(); __upcr_get(d, s, off, n); LOOKED(s, off, d, n); } \
 __UPCR_IN void upcr_put_##K##_val##S(T d, ptrdiff_t off, upcr_register_value_t v, size_t n) { BEFORE(1); __upcr_put_val(d, off, v, n); AFTER(1); } \
 __UPCR_IN upcr_register_value_t upcr_get_##K##_val##S(T s, ptrdiff_t off, size_t n) \
-{ upcr_register_value_t v; BEFORE(0); v = __upcr_get_val(s, off, n); AFTER(0); return v; } \
+{ upcr_register_value_t v; LOOK(); v = __upcr_get_val(s, off, n); LOOKED(s, off, &v, sizeof v); return v; } \
 __UPCR_IN upcr_valget_handle_t upcr_get_nb_##K##_val##S(T s, ptrdiff_t off, size_t n) { upcr_valget_handle_t h = { upcr_get_##K##_val##S(s, off, n) }; return h; } \
 __UPCR_IN void upcr_put_##K##_floatval##S(T d, ptrdiff_t off, float v) { upcr_put_##K##S(d, off, &v, sizeof v); } \
 __UPCR_IN void upcr_put_##K##_doubleval##S(T d, ptrdiff_t off, double v) { upcr_put_##K##S(d, off, &v, sizeof v); } \
 __UPCR_IN float upcr_get_##K##_floatval##S(T s, ptrdiff_t off) { float v; upcr_get_##K##S(&v, s, off, sizeof v); return v; } \
 __UPCR_IN double upcr_get_##K##_doubleval##S(T s, ptrdiff_t off) { double v; upcr_get_##K##S(&v, s, off, sizeof v); return v; }
 #define __UPCR_NOFENCE(store) ((void)0)
-__UPCR_ACCESS(shared, upcr_shared_ptr_t, , __UPCR_NOFENCE, __UPCR_NOFENCE)
-__UPCR_ACCESS(pshared, upcr_pshared_ptr_t, , __UPCR_NOFENCE, __UPCR_NOFENCE)
-__UPCR_ACCESS(shared, upcr_shared_ptr_t, _strict, __upc_sbefore, __upc_safter)
-__UPCR_ACCESS(pshared, upcr_pshared_ptr_t, _strict, __upc_sbefore, __upc_safter)
+#define __UPCR_NOLOOK() ((void)0)
+#define __UPCR_NOTLOOKED(s, off, v, n) ((void)0)
+__UPCR_IN void __upcr_looked(__upc_pts s, ptrdiff_t off, const void *v, size_t n)
+{
+  struct __upc_w w = __upc_u(s);
+  if (__upc_telling()) __upc_look((unsigned)w.t, w.o + (unsigned long)off, v, n);
+  else __atomic_thread_fence(4);
+}
+__UPCR_ACCESS(shared, upcr_shared_ptr_t, , __UPCR_NOFENCE, __UPCR_NOFENCE, __UPCR_NOLOOK, __UPCR_NOTLOOKED)
+__UPCR_ACCESS(pshared, upcr_pshared_ptr_t, , __UPCR_NOFENCE, __UPCR_NOFENCE, __UPCR_NOLOOK, __UPCR_NOTLOOKED)
+__UPCR_ACCESS(shared, upcr_shared_ptr_t, _strict, __upc_sbefore, __upc_safter, __upc_lbefore, __upcr_looked)
+__UPCR_ACCESS(pshared, upcr_pshared_ptr_t, _strict, __upc_sbefore, __upc_safter, __upc_lbefore, __upcr_looked)
 /* started, to be completed by a handle or, with how 1, together; strict ones are complete on return */
 __UPCR_IN upcr_handle_t __upcr_start_get(void *dst, __upc_pts src, ptrdiff_t off, size_t n, int how)
 {

@@ -6,6 +6,7 @@
 use crate::abi::Image;
 use crate::atomics::Operands;
 use crate::collectives::{Mix, Move};
+use crate::core::found;
 use crate::state::upc;
 use std::borrow::Cow;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_ulong, c_void};
@@ -71,19 +72,62 @@ pub extern "C" fn __upc_set(t: c_uint, o: c_ulong, c: c_int, n: c_ulong) {
     upc().core.set(t, o, c as u8, n);
 }
 
-/// A full fence, and progress.
-#[unsafe(no_mangle)]
-pub extern "C" fn __upc_fence() {
+/// A full fence.
+fn full_fence() {
     // ORDER: SeqCst; a strict access by itself; pairs with the fences of the other threads.
     fence(SeqCst);
     upc().core.settle();
+}
+
+/// Before and after a strict write: a full fence, and progress.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_strict_fence() {
+    full_fence();
     upc().core.poll();
+}
+
+/// Before a strict read: a full fence. Progress comes after it.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_before_look() {
+    upc().core.begin_look(1);
+    full_fence();
+}
+
+/// After a strict read of `n` bytes of thread `t`: a full fence, and progress. Programs wait in loops of such reads.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __upc_look(t: c_uint, o: c_ulong, value: *const c_void, n: c_ulong) {
+    /// Where all are near, emitted C tells of one read in so many.
+    const READS: u32 = 64;
+    if upc().core.all_near() {
+        upc().core.begin_look(READS);
+    }
+    full_fence();
+    let done = upc().core.poll();
+    let mut word = [0u8; 8];
+    let n = (n as usize).min(8);
+    // SAFETY: emitted C passes a variable of that size.
+    unsafe { std::ptr::copy_nonoverlapping(value.cast(), word.as_mut_ptr(), n) };
+    upc().core.looked(found(t, o, u64::from_ne_bytes(word)), Some(done));
+}
+
+/// What a program looks at that reads shared memory in a loop with fences or polls: anything.
+const ANYTHING: u64 = 1;
+
+/// `upc_fence`: a full fence, and progress.
+#[unsafe(no_mangle)]
+pub extern "C" fn __upc_fence() {
+    upc().core.begin_look(1);
+    full_fence();
+    let done = upc().core.poll();
+    upc().core.looked(ANYTHING, Some(done));
 }
 
 /// Progress.
 #[unsafe(no_mangle)]
 pub extern "C" fn __upc_poll() {
-    upc().core.poll();
+    upc().core.begin_look(1);
+    let done = upc().core.poll();
+    upc().core.looked(ANYTHING, Some(done));
 }
 
 fn name(value: c_int, named: c_int) -> Option<i32> {

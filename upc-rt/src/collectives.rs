@@ -82,7 +82,7 @@ impl Upc {
     }
 
     fn all_near(&self) -> bool {
-        self.core.near_segments().mapped == self.size
+        self.core.all_near()
     }
 
     /// `upc_all_broadcast` and its like; `n` bytes a block.

@@ -14,8 +14,8 @@ mod transfers;
 use gasnet::atomics::{Function, Operation, WordType};
 use gasnet::barrier::{ANONYMOUS, Consensus, Outcome};
 use gasnet::nic::{Cells, PlacedLock, PlacedSemaphore};
-use gasnet::{GlobalPtr, Rank, RankId, bytes};
-use std::cell::Cell;
+use gasnet::{GlobalPtr, Rank, RankId, Spins, bytes};
+use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 pub use transfers::How;
 
@@ -32,6 +32,18 @@ thread_local! {
     /// Those of this thread of the process.
     static UNDER_WAY: UnderWay =
         const { UnderWay { writes: [const { Cell::new((0, 0, 0)) }; LATER], count: Cell::new(0) } };
+}
+
+thread_local! {
+    /// What this thread of the process looks at in a loop, perhaps.
+    static SPINS: RefCell<Spins> = const { RefCell::new(Spins::new()) };
+}
+
+/// What a look of the program found: a value at a place, for [`Core::looked`].
+pub fn found(t: u32, o: u64, value: u64) -> u64 {
+    // Odd constants, so that neighbouring places and values make different keys.
+    let place = (o ^ u64::from(t) << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    place ^ value.wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_left(31)
 }
 
 /// An atomic operation on a 64-bit word; `a` and `b` are its operands.
@@ -177,6 +189,12 @@ impl Core {
         self.address("collective access", self.rank.id().0, o, n).unwrap_or(std::ptr::null_mut())
     }
 
+    /// Whether all threads are near.
+    #[inline]
+    pub fn all_near(&self) -> bool {
+        self.near.mapped == self.rank.size()
+    }
+
     /// Waits for all writes under way.
     #[inline]
     pub fn settle(&self) {
@@ -298,6 +316,7 @@ impl Core {
     /// Any atomic operation of the core on offset `o` of thread `t`; the old value.
     #[inline]
     pub fn atomic(&self, (t, o): (u32, u64), op: Operation, a: u64, b: u64) -> u64 {
+        self.begin_look(1);
         self.settle();
         self.attend();
         if !o.is_multiple_of(op.width() as u64) {
@@ -306,7 +325,13 @@ impl Core {
                 op.width()
             ));
         }
-        self.rank.atomic(self.target("atomic operation", t), o, op, a, b)
+        let target = self.target("atomic operation", t);
+        if !matches!(op.function, Function::Get | Function::CompareSwap) {
+            return self.rank.atomic(target, o, op, a, b);
+        }
+        let old = self.rank.atomic(target, o, op, a, b);
+        self.looked(found(t, o, old), None);
+        old
     }
 
     /// Copies `n` bytes to thread `t`; complete at the target on return.
@@ -440,8 +465,24 @@ impl Core {
 
     /// Lets the core make progress.
     #[inline]
-    pub fn poll(&self) {
-        self.rank.poll();
+    pub fn poll(&self) -> usize {
+        self.rank.poll()
+    }
+
+    /// The program looks at something that others change, or has done so `reads` times of which nothing was said. It may do so in a loop.
+    #[inline]
+    pub fn begin_look(&self, reads: u32) {
+        SPINS.with(|s| {
+            if let Ok(mut s) = s.try_borrow_mut() {
+                s.begin(reads);
+            }
+        });
+    }
+
+    /// What it found, as [`found`] says; whether it did so often enough that this thread has polled and given others a chance.
+    #[inline]
+    pub fn looked(&self, key: u64, polled: Option<usize>) -> bool {
+        SPINS.with(|s| s.try_borrow_mut().is_ok_and(|mut s| self.rank.looked(&mut s, key, polled)))
     }
 
     /// The same where others are far. For what programs wait with in loops of their own: near memory changes only when those

@@ -17,7 +17,7 @@
 #![expect(unsafe_code, reason = "asks the C library for the number of processors")]
 
 use crate::control::{NODE_BITS, NODES, Node, field, node_fields};
-use crate::core::Op;
+use crate::core::{Op, found};
 use crate::state::Upc;
 use gasnet::nic::{Cells, PlacedLock};
 use std::sync::Mutex;
@@ -207,6 +207,7 @@ impl Upc {
 
     /// `upc_lock_attempt`.
     pub fn lock_attempt(&self, t: u32, off: u64) -> bool {
+        self.core.begin_look(1);
         self.check_lock("upc_lock_attempt", t, off);
         self.core.attend();
         let me = match self.nic_line(t, off) {
@@ -215,19 +216,19 @@ impl Upc {
                 let me = self.take_node();
                 if !line.try_acquire(me.node) {
                     self.put_node(me.node);
-                    return self.attempt_failed();
+                    return self.attempt_failed(t, off);
                 }
                 me
             }
             None => {
                 // A look first: failing attempts in a loop should not write to the holder's cache line.
                 if self.core.amo(t, off + TAIL, Op::Get, 0, 0) != 0 {
-                    return self.attempt_failed();
+                    return self.attempt_failed(t, off);
                 }
                 let me = self.take_node();
                 if self.core.amo(t, off + TAIL, Op::Cas, 0, me.encode()) != 0 {
                     self.put_node(me.node);
-                    return self.attempt_failed();
+                    return self.attempt_failed(t, off);
                 }
                 me
             }
@@ -239,11 +240,11 @@ impl Upc {
     }
 
     /// Attempts come in loops: make progress for others, and let the holder run if it shares our processor.
-    fn attempt_failed(&self) -> bool {
-        self.core.poll();
+    fn attempt_failed(&self, t: u32, off: u64) -> bool {
+        let done = self.core.poll();
         let n = self.locks.failed.load(Relaxed).wrapping_add(1);
         self.locks.failed.store(n, Relaxed);
-        if n.is_multiple_of(16) {
+        if !self.core.looked(found(t, off, 0), Some(done)) && n.is_multiple_of(16) {
             std::thread::yield_now();
         }
         false

@@ -1,7 +1,7 @@
 //! Berkeley's semaphores: a counter in shared memory of the thread that allocated it. Where NICs synchronise by themselves (the conduit
 //! netvm), a semaphore of [`gasnet::nic`]: who waits for one stands in its line; who waits for more tries until they are there.
 
-use crate::core::Op;
+use crate::core::{Op, found};
 use crate::state::Upc;
 use gasnet::nic::PlacedSemaphore;
 use std::sync::atomic::{Ordering::*, fence};
@@ -99,6 +99,9 @@ impl Upc {
 
     /// `bupc_sem_waitN`, and `bupc_sem_tryN` unless `block`: whether `n` were taken.
     pub fn sem_take(&self, t: u32, off: u64, n: u64, block: bool) -> bool {
+        if !block {
+            self.core.begin_look(1);
+        }
         let boolean = self.sem_is_boolean(t, off);
         self.check_count(!boolean || n == 1, n);
         if let Some(semaphore) = self.nic_semaphore(t, off) {
@@ -111,7 +114,8 @@ impl Upc {
         loop {
             if value < n {
                 if !block {
-                    self.core.poll();
+                    let done = self.core.poll();
+                    self.core.looked(found(t, off, value), Some(done));
                     return false;
                 }
                 self.core.wait_until("bupc_sem_wait", || {

@@ -13,6 +13,9 @@ void __upc_put_later(unsigned b, unsigned long c, const void *a, unsigned long d
 void __upc_get_ahead(void *a, unsigned b, unsigned long c, unsigned long d) { abort(); }
 void __upc_arrived(void) { abort(); }
 void __upc_fence(void) { abort(); }
+void __upc_strict_fence(void) { abort(); }
+void __upc_before_look(void) { abort(); }
+void __upc_look(unsigned t, unsigned long o, const void *p, unsigned long n) { (void)t; (void)o; (void)p; (void)n; }
 void __upc_poll(void) { abort(); }
 
 void set_threads(unsigned t)

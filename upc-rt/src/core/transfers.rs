@@ -4,13 +4,17 @@
 //! event of the core, 0 where the transfer is complete (one for all pieces of a strided or listed one); *implicit* ones count among those of this thread of the process. Neither
 //! fences nor barriers wait for them. What was written before to the same bytes is waited for first.
 
-use super::Core;
+use super::{Core, found};
 use gasnet::Event;
 use std::ffi::c_int;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Most handles in use: transfers beyond them are complete when they return. The core has a million.
 const HANDLES: u32 = 1 << 19;
+
+/// What a program looks at that tests handles of a list, or implicit transfers.
+const LIST: u64 = 2;
+const IMPLICIT: u64 = 3;
 
 /// How a transfer is waited for.
 #[derive(Debug, Clone, Copy)]
@@ -130,8 +134,12 @@ impl Core {
         let event = Event::from_raw(handle);
         if wait {
             self.rank.wait(event);
-        } else if !self.rank.test(event) {
-            return false;
+        } else {
+            self.begin_look(1);
+            if !self.rank.test(event) {
+                self.looked(found(0, handle, 0), None);
+                return false;
+            }
         }
         if handle != 0 {
             self.handles.fetch_sub(1, Relaxed);
@@ -154,12 +162,18 @@ impl Core {
             self.handles.fetch_sub(ended, Relaxed);
             left == 0 || (!all && ended > 0)
         };
-        self.poll();
         if wait {
+            self.poll();
             self.rank.wait_until("transfers to complete", ended);
             return true;
         }
-        ended()
+        self.begin_look(1);
+        let done = self.poll();
+        let all = ended();
+        if !all {
+            self.looked(LIST, Some(done));
+        }
+        all
     }
 
     /// Whether all implicit puts (with memsets), gets, or both are complete; waits until they are if `wait`.
@@ -169,6 +183,11 @@ impl Core {
             self.rank.wait_implicit(puts, gets);
             return true;
         }
-        self.rank.test_implicit(puts, gets)
+        self.begin_look(1);
+        let complete = self.rank.test_implicit(puts, gets);
+        if !complete {
+            self.looked(IMPLICIT, None);
+        }
+        complete
     }
 }
