@@ -26,8 +26,8 @@ extern void gasneti_bad_value_size(size_t nbytes);
 extern gasnet_valget_handle_t gasneti_get_nb_val(gasnet_node_t node, const void *src, size_t nbytes);
 extern gasnet_register_value_t gasnet_wait_syncnb_valget(gasnet_valget_handle_t handle);
 
-extern void gasnet_wait_syncnb(gasnet_handle_t handle);
-extern int gasnet_try_syncnb(gasnet_handle_t handle);
+extern void gasneti_wait_syncnb(gasnet_handle_t handle);
+extern int gasneti_try_syncnb(gasnet_handle_t handle);
 extern void gasnet_wait_syncnb_all(gasnet_handle_t *handles, size_t n);
 extern int gasnet_try_syncnb_all(gasnet_handle_t *handles, size_t n);
 extern void gasnet_wait_syncnb_some(gasnet_handle_t *handles, size_t n);
@@ -140,6 +140,19 @@ gasnet_handle_t gasnet_memset_nb(gasnet_node_t node, void *dest, int val, size_t
   if (GASNETT_PREDICT_FALSE(to == NULL)) return gasneti_memset_nb(node, dest, val, nbytes);
   gasneti_fill(to, val, nbytes);
   return GASNET_INVALID_HANDLE;
+}
+
+/* What was complete when it was started, as all to mapped memory is, costs a comparison. */
+GASNETT_INLINE(gasnet_wait_syncnb)
+void gasnet_wait_syncnb(gasnet_handle_t handle) {
+  if (GASNETT_PREDICT_FALSE(handle != GASNET_INVALID_HANDLE || gasneti_abi.check))
+    gasneti_wait_syncnb(handle);
+}
+GASNETT_INLINE(gasnet_try_syncnb)
+int gasnet_try_syncnb(gasnet_handle_t handle) {
+  if (GASNETT_PREDICT_FALSE(handle != GASNET_INVALID_HANDLE || gasneti_abi.check))
+    return gasneti_try_syncnb(handle);
+  return GASNET_OK;
 }
 
 GASNETT_INLINE(gasneti_put_nbi_either)

@@ -245,7 +245,7 @@ pub unsafe extern "C" fn gasneti_get_nb_val(node: u32, src: *const c_void, n: us
 pub unsafe extern "C" fn gasnet_wait_syncnb_valget(get: *mut ValueGet) -> u64 {
     // SAFETY: the caller's promise; the value is read only when it has arrived.
     unsafe {
-        gasnet_wait_syncnb((*get).handle);
+        gasneti_wait_syncnb((*get).handle);
         Box::from_raw(get).value
     }
 }
@@ -270,7 +270,7 @@ unsafe fn is_complete(state: &State, handle: usize) -> bool {
 /// # Safety
 /// As [`is_complete`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasnet_wait_syncnb(handle: usize) {
+pub unsafe extern "C" fn gasneti_wait_syncnb(handle: usize) {
     let state = state::attached("gasnet_wait_syncnb");
     context::unrestricted(state, "gasnet_wait_syncnb");
     if handle != 0 {
@@ -284,7 +284,7 @@ pub unsafe extern "C" fn gasnet_wait_syncnb(handle: usize) {
 /// # Safety
 /// As [`is_complete`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasnet_try_syncnb(handle: usize) -> c_int {
+pub unsafe extern "C" fn gasneti_try_syncnb(handle: usize) -> c_int {
     let state = state::attached("gasnet_try_syncnb");
     context::unrestricted(state, "gasnet_try_syncnb");
     state.rank.poll();
