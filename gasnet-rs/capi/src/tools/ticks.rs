@@ -6,6 +6,10 @@
 //! longer ago the first reading is, the more precise is the rate, and from [`BASELINE`] on it stays as it is: within 10 ppm of
 //! `CLOCK_MONOTONIC`. Before that it is as wrong as readings are, 100 ns, in all the time since the first one; an interval that the program has
 //! measured is part of that. So whatever is converted, and whenever: the error is less than 100 ns and 10 ppm.
+//!
+//! **Moments.** Many programs convert readings of the counter first and subtract then. A reading counts from the start of the machine, and in
+//! all that time a rate that is still changing would make milliseconds. So what came before the first reading is converted at one rate for
+//! all, and only the rest, which is the program's own time, at the rate of the moment.
 
 #![expect(unsafe_code, reason = "exported to C by name; reads the processor's counter")]
 
@@ -45,11 +49,13 @@ struct Rate {
     origin: (u64, Instant),
     /// The rate that stays, as its bits; 0 as long as there is none.
     settled: AtomicU64,
+    /// What the ticks before the first reading are in nanoseconds.
+    before: OnceLock<f64>,
 }
 
 impl Rate {
     fn new() -> Rate {
-        Rate { origin: simultaneous(), settled: AtomicU64::new(0) }
+        Rate { origin: simultaneous(), settled: AtomicU64::new(0), before: OnceLock::new() }
     }
 
     fn ns_per_tick(&self) -> f64 {
@@ -68,6 +74,17 @@ impl Rate {
         match self.settled.compare_exchange(0, rate.to_bits(), Relaxed, Relaxed) {
             Ok(_) => rate,
             Err(settled) => f64::from_bits(settled),
+        }
+    }
+}
+
+impl Rate {
+    /// An interval, or a moment, in nanoseconds.
+    fn ns(&self, ticks: u64) -> f64 {
+        let (origin, now) = (self.origin.0, self.ns_per_tick());
+        match ticks.checked_sub(origin) {
+            None => ticks as f64 * now,
+            Some(since) => self.before.get_or_init(|| origin as f64 * now) + since as f64 * now,
         }
     }
 }
@@ -135,16 +152,20 @@ fn ns_per_tick() -> f64 {
     if source() == CLOCK { 1.0 } else { rate().ns_per_tick() }
 }
 
+fn ns(ticks: u64) -> f64 {
+    if source() == CLOCK { ticks as f64 } else { rate().ns(ticks) }
+}
+
 /// Ticks as nanoseconds.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnett_ticks_to_ns(ticks: u64) -> u64 {
-    (ticks as f64 * ns_per_tick()) as u64
+    ns(ticks) as u64
 }
 
 /// Ticks as microseconds.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnett_ticks_to_us(ticks: u64) -> u64 {
-    (ticks as f64 * (ns_per_tick() / 1000.0)) as u64
+    (ns(ticks) / 1000.0) as u64
 }
 
 /// The smallest step seen between different readings, in microseconds.
@@ -230,6 +251,23 @@ mod tests {
             let later = interval * rate.ns_per_tick();
             assert!((first - later).abs() < 1000.0 + later / 1e4, "{first} ns, then {later} ns");
             assert_eq!(rate.ns_per_tick(), rate.ns_per_tick(), "it stays");
+        }
+    }
+
+    /// Programs convert moments, and subtract then.
+    #[test]
+    fn a_moment_stays_where_it_was() {
+        if !counter_is_steady() {
+            return;
+        }
+        for pause in [0, 100, 1000] {
+            let rate = Rate::new();
+            std::thread::sleep(Duration::from_micros(pause));
+            let moment = counter();
+            let first = rate.ns(moment);
+            std::thread::sleep(2 * BASELINE);
+            let later = rate.ns(moment);
+            assert!((first - later).abs() < 2000.0, "{first} ns, then {later} ns");
         }
     }
 
