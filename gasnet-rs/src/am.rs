@@ -496,6 +496,9 @@ impl Rank {
                 self.check_context("send requests");
             }
         }
+        if self.has_left(to) && to != self.id() {
+            return self.send_to_nobody(channel, to, out.handler);
+        }
         match self.route(to) {
             // SAFETY: (1).
             Route::Neighbour(index) => unsafe { self.send_neighbour(channel, (to, index), out) },
@@ -564,7 +567,9 @@ impl Rank {
                 return Ok(());
             }
             drop(sending);
-            self.make_room(channel, to, &mut waiter);
+            if !self.make_room(channel, to, &mut waiter) {
+                return self.send_to_nobody(channel, to, out.handler);
+            }
         }
     }
 
@@ -586,14 +591,17 @@ impl Rank {
             let frame = &mut frame.0[..at];
             head.emit(out.args, frame);
             while !conduit.send(peer, channel, frame)? {
-                self.make_room(channel, to, &mut waiter);
+                if !self.make_room(channel, to, &mut waiter) {
+                    return self.send_to_nobody(channel, to, out.handler);
+                }
             }
             return Ok(());
         }
         let slot = loop {
             match conduit.reserve(peer, channel, at + out.len, false)? {
                 Some(slot) => break slot,
-                None => self.make_room(channel, to, &mut waiter),
+                None if self.make_room(channel, to, &mut waiter) => {}
+                None => return self.send_to_nobody(channel, to, out.handler),
             }
         };
         // SAFETY: the slot has `at + len` bytes that are ours until commit; the source is owed by the caller; what is committed is
@@ -642,10 +650,12 @@ impl Rank {
         }
     }
 
-    /// Polls until the caller may try to send again.
+    /// Polls until the caller may try to send again; `false` if the target has left and will take nothing any more.
     #[cold]
-    pub(crate) fn make_room(&self, channel: Channel, to: RankId, waiter: &mut Option<Waiter>) {
+    #[must_use]
+    pub(crate) fn make_room(&self, channel: Channel, to: RankId, waiter: &mut Option<Waiter>) -> bool {
         let waiter = waiter.get_or_insert_with(|| self.begin_wait(self.policy));
+        waiter.for_others = true;
         let done = match channel {
             Channel::Request => self.poll_messages() + self.poll_rest(),
             Channel::Reply => self.poll_replies(),
@@ -655,6 +665,7 @@ impl Rank {
         } else {
             self.pause_for(waiter, "room to send", Some(to));
         }
+        self.left_for(to).is_none()
     }
 
     /// Handles replies that have arrived, a bounded number; returns how many. Their handlers send nothing.

@@ -28,7 +28,18 @@ const DATA: u8 = 4;
 const SET: u8 = 5;
 const ATOMIC: u8 = 6;
 const VALUE: u8 = 7;
-const ROUND: u8 = 8;
+pub(crate) const ROUND: u8 = 8;
+
+/// What a request is for, in words.
+pub(crate) fn name(handler: u8) -> &'static str {
+    match handler {
+        PUT => "a put",
+        GET => "a get",
+        SET => "a memset",
+        ATOMIC => "an atomic operation",
+        _ => "a message of the runtime",
+    }
+}
 
 fn lo(v: u64) -> u32 {
     v as u32
@@ -62,7 +73,9 @@ impl Rank {
             if let Some(name) = self.transfers.start(plan) {
                 return name;
             }
-            self.make_room(Channel::Request, plan.peer, &mut waiter);
+            if !self.make_room(Channel::Request, plan.peer, &mut waiter) {
+                self.fatal_started("a put, get or atomic operation", plan.peer);
+            }
         }
     }
 

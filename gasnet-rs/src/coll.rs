@@ -40,6 +40,9 @@ pub use algorithms::{Combine, Reduction};
 pub use typed::PendingCollective;
 pub use typed::Word;
 
+/// What a wait for one is called.
+pub(crate) const WHAT: &str = "a collective operation";
+
 /// When an operation may begin to touch data, and when it has to be done with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum When {
@@ -202,7 +205,7 @@ impl Rank {
         let mut future = pin!(future);
         let mut result = None;
         let mut seen = usize::MAX;
-        self.poll_until("a collective operation", || {
+        self.poll_until(WHAT, || {
             let epoch = self.coll.mail.epoch();
             if epoch == seen {
                 return false;

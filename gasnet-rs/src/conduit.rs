@@ -255,6 +255,12 @@ pub unsafe trait Conduit: Send + Sync {
     /// seconds. The conduit is not used afterwards, but for polls by threads that have not noticed yet.
     fn close(&self) {}
 
+    /// How long a rank of another host has been gone, in order, if the conduit knows. Everything that it sent has arrived by then.
+    fn left_for(&self, rank: RankId) -> Option<core::time::Duration> {
+        let _ = rank;
+        None
+    }
+
     /// What the conduit has counted so far, by name.
     fn counters(&self) -> Vec<(&'static str, u64)> {
         Vec::new()

@@ -71,6 +71,9 @@ impl Rank {
     /// Tells the monitor that this rank ends in order with this code; the caller then returns from `main` or exits. The job goes
     /// on until all ranks are done, and its code is the first one that is not 0.
     pub fn done(&self, code: i32) {
+        if self.is_own_process() {
+            self.say_goodbye();
+        }
         if let Some(progress) = &self.progress {
             progress.stop();
         }

@@ -49,6 +49,7 @@ pub mod coll;
 pub mod conduit;
 pub mod config;
 mod context;
+mod departure;
 mod error;
 mod event;
 mod job;

@@ -4,13 +4,14 @@
 //! caller may reuse the source of a put on return, while the conduit reads it until [`Completion::Local`]: small sources are
 //! copied into a *bounce buffer*, larger ones are waited for. A source that stays until the operation is complete needs neither.
 //!
-//! **Tokens.** Low half: the op. High half: 0, or [`HELD`] if the caller waits for the source, or the number of a bounce buffer.
+//! **Tokens.** Low half: the op. High half: the rank, and below it what becomes of the source: 0, or [`HELD`] if the caller waits for it, or
+//! the number of a bounce buffer.
 #![expect(unsafe_code, reason = "hands memory to the conduit")]
 
 use crate::am::POLL_BUDGET;
 use crate::atomics::Operation;
 use crate::conduit::{Channel, Completion, Peer, RemoteAddr, Rma};
-use crate::prim::Ordering;
+use crate::prim::{AtomicU32, Ordering};
 use crate::wait::Waiter;
 use crate::{Rank, RankId};
 use std::sync::{Mutex, PoisonError};
@@ -19,8 +20,11 @@ use std::sync::{Mutex, PoisonError};
 const BOUNCE: usize = 16 << 10;
 /// Most bounce buffers in use; beyond it sources are waited for.
 const BOUNCES: usize = 256;
-/// High half of the token of a put whose caller waits for the source.
-const HELD: u32 = u32::MAX;
+/// Bits of a token that say what becomes of the source.
+const SOURCE_BITS: u32 = 10;
+/// That the caller waits for it.
+const HELD: u32 = (1 << SOURCE_BITS) - 1;
+const _: () = assert!(BOUNCES < HELD as usize);
 
 /// What becomes of the source of a put after the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,10 +35,11 @@ pub(crate) enum Source {
     Stays,
 }
 
-/// Sources in use by the conduit.
-#[derive(Default)]
+/// Sources in use by the conduit, and what is outstanding.
 pub(crate) struct Native {
     bounces: Mutex<Bounces>,
+    /// Pieces that are not complete, by rank.
+    outstanding: Box<[AtomicU32]>,
 }
 
 /// Copied sources.
@@ -47,6 +52,24 @@ struct Bounces {
 }
 
 impl Native {
+    /// Of a job of so many ranks.
+    pub(crate) fn new(ranks: u32) -> Native {
+        let outstanding = (0..ranks).map(|_| AtomicU32::new(0)).collect();
+        Native { bounces: Mutex::default(), outstanding }
+    }
+
+    /// A rank with which something is outstanding, and how many pieces, of those that `which` says.
+    pub(crate) fn outstanding(&self, which: impl Fn(&RankId) -> bool) -> Option<(RankId, u32)> {
+        let all = (0..).map(RankId).zip(self.outstanding.iter().map(|n| n.load(Ordering::Relaxed)));
+        all.filter(|(_, n)| *n > 0).find(|(rank, _)| which(rank))
+    }
+
+    /// Another piece with this rank.
+    fn begin(&self, rank: RankId) {
+        // Relaxed: a count that reports look at.
+        self.outstanding[rank.0 as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Copies a source; its number, or `None` when too many are in use.
     ///
     /// # Safety
@@ -75,8 +98,8 @@ impl Native {
     }
 }
 
-fn token(op: u32, high: u32) -> u64 {
-    u64::from(op) | u64::from(high) << 32
+fn token(op: u32, rank: RankId, source: u32) -> u64 {
+    u64::from(op) | u64::from(rank.0 << SOURCE_BITS | source) << 32
 }
 
 impl Rank {
@@ -104,7 +127,8 @@ impl Rank {
             return unsafe { self.ref_put(op, to, offset, src, len) };
         };
         let mut waited = false;
-        self.pieces(to, rma, len, |done, n| {
+        self.pieces("a put", to, rma, len, |done, n| {
+            native.begin(to);
             let (mut from, mut high) = (src.wrapping_add(done), 0);
             if source == Source::Reused && !rma.copies_source(n) {
                 // SAFETY: (1).
@@ -117,7 +141,7 @@ impl Rank {
                 self.ops.op(op).local.fetch_add(1, Ordering::Relaxed);
             }
             self.ops.add(op);
-            let (addr, token) = (remote(to, offset + done as u64), token(op, high));
+            let (addr, token) = (remote(to, offset + done as u64), token(op, to, high));
             // SAFETY: (1), (2): the source stays until Local: copied, waited for below, or left alone by the caller.
             move || unsafe { rma.put(addr, from, n, token) }
         });
@@ -134,15 +158,16 @@ impl Rank {
     /// 1. `dst` is valid for `len` bytes and used by nobody until the op is done (owed by the caller). 2. The range is in the
     ///    segment (checked).
     pub(crate) unsafe fn away_get(&self, op: u32, dst: *mut u8, from: RankId, offset: u64, len: usize) {
-        let Some((_, rma)) = self.rma() else {
+        let Some((native, rma)) = self.rma() else {
             // SAFETY: (1).
             return unsafe { self.ref_get(op, dst, from, offset, len) };
         };
-        self.pieces(from, rma, len, |done, n| {
+        self.pieces("a get", from, rma, len, |done, n| {
+            native.begin(from);
             self.ops.add(op);
             let (to, addr) = (dst.wrapping_add(done), remote(from, offset + done as u64));
             // SAFETY: (1), (2).
-            move || unsafe { rma.get(to, addr, n, token(op, 0)) }
+            move || unsafe { rma.get(to, addr, n, token(op, from, 0)) }
         });
     }
 
@@ -159,17 +184,24 @@ impl Rank {
         operands: [u64; 2],
         old: *mut u64,
     ) -> bool {
-        let Some((_, rma)) = self.rma() else { return false };
+        let Some((native, rma)) = self.rma() else { return false };
+        if self.has_left(to) {
+            self.fatal_started("an atomic operation", to);
+        }
         self.ops.add(op);
+        native.begin(to);
+        let (at, token) = (remote(to, offset), token(op, to, 0));
         let mut waiter: Option<Waiter> = None;
         // SAFETY: (1), (2).
-        while let Some(started) = unsafe { rma.atomic(remote(to, offset), what, operands, old, token(op, 0)) }
-        {
+        while let Some(started) = unsafe { rma.atomic(at, what, operands, old, token) } {
             if started {
                 return true;
             }
-            self.make_room(Channel::Request, to, &mut waiter);
+            if !self.make_room(Channel::Request, to, &mut waiter) {
+                self.fatal_started("an atomic operation", to);
+            }
         }
+        native.outstanding[to.0 as usize].fetch_sub(1, Ordering::Relaxed);
         self.ops.finish(op);
         false
     }
@@ -178,11 +210,15 @@ impl Rank {
     /// returns what starts it unless it would block.
     fn pieces<F: Fn() -> bool>(
         &self,
+        what: &str,
         peer: RankId,
         rma: &dyn Rma,
         len: usize,
         mut piece: impl FnMut(usize, usize) -> F,
     ) {
+        if self.has_left(peer) {
+            self.fatal_started(what, peer);
+        }
         let step = rma.max_transfer().max(1);
         let mut waiter: Option<Waiter> = None;
         let mut done = 0;
@@ -190,7 +226,9 @@ impl Rank {
             let n = step.min(len - done);
             let start = piece(done, n);
             while !start() {
-                self.make_room(Channel::Request, peer, &mut waiter);
+                if !self.make_room(Channel::Request, peer, &mut waiter) {
+                    self.fatal_started(what, peer);
+                }
             }
             done += n;
         }
@@ -205,8 +243,11 @@ impl Rank {
         let Some((native, rma)) = self.rma() else { return 0 };
         rma.poll(budget.min(POLL_BUDGET), &mut |token, completion| {
             let (op, high) = (token as u32, (token >> 32) as u32);
-            match (completion, high) {
-                (Completion::Remote, _) => self.ops.finish(op),
+            match (completion, high & HELD) {
+                (Completion::Remote, _) => {
+                    native.outstanding[(high >> SOURCE_BITS) as usize].fetch_sub(1, Ordering::Relaxed);
+                    self.ops.finish(op);
+                }
                 (Completion::Local, 0) => {}
                 (Completion::Local, HELD) => {
                     // ORDER: Release; pairs with Acquire in away_put.

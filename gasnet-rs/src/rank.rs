@@ -73,6 +73,8 @@ pub struct Rank {
     pub(crate) neighbourhood: Neighbourhood,
     leader: &'static RankBlock,
     pub(crate) header: &'static HostHeader,
+    /// Of the ranks of this host, in ascending order.
+    pub(crate) blocks: &'static [RankBlock],
     meeting: Meeting,
     pub(crate) grid: Option<Grid>,
     pub(crate) conduit: Option<Box<dyn Conduit>>,
@@ -297,6 +299,7 @@ impl Rank {
             neighbourhood,
             leader,
             header: host.header,
+            blocks: host.ranks,
             meeting,
             grid,
             polls_both: conduit.as_deref().is_some_and(Conduit::polls_both),
@@ -484,6 +487,9 @@ impl Rank {
         }
         if waiter.has_slept() {
             self.explain_wait(waiter, what, peer);
+            if waiter.should_look() {
+                self.check_outstanding(what, peer);
+            }
         }
     }
 
@@ -595,7 +601,7 @@ impl Rank {
                 neighbours_may_map: owned.is_none(),
             })?;
             if conduit.rma().is_some() {
-                self.native.get_or_init(Native::default);
+                self.native.get_or_init(|| Native::new(self.size));
             }
         }
         let addresses = self.gather_number(own as u64)?;

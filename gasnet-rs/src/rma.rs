@@ -24,6 +24,8 @@ use crate::segment::{GlobalPtr, Place, Shared};
 use crate::{Error, Rank, RankId};
 
 /// What is said when the table of ops is full.
+/// What a wait for the event of an operation is called.
+pub(crate) const WHAT: &str = "an operation to complete";
 pub(crate) const TOO_MANY: &str = "more than a million operations are outstanding: wait for some";
 
 impl Rank {
@@ -299,7 +301,7 @@ impl Rank {
         if event != Event::DONE {
             self.check_context("wait for an operation");
             let peer = self.ops.peer(event);
-            self.wait_for("an operation to complete", peer, || self.test_quietly(event));
+            self.wait_for(WHAT, peer, || self.test_quietly(event));
         }
     }
 

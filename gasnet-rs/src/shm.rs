@@ -29,6 +29,13 @@ pub(crate) struct HostHeader {
     /// The processors on which the ranks of the host may run, together. A bound rank knows its own only, and all must agree whether ranks
     /// outnumber processors.
     processors: [AtomicU64; map::SET_WORDS],
+    pub(crate) left: Left,
+}
+
+/// How many ranks have left, on a line of its own: who sends looks at it.
+#[repr(C, align(128))]
+pub(crate) struct Left {
+    pub(crate) count: AtomicU64,
 }
 
 /// What a rank tells the others of its host.
@@ -38,6 +45,8 @@ pub(crate) struct RankBlock {
     pub(crate) barrier: CentralBarrier,
     /// What that neighbourhood says in the barrier among leaders, once all of it has arrived; else 0.
     pub(crate) gathered: AtomicU64,
+    /// When it left, in milliseconds of the host's clock; 0 while it is there.
+    pub(crate) left_at: AtomicU64,
 }
 
 /// The control file, mapped.

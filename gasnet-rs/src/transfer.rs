@@ -191,6 +191,19 @@ impl Transfers {
         Some(Name { number, generation: transfer.start(plan).wrapping_add(spread(number)) })
     }
 
+    /// A rank with which something is under way, and how many pieces, of those that `which` says. For reports: others go on meanwhile.
+    pub(crate) fn outstanding(&self, which: impl Fn(&RankId) -> bool) -> Option<(RankId, u32)> {
+        let under_way = |number: u32| {
+            let transfer = self.0.get(number)?;
+            // ORDER: Acquire; pairs with Release in start: the peer is that of the pieces.
+            let pieces = (transfer.word.load(Ordering::Acquire) as u32).count_zeros();
+            (pieces > 0).then(|| (RankId(transfer.peer.load(Ordering::Relaxed)), pieces))
+        };
+        let (rank, first) = (0..self.0.taken()).filter_map(under_way).find(|(rank, _)| which(rank))?;
+        let all = (0..self.0.taken()).filter_map(under_way).filter(|(r, _)| *r == rank).map(|(_, n)| n).sum();
+        Some((rank, first.max(all)))
+    }
+
     /// Takes in the answer to a piece, `len` bytes of data with it. The error says what is wrong with what was answered.
     pub(crate) fn answered(
         &self,
@@ -255,6 +268,25 @@ mod tests {
             assert_eq!(all.done(&taken), (piece == 1).then_some(9));
         }
         assert_eq!(answered(0, 100).unwrap_err(), "that is over, or never was");
+    }
+
+    #[test]
+    fn what_is_under_way_is_known_by_rank() {
+        let all = Transfers::new();
+        let any = |all: &Transfers| all.outstanding(|_| true);
+        assert_eq!(any(&all), None);
+        let name = all.start(&plan(Answer::Data, 250, 100, 3)).unwrap();
+        let other = all.start(&Plan { peer: RankId(4), ..plan(Answer::Data, 8, 8, 1) }).unwrap();
+        assert_eq!(all.outstanding(|r| *r == RankId(4)), Some((RankId(4), 1)));
+        for (piece, left) in [(0, 3), (1, 2), (2, 1)] {
+            assert_eq!(any(&all), Some((PEER, left)));
+            let len = if piece == 2 { 50 } else { 100 };
+            let taken = all.answered(name.piece(piece), PEER, Answer::Data, len).unwrap();
+            all.done(&taken);
+        }
+        assert_eq!(all.outstanding(|r| *r == PEER), None);
+        all.done(&all.answered(other.piece(0), RankId(4), Answer::Data, 8).unwrap());
+        assert_eq!(any(&all), None);
     }
 
     #[test]

@@ -243,6 +243,8 @@ impl WaitPolicy {
 
 /// Yields after which a wait can be asked what it is for.
 const REPORTABLE: u32 = 200;
+/// Turns after which a wait that takes a while asks whether the ranks that it needs are there still.
+const LOOK: u32 = 16;
 /// Spins between two pause instructions.
 const PAUSE_EVERY: u32 = 8;
 
@@ -371,6 +373,12 @@ impl Waiter {
     #[inline]
     pub(crate) fn turns(&self) -> u32 {
         self.steps.saturating_sub(self.policy.spins)
+    }
+
+    /// Whether it is time to ask whether the ranks that this wait needs are there still.
+    #[inline]
+    pub(crate) fn should_look(&self) -> bool {
+        self.turns().is_multiple_of(LOOK)
     }
 
     /// Whether this wait has taken a while.

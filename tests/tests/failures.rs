@@ -39,6 +39,9 @@ fn job_of(program: &Path, ranks: &str, mode: Mode, role: &str, settings: &[(&str
     let outcome = run(command, "", Duration::from_secs(300)).expect("the program starts");
     assert!(!outcome.timed_out, "{}", outcome.report());
     assert_eq!(processes(&mark), Vec::<String>::new(), "left behind by {}", outcome.report());
+    for what in ["begun", "left"] {
+        drop(std::fs::remove_file(std::env::temp_dir().join(format!("gasnet-misbehave-{mark}-{what}"))));
+    }
     outcome
 }
 
@@ -247,7 +250,65 @@ fn ranks_that_wait_for_one_that_left_end_the_job() {
         says(&job("3", mode, "leaves-a-barrier-out", &[]), 5, &[]);
     }
     let outcome = job("2", Shared, "leaves-a-collective-out", &[]);
-    says(&outcome, 1, &["nobody else can go on: rank 1 waits for a collective operation, for "]);
+    // The rank itself finds out, or the monitor does, whoever is faster.
+    says(&outcome, 1, &["rank 1", "waits for a collective operation"]);
+}
+
+/// Conduits that need nothing installed.
+const CONDUITS: [&str; 3] = ["smp", "udp", "netvm"];
+
+/// Nothing is done by a rank that has left, and nothing is said to be.
+#[test]
+fn what_is_started_towards_a_rank_that_left_ends_the_job() {
+    let roles = [
+        ("gone-put", "a put"),
+        ("gone-put-large", "a put"),
+        ("gone-get", "a get"),
+        ("gone-implicit", "a get"),
+        ("gone-atomic", "an atomic operation"),
+        ("gone-message", "a message for handler 132"),
+    ];
+    for conduit in CONDUITS {
+        for (role, what) in roles {
+            let outcome = job("2", Frames, role, &[("GASNET_CONDUIT", conduit)]);
+            says(&outcome, 1, &[&format!("rank 0 of 2: {what} needs rank 1, which has left the job")]);
+            assert_eq!(outcome.stdout, "", "data that never came: {}", outcome.report());
+        }
+    }
+    says(&job("2", Shared, "gone-message", &[]), 1, &["rank 0 of 2: a message for handler 132 needs rank 1"]);
+    // Its memory stays.
+    assert_eq!(job("2", Shared, "gone-get", &[]).stdout, "7\n");
+}
+
+/// What was served before its target left is complete, whatever was not ends the job.
+#[test]
+fn what_is_outstanding_with_a_rank_that_leaves_ends_the_job() {
+    for role in ["leaving-get", "leaving-implicit"] {
+        for conduit in CONDUITS {
+            let outcome = job("2", Frames, role, &[("GASNET_CONDUIT", conduit)]);
+            assert_eq!(outcome.status, Some(1), "{}", outcome.report());
+            // The conduit may have served it, and then the barrier at the end lacks the other rank.
+            let served = outcome.stdout == "[7]\n" && outcome.stderr.contains("did not join");
+            let told = outcome.stdout.is_empty() && outcome.stderr.contains("rank 0 of 2: waits for ");
+            assert!(served || told, "{}", outcome.report());
+            assert!(conduit != "smp" || told && outcome.stderr.contains("rank 1"), "{}", outcome.report());
+        }
+    }
+    let parts = ["rank 0 of 2: a message for handler 132 needs rank 1, which has left the job"];
+    says(&job("2", Shared, "leaving-message", &[]), 1, &parts);
+    for conduit in CONDUITS {
+        says(&job("2", Frames, "leaving-message", &[("GASNET_CONDUIT", conduit)]), 1, &parts);
+    }
+}
+
+#[test]
+fn nobody_misses_a_reply_to_a_rank_that_left() {
+    for conduit in CONDUITS {
+        for mode in [Shared, Frames] {
+            let outcome = job("2", mode, "leaving-unasked", &[("GASNET_CONDUIT", conduit)]);
+            assert_eq!((outcome.status, &*outcome.stderr), (Some(0), ""), "{}", outcome.report());
+        }
+    }
 }
 
 #[test]

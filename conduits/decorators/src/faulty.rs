@@ -2,8 +2,8 @@
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
 use crate::faults::{Faults, Late, Plan};
-use gasnet::Error;
 use gasnet::conduit::{Channel, Conduit, Frame, Peer, RawSlot};
+use gasnet::{Error, RankId};
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -178,6 +178,10 @@ unsafe impl Conduit for Faulty {
         !self.holds_some() && self.inner.doze(longest)
     }
 
+    fn left_for(&self, rank: RankId) -> Option<Duration> {
+        self.inner.left_for(rank)
+    }
+
     fn close(&self) {
         self.inner.close();
     }
@@ -187,7 +191,6 @@ unsafe impl Conduit for Faulty {
 mod tests {
     use super::*;
     use crate::faults::Plan;
-    use gasnet::RankId;
 
     /// Delivers what it is given, in order.
     #[derive(Default)]

@@ -96,6 +96,10 @@ unsafe impl Conduit for Traced {
         self.inner.doze(longest)
     }
 
+    fn left_for(&self, rank: RankId) -> Option<Duration> {
+        self.inner.left_for(rank)
+    }
+
     fn close(&self) {
         self.inner.close();
         let _ = self.out.lock().unwrap_or_else(PoisonError::into_inner).flush();

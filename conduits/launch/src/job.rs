@@ -8,7 +8,8 @@
 //! - Ranks that must end are told ([`Action::Tell`]), and killed after a grace.
 //! - When some ranks have left in order, and all others wait for what cannot happen any more, the job ends: nobody would ever. A barrier
 //!   that a rank has not joined before it left is such a thing, and so is whatever only others could end and nobody has ended for long.
-//!   Any other rank might still end the job, so as long as there is one it goes on.
+//!   Any other rank might still end the job, so as long as there is one it goes on. A wait for one particular rank that has left ends the
+//!   job whatever the others do.
 //! - The job's status is that of what ended it; without such an event, the first non-zero code of a rank.
 
 use std::time::{Duration, Instant};
@@ -305,6 +306,7 @@ impl Job {
                     }
                 }
                 self.end_if_stuck(now, actions);
+                self.end_if_unanswered(now, rank, actions);
             }
             ToMonitor::GlobalExit(code) => {
                 state.ending = true;
@@ -363,6 +365,17 @@ impl Job {
         );
         self.say(actions, text);
         self.end(now, 1, None, actions);
+    }
+
+    /// Ends the job if a rank has waited for long for one that has left, and for nobody else.
+    fn end_if_unanswered(&mut self, now: Instant, rank: u32, actions: &mut Vec<Action>) {
+        let Some((_, wait, FOR_EVER..)) = &self.ranks[rank as usize].wait else { return };
+        let gone = |peer: &u32| self.ranks.get(*peer as usize).is_some_and(|r| r.done.is_some());
+        if let Some(peer) = wait.peer.filter(gone) {
+            let text = format!("rank {rank} {}, and rank {peer} has left in order", wait.in_words());
+            self.say(actions, text);
+            self.end(now, 1, None, actions);
+        }
     }
 
     fn record(&mut self, code: i32) {
@@ -524,6 +537,26 @@ mod tests {
             }
         }
         assert_eq!(job.handle(now, wait(2)).len(), 3);
+        assert_eq!(job.status(), 1);
+    }
+
+    /// Whatever a third rank does.
+    #[test]
+    fn a_wait_for_a_rank_that_left_ends_the_job() {
+        let (mut job, now) = job(4);
+        let wait = |peer| {
+            let wait = Blocked { peer: Some(peer), what: "x".into(), ..Blocked::default() };
+            Event::Packet(0, ToMonitor::Waits(peer, wait))
+        };
+        job.handle(now, Event::Packet(1, ToMonitor::Done(0)));
+        for _ in 0..100 {
+            assert_eq!(job.handle(now, wait(2)), [], "rank 2 is there");
+        }
+        for _ in 0..FOR_EVER {
+            assert_eq!(job.handle(now, wait(1)), [], "an answer may be on its way");
+        }
+        let text = "rank 0 waits for rank 1: x, for 0 s, and rank 1 has left in order".to_string();
+        assert_eq!(job.handle(now, wait(1)), [vec![Action::Say(text)], tells([0, 1, 2, 3])].concat());
         assert_eq!(job.status(), 1);
     }
 

@@ -254,6 +254,10 @@ unsafe impl Conduit for Udp {
         Some(self.shared.sleep_on.as_fd())
     }
 
+    fn left_for(&self, rank: RankId) -> Option<Duration> {
+        self.shared.engine().left_for(rank.0)
+    }
+
     fn close(&self) {
         let start = now();
         loop {

@@ -527,9 +527,19 @@ impl Engine {
         self.stuck.is_none() && self.links.iter().flatten().all(|l| l.is_drained() || l.is_dead())
     }
 
+    /// How long a peer has been gone, in order.
+    pub(crate) fn left_for(&self, peer: u32) -> Option<std::time::Duration> {
+        let at = self.links.get(peer as usize)?.as_ref()?.left_at()?;
+        Some(std::time::Duration::from_nanos(socket::now().saturating_sub(at)))
+    }
+
     /// Tells all peers that this rank leaves.
     pub(crate) fn close(&mut self, now: Time) {
         for peer in 0..self.links.len() {
+            let Some(link) = &mut self.links[peer] else { continue };
+            // What the peer does not know to have arrived it takes for lost.
+            link.acknowledge();
+            self.flush(now, peer as u32);
             let Some(link) = &mut self.links[peer] else { continue };
             self.batch.clear();
             link.close(now, &mut self.batch);

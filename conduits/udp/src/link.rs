@@ -383,8 +383,8 @@ pub struct Link {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Open,
-    /// The peer has left.
-    Left,
+    /// The peer has left, at that time.
+    Left(Time),
     Dead,
 }
 
@@ -449,9 +449,12 @@ impl Link {
         self.state == State::Dead
     }
 
-    /// Whether the peer has left in order.
-    pub fn has_left(&self) -> bool {
-        self.state == State::Left
+    /// When the peer left in order, if it has. What it had not done by then will not be done: puts and gets never complete.
+    pub fn left_at(&self) -> Option<Time> {
+        match self.state {
+            State::Left(at) => Some(at),
+            _ => None,
+        }
     }
 
     /// Whether [`Link::transmit`] has something that should not wait for the next datagram or timer.
@@ -496,9 +499,12 @@ impl Link {
     }
 
     /// Takes room for a frame of `len` bytes, if the peer has it; each success is followed by [`Link::send_frame`] or
-    /// [`Link::unreserve`].
+    /// [`Link::unreserve`]. A peer that has left takes no requests; replies to it vanish.
     #[inline]
     pub fn reserve(&mut self, now: Time, channel: Channel, len: usize) -> bool {
+        if self.left_at().is_some() && channel == Channel::Request {
+            return false;
+        }
         let lane = &mut self.lanes[channel as usize];
         let used = lane.used + charge(len);
         if used > lane.limit && self.state == State::Open {
@@ -529,9 +535,9 @@ impl Link {
     }
 
     /// Starts a put of `len > 0` bytes from an address of this process to an offset of the peer's segment; `false` when there are
-    /// too many.
+    /// too many, or the peer has left.
     pub fn put(&mut self, src: u64, len: u64, to: u64, token: u64) -> bool {
-        if self.putting >= MAX_OPS {
+        if self.putting >= MAX_OPS || self.left_at().is_some() {
             return false;
         }
         self.putting += 1;
@@ -544,7 +550,7 @@ impl Link {
     /// Starts a get of `len > 0` bytes from an offset of the peer's segment to an address of this process; `false` when there are
     /// too many.
     pub fn get(&mut self, dst: u64, from: u64, len: u32, token: u64) -> bool {
-        if self.gets.len() >= MAX_GETS {
+        if self.gets.len() >= MAX_GETS || self.left_at().is_some() {
             return false;
         }
         let id = self.gets.insert(Getting { dst, len, arrived: 0, token });
@@ -595,7 +601,7 @@ impl Link {
         // From here on it is the peer's word.
         let broken = |what| Err(Refused::Broken(what));
         let Ok(header) = datagram.header() else { return broken("a header that contradicts itself") };
-        if self.state == State::Left {
+        if self.left_at().is_some() {
             return Ok(());
         }
         let chunk = expand(header.seq, self.taken.next());
@@ -627,7 +633,7 @@ impl Link {
             self.acknowledged(now, &header, ranges, world)?;
         }
         if header.kind == Kind::Close {
-            self.left(world);
+            self.left(now, world);
             return Ok(());
         }
         if header.kind.eliciting() {
@@ -741,24 +747,15 @@ impl Link {
         Ok(())
     }
 
-    /// The peer has left: nothing more will be sent, and nothing is waited for.
-    fn left(&mut self, world: &mut dyn World) {
-        self.state = State::Left;
-        self.drop_everything(world);
-        for get in self.gets.drain() {
-            world.complete(get.token);
-        }
-    }
-
-    fn drop_everything(&mut self, world: &mut dyn World) {
+    /// The peer has left: nothing more will be sent, and nothing is waited for. It has said before what it took, so what is outstanding
+    /// stays so, and whoever waits for it asks [`Link::left_at`].
+    fn left(&mut self, now: Time, world: &mut dyn World) {
+        self.state = State::Left(now);
         for frame in self.frames.drain() {
             world.pool().give(frame.buf);
         }
-        for stream in self.streams.drain() {
-            if let Flow::Put { token } = stream.what {
-                world.complete(token);
-            }
-        }
+        drop(self.streams.drain());
+        drop(self.gets.drain());
         (self.putting, self.serving) = (0, 0);
         self.chunk_base += self.chunks.len() as u64;
         self.chunks.clear();

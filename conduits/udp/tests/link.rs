@@ -395,23 +395,56 @@ fn who_was_stopped_blames_nobody() {
     }
 }
 
+/// What a peer has not done when it leaves is not done: no put or get is complete, nothing starts, and no data is made up.
 #[test]
-fn who_leaves_is_not_waited_for() {
+fn what_is_outstanding_with_who_leaves_never_completes() {
     let mut pair = Pair::new(10, Wire::default(), 1 << 20, 1 << 20);
     pair.ends[0].memory.own = vec![1; 1 << 20];
-    pair.ends[0].link.put(0, 1 << 20, 0, 5);
+    assert!(pair.ends[0].link.put(0, 1 << 20, 0, 5));
+    assert!(pair.ends[0].link.get(0, 0, 8, 6));
     let mut batch = gasnet_udp::link::Batch::new(65507, 64);
     let now = pair.now;
     pair.ends[1].link.close(now, &mut batch);
     let goodbye = batch.bytes().to_vec();
     assert!(pair.hand_in(0, &goodbye));
-    assert!(pair.ends[0].link.has_left() && pair.ends[0].link.is_drained());
-    assert_eq!(pair.ends[0].memory.completed, [5]);
-    // Whatever is sent to it vanishes.
+    assert!(pair.ends[0].link.left_at().is_some() && pair.ends[0].link.is_drained());
+    assert!(!pair.ends[0].link.put(0, 8, 0, 7) && !pair.ends[0].link.get(0, 0, 8, 8));
+    assert!(!pair.try_send(0, Channel::Request, &[1; 80]));
+    // Nobody there misses a reply.
     for _ in 0..10_000 {
-        assert!(pair.try_send(0, Channel::Request, &[1; 5000]));
+        assert!(pair.try_send(0, Channel::Reply, &[1; 5000]));
     }
+    pair.run(SECOND, |_| false);
+    assert_eq!((pair.ends[0].memory.completed.len(), pair.ends[0].memory.own[0]), (0, 1));
     assert_eq!(pair.ends[0].link.deadline(), None);
+}
+
+/// Puts that are in place are complete, although their target leaves before it has said so, and one between them was lost.
+#[test]
+fn what_was_served_before_the_end_is_complete() {
+    let mut pair = Pair::new(15, Wire::default(), 1 << 20, 1 << 20);
+    pair.ends[0].memory.own = vec![1; 8];
+    pair.ends[1].memory.segment = vec![0; 24];
+    let mut batch = gasnet_udp::link::Batch::new(65507, 1);
+    let now = pair.now;
+    for (at, token) in [(0, 5), (8, 6), (16, 7)] {
+        let end = &mut pair.ends[0];
+        assert!(end.link.put(0, 8, at, token));
+        batch.clear();
+        assert!(end.link.transmit(now, &mut end.memory, &mut batch));
+        let put = batch.bytes().to_vec();
+        assert!(token == 6 || pair.hand_in(1, &put));
+    }
+    let end = &mut pair.ends[1];
+    end.link.acknowledge();
+    batch.clear();
+    assert!(end.link.transmit(now, &mut end.memory, &mut batch));
+    let mut last = vec![batch.bytes().to_vec()];
+    batch.clear();
+    end.link.close(now, &mut batch);
+    last.push(batch.bytes().to_vec());
+    assert!(last.iter().all(|said| pair.hand_in(0, said)));
+    assert_eq!(pair.ends[0].memory.completed, [7, 5]);
 }
 
 /// Random bytes, changed datagrams, datagrams for others, and everything heard so far once more: nothing of it is taken.

@@ -101,7 +101,8 @@ impl Rank {
             let slot = loop {
                 match conduit.reserve(peer, channel, payload + len, false)? {
                     Some(slot) => break slot,
-                    None => self.make_room(channel, to, &mut waiter),
+                    None if self.make_room(channel, to, &mut waiter) => {}
+                    None => return self.send_to_nobody(channel, to, out.handler),
                 }
             };
             // SAFETY: the slot has `payload + len` bytes that are ours until commit; the source is owed by the caller; what is committed is

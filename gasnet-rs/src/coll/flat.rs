@@ -98,11 +98,10 @@ fn phase_now(
     combine: impl FnOnce(Ptr, Ptr),
     take: impl FnOnce(Ptr, Ptr),
 ) {
-    const WHAT: &str = "a collective operation";
     let rank = op.rank();
-    rank.wait_until(WHAT, || op.is_next());
+    rank.wait_until(super::WHAT, || op.is_next());
     let entered = Entered::new(op, bytes, leave, combine);
-    rank.poll_until(WHAT, || entered.is_over());
+    rank.poll_until(super::WHAT, || entered.is_over());
     entered.leave(take);
 }
 

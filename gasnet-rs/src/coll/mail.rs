@@ -148,6 +148,8 @@ pub(crate) struct Mail {
     slots: Mutex<HashMap<Key, Slot>>,
     /// Changes whenever something comes: a reason to look again.
     epoch: AtomicUsize,
+    /// A rank that a message could not be sent to since it has left, plus one; else 0.
+    lost: AtomicU32,
 }
 
 impl Mail {
@@ -159,6 +161,16 @@ impl Mail {
 
     pub(crate) fn bump(&self) {
         self.epoch.fetch_add(1, Relaxed);
+    }
+
+    /// A message could not be sent to this rank: it has left.
+    pub(crate) fn lost(&self, to: RankId) {
+        self.lost.store(to.0 + 1, Relaxed);
+    }
+
+    /// A rank that a message could not be sent to, if there is one.
+    pub(crate) fn lost_to(&self) -> Option<RankId> {
+        self.lost.load(Relaxed).checked_sub(1).map(RankId)
     }
 
     fn slots(&self) -> MutexGuard<'_, HashMap<Key, Slot>> {

@@ -161,6 +161,47 @@ const ROLES: &[Role] = &[
         r.barrier();
         leave(r)
     }),
+    // Rank 1 has left when these start.
+    ("gone-put", |r| r.write(GlobalPtr::new(other(r), 0), 1u64)),
+    ("gone-put-large", |r| r.write(GlobalPtr::new(other(r), 0), [1u64; 1024])),
+    ("gone-get", |r| println!("{}", r.read(GlobalPtr::<u64>::new(other(r), 0)))),
+    ("gone-implicit", |r| {
+        let mut bytes = [0u8; 9];
+        // SAFETY: see above.
+        unsafe { r.get_nbi(bytes.as_mut_ptr(), other(r), 0, 9) }
+        r.wait_implicit(true, true);
+    }),
+    ("gone-atomic", |r| _ = r.fetch_add(GlobalPtr::new(other(r), 0), 1)),
+    ("gone-message", |r| r.request_short(other(r), 132, &[]).expect("nothing wrong with it")),
+    // Rank 1 leaves when these have begun, without another call of the runtime.
+    ("leaving-get", |r| {
+        let event = r.read_nb(GlobalPtr::<u64>::new(other(r), 0), 1);
+        set_mark("begun");
+        println!("{:?}", event.wait());
+    }),
+    ("leaving-implicit", |r| {
+        let mut bytes = [0u8; 8];
+        // SAFETY: see above.
+        unsafe { r.get_nbi(bytes.as_mut_ptr(), other(r), 0, 8) }
+        set_mark("begun");
+        r.wait_implicit(true, true);
+        println!("[{}]", u64::from_ne_bytes(bytes));
+    }),
+    ("leaving-message", |r| {
+        set_mark("begun");
+        loop {
+            r.request_medium(other(r), 132, &[], &[0; 4096]).expect("nothing wrong with it");
+        }
+    }),
+    // Its reply is sent when rank 1 has left, and missed by nobody.
+    ("leaving-unasked", |r| {
+        set_mark("begun");
+        wait_for_mark("left");
+        for _ in 0..1000 {
+            r.poll();
+        }
+        r.global_exit(0)
+    }),
     ("all-disagree-about-a-block", |r| {
         let me = r.id().0 as usize;
         // Rank 1 expects a word.
@@ -170,7 +211,7 @@ const ROLES: &[Role] = &[
             r.team_all().exchange_v(&vec![7u64; to.iter().sum()], &to, &from);
         }
     }),
-    // These two are no misbehaviour.
+    // These are no misbehaviour.
     ("children", |r| {
         for code in ["0", "5"] {
             let shell = format!("exec 3>&1; echo from a child; exit {code}");
@@ -180,6 +221,37 @@ const ROLES: &[Role] = &[
     }),
     ("fine", |r| r.barrier()),
 ];
+
+/// A file by which processes of this job tell each other something without the runtime.
+fn mark(what: &str) -> std::path::PathBuf {
+    let job = std::env::args().next_back().unwrap_or_default();
+    std::env::temp_dir().join(format!("gasnet-misbehave-{job}-{what}"))
+}
+
+fn set_mark(what: &str) {
+    std::fs::write(mark(what), "").expect("a file");
+}
+
+fn wait_for_mark(what: &str) {
+    while !mark(what).exists() {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+}
+
+/// What the last rank does while rank 0 plays a role with a rank that leaves.
+fn leave_as(name: &str, r: &Rank) -> ! {
+    if name.starts_with("leaving-") {
+        if name == "leaving-unasked" {
+            r.request_short(RankId(0), 133, &[]).expect("a request");
+        }
+        wait_for_mark("begun");
+        // What has begun is outstanding by then, or a queue is full; nothing depends on it.
+        std::thread::sleep(std::time::Duration::from_millis(300));
+    }
+    r.done(0);
+    set_mark("left");
+    std::process::exit(0)
+}
 
 fn handler(r: &Rank, index: u8) {
     r.request_short(other(r), index, &[]).expect("a request");
@@ -230,7 +302,19 @@ fn main() {
         for (index, what) in IN_HANDLERS.iter().enumerate() {
             rank.register(129 + index as u8, Handler::new(|t, _| what(t.rank()))).expect("a free index");
         }
+        rank.register(132, Handler::new(|_, _| ())).expect("a free index");
+        rank.register(133, Handler::new(|t, _| t.reply_short(132, &[]).expect("a reply")))
+            .expect("a free index");
+        rank.write(GlobalPtr::new(rank.id(), 0), 7u64);
         rank.barrier();
+        if name.starts_with("gone-") || name.starts_with("leaving-") {
+            if rank.id() == other(rank) {
+                leave_as(&name, rank);
+            }
+            if name.starts_with("gone-") {
+                wait_for_mark("left");
+            }
+        }
         if rank.id().0 == 0 || name.starts_with("all-") {
             role(rank);
         } else if name == "leaves-a-barrier-out" && rank.id().0 == 2 {

@@ -141,6 +141,11 @@ impl Link {
         batch.count() > 0
     }
 
+    /// Has the next [`Link::transmit`] say all that arrived here: before this rank leaves.
+    pub fn acknowledge(&mut self) {
+        self.ack_now = self.state == State::Open && self.packets.largest() > 0;
+    }
+
     /// Adds the news that this rank leaves; nothing else may be sent afterwards.
     pub fn close(&mut self, now: Time, batch: &mut Batch) {
         if self.state == State::Open {
