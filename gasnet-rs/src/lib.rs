@@ -72,6 +72,7 @@ mod shm;
 mod slots;
 mod spins;
 mod team;
+mod threads;
 mod transfer;
 pub mod vis;
 mod wait;

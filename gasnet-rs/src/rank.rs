@@ -86,6 +86,8 @@ pub struct Rank {
     pub(crate) progress: Option<Progress>,
     /// The program may call from any number of threads.
     pub(crate) parallel: bool,
+    /// Threads that were made while this rank started.
+    pub(crate) own_threads: OnceLock<Box<[u32]>>,
     pub(crate) segments: OnceLock<SegmentTable>,
     pub(crate) handlers: Box<[OnceLock<Handler>]>,
     pub(crate) ops: Ops,
@@ -204,6 +206,7 @@ impl Rank {
         open: OpenConduit<'_>,
     ) -> Result<&'static Rank, Error> {
         let (id, size) = (RankId(boot.rank), boot.size);
+        let threads_before = crate::threads::all();
         if id.0 == 0 && !config.quiet {
             let names = std::env::vars_os().filter_map(|(n, _)| n.into_string().ok());
             for w in crate::config::unknown_names(names) {
@@ -307,6 +310,7 @@ impl Rank {
             native: OnceLock::new(),
             progress: progress.then(|| Progress::new(parallel, on_host as usize, processors)),
             parallel,
+            own_threads: OnceLock::new(),
             segments: OnceLock::new(),
             handlers: (0..256).map(|_| OnceLock::new()).collect(),
             ops: Ops::new(),
@@ -337,6 +341,8 @@ impl Rank {
         rank.tell_attached();
         rank.start_progress();
         rank.make_barrier_team();
+        let made = crate::threads::all().into_iter().filter(|task| !threads_before.contains(task));
+        rank.own_threads.get_or_init(|| made.collect());
         Ok(rank)
     }
 

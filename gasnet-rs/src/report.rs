@@ -10,7 +10,7 @@
 use crate::boot::{Blocked, ToMonitor};
 use crate::shm::map;
 use crate::wait::{Told, Waiter};
-use crate::{Rank, RankId};
+use crate::{Rank, RankId, threads};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// How often this process was asked. A signal has no other place to write to.
@@ -118,8 +118,7 @@ impl Rank {
         if now < told.due {
             return;
         }
-        let threads = || std::fs::read_dir("/proc/self/task").map_or(usize::MAX, |tasks| tasks.count());
-        let others = self.parallel && threads() > 1 + usize::from(self.progress.is_some());
+        let others = self.parallel && threads::of_program(self.own_threads.get().map_or(&[], |own| own)) > 1;
         if others || !self.has_monitor() {
             told.due = u32::MAX;
             return;

@@ -254,6 +254,22 @@ fn ranks_that_wait_for_one_that_left_end_the_job() {
     says(&outcome, 1, &["rank 1", "waits for a collective operation"]);
 }
 
+/// The monitor believes a wait only if no other thread of the program might end it, and the runtime has threads, too.
+#[test]
+fn threads_of_the_runtime_are_not_the_program() {
+    for conduit in CONDUITS {
+        for progress in ["none", "thread"] {
+            let settings = [("GASNET_CONDUIT", conduit), ("GASNET_PROGRESS", progress)];
+            let outcome = job("2", Frames, "leaves-a-barrier-out", &settings);
+            says(
+                &outcome,
+                1,
+                &["nobody else can go on: rank 1 waits in barrier 1", "which rank 0 did not join"],
+            );
+        }
+    }
+}
+
 /// Conduits that need nothing installed.
 const CONDUITS: [&str; 3] = ["smp", "udp", "netvm"];
 
