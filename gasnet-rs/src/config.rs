@@ -105,7 +105,7 @@ pub const SETTINGS: &[Setting] = &[
     s(
         "GASNET_UDP_TIMEOUT",
         "time: 20s (default), 0: never",
-        "Silence after which the udp conduit takes a peer for dead and ends the job.",
+        "Silence after which the udp conduit asks the system of a peer's host whether the peer is there, and ends the job if it is not or nobody answers.",
     ),
     s(
         "GASNET_NETVM_MEMORY",

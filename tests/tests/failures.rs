@@ -270,6 +270,16 @@ fn threads_of_the_runtime_are_not_the_program() {
     }
 }
 
+/// Who says nothing because it is stopped is alive, however long that takes.
+#[test]
+fn a_stopped_peer_is_waited_for() {
+    let udp = [("GASNET_CONDUIT", "udp"), ("GASNET_UDP_TIMEOUT", "1s")];
+    let outcome = job("2", Frames, "stopped-peer", &udp);
+    assert_eq!((outcome.status, &*outcome.stderr), (Some(0), ""), "{}", outcome.report());
+    assert_eq!(outcome.stdout, "went on: 9\n");
+    says(&job("2", Frames, "kill", &udp), 137, &["rank 0", "SIGKILL"]);
+}
+
 /// Conduits that need nothing installed.
 const CONDUITS: [&str; 3] = ["smp", "udp", "netvm"];
 

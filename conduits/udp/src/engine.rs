@@ -6,6 +6,7 @@
 use crate::auth::{Coverage, JobKey, Life};
 use crate::buf::Buf;
 use crate::disturb::Disturbance;
+use crate::inquiry::{Finding, Inquiry};
 use crate::link::{ACK_DELAY, Batch, Counters, Link, Refused, Setup};
 use crate::memory::Memory;
 use crate::path::Time;
@@ -26,6 +27,9 @@ const HELLOS: usize = 64;
 const DIRECT: usize = 64;
 /// Every so many glances look at the clock, and serve timers.
 const GLANCES: u32 = 16;
+
+/// How long the system of a peer's host may take to answer.
+const INQUIRY: Time = 2_000_000_000;
 
 /// See the module.
 pub(crate) struct Engine {
@@ -58,6 +62,8 @@ pub(crate) struct Engine {
     broken: Option<(u32, String)>,
     /// Datagrams that came from no peer.
     refused: u64,
+    /// What the hosts of silent peers are asked, and since when.
+    inquiries: Vec<(u32, Time, Inquiry)>,
     pub(crate) disturbance: Option<Disturbance>,
     /// The time of the last pump.
     now: Time,
@@ -172,6 +178,7 @@ impl Engine {
             free_slots: Vec::new(),
             broken: None,
             refused: 0,
+            inquiries: Vec::new(),
             disturbance: None,
             now: socket::now(),
             is_now: false,
@@ -436,19 +443,11 @@ impl Engine {
             let Some(link) = &mut self.links[peer as usize] else { continue };
             if link.deadline().is_some_and(|at| at <= now) {
                 link.timeout(now);
-                if link.is_dead() && self.broken.is_none() {
-                    let address = self.cards[peer as usize].address;
-                    let complaint =
-                        self.socket.complaint().map(|c| format!(" (the last complaint of the system: {c})"));
-                    let what = format!(
-                        "nothing was heard of it at {address} for {} s{}: it is gone, or cannot be reached \
-                         (GASNET_UDP_TIMEOUT)",
-                        self.patience / 1_000_000_000,
-                        complaint.unwrap_or_default()
-                    );
-                    self.broken = Some((peer, what));
+                let (is_dead, suspects_path) = (link.is_dead(), link.suspects_path());
+                if is_dead && self.broken.is_none() {
+                    self.inquire(now, peer);
                 }
-                if link.suspects_path() {
+                if suspects_path {
                     self.socket.fragment();
                 }
                 self.note_ready(peer);
@@ -458,6 +457,42 @@ impl Engine {
             }
         }
         self.deadline = next;
+    }
+
+    /// A peer has been silent for long: asks its host's system whether it is there. Time alone decides where that says nothing.
+    #[cold]
+    fn inquire(&mut self, now: Time, peer: u32) {
+        if self.is_keeper {
+            return;
+        }
+        let (own, address) = (self.socket.address(), self.cards[peer as usize].address);
+        let at = self.inquiries.iter().position(|(of, ..)| *of == peer).or_else(|| {
+            self.inquiries.push((peer, now, Inquiry::new(own, address).ok()?));
+            Some(self.inquiries.len() - 1)
+        });
+        let finding = at.map(|at| (self.inquiries[at].2.look(), self.inquiries[at].1));
+        let patience = self.patience / 1_000_000_000;
+        let what = match finding {
+            Some((Finding::Unknown, since)) if now < since + INQUIRY => return,
+            Some((Finding::There, _)) => {
+                if let Some(link) = &mut self.links[peer as usize] {
+                    link.revive(now);
+                }
+                self.inquiries.retain(|(of, ..)| *of != peer);
+                return;
+            }
+            Some((Finding::Gone, _)) => format!("its process at {address} is gone"),
+            Some((Finding::Unknown, _)) | None => {
+                let complaint =
+                    self.socket.complaint().map(|c| format!(" (the last complaint of the system: {c})"));
+                format!(
+                    "nothing was heard of it at {address} for {patience} s, nor of its host{}: it is gone, or cannot be reached \
+                     (GASNET_UDP_TIMEOUT)",
+                    complaint.unwrap_or_default()
+                )
+            }
+        };
+        self.broken = Some((peer, what));
     }
 
     fn flush_ready(&mut self, now: Time) {

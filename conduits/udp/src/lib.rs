@@ -23,6 +23,7 @@ pub mod buf;
 mod conduit;
 mod disturb;
 mod engine;
+mod inquiry;
 pub mod link;
 mod memory;
 pub mod path;

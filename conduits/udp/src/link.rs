@@ -18,7 +18,7 @@
 //! [`SPAN`] for chunks on their way.
 //!
 //! **Death.** A peer of which nothing was heard for [`Setup::patience`] while something was on its way to it, probes among it,
-//! is dead ([`Link::is_dead`]). Time in which this end did not look (its process was stopped, or had no processor) is no silence.
+//! is dead ([`Link::is_dead`]), unless its host says that it is there ([`Link::revive`]). Time in which this end did not look (its process was stopped, or had no processor) is no silence.
 //!
 //! Calls, in any order: [`Link::handle`] for a datagram, the program's wishes, [`Link::timeout`] when [`Link::deadline`] has
 //! come; after each, [`Link::transmit`] until it has nothing more.
@@ -444,9 +444,16 @@ impl Link {
         self.counters
     }
 
-    /// Whether the peer is taken for dead.
+    /// Whether the peer has been silent for so long that it is dead, if nothing else is known of it.
     pub fn is_dead(&self) -> bool {
         self.state == State::Dead
+    }
+
+    /// The silent peer is alive, somebody else says: goes on.
+    pub fn revive(&mut self, now: Time) {
+        if self.state == State::Dead {
+            (self.state, self.silence, self.probe_from) = (State::Open, 0, now);
+        }
     }
 
     /// When the peer left in order, if it has. What it had not done by then will not be done: puts and gets never complete.
@@ -609,6 +616,7 @@ impl Link {
         if standing == Standing::Beyond {
             return broken("a chunk beyond the window");
         }
+        self.revive(now);
         self.counters.received += 1;
         let in_order = self.packets.enter(header.number);
         if header.number == self.packets.largest() {

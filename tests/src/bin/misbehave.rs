@@ -220,6 +220,19 @@ const ROLES: &[Role] = &[
         r.barrier();
     }),
     ("fine", |r| r.barrier()),
+    ("stopped-peer", |r| {
+        let pid = r.read(GlobalPtr::<u64>::new(other(r), 8)) as u32;
+        signal(pid, "STOP");
+        let waker = std::thread::spawn(move || {
+            // Several times as long as the conduit is told to have patience.
+            std::thread::sleep(std::time::Duration::from_secs(6));
+            signal(pid, "CONT");
+        });
+        r.write(GlobalPtr::new(other(r), 0), 9u64);
+        println!("went on: {}", r.read(GlobalPtr::<u64>::new(other(r), 0)));
+        waker.join().expect("it ends");
+        r.barrier();
+    }),
 ];
 
 /// A file by which processes of this job tell each other something without the runtime.
@@ -305,7 +318,7 @@ fn main() {
         rank.register(132, Handler::new(|_, _| ())).expect("a free index");
         rank.register(133, Handler::new(|t, _| t.reply_short(132, &[]).expect("a reply")))
             .expect("a free index");
-        rank.write(GlobalPtr::new(rank.id(), 0), 7u64);
+        rank.write(GlobalPtr::new(rank.id(), 0), [7, u64::from(std::process::id())]);
         rank.barrier();
         if name.starts_with("gone-") || name.starts_with("leaving-") {
             if rank.id() == other(rank) {

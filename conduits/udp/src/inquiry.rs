@@ -1,0 +1,105 @@
+//! Asks the system of a peer's host what has become of a peer that is silent.
+//!
+//! A peer that is stopped, or has no processor, says nothing, and is alive. Its host's system speaks for it: to a datagram for a port that nobody
+//! has it answers that there is none. So two datagrams go out, one to the peer's own port and one to a port that nobody has. If the peer's port
+//! is refused its process is gone. If the other one is, and the peer's is not, the host is there, and the process, too. If neither is, the host
+//! is gone or cannot be reached, or does not answer such questions.
+
+use std::io::ErrorKind;
+use std::net::{SocketAddr, UdpSocket};
+
+/// The port of a service (tcpmux) that no host offers over UDP.
+const NOBODY: u16 = 1;
+/// Refused by every version of the protocol: a datagram shorter than a header.
+const QUESTION: [u8; 1] = [0];
+
+/// What is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Finding {
+    /// Nothing yet.
+    Unknown,
+    /// The host has no such process any more.
+    Gone,
+    /// The host has it.
+    There,
+}
+
+/// A question under way.
+#[derive(Debug)]
+pub(crate) struct Inquiry {
+    process: UdpSocket,
+    host: UdpSocket,
+    asked: bool,
+    refused: bool,
+}
+
+impl Inquiry {
+    /// About the peer at this address.
+    pub(crate) fn new(own: SocketAddr, peer: SocketAddr) -> std::io::Result<Inquiry> {
+        let to = |port| {
+            let socket = UdpSocket::bind((own.ip(), 0))?;
+            socket.connect(SocketAddr::new(peer.ip(), port))?;
+            socket.set_nonblocking(true)?;
+            Ok::<UdpSocket, std::io::Error>(socket)
+        };
+        Ok(Inquiry { process: to(peer.port())?, host: to(NOBODY)?, asked: false, refused: false })
+    }
+
+    /// Looks for answers, and asks. A host may answer late: what it says of the peer's port must have had as much time as what it says
+    /// of the other one, so that comes second.
+    pub(crate) fn look(&mut self) -> Finding {
+        let refused = |socket: &UdpSocket| {
+            let said = |r: std::io::Result<usize>| r.is_err_and(|e| e.kind() == ErrorKind::ConnectionRefused);
+            said(socket.recv(&mut [0; 8])) || said(socket.send(&QUESTION))
+        };
+        if refused(&self.process) {
+            return Finding::Gone;
+        }
+        if core::mem::replace(&mut self.asked, true) {
+            let before = self.refused;
+            self.refused |= refused(&self.host);
+            if before {
+                return Finding::There;
+            }
+        }
+        Finding::Unknown
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    fn find(peer: SocketAddr) -> Finding {
+        let own = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let mut inquiry = Inquiry::new(own, peer).unwrap();
+        for _ in 0..1000 {
+            match inquiry.look() {
+                Finding::Unknown => std::thread::sleep(std::time::Duration::from_millis(2)),
+                found => return found,
+            }
+        }
+        Finding::Unknown
+    }
+
+    /// Nobody reads from the socket: its process might be stopped.
+    #[test]
+    fn a_silent_process_is_there_until_its_socket_is_closed() {
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = socket.local_addr().unwrap();
+        assert_eq!(find(address), Finding::There);
+        drop(socket);
+        assert_eq!(find(address), Finding::Gone);
+    }
+
+    /// An address of a network for documentation, which no host has (RFC 5737); this host has no way there from its loop-back.
+    #[test]
+    fn of_a_host_that_does_not_answer_nothing_is_known() {
+        let own = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let Ok(mut inquiry) = Inquiry::new(own, SocketAddr::from(([192, 0, 2, 1], 9))) else { return };
+        for _ in 0..20 {
+            assert_eq!(inquiry.look(), Finding::Unknown);
+        }
+    }
+}
