@@ -20,9 +20,8 @@
 #define GASNET_RELEASE_VERSION_MAJOR 1
 #define GASNET_RELEASE_VERSION_MINOR 32
 #define GASNET_RELEASE_VERSION_PATCH 0
-#define GASNETI_RELEASE_VERSION \
-  GASNETI_STR(GASNET_RELEASE_VERSION_MAJOR) "." GASNETI_STR(GASNET_RELEASE_VERSION_MINOR) "." \
-  GASNETI_STR(GASNET_RELEASE_VERSION_PATCH)
+/* A line by itself, and no string: build systems read it. */
+#define GASNETI_RELEASE_VERSION 1.32.0
 
 /* Segment mode: FAST, unless the client asks for EVERYTHING (the -everything
  * pkg-config files do). Every object of a program must agree. */
@@ -46,6 +45,20 @@
 #else
   #define GASNETI_PTR_CONFIG 32bit
   #define GASNETI_PTR_BITS 32
+#endif
+
+/* Sizes of C's types, under the plain names that clients test. */
+#ifndef SIZEOF_INT
+  #define SIZEOF_CHAR 1
+  #define SIZEOF_SHORT __SIZEOF_SHORT__
+  #define SIZEOF_INT __SIZEOF_INT__
+  #define SIZEOF_LONG __SIZEOF_LONG__
+  #define SIZEOF_LONG_LONG __SIZEOF_LONG_LONG__
+  #define SIZEOF_FLOAT __SIZEOF_FLOAT__
+  #define SIZEOF_DOUBLE __SIZEOF_DOUBLE__
+  #define SIZEOF_VOID_P __SIZEOF_POINTER__
+  #define SIZEOF_SIZE_T __SIZEOF_SIZE_T__
+  #define SIZEOF_PTRDIFF_T __SIZEOF_PTRDIFF_T__
 #endif
 
 #define GASNETI_PAGESHIFT 12

@@ -154,11 +154,13 @@ extern int gasnett_nsleep(uint64_t ns_delay);
 extern void gasnett_freezeForDebuggerNow(volatile int *flag, const char *flagsymname);
 extern void gasnett_freezeForDebuggerErr(void);
 extern void *gasnett_mmap(uintptr_t sz);
-extern int gasneti_release_version(void);
 extern void gasneti_fatal(const char *message) GASNETT_NORETURN;
 #define gasnett_sched_yield() sched_yield()
-#define gasnett_release_version() gasneti_release_version()
-#define gasnett_release_version_str() GASNETI_RELEASE_VERSION
+/* major * 1000000 + minor * 10000 + patch, as GASNet-EX has it */
+#define gasnett_release_version()                                                       \
+  ((uint64_t)GASNETT_RELEASE_VERSION_MAJOR * 1000000 +                                  \
+   (uint64_t)GASNETT_RELEASE_VERSION_MINOR * 10000 + (uint64_t)GASNETT_RELEASE_VERSION_PATCH)
+#define gasnett_release_version_str() GASNETI_STR(GASNETI_RELEASE_VERSION)
 #define gasnett_current_loc (__FILE__ ":" _STRINGIFY(__LINE__))
 #ifdef PLATFORM_ARCH_LITTLE_ENDIAN
   #define gasnett_isLittleEndian() 1
@@ -270,7 +272,7 @@ void gasneti_trace_getsourceline(const char **file, unsigned int *line) {
 #define GASNETT_DEBUG_CONFIG nodebug
 #define GASNETT_PTR_CONFIG GASNETI_PTR_CONFIG
 #define GASNETT_CONFIG_STRING                                                       \
-  "RELEASE=" GASNETI_RELEASE_VERSION ",SPEC=" _STRINGIFY(GASNETT_SPEC_VERSION_MAJOR) "." \
+  "RELEASE=" GASNETI_STR(GASNETI_RELEASE_VERSION) ",SPEC=" _STRINGIFY(GASNETT_SPEC_VERSION_MAJOR) "." \
   _STRINGIFY(GASNETT_SPEC_VERSION_MINOR) ",PTR=" _STRINGIFY(GASNETI_PTR_CONFIG)      \
   ",nodebug,timers_native,membars_native,atomics_native,atomic32_native,atomic64_native" \
   ",THREADMODEL=" _STRINGIFY(GASNETT_THREAD_MODEL)

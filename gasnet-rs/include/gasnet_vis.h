@@ -7,6 +7,8 @@
 
 #include "gasnet.h"
 
+#include <stdio.h>
+
 GASNETT_BEGIN_EXTERNC
 
 /* remote side first; mode 0 blocking, 1 with a handle, 2 implicit */
@@ -124,6 +126,66 @@ GASNETT_PLEASE_INLINE(gasnet_gets_nbi_bulk)
 void gasnet_gets_nbi_bulk(void *dst, const size_t dststrides[], gasnet_node_t node, const void *src,
                           const size_t srcstrides[], const size_t count[], size_t stridelevels) {
   (void)gasneti_vis_s(1, 2, node, src, srcstrides, dst, dststrides, count, stridelevels);
+}
+
+/* ---- lists as text, for messages ------------------------------------------------- */
+/* Each writes to a buffer of as many bytes as the function with _bufsz says, and returns the bytes of data that are described. */
+GASNETT_PLEASE_INLINE(gasnett_format_memveclist_bufsz)
+size_t gasnett_format_memveclist_bufsz(size_t count) {
+  return 100 + 50 * count;
+}
+
+GASNETT_PLEASE_INLINE(gasnett_format_addrlist_bufsz)
+size_t gasnett_format_addrlist_bufsz(size_t count) {
+  return 100 + 25 * count;
+}
+
+GASNETT_PLEASE_INLINE(gasnett_format_putsgets_bufsz)
+size_t gasnett_format_putsgets_bufsz(size_t levels) {
+  return 300 + 75 * levels;
+}
+
+GASNETT_PLEASE_INLINE(gasnett_format_memveclist)
+size_t gasnett_format_memveclist(char *buf, size_t count, gasnet_memvec_t const *list) {
+  size_t total = 0, i;
+  for (i = 0; i < count; i++) total += list[i].len;
+  buf += sprintf(buf, "%lu pieces, %lu bytes:", (unsigned long)count, (unsigned long)total);
+  for (i = 0; i < count; i++) {
+    buf += sprintf(buf, " 0x%lx+%lu", (unsigned long)(uintptr_t)list[i].addr, (unsigned long)list[i].len);
+  }
+  return total;
+}
+
+GASNETT_PLEASE_INLINE(gasnett_format_addrlist)
+size_t gasnett_format_addrlist(char *buf, size_t count, void *const *list, size_t len) {
+  size_t i;
+  buf += sprintf(buf, "%lu pieces of %lu bytes:", (unsigned long)count, (unsigned long)len);
+  for (i = 0; i < count; i++) buf += sprintf(buf, " 0x%lx", (unsigned long)(uintptr_t)list[i]);
+  return count * len;
+}
+
+GASNETT_PLEASE_INLINE(gasneti_format_sizes)
+char *gasneti_format_sizes(char *buf, const char *name, size_t count, const size_t *list) {
+  size_t i;
+  buf += sprintf(buf, " %s=[", name);
+  for (i = 0; i < count; i++) buf += sprintf(buf, i ? ", %lu" : "%lu", (unsigned long)list[i]);
+  return buf + sprintf(buf, "]");
+}
+
+/* stats: takes no part */
+GASNETT_PLEASE_INLINE(gasnett_format_putsgets)
+size_t gasnett_format_putsgets(char *buf, void *stats, gasnet_node_t node, void *dst, const size_t *dststrides,
+                               void *src, const size_t *srcstrides, const size_t *count, size_t levels) {
+  size_t total = 1, i;
+  (void)stats;
+  for (i = 0; i <= levels; i++) total *= count[i];
+  buf += sprintf(buf, "%lu bytes, node %lu, to 0x%lx", (unsigned long)total, (unsigned long)node,
+                 (unsigned long)(uintptr_t)dst);
+  buf = gasneti_format_sizes(buf, "strides", levels, dststrides);
+  buf += sprintf(buf, ", from 0x%lx", (unsigned long)(uintptr_t)src);
+  buf = gasneti_format_sizes(buf, "strides", levels, srcstrides);
+  (void)gasneti_format_sizes(buf, "count", levels + 1, count);
+  return total;
 }
 
 GASNETT_END_EXTERNC

@@ -3,8 +3,13 @@
 // run: 3 | env GASNET_NEIGHBORHOOD=off | says passed
 // std: c99 c++98
 #include <gasnet.h>
+#include <gasnet_tools.h>
 
 #include "check.h"
+
+#if SIZEOF_INT != 4 || SIZEOF_VOID_P != 8
+  #error sizes that clients test
+#endif
 
 enum { ROWS = 40, COLUMNS = 30, CELLS = ROWS * COLUMNS };
 
@@ -14,12 +19,31 @@ static void complete(int how, gasnet_handle_t h) {
   if (how == 2) gasnet_wait_syncnbi_all();
 }
 
+/* Lists as text fit in the buffers that are asked for, whatever they hold. */
+static void texts(void) {
+  char buf[1000];
+  gasnet_memvec_t list[2];
+  void *const addrs[2] = {(void *)(uintptr_t)-1, (void *)(uintptr_t)-1};
+  const size_t strides[2] = {(size_t)-1, (size_t)-1}, count[3] = {8, 3, 2};
+  list[0].addr = list[1].addr = (void *)(uintptr_t)-1;
+  list[0].len = (size_t)-1;
+  list[1].len = 8;
+  CHECK(gasnett_format_memveclist(buf, 2, list) == 7);
+  CHECK(strlen(buf) < gasnett_format_memveclist_bufsz(2) && strstr(buf, "2 pieces, 7 bytes:"));
+  CHECK(gasnett_format_addrlist(buf, 2, addrs, 5) == 10);
+  CHECK(strlen(buf) < gasnett_format_addrlist_bufsz(2) && strstr(buf, "2 pieces of 5 bytes:"));
+  CHECK(gasnett_format_putsgets(buf, NULL, 1, addrs[0], strides, addrs[1], strides, count, 2) == 48);
+  CHECK(strlen(buf) < gasnett_format_putsgets_bufsz(2) && strstr(buf, "48 bytes, node 1") && strstr(buf, "count=[8, 3, 2]"));
+  CHECK(gasnett_release_version() == 1320000 && strcmp(gasnett_release_version_str(), "1.32.0") == 0);
+}
+
 int main(int argc, char **argv) {
   gasnet_seginfo_t *segments;
   gasnet_node_t right;
   double *far, local[CELLS], back[CELLS];
   int how, i, j;
   start(&argc, &argv, NULL, 0);
+  texts();
   segments = (gasnet_seginfo_t *)calloc(gasnet_nodes(), sizeof(*segments));
   OK(gasnet_getSegmentInfo(segments, (int)gasnet_nodes()));
   right = (gasnet_mynode() + 1) % gasnet_nodes();

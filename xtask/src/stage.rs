@@ -61,6 +61,16 @@ pub fn stage(prefix: &Path, parts: Parts) -> Result<(), String> {
         for (name, text) in package_files() {
             write(&lib.join("pkgconfig").join(name), &text)?;
         }
+        for conduit in CONDUITS {
+            for mode in MODES {
+                let at = prefix.join(format!("include/{conduit}-conduit/{conduit}-{mode}.mak"));
+                write(&at, &make_fragment(mode))?;
+            }
+            let launcher = bin.join(format!("gasnetrun_{conduit}"));
+            write(&launcher, &conduit_launcher(conduit))?;
+            let runnable = fs::set_permissions(&launcher, fs::Permissions::from_mode(0o755));
+            runnable.map_err(|e| format!("{}: {e}", launcher.display()))?;
+        }
     }
     Ok(())
 }
@@ -120,12 +130,47 @@ fn build(parts: Parts) -> Result<(), String> {
     Ok(())
 }
 
+/// Conduits under the names of which build systems of GASNet clients look for files. One library has them all.
+const CONDUITS: [&str; 3] = ["smp", "udp", "mpi"];
+/// Thread modes of GASNet.
+const MODES: [&str; 3] = ["seq", "par", "parsync"];
+
+/// What a client's makefile includes to know how to compile and link for a thread mode. It finds the prefix from its own place.
+fn make_fragment(mode: &str) -> String {
+    let upper = mode.to_uppercase();
+    format!(
+        "GASNET_PREFIX := $(abspath $(dir $(lastword $(MAKEFILE_LIST)))../..)\n\
+         GASNET_CC = cc\n\
+         GASNET_CXX = c++\n\
+         GASNET_LD = $(GASNET_CC)\n\
+         GASNET_LD_REQUIRES_MPI = 0\n\
+         GASNET_DEFINES = -DGASNET_{upper}=1\n\
+         GASNET_INCLUDES = -I$(GASNET_PREFIX)/include/gasnet\n\
+         GASNET_CPPFLAGS = $(GASNET_DEFINES) $(GASNET_INCLUDES)\n\
+         GASNET_CFLAGS = -O2\n\
+         GASNET_CXXCPPFLAGS = $(GASNET_CPPFLAGS)\n\
+         GASNET_CXXFLAGS = -O2\n\
+         GASNET_LDFLAGS = -Wl,-rpath,$(GASNET_PREFIX)/lib\n\
+         GASNET_LIBS = -L$(GASNET_PREFIX)/lib -lgasnet {}\n",
+        system_libraries().join(" ")
+    )
+}
+
+/// The launcher under a conduit's name.
+fn conduit_launcher(conduit: &str) -> String {
+    format!(
+        "#!/bin/sh\n\
+         # Starts a program over the conduit {conduit}.\n\
+         exec \"$(dirname \"$(readlink -f \"$0\")\")/gasnetrun\" --conduit={conduit} \"$@\"\n"
+    )
+}
+
 /// The pkg-config files: one for each thread mode, and again for programs whose whole memory is the segment; each also
 /// under the name with a network that build systems of GASNet clients look for.
 fn package_files() -> Vec<(String, String)> {
     let mut files = Vec::new();
     for (family, mode) in
-        ["gasnet", "gasnet-smp"].iter().flat_map(|f| ["seq", "par", "parsync"].map(|m| (f, m)))
+        ["gasnet", "gasnet-smp", "gasnet-udp", "gasnet-mpi"].iter().flat_map(|f| MODES.map(|m| (f, m)))
     {
         for (suffix, segment) in [("", ""), ("-everything", " -DGASNET_SEGMENT_EVERYTHING=1")] {
             let name = format!("{family}{suffix}-{mode}");
@@ -398,10 +443,30 @@ mod tests {
         fs::remove_dir_all(&folder).unwrap();
     }
 
+    /// Make understands the fragments, and finds the prefix by them.
+    #[test]
+    fn makefiles_of_clients_find_the_prefix() {
+        let folder = folder("make");
+        let fragment = folder.join("include/udp-conduit/udp-par.mak");
+        write(&fragment, &make_fragment("par")).unwrap();
+        fs::write(
+            folder.join("Makefile"),
+            "include include/udp-conduit/udp-par.mak\nall:\n\t@echo $(GASNET_CPPFLAGS) $(GASNET_LIBS)\n",
+        )
+        .unwrap();
+        let Ok(said) = Command::new("make").arg("-s").current_dir(&folder).output() else { return };
+        let (said, at) = (String::from_utf8_lossy(&said.stdout).into_owned(), folder.display());
+        assert!(
+            said.starts_with(&format!("-DGASNET_PAR=1 -I{at}/include/gasnet -L{at}/lib -lgasnet ")),
+            "{said}"
+        );
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
     #[test]
     fn every_mode_has_a_package_file() {
         let files = package_files();
-        assert_eq!(files.len(), 12);
+        assert_eq!(files.len(), 24);
         for (name, text) in files {
             assert!(text.contains(&format!("Name: {}\n", name.trim_end_matches(".pc"))));
             assert_eq!(text.contains("EVERYTHING"), name.contains("everything"));

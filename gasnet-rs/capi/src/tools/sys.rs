@@ -172,12 +172,6 @@ pub extern "C" fn gasnett_mmap(size: usize) -> *mut c_void {
     if mapped == libc::MAP_FAILED { std::ptr::null_mut() } else { mapped }
 }
 
-/// This release as one number: major, minor, patch in two digits each.
-#[unsafe(no_mangle)]
-pub extern "C" fn gasneti_release_version() -> c_int {
-    1_32_00
-}
-
 /// How many of `n` bytes are zero.
 ///
 /// # Safety
