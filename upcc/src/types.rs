@@ -399,6 +399,8 @@ struct TypeKey {
 struct TypeData {
     key: TypeKey,
     canon: TypeId,
+    /// See [`Types::mentions_shared`].
+    mentions_shared: bool,
 }
 
 /// All types of a translation unit.
@@ -445,8 +447,9 @@ impl Types {
             return id;
         }
         let canon = self.compute_canon(&key);
+        let mentions_shared = key.quals.shared.is_some() || self.parts_mention_shared(&key.kind);
         let id = TypeId(self.types.len() as u32);
-        self.types.push(TypeData { key: key.clone(), canon: canon.unwrap_or(id) });
+        self.types.push(TypeData { key: key.clone(), canon: canon.unwrap_or(id), mentions_shared });
         self.map.insert(key, id);
         id
     }
@@ -723,11 +726,11 @@ impl Types {
     /// Whether `t` is or refers to a shared type anywhere in its structure (through pointers, arrays and functions, not through
     /// record members).
     pub fn mentions_shared(&self, t: TypeId) -> bool {
-        let c = self.canon(t);
-        if self.types[c.0 as usize].key.quals.shared.is_some() {
-            return true;
-        }
-        match self.kind(c) {
+        self.types[t.0 as usize].mentions_shared
+    }
+    /// The same of what a type is made of. Found once for each type: functions may take the same type many times.
+    fn parts_mention_shared(&self, kind: &TypeKind) -> bool {
+        match kind {
             TypeKind::Pointer(p) => self.mentions_shared(*p),
             TypeKind::Array { elem, len } => {
                 matches!(len, ArrayLen::Threads(_)) || self.mentions_shared(*elem)
@@ -735,6 +738,7 @@ impl Types {
             TypeKind::Function { ret, params, .. } => {
                 self.mentions_shared(*ret) || params.iter().any(|&p| self.mentions_shared(p))
             }
+            TypeKind::Typedef { under, .. } | TypeKind::Typeof { under, .. } => self.mentions_shared(*under),
             _ => false,
         }
     }

@@ -189,7 +189,8 @@ impl Emitter<'_> {
             return "__UPC_NULLINIT".into();
         }
         if e.has_upc && !matches!(e.value, Some(ConstValue::Int(_))) && runtime_value(e) {
-            let t = self.access_type(ty);
+            // Written without typedefs: those of a block have no name where the value is set.
+            let t = self.access_type(self.u.types.canon(ty));
             let v = self.rv(e).p(2);
             patches.push((format!("{}*({t} *)&{}", lv.loops, lv.place), v));
             return "0".into();
@@ -411,10 +412,10 @@ impl Emitter<'_> {
         let v =
             if is_array || v.starts_with('{') || !u.types.is_record(ty) { v } else { format!("{{ {v} }}") };
         let c = if patches.is_empty() { "const " } else { "" };
-        let local = u.types.record(u.types.ultimate_elem(ty)).is_some_and(|r| r.scope > 0);
+        let local = decl.scope > 0;
         let (mut img, mut count) = (format!("&{image}"), format!("sizeof({image}) / {e}"));
         if local && patches.iter().all(|(l, _)| l.starts_with("*(")) {
-            // The type has a name only here: the image stays, and is known by its symbol elsewhere.
+            // What it is made of may have a name only here: the image stays, and is known by its symbol elsewhere.
             let number = format!("{image}_n");
             self.out.put(&format!(
                 " static {c}{t} __asm__(\"{image}\") __attribute__((__used__)) = {v}; \
@@ -424,6 +425,15 @@ impl Emitter<'_> {
                 "extern {c}char {image}_b[] __asm__(\"{image}\");\n\
                  extern const unsigned long {number} __asm__(\"{number}\");\n"
             ));
+            // C compilers leave out functions that nobody calls, and all that is in them.
+            if let Some(f) = decl.function.map(|f| u.decl(f)).filter(|f| f.scope == 0)
+                && (f.inline || f.linkage == Linkage::Internal)
+            {
+                self.after.push_str(&format!(
+                    "static void *const {image}_f __attribute__((__used__)) = (void *){};\n",
+                    u.name(f.name)
+                ));
+            }
             // So are the places that are set at start-up.
             for (k, (l, _)) in patches.iter_mut().enumerate() {
                 let Some((cast, place)) = l.split_once(")&") else { continue };

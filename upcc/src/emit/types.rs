@@ -91,11 +91,7 @@ impl Emitter<'_> {
 
     /// Whether text made anew can name the type by the typedef, wherever that text stands.
     fn typedef_named(&self, d: DeclId) -> bool {
-        let decl = self.u.decl(d);
-        // In a block the bound was evaluated at the typedef.
-        self.typedef_usable(d)
-            && !self.shadowed.contains(&decl.name)
-            && (decl.scope == 0 || self.u.types.is_variably_modified(decl.ty))
+        self.typedef_usable(d) && !self.shadowed.contains(&self.u.decl(d).name)
     }
 
     /// An array of `n * THREADS` elements somewhere: at file scope not a type of C.

@@ -1,10 +1,18 @@
 //! Compatible and composite types.
 
+use crate::hash::Map;
 use crate::types::*;
+
+/// What is known of pairs of function types while a question is answered: functions may take the same type many times.
+type Known<T> = Map<(TypeId, TypeId), T>;
 
 impl Types {
     /// Whether two types are compatible in the sense of C, layouts of shared types included.
     pub fn compatible(&self, a: TypeId, b: TypeId) -> bool {
+        self.compatible_known(a, b, &mut Known::default())
+    }
+
+    fn compatible_known(&self, a: TypeId, b: TypeId, known: &mut Known<bool>) -> bool {
         let (a, b) = (self.canon(a), self.canon(b));
         if a == b || self.is_error(a) || self.is_error(b) {
             return true;
@@ -13,9 +21,9 @@ impl Types {
             return false;
         }
         match (self.kind(a), self.kind(b)) {
-            (TypeKind::Pointer(x), TypeKind::Pointer(y)) => self.compatible(*x, *y),
+            (TypeKind::Pointer(x), TypeKind::Pointer(y)) => self.compatible_known(*x, *y, known),
             (TypeKind::Array { elem: x, len: l }, TypeKind::Array { elem: y, len: m }) => {
-                self.compatible(*x, *y)
+                self.compatible_known(*x, *y, known)
                     && match (l, m) {
                         (ArrayLen::Const(p), ArrayLen::Const(q))
                         | (ArrayLen::Threads(p), ArrayLen::Threads(q)) => p == q,
@@ -28,18 +36,23 @@ impl Types {
                 TypeKind::Function { ret: r, params: p, variadic: v, proto: pp },
                 TypeKind::Function { ret: s, params: q, variadic: w, proto: qp },
             ) => {
-                self.compatible(*r, *s)
+                if let Some(&answer) = known.get(&(a, b)) {
+                    return answer;
+                }
+                let answer = self.compatible_known(*r, *s, known)
                     && match (pp, qp) {
                         (true, true) => {
                             v == w
                                 && p.len() == q.len()
-                                && p.iter().zip(q).all(|(x, y)| self.param_compatible(*x, *y))
+                                && p.iter().zip(q).all(|(x, y)| self.param_compatible(*x, *y, known))
                         }
                         // Old-style declarations match whatever promotes to itself.
                         (true, false) if q.is_empty() => !v && p.iter().all(|t| self.promotes_to_itself(*t)),
                         (false, true) if p.is_empty() => !w && q.iter().all(|t| self.promotes_to_itself(*t)),
                         _ => true,
-                    }
+                    };
+                known.insert((a, b), answer);
+                answer
             }
             (TypeKind::Enum(_), TypeKind::Scalar(s)) => Some(*s) == self.as_scalar(a),
             (TypeKind::Scalar(s), TypeKind::Enum(_)) => Some(*s) == self.as_scalar(b),
@@ -55,13 +68,13 @@ impl Types {
     }
 
     /// Parameters: a transparent union goes with its members.
-    fn param_compatible(&self, a: TypeId, b: TypeId) -> bool {
-        if self.compatible(a, b) {
+    fn param_compatible(&self, a: TypeId, b: TypeId, known: &mut Known<bool>) -> bool {
+        if self.compatible_known(a, b, known) {
             return true;
         }
-        let member = |u: TypeId, t: TypeId| {
+        let mut member = |u: TypeId, t: TypeId| {
             self.record(u).is_some_and(|r| {
-                r.transparent && r.fields.iter().any(|f| self.compatible_unqualified(f.ty, t))
+                r.transparent && r.fields.iter().any(|f| self.compatible_unqualified_known(f.ty, t, known))
             })
         };
         member(a, b) || member(b, a)
@@ -69,8 +82,12 @@ impl Types {
 
     /// Compatible when the qualifiers of the types themselves are ignored.
     pub fn compatible_unqualified(&self, a: TypeId, b: TypeId) -> bool {
+        self.compatible_unqualified_known(a, b, &mut Known::default())
+    }
+
+    fn compatible_unqualified_known(&self, a: TypeId, b: TypeId, known: &mut Known<bool>) -> bool {
         let (a, b) = (self.canon(a), self.canon(b));
-        if self.compatible(a, b) {
+        if self.compatible_known(a, b, known) {
             return true;
         }
         match (self.kind(a), self.kind(b)) {
@@ -86,15 +103,19 @@ impl Types {
                     | (ArrayLen::Threads(_), ArrayLen::Const(_)) => false,
                     _ => true,
                 };
-                len && self.compatible_unqualified(*x, *y)
+                len && self.compatible_unqualified_known(*x, *y, known)
             }
-            (TypeKind::Pointer(x), TypeKind::Pointer(y)) => self.compatible(*x, *y),
+            (TypeKind::Pointer(x), TypeKind::Pointer(y)) => self.compatible_known(*x, *y, known),
             (x, y) => x == y,
         }
     }
 
     /// The composite of two compatible types.
     pub fn composite(&mut self, a: TypeId, b: TypeId) -> TypeId {
+        self.composite_known(a, b, &mut Known::default())
+    }
+
+    fn composite_known(&mut self, a: TypeId, b: TypeId, known: &mut Known<TypeId>) -> TypeId {
         if a == b || self.is_error(a) {
             return a;
         }
@@ -107,7 +128,7 @@ impl Types {
         let (ka, kb) = (self.ckind(a).clone(), self.ckind(b).clone());
         match (ka, kb) {
             (TypeKind::Array { elem: x, len: l }, TypeKind::Array { elem: y, len: m }) => {
-                let elem = self.composite(x, y);
+                let elem = self.composite_known(x, y, known);
                 let len = match (l, m) {
                     (ArrayLen::Const(_) | ArrayLen::Threads(_), _) => l,
                     (_, ArrayLen::Const(_) | ArrayLen::Threads(_)) => m,
@@ -121,20 +142,25 @@ impl Types {
                 TypeKind::Function { ret: r, params: p, variadic, proto: pp },
                 TypeKind::Function { ret: s, params: q, variadic: w, proto: qp },
             ) => {
-                let ret = self.composite(r, s);
+                if let Some(&answer) = known.get(&(a, b)) {
+                    return answer;
+                }
+                let ret = self.composite_known(r, s, known);
                 let (params, variadic, proto) = match (pp, qp) {
                     (true, true) => {
-                        let ps = p.iter().zip(&q).map(|(&x, &y)| self.composite(x, y)).collect();
+                        let ps = p.iter().zip(&q).map(|(&x, &y)| self.composite_known(x, y, known)).collect();
                         (ps, variadic, true)
                     }
                     (true, false) => (p, variadic, true),
                     _ => (q, w, qp),
                 };
-                self.intern(TypeKind::Function { ret, params, variadic, proto }, Quals::NONE)
+                let answer = self.intern(TypeKind::Function { ret, params, variadic, proto }, Quals::NONE);
+                known.insert((a, b), answer);
+                answer
             }
             (TypeKind::Pointer(x), TypeKind::Pointer(y)) => {
                 let q = self.quals(a);
-                let p = self.composite(x, y);
+                let p = self.composite_known(x, y, known);
                 self.intern(TypeKind::Pointer(p), q)
             }
             _ => a,

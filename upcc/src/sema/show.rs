@@ -2,17 +2,21 @@
 
 use crate::parse::Cx;
 use crate::types::*;
+use std::cell::Cell;
+
+/// Pointers, arrays, functions and names in the text of a type; what is beyond is left out.
+const MOST_PARTS: u32 = 40;
 
 impl Cx<'_> {
     /// `ty` as text.
     pub(crate) fn show(&self, ty: TypeId) -> String {
-        self.show_decl(ty, String::new(), 0)
+        self.show_decl(ty, String::new(), &Cell::new(MOST_PARTS))
     }
 
-    fn show_decl(&self, ty: TypeId, inner: String, depth: u32) -> String {
-        if depth > 40 {
-            return format!("...{inner}");
-        }
+    /// `parts` are those that are still to be shown.
+    fn show_decl(&self, ty: TypeId, inner: String, parts: &Cell<u32>) -> String {
+        let Some(left) = parts.get().checked_sub(1) else { return format!("...{inner}") };
+        parts.set(left);
         let quals = self.types.own_quals(ty);
         match self.types.kind(ty) {
             TypeKind::Pointer(p) => {
@@ -29,7 +33,7 @@ impl Cx<'_> {
                 if matches!(self.types.kind(*p), TypeKind::Array { .. } | TypeKind::Function { .. }) {
                     s = format!("({s})");
                 }
-                self.show_decl(*p, s, depth + 1)
+                self.show_decl(*p, s, parts)
             }
             TypeKind::Array { elem, len } => {
                 let n = match len {
@@ -39,25 +43,25 @@ impl Cx<'_> {
                     ArrayLen::Threads(n) => format!("{n}*THREADS"),
                     ArrayLen::Vla(_) | ArrayLen::Star => "*".to_owned(),
                 };
-                self.show_decl(*elem, format!("{inner}[{n}]"), depth + 1)
+                self.show_decl(*elem, format!("{inner}[{n}]"), parts)
             }
             TypeKind::Function { ret, params, variadic, proto } => {
                 let mut ps: Vec<String> =
-                    params.iter().map(|&p| self.show_decl(p, String::new(), depth + 1)).collect();
+                    params.iter().map(|&p| self.show_decl(p, String::new(), parts)).collect();
                 if *variadic {
                     ps.push("...".to_owned());
                 }
                 if ps.is_empty() && *proto {
                     ps.push("void".to_owned());
                 }
-                self.show_decl(*ret, format!("{inner}({})", ps.join(", ")), depth + 1)
+                self.show_decl(*ret, format!("{inner}({})", ps.join(", ")), parts)
             }
             _ => {
                 let mut s = qual_text(quals);
                 if !s.is_empty() {
                     s.push(' ');
                 }
-                s.push_str(&self.base_text(ty));
+                s.push_str(&self.base_text(ty, parts));
                 if !inner.is_empty() {
                     if !inner.starts_with('[') {
                         s.push(' ');
@@ -69,7 +73,7 @@ impl Cx<'_> {
         }
     }
 
-    fn base_text(&self, ty: TypeId) -> String {
+    fn base_text(&self, ty: TypeId, parts: &Cell<u32>) -> String {
         match self.types.kind(ty) {
             TypeKind::Scalar(s) => s.name().to_owned(),
             TypeKind::Complex(s) => format!("_Complex {}", s.name()),
@@ -85,12 +89,14 @@ impl Cx<'_> {
                 Some(t) => format!("enum {}", self.name(t)),
                 None => "enum <unnamed>".to_owned(),
             },
-            TypeKind::Vector { elem, bytes } => format!("vector of {bytes} bytes of {}", self.show(*elem)),
+            TypeKind::Vector { elem, bytes } => {
+                format!("vector of {bytes} bytes of {}", self.show_decl(*elem, String::new(), parts))
+            }
             TypeKind::VaList => "va_list".to_owned(),
             TypeKind::Error => "<unknown>".to_owned(),
             TypeKind::Typedef { decl, .. } => self.name(self.decls[decl.0 as usize].name).to_owned(),
-            TypeKind::Typeof { under, .. } => self.show(*under),
-            _ => self.show(ty),
+            TypeKind::Typeof { under, .. } => self.show_decl(*under, String::new(), parts),
+            _ => "...".to_owned(),
         }
     }
 }
