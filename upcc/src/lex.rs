@@ -381,6 +381,7 @@ fn marker_name(s: &str) -> Option<(String, &str)> {
                     }
                     name.push(char::from_u32(v).unwrap_or('?'));
                 }
+                Some((_, 'n')) => name.push('\n'),
                 Some((_, d)) => name.push(d),
                 None => return None,
             },

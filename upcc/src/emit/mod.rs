@@ -257,7 +257,8 @@ impl<'a> Emitter<'a> {
     /// Everything together.
     fn assemble(self) -> String {
         let mut s = String::with_capacity(self.out.text.len() + (64 << 10));
-        s.push_str(&format!("/* made by upcc from {} */\n", self.o.source.replace("*/", "* /")));
+        let source = self.o.source.replace(|c: char| c.is_ascii_control(), "?").replace("*/", "* /");
+        s.push_str(&format!("/* made by upcc from {source} */\n"));
         if let Some(n) = self.o.threads {
             s.push_str(&format!("#define __UPC_STATIC_THREADS {n}\n"));
         }
@@ -486,7 +487,7 @@ impl<'a> Emitter<'a> {
             format!("return main({args});")
         };
         let name = PathBuf::from(&self.o.source);
-        let name = name.file_stem().unwrap_or_default().to_string_lossy().replace(['"', '\\'], "_");
+        let name = out::string_literal(&name.file_stem().unwrap_or_default().to_string_lossy());
         for (t, sec) in [("struct __upc_shrec", "upc_shvars"), ("__upc_initfn", "upc_inits")] {
             for e in ["start", "stop"] {
                 s.push_str(&format!(
@@ -503,7 +504,7 @@ impl<'a> Emitter<'a> {
              int __upc_c_main(int, char **) __asm__(\"main\");\n\
              int __upc_c_main(int __upc_argc, char **__upc_argv)\n{{\n\
              \x20 static const struct __upc_image __upc_img = {{ __UPC_ABI, {}, {}, __upc_call_main, __start_upc_shvars, \
-             __stop_upc_shvars,\n    __start_upc_inits, __stop_upc_inits, {}ul, \"{name}\", &__upc_linked }};\n\
+             __stop_upc_shvars,\n    __start_upc_inits, __stop_upc_inits, {}ul, {name}, &__upc_linked }};\n\
              \x20 return __upc_run(__upc_argc, __upc_argv, &__upc_img);\n}}\n",
             u8::from(self.o.pts_struct),
             self.o.threads.unwrap_or(0),

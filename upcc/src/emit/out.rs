@@ -76,8 +76,7 @@ impl Out {
                 self.fresh_line();
                 if self.lines {
                     let name = tb.files.get(t.file as usize).map_or("", |f| f.name.as_str());
-                    let name = name.replace('\\', "\\\\").replace('"', "\\\"");
-                    self.text.push_str(&format!("#line {} \"{name}\"\n", t.line));
+                    self.text.push_str(&format!("#line {} {}\n", t.line, string_literal(name)));
                 }
             }
         }
@@ -133,6 +132,20 @@ impl Out {
             *l += 1;
         }
     }
+}
+
+/// A name as a string literal of C, whatever characters a file may have in its name.
+pub fn string_literal(name: &str) -> String {
+    let mut s = String::from("\"");
+    for c in name.chars() {
+        match c {
+            '"' | '\\' => s.extend(['\\', c]),
+            c if c.is_ascii_control() => s.push_str(&format!("\\{:03o}", u32::from(c))),
+            c => s.push(c),
+        }
+    }
+    s.push('"');
+    s
 }
 
 /// Tokens as one line of text.

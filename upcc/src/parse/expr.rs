@@ -110,7 +110,7 @@ impl Cx<'_> {
             let at = cx.bump();
             let t = if cx.is(Punct::Colon) { None } else { Some(cx.expression()?) };
             cx.expect(Punct::Colon, "between the two values of `?:`")?;
-            let f = cx.conditional_expr()?;
+            let f = cx.chained(Self::conditional_expr)?;
             Ok(cx.conditional(at, c, t, f))
         })
     }

@@ -34,6 +34,9 @@ pub(crate) type PResult<T> = Result<T, Bad>;
 
 /// How deeply constructs may nest.
 const MAX_NESTING: u32 = 4000;
+/// How long chains of `else if`, of labels and of `?:` may be, in all that is open at a place: each link is a level of the tree,
+/// but programs that are made by programs have thousands.
+const MAX_CHAIN: u32 = 20_000;
 /// How many tokens one full expression may have: bounds the depth of its tree.
 const MAX_EXPR_TOKENS: u32 = 100_000;
 /// Errors shown before giving up.
@@ -61,6 +64,9 @@ pub(crate) struct Cx<'a> {
     warnings: usize,
     syntax_errors: usize,
     nesting: u32,
+    chain: u32,
+    /// Reading stopped before the end: what is missing after this is nobody's mistake.
+    gave_up: bool,
     /// First token of the full expression being read, if any.
     full_expr: Option<TokIdx>,
     pub(crate) scopes: Vec<Scope>,
@@ -155,6 +161,8 @@ impl<'a> Cx<'a> {
             warnings: 0,
             syntax_errors: 0,
             nesting: 0,
+            chain: 0,
+            gave_up: false,
             full_expr: None,
             scopes: Vec::new(),
             names: Vec::new(),
@@ -296,13 +304,32 @@ impl<'a> Cx<'a> {
     /// Runs `f` one level deeper; an error if that is too deep.
     pub(crate) fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> PResult<T>) -> PResult<T> {
         if self.nesting >= MAX_NESTING {
-            self.error(self.pos, "this is nested too deeply; split it up".to_owned());
-            self.pos = self.toks.toks.len() as u32 - 1;
-            return Err(Bad);
+            return Err(self.too_deep());
         }
         self.nesting += 1;
         let r = f(self);
         self.nesting -= 1;
+        r
+    }
+
+    fn too_deep(&mut self) -> Bad {
+        self.error(self.pos, "this is nested too deeply; split it up".to_owned());
+        self.gave_up = true;
+        self.pos = self.toks.toks.len() as u32 - 1;
+        Bad
+    }
+
+    /// Runs `f`, which reads the next link of a chain, on the level of this one.
+    pub(crate) fn chained<T>(&mut self, f: impl FnOnce(&mut Self) -> PResult<T>) -> PResult<T> {
+        if self.chain >= MAX_CHAIN {
+            return Err(self.too_deep());
+        }
+        let level = self.nesting;
+        self.nesting = level.saturating_sub(1);
+        self.chain += 1;
+        let r = f(self);
+        self.chain -= 1;
+        self.nesting = level;
         r
     }
 
@@ -404,6 +431,9 @@ impl<'a> Cx<'a> {
             Severity::Warning if self.opts.warn.error => Severity::Error,
             s => s,
         };
+        if self.gave_up {
+            return;
+        }
         if severity == Severity::Error {
             self.errors += 1;
             if self.errors > MAX_ERRORS {

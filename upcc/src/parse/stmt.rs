@@ -224,7 +224,7 @@ impl Cx<'_> {
                 cx.bump();
                 let cond = cx.condition("if")?;
                 let then = cx.sub_statement()?;
-                let els = if cx.eat_kw(Kw::Else) { Some(cx.sub_statement()?) } else { None };
+                let els = if cx.eat_kw(Kw::Else) { Some(cx.chained(Self::sub_statement)?) } else { None };
                 let upc = cond.has_upc || then.has_upc || els.as_ref().is_some_and(|e| e.has_upc);
                 Ok(cx.make(start, StmtKind::If { cond, then, els }, upc))
             }),
@@ -411,7 +411,7 @@ impl Cx<'_> {
             let s = self.statement(true)?;
             return Ok(Box::new(s));
         }
-        self.sub_statement()
+        self.chained(Self::sub_statement)
     }
 
     fn condition(&mut self, word: &str) -> PResult<Box<Expr>> {
