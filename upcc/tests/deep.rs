@@ -169,7 +169,7 @@ fn expressions_and_initialisers() {
         ("__builtin_choose_expr(1, ", "sx", ", sx)"),
         ("(int){ ", "sx", " }"),
         ("(n){ 0, 0, ", "sx", " }.v"),
-        ("*&*", "&sx", ""),
+        ("(*&", "sx", ")"),
         ("h.s->", "v", ""),
         ("h.p->", "v", ""),
         ("h.s->p[", "0", "].v"),
@@ -181,7 +181,7 @@ fn expressions_and_initialisers() {
             } else {
                 format!("h.{}{middle}", link.repeat(DEPTH))
             };
-            let lvalue = matches!(open, "*&" | "sa[" | "h.s->");
+            let lvalue = matches!(open, "(*&" | "sa[" | "h.s->");
             let write = if lvalue { format!("{e} = 1; {e} += sx; {e}++;") } else { String::new() };
             let body = format!("x = {e}; sx = {e}; sx += {e}; {write} upc_barrier {e}; return {e};");
             translated(open, &format!("{HEAD}int main(void) {{ {body} }}"));
