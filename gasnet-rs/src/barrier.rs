@@ -117,7 +117,7 @@ pub(crate) struct CentralBarrier {
 /// A count of arrivals, and what fills its cache line.
 #[repr(C, align(64))]
 struct Arrived {
-    count: AtomicU32,
+    count: AtomicU64,
     beside: [AtomicU64; WITH_ARRIVALS / 8],
 }
 
@@ -135,7 +135,7 @@ pub(crate) const WITH_ARRIVALS: usize = 56;
 pub(crate) const WITH_PHASE: usize = 16;
 
 /// Bit of a count of arrivals: somebody sleeps until the phase is over.
-const SLEEPERS: u32 = 1 << 31;
+const SLEEPERS: u64 = 1 << 63;
 
 const _: () = assert!(cfg!(loom) || size_of::<Arrived>() == 64 && size_of::<Phase>() <= 64);
 
@@ -157,7 +157,7 @@ impl CentralBarrier {
         // Relaxed: the changes of one word have one order. Either the last arrival comes later and sees the bit, or we see here that
         // it has come. (The bit may then stay for the next phase but one, whose end wakes nobody for it.)
         let count = self.arrived.0[(phase & 1) as usize].count.fetch_or(SLEEPERS, Ordering::Relaxed);
-        let open = (1..size).contains(&(count & !SLEEPERS));
+        let open = (1..u64::from(size)).contains(&(count & !SLEEPERS));
         if open {
             map::sleep_while(&self.phase.0.number, phase, longest);
         }
@@ -177,18 +177,29 @@ impl CentralBarrier {
         if mine != Consensus::Anonymous {
             self.merge_name(parity, mine);
         }
-        // ORDER: AcqRel; pairs with itself: the last arrival sees all names and all writes made before the others' notify.
-        let arrived = &self.arrived.0[parity].count;
-        let before = arrived.fetch_add(1, Ordering::AcqRel);
-        if before & !SLEEPERS != size - 1 {
+        let before = self.count_in(phase, 1);
+        if before & !SLEEPERS != u64::from(size - 1) {
             return None;
         }
-        arrived.store(0, Ordering::Relaxed);
+        self.count_again(phase);
         let name = self.names.0[parity].load(Ordering::Relaxed);
         if name != 0 {
             self.names.0[parity].store(0, Ordering::Relaxed);
         }
         Some((name, before & SLEEPERS != 0))
+    }
+
+    /// Adds to the count of a phase; what it was before.
+    #[inline]
+    pub(crate) fn count_in(&self, phase: u32, n: u64) -> u64 {
+        // ORDER: AcqRel; pairs with itself: the last arrival sees all names and all writes made before the others' notify.
+        self.arrived.0[(phase & 1) as usize].count.fetch_add(n, Ordering::AcqRel)
+    }
+
+    /// All have been counted: the count begins again, for the phase after the next.
+    #[inline]
+    pub(crate) fn count_again(&self, phase: u32) {
+        self.arrived.0[(phase & 1) as usize].count.store(0, Ordering::Relaxed);
     }
 
     /// Ends phase `phase`, in which all have arrived, with this (encoded) consensus.
@@ -367,7 +378,7 @@ impl CentralBarrier {
     fn new() -> CentralBarrier {
         let two = || [AtomicU64::new(0), AtomicU64::new(0)];
         let arrived =
-            || Arrived { count: AtomicU32::new(0), beside: [0; WITH_ARRIVALS / 8].map(AtomicU64::new) };
+            || Arrived { count: AtomicU64::new(0), beside: [0; WITH_ARRIVALS / 8].map(AtomicU64::new) };
         let beside = [0; 2].map(|_| [0; WITH_PHASE / 8].map(AtomicU64::new));
         CentralBarrier {
             arrived: Line([arrived(), arrived()]),

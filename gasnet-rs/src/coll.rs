@@ -1,5 +1,6 @@
 //! Collective operations: what moves between the ranks of a team, and how it gets there.
 //!
+//! - [`agree`]: whether members mean the same operation.
 //! - [`mail`]: messages between members, by operation and step; large ones go straight from segment to segment.
 //! - [`tree`]: who talks to whom, given which members share a host.
 //! - [`algorithms`]: the operations, each an `async fn` over mail and trees, chosen by size and number of ranks.
@@ -19,6 +20,7 @@
 //! **Order.** All members start the operations of a team in the same order; operations are told apart by counting. Those that go by tables
 //! or NICs use the same places again and again, so they take turns: each draws as many tickets as it has steps when it is started.
 
+pub(crate) mod agree;
 pub(crate) mod algorithms;
 pub(crate) mod flat;
 pub(crate) mod mail;
@@ -28,13 +30,15 @@ pub(crate) mod tree;
 mod typed;
 
 use crate::event::Event;
+use crate::team::Members;
 use crate::{Rank, context, rma};
 use core::future::Future;
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll, Waker};
 use mail::Mail;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
 pub use algorithms::{Combine, Reduction};
 pub use typed::PendingCollective;
@@ -85,8 +89,10 @@ pub(crate) enum Shape {
     Reduce(usize, bool),
     ReduceAll(usize, bool),
     Scan(usize),
-    /// Of blocks that differ, where each member knows those only that concern it.
-    Straight(nic::Places),
+    /// Of blocks that differ, where each member knows those only that concern it; the root.
+    ScatterV(usize),
+    GatherV(usize),
+    ExchangeV,
 }
 
 /// How an operation goes; the same for all members.
@@ -101,8 +107,17 @@ pub(crate) enum Path {
 }
 
 impl Shape {
+    /// Where the blocks of an operation lie on boards if they differ.
+    pub(crate) fn places(self) -> Option<nic::Places> {
+        match self {
+            Shape::ScatterV(root) | Shape::GatherV(root) => Some(nic::Places::Rooted(root)),
+            Shape::ExchangeV => Some(nic::Places::Mutual),
+            _ => None,
+        }
+    }
+
     /// How an operation of this shape goes in a team.
-    pub(crate) fn path(self, team: &crate::team::Members) -> Path {
+    pub(crate) fn path(self, team: &Members) -> Path {
         let (size, rank) = (team.ranks.len(), team.rank);
         if size == 1 {
             return Path::Mail;
@@ -114,6 +129,9 @@ impl Shape {
         if team.table().is_some() && flat::fits(self, size) { Path::Flat } else { Path::Mail }
     }
 }
+
+/// Advances after which a program that does not wait, but tests, asks.
+const TESTS: u32 = 1 << 16;
 
 /// A non-blocking operation under way.
 struct Task {
@@ -132,6 +150,11 @@ pub(crate) struct Engine {
     busy: AtomicUsize,
     /// The mail's epoch at the last advance.
     seen: AtomicUsize,
+    /// When a wait asks again what others do, in milliseconds of the host's clock.
+    pub(crate) ask_at: AtomicU64,
+    /// Advances without anything new, of a program that tests again and again.
+    idle: AtomicU32,
+    teams: Mutex<Vec<Weak<Members>>>,
     /// Number for the next team that this rank takes part in; 0 is the team of all ranks.
     pub(crate) next_team: AtomicU32,
 }
@@ -144,8 +167,23 @@ impl Engine {
             fresh: Mutex::default(),
             busy: AtomicUsize::new(0),
             seen: AtomicUsize::new(usize::MAX),
+            ask_at: AtomicU64::new(0),
+            idle: AtomicU32::new(0),
+            teams: Mutex::default(),
             next_team: AtomicU32::new(1),
         }
+    }
+
+    /// Adds a team.
+    pub(crate) fn add_team(&self, team: &Arc<Members>) {
+        let mut teams = self.teams.lock().unwrap_or_else(PoisonError::into_inner);
+        teams.retain(|team| team.strong_count() > 0);
+        teams.push(Arc::downgrade(team));
+    }
+
+    /// The teams that this rank is in.
+    pub(crate) fn teams(&self) -> Vec<Arc<Members>> {
+        self.teams.lock().unwrap_or_else(PoisonError::into_inner).iter().filter_map(Weak::upgrade).collect()
     }
 }
 
@@ -161,6 +199,10 @@ impl Rank {
 
     #[cold]
     fn advance_tasks(&self) {
+        // Relaxed: a count.
+        if self.coll.idle.fetch_add(1, Ordering::Relaxed) % TESTS == TESTS - 1 {
+            self.ask_about_collectives(Duration::MAX);
+        }
         // A function of the program is to return first.
         if !context::in_program() {
             return;

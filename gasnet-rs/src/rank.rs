@@ -780,6 +780,9 @@ impl Rank {
             } else {
                 let turns = waiter.turns();
                 self.pause_for(&mut waiter, what, peer);
+                if let Some(waited) = waiter.asleep_for() {
+                    self.ask_about_collectives(waited);
+                }
                 // Others have run meanwhile, and who shares memory needs no message.
                 if waiter.turns() > turns && condition() {
                     return;

@@ -9,9 +9,9 @@
 
 use crate::atomics::{Function, WordType};
 use crate::barrier::{Consensus, Outcome};
+use crate::coll::agree::{Record, What};
 use crate::coll::algorithms::{self, Blocks, Reduction};
 use crate::coll::mail::{Op, Ptr};
-use crate::coll::nic::Places;
 use crate::coll::table::Table;
 use crate::coll::tree::Hosts;
 use crate::coll::{Path, Shape, SyncMode, When, flat, nic};
@@ -30,8 +30,8 @@ pub(crate) struct Members {
     pub(crate) me: usize,
     pub(crate) ranks: Vec<RankId>,
     pub(crate) hosts: Hosts,
-    /// Operations started.
-    started: AtomicU32,
+    /// What it has done lately.
+    pub(crate) record: Arc<Record>,
     barrier: Mutex<TeamBarrier>,
     /// Tickets drawn for steps that take turns, and whose turn it is.
     tickets: AtomicU32,
@@ -47,6 +47,12 @@ impl Members {
         self.rank.tables?.get(*self.table.get()?)
     }
 
+    /// Whether an operation that takes turns is under way.
+    pub(crate) fn takes_turns(&self) -> bool {
+        // Relaxed: a hint.
+        self.ranks.len() > 1 && self.tickets.load(Relaxed) != self.turn.load(Relaxed)
+    }
+
     pub(crate) fn phase(&self) -> u32 {
         self.phase.load(Relaxed)
     }
@@ -58,6 +64,7 @@ impl Members {
 
 impl Drop for Members {
     fn drop(&mut self) {
+        self.rank.coll.mail.forget(self.id);
         if let (Some(tables), Some(&index @ 1..)) = (self.rank.tables, self.table.get()) {
             tables.give_back(index);
         }
@@ -154,20 +161,22 @@ impl Rank {
 
     fn members(&'static self, id: u32, ranks: Vec<RankId>) -> Arc<Members> {
         let names: Vec<u32> = ranks.iter().map(|&r| self.neighbourhood_of(r)).collect();
-        Arc::new(Members {
+        let members = Arc::new(Members {
             rank: self,
             id,
+            record: self.coll.mail.record(id),
             me: ranks.iter().position(|&r| r == self.id()).unwrap_or(0),
             ranks,
             hosts: Hosts::new(&names),
-            started: AtomicU32::new(0),
             barrier: Mutex::default(),
             tickets: AtomicU32::new(0),
             turn: AtomicU32::new(0),
             table: OnceLock::new(),
             phase: AtomicU32::new(0),
             nic: nic::State::default(),
-        })
+        });
+        self.coll.add_team(&members);
+        members
     }
 }
 
@@ -230,16 +239,18 @@ impl Team {
     }
 
     /// The next operation of this member.
-    fn op(&self, shape: Shape, mode: SyncMode) -> Op {
+    fn op(&self, shape: Shape, root: Option<usize>, mode: SyncMode) -> Op {
         let m = &self.members;
         m.rank.check_context("enter a collective operation");
-        let path = shape.path(m);
+        let (path, what) = (shape.path(m), What::new(shape, root, mode));
         let barriers = [mode.enter, mode.leave].into_iter().filter(|w| *w == When::All).count() as u32;
         let steps = if path == Path::Mail { 0 } else { 1 + barriers };
         Op {
             team: m.clone(),
-            number: m.started.fetch_add(1, Relaxed),
+            number: m.record.start(m.rank, what),
+            what,
             path,
+            steps: AtomicU32::new(0),
             ticket: AtomicU32::new(m.tickets.fetch_add(steps, Relaxed)),
         }
     }
@@ -264,7 +275,7 @@ impl Team {
     ///
     /// # Collective
     pub fn barrier(&self) {
-        let op = self.op(Shape::Barrier, SyncMode::MY);
+        let op = self.op(Shape::Barrier, None, SyncMode::MY);
         if op.path == Path::Flat {
             return flat::barrier_now(&op);
         }
@@ -351,14 +362,14 @@ impl Team {
 
 /// A blocking and a non-blocking method for one algorithm; and perhaps a function that does it at once by a table.
 macro_rules! operation {
-    ($(#[$doc:meta])* $raw:ident $raw_nb:ident ($($arg:ident : $ty:ty),*) $(, $how:ident)? => $shape:expr, $call:expr $(, at once: $now:expr)?) => {
+    ($(#[$doc:meta])* $raw:ident $raw_nb:ident ($($arg:ident : $ty:ty),*) $(, $how:ident)? => $shape:expr, $root:expr, $call:expr $(, at once: $now:expr)?) => {
         $(#[$doc])*
         ///
         /// # Collective
         /// # Safety
         /// 1. The buffers are as described, valid until the call returns (owed by the caller).
         pub unsafe fn $raw(&self, $($arg: $ty,)* $($how: Reduction,)? mode: SyncMode) {
-            let op = self.op($shape, mode);
+            let op = self.op($shape, $root, mode);
             // Tuples: what is repeated cannot be named inside another repetition.
             let (_args, _how) = (($($arg,)*), ($(&$how,)?));
             $(
@@ -379,7 +390,7 @@ macro_rules! operation {
         /// # Safety
         /// 1. The buffers are as described, valid until the event is done (owed by the caller).
         pub unsafe fn $raw_nb(&self, $($arg: $ty,)* $($how: Reduction,)? mode: SyncMode) -> Event {
-            let op = self.op($shape, mode);
+            let op = self.op($shape, $root, mode);
             $(let $arg = Sendable($arg);)*
             let team = self.clone();
             self.start(async move {
@@ -393,14 +404,14 @@ macro_rules! operation {
 
 /// The same where the blocks of members differ: `blocks` say (offset, bytes) of each.
 macro_rules! operation_v {
-    ($(#[$doc:meta])* $raw:ident $raw_nb:ident ($($arg:ident : $ty:ty),*; $($blocks:ident),*) => $shape:expr, $call:expr) => {
+    ($(#[$doc:meta])* $raw:ident $raw_nb:ident ($($arg:ident : $ty:ty),*; $($blocks:ident),*) => $shape:expr, $root:expr, $call:expr) => {
         $(#[$doc])*
         ///
         /// # Collective
         /// # Safety
         /// 1. The buffers are as described, valid until the call returns (owed by the caller).
         pub unsafe fn $raw(&self, $($arg: $ty,)* $($blocks: &[(usize, usize)],)* mode: SyncMode) {
-            let op = self.op($shape, mode);
+            let op = self.op($shape, $root, mode);
             // SAFETY: (1).
             let body = unsafe { ($call)(self, &op, $($arg,)* $($blocks),*) };
             self.run(algorithms::synchronised(&op, mode, body));
@@ -413,7 +424,7 @@ macro_rules! operation_v {
         /// # Safety
         /// 1. The buffers are as described, valid until the event is done (owed by the caller).
         pub unsafe fn $raw_nb(&self, $($arg: $ty,)* $($blocks: &[(usize, usize)],)* mode: SyncMode) -> Event {
-            let op = self.op($shape, mode);
+            let op = self.op($shape, $root, mode);
             $(let $arg = Sendable($arg);)*
             $(let $blocks: Blocks = $blocks.into();)*
             let team = self.clone();
@@ -440,7 +451,7 @@ impl<T: Copy> Sendable<T> {
 impl Team {
     operation! {
         /// Copies the root's `n` bytes at `src` to every member's `dst`. Only the root's `src` counts.
-        broadcast_raw broadcast_raw_nb (root: usize, dst: *mut u8, src: *const u8, n: usize) => Shape::Broadcast(n),
+        broadcast_raw broadcast_raw_nb (root: usize, dst: *mut u8, src: *const u8, n: usize) => Shape::Broadcast(n), Some(root),
         |team: &Team, op, root: usize, dst: *mut u8, src: *const u8, n| {
             team.root("broadcast", root);
             algorithms::broadcast(op, root, Ptr(dst), Ptr::of(src), n)
@@ -448,7 +459,7 @@ impl Team {
     }
     operation! {
         /// Gives member i the i-th block of `n` bytes of the root's `src`. Only the root's `src` counts.
-        scatter_raw scatter_raw_nb (root: usize, dst: *mut u8, src: *const u8, n: usize) => Shape::Scatter(n),
+        scatter_raw scatter_raw_nb (root: usize, dst: *mut u8, src: *const u8, n: usize) => Shape::Scatter(n), Some(root),
         |team: &Team, op, root: usize, dst: *mut u8, src: *const u8, n| {
             team.root("scatter", root);
             algorithms::scatter(op, root, Ptr(dst), Ptr::of(src), n)
@@ -456,7 +467,7 @@ impl Team {
     }
     operation! {
         /// Collects the members' `n` bytes at `src` in the root's `dst`, in the order of the team. Only the root's `dst` counts.
-        gather_raw gather_raw_nb (root: usize, dst: *mut u8, src: *const u8, n: usize) => Shape::Gather(n),
+        gather_raw gather_raw_nb (root: usize, dst: *mut u8, src: *const u8, n: usize) => Shape::Gather(n), Some(root),
         |team: &Team, op, root: usize, dst: *mut u8, src: *const u8, n| {
             team.root("gather", root);
             algorithms::gather(op, root, Ptr(dst), Ptr::of(src), n)
@@ -464,17 +475,17 @@ impl Team {
     }
     operation! {
         /// Collects the members' `n` bytes at `src` in every member's `dst`, in the order of the team.
-        gather_all_raw gather_all_raw_nb (dst: *mut u8, src: *const u8, n: usize) => Shape::GatherAll(n),
+        gather_all_raw gather_all_raw_nb (dst: *mut u8, src: *const u8, n: usize) => Shape::GatherAll(n), None,
         |_: &Team, op, dst: *mut u8, src: *const u8, n| algorithms::gather_all(op, Ptr(dst), Ptr::of(src), n)
     }
     operation! {
         /// Block j, of `n` bytes, of member i's `src` becomes block i of member j's `dst`.
-        exchange_raw exchange_raw_nb (dst: *mut u8, src: *const u8, n: usize) => Shape::Exchange(n),
+        exchange_raw exchange_raw_nb (dst: *mut u8, src: *const u8, n: usize) => Shape::Exchange(n), None,
         |_: &Team, op, dst: *mut u8, src: *const u8, n| algorithms::exchange(op, Ptr(dst), Ptr::of(src), n)
     }
     operation! {
         /// Combines the members' vectors of `n` bytes at `src`; the result comes to the root's `dst`, the only one that counts.
-        reduce_raw reduce_raw_nb (root: usize, dst: *mut u8, src: *const u8, n: usize), how => Shape::Reduce(n, nic::knows(&how, n)),
+        reduce_raw reduce_raw_nb (root: usize, dst: *mut u8, src: *const u8, n: usize), how => Shape::Reduce(n, nic::knows(&how, n)), Some(root),
         |team: &Team, op, root: usize, dst: *mut u8, src: *const u8, n, how| {
             team.root("reduce", root);
             algorithms::reduce(op, root, Ptr(dst), Ptr::of(src), n, how)
@@ -482,7 +493,7 @@ impl Team {
     }
     operation! {
         /// Combines the members' vectors of `n` bytes at `src`; the result comes to every member's `dst`.
-        reduce_all_raw reduce_all_raw_nb (dst: *mut u8, src: *const u8, n: usize), how => Shape::ReduceAll(n, nic::knows(&how, n)),
+        reduce_all_raw reduce_all_raw_nb (dst: *mut u8, src: *const u8, n: usize), how => Shape::ReduceAll(n, nic::knows(&how, n)), None,
         |_: &Team, op, dst: *mut u8, src: *const u8, n, how| algorithms::reduce_all(op, Ptr(dst), Ptr::of(src), n, how),
         at once: |op: &Op, (dst, src, n): (*mut u8, *const u8, usize), (how,): (&Reduction,)|
             flat::reduce_all_now(op, Ptr(dst), Ptr::of(src), n, how)
@@ -490,13 +501,13 @@ impl Team {
     operation! {
         /// Member i's `dst` becomes the combination of the vectors of members 0 to i, or to i - 1 if not `inclusive`: then member 0's
         /// is left alone.
-        scan_raw scan_raw_nb (dst: *mut u8, src: *const u8, n: usize, inclusive: bool), how => Shape::Scan(n),
+        scan_raw scan_raw_nb (dst: *mut u8, src: *const u8, n: usize, inclusive: bool), how => Shape::Scan(n), None,
         |_: &Team, op, dst: *mut u8, src: *const u8, n, inclusive, how|
             algorithms::scan(op, Ptr(dst), Ptr::of(src), n, inclusive, how)
     }
     operation_v! {
         /// Gives member i the i-th of the root's blocks of `src`; this member's has `n` bytes. Only the root's `src` and `blocks` count.
-        scatter_v_raw scatter_v_raw_nb (root: usize, dst: *mut u8, n: usize, src: *const u8; blocks) => Shape::Straight(Places::Rooted(root)),
+        scatter_v_raw scatter_v_raw_nb (root: usize, dst: *mut u8, n: usize, src: *const u8; blocks) => Shape::ScatterV(root), Some(root),
         |team: &Team, op, root: usize, dst: *mut u8, n: usize, src: *const u8, blocks| {
             team.root("scatter", root);
             team.blocks("scatter", blocks, root);
@@ -506,7 +517,7 @@ impl Team {
     operation_v! {
         /// Collects the members' bytes at `src`, `n` of this one, in the root's `dst` where its blocks say. Only the root's `dst` and
         /// `blocks` count.
-        gather_v_raw gather_v_raw_nb (root: usize, dst: *mut u8, src: *const u8, n: usize; blocks) => Shape::Straight(Places::Rooted(root)),
+        gather_v_raw gather_v_raw_nb (root: usize, dst: *mut u8, src: *const u8, n: usize; blocks) => Shape::GatherV(root), Some(root),
         |team: &Team, op, root: usize, dst: *mut u8, src: *const u8, n: usize, blocks| {
             team.root("gather", root);
             team.blocks("gather", blocks, root);
@@ -516,7 +527,7 @@ impl Team {
     operation_v! {
         /// Collects the members' blocks in every member's `dst`. All give the same sizes; this member's own block is what it brings.
         gather_all_v_raw gather_all_v_raw_nb (dst: *mut u8, src: *const u8; blocks) =>
-            Shape::GatherAllV(blocks.iter().map(|b| b.1).sum()),
+            Shape::GatherAllV(blocks.iter().map(|b| b.1).sum()), None,
         |team: &Team, op, dst: *mut u8, src: *const u8, blocks| {
             team.blocks("gather_all", blocks, team.me());
             algorithms::gather_all_v(op, Ptr(dst), Ptr::of(src), blocks)
@@ -525,7 +536,7 @@ impl Team {
     operation_v! {
         /// Sends member i the i-th of the blocks `to` of `src`, and takes from it the i-th of the blocks `from` of `dst`. What i sends to j is
         /// as long as what j takes from i.
-        exchange_v_raw exchange_v_raw_nb (dst: *mut u8, src: *const u8; from, to) => Shape::Straight(Places::Mutual),
+        exchange_v_raw exchange_v_raw_nb (dst: *mut u8, src: *const u8; from, to) => Shape::ExchangeV, None,
         |team: &Team, op, dst: *mut u8, src: *const u8, from, to| {
             team.blocks("exchange", from, team.me());
             team.blocks("exchange", to, team.me());

@@ -211,10 +211,36 @@ fn blocks_are_counted_without_wrapping() {
 
 #[test]
 fn blocks_that_members_disagree_about_are_told() {
-    let parts = &["more comes than this rank expects"];
+    let parts = &["rank 0 sends rank 1 a block of 4800 bytes where 8 are expected"];
     ends(BOTH, "all-disagree-about-a-block", 1, parts);
     let nics = [("GASNET_CONDUIT", "netvm"), ("GASNET_COLL", "nic")];
     says(&job("2", Frames, "all-disagree-about-a-block", &nics), 1, parts);
+}
+
+/// Kinds, sizes, roots: blocking and not, by messages, by the table, by copies from segment to segment, and by NICs.
+#[test]
+fn collectives_that_do_not_match_are_told() {
+    let nics = [("GASNET_CONDUIT", "netvm"), ("GASNET_COLL", "nic")];
+    let ways: [(&str, Mode, &[(&str, &str)]); 4] = [
+        ("3", Shared, &[]),
+        ("3", Frames, &[]),
+        ("5", Shared, &[("GASNET_NEIGHBORHOOD", "2")]),
+        ("2", Frames, &nics),
+    ];
+    let try_all = |(ranks, mode, settings): (&str, Mode, &[(&str, &str)])| {
+        for seed in 0..40 {
+            let outcome = job(ranks, mode, &format!("all-mismatch {seed}"), settings);
+            let report =
+                || format!("{ranks} ranks, {mode:?}, {settings:?}, seed {seed}: {}", outcome.report());
+            assert_eq!(outcome.status, Some(1), "{}", report());
+            let told = ["collective operations do not match: operation", "the team disagree about"];
+            assert!(told.iter().any(|text| outcome.stderr.contains(text)), "{}", report());
+            assert!(!outcome.stdout.contains("unnoticed"), "{}", report());
+        }
+    };
+    std::thread::scope(|scope| ways.map(|way| scope.spawn(move || try_all(way))).map(|t| t.join()))
+        .into_iter()
+        .for_each(|result| result.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
 }
 
 #[test]

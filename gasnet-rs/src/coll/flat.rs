@@ -2,15 +2,19 @@
 //! come combines them where that is asked for, and all read what concerns them. As fast as a barrier of the same memory.
 #![expect(unsafe_code, reason = "copies between buffers of callers and shared memory")]
 
+use super::agree::What;
 use super::algorithms::Reduction;
 use super::mail::{Op, Ptr};
-use super::table::{AREA, RESULT, Table};
+use super::table::{AREA, Arrival, MOST, RESULT, Table};
 use super::{Path, Shape};
 use core::future::poll_fn;
 use core::task::Poll;
 
 /// Whether a table can do an operation among so many members.
 pub(super) fn fits(shape: Shape, size: usize) -> bool {
+    if size > MOST {
+        return false;
+    }
     match shape {
         Shape::Barrier => true,
         Shape::GatherAll(n) | Shape::Scan(n) => n * size <= AREA,
@@ -18,7 +22,7 @@ pub(super) fn fits(shape: Shape, size: usize) -> bool {
         Shape::Exchange(n) => n * size * size <= AREA,
         // Their roots need not wait for everybody.
         Shape::Broadcast(_) | Shape::Scatter(_) | Shape::Gather(_) | Shape::Reduce(..) => false,
-        Shape::GatherAllV(_) | Shape::Straight(_) => false,
+        Shape::GatherAllV(_) | Shape::ScatterV(_) | Shape::GatherV(_) | Shape::ExchangeV => false,
     }
 }
 
@@ -49,9 +53,13 @@ impl<'a> Entered<'a> {
         if let Some(presence) = op.rank().presence {
             presence.watch_nobody();
         }
-        if table.arrive(phase, op.size() as u32) {
-            combine(area, result);
-            table.publish(phase);
+        match table.arrive(phase, op.size() as u32, op.part()) {
+            Arrival::Last => {
+                combine(area, result);
+                table.publish(phase);
+            }
+            Arrival::Early => {}
+            Arrival::Others(what) => op.rank().part(team, op.number, op.what, What::of_short(what)),
         }
         Entered { op, table, phase, area, result }
     }

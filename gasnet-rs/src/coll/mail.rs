@@ -12,6 +12,7 @@
 //!   the data there and says `PLACED`; else it sends fragments, which go straight into the posted buffer.
 #![expect(unsafe_code, reason = "copies between buffers of callers, segments and messages")]
 
+use super::agree::{About, Record, What};
 use crate::am::{Kind, MAX_MEDIUM, Message, Outgoing, Token};
 use crate::amref::{join, nonsense};
 use crate::conduit::Channel;
@@ -34,8 +35,11 @@ const OFFER: u8 = FIRST + 1;
 const DONE: u8 = FIRST + 2;
 const READY: u8 = FIRST + 3;
 const PLACED: u8 = FIRST + 4;
+/// Of [`agree`](super::agree): what others do.
+pub(crate) const ASK: u8 = FIRST + 5;
+pub(crate) const TOLD: u8 = FIRST + 6;
 /// The last of them.
-pub(crate) const LAST: u8 = PLACED;
+pub(crate) const LAST: u8 = TOLD;
 
 /// Largest message that is sent without asking.
 pub(crate) const EAGER: usize = 8192;
@@ -104,6 +108,10 @@ struct Slot {
     parts: BTreeMap<usize, usize>,
     /// An `OFFER`, `READY` or `DONE` and its word.
     word: Option<(u8, u64)>,
+    /// Bytes of the whole message, as its sender or receiver says.
+    total: Option<usize>,
+    /// Bytes of the message that waits for the word here.
+    sends: Option<usize>,
 }
 
 impl Slot {
@@ -142,10 +150,17 @@ impl Slot {
     }
 }
 
-/// All slots of a rank.
+/// All slots of a rank, and the records of its teams.
+#[derive(Debug, Default)]
+struct Slots {
+    all: HashMap<Key, Slot>,
+    records: BTreeMap<u32, Arc<Record>>,
+}
+
+/// What messages find here.
 #[derive(Debug, Default)]
 pub(crate) struct Mail {
-    slots: Mutex<HashMap<Key, Slot>>,
+    slots: Mutex<Slots>,
     /// Changes whenever something comes: a reason to look again.
     epoch: AtomicUsize,
     /// A rank that a message could not be sent to since it has left, plus one; else 0.
@@ -173,21 +188,75 @@ impl Mail {
         self.lost.load(Relaxed).checked_sub(1).map(RankId)
     }
 
-    fn slots(&self) -> MutexGuard<'_, HashMap<Key, Slot>> {
+    fn slots(&self) -> MutexGuard<'_, Slots> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take_word(&self, key: Key) -> Option<(u8, u64)> {
+    /// The word for a sender of so many bytes, if it has come.
+    fn take_word(&self, rank: &Rank, key: Key, len: usize) -> Option<(u8, u64)> {
         let mut slots = self.slots();
-        let word = slots.get(&key)?.word?;
-        slots.remove(&key);
+        let slot = slots.all.entry(key).or_default();
+        slot.sends = Some(len);
+        let (word, total) = (slot.word?, slot.total);
+        slots.all.remove(&key);
+        drop(slots);
+        if let Some(expected) = total.filter(|total| *total != len as u32 as usize) {
+            lengths_differ(rank, (rank.id(), len), (key.from, expected));
+        }
         Some(word)
+    }
+
+    /// The record of a team, which messages may reach before the team is made here.
+    pub(crate) fn record(&self, team: u32) -> Arc<Record> {
+        self.slots().record(team)
+    }
+
+    /// The team is given up here.
+    pub(crate) fn forget(&self, team: u32) {
+        self.slots().records.remove(&team);
+    }
+
+    /// The messages that this rank waits for: team, the member that is to send it, and which.
+    pub(crate) fn awaited(&self) -> Vec<(u32, u32, About)> {
+        let slots = self.slots();
+        let about = |key: &Key, len| About { member: 0, operation: key.op, step: key.step, len };
+        let waits = |(key, slot): (&Key, &Slot)| match (slot.buffer, slot.sends) {
+            (Some((_, len)), _) => Some((key.team, key.peer, about(key, len))),
+            (None, Some(_)) => Some((key.team, key.peer, about(key, 0))),
+            _ => None,
+        };
+        slots.all.iter().filter_map(waits).collect()
+    }
+
+    /// Somebody waits for a message of so many bytes from here (team, operation, step and member): a sender that waits for leave to send another
+    /// number of them would wait for ever.
+    pub(crate) fn compare_length(
+        &self,
+        rank: &Rank,
+        from: RankId,
+        [team, op, step, peer]: [u32; 4],
+        len: usize,
+    ) {
+        let key = Key { team, op, step: step | SENDER, peer, from };
+        let sends = self.slots().all.get(&key).and_then(|slot| slot.sends);
+        if let Some(sends) = sends.filter(|sends| len > 0 && *sends != len) {
+            lengths_differ(rank, (rank.id(), sends), (from, len));
+        }
+    }
+}
+
+impl Slots {
+    fn record(&mut self, team: u32) -> Arc<Record> {
+        self.records.entry(team).or_insert_with(|| Arc::new(Record::new(team))).clone()
     }
 }
 
 /// Serves a message of this module.
 pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
-    let &[team, op, step, peer, lo, hi] = m.args else {
+    if matches!(index, ASK | TOLD) {
+        return super::agree::handle(rank, token, index, m);
+    }
+    let &[team, op, step, peer, lo, hi, what, total] = m.args else {
         nonsense(rank, token, "a collective message without its name");
     };
     let fits = if index == DATA { Kind::Medium } else { Kind::Short };
@@ -199,7 +268,18 @@ pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>)
     let sender = matches!(index, READY | DONE);
     let key = Key { team, op, step: if sender { step | SENDER } else { step }, peer, from: token.source() };
     let mut slots = mail.slots();
-    let slot = slots.entry(key).or_default();
+    match slots.records.get(&team) {
+        Some(record) => record.hear(rank, op, token.source(), what),
+        None => slots.record(team).hear(rank, op, token.source(), what),
+    }
+    let slot = slots.all.entry(key).or_default();
+    // Beyond 4 GiB only the rest counts.
+    let total = total as usize;
+    if let Some((_, len)) = slot.buffer.filter(|(_, len)| *len as u32 as usize != total) {
+        drop(slots);
+        lengths_differ(rank, (token.source(), total), (rank.id(), len));
+    }
+    slot.total = Some(total);
     let taken = match index {
         DATA => slot.fragment(word, m.bytes()),
         PLACED => slot.placed(word),
@@ -212,13 +292,32 @@ pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>)
     mail.bump();
 }
 
-/// What is wrong if too much comes.
-pub(crate) const DISAGREE: &str = "a collective operation: more comes than this rank expects: the ranks of the team disagree about the \
+/// Sends a message of this module that belongs to no step.
+pub(super) fn send(rank: &Rank, to: RankId, index: u8, args: &[u32], payload: &[u8]) {
+    let (src, len) = (payload.as_ptr(), payload.len());
+    let out = Outgoing { kind: Kind::Medium, handler: index, args, src, len, dst: 0 };
+    // SAFETY: a slice is valid for its length.
+    if let Err(e) = unsafe { rank.send(Channel::Request, to, out) } {
+        rank.fatal(&e.to_string());
+    }
+}
+
+/// What is wrong if something comes that does not fit.
+const DISAGREE: &str = "a collective operation: more comes than this rank expects: the ranks of the team disagree about the \
      operation or its size";
 
 #[cold]
 fn disagree(rank: &Rank, peer: RankId) -> ! {
     rank.fatal(&format!("{DISAGREE}: rank {peer} sent it"))
+}
+
+/// Whoever sends a block, and whoever receives it, and how many bytes they think that it has.
+#[cold]
+fn lengths_differ(rank: &Rank, (from, sent): (RankId, usize), (to, expected): (RankId, usize)) -> ! {
+    rank.fatal(&format!(
+        "a collective operation: rank {from} sends rank {to} a block of {sent} bytes where {expected} are expected: the ranks of the \
+         team disagree about its size"
+    ))
 }
 
 /// How large messages of an operation go, see the module.
@@ -232,7 +331,10 @@ pub(crate) enum Way {
 pub(crate) struct Op {
     pub(crate) team: Arc<Members>,
     pub(crate) number: u32,
+    pub(crate) what: What,
     pub(crate) path: super::Path,
+    /// Steps that went by the table so far.
+    pub(crate) steps: AtomicU32,
     /// Of the next step, unless it goes by messages.
     pub(crate) ticket: AtomicU32,
 }
@@ -281,14 +383,22 @@ impl Op {
         Key { team: self.team.id, op: self.number, step, peer: peer as u32, from: self.team.ranks[peer] }
     }
 
-    fn tell(&self, to: usize, index: u8, step: u32, word: u64) {
-        let out =
-            Outgoing { kind: Kind::Short, handler: index, args: &[], src: core::ptr::null(), len: 0, dst: 0 };
-        self.message(to, out, step, word);
+    /// What this member takes part in at a table: the operation, which one, and which of its steps.
+    pub(crate) fn part(&self) -> u64 {
+        let step = self.steps.fetch_add(1, Relaxed) & 3;
+        u64::from(self.what.short()) | u64::from(self.number & 63) << 32 | u64::from(step) << 38
     }
 
-    fn message(&self, to: usize, out: Outgoing<'_>, step: u32, word: u64) {
-        let args = [self.team.id, self.number, step, self.team.me as u32, word as u32, (word >> 32) as u32];
+    fn tell(&self, to: usize, index: u8, step: u32, word: u64, total: usize) {
+        let out =
+            Outgoing { kind: Kind::Short, handler: index, args: &[], src: core::ptr::null(), len: 0, dst: 0 };
+        self.message(to, out, step, word, total);
+    }
+
+    fn message(&self, to: usize, out: Outgoing<'_>, step: u32, word: u64, total: usize) {
+        let (lo, hi) = (word as u32, (word >> 32) as u32);
+        let (me, what) = (self.team.me as u32, self.what.short());
+        let args = [self.team.id, self.number, step, me, lo, hi, what, total as u32];
         let out = Outgoing { args: &args, ..out };
         // SAFETY: callers pass memory that is valid for the call.
         if let Err(e) = unsafe { self.rank().send(Channel::Request, self.team.ranks[to], out) } {
@@ -298,13 +408,13 @@ impl Op {
 
     /// Sends `len` bytes in fragments.
     fn fragments(&self, to: usize, step: u32, from: Ptr, len: usize) {
-        let most = self.rank().max_frame(self.team.ranks[to], 6).min(MAX_MEDIUM);
+        let most = self.rank().max_frame(self.team.ranks[to], 8).min(MAX_MEDIUM);
         let mut done = 0;
         loop {
             let n = most.min(len - done);
             let src = from.at(done).0.cast_const();
             let out = Outgoing { kind: Kind::Medium, handler: DATA, args: &[], src, len: n, dst: 0 };
-            self.message(to, out, step, done as u64);
+            self.message(to, out, step, done as u64, len);
             done += n;
             if done >= len {
                 return;
@@ -336,13 +446,13 @@ impl Op {
         let key = self.key(step | SENDER, to);
         if self.offers(to, way) {
             let lend = self.own_offset(from, len);
-            self.tell(to, OFFER, step, lend.map_or(0, |o| o + 1));
+            self.tell(to, OFFER, step, lend.map_or(0, |o| o + 1), len);
             if lend.is_some() {
-                self.word(key, DONE).await;
+                self.word(key, DONE, len).await;
                 return;
             }
         }
-        let word = self.word(key, READY).await;
+        let word = self.word(key, READY, len).await;
         self.fill(to, step, from, len, word).await;
     }
 
@@ -354,12 +464,12 @@ impl Op {
         // SAFETY: `send` was promised that the source is valid; the receiver gave leave to write its buffer.
         let event = unsafe { self.rank().put_nb_bulk(self.team.ranks[to], word - 1, from.0, len) };
         self.event(event).await;
-        self.tell(to, PLACED, step, len as u64);
+        self.tell(to, PLACED, step, len as u64, len);
     }
 
     /// Waits for what a receiver says; ends the job if it says something else.
-    async fn word(&self, key: Key, index: u8) -> u64 {
-        let taken = || self.rank().coll.mail.take_word(key);
+    async fn word(&self, key: Key, index: u8, len: usize) -> u64 {
+        let taken = || self.rank().coll.mail.take_word(self.rank(), key, len);
         let (said, word) = poll_fn(|_| taken().map_or(Poll::Pending, Poll::Ready)).await;
         if said != index {
             disagree(self.rank(), key.from);
@@ -395,11 +505,12 @@ impl Op {
         let key = self.key(step, from);
         {
             let mut slots = self.rank().coll.mail.slots();
-            let slot = slots.entry(key).or_default();
+            let slot = slots.all.entry(key).or_default();
             let early = core::mem::take(&mut slot.early);
-            if slot.bytes > len || early.len() > len {
+            let differs = |total: &usize| *total != len as u32 as usize || early.len() > len;
+            if let Some(sent) = slot.total.filter(differs) {
                 drop(slots);
-                disagree(self.rank(), self.team.ranks[from]);
+                lengths_differ(self.rank(), (self.team.ranks[from], sent), (self.rank().id(), len));
             }
             // SAFETY: (1); no more than `len` bytes.
             unsafe { Ptr::of(early.as_ptr()).copy_to(to, early.len()) };
@@ -412,7 +523,7 @@ impl Op {
     }
 
     fn ready(&self, from: usize, step: u32, to: Ptr, len: usize) {
-        self.tell(from, READY, step, self.own_offset(to, len).map_or(0, |o| o + 1));
+        self.tell(from, READY, step, self.own_offset(to, len).map_or(0, |o| o + 1), len);
     }
 }
 
@@ -434,14 +545,15 @@ impl Future for Receive<'_> {
         let rank = self.op.rank();
         let offer = {
             let mut slots = rank.coll.mail.slots();
-            let Some(slot) = slots.get_mut(&self.key) else { return Poll::Ready(()) };
+            let Some(slot) = slots.all.get_mut(&self.key) else { return Poll::Ready(()) };
             if slot.some && slot.bytes == self.len {
-                slots.remove(&self.key);
+                slots.all.remove(&self.key);
                 return Poll::Ready(());
             }
-            if slot.some && slot.bytes > self.len {
+            let sent = slot.total.filter(|total| *total != self.len as u32 as usize);
+            if let Some(sent) = sent.or((slot.bytes > self.len).then_some(slot.bytes)) {
                 drop(slots);
-                disagree(rank, self.op.team.ranks[self.from]);
+                lengths_differ(rank, (self.op.team.ranks[self.from], sent), (rank.id(), self.len));
             }
             slot.word.take().map(|(_, word)| word)
         };
@@ -459,10 +571,10 @@ impl Future for Receive<'_> {
                 match rank.table().mapped_at(peer, lent - 1, self.len) {
                     // SAFETY: inside a mapped segment, lent until `DONE`; `receive` was promised the buffer.
                     Some(Place::Here(at)) => unsafe { Ptr(at).copy_to(self.to, self.len) },
-                    _ => disagree(rank, peer),
+                    _ => rank.fatal(&format!("rank {peer} lends a block outside its segment")),
                 }
-                rank.coll.mail.slots().remove(&self.key);
-                self.op.tell(self.from, DONE, self.step, 0);
+                rank.coll.mail.slots().all.remove(&self.key);
+                self.op.tell(self.from, DONE, self.step, 0, self.len);
                 Poll::Ready(())
             }
         }

@@ -193,7 +193,9 @@ pub(super) fn fits(shape: Shape, size: usize) -> bool {
         Shape::GatherAll(n) | Shape::Scan(n) | Shape::ReduceAll(n, false) => all(n),
         // Each in whole words.
         Shape::GatherAllV(all) => all + 7 * size <= SIGNAL as usize,
-        Shape::Straight(places) => places.most(size) > 0,
+        Shape::ScatterV(_) | Shape::GatherV(_) | Shape::ExchangeV => {
+            shape.places().is_some_and(|places| places.most(size) > 0)
+        }
     }
 }
 
@@ -375,7 +377,10 @@ impl<'a> Turn<'a> {
                 return Poll::Ready(());
             }
             if most > i32::MAX as u32 {
-                op.rank().fatal(super::mail::DISAGREE);
+                op.rank().fatal(
+                    "a collective operation: more comes than this rank expects: the ranks of the team disagree about the operation or \
+                     its size",
+                );
             }
             op.rank().coll.mail.bump();
             Poll::Pending

@@ -8,7 +8,7 @@
 //! takes one, and the last member that gives the team up gives it back. A team that gets none uses messages.
 #![expect(unsafe_code, reason = "overlays tables on a shared mapping")]
 
-use crate::barrier::{CentralBarrier, Consensus, WITH_ARRIVALS, WITH_PHASE};
+use crate::barrier::{CentralBarrier, WITH_ARRIVALS, WITH_PHASE};
 use crate::prim::{AtomicU32, AtomicU64, Ordering};
 
 /// Tables of a host, one bit each.
@@ -17,6 +17,25 @@ const TABLES: usize = 64;
 pub(crate) const AREA: usize = 4096;
 /// Bytes of a result.
 pub(crate) const RESULT: usize = 1024;
+
+/// Bits of the count of members, and of what they take part in.
+const COUNT: u32 = 12;
+const PART: u32 = 40;
+/// Most members of a team that has a table.
+pub(crate) const MOST: usize = (1 << COUNT) - 1;
+
+const _: () = assert!(2 * COUNT + PART <= 64);
+
+/// What a member finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// Others are missing.
+    Early,
+    /// Nobody is: the caller has to [publish](Table::publish).
+    Last,
+    /// Those before take part in something else: this, as a short word.
+    Others(u32),
+}
 
 /// Shared memory of one team.
 #[repr(C, align(128))]
@@ -112,10 +131,23 @@ impl Table {
         }
     }
 
-    /// This member's bytes are in the area. True: those of all are, and the caller has to [publish](Self::publish).
+    /// This member's bytes are in the area. `part` says what it takes part in: a short word of the operation, and above it up to
+    /// [`PART`] - 32 bits of which one and which step.
+    ///
+    /// Members are counted in the lowest bits of a word, above which their parts are added up. All who come compare the sum of those before with
+    /// as many of their own: so if all find it equal, all parts are.
     #[inline]
-    pub(crate) fn arrive(&self, phase: u32, members: u32) -> bool {
-        self.barrier.arrive(phase, members, Consensus::Anonymous).is_some()
+    pub(crate) fn arrive(&self, phase: u32, members: u32, part: u64) -> Arrival {
+        let before = self.barrier.count_in(phase, part << COUNT | 1);
+        let count = before & (1 << COUNT) - 1;
+        if before >> COUNT != count * part {
+            return Arrival::Others((before >> COUNT).checked_div(count).unwrap_or(0) as u32);
+        }
+        if count as u32 != members - 1 {
+            return Arrival::Early;
+        }
+        self.barrier.count_again(phase);
+        Arrival::Last
     }
 
     /// The result is there.

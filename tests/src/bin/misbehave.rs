@@ -211,6 +211,7 @@ const ROLES: &[Role] = &[
             r.team_all().exchange_v(&vec![7u64; to.iter().sum()], &to, &from);
         }
     }),
+    ("all-mismatch", mismatch),
     // These are no misbehaviour.
     ("children", |r| {
         for code in ["0", "5"] {
@@ -264,6 +265,67 @@ fn leave_as(name: &str, r: &Rank) -> ! {
     r.done(0);
     set_mark("left");
     std::process::exit(0)
+}
+
+/// One rank does another collective operation than the others, both of which follow from a number in the arguments.
+fn mismatch(r: &'static Rank) {
+    const SIZES: [usize; 4] = [1, 2, 500, 2500];
+    const KINDS: usize = 11;
+    let seed: u64 = std::env::args().nth(2).and_then(|s| s.parse().ok()).expect("a number");
+    let mut x = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut draw = |n: usize| {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        (x >> 20) as usize % n
+    };
+    let (team, size) = (r.team_all(), r.size() as usize);
+    let mut operation = || (draw(KINDS), SIZES[draw(SIZES.len())], draw(size), draw(2) == 1);
+    let usual = operation();
+    let other = loop {
+        let other = operation();
+        // A barrier has no size, and not all have a root.
+        let rooted = |kind| matches!(kind, 1..=3 | 7);
+        let same = match (usual, other) {
+            ((a, ..), (b, ..)) if a != b => false,
+            ((0, ..), _) => true,
+            ((kind, n, root, _), (_, m, another, _)) => n == m && (!rooted(kind) || root == another),
+        };
+        if !same {
+            break other;
+        }
+    };
+    let odd = draw(size);
+    let (kind, n, root, split) = if r.id().0 as usize == odd { other } else { usual };
+    println!("rank {}: {kind} {n} {root} {split}", r.id());
+    let (mine, all) = (vec![1u64; n], vec![1u64; n * size]);
+    for _ in 0..draw(3) {
+        team.barrier();
+        team.gather_all(&[1u64]);
+    }
+    let pending = |p: gasnet::coll::PendingCollective<u64>| drop(p.wait());
+    match (kind, split) {
+        (0, _) => team.barrier(),
+        (1, false) => team.broadcast(root, &mut mine.clone()),
+        (1, true) => pending(team.broadcast_nb(root, mine)),
+        (2, false) => team.scatter(root, &all, &mut mine.clone()),
+        (2, true) => pending(team.scatter_nb(root, all, n)),
+        (3, _) => drop(team.gather(root, &mine)),
+        (4, false) => drop(team.gather_all(&mine)),
+        (4, true) => pending(team.gather_all_nb(mine)),
+        (5, false) => drop(team.exchange(&all)),
+        (5, true) => pending(team.exchange_nb(all)),
+        (6, false) => drop(team.reduce_all_with(&mine, Function::Add)),
+        (6, true) => pending(team.reduce_all_nb(mine, |a, b| a + b)),
+        (7, _) => drop(team.reduce(root, &mine, |a, b| a + b)),
+        (8, _) => drop(team.scan(&mine, |a, b| a + b)),
+        (9, _) => drop(team.exchange_v(&all, &vec![n; size], &vec![n; size])),
+        _ => drop(team.gather_all_v(&mine, &vec![n; size])),
+    }
+    for _ in 0..3 {
+        team.barrier();
+    }
+    println!("rank {}: went unnoticed", r.id());
 }
 
 fn handler(r: &Rank, index: u8) {

@@ -1,0 +1,388 @@
+//! Whether the members of a team mean the same operation.
+//!
+//! All members start the operations of a team in the same order, with kinds, sizes, roots and modes that agree. Who does not is told, with the
+//! ranks, kinds and sizes of both sides. Each rank has a [`Record`] of every team: what its last operations were.
+//!
+//! - *Messages* say which operation they belong to ([`What::short`]). It is compared with the record when they come, or when the operation is
+//!   started here if they come before that.
+//! - *Tables* count members in. The word that counts them also sums up what they are doing ([`Table::arrive`](super::table::Table::arrive)): whoever
+//!   comes compares the sum of those before with its own.
+//! - *NICs* carry a word beside each block or signal, which is compared when the operation is over ([`nic`](super::nic)).
+//! - *Waits* that take longer than a second [ask](crate::Rank::ask_about_collectives) a member on whom they depend, with the whole record. So members
+//!   that wait in different places, at different operations or by different paths, are told instead of hanging: of members that wait for each
+//!   other, two neighbours in that chain disagree. Nobody is asked twice at a time, nor again before either has started something.
+
+use super::mail::{self, ASK, TOLD};
+use super::{Shape, SyncMode, When};
+use crate::am::{Message, Token};
+use crate::amref::{join, nonsense};
+use crate::shm::map;
+use crate::team::Members;
+use crate::{Rank, RankId};
+use core::fmt;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// What an operation is, as far as members have to agree about it, in a word of a record. The fields, from the lowest bit: kind (4), mode (2),
+/// root (18), bytes of a block (32), round of the record (8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct What(u64);
+
+/// Bits of the fields.
+const KIND: u32 = 4;
+const ROOT: u32 = 6;
+const SIZE: u32 = 24;
+const ROUND: u32 = 56;
+/// In messages and tables: the root's lowest bits, and sizes up to a MiB.
+const SHORT_ROOT: u32 = 6;
+const SHORT_SIZE: u32 = 20;
+
+const KINDS: [&str; 14] = [
+    "nothing",
+    "a barrier",
+    "a broadcast",
+    "a scatter",
+    "a gather",
+    "a gather_all",
+    "an exchange",
+    "a reduction",
+    "a reduction to all",
+    "a scan",
+    "a scatter of blocks that differ",
+    "a gather of blocks that differ",
+    "a gather_all of blocks that differ",
+    "an exchange of blocks that differ",
+];
+
+impl What {
+    pub(crate) fn new(shape: Shape, root: Option<usize>, mode: SyncMode) -> What {
+        let (kind, size) = match shape {
+            Shape::Barrier => (1, 0),
+            Shape::Broadcast(n) => (2, n),
+            Shape::Scatter(n) => (3, n),
+            Shape::Gather(n) => (4, n),
+            Shape::GatherAll(n) => (5, n),
+            Shape::Exchange(n) => (6, n),
+            Shape::Reduce(n, _) => (7, n),
+            Shape::ReduceAll(n, _) => (8, n),
+            Shape::Scan(n) => (9, n),
+            Shape::ScatterV(_) => (10, 0),
+            Shape::GatherV(_) => (11, 0),
+            Shape::GatherAllV(all) => (12, all),
+            Shape::ExchangeV => (13, 0),
+        };
+        let all = |when: When, bit: u32| u64::from(when == When::All) << bit;
+        let mode = all(mode.enter, KIND) | all(mode.leave, KIND + 1);
+        let root = root.map_or(0, |root| (root as u64 + 1).min((1 << (SIZE - ROOT)) - 1));
+        let size = (size as u64).min((1 << (ROUND - SIZE)) - 1);
+        What(kind | mode | root << ROOT | size << SIZE)
+    }
+
+    /// The same in fewer bits: equal for operations that agree, and different if kinds, modes or sizes up to a MiB are.
+    pub(crate) fn short(self) -> u32 {
+        let root = self.0 >> ROOT & ((1 << SHORT_ROOT) - 1);
+        let size = self.size().min((1 << SHORT_SIZE) - 1);
+        (self.0 & ((1 << ROOT) - 1) | root << ROOT | size << (32 - SHORT_SIZE)) as u32
+    }
+
+    /// What a short word says; its root is not known.
+    pub(crate) fn of_short(short: u32) -> What {
+        let size = u64::from(short >> (32 - SHORT_SIZE));
+        What(u64::from(short) & ((1 << ROOT) - 1) | size << SIZE)
+    }
+
+    fn size(self) -> u64 {
+        self.0 >> SIZE & ((1 << (ROUND - SIZE)) - 1)
+    }
+
+    /// As an entry of a record.
+    fn entry(self, number: u32) -> u64 {
+        self.0 | u64::from(round(number)) << ROUND
+    }
+}
+
+impl fmt::Display for What {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let field = |at: u32, bits: u32| self.0 >> at & ((1 << bits) - 1);
+        let kind = field(0, KIND) as usize;
+        f.write_str(KINDS.get(kind).unwrap_or(&KINDS[0]))?;
+        if !matches!(kind, 1 | 10 | 11 | 13) {
+            write!(f, " of {} bytes", self.size())?;
+        }
+        if let Some(root) = field(ROOT, SIZE - ROOT).checked_sub(1) {
+            write!(f, ", root {root}")?;
+        }
+        f.write_str(match field(KIND, 2) {
+            0 => "",
+            1 => ", all waiting for all at the beginning",
+            2 => ", all waiting for all at the end",
+            _ => ", all waiting for all at both ends",
+        })
+    }
+}
+
+/// Operations that a record remembers.
+const REMEMBERED: usize = 32;
+
+/// Which time around an operation's place in the record is used.
+fn round(number: u32) -> u8 {
+    (number / REMEMBERED as u32) as u8
+}
+
+fn place(number: u32) -> usize {
+    number as usize % REMEMBERED
+}
+
+/// What was asked of a peer.
+#[derive(Debug, Clone, Copy, Default)]
+struct Asked {
+    /// It has not answered yet.
+    open: bool,
+    /// Operations that were compared.
+    compared: u32,
+}
+
+/// What this rank has done in a team lately, and what others said that they do.
+#[derive(Debug)]
+pub(crate) struct Record {
+    team: u32,
+    /// Operations started here.
+    started: AtomicU32,
+    /// The last of them, by number; 0 where there was none yet.
+    done: [AtomicU64; REMEMBERED],
+    /// What messages belong to that came before the operation was started here: short word, rank (24 bits), round; or 0.
+    early: [AtomicU64; REMEMBERED],
+    asked: Mutex<HashMap<u32, Asked>>,
+}
+
+impl Record {
+    pub(crate) fn new(team: u32) -> Record {
+        let zeros = || core::array::from_fn(|_| AtomicU64::new(0));
+        Record { team, started: AtomicU32::new(0), done: zeros(), early: zeros(), asked: Mutex::default() }
+    }
+
+    pub(crate) fn started(&self) -> u32 {
+        self.started.load(Relaxed)
+    }
+
+    /// Starts the next operation; its number. Threads of a rank take turns; a message that one of them takes in at this very moment may
+    /// escape the comparison.
+    pub(crate) fn start(&self, rank: &Rank, what: What) -> u32 {
+        let number = self.started.fetch_add(1, Relaxed);
+        self.done[place(number)].store(what.entry(number), Relaxed);
+        let early = self.early[place(number)].load(Relaxed);
+        if early != 0 && (early >> ROUND) as u8 == round(number) && early as u32 != what.short() {
+            self.differ(rank, number, (rank.id(), what), (early_rank(early), What::of_short(early as u32)));
+        }
+        number
+    }
+
+    /// A member has sent a message of an operation that is this to it.
+    pub(crate) fn hear(&self, rank: &Rank, number: u32, from: RankId, short: u32) {
+        let place = place(number);
+        let mine = self.done[place].load(Relaxed);
+        if mine != 0 && (mine >> ROUND) as u8 == round(number) {
+            let mine = What(mine & ((1 << ROUND) - 1));
+            if mine.short() != short {
+                self.differ(rank, number, (rank.id(), mine), (from, What::of_short(short)));
+            }
+        } else if number.wrapping_sub(self.started()) < REMEMBERED as u32 {
+            let from_bits = u64::from(from.0 & 0xff_ffff) << 32;
+            let entry = u64::from(short) | from_bits | u64::from(round(number)) << ROUND;
+            let before = self.early[place].swap(entry, Relaxed);
+            if before != 0 && before >> ROUND == entry >> ROUND && before as u32 != short {
+                let other = (early_rank(before), What::of_short(before as u32));
+                self.differ(rank, number, (from, What::of_short(short)), other);
+            }
+        }
+    }
+
+    #[cold]
+    fn differ(&self, rank: &Rank, number: u32, a: (RankId, What), b: (RankId, What)) -> ! {
+        let team = match self.team {
+            0 => "the team of all ranks".to_string(),
+            team => format!("team {team}"),
+        };
+        let (before, after) = if a.0 < b.0 { (a, b) } else { (b, a) };
+        rank.fatal(&format!(
+            "collective operations do not match: operation {} of {team} is {} on rank {}, and {} on rank {}: all members must call the \
+             same operations in the same order, with the same sizes and roots",
+            number.wrapping_add(1),
+            before.1,
+            before.0,
+            after.1,
+            after.0,
+        ))
+    }
+
+    /// Compares with the record of a peer, which has started so many.
+    fn compare(&self, rank: &Rank, peer: RankId, started: u32, theirs: &[u8]) {
+        let mut words = [0u64; REMEMBERED];
+        for (word, bytes) in words.iter_mut().zip(theirs.as_chunks().0) {
+            *word = u64::from_le_bytes(*bytes);
+        }
+        // The first one where they part.
+        for back in (1..=REMEMBERED as u32).rev() {
+            let number = started.wrapping_sub(back);
+            let (mine, other) = (self.done[place(number)].load(Relaxed), words[place(number)]);
+            let known = |entry: u64| entry != 0 && (entry >> ROUND) as u8 == round(number);
+            if known(mine) && known(other) && mine != other {
+                let what = |entry: u64| What(entry & ((1 << ROUND) - 1));
+                self.differ(rank, number, (rank.id(), what(mine)), (peer, what(other)));
+            }
+        }
+    }
+
+    fn asked(&self) -> std::sync::MutexGuard<'_, HashMap<u32, Asked>> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends this record to a peer, which compares it with its own.
+    pub(crate) fn ask(&self, rank: &Rank, peer: RankId, about: About) {
+        let started = self.started();
+        {
+            let mut asked = self.asked();
+            let state = asked.entry(peer.0).or_default();
+            if state.open || state.compared == started && about.len == 0 {
+                return;
+            }
+            state.open = true;
+        }
+        let mut words = [[0u8; 8]; REMEMBERED];
+        for (word, entry) in words.iter_mut().zip(&self.done) {
+            *word = entry.load(Relaxed).to_le_bytes();
+        }
+        let (payload, len) = (words.as_flattened(), about.len as u64);
+        let args =
+            [self.team, started, about.member, about.operation, about.step, len as u32, (len >> 32) as u32];
+        mail::send(rank, peer, ASK, &args, payload);
+    }
+}
+
+/// The message that a member waits for, if it does: for what it asks beside the record.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct About {
+    /// Who asks.
+    pub(crate) member: u32,
+    pub(crate) operation: u32,
+    pub(crate) step: u32,
+    /// Bytes it expects.
+    pub(crate) len: usize,
+}
+
+fn early_rank(entry: u64) -> RankId {
+    RankId((entry >> 32) as u32 & 0xff_ffff)
+}
+
+/// Serves a question or its answer.
+pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
+    match (index, m.args) {
+        (ASK, &[team, started, member, operation, step, lo, hi]) if token.is_request() => {
+            let record = rank.coll.mail.record(team);
+            record.compare(rank, token.source(), started, m.bytes());
+            rank.coll.mail.compare_length(
+                rank,
+                token.source(),
+                [team, operation, step, member],
+                join(lo, hi) as usize,
+            );
+            if let Err(e) = token.answer(TOLD, &[team, record.started()]) {
+                rank.fatal(&e.to_string());
+            }
+        }
+        (TOLD, &[team, started]) if !token.is_request() => {
+            let record = rank.coll.mail.record(team);
+            if let Some(asked) = record.asked().get_mut(&token.source().0) {
+                asked.open = false;
+                // What the peer has not started yet could not be compared.
+                asked.compared = started;
+            }
+        }
+        _ => nonsense(rank, token, "a question about collectives that is none"),
+    }
+}
+
+/// How long a wait takes before it asks, and how often it does.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+impl Rank {
+    /// Called by waits that take long: asks the members on whom this rank's collective operations depend whether they do the same.
+    #[cold]
+    pub(crate) fn ask_about_collectives(&self, waited: Duration) {
+        let now = map::last_tick().as_millis() as u64;
+        let due = self.coll.ask_at.load(Relaxed);
+        if waited < PATIENCE || now < due {
+            return;
+        }
+        let next = now + PATIENCE.as_millis() as u64;
+        // Relaxed: that one thread does it is all.
+        if self.coll.ask_at.compare_exchange(due, next, Relaxed, Relaxed).is_err() {
+            return;
+        }
+        let (mails, teams) = (self.coll.mail.awaited(), self.coll.teams());
+        for team in teams {
+            for (peer, about) in mails.iter().filter(|m| m.0 == team.id).map(|m| (m.1, m.2)) {
+                if let Some(&peer) = team.ranks.get(peer as usize) {
+                    team.record.ask(self, peer, About { member: team.me as u32, ..about });
+                }
+            }
+            if team.takes_turns() {
+                let right = team.ranks[(team.me + 1) % team.ranks.len()];
+                team.record.ask(self, right, About { member: team.me as u32, ..About::default() });
+            }
+        }
+    }
+
+    /// Members have met who do different things, as this one does: one of the others finds out with whom.
+    #[cold]
+    pub(crate) fn part(&self, team: &Members, number: u32, what: What, other: What) -> ! {
+        for &peer in team.ranks.iter().filter(|r| **r != self.id()) {
+            team.record.ask(self, peer, About { member: team.me as u32, ..About::default() });
+        }
+        let since = map::monotonic();
+        self.wait_until("the reason why collective operations do not match", || {
+            map::monotonic().saturating_sub(since) > 5 * PATIENCE
+        });
+        // They do not listen.
+        team.record.differ(self, number, (self.id(), what), (RankId(u32::MAX), other))
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_words_tell_kinds_and_small_sizes_apart() {
+        let shapes = |n: usize| {
+            [
+                Shape::Broadcast(n),
+                Shape::Scatter(n),
+                Shape::Gather(n),
+                Shape::GatherAll(n),
+                Shape::Exchange(n),
+                Shape::Reduce(n, true),
+                Shape::ReduceAll(n, false),
+                Shape::Scan(n),
+                Shape::GatherAllV(n),
+            ]
+        };
+        let mut seen = std::collections::HashSet::new();
+        for n in [0, 1, 8, 4096, (1 << 20) - 2] {
+            for shape in shapes(n) {
+                for mode in [SyncMode::MY, SyncMode::ALL] {
+                    let what = What::new(shape, None, mode);
+                    assert!(seen.insert(what.short()), "{what}");
+                    assert_eq!(What::of_short(what.short()), what, "{what}");
+                }
+            }
+        }
+        let what = What::new(Shape::Reduce(1 << 33, true), Some(70_000), SyncMode::ALL);
+        assert_eq!(
+            what.to_string(),
+            "a reduction of 4294967295 bytes, root 70000, all waiting for all at both ends"
+        );
+    }
+}
