@@ -1,6 +1,9 @@
-/* Teams and collective operations. There is one image per process, so an image of a team is a member
- * of it, and the multi-address forms (names ending in M) use one address of their lists: with
- * GASNET_COLL_SINGLE the one with this member's number, else the first. Included by gasnet.h. */
+/* Teams and collective operations. An image is a thread that takes part in them; there is one in each
+ * process, unless gasnet_coll_init is given an array of others: then as many threads call it, and each of
+ * them calls every operation. Roots are numbers of images; images are numbered by team and member. In the
+ * multi-address forms (names ending in M) lists have the addresses of all images with GASNET_COLL_SINGLE,
+ * else those of the images of this process; an image uses its own address. With GASNET_COLL_NO_IMAGES one
+ * thread of each process calls, and roots are members. Included by gasnet.h. */
 #ifndef _GASNET_COLL_H
 #define _GASNET_COLL_H
 
@@ -43,7 +46,9 @@ typedef struct {
 /* of a function: the order of its operands counts */
 #define GASNET_COLL_NONCOMM 1
 
-extern void gasneti_coll_init(const gasnet_image_t *images, const gasnet_coll_fn_entry_t *functions, size_t n);
+extern void gasneti_coll_init(const gasnet_image_t *images, gasnet_image_t image,
+                              const gasnet_coll_fn_entry_t *functions, size_t n);
+extern size_t gasneti_coll_image(gasnet_team_handle_t team, int flags);
 extern gasnet_team_handle_t gasneti_coll_team_split(gasnet_team_handle_t parent, uint32_t color, uint32_t key);
 extern gasnet_coll_handle_t gasneti_coll_move(int what, gasnet_team_handle_t team, gasnet_image_t root, void *dst,
                                               const void *src, size_t nbytes, int flags, int nb);
@@ -57,17 +62,17 @@ extern gasnet_coll_handle_t gasneti_coll_move_v(int what, gasnet_team_handle_t t
 extern void gasneti_coll_wait_list(gasnet_coll_handle_t *handles, size_t n, int all);
 extern int gasneti_coll_try_list(gasnet_coll_handle_t *handles, size_t n, int all);
 
-/* every node calls it, with the same number of functions, before its first reduction */
+/* every image calls it, with the same number of functions, before its first collective operation */
 GASNETT_PLEASE_INLINE(gasnet_coll_init)
 void gasnet_coll_init(const gasnet_image_t *images, gasnet_image_t my_image,
                       gasnet_coll_fn_entry_t *fn_tbl, size_t fn_count, int init_flags) {
-  (void)my_image;
   (void)init_flags;
-  gasneti_coll_init(images, fn_tbl, fn_count);
+  gasneti_coll_init(images, my_image, fn_tbl, fn_count);
 }
 
 /* ---- teams ------------------------------------------------------------------------------ */
-/* members with the same color form a team, in the order of relrank; scratch memory is not needed */
+/* members with the same color form a team, in the order of relrank; scratch memory is not needed. Every image
+ * calls it, and gives the team up; those of a process give the same color and relrank. */
 GASNETT_PLEASE_INLINE(gasnet_coll_team_split)
 gasnet_team_handle_t gasnet_coll_team_split(gasnet_team_handle_t parent, gasnet_node_t color,
                                             gasnet_node_t relrank, void *scratch) {
@@ -128,7 +133,7 @@ typedef enum {
 /* ---- operations -------------------------------------------------------------------------- */
 GASNETT_PLEASE_INLINE(gasneti_coll_pick)
 void *gasneti_coll_pick(gasnet_team_handle_t team, void *const list[], int flags) {
-  return list[flags & GASNET_COLL_SINGLE ? gasnet_coll_team_rank(team) : 0];
+  return list[gasneti_coll_image(team, flags)];
 }
 
 GASNETT_PLEASE_INLINE(gasnet_coll_broadcast)

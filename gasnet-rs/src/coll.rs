@@ -32,7 +32,7 @@ mod typed;
 use crate::event::Event;
 use crate::team::Members;
 use crate::{Rank, context, rma};
-use core::future::Future;
+use core::future::{Future, poll_fn};
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll, Waker};
 use mail::Mail;
@@ -187,7 +187,55 @@ impl Engine {
     }
 }
 
+/// An event that the program completes itself.
+#[must_use = "an event whose promise is not kept is never done"]
+#[derive(Debug)]
+pub struct Promise {
+    rank: &'static Rank,
+    op: u32,
+    event: Event,
+}
+
+impl Promise {
+    /// The event, which is done when the promise has been kept. It is waited for once.
+    pub fn event(&self) -> Event {
+        self.event
+    }
+
+    /// Completes the event.
+    pub fn keep(self) {
+        self.rank.ops.finish(self.op);
+    }
+}
+
 impl Rank {
+    /// A new event, and the promise to complete it.
+    pub fn promise(&'static self) -> Promise {
+        let Some(op) = self.ops.start(1) else { self.fatal(rma::TOO_MANY) };
+        Promise { rank: self, op, event: self.ops.event(op) }
+    }
+
+    /// Calls a function when an event is done, at once or in a call of the runtime; the event is used up. The function must not wait.
+    pub fn after(&'static self, event: Event, then: impl FnOnce() + Send + 'static) {
+        if event == Event::DONE {
+            return then();
+        }
+        let task = async move {
+            poll_fn(|_| {
+                if self.test_quietly(event) {
+                    return Poll::Ready(());
+                }
+                // Nothing that comes announces it.
+                self.coll.mail.bump();
+                Poll::Pending
+            })
+            .await;
+            then();
+        };
+        let op = self.ops.start(1).unwrap_or_else(|| self.fatal(rma::TOO_MANY));
+        self.add_task(Box::pin(task), op);
+    }
+
     /// Gives every non-blocking collective operation a turn, if anything has come for one since the last time.
     #[inline]
     pub(crate) fn advance_collectives(&self) {
@@ -235,11 +283,15 @@ impl Rank {
         }
         let Some(op) = self.ops.start(1) else { self.fatal(rma::TOO_MANY) };
         let event = self.ops.event(op);
+        self.add_task(future, op);
+        event
+    }
+
+    fn add_task(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>, op: u32) {
         self.coll.fresh.lock().unwrap_or_else(PoisonError::into_inner).push(Task { future, op });
         self.coll.busy.fetch_add(1, Ordering::Relaxed);
         // What came between its first turn and now must not wait for the next arrival.
         self.coll.seen.store(usize::MAX, Ordering::Relaxed);
-        event
     }
 
     /// Runs an operation to its end.

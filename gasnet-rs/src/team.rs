@@ -362,7 +362,7 @@ impl Team {
 
 /// A blocking and a non-blocking method for one algorithm; and perhaps a function that does it at once by a table.
 macro_rules! operation {
-    ($(#[$doc:meta])* $raw:ident $raw_nb:ident ($($arg:ident : $ty:ty),*) $(, $how:ident)? => $shape:expr, $root:expr, $call:expr $(, at once: $now:expr)?) => {
+    ($(#[$doc:meta])* $raw:ident $raw_nb:ident $raw_around:ident ($($arg:ident : $ty:ty),*) $(, $how:ident)? => $shape:expr, $root:expr, $call:expr $(, at once: $now:expr)?) => {
         $(#[$doc])*
         ///
         /// # Collective
@@ -390,12 +390,37 @@ macro_rules! operation {
         /// # Safety
         /// 1. The buffers are as described, valid until the event is done (owed by the caller).
         pub unsafe fn $raw_nb(&self, $($arg: $ty,)* $($how: Reduction,)? mode: SyncMode) -> Event {
+            // SAFETY: (1).
+            unsafe { self.$raw_around($($arg,)* $($how,)? mode, || (), || ()) }
+        }
+
+        $(#[$doc])*
+        /// Returns at once. `first` is called before this member's data is read, after others have begun where all wait for all at the
+        /// beginning; `then` when its data has come, before others may take the operation for over where all wait for all at the end.
+        /// Both are called in this or another call of the runtime, and must not wait.
+        ///
+        /// # Collective
+        /// # Safety
+        /// 1. The buffers are as described, valid until the event is done (owed by the caller).
+        pub unsafe fn $raw_around(
+            &self,
+            $($arg: $ty,)*
+            $($how: Reduction,)?
+            mode: SyncMode,
+            first: impl FnOnce() + Send + 'static,
+            then: impl FnOnce() + Send + 'static,
+        ) -> Event {
             let op = self.op($shape, $root, mode);
             $(let $arg = Sendable($arg);)*
             let team = self.clone();
             self.start(async move {
                 // SAFETY: (1).
                 let body = unsafe { ($call)(&team, &op, $($arg.get(),)* $(&$how)?) };
+                let body = async move {
+                    first();
+                    body.await;
+                    then();
+                };
                 algorithms::synchronised(&op, mode, body).await;
             })
         }
@@ -404,7 +429,7 @@ macro_rules! operation {
 
 /// The same where the blocks of members differ: `blocks` say (offset, bytes) of each.
 macro_rules! operation_v {
-    ($(#[$doc:meta])* $raw:ident $raw_nb:ident ($($arg:ident : $ty:ty),*; $($blocks:ident),*) => $shape:expr, $root:expr, $call:expr) => {
+    ($(#[$doc:meta])* $raw:ident $raw_nb:ident $raw_around:ident ($($arg:ident : $ty:ty),*; $($blocks:ident),*) => $shape:expr, $root:expr, $call:expr) => {
         $(#[$doc])*
         ///
         /// # Collective
@@ -424,6 +449,24 @@ macro_rules! operation_v {
         /// # Safety
         /// 1. The buffers are as described, valid until the event is done (owed by the caller).
         pub unsafe fn $raw_nb(&self, $($arg: $ty,)* $($blocks: &[(usize, usize)],)* mode: SyncMode) -> Event {
+            // SAFETY: (1).
+            unsafe { self.$raw_around($($arg,)* $($blocks,)* mode, || (), || ()) }
+        }
+
+        $(#[$doc])*
+        /// Returns at once. `first` and `then` are called as in the other operations.
+        ///
+        /// # Collective
+        /// # Safety
+        /// 1. The buffers are as described, valid until the event is done (owed by the caller).
+        pub unsafe fn $raw_around(
+            &self,
+            $($arg: $ty,)*
+            $($blocks: &[(usize, usize)],)*
+            mode: SyncMode,
+            first: impl FnOnce() + Send + 'static,
+            then: impl FnOnce() + Send + 'static,
+        ) -> Event {
             let op = self.op($shape, $root, mode);
             $(let $arg = Sendable($arg);)*
             $(let $blocks: Blocks = $blocks.into();)*
@@ -431,6 +474,11 @@ macro_rules! operation_v {
             self.start(async move {
                 // SAFETY: (1).
                 let body = unsafe { ($call)(&team, &op, $($arg.get(),)* $(&$blocks),*) };
+                let body = async move {
+                    first();
+                    body.await;
+                    then();
+                };
                 algorithms::synchronised(&op, mode, body).await;
             })
         }
@@ -451,7 +499,7 @@ impl<T: Copy> Sendable<T> {
 impl Team {
     operation! {
         /// Copies the root's `n` bytes at `src` to every member's `dst`. Only the root's `src` counts.
-        broadcast_raw broadcast_raw_nb (root: usize, dst: *mut u8, src: *const u8, n: usize) => Shape::Broadcast(n), Some(root),
+        broadcast_raw broadcast_raw_nb broadcast_raw_around (root: usize, dst: *mut u8, src: *const u8, n: usize) => Shape::Broadcast(n), Some(root),
         |team: &Team, op, root: usize, dst: *mut u8, src: *const u8, n| {
             team.root("broadcast", root);
             algorithms::broadcast(op, root, Ptr(dst), Ptr::of(src), n)
@@ -459,7 +507,7 @@ impl Team {
     }
     operation! {
         /// Gives member i the i-th block of `n` bytes of the root's `src`. Only the root's `src` counts.
-        scatter_raw scatter_raw_nb (root: usize, dst: *mut u8, src: *const u8, n: usize) => Shape::Scatter(n), Some(root),
+        scatter_raw scatter_raw_nb scatter_raw_around (root: usize, dst: *mut u8, src: *const u8, n: usize) => Shape::Scatter(n), Some(root),
         |team: &Team, op, root: usize, dst: *mut u8, src: *const u8, n| {
             team.root("scatter", root);
             algorithms::scatter(op, root, Ptr(dst), Ptr::of(src), n)
@@ -467,7 +515,7 @@ impl Team {
     }
     operation! {
         /// Collects the members' `n` bytes at `src` in the root's `dst`, in the order of the team. Only the root's `dst` counts.
-        gather_raw gather_raw_nb (root: usize, dst: *mut u8, src: *const u8, n: usize) => Shape::Gather(n), Some(root),
+        gather_raw gather_raw_nb gather_raw_around (root: usize, dst: *mut u8, src: *const u8, n: usize) => Shape::Gather(n), Some(root),
         |team: &Team, op, root: usize, dst: *mut u8, src: *const u8, n| {
             team.root("gather", root);
             algorithms::gather(op, root, Ptr(dst), Ptr::of(src), n)
@@ -475,17 +523,17 @@ impl Team {
     }
     operation! {
         /// Collects the members' `n` bytes at `src` in every member's `dst`, in the order of the team.
-        gather_all_raw gather_all_raw_nb (dst: *mut u8, src: *const u8, n: usize) => Shape::GatherAll(n), None,
+        gather_all_raw gather_all_raw_nb gather_all_raw_around (dst: *mut u8, src: *const u8, n: usize) => Shape::GatherAll(n), None,
         |_: &Team, op, dst: *mut u8, src: *const u8, n| algorithms::gather_all(op, Ptr(dst), Ptr::of(src), n)
     }
     operation! {
         /// Block j, of `n` bytes, of member i's `src` becomes block i of member j's `dst`.
-        exchange_raw exchange_raw_nb (dst: *mut u8, src: *const u8, n: usize) => Shape::Exchange(n), None,
+        exchange_raw exchange_raw_nb exchange_raw_around (dst: *mut u8, src: *const u8, n: usize) => Shape::Exchange(n), None,
         |_: &Team, op, dst: *mut u8, src: *const u8, n| algorithms::exchange(op, Ptr(dst), Ptr::of(src), n)
     }
     operation! {
         /// Combines the members' vectors of `n` bytes at `src`; the result comes to the root's `dst`, the only one that counts.
-        reduce_raw reduce_raw_nb (root: usize, dst: *mut u8, src: *const u8, n: usize), how => Shape::Reduce(n, nic::knows(&how, n)), Some(root),
+        reduce_raw reduce_raw_nb reduce_raw_around (root: usize, dst: *mut u8, src: *const u8, n: usize), how => Shape::Reduce(n, nic::knows(&how, n)), Some(root),
         |team: &Team, op, root: usize, dst: *mut u8, src: *const u8, n, how| {
             team.root("reduce", root);
             algorithms::reduce(op, root, Ptr(dst), Ptr::of(src), n, how)
@@ -493,7 +541,7 @@ impl Team {
     }
     operation! {
         /// Combines the members' vectors of `n` bytes at `src`; the result comes to every member's `dst`.
-        reduce_all_raw reduce_all_raw_nb (dst: *mut u8, src: *const u8, n: usize), how => Shape::ReduceAll(n, nic::knows(&how, n)), None,
+        reduce_all_raw reduce_all_raw_nb reduce_all_raw_around (dst: *mut u8, src: *const u8, n: usize), how => Shape::ReduceAll(n, nic::knows(&how, n)), None,
         |_: &Team, op, dst: *mut u8, src: *const u8, n, how| algorithms::reduce_all(op, Ptr(dst), Ptr::of(src), n, how),
         at once: |op: &Op, (dst, src, n): (*mut u8, *const u8, usize), (how,): (&Reduction,)|
             flat::reduce_all_now(op, Ptr(dst), Ptr::of(src), n, how)
@@ -501,13 +549,13 @@ impl Team {
     operation! {
         /// Member i's `dst` becomes the combination of the vectors of members 0 to i, or to i - 1 if not `inclusive`: then member 0's
         /// is left alone.
-        scan_raw scan_raw_nb (dst: *mut u8, src: *const u8, n: usize, inclusive: bool), how => Shape::Scan(n), None,
+        scan_raw scan_raw_nb scan_raw_around (dst: *mut u8, src: *const u8, n: usize, inclusive: bool), how => Shape::Scan(n), None,
         |_: &Team, op, dst: *mut u8, src: *const u8, n, inclusive, how|
             algorithms::scan(op, Ptr(dst), Ptr::of(src), n, inclusive, how)
     }
     operation_v! {
         /// Gives member i the i-th of the root's blocks of `src`; this member's has `n` bytes. Only the root's `src` and `blocks` count.
-        scatter_v_raw scatter_v_raw_nb (root: usize, dst: *mut u8, n: usize, src: *const u8; blocks) => Shape::ScatterV(root), Some(root),
+        scatter_v_raw scatter_v_raw_nb scatter_v_raw_around (root: usize, dst: *mut u8, n: usize, src: *const u8; blocks) => Shape::ScatterV(root), Some(root),
         |team: &Team, op, root: usize, dst: *mut u8, n: usize, src: *const u8, blocks| {
             team.root("scatter", root);
             team.blocks("scatter", blocks, root);
@@ -517,7 +565,7 @@ impl Team {
     operation_v! {
         /// Collects the members' bytes at `src`, `n` of this one, in the root's `dst` where its blocks say. Only the root's `dst` and
         /// `blocks` count.
-        gather_v_raw gather_v_raw_nb (root: usize, dst: *mut u8, src: *const u8, n: usize; blocks) => Shape::GatherV(root), Some(root),
+        gather_v_raw gather_v_raw_nb gather_v_raw_around (root: usize, dst: *mut u8, src: *const u8, n: usize; blocks) => Shape::GatherV(root), Some(root),
         |team: &Team, op, root: usize, dst: *mut u8, src: *const u8, n: usize, blocks| {
             team.root("gather", root);
             team.blocks("gather", blocks, root);
@@ -526,7 +574,7 @@ impl Team {
     }
     operation_v! {
         /// Collects the members' blocks in every member's `dst`. All give the same sizes; this member's own block is what it brings.
-        gather_all_v_raw gather_all_v_raw_nb (dst: *mut u8, src: *const u8; blocks) =>
+        gather_all_v_raw gather_all_v_raw_nb gather_all_v_raw_around (dst: *mut u8, src: *const u8; blocks) =>
             Shape::GatherAllV(blocks.iter().map(|b| b.1).sum()), None,
         |team: &Team, op, dst: *mut u8, src: *const u8, blocks| {
             team.blocks("gather_all", blocks, team.me());
@@ -536,7 +584,7 @@ impl Team {
     operation_v! {
         /// Sends member i the i-th of the blocks `to` of `src`, and takes from it the i-th of the blocks `from` of `dst`. What i sends to j is
         /// as long as what j takes from i.
-        exchange_v_raw exchange_v_raw_nb (dst: *mut u8, src: *const u8; from, to) => Shape::ExchangeV, None,
+        exchange_v_raw exchange_v_raw_nb exchange_v_raw_around (dst: *mut u8, src: *const u8; from, to) => Shape::ExchangeV, None,
         |team: &Team, op, dst: *mut u8, src: *const u8, from, to| {
             team.blocks("exchange", from, team.me());
             team.blocks("exchange", to, team.me());

@@ -71,7 +71,7 @@ int main(int argc, char **argv) {
     gasnet_coll_init(NULL, 0, &function, 1, 0);
     gasnet_coll_wait_sync(gasnet_coll_reduce_nb(GASNET_TEAM_ALL, 0, &sum, &mine, 0, 0, sizeof(mine), 1, 0, 0,
                                                 GASNET_COLL_IN_MYSYNC | GASNET_COLL_OUT_MYSYNC));
-    BARRIER();
+    barrier();
   }
   OK(gasnet_AMRequestShort0(right_neighbour(), 201));
   GASNET_BLOCKUNTIL(done);

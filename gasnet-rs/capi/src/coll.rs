@@ -1,12 +1,14 @@
 //! `gasnet_coll_*`: teams and collectives of the core, for C.
 //!
-//! A team handle is 0 for all ranks, else a box of a [`Team`]. There is one *image* per process, so images of a team are its
-//! members. The headers turn the many names into a few functions here: one for operations that move data, one for those that
+//! A team handle is 0 for all ranks, else a box of a [`Team`] and its [images](crate::images), where processes have others than one each. The
+//! headers turn the many names into a few functions here: one for operations that move data, one for those that
 //! combine it. A handle is the word of the core's event.
 
 #![expect(unsafe_code, reason = "exported to C by name; hands the caller's buffers to the core")]
 
+use std::cell::Cell;
 use std::ffi::{c_int, c_uint, c_void};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use gasnet::barrier::{Consensus, Outcome};
@@ -14,6 +16,7 @@ use gasnet::coll::{Reduction, SyncMode, When};
 use gasnet::{Event, Team};
 
 use crate::fatal::die;
+use crate::images::{self, Call, Images, Layout, Operation, What};
 use crate::info::{BARRIER_MISMATCH, NOT_READY, OK};
 use crate::state::{self, State};
 use crate::{abi, context};
@@ -22,6 +25,10 @@ const IN_NOSYNC: c_int = 1;
 const IN_MYSYNC: c_int = 2;
 const OUT_NOSYNC: c_int = 8;
 const OUT_MYSYNC: c_int = 16;
+const SINGLE: c_int = 1 << 6;
+const NO_IMAGES: c_int = 1 << 19;
+/// `GASNET_BARRIERFLAG_IMAGES`.
+const FOR_IMAGES: c_int = 4;
 /// `GASNET_COLL_NONCOMM` of a function.
 const NONCOMM: c_uint = 1;
 
@@ -47,6 +54,15 @@ pub struct FnEntry {
 
 /// What `gasnet_coll_init` was given.
 static FUNCTIONS: RwLock<Vec<FnEntry>> = RwLock::new(Vec::new());
+/// The images of the team of all, if there are others than one in each process.
+static IMAGES: RwLock<Option<Arc<Images>>> = RwLock::new(None);
+/// Whether there are, for a look without the lock.
+static SEVERAL: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+    /// The image of this process that the thread is.
+    static IMAGE: Cell<Option<usize>> = const { Cell::new(None) };
+}
 
 fn enter(call: &'static str) -> &'static State {
     let state = state::attached(call);
@@ -54,13 +70,64 @@ fn enter(call: &'static str) -> &'static State {
     state
 }
 
+/// What a team handle points to; each image has its own.
+#[derive(Clone)]
+pub struct Chosen {
+    team: Team,
+    /// If members have others than one image each.
+    images: Option<Arc<Images>>,
+}
+
+impl Chosen {
+    /// The images, and which one of this process this thread is, unless they are to be left out.
+    fn images(&self, call: &str, leave_out: bool) -> Option<(&Images, usize)> {
+        let images = self.images.as_deref().filter(|_| !leave_out)?;
+        match IMAGE.get() {
+            Some(image) => Some((images, image)),
+            None => die(&format!(
+                "{call}: this thread is no image: call gasnet_coll_init in it first, with the array of images"
+            )),
+        }
+    }
+
+    /// The number of a root: that of an image, or, without images, of a member.
+    fn root(&self, call: &str, root: u32, images: Option<(&Images, usize)>) -> usize {
+        let (size, me) = match images {
+            Some((images, local)) => (images.layout.total(), images.layout.mine().start + local),
+            None => (self.team.size(), self.team.me()),
+        };
+        match root {
+            u32::MAX => me,
+            root if (root as usize) < size => root as usize,
+            root => die(&format!("{call}: there is no image {root}; the team has {size}")),
+        }
+    }
+}
+
 /// The team of a handle.
 ///
 /// # Safety
-/// `handle` is null or comes from [`gasnet_coll_team_split`].
-unsafe fn team(state: &'static State, handle: *const Team) -> Team {
+/// `handle` is null or comes from [`gasneti_coll_team_split`].
+unsafe fn chosen(state: &'static State, handle: *const Chosen) -> Chosen {
     // SAFETY: the caller's promise.
-    unsafe { handle.as_ref() }.cloned().unwrap_or_else(|| state.rank.team_all())
+    unsafe { handle.as_ref() }.cloned().unwrap_or_else(|| Chosen {
+        team: state.rank.team_all(),
+        // Relaxed: an image knows, and takes them from the lock.
+        images: if SEVERAL.load(Ordering::Relaxed) {
+            IMAGES.read().unwrap_or_else(PoisonError::into_inner).clone()
+        } else {
+            None
+        },
+    })
+}
+
+/// [`chosen`], for what members do.
+///
+/// # Safety
+/// As [`chosen`].
+unsafe fn team(state: &'static State, handle: *const Chosen) -> Team {
+    // SAFETY: the caller's promise.
+    unsafe { chosen(state, handle) }.team
 }
 
 fn mode(flags: c_int) -> SyncMode {
@@ -72,43 +139,93 @@ fn mode(flags: c_int) -> SyncMode {
     SyncMode { enter: when(IN_NOSYNC, IN_MYSYNC), leave: when(OUT_NOSYNC, OUT_MYSYNC) }
 }
 
-fn check_root(call: &str, team: &Team, root: u32) {
-    if root as usize >= team.size() {
-        die(&format!("{call}: there is no image {root}; the team has {}", team.size()));
-    }
-}
-
-/// `gasnet_coll_init`: keeps the functions of reductions.
+/// `gasnet_coll_init`: keeps the functions of reductions, and makes the calling thread an image.
 ///
 /// # Safety
 /// `images`, if not null, has an entry per node; `functions` has `n` entries.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_coll_init(images: *const u32, functions: *const FnEntry, n: usize) {
-    enter("gasnet_coll_init");
-    if !images.is_null() {
-        // SAFETY: the caller's promise.
-        let images = unsafe { std::slice::from_raw_parts(images, abi::size() as usize) };
-        if images.iter().any(|i| *i != 1) {
-            die("gasnet_coll_init: every node has one image; pass NULL, or an array of ones");
-        }
-    }
+pub unsafe extern "C" fn gasneti_coll_init(
+    images: *const u32,
+    image: u32,
+    functions: *const FnEntry,
+    n: usize,
+) {
+    const CALL: &str = "gasnet_coll_init";
+    let state = enter(CALL);
     if n > 0 && !functions.is_null() {
         // SAFETY: the caller's promise.
         let functions = unsafe { std::slice::from_raw_parts(functions, n) };
         *FUNCTIONS.write().unwrap_or_else(PoisonError::into_inner) = functions.to_vec();
     }
+    // SAFETY: the caller's promise.
+    let counts: Vec<usize> = match unsafe { images.as_ref() } {
+        None => return,
+        Some(_) => (0..abi::size() as usize).map(|i| unsafe { *images.add(i) } as usize).collect(),
+    };
+    if let Some(node) = counts.iter().position(|count| *count == 0) {
+        die(&format!("{CALL}: node {node} has no image in the array of images: each has one at least"));
+    }
+    let mine = Layout::new(counts.iter().copied(), state.rank.id().0 as usize).mine();
+    if !mine.contains(&(image as usize)) {
+        die(&format!(
+            "{CALL}: this thread cannot be image {image}: by the array of images this node has {mine:?}"
+        ));
+    }
+    if counts.iter().all(|count| *count == 1) {
+        return;
+    }
+    if mine.len() > 1 && !state.parallel {
+        die(&format!(
+            "{CALL}: {} images in a process are threads: compile the program for GASNET_PAR",
+            mine.len()
+        ));
+    }
+    let local = image as usize - mine.start;
+    IMAGE.set(Some(local));
+    images::begin(state.rank, &counts, local, |images| {
+        *IMAGES.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(images));
+        SEVERAL.store(true, Ordering::Relaxed);
+    });
 }
 
-/// Makes teams of the members that give the same color, ordered by `key`.
+/// Which of a list's addresses is the calling image's: the list has all images' addresses (`GASNET_COLL_SINGLE`), or those of this process.
+///
+/// # Safety
+/// `handle` is a team handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gasneti_coll_image(handle: *const Chosen, flags: c_int) -> usize {
+    const CALL: &str = "a collective operation with lists of addresses";
+    // SAFETY: the caller's promise.
+    let t = unsafe { chosen(enter(CALL), handle) };
+    let all = flags & SINGLE != 0;
+    match t.images(CALL, flags & NO_IMAGES != 0) {
+        Some((images, local)) => local + if all { images.layout.mine().start } else { 0 },
+        None if all => t.team.me(),
+        None => 0,
+    }
+}
+
+/// Makes teams of the members that give the same color, ordered by `key`. Every image calls it; those of a process give the same.
 ///
 /// # Safety
 /// `parent` is a team handle.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_coll_team_split(parent: *const Team, color: u32, key: u32) -> *const Team {
-    let state = enter("gasnet_coll_team_split");
+pub unsafe extern "C" fn gasneti_coll_team_split(
+    parent: *const Chosen,
+    color: u32,
+    key: u32,
+) -> *const Chosen {
+    const CALL: &str = "gasnet_coll_team_split";
+    let state = enter(CALL);
     // SAFETY: the caller's promise.
-    let parent = unsafe { team(state, parent) };
-    parent.split(Some(color), key).map_or(std::ptr::null(), |t| Box::into_raw(Box::new(t)))
+    let parent = unsafe { chosen(state, parent) };
+    let made = match parent.images(CALL, false) {
+        Some((images, local)) => images
+            .split(&parent.team, local, color, key)
+            .map(|(team, images)| Chosen { team, images: Some(images) }),
+        None => parent.team.split(Some(color), key).map(|team| Chosen { team, images: None }),
+    };
+    made.map_or(std::ptr::null(), |made| Box::into_raw(Box::new(made)))
 }
 
 /// Gives a team up.
@@ -116,7 +233,7 @@ pub unsafe extern "C" fn gasneti_coll_team_split(parent: *const Team, color: u32
 /// # Safety
 /// `handle` is a team handle that is not used again.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasnet_coll_team_free(handle: *mut Team) {
+pub unsafe extern "C" fn gasnet_coll_team_free(handle: *mut Chosen) {
     if !handle.is_null() {
         // SAFETY: the caller's promise; made by `split`.
         drop(unsafe { Box::from_raw(handle) });
@@ -128,7 +245,7 @@ pub unsafe extern "C" fn gasnet_coll_team_free(handle: *mut Team) {
 /// # Safety
 /// `handle` is a team handle.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasnet_coll_team_size(handle: *const Team) -> u32 {
+pub unsafe extern "C" fn gasnet_coll_team_size(handle: *const Chosen) -> u32 {
     // SAFETY: the caller's promise.
     unsafe { team(enter("gasnet_coll_team_size"), handle) }.size() as u32
 }
@@ -138,7 +255,7 @@ pub unsafe extern "C" fn gasnet_coll_team_size(handle: *const Team) -> u32 {
 /// # Safety
 /// `handle` is a team handle.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasnet_coll_team_rank(handle: *const Team) -> u32 {
+pub unsafe extern "C" fn gasnet_coll_team_rank(handle: *const Chosen) -> u32 {
     // SAFETY: the caller's promise.
     unsafe { team(enter("gasnet_coll_team_rank"), handle) }.me() as u32
 }
@@ -148,12 +265,14 @@ pub unsafe extern "C" fn gasnet_coll_team_rank(handle: *const Team) -> u32 {
 /// # Safety
 /// `handle` is a team handle.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasnet_coll_team_rank2node(handle: *const Team, rank: c_int) -> u32 {
+pub unsafe extern "C" fn gasnet_coll_team_rank2node(handle: *const Chosen, rank: c_int) -> u32 {
     const CALL: &str = "gasnet_coll_team_rank2node";
     // SAFETY: the caller's promise.
     let team = unsafe { team(enter(CALL), handle) };
-    check_root(CALL, &team, rank as u32);
-    team.rank_of(rank as usize).map_or(0, |r| r.0)
+    match team.rank_of(rank as usize) {
+        Some(r) => r.0,
+        None => die(&format!("{CALL}: there is no member {rank}; the team has {}", team.size())),
+    }
 }
 
 /// The member that a node is.
@@ -161,7 +280,7 @@ pub unsafe extern "C" fn gasnet_coll_team_rank2node(handle: *const Team, rank: c
 /// # Safety
 /// `handle` is a team handle.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasnet_coll_team_node2rank(handle: *const Team, node: u32) -> u32 {
+pub unsafe extern "C" fn gasnet_coll_team_node2rank(handle: *const Chosen, node: u32) -> u32 {
     // SAFETY: the caller's promise.
     let team = unsafe { team(enter("gasnet_coll_team_node2rank"), handle) };
     match team.member(gasnet::RankId(node)) {
@@ -185,6 +304,15 @@ macro_rules! either {
     };
 }
 
+/// The handle of an operation that was started; a blocking one is waited for.
+fn over(team: &Team, nb: c_int, event: Event) -> usize {
+    if nb != 0 {
+        return event.into_raw() as usize;
+    }
+    team.rank().wait(event);
+    0
+}
+
 /// Broadcast (0), scatter (1), gather (2), gather_all (3), exchange (4); 0, or a handle if `nb`.
 ///
 /// # Safety
@@ -192,7 +320,7 @@ macro_rules! either {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_coll_move(
     what: c_int,
-    handle: *const Team,
+    handle: *const Chosen,
     root: u32,
     dst: *mut u8,
     src: *const u8,
@@ -209,9 +337,18 @@ pub unsafe extern "C" fn gasneti_coll_move(
     ];
     let call = CALLS[what as usize % CALLS.len()];
     // SAFETY: the caller's promise.
-    let t = unsafe { team(enter(call), handle) };
-    check_root(call, &t, root);
-    let (r, m) = (root as usize, mode(flags));
+    let chosen = unsafe { chosen(enter(call), handle) };
+    let images = chosen.images(call, flags & NO_IMAGES != 0);
+    let (r, m) = (chosen.root(call, root, images), mode(flags));
+    let t = &chosen.team;
+    if let Some((images, local)) = images {
+        let whats = [What::Broadcast, What::Scatter, What::Gather, What::GatherAll, What::Exchange];
+        let operation =
+            Operation { what: whats[what as usize % whats.len()], root: r, n, differ: false, mode: m };
+        let call = Call { dst, dst_blocks: Vec::new(), src, src_blocks: Vec::new(), n };
+        // SAFETY: the caller's promise.
+        return over(t, nb, unsafe { images.call(t, local, operation, call, None) });
+    }
     match what {
         0 => either!(nb, t.broadcast_raw(r, dst, src, n, m), t.broadcast_raw_nb(r, dst, src, n, m)),
         1 => either!(nb, t.scatter_raw(r, dst, src, n, m), t.scatter_raw_nb(r, dst, src, n, m)),
@@ -240,7 +377,7 @@ unsafe fn blocks(at: *const usize, len: *const usize, n: usize) -> Vec<(usize, u
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_coll_move_v(
     what: c_int,
-    handle: *const Team,
+    handle: *const Chosen,
     root: u32,
     dst: *mut u8,
     dst_at: *const usize,
@@ -256,11 +393,29 @@ pub unsafe extern "C" fn gasneti_coll_move_v(
         ["gasnet_coll_scatterv", "gasnet_coll_gatherv", "gasnet_coll_gather_allv", "gasnet_coll_exchangev"];
     let call = CALLS[(what as usize).wrapping_sub(1) % CALLS.len()];
     // SAFETY: the caller's promise.
-    let t = unsafe { team(enter(call), handle) };
-    check_root(call, &t, root);
+    let chosen = unsafe { chosen(enter(call), handle) };
+    let images = chosen.images(call, flags & NO_IMAGES != 0);
+    let (r, m) = (chosen.root(call, root, images), mode(flags));
+    let t = &chosen.team;
+    let size = images.map_or(t.size(), |(images, _)| images.layout.total());
     // SAFETY: the caller's promise.
-    let (d, s) = unsafe { (blocks(dst_at, dst_len, t.size()), blocks(src_at, src_len, t.size())) };
-    let (r, m) = (root as usize, mode(flags));
+    let (d, s) = unsafe { (blocks(dst_at, dst_len, size), blocks(src_at, src_len, size)) };
+    if let Some((images, local)) = images {
+        let whats = [What::Scatter, What::Gather, What::GatherAll, What::Exchange];
+        let what = whats[(what as usize).wrapping_sub(1) % whats.len()];
+        let counts = |at_root: bool| match what {
+            What::Scatter | What::Gather => at_root && images.layout.mine().start + local == r,
+            _ => true,
+        };
+        let needed = [(&d, what != What::Scatter), (&s, matches!(what, What::Scatter | What::Exchange))];
+        if needed.iter().any(|(list, needs)| *needs && counts(true) && list.len() != size) {
+            die(&format!("{call}: the lists of blocks are missing; the team has {size} images"));
+        }
+        let operation = Operation { what, root: r, n: 0, differ: true, mode: m };
+        let call = Call { dst, dst_blocks: d, src, src_blocks: s, n };
+        // SAFETY: the caller's promise.
+        return over(t, nb, unsafe { images.call(t, local, operation, call, None) });
+    }
     match what {
         1 => {
             either!(nb, t.scatter_v_raw(r, dst, n, src, &s, m), t.scatter_v_raw_nb(r, dst, n, src, &s, m))
@@ -278,7 +433,7 @@ pub unsafe extern "C" fn gasneti_coll_move_v(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasneti_coll_combine(
     what: c_int,
-    handle: *const Team,
+    handle: *const Chosen,
     root: u32,
     dst: *mut u8,
     src: *const u8,
@@ -291,8 +446,9 @@ pub unsafe extern "C" fn gasneti_coll_combine(
 ) -> usize {
     let call = if what == 2 { "gasnet_coll_scan" } else { "gasnet_coll_reduce" };
     // SAFETY: the caller's promise.
-    let t = unsafe { team(enter(call), handle) };
-    check_root(call, &t, root);
+    let chosen = unsafe { chosen(enter(call), handle) };
+    let images = chosen.images(call, flags & NO_IMAGES != 0);
+    let t = &chosen.team;
     let entry = FUNCTIONS.read().unwrap_or_else(PoisonError::into_inner).get(function as usize).copied();
     let Some(FnEntry { function: Some(f), flags: f_flags }) = entry else {
         die(&format!("{call}: gasnet_coll_init was given no function {function}"));
@@ -307,7 +463,15 @@ pub unsafe extern "C" fn gasneti_coll_combine(
         element: elem_size.max(1),
         known: None,
     };
-    let (r, n, m) = (root as usize, elem_size * count, mode(flags));
+    let (r, n, m) = (chosen.root(call, root, images), elem_size * count, mode(flags));
+    if let Some((images, local)) = images {
+        let whats = [What::Reduce, What::ReduceAll, What::Scan];
+        let operation =
+            Operation { what: whats[what as usize % whats.len()], root: r, n, differ: false, mode: m };
+        let call = Call { dst, dst_blocks: Vec::new(), src, src_blocks: Vec::new(), n };
+        // SAFETY: the caller's promise.
+        return over(t, nb, unsafe { images.call(t, local, operation, call, Some(&how)) });
+    }
     match what {
         0 => either!(nb, t.reduce_raw(r, dst, src, n, how, m), t.reduce_raw_nb(r, dst, src, n, how, m)),
         1 => either!(nb, t.reduce_all_raw(dst, src, n, how, m), t.reduce_all_raw_nb(dst, src, n, how, m)),
@@ -384,14 +548,20 @@ fn outcome(outcome: Outcome) -> c_int {
     }
 }
 
-/// Enters the team's barrier.
+/// Enters the team's barrier: this image, or with others than `GASNET_BARRIERFLAG_IMAGES` this process.
 ///
 /// # Safety
 /// `handle` is a team handle.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasnet_coll_barrier_notify(handle: *const Team, id: c_int, flags: c_int) {
+pub unsafe extern "C" fn gasnet_coll_barrier_notify(handle: *const Chosen, id: c_int, flags: c_int) {
+    const CALL: &str = "gasnet_coll_barrier_notify";
     // SAFETY: the caller's promise.
-    unsafe { team(enter("gasnet_coll_barrier_notify"), handle) }.barrier_notify(id, flags as u32);
+    let chosen = unsafe { chosen(enter(CALL), handle) };
+    let (team, f) = (&chosen.team, flags as u32);
+    match chosen.images(CALL, flags & FOR_IMAGES == 0) {
+        Some((images, local)) => images.barrier_notify(team, local, id, f),
+        None => team.barrier_notify(id, f),
+    }
 }
 
 /// Waits for the team's barrier.
@@ -399,9 +569,15 @@ pub unsafe extern "C" fn gasnet_coll_barrier_notify(handle: *const Team, id: c_i
 /// # Safety
 /// `handle` is a team handle.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasnet_coll_barrier_wait(handle: *const Team, id: c_int, flags: c_int) -> c_int {
+pub unsafe extern "C" fn gasnet_coll_barrier_wait(handle: *const Chosen, id: c_int, flags: c_int) -> c_int {
+    const CALL: &str = "gasnet_coll_barrier_wait";
     // SAFETY: the caller's promise.
-    outcome(unsafe { team(enter("gasnet_coll_barrier_wait"), handle) }.barrier_wait(id, flags as u32))
+    let chosen = unsafe { chosen(enter(CALL), handle) };
+    let (team, f) = (&chosen.team, flags as u32);
+    outcome(match chosen.images(CALL, flags & FOR_IMAGES == 0) {
+        Some((images, local)) => images.barrier_wait(team, local, id, f),
+        None => team.barrier_wait(id, f),
+    })
 }
 
 /// Polls, and says whether the team's barrier is over.
@@ -409,11 +585,18 @@ pub unsafe extern "C" fn gasnet_coll_barrier_wait(handle: *const Team, id: c_int
 /// # Safety
 /// `handle` is a team handle.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasnet_coll_barrier_try(handle: *const Team, id: c_int, flags: c_int) -> c_int {
-    let state = enter("gasnet_coll_barrier_try");
+pub unsafe extern "C" fn gasnet_coll_barrier_try(handle: *const Chosen, id: c_int, flags: c_int) -> c_int {
+    const CALL: &str = "gasnet_coll_barrier_try";
+    let state = enter(CALL);
     state.rank.poll();
     // SAFETY: the caller's promise.
-    unsafe { team(state, handle) }.barrier_test(id, flags as u32).map_or(NOT_READY, outcome)
+    let chosen = unsafe { chosen(state, handle) };
+    let (team, f) = (&chosen.team, flags as u32);
+    match chosen.images(CALL, flags & FOR_IMAGES == 0) {
+        Some((images, local)) => images.barrier_test(team, local, id, f),
+        None => team.barrier_test(id, f),
+    }
+    .map_or(NOT_READY, outcome)
 }
 
 /// The name that the last barrier agreed on; non-zero if it was anonymous.
@@ -421,7 +604,7 @@ pub unsafe extern "C" fn gasnet_coll_barrier_try(handle: *const Team, id: c_int,
 /// # Safety
 /// `handle` is a team handle, `id` is null or can be written.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasnet_coll_barrier_result(handle: *const Team, id: *mut c_int) -> c_int {
+pub unsafe extern "C" fn gasnet_coll_barrier_result(handle: *const Chosen, id: *mut c_int) -> c_int {
     // SAFETY: the caller's promise.
     let team = unsafe { team(enter("gasnet_coll_barrier_result"), handle) };
     match team.barrier_result() {

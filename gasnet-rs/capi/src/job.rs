@@ -108,6 +108,7 @@ unsafe fn init(client: *const Client, threading: Threading, everything: bool) ->
     }
     // SAFETY: the caller's promise.
     unsafe { adopt_max_segsize(client) };
+    let parallel = matches!(threading, Threading::Parallel);
     let rank = match gasnet_conduits::init(&Default::default(), threading) {
         Ok(rank) => rank,
         Err(error) => return complain(&error.to_string()),
@@ -117,6 +118,7 @@ unsafe fn init(client: *const Client, threading: Threading, everything: bool) ->
     let fresh = state::set(State {
         rank,
         check,
+        parallel,
         everything,
         attached: AtomicBool::new(false),
         wait_mode: AtomicU32::new(wait::SPINBLOCK),

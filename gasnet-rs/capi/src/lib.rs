@@ -19,6 +19,7 @@ pub mod everything;
 pub mod exit;
 pub mod fatal;
 pub mod hsl;
+mod images;
 pub mod info;
 pub mod job;
 pub mod nic;

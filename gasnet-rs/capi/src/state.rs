@@ -12,6 +12,8 @@ pub struct State {
     pub rank: &'static Rank,
     /// `GASNET_CHECK`.
     pub check: bool,
+    /// The program was compiled for `GASNET_PAR`.
+    pub parallel: bool,
     /// The program was compiled for `GASNET_SEGMENT_EVERYTHING`.
     pub everything: bool,
     /// `gasnet_attach` has returned.

@@ -35,7 +35,10 @@ pub struct Reduction {
 
 impl Reduction {
     /// Combines two vectors of `n` bytes in the first: all calls of the program's function go through here.
-    pub(crate) fn apply(&self, first: *mut u8, second: *const u8, n: usize) {
+    ///
+    /// # Safety
+    /// 1. As [`Combine`] says of a call (owed by the caller).
+    pub unsafe fn apply(&self, first: *mut u8, second: *const u8, n: usize) {
         let _inside = context::enter(Inside::Reduction);
         (self.combine)(first, second, n);
     }
@@ -547,8 +550,12 @@ async unsafe fn operands(op: &Op, dst: Ptr, src: Ptr, n: usize, count: usize, ho
 }
 
 /// The combination of `count` vectors of `n` bytes, in place of the first.
-fn folded(all: Ptr, count: usize, n: usize, how: &Reduction) -> Ptr {
-    (1..count).for_each(|i| how.apply(all.0, all.at(i * n).0, n));
+///
+/// # Safety
+/// 1. They are there (owed by the caller).
+unsafe fn folded(all: Ptr, count: usize, n: usize, how: &Reduction) -> Ptr {
+    // SAFETY: (1).
+    (1..count).for_each(|i| unsafe { how.apply(all.0, all.at(i * n).0, n) });
     all
 }
 

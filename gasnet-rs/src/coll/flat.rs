@@ -168,7 +168,8 @@ unsafe fn reducing<'a>(
         // SAFETY: as in `gather_all`; the result has room, and nobody reads it yet.
         unsafe { area.copy_to(result, n) };
         for i in 1..size {
-            how.apply(result.0, area.at(i * n).0, n);
+            // SAFETY: as above; both have `n` bytes.
+            unsafe { how.apply(result.0, area.at(i * n).0, n) };
         }
     };
     // SAFETY: as in `gather_all`.
@@ -204,9 +205,9 @@ pub(super) async unsafe fn scan(op: &Op, dst: Ptr, src: Ptr, n: usize, inclusive
         let count = me + usize::from(inclusive);
         if count > 0 {
             // SAFETY: as in `gather_all`; the destination is no part of the area.
-            unsafe { area.copy_to(dst, n) };
-            for i in 1..count {
-                how.apply(dst.0, area.at(i * n).0, n);
+            unsafe {
+                area.copy_to(dst, n);
+                (1..count).for_each(|i| how.apply(dst.0, area.at(i * n).0, n));
             }
         }
     };
