@@ -214,19 +214,15 @@ fn blocks_that_members_disagree_about_are_told() {
     let parts = &["rank 0 sends rank 1 a block of 4800 bytes where 8 are expected"];
     ends(BOTH, "all-disagree-about-a-block", 1, parts);
     let nics = [("GASNET_CONDUIT", "netvm"), ("GASNET_COLL", "nic")];
+    let parts = &["more comes than this rank expects"];
     says(&job("2", Frames, "all-disagree-about-a-block", &nics), 1, parts);
 }
 
-/// Kinds, sizes, roots: blocking and not, by messages, by the table, by copies from segment to segment, and by NICs.
+/// Kinds, sizes, roots: blocking and not, by messages, by the table, and by copies from segment to segment.
 #[test]
 fn collectives_that_do_not_match_are_told() {
-    let nics = [("GASNET_CONDUIT", "netvm"), ("GASNET_COLL", "nic")];
-    let ways: [(&str, Mode, &[(&str, &str)]); 4] = [
-        ("3", Shared, &[]),
-        ("3", Frames, &[]),
-        ("5", Shared, &[("GASNET_NEIGHBORHOOD", "2")]),
-        ("2", Frames, &nics),
-    ];
+    let ways: [(&str, Mode, &[(&str, &str)]); 3] =
+        [("3", Shared, &[]), ("3", Frames, &[]), ("5", Shared, &[("GASNET_NEIGHBORHOOD", "2")])];
     let try_all = |(ranks, mode, settings): (&str, Mode, &[(&str, &str)])| {
         for seed in 0..40 {
             let outcome = job(ranks, mode, &format!("all-mismatch {seed}"), settings);

@@ -7,7 +7,8 @@
 //!   started here if they come before that.
 //! - *Tables* count members in. The word that counts them also sums up what they are doing ([`Table::arrive`](super::table::Table::arrive)): whoever
 //!   comes compares the sum of those before with its own.
-//! - *NICs* carry a word beside each block or signal, which is compared when the operation is over ([`nic`](super::nic)).
+//! - *NICs* carry blocks without a word about them: of operations that go their way, those that end although they do not match are not
+//!   told, only those that do not end.
 //! - *Waits* that take longer than a second [ask](crate::Rank::ask_about_collectives) a member on whom they depend, with the whole record. So members
 //!   that wait in different places, at different operations or by different paths, are told instead of hanging: of members that wait for each
 //!   other, two neighbours in that chain disagree. Nobody is asked twice at a time, nor again before either has started something.
