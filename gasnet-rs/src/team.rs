@@ -402,6 +402,7 @@ macro_rules! operation {
         /// # Collective
         /// # Safety
         /// 1. The buffers are as described, valid until the event is done (owed by the caller).
+        #[allow(clippy::too_many_arguments, reason = "those of the operation, and what goes around it")]
         pub unsafe fn $raw_around(
             &self,
             $($arg: $ty,)*
@@ -459,6 +460,7 @@ macro_rules! operation_v {
         /// # Collective
         /// # Safety
         /// 1. The buffers are as described, valid until the event is done (owed by the caller).
+        #[allow(clippy::too_many_arguments, reason = "those of the operation, and what goes around it")]
         pub unsafe fn $raw_around(
             &self,
             $($arg: $ty,)*

@@ -157,11 +157,12 @@ pub unsafe extern "C" fn gasneti_coll_init(
         let functions = unsafe { std::slice::from_raw_parts(functions, n) };
         *FUNCTIONS.write().unwrap_or_else(PoisonError::into_inner) = functions.to_vec();
     }
+    if images.is_null() {
+        return;
+    }
     // SAFETY: the caller's promise.
-    let counts: Vec<usize> = match unsafe { images.as_ref() } {
-        None => return,
-        Some(_) => (0..abi::size() as usize).map(|i| unsafe { *images.add(i) } as usize).collect(),
-    };
+    let counts = unsafe { std::slice::from_raw_parts(images, abi::size() as usize) };
+    let counts: Vec<usize> = counts.iter().map(|count| *count as usize).collect();
     if let Some(node) = counts.iter().position(|count| *count == 0) {
         die(&format!("{CALL}: node {node} has no image in the array of images: each has one at least"));
     }

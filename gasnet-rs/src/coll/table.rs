@@ -139,7 +139,7 @@ impl Table {
     #[inline]
     pub(crate) fn arrive(&self, phase: u32, members: u32, part: u64) -> Arrival {
         let before = self.barrier.count_in(phase, part << COUNT | 1);
-        let count = before & (1 << COUNT) - 1;
+        let count = before & ((1 << COUNT) - 1);
         if before >> COUNT != count * part {
             return Arrival::Others((before >> COUNT).checked_div(count).unwrap_or(0) as u32);
         }
