@@ -221,9 +221,10 @@ fn blocks_that_members_disagree_about_are_told() {
 /// Kinds, sizes, roots: blocking and not, by messages, by the table, and by copies from segment to segment.
 #[test]
 fn collectives_that_do_not_match_are_told() {
-    let ways: [(&str, Mode, &[(&str, &str)]); 3] =
+    type Way = (&'static str, Mode, &'static [(&'static str, &'static str)]);
+    let ways: [Way; 3] =
         [("3", Shared, &[]), ("3", Frames, &[]), ("5", Shared, &[("GASNET_NEIGHBORHOOD", "2")])];
-    let try_all = |(ranks, mode, settings): (&str, Mode, &[(&str, &str)])| {
+    let try_all = |(ranks, mode, settings): Way| {
         for seed in 0..40 {
             let outcome = job(ranks, mode, &format!("all-mismatch {seed}"), settings);
             let report =
