@@ -23,47 +23,24 @@ pub(crate) mod parts;
 use crate::conduit::{Channel, Frame, Peer};
 use crate::context::{self, Inside};
 use crate::segment::Place;
-use crate::shm::link::{Body, MAX_ARGS, Received};
+use crate::shm::link::{Body, Received};
 use crate::wait::Waiter;
 use crate::{Error, Rank, RankId, bytes};
 use core::cell::Cell;
 use frame::{FrameHead, payload_at};
 
+pub use frame::{Kind, MAX_ARGUMENTS, MAX_MEDIUM};
+
 /// Handler indices of clients start here; lower ones are the runtime's.
 pub const FIRST_CLIENT_HANDLER: u8 = 128;
 /// Indices from here up to [`FIRST_CLIENT_HANDLER`] belong to the libraries between the core and the program.
 pub const FIRST_LIBRARY_HANDLER: u8 = 96;
-/// Most arguments of a message.
-pub const MAX_ARGUMENTS: usize = MAX_ARGS;
-/// Largest payload of a medium message, in bytes, to any rank and with any number of arguments.
-pub const MAX_MEDIUM: usize = 65_536;
+/// Serves messages of the core by their handler number: each module that sends some has a function.
+pub(crate) type Serve = [fn(&Rank, &Token<'_>, u8, &Message<'_>); FIRST_LIBRARY_HANDLER as usize];
 /// Largest payload of a long message to a rank whose segment is mapped.
 const MAX_LONG_MAPPED: usize = 0x7fff_ffff;
 /// Messages of one channel a poll handles at most.
 pub(crate) const POLL_BUDGET: usize = 64;
-
-/// What a message carries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Kind {
-    /// Arguments only.
-    Short = 0,
-    /// Arguments and a payload in a buffer.
-    Medium = 1,
-    /// Arguments and a payload in the target's segment.
-    Long = 2,
-}
-
-impl Kind {
-    fn from_u8(v: u8) -> Option<Kind> {
-        match v {
-            0 => Some(Kind::Short),
-            1 => Some(Kind::Medium),
-            2 => Some(Kind::Long),
-            _ => None,
-        }
-    }
-}
 
 /// What a handler gets besides the token.
 #[derive(Debug)]
@@ -310,7 +287,7 @@ pub(crate) struct Outgoing<'a> {
 
 /// A frame without payload, in the making.
 #[repr(align(16))]
-struct SmallFrame([u8; payload_at(MAX_ARGS)]);
+struct SmallFrame([u8; payload_at(MAX_ARGUMENTS)]);
 
 /// Refuses to send one of the core's own messages for somebody else.
 #[cold]
@@ -365,7 +342,7 @@ impl Rank {
     /// Largest payload of a long request or reply to this rank.
     pub fn max_long(&self, to: RankId) -> usize {
         match self.route(to) {
-            Route::Conduit => parts::MAX_LONG_IN_PARTS.max(self.max_frame(to, MAX_ARGS)),
+            Route::Conduit => parts::MAX_LONG_IN_PARTS.max(self.max_frame(to, MAX_ARGUMENTS)),
             _ => MAX_LONG_MAPPED,
         }
     }
@@ -373,7 +350,7 @@ impl Rank {
     /// Largest payload of a frame to this rank that carries `nargs` arguments.
     pub(crate) fn max_frame(&self, to: RankId, nargs: usize) -> usize {
         let limits = self.conduit.as_ref().map(|c| c.limits(Peer { rank: to, endpoint: 0 }, nargs).max_frame);
-        limits.unwrap_or(MAX_MEDIUM + payload_at(MAX_ARGS)) - payload_at(nargs)
+        limits.unwrap_or(MAX_MEDIUM + payload_at(MAX_ARGUMENTS)) - payload_at(nargs)
     }
 
     /// Sends a short request: runs `handler` on `to` with up to 16 arguments. May run handlers here.
@@ -486,7 +463,7 @@ impl Rank {
     #[inline]
     pub(crate) unsafe fn send(&self, channel: Channel, to: RankId, out: Outgoing<'_>) -> Result<(), Error> {
         if to.0 >= self.size()
-            || out.args.len() > MAX_ARGS
+            || out.args.len() > MAX_ARGUMENTS
             || out.len > MAX_MEDIUM
             || out.kind == Kind::Long
             || self.config.check
@@ -514,8 +491,11 @@ impl Rank {
         if to.0 >= self.size() {
             return Err(Error::op(format!("message to rank {to}: the job has {} ranks", self.size())));
         }
-        if out.args.len() > MAX_ARGS {
-            return Err(Error::op(format!("message with {} arguments: at most {MAX_ARGS}", out.args.len())));
+        if out.args.len() > MAX_ARGUMENTS {
+            return Err(Error::op(format!(
+                "message with {} arguments: at most {MAX_ARGUMENTS}",
+                out.args.len()
+            )));
         }
         let max = if out.kind == Kind::Long { self.max_long(to) } else { MAX_MEDIUM };
         if out.len > max {
@@ -587,7 +567,7 @@ impl Rank {
         let head = FrameHead { kind, handler, nargs, len, dst, part: false };
         let (peer, mut waiter) = (Peer { rank: to, endpoint: 0 }, None);
         if out.len == 0 {
-            let mut frame = SmallFrame([0; payload_at(MAX_ARGS)]);
+            let mut frame = SmallFrame([0; payload_at(MAX_ARGUMENTS)]);
             let frame = &mut frame.0[..at];
             head.emit(out.args, frame);
             while !conduit.send(peer, channel, frame)? {
@@ -725,7 +705,7 @@ impl Rank {
     fn deliver_frame(&self, f: Frame) {
         // SAFETY: the conduit lends `len` bytes for the duration of the call; nobody else writes them.
         let frame = unsafe { core::slice::from_raw_parts(f.data, f.len) };
-        let mut args = [0; MAX_ARGS];
+        let mut args = [0; MAX_ARGUMENTS];
         let Some(head) = FrameHead::parse(frame, &mut args) else {
             self.fatal(&format!(
                 "rank {} sent a frame of {} bytes that is no active message: it was forged or corrupted",
@@ -762,7 +742,7 @@ impl Rank {
     pub(crate) fn run_handler(&self, from: RankId, channel: Channel, index: u8, m: &Message<'_>) {
         let token = Token { rank: self, from, channel, replied: Cell::new(false) };
         if index < FIRST_LIBRARY_HANDLER {
-            return crate::amref::handle(self, &token, index, m);
+            return self.serve[usize::from(index)](self, &token, index, m);
         }
         if let Some(progress) = self.progress.as_ref().filter(|p| p.puts_aside()) {
             return progress.put_aside(from, channel, index, m);

@@ -13,12 +13,11 @@
 use crate::am::{Kind, MAX_MEDIUM, Message, Outgoing, Token};
 use crate::atomics::{self, Operation};
 use crate::barrier::Consensus;
-use crate::coll::mail;
 use crate::conduit::Channel;
 use crate::prim::{AtomicU64, Ordering};
 use crate::segment::Place;
 use crate::transfer::{self, Answer, Name, PIECES, Plan};
-use crate::{Rank, RankId, bytes, vis};
+use crate::{Rank, RankId, bytes};
 use std::sync::Mutex;
 
 const PUT: u8 = 1;
@@ -189,14 +188,8 @@ pub(crate) fn nonsense(rank: &Rank, token: &Token<'_>, what: &str) -> ! {
     rank.fatal(&format!("rank {} sent {what}: a frame was forged or corrupted", token.source()))
 }
 
-/// Serves a message of the runtime itself.
+/// Serves a message of this module, and refuses those that are of no module.
 pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
-    if (mail::FIRST..=mail::LAST).contains(&index) {
-        return mail::handle(rank, token, index, m);
-    }
-    if (vis::FIRST..=vis::LAST).contains(&index) {
-        return vis::handle(rank, token, index, m);
-    }
     let asked = token.is_request();
     use Kind::{Medium, Short};
     let result = match (index, m.kind, m.args) {

@@ -32,7 +32,7 @@ pub trait Overseer: Send + Sync {
 
     /// Ends the rank with this code; by default its process, at once.
     fn leave(&self, code: i32) -> ! {
-        crate::job::leave(code)
+        crate::last_words::leave(code)
     }
 }
 

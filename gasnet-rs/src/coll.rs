@@ -2,6 +2,7 @@
 //!
 //! - [`agree`]: whether members mean the same operation.
 //! - [`mail`]: messages between members, by operation and step; large ones go straight from segment to segment.
+//! - [`members`]: what a team is made of.
 //! - [`tree`]: who talks to whom, given which members share a host.
 //! - [`algorithms`]: the operations, each an `async fn` over mail and trees, chosen by size and number of ranks.
 //! - [`table`], [`flat`]: small blocks among members of one host, in memory that they share.
@@ -24,18 +25,19 @@ pub(crate) mod agree;
 pub(crate) mod algorithms;
 pub(crate) mod flat;
 pub(crate) mod mail;
+pub(crate) mod members;
 pub(crate) mod nic;
 pub(crate) mod table;
 pub(crate) mod tree;
 mod typed;
 
 use crate::event::Event;
-use crate::team::Members;
-use crate::{Rank, context, rma};
+use crate::{Rank, context, event};
 use core::future::{Future, poll_fn};
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll, Waker};
 use mail::Mail;
+use members::Members;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
@@ -211,7 +213,7 @@ impl Promise {
 impl Rank {
     /// A new event, and the promise to complete it.
     pub fn promise(&'static self) -> Promise {
-        let Some(op) = self.ops.start(1) else { self.fatal(rma::TOO_MANY) };
+        let Some(op) = self.ops.start(1) else { self.fatal(event::TOO_MANY) };
         Promise { rank: self, op, event: self.ops.event(op) }
     }
 
@@ -232,7 +234,7 @@ impl Rank {
             .await;
             then();
         };
-        let op = self.ops.start(1).unwrap_or_else(|| self.fatal(rma::TOO_MANY));
+        let op = self.ops.start(1).unwrap_or_else(|| self.fatal(event::TOO_MANY));
         self.add_task(Box::pin(task), op);
     }
 
@@ -281,7 +283,7 @@ impl Rank {
         if future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready() {
             return Event::DONE;
         }
-        let Some(op) = self.ops.start(1) else { self.fatal(rma::TOO_MANY) };
+        let Some(op) = self.ops.start(1) else { self.fatal(event::TOO_MANY) };
         let event = self.ops.event(op);
         self.add_task(future, op);
         event

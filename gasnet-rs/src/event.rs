@@ -14,6 +14,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::ThreadId;
 
+pub(crate) const TOO_MANY: &str = "more than a million operations are outstanding: wait for some";
+
 /// The completion of one operation (or of an access region). It must be waited for, or tested until done, exactly once.
 #[must_use = "an operation is complete only when its event is"]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,6 +5,7 @@
 )]
 
 use crate::boot::ToMonitor;
+use crate::last_words::{leave, say};
 use crate::prim::Ordering::Relaxed;
 use crate::shm::HostHeader;
 use crate::{Boot, Error, Rank};
@@ -178,17 +179,4 @@ pub(crate) fn refuse_early(boot: &Boot, why: Error) -> Error {
     unsafe { libc::fflush(std::ptr::null_mut()) };
     tell(boot, &ToMonitor::Refused(why.to_string()));
     leave(1)
-}
-
-/// Prints a line on standard error. Unlike `eprintln` it never panics (a wait that unwinds would leave transfers behind) and
-/// takes no lock, which the thread that failed may hold; one write, so that the line comes out whole.
-pub(crate) fn say(text: &str) {
-    let line = format!("{text}\n");
-    // SAFETY: plain system call on our own buffer.
-    unsafe { libc::write(2, line.as_ptr().cast(), line.len()) };
-}
-
-pub(crate) fn leave(code: i32) -> ! {
-    // SAFETY: ends the process without running anything else.
-    unsafe { libc::_exit(code) }
 }

@@ -3,8 +3,9 @@
 use crate::am::Handler;
 use crate::barrier::Consensus;
 use crate::boot::Exchange;
-use crate::coll::Engine;
+use crate::coll::members::Members;
 use crate::coll::table::Tables;
+use crate::coll::{Engine, mail};
 use crate::conduit::{Conduit, MIN_FRAME, OpenContext, Peer, SegmentDesc, SegmentKind};
 use crate::config::Config;
 use crate::error::Error;
@@ -19,31 +20,15 @@ use crate::segment::{GlobalPtr, Place, SegmentEntry, SegmentTable, Shared};
 use crate::shm::grid::{Grid, GridLayout};
 use crate::shm::map;
 use crate::shm::{Host, HostHeader, RankBlock};
-use crate::team::{Members, Team};
+use crate::team::Team;
 use crate::transfer::Transfers;
 use crate::wait::{Presence, WaitPolicy, Waiter};
-use crate::{Boot, am, amref};
+use crate::{Boot, RankId, am, amref, vis};
 use core::fmt;
 use core::sync::atomic::AtomicPtr;
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
-
-/// The number of a rank in its job, from 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RankId(pub u32);
-
-impl fmt::Display for RankId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl From<u32> for RankId {
-    fn from(n: u32) -> RankId {
-        RankId(n)
-    }
-}
 
 /// Opens the conduit a job was asked to use; `Ok(None)` where the ranks of this host need none.
 pub type OpenConduit<'a> = &'a dyn Fn(&OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error>;
@@ -90,6 +75,7 @@ pub struct Rank {
     pub(crate) own_threads: OnceLock<Box<[u32]>>,
     pub(crate) segments: OnceLock<SegmentTable>,
     pub(crate) handlers: Box<[OnceLock<Handler>]>,
+    pub(crate) serve: am::Serve,
     pub(crate) ops: Ops,
     pub(crate) transfers: Transfers,
     pub(crate) parts: am::parts::Parts,
@@ -132,6 +118,15 @@ impl fmt::Debug for Rank {
 
 fn lock<T>(m: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     m.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Who serves the core's own messages.
+fn serve() -> am::Serve {
+    // Numbers that are nobody's are refused there.
+    let mut all: am::Serve = [amref::handle; am::FIRST_LIBRARY_HANDLER as usize];
+    all[usize::from(mail::FIRST)..=usize::from(mail::LAST)].fill(mail::handle);
+    all[usize::from(vis::FIRST)..=usize::from(vis::LAST)].fill(vis::handle);
+    all
 }
 
 /// Refuses a conduit that cannot serve, or none where one is needed.
@@ -210,7 +205,7 @@ impl Rank {
         if id.0 == 0 && !config.quiet {
             let names = std::env::vars_os().filter_map(|(n, _)| n.into_string().ok());
             for w in crate::config::unknown_names(names) {
-                crate::job::say(&format!("gasnet: warning: {w}"));
+                crate::last_words::say(&format!("gasnet: warning: {w}"));
             }
         }
         let on_host = boot.neighbours.len() as u32;
@@ -313,6 +308,7 @@ impl Rank {
             own_threads: OnceLock::new(),
             segments: OnceLock::new(),
             handlers: (0..256).map(|_| OnceLock::new()).collect(),
+            serve: serve(),
             ops: Ops::new(),
             transfers: Transfers::new(),
             parts: am::parts::Parts::default(),
@@ -336,7 +332,7 @@ impl Rank {
         };
         rank.meet()?;
         if rank.has_monitor() || rank.boot.overseer.is_none() {
-            crate::report::listen();
+            crate::question::listen();
         }
         rank.tell_attached();
         rank.start_progress();

@@ -5,44 +5,15 @@
 //! A wait that only other ranks can end tells the monitor by itself, every second, that it goes on: when all that is left of a job waits like
 //! that for ranks that have ended, the monitor ends it.
 //! `GASNET_WAIT_REPORT=seconds` has a wait that takes longer speak up unasked, and the monitor then asks everybody.
-#![expect(unsafe_code, reason = "installs a signal handler")]
 
 use crate::boot::{Blocked, ToMonitor};
+use crate::question::asked;
 use crate::shm::map;
 use crate::wait::{Told, Waiter};
 use crate::{Rank, RankId, threads};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// How often this process was asked. A signal has no other place to write to.
-static ASKED: AtomicU32 = AtomicU32::new(0);
-
-/// The signal by which a monitor asks.
-pub fn question() -> i32 {
-    libc::SIGRTMIN() + 6
-}
-
-pub(crate) fn asked() -> u32 {
-    ASKED.load(Relaxed)
-}
-
-/// Has this process take the question, unless the program has a use of its own for the signal.
-pub(crate) fn listen() {
-    extern "C" fn count(_: i32) {
-        ASKED.fetch_add(1, Relaxed);
-    }
-    // SAFETY: an all-zero `sigaction` is a valid place for the old one and a valid start for the new one; the handler touches an
-    // atomic only.
-    unsafe {
-        let mut old: libc::sigaction = core::mem::zeroed();
-        libc::sigaction(question(), core::ptr::null(), &raw mut old);
-        if old.sa_sigaction == libc::SIG_DFL {
-            let mut new: libc::sigaction = core::mem::zeroed();
-            new.sa_sigaction = count as *const () as usize;
-            new.sa_flags = libc::SA_RESTART;
-            libc::sigaction(question(), &raw const new, core::ptr::null_mut());
-        }
-    }
-}
+pub use crate::question::question;
 
 /// How often a wait for others tells the monitor that it goes on, in seconds.
 const TELL: u32 = 1;
@@ -94,7 +65,7 @@ impl Rank {
         let blocked =
             Blocked { place: place(&trace).unwrap_or_default(), ..self.blocked(waiter, what, peer) };
         if overdue && !self.has_monitor() {
-            crate::job::say(&format!("gasnet: rank {} {}", self.id(), blocked.in_words()));
+            crate::last_words::say(&format!("gasnet: rank {} {}", self.id(), blocked.in_words()));
         }
         self.tell(&ToMonitor::Blocked(overdue, blocked));
     }

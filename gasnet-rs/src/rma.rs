@@ -17,7 +17,7 @@
 )]
 
 use crate::bytes;
-use crate::event::{Event, Implicit};
+use crate::event::{Event, Implicit, TOO_MANY};
 use crate::native::Source;
 use crate::prim::{Ordering, fence};
 use crate::segment::{GlobalPtr, Place, Shared};
@@ -26,7 +26,6 @@ use crate::{Error, Rank, RankId};
 /// What is said when the table of ops is full.
 /// What a wait for the event of an operation is called.
 pub(crate) const WHAT: &str = "an operation to complete";
-pub(crate) const TOO_MANY: &str = "more than a million operations are outstanding: wait for some";
 
 impl Rank {
     pub(crate) fn check_range(&self, what: &str, rank: RankId, offset: u64, len: usize) -> Result<(), Error> {

@@ -9,102 +9,17 @@
 
 use crate::atomics::{Function, WordType};
 use crate::barrier::{Consensus, Outcome};
-use crate::coll::agree::{Record, What};
+use crate::coll::agree::What;
 use crate::coll::algorithms::{self, Blocks, Reduction};
 use crate::coll::mail::{Op, Ptr};
-use crate::coll::table::Table;
+use crate::coll::members::{Members, Words};
 use crate::coll::tree::Hosts;
 use crate::coll::{Path, Shape, SyncMode, When, flat, nic};
 use crate::event::Event;
 use crate::{Error, Rank, RankId};
 use core::future::Future;
-use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-
-/// What a team is made of.
-pub(crate) struct Members {
-    pub(crate) rank: &'static Rank,
-    pub(crate) id: u32,
-    /// This rank's index.
-    pub(crate) me: usize,
-    pub(crate) ranks: Vec<RankId>,
-    pub(crate) hosts: Hosts,
-    /// What it has done lately.
-    pub(crate) record: Arc<Record>,
-    barrier: Mutex<TeamBarrier>,
-    /// Tickets drawn for steps that take turns, and whose turn it is.
-    tickets: AtomicU32,
-    pub(crate) turn: AtomicU32,
-    /// The team's table, if it has one, and phases of it so far.
-    table: OnceLock<usize>,
-    phase: AtomicU32,
-    pub(crate) nic: nic::State,
-}
-
-impl Members {
-    pub(crate) fn table(&self) -> Option<&'static Table> {
-        self.rank.tables?.get(*self.table.get()?)
-    }
-
-    /// Whether an operation that takes turns is under way.
-    pub(crate) fn takes_turns(&self) -> bool {
-        // Relaxed: a hint.
-        self.ranks.len() > 1 && self.tickets.load(Relaxed) != self.turn.load(Relaxed)
-    }
-
-    pub(crate) fn phase(&self) -> u32 {
-        self.phase.load(Relaxed)
-    }
-
-    pub(crate) fn next_phase(&self) {
-        self.phase.store(self.phase().wrapping_add(1), Relaxed);
-    }
-}
-
-impl Drop for Members {
-    fn drop(&mut self) {
-        self.rank.coll.mail.forget(self.id);
-        if let (Some(tables), Some(&index @ 1..)) = (self.rank.tables, self.table.get()) {
-            tables.give_back(index);
-        }
-    }
-}
-
-/// The team's own split-phase barrier.
-#[derive(Default)]
-struct TeamBarrier {
-    /// Between notify and wait: the reduction of the consensus, and where its result goes.
-    open: Option<(Event, Words)>,
-    result: Option<Consensus>,
-}
-
-/// Source and destination of a barrier's reduction, which uses them by address while this moves about: so no box, which would claim to be
-/// the only way to them.
-struct Words(NonNull<[[u64; 2]; 2]>);
-
-// SAFETY: it owns the words as a box would.
-unsafe impl Send for Words {}
-
-impl Words {
-    fn new(source: [u64; 2]) -> Words {
-        Words(NonNull::from(Box::leak(Box::new([source, [0; 2]]))))
-    }
-
-    fn at(&self) -> *mut [u64; 2] {
-        self.0.as_ptr().cast()
-    }
-
-    /// What the reduction came to.
-    ///
-    /// # Safety
-    /// 1. Nobody uses the words any more (owed by the caller).
-    unsafe fn result(self) -> [u64; 2] {
-        // SAFETY: made from a box; (1).
-        let words = unsafe { Box::from_raw(self.0.as_ptr()) };
-        words[1]
-    }
-}
 
 /// An ordered set of ranks, this one among them.
 ///
@@ -133,7 +48,7 @@ impl Rank {
             let in_vain = self.config.coll_nic && self.size() > 1 && self.nic_port().is_none();
             if in_vain && self.id().0 == 0 && !self.config.quiet {
                 let name = self.conduit_name();
-                crate::job::say(&format!(
+                crate::last_words::say(&format!(
                     "gasnet: warning: GASNET_COLL=nic: the NICs of the {name} conduit do not work by themselves; collectives go as usual"
                 ));
             }

@@ -13,7 +13,7 @@ use crate::event::{Event, Implicit};
 use crate::native::Source;
 use crate::segment::Place;
 use crate::transfer::{Answer, Plan};
-use crate::{Rank, RankId, rma};
+use crate::{Rank, RankId, event};
 
 /// Messages of this module, as numbers of the core's own messages.
 pub(crate) const FIRST: u8 = 24;
@@ -241,7 +241,7 @@ impl Rank {
     }
 
     fn explicit_shape(&self, start: impl FnOnce(u32)) -> Event {
-        let Some(op) = self.ops.start(1) else { self.fatal(rma::TOO_MANY) };
+        let Some(op) = self.ops.start(1) else { self.fatal(event::TOO_MANY) };
         start(op);
         self.ops.finish(op);
         let event = self.ops.event(op);

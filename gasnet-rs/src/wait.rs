@@ -298,7 +298,7 @@ impl Waiter {
             since: None,
             for_others: false,
             told: None,
-            asked: crate::report::asked(),
+            asked: crate::question::asked(),
             reported: false,
         }
     }

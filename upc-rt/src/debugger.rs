@@ -38,7 +38,7 @@ pub fn freeze(who: &str) {
     __upc_frozen.store(1, Relaxed);
     // SAFETY: the handler stores into an atomic, which is all a handler may do.
     unsafe { libc::signal(libc::SIGCONT, thaw as *const () as libc::sighandler_t) };
-    crate::error::say(&format!(
+    crate::console::say(&format!(
         "UPC Runtime: {who} is frozen: attach a debugger to process {pid} (gdb -p {pid}) and set __upc_frozen to 0, or kill -CONT {pid}"
     ));
     while __upc_frozen.load(Relaxed) != 0 {

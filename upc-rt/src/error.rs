@@ -1,7 +1,7 @@
 //! Messages to the user. A fatal error ends the whole job.
 
+use crate::console::say;
 use crate::state::Upc;
-use std::io::Write;
 
 impl Upc {
     /// Ends the job with a message.
@@ -60,9 +60,4 @@ pub fn fatal_at_start(text: &str) -> ! {
 #[cold]
 pub fn warn(text: &str) {
     say(&format!("UPC Runtime warning: {text}"));
-}
-
-/// One line to standard error, in one write, so that lines of several threads do not mix.
-pub fn say(line: &str) {
-    let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }

@@ -25,6 +25,7 @@ mod capi;
 mod capi_extra;
 mod capi_io;
 mod collectives;
+mod console;
 mod control;
 mod core;
 mod debugger;

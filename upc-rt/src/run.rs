@@ -2,7 +2,8 @@
 #![expect(unsafe_code, reason = "reads the image that emitted C describes and calls into it")]
 
 use crate::abi::{self, __upc_rt, Image, PACKED_OFFSET_BITS, PACKED_THREADS, Rt};
-use crate::error::{fatal_at_start, say};
+use crate::console::say;
+use crate::error::fatal_at_start;
 use crate::image::{Record, place};
 use crate::layout::Layout;
 use crate::settings::Settings;

@@ -7,7 +7,33 @@
 //!
 //! It is written and read in a few instructions: they lie on the way of every message.
 
-use super::{Kind, MAX_ARGS};
+/// Most arguments of a message.
+pub const MAX_ARGUMENTS: usize = 16;
+/// Largest payload of a medium message, in bytes, to any rank and with any number of arguments.
+pub const MAX_MEDIUM: usize = 65_536;
+
+/// What a message carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// Arguments only.
+    Short = 0,
+    /// Arguments and a payload in a buffer.
+    Medium = 1,
+    /// Arguments and a payload in the target's segment.
+    Long = 2,
+}
+
+impl Kind {
+    pub(crate) fn from_u8(v: u8) -> Option<Kind> {
+        match v {
+            0 => Some(Kind::Short),
+            1 => Some(Kind::Medium),
+            2 => Some(Kind::Long),
+            _ => None,
+        }
+    }
+}
 
 /// Bytes before the arguments.
 const HEAD: usize = 16;
@@ -18,7 +44,7 @@ pub(crate) const fn payload_at(nargs: usize) -> usize {
 }
 
 /// The arguments of a frame, as handlers see them.
-pub(crate) type Arguments = [u32; MAX_ARGS];
+pub(crate) type Arguments = [u32; MAX_ARGUMENTS];
 
 /// What a frame says, arguments and payload aside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +89,7 @@ impl FrameHead {
         let part = word as u32 >> 24;
         let zeros = kind == Kind::Long && part < 2 || dst == 0 && part == 0;
         let short = kind == Kind::Short && len > 0;
-        if nargs > MAX_ARGS || short || !zeros || frame.len() != payload_at(nargs).checked_add(len)? {
+        if nargs > MAX_ARGUMENTS || short || !zeros || frame.len() != payload_at(nargs).checked_add(len)? {
             return None;
         }
         for (a, bytes) in args[..nargs].iter_mut().zip(rest.chunks_exact(4)) {
@@ -133,7 +159,7 @@ mod tests {
                 head.emit(&args[..nargs], &mut frame);
                 assert!(frame[HEAD + 4 * nargs..].iter().all(|b| *b == 0));
                 frame.resize(payload_at(nargs) + len, 7);
-                let mut back = [0; MAX_ARGS];
+                let mut back = [0; MAX_ARGUMENTS];
                 assert_eq!(FrameHead::parse(&frame, &mut back), Some(head));
                 assert_eq!(back, args);
                 for cut in 0..frame.len() {
@@ -171,14 +197,14 @@ mod tests {
             if next() % 4 == 0 {
                 frame.truncate(next() as usize % frame.len());
             }
-            let mut args = [0; MAX_ARGS];
+            let mut args = [0; MAX_ARGUMENTS];
             if let Some(h) = FrameHead::parse(&frame, &mut args) {
                 assert!(h.nargs <= 16 && payload_at(h.nargs) + h.len == frame.len());
                 assert!(h.kind != Kind::Short || h.len == 0);
                 let mut again = vec![0; payload_at(h.nargs)];
                 h.emit(&args[..h.nargs], &mut again);
                 again.extend_from_slice(&frame[payload_at(h.nargs)..]);
-                let mut back = [0; MAX_ARGS];
+                let mut back = [0; MAX_ARGUMENTS];
                 assert_eq!(FrameHead::parse(&again, &mut back), Some(h));
                 assert_eq!(back, args);
                 read += 1;

@@ -15,10 +15,10 @@
 use super::agree::{About, Record, What};
 use crate::am::{Kind, MAX_MEDIUM, Message, Outgoing, Token};
 use crate::amref::{join, nonsense};
+use crate::coll::members::Members;
 use crate::conduit::Channel;
 use crate::event::Event;
 use crate::segment::Place;
-use crate::team::Members;
 use crate::{Rank, RankId, bytes};
 use core::future::{Future, poll_fn};
 use core::pin::Pin;

@@ -15,14 +15,13 @@
 )]
 
 use super::ring::{Consumer, Head, Producer, Ring, Slot};
+use crate::am::frame::MAX_ARGUMENTS;
 use core::ptr::{addr_of, addr_of_mut};
 
 /// Payload bytes that fit in a message head with at most [`INLINE_ARGS`] arguments.
 pub(crate) const INLINE: usize = 64;
 /// Arguments that lie in the first cache line.
 pub(crate) const INLINE_ARGS: usize = 12;
-/// Most arguments of a message.
-pub(crate) const MAX_ARGS: usize = 16;
 /// Arena bytes after which an idle link restarts at 0.
 const WARM: u64 = 16 << 10;
 /// `Msg::at` of a message whose payload lies in its head.
@@ -221,7 +220,7 @@ impl Outbox {
     #[inline]
     pub(crate) unsafe fn publish(&mut self, claim: Claim, kind: u8, handler: u8, args: &[u32], body: Body) {
         let nargs = args.len();
-        debug_assert!(nargs <= MAX_ARGS);
+        debug_assert!(nargs <= MAX_ARGUMENTS);
         let slot = self.ring.tail() as usize & (self.ends.len() - 1);
         self.ends[slot] = claim.used;
         self.used = claim.used;
@@ -268,7 +267,7 @@ unsafe impl Send for Inbox {}
 /// A received message, valid until [`Inbox::release`].
 pub(crate) struct Received {
     pub(crate) msg: *const Msg,
-    pub(crate) args: [u32; MAX_ARGS],
+    pub(crate) args: [u32; MAX_ARGUMENTS],
     pub(crate) nargs: usize,
     pub(crate) kind: u8,
     pub(crate) handler: u8,
@@ -305,8 +304,8 @@ impl Inbox {
             // SAFETY: front hands out a published slot, read-only until release; field pointers stay inside it.
             unsafe {
                 let [kind, handler, nargs, _] = addr_of!((*m).kind).cast::<u32>().read().to_ne_bytes();
-                let nargs = (nargs as usize).min(MAX_ARGS);
-                let mut args = [0u32; MAX_ARGS];
+                let nargs = (nargs as usize).min(MAX_ARGUMENTS);
+                let mut args = [0u32; MAX_ARGUMENTS];
                 let first = addr_of!((*m).args).cast::<u32>();
                 for (i, a) in args.iter_mut().take(nargs.min(INLINE_ARGS)).enumerate() {
                     *a = first.add(i).read();

@@ -1,0 +1,97 @@
+//! What a team is made of, for those who carry out its operations.
+#![expect(unsafe_code, reason = "hands out the words of a barrier by address")]
+
+use super::agree::Record;
+use super::nic;
+use super::table::Table;
+use super::tree::Hosts;
+use crate::barrier::Consensus;
+use crate::event::Event;
+use crate::{Rank, RankId};
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// What a team is made of.
+pub(crate) struct Members {
+    pub(crate) rank: &'static Rank,
+    pub(crate) id: u32,
+    /// This rank's index.
+    pub(crate) me: usize,
+    pub(crate) ranks: Vec<RankId>,
+    pub(crate) hosts: Hosts,
+    /// What it has done lately.
+    pub(crate) record: Arc<Record>,
+    pub(crate) barrier: Mutex<TeamBarrier>,
+    /// Tickets drawn for steps that take turns, and whose turn it is.
+    pub(crate) tickets: AtomicU32,
+    pub(crate) turn: AtomicU32,
+    /// The team's table, if it has one, and phases of it so far.
+    pub(crate) table: OnceLock<usize>,
+    pub(crate) phase: AtomicU32,
+    pub(crate) nic: nic::State,
+}
+
+impl Members {
+    pub(crate) fn table(&self) -> Option<&'static Table> {
+        self.rank.tables?.get(*self.table.get()?)
+    }
+
+    /// Whether an operation that takes turns is under way.
+    pub(crate) fn takes_turns(&self) -> bool {
+        // Relaxed: a hint.
+        self.ranks.len() > 1 && self.tickets.load(Relaxed) != self.turn.load(Relaxed)
+    }
+
+    pub(crate) fn phase(&self) -> u32 {
+        self.phase.load(Relaxed)
+    }
+
+    pub(crate) fn next_phase(&self) {
+        self.phase.store(self.phase().wrapping_add(1), Relaxed);
+    }
+}
+
+impl Drop for Members {
+    fn drop(&mut self) {
+        self.rank.coll.mail.forget(self.id);
+        if let (Some(tables), Some(&index @ 1..)) = (self.rank.tables, self.table.get()) {
+            tables.give_back(index);
+        }
+    }
+}
+
+/// The team's own split-phase barrier.
+#[derive(Default)]
+pub(crate) struct TeamBarrier {
+    /// Between notify and wait: the reduction of the consensus, and where its result goes.
+    pub(crate) open: Option<(Event, Words)>,
+    pub(crate) result: Option<Consensus>,
+}
+
+/// Source and destination of a barrier's reduction, which uses them by address while this moves about: so no box, which would claim to be
+/// the only way to them.
+pub(crate) struct Words(NonNull<[[u64; 2]; 2]>);
+
+// SAFETY: it owns the words as a box would.
+unsafe impl Send for Words {}
+
+impl Words {
+    pub(crate) fn new(source: [u64; 2]) -> Words {
+        Words(NonNull::from(Box::leak(Box::new([source, [0; 2]]))))
+    }
+
+    pub(crate) fn at(&self) -> *mut [u64; 2] {
+        self.0.as_ptr().cast()
+    }
+
+    /// What the reduction came to.
+    ///
+    /// # Safety
+    /// 1. Nobody uses the words any more (owed by the caller).
+    pub(crate) unsafe fn result(self) -> [u64; 2] {
+        // SAFETY: made from a box; (1).
+        let words = unsafe { Box::from_raw(self.0.as_ptr()) };
+        words[1]
+    }
+}
