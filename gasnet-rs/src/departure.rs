@@ -17,7 +17,7 @@
 use crate::am::FIRST_LIBRARY_HANDLER;
 use crate::coll::mail;
 use crate::conduit::Channel;
-use crate::prim::Ordering::{Acquire, Relaxed, Release};
+use crate::prim::Ordering;
 use crate::shm::map;
 use crate::{Error, Rank, RankId, amref, vis};
 use std::time::Duration;
@@ -34,15 +34,15 @@ impl Rank {
         let Ok(own) = self.boot.neighbours.binary_search(&self.id().0) else { return };
         let now = map::last_tick().as_millis() as u64;
         // ORDER: Release, both; pair with Acquire in left_for: what this rank sent to others through shared memory is there.
-        self.blocks[own].left_at.store(now.max(1), Release);
-        self.header.left.count.fetch_add(1, Release);
+        self.blocks[own].left_at.store(now.max(1), Ordering::Release);
+        self.header.left.count.fetch_add(1, Ordering::Release);
     }
 
     /// Whether any rank of the host has left.
     #[inline]
     fn some_left(&self) -> bool {
         // Relaxed: a hint; `left_for` looks again.
-        self.header.left.count.load(Relaxed) != 0
+        self.header.left.count.load(Ordering::Relaxed) != 0
     }
 
     /// How long a rank has been gone, if that is known.
@@ -51,7 +51,7 @@ impl Rank {
         match self.boot.neighbours.binary_search(&rank.0) {
             Ok(index) => {
                 // ORDER: Acquire; pairs with Release in say_goodbye.
-                let at = self.blocks[index].left_at.load(Acquire);
+                let at = self.blocks[index].left_at.load(Ordering::Acquire);
                 let now = map::last_tick().as_millis() as u64;
                 (at != 0).then(|| Duration::from_millis(now.saturating_sub(at)))
             }

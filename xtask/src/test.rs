@@ -107,6 +107,12 @@ const STEPS: &[Step] = &[
         quick: true,
         run: unit,
     },
+    Step {
+        name: "layers",
+        about: "imports go down, as docs/architecture.md has it, and never in a circle",
+        quick: true,
+        run: layers,
+    },
     Step { name: "doctest", about: "examples in the documentation", quick: false, run: doctest },
     Step { name: "hwloc", about: "the feature hwloc of the launcher", quick: false, run: hwloc },
     Step { name: "loom", about: "models of the lock-free parts", quick: false, run: loom },
@@ -350,6 +356,10 @@ fn counted(command: Command) -> Result<usize, String> {
             Err(format!("{shown}: {}", outcome.end()))
         }
     }
+}
+
+fn layers(_: &mut Context) -> End {
+    sh::pass(sh::cargo(&["test", "--quiet", "-p", "gasnet-tests", "--test", "layers"]), CARGO).into()
 }
 
 fn doctest(_: &mut Context) -> End {
