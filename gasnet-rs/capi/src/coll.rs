@@ -1,6 +1,6 @@
 //! `gasnet_coll_*`: teams and collectives of the core, for C.
 //!
-//! A team handle is 0 for all ranks, else a box of a [`Team`] and its [images](crate::images), where processes have others than one each. The
+//! A team handle is 0 for all ranks, else a box of a [`Team`] and its [`images`], where processes have others than one each. The
 //! headers turn the many names into a few functions here: one for operations that move data, one for those that
 //! combine it. A handle is the word of the core's event.
 
