@@ -13,4 +13,11 @@ typedef shared int type[THREADS][THREADS]; // expect-error:
 shared int negative[-2 * THREADS]; // expect-error:
 shared int fine[10 * THREADS];
 shared [] int fine_too[10];
-int main(void) { return 0; }
+shared [0] int (*to)[THREADS]; // expect-error:
+int main(void)
+{
+    int n = 3;
+    // Only the name THREADS is forbidden there: what a bound is at run time nobody can know.
+    shared [0] int (*run_time)[n] = 0;
+    return run_time != 0;
+}

@@ -96,7 +96,15 @@ impl Cx<'_> {
                 self.error(tok, "`#pragma upc c_code` contradicts the `start_upc_only` before it");
             }
             Some("c_code" | "upc_code") => {}
-            Some("start_upc_only") => self.upc_only.push(tok),
+            Some("start_upc_only") => {
+                if self.c_mode.get(tok as usize) == Some(&true) {
+                    self.error(
+                        tok,
+                        "`#pragma upc start_upc_only` contradicts the `c_code` before it; write `#pragma upc upc_code` first",
+                    );
+                }
+                self.upc_only.push(tok);
+            }
             Some("end_upc_only") => {
                 if self.upc_only.pop().is_none() {
                     self.error(tok, "`#pragma upc end_upc_only` without a `start_upc_only` before it");
