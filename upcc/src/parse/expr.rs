@@ -155,6 +155,9 @@ impl Cx<'_> {
     fn cast(&mut self, start: TokIdx, to: TypeName, e: Expr) -> Expr {
         let toks = TokRange::new(start, start + 1).to(e.toks);
         let void = self.types.is_void(to.ty);
+        if self.types.is_shared(to.ty) && !self.types.is_array(to.ty) {
+            self.warn(start, "`shared` has no effect in this cast: its result is a value, which is no object in shared memory");
+        }
         let e = if void && (self.types.is_void(e.ty) || !self.types.is_complete(e.ty)) {
             e
         } else {

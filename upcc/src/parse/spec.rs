@@ -676,6 +676,9 @@ impl Cx<'_> {
         let ty = self.apply_declarator(base, &d, start);
         let mut ty = self.apply_attrs(ty, &attrs);
         if self.types.block(ty) == Some(Block::Star) {
+            if !self.types.is_array(ty) {
+                self.error(start, "the layout `[*]` divides the elements of an array: this type is none");
+            }
             ty = self.resolve_star(ty, start);
         }
         self.check_threads_type(ty, start);

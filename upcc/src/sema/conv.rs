@@ -368,6 +368,13 @@ impl Cx<'_> {
                 let null = self.is_null_constant(e);
                 match (self.types.is_pts(from), self.types.is_pts(to)) {
                     (true, true) => Some(self.pts_conv(from, to)),
+                    (true, false) if self.types.pointee(to).is_some_and(|p| self.types.is_function(p)) => {
+                        self.error(
+                            tok,
+                            format!("a pointer-to-shared (`{f}`) cannot be cast to a pointer to a function (`{t}`)"),
+                        );
+                        None
+                    }
                     (true, false) => Some(Conv::PtsToPtr),
                     (false, true) if null => Some(Conv::NullToPts),
                     (false, true) => {
