@@ -373,7 +373,8 @@ fn doctest(_: &mut Context) -> End {
 fn hwloc(_: &mut Context) -> End {
     let present = || {
         let mut ask = Command::new("pkg-config");
-        ask.args(["--exists", "--static", "hwloc >= 2.0.4"]);
+        // Debian's hwloc is linked with libudev, and its package does not bring that with it.
+        ask.args(["--exists", "--static", "hwloc >= 2.0.4", "libudev"]);
         sh::pass(ask, CARGO).is_ok()
     };
     if !present() {
