@@ -25,7 +25,7 @@
 // run: 3 | args thread 16 | status 16 | within 60
 // run: 3 | args all 3 | launcher | status 3 | within 60
 // run: 3 | args one 5 | env GASNET_NEIGHBORHOOD=off | status 5 | within 60
-// run: 2 | args one 5 | env GASNET_CONDUIT=udp GASNET_NEIGHBORHOOD=off GASNET_STATS=1 | status 5 | within 60 | says udp: datagrams sent
+// run: 2 | args one 5 | env GASNET_CONDUIT=udp | env GASNET_NEIGHBORHOOD=off | env GASNET_STATS=1 | status 5 | within 60 | says udp: datagrams sent
 #include <gasnet.h>
 
 #include "check.h"

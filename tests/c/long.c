@@ -2,8 +2,8 @@
 // mode: seq par
 // run: 1 2 | says passed
 // run: 2 3 | env GASNET_NEIGHBORHOOD=off | says passed
-// run: 2 | env GASNET_NEIGHBORHOOD=off GASNET_CONDUIT=udp | says passed
-// run: 2 | env GASNET_NEIGHBORHOOD=off GASNET_CHECK=1 | says passed
+// run: 2 | env GASNET_NEIGHBORHOOD=off | env GASNET_CONDUIT=udp | says passed
+// run: 2 | env GASNET_NEIGHBORHOOD=off | env GASNET_CHECK=1 | says passed
 #include <gasnet.h>
 
 #include "check.h"

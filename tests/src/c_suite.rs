@@ -120,6 +120,11 @@ fn parse_run(text: &str) -> Result<Run, String> {
             "env" => {
                 let (name, value) =
                     value.split_once('=').ok_or_else(|| format!("env without '=': {value}"))?;
+                if value.contains(' ') {
+                    return Err(format!(
+                        "several settings in one part: 'env {name}={value}'; write | env ... | env ..."
+                    ));
+                }
                 run.env.push((name.into(), value.into()));
             }
             "status" => run.status = value.trim().parse().map_err(|_| format!("bad status '{value}'"))?,
