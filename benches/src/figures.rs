@@ -136,6 +136,26 @@ pub fn smp(options: &Options) -> Vec<Group> {
         "ratio <= 1.3",
     );
     pair(
+        "am_reqreq",
+        [floor("pingpong", "1"), rank(2, "am_reqreq")],
+        2,
+        1e-3,
+        "us",
+        "rtt",
+        &["tight", "pause"],
+        "ratio <= 1.4",
+    );
+    pair(
+        "am_reqreq_crowded_4",
+        [floor("pingpong", "2"), rank(4, "am_reqreq")],
+        4,
+        1e-3,
+        "us",
+        "rtt",
+        &["wait"],
+        "reported",
+    );
+    pair(
         "atomic_fadd",
         [floor("fadd", "2"), rank(2, "fadd")],
         2,
