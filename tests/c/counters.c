@@ -1,5 +1,6 @@
 // gasnet_nic_counters, gasnet_nic_counter: what the network has counted, by name.
 // run: 1 2 | says passed
+// run: 2 | env GASNET_CONDUIT=udp | env GASNET_NEIGHBORHOOD=off | says passed
 // run: 2 | env GASNET_CONDUIT=netvm | env GASNET_NETVM_MEMORY=256K | says passed
 // run: 2 | env GASNET_CONDUIT=netvm | env GASNET_NETVM_REGISTRATION=firehose | says passed
 #include <gasnet.h>
@@ -39,7 +40,13 @@ int main(int argc, char **argv) {
     CHECK(counter("commands") > commands && counter("packets received") > 0);
     if (!mode) CHECK(counter("page-outs") > outs && counter("bounces") > 0);
     else if (!strncmp(mode, "firehose", 8)) CHECK(counter("pins") > pins && counter("hits") > 0);
-  } else {
+  } else if (conduit && !strcmp(conduit, "udp")) {
+    const char *near = getenv("GASNET_NEIGHBORHOOD");
+    const uint64_t sent = counter("datagrams sent");
+    gasnet_put_val(right_neighbour(), segment_of(right_neighbour()), 1, 8);
+    barrier();
+    if (gasnet_nodes() > 1 && near && !strcmp(near, "off")) CHECK(counter("datagrams sent") > sent);
+  } else if (!conduit || !strcmp(conduit, "smp")) {
     CHECK_EQUAL(count, 0);
   }
   finish();
