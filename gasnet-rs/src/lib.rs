@@ -8,16 +8,19 @@
 //! operations into one event.
 //!
 //! # Layers
+//! Imports go down; `docs/architecture.md` has the whole table, and a test holds it.
 //! ```text
-//! rma  vis  atomics  am  barrier what programs call
-//! team  coll                     teams and collective operations
-//! segment  bytes  event  wait    where data is; copies of what others may touch; what is outstanding; how to wait
-//! native  amref                  put, get, atomics, barrier by the conduit's own means, or over active messages
-//! transfer  slots                what is outstanding by message, and which answers count; tables without locks
-//! neighbourhood                  who shares memory with whom
-//! shm (map, ring, link, grid)    memory that is shared    conduit: the seam to networks
-//! progress  report               a thread that polls; why a rank is blocked
-//! boot  meeting  job  config  error   start, end, settings, failures
+//! rank                              the object that programs call, and how a rank starts
+//! departure  team                   ranks that have left; teams
+//! coll  rma  vis                    collective operations; puts and gets; of lists of pieces
+//! native  amref  progress           both by the conduit's own means, or over active messages; a thread that polls
+//! am  job                           active messages; how a rank leaves
+//! shm  plugin                       rings and links of neighbours; conduits that are loaded at run time
+//! conduit  meeting  report  spins   the seam to networks; start; why a rank is blocked; the program's own waiting loops
+//! barrier  wait  nic  config        barrier of neighbours; how to wait; synchronisation of NICs; settings
+//! atomics  bytes  neighbourhood  boot   words and copies of what others may touch; who shares memory; what a rank is told
+//! segment  event  transfer          where data is; what is outstanding, and which answers count
+//! ids  slots  narrow  context  threads  question  last_words  error   small things that all of them use
 //! ```
 //!
 //! # One put, traced

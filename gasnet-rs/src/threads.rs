@@ -1,4 +1,7 @@
-//! Whose the threads of a rank's process are. What only the program's own threads can do is not to be expected of the others.
+//! The kinds of threads in a rank's process, and which threads are the program's.
+//!
+//! The monitor ends a job whose threads all wait for ranks that have ended ([`crate::report`]). Only threads of the program can end such a wait,
+//! so threads of the runtime, and of the libraries below it, do not count.
 
 use std::path::Path;
 
