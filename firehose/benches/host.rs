@@ -1,6 +1,8 @@
-//! What Firehose costs the host: the hit, beside a bare probe of a table as large, and the move at its target.
+//! What Firehose costs the host: the hit, beside a bare probe of a table as large, and the move at its
+//! target.
 //!
-//! A random hit is to cost little more than the cache miss that looking anything up costs: `hit/random` beside `probe`.
+//! A random hit is to cost little more than the cache miss that looking anything up costs: `hit/random`
+//! beside `probe`.
 
 use std::hint::black_box;
 
@@ -32,11 +34,11 @@ fn holder(held: u64) -> Firehose {
 }
 
 fn put(remote: u64, len: u64) -> Request {
-    let local = Local::Registered(0);
+    let local = LocalMemory::Registered(0);
     Request { tag: 0, peer: 1, direction: Direction::Put, remote, local, len }
 }
 
-/// Random numbers (xorshift).
+/// Random numbers. What a draw costs is in the published figures, so this stays what it was.
 fn next(state: &mut u64) -> u64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;
@@ -65,7 +67,7 @@ fn hits(c: &mut Criterion) {
     // The local end too: both tables are asked.
     let mut node = holder(256);
     let mut request = put(0, 8);
-    request.local = Local::At(0);
+    request.local = LocalMemory::At(0);
     let op = node.start(request.clone(), &mut out).expect("a good request");
     out.clear();
     node.pinned(Run { first: 0, count: 1 }, Ok(()), &mut out);
@@ -83,8 +85,8 @@ fn hits(c: &mut Criterion) {
     group.finish();
 }
 
-/// A look at a random slot of a table as large as that of the firehoses: what no look-up can be without. Reading only; and
-/// with a write, as counting needs one.
+/// A look at a random slot of a table as large as that of the firehoses: what no look-up can be without.
+/// Reading only; and with a write, as counting needs one.
 fn probes(c: &mut Criterion) {
     #[derive(Clone, Copy)]
     #[repr(align(32))]

@@ -4,34 +4,34 @@ use crate::message::Message;
 use crate::request::{Failure, OpId, Transfer};
 use crate::run::{Keys, Node, Run};
 
-/// What a strategy wants done. In order.
+/// What a strategy wants done; actions are carried out in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// Send a message.
     Send {
-        /// To whom.
+        /// The receiver.
         to: Node,
-        /// What.
+        /// The message.
         message: Message,
     },
     /// Send a message together with `len` bytes that are at `addr` here, copied to a bounce buffer first.
     SendData {
-        /// To whom.
+        /// The receiver.
         to: Node,
-        /// What.
+        /// The message.
         message: Message,
-        /// Where the bytes are.
+        /// Address of the bytes.
         addr: u64,
-        /// How many.
+        /// Number of bytes.
         len: u64,
     },
     /// Copy the bytes that came with the message being received to `addr`.
     Deliver {
-        /// Whose message.
+        /// The sender of the message.
         from: Node,
-        /// Where to.
+        /// Address of the destination.
         addr: u64,
-        /// How many bytes.
+        /// Number of bytes.
         len: u64,
     },
     /// Pin; then call [`Strategy::pinned`](crate::Strategy::pinned).
@@ -45,7 +45,7 @@ pub enum Action {
     Held {
         /// The operation.
         op: OpId,
-        /// The word given.
+        /// The `tag` given to `hold`.
         tag: u64,
         /// Keys of its buckets.
         keys: Keys,
@@ -54,16 +54,16 @@ pub enum Action {
     Done {
         /// The operation; its number is free again.
         op: OpId,
-        /// The request's word.
+        /// The `tag` of the request.
         tag: u64,
     },
     /// An operation ended without having transferred everything.
     Failed {
         /// The operation; its number is free again.
         op: OpId,
-        /// The request's word.
+        /// The `tag` of the request.
         tag: u64,
-        /// Why.
+        /// The cause.
         failure: Failure,
     },
 }

@@ -1,7 +1,8 @@
-//! Bounce buffers: nothing a program owns is ever pinned; everything is copied twice.
+//! Bounce buffers: nothing that a program owns is ever pinned; all data is copied twice.
 //!
-//! An operation goes in fragments of at most a buffer. Each node may have as many fragments under way to a peer as the peer
-//! keeps buffers for it; the answer to a fragment gives its buffer back. Operations to a peer go in order.
+//! An operation is cut into fragments of at most one buffer. Each node may have as many fragments under way
+//! to a peer as that peer keeps buffers for it. The answer to a fragment gives its buffer back. Operations to
+//! one peer keep their order.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -9,26 +10,26 @@ use crate::action::Action;
 use crate::config::{Config, ConfigError};
 use crate::message::Message;
 use crate::registrar::{Change, PinError};
-use crate::request::Start;
-use crate::request::{Direction, Local, OpId, Outcome, Refusal, Request, Side};
+use crate::request::StartError;
+use crate::request::{Direction, LocalMemory, OpId, Outcome, Refusal, Request, Side};
 use crate::run::Node;
 use crate::run::{Keys, Run};
 use crate::slab::Slab;
-use crate::strategy::{Kind, Stats, Strategy, Usage};
+use crate::strategy::{Stats, Strategy, StrategyKind, Usage};
 
 #[derive(Debug)]
-struct Op {
+struct BounceOperation {
     request: Request,
-    /// Bytes in fragments sent, and in fragments answered.
+    /// Bytes in fragments that were sent, and in fragments that were answered.
     sent: u64,
     answered: u64,
 }
 
 #[derive(Debug, Default)]
-struct Peer {
-    /// Fragments under way.
+struct PeerBuffers {
+    /// Number of fragments under way.
     used: u32,
-    /// Operations with something to send.
+    /// Operations that have something left to send.
     line: VecDeque<u32>,
 }
 
@@ -44,8 +45,8 @@ struct Fragment {
 #[derive(Debug)]
 pub struct Bounce {
     config: Config,
-    ops: Slab<Op>,
-    peers: Vec<Peer>,
+    ops: Slab<BounceOperation>,
+    peers: Vec<PeerBuffers>,
     fragments: HashMap<u64, Fragment>,
     last_fragment: u64,
     stats: Stats,
@@ -53,11 +54,11 @@ pub struct Bounce {
 }
 
 impl Bounce {
-    /// A node with its buffers.
+    /// Makes a node and its buffers.
     pub fn new(config: Config) -> Result<Bounce, ConfigError> {
         config.check()?;
         let mut peers = Vec::new();
-        peers.resize_with(config.nodes as usize, Peer::default);
+        peers.resize_with(config.nodes as usize, PeerBuffers::default);
         Ok(Bounce {
             config,
             ops: Slab::default(),
@@ -85,7 +86,7 @@ impl Bounce {
             self.stats.requests += 1;
             self.fragments.insert(self.last_fragment, Fragment { op: id, peer: to, offset, len });
             let (id, addr) = (self.last_fragment, op.request.remote + offset);
-            let (Local::At(local) | Local::Registered(local)) = op.request.local;
+            let (LocalMemory::At(local) | LocalMemory::Registered(local)) = op.request.local;
             out.push(match op.request.direction {
                 Direction::Put => {
                     let message = Message::Store { id, addr, len };
@@ -105,7 +106,7 @@ impl Bounce {
         self.peers[from as usize].used -= 1;
         let Some(op) = self.ops.get_mut(fragment.op) else { return };
         if op.request.direction == Direction::Get {
-            let (Local::At(local) | Local::Registered(local)) = op.request.local;
+            let (LocalMemory::At(local) | LocalMemory::Registered(local)) = op.request.local;
             out.push(Action::Deliver { from, addr: local + fragment.offset, len: fragment.len });
         }
         op.answered += fragment.len;
@@ -119,19 +120,19 @@ impl Bounce {
 }
 
 impl Strategy for Bounce {
-    fn kind(&self) -> Kind {
-        Kind::Bounce
+    fn kind(&self) -> StrategyKind {
+        StrategyKind::Bounce
     }
 
     fn open(&mut self, _: &mut Vec<Action>) {}
 
-    fn start(&mut self, request: Request, out: &mut Vec<Action>) -> Result<OpId, Start> {
+    fn start(&mut self, request: Request, out: &mut Vec<Action>) -> Result<OpId, StartError> {
         self.config.accept(&request)?;
         if self.child {
-            return Err(Start::Child);
+            return Err(StartError::Child);
         }
         let (peer, len, tag) = (request.peer, request.len, request.tag);
-        let id = self.ops.insert(Op { request, sent: 0, answered: 0 });
+        let id = self.ops.insert(BounceOperation { request, sent: 0, answered: 0 });
         if len == 0 {
             self.ops.free(id);
             out.push(Action::Done { op: OpId(id), tag });
@@ -143,7 +144,7 @@ impl Strategy for Bounce {
         Ok(OpId(id))
     }
 
-    /// There are no one-sided transfers.
+    /// This strategy starts no one-sided transfers.
     fn transferred(&mut self, _: OpId, _: Outcome, _: &mut Vec<Action>) {}
 
     fn receive(&mut self, from: Node, message: Message, out: &mut Vec<Action>) {
@@ -163,7 +164,7 @@ impl Strategy for Bounce {
                 out.push(Action::SendData { to: from, message, addr, len });
             }
             Message::Bounced { id, .. } => self.answered(from, id, out),
-            // Of other strategies.
+            // Messages of other strategies.
             _ => {}
         }
     }
@@ -173,7 +174,7 @@ impl Strategy for Bounce {
     fn unpinned(&mut self, _: Run, _: &mut Vec<Action>) {}
 
     fn changed(&mut self, change: Change, _: &mut Vec<Action>) {
-        // Memory is reached through the page table of its owner, which is always up to date.
+        // Memory is reached through its owner's page table, which is always up to date.
         self.child |= change == Change::Child;
     }
 

@@ -1,20 +1,21 @@
-//! The bucket table: what is pinned on this node, who counts on it, and the victim FIFO.
+//! The bucket table: what is pinned on this node, who has references to it, and the FIFO of victims.
 //!
 //! A bucket's life:
 //! ```text
 //!   (none) -> Wanted -> Pinning -> Ready -> Unpinning -> (none), or Wanted if somebody waits for it
 //! ```
-//! `Ready` with no reference is *idle*: it stands in the victim FIFO. A changed mapping sends `Ready` to `Unpinning` at once,
-//! whoever holds it, and `Pinning` as soon as the pin has ended.
+//! A `Ready` bucket without references is *idle*: it is in the victim FIFO. A changed mapping sends `Ready`
+//! to `Unpinning` at once, whoever has references, and `Pinning` as soon as the pin has ended.
 //!
-//! **Claims.** Whoever wants buckets claims all of them at once. A claim first needs budget: at most `local` buckets have
-//! local references, at most `remote` have remote ones; without it the claim waits in line and holds nothing. Then it counts
-//! on all its buckets, and is granted when all are `Ready`. References of granted claims carry the key of the registration;
-//! giving back what has another key by now does nothing, because a void registration's references went with it.
+//! **Claims.** A caller claims all buckets it needs at once. A claim first needs budget: at most `local`
+//! buckets have local references, and at most `remote` have remote ones. A claim without budget waits in line
+//! and holds nothing. A claim with budget references all its buckets, and is granted when all are `Ready`.
+//! The references of a granted claim carry the key of the registration. Giving back a reference whose key is
+//! no longer the bucket's does nothing, because a void registration lost its references with it.
 //!
-//! **The bound.** `resident` counts buckets that are `Pinning`, `Ready` or `Unpinning`. A pin is begun only while it is
-//! below `total`, and `total >= local + remote`; what is beyond the budgets is idle and can be unpinned. So pins wait for
-//! unpins only, and the bound holds whatever the peers do.
+//! **The bound.** `resident` counts the buckets that are `Pinning`, `Ready` or `Unpinning`. A pin begins only
+//! while `resident < total`, and `total >= local + remote`; a bucket beyond the budgets is idle and can be
+//! unpinned. So pins wait for unpins only, and the bound holds whatever the peers do.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -30,27 +31,27 @@ use crate::slab::Slab;
 use crate::strategy::{Stats, Usage};
 use crate::table::{Slot, Table, VACANT};
 
-/// How many buckets may be what.
+/// Limits on the number of buckets in each state.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// Registered at all; `None`: no bound.
+    /// Registered buckets; `None`: no bound.
     pub total: Option<u64>,
-    /// With local references.
+    /// Buckets with local references.
     pub local: u64,
-    /// With remote references.
+    /// Buckets with remote references.
     pub remote: u64,
-    /// Idle.
+    /// Idle buckets.
     pub idle: Idle,
 }
 
 /// How long idle buckets stay pinned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Idle {
-    /// Idle ones and those with local references are at most as many as `local`.
+    /// Idle buckets and buckets with local references are together at most `local`.
     WithLocal,
-    /// Until their room is needed.
+    /// Idle buckets stay until their room is needed.
     WhileRoom,
-    /// Not at all.
+    /// Idle buckets are unpinned at once.
     Never,
 }
 
@@ -68,10 +69,10 @@ impl Limits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Who {
     /// An operation of this node.
-    Op(u32),
-    /// A peer's request, under the peer's name for it.
+    Operation(u32),
+    /// A peer's request, under the id that the peer gave it.
     Peer { node: Node, id: u64 },
-    /// Pin-everything, at start.
+    /// The whole segment, claimed by pin-everything at the start.
     Segment,
 }
 
@@ -84,7 +85,7 @@ pub(crate) struct Grant {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum BucketState {
     Wanted,
     Pinning,
     /// The mapping changed while it was being pinned.
@@ -93,25 +94,33 @@ enum State {
     Unpinning,
 }
 
-/// Half a cache line, so that a look at a bucket is a look at one.
+/// Half a cache line, so that looking at a bucket touches one cache line.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(32))]
-struct Entry {
+struct Bucket {
     bucket: u64,
     key: u64,
     local: u32,
     remote: u32,
     stamp: u32,
-    /// A bit for each node that may hold a firehose on it, modulo 16.
+    /// One bit for each node, modulo 16, that may hold a firehose on the bucket.
     holders: u16,
-    state: State,
+    state: BucketState,
 }
 
-const _: () = assert!(size_of::<Entry>() == 32);
+const _: () = assert!(size_of::<Bucket>() == 32);
 
-impl Slot for Entry {
-    fn vacant() -> Entry {
-        Entry { bucket: VACANT, key: 0, local: 0, remote: 0, stamp: 0, holders: 0, state: State::Wanted }
+impl Slot for Bucket {
+    fn vacant() -> Bucket {
+        Bucket {
+            bucket: VACANT,
+            key: 0,
+            local: 0,
+            remote: 0,
+            stamp: 0,
+            holders: 0,
+            state: BucketState::Wanted,
+        }
     }
 
     #[inline]
@@ -120,7 +129,7 @@ impl Slot for Entry {
     }
 }
 
-impl Entry {
+impl Bucket {
     #[inline]
     fn free(&self) -> bool {
         self.local | self.remote == 0
@@ -135,7 +144,7 @@ impl Entry {
     }
 
     fn is_victim(&self, stamp: u32) -> bool {
-        self.stamp == stamp && self.free() && self.state == State::Ready
+        self.stamp == stamp && self.free() && self.state == BucketState::Ready
     }
 }
 
@@ -149,20 +158,20 @@ struct Claim {
     who: Who,
     side: Side,
     runs: Vec<Run>,
-    /// Buckets that are not ready.
+    /// Number of its buckets that are not ready.
     missing: u64,
-    /// Waits for budget, and counts on nothing yet.
+    /// The claim waits for budget and has no references yet.
     queued: bool,
     failed: Vec<(u64, PinError)>,
 }
 
 impl Claim {
-    /// Whether it has a reference on the bucket.
+    /// Whether the claim has a reference to the bucket.
     fn counts_on(&self, side: Side, bucket: u64) -> bool {
         self.side == side && self.times(bucket) > 0
     }
 
-    /// How many references it has on the bucket.
+    /// How many references the claim has to the bucket.
     fn times(&self, bucket: u64) -> usize {
         if self.queued || self.failed.iter().any(|(b, _)| *b == bucket) {
             return 0;
@@ -171,7 +180,7 @@ impl Claim {
     }
 }
 
-/// Registrations that a change made void and peers may hold.
+/// Registrations that a change made void and that peers may hold.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Voided {
     pub held: Held,
@@ -179,7 +188,7 @@ pub(crate) struct Voided {
 }
 
 impl Voided {
-    /// Whether the node may hold it.
+    /// Whether the node may hold the registration.
     pub fn concerns(&self, node: Node) -> bool {
         self.holders & holder(node) != 0
     }
@@ -190,7 +199,7 @@ impl Voided {
 pub(crate) struct Buckets {
     limits: Limits,
     shift: u32,
-    table: Table<Entry>,
+    table: Table<Bucket>,
     pool: Pool,
     victims: Fifo,
     /// Counts changes of mappings; never 0, so that 0 is nobody's key.
@@ -204,7 +213,7 @@ pub(crate) struct Buckets {
     /// Buckets to be pinned as soon as there is room.
     wanted: VecDeque<u64>,
     claims: Slab<Claim>,
-    /// Buckets that the system had no room for; to be tried again when something was unpinned.
+    /// Buckets that the system had no room for; they are tried again when something was unpinned.
     starved: Vec<u64>,
     /// Claims waiting for a bucket.
     waiting: HashMap<u64, Vec<u32>>,
@@ -239,7 +248,7 @@ impl Buckets {
         }
     }
 
-    /// The most that one claim of that side may have.
+    /// The most buckets that one claim of that side may have.
     pub fn most(&self, side: Side) -> u64 {
         match side {
             Side::Local => self.limits.local,
@@ -255,14 +264,14 @@ impl Buckets {
         }
     }
 
-    /// Counts on buckets that are all ready, for this node; `None`, and nothing counted, if they are not, or there is no
-    /// budget, or others wait for it.
+    /// Takes references for this node to buckets that are all ready. Returns `None`, and takes none, if a
+    /// bucket is not ready, if there is no budget, or if other claims wait for budget.
     #[inline]
     pub fn hold(&mut self, run: Run) -> Option<Keys> {
         self.take_ready(Side::Local, &[run], 0)
     }
 
-    /// The same for a peer: what its claim would come to, without the ceremony.
+    /// [`hold`](Self::hold) for a peer: what its claim would come to, without making a claim.
     #[inline]
     pub fn grant_ready(&mut self, runs: &[Run], node: Node) -> Option<Keys> {
         self.take_ready(Side::Remote, runs, holder(node))
@@ -276,7 +285,7 @@ impl Buckets {
         if let [Run { first, count: 1 }] = *runs {
             let (used, most) = (*self.used(side), self.most(side));
             let entry = self.table.get_mut(first)?;
-            if entry.state != State::Ready {
+            if entry.state != BucketState::Ready {
                 return None;
             }
             let revived = entry.free();
@@ -296,7 +305,7 @@ impl Buckets {
         let (mut fresh, mut all) = (0, 0u64);
         for bucket in runs.iter().flat_map(|run| run.buckets()) {
             let entry = self.table.get(bucket)?;
-            if entry.state != State::Ready {
+            if entry.state != BucketState::Ready {
                 return None;
             }
             let count = if side == Side::Local { entry.local } else { entry.remote };
@@ -313,17 +322,17 @@ impl Buckets {
         Some(self.keys(all, runs.iter().copied()))
     }
 
-    /// Counts one reference; says whether the bucket is ready.
+    /// Takes one reference; returns whether the bucket is ready.
     fn count(&mut self, side: Side, bucket: u64, holders: u16) -> bool {
         let Some(entry) = self.table.get_mut(bucket) else {
-            let mut entry = Entry { bucket, holders, ..Entry::vacant() };
+            let mut entry = Bucket { bucket, holders, ..Bucket::vacant() };
             *entry.count(side) = 1;
             self.table.insert(entry);
             self.wanted.push_back(bucket);
             *self.used(side) += 1;
             return false;
         };
-        let ready = entry.state == State::Ready;
+        let ready = entry.state == BucketState::Ready;
         let revived = ready && entry.free();
         entry.holders |= holders;
         let count = entry.count(side);
@@ -347,7 +356,8 @@ impl Buckets {
         Keys::Each(runs.flat_map(Run::buckets).map(key).collect())
     }
 
-    /// Claims buckets. [`Buckets::grant`] tells when it is granted, which may be at once; [`Buckets::settle`] must follow.
+    /// Claims buckets. [`Buckets::grant`] reports the grant, which may follow at once; [`Buckets::settle`]
+    /// must be called next.
     pub fn claim(&mut self, side: Side, runs: Vec<Run>, who: Who) {
         let mut buckets = 0u64;
         let sane = runs.iter().all(|run| {
@@ -365,7 +375,7 @@ impl Buckets {
         self.admit(side);
     }
 
-    /// Whether a claim of this node would be let in at once.
+    /// Whether a claim of this node would get its budget at once.
     pub fn has_room(&mut self, run: Run) -> bool {
         self.lines[Side::Local as usize].is_empty() && self.fits(Side::Local, &[run])
     }
@@ -381,7 +391,7 @@ impl Buckets {
         fresh.count() as u64 + *self.used(side) <= self.most(side)
     }
 
-    /// Lets claims in as far as the budget goes, in order.
+    /// Admits waiting claims in order, as far as the budget goes.
     fn admit(&mut self, side: Side) {
         while let Some(&id) = self.lines[side as usize].front() {
             let Some(claim) = self.claims.get_mut(id) else { return };
@@ -420,7 +430,7 @@ impl Buckets {
         let count = claim.runs.iter().map(|run| run.count).sum();
         let mut keys = self.keys(count, claim.runs.iter().copied());
         if !claim.failed.is_empty() {
-            // Another claim may have registered a failed bucket since; this one has no part in that.
+            // Another claim may have registered a failed bucket since; this claim has no reference to it.
             let failed = |bucket| claim.failed.iter().any(|(b, _)| *b == bucket);
             let buckets = claim.runs.iter().flat_map(|run| run.buckets());
             let each = buckets.enumerate().map(|(i, b)| if failed(b) { 0 } else { keys.of(i) });
@@ -435,17 +445,19 @@ impl Buckets {
         self.grants.pop_front()
     }
 
-    /// Gives one reference back, if the registration with that key still is. [`Buckets::settle`] must follow.
+    /// Gives one reference back if the key is still the registration's. [`Buckets::settle`] must be called
+    /// next.
     #[inline]
     pub fn release(&mut self, side: Side, bucket: u64, key: u64) {
         let Some(entry) = self.table.get_mut(bucket) else { return };
-        if entry.state != State::Ready || entry.key != key {
+        if entry.state != BucketState::Ready || entry.key != key {
             return;
         }
         let count = entry.count(side);
         match *count {
             0 => return,
-            // A claim that waits for other buckets counts on this one: nobody was granted it who could give it back.
+            // A claim that waits for other buckets has references to this one; it was not granted, so it
+            // cannot give them back.
             1 if side == Side::Remote
                 && !self.waiting.is_empty()
                 && self.claims.iter().any(|claim| claim.counts_on(side, bucket)) =>
@@ -474,7 +486,7 @@ impl Buckets {
         }
     }
 
-    /// Gives back references on consecutive buckets.
+    /// Gives back references to consecutive buckets.
     #[inline]
     pub fn release_run(&mut self, side: Side, run: Run, keys: &Keys) {
         for (i, bucket) in run.buckets().enumerate() {
@@ -491,7 +503,8 @@ impl Buckets {
         }
     }
 
-    /// Lets waiting claims in, unpins what is too much, pins what is wanted. To be called after every change.
+    /// Admits waiting claims, unpins what exceeds the limits, pins what is wanted. To be called after every
+    /// change.
     #[inline]
     pub fn settle(&mut self, out: &mut Vec<Action>) {
         if !self.lines[0].is_empty() || !self.lines[1].is_empty() {
@@ -516,7 +529,7 @@ impl Buckets {
         while self.resident < total {
             let Some(bucket) = self.wanted.pop_front() else { break };
             let Some(entry) = self.table.get_mut(bucket) else { continue };
-            entry.state = State::Pinning;
+            entry.state = BucketState::Pinning;
             entry.key = self.epoch;
             self.resident += 1;
             Run::append(&mut runs, bucket);
@@ -534,7 +547,7 @@ impl Buckets {
             debug_assert!(self.idle == 0, "{} idle buckets, and none in the FIFO", self.idle);
             return None;
         };
-        entry.state = State::Unpinning;
+        entry.state = BucketState::Unpinning;
         self.idle -= 1;
         self.unpinning += 1;
         victim
@@ -543,7 +556,7 @@ impl Buckets {
     /// A pin ended.
     pub fn pinned(&mut self, run: Run, result: Result<(), PinError>, out: &mut Vec<Action>) {
         if result.is_err() && run.count > 1 {
-            // Part of it may be all right.
+            // Some of its buckets may be usable: try them one by one.
             out.extend(run.buckets().map(|bucket| Action::Pin(Run { first: bucket, count: 1 })));
             return;
         }
@@ -551,34 +564,34 @@ impl Buckets {
         for bucket in run.buckets() {
             let Some(entry) = self.table.get_mut(bucket) else { continue };
             match (entry.state, result) {
-                (State::Pinning, Ok(())) => {
-                    entry.state = State::Ready;
+                (BucketState::Pinning, Ok(())) => {
+                    entry.state = BucketState::Ready;
                     self.stats.pins += 1;
                     self.wake(bucket, None);
                 }
-                (State::PinningStale, Ok(())) => {
-                    entry.state = State::Unpinning;
+                (BucketState::PinningStale, Ok(())) => {
+                    entry.state = BucketState::Unpinning;
                     self.stats.pins += 1;
                     self.unpinning += 1;
                     Run::append(&mut stale, bucket);
                 }
-                (State::PinningStale, Err(_)) => {
-                    // What could not be pinned may be another mapping by now.
-                    entry.state = State::Wanted;
+                (BucketState::PinningStale, Err(_)) => {
+                    // The address may be another mapping by now: pin it again.
+                    entry.state = BucketState::Wanted;
                     self.resident -= 1;
                     self.wanted.push_back(bucket);
                 }
-                (State::Pinning, Err(PinError::Limit)) if self.idle + self.unpinning > 0 => {
-                    // The system allows less than was promised: victims make room.
-                    entry.state = State::Wanted;
+                (BucketState::Pinning, Err(PinError::Limit)) if self.idle + self.unpinning > 0 => {
+                    // The system allows less than it promised: victims make room.
+                    entry.state = BucketState::Wanted;
                     self.resident -= 1;
                     self.starved.push(bucket);
                     if let Some(victim) = self.evict() {
                         Run::append(&mut stale, victim);
                     }
                 }
-                (State::Pinning, Err(error)) => {
-                    // All its references are claims that wait.
+                (BucketState::Pinning, Err(error)) => {
+                    // All its references belong to claims that wait.
                     let (local, remote) = (entry.local > 0, entry.remote > 0);
                     self.table.remove(bucket);
                     self.resident -= 1;
@@ -609,7 +622,7 @@ impl Buckets {
     pub fn unpinned(&mut self, run: Run, out: &mut Vec<Action>) {
         for bucket in run.buckets() {
             let Some(entry) = self.table.get_mut(bucket) else { continue };
-            if entry.state != State::Unpinning {
+            if entry.state != BucketState::Unpinning {
                 debug_assert!(false, "bucket {bucket:#x} was not being unpinned");
                 continue;
             }
@@ -620,14 +633,14 @@ impl Buckets {
             if entry.free() {
                 self.table.remove(bucket);
             } else {
-                entry.state = State::Wanted;
+                entry.state = BucketState::Wanted;
                 self.wanted.push_back(bucket);
             }
         }
         self.settle(out);
     }
 
-    /// A mapping changed. Returns what peers may hold and must let go.
+    /// A mapping changed. Returns the registrations that peers may hold and must drop.
     pub fn changed(&mut self, change: Change, out: &mut Vec<Action>) -> Vec<Voided> {
         self.epoch += 1;
         let range = change.range().map(|(addr, len)| {
@@ -649,12 +662,12 @@ impl Buckets {
         for bucket in hit {
             let Some(entry) = self.table.get_mut(bucket) else { continue };
             match entry.state {
-                State::Pinning => entry.state = State::PinningStale,
-                State::Ready => {
+                BucketState::Pinning => entry.state = BucketState::PinningStale,
+                BucketState::Ready => {
                     Run::append(&mut runs, bucket);
                     self.void(bucket, &mut voided);
                 }
-                State::Wanted | State::PinningStale | State::Unpinning => {}
+                BucketState::Wanted | BucketState::PinningStale | BucketState::Unpinning => {}
             }
         }
         out.extend(runs.into_iter().map(Action::Unpin));
@@ -662,7 +675,8 @@ impl Buckets {
         voided
     }
 
-    /// Ends the registration of a ready bucket. References of claims that still wait stay; the others are gone.
+    /// Ends the registration of a ready bucket. The references of claims that still wait stay; all others are
+    /// gone.
     fn void(&mut self, bucket: u64, voided: &mut Vec<Voided>) {
         let mut left = [0u32; 2];
         let mut holders = 0;
@@ -679,7 +693,7 @@ impl Buckets {
             self.waiting.entry(bucket).or_default().extend(std::iter::repeat_n(id, times));
         }
         let Some(entry) = self.table.get_mut(bucket) else { return };
-        // Without a bound peers may have kept keys of what nobody counts on.
+        // Without a bound, peers may have kept keys of buckets without references.
         if self.limits.total.is_none() || entry.remote > left[Side::Remote as usize] {
             let (key, holders) = (entry.key, entry.holders);
             match voided.last_mut() {
@@ -701,7 +715,7 @@ impl Buckets {
         entry.local = left[Side::Local as usize];
         entry.remote = left[Side::Remote as usize];
         entry.holders = holders;
-        entry.state = State::Unpinning;
+        entry.state = BucketState::Unpinning;
         self.unpinning += 1;
         self.stats.voided += 1;
     }
@@ -722,7 +736,7 @@ impl Buckets {
         for (i, bucket) in run.buckets().enumerate() {
             let key = keys.get(i).unwrap_or(0);
             let entry = self.table.get(bucket);
-            if !entry.is_some_and(|entry| entry.state == State::Ready && entry.key == key) {
+            if !entry.is_some_and(|entry| entry.state == BucketState::Ready && entry.key == key) {
                 return Err(Refusal { side, bucket, key });
             }
         }
@@ -731,7 +745,7 @@ impl Buckets {
 
     /// References of both sides on a bucket that is registered.
     pub fn counts(&self, bucket: u64) -> Option<(u32, u32)> {
-        let entry = self.table.get(bucket).filter(|entry| entry.state == State::Ready)?;
+        let entry = self.table.get(bucket).filter(|entry| entry.state == BucketState::Ready)?;
         Some((entry.local, entry.remote))
     }
 
@@ -754,14 +768,14 @@ impl Buckets {
 
     /// Panics if the counters are not what the table says. For tests.
     pub fn audit(&self) {
-        let is = |state: State| move |entry: &&Entry| entry.state == state;
-        let count = |f: &dyn Fn(&&Entry) -> bool| self.table.iter().filter(|e| f(e)).count() as u64;
+        let is = |state: BucketState| move |entry: &&Bucket| entry.state == state;
+        let count = |f: &dyn Fn(&&Bucket) -> bool| self.table.iter().filter(|e| f(e)).count() as u64;
         assert_eq!(self.local, count(&|e| e.local > 0), "local");
         assert_eq!(self.attached, count(&|e| e.remote > 0), "attached");
-        assert_eq!(self.idle, count(&|e| e.free() && e.state == State::Ready), "idle");
-        assert_eq!(self.unpinning, count(&is(State::Unpinning)), "unpinning");
+        assert_eq!(self.idle, count(&|e| e.free() && e.state == BucketState::Ready), "idle");
+        assert_eq!(self.unpinning, count(&is(BucketState::Unpinning)), "unpinning");
         let wanted = (self.wanted.len() + self.starved.len()) as u64;
-        assert_eq!(wanted, count(&is(State::Wanted)), "wanted");
+        assert_eq!(wanted, count(&is(BucketState::Wanted)), "wanted");
         assert_eq!(self.resident, self.table.len() as u64 - wanted, "resident");
         assert!(self.starved.is_empty() || self.unpinning > 0, "starved for ever");
         assert!(self.limits.total.is_none_or(|total| self.resident <= total), "bound");

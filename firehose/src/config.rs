@@ -1,14 +1,14 @@
-//! What a node is told at start.
+//! The configuration of a node.
 
-use crate::request::{Local, Request, Start};
+use crate::request::{LocalMemory, Request, StartError};
 use crate::run::{BUCKET_BITS, Node, Run};
 
 /// The bounds of one node. All nodes of a job have the same, except for `me` and `segment`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// How many nodes there are.
+    /// Number of nodes.
     pub nodes: u32,
-    /// Which of them this is.
+    /// This node.
     pub me: Node,
     /// Bytes of a bucket: a power of two, and a multiple of the page.
     pub bucket_bytes: u64,
@@ -16,14 +16,14 @@ pub struct Config {
     pub m_bytes: u64,
     /// `MAXVICTIM`: bytes for local pins and for buckets that are pinned in case they are wanted again.
     pub victim_bytes: u64,
-    /// Whether the victim FIFO may use all of `M + MAXVICTIM` that nothing else uses now. Otherwise it and the local pins
-    /// have `MAXVICTIM` together, as published.
+    /// Whether the victim FIFO may use all of `M + MAXVICTIM` that nothing else uses at the moment. If not,
+    /// the FIFO and the local pins share `MAXVICTIM`, as published.
     pub adaptive: bool,
-    /// Where the memory is that pin-everything pins: address and bytes.
+    /// The memory that pin-everything pins: address and bytes.
     pub segment: Option<(u64, u64)>,
     /// Bytes of a bounce buffer.
     pub bounce_bytes: u64,
-    /// How many bounce buffers each node keeps for each other one.
+    /// Number of bounce buffers that each node keeps for each other node.
     pub bounce_buffers: u32,
 }
 
@@ -47,15 +47,15 @@ impl Default for Config {
 /// Why a [`Config`] cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// The bucket size is no power of two.
+    /// The bucket size is not a power of two.
     #[error("a bucket of {0} bytes: its size must be a power of two, at least 256")]
     Bucket(u64),
-    /// Node numbers do not fit.
+    /// The node numbers do not fit.
     #[error("node {me} of {nodes}: there must be between 1 and 1048576 nodes, numbered from 0")]
     Nodes {
         /// The node.
         me: Node,
-        /// Their number.
+        /// Number of nodes.
         nodes: u32,
     },
     /// `M` gives the other nodes less than one firehose each.
@@ -87,7 +87,7 @@ pub enum ConfigError {
 }
 
 impl Config {
-    /// Looks for what cannot work.
+    /// Checks for what cannot work.
     pub fn check(&self) -> Result<(), ConfigError> {
         let Config { nodes, me, bucket_bytes, m_bytes, victim_bytes, .. } = *self;
         if !bucket_bytes.is_power_of_two() || bucket_bytes < 256 {
@@ -116,23 +116,25 @@ impl Config {
         }
     }
 
-    /// How many bytes from `addr` on lie in at most `buckets` buckets.
+    /// How many bytes from `addr` on fit into `buckets` buckets.
     pub(crate) fn reach(&self, addr: u64, buckets: u64) -> u64 {
         let end = u128::from(addr / self.bucket_bytes) + u128::from(buckets);
         u64::try_from(end * u128::from(self.bucket_bytes) - u128::from(addr)).unwrap_or(u64::MAX)
     }
 
-    /// Whether there can be such an operation; its buckets at the peer and here.
+    /// The buckets of an operation, at the peer and here; an error if there can be no such operation.
     #[inline]
-    pub(crate) fn accept(&self, request: &Request) -> Result<(Run, Run), Start> {
-        let Request { peer, remote, len, local: Local::At(local) | Local::Registered(local), .. } = *request;
+    pub(crate) fn accept(&self, request: &Request) -> Result<(Run, Run), StartError> {
+        let Request {
+            peer, remote, len, local: LocalMemory::At(local) | LocalMemory::Registered(local), ..
+        } = *request;
         if peer >= self.nodes || peer == self.me {
-            return Err(Start::Peer(peer));
+            return Err(StartError::Peer(peer));
         }
         match (self.run(remote, len), self.run(local, len)) {
             (Some(remote), Some(local)) => Ok((remote, local)),
-            (None, _) => Err(Start::Address { addr: remote, len }),
-            (_, None) => Err(Start::Address { addr: local, len }),
+            (None, _) => Err(StartError::Address { addr: remote, len }),
+            (_, None) => Err(StartError::Address { addr: local, len }),
         }
     }
 

@@ -1,21 +1,23 @@
-//! Victim FIFOs: queues in the order of the last release, whose members leave from anywhere without being touched.
+//! Victim FIFOs: queues ordered by the last release. A member leaves from anywhere without touching the
+//! queue.
 //!
-//! A hit must not pay for a list it is taken out of: unlinking would touch two neighbours, each a cache miss in a large
-//! table. So nothing is unlinked. A release writes a *record* (key, stamp) at the end of the queue and the stamp into the
-//! table's slot; a record counts only while the slot is free and has the record's stamp. The others are skipped when they
-//! reach the front, and swept out before they are many.
+//! A hit must not pay for a linked list: unlinking a member would touch two neighbours, each a cache miss in
+//! a large table. So nothing is unlinked. A release writes a *record* (key, stamp) at the end of the queue,
+//! and the stamp into the table's slot. A record counts only while its slot is free and has the record's
+//! stamp. Other records are skipped when they reach the front, and swept out before there are many.
 //!
-//! **Bounds.** Records stand in blocks. While there are more than four times as many records as members, three blocks are
-//! swept for each one filled: outdated records go, and a block that fits into the one before it is merged. So with `L`
-//! members there are about `4 L` records at most, and a release costs one or two probes of the table on average and some
-//! hundred at worst. A stamp comes again after 2^32 releases, when no record from then is left.
+//! **Bounds.** Blocks hold the records. While there are more than four times as many records as members,
+//! three blocks are swept for each block filled: outdated records go, and a block that fits into the one
+//! before it is merged into it. So with `L` members there are at most about `4 L` records. A release costs
+//! one or two probes of the table on average, and some hundred at worst. A stamp is used again after 2^32
+//! releases, when no record from then is left.
 
-/// Records in a block; with it a block has about 1 KiB.
-const BLOCK: usize = 63;
+/// Records in a block, which has about 1 KiB with them.
+const RECORDS_PER_BLOCK: usize = 63;
 /// Blocks swept for each one filled.
-const SWEEP: usize = 3;
+const BLOCKS_SWEPT_PER_BLOCK_FILLED: usize = 3;
 /// No block.
-const NONE: u32 = u32::MAX;
+const NO_BLOCK: u32 = u32::MAX;
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Record {
@@ -25,8 +27,8 @@ struct Record {
 
 #[derive(Debug, Clone)]
 struct Block {
-    records: [Record; BLOCK],
-    /// Records before this one have left.
+    records: [Record; RECORDS_PER_BLOCK],
+    /// Index of the first record that has not left.
     start: u16,
     end: u16,
     next: u32,
@@ -41,21 +43,22 @@ pub(crate) struct Pool {
 
 impl Default for Pool {
     fn default() -> Pool {
-        Pool { blocks: Vec::new(), free: NONE }
+        Pool { blocks: Vec::new(), free: NO_BLOCK }
     }
 }
 
 impl Pool {
     fn take(&mut self) -> u32 {
-        let fresh = Block { records: [Record::default(); BLOCK], start: 0, end: 0, next: NONE };
-        if self.free == NONE {
+        let fresh =
+            Block { records: [Record::default(); RECORDS_PER_BLOCK], start: 0, end: 0, next: NO_BLOCK };
+        if self.free == NO_BLOCK {
             self.blocks.push(fresh);
             return (self.blocks.len() - 1) as u32;
         }
         let block = self.free;
         let slot = &mut self.blocks[block as usize];
         self.free = slot.next;
-        (slot.start, slot.end, slot.next) = (0, 0, NONE);
+        (slot.start, slot.end, slot.next) = (0, 0, NO_BLOCK);
         block
     }
 
@@ -83,13 +86,13 @@ pub(crate) struct Fifo {
 
 impl Default for Fifo {
     fn default() -> Fifo {
-        Fifo { head: NONE, tail: NONE, sweep: NONE, before: NONE, clock: 0, blocks: 0 }
+        Fifo { head: NO_BLOCK, tail: NO_BLOCK, sweep: NO_BLOCK, before: NO_BLOCK, clock: 0, blocks: 0 }
     }
 }
 
 impl Fifo {
-    /// Puts a key at the end of a queue that has `members` then. The returned stamp must be written into its slot. `live` says whether a record (key, stamp)
-    /// counts; it is not asked about this one.
+    /// Puts a key at the end of a queue that has `members` with it. The caller writes the returned stamp into
+    /// the key's slot. `live` says whether a record (key, stamp) counts; it is not called for this one.
     #[inline]
     pub fn push(
         &mut self,
@@ -100,7 +103,7 @@ impl Fifo {
     ) -> u32 {
         self.clock = self.clock.wrapping_add(1);
         let record = Record { key, stamp: self.clock };
-        if self.tail != NONE {
+        if self.tail != NO_BLOCK {
             let block = pool.at(self.tail);
             let end = block.end as usize;
             // The same key again: its last record is outdated, so it can be written over.
@@ -108,7 +111,7 @@ impl Fifo {
                 block.records[end - 1] = record;
                 return self.clock;
             }
-            if end < BLOCK {
+            if end < RECORDS_PER_BLOCK {
                 block.records[end] = record;
                 block.end += 1;
                 return self.clock;
@@ -126,8 +129,8 @@ impl Fifo {
         members: u64,
         mut live: impl FnMut(u64, u32) -> bool,
     ) {
-        if self.blocks > 4 * members / BLOCK as u64 + 4 {
-            for _ in 0..SWEEP {
+        if self.blocks > 4 * members / RECORDS_PER_BLOCK as u64 + 4 {
+            for _ in 0..BLOCKS_SWEPT_PER_BLOCK_FILLED {
                 self.sweep_one(pool, &mut live);
             }
         }
@@ -135,7 +138,7 @@ impl Fifo {
         let fresh = pool.take();
         pool.at(fresh).records[0] = record;
         pool.at(fresh).end = 1;
-        if self.tail == NONE {
+        if self.tail == NO_BLOCK {
             self.head = fresh;
         } else {
             pool.at(self.tail).next = fresh;
@@ -143,10 +146,10 @@ impl Fifo {
         self.tail = fresh;
     }
 
-    /// Sweeps a block that is not the last one, or goes back to the front.
+    /// Sweeps one block that is not the last, or starts again at the front.
     fn sweep_one(&mut self, pool: &mut Pool, live: &mut impl FnMut(u64, u32) -> bool) {
-        if self.sweep == NONE || self.sweep == self.tail {
-            (self.sweep, self.before) = (self.head, NONE);
+        if self.sweep == NO_BLOCK || self.sweep == self.tail {
+            (self.sweep, self.before) = (self.head, NO_BLOCK);
         }
         if self.sweep == self.tail {
             return;
@@ -162,9 +165,9 @@ impl Fifo {
         }
         (block.start, block.end) = (0, end as u16);
         self.sweep = next;
-        let fits = before != NONE && {
+        let fits = before != NO_BLOCK && {
             let last = pool.at(before);
-            last.end as usize + end <= BLOCK
+            last.end as usize + end <= RECORDS_PER_BLOCK
         };
         if !fits {
             self.before = at;
@@ -183,7 +186,7 @@ impl Fifo {
 
     /// Takes the oldest member.
     pub fn pop(&mut self, pool: &mut Pool, mut live: impl FnMut(u64, u32) -> bool) -> Option<u64> {
-        while self.head != NONE {
+        while self.head != NO_BLOCK {
             let block = pool.at(self.head);
             while block.start < block.end {
                 let record = block.records[block.start as usize];
@@ -198,10 +201,10 @@ impl Fifo {
                 self.sweep = next;
             }
             if self.before == gone {
-                self.before = NONE;
+                self.before = NO_BLOCK;
             }
-            if next == NONE {
-                self.tail = NONE;
+            if next == NO_BLOCK {
+                self.tail = NO_BLOCK;
             }
             self.blocks -= 1;
             pool.give(gone);
@@ -256,7 +259,7 @@ mod tests {
         /// Blocks in the queue.
         fn blocks(&self) -> usize {
             let (mut at, mut count) = (self.fifo.head, 0);
-            while at != NONE {
+            while at != NO_BLOCK {
                 count += 1;
                 at = self.pool.blocks[at as usize].next;
             }
@@ -303,7 +306,7 @@ mod tests {
                     model.fifo.push(&mut model.pool, key, keys, |k, s| k != key && stamps[k as usize] == s);
                 model.stamps[key as usize] = stamp;
             }
-            let most = keys as usize * 5 / BLOCK + 12;
+            let most = keys as usize * 5 / RECORDS_PER_BLOCK + 12;
             assert!(model.blocks() <= most, "{keys} keys in {} blocks", model.blocks());
             assert!(
                 model.pool.blocks.len() <= most + 4,

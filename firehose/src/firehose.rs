@@ -1,19 +1,19 @@
-//! Firehose: the two tables put together.
+//! Firehose: the firehoses of this node and its bucket table, put together.
 //!
-//! An operation goes in parts, each of at most `F` buckets at the peer and as many here as may have local pins; most have
-//! one part. A part goes through these steps:
+//! An operation is done in parts. A part has at most `F` buckets at the peer, and here at most as many as
+//! local pins allow; most operations have one part. A part goes through these steps:
 //! ```text
 //!   begin     take all firehoses or none; without them it waits in the peer's line and holds nothing
 //!   taken     a Move is sent for what is missing; local buckets are claimed meanwhile
 //!   ready     all firehoses and local pins are there: Transfer
 //!   over      references are given back; who waits in the peer's line tries again
 //! ```
-//! While operations wait in a peer's line, later ones to that peer go behind them, hits as well, so none is overtaken for
-//! ever. A refused transfer gives everything back and begins again.
+//! While operations wait in a peer's line, later ones to that peer queue behind them, hits as well, so that
+//! none is overtaken for ever. A refused transfer gives everything back and begins again.
 //!
-//! **Partial hits.** A part that finds some of its firehoses asks for the others only, in one move, and goes as one transfer
-//! when they have come. It does not go ahead with those it has: it would hold them while the rest waits in line. A caller
-//! that would rather split an operation there asks [`Firehose::ready`] first.
+//! **Partial hits.** A part that finds some of its firehoses asks for the others only, in one move. It starts
+//! as one transfer when they have come. It does not start with those it has, because it would hold them while
+//! the rest waits in line. A caller that prefers to split an operation there calls [`Firehose::ready`] first.
 
 use std::collections::HashMap;
 
@@ -23,19 +23,19 @@ use crate::config::{Config, ConfigError};
 use crate::firehoses::{Firehoses, Taken};
 use crate::message::{Granted, Message};
 use crate::registrar::{Change, PinError};
-use crate::request::Start;
-use crate::request::{Direction, Failure, Local, OpId, Outcome, Refusal, Request, Side};
+use crate::request::StartError;
+use crate::request::{Direction, Failure, LocalMemory, OpId, Outcome, Refusal, Request, Side};
 use crate::run::Node;
 use crate::run::{Held, Keys, Run};
 use crate::slab::Slab;
-use crate::strategy::{Kind, Stats, Strategy, Usage, over_buckets};
+use crate::strategy::{Stats, Strategy, StrategyKind, Usage, over_buckets};
 
 #[derive(Debug)]
-struct Op {
+struct FirehoseOperation {
     request: Request,
-    /// Only local memory is held, until the caller says so.
+    /// The operation only holds local memory, until the caller gives it back.
     hold: bool,
-    /// Bytes transferred by earlier parts, and of this part.
+    /// Bytes transferred by earlier parts, and by this part.
     done: u64,
     part: u64,
     remote: Run,
@@ -48,15 +48,15 @@ struct Op {
     trouble: Option<Box<Trouble>>,
 }
 
-/// What went wrong with an operation that has not ended.
+/// The failures of an operation that has not ended yet.
 #[derive(Debug)]
 struct Trouble {
     failure: Failure,
-    /// Firehoses that it does not get.
+    /// Firehoses that the operation does not get.
     failed: Vec<u64>,
 }
 
-impl Op {
+impl FirehoseOperation {
     fn fail(&mut self, failure: Failure) -> &mut Trouble {
         self.trouble.get_or_insert_with(|| Box::new(Trouble { failure, failed: Vec::new() }))
     }
@@ -70,8 +70,8 @@ pub struct Firehose {
     config: Config,
     buckets: Buckets,
     firehoses: Firehoses,
-    ops: Slab<Op>,
-    /// Moves under way: to whom and which buckets.
+    ops: Slab<FirehoseOperation>,
+    /// Moves under way: receiver and buckets.
     moves: HashMap<u64, (Node, Vec<Run>)>,
     last_move: u64,
     stats: Stats,
@@ -94,9 +94,9 @@ impl Firehose {
         })
     }
 
-    /// Pins local memory and keeps it pinned: answers [`Action::Held`] with `tag` when it is.
+    /// Pins local memory and keeps it pinned. [`Action::Held`] with `tag` follows when it is pinned.
     /// [`Strategy::transferred`] gives it back.
-    pub fn hold(&mut self, addr: u64, len: u64, tag: u64, out: &mut Vec<Action>) -> Result<OpId, Start> {
+    pub fn hold(&mut self, addr: u64, len: u64, tag: u64, out: &mut Vec<Action>) -> Result<OpId, StartError> {
         let (request, run) = self.hold_request(addr, len, tag)?;
         let mut op = new_op(request, true);
         (op.part, op.local) = (op.request.len, run);
@@ -106,14 +106,15 @@ impl Firehose {
         Ok(OpId(id))
     }
 
-    /// [`hold`](Self::hold) that waits for nobody: `None`, and nothing asked for, if others would have to give back first.
+    /// [`hold`](Self::hold) that does not wait: `None`, and nothing is asked for, if others would have to
+    /// give back first.
     pub fn hold_at_once(
         &mut self,
         addr: u64,
         len: u64,
         tag: u64,
         out: &mut Vec<Action>,
-    ) -> Result<Option<OpId>, Start> {
+    ) -> Result<Option<OpId>, StartError> {
         let (_, run) = self.hold_request(addr, len, tag)?;
         if !self.buckets.has_room(run) {
             return Ok(None);
@@ -127,7 +128,7 @@ impl Firehose {
         addr: u64,
         len: u64,
         out: &mut Vec<Action>,
-    ) -> Result<Option<(OpId, Keys)>, Start> {
+    ) -> Result<Option<(OpId, Keys)>, StartError> {
         let (request, run) = self.hold_request(addr, len, 0)?;
         let Some(keys) = self.buckets.hold(run) else { return Ok(None) };
         let mut op = new_op(request, true);
@@ -136,22 +137,22 @@ impl Firehose {
         Ok(Some((OpId(self.ops.insert(op)), keys)))
     }
 
-    fn hold_request(&self, addr: u64, len: u64, tag: u64) -> Result<(Request, Run), Start> {
+    fn hold_request(&self, addr: u64, len: u64, tag: u64) -> Result<(Request, Run), StartError> {
         if self.child {
-            return Err(Start::Child);
+            return Err(StartError::Child);
         }
         let len = len.max(1);
-        let run = self.config.run(addr, len).ok_or(Start::Address { addr, len })?;
+        let run = self.config.run(addr, len).ok_or(StartError::Address { addr, len })?;
         let most = self.buckets.most(Side::Local);
         if run.count > most {
-            return Err(Start::TooMuch { wanted: run.count, most });
+            return Err(StartError::TooMuch { wanted: run.count, most });
         }
-        let (peer, direction, local) = (self.config.me, Direction::Put, Local::At(addr));
+        let (peer, direction, local) = (self.config.me, Direction::Put, LocalMemory::At(addr));
         Ok((Request { tag, peer, direction, remote: 0, local, len }, run))
     }
 
-    /// How many of the bytes at `addr` of the peer, from the first one on, could be transferred at once. For callers that
-    /// split an operation at the first miss.
+    /// How many of the bytes at `addr` of the peer, from the first on, could be transferred at once. For
+    /// callers that split an operation at the first miss.
     pub fn ready(&self, peer: Node, addr: u64, len: u64) -> u64 {
         match self.config.run(addr, len) {
             Some(run) if peer < self.config.nodes => {
@@ -165,7 +166,7 @@ impl Firehose {
         }
     }
 
-    /// Firehoses to the peer, of at most `F`.
+    /// Number of firehoses to the peer, at most `F`.
     pub fn firehoses(&self, peer: Node) -> u64 {
         self.firehoses.used(peer)
     }
@@ -175,7 +176,8 @@ impl Firehose {
         self.firehoses.count(peer, bucket)
     }
 
-    /// References on a bucket of this node: by its own operations, and firehoses of others. `None` if it is not pinned.
+    /// References to a bucket of this node: those of its own operations, and firehoses of others. `None` if
+    /// it is not pinned.
     pub fn bucket_count(&self, bucket: u64) -> Option<(u32, u32)> {
         self.buckets.counts(bucket)
     }
@@ -216,11 +218,11 @@ impl Firehose {
             }
         }
         match op.request.local {
-            Local::Registered(_) => {
+            LocalMemory::Registered(_) => {
                 op.local_ready = true;
                 self.ready_to_go(id, out);
             }
-            Local::At(_) => {
+            LocalMemory::At(_) => {
                 let run = op.local;
                 self.claim_local(id, run, out);
             }
@@ -236,11 +238,11 @@ impl Firehose {
                 }
                 self.ready_to_go(id, out);
             }
-            None => self.buckets.claim(Side::Local, vec![run], Who::Op(id)),
+            None => self.buckets.claim(Side::Local, vec![run], Who::Operation(id)),
         }
     }
 
-    /// Starts the transfer if everything is there.
+    /// Starts the transfer if all firehoses and pins are there.
     #[inline]
     fn ready_to_go(&mut self, id: u32, out: &mut Vec<Action>) {
         let Some(op) = self.ops.get_mut(id) else { return };
@@ -274,7 +276,7 @@ impl Firehose {
         for (i, bucket) in op.remote.buckets().enumerate() {
             self.firehoses.release(op.request.peer, bucket, op.remote_keys.of(i));
         }
-        if matches!(op.request.local, Local::At(_)) {
+        if matches!(op.request.local, LocalMemory::At(_)) {
             self.buckets.release_run(Side::Local, op.local, &op.local_keys);
         }
         op.local_ready = false;
@@ -290,13 +292,13 @@ impl Firehose {
         }
     }
 
-    /// Settles the buckets and deals with what was granted, until nothing is left to do.
+    /// Settles the buckets and handles grants until nothing is left to do.
     #[inline]
     fn pump(&mut self, out: &mut Vec<Action>) {
         self.buckets.settle(out);
         while let Some(grant) = self.buckets.grant() {
             match grant.who {
-                Who::Op(id) => self.local_granted(id, grant.granted, out),
+                Who::Operation(id) => self.local_granted(id, grant.granted, out),
                 Who::Peer { node, id } => {
                     let message = Message::Moved { id, granted: grant.granted };
                     out.push(Action::Send { to: node, message });
@@ -316,7 +318,7 @@ impl Firehose {
             op.fail(Failure { side: Side::Local, bucket, error });
         }
         self.ready_to_go(id, out);
-        // If it failed its firehoses are free.
+        // If it failed, its firehoses are free.
         self.retry(peer, out);
     }
 
@@ -362,8 +364,8 @@ impl Firehose {
     }
 }
 
-fn new_op(request: Request, hold: bool) -> Op {
-    Op {
+fn new_op(request: Request, hold: bool) -> FirehoseOperation {
+    FirehoseOperation {
         request,
         hold,
         done: 0,
@@ -380,11 +382,11 @@ fn new_op(request: Request, hold: bool) -> Op {
 
 /// Sets the next part: as much of the rest as may be held at once.
 #[inline]
-fn set_part(config: &Config, op: &mut Op, remote_most: u64, local_most: u64) {
+fn set_part(config: &Config, op: &mut FirehoseOperation, remote_most: u64, local_most: u64) {
     let remote = op.request.remote + op.done;
     let local = match op.request.local {
-        Local::At(addr) => Some(addr + op.done),
-        Local::Registered(_) => None,
+        LocalMemory::At(addr) => Some(addr + op.done),
+        LocalMemory::Registered(_) => None,
     };
     op.part = op.request.len - op.done;
     op.remote = config.run(remote, op.part).unwrap_or(NO_RUN);
@@ -401,17 +403,17 @@ fn set_part(config: &Config, op: &mut Op, remote_most: u64, local_most: u64) {
 }
 
 impl Strategy for Firehose {
-    fn kind(&self) -> Kind {
-        Kind::Firehose
+    fn kind(&self) -> StrategyKind {
+        StrategyKind::Firehose
     }
 
     fn open(&mut self, _: &mut Vec<Action>) {}
 
     #[inline]
-    fn start(&mut self, request: Request, out: &mut Vec<Action>) -> Result<OpId, Start> {
+    fn start(&mut self, request: Request, out: &mut Vec<Action>) -> Result<OpId, StartError> {
         let (remote, local) = self.config.accept(&request)?;
         if self.child {
-            return Err(Start::Child);
+            return Err(StartError::Child);
         }
         let peer = request.peer;
         let mut op = new_op(request, false);
@@ -420,11 +422,11 @@ impl Strategy for Firehose {
             && self.firehoses.line(peer).is_empty()
             && let Some(key) = self.firehoses.hit(peer, remote.first)
         {
-            // The common case, short: what `begin` would do.
+            // The common case of `begin`, without its general path.
             self.stats.hits += 1;
             (op.part, op.remote, op.local, op.remote_keys) =
                 (op.request.len, remote, local, Keys::Uniform(key));
-            let registered = matches!(op.request.local, Local::Registered(_));
+            let registered = matches!(op.request.local, LocalMemory::Registered(_));
             op.local_ready = registered;
             let id = self.ops.insert(op);
             if registered {
@@ -452,7 +454,7 @@ impl Strategy for Firehose {
         let id = op_id.0;
         let Some(op) = self.ops.get_mut(id) else { return };
         let (peer, tag) = (op.request.peer, op.request.tag);
-        let registered = matches!(op.request.local, Local::Registered(_));
+        let registered = matches!(op.request.local, LocalMemory::Registered(_));
         let mut over = false;
         match outcome {
             Outcome::Done => {
@@ -488,7 +490,7 @@ impl Strategy for Firehose {
             Message::Move { id, release, acquire } => self.serve(from, id, &release, acquire, out),
             Message::Moved { id, granted } => self.answered(from, id, &granted, out),
             Message::Invalidate { held } => {
-                // No node has registered more at once.
+                // No node has registered more than that at once.
                 let most = self.buckets.most(Side::Local) + self.buckets.most(Side::Remote);
                 for Held { run, key } in held {
                     for bucket in run.buckets().take(most as usize) {
@@ -497,7 +499,7 @@ impl Strategy for Firehose {
                 }
                 self.retry(from, out);
             }
-            // Of other strategies.
+            // Messages of other strategies.
             _ => {}
         }
         self.pump(out);

@@ -4,15 +4,15 @@
 //!   (none) -> Pending -> Ready -> (none): victim of a later move, or invalidated
 //!                          \-> Condemned -> (none) when its last operation ends
 //! ```
-//! `count` is the number of operations that use the firehose. A firehose in use is never let go; one whose registration
-//! turned out void while in use is `Condemned`: no further operation may use it, and it keeps its place among the `F` until
-//! the last one ends.
+//! `count` is the number of operations that use the firehose. A firehose in use is never dropped. If its
+//! registration becomes void while it is in use, it is `Condemned`: no further operation may use it, and it
+//! still counts among the `F` until the last operation ends.
 //!
-//! **The hit** reads and writes one slot of 32 bytes, and nothing else that depends on the bucket. So there is no list to be
-//! taken out of and put back into: a release writes the time into the slot. When a move needs victims, the unused firehoses
-//! to that peer are gathered and the oldest quarter of them sorted. That list serves until it is used up: what was used since
-//! has a later time and is skipped, and what is not on the list is younger. So the order is exactly that of a queue, and a
-//! victim costs a few slots read in sequence.
+//! **The hit** reads and writes one slot of 32 bytes, and nothing else that depends on the bucket. So there
+//! is no linked list: a release writes the time into the slot. When a move needs victims, the unused
+//! firehoses to that peer are gathered and the oldest quarter is sorted. That list is used until it is empty.
+//! A firehose used since has a later time and is skipped; a firehose that is not on the list is younger. So
+//! the order is exactly that of a queue, and a victim costs a few slots read in sequence.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -21,7 +21,7 @@ use crate::run::{Held, Keys, Run};
 use crate::table::{Slot, Table, VACANT};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum FirehoseState {
     Pending,
     Ready,
     Condemned,
@@ -29,19 +29,19 @@ enum State {
 
 #[derive(Debug, Clone, Copy)]
 #[repr(align(32))]
-struct Firehose {
+struct HeldFirehose {
     bucket: u64,
     /// Key of the registration; 0 while pending.
     key: u64,
-    /// When it was last released, in releases of that peer's firehoses.
+    /// Time of its last release, counted in releases of that peer's firehoses.
     time: u64,
     count: u32,
-    state: State,
+    state: FirehoseState,
 }
 
-impl Slot for Firehose {
-    fn vacant() -> Firehose {
-        Firehose { bucket: VACANT, key: 0, time: 0, count: 0, state: State::Pending }
+impl Slot for HeldFirehose {
+    fn vacant() -> HeldFirehose {
+        HeldFirehose { bucket: VACANT, key: 0, time: 0, count: 0, state: FirehoseState::Pending }
     }
 
     #[inline]
@@ -50,28 +50,28 @@ impl Slot for Firehose {
     }
 }
 
-impl Firehose {
+impl HeldFirehose {
     fn is_idle(&self) -> bool {
-        self.count == 0 && self.state == State::Ready
+        self.count == 0 && self.state == FirehoseState::Ready
     }
 }
 
 #[derive(Debug)]
-struct Peer {
-    /// At most `F` firehoses.
-    table: Table<Firehose>,
-    /// Those that are ready and unused.
+struct PeerFirehoses {
+    /// The firehoses, at most `F`.
+    table: Table<HeldFirehose>,
+    /// Number of firehoses that are ready and unused.
     idle: u64,
     clock: u64,
-    /// The oldest of the unused: time and bucket, the oldest last.
+    /// The oldest unused firehoses: time and bucket, the oldest last.
     victims: Vec<(u64, u64)>,
-    /// Operations that wait until firehoses become free, and hold none.
+    /// Operations that wait until firehoses become free; they hold none.
     line: VecDeque<u32>,
 }
 
-impl Peer {
+impl PeerFirehoses {
     /// The unused firehose that was released first.
-    fn victim(&mut self) -> Option<Firehose> {
+    fn victim(&mut self) -> Option<HeldFirehose> {
         loop {
             while let Some((time, bucket)) = self.victims.pop() {
                 if self.table.get(bucket).is_some_and(|firehose| firehose.time == time && firehose.is_idle())
@@ -95,14 +95,15 @@ impl Peer {
     }
 }
 
-/// What became of an attempt to take firehoses.
+/// The result of an attempt to take firehoses.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Taken {
-    /// All were there.
+    /// All firehoses were there.
     Hit(Keys),
-    /// All are counted on; `missing` must arrive. What has to be sent, unless it is under way already.
+    /// All are referenced, and `missing` of them must arrive. `release` and `acquire` must be sent, unless
+    /// they are under way.
     Miss { release: Vec<Held>, acquire: Vec<Run>, missing: u64 },
-    /// Not enough can be freed now. Nothing is counted on.
+    /// Not enough can be freed now. Nothing is referenced.
     Blocked,
 }
 
@@ -111,14 +112,14 @@ pub(crate) enum Taken {
 pub(crate) struct Firehoses {
     /// `F`.
     most: u64,
-    peers: Vec<Peer>,
+    peers: Vec<PeerFirehoses>,
     /// Operations waiting for a pending firehose.
     waiting: HashMap<(Node, u64), Vec<u32>>,
 }
 
 impl Firehoses {
     pub fn new(nodes: u32, most: u64) -> Firehoses {
-        let peer = || Peer {
+        let peer = || PeerFirehoses {
             table: Table::default(),
             idle: 0,
             clock: 0,
@@ -141,12 +142,12 @@ impl Firehoses {
         &mut self.peers[node as usize].line
     }
 
-    /// Counts on a firehose if it is ready.
+    /// Takes a reference to a firehose if it is ready.
     #[inline]
     pub fn hit(&mut self, node: Node, bucket: u64) -> Option<u64> {
         let peer = &mut self.peers[node as usize];
         let firehose = peer.table.get_mut(bucket)?;
-        if firehose.state != State::Ready {
+        if firehose.state != FirehoseState::Ready {
             return None;
         }
         peer.idle -= u64::from(firehose.count == 0);
@@ -154,7 +155,8 @@ impl Firehoses {
         Some(firehose.key)
     }
 
-    /// Counts on all firehoses for the buckets, or on none. The operation will be named when missing ones arrive.
+    /// Takes references to the firehoses for all buckets, or to none. Missing ones name the operation when
+    /// they arrive.
     #[inline]
     pub fn take(&mut self, node: Node, run: Run, op: u32) -> Taken {
         if run.count == 1
@@ -172,13 +174,13 @@ impl Firehoses {
             match peer.table.get(bucket) {
                 None => fresh += 1,
                 Some(firehose) => match firehose.state {
-                    State::Condemned => return Taken::Blocked,
-                    State::Pending => missing += 1,
-                    State::Ready => idle += u64::from(firehose.count == 0),
+                    FirehoseState::Condemned => return Taken::Blocked,
+                    FirehoseState::Pending => missing += 1,
+                    FirehoseState::Ready => idle += u64::from(firehose.count == 0),
                 },
             }
         }
-        // Own firehoses cannot be victims of the same move.
+        // The operation's own firehoses cannot be victims of its move.
         if peer.table.len() as u64 + fresh > self.most + (peer.idle - idle) {
             return Taken::Blocked;
         }
@@ -193,7 +195,7 @@ impl Firehoses {
                 }
                 Some(firehose) => {
                     firehose.count += 1;
-                    firehose.state == State::Pending
+                    firehose.state == FirehoseState::Pending
                 }
             };
             if waits {
@@ -213,12 +215,12 @@ impl Firehoses {
             Held::append(&mut release, victim.bucket, victim.key);
         }
         for bucket in acquire.iter().flat_map(|run| run.buckets()) {
-            peer.table.insert(Firehose { bucket, count: 1, ..Firehose::vacant() });
+            peer.table.insert(HeldFirehose { bucket, count: 1, ..HeldFirehose::vacant() });
         }
         Taken::Miss { release, acquire, missing }
     }
 
-    /// Keys of firehoses that are counted on; 0 for those among `failed`.
+    /// Keys of referenced firehoses; 0 for those among `failed`.
     pub fn keys(&self, node: Node, run: Run, failed: &[u64]) -> Keys {
         let table = &self.peers[node as usize].table;
         Keys::collect(run.count, |i| {
@@ -230,10 +232,11 @@ impl Firehoses {
         })
     }
 
-    /// The answer for a bucket of a move: its key, or 0 if it failed. Returns the operations that waited for it.
+    /// The answer for a bucket of a move: its key, or 0 if it failed. Returns the operations that waited for
+    /// it.
     pub fn moved(&mut self, node: Node, bucket: u64, key: u64) -> Vec<u32> {
         let table = &mut self.peers[node as usize].table;
-        let Some(firehose) = table.get_mut(bucket).filter(|f| f.state == State::Pending) else {
+        let Some(firehose) = table.get_mut(bucket).filter(|f| f.state == FirehoseState::Pending) else {
             debug_assert!(false, "bucket {bucket:#x} was not asked for");
             return Vec::new();
         };
@@ -241,12 +244,12 @@ impl Firehoses {
             table.remove(bucket);
         } else {
             firehose.key = key;
-            firehose.state = State::Ready;
+            firehose.state = FirehoseState::Ready;
         }
         self.waiting.remove(&(node, bucket)).unwrap_or_default()
     }
 
-    /// An operation ended that counted on the firehose.
+    /// An operation that had a reference to the firehose ended.
     #[inline]
     pub fn release(&mut self, node: Node, bucket: u64, key: u64) {
         let peer = &mut self.peers[node as usize];
@@ -259,7 +262,7 @@ impl Firehoses {
         if firehose.count > 0 {
             return;
         }
-        if firehose.state == State::Condemned {
+        if firehose.state == FirehoseState::Condemned {
             peer.table.remove(bucket);
             return;
         }
@@ -272,11 +275,11 @@ impl Firehoses {
     pub fn invalidate(&mut self, node: Node, bucket: u64, key: u64) {
         let peer = &mut self.peers[node as usize];
         let Some(firehose) = peer.table.get_mut(bucket) else { return };
-        if firehose.state != State::Ready || firehose.key != key {
+        if firehose.state != FirehoseState::Ready || firehose.key != key {
             return;
         }
         if firehose.count > 0 {
-            firehose.state = State::Condemned;
+            firehose.state = FirehoseState::Condemned;
             return;
         }
         peer.table.remove(bucket);
@@ -286,7 +289,7 @@ impl Firehoses {
     /// How many of the leading buckets are ready.
     pub fn ready(&self, node: Node, run: Run) -> u64 {
         let table = &self.peers[node as usize].table;
-        let ready = |bucket: &u64| table.get(*bucket).is_some_and(|f| f.state == State::Ready);
+        let ready = |bucket: &u64| table.get(*bucket).is_some_and(|f| f.state == FirehoseState::Ready);
         run.buckets().take_while(ready).count() as u64
     }
 

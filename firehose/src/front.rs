@@ -1,11 +1,12 @@
 //! Firehose for many threads.
 //!
-//! One lock guards the state machine; no call to the registrar, the network or the caller is made under it. Each thread
-//! carries out the actions that its own call led to. So those of two threads may happen in another order than they were
-//! decided in, which the protocol allows: pins and unpins of a bucket wait for each other's end, messages may overtake each
-//! other, and a transfer that comes late is compared with the registrations of that time.
+//! One lock guards the state machine. No call to the registrar, the network or the caller is made under it.
+//! Each thread carries out the actions that its own call produced, so the actions of two threads may happen
+//! in another order than they were decided in. The protocol allows that: pins and unpins of a bucket wait for
+//! each other's end, messages may overtake each other, and a late transfer is compared with the registrations
+//! of that time.
 //!
-//! Before any use, under the lock, the notifier is asked for changes.
+//! The notifier is asked for changes before every use, under the lock.
 
 use std::collections::HashMap;
 
@@ -13,7 +14,7 @@ use crate::action::Action;
 use crate::firehose::Firehose;
 use crate::message::Message;
 use crate::registrar::{Change, Notifier, PinError, Registrar};
-use crate::request::Start;
+use crate::request::StartError;
 use crate::request::{Failure, OpId, Outcome, Refusal, Request, Side};
 use crate::run::Node;
 use crate::run::{Keys, Run};
@@ -46,7 +47,7 @@ impl<R: Registrar> Registrar for LocalOnly<R> {
 }
 
 #[derive(Debug)]
-struct State {
+struct FrontState {
     firehose: Firehose,
     /// Held memory: `None` until it is pinned.
     holds: HashMap<OpId, Option<Result<Keys, Failure>>>,
@@ -72,10 +73,10 @@ impl Hold {
 /// Why local memory could not be pinned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum HoldError {
-    /// It cannot be asked for.
+    /// The request is not possible.
     #[error(transparent)]
-    Start(#[from] Start),
-    /// It could not be pinned.
+    Start(#[from] StartError),
+    /// The memory could not be pinned.
     #[error(transparent)]
     Failed(#[from] Failure),
 }
@@ -83,30 +84,30 @@ pub enum HoldError {
 /// Firehose for many threads.
 #[derive(Debug)]
 pub struct Front<P, N> {
-    state: Mutex<State>,
+    state: Mutex<FrontState>,
     held: Condvar,
-    /// Who carries out actions.
+    /// Carries out actions.
     pub port: P,
-    /// Who tells of changed mappings.
+    /// Reports changed mappings.
     pub notifier: N,
 }
 
 impl<P: Port, N: Notifier> Front<P, N> {
-    /// Puts a lock around a node's half.
+    /// Puts a lock around a strategy.
     pub fn new(firehose: Firehose, port: P, notifier: N) -> Front<P, N> {
-        let state = State { firehose, holds: HashMap::new() };
+        let state = FrontState { firehose, holds: HashMap::new() };
         Front { state: Mutex::new(state), held: Condvar::new(), port, notifier }
     }
 
     /// The state after all changes that happened before this call.
-    fn lock(&self, out: &mut Vec<Action>) -> MutexGuard<'_, State> {
+    fn lock(&self, out: &mut Vec<Action>) -> MutexGuard<'_, FrontState> {
         let mut state = self.state.lock().unwrap_or_else(|e| e.into_inner());
         self.notifier.changes(&mut |change| state.firehose.changed(change, out));
         state
     }
 
-    /// Calls the state machine, and carries out what it says.
-    fn call<T>(&self, f: impl FnOnce(&mut State, &mut Vec<Action>) -> T) -> T {
+    /// Calls the state machine, and carries out its actions.
+    fn call<T>(&self, f: impl FnOnce(&mut FrontState, &mut Vec<Action>) -> T) -> T {
         let mut out = Vec::new();
         let mut state = self.lock(&mut out);
         let result = f(&mut state, &mut out);
@@ -116,8 +117,8 @@ impl<P: Port, N: Notifier> Front<P, N> {
         result
     }
 
-    /// Takes out what concerns held memory.
-    fn sort_out(&self, state: &mut State, out: &mut Vec<Action>) {
+    /// Handles the actions about held memory.
+    fn sort_out(&self, state: &mut FrontState, out: &mut Vec<Action>) {
         let holds = &mut state.holds;
         let mut woken = false;
         out.retain(|action| {
@@ -159,7 +160,7 @@ impl<P: Port, N: Notifier> Front<P, N> {
     }
 
     /// See [`Strategy::start`].
-    pub fn start(&self, request: Request) -> Result<OpId, Start> {
+    pub fn start(&self, request: Request) -> Result<OpId, StartError> {
         self.call(|state, out| state.firehose.start(request, out))
     }
 
@@ -173,23 +174,23 @@ impl<P: Port, N: Notifier> Front<P, N> {
         self.call(|state, out| state.firehose.receive(from, message, out));
     }
 
-    /// See [`Strategy::changed`]; for changes that the notifier does not hear of.
+    /// See [`Strategy::changed`]; for changes that the notifier does not see.
     pub fn changed(&self, change: Change) {
         self.call(|state, out| state.firehose.changed(change, out));
     }
 
-    /// A pin ended that the registrar had not ended at once.
+    /// A pin ended that the registrar had not completed at once.
     pub fn pinned(&self, run: Run, result: Result<(), PinError>) {
         self.call(|state, out| state.firehose.pinned(run, result, out));
     }
 
-    /// An unpin ended that the registrar had not ended at once.
+    /// An unpin ended that the registrar had not completed at once.
     pub fn unpinned(&self, run: Run) {
         self.call(|state, out| state.firehose.unpinned(run, out));
     }
 
-    /// Touches local memory for a transfer, if its keys are the present ones. No registration ends while `touch` runs,
-    /// which should be short.
+    /// Touches local memory for a transfer if its keys are current. No registration ends while `touch` runs,
+    /// so `touch` should be short.
     pub fn access<T>(
         &self,
         side: Side,
@@ -209,13 +210,13 @@ impl<P: Port, N: Notifier> Front<P, N> {
 
     /// Pins local memory; waits until there is room for it.
     ///
-    /// A thread that holds memory already must not wait for more: all threads might. It can ask with
+    /// A thread that holds memory must not wait for more, or all threads might wait. It can use
     /// [`Front::try_hold`].
     pub fn hold(&self, addr: u64, len: u64) -> Result<Hold, HoldError> {
         let op = self.call(|state, out| {
             let op = state.firehose.hold(addr, len, 0, out)?;
             state.holds.insert(op, None);
-            Ok::<OpId, Start>(op)
+            Ok::<OpId, StartError>(op)
         })?;
         let mut state = self.state.lock().unwrap_or_else(|e| e.into_inner());
         loop {
@@ -228,7 +229,7 @@ impl<P: Port, N: Notifier> Front<P, N> {
         }
     }
 
-    /// Holds local memory if all of it is pinned already, or can be at once without asking the registrar.
+    /// Holds local memory if it is pinned already, or can be at once without asking the registrar.
     pub fn try_hold(&self, addr: u64, len: u64) -> Result<Option<Hold>, HoldError> {
         self.call(|state, out| {
             let held = state.firehose.try_hold(addr, len, out)?;
@@ -236,7 +237,7 @@ impl<P: Port, N: Notifier> Front<P, N> {
         })
     }
 
-    /// Whether the memory is still that which was pinned: no mapping of it changed.
+    /// Whether the memory is still what was pinned: no mapping of it changed.
     pub fn is_current(&self, hold: &Hold) -> bool {
         self.access(Side::Local, hold.addr, hold.len, &hold.keys, || ()).is_ok()
     }
@@ -322,7 +323,10 @@ mod tests {
     #[test]
     fn what_cannot_be_is_said() {
         let front = front(4);
-        assert_eq!(front.hold(0, 5 * PAGE), Err(HoldError::Start(Start::TooMuch { wanted: 5, most: 4 })));
+        assert_eq!(
+            front.hold(0, 5 * PAGE),
+            Err(HoldError::Start(StartError::TooMuch { wanted: 5, most: 4 }))
+        );
         let failure = Failure { side: Side::Local, bucket: 1000, error: PinError::Unmapped };
         assert_eq!(front.hold(999 * PAGE, 2 * PAGE), Err(HoldError::Failed(failure)));
         assert_eq!(front.try_hold(0, 1), Ok(None));
@@ -391,7 +395,8 @@ mod loom_tests {
         });
     }
 
-    /// A change that was told before a use is known to the use, and pinning again works while it is dealt with.
+    /// A change that was told before a use is known to the use, and pinning again works while it is dealt
+    /// with.
     #[test]
     fn loom_a_change_ends_a_hold() {
         loom::model(|| {

@@ -1,25 +1,29 @@
 //! One-sided transfers to memory that is not all pinned.
 //!
-//! A network card that knows no page table may touch memory only while software has *pinned* it, and pinning is slow. This
-//! crate decides what is pinned, when, and for whom. It moves no byte, makes no system call and has no clock: it is told
-//! what happened and answers with [`Action`]s. What it was written for is **Firehose** (Bell and Bonachea, IPDPS 2003); the
-//! strategies that it is compared with stand behind the same trait, [`Strategy`].
+//! A network card without page tables may touch memory only while software has *pinned* it, and pinning is
+//! slow. This crate decides what is pinned, when, and for whom. It moves no byte, makes no system call and
+//! has no clock: its callers report what happened, and it answers with [`Action`]s. It was written for
+//! **Firehose** (Bell and Bonachea, IPDPS 2003); the strategies that Firehose is compared with implement the
+//! same trait, [`Strategy`].
 //!
 //! # Words
 //!
-//! - *node*: one owner of memory and of a network card; nodes are numbered from 0.
-//! - *bucket*: an aligned group of pages, the unit of all bookkeeping; its number is its address divided by its size.
-//! - *registration*: the fact that a bucket is pinned, from when [`Registrar::pin`] ended until [`Registrar::unpin`] begins.
-//! - *epoch*: counts the changes of a node's mappings; a registration carries the epoch of its making as its *key*.
-//! - *firehose*: a claim of one node on one registration of another. Who holds it may transfer without asking.
-//! - *move*: the message by which a node lets go of some firehoses and takes others.
-//! - *victim*: what nobody uses now and is kept for its next use; the oldest goes first.
-//! - *void*: a registration whose memory changed under it. It is never used again.
+//! - *node*: an owner of memory and of a network card; nodes are numbered from 0.
+//! - *bucket*: an aligned group of pages, the unit of all bookkeeping; its number is its address divided by
+//!   its size.
+//! - *registration*: the fact that a bucket is pinned, from when [`Registrar::pin`] ended until
+//!   [`Registrar::unpin`] begins.
+//! - *epoch*: counts the changes of a node's mappings; a registration carries the epoch of its making as its
+//!   *key*.
+//! - *firehose*: a claim of one node on one registration of another. Its holder may transfer without asking.
+//! - *move*: the message by which a node drops some firehoses and asks for others.
+//! - *victim*: a bucket or firehose that is not in use and is kept for its next use; the oldest goes first.
+//! - *void*: said of a registration whose memory changed under it. It is never used again.
 //!
 //! # The protocol
 //!
-//! Each node offers `M` bytes to the others, `F = M / (bucket * (nodes - 1))` firehoses to each of them, and keeps up to
-//! `MAXVICTIM` more bytes pinned for its own transfers and for buckets that may be wanted again.
+//! Each node offers `M` bytes to the others, `F = M / (bucket * (nodes - 1))` firehoses to each of them, and
+//! keeps up to `MAXVICTIM` more bytes pinned for its own transfers and for buckets that may be wanted again.
 //!
 //! ```text
 //!   initiator                                         owner of the memory
@@ -35,14 +39,14 @@
 //! # Invariants
 //!
 //! 1. Pinned bytes, including those being pinned or unpinned, never exceed `M + MAXVICTIM` ([`Usage`]).
-//! 2. A bucket somebody counts on is never unpinned, except when its mapping changed.
-//! 3. No transfer uses a registration older than the last change of its memory: the key is compared where the memory is
-//!    touched, on both sides. Invalidations only save the refusal.
-//! 4. Nobody waits while holding what another waits for. A part of an operation takes all its firehoses at once or none,
-//!    then all its local pins at once or none, always in this order; who holds both needs nothing more to end. Pins wait for
-//!    unpins, and unpins wait for nobody.
+//! 2. A bucket with references is never unpinned, except when its mapping changed.
+//! 3. No transfer uses a registration older than the last change of its memory: the key is compared where the
+//!    memory is touched, on both sides. Invalidations only save the refusal.
+//! 4. No operation waits while it holds what another one waits for. A part of an operation takes all its
+//!    firehoses at once or none, then all its local pins at once or none, always in this order; a part that
+//!    has both needs nothing more. Pins wait for unpins, and unpins wait for nothing.
 //!
-//! Messages must arrive, and only once; their order is free.
+//! Messages must arrive exactly once; their order is free.
 //!
 //! # Driving it
 //!
@@ -56,7 +60,7 @@
 //! let config = |me| Config { nodes: 2, me, ..Config::default() };
 //! let (mut here, mut there) = (Firehose::new(config(0))?, Firehose::new(config(1))?);
 //! let put = |remote| Request {
-//!     tag: 7, peer: 1, direction: Direction::Put, remote, local: Local::Registered(0), len: 8,
+//!     tag: 7, peer: 1, direction: Direction::Put, remote, local: LocalMemory::Registered(0), len: 8,
 //! };
 //! let (mut mine, mut theirs) = (Vec::new(), Vec::new());
 //! // A miss: ask, let the owner pin and answer, transfer.
@@ -76,7 +80,8 @@
 //! assert!(matches!(mine[..], [Action::Transfer(_)]));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-//! Actions are to be carried out in order. A `Pin` or `Unpin` may take its time; its end is told by `pinned` or `unpinned`.
+//! Actions are carried out in order. A `Pin` or `Unpin` may take time; `pinned` or `unpinned` reports its
+//! end.
 
 mod action;
 mod bounce;
@@ -107,6 +112,8 @@ pub use message::{DecodeError, Granted, Message, Purpose};
 pub use notices::Notices;
 pub use registrar::{Change, Notifier, PinError, Registrar};
 pub use rendezvous::Rendezvous;
-pub use request::{Direction, Failure, Local, OpId, Outcome, Refusal, Request, Side, Start, Transfer};
+pub use request::{
+    Direction, Failure, LocalMemory, OpId, Outcome, Refusal, Request, Side, StartError, Transfer,
+};
 pub use run::{Held, Keys, Node, Run};
-pub use strategy::{Kind, Stats, Strategy, Usage};
+pub use strategy::{Stats, Strategy, StrategyKind, Usage};

@@ -1,45 +1,45 @@
-//! What nodes tell each other, and its form on the wire.
+//! The messages between nodes, and their form on the wire.
 //!
-//! Little endian: a byte that names the kind, then its fields. Lists begin with their length. Whatever comes from outside is
-//! checked while it is read; no length is believed before the bytes are there.
+//! Little endian: a byte that names the kind, then its fields. A list begins with its length. All input is
+//! checked while it is read, and no length is trusted before the bytes are there.
 
 use crate::registrar::PinError;
 use crate::request::Direction;
 use crate::run::{BUCKET_BITS, Held, Keys, Run};
 
-/// What for a node asks a peer to pin.
+/// Why a node asks a peer to pin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Purpose {
     /// For one transfer; a [`Message::Finish`] follows.
     Once,
-    /// For good.
+    /// For all later transfers.
     Keep,
 }
 
 /// The answer for a list of buckets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Granted {
-    /// Keys in the order of the buckets asked for. Those of failed buckets mean nothing.
+    /// Keys in the order of the buckets asked for. The keys of failed buckets mean nothing.
     pub keys: Keys,
     /// Buckets that could not be pinned.
     pub failed: Vec<(u64, PinError)>,
 }
 
-/// What nodes tell each other.
+/// A message between nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Message {
-    /// Firehose: let go of some, take others.
+    /// Firehose: drop some firehoses, take others.
     Move {
-        /// The sender's name for it.
+        /// The sender's id for it.
         id: u64,
-        /// Buckets whose firehoses are let go.
+        /// Buckets whose firehoses the sender drops.
         release: Vec<Held>,
-        /// Buckets wanted.
+        /// Buckets that the sender wants.
         acquire: Vec<Run>,
     },
     /// Answers `Move`.
     Moved {
-        /// The name from the `Move`.
+        /// The id from the `Move`.
         id: u64,
         /// Its buckets.
         granted: Granted,
@@ -51,16 +51,16 @@ pub enum Message {
     },
     /// Rendezvous: pin, so that I can transfer.
     Ask {
-        /// The sender's name for it.
+        /// The sender's id for it.
         id: u64,
-        /// Buckets wanted.
+        /// Buckets that the sender wants.
         run: Run,
-        /// What for.
+        /// Purpose of the pin.
         purpose: Purpose,
     },
     /// Answers `Ask`.
     Answer {
-        /// The name from the `Ask`.
+        /// The id from the `Ask`.
         id: u64,
         /// Its buckets.
         granted: Granted,
@@ -72,43 +72,43 @@ pub enum Message {
         /// Their keys.
         keys: Keys,
     },
-    /// Bounce: store the data that comes with this.
+    /// Bounce: store the data that comes with this message.
     Store {
-        /// The sender's name for it.
+        /// The sender's id for it.
         id: u64,
-        /// Where.
+        /// Address of the destination.
         addr: u64,
         /// Bytes.
         len: u64,
     },
     /// Bounce: send me data.
     Load {
-        /// The sender's name for it.
+        /// The sender's id for it.
         id: u64,
-        /// From where.
+        /// Address of the data.
         addr: u64,
         /// Bytes.
         len: u64,
     },
     /// Answers `Store`, or `Load` with the data.
     Bounced {
-        /// The name from the question.
+        /// The id from the `Store` or `Load`.
         id: u64,
-        /// Which of both.
+        /// Which of the two is answered.
         direction: Direction,
     },
 }
 
-/// Why bytes are no message.
+/// Why bytes are not a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// It ends too early.
+    /// The message is cut short.
     #[error("message cut short")]
     Short,
-    /// A field has a value it cannot have.
+    /// A field has an impossible value.
     #[error("message with an impossible field")]
     Field,
-    /// Something follows.
+    /// Bytes follow the message.
     #[error("{0} bytes after a message")]
     Rest(usize),
 }
@@ -166,7 +166,7 @@ impl Message {
         }
     }
 
-    /// Reads a message that is all of `bytes`.
+    /// Reads a message that fills all of `bytes`.
     pub fn decode(bytes: &[u8]) -> Result<Message, DecodeError> {
         let mut r = Reader(bytes);
         let message = match r.byte()? {
@@ -191,7 +191,7 @@ impl Message {
         if r.0.is_empty() { Ok(message) } else { Err(DecodeError::Rest(r.0.len())) }
     }
 
-    /// Bytes of the wire form.
+    /// Length of the wire form in bytes.
     pub fn wire_bytes(&self) -> usize {
         let keys = |keys: &Keys| match keys {
             Keys::Uniform(_) => 9,
@@ -413,7 +413,7 @@ mod tests {
                 let at = at.index(bytes.len());
                 bytes[at] = byte;
             }
-            // What is accepted is exactly what was there.
+            // The encoding of what was accepted is what was read.
             if let Ok(message) = Message::decode(&bytes) {
                 let mut again = Vec::new();
                 message.encode(&mut again);

@@ -1,69 +1,69 @@
-//! From a thread that hears of changed mappings to those that use registrations.
+//! A queue of changed mappings, from the monitor thread to the users of registrations.
 //!
-//! The kernel lets a program run on after `munmap` as soon as the monitor has *read* the event, not when it has dealt with
-//! it; another thread may map the same addresses again and use them in between. So the monitor says that it is busy before
-//! it reads, and until it has written down what it read. Whoever uses a registration first waits until it is not busy, and
-//! then reads what was written. If the change came before the use, by whatever path, then so did the monitor's word that
-//! it is busy, and the use sees either that or what was written.
+//! The kernel lets a program continue after `munmap` as soon as the monitor has *read* the event, before it
+//! has handled it. Another thread may map the same addresses again and use them in between. So the monitor
+//! sets `busy` before it reads, and clears it after it has written down what it read. A user of registrations
+//! first waits until `busy` is clear, and then reads what was written. If the change came before the use, by
+//! any path, then so did the store to `busy`, and the user sees either `busy` or what was written.
 //!
-//! The monitor's side takes no lock, allocates nothing and waits for nobody: somebody who holds the allocator's lock may be
-//! the one that waits for the event to be read. What does not fit is replaced by [`Change::All`].
+//! The monitor's side takes no lock, allocates nothing and waits for nobody: the thread that waits for the
+//! event to be read may hold the allocator's lock. [`Change::All`] replaces what does not fit.
 
 use crate::registrar::{Change, Notifier, PinError};
 use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, pause};
 
-/// Changes that fit.
-const ROOM: usize = if cfg!(loom) { 2 } else { 256 };
+/// Number of changes that fit.
+const NOTICE_SLOTS: usize = if cfg!(loom) { 2 } else { 256 };
 
 #[derive(Debug)]
-struct Place {
+struct NoticeSlot {
     kind: AtomicU64,
     addr: AtomicU64,
     len: AtomicU64,
 }
 
-/// The way between one monitor and any number of users.
+/// The queue between one monitor and any number of users.
 #[derive(Debug)]
 pub struct Notices {
     busy: AtomicBool,
     overflow: AtomicBool,
-    /// Changes written, and taken.
+    /// Number of changes written, and taken.
     written: AtomicU64,
     taken: AtomicU64,
-    places: Vec<Place>,
-    /// Users take in turn.
+    slots: Vec<NoticeSlot>,
+    /// Only one user takes at a time.
     users: Mutex<()>,
 }
 
 impl Default for Notices {
     fn default() -> Notices {
-        let place = || Place { kind: AtomicU64::new(0), addr: AtomicU64::new(0), len: AtomicU64::new(0) };
-        let mut places = Vec::new();
-        places.resize_with(ROOM, place);
+        let slot = || NoticeSlot { kind: AtomicU64::new(0), addr: AtomicU64::new(0), len: AtomicU64::new(0) };
+        let mut slots = Vec::new();
+        slots.resize_with(NOTICE_SLOTS, slot);
         Notices {
             busy: AtomicBool::new(false),
             overflow: AtomicBool::new(false),
             written: AtomicU64::new(0),
             taken: AtomicU64::new(0),
-            places,
+            slots,
             users: Mutex::new(()),
         }
     }
 }
 
 impl Notices {
-    /// The monitor is going to read events.
+    /// The monitor is about to read events.
     pub fn begin(&self) {
-        // ORDER: Release, with the Acquire in `changes`; the kernel's own ordering between the read of an event and the
-        // return of the call that caused it carries it to the user.
+        // ORDER: Release, with the Acquire in `changes`; the kernel's own ordering between the read of an
+        // event and the return of the call that caused it carries it to the user.
         self.busy.store(true, Ordering::Release);
     }
 
-    /// An event that the monitor read.
+    /// The monitor has read an event.
     pub fn tell(&self, change: Change) {
         let at = self.written.load(Ordering::Relaxed);
-        // ORDER: Acquire, with the Release in `changes`: the place was read before it is written again.
-        if at - self.taken.load(Ordering::Acquire) >= ROOM as u64 {
+        // ORDER: Acquire, with the Release in `changes`: the slot was read before it is written again.
+        if at - self.taken.load(Ordering::Acquire) >= NOTICE_SLOTS as u64 {
             self.overflow.store(true, Ordering::Relaxed);
             return;
         }
@@ -75,21 +75,21 @@ impl Notices {
             Change::Child => (4, 0, 0),
             Change::All => (5, 0, 0),
         };
-        let place = &self.places[at as usize % ROOM];
-        place.kind.store(kind, Ordering::Relaxed);
-        place.addr.store(addr, Ordering::Relaxed);
-        place.len.store(len, Ordering::Relaxed);
-        // ORDER: Release, with the Acquire in `changes`: the place is written.
+        let slot = &self.slots[at as usize % NOTICE_SLOTS];
+        slot.kind.store(kind, Ordering::Relaxed);
+        slot.addr.store(addr, Ordering::Relaxed);
+        slot.len.store(len, Ordering::Relaxed);
+        // ORDER: Release, with the Acquire in `changes`: the slot is written.
         self.written.store(at + 1, Ordering::Release);
     }
 
-    /// The monitor has told all it read.
+    /// The monitor has written down all it read.
     pub fn end(&self) {
-        // ORDER: Release, with the Acquire in `changes`: who sees that it is not busy sees what it told.
+        // ORDER: Release, with the Acquire in `changes`: a user who sees it clear sees what was written.
         self.busy.store(false, Ordering::Release);
     }
 
-    /// Hands over what has been told.
+    /// Returns what has been written.
     #[inline]
     pub fn changes(&self, each: &mut dyn FnMut(Change)) {
         // ORDER: Acquire, with the Release in `begin` and `end`.
@@ -109,9 +109,9 @@ impl Notices {
         let _turn = self.users.lock().unwrap_or_else(|e| e.into_inner());
         let mut at = self.taken.load(Ordering::Relaxed);
         while at < written {
-            let place = &self.places[at as usize % ROOM];
-            let (addr, len) = (place.addr.load(Ordering::Relaxed), place.len.load(Ordering::Relaxed));
-            each(match place.kind.load(Ordering::Relaxed) {
+            let slot = &self.slots[at as usize % NOTICE_SLOTS];
+            let (addr, len) = (slot.addr.load(Ordering::Relaxed), slot.len.load(Ordering::Relaxed));
+            each(match slot.kind.load(Ordering::Relaxed) {
                 0 => Change::Unmapped { addr, len },
                 1 => Change::Moved { addr, len },
                 2 => Change::Removed { addr, len },
@@ -154,19 +154,19 @@ mod tests {
         };
         let change = |addr| Change::Unmapped { addr, len: 1 };
         for round in 0..5 {
-            for addr in 0..ROOM as u64 / 2 {
+            for addr in 0..NOTICE_SLOTS as u64 / 2 {
                 notices.tell(change(addr + round));
             }
             assert_eq!(
                 taken(&notices),
-                (0..ROOM as u64 / 2).map(|addr| change(addr + round)).collect::<Vec<_>>()
+                (0..NOTICE_SLOTS as u64 / 2).map(|addr| change(addr + round)).collect::<Vec<_>>()
             );
         }
-        for addr in 0..ROOM as u64 + 3 {
+        for addr in 0..NOTICE_SLOTS as u64 + 3 {
             notices.tell(change(addr));
         }
         let all = taken(&notices);
-        assert_eq!((all.len(), all.last()), (ROOM + 1, Some(&Change::All)));
+        assert_eq!((all.len(), all.last()), (NOTICE_SLOTS + 1, Some(&Change::All)));
         assert_eq!(taken(&notices), []);
         let kinds = [
             Change::Moved { addr: 1, len: 2 },
@@ -199,7 +199,7 @@ mod loom_tests {
             let monitor = {
                 let (notices, kernel) = (Arc::clone(&notices), Arc::clone(&kernel));
                 loom::thread::spawn(move || {
-                    // Polled and found an event, or not; reads in any case.
+                    // Reads in any case, whether the poll found an event or not.
                     for _ in 0..2 {
                         notices.begin();
                         let read = {

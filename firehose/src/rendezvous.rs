@@ -1,12 +1,14 @@
-//! The strategies that ask the target before a transfer, and pin-everything, which asks only when a key proves old.
+//! The strategies that ask the target before each transfer, and pin-everything, which asks only when a key is
+//! out of date.
 //!
 //! ```text
 //!   claim local buckets  ->  Ask{run}  ->  target pins  ->  Answer{keys}  ->  Transfer  ->  Finish{run}: target lets go
 //! ```
-//! They differ in what stays pinned afterwards: nothing, what fits (least recently used goes first), or everything. Those
-//! that let nothing go send no `Finish`.
+//! They differ in what stays pinned afterwards: nothing, what fits (the least recently used goes first), or
+//! everything. Strategies that never unpin send no `Finish`.
 //!
-//! **No deadlock.** Local budget comes before remote budget: who has been given room at the target lacks nothing to end.
+//! **No deadlock.** Local budget is taken before remote budget: an operation that has room at the target
+//! needs nothing else.
 
 use std::collections::HashMap;
 
@@ -15,22 +17,22 @@ use crate::buckets::{Buckets, Idle, Limits, Who};
 use crate::config::{Config, ConfigError};
 use crate::message::{Granted, Message, Purpose};
 use crate::registrar::{Change, PinError};
-use crate::request::Start;
-use crate::request::{Failure, Local, OpId, Outcome, Refusal, Request, Side};
+use crate::request::StartError;
+use crate::request::{Failure, LocalMemory, OpId, Outcome, Refusal, Request, Side};
 use crate::run::Node;
 use crate::run::{Held, Keys, Run};
 use crate::slab::Slab;
-use crate::strategy::{Kind, Stats, Strategy, Usage, over_buckets};
+use crate::strategy::{Stats, Strategy, StrategyKind, Usage, over_buckets};
 
-/// Most buckets of one request. With no bound on what is pinned something else must be one.
-const LARGEST: u64 = 1 << 24;
-/// Most buckets of one run that a peer says are void; further ones are found out by a refusal.
-const HEARD: usize = 1 << 16;
-/// The key of what pin-everything pins at start.
+/// Most buckets of one request. It is the bound when there is none on what is pinned.
+const MAX_BUCKETS_PER_REQUEST: u64 = 1 << 24;
+/// Most buckets of one run that a peer may report void; a refusal reports the others.
+const MAX_BUCKETS_PER_INVALIDATION: usize = 1 << 16;
+/// The key of all buckets that pin-everything pins at the start.
 const FIRST_KEY: u64 = 1;
 
 #[derive(Debug)]
-struct Op {
+struct RendezvousOperation {
     request: Request,
     done: u64,
     part: u64,
@@ -38,17 +40,17 @@ struct Op {
     local: Run,
     remote_keys: Keys,
     local_keys: Keys,
-    /// The known keys were refused.
+    /// The known keys were refused: ask for new ones.
     ask: bool,
 }
 
 /// One node's half of a rendezvous strategy.
 #[derive(Debug)]
 pub struct Rendezvous {
-    kind: Kind,
+    kind: StrategyKind,
     config: Config,
     buckets: Buckets,
-    ops: Slab<Op>,
+    ops: Slab<RendezvousOperation>,
     /// Operations whose `Ask` is under way.
     asked: HashMap<u64, u32>,
     last_ask: u64,
@@ -60,9 +62,9 @@ pub struct Rendezvous {
 
 impl Rendezvous {
     /// A node with nothing pinned. `kind` is one of the rendezvous strategies or pin-everything.
-    pub fn new(kind: Kind, config: Config) -> Result<Rendezvous, ConfigError> {
+    pub fn new(kind: StrategyKind, config: Config) -> Result<Rendezvous, ConfigError> {
         config.check()?;
-        if kind == Kind::PinEverything && config.segment.is_none() {
+        if kind == StrategyKind::PinEverything && config.segment.is_none() {
             return Err(ConfigError::NoSegment);
         }
         Ok(Rendezvous {
@@ -78,37 +80,38 @@ impl Rendezvous {
         })
     }
 
-    /// Whether the target lets go of what it pinned.
+    /// Whether the target unpins what it pinned.
     fn lets_go(&self) -> bool {
-        matches!(self.kind, Kind::RendezvousUnpin | Kind::PinDownCache)
+        matches!(self.kind, StrategyKind::RendezvousUnpin | StrategyKind::PinDownCache)
     }
 
     fn begin(&mut self, id: u32, out: &mut Vec<Action>) {
         let Some(op) = self.ops.get_mut(id) else { return };
         let remote = op.request.remote + op.done;
         let mut len = op.request.len - op.done;
-        len = len.min(self.config.reach(remote, self.buckets.most(Side::Remote).min(LARGEST)));
-        if let Local::At(addr) = op.request.local {
+        len =
+            len.min(self.config.reach(remote, self.buckets.most(Side::Remote).min(MAX_BUCKETS_PER_REQUEST)));
+        if let LocalMemory::At(addr) = op.request.local {
             len = len.min(self.config.reach(addr + op.done, self.buckets.most(Side::Local)));
             op.local = self.config.run(addr + op.done, len).unwrap_or(op.local);
         }
         op.remote = self.config.run(remote, len).unwrap_or(op.remote);
         op.part = len;
         match op.request.local {
-            Local::Registered(_) => self.locally_ready(id, out),
-            Local::At(_) => match self.buckets.hold(op.local) {
+            LocalMemory::Registered(_) => self.locally_ready(id, out),
+            LocalMemory::At(_) => match self.buckets.hold(op.local) {
                 Some(keys) => {
                     op.local_keys = keys;
                     self.locally_ready(id, out);
                 }
-                None => self.buckets.claim(Side::Local, vec![op.local], Who::Op(id)),
+                None => self.buckets.claim(Side::Local, vec![op.local], Who::Operation(id)),
             },
         }
     }
 
     fn locally_ready(&mut self, id: u32, out: &mut Vec<Action>) {
         let Some(op) = self.ops.get_mut(id) else { return };
-        if self.kind == Kind::PinEverything && !op.ask {
+        if self.kind == StrategyKind::PinEverything && !op.ask {
             let (peer, run) = (op.request.peer, op.remote);
             let known = &self.known;
             let key = |i| known.get(&(peer, run.first + i)).copied().unwrap_or(FIRST_KEY);
@@ -139,7 +142,7 @@ impl Rendezvous {
 
     fn release_local(&mut self, id: u32) {
         if let Some(op) = self.ops.get_mut(id)
-            && matches!(op.request.local, Local::At(_))
+            && matches!(op.request.local, LocalMemory::At(_))
         {
             self.buckets.release_run(Side::Local, op.local, &op.local_keys);
         }
@@ -158,7 +161,7 @@ impl Rendezvous {
         while let Some(grant) = self.buckets.grant() {
             let granted = grant.granted;
             match grant.who {
-                Who::Op(id) => {
+                Who::Operation(id) => {
                     let Some(op) = self.ops.get_mut(id) else { continue };
                     op.local_keys = granted.keys;
                     match granted.failed.first() {
@@ -167,8 +170,8 @@ impl Rendezvous {
                     }
                 }
                 Who::Peer { node, id } => {
-                    // What could be pinned for a request that fails as a whole is let go again, and so is what stays
-                    // pinned without being counted on.
+                    // Buckets that were pinned for a request that fails as a whole are given back, and so are
+                    // buckets that stay pinned without references.
                     if !self.lets_go() || !granted.failed.is_empty() {
                         for (i, bucket) in grant.runs.iter().flat_map(|run| run.buckets()).enumerate() {
                             self.buckets.release(Side::Remote, bucket, granted.keys.of(i));
@@ -191,12 +194,12 @@ impl Rendezvous {
             return;
         }
         if !granted.keys.cover(op.remote.count) {
-            // A peer of another mind: as if it had refused.
+            // The peer runs another strategy: handled as a refusal.
             let failed = (op.remote.first, PinError::Limit);
             self.fail(op_id, Side::Remote, failed, out);
             return;
         }
-        if self.kind == Kind::PinEverything {
+        if self.kind == StrategyKind::PinEverything {
             for (i, bucket) in op.remote.buckets().enumerate() {
                 self.known.insert((from, bucket), granted.keys.of(i));
             }
@@ -207,22 +210,22 @@ impl Rendezvous {
     }
 }
 
-fn limits(kind: Kind, config: &Config) -> Limits {
-    if matches!(kind, Kind::RendezvousNoUnpin | Kind::PinEverything) {
+fn limits(kind: StrategyKind, config: &Config) -> Limits {
+    if matches!(kind, StrategyKind::RendezvousNoUnpin | StrategyKind::PinEverything) {
         return Limits { total: None, local: u64::MAX, remote: u64::MAX, idle: Idle::WhileRoom };
     }
     let (local, remote) = (config.victim_bytes / config.bucket_bytes, config.m_bytes / config.bucket_bytes);
-    let idle = if kind == Kind::PinDownCache { Idle::WhileRoom } else { Idle::Never };
+    let idle = if kind == StrategyKind::PinDownCache { Idle::WhileRoom } else { Idle::Never };
     Limits { total: Some(local + remote), local, remote, idle }
 }
 
 impl Strategy for Rendezvous {
-    fn kind(&self) -> Kind {
+    fn kind(&self) -> StrategyKind {
         self.kind
     }
 
     fn open(&mut self, out: &mut Vec<Action>) {
-        if self.kind != Kind::PinEverything {
+        if self.kind != StrategyKind::PinEverything {
             return;
         }
         if let Some(run) = self.config.segment.and_then(|(addr, len)| self.config.run(addr, len))
@@ -233,14 +236,14 @@ impl Strategy for Rendezvous {
         self.pump(out);
     }
 
-    fn start(&mut self, request: Request, out: &mut Vec<Action>) -> Result<OpId, Start> {
+    fn start(&mut self, request: Request, out: &mut Vec<Action>) -> Result<OpId, StartError> {
         self.config.accept(&request)?;
         if self.child {
-            return Err(Start::Child);
+            return Err(StartError::Child);
         }
         let (len, tag) = (request.len, request.tag);
         let none = Run { first: 0, count: 0 };
-        let op = Op {
+        let op = RendezvousOperation {
             request,
             done: 0,
             part: 0,
@@ -298,7 +301,7 @@ impl Strategy for Rendezvous {
         match message {
             Message::Ask { id, run, .. } => {
                 self.stats.served += 1;
-                if run.count <= LARGEST {
+                if run.count <= MAX_BUCKETS_PER_REQUEST {
                     self.buckets.claim(Side::Remote, vec![run], Who::Peer { node: from, id });
                 } else {
                     let granted =
@@ -312,9 +315,9 @@ impl Strategy for Rendezvous {
             {
                 self.buckets.release_run(Side::Remote, run, &keys);
             }
-            Message::Invalidate { held } if self.kind == Kind::PinEverything => {
+            Message::Invalidate { held } if self.kind == StrategyKind::PinEverything => {
                 for Held { run, key } in held {
-                    for bucket in run.buckets().take(HEARD) {
+                    for bucket in run.buckets().take(MAX_BUCKETS_PER_INVALIDATION) {
                         let known = self.known.entry((from, bucket)).or_insert(FIRST_KEY);
                         if *known == key {
                             *known = 0;
@@ -322,7 +325,7 @@ impl Strategy for Rendezvous {
                     }
                 }
             }
-            // Of other strategies.
+            // Messages of other strategies.
             _ => {}
         }
         self.pump(out);
@@ -339,7 +342,7 @@ impl Strategy for Rendezvous {
             return;
         }
         let voided = self.buckets.changed(change, out);
-        if self.kind == Kind::PinEverything && !voided.is_empty() {
+        if self.kind == StrategyKind::PinEverything && !voided.is_empty() {
             let held: Vec<Held> = voided.iter().map(|v| v.held).collect();
             for to in (0..self.config.nodes).filter(|node| *node != self.config.me) {
                 out.push(Action::Send { to, message: Message::Invalidate { held: held.clone() } });

@@ -1,20 +1,20 @@
-//! What a strategy is asked for, and how it ends.
+//! Requests to a strategy, and their results.
 
 use crate::registrar::PinError;
 use crate::run::{Keys, Node};
 
-/// Names an operation from [`Strategy::start`](crate::Strategy::start) until its `Done` or `Failed`.
+/// Identifies an operation from [`Strategy::start`](crate::Strategy::start) until its `Done` or `Failed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OpId(pub(crate) u32);
 
 impl OpId {
-    /// The number: small, and used again after the operation's end.
+    /// The number: small, and reused after the operation's end.
     pub fn index(self) -> u32 {
         self.0
     }
 }
 
-/// Which way data goes.
+/// The direction of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// From here to the peer.
@@ -23,39 +23,40 @@ pub enum Direction {
     Get,
 }
 
-/// The memory at the near end of a transfer.
+/// The local memory of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Local {
-    /// Must be pinned for the transfer.
+pub enum LocalMemory {
+    /// At this address; it must be pinned for the transfer.
     At(u64),
-    /// Registered for good by somebody else: a bounce buffer, or data inside the descriptor.
+    /// At this address, registered permanently by somebody else: a bounce buffer, or data inside the
+    /// descriptor.
     Registered(u64),
 }
 
 /// An operation that a program wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// The caller's word; comes back in the actions.
+    /// A number of the caller's, which comes back in the actions.
     pub tag: u64,
-    /// Whose memory.
+    /// The owner of the remote memory.
     pub peer: Node,
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
     /// Address at the peer.
     pub remote: u64,
-    /// Memory here.
-    pub local: Local,
-    /// Bytes.
+    /// The local memory.
+    pub local: LocalMemory,
+    /// Number of bytes.
     pub len: u64,
 }
 
 impl Request {
-    /// The transfer of `len` of its bytes, after those that are `done`. Keys: at the peer, and here.
+    /// The transfer of `len` of its bytes, after those that are `done`, with the keys at the peer and here.
     #[inline]
     pub(crate) fn part(&self, op: OpId, done: u64, len: u64, keys: (&Keys, &Keys)) -> Transfer {
         let (local, local_keys) = match self.local {
-            Local::Registered(addr) => (addr + done, None),
-            Local::At(addr) => (addr + done, Some(keys.1.clone())),
+            LocalMemory::Registered(addr) => (addr + done, None),
+            LocalMemory::At(addr) => (addr + done, Some(keys.1.clone())),
         };
         let (remote, remote_keys) = (self.remote + done, keys.0.clone());
         let Request { tag, peer, direction, .. } = *self;
@@ -67,13 +68,13 @@ impl Request {
 /// ([`Strategy::check`](crate::Strategy::check)).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transfer {
-    /// Whose it is.
+    /// The operation.
     pub op: OpId,
-    /// The request's word.
+    /// The `tag` of the request.
     pub tag: u64,
-    /// Whose memory.
+    /// The owner of the remote memory.
     pub peer: Node,
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
     /// Address at the peer.
     pub remote: u64,
@@ -81,13 +82,13 @@ pub struct Transfer {
     pub remote_keys: Keys,
     /// Address here.
     pub local: u64,
-    /// Keys of the buckets here; none if the memory is registered for good.
+    /// Keys of the buckets here; `None` if the memory is registered permanently.
     pub local_keys: Option<Keys>,
-    /// Bytes.
+    /// Number of bytes.
     pub len: u64,
 }
 
-/// At which end.
+/// One of the two ends of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Side {
     /// Here, at the initiator.
@@ -100,19 +101,19 @@ pub enum Side {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("cannot pin bucket {bucket:#x} at the {side:?} end: {error}")]
 pub struct Failure {
-    /// At which end.
+    /// The end where it failed.
     pub side: Side,
     /// The bucket.
     pub bucket: u64,
-    /// What the registrar said.
+    /// The registrar's error.
     pub error: PinError,
 }
 
-/// A card found that a key does not fit the registration of a bucket.
+/// A card found that a key is not the current registration's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("bucket {bucket:#x} is not registered under key {key} at the {side:?} end")]
 pub struct Refusal {
-    /// At which end.
+    /// The end that refused.
     pub side: Side,
     /// The bucket.
     pub bucket: u64,
@@ -125,17 +126,17 @@ pub struct Refusal {
 pub enum Outcome {
     /// All bytes have arrived.
     Done,
-    /// A card refused it, before any byte or after some; it will be repeated under a new key.
+    /// A card refused it, before any byte or after some; it is repeated under a new key.
     Refused(Refusal),
 }
 
-/// Why an operation cannot even begin.
+/// Why an operation cannot begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Start {
+pub enum StartError {
     /// There is no such node, or it is this one.
     #[error("node {0} is not another node of this job")]
     Peer(Node),
-    /// No such addresses.
+    /// The bytes are outside the address space.
     #[error("{len} bytes at {addr:#x} are not addresses")]
     Address {
         /// Address.
@@ -143,7 +144,7 @@ pub enum Start {
         /// Bytes.
         len: u64,
     },
-    /// More than may ever be pinned at once.
+    /// More than can ever be pinned at once.
     #[error("{wanted} buckets at once, where at most {most} can be held")]
     TooMuch {
         /// Buckets wanted.

@@ -6,12 +6,12 @@ pub type Node = u32;
 /// Bits of a bucket's number; with them a node's number fits into one word.
 pub(crate) const BUCKET_BITS: u32 = 44;
 
-/// Consecutive buckets.
+/// A run of consecutive buckets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Run {
-    /// The first one's number.
+    /// Number of the first one.
     pub first: u64,
-    /// How many.
+    /// How many buckets.
     pub count: u64,
 }
 
@@ -38,7 +38,7 @@ impl Run {
 /// Keys of consecutive buckets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Keys {
-    /// All have this one.
+    /// All have this key.
     Uniform(u64),
     /// One for each bucket.
     Each(Box<[u64]>),
@@ -71,7 +71,7 @@ impl Keys {
         }
     }
 
-    /// Collects keys of at least one bucket; allocates only if they differ.
+    /// Collects the keys of at least one bucket; allocates only if they differ.
     #[inline]
     pub fn collect(count: u64, mut key: impl FnMut(u64) -> u64) -> Keys {
         let first = key(0);
@@ -82,7 +82,7 @@ impl Keys {
     }
 }
 
-/// Buckets with the key they are held under.
+/// Buckets that are held under one key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Held {
     /// The buckets.
@@ -92,7 +92,7 @@ pub struct Held {
 }
 
 impl Held {
-    /// Appends a bucket to a list: to the last run if it continues it under the same key.
+    /// Appends a bucket to a list: to the last run if the bucket continues it under the same key.
     pub fn append(held: &mut Vec<Held>, bucket: u64, key: u64) {
         match held.last_mut() {
             Some(last) if last.key == key && last.run.first + last.run.count == bucket => last.run.count += 1,

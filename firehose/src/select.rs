@@ -1,17 +1,17 @@
-//! Makes the strategy of a kind.
+//! Makes the strategy of a given kind.
 
 use crate::bounce::Bounce;
 use crate::config::{Config, ConfigError};
 use crate::firehose::Firehose;
 use crate::rendezvous::Rendezvous;
-use crate::strategy::{Kind, Strategy};
+use crate::strategy::{Strategy, StrategyKind};
 
-impl Kind {
-    /// One node's half of it.
+impl StrategyKind {
+    /// Makes one node's half of the strategy.
     pub fn build(self, config: Config) -> Result<Box<dyn Strategy>, ConfigError> {
         Ok(match self {
-            Kind::Firehose => Box::new(Firehose::new(config)?),
-            Kind::Bounce => Box::new(Bounce::new(config)?),
+            StrategyKind::Firehose => Box::new(Firehose::new(config)?),
+            StrategyKind::Bounce => Box::new(Bounce::new(config)?),
             kind => Box::new(Rendezvous::new(kind, config)?),
         })
     }

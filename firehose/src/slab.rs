@@ -1,87 +1,87 @@
-//! Things with small numbers that are used again.
+//! A collection whose members have small numbers that are reused.
 
 #[derive(Debug, Clone)]
-enum Place<T> {
+enum SlabSlot<T> {
     Used(T),
-    /// The next free place.
+    /// The next free slot.
     Free(u32),
 }
 
-/// No place.
-const NONE: u32 = u32::MAX;
+/// No slot.
+const NO_SLOT: u32 = u32::MAX;
 
 /// A numbered collection.
 #[derive(Debug, Clone)]
 pub(crate) struct Slab<T> {
-    places: Vec<Place<T>>,
+    slots: Vec<SlabSlot<T>>,
     free: u32,
 }
 
 impl<T> Default for Slab<T> {
     fn default() -> Slab<T> {
-        Slab { places: Vec::new(), free: NONE }
+        Slab { slots: Vec::new(), free: NO_SLOT }
     }
 }
 
 impl<T> Slab<T> {
-    /// Puts something in, and says under which number.
+    /// Stores a value, and returns its number.
     #[inline]
     pub fn insert(&mut self, thing: T) -> u32 {
         let number = self.free;
-        if let Some(place) = self.places.get_mut(number as usize)
-            && let Place::Free(next) = *place
+        if let Some(slot) = self.slots.get_mut(number as usize)
+            && let SlabSlot::Free(next) = *slot
         {
             self.free = next;
-            *place = Place::Used(thing);
+            *slot = SlabSlot::Used(thing);
             return number;
         }
-        self.places.push(Place::Used(thing));
-        (self.places.len() - 1) as u32
+        self.slots.push(SlabSlot::Used(thing));
+        (self.slots.len() - 1) as u32
     }
 
-    /// Drops it.
+    /// Removes a value.
     #[inline]
     pub fn free(&mut self, number: u32) {
-        if let Some(place @ Place::Used(_)) = self.places.get_mut(number as usize) {
-            *place = Place::Free(self.free);
+        if let Some(slot @ SlabSlot::Used(_)) = self.slots.get_mut(number as usize) {
+            *slot = SlabSlot::Free(self.free);
             self.free = number;
         }
     }
 
-    /// Takes it out.
+    /// Removes a value and returns it.
     #[inline]
     pub fn remove(&mut self, number: u32) -> Option<T> {
-        let place = self.places.get_mut(number as usize)?;
-        if matches!(place, Place::Free(_)) {
+        let slot = self.slots.get_mut(number as usize)?;
+        if matches!(slot, SlabSlot::Free(_)) {
             return None;
         }
-        let Place::Used(thing) = std::mem::replace(place, Place::Free(self.free)) else { return None };
+        let SlabSlot::Used(thing) = std::mem::replace(slot, SlabSlot::Free(self.free)) else { return None };
         self.free = number;
         Some(thing)
     }
 
-    /// The thing of that number, to be changed.
+    /// The value of that number, to be changed.
     #[inline]
     pub fn get_mut(&mut self, number: u32) -> Option<&mut T> {
-        match self.places.get_mut(number as usize) {
-            Some(Place::Used(thing)) => Some(thing),
+        match self.slots.get_mut(number as usize) {
+            Some(SlabSlot::Used(thing)) => Some(thing),
             _ => None,
         }
     }
 
-    /// All there are.
+    /// All values.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.places.iter().filter_map(|place| match place {
-            Place::Used(thing) => Some(thing),
-            Place::Free(_) => None,
+        self.slots.iter().filter_map(|slot| match slot {
+            SlabSlot::Used(thing) => Some(thing),
+            SlabSlot::Free(_) => None,
         })
     }
 
-    /// All there are, by number.
+    /// All values, with their numbers.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (u32, &mut T)> {
-        self.places.iter_mut().enumerate().filter_map(|(number, place)| match place {
-            Place::Used(thing) => Some((number as u32, thing)),
-            Place::Free(_) => None,
+        self.slots.iter_mut().enumerate().filter_map(|(number, slot)| match slot {
+            SlabSlot::Used(thing) => Some((number as u32, thing)),
+            SlabSlot::Free(_) => None,
         })
     }
 }

@@ -3,12 +3,12 @@
 use crate::action::Action;
 use crate::message::Message;
 use crate::registrar::{Change, PinError};
-use crate::request::{OpId, Outcome, Refusal, Request, Side, Start};
+use crate::request::{OpId, Outcome, Refusal, Request, Side, StartError};
 use crate::run::{Keys, Node, Run};
 
-/// The strategies.
+/// Names a strategy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
+pub enum StrategyKind {
     /// Firehose.
     Firehose,
     /// All of the segment is pinned at start.
@@ -23,32 +23,32 @@ pub enum Kind {
     PinDownCache,
 }
 
-impl Kind {
+impl StrategyKind {
     /// All of them.
-    pub const ALL: [Kind; 6] = [
-        Kind::Firehose,
-        Kind::PinEverything,
-        Kind::Bounce,
-        Kind::RendezvousUnpin,
-        Kind::RendezvousNoUnpin,
-        Kind::PinDownCache,
+    pub const ALL: [StrategyKind; 6] = [
+        StrategyKind::Firehose,
+        StrategyKind::PinEverything,
+        StrategyKind::Bounce,
+        StrategyKind::RendezvousUnpin,
+        StrategyKind::RendezvousNoUnpin,
+        StrategyKind::PinDownCache,
     ];
 
-    /// The name by which settings and reports call it.
+    /// The name in settings and reports.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Firehose => "firehose",
-            Kind::PinEverything => "pin-everything",
-            Kind::Bounce => "bounce",
-            Kind::RendezvousUnpin => "rendezvous",
-            Kind::RendezvousNoUnpin => "rendezvous-nounpin",
-            Kind::PinDownCache => "pindown-cache",
+            StrategyKind::Firehose => "firehose",
+            StrategyKind::PinEverything => "pin-everything",
+            StrategyKind::Bounce => "bounce",
+            StrategyKind::RendezvousUnpin => "rendezvous",
+            StrategyKind::RendezvousNoUnpin => "rendezvous-nounpin",
+            StrategyKind::PinDownCache => "pindown-cache",
         }
     }
 
-    /// The strategy of that name.
-    pub fn parse(name: &str) -> Option<Kind> {
-        Kind::ALL.into_iter().find(|kind| kind.name() == name)
+    /// The strategy with that name.
+    pub fn parse(name: &str) -> Option<StrategyKind> {
+        StrategyKind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 }
 
@@ -57,18 +57,18 @@ impl Kind {
 pub struct Usage {
     /// Bytes pinned now, with those that are being pinned or unpinned.
     pub pinned_bytes: u64,
-    /// The most there has been.
+    /// The highest `pinned_bytes` so far.
     pub peak_bytes: u64,
-    /// What it never exceeds; `None` if this strategy has no bound.
+    /// The bound on `pinned_bytes`; `None` if this strategy has none.
     pub bound_bytes: Option<u64>,
-    /// Bytes that are pinned only in case they are wanted again.
+    /// Bytes of buckets that are kept pinned for their next use only.
     pub victim_bytes: u64,
 }
 
-/// Counts of what happened.
+/// Counters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Parts of operations that could start at once: the peer was not asked.
+    /// Parts of operations that could start at once, without asking the peer.
     pub hits: u64,
     /// Parts that had to wait for the peer, or for a move that was under way.
     pub misses: u64,
@@ -80,7 +80,7 @@ pub struct Stats {
     pub requests: u64,
     /// Requests that came from peers.
     pub served: u64,
-    /// Buckets that came back from the victim FIFO at no cost.
+    /// Buckets taken from the victim FIFO at no cost.
     pub revived: u64,
     /// Buckets pinned.
     pub pins: u64,
@@ -92,7 +92,7 @@ pub struct Stats {
     pub refused: u64,
 }
 
-/// The part of [`Strategy`] that is the bucket table's, for those that have one as `buckets`.
+/// The methods of [`Strategy`] that the bucket table answers, for strategies that have one as `buckets`.
 macro_rules! over_buckets {
     () => {
         fn pinned(&mut self, run: Run, result: Result<(), PinError>, out: &mut Vec<Action>) {
@@ -122,16 +122,16 @@ pub(crate) use over_buckets;
 
 /// One node's half of a strategy: a state machine.
 ///
-/// Every call appends to `out` what is to be done then.
+/// Every call appends to `out` what is to be done next.
 pub trait Strategy: Send {
-    /// Which one.
-    fn kind(&self) -> Kind;
+    /// Which strategy this is.
+    fn kind(&self) -> StrategyKind;
 
     /// To be called once, before anything else.
     fn open(&mut self, out: &mut Vec<Action>);
 
     /// Begins an operation. It ends with `Done` or `Failed`, possibly at once.
-    fn start(&mut self, request: Request, out: &mut Vec<Action>) -> Result<OpId, Start>;
+    fn start(&mut self, request: Request, out: &mut Vec<Action>) -> Result<OpId, StartError>;
 
     /// A [`Transfer`](Action::Transfer) ended.
     fn transferred(&mut self, op: OpId, outcome: Outcome, out: &mut Vec<Action>);
@@ -148,16 +148,17 @@ pub trait Strategy: Send {
     /// A mapping changed.
     fn changed(&mut self, change: Change, out: &mut Vec<Action>);
 
-    /// To be asked by this node's card when it is about to touch local memory for anybody: whether the registrations that
-    /// the keys name are the present ones. `side` is for the refusal: `Local` if this node is the initiator.
+    /// Whether the registrations named by the keys are current. The node's card calls this when it is about
+    /// to touch local memory for anybody. `side` goes into the refusal: `Local` if this node is the
+    /// initiator.
     fn check(&self, side: Side, addr: u64, len: u64, keys: &Keys) -> Result<(), Refusal>;
 
     /// How much is pinned.
     fn usage(&self) -> Usage;
 
-    /// What happened so far.
+    /// Counters since the start.
     fn stats(&self) -> Stats;
 
-    /// Panics if the counters are not what the tables say. For tests: it reads the tables whole.
+    /// Panics if the counters do not match the tables. For tests: it reads whole tables.
     fn audit(&self) {}
 }

@@ -11,7 +11,7 @@ pub(crate) use std::sync::{
     atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
-/// Waits a moment for another thread.
+/// Pauses briefly for another thread.
 pub(crate) fn pause() {
     #[cfg(loom)]
     loom::thread::yield_now();

@@ -1,13 +1,13 @@
-//! A hash table whose slots are one flat array: a look-up of what is there touches one cache line.
+//! A hash table whose slots are one flat array: looking up a present key touches one cache line.
 //!
-//! Open addressing with linear probing, at most half full. Removing moves later slots back, so there are no tombstones, and
-//! no slot has an address that could be kept: everything refers to a slot by its key.
+//! Open addressing with linear probing, at most half full. Removing a key moves later slots back, so there
+//! are no tombstones, and no slot keeps its address: everything refers to a slot by its key.
 
-/// What stands in a slot.
+/// The contents of a slot.
 pub(crate) trait Slot: Copy {
-    /// A slot with nothing in it. Its id is [`VACANT`].
+    /// An empty slot. Its id is [`VACANT`].
     fn vacant() -> Self;
-    /// The key of what is in it.
+    /// The key of the slot.
     fn id(&self) -> u64;
 }
 
@@ -23,11 +23,11 @@ pub(crate) struct Table<S> {
     len: usize,
 }
 
-/// Fewest slots of a table with anything in it.
-const LEAST: usize = 16;
+/// Fewest slots of a table that is not empty.
+const MIN_SLOTS: usize = 16;
 
 impl<S: Slot> Default for Table<S> {
-    /// An empty table; it has one slot, and no memory worth speaking of.
+    /// An empty table: it has one slot.
     fn default() -> Table<S> {
         Table::with_slots(1)
     }
@@ -35,7 +35,7 @@ impl<S: Slot> Default for Table<S> {
 
 impl<S: Slot> Table<S> {
     fn with_slots(slots: usize) -> Table<S> {
-        // A shift by 64 is none: with one slot the mask does it all.
+        // A shift by 64 is not possible: with one slot the mask does all the work.
         Table { slots: vec![S::vacant(); slots], shift: (64 - slots.trailing_zeros()).min(63), len: 0 }
     }
 
@@ -50,7 +50,7 @@ impl<S: Slot> Table<S> {
         (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize & (self.slots.len() - 1)
     }
 
-    /// Where the key is, or where it would be put.
+    /// The index of the key, or where it would be inserted.
     #[inline]
     fn seek(&self, key: u64) -> Result<usize, usize> {
         let mask = self.slots.len() - 1;
@@ -67,13 +67,13 @@ impl<S: Slot> Table<S> {
         }
     }
 
-    /// What is under the key.
+    /// The value of the key.
     #[inline]
     pub fn get(&self, key: u64) -> Option<&S> {
         self.seek(key).ok().map(|at| &self.slots[at])
     }
 
-    /// What is under the key, to be changed. Its key must stay.
+    /// The value of the key, to be changed. Its key must stay.
     #[inline]
     pub fn get_mut(&mut self, key: u64) -> Option<&mut S> {
         match self.seek(key) {
@@ -82,10 +82,10 @@ impl<S: Slot> Table<S> {
         }
     }
 
-    /// Puts in what is not there yet.
+    /// Inserts a key that is not there yet.
     pub fn insert(&mut self, slot: S) {
         if (self.len + 1) * 2 > self.slots.len() {
-            let mut larger = Table::with_slots((self.slots.len() * 2).max(LEAST));
+            let mut larger = Table::with_slots((self.slots.len() * 2).max(MIN_SLOTS));
             for slot in self.iter() {
                 larger.insert(*slot);
             }
@@ -98,7 +98,7 @@ impl<S: Slot> Table<S> {
         self.len += 1;
     }
 
-    /// Takes out what is under the key.
+    /// Removes a key and returns its value.
     pub fn remove(&mut self, key: u64) -> Option<S> {
         let mut hole = self.seek(key).ok()?;
         let removed = self.slots[hole];
@@ -122,7 +122,7 @@ impl<S: Slot> Table<S> {
         Some(removed)
     }
 
-    /// All there are. The order depends on keys and history only.
+    /// All values. Their order depends on keys and history only.
     pub fn iter(&self) -> impl Iterator<Item = &S> {
         self.slots.iter().filter(|slot| slot.id() != VACANT)
     }

@@ -21,7 +21,7 @@ fn config(nodes: u32, m: u64, victims: u64) -> Config {
 }
 
 /// A world in which every node has `memory` buckets, and notes are taken.
-fn world(kind: Kind, config: Config, memory: u64, seed: u64) -> World {
+fn world(kind: StrategyKind, config: Config, memory: u64, seed: u64) -> World {
     let config = Config { segment: Some((0, memory * PAGE)), ..config };
     let mut world = World::new(kind, config.clone(), seed);
     for node in 0..config.nodes {
@@ -41,7 +41,7 @@ fn traffic(world: &mut World, memory: u64, longest: u64, puts: u64) {
         let peer = (node + 1 + world.random.u64(..nodes - 1) as Node) % nodes as Node;
         let len = 1 + world.random.u64(..longest * PAGE);
         let remote = world.random.u64(..memory * PAGE - len);
-        let local = Local::At(world.random.u64(..memory * PAGE - len));
+        let local = LocalMemory::At(world.random.u64(..memory * PAGE - len));
         world.put(node, peer, remote, local, len, tag);
         for _ in 0..world.random.u64(..8) {
             world.step();
@@ -64,7 +64,7 @@ fn item_01_at_most_f_firehoses_from_each_node_to_each_other() {
         let config = config(nodes, m, 4);
         let f = config.firehoses();
         assert_eq!(f, m / u64::from(nodes - 1));
-        let mut world = world(Kind::Firehose, config, 64, 1);
+        let mut world = world(StrategyKind::Firehose, config, 64, 1);
         traffic(&mut world, 64, 4, 2000);
         // What a node holds, from when it asks for it until it lets it go, read off its messages.
         let mut held: BTreeMap<(Node, Node), BTreeSet<u64>> = BTreeMap::new();
@@ -92,7 +92,7 @@ fn item_02_pinned_bytes_stay_within_m_plus_maxvictim_at_every_instant() {
     for (seed, adaptive) in [(1, false), (2, true)] {
         let config = Config { adaptive, ..config(3, 8, 3) };
         let bound = 11 * PAGE;
-        let mut world = world(Kind::Firehose, config, 40, seed);
+        let mut world = world(StrategyKind::Firehose, config, 40, seed);
         traffic(&mut world, 40, 3, 3000);
         let peak = world.hosts.iter().map(|host| host.strategy.usage().peak_bytes).max();
         assert_eq!(peak, Some(bound));
@@ -102,13 +102,14 @@ fn item_02_pinned_bytes_stay_within_m_plus_maxvictim_at_every_instant() {
 
 #[test]
 fn item_03_a_bucket_with_references_is_never_unpinned() {
-    // The world panics when a bucket is unpinned that a transfer under way uses and whose mapping did not change.
-    let mut world = world(Kind::Firehose, config(4, 6, 2), 24, 3);
+    // The world panics when a bucket is unpinned that a transfer under way uses and whose mapping did not
+    // change.
+    let mut world = world(StrategyKind::Firehose, config(4, 6, 2), 24, 3);
     traffic(&mut world, 24, 2, 4000);
     assert!(world.total(|stats| stats.unpins) > 1000, "there was cause to");
     assert_eq!(world.refusals, 0);
     // A firehose alone keeps its bucket pinned, however much others need.
-    let mut world = self::world(Kind::Firehose, config(3, 4, 2), 64, 4);
+    let mut world = self::world(StrategyKind::Firehose, config(3, 4, 2), 64, 4);
     world.put_now(1, 0, 7, 0);
     for (tag, bucket) in (8..60).enumerate() {
         world.put_now(2, 0, bucket, tag as u64);
@@ -121,13 +122,13 @@ fn item_03_a_bucket_with_references_is_never_unpinned() {
 
 #[test]
 fn item_04_a_hit_sends_nothing_but_the_data() {
-    let mut world = world(Kind::Firehose, config(2, 8, 4), 16, 5);
-    world.put(0, 1, 3 * PAGE, Local::At(5 * PAGE), 2 * PAGE, 0);
+    let mut world = world(StrategyKind::Firehose, config(2, 8, 4), 16, 5);
+    world.put(0, 1, 3 * PAGE, LocalMemory::At(5 * PAGE), 2 * PAGE, 0);
     world.settle();
     world.take_notes();
     let served = world.hosts[1].strategy.stats();
     for tag in 1..100 {
-        world.put(0, 1, 3 * PAGE + tag, Local::At(5 * PAGE + 9), PAGE, tag);
+        world.put(0, 1, 3 * PAGE + tag, LocalMemory::At(5 * PAGE + 9), PAGE, tag);
         world.settle();
         assert_eq!(world.take_notes(), [Note::Transfer { node: 0, peer: 1, len: PAGE }]);
     }
@@ -136,9 +137,9 @@ fn item_04_a_hit_sends_nothing_but_the_data() {
 
 #[test]
 fn item_05_a_miss_costs_one_request_and_one_reply() {
-    let mut world = world(Kind::Firehose, config(2, 16, 8), 64, 6);
+    let mut world = world(StrategyKind::Firehose, config(2, 16, 8), 64, 6);
     for (tag, (first, count)) in [(0, 1), (4, 16), (20, 16), (12, 16), (50, 3)].into_iter().enumerate() {
-        world.put(0, 1, first * PAGE, Local::Registered(0), count * PAGE, tag as u64);
+        world.put(0, 1, first * PAGE, LocalMemory::Registered(0), count * PAGE, tag as u64);
         world.settle();
         let sent: Vec<Note> =
             world.take_notes().into_iter().filter(|note| matches!(note, Note::Sent { .. })).collect();
@@ -155,7 +156,7 @@ fn item_05_a_miss_costs_one_request_and_one_reply() {
     }
     // Operations that miss the same bucket share the move.
     for tag in 10..20 {
-        world.put(0, 1, 60 * PAGE, Local::Registered(0), 8, tag);
+        world.put(0, 1, 60 * PAGE, LocalMemory::Registered(0), 8, tag);
     }
     world.settle();
     let notes = world.take_notes();
@@ -167,16 +168,16 @@ fn node(config: Config) -> Firehose {
     Firehose::new(config).expect("a good configuration")
 }
 
-/// Of a transfer that finds some of its firehoses only the others are asked for; and a caller can learn how much could go at
-/// once. It goes all at once all the same: a part that went ahead would hold its firehoses while the rest waits in line for
-/// more, which item 9 forbids, and would be a second message.
+/// Of a transfer that finds some of its firehoses only the others are asked for; and a caller can learn how
+/// much could go at once. It goes all at once all the same: a part that went ahead would hold its firehoses
+/// while the rest waits in line for more, which item 9 forbids, and would be a second message.
 #[test]
 fn partial_hits_ask_for_the_rest_only() {
     let (mut here, mut there) = (node(config(2, 8, 4)), node(Config { me: 1, ..config(2, 8, 4) }));
     let (mut mine, mut theirs) = (Vec::new(), Vec::new());
     let mut put = |here: &mut Firehose, first: u64, buckets: u64| {
         let (remote, len) = (first * PAGE, buckets * PAGE);
-        let local = Local::Registered(0);
+        let local = LocalMemory::Registered(0);
         let request = Request { tag: 0, peer: 1, direction: Direction::Put, remote, local, len };
         let op = here.start(request, &mut mine).expect("a good request");
         let Some(Action::Send { message, .. }) = mine.pop() else { panic!("a move") };
@@ -231,7 +232,7 @@ fn item_06_k_nodes_on_one_bucket_pin_it_once_and_count_k() {
 #[test]
 fn item_07_what_is_requested_again_while_in_the_fifo_is_not_pinned_again() {
     // One firehose, four victims: five buckets in turn are pinned once each.
-    let mut world = world(Kind::Firehose, config(2, 1, 4), 16, 7);
+    let mut world = world(StrategyKind::Firehose, config(2, 1, 4), 16, 7);
     for round in 0..6 {
         for bucket in 0..5 {
             world.put_now(0, 1, bucket, round * 5 + bucket);
@@ -251,7 +252,7 @@ fn item_07_what_is_requested_again_while_in_the_fifo_is_not_pinned_again() {
 
 #[test]
 fn item_08_victims_leave_in_order_at_maxvictim_oldest_first() {
-    let mut world = world(Kind::Firehose, config(2, 1, 3), 32, 8);
+    let mut world = world(StrategyKind::Firehose, config(2, 1, 3), 32, 8);
     for (tag, bucket) in [4, 9, 2, 7, 1, 8, 3].into_iter().enumerate() {
         world.put_now(0, 1, bucket, tag as u64);
     }
@@ -272,7 +273,7 @@ fn item_08_victims_leave_in_order_at_maxvictim_oldest_first() {
     }
     assert_eq!(unpinned(&mut world), [1, 8, 3]);
     // The same order at the initiator: its firehoses are victims in the order of their last use.
-    let mut world = self::world(Kind::Firehose, config(2, 3, 3), 32, 9);
+    let mut world = self::world(StrategyKind::Firehose, config(2, 3, 3), 32, 9);
     for (tag, bucket) in [1, 2, 3, 1, 10, 11, 12].into_iter().enumerate() {
         world.put_now(0, 1, bucket, tag as u64);
     }
@@ -293,14 +294,14 @@ fn item_08_victims_leave_in_order_at_maxvictim_oldest_first() {
 fn item_09_overlapping_operations_on_a_full_table_do_not_deadlock() {
     for seed in 0..200 {
         // Three firehoses and two local pins; every operation needs up to all of them.
-        let mut world = world(Kind::Firehose, config(3, 6, 2), 12, seed);
+        let mut world = world(StrategyKind::Firehose, config(3, 6, 2), 12, seed);
         let mut tag = 0;
         for node in 0..3 {
             for peer in (0..3).filter(|peer| *peer != node) {
                 for _ in 0..6 {
                     let (remote, local) = (world.random.u64(..9), world.random.u64(..10));
                     let len = (1 + world.random.u64(..3)) * PAGE;
-                    world.put(node, peer, remote * PAGE, Local::At(local * PAGE + 7), len - 7, tag);
+                    world.put(node, peer, remote * PAGE, LocalMemory::At(local * PAGE + 7), len - 7, tag);
                     tag += 1;
                 }
             }
@@ -337,13 +338,13 @@ fn item_10_local_pins_and_moves_share_one_count() {
 fn item_11_within_m_nearly_all_hits_and_as_cheap_as_pin_everything() {
     let puts = 20_000;
     let mut actions = Vec::new();
-    for kind in [Kind::Firehose, Kind::PinEverything] {
+    for kind in [StrategyKind::Firehose, StrategyKind::PinEverything] {
         let mut world = world(kind, config(2, 256, 32), 256, 11);
         let mut random = fastrand::Rng::with_seed(11);
         world.audit = false;
         for tag in 0..puts {
             let bucket = random.u64(..256);
-            world.put(0, 1, bucket * PAGE, Local::Registered(0), 8, tag);
+            world.put(0, 1, bucket * PAGE, LocalMemory::Registered(0), 8, tag);
             world.settle();
         }
         let stats = world.hosts[0].strategy.stats();
@@ -351,7 +352,7 @@ fn item_11_within_m_nearly_all_hits_and_as_cheap_as_pin_everything() {
         world.take_notes();
         for tag in puts..puts + 1000 {
             let bucket = random.u64(..256);
-            world.put(0, 1, bucket * PAGE, Local::Registered(0), 8, tag);
+            world.put(0, 1, bucket * PAGE, LocalMemory::Registered(0), 8, tag);
             world.settle();
         }
         actions.push(world.take_notes());
@@ -360,7 +361,8 @@ fn item_11_within_m_nearly_all_hits_and_as_cheap_as_pin_everything() {
     assert_eq!(actions[0].len(), 1000);
 }
 
-/// Component costs in microseconds (the published ones): what a sequence of actions costs when nothing overlaps.
+/// Component costs in microseconds (the published ones): what a sequence of actions costs when nothing
+/// overlaps.
 struct Costs {
     transfer: f64,
     round_trip: f64,
@@ -372,14 +374,14 @@ struct Costs {
 const GM: Costs = Costs { transfer: 14.5, round_trip: 20.0, handler: 5.0, pin: 40.0, unpin: 6000.0 };
 
 /// Mean latency of small puts, uniform over a working set, and the share that unpinned something.
-fn latency(kind: Kind, config: Config, set: u64, warm: u64, puts: u64) -> (f64, f64) {
+fn latency(kind: StrategyKind, config: Config, set: u64, warm: u64, puts: u64) -> (f64, f64) {
     let mut world = world(kind, config, set, 13);
     (world.audit, world.prompt) = (false, true);
     let mut random = fastrand::Rng::with_seed(set);
     let (mut time, mut unpinning) = (0.0, 0);
     for tag in 0..warm + puts {
         let bucket = if tag < set.min(warm) { tag } else { random.u64(..set) };
-        world.put(0, 1, bucket * PAGE, Local::Registered(0), 8, tag);
+        world.put(0, 1, bucket * PAGE, LocalMemory::Registered(0), 8, tag);
         world.settle();
         let notes = world.take_notes();
         if tag < warm {
@@ -409,15 +411,16 @@ fn item_13_the_shapes_of_table_3_and_figures_3_to_5() {
     // A hundredth of the published sizes: M = 1024 buckets, MAXVICTIM = 128.
     let config = || config(2, 1024, 128);
     let (m, bound) = (1024, 1152);
-    let firehose = |set| latency(Kind::Firehose, config(), set, 3 * set, 4000);
-    let (no_unpin, _) = latency(Kind::RendezvousNoUnpin, config(), 500, 1500, 2000);
-    let (with_unpin, _) = latency(Kind::RendezvousUnpin, config(), 500, 500, 1000);
+    let firehose = |set| latency(StrategyKind::Firehose, config(), set, 3 * set, 4000);
+    let (no_unpin, _) = latency(StrategyKind::RendezvousNoUnpin, config(), 500, 1500, 2000);
+    let (with_unpin, _) = latency(StrategyKind::RendezvousUnpin, config(), 500, 500, 1000);
     // Table 3: hit < no-unpin < move, and with-unpin far behind. Published: 14, 34, 46, 5141.
     let (hit, _) = firehose(500);
     let moving = GM.round_trip + GM.handler + GM.transfer;
     assert!(hit < no_unpin && no_unpin <= moving && moving < with_unpin, "{hit} {no_unpin} {with_unpin}");
     assert!(no_unpin - hit > 15.0 && with_unpin > 5000.0);
-    // Figure 3: flat and below no-unpin up to M; above M it moves, and up to M + MAXVICTIM nothing is unpinned.
+    // Figure 3: flat and below no-unpin up to M; above M it moves, and up to M + MAXVICTIM nothing is
+    // unpinned.
     assert_eq!(firehose(m).0, hit);
     let (at_knee, unpinning) = firehose(bound - 1);
     assert!(unpinning == 0.0 && at_knee > hit && at_knee < no_unpin, "{at_knee}");
@@ -430,7 +433,7 @@ fn item_13_the_shapes_of_table_3_and_figures_3_to_5() {
     assert!(curve[1].0 > no_unpin && (curve[6].0 / with_unpin - 1.0).abs() < 0.1, "{curve:?}");
     // Figure 4: the share of hits is 1 up to M and declines gracefully: as M / set.
     for set in [1024u64, 1280, 2048, 4096] {
-        let mut world = world(Kind::Firehose, config(), set, 4);
+        let mut world = world(StrategyKind::Firehose, config(), set, 4);
         (world.audit, world.keep_notes, world.prompt) = (false, false, true);
         let mut random = fastrand::Rng::with_seed(set);
         let mut before = Stats::default();
@@ -439,7 +442,7 @@ fn item_13_the_shapes_of_table_3_and_figures_3_to_5() {
                 before = world.hosts[0].strategy.stats();
             }
             let bucket = if tag < set { tag } else { random.u64(..set) };
-            world.put(0, 1, bucket * PAGE, Local::Registered(0), PAGE, tag);
+            world.put(0, 1, bucket * PAGE, LocalMemory::Registered(0), PAGE, tag);
             world.settle();
         }
         let share = (world.hosts[0].strategy.stats().hits - before.hits) as f64 / 4000.0;
@@ -448,16 +451,17 @@ fn item_13_the_shapes_of_table_3_and_figures_3_to_5() {
     }
     // Figure 5: at one location firehose never shakes hands, no-unpin always does, with-unpin pins too.
     let cost = |kind| latency(kind, config(), 1, 2, 100).0;
-    let costs = [Kind::Firehose, Kind::RendezvousNoUnpin, Kind::RendezvousUnpin].map(cost);
+    let costs =
+        [StrategyKind::Firehose, StrategyKind::RendezvousNoUnpin, StrategyKind::RendezvousUnpin].map(cost);
     assert!(costs[0] + GM.round_trip <= costs[1] && costs[1] + GM.unpin <= costs[2], "{costs:?}");
 }
 
 #[test]
 fn item_12_beyond_the_bound_it_completes_and_ends_near_with_unpin() {
-    let (unpin, _) = latency(Kind::RendezvousUnpin, config(2, 64, 16), 2000, 100, 1000);
+    let (unpin, _) = latency(StrategyKind::RendezvousUnpin, config(2, 64, 16), 2000, 100, 1000);
     let mut last = 0.0;
     for set in [70, 90, 160, 400, 2000] {
-        let (mean, _) = latency(Kind::Firehose, config(2, 64, 16), set, 4 * set, 4000);
+        let (mean, _) = latency(StrategyKind::Firehose, config(2, 64, 16), set, 4 * set, 4000);
         assert!(mean > last, "declines gracefully: {mean} after {last}");
         last = mean;
     }
@@ -466,16 +470,17 @@ fn item_12_beyond_the_bound_it_completes_and_ends_near_with_unpin() {
 
 #[test]
 fn item_14_the_adaptive_fifo_gains_when_use_is_unbalanced_within_the_same_bound() {
-    // Of eight nodes one is busy, with a working set larger than its share of M and MAXVICTIM, but not than both together.
+    // Of eight nodes one is busy, with a working set larger than its share of M and MAXVICTIM, but not than
+    // both together.
     let mut pins = Vec::new();
     for adaptive in [false, true] {
         let config = Config { adaptive, ..config(8, 70, 10) };
         assert_eq!(config.firehoses(), 10);
-        let mut world = world(Kind::Firehose, config, 60, 14);
+        let mut world = world(StrategyKind::Firehose, config, 60, 14);
         (world.audit, world.keep_notes) = (false, false);
         for tag in 0..6000 {
             let bucket = world.random.u64(..60);
-            world.put(1, 0, bucket * PAGE, Local::Registered(0), 8, tag);
+            world.put(1, 0, bucket * PAGE, LocalMemory::Registered(0), 8, tag);
             world.settle();
         }
         let stats = world.hosts[0].strategy.stats();
@@ -487,7 +492,7 @@ fn item_14_the_adaptive_fifo_gains_when_use_is_unbalanced_within_the_same_bound(
     assert_eq!(pins[1], (60, 0), "the adaptive one pins the set once");
     // The lender gets its own back: the others become busy, and all their firehoses find room.
     let config = Config { adaptive: true, ..config(8, 70, 10) };
-    let mut world = world(Kind::Firehose, config, 200, 15);
+    let mut world = world(StrategyKind::Firehose, config, 200, 15);
     for bucket in 0..80 {
         world.put_now(1, 0, bucket, bucket);
     }
@@ -503,12 +508,13 @@ fn item_14_the_adaptive_fifo_gains_when_use_is_unbalanced_within_the_same_bound(
 #[test]
 fn item_15_memory_mapped_again_is_not_reached_through_an_old_registration() {
     // The world compares frames at every access and panics at a stale one.
-    let mut world = world(Kind::Firehose, config(3, 8, 4), 16, 15);
+    let mut world = world(StrategyKind::Firehose, config(3, 8, 4), 16, 15);
     world.put_now(1, 0, 3, 1);
     world.put_now(2, 0, 3, 1);
     world.take_notes();
-    // Mapped over before anybody learns of it: a transfer with the old key is refused, and done again with a new one.
-    world.put(1, 0, 3 * PAGE, Local::Registered(0), 8, 2);
+    // Mapped over before anybody learns of it: a transfer with the old key is refused, and done again with a
+    // new one.
+    world.put(1, 0, 3 * PAGE, LocalMemory::Registered(0), 8, 2);
     world.change(0, Run { first: 3, count: 1 }, true);
     world.settle();
     assert_eq!((world.refusals, world.ends[&(1, 2)]), (1, End::Done));
@@ -519,19 +525,19 @@ fn item_15_memory_mapped_again_is_not_reached_through_an_old_registration() {
     assert_eq!(world.refusals, 1);
     // Unmapped for good: the operation fails, and says where.
     world.change(0, Run { first: 3, count: 1 }, false);
-    world.put(1, 0, 3 * PAGE, Local::Registered(0), 8, 3);
+    world.put(1, 0, 3 * PAGE, LocalMemory::Registered(0), 8, 3);
     world.settle();
     let failure = Failure { side: Side::Remote, bucket: 3, error: PinError::Unmapped };
     assert_eq!(world.ends[&(1, 3)], End::Failed(failure));
     // The local side: the source of a put is mapped over between two puts.
-    world.put(0, 1, 0, Local::At(5 * PAGE), PAGE, 4);
+    world.put(0, 1, 0, LocalMemory::At(5 * PAGE), PAGE, 4);
     world.settle();
     world.change(0, Run { first: 5, count: 1 }, true);
-    world.put(0, 1, 0, Local::At(5 * PAGE), PAGE, 5);
+    world.put(0, 1, 0, LocalMemory::At(5 * PAGE), PAGE, 5);
     world.settle();
     assert_eq!(world.ends[&(0, 5)], End::Done);
     // And after a fork nothing that was registered before is used; the child may start nothing.
-    world.put(1, 0, 5 * PAGE, Local::Registered(0), 8, 6);
+    world.put(1, 0, 5 * PAGE, LocalMemory::Registered(0), 8, 6);
     world.fork(0);
     world.settle();
     assert_eq!(world.ends[&(1, 6)], End::Done);
@@ -546,22 +552,22 @@ fn item_15_memory_mapped_again_is_not_reached_through_an_old_registration() {
         peer: 1,
         direction: Direction::Put,
         remote: 0,
-        local: Local::Registered(0),
+        local: LocalMemory::Registered(0),
         len: 8,
     };
-    assert_eq!(child.start(request, &mut out), Err(Start::Child));
+    assert_eq!(child.start(request, &mut out), Err(StartError::Child));
 }
 
 #[test]
 fn a_limit_of_the_system_below_the_budget_is_met_by_victims() {
     for seed in 0..20 {
         let config = Config { adaptive: seed % 2 == 0, ..config(3, 8, 16) };
-        let mut world = world(Kind::Firehose, config, 40, seed);
+        let mut world = world(StrategyKind::Firehose, config, 40, seed);
         world.limit = 10;
         for tag in 0..400 {
             let bucket = world.random.u64(..38);
             let len = 1 + world.random.u64(..2 * PAGE);
-            world.put(tag as Node % 2 + 1, 0, bucket * PAGE, Local::Registered(0), len, tag);
+            world.put(tag as Node % 2 + 1, 0, bucket * PAGE, LocalMemory::Registered(0), len, tag);
             for _ in 0..world.random.u64(..6) {
                 world.step();
             }
@@ -572,7 +578,7 @@ fn a_limit_of_the_system_below_the_budget_is_met_by_victims() {
         world.limit = 0;
         world.change(0, Run { first: 0, count: 40 }, true);
         world.settle();
-        world.put(1, 0, 0, Local::Registered(0), 8, 1000);
+        world.put(1, 0, 0, LocalMemory::Registered(0), 8, 1000);
         world.settle();
         let failure = Failure { side: Side::Remote, bucket: 0, error: PinError::Limit };
         assert_eq!(world.ends[&(1, 1000)], End::Failed(failure));

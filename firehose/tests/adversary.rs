@@ -1,5 +1,6 @@
-//! The stale-registration adversary, simulated: mappings change while puts and gets are under way, and every access compares
-//! the frame that the card was given with the frame that is mapped. There may be no access to an old frame.
+//! The stale-registration adversary, simulated: mappings change while puts and gets are under way, and every
+//! access compares the frame that the card was given with the frame that is mapped. There may be no access to
+//! an old frame.
 //!
 //! `FIREHOSE_ACCESSES` says how many, `FIREHOSE_SEED` which; `cargo xtask soak` runs long ones.
 #![cfg(not(loom))]
@@ -45,7 +46,7 @@ struct Adversary {
 }
 
 impl Adversary {
-    fn new(kind: Kind, seed: u64) -> Adversary {
+    fn new(kind: StrategyKind, seed: u64) -> Adversary {
         let config = Config {
             nodes: NODES,
             m_bytes: 24 * PAGE,
@@ -170,7 +171,7 @@ impl Adversary {
         let len = 1 + self.random.u64(..most);
         let remote = self.random.u64(..MEMORY * PAGE - len);
         let local = self.random.u64(..MEMORY * PAGE - len);
-        let local = if dice & 8 == 0 { Local::At(local) } else { Local::Registered(local) };
+        let local = if dice & 8 == 0 { LocalMemory::At(local) } else { LocalMemory::Registered(local) };
         let direction = if dice & 16 == 0 { Direction::Put } else { Direction::Get };
         let request = Request { tag: 0, peer, direction, remote, local, len };
         self.running += 1;
@@ -269,11 +270,11 @@ fn no_access_is_stale() {
     let accesses = from_environment("FIREHOSE_ACCESSES").unwrap_or(10_000_000);
     let seed = from_environment("FIREHOSE_SEED").unwrap_or(1);
     let shares = [
-        (Kind::Firehose, 12),
-        (Kind::PinEverything, 1),
-        (Kind::RendezvousUnpin, 1),
-        (Kind::RendezvousNoUnpin, 1),
-        (Kind::PinDownCache, 1),
+        (StrategyKind::Firehose, 12),
+        (StrategyKind::PinEverything, 1),
+        (StrategyKind::RendezvousUnpin, 1),
+        (StrategyKind::RendezvousNoUnpin, 1),
+        (StrategyKind::PinDownCache, 1),
     ];
     for (kind, share) in shares {
         // Several worlds, so that a failing seed is soon run again.

@@ -3,8 +3,8 @@
 //! `PROPTEST_CASES` says how many programs; `cargo xtask soak` runs many.
 
 use firehose::{
-    Action, Change, Config, Direction, Granted, Held, Keys, Kind, Local, Message, OpId, Outcome, PinError,
-    Purpose, Request, Run,
+    Action, Change, Config, Direction, Granted, Held, Keys, LocalMemory, Message, OpId, Outcome, PinError,
+    Purpose, Request, Run, StrategyKind,
 };
 use proptest::prelude::*;
 
@@ -80,7 +80,7 @@ struct Todo {
     transfers: Vec<OpId>,
 }
 
-fn program(kind: Kind, steps: &[Step]) -> Result<(), TestCaseError> {
+fn program(kind: StrategyKind, steps: &[Step]) -> Result<(), TestCaseError> {
     let config = Config {
         nodes: 3,
         m_bytes: 8 * PAGE,
@@ -96,7 +96,8 @@ fn program(kind: Kind, steps: &[Step]) -> Result<(), TestCaseError> {
             Step::Message(from, message) => node.receive(from, message, &mut out),
             Step::Start(peer, remote, len, put) => {
                 let direction = if put { Direction::Put } else { Direction::Get };
-                let request = Request { tag: 0, peer, direction, remote, local: Local::At(remote / 2), len };
+                let request =
+                    Request { tag: 0, peer, direction, remote, local: LocalMemory::At(remote / 2), len };
                 let _ = node.start(request, &mut out);
             }
             Step::Pinned(well) if !todo.pins.is_empty() => match todo.pins.remove(0) {
@@ -127,13 +128,14 @@ fn program(kind: Kind, steps: &[Step]) -> Result<(), TestCaseError> {
 proptest! {
     #[test]
     fn any_messages_are_survived(steps in prop::collection::vec(step(), 0..60)) {
-        for kind in Kind::ALL {
+        for kind in StrategyKind::ALL {
             program(kind, &steps)?;
         }
     }
 }
 
-/// A peer gives back a bucket that was pinned for it but not granted yet, since others are not pinned; then its mapping changes.
+/// A peer gives back a bucket that was pinned for it but not granted yet, since others are not pinned; then
+/// its mapping changes.
 #[test]
 fn what_was_not_granted_is_not_given_back() {
     let run = |first, count| Run { first, count };
@@ -146,7 +148,7 @@ fn what_was_not_granted_is_not_given_back() {
         Step::Message(1, move_of(vec![Held { run: run(16, 4), key: 2 }], vec![])),
         Step::Changed(67269, 10556),
     ];
-    for kind in Kind::ALL {
+    for kind in StrategyKind::ALL {
         program(kind, &steps).unwrap();
     }
 }

@@ -1,5 +1,6 @@
-//! A naive oracle for both tables and both FIFOs: the algorithm as it is told, with lists that are searched from end to end.
-//! Operations run one after the other; each must let go, take, pin and unpin what the oracle says, in its order.
+//! A naive oracle for both tables and both FIFOs: the algorithm as it is told, with lists that are searched
+//! from end to end. Operations run one after the other; each must let go, take, pin and unpin what the oracle
+//! says, in its order.
 #![cfg(not(loom))]
 
 mod world;
@@ -167,7 +168,7 @@ proptest! {
             adaptive,
             ..Config::default()
         };
-        let mut world = World::new(Kind::Firehose, config, 0);
+        let mut world = World::new(StrategyKind::Firehose, config, 0);
         (world.keep_notes, world.prompt) = (true, true);
         for node in 0..NODES as u32 {
             world.map(node, Run { first: 0, count: MEMORY });
@@ -188,10 +189,11 @@ proptest! {
             let to = (from + far) % NODES;
             let count = count.min(firehoses).min(MEMORY - remote);
             let local_count = local_count.min(victims).min(count).min(MEMORY - local);
-            // The ends may lie differently in their buckets: a short operation has one byte in its first and last.
+            // The ends may lie differently in their buckets: a short operation has one byte in its first and
+            // last.
             let (len, at) = match local_count {
-                0 => (count * PAGE, Local::Registered(0)),
-                _ => (local_count * PAGE, Local::At(local * PAGE)),
+                0 => (count * PAGE, LocalMemory::Registered(0)),
+                _ => (local_count * PAGE, LocalMemory::At(local * PAGE)),
             };
             let count = len / PAGE;
             world.put(from as u32, to as u32, remote * PAGE, at, len, tag as u64);

@@ -1,5 +1,5 @@
-//! Random programs over every strategy: operations, changes of mappings and forks against a registrar and a network that
-//! take their time. `FIREHOSE_SEED` runs one seed; each failure names its own.
+//! Random programs over every strategy: operations, changes of mappings and forks against a registrar and a
+//! network that take their time. `FIREHOSE_SEED` runs one seed; each failure names its own.
 #![cfg(not(loom))]
 
 mod world;
@@ -39,7 +39,7 @@ fn config(shape: Shape) -> Config {
 }
 
 /// Runs a random program; all its operations must end. Returns transfers and refusals.
-fn program(kind: Kind, shape: Shape, seed: u64) -> (u64, u64) {
+fn program(kind: StrategyKind, shape: Shape, seed: u64) -> (u64, u64) {
     let mut world = World::new(kind, config(shape), seed);
     for node in 0..shape.nodes {
         world.map(node, Run { first: 0, count: shape.memory });
@@ -69,8 +69,11 @@ fn program(kind: Kind, shape: Shape, seed: u64) -> (u64, u64) {
             };
             let remote = world.random.u64(..most - len);
             let local = world.random.u64(..most - len);
-            let local =
-                if world.random.u64(..100) < 50 { Local::At(local) } else { Local::Registered(local) };
+            let local = if world.random.u64(..100) < 50 {
+                LocalMemory::At(local)
+            } else {
+                LocalMemory::Registered(local)
+            };
             let direction = if world.random.u64(..100) < 70 { Direction::Put } else { Direction::Get };
             let request = Request { tag: started, peer, direction, remote, local, len };
             world.start(node, request).expect("a good request");
@@ -121,7 +124,7 @@ fn shapes(changes: u64, steps: u64) -> Vec<Shape> {
     ]
 }
 
-fn all(kind: Kind, changes: u64) {
+fn all(kind: StrategyKind, changes: u64) {
     let (mut transfers, mut refusals) = (0, 0);
     for seed in seeds() {
         for (i, shape) in shapes(changes, 600).into_iter().enumerate() {
@@ -130,7 +133,7 @@ fn all(kind: Kind, changes: u64) {
             refusals += r;
         }
     }
-    if std::env::var_os("FIREHOSE_SEED").is_none() && kind != Kind::Bounce {
+    if std::env::var_os("FIREHOSE_SEED").is_none() && kind != StrategyKind::Bounce {
         assert!(transfers > 1000, "{transfers} transfers");
         assert_eq!(refusals > 0, changes > 0, "{refusals} refusals");
     }
@@ -141,12 +144,12 @@ macro_rules! programs {
         mod $name {
             #[test]
             fn ends_all_operations_within_the_bound() {
-                super::all(super::Kind::$kind, 0);
+                super::all(super::StrategyKind::$kind, 0);
             }
 
             #[test]
             fn makes_no_stale_access_while_mappings_change() {
-                super::all(super::Kind::$kind, 6);
+                super::all(super::StrategyKind::$kind, 6);
             }
         }
     )*};

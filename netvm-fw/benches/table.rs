@@ -1,13 +1,14 @@
-//! What a lock in the shadow table costs, beside a bare atomic addition: one line of memory, and a table larger than caches.
+//! The cost of a lock in the shadow table, compared with a bare atomic addition: on one line of memory, and
+//! in a table larger than the caches.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use criterion::Criterion;
-use netvm_fw::atomics::Op;
-use netvm_fw::nic::{Action, Config, Event, Nic};
+use netvm_fw::atomics::AtomicOp;
+use netvm_fw::nic::{Nic, NicAction, NicConfig, NicEvent};
 use netvm_fw::shadow::{Geometry, HostTable, NicTable, table};
-use netvm_fw::wire::{Head, Kind, Span};
+use netvm_fw::wire::{Head, HeadKind, Span};
 use netvm_fw::{Key, Node, PortId, Ppn, Vpn};
 
 const KEY: Key = Key(42);
@@ -81,24 +82,24 @@ fn locks(c: &mut Criterion) {
 /// One packet through the firmware, without the copies that a driver makes.
 fn packets(c: &mut Criterion) {
     let (_host, table) = full(64);
-    let mut nic = Nic::new(Config::new(Node(0), 2), table);
-    let mut head = Head::new(Kind::Write, PortId(1), Node(1), Node(0));
+    let mut nic = Nic::new(NicConfig::new(Node(0), 2), table);
+    let mut head = Head::new(HeadKind::Write, PortId(1), Node(1), Node(0));
     head.src.len = 8;
     head.dst = Span::new(vpn(7), KEY, 0, 8);
-    let mut out: Vec<Action> = Vec::new();
+    let mut out: Vec<NicAction> = Vec::new();
     let mut payload = vec![0; 8];
     c.bench_function("firmware: a write of 8 bytes arrives", |b| {
         b.iter(|| {
-            nic.handle(0, Event::Packet { head, payload: std::mem::take(&mut payload) }, &mut out);
+            nic.handle(0, NicEvent::Packet { head, payload: std::mem::take(&mut payload) }, &mut out);
             let (op, data) = out
                 .drain(..)
                 .find_map(|action| match action {
-                    Action::DmaWrite { op, data, .. } => Some((op, data)),
+                    NicAction::DmaWrite { op, data, .. } => Some((op, data)),
                     _ => None,
                 })
                 .expect("a DMA");
             payload = data.clone();
-            nic.handle(0, Event::DmaWritten { op, data }, &mut out);
+            nic.handle(0, NicEvent::DmaWritten { op, data }, &mut out);
             out.clear();
             head.seq = head.seq.wrapping_add(1);
         });
@@ -108,7 +109,7 @@ fn packets(c: &mut Criterion) {
     });
     c.bench_function("semV", |b| {
         let mut m = [0; 5];
-        b.iter(|| Op::SemV.apply(black_box(&mut m), [0; 4]));
+        b.iter(|| AtomicOp::SemV.apply(black_box(&mut m), [0; 4]));
     });
 }
 

@@ -1,26 +1,28 @@
-//! What the home NIC computes: from the words in memory and the arguments to new words and a reply. All in constant time.
+//! The atomic operations of the home NIC: they compute new words and a reply from the words in memory and the
+//! arguments. All take constant time.
 //!
-//! The queue operations work on four words (head, tail, count of waiters, promised wake-ups), those of semaphores on a fifth
-//! (value). Processes are numbers from 1; [`EMPTY`] is none.
+//! The queue operations work on four words (head, tail, count of waiters, promised wake-ups), the semaphore
+//! operations on a fifth (value) as well. Processes are numbered from 1; [`NO_PROCESS`] is no process.
 //!
-//! **Departure from the published operations.** While the head is in flux, the published `dequeue` promises a wake-up for
-//! every call, also for more than there are waiters; the surplus wakes a later process of a plain queue, and blocks one of a
-//! semaphore for ever. Here both ask whether a waiter without a promise is left: `count - promised > 0`.
+//! **Departure from the published operations.** While the head is in flux, the published `dequeue` promises a
+//! wake-up for every call, even when there are fewer waiters. The surplus promise wakes a later process of a
+//! plain queue, and blocks a process of a semaphore for ever. Here both operations ask whether a waiter
+//! without a promise is left: `count - promised > 0`.
 
 /// No process.
-pub const EMPTY: u32 = 0;
-/// Count in a dequeue's reply when there was nothing to dequeue.
-pub const NOBODY: u32 = u32::MAX;
+pub const NO_PROCESS: u32 = 0;
+/// The count in a dequeue's reply when the queue was empty.
+pub const QUEUE_WAS_EMPTY: u32 = u32::MAX;
 
 /// Most words of an operand.
-pub const OPERAND: usize = 5;
+pub const MAX_OPERAND_WORDS: usize = 5;
 /// Most words of a reply.
-pub const REPLY: usize = 3;
+pub const REPLY_WORDS: usize = 3;
 
 /// An operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
-pub enum Op {
+pub enum AtomicOp {
     /// Set to 1 if 0; replies 1 if it did so, else 0.
     TestAndSet = 1,
     /// Add 1; replies the old value.
@@ -29,103 +31,109 @@ pub enum Op {
     Decr = 3,
     /// Set to the first argument; replies the old value.
     Swap = 4,
-    /// Set to the second argument if it equals the first; replies the old value.
+    /// If it equals the first argument, set to the second; replies the old value.
     CompareSwap = 5,
-    /// Queue: append the process in the first argument; replies the one before it, or [`EMPTY`].
+    /// Queue: append the process in the first argument; replies the process before it, or [`NO_PROCESS`].
     Enqueue = 6,
-    /// Queue: take the head off; replies it (or [`EMPTY`]) and the number of those left (or [`NOBODY`]).
+    /// Queue: remove the head; replies the head (or [`NO_PROCESS`]) and the number of processes left (or
+    /// [`QUEUE_WAS_EMPTY`]).
     Dequeue = 7,
-    /// Queue: the process in the first argument is now the head; replies (1, number of those behind it) if it must be
-    /// woken at once, else (0, number of waiters).
+    /// Queue: the process in the first argument is now the head; replies (1, number of processes behind it)
+    /// if it must be woken at once, else (0, number of waiters).
     NewHead = 8,
-    /// Semaphore: take one, or append the process in the first argument; replies (the one before it, old value).
+    /// Semaphore: take one, or append the process in the first argument; replies (the process before it, old
+    /// value).
     SemP = 9,
     /// Semaphore: dequeue, or give one; replies (head, number left, new value).
     SemV = 10,
 }
 
-impl Op {
-    /// All of them.
-    pub const ALL: [Op; 10] = [
-        Op::TestAndSet,
-        Op::Incr,
-        Op::Decr,
-        Op::Swap,
-        Op::CompareSwap,
-        Op::Enqueue,
-        Op::Dequeue,
-        Op::NewHead,
-        Op::SemP,
-        Op::SemV,
+impl AtomicOp {
+    /// All operations.
+    pub const ALL: [AtomicOp; 10] = [
+        AtomicOp::TestAndSet,
+        AtomicOp::Incr,
+        AtomicOp::Decr,
+        AtomicOp::Swap,
+        AtomicOp::CompareSwap,
+        AtomicOp::Enqueue,
+        AtomicOp::Dequeue,
+        AtomicOp::NewHead,
+        AtomicOp::SemP,
+        AtomicOp::SemV,
     ];
 
     /// The operation with this number.
-    pub fn parse(number: u32) -> Option<Op> {
-        Op::ALL.get((number as usize).checked_sub(1)?).copied()
+    pub fn parse(number: u32) -> Option<AtomicOp> {
+        AtomicOp::ALL.get((number as usize).checked_sub(1)?).copied()
     }
 
-    /// Words that it works on.
+    /// Number of words that it works on.
     pub fn operand_words(self) -> usize {
         match self {
-            Op::TestAndSet | Op::Incr | Op::Decr | Op::Swap | Op::CompareSwap => 1,
-            Op::Enqueue | Op::Dequeue | Op::NewHead => 4,
-            Op::SemP | Op::SemV => 5,
+            AtomicOp::TestAndSet
+            | AtomicOp::Incr
+            | AtomicOp::Decr
+            | AtomicOp::Swap
+            | AtomicOp::CompareSwap => 1,
+            AtomicOp::Enqueue | AtomicOp::Dequeue | AtomicOp::NewHead => 4,
+            AtomicOp::SemP | AtomicOp::SemV => 5,
         }
     }
 
-    /// Bytes that it works on.
+    /// Number of bytes that it works on.
     pub fn operand_bytes(self) -> usize {
         self.operand_words() * 4
     }
 
-    /// Where operands must start, in bytes: so that none straddles a page.
+    /// Alignment of operands in bytes, chosen so that none straddles a page.
     pub fn alignment(self) -> usize {
         self.operand_bytes().next_power_of_two()
     }
 
-    /// Words of its reply.
+    /// Number of words of its reply.
     pub fn reply_words(self) -> usize {
         match self {
-            Op::Dequeue | Op::NewHead | Op::SemP => 2,
-            Op::SemV => 3,
+            AtomicOp::Dequeue | AtomicOp::NewHead | AtomicOp::SemP => 2,
+            AtomicOp::SemV => 3,
             _ => 1,
         }
     }
 
-    /// Does it: changes the first [`operand_words`](Self::operand_words) of `m`, and replies.
-    pub fn apply(self, m: &mut [u32; OPERAND], args: [u32; 4]) -> [u32; REPLY] {
+    /// Performs it: changes the first [`operand_words`](Self::operand_words) of `m`, and returns the reply.
+    pub fn apply(self, m: &mut [u32; MAX_OPERAND_WORDS], args: [u32; 4]) -> [u32; REPLY_WORDS] {
         let old = m[0];
         match self {
-            Op::TestAndSet => {
+            AtomicOp::TestAndSet => {
                 if old == 0 {
                     m[0] = 1;
                 }
                 [u32::from(old == 0), 0, 0]
             }
-            Op::Incr => {
+            AtomicOp::Incr => {
                 m[0] = old.wrapping_add(1);
                 [old, 0, 0]
             }
-            Op::Decr => {
+            AtomicOp::Decr => {
                 m[0] = old.wrapping_sub(1);
                 [old, 0, 0]
             }
-            Op::Swap => {
+            AtomicOp::Swap => {
                 m[0] = args[0];
                 [old, 0, 0]
             }
-            Op::CompareSwap => {
+            AtomicOp::CompareSwap => {
                 if old == args[0] {
                     m[0] = args[1];
                 }
                 [old, 0, 0]
             }
-            Op::Enqueue => [enqueue(m, args[0]), 0, 0],
-            Op::Dequeue => {
+            AtomicOp::Enqueue => [enqueue(m, args[0]), 0, 0],
+            AtomicOp::Dequeue => {
                 let (head, left) = dequeue(m);
                 [head, left, 0]
             }
-            Op::NewHead => {
+            AtomicOp::NewHead => {
                 let [_, _, count, promised, _] = m;
                 if *promised > 0 {
                     *promised -= 1;
@@ -136,37 +144,37 @@ impl Op {
                     [0, m[2], 0]
                 }
             }
-            Op::SemP => {
+            AtomicOp::SemP => {
                 let value = m[4];
                 if value > 0 {
                     m[4] -= 1;
-                    return [EMPTY, value, 0];
+                    return [NO_PROCESS, value, 0];
                 }
                 [enqueue(m, args[0]), 0, 0]
             }
-            Op::SemV => {
+            AtomicOp::SemV => {
                 if unpromised(m) {
                     let (head, left) = dequeue(m);
                     return [head, left, m[4]];
                 }
                 m[4] = m[4].wrapping_add(1);
-                [EMPTY, NOBODY, m[4]]
+                [NO_PROCESS, QUEUE_WAS_EMPTY, m[4]]
             }
         }
     }
 }
 
-/// Whether a waiter is left that no wake-up was promised to.
-fn unpromised(m: &[u32; OPERAND]) -> bool {
+/// Whether a waiter without a promised wake-up is left.
+fn unpromised(m: &[u32; MAX_OPERAND_WORDS]) -> bool {
     m[2] > m[3]
 }
 
-fn enqueue(m: &mut [u32; OPERAND], process: u32) -> u32 {
+fn enqueue(m: &mut [u32; MAX_OPERAND_WORDS], process: u32) -> u32 {
     let [head, tail, count, _, _] = m;
     *count = count.wrapping_add(1);
     let before = if *count == 1 {
         *head = process;
-        EMPTY
+        NO_PROCESS
     } else {
         *tail
     };
@@ -174,15 +182,15 @@ fn enqueue(m: &mut [u32; OPERAND], process: u32) -> u32 {
     before
 }
 
-fn dequeue(m: &mut [u32; OPERAND]) -> (u32, u32) {
+fn dequeue(m: &mut [u32; MAX_OPERAND_WORDS]) -> (u32, u32) {
     if !unpromised(m) {
-        return (EMPTY, NOBODY);
+        return (NO_PROCESS, QUEUE_WAS_EMPTY);
     }
     let [head, _, count, promised, _] = m;
-    if *head == EMPTY {
+    if *head == NO_PROCESS {
         *promised += 1;
-        return (EMPTY, *count);
+        return (NO_PROCESS, *count);
     }
     *count -= 1;
-    (core::mem::replace(head, EMPTY), *count)
+    (core::mem::replace(head, NO_PROCESS), *count)
 }

@@ -1,5 +1,6 @@
-//! What a [combining write](crate::wire::Kind::Combine) does: the words that came are folded into those in memory, element by
-//! element, by the NIC of the memory. Ours; the thesis has atomics of one word only.
+//! The arithmetic of a [combining write](crate::wire::HeadKind::Combine): the NIC of the memory folds the
+//! words that came into those in memory, element by element. This is an addition of ours; the thesis has
+//! atomics of one word only.
 
 /// The function. The word in memory is the first operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -31,19 +32,19 @@ pub enum Element {
 /// A function on a type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Combine {
-    /// What is done.
+    /// The function.
     pub fold: Fold,
-    /// To what.
+    /// The type of the words.
     pub element: Element,
 }
 
 impl Combine {
-    /// As the operation number of a head.
+    /// Its operation number in a head.
     pub fn encode(self) -> u32 {
         self.fold as u32 | (self.element as u32) << 8
     }
 
-    /// The one with this number, if there is one: floats have no bitwise functions.
+    /// The combination with this number, if there is one: floats have no bitwise functions.
     pub fn parse(number: u32) -> Option<Combine> {
         use {Element::*, Fold::*};
         let fold = *[Add, Mul, Min, Max, And, Or, Xor].get((number & 0xff).checked_sub(1)? as usize)?;
@@ -52,7 +53,7 @@ impl Combine {
         (!(bitwise && matches!(element, F32 | F64))).then_some(Combine { fold, element })
     }
 
-    /// Bytes of a word.
+    /// Bytes of one word.
     pub fn width(self) -> usize {
         match self.element {
             Element::I32 | Element::U32 | Element::F32 => 4,
@@ -60,7 +61,7 @@ impl Combine {
         }
     }
 
-    /// Folds `more` into `memory`: as many words as both have.
+    /// Folds `more` into `memory`, as many words as both have.
     pub fn apply(self, memory: &mut [u8], more: &[u8]) {
         macro_rules! words {
             ($t:ty, $f:expr) => {{
@@ -91,7 +92,7 @@ impl Combine {
                     Fold::Mul => words!($t, |a, b| a * b),
                     Fold::Min => words!($t, |a, b| if b < a { b } else { a }),
                     Fold::Max => words!($t, |a, b| if b > a { b } else { a }),
-                    // Not parsed.
+                    // `parse` does not return these.
                     Fold::And | Fold::Or | Fold::Xor => {}
                 }
             };

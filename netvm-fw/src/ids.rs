@@ -1,4 +1,4 @@
-//! Names of nodes, ports, pages and frames.
+//! Identifiers of nodes, ports, pages and frames.
 
 use core::num::NonZeroU32;
 
@@ -13,18 +13,18 @@ pub struct Node(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PortId(pub u16);
 
-/// A page frame of a host, from 1: a row of the table ends with the first 0.
+/// A page frame of a host, numbered from 1, because 0 ends a row of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Ppn(NonZeroU32);
 
 impl Ppn {
-    /// The frame with this number, if it is one.
+    /// The frame with this number; `None` for 0.
     #[inline]
     pub fn new(number: u32) -> Option<Ppn> {
         NonZeroU32::new(number).map(Ppn)
     }
 
-    /// The frame at this place of an array of frames.
+    /// The frame at this index of an array of frames.
     #[inline]
     pub fn at(index: usize) -> Ppn {
         Ppn(NonZeroU32::MIN.saturating_add(index as u32))
@@ -36,7 +36,7 @@ impl Ppn {
         self.0.get()
     }
 
-    /// Its place in arrays of frames.
+    /// Its index in arrays of frames.
     #[inline]
     pub fn index(self) -> usize {
         self.0.get() as usize - 1
@@ -60,7 +60,7 @@ impl Vpn {
         Vpn::new(port, address / u64::from(PAGE))
     }
 
-    /// Whose page it is.
+    /// The port that the page belongs to.
     #[inline]
     pub fn port(self) -> PortId {
         PortId((self.0 >> 48) as u16)
@@ -72,7 +72,7 @@ impl Vpn {
         self.0 & 0xffff_ffff_ffff
     }
 
-    /// Where the table looks for it.
+    /// The hash that selects its row of the table.
     #[inline]
     pub fn hash(self) -> Hash {
         let mut x = self.0;
@@ -82,18 +82,18 @@ impl Vpn {
     }
 }
 
-/// Hash of a [`Vpn`]. Libraries compute it, so that NICs need not; tables reduce it to a row, so any value is in range, and
-/// a wrong one only fails to find the page.
+/// Hash of a [`Vpn`]. Libraries compute it, so that NICs need not. Tables reduce it to a row, so any value is
+/// in range, and a wrong one only fails to find the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Hash(pub u32);
 
-/// The right to use a segment: a random number that its export made.
+/// The right to use a segment: a random number made by its export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key(pub u64);
 
-/// A byte of a frame.
+/// The address of a byte in a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct FrameAddress {
     /// The frame.
     pub ppn: Ppn,
     /// Bytes from its start.

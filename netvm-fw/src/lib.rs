@@ -1,27 +1,30 @@
-//! Firmware of a NIC that needs no pinned memory, and the host half it works with.
+//! The firmware of a NIC that needs no pinned memory, and the host half it works with.
 //!
-//! The host's virtual memory keeps owning every page. The NIC holds a *shadow page table*: a complete map of the resident
-//! pages that programs export. Around each DMA it locks the page there, for microseconds; a page that is not resident
-//! sends the message into a *bounce buffer* that was reserved for it, and the host's paging thread copies it from there.
-//! Nothing is pinned, nothing is refused, nothing is sent twice. The design is J. S. Ong's "Network Virtual Memory" (UBC,
-//! 2003); what it leaves open is decided in `docs/netvm-hazards.md`.
+//! The host's virtual memory keeps the ownership of every page. The NIC holds a *shadow page table*: a
+//! complete map of the resident pages that programs export. Around each DMA it locks the page there, for
+//! microseconds. A message for a page that is not resident goes into a *bounce buffer* that was reserved for
+//! it, and the host's paging thread copies it from there. Nothing is pinned, nothing is refused, nothing is
+//! sent twice. The design is J. S. Ong's "Network Virtual Memory" (UBC, 2003); `docs/netvm-hazards.md`
+//! decides what it leaves open.
 //!
-//! There is no I/O here and no unsafe code: the firmware and the host half are state machines that take events and a time
-//! and return actions. The same text runs in unit tests, in virtual time with a price on every action, and on a live
-//! thread.
+//! There is no I/O here and no unsafe code. The firmware and the host half are state machines that take
+//! events and a time, and return actions. The same code runs in unit tests, in virtual time with a cost for
+//! every action, and on a live thread.
 //!
 //! # Words
 //!
-//! - *node*: a NIC with its host. *Port*: a process on it. *Vpn*: a page of a port's memory, unique on its node. *Ppn*: a
-//!   page frame of the host, from 1.
-//! - *command*: what a port asks of its NIC: a write, read or atomic of at most one page at either end, or a message.
+//! - *node*: a NIC with its host. *Port*: a process on it. *Vpn*: a page of a port's memory, unique on its
+//!   node. *Ppn*: a page frame of the host, from 1.
+//! - *command*: a request of a port to its NIC: a write, read or atomic of at most one page at either end, or
+//!   a message.
 //! - *head*: the 80 bytes in front of a packet; a command is a head that its port filled ([`wire`]).
-//! - *lock*: a count per frame that keeps the host from taking it away. *Lease*: a lock that stays, for Firehose
-//!   ([`shadow`]).
-//! - *window*: the 64 sequence numbers that a node may have under way to another. One number is one *credit*: a place in
-//!   the sequence and a slot of the other side's bounce buffer ([`window`]).
+//! - *lock*: a count per frame that keeps the host from taking the frame away. *Lease*: a lock that stays,
+//!   for Firehose ([`shadow`]).
+//! - *window*: the 64 sequence numbers that a node may have under way to another. One number is one *credit*:
+//!   a position in the sequence and a slot of the other side's bounce buffer ([`window`]).
 //! - *notification*: an event count at a port, raised by a write after the data before it ([`notify`]).
-//! - *triggered command*: one that waits in the NIC until an event count of its port gets to a threshold ([`nic`]).
+//! - *triggered command*: a command that waits in the NIC until an event count of its port reaches a
+//!   threshold ([`nic`]).
 //!
 //! # Layers
 //!
@@ -36,13 +39,14 @@
 //!
 //! # One write, traced
 //!
-//! [`library::Library::issue`] splits it at the pages of both ends and puts a command for each fragment in the port's queue
-//! ([`port`]); the doorbell tells the NIC. [`nic::Nic::handle`] takes the command, locks the source page, asks for a DMA
-//! of it (up to 96 bytes came with the command instead), unlocks, counts the command as done, and sends it when there is a
-//! credit. At the target the NIC locks the destination, checks the key, asks for the DMA into it, marks the page dirty,
-//! unlocks, moves the window on, and raises the notification once everything before it is there. A page that is missing
-//! at the target: [`host::Host`] finds the message in the bounce buffer, pages in, maps, copies, and has the NIC move
-//! the window.
+//! [`library::Library::issue`] splits the write at the pages of both ends and puts a command for each
+//! fragment in the port's queue ([`port`]); the doorbell tells the NIC. [`nic::Nic::handle`] takes the
+//! command, locks the source page and asks for a DMA of it (up to 96 bytes come with the command instead). It
+//! then unlocks the page, counts the command as done, and sends the packet when there is a credit. At the
+//! target the NIC locks the destination, checks the key, asks for the DMA into it, marks the page dirty,
+//! unlocks it, advances the window, and raises the notification once everything before it is in place. If the
+//! page is missing at the target, [`host::Host`] finds the message in the bounce buffer, pages in, maps,
+//! copies, and tells the NIC to advance the window.
 
 #![forbid(unsafe_code)]
 
@@ -60,15 +64,15 @@ pub mod sync;
 pub mod window;
 pub mod wire;
 
-pub use ids::{Hash, Key, Node, PAGE, Place, PortId, Ppn, Vpn};
+pub use ids::{FrameAddress, Hash, Key, Node, PAGE, PortId, Ppn, Vpn};
 
-/// Memory of a host by page frame: what the paging thread copies into, and what drivers run DMA on.
+/// The memory of a host by page frame: the paging thread copies into it, and drivers run DMA on it.
 ///
-/// Implementations see to it that a frame stays what it is while the shadow table has it locked or the host holds it, and that
-/// calls may come from several threads.
+/// An implementation ensures that a frame keeps its page while the shadow table has it locked or the host
+/// holds it. Its methods may be called by several threads.
 pub trait PageMemory {
     /// Copies out of a frame. `at.offset + into.len() <= PAGE`.
-    fn read(&self, at: Place, into: &mut [u8]);
+    fn read(&self, at: FrameAddress, into: &mut [u8]);
     /// Copies into a frame. `at.offset + from.len() <= PAGE`.
-    fn write(&self, at: Place, from: &[u8]);
+    fn write(&self, at: FrameAddress, from: &[u8]);
 }

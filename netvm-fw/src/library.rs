@@ -1,41 +1,41 @@
-//! The user library: maps of segments, transfers cut at pages, commands into the queue, fences, atomics.
+//! The user library: maps of segments, transfers split at pages, commands in the queue, fences, atomics.
 //!
-//! Nothing here waits: what finds no room says so, and is called again. A [`Transfer`] remembers how far it has come. Before a
-//! transfer, programs *touch* the pages of their own end, so that a miss there is rare.
+//! Nothing here waits: a call that finds no room says so, and is repeated. A [`Transfer`] remembers how far
+//! it has come. Programs *touch* the pages of their own end before a transfer, so that a miss there is rare.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use thiserror::Error;
 
-use crate::atomics::{Op, REPLY};
+use crate::atomics::{AtomicOp, REPLY_WORDS};
 use crate::combine::Combine;
 use crate::host::Segment;
 use crate::ids::{Node, PAGE, PortId, Vpn};
-use crate::port::{Counter, Doorbell, PortMemory, QUEUE, REPLIES, reached};
+use crate::port::{COMMAND_SLOTS, Counter, Doorbell, PortMemory, REPLY_SLOTS, reached};
 use crate::shadow::Lease;
-use crate::wire::{ACKNOWLEDGE, Head, INLINE, INLINED, Kind, LEASED, Span, TRIGGERED};
+use crate::wire::{ACKNOWLEDGE, Head, HeadKind, INLINED, LEASED, MAX_INLINE_BYTES, Span, TRIGGERED};
 
-/// An entry of a segment map: an export of our own, or an import.
+/// An entry of the segment map: an export of this process, or an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Handle(u32);
 
-/// What cannot be done, or not now.
+/// Why a call failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum LibraryError {
-    /// The command queue is full, or no place for a reply is free: have the NIC run, and try again.
+    /// The command queue is full, or no slot for a reply is free: let the NIC run, and try again.
     #[error("no room now; try again")]
     Busy,
-    /// The handle was dropped, or is another library's.
+    /// The handle was removed, or is another library's.
     #[error("no such segment")]
     Handle,
-    /// Bytes beyond the end of a segment.
+    /// The bytes are beyond the end of a segment.
     #[error("bytes beyond the end of the segment")]
     Range,
-    /// An operand of an atomic that is not aligned to its size.
+    /// The operand of an atomic is not aligned to its size.
     #[error("the operand of an atomic must be aligned to its size rounded up to a power of two")]
     Alignment,
     /// Events that do not exist here, or a message that is too long.
-    #[error("more than {INLINE} bytes in a message of its own")]
+    #[error("more than {MAX_INLINE_BYTES} bytes in a message of its own")]
     Long,
 }
 
@@ -88,7 +88,7 @@ impl Segments {
     }
 }
 
-/// Which way a transfer goes.
+/// The direction of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// From here to there.
@@ -97,7 +97,7 @@ pub enum Direction {
     Read,
 }
 
-/// A write or read of any length, and how far it has come.
+/// A write or read of any length, and its progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transfer {
     direction: Direction,
@@ -111,7 +111,7 @@ pub struct Transfer {
 }
 
 impl Transfer {
-    /// `size` bytes from `local` (a handle of an export of ours, and an offset) to `remote`.
+    /// `size` bytes from `local` (a handle of an export of this process, and an offset) to `remote`.
     pub fn write(local: (Handle, u64), remote: (Handle, u64), size: u64) -> Transfer {
         let (direction, notification, acknowledge) = (Direction::Write, 0, false);
         Transfer { direction, remote, local, size, done: 0, notification, acknowledge, lease: None }
@@ -122,17 +122,17 @@ impl Transfer {
         Transfer { direction: Direction::Read, ..Transfer::write(local, remote, size) }
     }
 
-    /// Raise this notification at the receiver of a write, after its last byte.
+    /// Raises this notification at the receiver of a write, after the last byte.
     pub fn notify(self, notification: u32) -> Transfer {
         Transfer { notification, ..self }
     }
 
-    /// Have the target say when a write is in place ([`Counter::Written`]).
+    /// Makes the target report when a write is in place ([`Counter::Written`]).
     pub fn acknowledge(self) -> Transfer {
         Transfer { acknowledge: true, ..self }
     }
 
-    /// Use this lease of the remote page; for transfers within one page.
+    /// Uses this lease of the remote page; for transfers within one page.
     pub fn under(self, lease: Lease) -> Transfer {
         Transfer { lease: Some(lease), ..self }
     }
@@ -143,25 +143,26 @@ impl Transfer {
     }
 }
 
-/// When a triggered command is carried out: as soon as this event of the own port has been raised so often, in total.
+/// The condition of a triggered command: it is carried out as soon as this event of its port has been raised
+/// `count` times in total.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Trigger {
     /// The event: 1 to 1023.
     pub event: u32,
-    /// How often.
+    /// The threshold.
     pub count: u32,
 }
 
-/// A point in a port's commands: what was issued up to it.
+/// A point in the sequence of a port's commands: everything issued before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fence {
-    /// What it counts.
+    /// The counter.
     pub which: Counter,
-    /// How many must be done.
+    /// The value at which the fence is passed.
     pub count: u32,
 }
 
-/// A process's library.
+/// The library of a process.
 #[derive(Debug)]
 pub struct Library {
     node: Node,
@@ -170,31 +171,31 @@ pub struct Library {
     bell: Arc<Doorbell>,
     segments: Segments,
     issued: [u32; 3],
-    /// Counts that the NIC has been seen to have reached.
+    /// The highest counts that the NIC is known to have reached.
     seen: [u32; 3],
     cookie: u32,
-    /// Bit `cookie % REPLIES`: a reply is to come, or has not been taken.
+    /// Bit `cookie % REPLY_SLOTS`: a reply is expected, or has not been taken.
     replies: u32,
 }
 
 impl Library {
-    /// A library of a port that is open.
+    /// The library of an open port.
     pub fn new(node: Node, port: PortId, memory: Arc<PortMemory>, bell: Arc<Doorbell>) -> Library {
         let segments = Segments::default();
         Library { node, port, memory, bell, segments, issued: [0; 3], seen: [0; 3], cookie: 0, replies: 0 }
     }
 
-    /// What it shares with the NIC.
+    /// The memory that it shares with the NIC.
     pub fn memory(&self) -> &Arc<PortMemory> {
         &self.memory
     }
 
-    /// Notes an export that the host made for us, or an import from `node`.
+    /// Adds an export that the host made for this process, or an import from `node`.
     pub fn add_segment(&mut self, node: Node, segment: Segment) -> Handle {
         self.segments.add(node, segment)
     }
 
-    /// Forgets one.
+    /// Removes a segment.
     pub fn remove_segment(&mut self, handle: Handle) -> Option<Segment> {
         self.segments.remove(handle)
     }
@@ -204,19 +205,20 @@ impl Library {
         self.segments.lookup(node, port, address)
     }
 
-    /// Places that are free in the command queue, as of the last renewal of the counter. When it is 0, ask for a renewal
+    /// Free slots in the command queue, as of the last update of the counter. When it is 0, ask for an update
     /// ([`wait_for_room`](Self::wait_for_room)).
     pub fn room(&self) -> u32 {
-        QUEUE - self.issued[0].wrapping_sub(self.count(Counter::Commands))
+        COMMAND_SLOTS - self.issued[0].wrapping_sub(self.count(Counter::Commands))
     }
 
-    /// A fence that is passed when a full queue has a free place.
+    /// A fence that is passed when a full queue has a free slot.
     pub fn wait_for_room(&self) -> Fence {
-        Fence { which: Counter::Commands, count: self.issued[0].wrapping_sub(QUEUE - 1) }
+        Fence { which: Counter::Commands, count: self.issued[0].wrapping_sub(COMMAND_SLOTS - 1) }
     }
 
-    /// Issues as much of a transfer as there is room for. True: all of it; then raise a [`fence`](Self::fence) if you want to
-    /// know when it is done. `bytes` copies from an offset of the local segment: short fragments go with their command.
+    /// Issues as much of a transfer as there is room for. Returns true if that was all of it; a
+    /// [`fence`](Self::fence) taken then tells when it is done. `bytes` copies from an offset of the local
+    /// segment: short fragments travel with their command.
     pub fn issue(
         &mut self,
         transfer: &mut Transfer,
@@ -231,8 +233,8 @@ impl Library {
             let (node, there) = self.segments.span(transfer.remote.0, remote, len)?;
             let (_, here) = self.segments.span(transfer.local.0, local, len)?;
             let last = transfer.left() == u64::from(len);
-            let mut head = Head::new(Kind::Write, self.port, self.node, node);
-            let mut inline = [0; INLINE];
+            let mut head = Head::new(HeadKind::Write, self.port, self.node, node);
+            let mut inline = [0; MAX_INLINE_BYTES];
             let mut carried = 0;
             match transfer.direction {
                 Direction::Write => {
@@ -243,19 +245,19 @@ impl Library {
                     if last {
                         head.notification = transfer.notification;
                     }
-                    if len as usize <= INLINE {
+                    if len as usize <= MAX_INLINE_BYTES {
                         head.flags |= INLINED;
                         carried = len as usize;
                         bytes(local, &mut inline[..carried]);
                     }
                 }
                 Direction::Read => {
-                    head.kind = Kind::Read;
+                    head.kind = HeadKind::Read;
                     (head.src, head.dst) = (there, here);
                 }
             }
             if let Some(lease) = transfer.lease {
-                let far = if head.kind == Kind::Read { &mut head.src } else { &mut head.dst };
+                let far = if head.kind == HeadKind::Read { &mut head.src } else { &mut head.dst };
                 far.hash.0 = lease.ppn.get();
                 head.flags |= LEASED;
                 head.op = lease.breaks;
@@ -274,7 +276,7 @@ impl Library {
         Ok(true)
     }
 
-    /// Bytes up to the next page boundary at either end.
+    /// Number of bytes up to the next page boundary at either end.
     fn fragment(&self, transfer: &Transfer, local: u64, remote: u64) -> Result<u32, LibraryError> {
         let page = u64::from(PAGE);
         let to_boundary = |handle: Handle, offset: u64| {
@@ -293,13 +295,13 @@ impl Library {
         self.bell.ring(self.port);
     }
 
-    /// How many of a kind are done, as far as this side knows.
+    /// How many operations of a kind are done, as far as this side knows.
     fn count(&self, which: Counter) -> u32 {
         let (counter, seen) = (self.memory.counter(which), self.seen[which as usize]);
         if reached(counter, seen) { counter } else { seen }
     }
 
-    /// Everything of this kind that was issued so far.
+    /// A fence behind all operations of this kind that were issued so far.
     pub fn fence(&self, which: Counter) -> Fence {
         Fence { which, count: self.issued[which as usize] }
     }
@@ -310,7 +312,8 @@ impl Library {
         reached(self.count(fence.which), fence.count)
     }
 
-    /// Asks the NIC to say when a fence is passed. True: it is. One wish for each counter: a later one replaces it.
+    /// Asks the NIC to report when a fence is passed. Returns true if it is passed already. There is one
+    /// request for each counter: a later one replaces it.
     pub fn want(&mut self, fence: Fence) -> bool {
         if self.passed(fence) {
             return true;
@@ -322,42 +325,43 @@ impl Library {
         met
     }
 
-    /// Issues an atomic operation; returns its cookie.
-    pub fn atomic(&mut self, at: (Handle, u64), op: Op, args: [u32; 4]) -> Result<u32, LibraryError> {
+    /// Issues an atomic operation and returns its cookie.
+    pub fn atomic(&mut self, at: (Handle, u64), op: AtomicOp, args: [u32; 4]) -> Result<u32, LibraryError> {
         let (node, dst) = self.segments.span(at.0, at.1, op.operand_bytes() as u32)?;
         if !usize::from(dst.offset).is_multiple_of(op.alignment()) {
             return Err(LibraryError::Alignment);
         }
-        let mut head = Head::new(Kind::Atomic, self.port, self.node, node);
+        let mut head = Head::new(HeadKind::Atomic, self.port, self.node, node);
         (head.src, head.dst, head.op) = (Span::arguments(args), dst, op as u32);
         self.ask(head)
     }
 
-    /// Asks for a lease of one page of our own exports; its reply is (frame, breaks): [`lease_of`](Self::lease_of).
+    /// Asks for a lease of one page of an own export. The reply is (frame, breaks): see
+    /// [`lease_of`](Self::lease_of).
     pub fn lease(&mut self, at: (Handle, u64)) -> Result<u32, LibraryError> {
         let (node, dst) = self.segments.span(at.0, at.1, 1)?;
         if node != self.node {
             return Err(LibraryError::Handle);
         }
-        let head = Head { dst, ..Head::new(Kind::Lease, self.port, self.node, node) };
+        let head = Head { dst, ..Head::new(HeadKind::Lease, self.port, self.node, node) };
         self.ask(head)
     }
 
-    /// Ends a lease; the reply's first word is 0 if it had been broken.
+    /// Ends a lease; the reply's first word is 0 if the lease had been broken.
     pub fn end_lease(&mut self, lease: Lease) -> Result<u32, LibraryError> {
-        let mut head = Head::new(Kind::EndLease, self.port, self.node, self.node);
+        let mut head = Head::new(HeadKind::EndLease, self.port, self.node, self.node);
         head.dst.hash.0 = lease.ppn.get();
         head.op = lease.breaks;
         self.ask(head)
     }
 
     /// The lease in the reply to [`lease`](Self::lease).
-    pub fn lease_of(reply: [u32; REPLY]) -> Option<Lease> {
+    pub fn lease_of(reply: [u32; REPLY_WORDS]) -> Option<Lease> {
         Some(Lease { ppn: crate::ids::Ppn::new(reply[0])?, breaks: reply[1] })
     }
 
     fn ask(&mut self, mut head: Head) -> Result<u32, LibraryError> {
-        let bit = 1 << (self.cookie % REPLIES);
+        let bit = 1 << (self.cookie % REPLY_SLOTS);
         if self.replies & bit != 0 || self.room() == 0 {
             return Err(LibraryError::Busy);
         }
@@ -368,15 +372,16 @@ impl Library {
         Ok(head.cookie)
     }
 
-    /// Takes the reply to the operation with this cookie, once. Inner `None`: it was refused.
-    pub fn reply(&mut self, cookie: u32) -> Option<Option<[u32; REPLY]>> {
+    /// Takes the reply to the operation with this cookie, once. The inner option is `None` if it was refused.
+    pub fn reply(&mut self, cookie: u32) -> Option<Option<[u32; REPLY_WORDS]>> {
         let reply = self.memory.reply(cookie)?;
-        self.replies &= !(1 << (cookie % REPLIES));
+        self.replies &= !(1 << (cookie % REPLY_SLOTS));
         Some(reply)
     }
 
-    /// Issues one write that stays in a page at both ends: `len` bytes at `local`, of an own export, to `remote`, folded into what is there
-    /// if `how` says how; then `notification`, if not 0. With a trigger the NIC keeps it, and reads the source when it carries it out.
+    /// Issues one write that stays in a page at both ends: `len` bytes at `local`, in an own export, to
+    /// `remote`. With `how` the bytes are folded into the words there. `notification` follows if it is not 0.
+    /// With a trigger the NIC keeps the command, and reads the source when it carries it out.
     pub fn command(
         &mut self,
         when: Option<Trigger>,
@@ -391,15 +396,15 @@ impl Library {
         if !src.in_page() || !dst.in_page() || len == 0 {
             return Err(LibraryError::Range);
         }
-        let kind = if how.is_some() { Kind::Combine } else { Kind::Write };
+        let kind = if how.is_some() { HeadKind::Combine } else { HeadKind::Write };
         let op = how.map_or(0, Combine::encode);
         let head = Head { src, dst, op, notification, ..Head::new(kind, self.port, self.node, node) };
         self.put_when(when, head)
     }
 
-    /// Raises an event of the own port, perhaps when a trigger says so.
+    /// Raises an event of the own port, at once or when a trigger fires.
     pub fn raise(&mut self, when: Option<Trigger>, notification: u32) -> Result<(), LibraryError> {
-        let head = Head { notification, ..Head::new(Kind::Raise, self.port, self.node, self.node) };
+        let head = Head { notification, ..Head::new(HeadKind::Raise, self.port, self.node, self.node) };
         self.put_when(when, head)
     }
 
@@ -415,21 +420,21 @@ impl Library {
         Ok(())
     }
 
-    /// Sends up to 96 bytes to a port (0: the host) of a node; `tag` goes with them.
+    /// Sends up to 96 bytes, and `tag`, to a port (0: the host) of a node.
     pub fn message(&mut self, to: Node, port: PortId, tag: u32, bytes: &[u8]) -> Result<(), LibraryError> {
-        if bytes.len() > INLINE {
+        if bytes.len() > MAX_INLINE_BYTES {
             return Err(LibraryError::Long);
         }
         if self.room() == 0 {
             return Err(LibraryError::Busy);
         }
-        let mut head = Head::new(Kind::Message, port, self.node, to);
+        let mut head = Head::new(HeadKind::Message, port, self.node, to);
         (head.flags, head.cookie, head.src.len) = (INLINED, tag, bytes.len() as u16);
         self.put(head, bytes);
         Ok(())
     }
 
-    /// Sends up to a page of an own segment to a port (0: the host) of a node; the bytes must lie in one page.
+    /// Sends up to a page of an own segment to a port (0: the host) of a node. The bytes must be in one page.
     pub fn message_from(
         &mut self,
         to: Node,
@@ -445,7 +450,7 @@ impl Library {
         if self.room() == 0 {
             return Err(LibraryError::Busy);
         }
-        let mut head = Head::new(Kind::Message, port, self.node, to);
+        let mut head = Head::new(HeadKind::Message, port, self.node, to);
         (head.src, head.cookie) = (src, tag);
         self.put(head, &[]);
         Ok(())

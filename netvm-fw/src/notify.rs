@@ -1,22 +1,25 @@
 //! Notifications: event counts with many senders and one receiver.
 //!
-//! Numbers 1 to 1023 are *event counts*: the NIC counts signals, the port counts what it has dealt with, the difference is
-//! pending. When a count is *armed*, the first pending signal puts one entry in the port's notice queue and interrupts;
-//! signals that follow coalesce with it. Numbers from 1024 are *one-shot*: no count, one entry each, in the order of sending.
+//! Numbers 1 to 1023 are *event counts*: the NIC counts signals, the port counts those it has handled, and
+//! the difference is pending. When a count is *armed*, the first pending signal puts one entry in the port's
+//! notice queue and interrupts; later signals coalesce with it. Numbers from 1024 are *one-shot*: no count,
+//! one entry each, in the order of sending.
 //!
-//! **Who writes what.** Signals: the NIC. Acknowledgements, arming, requests to mirror: the port. Mirrors and notices lie in
-//! host memory and are written by DMA, which is [`Counts::mirror`] and [`Counts::push`] here.
+//! **Who writes what.** The NIC writes signals. The port writes acknowledgements, arming and requests to
+//! mirror. Mirrors and notices are in host memory and are written by DMA, which is [`Counts::mirror`] and
+//! [`Counts::push`] here.
 //!
-//! **The handshake** (Dekker's way). The NIC writes the signal, then reads armed and acknowledged; the port writes one of
-//! these, then reads the signal; a full fence stands between. So a signal is either seen by the port or makes an entry, or
-//! both; the dispatcher looks again before every call, so that both is still one call.
+//! **The handshake** (Dekker's algorithm). The NIC writes the signal, then reads armed and acknowledged; the
+//! port writes one of these, then reads the signal; both sides have a full fence between the two steps. So a
+//! signal is seen by the port, or makes an entry, or both. The dispatcher looks again before every call, so
+//! that both is still one call.
 
 use crate::prim::{self, AtomicU32, Ordering, fence};
 
-/// Event counts of a port: numbers 1 to `EVENTS - 1`.
-pub const EVENTS: u32 = 1024;
+/// Event counts of a port: numbers 1 to `EVENT_NUMBERS - 1`.
+pub const EVENT_NUMBERS: u32 = 1024;
 
-/// What the NIC has to do for a notification.
+/// The NIC's actions for a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Raised {
     /// Write this count to the mirror in host memory.
@@ -34,17 +37,18 @@ pub struct Counts {
     mirrored: Box<[AtomicU32]>,
     mirror: Box<[AtomicU32]>,
     notices: Box<[AtomicU32]>,
-    /// Next entry that the NIC writes, and that the port reads; free-running.
+    /// Number of the next entry that the NIC writes, and that the port reads; free-running.
     pushed: AtomicU32,
     popped: AtomicU32,
     overflowed: AtomicU32,
 }
 
 impl Counts {
-    /// Counts 1 to `events - 1`, and a queue of at least `notices` entries. The queue never overflows for event counts if it
-    /// has an entry for each that is ever armed; one-shot notifications are for the program to bound.
+    /// Counts 1 to `events - 1`, and a queue of at least `notices` entries. The queue never overflows for
+    /// event counts if it has an entry for each count that is ever armed; the program bounds one-shot
+    /// notifications.
     pub fn new(events: u32, notices: u32) -> Counts {
-        let events = events.clamp(1, EVENTS) as usize;
+        let events = events.clamp(1, EVENT_NUMBERS) as usize;
         let array = || prim::words(events, 0);
         Counts {
             signal: array(),
@@ -61,22 +65,24 @@ impl Counts {
 
     /// Whether this number can be raised here.
     pub fn has(&self, number: u32) -> bool {
-        number != 0 && (number >= EVENTS || (number as usize) < self.signal.len())
+        number != 0 && (number >= EVENT_NUMBERS || (number as usize) < self.signal.len())
     }
 
     // ---- the NIC's side
 
-    /// Counts a notification, and says what follows. Only the NIC calls this, for numbers that [exist](Self::has).
+    /// Counts a notification, and returns what follows. Only the NIC calls this, for numbers that
+    /// [exist](Self::has).
     #[inline]
     pub fn raise(&self, number: u32) -> Raised {
-        if number >= EVENTS {
+        if number >= EVENT_NUMBERS {
             return Raised { mirror: None, notice: true };
         }
         let i = number as usize;
         let count = self.signal[i].load(Ordering::Relaxed).wrapping_add(1);
         // ORDER: Release; pairs with Acquire in `signals`; the data that the notification follows.
         self.signal[i].store(count, Ordering::Release);
-        // ORDER: SeqCst; pairs with the fences in arm, acknowledge and want_mirror: we see theirs, or they see the signal.
+        // ORDER: SeqCst; pairs with the fences in arm, acknowledge and want_mirror: we see theirs, or they
+        // see the signal.
         fence(Ordering::SeqCst);
         let mirror = (self.mirrored[i].load(Ordering::Relaxed) != 0).then_some(count);
         let first = count.wrapping_sub(self.acknowledged[i].load(Ordering::Relaxed)) == 1;
@@ -89,7 +95,8 @@ impl Counts {
         self.mirror[number as usize].store(count, Ordering::Release);
     }
 
-    /// Puts an entry in the notice queue (by DMA). False: it is full, and the entry is lost (and counted).
+    /// Puts an entry in the notice queue (by DMA). Returns false if it is full; the entry is lost, and
+    /// counted.
     pub fn push(&self, number: u32) -> bool {
         let at = self.pushed.load(Ordering::Relaxed);
         // ORDER: Acquire; pairs with Release in `pop`: the entry has been read before it is written again.
@@ -105,7 +112,8 @@ impl Counts {
 
     // ---- the port's side
 
-    /// Signals so far, as the NIC counts them. Reads the NIC's memory: spin on [`mirrored`](Self::mirrored) instead.
+    /// Signals so far, as counted by the NIC. Reads the NIC's memory: spin on [`mirrored`](Self::mirrored)
+    /// instead.
     #[inline]
     pub fn signals(&self, number: u32) -> u32 {
         // ORDER: Acquire; pairs with Release in `raise`.
@@ -125,14 +133,16 @@ impl Counts {
         self.signals(number).wrapping_sub(self.acknowledged[number as usize].load(Ordering::Relaxed))
     }
 
-    /// Has signals mirrored from now on, or no more. Look at [`pending`](Self::pending) after it: earlier ones are not mirrored.
+    /// Turns mirroring on or off. Look at [`pending`](Self::pending) after it: earlier signals are not
+    /// mirrored.
     pub fn want_mirror(&self, number: u32, yes: bool) {
         self.mirrored[number as usize].store(u32::from(yes), Ordering::Relaxed);
         // ORDER: SeqCst; pairs with the fence in `raise`.
         fence(Ordering::SeqCst);
     }
 
-    /// One signal is dealt with. Returns how many are left; they will not make an entry, so the caller has to see to them.
+    /// One signal has been handled. Returns how many are left; they make no entry, so the caller has to
+    /// handle them.
     #[inline]
     pub fn acknowledge(&self, number: u32) -> u32 {
         let acknowledged = &self.acknowledged[number as usize];
@@ -142,7 +152,8 @@ impl Counts {
         self.pending(number)
     }
 
-    /// Has signals make notices and interrupts from now on. Returns how many are pending already: deal with these.
+    /// Makes signals enter notices and interrupt from now on. Returns how many are pending already; the
+    /// caller handles these.
     pub fn arm(&self, number: u32) -> u32 {
         self.armed[number as usize].store(1, Ordering::Relaxed);
         // ORDER: SeqCst; pairs with the fence in `raise`.
@@ -150,7 +161,7 @@ impl Counts {
         self.pending(number)
     }
 
-    /// Has signals make no more notices.
+    /// Stops signals from entering notices.
     pub fn disarm(&self, number: u32) {
         self.armed[number as usize].store(0, Ordering::Relaxed);
     }
@@ -173,13 +184,13 @@ impl Counts {
         self.overflowed.load(Ordering::Relaxed)
     }
 
-    /// Runs a handler for every pending signal of every notice; calls `handler` exactly once a signal, and once for each
-    /// one-shot notification. For the place where interrupts lead to; must not run at the same time as another dispatch,
+    /// Runs a handler for every pending signal of every notice: exactly once for each signal, and once for
+    /// each one-shot notification. For interrupt handlers; must not run at the same time as another dispatch,
     /// [`arm`](Self::arm) or [`acknowledge`](Self::acknowledge).
     pub fn dispatch(&self, mut handler: impl FnMut(u32)) -> u32 {
         let mut calls = 0;
         while let Some(number) = self.pop() {
-            if number >= EVENTS {
+            if number >= EVENT_NUMBERS {
                 handler(number);
                 calls += 1;
                 continue;

@@ -1,33 +1,36 @@
-//! What a port and its NIC share: command queue, doorbell, completion counters, reply buffer, notifications.
+//! The memory that a port and its NIC share: command queue, doorbell, completion counters, reply buffer,
+//! notifications.
 //!
-//! A command queue has [`QUEUE`] places. The port fills a place, then rings the doorbell; the NIC takes a copy, in order.
-//! `issued` is the port's own count of commands, `finished` is the NIC's; the NIC writes `finished` to the counter that the
-//! port reads ([`Counter::Commands`]) at every 32nd command only, so that it needs no bus cycle for each. A port with
-//! `issued - counter = 64` waits. All counters are counts of a *prefix*: "the first n are done", wrap-safe.
+//! A command queue has [`COMMAND_SLOTS`] slots. The port fills a slot, then rings the doorbell; the NIC
+//! copies the command, in order. `issued` is the port's own count of commands, `finished` is the NIC's. The
+//! NIC writes `finished` to the counter that the port reads ([`Counter::Commands`]) at every 32nd command
+//! only, so that it does not need a bus cycle for each. A port with `issued - counter = 64` waits. All
+//! counters are wrap-safe counts of a *prefix*: "the first n are done".
 //!
-//! **Fences.** The port writes the count that it waits for, then reads the NIC's own count once ([`PortMemory::want`]); the NIC
-//! writes its count, then looks for a wish ([`PortMemory::count`]); full fences between. So a wish that was met before it was
-//! made is seen at once, and one that is met later renews the port's counter.
+//! **Fences.** The port writes the count that it waits for, then reads the NIC's own count once
+//! ([`PortMemory::want`]). The NIC writes its count, then looks for a request ([`PortMemory::count`]). Both
+//! have a full fence between. So a request for a count that was reached before is answered at once, and a
+//! count that is reached later updates the port's counter.
 
-use crate::atomics::REPLY;
+use crate::atomics::REPLY_WORDS;
 use crate::ids::PortId;
 use crate::notify::Counts;
 use crate::prim::{self, AtomicU32, AtomicU64, Ordering, fence};
-use crate::wire::{INLINE, WORDS};
+use crate::wire::{HEAD_WORDS, MAX_INLINE_BYTES};
 
-/// Places of a command queue.
-pub const QUEUE: u32 = 64;
-/// The port's counter of finished commands is renewed at every multiple of this.
-pub const REFRESH: u32 = 32;
-/// Atomics that a port may have under way: the cookie, modulo this, is the place of the reply.
-pub const REPLIES: u32 = 32;
-const INLINE_WORDS: usize = INLINE / 8;
-const SLOT: usize = WORDS + INLINE_WORDS;
+/// Slots of a command queue.
+pub const COMMAND_SLOTS: u32 = 64;
+/// The port's counter of finished commands is updated at every multiple of this.
+pub const COUNTER_UPDATE_COMMANDS: u32 = 32;
+/// Atomics that a port may have under way: the cookie, modulo this, is the slot of the reply.
+pub const REPLY_SLOTS: u32 = 32;
+const INLINE_WORDS: usize = MAX_INLINE_BYTES / 8;
+const COMMAND_WORDS: usize = HEAD_WORDS + INLINE_WORDS;
 
-/// What is counted for a port.
+/// A counter of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Counter {
-    /// Commands whose place and source bytes may be used again. Renewed at every 32nd, or on a wish.
+    /// Commands whose slot and source bytes may be reused. Updated at every 32nd, or on request.
     Commands = 0,
     /// Reads whose bytes are here.
     Reads = 1,
@@ -35,7 +38,7 @@ pub enum Counter {
     Written = 2,
 }
 
-/// What the NIC writes into a port's host memory: one small DMA each.
+/// A write of the NIC into a port's host memory: one small DMA each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Post {
     /// A counter has this value.
@@ -53,18 +56,19 @@ pub enum Post {
     Reply {
         /// The command's cookie.
         cookie: u32,
-        /// What it found; `None`: it was refused.
-        words: Option<[u32; REPLY]>,
+        /// The reply; `None` if the operation was refused.
+        words: Option<[u32; REPLY_WORDS]>,
     },
-    /// This many operations have been refused: a wrong key, or memory that is not exported.
+    /// The number of operations that were refused so far, because of a wrong key or of memory that is not
+    /// exported.
     Refused(u32),
 }
 
-/// Place of a reply.
+/// The slot of a reply.
 #[derive(Debug)]
 struct Reply {
-    words: [AtomicU32; REPLY],
-    /// Cookie of the reply, with 1 << 32 when it is one, and 1 << 33 when it is a refusal.
+    words: [AtomicU32; REPLY_WORDS],
+    /// Cookie of the reply, plus 1 << 32 if there is a reply, plus 1 << 33 if it is a refusal.
     of: AtomicU64,
 }
 
@@ -74,11 +78,11 @@ pub struct PortMemory {
     /// Event counts and notices.
     pub events: Counts,
     slots: Box<[AtomicU64]>,
-    /// Counts as the port sees them.
+    /// The counts that the port sees.
     counters: [AtomicU32; 3],
-    /// Counts as the NIC has them.
+    /// The counts of the NIC.
     finished: [AtomicU32; 3],
-    /// Counts that the port waits for.
+    /// The counts that the port waits for.
     wanted: [AtomicU32; 3],
     replies: Box<[Reply]>,
     refused: AtomicU32,
@@ -90,26 +94,27 @@ impl PortMemory {
         let zeros = || [const { 0u32 }; 3].map(AtomicU32::new);
         PortMemory {
             events: Counts::new(events, notices),
-            slots: prim::wide(QUEUE as usize * SLOT),
+            slots: prim::wide(COMMAND_SLOTS as usize * COMMAND_WORDS),
             counters: zeros(),
             finished: zeros(),
             wanted: zeros(),
-            replies: (0..REPLIES).map(|_| Reply { words: zeros(), of: AtomicU64::new(0) }).collect(),
+            replies: (0..REPLY_SLOTS).map(|_| Reply { words: zeros(), of: AtomicU64::new(0) }).collect(),
             refused: AtomicU32::new(0),
         }
     }
 
     fn slot(&self, command: u32) -> &[AtomicU64] {
-        let start = (command % QUEUE) as usize * SLOT;
-        &self.slots[start..start + SLOT]
+        let start = (command % COMMAND_SLOTS) as usize * COMMAND_WORDS;
+        &self.slots[start..start + COMMAND_WORDS]
     }
 
     // ---- the port's side
 
-    /// Fills the place of the command with this number. There must be room: `command - counter(Commands) < QUEUE`; and the
-    /// doorbell must follow, which publishes it. `inline` is at most [`INLINE`] bytes.
-    pub fn put_command(&self, command: u32, head: &[u64; WORDS], inline: &[u8]) {
-        let (place, data) = self.slot(command).split_at(WORDS);
+    /// Fills the slot of the command with this number. There must be room: `command - counter(Commands) <
+    /// COMMAND_SLOTS`. The doorbell, which publishes the command, must follow. `inline` is at most
+    /// [`MAX_INLINE_BYTES`] bytes.
+    pub fn put_command(&self, command: u32, head: &[u64; HEAD_WORDS], inline: &[u8]) {
+        let (place, data) = self.slot(command).split_at(HEAD_WORDS);
         for (slot, word) in place.iter().zip(head) {
             slot.store(*word, Ordering::Relaxed);
         }
@@ -118,27 +123,29 @@ impl PortMemory {
         }
     }
 
-    /// A counter, as of its last renewal.
+    /// A counter, as of its last update.
     #[inline]
     pub fn counter(&self, which: Counter) -> u32 {
-        // ORDER: Acquire; pairs with Release in `apply`; what the NIC did before, such as the bytes of a read.
+        // ORDER: Acquire; pairs with Release in `apply`; what the NIC did before, such as the bytes of a
+        // read.
         self.counters[which as usize].load(Ordering::Acquire)
     }
 
-    /// Asks for the counter to be renewed as soon as it is `count` or more. True: it is, as the NIC counts, and will not be
-    /// renewed for this.
+    /// Asks for an update of the counter as soon as it is `count` or more. Returns true if it is already, by
+    /// the NIC's own count; then no update follows.
     pub fn want(&self, which: Counter, count: u32) -> bool {
         let i = which as usize;
         self.wanted[i].store(count, Ordering::Relaxed);
-        // ORDER: SeqCst; pairs with the fence in `count`: the NIC sees the wish, or we its count.
+        // ORDER: SeqCst; pairs with the fence in `count`: the NIC sees the request, or we its count.
         fence(Ordering::SeqCst);
         // ORDER: Acquire; pairs with Release in `count`, as for `counter`.
         reached(self.finished[i].load(Ordering::Acquire), count)
     }
 
-    /// The reply to the atomic with this cookie, if it is there. Inner `None`: it was refused.
-    pub fn reply(&self, cookie: u32) -> Option<Option<[u32; REPLY]>> {
-        let place = &self.replies[(cookie % REPLIES) as usize];
+    /// The reply to the atomic with this cookie, if there is one. The inner option is `None` if it was
+    /// refused.
+    pub fn reply(&self, cookie: u32) -> Option<Option<[u32; REPLY_WORDS]>> {
+        let place = &self.replies[(cookie % REPLY_SLOTS) as usize];
         // ORDER: Acquire; pairs with Release in `apply`; the words.
         let of = place.of.load(Ordering::Acquire);
         if of as u32 != cookie || of >> 32 == 0 {
@@ -155,14 +162,15 @@ impl PortMemory {
 
     // ---- the NIC's side
 
-    /// Copies a command out. The port may scribble over it at any time, so only the copy is looked at.
-    pub fn take_command(&self, command: u32) -> ([u64; WORDS], [u64; INLINE_WORDS]) {
-        let (place, data) = self.slot(command).split_at(WORDS);
+    /// Copies a command out. The port may overwrite it at any time, so only the copy is examined.
+    pub fn take_command(&self, command: u32) -> ([u64; HEAD_WORDS], [u64; INLINE_WORDS]) {
+        let (place, data) = self.slot(command).split_at(HEAD_WORDS);
         let head = core::array::from_fn(|i| place[i].load(Ordering::Relaxed));
         (head, core::array::from_fn(|i| data[i].load(Ordering::Relaxed)))
     }
 
-    /// The NIC has counted to `count`, and last [posted](Post::Count) `posted`. Whether it has to post now.
+    /// The NIC has counted to `count`, and last [posted](Post::Count) `posted`. Returns whether it has to
+    /// post now.
     #[inline]
     pub fn count(&self, which: Counter, count: u32, posted: u32) -> bool {
         let i = which as usize;
@@ -172,11 +180,12 @@ impl PortMemory {
         fence(Ordering::SeqCst);
         let wanted = self.wanted[i].load(Ordering::Relaxed);
         let wish = reached(count, wanted) && !reached(posted, wanted);
-        // Commands may end out of order, and the count of the prefix then skips the multiple itself.
-        wish || which == Counter::Commands && count / REFRESH != posted / REFRESH
+        // Commands may end out of order, and the count of the prefix may then skip the multiple itself.
+        wish || which == Counter::Commands
+            && count / COUNTER_UPDATE_COMMANDS != posted / COUNTER_UPDATE_COMMANDS
     }
 
-    /// Writes what the NIC posted (by DMA).
+    /// Performs a post of the NIC (by DMA).
     pub fn apply(&self, post: Post) {
         match post {
             // ORDER: Release; pairs with Acquire in `counter`.
@@ -186,7 +195,7 @@ impl PortMemory {
                 self.events.push(number);
             }
             Post::Reply { cookie, words } => {
-                let place = &self.replies[(cookie % REPLIES) as usize];
+                let place = &self.replies[(cookie % REPLY_SLOTS) as usize];
                 for (place, word) in place.words.iter().zip(words.unwrap_or_default()) {
                     place.store(word, Ordering::Relaxed);
                 }
@@ -199,53 +208,55 @@ impl PortMemory {
     }
 }
 
-/// Whether a count that goes up, and around, has got to another.
+/// Whether a count that only grows, and wraps, has reached another.
 #[inline]
 pub fn reached(count: u32, wanted: u32) -> bool {
     count.wrapping_sub(wanted) <= u32::MAX / 2
 }
 
-/// The doorbell: one queue for all ports of a NIC, which looks at this one place only. An entry is one command of that port.
+/// The doorbell: one queue for all ports of a NIC, the only memory that the NIC polls. An entry is one
+/// command of that port.
 ///
-/// It has a place for every command that can be in a queue, so it never overflows.
+/// It has a slot for every command that can be in a queue, so it never overflows.
 #[derive(Debug)]
 pub struct Doorbell {
-    places: Box<[AtomicU32]>,
+    slots: Box<[AtomicU32]>,
     rung: AtomicU32,
     answered: AtomicU32,
 }
 
 impl Doorbell {
-    /// For this many ports.
+    /// A doorbell for this many ports.
     pub fn new(ports: u32) -> Doorbell {
-        let places = (ports.max(1) * QUEUE).next_power_of_two();
+        let slots = (ports.max(1) * COMMAND_SLOTS).next_power_of_two();
         Doorbell {
-            places: prim::words(places as usize, 0),
+            slots: prim::words(slots as usize, 0),
             rung: AtomicU32::new(0),
             answered: AtomicU32::new(0),
         }
     }
 
-    /// The port has filled the place of its next command. Any thread; after [`PortMemory::put_command`].
+    /// The port has filled the slot of its next command. Any thread may call this, after
+    /// [`PortMemory::put_command`].
     pub fn ring(&self, port: PortId) {
-        // ORDER: AcqRel; pairs with itself in other ports: whoever made room (and saw the NIC make it) rang before us, so the NIC's
-        // clearing of this place comes before our store.
+        // ORDER: AcqRel; pairs with itself in other ports: whoever made room (and saw the NIC make it) rang
+        // before us, so the NIC's clearing of this place comes before our store.
         let at = self.rung.fetch_add(1, Ordering::AcqRel);
         // ORDER: Release; pairs with Acquire in `answer`; the command.
-        self.places[at as usize % self.places.len()].store(port.0.into(), Ordering::Release);
+        self.slots[at as usize % self.slots.len()].store(port.0.into(), Ordering::Release);
     }
 
-    /// Whether a ring waits to be taken: a hint.
+    /// Whether there is a ring to take: a hint.
     #[inline]
     pub fn is_rung(&self) -> bool {
         let at = self.answered.load(Ordering::Relaxed);
-        self.places[at as usize % self.places.len()].load(Ordering::Relaxed) != 0
+        self.slots[at as usize % self.slots.len()].load(Ordering::Relaxed) != 0
     }
 
     /// Takes the next ring. Only the NIC calls this.
     pub fn answer(&self) -> Option<PortId> {
         let at = self.answered.load(Ordering::Relaxed);
-        let place = &self.places[at as usize % self.places.len()];
+        let place = &self.slots[at as usize % self.slots.len()];
         // ORDER: Acquire; pairs with Release in `ring`.
         let port = place.load(Ordering::Acquire);
         if port == 0 {

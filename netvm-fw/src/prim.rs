@@ -1,4 +1,4 @@
-//! The primitives that both sides of the shared structures are written in: `core`'s atomics, or loom's under `cfg(loom)`.
+//! The atomics of the structures that both sides share: `core`'s, or loom's under `cfg(loom)`.
 
 #[cfg(not(loom))]
 pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};

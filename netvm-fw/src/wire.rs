@@ -1,4 +1,4 @@
-//! Heads: what stands in front of every packet, and what a command is. Ten 64-bit words, little endian:
+//! Heads: the first bytes of every packet, and the form of a command. Ten 64-bit words, little endian:
 //!
 //! ```text
 //! word 0   tag "NV" (16) | version (8) | kind (8) | flags (16) | port (16)
@@ -11,41 +11,41 @@
 //!
 //! A command that waits for a trigger has the event's number in `from`, and the count it waits for in `seq`.
 //!
-//! A library fills a head as a command; the NIC fills in `from`, `seq` and, for what it sends by itself, the rest.
-//! [`Head::decode`] checks form, [`Head::check`] every number against its bounds. Commands lie in memory that their port may
-//! change at any time: the NIC decodes a copy.
+//! A library fills a head as a command. The NIC fills in `from` and `seq`, and the whole head of packets of
+//! its own. [`Head::decode`] checks the form, [`Head::check`] the bounds of every number. A port may change
+//! its commands in memory at any time, so the NIC decodes a copy.
 
 use thiserror::Error;
 
 use crate::ids::{Hash, Key, Node, PAGE, PortId, Vpn};
 
 /// Bytes of a head.
-pub const HEAD: usize = 80;
+pub const HEAD_BYTES: usize = 80;
 /// Words of a head.
-pub const WORDS: usize = HEAD / 8;
-/// The most bytes that go with a command, instead of being fetched from a page.
-pub const INLINE: usize = 96;
+pub const HEAD_WORDS: usize = HEAD_BYTES / 8;
+/// Most bytes that travel with a command instead of being fetched from a page.
+pub const MAX_INLINE_BYTES: usize = 96;
 
 const TAG: u64 = 0x564e;
 const VERSION: u64 = 1;
 
-/// What a head is for.
+/// The purpose of a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
-pub enum Kind {
+pub enum HeadKind {
     /// Copy from the source (mine) to the destination (yours). With a window number.
     Write = 1,
     /// Send me the source (yours) for my destination. With a window number.
     Read = 2,
     /// The bytes that a read asked for. With a window number.
     ReadReply = 3,
-    /// Do this operation on the destination (yours). With a window number.
+    /// Perform this operation on the destination (yours). With a window number.
     Atomic = 4,
-    /// What an atomic found. Goes to memory that is always there, so it needs no number.
+    /// The result of an atomic. It goes to memory that is always there, so it needs no number.
     AtomicReply = 5,
-    /// Everything before `seq` is done with: the half of the window before it is free.
+    /// Everything before `seq` is complete: the half of the window before it is free.
     Ack = 6,
-    /// A write that asked for it is in place.
+    /// A write that asked for an acknowledgement is in place.
     Done = 7,
     /// A write, read or atomic was refused: wrong key, or no such page.
     Refused = 8,
@@ -55,16 +55,17 @@ pub enum Kind {
     Lease = 10,
     /// A command to the own NIC: end a lease.
     EndLease = 11,
-    /// Fold the source (mine) into the words at the destination (yours), by the function in `op`. With a window number.
+    /// Fold the source (mine) into the words at the destination (yours), by the function in `op`. With a
+    /// window number.
     Combine = 12,
     /// A command to the own NIC: raise `notification` of the port.
     Raise = 13,
 }
 
-impl Kind {
-    fn parse(byte: u8) -> Option<Kind> {
-        use Kind::*;
-        const ALL: [Kind; 13] = [
+impl HeadKind {
+    fn parse(byte: u8) -> Option<HeadKind> {
+        use HeadKind::*;
+        const ALL: [HeadKind; 13] = [
             Write,
             Read,
             ReadReply,
@@ -82,52 +83,53 @@ impl Kind {
         ALL.get(usize::from(byte).checked_sub(1)?).copied()
     }
 
-    /// Whether it takes a place in the window: all that may have to wait in the bounce buffer.
+    /// Whether it has a window number, as everything that may have to wait in the bounce buffer.
     pub fn sequenced(self) -> bool {
-        use Kind::{Atomic, Combine, Message, Read, ReadReply, Write};
+        use HeadKind::{Atomic, Combine, Message, Read, ReadReply, Write};
         matches!(self, Write | Read | ReadReply | Atomic | Message | Combine)
     }
 
-    /// Whether a port may ask for it.
+    /// Whether a port may issue it.
     pub fn is_command(self) -> bool {
-        use Kind::{Atomic, Combine, EndLease, Lease, Message, Raise, Read, Write};
+        use HeadKind::{Atomic, Combine, EndLease, Lease, Message, Raise, Read, Write};
         matches!(self, Write | Read | Atomic | Message | Lease | EndLease | Combine | Raise)
     }
 
     /// Whether bytes follow the head.
     pub fn has_payload(self) -> bool {
-        matches!(self, Kind::Write | Kind::ReadReply | Kind::Message | Kind::Combine)
+        matches!(self, HeadKind::Write | HeadKind::ReadReply | HeadKind::Message | HeadKind::Combine)
     }
 }
 
 /// Flag: the bytes are with the command (`Write`, `Message`).
 pub const INLINED: u16 = 1;
-/// Flag: tell me when the write is in place ([`Kind::Done`]).
+/// Flag: tell me when the write is in place ([`HeadKind::Done`]).
 pub const ACKNOWLEDGE: u16 = 2;
-/// Flag: the far end (a write's destination, a read's source) is under a lease: its `hash` is the frame, `op` the break count.
+/// Flag: the far end (a write's destination, a read's source) is under a lease; `hash` is the frame, `op` the
+/// break count.
 pub const LEASED: u16 = 4;
-/// Flag of a command: carry it out when an event count gets to a threshold. For writes, combining writes and raises that nobody
-/// acknowledges.
+/// Flag of a command: carry it out when an event count reaches a threshold. Allowed for raises, and for
+/// writes and combining writes without acknowledgement.
 pub const TRIGGERED: u16 = 8;
 const FLAGS: u16 = INLINED | ACKNOWLEDGE | LEASED | TRIGGERED;
 
-/// Up to a page's bytes at one end of a transfer.
+/// A range of at most a page's bytes, at one end of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Span {
     /// The page.
     pub vpn: Vpn,
     /// Key of its segment.
     pub key: Key,
-    /// Where tables look for it, or the frame of a lease.
+    /// The hash that finds it in the table, or the frame of a lease.
     pub hash: Hash,
     /// First byte in the page.
     pub offset: u16,
-    /// How many.
+    /// Number of bytes.
     pub len: u16,
 }
 
 impl Span {
-    /// No bytes of no page.
+    /// No bytes.
     pub const NONE: Span = Span { vpn: Vpn(0), key: Key(0), hash: Hash(0), offset: 0, len: 0 };
 
     /// `len` bytes of a page from `offset` on.
@@ -135,19 +137,19 @@ impl Span {
         Span { vpn, key, hash: vpn.hash(), offset: offset as u16, len: len as u16 }
     }
 
-    /// Four arguments in place of a span.
+    /// Four arguments instead of a span.
     pub fn arguments(args: [u32; 4]) -> Span {
         let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
         Span { vpn: Vpn(pair(args[0], args[1])), key: Key(pair(args[2], args[3])), ..Span::NONE }
     }
 
-    /// The arguments that stand in its place.
+    /// The arguments.
     pub fn to_arguments(self) -> [u32; 4] {
         let (a, b) = (self.vpn.0, self.key.0);
         [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32]
     }
 
-    /// Whether it stays in its page.
+    /// Whether the span stays in its page.
     #[inline]
     pub fn in_page(self) -> bool {
         u32::from(self.offset) + u32::from(self.len) <= PAGE
@@ -169,45 +171,46 @@ impl Span {
     }
 }
 
-/// A head, by meaning.
+/// A decoded head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Head {
-    /// What it is for.
-    pub kind: Kind,
+    /// Its purpose.
+    pub kind: HeadKind,
     /// [`INLINED`], [`ACKNOWLEDGE`], [`LEASED`], [`TRIGGERED`].
     pub flags: u16,
-    /// The port that asked; for a message, the port that gets it (0 = the host itself).
+    /// The port that issued it; for a message, the port that receives it (0 = the host itself).
     pub port: PortId,
-    /// Who sends the packet; the NIC fills it in.
+    /// The sender of the packet; the NIC fills it in.
     pub from: Node,
-    /// Who gets it.
+    /// The receiver.
     pub to: Node,
-    /// Its place in the window; the NIC fills it in.
+    /// Its window number; the NIC fills it in.
     pub seq: u32,
-    /// The asking port's number for the operation; comes back with the answer.
+    /// The number that the issuing port gave the operation; it comes back with the answer.
     pub cookie: u32,
-    /// Which notification to raise at the destination's port; 0 = none.
+    /// The notification to raise at the destination's port; 0 = none.
     pub notification: u32,
-    /// Number of the atomic or combining operation, break count of a lease, or the port that sends a message (the NIC fills it in).
+    /// Number of the atomic or combining operation, break count of a lease, or the port that sends a message
+    /// (the NIC fills it in).
     pub op: u32,
-    /// Where the bytes come from, or arguments.
+    /// The source, or arguments.
     pub src: Span,
-    /// Where the bytes go.
+    /// The destination.
     pub dst: Span,
 }
 
-/// What is wrong with a head.
+/// Why a head is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum BadHead {
     /// Fewer than 80 bytes.
-    #[error("a head has {HEAD} bytes")]
+    #[error("a head has {HEAD_BYTES} bytes")]
     Short,
-    /// Not ours, or of another version.
+    /// Another protocol, or another version.
     #[error("no head of this version")]
     Foreign,
-    /// A kind that does not exist, or may not come this way.
+    /// A kind that does not exist, or is not allowed here.
     #[error("a kind that does not belong here")]
-    Kind,
+    HeadKind,
     /// Unknown flags.
     #[error("unknown flags")]
     Flags,
@@ -226,14 +229,14 @@ pub enum BadHead {
 }
 
 impl Head {
-    /// A head with nothing in it but its kind.
-    pub fn new(kind: Kind, port: PortId, from: Node, to: Node) -> Head {
+    /// A head with only its kind and addresses set.
+    pub fn new(kind: HeadKind, port: PortId, from: Node, to: Node) -> Head {
         let (src, dst) = (Span::NONE, Span::NONE);
         Head { kind, flags: 0, port, from, to, seq: 0, cookie: 0, notification: 0, op: 0, src, dst }
     }
 
-    /// As words of the wire.
-    pub fn encode(&self) -> [u64; WORDS] {
+    /// Encodes to words of the wire.
+    pub fn encode(&self) -> [u64; HEAD_WORDS] {
         let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
         let first = TAG
             | VERSION << 16
@@ -245,8 +248,8 @@ impl Head {
         [first, route, number, pair(self.notification, self.op), a, b, c, d, e, f]
     }
 
-    /// From words of the wire.
-    pub fn decode(w: &[u64; WORDS]) -> Result<Head, BadHead> {
+    /// Decodes words of the wire.
+    pub fn decode(w: &[u64; HEAD_WORDS]) -> Result<Head, BadHead> {
         if w[0] & 0xffff != TAG || w[0] >> 16 & 0xff != VERSION {
             return Err(BadHead::Foreign);
         }
@@ -255,7 +258,7 @@ impl Head {
             return Err(BadHead::Flags);
         }
         Ok(Head {
-            kind: Kind::parse((w[0] >> 24) as u8).ok_or(BadHead::Kind)?,
+            kind: HeadKind::parse((w[0] >> 24) as u8).ok_or(BadHead::HeadKind)?,
             flags,
             port: PortId((w[0] >> 48) as u16),
             from: Node(w[1] as u32),
@@ -269,19 +272,19 @@ impl Head {
         })
     }
 
-    /// As bytes of the wire.
-    pub fn to_bytes(&self) -> [u8; HEAD] {
-        let mut bytes = [0; HEAD];
+    /// Encodes to bytes of the wire.
+    pub fn to_bytes(&self) -> [u8; HEAD_BYTES] {
+        let mut bytes = [0; HEAD_BYTES];
         for (place, word) in bytes.chunks_exact_mut(8).zip(self.encode()) {
             place.copy_from_slice(&word.to_le_bytes());
         }
         bytes
     }
 
-    /// From the front of a packet; the rest is payload.
+    /// Decodes the front of a packet; the rest is payload.
     pub fn from_bytes(packet: &[u8]) -> Result<(Head, &[u8]), BadHead> {
-        let (head, payload) = packet.split_first_chunk::<HEAD>().ok_or(BadHead::Short)?;
-        let mut words = [0; WORDS];
+        let (head, payload) = packet.split_first_chunk::<HEAD_BYTES>().ok_or(BadHead::Short)?;
+        let mut words = [0; HEAD_WORDS];
         for (word, place) in words.iter_mut().zip(head.chunks_exact(8)) {
             *word = place.iter().rev().fold(0, |w, &byte| w << 8 | u64::from(byte));
         }
@@ -291,62 +294,64 @@ impl Head {
     /// Bytes that follow it.
     pub fn payload_len(&self) -> usize {
         match self.kind {
-            Kind::Write | Kind::ReadReply | Kind::Combine => self.dst.len.into(),
-            Kind::Message => self.src.len.into(),
+            HeadKind::Write | HeadKind::ReadReply | HeadKind::Combine => self.dst.len.into(),
+            HeadKind::Message => self.src.len.into(),
             _ => 0,
         }
     }
 
-    /// Whether all numbers are in their bounds, in a system of `nodes`.
+    /// Checks that all numbers are in bounds, in a system of `nodes` nodes.
     pub fn check(&self, nodes: u32) -> Result<(), BadHead> {
         if self.to.0 >= nodes || self.from.0 >= nodes {
             return Err(BadHead::Node);
         }
         let ends = |ok: bool| if ok { Ok(()) } else { Err(BadHead::Span) };
         match self.kind {
-            Kind::Write | Kind::Read | Kind::ReadReply => {
+            HeadKind::Write | HeadKind::Read | HeadKind::ReadReply => {
                 let (src, dst) = (self.src, self.dst);
                 ends(src.in_page() && dst.in_page() && src.len == dst.len && dst.len > 0)
             }
-            Kind::Combine => {
+            HeadKind::Combine => {
                 let (src, dst) = (self.src, self.dst);
                 let how = crate::combine::Combine::parse(self.op).ok_or(BadHead::Operation)?;
                 ends(src.in_page() && dst.in_page() && src.len == dst.len && dst.len > 0)?;
                 let whole = |bytes: u16| usize::from(bytes).is_multiple_of(how.width());
                 if whole(dst.len) && whole(dst.offset) { Ok(()) } else { Err(BadHead::Operation) }
             }
-            Kind::Message => ends(self.src.in_page()),
-            Kind::Atomic => {
-                let op = crate::atomics::Op::parse(self.op).ok_or(BadHead::Operation)?;
+            HeadKind::Message => ends(self.src.in_page()),
+            HeadKind::Atomic => {
+                let op = crate::atomics::AtomicOp::parse(self.op).ok_or(BadHead::Operation)?;
                 let fits = usize::from(self.dst.len) == op.operand_bytes() && self.dst.in_page();
                 let aligned = usize::from(self.dst.offset).is_multiple_of(op.alignment());
                 if fits && aligned { Ok(()) } else { Err(BadHead::Operation) }
             }
-            Kind::Lease | Kind::EndLease => ends(self.dst.in_page()),
-            Kind::AtomicReply | Kind::Ack | Kind::Done | Kind::Refused | Kind::Raise => Ok(()),
+            HeadKind::Lease | HeadKind::EndLease => ends(self.dst.in_page()),
+            HeadKind::AtomicReply | HeadKind::Ack | HeadKind::Done | HeadKind::Refused | HeadKind::Raise => {
+                Ok(())
+            }
         }
     }
 
-    /// [`check`](Self::check) for what a port put in its queue.
+    /// [`check`](Self::check) for a command from a port's queue.
     pub fn check_command(&self, nodes: u32) -> Result<(), BadHead> {
         if !self.kind.is_command() {
-            return Err(BadHead::Kind);
+            return Err(BadHead::HeadKind);
         }
         self.check(nodes)?;
-        if self.flags & INLINED != 0 && self.payload_len() > INLINE {
+        if self.flags & INLINED != 0 && self.payload_len() > MAX_INLINE_BYTES {
             return Err(BadHead::Payload);
         }
-        let waits = matches!(self.kind, Kind::Write | Kind::Combine | Kind::Raise);
+        let waits = matches!(self.kind, HeadKind::Write | HeadKind::Combine | HeadKind::Raise);
         if self.flags & TRIGGERED != 0 && !(waits && self.flags & ACKNOWLEDGE == 0) {
             return Err(BadHead::Flags);
         }
         Ok(())
     }
 
-    /// [`check`](Self::check) for what came over the wire with `payload` bytes.
+    /// [`check`](Self::check) for a packet with `payload` bytes.
     pub fn check_packet(&self, nodes: u32, payload: usize) -> Result<(), BadHead> {
-        if matches!(self.kind, Kind::Lease | Kind::EndLease | Kind::Raise) {
-            return Err(BadHead::Kind);
+        if matches!(self.kind, HeadKind::Lease | HeadKind::EndLease | HeadKind::Raise) {
+            return Err(BadHead::HeadKind);
         }
         if self.flags & TRIGGERED != 0 {
             return Err(BadHead::Flags);

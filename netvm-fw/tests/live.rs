@@ -1,5 +1,6 @@
-//! The same state machines on real threads: two nodes, each with a NIC thread, a paging thread and a program, more memory than
-//! frames, everything shared through the table and the port's memory. What is read back is what was written.
+//! The same state machines on real threads: two nodes, each with a NIC thread, a paging thread and a program,
+//! more memory than frames, everything shared through the table and the port's memory. What is read back is
+//! what was written.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -8,14 +9,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use netvm_fw::atomics::Op;
+use netvm_fw::atomics::AtomicOp;
 use netvm_fw::host::{Host, HostAction, HostConfig, HostEvent, Segment};
 use netvm_fw::library::{Fence, Library, Transfer};
-use netvm_fw::nic::{Action, Config, Event, HostReply, Nic, Stats};
+use netvm_fw::nic::{HostReply, Nic, NicAction, NicConfig, NicEvent, NicStats};
 use netvm_fw::port::{Counter, Doorbell, PortMemory};
 use netvm_fw::shadow::{Geometry, HostTable, NicTable, table};
 use netvm_fw::wire::Head;
-use netvm_fw::{Node, PAGE, PageMemory, Place, PortId, Vpn};
+use netvm_fw::{FrameAddress, Node, PAGE, PageMemory, PortId, Vpn};
 
 const FRAMES: u32 = 8;
 const PAGES: u64 = 32;
@@ -27,18 +28,18 @@ const ROUNDS: u64 = 1500;
 struct Frames(Vec<AtomicU8>);
 
 impl Frames {
-    fn bytes(&self, at: Place, len: usize) -> &[AtomicU8] {
+    fn bytes(&self, at: FrameAddress, len: usize) -> &[AtomicU8] {
         let start = at.ppn.index() * PAGE as usize + at.offset as usize;
         &self.0[start..start + len]
     }
 }
 
 impl PageMemory for Frames {
-    fn read(&self, at: Place, into: &mut [u8]) {
+    fn read(&self, at: FrameAddress, into: &mut [u8]) {
         let bytes = self.bytes(at, into.len());
         into.iter_mut().zip(bytes).for_each(|(to, from)| *to = from.load(Ordering::Relaxed));
     }
-    fn write(&self, at: Place, from: &[u8]) {
+    fn write(&self, at: FrameAddress, from: &[u8]) {
         self.bytes(at, from.len()).iter().zip(from).for_each(|(to, from)| to.store(*from, Ordering::Relaxed));
     }
 }
@@ -62,13 +63,13 @@ fn nic_thread(
     wire: (&Receiver<Packet>, [Sender<Packet>; 2]),
     host: (&Receiver<HostReply>, &Sender<Ask>),
     stop: &AtomicBool,
-) -> Stats {
+) -> NicStats {
     let mut events = VecDeque::new();
     let mut out = Vec::new();
     loop {
-        events.extend(bell.answer().map(Event::Doorbell));
-        events.extend(wire.0.try_recv().ok().map(|(head, payload)| Event::Packet { head, payload }));
-        events.extend(host.0.try_recv().ok().map(Event::Host));
+        events.extend(bell.answer().map(NicEvent::Doorbell));
+        events.extend(wire.0.try_recv().ok().map(|(head, payload)| NicEvent::Packet { head, payload }));
+        events.extend(host.0.try_recv().ok().map(NicEvent::Host));
         let Some(event) = events.pop_front() else {
             if stop.load(Ordering::Acquire) {
                 return nic.stats();
@@ -79,23 +80,23 @@ fn nic_thread(
         nic.handle(0, event, &mut out);
         for action in out.drain(..) {
             match action {
-                Action::Work(_) => {}
-                Action::DmaRead { op, from, mut into } => {
+                NicAction::NicWork(_) => {}
+                NicAction::DmaRead { op, from, mut into } => {
                     into.resize(from.len as usize, 0);
                     frames.read(from.at, &mut into);
-                    events.push_back(Event::DmaRead { op, data: into });
+                    events.push_back(NicEvent::DmaRead { op, data: into });
                 }
-                Action::DmaWrite { op, to, data } => {
+                NicAction::DmaWrite { op, to, data } => {
                     frames.write(to, &data);
-                    events.push_back(Event::DmaWritten { op, data });
+                    events.push_back(NicEvent::DmaWritten { op, data });
                 }
-                Action::Send { head, payload, .. } => {
+                NicAction::Send { head, payload, .. } => {
                     let packet = [&head.to_bytes()[..], &payload].concat();
                     let (head, payload) = Head::from_bytes(&packet).expect("a good head");
                     wire.1[head.to.0 as usize].send((head, payload.to_vec())).expect("the other NIC runs");
                 }
-                Action::Post(_, post) => memory.apply(post),
-                Action::Interrupt(interrupt) => {
+                NicAction::Post(_, post) => memory.apply(post),
+                NicAction::Interrupt(interrupt) => {
                     host.1.send(Ask::Event(HostEvent::Interrupt(interrupt))).expect("the host runs");
                 }
             }
@@ -130,7 +131,7 @@ fn host_thread(mut host: Host, frames: &Frames, asks: &Receiver<Ask>, nic: &Send
                     waiting.insert(token, ask);
                 } else {
                     let ppn = host.vm().place(vpn).expect("it is there");
-                    let at = Place { ppn, offset: (offset % P) as u32 };
+                    let at = FrameAddress { ppn, offset: (offset % P) as u32 };
                     match ask {
                         Ask::Poke(_, bytes, done) => {
                             frames.write(at, &bytes);
@@ -151,17 +152,17 @@ fn host_thread(mut host: Host, frames: &Frames, asks: &Receiver<Ask>, nic: &Send
                 HostAction::Nic(reply) => nic.send(reply).expect("the NIC runs"),
                 HostAction::PageIn { vpn, ppn } => {
                     let page = store.get(&vpn).cloned().unwrap_or_else(|| vec![0; P as usize]);
-                    frames.write(Place { ppn, offset: 0 }, &page);
+                    frames.write(FrameAddress { ppn, offset: 0 }, &page);
                     todo.push_back(Ask::Event(HostEvent::PagedIn(ppn)));
                 }
                 HostAction::PageOut { vpn, ppn } => {
                     let mut page = vec![0; P as usize];
-                    frames.read(Place { ppn, offset: 0 }, &mut page);
+                    frames.read(FrameAddress { ppn, offset: 0 }, &mut page);
                     store.insert(vpn, page);
                     todo.push_back(Ask::Event(HostEvent::PagedOut(ppn)));
                 }
                 HostAction::Evict { ppn, .. } => {
-                    frames.write(Place { ppn, offset: 0 }, &[0xee; PAGE as usize])
+                    frames.write(FrameAddress { ppn, offset: 0 }, &[0xee; PAGE as usize])
                 }
                 HostAction::Ready { token, .. } => todo.extend(waiting.remove(&token)),
                 HostAction::Work(_) | HostAction::Wake(_) => {}
@@ -216,7 +217,8 @@ impl Program {
     fn run(mut self, mine: Segment, theirs: Segment, me: u32) {
         let here = self.library.add_segment(Node(me), mine);
         let there = self.library.add_segment(Node(1 - me), theirs);
-        // The first page is for the counter; the lower half of the rest the other writes to, the upper half is ours.
+        // The first page is for the counter; the lower half of the rest the other writes to, the upper half
+        // is ours.
         let half = PAGES / 2 * P;
         for round in 0..ROUNDS {
             let size = 1 + self.random.u64(..if round % 2 == 0 { 90 } else { P - 600 });
@@ -234,7 +236,7 @@ impl Program {
             let read = self.library.fence(Counter::Reads);
             self.wait(read);
             assert_eq!(self.peek(page + 300, size as usize), bytes, "round {round}");
-            let cookie = self.library.atomic((there, 64), Op::Incr, [0; 4]).expect("one at a time");
+            let cookie = self.library.atomic((there, 64), AtomicOp::Incr, [0; 4]).expect("one at a time");
             let old = loop {
                 if let Some(reply) = self.library.reply(cookie) {
                     break reply.expect("not refused")[0];
@@ -267,7 +269,7 @@ fn two_nodes_on_threads() {
         let mut host = Host::new(HostConfig::new(FRAMES), host, n.into());
         segments.push(host.export(PORT, 1, 0, PAGES * P, &mut Vec::new()).expect("free memory"));
         hosts.push(host);
-        let mut nic = Nic::new(Config::new(Node(n), 2), nic);
+        let mut nic = Nic::new(NicConfig::new(Node(n), 2), nic);
         nic.open_port(PORT, memories[n as usize].clone());
         nics.push(nic);
     }
@@ -301,7 +303,7 @@ fn two_nodes_on_threads() {
         }
         let failed: Vec<bool> = programs.into_iter().map(|program| program.join().is_err()).collect();
         stop.store(true, Ordering::Release);
-        let stats: Vec<Stats> = nic_threads.into_iter().map(|t| t.join().expect("a NIC")).collect();
+        let stats: Vec<NicStats> = nic_threads.into_iter().map(|t| t.join().expect("a NIC")).collect();
         ask_in.iter().for_each(|ask| ask.send(Ask::Stop).expect("a host"));
         let outs: Vec<u64> = host_threads.into_iter().map(|t| t.join().expect("a host")).collect();
         assert_eq!(failed, [false; 2], "{stats:?}");

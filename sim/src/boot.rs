@@ -1,7 +1,7 @@
-//! How simulated ranks come into being: memory files of their own, and an exchange inside the process.
+//! How simulated ranks start: memory files of their own, and an exchange inside the process.
 #![expect(unsafe_code, reason = "memory files")]
 
-use crate::shared::Shared;
+use crate::shared::Simulation;
 use gasnet::boot::{Exchange, Overseer, ToMonitor};
 use gasnet::{Boot, Error};
 use std::fs::File;
@@ -10,7 +10,8 @@ use std::os::fd::{FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The segment files of a job: kept, so that their memory can be given back when the job is over (a rank's mappings stay).
+/// The segment files of a job. They are kept so that their memory can be freed after the job (a rank's
+/// mappings stay).
 pub(crate) struct Files {
     segments: Vec<File>,
 }
@@ -30,12 +31,12 @@ impl Files {
         Ok(Files { segments })
     }
 
-    /// What a rank is told.
-    pub(crate) fn boot(&self, shared: &Arc<Shared>, rank: u32) -> io::Result<Boot> {
+    /// The start information of a rank.
+    pub(crate) fn boot(&self, shared: &Arc<Simulation>, rank: u32) -> io::Result<Boot> {
         Ok(Boot {
             rank,
             size: shared.size,
-            neighbours: vec![rank],
+            host_ranks: vec![rank],
             exchange: Some(Box::new(InProcess { shared: shared.clone(), rank, round: AtomicU64::new(0) })),
             shm: memory_file()?,
             segments: self.segments[rank as usize].try_clone()?.into(),
@@ -52,7 +53,7 @@ impl Files {
 }
 
 impl Drop for Files {
-    /// The ranks are over: nobody touches their segments again.
+    /// The ranks have ended: nobody touches their segments again.
     fn drop(&mut self) {
         for file in &self.segments {
             let _ = file.set_len(0);
@@ -60,13 +61,13 @@ impl Drop for Files {
     }
 }
 
-/// Ends simulated jobs: a rank that would end its process ends the simulation.
+/// Ends simulated jobs: a rank that would end its process ends the simulation instead.
 struct End {
-    shared: Arc<Shared>,
+    shared: Arc<Simulation>,
     rank: u32,
-    /// Its last words.
+    /// Its last message.
     said: Mutex<String>,
-    /// It ends in order.
+    /// Whether it ends in order.
     done: AtomicBool,
 }
 
@@ -92,7 +93,7 @@ impl Overseer for End {
 
 /// The exchange between simulated ranks.
 struct InProcess {
-    shared: Arc<Shared>,
+    shared: Arc<Simulation>,
     rank: u32,
     round: AtomicU64,
 }

@@ -1,101 +1,102 @@
-//! The NIC of a NetVM host in the world: its firmware ([`netvm_fw::nic::Nic`]) with one processor and one DMA engine, and the
-//! half that its host does ([`netvm_fw::host::Host`]) on a thread of its own.
+//! The NIC of a NetVM host in the world: its firmware ([`netvm_fw::nic::Nic`]) with one processor and one DMA
+//! engine, and the host half ([`netvm_fw::host::Host`]) on a thread of its own.
 //!
-//! The firmware takes events one at a time. Its actions happen in order, each step of work when the one before it is done;
-//! DMA, packets and interrupts run beside it from where they stand. The paging thread likewise.
+//! The firmware takes events one at a time. It performs actions in order: a step of work begins when the one
+//! before it has ended, and DMA, packets and interrupts begin at their position and run in parallel. The
+//! paging thread works the same way.
 //!
-//! **Memory.** A page's bytes always lie in the rank's memory, where its program uses them; a frame is only the right of the NIC
-//! to touch them. Bringing a page in takes time and moves nothing.
+//! **Memory.** The bytes of a page are always in the rank's memory, where its program uses them; a frame is
+//! only the NIC's right to touch them. Bringing a page in takes time and moves nothing.
 
 use crate::firmware::FirmwareCosts;
-use crate::memory::Window;
+use crate::memory::RankMemory;
 use crate::time::Time;
-use crate::world::{Body, Event as WorldEvent, Left, Slab, World};
+use crate::world::{Body, Left, Slab, World, WorldEvent};
 use core::any::Any;
 use firehose::Change;
 use netvm_fw::host::{Host, HostAction, HostConfig, HostEvent, HostStats, Segment};
-use netvm_fw::nic::{Action, Config, Event, HostReply, Interrupt, Nic, OpId, Stretch};
+use netvm_fw::nic::{HostReply, Interrupt, Nic, NicAction, NicConfig, NicEvent, OpId, Stretch};
 use netvm_fw::port::{Doorbell, PortMemory, Post};
 use netvm_fw::shadow::{Geometry, Lease, table};
-use netvm_fw::wire::{HEAD, Head, Span};
-use netvm_fw::{Node, PAGE, PageMemory, Place, PortId, Ppn, Vpn};
+use netvm_fw::wire::{HEAD_BYTES, Head, Span};
+use netvm_fw::{FrameAddress, Node, PAGE, PageMemory, PortId, Ppn, Vpn};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The port that a rank has.
+/// The port of a rank.
 pub(crate) const PORT: PortId = PortId(1);
-/// Frames beyond those that the pages need, so that the host never has to take one away.
-const SPARE: u32 = 160;
-/// From this payload on the head of a packet is worth looking at before the rest is in.
-const EARLY: usize = 256;
+/// Frames beyond those that the pages need, so that the host never has to evict one.
+const SPARE_FRAMES: u32 = 160;
+/// Smallest payload in bytes for which the head of a packet is examined before the rest has arrived.
+const MIN_EARLY_HEAD_BYTES: usize = 256;
 
-/// Something that happens later inside this NIC or its host.
+/// A later event inside this NIC or its host.
 enum Later {
     /// The firmware can take the next event.
     Ready,
     /// A DMA from the host ends.
     Read { op: OpId, from: Stretch, into: Vec<u8> },
     /// A DMA to the host ends.
-    Written { op: OpId, to: Place, data: Vec<u8> },
-    /// A word for the port is in host memory.
+    Written { op: OpId, to: FrameAddress, data: Vec<u8> },
+    /// A post for the port is in host memory.
     Post(Post),
-    /// The head of a packet is in.
+    /// The head of a packet has arrived.
     Head(Head),
     /// The doorbell rings.
     Bell,
     /// The paging thread can take the next event.
     HostReady,
-    /// Something for the paging thread.
+    /// A task for the paging thread.
     Host(HostTask),
-    /// It has woken up.
+    /// The paging thread has woken up.
     HostAwake,
-    /// A page that the rank wanted is there.
+    /// A page that the rank asked for is resident.
     Here(u64),
-    /// The paging thread has something to say.
+    /// A reply of the paging thread.
     Reply(HostReply),
 }
 
-/// What the paging thread takes.
+/// A task of the paging thread.
 enum HostTask {
     Event(HostEvent),
-    /// The rank wants a page of its own to be there, and to stay; or to be there.
+    /// Make a page of the rank's resident, and keep it so if the rank holds it.
     Hold(u64),
     Touch(u64),
-    /// It need not stay any more.
+    /// The rank no longer holds the page.
     Release(u64),
-    /// Pages have been written out together.
+    /// Write these pages out together.
     Out(Vec<Ppn>),
 }
 
-/// Tokens of pages that the program waits for: to use them, or for them to stay.
-const TOUCHED: u64 = 1;
-const HELD: u64 = 2;
+/// Tokens of pages that the program waits for: to use them, or to hold them.
+const TOKEN_TOUCH: u64 = 1;
+const TOKEN_HOLD: u64 = 2;
 
 /// A packet that is ready to be sent.
 struct Parcel {
     from: u32,
-    /// Since when, and how much of its head could have gone before.
+    /// The time when it became ready, and how much of its head could have left before.
     ready: Time,
     lead: Time,
     head: Head,
     payload: Vec<u8>,
 }
 
-/// The memory of a rank by page: its segment, then what its library uses.
+/// The memory of a rank by page: its segment, then the memory of its library.
 struct Pages {
-    segment: Window,
-    scratch: Window,
+    segment: RankMemory,
+    scratch: RankMemory,
     /// Bytes of the segment.
     len: u64,
-    /// Which page each frame stands for.
+    /// The page of each frame.
     of: Vec<u64>,
 }
 
-/// Stands for a page that is not mapped any more.
-const GONE: u64 = u64::MAX;
+/// Marks a page that is no longer mapped.
+const UNMAPPED: u64 = u64::MAX;
 
 impl Pages {
-    fn locate(&self, at: Place) -> Option<(Window, u64)> {
+    fn locate(&self, at: FrameAddress) -> Option<(RankMemory, u64)> {
         let page = self.of[at.ppn.index()];
         let address = page.checked_mul(u64::from(PAGE))? + u64::from(at.offset);
         Some(if address < self.len { (self.segment, address) } else { (self.scratch, address - self.len) })
@@ -107,83 +108,84 @@ impl Pages {
 }
 
 impl PageMemory for Pages {
-    fn read(&self, at: Place, into: &mut [u8]) {
+    fn read(&self, at: FrameAddress, into: &mut [u8]) {
         if let Some((window, offset)) = self.locate(at) {
             into.copy_from_slice(&window.read(offset, into.len()));
         }
     }
-    fn write(&self, at: Place, from: &[u8]) {
+    fn write(&self, at: FrameAddress, from: &[u8]) {
         if let Some((window, offset)) = self.locate(at) {
             window.write(offset, from);
         }
     }
 }
 
-/// A NIC and its host's half.
-pub(crate) struct Card {
+/// A NIC and the half of its host.
+pub(crate) struct SimCard {
     rank: u32,
     nic: Nic,
     host: Host,
     pub(crate) port: Arc<PortMemory>,
     pub(crate) bell: Arc<Doorbell>,
-    /// What the rank exports: its segment and the library's memory.
+    /// The rank's export: its segment and the library's memory.
     pub(crate) export: Segment,
     pages: Pages,
     costs: FirmwareCosts,
-    queue: VecDeque<Event>,
+    queue: VecDeque<NicEvent>,
     busy: bool,
-    /// It waits for the processor.
+    /// Whether the firmware waits for the processor.
     waits: bool,
-    /// Packets that are in, each in a receive buffer.
+    /// Packets that have arrived, each in a receive buffer.
     packets: VecDeque<(Head, Vec<u8>)>,
-    /// DMAs of packets into memory.
+    /// DMAs that write packets to memory.
     storing: Vec<OpId>,
-    /// Receive buffers in use, also by packets on their way.
+    /// Receive buffers in use, including those of packets on their way.
     receiving: u32,
-    /// Packets that peers hold back until there is a buffer.
+    /// Packets that peers hold back until a buffer is free.
     held: VecDeque<Parcel>,
     host_queue: VecDeque<HostTask>,
     host_busy: bool,
-    /// It sleeps, and has been told to wake up: where only the first of several tasks has to wake it.
+    /// Whether the paging thread sleeps and has been told to wake up. Used where only the first of several
+    /// tasks has to wake it.
     asleep: bool,
     waking: bool,
-    /// Pages to be written out when nothing else is to be done.
+    /// Pages to be written out when there is nothing else to do.
     outs: Vec<Ppn>,
     /// Time of its present task that the disk takes.
     disk: Time,
-    /// What a hold takes once its page is there, and its end.
+    /// Time of a pin once its page is resident, and time of an unpin.
     pub(crate) pins: [Time; 2],
-    /// Pages that are there since the rank has asked for them.
+    /// Pages that became resident since the rank asked for them.
     pub(crate) here: Vec<u64>,
     timer: bool,
     dma_free: Time,
     later: Slab<Later>,
-    /// Time that the firmware has worked.
+    /// Total time of the firmware's work.
     pub(crate) worked: Time,
-    /// Times that the host has woken the port's program.
+    /// How often the host has woken the port's program.
     pub(crate) wakes: u64,
 }
 
-impl Card {
-    /// The NIC of a rank with this memory, of which `frames` frames may be resident at a time (0: all of it).
+impl SimCard {
+    /// The NIC of a rank with this memory, of which at most `frames` frames may be resident (0: all of it).
     pub(crate) fn new(
         rank: u32,
         ranks: u32,
-        (segment, len): (Window, u64),
-        (scratch, scratch_len): (Window, u64),
+        (segment, len): (RankMemory, u64),
+        (scratch, scratch_len): (RankMemory, u64),
         frames: u32,
         costs: FirmwareCosts,
-    ) -> Card {
+    ) -> SimCard {
         let pages = ((len + scratch_len) / u64::from(PAGE)) as u32;
         let library = (scratch_len / u64::from(PAGE)) as u32;
         let (allowed, frames, spare) = match frames {
-            0 => (pages + SPARE, pages + SPARE, SPARE),
-            // What the library uses never goes, and does not count.
+            0 => (pages + SPARE_FRAMES, pages + SPARE_FRAMES, SPARE_FRAMES),
+            // The library's memory is never evicted, and does not count.
             some if costs.synchronous => (some, some + library, some / 8 + 1),
-            some => (some, some, SPARE),
+            some => (some, some, SPARE_FRAMES),
         };
         let (host_table, nic_table) = table(Geometry::new(frames), u64::from(rank) + 1);
-        let mut nic = Nic::new(Config::new(Node(rank), ranks), nic_table);
+        let mut nic = Nic::new(NicConfig::new(Node(rank), ranks), nic_table);
         let port = Arc::new(PortMemory::new(crate::nicport::EVENT_COUNTS, 64));
         nic.open_port(PORT, port.clone());
         let mut config = HostConfig::new(allowed);
@@ -192,7 +194,7 @@ impl Card {
         }
         let mut host = Host::new(config, host_table, u64::from(rank) << 32);
         let export = host.export(PORT, 0, 0, len + scratch_len, &mut Vec::new()).expect("whole pages, once");
-        let mut card = Card {
+        let mut card = SimCard {
             rank,
             nic,
             host,
@@ -231,7 +233,7 @@ impl Card {
         card
     }
 
-    /// Makes the last pages resident (the library's among them): what the job did before it began.
+    /// Makes the last pages resident (the library's among them), as the job would have done before it began.
     fn bring_in(&mut self, count: u32) {
         let pages = self.export.pages().1;
         for page in pages - u64::from(count).min(pages)..pages {
@@ -246,8 +248,8 @@ impl Card {
         }
     }
 
-    /// What the firmware has done.
-    pub(crate) fn nic_stats(&self) -> netvm_fw::nic::Stats {
+    /// The counters of the firmware.
+    pub(crate) fn nic_stats(&self) -> netvm_fw::nic::NicStats {
         self.nic.stats()
     }
 
@@ -256,7 +258,7 @@ impl Card {
         w.at(at, WorldEvent::Nic(self.rank, u64::from(tag)));
     }
 
-    /// The port has rung.
+    /// The port has rung the doorbell.
     pub(crate) fn ring(&mut self, w: &mut World) {
         self.at(w, w.now, Later::Bell);
     }
@@ -268,12 +270,12 @@ impl Card {
             Later::Read { op, from, mut into } => {
                 into.resize(from.len as usize, 0);
                 self.pages.read(from.at, &mut into);
-                self.queue.push_back(Event::DmaRead { op, data: into });
+                self.queue.push_back(NicEvent::DmaRead { op, data: into });
             }
             Later::Written { op, to, data } => {
                 self.pages.write(to, &data);
                 w.tell(self.rank);
-                self.queue.push_back(Event::DmaWritten { op, data });
+                self.queue.push_back(NicEvent::DmaWritten { op, data });
                 if let Some(i) = self.storing.iter().position(|o| *o == op) {
                     self.storing.swap_remove(i);
                     self.received(w);
@@ -283,10 +285,10 @@ impl Card {
                 self.port.apply(post);
                 w.tell(self.rank);
             }
-            Later::Head(head) => self.queue.push_back(Event::Head(head)),
+            Later::Head(head) => self.queue.push_back(NicEvent::Head(head)),
             Later::Bell => {
                 while let Some(port) = self.bell.answer() {
-                    self.queue.push_back(Event::Doorbell(port));
+                    self.queue.push_back(NicEvent::Doorbell(port));
                 }
             }
             Later::Host(task) => self.give_host(w, task),
@@ -295,22 +297,22 @@ impl Card {
                 self.here.push(page);
                 w.tell(self.rank);
             }
-            Later::Reply(reply) => self.queue.push_back(Event::Host(reply)),
+            Later::Reply(reply) => self.queue.push_back(NicEvent::Host(reply)),
         }
         self.run(w);
         self.run_host(w);
     }
 
-    /// The next event for the firmware. Where it takes one packet after the other, a packet waits until the one before is in
-    /// memory.
-    fn next(&mut self) -> Option<Event> {
+    /// The next event for the firmware. If it takes one packet after the other, a packet waits until the one
+    /// before is in memory.
+    fn next(&mut self) -> Option<NicEvent> {
         if let Some(event) = self.queue.pop_front() {
             return Some(event);
         }
         if self.costs.serial && !self.storing.is_empty() {
             return None;
         }
-        self.packets.pop_front().map(|(head, payload)| Event::Packet { head, payload })
+        self.packets.pop_front().map(|(head, payload)| NicEvent::Packet { head, payload })
     }
 
     fn has_next(&self) -> bool {
@@ -318,11 +320,12 @@ impl Card {
         !self.queue.is_empty() || packets
     }
 
-    /// Lets the firmware take events until it is busy.
+    /// Gives the firmware events until it is busy.
     fn run(&mut self, w: &mut World) {
         let mut actions = Vec::new();
         while !self.busy {
-            // Who has waited goes before who comes later: else a program that polls all the time would keep the processor for ever.
+            // A thread that has waited goes first: else a program that polls all the time would keep the
+            // processor for ever.
             if self.has_next()
                 && !self.waits
                 && let Some(free) = w.taken(self.rank)
@@ -333,12 +336,12 @@ impl Card {
             }
             self.waits = false;
             let Some(event) = self.next() else { return };
-            let packet = matches!(event, Event::Packet { .. });
+            let packet = matches!(event, NicEvent::Packet { .. });
             self.nic.handle(w.now.as_ps() / 1000, event, &mut actions);
             let mut clock = w.now;
             let mut stored = false;
             for action in actions.drain(..) {
-                if let (true, Action::DmaWrite { op, .. }) = (packet, &action) {
+                if let (true, NicAction::DmaWrite { op, .. }) = (packet, &action) {
                     self.storing.push(*op);
                     stored = true;
                 }
@@ -364,7 +367,7 @@ impl Card {
         }
     }
 
-    /// A packet for this NIC leaves its sender, if there is a buffer for it.
+    /// A packet for this NIC leaves its sender if there is a buffer for it.
     fn accept(&mut self, w: &mut World, parcel: Parcel) {
         if self.receiving >= self.costs.receive_buffers || !self.held.is_empty() {
             self.held.push_back(parcel);
@@ -378,14 +381,14 @@ impl Card {
         let (head, bytes) = (p.head, p.payload.len());
         let body = Body::Firmware(Box::new((p.head, p.payload)));
         let start = p.ready.since(p.lead).max(w.now.since(p.lead));
-        let arrives = w.send_at(start, p.from, self.rank, HEAD + bytes, body);
-        if bytes >= EARLY {
+        let arrives = w.send_at(start, p.from, self.rank, HEAD_BYTES + bytes, body);
+        if bytes >= MIN_EARLY_HEAD_BYTES {
             let head_in = arrives.since(w.network.per_byte.bytes(bytes)).max(w.now);
             self.at(w, head_in, Later::Head(head));
         }
     }
 
-    /// Starts a DMA; when it ends. Where there is no engine for it the processor copies.
+    /// Starts a DMA and returns the time of its end. Without an engine for it the processor copies.
     fn dma(&mut self, clock: &mut Time, bytes: usize, per_byte: Time) -> Time {
         let end = (*clock).max(self.dma_free) + self.costs.dma + per_byte.bytes(bytes);
         self.dma_free = end;
@@ -395,31 +398,31 @@ impl Card {
         end
     }
 
-    fn act(&mut self, w: &mut World, action: Action, clock: &mut Time) {
+    fn act(&mut self, w: &mut World, action: NicAction, clock: &mut Time) {
         match action {
-            Action::Work(work) => *clock += self.costs.work(work),
-            Action::DmaRead { op, from, into } => {
+            NicAction::NicWork(work) => *clock += self.costs.work(work),
+            NicAction::DmaRead { op, from, into } => {
                 let end = self.dma(clock, from.len as usize, self.costs.dma_read);
                 self.at(w, end, Later::Read { op, from, into });
             }
-            Action::DmaWrite { op, to, data } => {
+            NicAction::DmaWrite { op, to, data } => {
                 let end = self.dma(clock, data.len(), self.costs.dma_write);
                 self.at(w, end, Later::Written { op, to, data });
             }
-            Action::Post(_, post) => {
+            NicAction::Post(_, post) => {
                 let end = self.dma(clock, 4, self.costs.dma_write);
                 self.at(w, end, Later::Post(post));
             }
-            Action::Send { head, payload, overlapped } => self.send(w, *clock, head, payload, overlapped),
-            Action::Interrupt(interrupt) => {
+            NicAction::Send { head, payload, overlapped } => self.send(w, *clock, head, payload, overlapped),
+            NicAction::Interrupt(interrupt) => {
                 let ready = match &interrupt {
                     Interrupt::Bounced { payload, .. } => {
-                        self.dma(clock, HEAD + payload.len(), self.costs.dma_write)
+                        self.dma(clock, HEAD_BYTES + payload.len(), self.costs.dma_write)
                     }
                     _ => *clock,
                 };
                 let cost = match &interrupt {
-                    // Not an interrupt of its own: it goes with what is said next.
+                    // Not an interrupt of its own: it is sent with the next one.
                     Interrupt::Settled(_) => Time::ZERO,
                     _ => self.notice(),
                 };
@@ -429,8 +432,8 @@ impl Card {
     }
 
     fn send(&mut self, w: &mut World, ready: Time, head: Head, payload: Vec<u8>, overlapped: bool) {
-        // The head went out while the bytes were on their way to the NIC.
-        let lead = if overlapped { w.network.per_byte.bytes(HEAD) } else { Time::ZERO };
+        // The head left while the bytes were on their way to the NIC.
+        let lead = if overlapped { w.network.per_byte.bytes(HEAD_BYTES) } else { Time::ZERO };
         let to = head.to.0;
         let parcel = Parcel { from: self.rank, ready, lead, head, payload };
         if to == self.rank {
@@ -445,26 +448,27 @@ impl Card {
         self.at(w, at, Later::Host(HostTask::Event(event)));
     }
 
-    /// The rank wants a page of its own to be there and to stay; [`here`](Self::here) has it then.
+    /// The rank wants to hold one of its pages; [`here`](Self::here) lists it when it is resident.
     pub(crate) fn hold(&mut self, w: &mut World, page: u64) {
         self.at(w, w.now + self.notice(), Later::Host(HostTask::Hold(page)));
     }
 
-    /// The same, without staying.
+    /// The rank wants one of its pages to be resident.
     pub(crate) fn touch(&mut self, w: &mut World, page: u64) {
         self.at(w, w.now + self.notice(), Later::Host(HostTask::Touch(page)));
     }
 
-    /// Whether the program can use a page and nobody need know: it is there, and has been stored to since it was last written out.
+    /// Whether the program can use a page without telling anybody: it is resident, and has been stored to
+    /// since it was last written out.
     pub(crate) fn uses(&mut self, page: u64) -> bool {
         let (vpn, vm) = (Vpn::new(PORT, page), self.host.vm());
         let open = self.costs.synchronous
             && vm.is_resident(vpn)
             && vm.place(vpn).is_some_and(|ppn| vm.is_dirty(ppn));
-        open && self.host.touch(vpn, true, TOUCHED, &mut Vec::new())
+        open && self.host.touch(vpn, true, TOKEN_TOUCH, &mut Vec::new())
     }
 
-    /// Leases a page that is there, as software beside the NIC does.
+    /// Leases a resident page, as software beside the NIC does.
     pub(crate) fn lease(&mut self, page: u64) -> Option<Lease> {
         self.nic.lease(Span::new(Vpn::new(PORT, page), self.export.key, 0, 0)).ok()
     }
@@ -474,12 +478,13 @@ impl Card {
         self.nic.end_lease(lease);
     }
 
-    /// How long it takes until the paging thread hears of something, if each thing is an interrupt.
+    /// Time until the paging thread hears of something, if each thing is an interrupt.
     fn notice(&self) -> Time {
         if self.costs.synchronous { Time::ZERO } else { self.costs.interrupt }
     }
 
-    /// Something for the paging thread. A thread that sleeps has to be woken, by what cannot wait; the rest is taken with it.
+    /// Gives the paging thread a task. Only a task that cannot wait wakes a sleeping thread; the thread takes
+    /// the others with it.
     fn give_host(&mut self, w: &mut World, task: HostTask) {
         let lazy = matches!(
             task,
@@ -489,7 +494,7 @@ impl Card {
         self.host_queue.push_back(task);
         if self.asleep && !self.waking && !lazy {
             self.waking = true;
-            // To change threads takes the processor that they share.
+            // A change of threads takes time of the processor that they share.
             let awake = w.occupy(self.rank, self.costs.interrupt);
             self.at(w, awake, Later::HostAwake);
         }
@@ -504,7 +509,8 @@ impl Card {
         !self.host_queue.is_empty() || !self.outs.is_empty()
     }
 
-    /// The next thing for the paging thread. To look again is not to have something to do: it may be due again by the end of each look, and
+    /// The next task of the paging thread. A due timer alone is not a task: the timer may be due again by the
+    /// end of each look, and the frame it looks at may have a page that is still to be written out.
     /// what it looks for may be a frame whose page is to be written out.
     fn next_task(&mut self) -> Option<HostTask> {
         let idle = matches!(self.host_queue.front(), None | Some(HostTask::Event(HostEvent::Timer)));
@@ -514,11 +520,12 @@ impl Card {
         self.host_queue.pop_front()
     }
 
-    /// Lets the paging thread take events until it is busy.
+    /// Gives the paging thread events until it is busy.
     fn run_host(&mut self, w: &mut World) {
         let mut actions = Vec::new();
         while !self.host_busy && !self.asleep {
-            // The firmware comes first if it has waited: a thread whose timer is due again by the end of each task would keep it out.
+            // The firmware goes first if it has waited: a thread whose timer is due again by the end of each
+            // task would keep it out.
             let taken = w.taken(self.rank).or(self.waits.then_some(w.now));
             if let Some(free) = taken.filter(|_| self.has_task()) {
                 self.host_busy = true;
@@ -526,7 +533,7 @@ impl Card {
                 break;
             }
             let Some(task) = self.next_task() else {
-                // What is under way by itself wakes it for nothing.
+                // An operation under way wakes it without a task.
                 self.asleep = self.costs.synchronous && self.host.next_deadline().is_none();
                 break;
             };
@@ -541,14 +548,14 @@ impl Card {
                     self.host.handle(w.now.as_ps() / 1000, event, &self.pages, out);
                 }
                 HostTask::Hold(page) => {
-                    if self.host.hold(Vpn::new(PORT, page), HELD, out) {
+                    if self.host.hold(Vpn::new(PORT, page), TOKEN_HOLD, out) {
                         clock += self.pins[0];
                         self.at(w, clock, Later::Here(page));
                     }
                     self.host.tidy(out);
                 }
                 HostTask::Touch(page) => {
-                    if self.host.touch(Vpn::new(PORT, page), true, TOUCHED, out) {
+                    if self.host.touch(Vpn::new(PORT, page), true, TOKEN_TOUCH, out) {
                         self.at(w, clock, Later::Here(page));
                     }
                     self.host.tidy(out);
@@ -569,7 +576,7 @@ impl Card {
             actions.drain(..).for_each(|action| self.host_act(w, action, &mut clock));
             if clock > w.now {
                 self.host_busy = true;
-                // While the disk works the processor does not.
+                // The processor is free while the disk works.
                 let end = w.occupy(self.rank, clock.since(w.now).since(self.disk));
                 self.at(w, clock.max(end), Later::HostReady);
             }
@@ -608,8 +615,8 @@ impl Card {
                 w.tell(self.rank);
             }
             HostAction::Ready { vpn, token } => {
-                // Pinned where it is, before anybody hears of it.
-                if token == HELD {
+                // The page is pinned here, before anybody hears of it.
+                if token == TOKEN_HOLD {
                     *clock += self.pins[0];
                 }
                 self.at(w, *clock, Later::Here(vpn.page()));
@@ -622,13 +629,13 @@ impl Card {
         }
     }
 
-    /// The program unmaps pages of its segment. A DMA that is under way ends in frames that are nobody's.
+    /// The program unmaps pages of its segment. A DMA that is under way ends in frames without a page.
     pub(crate) fn unmap(&mut self, w: &mut World, offset: u64, len: u64) {
         let mut actions = Vec::new();
         for page in offset / u64::from(PAGE)..(offset + len) / u64::from(PAGE) {
             let vpn = Vpn::new(PORT, page);
             if let Some(ppn) = self.host.vm().place(vpn) {
-                self.pages.of[ppn.index()] = GONE;
+                self.pages.of[ppn.index()] = UNMAPPED;
                 self.host.discard(vpn, &mut actions);
             }
         }
@@ -637,14 +644,14 @@ impl Card {
         self.set_timer(w);
     }
 
-    /// What the host has done.
+    /// The counters of the host.
     pub(crate) fn host_stats(&self) -> HostStats {
         self.host.stats()
     }
 }
 
 impl World {
-    /// What an event left for a NIC.
+    /// Handles what an event left for a NIC.
     pub(crate) fn nic(&mut self, left: Left) {
         let rank = match &left {
             Left::Nic(rank, _) => *rank,

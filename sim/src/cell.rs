@@ -1,9 +1,10 @@
 //! Locks, wait queues, monitors and semaphores between simulated ranks: [`netvm_fw::sync`] over a rank's NIC.
 
 use crate::paging::Netvm;
-use netvm_fw::sync::{Answer, Fabric, Need, Part, Process, Word};
+use netvm_fw::sync::{Answer, Fabric, Need, Process, SyncObject, Word};
 
-/// A process's cell of one synchronization object, and where the object is. All ranks have the cell at the same offset.
+/// A process's cell of a synchronization object, and the location of the object. All ranks have the cell at
+/// the same offset.
 #[derive(Debug, Clone, Copy)]
 pub struct Cell {
     /// The rank whose memory the object is in.
@@ -17,7 +18,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// On a NIC.
+    /// Binds the cell to a NIC.
     pub fn on(self, netvm: &Netvm) -> Bound<'_> {
         Bound { cell: self, netvm }
     }
@@ -31,18 +32,18 @@ pub struct Bound<'a> {
 }
 
 impl Bound<'_> {
-    fn place(&self, part: Part, word: Word) -> u64 {
+    fn place(&self, part: SyncObject, word: Word) -> u64 {
         let word = if word == Word::Next { 0 } else { 4 };
-        self.cell.cell + word + if part == Part::Condition { 32 } else { 0 }
+        self.cell.cell + word + if part == SyncObject::Condition { 32 } else { 0 }
     }
 
-    fn number(&self, part: Part) -> u32 {
-        self.cell.notification + u32::from(part == Part::Condition)
+    fn number(&self, part: SyncObject) -> u32 {
+        self.cell.notification + u32::from(part == SyncObject::Condition)
     }
 
     /// Writes a word to another process's cell.
-    fn send(&self, part: Part, to: Process, place: u64, value: u32, notify: bool) -> Answer {
-        // The word goes with the command, from where it lies for a moment.
+    fn send(&self, part: SyncObject, to: Process, place: u64, value: u32, notify: bool) -> Answer {
+        // The word is sent from a scratch location beside the cell.
         let source = self.cell.cell + 16;
         self.netvm.store(source, value);
         self.netvm.write(to - 1, place, source, 4, if notify { self.number(part) } else { 0 });
@@ -55,7 +56,7 @@ impl Fabric for Bound<'_> {
         let one = |value| [value, 0, 0];
         match need {
             Need::Atomic(part, op, args) => {
-                let object = self.cell.object + if part == Part::Condition { 32 } else { 0 };
+                let object = self.cell.object + if part == SyncObject::Condition { 32 } else { 0 };
                 self.netvm.atomic(self.cell.home, object, op, args)
             }
             Need::Store(part, word, value) => {

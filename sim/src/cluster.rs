@@ -1,4 +1,4 @@
-//! A simulated job: ranks, what runs on them, and how it went.
+//! A simulated job: its ranks, the program they run, and the result.
 //!
 //! ```
 //! use gasnet_sim::{Cluster, CostModel};
@@ -16,12 +16,12 @@
 use crate::conduit::SimConduit;
 use crate::cost::CostModel;
 use crate::net::Network;
-use crate::nic::Nic;
-use crate::shared::{Shared, set_current};
+use crate::shared::{Simulation, set_current};
+use crate::sim_nic::SimNic;
 use crate::time::Time;
 use crate::turn::Turn;
 use crate::watchdog::Watchdog;
-use crate::world::{State, Stats, World};
+use crate::world::{Activity, Stats, World};
 use crate::{Registration, boot};
 use gasnet::conduit::{Conduit, OpenContext};
 use gasnet::{Config, Rank, Threading};
@@ -47,56 +47,56 @@ pub struct Cluster {
     pub(crate) most_events: u64,
 }
 
-/// How a simulation went.
+/// The result of a simulation.
 #[derive(Debug, Clone)]
 pub struct Report<T> {
     /// What each rank's program returned.
     pub results: Vec<T>,
-    /// How much virtual time it took.
+    /// The virtual time it took.
     pub time: Time,
-    /// What happened.
+    /// Counters.
     pub stats: Stats,
-    /// The trace: the same for two runs that did the same.
+    /// The trace: equal for two runs that did the same.
     pub trace: u64,
-    /// How much time of this host it took.
+    /// The time of this host that it took.
     pub wall: Duration,
-    /// Times that a rank kept its turn for long without calling the runtime.
+    /// How often a rank kept its turn for long without calling the runtime.
     pub stalls: u32,
 }
 
-/// Why a simulation ended before its programs did. Its text holds the seed.
+/// Why a simulation ended before its programs did. Its message contains the seed.
 #[derive(Debug, Clone)]
 pub struct Failure {
-    /// The seed to repeat it with.
+    /// The seed that repeats it.
     pub seed: u64,
-    /// When, in virtual time.
+    /// The virtual time of the failure.
     pub time: Time,
-    /// What happened.
+    /// The cause.
     pub what: What,
 }
 
 /// See [`Failure`].
 #[derive(Debug, Clone)]
 pub enum What {
-    /// All ranks wait, and nothing will ever happen: each with what it waits for.
+    /// All ranks wait, and no event is left. Lists what each rank waits for.
     Deadlock(Vec<Waiting>),
     /// A rank's program panicked.
     Panic {
-        /// Which.
+        /// The rank.
         rank: u32,
-        /// With what.
+        /// The message of the panic.
         text: String,
     },
     /// A rank ended the job.
     Ended {
-        /// Which.
+        /// The rank.
         rank: u32,
-        /// With which code.
+        /// The exit code.
         code: i32,
-        /// And words.
+        /// The message.
         text: String,
     },
-    /// More events happened than were allowed.
+    /// More events happened than the limit allows.
     TooLong(u64),
     /// The simulation could not start.
     Start(String),
@@ -105,15 +105,15 @@ pub enum What {
 /// A rank that waits.
 #[derive(Debug, Clone)]
 pub struct Waiting {
-    /// Which.
+    /// The rank.
     pub rank: u32,
-    /// Since when.
+    /// The time since which it waits.
     pub since: Time,
-    /// For what.
+    /// What it waits for.
     pub why: &'static str,
-    /// One-sided operations of its own that are not done.
+    /// Number of its one-sided operations under way.
     pub ops: u32,
-    /// Messages that it has not taken.
+    /// Number of messages that it has not taken.
     pub unread: usize,
 }
 
@@ -143,7 +143,7 @@ impl fmt::Display for Failure {
 impl std::error::Error for Failure {}
 
 impl Cluster {
-    /// A job of that many ranks, each a host of its own, on machines like these.
+    /// A job of that many ranks, each on a host of its own, with these costs.
     pub fn new(ranks: u32, model: CostModel) -> Cluster {
         let network = model.network.clone();
         Cluster {
@@ -160,63 +160,65 @@ impl Cluster {
         }
     }
 
-    /// The seed of all chance. Without it, 1.
+    /// Sets the seed of all random numbers. Default: 1.
     pub fn seed(mut self, seed: u64) -> Cluster {
         self.seed = seed;
         self
     }
 
-    /// Another network than the model's.
+    /// Replaces the model's network.
     pub fn network(mut self, network: Network) -> Cluster {
         self.network = network;
         self
     }
 
-    /// How memory gets to be reachable for the NICs.
+    /// Sets how memory is made accessible to the NICs.
     pub fn registration(mut self, registration: Registration) -> Cluster {
         self.registration = registration;
         self
     }
 
-    /// Bytes of each rank's segment; 1 MiB without it. 0: the program attaches one.
+    /// Sets the bytes of each rank's segment. Default: 1 MiB. With 0 the program attaches one.
     pub fn segment(mut self, bytes: usize) -> Cluster {
         self.segment = bytes;
         self
     }
 
-    /// Bytes of each rank's stack; 256 KiB without it.
+    /// Sets the bytes of each rank's stack. Default: 256 KiB.
     pub fn stack(mut self, bytes: usize) -> Cluster {
         self.stack = bytes;
         self
     }
 
-    /// After how long a rank that keeps its turn without calling the runtime is reported; 5 s without it.
+    /// Sets the time after which a rank that keeps its turn without calling the runtime is reported. Default:
+    /// 5 s.
     pub fn stall(mut self, after: Duration) -> Cluster {
         self.stall = after;
         self
     }
 
-    /// The settings of all ranks.
+    /// Sets the settings of all ranks.
     pub fn config(mut self, config: Config) -> Cluster {
         self.config = config;
         self
     }
 
-    /// Gives up after so many events.
+    /// Limits the number of events.
     pub fn most_events(mut self, events: u64) -> Cluster {
         self.most_events = events;
         self
     }
 
-    /// Runs `program` on every rank, and then a barrier.
+    /// Runs `program` on every rank, then a barrier.
     ///
     /// # Errors
-    /// A deadlock, a panic, a rank that ended the job. All texts hold the seed.
+    /// A deadlock, a panic, or a rank that ended the job. All messages contain the seed.
     pub fn run<T>(&self, program: impl Fn(&Rank) -> T) -> Result<Report<T>, Failure> {
         self.run_ranks(&|rank: &'static Rank| program(rank), true)
     }
 
-    /// [`run`](Self::run) for programs that hold on to their rank, as teams do: the ranks are never taken apart.
+    /// [`run`](Self::run) for programs that keep references to their rank, as teams do: the ranks are never
+    /// dropped.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -255,8 +257,9 @@ impl Cluster {
         let report = self.drive(&shared, &body)?;
         for rank in ranks.into_inner().into_iter().filter(|_| dismantle) {
             #[expect(unsafe_code, reason = "vouches for the end")]
-            // SAFETY: the program had the rank for a call that is over, and its value cannot borrow from it; the world, whose NICs
-            // could write the segment, makes no more events. Each is a host of its own.
+            // SAFETY: the program had the rank for a call that is over, and its value cannot borrow from it.
+            // The world, whose NICs could write the segment, makes no more events. Each rank is on a host of
+            // its own.
             unsafe {
                 Rank::dismantle(rank);
             }
@@ -272,23 +275,23 @@ impl Cluster {
         })
     }
 
-    pub(crate) fn world(&self) -> Arc<Shared> {
+    pub(crate) fn world(&self) -> Arc<Simulation> {
         let mut world = World::new(self.ranks, self.seed, self.network.clone(), self.model.host.put_back);
         if self.model.firmware.attended {
             world.share_processors();
         }
-        Arc::new(Shared::new(world, self.ranks))
+        Arc::new(Simulation::new(world, self.ranks))
     }
 
-    pub(crate) fn conduit(&self, shared: &Arc<Shared>, rank: u32) -> SimConduit {
-        let nic = Nic::new(self, rank);
+    pub(crate) fn conduit(&self, shared: &Arc<Simulation>, rank: u32) -> SimConduit {
+        let nic = SimNic::new(self, rank);
         SimConduit { shared: shared.clone(), rank, costs: self.model.host, nic }
     }
 
-    /// Gives turns until all ranks are over.
+    /// Gives turns until all ranks have ended.
     pub(crate) fn drive(
         &self,
-        shared: &Arc<Shared>,
+        shared: &Arc<Simulation>,
         body: &dyn Fn(u32) -> Result<(), String>,
     ) -> Result<Report<()>, Failure> {
         let began = Instant::now();
@@ -321,9 +324,9 @@ impl Cluster {
                 let ended = turns[r as usize].resume();
                 set_current(None);
                 shared.progress.running.store(0, Ordering::Relaxed);
-                if ended || shared.world().ranks[r as usize].state == State::Over {
+                if ended || shared.world().ranks[r as usize].state == Activity::Over {
                     over += 1;
-                    shared.world().set(r, State::Over);
+                    shared.world().set(r, Activity::Over);
                 }
                 if let Some(what) = outcome.take() {
                     return Err(fail(what));
@@ -367,7 +370,7 @@ impl World {
     fn waiting(&self) -> Vec<Waiting> {
         let mut all = Vec::new();
         for (rank, r) in self.ranks.iter().enumerate() {
-            if let State::Idle(why) = r.state {
+            if let Activity::Idle(why) = r.state {
                 let unread = r.inbox.iter().map(|i| i.len()).sum::<usize>() + r.control.len();
                 all.push(Waiting { rank: rank as u32, since: r.since, why, ops: r.ops, unread });
             }

@@ -1,15 +1,16 @@
 //! The simulated conduit: frames and one-sided operations over the modelled network.
 //!
-//! All of a call's cost to the host is virtual time that passes for the calling rank; what the network does costs it nothing. A
-//! poll that finds nothing costs nothing either when a wait made it (the wait then sleeps until something happens), and a little
-//! from the second one in a row on, so that programs that poll by themselves get along.
+//! The costs of a call to the host are virtual time that passes for the calling rank; the work of the network
+//! costs it nothing. An empty poll costs nothing when a wait made it (the wait then sleeps until something
+//! happens). When a program polls by itself, each empty poll after the first in a row costs a little, so that
+//! virtual time passes.
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
-use crate::card::Card;
+use crate::card::SimCard;
 use crate::cost::HostCosts;
-use crate::memory::Window;
-use crate::nic::{Nic, Start};
-use crate::shared::Shared;
+use crate::memory::RankMemory;
+use crate::shared::Simulation;
+use crate::sim_nic::{SimNic, Start};
 use crate::time::Time;
 use crate::world::World;
 use core::ptr::NonNull;
@@ -20,18 +21,19 @@ use gasnet::conduit::{Channel, Completion, Conduit, Frame, Peer, RawSlot, Remote
 use std::sync::Arc;
 
 /// What a frame's header takes on the wire.
-const FRAME_HEADER: usize = 16;
+const FRAME_HEADER_BYTES: usize = 16;
 
 /// One rank's end of the simulated network.
 pub(crate) struct SimConduit {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<Simulation>,
     pub(crate) rank: u32,
     pub(crate) costs: HostCosts,
-    pub(crate) nic: Nic,
+    pub(crate) nic: SimNic,
 }
 
-// SAFETY: 1. A slot's buffer is a boxed slice of 64-byte lines, at least as long as asked for, kept in the world's table of slots
-// until it comes back. 2. A frame's buffer has left all tables during its delivery and was filled by the sender's core.
+// SAFETY: 1. A slot's buffer is a boxed slice of 64-byte lines, at least as long as asked for, kept in the
+// world's table of slots until it comes back. 2. A frame's buffer has left all tables during its delivery and
+// was filled by the sender's core.
 unsafe impl Conduit for SimConduit {
     fn name(&self) -> &'static str {
         "netvm"
@@ -54,7 +56,7 @@ unsafe impl Conduit for SimConduit {
 
     unsafe fn commit(&self, slot: RawSlot) {
         self.shared.work(self.rank, self.costs.am_send);
-        self.shared.world().commit(slot.cookie[0] as u32, FRAME_HEADER);
+        self.shared.world().commit(slot.cookie[0] as u32, FRAME_HEADER_BYTES);
     }
 
     unsafe fn cancel(&self, slot: RawSlot) {
@@ -89,7 +91,7 @@ unsafe impl Conduit for SimConduit {
 
     fn attach(&self, segment: &SegmentDesc) -> Result<(), Error> {
         // SAFETY: segments are mapped as long as the rank lives, which is as long as the process.
-        let window = unsafe { Window::new(segment.base, segment.len) };
+        let window = unsafe { RankMemory::new(segment.base, segment.len) };
         self.shared.world().ranks[self.rank as usize].segment = window;
         self.nic.attach(self, segment.len);
         Ok(())
@@ -99,8 +101,8 @@ unsafe impl Conduit for SimConduit {
         Some(self)
     }
 
-    fn nic(&self) -> Option<&dyn gasnet::nic::port::NicPort> {
-        matches!(self.nic, Nic::Paging(_)).then_some(self)
+    fn nic(&self) -> Option<&dyn gasnet::sync::port::NicPort> {
+        matches!(self.nic, SimNic::Paging(_)).then_some(self)
     }
 
     fn idle(&self, what: &'static str) -> bool {
@@ -115,7 +117,7 @@ unsafe impl Conduit for SimConduit {
 }
 
 impl SimConduit {
-    /// What a poll costs when programs poll by themselves.
+    /// The cost of a poll in programs that poll by themselves.
     fn after_poll(&self, done: usize, channel: Channel) {
         let again = {
             let mut w = self.shared.world();
@@ -132,8 +134,8 @@ impl SimConduit {
         }
     }
 
-    /// The rank's NetVM NIC, with the world around it.
-    pub(crate) fn with_card<R>(&self, f: impl FnOnce(&mut Card, &mut World) -> R) -> R {
+    /// Calls `f` with the rank's NetVM NIC and the world.
+    pub(crate) fn with_card<R>(&self, f: impl FnOnce(&mut SimCard, &mut World) -> R) -> R {
         let mut w = self.shared.world();
         let mut card = w.cards[self.rank as usize].take().expect("a rank that runs has attached");
         let result = f(&mut card, &mut w);
@@ -147,8 +149,8 @@ impl SimConduit {
     }
 }
 
-// SAFETY: Local is reported when the source has been copied, Remote when the bytes are at the target (put) or were stored (get):
-// the world makes the op's last event after that.
+// SAFETY: Local is reported when the source has been copied, Remote when the bytes are at the target (put) or
+// were stored (get): the world makes the op's last event after that.
 unsafe impl Rma for SimConduit {
     unsafe fn put(&self, to: RemoteAddr, src: *const u8, len: usize, token: u64) -> bool {
         // SAFETY: owed by the caller; the slice is used during this call only.
@@ -162,19 +164,19 @@ unsafe impl Rma for SimConduit {
 
     fn copies_source(&self, len: usize) -> bool {
         match self.nic {
-            Nic::Plain => true,
-            Nic::Pinning(_) => false, // Until the end it may have to begin again.
-            Nic::Paging(_) => len <= netvm_fw::wire::INLINE,
+            SimNic::Plain => true,
+            SimNic::Pinning(_) => false, // Until the end it may have to begin again.
+            SimNic::Paging(_) => len <= netvm_fw::wire::MAX_INLINE_BYTES,
         }
     }
 
     fn max_transfer(&self) -> usize {
         let slots = match &self.nic {
-            Nic::Plain => false,
-            Nic::Pinning(p) => p.leases(),
-            Nic::Paging(_) => true,
+            SimNic::Plain => false,
+            SimNic::Pinning(p) => p.leases(),
+            SimNic::Paging(_) => true,
         };
-        if slots { crate::paging::SLOT } else { usize::MAX }
+        if slots { crate::paging::SLOT_BYTES } else { usize::MAX }
     }
 
     fn poll(&self, budget: usize, complete: &mut dyn FnMut(u64, Completion)) -> usize {

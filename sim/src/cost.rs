@@ -1,31 +1,32 @@
-//! Cost models: what things take on machines that are no longer there, and on some that are.
+//! Cost models: the time that operations take, on historical machines and on present ones.
 //!
-//! A model has three parts: the network, what calls cost a host's processor, and what registration costs. `gm-myrinet2000` is
-//! made of *components* only (what its paper lists as the anatomy of its costs); how long an operation takes follows from them
-//! and from what the ranks do, it is nowhere written down.
+//! A model has three parts: the network, the costs of calls to a host's processor, and the costs of
+//! registration. `gm-myrinet2000` consists of *components* only (its paper lists them as the anatomy of its
+//! costs). The duration of an operation is written down nowhere: it follows from the components and from what
+//! the ranks do.
 
 use crate::firmware::{FirmwareCosts, LanaiInputs};
 use crate::net::Network;
 use crate::time::Time;
 
-/// What calls cost the processor that makes them.
+/// The time that calls take of the processor that makes them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HostCosts {
-    /// A poll that finds nothing, in a program that polls by itself.
+    /// An empty poll, in a program that polls by itself.
     pub poll: Time,
     /// Sending an active message.
     pub am_send: Time,
-    /// Taking one and running its handler.
+    /// Receiving an active message and running its handler.
     pub am_handle: Time,
     /// Posting a one-sided operation.
     pub post: Time,
-    /// From when the bytes of a put are in place until its initiator can know.
+    /// From the arrival of a put's bytes until its initiator can know of it.
     pub put_back: Time,
     /// Copying a byte.
     pub copy: Time,
 }
 
-/// What registration costs the processor that does it.
+/// The time that registration takes of the processor that does it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PinCosts {
     /// A call that pins.
@@ -38,9 +39,9 @@ pub struct PinCosts {
     pub unpin_page: Time,
     /// Looking up a bucket at the initiator.
     pub lookup: Time,
-    /// Handling a move request, besides what it pins.
+    /// Handling a move request, without the pins.
     pub move_request: Time,
-    /// Each bucket of it beyond the first.
+    /// Each bucket of a move request beyond the first.
     pub move_bucket: Time,
 }
 
@@ -55,35 +56,36 @@ impl PinCosts {
     }
 }
 
-/// A machine, as far as the simulation is concerned.
+/// The cost model of a machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CostModel {
     /// Its name.
     pub name: &'static str,
     /// The network.
     pub network: Network,
-    /// Calls.
+    /// Costs of calls.
     pub host: HostCosts,
-    /// Registration.
+    /// Costs of registration.
     pub pin: PinCosts,
-    /// The NIC's firmware, where there is one that locks pages.
+    /// The NIC's firmware, on machines whose NIC locks pages.
     pub firmware: FirmwareCosts,
-    /// Up to this many bytes go with a descriptor instead of being fetched.
+    /// Up to this many bytes travel with a descriptor instead of being fetched.
     pub inline: usize,
     /// Bytes of a page.
     pub page: u64,
 }
 
-/// The component costs of Bell and Bonachea (2003), section "cost anatomy", for GM on Myrinet 2000 with Pentium III hosts.
+/// The component costs of Bell and Bonachea (2003), section "cost anatomy", for GM on Myrinet 2000 with
+/// Pentium III hosts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GmComponents {
     /// A one-sided put of 8 bytes, from the call until its completion.
     pub one_sided_us: f64,
     /// A round trip of an active message whose handler does nothing.
     pub am_round_trip_us: f64,
-    /// At the target: a move whose bucket is pinned already.
+    /// At the target: a move of a bucket that is pinned already.
     pub move_reuse_us: f64,
-    /// At the target: a move whose bucket has to be pinned.
+    /// At the target: a move of a bucket that has to be pinned.
     pub move_pin_us: f64,
     /// Unpinning a page.
     pub unpin_us: f64,
@@ -112,10 +114,10 @@ impl CostModel {
         let per_byte = Time::us(1.0 / c.link_mb_s);
         let (am_send, am_handle, post) = (Time::us(1.0), Time::us(1.0), Time::us(0.6));
         let gap = Time::us(0.2);
-        // One way of an active message of a cache line, less what processors and ports take.
+        // One way of an active message of a cache line, without the time of processors and ports.
         let way = Time::us(c.am_round_trip_us / 2.0);
         let latency = way.since(am_send + am_handle + gap + per_byte.bytes(64));
-        let there = post + latency + gap + per_byte.bytes(crate::world::HEADER + 8);
+        let there = post + latency + gap + per_byte.bytes(crate::world::HEADER_BYTES + 8);
         CostModel {
             name: "gm-myrinet2000",
             network: Network::new(latency, per_byte, gap),
@@ -178,7 +180,8 @@ impl CostModel {
         }
     }
 
-    /// `modern-ib`: a present-day network: puts in 1.2 us, 25 GB/s, registration in about 4 us + 0.3 us a page.
+    /// `modern-ib`: a present-day network. Puts take 1.2 us, the link carries 25 GB/s, registration takes
+    /// about 4 us + 0.3 us a page.
     pub fn modern_ib() -> CostModel {
         CostModel {
             name: "modern-ib",
@@ -206,7 +209,7 @@ impl CostModel {
         }
     }
 
-    /// `this-host`: the network of `modern-ib`, registration as measured here.
+    /// `this-host`: the network of `modern-ib`, with registration as measured on this machine.
     pub fn this_host(measured: &crate::measure::Measured) -> CostModel {
         let ib = CostModel::modern_ib();
         let pin = measured.best().map_or(ib.pin, |m| PinCosts {
@@ -222,7 +225,7 @@ impl CostModel {
     /// The names of all models.
     pub const NAMES: [&'static str; 4] = ["gm-myrinet2000", "lanai9-netvm", "modern-ib", "this-host"];
 
-    /// The model of that name.
+    /// The model with that name.
     pub fn named(name: &str) -> Option<CostModel> {
         Some(match name {
             "gm-myrinet2000" => CostModel::gm_myrinet2000(),

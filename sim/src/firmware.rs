@@ -1,10 +1,10 @@
-//! What the firmware of a NIC takes for each of its steps, and its host for the half that it does.
+//! The time that a NIC's firmware takes for each of its steps, and its host for the host half.
 
 use crate::time::Time;
 use netvm_fw::host::HostWork;
-use netvm_fw::nic::Work;
+use netvm_fw::nic::NicWork;
 
-/// Prices of the steps of the firmware, of the DMA engine between NIC and host, and of the host's half.
+/// Costs of the firmware's steps, of the DMA engine between NIC and host, and of the host half.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FirmwareCosts {
     /// Taking a command out of a queue.
@@ -17,29 +17,29 @@ pub struct FirmwareCosts {
     pub send: Time,
     /// Finding and locking a page.
     pub lock: Time,
-    /// The same under a lease.
+    /// Locking a page under a lease.
     pub lock_leased: Time,
-    /// Not finding a page.
+    /// Searching for a page that is not there.
     pub lock_miss: Time,
     /// Unlocking.
     pub unlock: Time,
     /// Unlocking and marking dirty.
     pub unlock_dirty: Time,
-    /// Moving a window on.
+    /// Advancing a window.
     pub window: Time,
     /// Counting a notification.
     pub raise: Time,
-    /// Computing an atomic, besides each word of its operand.
+    /// Computing an atomic, without the words of its operand.
     pub compute: Time,
-    /// Each word.
+    /// Each word of the operand.
     pub compute_word: Time,
     /// Taking a reply of the host.
     pub reply: Time,
     /// Starting a DMA.
     pub dma: Time,
-    /// A byte from the host.
+    /// Each byte from the host.
     pub dma_read: Time,
-    /// A byte to the host.
+    /// Each byte to the host.
     pub dma_write: Time,
     /// Interrupting the host.
     pub interrupt: Time,
@@ -47,27 +47,29 @@ pub struct FirmwareCosts {
     pub map: Time,
     /// The host: unmapping a page.
     pub unmap: Time,
-    /// The host: not being able to, because the page is in use.
+    /// The host: trying to unmap a page that is in use.
     pub unmap_locked: Time,
-    /// The host: testing for dirt, and finding none.
+    /// The host: a dirty test that finds a page clean.
     pub clean: Time,
-    /// The host: finding some.
+    /// The host: a dirty test that finds a page dirty.
     pub dirty: Time,
     /// The host: bringing a page in.
     pub page_in: Time,
-    /// The host: writing pages out together, and each of them.
+    /// The host: writing pages out together, without each page.
     pub page_out: Time,
-    /// See `page_out`.
+    /// The host: each page that is written out.
     pub page_out_page: Time,
-    /// Whether its paging thread does one transfer after the other by itself, and writes pages out together when nothing else is to be
-    /// done (as the live conduit's does); else it starts them, and does other things meanwhile.
+    /// Whether the paging thread makes one transfer after the other itself, and writes pages out together
+    /// when there is nothing else to do, as the live conduit's does. Otherwise it starts transfers, and does
+    /// other things meanwhile.
     pub synchronous: bool,
-    /// Whether the firmware and the paging thread have the processor of their rank's program, one at a time (as in the live conduit where
-    /// processors are few: the rank that polls does its NIC's work); else each has one of its own.
+    /// Whether the firmware and the paging thread share one processor with their rank's program. The live
+    /// conduit does this when there are few processors: the rank that polls does the work of its NIC.
+    /// Otherwise each has a processor of its own.
     pub attended: bool,
     /// The host: seeing that something has happened.
     pub detect: Time,
-    /// The host: what an atomic's call takes besides posting it.
+    /// The host: an atomic's call, without posting it.
     pub atomic_call: Time,
     /// The host: posting a command.
     pub post: Time,
@@ -77,28 +79,29 @@ pub struct FirmwareCosts {
     pub signal: Time,
     /// The host: copying a byte.
     pub copy: Time,
-    /// Packets that the NIC has room for while they come in and wait; others wait at their senders.
+    /// Packets that the NIC can receive and store at the same time; others wait at their senders.
     pub receive_buffers: u32,
-    /// Whether it takes one packet after the other: the next one when the bytes of the one before are in memory.
+    /// Whether the NIC takes one packet after the other: the next one when the bytes of the one before are in
+    /// memory.
     pub serial: bool,
 }
 
-/// What goes into the LANai model: Table 24, DMA and wire rates, the interrupt, and three calibration rows (a pinned write and a
-/// pinned read of 4 bytes, test-and-set).
+/// Inputs of the LANai model: Table 24, DMA and wire rates, the interrupt, and three calibration rows (a
+/// pinned write and a pinned read of 4 bytes, test-and-set).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LanaiInputs {
-    /// Table 24: lock, lock of a page that is not mapped, unlock, unlock and mark dirty; map, unmap, unmap of a locked page, dirty
-    /// test clean and dirty.
+    /// Table 24: lock, lock of a page that is not mapped, unlock, unlock and mark dirty; map, unmap, unmap of
+    /// a locked page, dirty test clean and dirty.
     pub table_24: [f64; 9],
     /// MB/s from and to the host, and on the wire.
     pub rates: [f64; 3],
     /// A host interrupt.
     pub interrupt: f64,
-    /// Calibration: latency of a pinned 4-byte write, and how often it can be repeated (microseconds).
+    /// Calibration: latency and repetition time of a pinned 4-byte write, in microseconds.
     pub write: [f64; 2],
-    /// Calibration: the same of a read.
+    /// Calibration: latency and repetition time of a pinned 4-byte read, in microseconds.
     pub read: [f64; 2],
-    /// Calibration: latency of test-and-set, and what it takes of the NIC.
+    /// Calibration: latency of test-and-set, and the NIC's time for it, in microseconds.
     pub test_and_set: [f64; 2],
 }
 
@@ -114,21 +117,23 @@ impl LanaiInputs {
     };
 }
 
-/// A hop between two hosts.
-pub(crate) const HOP: f64 = 0.1;
+/// One hop between two hosts, in microseconds.
+pub(crate) const HOP_US: f64 = 0.1;
 /// Bytes of a head.
-const HEAD: f64 = 80.0;
-/// What a host takes to post a command: the published extra of an insertQ that links itself.
-const POST: f64 = 0.6;
-/// What it takes to see a cache line change.
-const DETECT: f64 = 0.1;
-/// What a DMA takes to start: little, since already 8 bytes are faster by DMA than by programmed output.
-const DMA: f64 = 0.1;
+const HEAD_BYTES: f64 = 80.0;
+/// The host's time to post a command: the published extra time of an insertQ that links itself, in
+/// microseconds.
+const POST_US: f64 = 0.6;
+/// The host's time to see a cache line change, in microseconds.
+const DETECT_US: f64 = 0.1;
+/// The time to start a DMA, in microseconds. It is short, since 8 bytes are already faster by DMA than by
+/// programmed output.
+const DMA_START_US: f64 = 0.1;
 
 impl FirmwareCosts {
     /// LANai 9.2 at 132 MHz.
     ///
-    /// Six equations of the calibration rows for the steps that are not published:
+    /// The steps that are not published follow from six equations of the calibration rows:
     /// ```text
     /// write = post + (command + send) + wire(84) + hop + packet + dma + detect
     ///     repeated: packet + dma + dma_end + window
@@ -137,33 +142,35 @@ impl FirmwareCosts {
     /// test_and_set's NIC time = packet + lock + 2 dma_end + compute + send + unlock_dirty + window
     /// test_and_set = what its call takes + request, fetch, compute, reply
     /// ```
-    /// In a ping-pong a NIC still moves its window while its host detects and posts: at best both take the same time, which gives
-    /// one more equation.
+    /// In a ping-pong a NIC still advances its window while its host detects and posts. At best both take the
+    /// same time, which gives one more equation.
     pub fn lanai(i: &LanaiInputs) -> FirmwareCosts {
         let us = |v: f64| Time::us(v.max(0.0));
         let [read_rate, write_rate, wire_rate] = i.rates;
         let wire = |bytes: f64| bytes / wire_rate;
-        // The initiator of reads is its own bottleneck: what it does for the reply, it does for a write.
+        // The initiator of reads is its own bottleneck: its work for the reply is that for a write.
         let issue = i.read[1] - i.write[1];
-        let packet = i.write[1] - DMA - 4.0 / write_rate - POST - DETECT;
-        let end_and_send = i.read[0] - i.write[0] - (wire(HEAD) + HOP + packet + DMA + 4.0 / read_rate);
+        let packet = i.write[1] - DMA_START_US - 4.0 / write_rate - POST_US - DETECT_US;
+        let end_and_send =
+            i.read[0] - i.write[0] - (wire(HEAD_BYTES) + HOP_US + packet + DMA_START_US + 4.0 / read_rate);
         let end = end_and_send * 0.47;
         let send = end_and_send - end;
-        let window = i.write[1] - packet - DMA - 4.0 / write_rate - end;
+        let window = i.write[1] - packet - DMA_START_US - 4.0 / write_rate - end;
         let [lock, lock_miss, unlock, unlock_dirty, map, unmap, unmap_locked, clean, dirty] = i.table_24;
         let compute = i.test_and_set[1] - (packet + lock + 2.0 * end + send + unlock_dirty + window);
-        // Request and reply, each with its head; the operand's fetch lies between, its way back does not.
-        let atomic = POST
+        // Request and reply, each with its head. The fetch of the operand is between them, the write back is
+        // not.
+        let atomic = POST_US
             + issue
-            + 2.0 * (wire(HEAD) + HOP + packet)
+            + 2.0 * (wire(HEAD_BYTES) + HOP_US + packet)
             + lock
-            + DMA
+            + DMA_START_US
             + 4.0 / read_rate
             + end
             + compute.max(0.0)
             + send
-            + DMA
-            + DETECT;
+            + DMA_START_US
+            + DETECT_US;
         FirmwareCosts {
             command: us(issue - send),
             packet: us(packet),
@@ -175,12 +182,12 @@ impl FirmwareCosts {
             unlock: us(unlock),
             unlock_dirty: us(unlock_dirty),
             window: us(window),
-            // A count in memory: about what an unlock is.
+            // A count in memory costs about as much as an unlock.
             raise: us(unlock),
             compute: us(compute),
             compute_word: Time::ns(8),
             reply: us(window),
-            dma: us(DMA),
+            dma: us(DMA_START_US),
             dma_read: us(1.0 / read_rate),
             dma_write: us(1.0 / write_rate),
             interrupt: us(i.interrupt),
@@ -194,20 +201,20 @@ impl FirmwareCosts {
             page_out_page: Time::ZERO,
             synchronous: false,
             attended: false,
-            detect: us(DETECT),
+            detect: us(DETECT_US),
             atomic_call: us(i.test_and_set[0] - atomic),
-            post: us(POST),
+            post: us(POST_US),
             wake: us(5.0),
             signal: us(10.0),
             copy: Time::ns(3),
-            // What makes 4100 bytes slower than 4096: the second fragment waits for the first one's DMA, and in the meantime both
-            // buffers are taken.
+            // 4100 bytes are slower than 4096 because the second fragment waits for the first one's DMA, and
+            // both buffers are taken in the meantime.
             receive_buffers: 2,
             serial: true,
         }
     }
 
-    /// A present-day NIC: the same steps in on-chip memory, a host's page fault from memory.
+    /// A present-day NIC: the same steps in on-chip memory, and a page fault of the host served from memory.
     pub fn modern() -> FirmwareCosts {
         let ns = Time::ns;
         FirmwareCosts {
@@ -250,13 +257,13 @@ impl FirmwareCosts {
         }
     }
 
-    /// The same NIC for memory that never moves: it takes addresses as they are and locks nothing.
+    /// The same NIC for pinned memory: it uses addresses as they are and locks nothing.
     pub fn pinned(self) -> FirmwareCosts {
         let (lock, unlock, unlock_dirty) = (Time::ZERO, Time::ZERO, Time::ZERO);
         FirmwareCosts { lock, unlock, unlock_dirty, ..self }
     }
 
-    /// A NIC that takes so much longer for each of its steps, and its host for commands.
+    /// A NIC whose steps, and whose host's commands, take `factor` times as long.
     pub fn scaled(self, factor: f64) -> FirmwareCosts {
         let by = |time: Time| Time::us(time.as_us() * factor);
         FirmwareCosts {
@@ -282,27 +289,27 @@ impl FirmwareCosts {
         }
     }
 
-    /// The price of a step of the firmware.
-    pub(crate) fn work(&self, work: Work) -> Time {
+    /// The cost of a step of the firmware.
+    pub(crate) fn work(&self, work: NicWork) -> Time {
         match work {
-            Work::Command => self.command,
-            Work::Packet => self.packet,
-            Work::Dma => self.dma_end,
-            Work::Send => self.send,
-            Work::Lock => self.lock,
-            Work::LockLeased => self.lock_leased,
-            Work::LockMiss => self.lock_miss,
-            Work::Unlock => self.unlock,
-            Work::UnlockDirty => self.unlock_dirty,
-            Work::Window => self.window,
-            Work::Raise => self.raise,
-            Work::Compute(op) => self.compute + self.compute_word * op.operand_words() as u64,
-            Work::Fold(bytes) => self.compute + self.compute_word * u64::from(bytes.div_ceil(4)),
-            Work::Host => self.reply,
+            NicWork::Command => self.command,
+            NicWork::Packet => self.packet,
+            NicWork::Dma => self.dma_end,
+            NicWork::Send => self.send,
+            NicWork::Lock => self.lock,
+            NicWork::LockLeased => self.lock_leased,
+            NicWork::LockMiss => self.lock_miss,
+            NicWork::Unlock => self.unlock,
+            NicWork::UnlockDirty => self.unlock_dirty,
+            NicWork::Window => self.window,
+            NicWork::Raise => self.raise,
+            NicWork::Compute(op) => self.compute + self.compute_word * op.operand_words() as u64,
+            NicWork::Fold(bytes) => self.compute + self.compute_word * u64::from(bytes.div_ceil(4)),
+            NicWork::Host => self.reply,
         }
     }
 
-    /// The price of a step of the host's half.
+    /// The cost of a step of the host half.
     pub(crate) fn host_work(&self, work: HostWork) -> Time {
         match work {
             // Charged when the NIC interrupts.

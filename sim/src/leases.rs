@@ -1,22 +1,23 @@
-//! Pins that are leases: what `firehose-over-locks` does instead of pinning.
+//! Leases instead of pins, for `firehose-over-locks`.
 //!
-//! The [`firehose::Firehose`] of a rank decides as ever. To *pin* a bucket is to have the own NIC lease each of its pages
-//! ([`Library::lease`](netvm_fw::library::Library::lease)): a lock in the shadow table that stays, a command and its reply. To unpin
-//! is to end the leases. (Where pages are [held](crate::Registration::Held), the host brings them first, and sees to it that they
-//! stay.) The answer to a move carries them (frame and break count of each page), and a transfer names the one
-//! that it goes under, so that the NIC at its target neither searches nor locks.
+//! The [`firehose::Firehose`] of a rank decides as usual. To *pin* a bucket means that the own NIC leases
+//! each of its pages ([`Library::lease`](netvm_fw::library::Library::lease)): a lock in the shadow table that
+//! stays, at the cost of a command and its reply. To unpin means to end the leases. (Where pages are
+//! [held](crate::Registration::Held), the host brings them first, and keeps them resident.) The answer to a
+//! move carries the leases (frame and break count of each page). A transfer names its lease, so that the NIC
+//! at its target neither searches nor locks.
 //!
-//! **Recall.** A lease keeps its page resident; the host takes it back when other pages wait for a frame, and the NIC ends it
-//! at once, whatever this rank's program is doing. A transfer under a lease that has ended takes the ordinary way: lock, or
-//! bounce. The strategy hears of it as of any changed mapping ([`Change::Removed`](firehose::Change::Removed)): it ends the
-//! registration and has the firehoses on it dropped.
+//! **Recall.** A lease keeps its page resident. The host takes it back when other pages wait for a frame, and
+//! the NIC ends it at once, whatever this rank's program is doing. A transfer under a lease that has ended
+//! takes the ordinary path: lock, or bounce. The strategy learns of it as of any changed mapping
+//! ([`Change::Removed`](firehose::Change::Removed)): it ends the registration and has its firehoses dropped.
 
 use crate::conduit::SimConduit;
-use crate::nic::Start;
 use crate::paging::Paging;
+use crate::sim_nic::Start;
 use crate::world::{Owner, Slab};
 use firehose::{Message, PinError, Run};
-use netvm_fw::atomics::REPLY;
+use netvm_fw::atomics::REPLY_WORDS;
 use netvm_fw::library::Library;
 use netvm_fw::shadow::Lease;
 use netvm_fw::{PAGE, Ppn};
@@ -30,50 +31,50 @@ pub(crate) type Settled = (Run, bool, Result<(), PinError>);
 #[derive(Debug, Clone, Copy)]
 struct Command {
     page: u64,
-    /// The host has to bring the page first.
+    /// Whether the host has to bring the page first.
     bring: bool,
-    /// The lease to be ended; none: a lease is wanted.
+    /// The lease to be ended; `None`: a lease is wanted.
     end: Option<Lease>,
-    /// The pin or unpin that it is part of.
+    /// The pin or unpin that the command is part of.
     job: Option<u32>,
 }
 
 /// A pin or unpin under way.
 #[derive(Debug)]
-struct Job {
+struct PinJob {
     run: Run,
     pin: bool,
     left: usize,
     failed: bool,
 }
 
-/// Bytes of a lease that goes with the answer to a move: page, frame, break count.
-const WORDS: usize = 16;
+/// Bytes of a lease in the answer to a move: page, frame, break count.
+const LEASE_BYTES: usize = 16;
 
-struct State {
-    /// Pages of a bucket.
+struct LeaseState {
+    /// Pages in a bucket.
     pages: u64,
     /// Leases of own pages.
     own: HashMap<u64, Lease>,
     /// Leases of peers' pages.
     far: HashMap<(u32, u64), Lease>,
-    /// What peers asked for, under their names for it.
+    /// What peers asked for, by the peers' ids.
     asked: HashMap<(u32, u64), Vec<Run>>,
-    jobs: Slab<Job>,
+    jobs: Slab<PinJob>,
     line: VecDeque<Command>,
-    /// Commands whose page is on its way.
+    /// Commands whose page is being brought in.
     coming: Vec<Command>,
-    /// Commands that are not answered.
+    /// Commands without an answer yet.
     posted: Vec<(u32, Command)>,
     settled: VecDeque<Settled>,
 }
 
-impl State {
+impl LeaseState {
     fn pages(&self, run: Run) -> std::ops::Range<u64> {
         run.first * self.pages..(run.first + run.count) * self.pages
     }
 
-    /// Ends the leases of these pages; how many there are.
+    /// Ends the leases of these pages; returns how many there were.
     fn give_back(&mut self, run: Run, job: Option<u32>) -> usize {
         let before = self.line.len();
         for page in self.pages(run) {
@@ -84,7 +85,7 @@ impl State {
     }
 
     /// A command is answered.
-    fn answered(&mut self, command: Command, reply: Option<[u32; REPLY]>) {
+    fn answered(&mut self, command: Command, reply: Option<[u32; REPLY_WORDS]>) {
         let mut failed = false;
         if command.end.is_none() {
             match reply.and_then(Library::lease_of) {
@@ -95,7 +96,7 @@ impl State {
         self.ended(command, failed);
     }
 
-    /// A command is dealt with.
+    /// A command has ended.
     fn ended(&mut self, command: Command, failed: bool) {
         let Some((number, job)) = command.job.and_then(|n| Some((n, self.jobs.get_mut(n)?))) else { return };
         job.failed |= failed;
@@ -105,7 +106,7 @@ impl State {
         }
     }
 
-    /// A peer's leases are not ours any more.
+    /// This rank gives up a peer's leases.
     fn forget(&mut self, peer: u32, run: Run) {
         for page in self.pages(run) {
             self.far.remove(&(peer, page));
@@ -127,24 +128,24 @@ impl State {
 /// A rank's leases, its own and those that peers granted it.
 pub(crate) struct Leases {
     pub(crate) paging: Arc<Paging>,
-    state: Mutex<State>,
+    state: Mutex<LeaseState>,
     keeps: Keeps,
 }
 
-/// Who keeps leased pages in their frames.
+/// What keeps leased pages in their frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keeps {
-    /// The leases alone; the NIC has them brought.
+    /// The leases alone; the NIC asks for the pages.
     Nic,
     /// The leases alone; the host brings the pages first.
     Leases,
-    /// The host, as long as they are leased.
+    /// The host, as long as the pages are leased.
     Host,
 }
 
 impl Leases {
     pub(crate) fn new(paging: Arc<Paging>, bucket: u64, keeps: Keeps) -> Leases {
-        let state = State {
+        let state = LeaseState {
             pages: (bucket / u64::from(PAGE)).max(1),
             own: HashMap::new(),
             far: HashMap::new(),
@@ -158,15 +159,15 @@ impl Leases {
         Leases { paging, state: Mutex::new(state), keeps }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, LeaseState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wants buckets leased, or their leases ended.
+    /// Asks for leases on buckets, or for the end of their leases.
     pub(crate) fn ask(&self, run: Run, pin: bool) {
         let all = self.paging.pages();
         let s = &mut *self.state();
-        let number = s.jobs.insert(Job { run, pin, left: 0, failed: false });
+        let number = s.jobs.insert(PinJob { run, pin, left: 0, failed: false });
         let left = if pin {
             // The last bucket may reach beyond the segment.
             let pages = s.pages(run).filter(|page| *page < all);
@@ -213,7 +214,7 @@ impl Leases {
         }
     }
 
-    /// Pages that the host has brought can be leased now: by this rank's software, which need not ask the NIC.
+    /// Leases the pages that the host has brought. This rank's software does so without asking the NIC.
     fn come(&self, at: &SimConduit) {
         if self.state().coming.is_empty() {
             return;
@@ -230,7 +231,8 @@ impl Leases {
                 }
                 lease
             });
-            // A full row of the table may have pushed the page out: then transfers to it lock it, and have the host put it back.
+            // A full row of the table may have pushed the page out: then transfers to it lock it, and the
+            // host maps it again.
             let mut s = self.state();
             if let Some(lease) = lease {
                 s.own.insert(page, lease);
@@ -254,7 +256,7 @@ impl Leases {
         s.settled.pop_front()
     }
 
-    /// A message is about to be sent; what goes with it.
+    /// A message is about to be sent; returns the leases to send with it.
     pub(crate) fn sending(&self, to: u32, message: &Message) -> Vec<u8> {
         let s = &mut *self.state();
         let mut bytes = Vec::new();
@@ -276,14 +278,14 @@ impl Leases {
         bytes
     }
 
-    /// A message came, and this with it.
+    /// A message came, with these leases.
     pub(crate) fn received(&self, from: u32, message: &Message, bytes: &[u8]) {
         let s = &mut *self.state();
         match message {
             Message::Move { id, acquire, .. } => drop(s.asked.insert((from, *id), acquire.clone())),
             Message::Ask { id, run, .. } => drop(s.asked.insert((from, *id), vec![*run])),
             Message::Moved { .. } | Message::Answer { .. } => {
-                for entry in bytes.chunks_exact(WORDS) {
+                for entry in bytes.chunks_exact(LEASE_BYTES) {
                     let word =
                         |i: usize| u32::from_le_bytes([entry[i], entry[i + 1], entry[i + 2], entry[i + 3]]);
                     let page = u64::from(word(0)) | u64::from(word(4)) << 32;

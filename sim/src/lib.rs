@@ -1,20 +1,23 @@
-//! A cluster in virtual time: the runtime as it is, on simulated hosts with simulated NICs.
+//! A cluster in virtual time: the real runtime on simulated hosts with simulated NICs.
 //!
-//! N ranks live in one process, each on a stack of its own ([`turn`](crate)); one runs at a time. When it waits, the next event
-//! happens: a packet arrives, a DMA ends. Time is virtual and costs come from a [`CostModel`]; a seed fixes all chance, so a run
-//! can be repeated bit for bit ([`Report::trace`]). Nothing of the runtime is replaced: each rank is a [`gasnet::Rank`] whose
-//! conduit is a simulated one, and each rank is a host of its own, so every access to another rank goes over the network.
+//! N ranks live in one process, each on a stack of its own ([`turn`](crate)); one runs at a time. When it
+//! waits, the next event happens: a packet arrives, a DMA ends. Time is virtual and costs come from a
+//! [`CostModel`]. A seed fixes all random numbers, so a run can be repeated bit for bit ([`Report::trace`]).
+//! No part of the runtime is replaced: each rank is a [`gasnet::Rank`] whose conduit is a simulated one. Each
+//! rank is on a host of its own, so every access to another rank goes over the network.
 //!
 //! # Words
 //!
-//! - *turn*: what a rank has until it waits or lets time pass.
-//! - *world*: time, the queue of events, packets on their way, NICs.
-//! - *registration mode*: who guarantees that memory stays where it is during a DMA ([`Registration`]).
+//! - *turn*: the right of one rank to run, until it waits or lets time pass.
+//! - *world*: virtual time, the queue of events, packets on their way, NICs.
+//! - *registration mode*: the party that guarantees that memory keeps its place during a DMA
+//!   ([`Registration`]).
 //!
 //! # Rules for programs
 //!
-//! A program is a closure that all ranks run, on one thread: it may use no mutable statics and no thread locals of its own, must
-//! not block outside of the runtime, and waits for peers by calls of the runtime only.
+//! A program is a closure that all ranks run on one thread. It may use no mutable statics and no thread
+//! locals of its own, must not block outside of the runtime, and waits for peers by calls of the runtime
+//! only.
 
 mod boot;
 mod card;
@@ -27,13 +30,13 @@ mod leases;
 mod measure;
 mod memory;
 mod net;
-mod nic;
 mod nicport;
 mod object;
 mod paging;
 mod pinning;
 mod rng;
 mod shared;
+mod sim_nic;
 mod time;
 mod turn;
 mod watchdog;
@@ -42,12 +45,12 @@ mod world;
 pub use cell::{Bound, Cell};
 pub use cluster::{Cluster, Failure, Report, Waiting, What};
 pub use cost::{CostModel, GmComponents, HostCosts, PinCosts};
-pub use firehose::Kind;
+pub use firehose::StrategyKind;
 pub use firmware::{FirmwareCosts, LanaiInputs};
 pub use gasnet_netvm::Budget;
 pub use measure::{Measured, PinLine};
 pub use net::Network;
-pub use netvm_fw::atomics::Op;
+pub use netvm_fw::atomics::AtomicOp;
 pub use netvm_fw::sync;
 pub use object::EMBED_C;
 pub use paging::Netvm;

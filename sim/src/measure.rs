@@ -1,12 +1,12 @@
-//! What pinning costs on this host, measured on faulted pages: `mlock`, and io_uring's registered buffers, which pin as a NIC's
-//! driver does.
+//! Measures the cost of pinning on this host, on faulted pages: with `mlock`, and with io_uring's registered
+//! buffers, which pin as a NIC's driver does.
 #![expect(unsafe_code, reason = "maps and pins memory to see how long it takes")]
 
 use crate::time::Time;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::Instant;
 
-/// Costs of a call, and of each page of it.
+/// Costs of a pin and an unpin: of the call, and of each page.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PinLine {
     /// A call that pins.
@@ -19,21 +19,21 @@ pub struct PinLine {
     pub unpin_page: Time,
 }
 
-/// What was measured.
+/// The measured costs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measured {
-    /// `mlock` and `munlock`; nothing where they are not allowed.
+    /// `mlock` and `munlock`; `None` where they are not allowed.
     pub mlock: Option<PinLine>,
-    /// Registering and unregistering a buffer with io_uring; nothing where there is none.
+    /// Registering and unregistering a buffer with io_uring; `None` where there is none.
     pub io_uring: Option<PinLine>,
 }
 
-const PAGE: usize = 4096;
-const MANY: usize = 256;
-const ROUNDS: usize = 50;
+const PAGE_BYTES: usize = 4096;
+const MANY_PAGES: usize = 256;
+const MEASUREMENT_ROUNDS: usize = 50;
 
 impl Measured {
-    /// Measures: the best of some rounds with one page and with many, and the line through both.
+    /// Measures: the best of some rounds with one page and with many pages, and the line through both.
     pub fn take() -> Measured {
         let ring = ring();
         let uring = |at: *mut libc::c_void, len: usize, pin: bool| {
@@ -51,13 +51,13 @@ impl Measured {
         Measured { mlock: line(&mlock), io_uring: line(&uring) }
     }
 
-    /// The one that is nearer to what a NIC's driver does.
+    /// The one that is closer to what a NIC's driver does.
     pub fn best(&self) -> Option<PinLine> {
         self.io_uring.or(self.mlock)
     }
 }
 
-/// An io_uring without anything to do.
+/// An io_uring that is not used for I/O.
 fn ring() -> Option<OwnedFd> {
     // Large enough for the kernel's parameters, all zero.
     let mut parameters = [0u64; 32];
@@ -68,13 +68,13 @@ fn ring() -> Option<OwnedFd> {
     }
 }
 
-/// Pins or unpins memory; whether it did.
+/// Pins or unpins memory; returns whether it succeeded.
 type Pin<'a> = &'a dyn Fn(*mut libc::c_void, usize, bool) -> bool;
 
 fn line(pin: Pin<'_>) -> Option<PinLine> {
-    let (one, many) = (best(1, pin)?, best(MANY, pin)?);
+    let (one, many) = (best(1, pin)?, best(MANY_PAGES, pin)?);
     let through = |one: f64, many: f64| {
-        let page = ((many - one) / (MANY - 1) as f64).max(0.001);
+        let page = ((many - one) / (MANY_PAGES - 1) as f64).max(0.001);
         (Time::us((one - page).max(0.0)), Time::us(page))
     };
     let (pin_call, pin_page) = through(one.0, many.0);
@@ -84,7 +84,7 @@ fn line(pin: Pin<'_>) -> Option<PinLine> {
 
 /// Microseconds to pin and to unpin that many pages.
 fn best(pages: usize, pin: Pin<'_>) -> Option<(f64, f64)> {
-    let len = pages * PAGE;
+    let len = pages * PAGE_BYTES;
     // SAFETY: a fresh anonymous mapping, written inside its length, unmapped at the end.
     unsafe {
         let at = libc::mmap(
@@ -101,7 +101,7 @@ fn best(pages: usize, pin: Pin<'_>) -> Option<(f64, f64)> {
         core::ptr::write_bytes(at.cast::<u8>(), 1, len);
         let mut least = (f64::INFINITY, f64::INFINITY);
         let mut done = true;
-        for _ in 0..ROUNDS {
+        for _ in 0..MEASUREMENT_ROUNDS {
             let start = Instant::now();
             done &= pin(at, len, true);
             let middle = Instant::now();
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn pinning_takes_time() {
-        // Neither way may be allowed; what is measured is more than nothing.
+        // A system may allow neither way; a measured cost is above 0.
         let measured = Measured::take();
         for line in [measured.mlock, measured.io_uring].into_iter().flatten() {
             assert!(line.pin_page > Time::ZERO && line.unpin_page > Time::ZERO, "{line:?}");

@@ -5,25 +5,26 @@ use std::alloc::{Layout, alloc_zeroed, dealloc};
 
 /// A rank's segment.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Window {
+pub(crate) struct RankMemory {
     base: usize,
     len: usize,
 }
 
-impl Window {
+impl RankMemory {
     /// No memory.
-    pub(crate) const NONE: Window = Window { base: 0, len: 0 };
+    pub(crate) const NONE: RankMemory = RankMemory { base: 0, len: 0 };
 
     /// The memory of a segment.
     ///
     /// # Safety
-    /// 1. The `len` bytes at `base` stay mapped as long as the world is used (owed by the caller). 2. Programs access them by the
-    ///    runtime's rules, under which a NIC may write them at any time (owed by the program).
-    pub(crate) unsafe fn new(base: *mut u8, len: usize) -> Window {
-        Window { base: base as usize, len }
+    /// 1. The `len` bytes at `base` stay mapped as long as the world is used (owed by the caller). 2.
+    ///    Programs access them by the runtime's rules, under which a NIC may write them at any time (owed by
+    ///    the program).
+    pub(crate) unsafe fn new(base: *mut u8, len: usize) -> RankMemory {
+        RankMemory { base: base as usize, len }
     }
 
-    /// Where in the segment memory is, if it is there altogether.
+    /// The offset of memory in the segment, if all of it is in the segment.
     pub(crate) fn offset_of(self, at: usize, len: usize) -> Option<u64> {
         let offset = at.checked_sub(self.base)?;
         (offset.checked_add(len)? <= self.len).then_some(offset as u64)
@@ -38,7 +39,8 @@ impl Window {
     /// DMA to memory.
     pub(crate) fn write(self, offset: u64, bytes: &[u8]) {
         let to = self.at(offset, bytes.len());
-        // SAFETY: `at` checked the range; `new` vouches for the memory. One thread runs all ranks.
+        // SAFETY: `at` checked the range; the caller of `new` guarantees the memory. One thread runs all
+        // ranks.
         unsafe { core::ptr::copy(bytes.as_ptr(), to, bytes.len()) }
     }
 
@@ -59,7 +61,7 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Whole pages, zero; those that nobody uses take no memory.
+    /// Whole pages of zeros; pages that are not used take no memory.
     pub(crate) fn new(bytes: usize) -> Scratch {
         let bytes = bytes.next_multiple_of(4096).max(4096);
         let layout = Layout::from_size_align(bytes, 4096).expect("some pages");
@@ -69,9 +71,9 @@ impl Scratch {
         Scratch { base, layout }
     }
 
-    /// As a NIC reaches it. The rank that owns this outlives the events of its world.
-    pub(crate) fn window(&self) -> Window {
-        Window { base: self.base as usize, len: self.layout.size() }
+    /// The memory for the NIC. The rank that owns it outlives the events of its world.
+    pub(crate) fn window(&self) -> RankMemory {
+        RankMemory { base: self.base as usize, len: self.layout.size() }
     }
 }
 
@@ -82,14 +84,15 @@ impl Drop for Scratch {
     }
 }
 
-// SAFETY: reached by address through Window only, on the one thread that runs the world.
+// SAFETY: reached by address through RankMemory only, on the one thread that runs the world.
 unsafe impl Send for Scratch {}
 // SAFETY: as above.
 unsafe impl Sync for Scratch {}
 
 /// Reads the source of a put.
 ///
-/// Its owner keeps it valid until the put is locally complete: the contract of `Rma::put`, under which alone addresses get here.
+/// The owner keeps the source valid until the put is locally complete. This is the contract of `Rma::put`,
+/// the only source of these addresses.
 pub(crate) fn load(at: usize, len: usize) -> Vec<u8> {
     let mut bytes = vec![0; len];
     // SAFETY: see above; the address came through `Rma::put` and its source has not been given back.
@@ -99,7 +102,8 @@ pub(crate) fn load(at: usize, len: usize) -> Vec<u8> {
 
 /// Writes to the destination of a get.
 ///
-/// Its owner keeps it valid until the get is complete: the contract of `Rma::get`, under which alone addresses get here.
+/// The owner keeps the destination valid until the get is complete. This is the contract of `Rma::get`, the
+/// only source of these addresses.
 pub(crate) fn store(at: usize, bytes: &[u8]) {
     // SAFETY: see above; the address came through `Rma::get` and its op is not complete yet.
     unsafe { core::ptr::copy(bytes.as_ptr(), at as *mut u8, bytes.len()) }

@@ -1,31 +1,31 @@
-//! The network between simulated hosts: when a packet that is sent now arrives, how often, and in which order.
+//! The network between simulated hosts: when, how often and in which order packets arrive.
 //!
-//! Each host has one port with a transmitting and a receiving side, each busy with one packet at a time. Packets are cut through:
-//! the receiver is busy while the bytes come in. On top a network may delay packets at random (so that they overtake each other),
-//! lose them and double them; the link layer then retransmits after a time-out and drops what it has seen, so that whoever
-//! uses the network gets each packet once.
+//! Each host has one port with a transmitting and a receiving side, each busy with one packet at a time.
+//! Packets are cut through: the receiver is busy while the bytes arrive. In addition a network may delay
+//! packets at random (so that they overtake each other), lose them and duplicate them. The link layer then
+//! retransmits after a time-out and drops duplicates, so that users of the network get each packet once.
 
 use crate::rng::Rng;
 use crate::time::Time;
 
-/// What a network is like.
+/// The properties of a network.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Network {
     /// From the first byte's departure to its arrival.
     pub latency: Time,
     /// Time of a byte on the wire.
     pub per_byte: Time,
-    /// Time that each packet keeps a port busy besides its bytes.
+    /// Time that each packet keeps a port busy in addition to its bytes.
     pub gap: Time,
     /// Probability that a packet is delayed.
     pub reorder: f64,
-    /// The longest such delay; uniform from none.
+    /// The longest delay; delays are uniform from 0.
     pub jitter: Time,
     /// Probability that a transmission is lost.
     pub loss: f64,
     /// Probability that a transmission arrives twice.
     pub duplicate: f64,
-    /// After how long a lost transmission is repeated.
+    /// Time after which a lost transmission is repeated.
     pub timeout: Time,
 }
 
@@ -44,7 +44,7 @@ impl Network {
         }
     }
 
-    /// The same network with everything that can go wrong going wrong at times.
+    /// The same network with reordering, loss and duplication.
     pub fn unreliable(mut self) -> Network {
         self.reorder = 0.3;
         self.jitter = self.latency * 10 + Time::ns(1000);
@@ -57,13 +57,14 @@ impl Network {
 /// One host's port.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Port {
-    /// When the transmitting side is free.
+    /// The time when the transmitting side is free.
     pub(crate) tx_free: Time,
-    /// When the receiving side is free.
+    /// The time when the receiving side is free.
     pub(crate) rx_free: Time,
 }
 
-/// When the copies of a packet arrive: the first one, and perhaps another that the receiver has to recognise.
+/// Arrival times of a packet's copies: the first one, and perhaps a duplicate that the receiver has to
+/// recognise.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arrivals {
     pub(crate) first: Time,
@@ -98,12 +99,12 @@ impl Network {
                 head += Time::ps(rng.below(self.jitter.as_ps() + 1));
             }
             let first = if head >= ports[to].rx_free { head } else { ports[to].rx_free } + busy;
-            // A packet that a long detour holds up does not keep the port busy in the meantime.
+            // A packet that is delayed on the way does not keep the port busy in the meantime.
             if head <= start + self.latency {
                 ports[to].rx_free = first;
             }
             let twice = rng.chance(self.duplicate);
-            // A lost acknowledgement doubles a packet as well.
+            // A lost acknowledgement duplicates a packet as well.
             let unacknowledged = rng.chance(self.loss);
             let again = match (twice, unacknowledged) {
                 (true, _) => Some(first + busy),
@@ -127,7 +128,7 @@ mod tests {
         let mut send = |from, to| net.transmit(&mut ports, (from, to), 90, Time::ZERO, &mut rng).first;
         assert_eq!(send(0, 2), Time::ns(1100));
         assert_eq!(send(0, 2), Time::ns(1200));
-        // From another host at the same time: the receiving side is taken.
+        // From another host at the same time: the receiving side is busy.
         assert_eq!(send(1, 2), Time::ns(1300));
         assert_eq!(send(1, 0), Time::ns(1200));
     }

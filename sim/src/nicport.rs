@@ -1,19 +1,20 @@
-//! The simulated NIC's own work, as the core asks for it: commands with triggers, event counts, atomics at their home.
+//! The offloaded operations of the simulated NIC, as the core requests them: commands with triggers, event
+//! counts, atomics at their home.
 //!
-//! The board lies behind the library's slots in the memory that a rank exports beside its segment.
+//! The board is behind the library's slots, in the memory that a rank exports beside its segment.
 
 use crate::conduit::SimConduit;
-use crate::nic::Nic;
-use crate::paging::{Paging, SLOT_BYTES};
+use crate::paging::{ALL_SLOTS_BYTES, Paging};
+use crate::sim_nic::SimNic;
 use core::ops::Range;
 use gasnet::RankId;
-use gasnet::nic::port::{BOARD, Command, EVENTS, HomeOp, Limits, Move, NicPort, What, inside};
+use gasnet::sync::port::{BOARD, Command, EVENTS, HomeOp, Limits, Move, NicPort, What, inside};
 use gasnet_netvm::combine;
-use netvm_fw::atomics::Op;
+use netvm_fw::atomics::AtomicOp;
 use netvm_fw::combine::Combine;
 use netvm_fw::library::{LibraryError, Trigger};
 
-/// First event of the core; those before are for programs that use the NIC itself.
+/// First event of the core; programs that use the NIC themselves have the events before it.
 const FIRST_EVENT: u32 = 64;
 /// Event counts of a port.
 pub(crate) const EVENT_COUNTS: u32 = FIRST_EVENT + EVENTS;
@@ -25,7 +26,7 @@ impl SimConduit {
 
     fn paging(&self) -> &Paging {
         match &self.nic {
-            Nic::Paging(paging) => paging,
+            SimNic::Paging(paging) => paging,
             _ => unreachable!("asked for a NIC that works by itself"),
         }
     }
@@ -96,11 +97,11 @@ impl NicPort for SimConduit {
         self.shared.alive();
         inside(self.limits().rank(home));
         let how = op;
-        let op = Op::parse(op as u32)?;
+        let op = AtomicOp::parse(op as u32)?;
         let mut cookie = None;
         let result = self.paging().with_boards(self, home.0, |library, _, peer| {
-            // Slots and boards lie behind segments.
-            inside(how.check(offset, peer.1 - SLOT_BYTES));
+            // Slots and boards are behind segments.
+            inside(how.check(offset, peer.1 - ALL_SLOTS_BYTES));
             cookie = Some(library.atomic((peer.0, offset), op, args)?);
             Ok(())
         });

@@ -1,9 +1,11 @@
-//! Programs in C or UPC on the simulated cluster: a shared object, loaded once for each rank from a copy of its own.
+//! Programs in C or UPC on the simulated cluster: a shared object, loaded once for each rank from a copy of
+//! its own.
 //!
-//! Each copy has its own globals and its own runtime inside (the object is linked against one of our archives). It is given its rank
-//! by `gasnet_embed_v1` ([`gasnet::plugin::EmbedTable`]) and then its `main` is called; its conduit is the simulated one, on this
-//! side of a table of C functions. All copies share the C library, so the end of a program must not be `exit`: the object is linked
-//! with `embed.c` ([`EMBED_C`]), which takes that name and ends the simulated rank.
+//! Each copy has its own globals and its own runtime (the object is linked with one of our archives).
+//! `gasnet_embed_v1` ([`gasnet::plugin::EmbedTable`]) tells it its rank; then its `main` is called. Its
+//! conduit is the simulated one, behind a table of C functions. All copies share the C library, so a program
+//! must not end by `exit`: the object is linked with `embed.c` ([`EMBED_C`]), which defines that name and
+//! ends the simulated rank.
 #![expect(unsafe_code, reason = "loads shared objects and calls into them")]
 
 use crate::boot::Files;
@@ -36,7 +38,7 @@ fn said() -> String {
 }
 
 impl Object {
-    /// Loads a copy of a file; the copy's name is gone afterwards.
+    /// Loads a copy of a file; the copy's name is deleted afterwards.
     fn load(program: &Path, rank: u32) -> Result<Object, String> {
         static COPIES: AtomicU32 = AtomicU32::new(0);
         let number = COPIES.fetch_add(1, Ordering::Relaxed);
@@ -44,7 +46,7 @@ impl Object {
         let copy: PathBuf = std::env::temp_dir().join(name);
         std::fs::copy(program, &copy).map_err(|e| format!("{}: {e}", program.display()))?;
         let path = CString::new(copy.as_os_str().as_bytes()).map_err(|e| e.to_string());
-        // SAFETY: the caller wants the program's initialisers to run; its names stay its own.
+        // SAFETY: the caller wants the program's initialisers to run; RTLD_LOCAL keeps its names apart.
         let handle = path.map(|p| unsafe { libc::dlopen(p.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) });
         let _ = std::fs::remove_file(&copy);
         let handle = handle?;
@@ -67,7 +69,7 @@ impl Object {
     }
 }
 
-/// What [`EMBED_C`] calls at a program's end.
+/// [`EMBED_C`] calls this at a program's end.
 extern "C" fn leave(code: c_int) {
     match current() {
         Some((shared, rank)) => shared.finish(rank, code),
@@ -76,12 +78,12 @@ extern "C" fn leave(code: c_int) {
 }
 
 impl Cluster {
-    /// Runs a program that is a shared object on every rank; the results are the ranks' exit codes. It attaches its own segment.
-    /// A program that ends its job gives all ranks that code.
+    /// Runs a program that is a shared object on every rank; the results are the ranks' exit codes. The
+    /// program attaches its own segment. When a program ends its job, all ranks get its exit code.
     ///
     /// # Safety
-    /// 1. The object is a program linked with [`EMBED_C`] and an archive of this version of the runtime, which waits by calls of the
-    ///    runtime only and has one thread (owed by the caller).
+    /// 1. The object is a program linked with [`EMBED_C`] and an archive of this version of the runtime,
+    ///    which waits by calls of the runtime only and has one thread (owed by the caller).
     ///
     /// # Errors
     /// As [`Cluster::run`]; an object that cannot be loaded.
@@ -101,7 +103,7 @@ impl Cluster {
             let (Some(exchange), Some(overseer)) = (boot.exchange.take(), boot.overseer.take()) else {
                 return Err("a simulated rank has both".into());
             };
-            // The program uses these until the process ends: nobody can know when it is done with them.
+            // The program uses these until the process ends, and does not report when it is done with them.
             let exchange: &'static _ = Box::leak(Box::new(&*Box::leak(exchange)));
             let overseer: &'static _ = Box::leak(Box::new(&*Box::leak(overseer)));
             let boot = Box::leak(Box::new(boot));

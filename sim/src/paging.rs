@@ -1,79 +1,80 @@
-//! The NetVM NIC as its host's programs use it: nothing is pinned, and one-sided operations of the core become commands of the
-//! port's [`Library`].
+//! The NetVM NIC from the side of its host's programs: nothing is pinned, and one-sided operations of the
+//! core become commands of the port's [`Library`].
 //!
-//! Sources and destinations of more than an inline payload have to lie in exported memory. The segment is exported; what lies
-//! elsewhere goes through a *slot* of memory that the library exports for itself, at the price of a copy.
+//! A source or destination larger than an inline payload has to be in exported memory. The segment is
+//! exported. Other memory goes through a *slot*, memory that the library exports for itself, at the cost of a
+//! copy.
 
-use crate::card::{Card, PORT};
+use crate::card::{PORT, SimCard};
 use crate::cluster::Cluster;
 use crate::conduit::SimConduit;
 use crate::firmware::FirmwareCosts;
 use crate::memory::{self, Scratch};
-use crate::nic::Start;
-use crate::shared::{Shared, current};
+use crate::shared::{Simulation, current};
+use crate::sim_nic::Start;
 use crate::time::Time;
 use crate::turn;
 use crate::world::Owner;
 use firehose::Outcome;
 use gasnet::conduit::Completion;
-use gasnet::nic::port::BOARD;
-use netvm_fw::atomics::{Op, REPLY};
+use gasnet::sync::port::BOARD;
+use netvm_fw::atomics::{AtomicOp, REPLY_WORDS};
 use netvm_fw::host::HostStats;
 use netvm_fw::library::{Fence, Handle, Library, LibraryError, Transfer};
 use netvm_fw::port::{Counter, PortMemory};
 use netvm_fw::shadow::Lease;
-use netvm_fw::wire::INLINE;
+use netvm_fw::wire::MAX_INLINE_BYTES;
 use netvm_fw::{Node, PAGE};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Largest piece of a transfer: what a slot holds.
-pub(crate) const SLOT: usize = 16 << 10;
-/// Slots.
+/// Bytes of a slot, and the most bytes of one piece of a transfer.
+pub(crate) const SLOT_BYTES: usize = 16 << 10;
+/// Number of slots.
 const SLOTS: u32 = 8;
-/// Bytes of all of them: the board follows.
-pub(crate) const SLOT_BYTES: u64 = SLOTS as u64 * SLOT as u64;
-/// What a rank exports behind its segment.
-const EXTRA: u64 = SLOT_BYTES + BOARD as u64;
+/// Bytes of all slots; the board follows.
+pub(crate) const ALL_SLOTS_BYTES: u64 = SLOTS as u64 * SLOT_BYTES as u64;
+/// Bytes that a rank exports behind its segment.
+const BYTES_BEHIND_SEGMENT: u64 = ALL_SLOTS_BYTES + BOARD as u64;
 
 /// A rank's side of its NetVM NIC.
 pub(crate) struct Paging {
-    state: Mutex<Option<State>>,
+    state: Mutex<Option<PagingState>>,
     scratch: Scratch,
     pub(crate) costs: FirmwareCosts,
     frames: u32,
     ranks: u32,
 }
 
-struct State {
+struct PagingState {
     library: Library,
     port: Arc<PortMemory>,
     own: Handle,
     peers: Vec<Option<Handle>>,
     len: u64,
-    writes: VecDeque<(Fence, Under)>,
-    reads: VecDeque<(Fence, Under)>,
+    writes: VecDeque<(Fence, PendingTransfer)>,
+    reads: VecDeque<(Fence, PendingTransfer)>,
     free: Vec<u32>,
 }
 
-/// A command, or the last of several, under way.
-struct Under {
+/// One command, or the last of several commands, under way.
+struct PendingTransfer {
     token: u64,
     owner: Owner,
-    /// The source has not been given back yet.
+    /// Whether the source has not been given back yet.
     local: bool,
     slot: Option<u32>,
-    /// A read's bytes go from the slot to here.
+    /// Copy the bytes of a read from the slot to this address, with this length.
     copy: Option<(usize, usize)>,
 }
 
 impl Paging {
     pub(crate) fn new(job: &Cluster, frames: u32) -> Paging {
-        let scratch = Scratch::new(EXTRA as usize);
+        let scratch = Scratch::new(BYTES_BEHIND_SEGMENT as usize);
         Paging { state: Mutex::new(None), scratch, costs: job.model.firmware, frames, ranks: job.ranks }
     }
 
-    fn state(&self) -> MutexGuard<'_, Option<State>> {
+    fn state(&self) -> MutexGuard<'_, Option<PagingState>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -81,12 +82,12 @@ impl Paging {
         at.shared.pagings()[at.rank as usize] = Some(self.clone());
         let mut w = at.shared.world();
         let segment = w.ranks[at.rank as usize].segment;
-        let scratch = (self.scratch.window(), EXTRA);
+        let scratch = (self.scratch.window(), BYTES_BEHIND_SEGMENT);
         let memory = (segment, len as u64);
-        let card = Card::new(at.rank, self.ranks, memory, scratch, self.frames, self.costs);
+        let card = SimCard::new(at.rank, self.ranks, memory, scratch, self.frames, self.costs);
         let mut library = Library::new(Node(at.rank), PORT, card.port.clone(), card.bell.clone());
         let own = library.add_segment(Node(at.rank), card.export);
-        *self.state() = Some(State {
+        *self.state() = Some(PagingState {
             library,
             port: card.port.clone(),
             own,
@@ -107,12 +108,12 @@ impl Paging {
         self.with_library(|library| library.memory().clone())
     }
 
-    /// The own board: where it is in a window.
-    pub(crate) fn board<R>(&self, f: impl FnOnce(crate::memory::Window, u64) -> R) -> R {
-        f(self.scratch.window(), SLOT_BYTES)
+    /// The own board: its window and offset.
+    pub(crate) fn board<R>(&self, f: impl FnOnce(crate::memory::RankMemory, u64) -> R) -> R {
+        f(self.scratch.window(), ALL_SLOTS_BYTES)
     }
 
-    /// The library with the own board and a peer's: handles, and where they begin.
+    /// The library with the own board and a peer's: handles and offsets.
     pub(crate) fn with_boards<R>(
         &self,
         at: &SimConduit,
@@ -123,12 +124,12 @@ impl Paging {
         let mut guard = self.state();
         let s = guard.as_mut().expect("a rank that runs has attached");
         let handle = s.peer(at, peer);
-        let own = (s.own, s.len + SLOT_BYTES);
+        let own = (s.own, s.len + ALL_SLOTS_BYTES);
         f(&mut s.library, own, (handle, size - u64::from(BOARD)))
     }
 
-    /// Puts commands in the queue, as many as `issue` makes, and pays for them.
-    pub(crate) fn post(&self, shared: &Shared, rank: u32, commands: u32) {
+    /// Puts the commands that `issue` makes in the queue, and charges for them.
+    pub(crate) fn post(&self, shared: &Simulation, rank: u32, commands: u32) {
         shared.work(rank, self.costs.post * u64::from(commands));
         let mut w = shared.world();
         if let Some(mut card) = w.cards[rank as usize].take() {
@@ -142,7 +143,8 @@ impl Paging {
         }
     }
 
-    /// Issues a transfer; `false` if there is no room now. `lease` says under which lease a page of the peer is.
+    /// Issues a transfer; `false` if there is no room now. `lease` says under which lease a page of the peer
+    /// is.
     pub(crate) fn start(
         &self,
         at: &SimConduit,
@@ -152,13 +154,14 @@ impl Paging {
     ) -> bool {
         let mut guard = self.state();
         let Some(s) = guard.as_mut() else { return false };
-        // Pages at either end cut it; a full queue frees itself, since the NIC renews the counter at every 32nd command.
+        // Pages at either end split it. A full queue becomes free by itself, since the NIC updates the
+        // counter at every 32nd command.
         let most = 2 * (start.len as u32 / PAGE + 2);
         if s.library.room() < most {
             return false;
         }
         let window = at.shared.world().ranks[at.rank as usize].segment;
-        let inline = start.source.is_some() && start.len <= INLINE;
+        let inline = start.source.is_some() && start.len <= MAX_INLINE_BYTES;
         let place = if inline {
             Some(start.offset % u64::from(PAGE))
         } else {
@@ -171,10 +174,10 @@ impl Paging {
                 None => return false,
             },
         };
-        let local = place.unwrap_or_else(|| s.len + u64::from(slot.unwrap_or(0)) * SLOT as u64);
+        let local = place.unwrap_or_else(|| s.len + u64::from(slot.unwrap_or(0)) * SLOT_BYTES as u64);
         let peer = s.peer(at, start.peer);
         let mut copied = 0;
-        let under = Under {
+        let under = PendingTransfer {
             token: start.token,
             owner,
             local: start.source.is_some() && !inline && slot.is_none(),
@@ -183,12 +186,12 @@ impl Paging {
         };
         let before = s.library.fence(Counter::Commands).count;
         if let (Some(slot), Some(bytes)) = (slot, start.source) {
-            self.scratch.window().write(u64::from(slot) * SLOT as u64, bytes);
+            self.scratch.window().write(u64::from(slot) * SLOT_BYTES as u64, bytes);
             copied = bytes.len();
         }
         let counter = if start.source.is_some() { Counter::Written } else { Counter::Reads };
         let source = start.source.unwrap_or(&[]);
-        // A lease is one page's, so the transfer is cut there; the library would do so anyway.
+        // A lease covers one page, so the transfer is split there; the library would do so anyway.
         let (mut done, all, page) = (0, start.len as u64, u64::from(PAGE));
         while done < all {
             let remote = start.offset + done;
@@ -201,7 +204,7 @@ impl Paging {
             if let Some(lease) = lease(remote / page) {
                 transfer = transfer.under(lease);
             }
-            // Short fragments of long transfers come from memory; inline ones from the caller.
+            // Short fragments of long transfers are sent from memory, inline ones from the caller's bytes.
             let issued = s.library.issue(&mut transfer, |offset, into| {
                 let from = (offset - local) as usize;
                 into.copy_from_slice(&source[from..from + into.len()]);
@@ -222,7 +225,7 @@ impl Paging {
         true
     }
 
-    /// Tells the core, or the registration strategy, what is done.
+    /// Reports completions to the core or the registration strategy.
     pub(crate) fn progress(&self, at: &SimConduit) -> usize {
         let mut done = 0;
         loop {
@@ -234,7 +237,7 @@ impl Paging {
             let Some(under) = next else { return done };
             at.shared.work(at.rank, self.costs.detect);
             if let (Some(slot), Some((to, len))) = (under.slot, under.copy) {
-                let bytes = self.scratch.window().read(u64::from(slot) * SLOT as u64, len);
+                let bytes = self.scratch.window().read(u64::from(slot) * SLOT_BYTES as u64, len);
                 memory::store(to, &bytes);
                 at.shared.work(at.rank, self.costs.copy.bytes(len));
             }
@@ -259,12 +262,13 @@ impl Paging {
 
 // Leases of own pages.
 impl Paging {
-    /// Pages of the segment.
+    /// Number of pages of the segment.
     pub(crate) fn pages(&self) -> u64 {
         self.state().as_ref().map_or(0, |s| s.len / u64::from(PAGE))
     }
 
-    /// Asks the own NIC for a lease of a page, or to end one; the reply's cookie. `None`: no room now.
+    /// Asks the own NIC for a lease of a page, or to end one; returns the cookie of the reply. `None`: no
+    /// room now.
     pub(crate) fn ask_lease(&self, page: u64, end: Option<Lease>) -> Option<u32> {
         let mut guard = self.state();
         let s = guard.as_mut()?;
@@ -278,18 +282,18 @@ impl Paging {
         }
     }
 
-    /// The reply to that.
-    pub(crate) fn reply(&self, cookie: u32) -> Option<Option<[u32; REPLY]>> {
+    /// The reply to [`ask_lease`](Self::ask_lease).
+    pub(crate) fn reply(&self, cookie: u32) -> Option<Option<[u32; REPLY_WORDS]>> {
         self.state().as_mut()?.library.reply(cookie)
     }
 }
 
-impl State {
+impl PagingState {
     fn peer(&mut self, at: &SimConduit, rank: u32) -> Handle {
         self.peer_of(&at.shared, rank)
     }
 
-    fn peer_of(&mut self, shared: &Shared, rank: u32) -> Handle {
+    fn peer_of(&mut self, shared: &Simulation, rank: u32) -> Handle {
         if let Some(handle) = self.peers[rank as usize] {
             return handle;
         }
@@ -300,7 +304,7 @@ impl State {
         handle
     }
 
-    fn take_done(&mut self) -> Option<Under> {
+    fn take_done(&mut self) -> Option<PendingTransfer> {
         for queue in [&mut self.writes, &mut self.reads] {
             if let Some((fence, _)) = queue.front()
                 && self.library.want(*fence)
@@ -318,22 +322,23 @@ impl core::fmt::Debug for Netvm {
     }
 }
 
-/// The NetVM interface of the calling rank, below the runtime: what the thesis's own programs used. Offsets are into segments.
+/// The NetVM interface of the calling rank, below the runtime, which the programs of the thesis used. Offsets
+/// are into segments.
 pub struct Netvm {
-    shared: Arc<Shared>,
+    shared: Arc<Simulation>,
     rank: u32,
     paging: Arc<Paging>,
 }
 
 impl Netvm {
-    /// Of the rank that calls, in a simulation whose NICs are NetVM's.
+    /// The interface of the calling rank, in a simulation with NetVM NICs.
     pub fn current() -> Option<Netvm> {
         let (shared, rank) = current()?;
         let paging = shared.pagings()[rank as usize].clone()?;
         Some(Netvm { shared, rank, paging })
     }
 
-    fn with<R>(&self, f: impl FnOnce(&mut State) -> R) -> R {
+    fn with<R>(&self, f: impl FnOnce(&mut PagingState) -> R) -> R {
         f(self.paging.state().as_mut().expect("a rank that runs has attached"))
     }
 
@@ -344,7 +349,7 @@ impl Netvm {
         }
     }
 
-    /// What has happened so far is seen now.
+    /// Lets the rank see what has happened so far.
     fn poll(&self) {
         self.shared.alive();
     }
@@ -368,7 +373,8 @@ impl Netvm {
         }
     }
 
-    /// Posts a write of `len` bytes at `local` to `remote` of a rank; `notification` (not 0) is raised there after them.
+    /// Posts a write of `len` bytes at `local` to `remote` of a rank; then raises `notification` (if not 0)
+    /// there.
     pub fn write(&self, to: u32, remote: u64, local: u64, len: u64, notification: u32) {
         let transfer = self.with(|s| {
             let peer = s.peer_of(&self.shared, to);
@@ -391,7 +397,7 @@ impl Netvm {
         self.flush(Counter::Reads);
     }
 
-    /// Waits until the NIC needs no source of a write any more.
+    /// Waits until the NIC no longer needs any source of a write.
     pub fn flush_writes(&self) {
         self.flush(Counter::Commands);
     }
@@ -407,14 +413,14 @@ impl Netvm {
     }
 
     /// Does an atomic operation at its home, and waits for the reply.
-    pub fn atomic(&self, home: u32, offset: u64, op: Op, args: [u32; 4]) -> [u32; REPLY] {
+    pub fn atomic(&self, home: u32, offset: u64, op: AtomicOp, args: [u32; 4]) -> [u32; REPLY_WORDS] {
         self.shared.work(self.rank, self.paging.costs.atomic_call);
         let mut asked = None;
         self.wait_until("room for an atomic", |n| {
             asked = n.with(|s| {
                 let peer = s.peer_of(&n.shared, home);
                 match s.library.atomic((peer, offset), op, args) {
-                    // Leases have the places for replies.
+                    // Leases use the slots for replies.
                     Err(LibraryError::Busy) => None,
                     result => Some(result.expect("an aligned operand")),
                 }
@@ -448,7 +454,7 @@ impl Netvm {
         self.spin_until(offset, |value| value == word);
     }
 
-    /// Spins on a word of the own segment.
+    /// Spins on a word of the own segment until `done`.
     pub fn spin_until(&self, offset: u64, done: impl Fn(u32) -> bool) {
         self.wait_until("a word in memory", |n| done(n.load(offset)));
         self.detect();
@@ -467,8 +473,8 @@ impl Netvm {
         port.events.acknowledge(number);
     }
 
-    /// Sleeps until a notification is pending, and acknowledges it. `handler`: it runs a handler of the process instead of waking a
-    /// thread that waits.
+    /// Sleeps until a notification is pending, and acknowledges it. With `handler` it runs a handler of the
+    /// process instead of waking a thread that waits.
     pub fn notify_wait(&self, number: u32, handler: bool) {
         let port = self.port();
         let costs = self.paging.costs;
@@ -483,13 +489,13 @@ impl Netvm {
         port.events.acknowledge(number);
     }
 
-    /// What the firmware of a rank's NIC has done, and how long it has worked.
-    pub fn firmware(&self, rank: u32) -> (netvm_fw::nic::Stats, Time) {
+    /// The counters of the firmware of a rank's NIC, and the total time of its work.
+    pub fn firmware(&self, rank: u32) -> (netvm_fw::nic::NicStats, Time) {
         let w = self.shared.world();
         w.cards[rank as usize].as_ref().map_or_else(Default::default, |card| (card.nic_stats(), card.worked))
     }
 
-    /// What a rank's host has done for its NIC.
+    /// The counters of a rank's host half.
     pub fn host(&self, rank: u32) -> HostStats {
         let w = self.shared.world();
         w.cards[rank as usize].as_ref().map_or_else(Default::default, |card| card.host_stats())

@@ -1,80 +1,87 @@
 //! The NIC that reaches pinned memory only, and the host software that pins for it.
 //!
-//! What is pinned, when and for whom is decided by a [`firehose::Strategy`]; this module carries its decisions out and charges
-//! for them: a pin takes the processor of the rank that pins, a message that of both ends, a transfer nobody's. Messages
-//! between strategies are handled when their target polls: a rank that computes lets its peers wait.
+//! A [`firehose::Strategy`] decides what is pinned, when and for whom. This module carries its decisions out
+//! and charges for them: a pin takes time of the processor of the rank that pins, a message time of both, a
+//! transfer of neither. A message between strategies is handled when its target polls: a rank that computes
+//! lets its peers wait.
 //!
-//! **Addresses** that strategies see are offsets into the owner's segment, so that a run does not depend on where the host's
-//! kernel maps things. Memory outside of the segment has been registered for good (bounce buffers of the core); its addresses
-//! have the bit [`PRIVATE`] and name the operation they belong to.
+//! **Addresses** that strategies see are offsets into the owner's segment, so that a run does not depend on
+//! the addresses of the host's mappings. Memory outside of the segment is registered permanently (bounce
+//! buffers of the core). Its addresses have the bit [`PRIVATE_ADDRESS_BIT`] and name the operation they
+//! belong to.
 //!
-//! **Stale registrations.** Each transfer carries the keys of the registrations it counts on, and the NIC at either end compares
-//! them with the present ones ([`Strategy::check`]) when it touches the memory. What it refuses comes back and is begun again
-//! under another key. [`remap`] is how a program changes a mapping.
+//! **Stale registrations.** Each transfer carries the keys of its registrations. The NIC at either end
+//! compares them with the present ones ([`Strategy::check`]) when it touches the memory. A refused transfer
+//! comes back and begins again under another key. A program changes a mapping by [`remap`].
 //!
-//! **Oracle.** The world keeps a map of its own of what is pinned ([`PinMap`]), and of what was mapped anew since. Every DMA is
-//! checked against it, and so is the bound on pinned memory: a strategy that is wrong ends the simulation.
+//! **Oracle.** The world keeps its own map of what is pinned ([`PinMap`]), and of what was mapped anew since.
+//! Every DMA is checked against it, and so is the bound on pinned memory: a wrong strategy ends the
+//! simulation.
 //!
-//! **Leases.** In `firehose-over-locks` the same strategy decides, and a pin is a lease of each page, taken by a command to the
-//! own NetVM NIC; see [`leases`](crate::leases).
+//! **Leases.** In `firehose-over-locks` the same strategy decides. A pin is a lease of each page, taken by a
+//! command to the own NetVM NIC; see [`leases`](crate::leases).
 
 use crate::cluster::Cluster;
 use crate::conduit::SimConduit;
 use crate::cost::PinCosts;
 use crate::leases::Leases;
 use crate::memory;
-use crate::nic::Start;
 use crate::shared::current;
+use crate::sim_nic::Start;
 use crate::time::Time;
-use crate::world::{Body, Bytes, Claims, HEADER, Op, Owner, Slab};
-use firehose::{Action, Direction, Kind, Local, Message, Request, Run, Stats, Strategy, Transfer, Usage};
+use crate::world::{Body, Bytes, Claims, HEADER_BYTES, OneSidedOp, Owner, Slab};
+use firehose::{
+    Action, Direction, LocalMemory, Message, Request, Run, Stats, Strategy, StrategyKind, Transfer, Usage,
+};
 use gasnet::conduit::Completion;
 use gasnet_netvm::Budget;
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// How memory gets to be reachable for the NICs of a job.
+/// How memory is made accessible to the NICs of a job.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Registration {
-    /// They reach all memory: no registration at all.
+    /// NICs reach all memory: no registration.
     None,
-    /// They reach what is pinned; this strategy pins.
-    Pinned(Kind, Budget),
-    /// Their firmware locks each page for each DMA (NetVM). At most `frames` pages are resident at a time; 0: all.
+    /// NICs reach pinned memory, and this strategy pins.
+    Pinned(StrategyKind, Budget),
+    /// The NIC's firmware locks each page for each DMA (NetVM). At most `frames` pages are resident at a
+    /// time; 0: all.
     ShadowLock {
-        /// How many.
+        /// Number of frames.
         frames: u32,
     },
-    /// Firehose whose pins are leases: long-held locks in the NIC's table. `frames` as in `ShadowLock`: when pages wait for a
-    /// frame, leases are taken back.
+    /// Firehose with leases as pins: long-held locks in the NIC's table. `frames` is as in `ShadowLock`; when
+    /// pages wait for a frame, leases are taken back.
     FirehoseOverLocks {
-        /// How much may be leased.
+        /// Bound on leased memory.
         budget: Budget,
-        /// How many frames.
+        /// Number of frames.
         frames: u32,
     },
-    /// The live conduit's way: a strategy over NICs that lock pages. A pin has the host bring the page and hold it, and the NIC lease it;
-    /// transfers go under leases.
+    /// As in the live conduit: a strategy over NICs that lock pages. For a pin the host brings the page and
+    /// holds it, and the NIC leases it; transfers use the leases.
     Held {
-        /// Which strategy.
-        kind: Kind,
-        /// How much may be held.
+        /// The strategy.
+        kind: StrategyKind,
+        /// Bound on held memory.
         budget: Budget,
-        /// How many frames; 0: all.
+        /// Number of frames; 0: all.
         frames: u32,
-        /// Whether to hold a page takes as long as to pin it.
+        /// Whether holding a page takes as long as pinning it.
         pins: bool,
     },
 }
 
-/// Marks an address outside of the segment: then the operation's number from bit 32 on, and the offset in its buffer.
-const PRIVATE: u64 = 1 << 48;
+/// Marks an address outside of the segment. The operation's number begins at bit 32, and the rest is the
+/// offset in its buffer.
+const PRIVATE_ADDRESS_BIT: u64 = 1 << 48;
 
-/// What is pinned, bucket by bucket.
+/// The pinned buckets.
 #[derive(Debug)]
 pub(crate) struct PinMap {
     bits: Vec<u64>,
-    /// Of those, what has been mapped anew since it was pinned.
+    /// The pinned buckets that have been mapped anew since.
     old: Vec<u64>,
     bucket: u64,
     count: u64,
@@ -102,7 +109,7 @@ impl PinMap {
         self.count * self.bucket
     }
 
-    /// What is pinned there is not what is mapped there any more.
+    /// The range has been mapped anew since it was pinned.
     pub(crate) fn outdate(&mut self, offset: u64, len: u64) {
         for b in offset / self.bucket..(offset + len).div_ceil(self.bucket) {
             if let (Some(old), Some(bits)) =
@@ -113,7 +120,7 @@ impl PinMap {
         }
     }
 
-    /// Ends the simulation if a DMA touches what is not pinned, or pinned under an old mapping.
+    /// Ends the simulation if a DMA touches memory that is not pinned, or was pinned under an old mapping.
     pub(crate) fn check(&self, offset: u64, len: usize) {
         if len == 0 {
             return;
@@ -126,34 +133,34 @@ impl PinMap {
     }
 }
 
-/// A message between strategies, with the bytes that go with it: data that is bounced, or leases.
+/// A message between strategies, with its bytes: bounced data, or leases.
 struct Envelope {
     message: Message,
     bytes: Vec<u8>,
 }
 
-/// How long puts took, from when their NIC began with them until they were in place: what the processor has to do after that,
-/// such as unpinning, does not count.
+/// Durations of puts, from when their NIC began with them until they were in place. Later work of the
+/// processor, such as unpinning, does not count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PutTimes {
-    /// Puts that did not ask the peer.
+    /// Number of puts that did not ask the peer.
     pub hits: u64,
-    /// Their times' sum.
+    /// Sum of their durations.
     pub hit_time: Time,
-    /// Puts that did.
+    /// Number of puts that asked the peer.
     pub misses: u64,
-    /// Their times' sum.
+    /// Sum of their durations.
     pub miss_time: Time,
 }
 
-/// What registration has done on a rank.
+/// The work of registration on a rank.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Registered {
-    /// The strategy's counts.
+    /// The strategy's counters.
     pub stats: Stats,
-    /// What is pinned.
+    /// Amounts of pinned memory.
     pub usage: Usage,
-    /// How long puts took.
+    /// Durations of puts.
     pub puts: PutTimes,
 }
 
@@ -165,13 +172,13 @@ struct PinOp {
     /// Whether the peer was asked.
     asked: bool,
     put: bool,
-    /// In this rank's memory.
+    /// Address in this rank's memory.
     local: usize,
     remote: u64,
 }
 
 impl PinOp {
-    /// Where the bytes of a part are, in this rank's memory.
+    /// The address of a part in this rank's memory.
     fn place(&self, t: &Transfer) -> usize {
         self.local + (t.remote - self.remote) as usize
     }
@@ -179,26 +186,26 @@ impl PinOp {
 
 /// The software side of a pinning NIC.
 pub(crate) struct Pinning {
-    state: Mutex<State>,
-    /// The NIC that locks pages, where pins are leases.
+    state: Mutex<PinningState>,
+    /// The NIC that locks pages, if pins are leases.
     leases: Option<Leases>,
-    /// Whether these have the host pin as well.
+    /// Whether the host also pins leased pages.
     pins: bool,
     costs: PinCosts,
     inline: usize,
     page: u64,
-    kind: Kind,
+    kind: StrategyKind,
     budget: Budget,
     config: firehose::Config,
 }
 
-struct State {
+struct PinningState {
     ops: Slab<PinOp>,
-    /// Transfers on the wire, by the number the world knows.
+    /// Transfers on the wire, by the world's number.
     transfers: Slab<firehose::OpId>,
-    /// Those that find no room in the NIC's queue.
+    /// Transfers that found no room in the NIC's queue.
     crowded: VecDeque<Transfer>,
-    /// What is to be unpinned when the completions that came before have been told.
+    /// Runs to be unpinned when earlier completions have been reported.
     later: VecDeque<Run>,
 }
 
@@ -206,7 +213,7 @@ impl Pinning {
     pub(crate) fn new(
         job: &Cluster,
         rank: u32,
-        kind: Kind,
+        kind: StrategyKind,
         budget: Budget,
         leases: Option<Leases>,
         pins: bool,
@@ -220,7 +227,7 @@ impl Pinning {
             adaptive: budget.adaptive,
             ..firehose::Config::default()
         };
-        let state = State {
+        let state = PinningState {
             ops: Slab::new(),
             transfers: Slab::new(),
             crowded: VecDeque::new(),
@@ -235,11 +242,11 @@ impl Pinning {
         self.leases.is_some()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, PinningState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls the strategy, and does what it says.
+    /// Calls the strategy, and performs its actions.
     fn call(&self, at: &SimConduit, bytes: &[u8], f: impl FnOnce(&mut dyn Strategy, &mut Vec<Action>)) {
         let mut out = Vec::new();
         {
@@ -300,14 +307,14 @@ impl Pinning {
             remote: start.offset,
         });
         let local = match segment.offset_of(start.local, start.len) {
-            // A NIC that locks pages does so for its own memory, too, and without a round trip.
-            Some(offset) if !small && !self.leases() => Local::At(offset),
-            _ => Local::Registered(PRIVATE | u64::from(index) << 32),
+            // A NIC that locks pages locks its own memory too, without a round trip.
+            Some(offset) if !small && !self.leases() => LocalMemory::At(offset),
+            _ => LocalMemory::Registered(PRIVATE_ADDRESS_BIT | u64::from(index) << 32),
         };
-        if !small && !self.leases() && matches!(local, Local::Registered(_)) {
+        if !small && !self.leases() && matches!(local, LocalMemory::Registered(_)) {
             at.shared.work(at.rank, at.costs.copy.bytes(start.len));
         }
-        if matches!(self.kind, Kind::Firehose | Kind::PinDownCache) || self.leases() {
+        if matches!(self.kind, StrategyKind::Firehose | StrategyKind::PinDownCache) || self.leases() {
             at.shared.work(at.rank, self.costs.lookup);
         }
         let request = Request {
@@ -355,7 +362,7 @@ impl Pinning {
             self.state().later.extend(later.drain(..));
             done += 1;
         }
-        while done < BUDGET {
+        while done < MAX_MESSAGES_PER_POLL {
             let next = at.shared.world().ranks[at.rank as usize].control.pop_front();
             let Some((from, envelope)) = next else { break };
             let Ok(envelope) = envelope.downcast::<Envelope>() else { continue };
@@ -377,7 +384,7 @@ impl Pinning {
         done
     }
 
-    /// `bytes` came with the message being handled.
+    /// `bytes` came with the message that is being handled.
     fn carry_out(&self, at: &SimConduit, bytes: &[u8], actions: Vec<Action>) {
         let mut todo: VecDeque<Action> = actions.into();
         let mut more = Vec::new();
@@ -414,7 +421,7 @@ impl Pinning {
                     self.with(at, |s| s.pinned(run, Ok(()), &mut more));
                 }
                 Action::Unpin(run) => {
-                    // From here on no DMA may touch it; the processor is busy until it is done.
+                    // From here on no DMA may touch it; the processor is busy until it is unpinned.
                     self.mark(at, run, false);
                     at.shared.work(at.rank, self.costs.unpinning(self.pages(run)));
                     self.with(at, |s| s.unpinned(run, &mut more));
@@ -450,7 +457,8 @@ impl Pinning {
         }
     }
 
-    /// Does what changed mappings led to, and the unpinning that was put off until completions were told; how much that was.
+    /// Performs the actions after changed mappings, and the unpins that waited for completions; returns how
+    /// many.
     fn catch_up(&self, at: &SimConduit) -> usize {
         let wishes = std::mem::take(&mut at.shared.world().ranks[at.rank as usize].wishes);
         let mut done = wishes.len();
@@ -501,7 +509,7 @@ impl Pinning {
 
     fn send(&self, at: &SimConduit, to: u32, message: Message, bytes: Vec<u8>) {
         at.shared.work(at.rank, at.costs.am_send);
-        let size = HEADER + message.wire_bytes() + bytes.len();
+        let size = HEADER_BYTES + message.wire_bytes() + bytes.len();
         at.shared.world().send(at.rank, to, size, Body::Control(Box::new(Envelope { message, bytes })));
     }
 
@@ -528,15 +536,22 @@ impl Pinning {
         let owner = Owner::Strategy;
         let claims =
             Claims { remote: t.remote_keys.clone(), local: t.local_keys.clone().map(|keys| (t.local, keys)) };
-        let op =
-            Op { from: at.rank, to: t.peer, dst: local, len, token, owner, claims: Some(Box::new(claims)) };
+        let op = OneSidedOp {
+            from: at.rank,
+            to: t.peer,
+            dst: local,
+            len,
+            token,
+            owner,
+            claims: Some(Box::new(claims)),
+        };
         let mut w = at.shared.world();
         if put { w.put(op, t.remote, Bytes::new(&memory::load(local, len))) } else { w.get(op, t.remote) }
     }
 
-    /// A program's access to its segment: where pages come and go, it waits for them.
+    /// A program's access to its segment waits for pages that are not resident.
     fn touch(&self, at: &SimConduit, addr: u64, len: u64) {
-        if !self.leases() || addr >= PRIVATE || len == 0 {
+        if !self.leases() || addr >= PRIVATE_ADDRESS_BIT || len == 0 {
             return;
         }
         for page in addr / self.page..=(addr + len - 1) / self.page {
@@ -553,21 +568,21 @@ impl Pinning {
         }
     }
 
-    /// Where private memory is.
+    /// The address of private memory.
     fn private(&self, addr: u64) -> Option<usize> {
-        let index = (addr & !PRIVATE) >> 32;
+        let index = (addr & !PRIVATE_ADDRESS_BIT) >> 32;
         self.state().ops.get_mut(index as u32).map(|op| op.local + (addr as u32) as usize)
     }
 
     fn read(&self, at: &SimConduit, addr: u64, len: usize) -> Vec<u8> {
-        if addr < PRIVATE {
+        if addr < PRIVATE_ADDRESS_BIT {
             return at.shared.world().ranks[at.rank as usize].segment.read(addr, len);
         }
         self.private(addr).map_or(Vec::new(), |at| memory::load(at, len))
     }
 
     fn write(&self, at: &SimConduit, addr: u64, bytes: &[u8]) {
-        if addr < PRIVATE {
+        if addr < PRIVATE_ADDRESS_BIT {
             at.shared.world().ranks[at.rank as usize].segment.write(addr, bytes);
         } else if let Some(at) = self.private(addr) {
             memory::store(at, bytes);
@@ -575,21 +590,21 @@ impl Pinning {
     }
 }
 
-/// Messages that one poll handles at most.
-const BUDGET: usize = 16;
+/// Most messages that one poll handles.
+const MAX_MESSAGES_PER_POLL: usize = 16;
 
-/// Maps whole pages of the calling rank's segment anew, as `munmap` and `mmap` do: they are zeros, and registrations of the old
-/// ones end. Nothing outside of a simulation.
+/// Maps whole pages of the calling rank's segment anew, as `munmap` and `mmap` do: they are zeros, and
+/// registrations of the old pages end. Does nothing outside of a simulation.
 ///
 /// # Panics
-/// The range is not made of whole pages of the segment.
+/// The range does not consist of whole pages of the segment.
 pub fn remap(offset: u64, len: u64) {
     let Some((shared, rank)) = current() else { return };
     assert!((offset | len).is_multiple_of(4096), "{len} bytes at {offset:#x} are not whole pages");
     shared.world().remap(rank, offset, len);
 }
 
-/// What the registration of the calling rank has done so far, inside a simulation.
+/// The registration counters of the calling rank, inside a simulation.
 pub fn registration() -> Option<Registered> {
     let (shared, rank) = current()?;
     Some(shared.world().ranks[rank as usize].registration)

@@ -1,11 +1,12 @@
-//! The one source of chance: SplitMix64, seeded, so that a run can be repeated.
+//! The only source of random numbers: SplitMix64, seeded, so that a run can be repeated. Published figures
+//! and traces depend on these numbers, so it is not `fastrand`.
 
 /// A generator.
 #[derive(Debug, Clone)]
 pub struct Rng(u64);
 
 impl Rng {
-    /// The generator of a seed.
+    /// A generator with this seed.
     pub fn new(seed: u64) -> Rng {
         Rng(seed)
     }
@@ -29,13 +30,14 @@ impl Rng {
         (self.word() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// True with this probability; draws nothing when it is 0.
+    /// True with this probability; draws no number when it is 0.
     pub fn chance(&mut self, p: f64) -> bool {
         p > 0.0 && self.unit() < p
     }
 }
 
-/// Numbers below `n` where the k-th most frequent has weight `1 / k^s` (Zipf), spread over the range by a fixed permutation.
+/// Numbers below `n` where the k-th most frequent has weight `1 / k^s` (Zipf), spread over the range by a
+/// fixed permutation.
 #[derive(Debug, Clone)]
 pub struct Zipf {
     cumulative: Vec<f64>,

@@ -1,9 +1,9 @@
-//! What the ranks of one simulation share: the world, and the ways to let time pass in it.
+//! The state that the ranks of a simulation share: the world, and the calls that let time pass in it.
 
 use crate::paging::Paging;
 use crate::time::Time;
 use crate::turn;
-use crate::world::{State, World};
+use crate::world::{Activity, World};
 use gasnet::Error;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// One simulation. One thread runs all its ranks; the lock is there because the core's types cross threads.
-pub(crate) struct Shared {
+pub(crate) struct Simulation {
     world: Mutex<World>,
     pub(crate) size: u32,
     pub(crate) progress: Arc<Progress>,
     gathers: Mutex<HashMap<u64, Gather>>,
-    /// The ranks' sides of their NICs, where those are NetVM's.
+    /// The ranks' sides of their NetVM NICs.
     pagings: Mutex<Vec<Option<Arc<Paging>>>>,
     codes: Mutex<Vec<i32>>,
     /// The first end of the job that was not an ordinary one.
@@ -31,12 +31,12 @@ pub(crate) struct Ended {
     pub(crate) text: String,
 }
 
-/// What the watchdog sees.
+/// The state that the watchdog observes.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
-    /// Calls into the simulation.
+    /// Number of calls into the simulation.
     pub(crate) calls: AtomicU64,
-    /// The rank whose turn it is, plus one; 0 when it is nobody's.
+    /// The rank that has the turn, plus one; 0 if none has.
     pub(crate) running: AtomicU32,
 }
 
@@ -48,23 +48,23 @@ struct Gather {
 }
 
 thread_local! {
-    /// The simulation that runs on this thread and the rank whose turn it is.
-    static TURN: RefCell<Option<(Arc<Shared>, u32)>> = const { RefCell::new(None) };
+    /// The simulation on this thread, and the rank that has the turn.
+    static TURN: RefCell<Option<(Arc<Simulation>, u32)>> = const { RefCell::new(None) };
 }
 
 /// The simulated rank that is calling, if any.
-pub(crate) fn current() -> Option<(Arc<Shared>, u32)> {
+pub(crate) fn current() -> Option<(Arc<Simulation>, u32)> {
     TURN.with_borrow(Clone::clone)
 }
 
-/// Says whose turn it is.
-pub(crate) fn set_current(turn: Option<(Arc<Shared>, u32)>) {
+/// Sets the rank that has the turn.
+pub(crate) fn set_current(turn: Option<(Arc<Simulation>, u32)>) {
     TURN.set(turn);
 }
 
-impl Shared {
-    pub(crate) fn new(world: World, size: u32) -> Shared {
-        Shared {
+impl Simulation {
+    pub(crate) fn new(world: World, size: u32) -> Simulation {
+        Simulation {
             world: Mutex::new(world),
             size,
             progress: Arc::default(),
@@ -75,7 +75,7 @@ impl Shared {
         }
     }
 
-    /// The world. Nothing that gives the turn away may be called while it is held.
+    /// The world. A caller that holds it must not call anything that gives the turn back.
     pub(crate) fn world(&self) -> MutexGuard<'_, World> {
         self.world.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -84,7 +84,7 @@ impl Shared {
         self.pagings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A sign of life for the watchdog.
+    /// Shows the watchdog that the rank is alive.
     pub(crate) fn alive(&self) {
         let n = self.progress.calls.load(Ordering::Relaxed);
         self.progress.calls.store(n.wrapping_add(1), Ordering::Relaxed);
@@ -97,7 +97,7 @@ impl Shared {
         }
     }
 
-    /// The rank waits until something happens to it, unless something has since its last poll.
+    /// The rank waits until something happens to it, unless something has happened since its last poll.
     pub(crate) fn wait(&self, rank: u32, why: &'static str) {
         {
             let mut w = self.world();
@@ -107,12 +107,12 @@ impl Shared {
                 r.seen = r.news;
                 return;
             }
-            w.set(rank, State::Idle(why));
+            w.set(rank, Activity::Idle(why));
         }
         turn::give_back();
     }
 
-    /// Gives `mine` to all ranks and takes what all gave. `round` counts the calls of each rank.
+    /// Gives `mine` to all ranks and returns the values of all. `round` counts the calls of each rank.
     pub(crate) fn gather(&self, rank: u32, round: u64, mine: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
         let complete = {
             let mut all = self.gathers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -144,32 +144,33 @@ impl Shared {
         }
     }
 
-    /// Ends a rank whose program does not return; it does not go on.
+    /// Ends a rank whose program does not return. Does not return.
     pub(crate) fn finish(&self, rank: u32, code: i32) -> ! {
         self.codes.lock().unwrap_or_else(PoisonError::into_inner)[rank as usize] = code;
-        self.world().set(rank, State::Over);
+        self.world().set(rank, Activity::Over);
         loop {
             assert!(turn::give_back(), "a simulated rank ended outside of its simulation");
         }
     }
 
-    /// The codes that ranks have ended with.
+    /// The exit codes of the ranks.
     pub(crate) fn codes(&self) -> Vec<i32> {
         self.codes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Ends the simulated job from a rank, which does not go on.
+    /// Ends the simulated job from a rank. Does not return.
     pub(crate) fn end(&self, rank: u32, code: i32, text: String) -> ! {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(Ended { rank, code, text });
-        self.world().set(rank, State::Over);
+        self.world().set(rank, Activity::Over);
         loop {
-            // Nobody gives the turn back; outside of a simulation there is nothing to end.
+            // Nobody resumes this rank; outside of a simulation there is nothing to end.
             assert!(turn::give_back(), "a simulated rank ended outside of its simulation");
         }
     }
 }
 
-/// Lets virtual time pass for the calling rank, as if it computed that long. Outside of a simulation it does nothing.
+/// Lets virtual time pass for the calling rank, as if it computed for that long. Outside of a simulation it
+/// does nothing.
 ///
 /// The rank does not poll in the meantime: messages to it wait.
 pub fn compute(length: Time) {

@@ -1,10 +1,10 @@
-//! Virtual time, in picoseconds: fine enough for bytes on a fast wire, and 64 bits hold half a year.
+//! Virtual time in picoseconds: fine enough for bytes on a fast wire. 64 bits hold half a year.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Mul, Sub};
 use std::time::Duration;
 
-/// A point in virtual time, or a length of it.
+/// A point in virtual time, or a duration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(u64);
 
@@ -20,7 +20,7 @@ impl Time {
     pub const fn ns(n: u64) -> Time {
         Time(n * 1000)
     }
-    /// From microseconds, rounded to picoseconds; negative counts as none.
+    /// From microseconds, rounded to picoseconds; negative values count as 0.
     pub const fn us(n: f64) -> Time {
         Time((n * 1e6 + 0.5) as u64)
     }
@@ -40,15 +40,15 @@ impl Time {
     pub fn as_s(self) -> f64 {
         self.0 as f64 / 1e12
     }
-    /// As a host duration, cut to nanoseconds.
+    /// As a host duration, rounded down to nanoseconds.
     pub fn as_duration(self) -> Duration {
         Duration::from_nanos(self.0 / 1000)
     }
-    /// The time of `bytes` bytes at this much a byte.
+    /// The time of `bytes` bytes, with `self` the time of one.
     pub fn bytes(self, bytes: usize) -> Time {
         Time(self.0 * bytes as u64)
     }
-    /// Difference, at least none.
+    /// The difference; 0 if `earlier` is later.
     pub fn since(self, earlier: Time) -> Time {
         Time(self.0.saturating_sub(earlier.0))
     }

@@ -1,8 +1,9 @@
 //! Turns: each simulated rank is a coroutine with a stack of its own; one of them runs at a time.
 //!
-//! [`Turn::resume`] runs a coroutine until it gives the turn back by [`give_back`], which works at any depth of calls and is the
-//! only thing a rank can do to let time pass. A coroutine that is dropped before it ends is abandoned: its stack goes away and
-//! nothing on it is dropped, because unwinding through the runtime would wait for messages that never come.
+//! [`Turn::resume`] runs a coroutine until it gives the turn back by [`give_back`], which works at any depth
+//! of calls. A rank can let time pass in no other way. A coroutine that is dropped before it ends is
+//! abandoned: its stack is freed and nothing on it is dropped, because unwinding through the runtime would
+//! wait for messages that never come.
 #![expect(unsafe_code, reason = "switches stacks; abandons coroutines")]
 
 use core::cell::Cell;
@@ -12,7 +13,7 @@ use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 
 thread_local! {
-    /// The way out of the coroutine that runs on this thread.
+    /// The yielder of the coroutine that runs on this thread.
     static CURRENT: Cell<Option<NonNull<Yielder<(), ()>>>> = const { Cell::new(None) };
 }
 
@@ -30,12 +31,13 @@ impl<'a> Turn<'a> {
             CURRENT.set(Some(NonNull::from(yielder)));
             body();
         };
-        // SAFETY: what `body` borrows outlives the Turn (lifetime 'a), and a coroutine never runs after its Turn is gone.
+        // SAFETY: what `body` borrows outlives the Turn (lifetime 'a), and a coroutine never runs after its
+        // Turn is gone.
         let coroutine = unsafe { Coroutine::with_stack_unchecked(stack, body) };
         Ok(Turn { coroutine, _body: PhantomData })
     }
 
-    /// Runs until the coroutine gives the turn back or ends; whether it has ended.
+    /// Runs until the coroutine gives the turn back or ends; returns whether it has ended.
     pub(crate) fn resume(&mut self) -> bool {
         let outer = CURRENT.take();
         let result = self.coroutine.resume(());
@@ -47,17 +49,18 @@ impl<'a> Turn<'a> {
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         if self.coroutine.started() && !self.coroutine.done() {
-            // SAFETY: nothing runs on the stack again. What lies there is leaked; nobody else holds references to it but the
-            // simulation's own records, which the caller drops with it.
+            // SAFETY: nothing runs on the stack again. Its values are leaked; only the simulation's own
+            // records refer to them, and the caller drops these with it.
             unsafe { self.coroutine.force_reset() };
         }
     }
 }
 
-/// Gives the turn back to whoever resumed this coroutine; `false` outside of any.
+/// Gives the turn back to the caller of `resume`; `false` outside of any coroutine.
 pub(crate) fn give_back() -> bool {
     let Some(yielder) = CURRENT.get() else { return false };
-    // SAFETY: set by the coroutine that is running on this thread, whose frame holds the yielder until it ends.
+    // SAFETY: set by the coroutine that is running on this thread, whose frame holds the yielder until it
+    // ends.
     unsafe { yielder.as_ref() }.suspend(());
     CURRENT.set(Some(yielder));
     true

@@ -1,4 +1,5 @@
-//! Reports ranks that keep their turn: one that spins on memory without calling the runtime stops virtual time for all.
+//! Reports ranks that keep their turn: a rank that spins on memory without calling the runtime stops virtual
+//! time for all.
 
 use crate::shared::Progress;
 use std::sync::Arc;
@@ -6,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::{JoinHandle, Thread};
 use std::time::{Duration, Instant};
 
-/// A thread that looks at the wall clock while a simulation runs.
+/// A thread that watches the wall clock while a simulation runs.
 pub(crate) struct Watchdog {
     stop: Arc<AtomicBool>,
     stalls: Arc<AtomicU32>,
@@ -43,7 +44,7 @@ impl Watchdog {
         Watchdog { stop, stalls, thread, handle }
     }
 
-    /// How many stalls were reported so far.
+    /// Number of stalls reported so far.
     pub(crate) fn stalls(&self) -> u32 {
         self.stalls.load(Ordering::Relaxed)
     }

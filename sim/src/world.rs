@@ -1,14 +1,14 @@
-//! The world: virtual time, the queue of events, and all that lies between the hosts.
+//! The world: virtual time, the queue of events, and everything between the hosts.
 //!
-//! Events happen in the order of (time, number); numbers are given as events are made, and chance comes from one seeded
-//! generator, so a seed fixes everything. Each event that happens goes into the *trace*, a hash: two runs with the same hash
-//! did the same.
+//! Events happen in the order of (time, number). Numbers are given as events are made, and random numbers
+//! come from one seeded generator, so a seed fixes everything. Each event goes into the *trace*, a hash: two
+//! runs with the same hash did the same.
 //!
-//! A **packet** is on its way from one host to another, once, however many copies of it the network makes. A one-sided **op** is
-//! started by its initiator and done when the initiator knows so.
+//! A **packet** is on its way from one host to another once, however many copies of it the network makes. A
+//! one-sided **op** is started by its initiator, and done when the initiator knows that it is.
 
-use crate::card::Card;
-use crate::memory::Window;
+use crate::card::SimCard;
+use crate::memory::RankMemory;
 use crate::net::{Network, Port};
 use crate::pinning::{PinMap, Registered};
 use crate::rng::Rng;
@@ -19,44 +19,44 @@ use firehose::{Action, Change, Keys, Outcome, Refusal, Side, Strategy};
 use gasnet::conduit::{Channel, Completion};
 use std::collections::{BinaryHeap, VecDeque};
 
-/// What happens.
+/// An event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Event {
-    /// A rank that let time pass goes on.
+pub(crate) enum WorldEvent {
+    /// A rank that let time pass continues.
     Resume(u32),
     /// A copy of a packet arrives.
     Arrive(u32),
     /// The initiator learns that an op is done.
     Done(u32),
-    /// Something inside a rank's NIC.
+    /// An event inside a rank's NIC.
     Nic(u32, u64),
 }
 
-struct Entry {
+struct QueuedEvent {
     at: Time,
     number: u64,
-    event: Event,
+    event: WorldEvent,
 }
 
-impl PartialEq for Entry {
-    fn eq(&self, o: &Entry) -> bool {
+impl PartialEq for QueuedEvent {
+    fn eq(&self, o: &QueuedEvent) -> bool {
         self.number == o.number
     }
 }
-impl Eq for Entry {}
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, o: &Entry) -> Option<Ordering> {
+impl Eq for QueuedEvent {}
+impl PartialOrd for QueuedEvent {
+    fn partial_cmp(&self, o: &QueuedEvent) -> Option<Ordering> {
         Some(self.cmp(o))
     }
 }
-impl Ord for Entry {
-    /// The heap gives the greatest: the earliest event.
-    fn cmp(&self, o: &Entry) -> Ordering {
+impl Ord for QueuedEvent {
+    /// The heap returns the greatest element: the earliest event.
+    fn cmp(&self, o: &QueuedEvent) -> Ordering {
         (o.at, o.number).cmp(&(self.at, self.number))
     }
 }
 
-/// Bytes of a payload: most are a word.
+/// The bytes of a payload; most payloads are one word.
 #[derive(Debug)]
 pub(crate) enum Bytes {
     Word([u8; 16], u8),
@@ -86,7 +86,7 @@ impl Bytes {
 #[repr(C, align(64))]
 pub(crate) struct Line(pub(crate) [u8; 64]);
 
-/// A frame: its buffer, and how much of it counts.
+/// A frame: its buffer, and the number of bytes used.
 pub(crate) struct FrameBuf {
     pub(crate) lines: Box<[Line]>,
     pub(crate) len: usize,
@@ -103,11 +103,12 @@ pub(crate) enum Body {
     Put { op: u32, offset: u64, bytes: Bytes },
     /// A request for bytes of the target's segment.
     Get { op: u32, offset: u64, len: usize },
-    /// Bytes that were asked for.
+    /// The bytes of a get.
     Data { op: u32, bytes: Bytes },
-    /// A registration that an op claims is not the present one: nothing was done.
+    /// A registration that an op claims is not current: nothing was done.
     Refused { op: u32, refusal: Refusal },
-    /// A message between the registration strategies of two hosts, handled by the target's processor when it polls.
+    /// A message between the registration strategies of two hosts; the target's processor handles it when it
+    /// polls.
     Control(Box<dyn Any + Send>),
     /// A message between the firmware of two NICs.
     Firmware(Box<dyn Any + Send>),
@@ -132,89 +133,89 @@ struct Packet {
     from: u32,
     to: u32,
     bytes: usize,
-    /// Copies that have yet to arrive.
+    /// Copies that have not arrived yet.
     copies: u8,
-    /// Taken when the first copy arrives: the receiver's memory of what it has seen.
+    /// Taken when the first copy arrives; `None` lets the receiver recognise duplicates.
     body: Option<Body>,
 }
 
 /// A one-sided op under way.
 #[derive(Debug)]
-pub(crate) struct Op {
+pub(crate) struct OneSidedOp {
     pub(crate) from: u32,
     pub(crate) to: u32,
-    /// Where a get's bytes go, in the initiator's memory.
+    /// Destination of a get in the initiator's memory.
     pub(crate) dst: usize,
     pub(crate) len: usize,
-    /// The owner's name for it.
+    /// The owner's number for it.
     pub(crate) token: u64,
     pub(crate) owner: Owner,
-    /// The registrations it counts on; the NICs compare them when they touch the memory.
+    /// The registrations it relies on; the NICs compare them when they touch the memory.
     pub(crate) claims: Option<Box<Claims>>,
 }
 
-/// Registrations that an op counts on.
+/// The registrations that an op relies on.
 #[derive(Debug)]
 pub(crate) struct Claims {
     /// At the target.
     pub(crate) remote: Keys,
-    /// Here: where in the segment, and their keys; none for memory that is registered for good.
+    /// Here: the offset in the segment and the keys; `None` for memory that is registered permanently.
     pub(crate) local: Option<(u64, Keys)>,
 }
 
-/// Who is told that an op is done.
+/// The part that is told when an op is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner {
     /// The core.
     Core,
-    /// The registration strategy, which tells the core when it sees fit.
+    /// The registration strategy, which tells the core later.
     Strategy,
 }
 
-/// Where a rank is.
+/// The activity of a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum State {
-    /// Running, or about to.
+pub(crate) enum Activity {
+    /// Running, or about to run.
     Ready,
-    /// Lets time pass; goes on by an event of its own.
+    /// It lets time pass; an event of its own resumes it.
     Busy,
-    /// Waits for anything to happen.
+    /// It waits for anything to happen.
     Idle(&'static str),
     /// Its program has ended.
     Over,
 }
 
-/// What the world knows of a rank.
+/// The world's state of a rank.
 pub(crate) struct RankState {
-    pub(crate) state: State,
-    /// Since when.
+    pub(crate) state: Activity,
+    /// The time of its last change of activity.
     pub(crate) since: Time,
-    /// Things that happened to this rank.
+    /// Number of things that happened to this rank.
     pub(crate) news: u64,
-    /// Of those, what its last poll had seen.
+    /// The value of `news` that its last poll saw.
     pub(crate) seen: u64,
-    /// Fruitless polls in a row without a wait.
+    /// Empty polls in a row without a wait.
     pub(crate) empty_polls: u32,
     pub(crate) inbox: [VecDeque<FrameBuf>; 2],
     pub(crate) control: VecDeque<(u32, Box<dyn Any + Send>)>,
-    /// What the core is to be told.
+    /// Completions to report to the core.
     pub(crate) done: VecDeque<(u64, Completion)>,
-    /// Transfers of the registration strategy that are over, and how.
+    /// Transfers of the registration strategy that have ended, with their outcome.
     pub(crate) transferred: VecDeque<(u64, Outcome)>,
-    pub(crate) segment: Window,
-    /// What decides what is registered, where NICs need that. Its table is what the NIC looks keys up in.
+    pub(crate) segment: RankMemory,
+    /// The registration strategy, where NICs need one. The NIC checks keys in its table.
     pub(crate) strategy: Option<Box<dyn Strategy>>,
-    /// What it wants done since it heard of changed mappings.
+    /// Actions that it wanted after changed mappings.
     pub(crate) wishes: Vec<Action>,
-    /// What is pinned, where NICs need that.
+    /// The pinned memory, where NICs need pins.
     pub(crate) pinned: Option<PinMap>,
-    /// What registration has done so far.
+    /// Registration counters.
     pub(crate) registration: Registered,
     pub(crate) ops: u32,
     pub(crate) frames_out: u32,
 }
 
-/// What happened, in numbers.
+/// Counters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Events.
@@ -233,7 +234,7 @@ pub struct Stats {
     pub frames: u64,
 }
 
-/// A slab: things by number.
+/// A slab: values by number.
 pub(crate) struct Slab<T> {
     slots: Vec<Option<T>>,
     free: Vec<u32>,
@@ -270,27 +271,27 @@ impl<T> Slab<T> {
 pub(crate) struct World {
     pub(crate) now: Time,
     number: u64,
-    queue: BinaryHeap<Entry>,
+    queue: BinaryHeap<QueuedEvent>,
     pub(crate) trace: u64,
     pub(crate) stats: Stats,
     pub(crate) rng: Rng,
     pub(crate) network: Network,
     ports: Vec<Port>,
     pub(crate) ranks: Vec<RankState>,
-    /// Ranks whose turn comes next, at this time.
+    /// Ranks whose turn comes next, at the present time.
     pub(crate) ready: VecDeque<u32>,
     packets: Slab<Packet>,
-    pub(crate) ops: Slab<Op>,
+    pub(crate) ops: Slab<OneSidedOp>,
     pub(crate) slots: Slab<FrameBuf>,
-    /// Buffers of frames by size class, to be used again.
+    /// Buffers of frames for reuse, by size class.
     pools: [Vec<Box<[Line]>>; 12],
-    /// Frames between two hosts that the receiver has not taken yet: (from, to, channel).
+    /// Frames between two hosts that the receiver has not taken yet, by (from, to, channel).
     credits: Vec<u16>,
-    /// What comes after a put's bytes until its initiator knows: the way back.
+    /// Time from the arrival of a put's bytes until its initiator can know of it: the way back.
     pub(crate) put_back: Time,
     /// NICs with firmware.
-    pub(crate) cards: Vec<Option<Box<Card>>>,
-    /// Until when the processor of each rank is taken, if it is not the program's alone.
+    pub(crate) cards: Vec<Option<Box<SimCard>>>,
+    /// The time until which the processor of each rank is busy, where the program shares it.
     processors: Option<Vec<Time>>,
 }
 
@@ -308,7 +309,7 @@ impl World {
             ports: vec![Port::default(); n],
             ranks: (0..n)
                 .map(|_| RankState {
-                    state: State::Ready,
+                    state: Activity::Ready,
                     since: Time::ZERO,
                     news: 0,
                     seen: 0,
@@ -317,7 +318,7 @@ impl World {
                     control: VecDeque::new(),
                     done: VecDeque::new(),
                     transferred: VecDeque::new(),
-                    segment: Window::NONE,
+                    segment: RankMemory::NONE,
                     strategy: None,
                     wishes: Vec::new(),
                     pinned: None,
@@ -338,12 +339,12 @@ impl World {
         }
     }
 
-    /// From now on each rank has one processor for all that runs for it.
+    /// Gives each rank one processor for everything that runs for it.
     pub(crate) fn share_processors(&mut self) {
         self.processors = Some(vec![Time::ZERO; self.ranks.len()]);
     }
 
-    /// Takes a rank's processor as soon as it is free, for so long; when that ends.
+    /// Takes a rank's processor for `length` as soon as it is free; returns the end.
     pub(crate) fn occupy(&mut self, rank: u32, length: Time) -> Time {
         let now = self.now;
         let Some(until) = self.processors.as_mut().map(|all| &mut all[rank as usize]) else {
@@ -353,41 +354,42 @@ impl World {
         *until
     }
 
-    /// Until when a rank's processor is taken by others, if it is.
+    /// The time until which others use a rank's processor, if they do.
     pub(crate) fn taken(&self, rank: u32) -> Option<Time> {
         let until = self.processors.as_ref()?[rank as usize];
         (until > self.now).then_some(until)
     }
 
     /// Makes an event.
-    pub(crate) fn at(&mut self, at: Time, event: Event) {
+    pub(crate) fn at(&mut self, at: Time, event: WorldEvent) {
         self.number += 1;
-        self.queue.push(Entry { at: at.max(self.now), number: self.number, event });
+        self.queue.push(QueuedEvent { at: at.max(self.now), number: self.number, event });
     }
 
-    /// Lets `length` pass for a rank if nothing else happens in the meantime; else makes the event that ends it.
+    /// Lets `length` pass for a rank if nothing else happens in the meantime; else makes the event that ends
+    /// it.
     pub(crate) fn pass(&mut self, rank: u32, length: Time) -> bool {
         let end = self.occupy(rank, length);
         if self.ready.is_empty() && self.queue.peek().is_none_or(|e| e.at > end) {
             self.now = end;
             return true;
         }
-        self.at(end, Event::Resume(rank));
-        self.set(rank, State::Busy);
+        self.at(end, WorldEvent::Resume(rank));
+        self.set(rank, Activity::Busy);
         false
     }
 
-    /// A rank lets its NIC do what it can do now, where that needs its processor.
+    /// A rank lets its NIC do what it can do now, if the NIC needs the rank's processor.
     pub(crate) fn stand_aside(&mut self, rank: u32) -> bool {
         let aside = self.processors.is_some();
         if aside {
-            self.at(self.now, Event::Resume(rank));
-            self.set(rank, State::Busy);
+            self.at(self.now, WorldEvent::Resume(rank));
+            self.set(rank, Activity::Busy);
         }
         aside
     }
 
-    pub(crate) fn set(&mut self, rank: u32, state: State) {
+    pub(crate) fn set(&mut self, rank: u32, state: Activity) {
         let r = &mut self.ranks[rank as usize];
         r.state = state;
         r.since = self.now;
@@ -397,14 +399,14 @@ impl World {
     pub(crate) fn tell(&mut self, rank: u32) {
         let r = &mut self.ranks[rank as usize];
         r.news += 1;
-        if matches!(r.state, State::Idle(_)) {
-            r.state = State::Ready;
+        if matches!(r.state, Activity::Idle(_)) {
+            r.state = Activity::Ready;
             self.ready.push_back(rank);
         }
     }
 
-    /// Takes the next event and moves the time there.
-    pub(crate) fn next(&mut self) -> Option<Event> {
+    /// Takes the next event and advances the time to it.
+    pub(crate) fn next(&mut self) -> Option<WorldEvent> {
         let e = self.queue.pop()?;
         self.now = e.at;
         self.stats.events += 1;
@@ -422,7 +424,7 @@ impl World {
         self.send_at(self.now, from, to, bytes, body);
     }
 
-    /// Sends a packet that is ready at a time of its own; returns when its first copy arrives.
+    /// Sends a packet that is ready at time `at`; returns when its first copy arrives.
     pub(crate) fn send_at(&mut self, at: Time, from: u32, to: u32, bytes: usize, body: Body) -> Time {
         let way = (from as usize, to as usize);
         let arrivals = self.network.transmit(&mut self.ports, way, bytes, at, &mut self.rng);
@@ -431,23 +433,23 @@ impl World {
         self.stats.lost += u64::from(arrivals.lost);
         let copies = 1 + arrivals.again.is_some() as u8;
         let packet = self.packets.insert(Packet { from, to, bytes, copies, body: Some(body) });
-        self.at(arrivals.first, Event::Arrive(packet));
+        self.at(arrivals.first, WorldEvent::Arrive(packet));
         if let Some(again) = arrivals.again {
-            self.at(again, Event::Arrive(packet));
+            self.at(again, WorldEvent::Arrive(packet));
         }
         arrivals.first
     }
 
-    /// Lets an event happen, as far as the world is concerned. What is left is the NIC's.
-    pub(crate) fn happen(&mut self, event: Event) -> Option<Left> {
+    /// Lets an event happen in the world. Returns what is left for the NIC.
+    pub(crate) fn happen(&mut self, event: WorldEvent) -> Option<Left> {
         match event {
-            Event::Resume(rank) => {
+            WorldEvent::Resume(rank) => {
                 self.record(7, u64::from(rank), 0);
-                self.set(rank, State::Ready);
+                self.set(rank, Activity::Ready);
                 self.ready.push_back(rank);
                 None
             }
-            Event::Arrive(index) => {
+            WorldEvent::Arrive(index) => {
                 let p = self.packets.get_mut(index)?;
                 p.copies -= 1;
                 let (from, to, bytes, body) = (p.from, p.to, p.bytes, p.body.take());
@@ -461,7 +463,7 @@ impl World {
                 self.record(body.kind(), u64::from(from) << 24 | u64::from(to), bytes as u64);
                 self.arrive(from, to, body)
             }
-            Event::Done(op) => {
+            WorldEvent::Done(op) => {
                 let op = self.ops.remove(op)?;
                 self.record(8, u64::from(op.from), u64::from(op.to));
                 let r = &mut self.ranks[op.from as usize];
@@ -473,7 +475,7 @@ impl World {
                 self.tell(op.from);
                 None
             }
-            Event::Nic(rank, tag) => {
+            WorldEvent::Nic(rank, tag) => {
                 self.record(9, u64::from(rank), 0);
                 Some(Left::Nic(rank, tag))
             }
@@ -489,21 +491,21 @@ impl World {
             }
             Body::Put { op, offset, bytes } => {
                 if let Err(refusal) = self.admit(to, op, offset, bytes.as_slice().len()) {
-                    self.send(to, from, HEADER, Body::Refused { op, refusal });
+                    self.send(to, from, HEADER_BYTES, Body::Refused { op, refusal });
                     return None;
                 }
                 self.ranks[target].segment.write(offset, bytes.as_slice());
                 let back = self.now + self.put_back;
-                self.at(back, Event::Done(op));
+                self.at(back, WorldEvent::Done(op));
                 self.tell(to);
             }
             Body::Get { op, offset, len } => {
                 if let Err(refusal) = self.admit(to, op, offset, len) {
-                    self.send(to, from, HEADER, Body::Refused { op, refusal });
+                    self.send(to, from, HEADER_BYTES, Body::Refused { op, refusal });
                     return None;
                 }
                 let bytes = Bytes::new(&self.ranks[target].segment.read(offset, len));
-                self.send(to, from, HEADER + len, Body::Data { op, bytes });
+                self.send(to, from, HEADER_BYTES + len, Body::Data { op, bytes });
             }
             Body::Data { op, bytes } => {
                 if let Err(refusal) = self.admit(to, op, 0, bytes.as_slice().len()) {
@@ -514,7 +516,7 @@ impl World {
                     crate::memory::store(o.dst, bytes.as_slice());
                 }
                 let now = self.now;
-                self.at(now, Event::Done(op));
+                self.at(now, WorldEvent::Done(op));
             }
             Body::Refused { op, refusal } => self.refused(op, refusal),
             Body::Control(message) => {
@@ -526,8 +528,9 @@ impl World {
         None
     }
 
-    /// A rank's NIC is about to touch memory for an op: at the initiator what it claims there, at the target `offset`. Where
-    /// memory has to be registered, that is compared with the present registrations; whatever passes must be pinned.
+    /// A rank's NIC is about to touch memory for an op: at the initiator the memory it claims there, at the
+    /// target `offset`. If memory has to be registered, the claims are compared with the present
+    /// registrations, and accepted memory must be pinned.
     fn admit(&self, rank: u32, op: u32, offset: u64, len: usize) -> Result<(), Refusal> {
         let (r, op) = (&self.ranks[rank as usize], self.ops.get(op));
         let (Some(strategy), Some(op)) = (&r.strategy, op) else { return Ok(()) };
@@ -545,7 +548,7 @@ impl World {
         Ok(())
     }
 
-    /// An op that a NIC refused is over for its initiator, which may begin it again.
+    /// An op that a NIC refused ends for its initiator, which may begin it again.
     pub(crate) fn refused(&mut self, op: u32, refusal: Refusal) {
         let Some(op) = self.ops.remove(op) else { return };
         let r = &mut self.ranks[op.from as usize];
@@ -554,7 +557,8 @@ impl World {
         self.tell(op.from);
     }
 
-    /// A mapping of a rank changed: its registrations end here and now, what follows from that is done when it polls.
+    /// A mapping of a rank changed: its registrations end at once; their consequences are handled when the
+    /// rank polls.
     pub(crate) fn changed(&mut self, rank: u32, change: Change) {
         let r = &mut self.ranks[rank as usize];
         if let (Some(pinned), Some((offset, len))) = (&mut r.pinned, change.range()) {
@@ -566,7 +570,7 @@ impl World {
         self.tell(rank);
     }
 
-    /// A rank maps whole pages of its segment anew: zeros.
+    /// A rank maps whole pages of its segment anew, as zeros.
     pub(crate) fn remap(&mut self, rank: u32, offset: u64, len: u64) {
         if let Some(mut card) = self.cards[rank as usize].take() {
             card.unmap(self, offset, len);
@@ -577,22 +581,22 @@ impl World {
     }
 
     /// Starts a put whose bytes leave now, unless the NIC refuses its source.
-    pub(crate) fn put(&mut self, op: Op, offset: u64, bytes: Bytes) {
+    pub(crate) fn put(&mut self, op: OneSidedOp, offset: u64, bytes: Bytes) {
         let (from, to, len) = (op.from, op.to, op.len);
         self.ranks[from as usize].ops += 1;
         let op = self.ops.insert(op);
         if let Err(refusal) = self.admit(from, op, 0, len) {
             return self.refused(op, refusal);
         }
-        self.send(from, to, HEADER + len, Body::Put { op, offset, bytes });
+        self.send(from, to, HEADER_BYTES + len, Body::Put { op, offset, bytes });
     }
 
     /// Starts a get.
-    pub(crate) fn get(&mut self, op: Op, offset: u64) {
+    pub(crate) fn get(&mut self, op: OneSidedOp, offset: u64) {
         let (from, to, len) = (op.from, op.to, op.len);
         self.ranks[from as usize].ops += 1;
         let op = self.ops.insert(op);
-        self.send(from, to, HEADER, Body::Get { op, offset, len });
+        self.send(from, to, HEADER_BYTES, Body::Get { op, offset, len });
     }
 
     fn credit(&mut self, from: u32, to: u32, channel: Channel) -> &mut u16 {
@@ -600,10 +604,10 @@ impl World {
         &mut self.credits[(from as usize * n + to as usize) * 2 + channel as usize]
     }
 
-    /// Room for a frame, unless too many to this peer wait already.
+    /// Reserves a frame's buffer, unless too many to this peer wait already.
     pub(crate) fn reserve(&mut self, from: u32, to: u32, channel: Channel, len: usize) -> Option<u32> {
         let used = self.credit(from, to, channel);
-        if *used >= CREDITS {
+        if *used >= FRAMES_PER_PEER {
             return None;
         }
         *used += 1;
@@ -613,7 +617,7 @@ impl World {
         Some(self.slots.insert(FrameBuf { lines, len, channel, from, to }))
     }
 
-    /// Sends a frame whose room was reserved.
+    /// Sends a frame whose buffer was reserved.
     pub(crate) fn commit(&mut self, slot: u32, extra: usize) {
         if let Some(f) = self.slots.remove(slot) {
             let (from, to, len) = (f.from, f.to, f.len);
@@ -626,7 +630,7 @@ impl World {
     pub(crate) fn recycle(&mut self, f: FrameBuf) {
         let (from, to) = (f.from, f.to);
         let used = self.credit(from, to, f.channel);
-        let was_full = *used >= CREDITS;
+        let was_full = *used >= FRAMES_PER_PEER;
         *used -= 1;
         if was_full {
             self.tell(from);
@@ -638,17 +642,18 @@ impl World {
     }
 }
 
-/// What an event leaves to be done by a NIC.
+/// The part of an event that a NIC handles.
 pub(crate) enum Left {
     Nic(u32, u64),
     Firmware { to: u32, message: Box<dyn Any + Send> },
 }
 
 /// Bytes of a packet's header on the wire.
-pub(crate) const HEADER: usize = 32;
+pub(crate) const HEADER_BYTES: usize = 32;
 
-/// Frames of one channel from one host to another that the receiver has not taken; more would block.
-const CREDITS: u16 = 64;
+/// Most frames of one channel from one host to another that the receiver has not taken; a further one would
+/// block.
+const FRAMES_PER_PEER: u16 = 64;
 
 /// Size class of a frame: it has `1 << class` lines.
 fn class(len: usize) -> usize {

@@ -214,28 +214,3 @@ fn a_thousand_ranks() {
     assert!(report.stats.events > 8 * 1024);
     eprintln!("{} events in {:?}, {} turns", report.stats.events, report.wall, report.stats.turns);
 }
-
-/// The bar: 1,024 ranks put ten million words in less than a minute, at a million events a second or more.
-#[test]
-#[ignore = "a timed bar: cargo test --release -p gasnet-sim -- --ignored --nocapture"]
-fn ten_million_puts() {
-    let each = 10_000_000 / 1024 + 1;
-    let report = ib(1024)
-        .segment(1 << 16)
-        .run(|rank| {
-            let (me, n) = (rank.id().0, rank.size());
-            let mut rng = gasnet_sim::Rng::new(u64::from(me));
-            for k in 0..each {
-                let to = (me + 1 + rng.below(u64::from(n) - 1) as u32) % n;
-                rank.write(word(to, rng.below(8192)), k);
-            }
-            rank.barrier();
-        })
-        .unwrap();
-    let rate = report.stats.events as f64 / report.wall.as_secs_f64();
-    eprintln!(
-        "{} events in {:?}: {rate:.0} a second, {} turns",
-        report.stats.events, report.wall, report.stats.turns
-    );
-    assert!(report.wall.as_secs() < 60 && rate >= 1e6);
-}

@@ -1,11 +1,11 @@
-//! Mappings that change under registrations: NICs compare keys when they touch memory, and refuse what is old. The simulation's
-//! own map of what is pinned ends it if one does not.
+//! Mappings that change under registrations: NICs compare keys when they touch memory, and refuse what is
+//! old. The simulation's own map of what is pinned ends it if one does not.
 #![expect(unsafe_code, reason = "transfers from and to the own segment, which has no slice")]
 
 use gasnet::{GlobalPtr, Rank, RankId};
 use gasnet_sim::{
-    Budget, Cluster, CostModel, Kind, Netvm, Registered, Registration, Rng, Time, compute, registration,
-    remap,
+    Budget, Cluster, CostModel, Netvm, Registered, Registration, Rng, StrategyKind, Time, compute,
+    registration, remap,
 };
 
 const PAGE: u64 = 4096;
@@ -55,9 +55,9 @@ fn adversary(rank: &Rank) -> Registered {
 
 #[test]
 fn old_registrations_are_refused_and_transfers_begun_again() {
-    for kind in Kind::ALL {
+    for kind in StrategyKind::ALL {
         // Nothing else pins ahead of transfers, so only these meet keys that have become old.
-        let ahead = matches!(kind, Kind::Firehose | Kind::PinEverything);
+        let ahead = matches!(kind, StrategyKind::Firehose | StrategyKind::PinEverything);
         let mut refused = 0;
         for seed in 0..4 {
             let model = CostModel::gm_myrinet2000();
@@ -67,7 +67,7 @@ fn old_registrations_are_refused_and_transfers_begun_again() {
             let report = cluster.registration(Registration::Pinned(kind, BUDGET)).run(adversary);
             let report = report.unwrap_or_else(|e| panic!("{}: {e}", kind.name()));
             refused += report.results.iter().map(|r| r.stats.refused).sum::<u64>();
-            let keeps = !matches!(kind, Kind::Bounce | Kind::RendezvousUnpin);
+            let keeps = !matches!(kind, StrategyKind::Bounce | StrategyKind::RendezvousUnpin);
             let voided = report.results.iter().all(|r| r.stats.voided > 0);
             assert!(voided || !keeps, "{}: nothing was remapped", kind.name());
         }
@@ -92,7 +92,7 @@ fn locks_follow_mappings_by_themselves() {
 /// The initiator's own end: the destination of a get is mapped anew while the bytes are on their way.
 #[test]
 fn bytes_for_an_old_destination_are_fetched_again() {
-    let mode = Registration::Pinned(Kind::Firehose, BUDGET);
+    let mode = Registration::Pinned(StrategyKind::Firehose, BUDGET);
     let cluster = Cluster::new(2, CostModel::gm_myrinet2000()).segment(SEGMENT).registration(mode);
     let report = cluster.run(|rank| {
         let me = rank.id().0;
@@ -112,7 +112,8 @@ fn bytes_for_an_old_destination_are_fetched_again() {
     assert_eq!(report.unwrap().results, [1, 0]);
 }
 
-/// Leases are real locks in the NIC's table: transfers go under them, and the host takes them back when pages wait for frames.
+/// Leases are real locks in the NIC's table: transfers go under them, and the host takes them back when pages
+/// wait for frames.
 #[test]
 fn leases_are_taken_used_and_recalled() {
     let run = |frames| {

@@ -1,13 +1,14 @@
 //! Every registration mode carries the same program to the same result.
 
 use gasnet::{GlobalPtr, Rank, RankId};
-use gasnet_sim::{Budget, Cluster, CostModel, Kind, Registration, Rng};
+use gasnet_sim::{Budget, Cluster, CostModel, Registration, Rng, StrategyKind};
 
 fn word(rank: u32, index: u64) -> GlobalPtr<u64> {
     GlobalPtr::new(RankId(rank), index * 8)
 }
 
-/// Puts and gets of all sizes by everybody to everybody, each to an area of its own, checked by the initiator.
+/// Puts and gets of all sizes by everybody to everybody, each to an area of its own, checked by the
+/// initiator.
 fn traffic(rank: &Rank) -> u64 {
     let (me, n) = (rank.id().0, rank.size());
     let area = 20_000u64;
@@ -41,19 +42,19 @@ fn modes() -> Vec<(String, Registration)> {
     // Little enough that everything has to be given up and taken again.
     let budget = Budget { m: 60 * 4096, victim: 20 * 4096, bucket: 4096, adaptive: false };
     let mut all = vec![("none".to_string(), Registration::None)];
-    for kind in Kind::ALL {
+    for kind in StrategyKind::ALL {
         let budget = match kind {
-            Kind::PinEverything | Kind::RendezvousNoUnpin => Budget::PAPER,
+            StrategyKind::PinEverything | StrategyKind::RendezvousNoUnpin => Budget::PAPER,
             _ => budget,
         };
         all.push((kind.name().into(), Registration::Pinned(kind, budget)));
     }
-    for kind in Kind::ALL {
+    for kind in StrategyKind::ALL {
         let frames = match kind {
-            Kind::PinEverything | Kind::RendezvousNoUnpin => 0,
+            StrategyKind::PinEverything | StrategyKind::RendezvousNoUnpin => 0,
             _ => 140,
         };
-        let pins = kind != Kind::PinDownCache;
+        let pins = kind != StrategyKind::PinDownCache;
         let held = Registration::Held {
             kind,
             budget: if frames == 0 { Budget::PAPER } else { budget },
@@ -83,7 +84,8 @@ fn all_modes_carry_the_same_traffic() {
     }
 }
 
-/// Leases and firehoses that may take every frame there is leave none for other pages: these come by taking leases back.
+/// Leases and firehoses that may take every frame there is leave none for other pages: these come by taking
+/// leases back.
 #[test]
 fn leases_may_take_every_frame() {
     for (frames, adaptive) in [(24, false), (24, true), (50, false), (50, true), (100, false), (100, true)] {

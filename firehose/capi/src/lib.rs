@@ -1,7 +1,7 @@
 //! The C library `libfirehose_c`: local pins under a budget, as `include/firehose.h` describes them.
 //!
-//! A pool is a [`Front`] of one node: without peers there are no firehoses, and what is left is the bucket table with its
-//! victim FIFO. Nothing unwinds into C: what could panic is a bug, and ends the process there.
+//! A pool is a [`Front`] of one node: without peers there are no firehoses, and only the bucket table with
+//! its victim FIFO is left. Nothing unwinds into C: a panic would be a bug, and ends the process.
 
 #![expect(unsafe_code, reason = "functions that are called from C")]
 
@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use firehose::{
     Change, Config, ConfigError, Firehose, Front, Hold, HoldError, LocalOnly, Notices, Notifier, PinError,
-    Registrar, Run, Start,
+    Registrar, Run, StartError,
 };
-use firehose_live::{Mlock, Monitor, Watched};
+use firehose_live::{MappingMonitor, Mlock, Watched};
 
 // From errno.h, the same on all Linux systems.
 const EPERM: c_int = 1;
@@ -22,7 +22,7 @@ const ENOMEM: c_int = 12;
 const EFAULT: c_int = 14;
 const EINVAL: c_int = 22;
 
-/// What `firehose_config_t` is.
+/// The layout of `firehose_config_t`.
 #[repr(C)]
 pub struct CConfig {
     bucket_bytes: usize,
@@ -33,7 +33,7 @@ pub struct CConfig {
     watch: c_int,
 }
 
-/// What `firehose_usage_t` is.
+/// The layout of `firehose_usage_t`.
 #[repr(C)]
 pub struct CUsage {
     pinned_bytes: u64,
@@ -52,9 +52,9 @@ struct Caller {
     bucket_bytes: u64,
 }
 
-// SAFETY: the header says that the functions are called by any thread.
+// SAFETY: the header says that any thread calls the functions.
 unsafe impl Send for Caller {}
-// SAFETY: and by several at once.
+// SAFETY: the header says that several threads call them at once.
 unsafe impl Sync for Caller {}
 
 impl Caller {
@@ -111,11 +111,11 @@ pub struct Pool {
     front: Front<LocalOnly<Pinner>, Arc<dyn Notifier + Send + Sync>>,
 }
 
-/// Turns what the library says into an error number.
+/// Converts an error to an error number.
 fn number(error: HoldError) -> c_int {
     match error {
-        HoldError::Start(Start::Child) => ECHILD,
-        HoldError::Start(Start::TooMuch { .. }) => ENOMEM,
+        HoldError::Start(StartError::Child) => ECHILD,
+        HoldError::Start(StartError::TooMuch { .. }) => ENOMEM,
         HoldError::Start(_) => EINVAL,
         HoldError::Failed(failure) => match failure.error {
             PinError::Unmapped => EFAULT,
@@ -126,7 +126,7 @@ fn number(error: HoldError) -> c_int {
 }
 
 fn open(config: &CConfig) -> Result<Pool, c_int> {
-    // One without the other cannot be meant.
+    // One function without the other cannot be intended.
     if config.pin.is_some() != config.unpin.is_some() {
         return Err(EINVAL);
     }
@@ -143,7 +143,7 @@ fn open(config: &CConfig) -> Result<Pool, c_int> {
     let CConfig { pin, unpin, context, .. } = *config;
     let caller = Caller { pin, unpin, context, bucket_bytes };
     let (pinner, notifier): (Pinner, Arc<dyn Notifier + Send + Sync>) = if config.watch != 0 {
-        let monitor = Monitor::start().map_err(|error| error.raw_os_error().unwrap_or(EINVAL))?;
+        let monitor = MappingMonitor::start().map_err(|error| error.raw_os_error().unwrap_or(EINVAL))?;
         let monitor = Arc::new(monitor);
         let watched = Watched { monitor: Arc::clone(&monitor), registrar: caller, bucket_bytes };
         (Pinner::Watched(watched), monitor)

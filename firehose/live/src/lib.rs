@@ -1,20 +1,23 @@
-//! Firehose on a live system: a registrar that pins real memory, and a notifier that hears of changed mappings from the
-//! kernel.
+//! Firehose on a live system: a registrar that pins real memory, and a notifier to which the kernel reports
+//! changed mappings.
 //!
-//! **The monitor** ([`Monitor`]) holds a `userfaultfd`. Ranges are registered with it before they are pinned, in a mode in
-//! which it has no part in page faults; the kernel then tells it when they are unmapped, mapped over, moved, shrunk, given up
-//! with `madvise` or forked, and the call that did so returns only after the monitor has read that. Nothing is interposed:
-//! it does not matter which allocator or library makes the system call.
+//! **The monitor** ([`MappingMonitor`]) holds a `userfaultfd`. Ranges are registered with it before they are
+//! pinned, in a mode in which it has no part in page faults. The kernel then reports when they are unmapped,
+//! mapped over, moved, shrunk, given up with `madvise` or forked. The call that did so returns only after the
+//! monitor has read the report. Nothing is interposed: any allocator or library may make the system call.
 //!
-//! **Rules of its thread.** It calls no allocator and takes no lock: the thread that waits for it may hold any of them. What
-//! it hears it writes into [`firehose::Notices`], which explains why a use after the change cannot miss it.
+//! **Rules of its thread.** It calls no allocator and takes no lock, because the thread that waits for it may
+//! hold any of them. It writes what it reads into [`firehose::Notices`], which explains why a use after the
+//! change cannot miss it.
 //!
-//! **Children of a fork** have none of the registrations. A page that the kernel clears in children tells them apart.
+//! **Children of a fork** have none of the registrations. A page that the kernel clears in children
+//! identifies them.
 //!
-//! **Limits.** Memory must be anonymous or shared memory (mapped files cannot be watched: [`PinError::Unmapped`]). Without the
-//! right to trace processes the kernel does not tell of forks ([`Monitor::hears_forks`]); the child is safe all the same.
-//! A process without any privilege needs `vm.unprivileged_userfaultfd=1`, or Linux 5.11 for faults of user code only, which
-//! is all this needs.
+//! **Limits.** Memory must be anonymous or shared memory (mapped files cannot be watched:
+//! [`PinError::Unmapped`]). Without the privilege to trace processes the kernel does not report forks
+//! ([`MappingMonitor::hears_forks`]); the child is safe all the same. A process without any privilege needs
+//! `vm.unprivileged_userfaultfd=1`, or Linux 5.11 for faults of user code only, which is all this crate
+//! needs.
 
 mod monitor;
 pub mod uffd;
@@ -23,10 +26,10 @@ use std::sync::Arc;
 
 use firehose::{PinError, Registrar, Run};
 
-pub use monitor::Monitor;
+pub use monitor::MappingMonitor;
 
-/// Pins with `mlock`: pages stay in memory. They keep their frames as long as nobody migrates them, which is enough for a
-/// card in software; hardware pins through its driver.
+/// Pins with `mlock`: pages stay in memory. They keep their frames as long as no page is migrated. That is
+/// enough for a card in software; a hardware card pins through its driver.
 #[derive(Debug, Clone, Copy)]
 pub struct Mlock {
     /// Bytes of a bucket.
@@ -37,7 +40,8 @@ impl Registrar for Mlock {
     #[expect(unsafe_code, reason = "a system call that takes an address")]
     fn pin(&self, run: Run) -> Option<Result<(), PinError>> {
         let (addr, len) = range(run, self.bucket_bytes);
-        // SAFETY: mlock reads and writes no memory of the program, and fails for addresses that are not mapped.
+        // SAFETY: mlock reads and writes no memory of the program, and fails for addresses that are not
+        // mapped.
         let result = unsafe { libc::mlock(addr as *const libc::c_void, len as usize) };
         Some(if result == 0 { Ok(()) } else { Err(pin_error()) })
     }
@@ -45,7 +49,8 @@ impl Registrar for Mlock {
     #[expect(unsafe_code, reason = "a system call that takes an address")]
     fn unpin(&self, run: Run) -> Option<()> {
         let (addr, len) = range(run, self.bucket_bytes);
-        // SAFETY: as mlock. It fails if something was unmapped since, and then that is no longer locked either.
+        // SAFETY: as mlock. It fails if the memory was unmapped since; then the memory is no longer locked
+        // either.
         unsafe { libc::munlock(addr as *const libc::c_void, len as usize) };
         Some(())
     }
@@ -54,9 +59,9 @@ impl Registrar for Mlock {
 /// Watches what another registrar pins.
 #[derive(Debug)]
 pub struct Watched<R> {
-    /// Who hears of changes.
-    pub monitor: Arc<Monitor>,
-    /// Who pins.
+    /// Reports changes.
+    pub monitor: Arc<MappingMonitor>,
+    /// Pins.
     pub registrar: R,
     /// Bytes of a bucket.
     pub bucket_bytes: u64,
@@ -77,18 +82,18 @@ impl<R: Registrar> Registrar for Watched<R> {
 
     fn unpin(&self, run: Run) -> Option<()> {
         let (addr, len) = range(run, self.bucket_bytes);
-        // From here on nobody uses the registration, so nobody needs to hear of changes.
+        // Nobody uses the registration from here on, so changes need not be reported.
         self.monitor.unregister(addr, len);
         self.registrar.unpin(run)
     }
 }
 
-/// Address and bytes of buckets.
+/// Address and bytes of a run of buckets.
 fn range(run: Run, bucket_bytes: u64) -> (u64, u64) {
     (run.first * bucket_bytes, run.count * bucket_bytes)
 }
 
-/// What the last system call failed with.
+/// The error of the last system call.
 fn pin_error() -> PinError {
     let error = std::io::Error::last_os_error().raw_os_error().unwrap_or(0);
     match error {

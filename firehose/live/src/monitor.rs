@@ -1,4 +1,4 @@
-//! The thread that hears of changed mappings.
+//! The thread to which the kernel reports changed mappings.
 
 #![expect(unsafe_code, reason = "a pipe to be told by, and a page that the kernel clears in children")]
 
@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread::JoinHandle;
 
-use crate::uffd::{Event, Feature, Mode, Uffd};
+use crate::uffd::{Feature, Mode, Uffd, UffdEvent};
 use firehose::{Change, Notices, Notifier, PinError};
 
-/// A page that is 1 here and 0 in children of a fork.
+/// A page that is 1 in this process and 0 in children of a fork.
 #[derive(Debug)]
 struct Mine {
     page: *const AtomicU64,
@@ -57,10 +57,10 @@ impl Drop for Mine {
     }
 }
 
-/// Hears of changed mappings.
+/// Receives the kernel's reports of changed mappings.
 #[derive(Debug)]
-pub struct Monitor {
-    /// The thread's as well, which is the last to let go of it.
+pub struct MappingMonitor {
+    /// Shared with the thread, which drops it last.
     uffd: Option<Arc<Uffd>>,
     /// Closed to end the thread.
     stop: Option<OwnedFd>,
@@ -70,14 +70,14 @@ pub struct Monitor {
     forks: bool,
 }
 
-impl Monitor {
+impl MappingMonitor {
     /// Opens a `userfaultfd` and starts the thread that reads it.
-    pub fn start() -> io::Result<Monitor> {
+    pub fn start() -> io::Result<MappingMonitor> {
         let needed = Feature::REMAP | Feature::REMOVE | Feature::UNMAP;
         let shared = needed | Feature::WRITE_PROTECT_SHARED;
         let mut opened = Err(io::ErrorKind::Unsupported.into());
         let mut forks = false;
-        // The most first: forks need a privilege, and shared memory a newer kernel.
+        // The longest list first: forks need a privilege, and shared memory needs a newer kernel.
         for features in [shared | Feature::FORK, needed | Feature::FORK, shared, needed] {
             opened = Uffd::open(features);
             if opened.is_ok() {
@@ -96,8 +96,9 @@ impl Monitor {
         };
         let notices = Arc::new(Notices::default());
         let mine = Mine::new()?;
-        // A thread allocates while it begins. If it were still at that when somebody forks, with the allocator's lock held,
-        // and waits to be heard, both would wait for ever. So nothing can be registered before it listens.
+        // A thread allocates while it begins. If it were still allocating when another thread forks, with the
+        // allocator's lock held, and waits for the report to be read, both would wait for ever. So nothing
+        // can be registered before it listens.
         let listens = Arc::new(Barrier::new(2));
         let thread = {
             let (uffd, notices, listens) = (Arc::clone(&uffd), Arc::clone(&notices), Arc::clone(&listens));
@@ -107,17 +108,17 @@ impl Monitor {
             })?
         };
         listens.wait();
-        Ok(Monitor { uffd: Some(uffd), stop: Some(stop), thread: Some(thread), notices, mine, forks })
+        Ok(MappingMonitor { uffd: Some(uffd), stop: Some(stop), thread: Some(thread), notices, mine, forks })
     }
 
-    /// Whether the kernel tells of forks.
+    /// Whether the kernel reports forks.
     pub fn hears_forks(&self) -> bool {
         self.forks
     }
 
-    /// Hears of changes of the range from now on.
+    /// Watches the range from now on.
     pub(crate) fn register(&self, start: u64, len: u64) -> Result<(), PinError> {
-        // No page is protected, so there are no such faults.
+        // No page is protected, so the mode causes no faults.
         let registered = self.uffd.as_ref().map_or(Ok(()), |u| u.register(start, len, Mode::WRITE_PROTECT));
         registered.map_err(|error| match error.raw_os_error() {
             Some(libc::EINVAL | libc::ENOMEM) => PinError::Unmapped,
@@ -125,7 +126,7 @@ impl Monitor {
         })
     }
 
-    /// Hears of them no longer. What is not mapped is passed over.
+    /// Stops watching the range. Parts that are not mapped are ignored.
     pub(crate) fn unregister(&self, start: u64, len: u64) {
         if let Some(uffd) = &self.uffd {
             uffd.unregister(start, len);
@@ -133,7 +134,7 @@ impl Monitor {
     }
 }
 
-impl Notifier for Monitor {
+impl Notifier for MappingMonitor {
     fn watch(&self, addr: u64, len: u64) -> Result<(), PinError> {
         self.register(addr, len)
     }
@@ -143,27 +144,28 @@ impl Notifier for Monitor {
         if self.mine.is_mine() {
             self.notices.changes(each);
         } else {
-            // There is no monitor in this process.
+            // This process has no monitor.
             each(Change::Child);
         }
     }
 }
 
-impl Drop for Monitor {
+impl Drop for MappingMonitor {
     fn drop(&mut self) {
         self.uffd = None;
         self.stop = None;
         if let Some(thread) = self.thread.take()
             && self.mine.is_mine()
         {
-            // It does not panic; if it did there would be nothing left to end.
+            // The thread does not panic; if it did, nothing would be left to end.
             let _ = thread.join();
         }
     }
 }
 
-/// The monitor's thread. Everything in here runs while another thread waits with locks held: no allocation, no lock.
-/// Nor on the way out: what ends with the thread may be memory that it should hear of, so the descriptor goes first.
+/// The monitor's thread. All of it runs while another thread may wait with locks held: no allocation, no
+/// lock. This holds on the way out too: the thread's own memory may be watched when it is freed, so the
+/// descriptor is closed first.
 fn listen(uffd: Arc<Uffd>, stop: &OwnedFd, notices: &Notices) {
     loop {
         let mut fds = [
@@ -185,13 +187,13 @@ fn listen(uffd: Arc<Uffd>, stop: &OwnedFd, notices: &Notices) {
     }
 }
 
-fn tell(event: Event, notices: &Notices) {
+fn tell(event: UffdEvent, notices: &Notices) {
     match event {
-        Event::Unmapped(addr, len) => notices.tell(Change::Unmapped { addr, len }),
-        Event::Removed(addr, len) => notices.tell(Change::Removed { addr, len }),
-        Event::Moved(addr, len) => notices.tell(Change::Moved { addr, len }),
-        // The child's descriptor, which ends here: the child has no registrations.
-        Event::Forked(_) => notices.tell(Change::Forked),
-        Event::Fault(_) => {}
+        UffdEvent::Unmapped(addr, len) => notices.tell(Change::Unmapped { addr, len }),
+        UffdEvent::Removed(addr, len) => notices.tell(Change::Removed { addr, len }),
+        UffdEvent::Moved(addr, len) => notices.tell(Change::Moved { addr, len }),
+        // The child's descriptor is closed here: the child has no registrations.
+        UffdEvent::Forked(_) => notices.tell(Change::Forked),
+        UffdEvent::Fault(_) => {}
     }
 }

@@ -1,10 +1,10 @@
-//! `userfaultfd`: what the kernel takes and tells, for all who use it: a [`Monitor`](crate::Monitor) that hears of changed mappings, and
-//! pagers that serve faults.
+//! `userfaultfd`, as the kernel defines it, for a [`MappingMonitor`](crate::MappingMonitor) of changed
+//! mappings and for pagers that serve faults.
 #![expect(unsafe_code, reason = "system calls on userfaultfd")]
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 // From linux/userfaultfd.h.
 const API: u64 = 0xaa;
@@ -26,7 +26,7 @@ const FLAG_WP: u64 = 2;
 const COPY_WP: u64 = 2;
 const PROTECT: u64 = 1;
 
-/// What a descriptor can do beyond telling of missing pages. To be added up.
+/// What a descriptor can do besides reporting missing pages. Values are added.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Feature;
@@ -46,15 +46,15 @@ impl Feature {
     pub const WRITE_PROTECT_SHARED: u64 = 1 << 12;
 }
 
-/// Which faults of a range are told. To be added up.
+/// The faults of a range that are reported. Values are added.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Mode;
 
 impl Mode {
-    /// Those on missing pages.
+    /// Faults on missing pages.
     pub const MISSING: u64 = 1;
-    /// Those on write-protected pages.
+    /// Faults on write-protected pages.
     pub const WRITE_PROTECT: u64 = 2;
 }
 
@@ -93,7 +93,7 @@ struct WriteProtect {
     mode: u64,
 }
 
-/// What the kernel writes.
+/// A report of the kernel.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Message {
@@ -102,23 +102,23 @@ struct Message {
     arguments: [u64; 3],
 }
 
-/// A thread stands still until its page is there, or may be written to.
+/// A thread waits until its page is there, or may be written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
-    /// What it touched.
+    /// The address that it touched.
     pub address: u64,
-    /// It writes.
+    /// The thread writes.
     pub write: bool,
     /// The page was there, but write-protected.
     pub protected: bool,
 }
 
-/// What the kernel tells.
+/// What the kernel reports.
 #[derive(Debug)]
-pub enum Event {
-    /// A fault.
+pub enum UffdEvent {
+    /// A thread faulted.
     Fault(Fault),
-    /// A range is mapped no longer: address, bytes.
+    /// A range is no longer mapped: address, bytes.
     Unmapped(u64, u64),
     /// Pages of a range were given up: address, bytes.
     Removed(u64, u64),
@@ -135,12 +135,19 @@ const MESSAGES: usize = 32;
 #[derive(Debug)]
 pub struct Uffd {
     fd: OwnedFd,
-    /// Faults inside of system calls are told too.
+    /// Faults inside of system calls are reported too.
     kernel: bool,
 }
 
+impl AsFd for Uffd {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
 impl Uffd {
-    /// Opens one with these features: with the right to serve the kernel's own faults if that can be had, in one way or the other.
+    /// Opens a descriptor with these features. It also serves the kernel's own faults if either way of asking
+    /// for that works.
     ///
     /// # Errors
     /// The kernel has none, does not allow it, or lacks a feature.
@@ -171,17 +178,17 @@ impl Uffd {
         Ok(Uffd { fd, kernel })
     }
 
-    /// Whether faults inside of system calls are told too.
+    /// Whether faults inside of system calls are reported too.
     pub fn serves_kernel(&self) -> bool {
         self.kernel
     }
 
     /// For `poll`.
-    pub fn raw(&self) -> RawFd {
+    pub(crate) fn raw(&self) -> RawFd {
         self.fd.as_raw_fd()
     }
 
-    /// From now on faults of this [`Mode`] in the range are told, and changes of its mapping.
+    /// Reports faults of this [`Mode`] in the range, and changes of its mapping, from now on.
     ///
     /// # Errors
     /// The system's.
@@ -191,18 +198,18 @@ impl Uffd {
         check(unsafe { libc::ioctl(self.raw(), UFFDIO_REGISTER, &mut register) })
     }
 
-    /// They are told no longer. What is not mapped is passed over.
+    /// Stops the reports for a range. Parts that are not mapped are ignored.
     pub fn unregister(&self, start: u64, len: u64) {
         let mut range = Range { start, len };
         // SAFETY: the argument is what the request takes.
         unsafe { libc::ioctl(self.raw(), UFFDIO_UNREGISTER, &mut range) };
     }
 
-    /// What there is to be told, up to some number; how much it was. Allocates nothing and takes no lock.
+    /// Reads waiting reports, up to some number; returns how many. Allocates nothing and takes no lock.
     ///
     /// # Errors
-    /// The system's, except that there is nothing.
-    pub fn read(&self, each: &mut dyn FnMut(Event)) -> io::Result<usize> {
+    /// The system's, except that there is nothing to read.
+    pub fn read(&self, each: &mut dyn FnMut(UffdEvent)) -> io::Result<usize> {
         let none = Message { event: 0, reserved: [0; 7], arguments: [0; 3] };
         let mut messages = [none; MESSAGES];
         // SAFETY: `messages` has room for that many bytes, and any bytes are valid messages.
@@ -216,11 +223,13 @@ impl Uffd {
         Ok(read)
     }
 
-    /// Puts copies of `len` bytes at `from` in missing pages at `to`, write-protected or not, and wakes who waits for them.
+    /// Puts copies of `len` bytes at `from` into missing pages at `to`, write-protected or not, and wakes the
+    /// threads that wait for them.
     ///
     /// # Safety
-    /// 1. `from` is valid for `len` bytes (owed by the caller). 2. The range at `to` is [registered](Uffd::register) for missing pages,
-    ///    so nobody holds that its contents stay what they are (owed by the caller).
+    /// 1. `from` is valid for `len` bytes (owed by the caller). 2. The range at `to` is
+    ///    [registered](Uffd::register) for missing pages, so nobody relies on its contents (owed by the
+    ///    caller).
     ///
     /// # Errors
     /// The system's.
@@ -230,7 +239,7 @@ impl Uffd {
             let mode = if protect { COPY_WP } else { 0 };
             let (to, from) = (to + done, from as u64 + done);
             let mut copy = Copy { to, from, len: len - done, mode, copied: 0 };
-            // SAFETY: the argument is what the request takes; the caller vouches for the memory.
+            // SAFETY: the argument is what the request takes; the caller guarantees the memory.
             let result = check(unsafe { libc::ioctl(self.raw(), UFFDIO_COPY, &mut copy) });
             done += u64::try_from(copy.copied).unwrap_or(0);
             match result {
@@ -242,7 +251,7 @@ impl Uffd {
         Ok(())
     }
 
-    /// Protects present pages against writing, or allows it and wakes who waits for that.
+    /// Protects present pages against writing, or allows writing and wakes the threads that wait for it.
     ///
     /// # Errors
     /// The system's.
@@ -258,7 +267,7 @@ impl Uffd {
         }
     }
 
-    /// Wakes who waits for pages of the range: they look again.
+    /// Wakes the threads that wait for pages of the range; they try again.
     pub fn wake(&self, start: u64, len: u64) {
         let mut range = Range { start, len };
         // SAFETY: the argument is what the request takes. It cannot fail for a registered range.
@@ -266,19 +275,19 @@ impl Uffd {
     }
 }
 
-fn event(message: &Message) -> Option<Event> {
+fn event(message: &Message) -> Option<UffdEvent> {
     let [first, second, third] = message.arguments;
     Some(match message.event {
-        EVENT_PAGEFAULT => Event::Fault(Fault {
+        EVENT_PAGEFAULT => UffdEvent::Fault(Fault {
             address: second,
             write: first & (FLAG_WRITE | FLAG_WP) != 0,
             protected: first & FLAG_WP != 0,
         }),
-        EVENT_UNMAP => Event::Unmapped(first, second - first),
-        EVENT_REMOVE => Event::Removed(first, second - first),
-        EVENT_REMAP => Event::Moved(first, third),
+        EVENT_UNMAP => UffdEvent::Unmapped(first, second - first),
+        EVENT_REMOVE => UffdEvent::Removed(first, second - first),
+        EVENT_REMAP => UffdEvent::Moved(first, third),
         // SAFETY: the kernel opened it for us.
-        EVENT_FORK => Event::Forked(unsafe { OwnedFd::from_raw_fd(first as u32 as RawFd) }),
+        EVENT_FORK => UffdEvent::Forked(unsafe { OwnedFd::from_raw_fd(first as u32 as RawFd) }),
         _ => return None,
     })
 }

@@ -1,8 +1,9 @@
-//! The stale-registration adversary, live: one thread changes real mappings with system calls, another puts into them
-//! through a card that holds the frames it was given.
+//! The stale-registration adversary, live: one thread changes real mappings with system calls, another puts
+//! into them through a card that holds the frames it was given.
 //!
-//! The card is `io_uring` with registered buffers, which the kernel pins: a read into a registered buffer goes to the frames
-//! from its registration, wherever they are mapped by then. So a stale put does not arrive at the address, and is seen.
+//! The card is `io_uring` with registered buffers, which the kernel pins: a read into a registered buffer
+//! goes to the frames from its registration, wherever they are mapped by then. So a stale put does not arrive
+//! at the address, and is seen.
 
 #![expect(unsafe_code, reason = "maps, unmaps and forks")]
 
@@ -11,7 +12,7 @@ use std::os::fd::AsRawFd;
 use std::sync::{Arc, Condvar, Mutex};
 
 use firehose::*;
-use firehose_live::{Mlock, Monitor, Watched};
+use firehose_live::{MappingMonitor, Mlock, Watched};
 use io_uring::{IoUring, opcode, types};
 
 const PAGE: u64 = 4096;
@@ -223,7 +224,7 @@ fn no_live_access_is_stale() {
     let accesses: u64 =
         std::env::var("FIREHOSE_ACCESSES").map_or(1_000_000, |value| value.parse().expect("a number"));
     let seed: u64 = std::env::var("FIREHOSE_SEED").map_or(1, |value| value.parse().expect("a number"));
-    let monitor = match Monitor::start() {
+    let monitor = match MappingMonitor::start() {
         Ok(monitor) => Arc::new(monitor),
         Err(error) => {
             println!("UNTESTED: no userfaultfd here: {error}");
@@ -289,7 +290,7 @@ fn no_live_access_is_stale() {
                 let page = random.u64(..PAGES);
                 let addr = base + page * PAGE + random.u64(..PAGE / 8) * 8;
                 let number = number % VALUES;
-                let local = Local::Registered(0);
+                let local = LocalMemory::Registered(0);
                 let request =
                     Request { tag: 0, peer: 0, direction: Direction::Put, remote: addr, local, len: 8 };
                 putter.start(request, &mut out).expect("a good request");
@@ -354,7 +355,7 @@ fn no_live_access_is_stale() {
 
 #[test]
 fn a_child_has_no_registrations() {
-    let Ok(monitor) = Monitor::start() else {
+    let Ok(monitor) = MappingMonitor::start() else {
         println!("UNTESTED: no userfaultfd here");
         return;
     };
@@ -378,7 +379,7 @@ fn a_child_has_no_registrations() {
     assert!(child >= 0);
     if child == 0 {
         let refused = !front.is_current(&hold);
-        let refuses = matches!(front.try_hold(0x10000, 1), Err(HoldError::Start(Start::Child)));
+        let refuses = matches!(front.try_hold(0x10000, 1), Err(HoldError::Start(StartError::Child)));
         // SAFETY: the child's end.
         unsafe { libc::_exit(i32::from(!(refused && refuses))) };
     }

@@ -1,9 +1,9 @@
-//! Nodes in one process: memory whose mappings change, cards that remember the frames they were given, messages and
-//! registrar calls that take as long as the random numbers say.
+//! Nodes in one process: memory whose mappings change, cards that remember the frames they were given,
+//! messages and registrar calls that take as long as the random numbers say.
 //!
-//! The cards are the judges. A card keeps, for each bucket, the frame it was given when the bucket was pinned; a transfer
-//! that passes `Strategy::check` and meets a frame that is not the mapped one is a stale access, and one that meets no frame
-//! is a violation. Both panic, with the seed.
+//! The cards are the judges. A card keeps, for each bucket, the frame it was given when the bucket was
+//! pinned; a transfer that passes `Strategy::check` and meets a frame that is not the mapped one is a stale
+//! access, and one that meets no frame is a violation. Both panic, with the seed.
 
 // Each test program includes this file and uses a part of it, never the same one.
 #![allow(dead_code)]
@@ -80,7 +80,7 @@ pub struct World {
 }
 
 impl World {
-    pub fn new(kind: Kind, config: Config, seed: u64) -> World {
+    pub fn new(kind: StrategyKind, config: Config, seed: u64) -> World {
         World::with(config, seed, |config| kind.build(config).expect("a good configuration"))
     }
 
@@ -153,21 +153,29 @@ impl World {
         self.call(node, |strategy, out| strategy.changed(Change::Forked, out));
     }
 
-    pub fn start(&mut self, node: Node, request: Request) -> Result<OpId, Start> {
-        let mut result = Err(Start::Peer(u32::MAX));
+    pub fn start(&mut self, node: Node, request: Request) -> Result<OpId, StartError> {
+        let mut result = Err(StartError::Peer(u32::MAX));
         self.call(node, |strategy, out| result = strategy.start(request, out));
         result
     }
 
     /// A put of `len` bytes from bucket-aligned local memory.
-    pub fn put(&mut self, node: Node, peer: Node, remote: u64, local: Local, len: u64, tag: u64) -> OpId {
+    pub fn put(
+        &mut self,
+        node: Node,
+        peer: Node,
+        remote: u64,
+        local: LocalMemory,
+        len: u64,
+        tag: u64,
+    ) -> OpId {
         let request = Request { tag, peer, direction: Direction::Put, remote, local, len };
         self.start(node, request).expect("a good request")
     }
 
     /// Starts a small put from registered memory and lets everything happen.
     pub fn put_now(&mut self, node: Node, peer: Node, bucket: u64, tag: u64) {
-        self.put(node, peer, bucket * PAGE, Local::Registered(0), 8, tag);
+        self.put(node, peer, bucket * PAGE, LocalMemory::Registered(0), 8, tag);
         self.settle();
         assert_eq!(self.ends.get(&(node, tag)), Some(&End::Done), "seed {}", self.seed);
     }
@@ -218,7 +226,8 @@ impl World {
                     let mut frames = Vec::new();
                     for bucket in run.buckets() {
                         let old = host.card.insert(bucket, None);
-                        // One call for a bucket at a time; pinning again what failed in part is the exception.
+                        // One call for a bucket at a time; pinning again what failed in part is the
+                        // exception.
                         assert!(old.is_none_or(|frame| frame.is_none()), "seed {}: pinned twice", self.seed);
                         frames.push(host.mapped.get(&bucket).copied().filter(|_| early));
                     }
@@ -307,7 +316,7 @@ impl World {
         if let Some(bound) = usage.bound_bytes {
             let pinned = host.card.len() as u64 * PAGE;
             assert!(pinned <= bound, "seed {}: {pinned} bytes pinned on {node}, bound {bound}", self.seed);
-            if host.strategy.kind() != Kind::Bounce {
+            if host.strategy.kind() != StrategyKind::Bounce {
                 assert_eq!(pinned, usage.pinned_bytes, "seed {}: pinned bytes", self.seed);
                 let m = self.config.m_bytes + self.config.victim_bytes;
                 assert!(pinned <= m, "seed {}: {pinned} pinned, M + MAXVICTIM = {m}", self.seed);

@@ -1,36 +1,36 @@
-//! Export maps: what each port lets others use, and under which key.
+//! Export maps: the memory that each port lets others use, and its keys.
 //!
-//! Exports are of whole pages (the table has one key for a frame) and do not overlap. A page that is in no export has no key: a
-//! message for it is refused.
+//! Exports consist of whole pages (the table has one key for a frame) and do not overlap. A page outside all
+//! exports has no key, and a message for it is refused.
 
 use std::collections::BTreeMap;
 use thiserror::Error;
 
 use crate::ids::{Key, PAGE, PortId, Vpn};
 
-/// An exported stretch of a port's memory; importing it is knowing this.
+/// An exported range of a port's memory. Importing it means knowing this value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Segment {
-    /// Whose it is.
+    /// The port that exports it.
     pub port: PortId,
-    /// What importers call it.
+    /// The name that importers use.
     pub name: u64,
     /// Its first address.
     pub address: u64,
     /// Its bytes.
     pub size: u64,
-    /// The right to use it.
+    /// The key that gives the right to use it.
     pub key: Key,
 }
 
 impl Segment {
-    /// Its first page, and how many it has.
+    /// Its first page, and its number of pages.
     pub fn pages(&self) -> (Vpn, u64) {
         (Vpn::of(self.port, self.address), self.size / u64::from(PAGE))
     }
 }
 
-/// Why something cannot be exported.
+/// Why memory cannot be exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum ExportError {
     /// Not whole pages.
@@ -41,7 +41,7 @@ pub enum ExportError {
     /// Part of it is exported already.
     #[error("part of this memory is exported already: unexport that first")]
     Overlap,
-    /// An unexport of part of it is not done with.
+    /// An unexport of part of it has not finished.
     #[error("part of this memory is in use by an export that has ended: wait until its unexport is done")]
     Ending,
     /// The port has an export of this name.
@@ -49,16 +49,17 @@ pub enum ExportError {
     Name,
 }
 
-/// The export maps of a host.
+/// The export maps of all ports of a host.
 #[derive(Debug)]
 pub struct Exports {
-    /// By first page.
+    /// Segments by first page.
     segments: BTreeMap<u64, Segment>,
     random: u64,
 }
 
 impl Exports {
-    /// None yet. Keys are drawn from a sequence that starts at `seed`: where keys have to keep people out, give a random one.
+    /// No exports. Keys come from a sequence that starts at `seed`; use a random seed where keys must keep
+    /// others out.
     pub fn new(seed: u64) -> Exports {
         Exports { segments: BTreeMap::new(), random: seed }
     }
@@ -86,7 +87,7 @@ impl Exports {
         Ok(segment)
     }
 
-    /// Takes an export away. False: it is gone already.
+    /// Removes an export. Returns false if it is gone already.
     pub fn remove(&mut self, segment: &Segment) -> bool {
         let first = segment.pages().0.0;
         let same = self.segments.get(&first) == Some(segment);
@@ -102,18 +103,19 @@ impl Exports {
         (vpn.0 - start < segment.pages().1).then_some(segment.key)
     }
 
-    /// What a port exports under a name: the answer to an import.
+    /// The export of a port with this name: the answer to an import.
     pub fn find(&self, port: PortId, name: u64) -> Option<Segment> {
         self.of(port).find(|s| s.name == name)
     }
 
-    /// All that a port exports.
+    /// All exports of a port.
     pub fn of(&self, port: PortId) -> impl Iterator<Item = Segment> + '_ {
         let end = Vpn::new(PortId(port.0.wrapping_add(1)), 0).0;
         let end = if end == 0 { u64::MAX } else { end };
         self.segments.range(Vpn::new(port, 0).0..end).map(|(_, s)| *s)
     }
 
+    /// Not `fastrand`: traces of the simulator, which tests compare, depend on these draws.
     fn draw(&mut self) -> u64 {
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut x = self.random;

@@ -1,17 +1,19 @@
-//! The host half: the paging thread that serves what the NIC could not, and the virtual memory it works on.
+//! The host half: the paging thread, which serves what the NIC could not, and the virtual memory it works on.
 //!
 //! [`Host::handle`] takes one [`HostEvent`] and appends [`HostAction`]s, in order.
 //!
-//! **A bounced message** waits for its page. When the page is in, bytes that wait for it are copied, *then* it is mapped, so that what
-//! comes to it by DMA from then on is newer than the copies. Reads and atomics go back to the NIC, which does them itself: the host
-//! never computes an atomic, so it needs no lock against the NIC. The page is *held* until the NIC says that it has it, so
-//! these make progress however little memory there is.
+//! **A bounced message** waits for its page. When the page is in, the bytes that wait for it are copied, and
+//! *then* it is mapped, so that whatever DMA writes from then on is newer than the copies. Reads and atomics
+//! go back to the NIC, which performs them. The host never computes an atomic, so it needs no lock against
+//! the NIC. The page is *held* until the NIC reports that it has it, so reads and atomics make progress
+//! however little memory there is.
 //!
-//! **Not exported** is not the same as not resident: a message for a page without an export, or with another key, is refused, and
-//! its number in the window is done all the same. So are messages that wait for a page when it is unexported.
+//! **Not exported** is not the same as not resident. A message for a page without an export, or with another
+//! key, is refused, and its sequence number is completed all the same. The same happens to messages that wait
+//! for a page when it is unexported.
 //!
-//! **Room.** The bounce buffer has 64 slots for every peer; windows see to it that there is one. Deferred reads are kept beside it.
-//! Nothing here waits for credits.
+//! **Room.** The bounce buffer has 64 slots for every peer, and the windows ensure that one is free. Deferred
+//! reads are stored outside it. Nothing here waits for credits.
 
 mod exports;
 mod vm;
@@ -19,58 +21,58 @@ mod vm;
 use std::collections::{HashMap, VecDeque};
 
 pub use exports::{ExportError, Exports, Segment};
-pub use vm::{Cleaned, Deactivated, State, Vm};
+pub use vm::{Cleaned, Deactivated, FrameState, Vm};
 
 use crate::PageMemory;
-use crate::ids::{Key, Node, Place, PortId, Ppn, Vpn};
+use crate::ids::{FrameAddress, Key, Node, PortId, Ppn, Vpn};
 use crate::nic::{HostReply, Interrupt, Nanos, OpId};
 use crate::shadow::{HostTable, Unmap};
-use crate::window::WINDOW;
-use crate::wire::{Head, Kind};
+use crate::window::WINDOW_MESSAGES;
+use crate::wire::{Head, HeadKind};
 
-/// What happens to a host.
+/// An event at the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostEvent {
-    /// The NIC interrupts.
+    /// The NIC interrupts the host.
     Interrupt(Interrupt),
-    /// A page is in its frame.
+    /// A page is now in its frame.
     PagedIn(Ppn),
-    /// A frame's page is in the backing store.
+    /// A frame's page is now in the backing store.
     PagedOut(Ppn),
-    /// The backing store has no room for a frame's page: it stays where it is.
+    /// The backing store has no room for a frame's page, which stays in its frame.
     PageOutFailed(Ppn),
-    /// The receiver is done with a message that it got by [`HostAction::Message`].
+    /// The receiver has finished with a message that it got by [`HostAction::Message`].
     Consumed(Head),
-    /// Time for [`Host::next_deadline`].
+    /// The time of [`Host::next_deadline`] has come.
     Timer,
 }
 
-/// What a host does.
+/// An action of the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostAction {
-    /// Time of its processor.
+    /// Work of the host's processor, for drivers that model time.
     Work(HostWork),
-    /// Tell the NIC.
+    /// Send this reply to the NIC.
     Nic(HostReply),
     /// Fill a frame with a page from the backing store, or zeros. Answer: `PagedIn`.
     PageIn {
         /// The page.
         vpn: Vpn,
-        /// Where to.
+        /// The frame.
         ppn: Ppn,
     },
     /// Write a page to the backing store. Answer: `PagedOut`.
     PageOut {
         /// The page.
         vpn: Vpn,
-        /// Where from.
+        /// The frame.
         ppn: Ppn,
     },
-    /// The clean page in this frame is forgotten; another takes its place.
+    /// The clean page in this frame is dropped; another page takes the frame.
     Evict {
         /// The page.
         vpn: Vpn,
-        /// Where it was.
+        /// The frame.
         ppn: Ppn,
     },
     /// A port has notices: run its dispatcher, wake its threads.
@@ -82,20 +84,21 @@ pub enum HostAction {
         /// Its bytes.
         payload: Vec<u8>,
     },
-    /// The page that [`Host::touch`] wanted is there.
+    /// The page that [`Host::touch`] asked for is resident.
     Ready {
         /// The page.
         vpn: Vpn,
-        /// What `touch` was given.
+        /// The token given to `touch`.
         token: u64,
     },
-    /// An unexport is done with: the NIC uses none of its pages any more.
+    /// An unexport has finished: the NIC no longer uses any of its pages.
     Unexported(Segment),
-    /// The leases of this page have ended, because its frame is wanted or its export ends: tell whoever counts on them.
+    /// The leases of this page have ended, because its frame is wanted or its export ends: tell those who
+    /// rely on them.
     Recalled(Vpn),
 }
 
-/// Work of the host's processor, for drivers that put a price on it.
+/// Work of the host's processor, for drivers that model its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum HostWork {
     /// Took an interrupt.
@@ -106,9 +109,9 @@ pub enum HostWork {
     Unmap,
     /// Could not unmap a page, because the NIC uses it.
     UnmapLocked,
-    /// Tested whether the NIC wrote to a page, and what came out.
+    /// Tested whether the NIC wrote to a page, with this result.
     TestDirty(bool),
-    /// Copied so many bytes out of the bounce buffer.
+    /// Copied this many bytes out of the bounce buffer.
     Copy(u32),
 }
 
@@ -116,11 +119,12 @@ pub enum HostWork {
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct HostConfig {
-    /// Frames that should be free or cached; below it, pages are deactivated and cleaned.
+    /// Frames that should be free or cached. When there are fewer, pages are deactivated and cleaned.
     pub spare: u32,
-    /// Frames more than that which are made free or cached once there are too few, so that pages are written out together.
+    /// Frames beyond `spare` that are made free or cached at the same time, so that pages are written out
+    /// together.
     pub batch: u32,
-    /// After how long to look again at a page that the NIC uses.
+    /// Time after which a page that the NIC was using is tried again.
     pub retry: Nanos,
 }
 
@@ -131,7 +135,7 @@ impl HostConfig {
     }
 }
 
-/// What a host has done.
+/// Counters of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct HostStats {
@@ -143,33 +147,33 @@ pub struct HostStats {
     pub page_outs: u64,
     /// Bounced messages that were copied into place.
     pub copies: u64,
-    /// Messages refused: no export, or another key.
+    /// Messages refused because of a missing export or a wrong key.
     pub refused: u64,
     /// Pages that a full row of the table pushed out.
     pub pushed_out: u64,
-    /// Most slots of the bounce buffer that one peer had at a time.
+    /// Most slots of the bounce buffer that one peer used at the same time.
     pub most_bounced: u32,
-    /// Unmappings that found the page in use.
+    /// Attempts to unmap a page that the NIC was using.
     pub locked: u64,
     /// Leases taken back.
     pub recalled: u64,
 }
 
-/// Pages that one event may have looked at.
-const LOOKS: u32 = 256;
+/// Most pages that one event may examine.
+const MAX_PAGES_EXAMINED_PER_EVENT: u32 = 256;
 
-/// Who waits for a page.
+/// What waits for a page.
 #[derive(Debug)]
-enum Waiter {
+enum PageWaiter {
     Bytes { head: Head, payload: Vec<u8> },
     Serve { head: Head, deferred: bool },
     Command { op: OpId, key: Key },
-    Local { token: u64, usage: Use },
+    Local { token: u64, usage: PageUse },
 }
 
-/// What the host's own program wants a page for.
+/// The purpose for which the host's own program wants a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Use {
+enum PageUse {
     Read,
     Write,
     Hold,
@@ -181,18 +185,18 @@ pub struct Host {
     config: HostConfig,
     vm: Vm,
     exports: Exports,
-    waiting: HashMap<Vpn, Vec<Waiter>>,
+    waiting: HashMap<Vpn, Vec<PageWaiter>>,
     /// Pages that wait for a frame.
     starved: VecDeque<Vpn>,
     deferred: HashMap<Node, VecDeque<Head>>,
-    /// Frames that are given up while the NIC uses them.
+    /// Frames that are being freed while the NIC still uses them.
     leaving: Vec<Ppn>,
-    /// Exports that end, with frames that the NIC uses.
+    /// Exports that are ending, each with the frames that the NIC still uses.
     ending: Vec<(Segment, Vec<Ppn>)>,
     bounced: HashMap<Node, u32>,
     /// The backing store has no room.
     full: bool,
-    /// Pages being written out, and frames whose leases the NIC was told to end: both will be free soon.
+    /// Pages being written out, plus frames whose leases the NIC was told to end: both will be free soon.
     flushing: u32,
     recalling: u32,
     stats: HostStats,
@@ -201,7 +205,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// A host with its side of the shadow table. `seed` starts the keys.
+    /// A host that owns the host's side of the shadow table. Keys start from `seed`.
     pub fn new(config: HostConfig, table: HostTable, seed: u64) -> Host {
         Host {
             config,
@@ -232,23 +236,23 @@ impl Host {
         &self.exports
     }
 
-    /// What it has done so far.
+    /// Its counters.
     pub fn stats(&self) -> HostStats {
         self.stats
     }
 
-    /// When [`HostEvent::Timer`] is due.
+    /// The time at which [`HostEvent::Timer`] is due.
     pub fn next_deadline(&self) -> Option<Nanos> {
         let retry = !self.leaving.is_empty() || !self.ending.is_empty() || !self.starved.is_empty();
         retry.then_some(self.now + self.config.retry)
     }
 
-    /// Slots of the bounce buffer in use by a peer.
+    /// Slots of the bounce buffer that a peer uses.
     pub fn bounced(&self, node: Node) -> u32 {
         self.bounced.get(&node).copied().unwrap_or(0)
     }
 
-    /// Exports a port's memory. Resident pages can be found by the NIC at once, others when they come in.
+    /// Exports a port's memory. The NIC can find resident pages at once, others when they are paged in.
     pub fn export(
         &mut self,
         port: PortId,
@@ -277,7 +281,7 @@ impl Host {
         Ok(segment)
     }
 
-    /// Ends an export. From now on no message gets at its pages; those whose DMA is under way finish, and
+    /// Ends an export. From now on no message reaches its pages. DMAs under way finish, then
     /// [`HostAction::Unexported`] follows. Messages that wait for its pages are refused.
     pub fn unexport(&mut self, segment: &Segment, out: &mut Vec<HostAction>) -> bool {
         if !self.exports.remove(segment) {
@@ -295,7 +299,8 @@ impl Host {
                 busy.push(ppn);
             }
             if let Some(waiters) = self.waiting.remove(&vpn) {
-                let (local, remote) = waiters.into_iter().partition(|w| matches!(w, Waiter::Local { .. }));
+                let (local, remote) =
+                    waiters.into_iter().partition(|w| matches!(w, PageWaiter::Local { .. }));
                 Vec::into_iter(remote).for_each(|waiter| self.turn_away(waiter, out));
                 if !Vec::is_empty(&local) {
                     self.waiting.insert(vpn, local);
@@ -311,7 +316,7 @@ impl Host {
         true
     }
 
-    /// A port's process has ended: ends all its exports and gives up its pages.
+    /// The process of a port has ended: ends all its exports and drops its pages.
     pub fn close_port(&mut self, port: PortId, out: &mut Vec<HostAction>) {
         let segments: Vec<Segment> = self.exports.of(port).collect();
         for segment in segments {
@@ -321,29 +326,30 @@ impl Host {
         }
     }
 
-    /// The host's own program uses a page. True: it is there. Else [`HostAction::Ready`] says when.
+    /// The host's own program uses a page. Returns true if it is resident; else [`HostAction::Ready`]
+    /// follows.
     pub fn touch(&mut self, vpn: Vpn, write: bool, token: u64, out: &mut Vec<HostAction>) -> bool {
-        self.want(vpn, if write { Use::Write } else { Use::Read }, token, out)
+        self.want(vpn, if write { PageUse::Write } else { PageUse::Read }, token, out)
     }
 
-    /// The same to read it, and the page stays until [`release`](Self::release).
+    /// Like [`touch`](Self::touch) for reading, and the page stays resident until [`release`](Self::release).
     pub fn hold(&mut self, vpn: Vpn, token: u64, out: &mut Vec<HostAction>) -> bool {
-        self.want(vpn, Use::Hold, token, out)
+        self.want(vpn, PageUse::Hold, token, out)
     }
 
-    fn want(&mut self, vpn: Vpn, usage: Use, token: u64, out: &mut Vec<HostAction>) -> bool {
+    fn want(&mut self, vpn: Vpn, usage: PageUse, token: u64, out: &mut Vec<HostAction>) -> bool {
         if let Some(ppn) = self.here(vpn) {
             self.used(ppn, usage);
             self.flush_work(out);
             return true;
         }
-        self.wait_for(vpn, Waiter::Local { token, usage }, out);
+        self.wait_for(vpn, PageWaiter::Local { token, usage }, out);
         false
     }
 
-    fn used(&mut self, ppn: Ppn, usage: Use) {
-        self.vm.touch(ppn, usage == Use::Write);
-        if usage == Use::Hold {
+    fn used(&mut self, ppn: Ppn, usage: PageUse) {
+        self.vm.touch(ppn, usage == PageUse::Write);
+        if usage == PageUse::Hold {
             self.vm.hold(ppn);
         }
     }
@@ -353,8 +359,8 @@ impl Host {
         self.vm.release(vpn);
     }
 
-    /// Brings a page in that nobody waits for, if it is not here and no frame has to be made free for it. It is the first to go.
-    /// `write`: it counts as written to.
+    /// Brings in a page that nobody waits for, unless it is resident or a frame would have to be freed for
+    /// it. It is the first to be evicted. `write`: it counts as written to.
     pub fn fetch(&mut self, vpn: Vpn, write: bool, out: &mut Vec<HostAction>) -> bool {
         let (.., cached, free) = self.vm.lengths();
         let room = cached + free > self.config.spare / 2 && self.starved.is_empty();
@@ -366,14 +372,14 @@ impl Host {
         fetched
     }
 
-    /// Makes frames free after [`touch`](Self::touch)es and [`fetch`](Self::fetch)es.
+    /// Frees frames after [`touch`](Self::touch)es and [`fetch`](Self::fetch)es.
     pub fn tidy(&mut self, out: &mut Vec<HostAction>) {
         self.feed(out);
         self.balance(out);
         self.flush_work(out);
     }
 
-    /// Whether the backing store is known to have no room. As long as it is, only clean pages leave.
+    /// Records whether the backing store has no room. While it has none, only clean pages leave.
     pub fn set_full(&mut self, full: bool) {
         self.full = full;
     }
@@ -383,12 +389,12 @@ impl Host {
         self.starved.len()
     }
 
-    /// The frame of a page that is resident, or can be without I/O.
+    /// The frame of a page that is resident, or can be made resident without I/O.
     fn here(&mut self, vpn: Vpn) -> Option<Ppn> {
         let ppn = self.vm.place(vpn)?;
         match self.vm.state(ppn) {
-            State::Active | State::Inactive => {}
-            State::Cache => {
+            FrameState::Active | FrameState::Inactive => {}
+            FrameState::Cache => {
                 self.vm.reactivate(ppn);
                 self.map(ppn, vpn);
             }
@@ -397,10 +403,10 @@ impl Host {
         Some(ppn)
     }
 
-    /// Gives up a page and what is in it. Pages that are on their way in or out are given up when they are there.
+    /// Drops a page and its contents. A page on its way in or out is dropped when it arrives.
     pub fn discard(&mut self, vpn: Vpn, out: &mut Vec<HostAction>) {
         let Some(ppn) = self.vm.place(vpn) else { return };
-        if matches!(self.vm.state(ppn), State::PagingIn | State::PagingOut) {
+        if matches!(self.vm.state(ppn), FrameState::PagingIn | FrameState::PagingOut) {
             return self.vm.doom(ppn);
         }
         if self.vm.free(ppn, &mut self.work) == Unmap::Locked {
@@ -412,7 +418,7 @@ impl Host {
         self.feed(out);
     }
 
-    /// Takes in what happened at `now`, and appends what to do.
+    /// Handles an event at time `now`, and appends the actions.
     pub fn handle(
         &mut self,
         now: Nanos,
@@ -467,24 +473,26 @@ impl Host {
             Interrupt::Bounced { head, payload } => {
                 let slots = self.bounced.entry(head.from).or_default();
                 *slots += 1;
-                assert!(*slots <= WINDOW, "node {} has more than its slots", head.from.0);
+                assert!(*slots <= WINDOW_MESSAGES, "node {} has more than its slots", head.from.0);
                 self.stats.most_bounced = self.stats.most_bounced.max(*slots);
                 match head.kind {
-                    Kind::Message => return out.push(HostAction::Message { head, payload }),
-                    Kind::Read => (head.src.vpn, Waiter::Serve { head, deferred: false }),
-                    // The NIC has what a combining write brought.
-                    Kind::Atomic | Kind::Combine => (head.dst.vpn, Waiter::Serve { head, deferred: false }),
-                    _ => (head.dst.vpn, Waiter::Bytes { head, payload }),
+                    HeadKind::Message => return out.push(HostAction::Message { head, payload }),
+                    HeadKind::Read => (head.src.vpn, PageWaiter::Serve { head, deferred: false }),
+                    // The NIC keeps the payload of a combining write.
+                    HeadKind::Atomic | HeadKind::Combine => {
+                        (head.dst.vpn, PageWaiter::Serve { head, deferred: false })
+                    }
+                    _ => (head.dst.vpn, PageWaiter::Bytes { head, payload }),
                 }
             }
             Interrupt::StillMissing { head, deferred } => {
                 if !deferred {
                     *self.bounced.entry(head.from).or_default() += 1;
                 }
-                let vpn = if head.kind == Kind::Read { head.src.vpn } else { head.dst.vpn };
-                (vpn, Waiter::Serve { head, deferred })
+                let vpn = if head.kind == HeadKind::Read { head.src.vpn } else { head.dst.vpn };
+                (vpn, PageWaiter::Serve { head, deferred })
             }
-            Interrupt::SourceMissing { op, span } => (span.vpn, Waiter::Command { op, key: span.key }),
+            Interrupt::SourceMissing { op, span } => (span.vpn, PageWaiter::Command { op, key: span.key }),
             Interrupt::Settled(vpn) => return self.vm.release(vpn),
             Interrupt::Deferred(head) => {
                 return self.deferred.entry(head.from).or_default().push_back(head);
@@ -501,44 +509,46 @@ impl Host {
             return self.turn_away(waiter, out);
         }
         match self.here(vpn) {
-            // In the cache, or resident but not found: pushed out of its row, or mapped since.
+            // In the cache, or resident but not in the table: it was pushed out of its row, or was mapped
+            // since.
             Some(ppn) => self.serve(ppn, vec![waiter], memory, out),
             None => self.wait_for(vpn, waiter, out),
         }
     }
 
-    /// Puts a waiter on a page that is not resident, and sees to it that the page comes.
-    fn wait_for(&mut self, vpn: Vpn, waiter: Waiter, out: &mut Vec<HostAction>) {
+    /// Adds a waiter to a page that is not resident, and has the page brought in.
+    fn wait_for(&mut self, vpn: Vpn, waiter: PageWaiter, out: &mut Vec<HostAction>) {
         let waiters = self.waiting.entry(vpn).or_default();
         waiters.push(waiter);
         if waiters.len() > 1 {
             return;
         }
         match self.vm.place(vpn).map(|ppn| (ppn, self.vm.state(ppn))) {
-            Some((ppn, State::PagingOut)) => self.vm.want(ppn),
-            Some((_, State::PagingIn)) => {}
+            Some((ppn, FrameState::PagingOut)) => self.vm.want(ppn),
+            Some((_, FrameState::PagingIn)) => {}
             _ => self.starved.push_back(vpn),
         }
         self.feed(out);
     }
 
-    /// Has the NIC end the leases of a frame.
+    /// Tells the NIC to end the leases of a frame.
     fn recall(&mut self, ppn: Ppn, vpn: Vpn, out: &mut Vec<HostAction>) {
         self.recalling += 1;
         out.push(HostAction::Nic(HostReply::BreakLeases { ppn, vpn }));
     }
 
-    /// The leases of a frame have ended: its page goes, if others wait.
+    /// The leases of a frame have ended; its page is evicted if others wait for frames.
     fn recalled(&mut self, ppn: Ppn, vpn: Vpn, leases: u32, out: &mut Vec<HostAction>) {
         self.recalling -= 1;
         self.stats.recalled += u64::from(leases);
         let now = self.vm.page(ppn);
         if leases > 0 {
             out.push(HostAction::Recalled(vpn));
-            // Another page came to the frame meanwhile, and its leases it was that ended.
+            // Another page came into the frame meanwhile, and the ended leases were on that page.
             out.extend(now.filter(|now| *now != vpn).map(HostAction::Recalled));
         }
-        let here = now == Some(vpn) && matches!(self.vm.state(ppn), State::Active | State::Inactive);
+        let here =
+            now == Some(vpn) && matches!(self.vm.state(ppn), FrameState::Active | FrameState::Inactive);
         let stuck = self.full && self.vm.is_dirty(ppn);
         if here && !stuck && !self.starved.is_empty() {
             let cleaned = self.vm.give_way(ppn, &mut self.work);
@@ -559,14 +569,14 @@ impl Host {
         matches!(cleaned, Cleaned::Cached | Cleaned::MustFlush)
     }
 
-    /// Gives frames to pages that wait for one.
+    /// Gives frames to the pages that wait for one.
     fn feed(&mut self, out: &mut Vec<HostAction>) {
         while let Some(&vpn) = self.starved.front() {
             if !self.waiting.contains_key(&vpn) {
                 self.starved.pop_front();
                 continue;
             }
-            // Asked for twice, because its first waiters were turned away.
+            // The page was queued twice, because its first waiters were refused.
             if self.vm.place(vpn).is_some() {
                 self.starved.pop_front();
                 continue;
@@ -578,7 +588,7 @@ impl Host {
         }
     }
 
-    /// Gives a page a frame, if one is to be had.
+    /// Gives a page a frame, if one can be had.
     fn bring(&mut self, vpn: Vpn, out: &mut Vec<HostAction>) -> bool {
         let Some((ppn, evicted)) = self.vm.allocate(vpn) else { return false };
         self.stats.page_ins += 1;
@@ -589,14 +599,14 @@ impl Host {
         true
     }
 
-    /// A page is in its frame and active: serves who waits for it.
+    /// A page is in its frame and active: serves what waits for it.
     fn arrived(&mut self, ppn: Ppn, memory: &(impl PageMemory + ?Sized), out: &mut Vec<HostAction>) {
         let Some(vpn) = self.vm.page(ppn) else { return };
         let waiters = self.waiting.remove(&vpn).unwrap_or_default();
         self.serve(ppn, waiters, memory, out);
     }
 
-    /// Gives up a page that was to be given up while it was on its way.
+    /// Drops a page that was doomed while it was on its way.
     fn bury(&mut self, ppn: Ppn, out: &mut Vec<HostAction>) {
         if self.vm.take_doom(ppn)
             && let Some(vpn) = self.vm.page(ppn)
@@ -608,26 +618,26 @@ impl Host {
     fn serve(
         &mut self,
         ppn: Ppn,
-        waiters: Vec<Waiter>,
+        waiters: Vec<PageWaiter>,
         memory: &(impl PageMemory + ?Sized),
         out: &mut Vec<HostAction>,
     ) {
         let Some(vpn) = self.vm.page(ppn) else { return };
         let key = self.exports.key(vpn);
         let mut after = Vec::new();
-        // First the bytes, then the mapping, then those who need it.
+        // First copy the bytes, then map, then serve those who need the mapping.
         for waiter in waiters {
             match waiter {
-                Waiter::Bytes { head, payload } if key == Some(head.dst.key) => {
+                PageWaiter::Bytes { head, payload } if key == Some(head.dst.key) => {
                     self.flush_work(out);
-                    memory.write(Place { ppn, offset: head.dst.offset.into() }, &payload);
+                    memory.write(FrameAddress { ppn, offset: head.dst.offset.into() }, &payload);
                     self.vm.touch(ppn, true);
                     self.stats.copies += 1;
                     out.push(HostAction::Work(HostWork::Copy(payload.len() as u32)));
                     self.leave_slot(&head);
                     out.push(HostAction::Nic(HostReply::Placed(head)));
                 }
-                Waiter::Local { token, usage } => {
+                PageWaiter::Local { token, usage } => {
                     self.used(ppn, usage);
                     out.push(HostAction::Ready { vpn, token });
                 }
@@ -640,10 +650,10 @@ impl Host {
         }
         for waiter in after {
             let right = match &waiter {
-                Waiter::Serve { head, .. } if head.kind == Kind::Read => key == Some(head.src.key),
-                Waiter::Serve { head, .. } => key == Some(head.dst.key),
-                Waiter::Command { key: has, .. } => key == Some(*has),
-                Waiter::Bytes { .. } | Waiter::Local { .. } => false,
+                PageWaiter::Serve { head, .. } if head.kind == HeadKind::Read => key == Some(head.src.key),
+                PageWaiter::Serve { head, .. } => key == Some(head.dst.key),
+                PageWaiter::Command { key: has, .. } => key == Some(*has),
+                PageWaiter::Bytes { .. } | PageWaiter::Local { .. } => false,
             };
             if !right {
                 self.turn_away(waiter, out);
@@ -651,34 +661,34 @@ impl Host {
             }
             self.vm.hold(ppn);
             out.push(HostAction::Nic(match waiter {
-                Waiter::Serve { head, deferred } => {
+                PageWaiter::Serve { head, deferred } => {
                     if !deferred {
                         self.leave_slot(&head);
                     }
                     HostReply::Restart { head, deferred }
                 }
-                Waiter::Command { op, .. } => HostReply::Resume(op),
-                Waiter::Bytes { .. } | Waiter::Local { .. } => unreachable!("served above"),
+                PageWaiter::Command { op, .. } => HostReply::Resume(op),
+                PageWaiter::Bytes { .. } | PageWaiter::Local { .. } => unreachable!("served above"),
             }));
         }
     }
 
-    /// Somebody wants what is not exported, or with a wrong key.
-    fn turn_away(&mut self, waiter: Waiter, out: &mut Vec<HostAction>) {
+    /// Refuses a message for a page that is not exported, or with a wrong key.
+    fn turn_away(&mut self, waiter: PageWaiter, out: &mut Vec<HostAction>) {
         self.stats.refused += 1;
         out.push(HostAction::Nic(match waiter {
-            Waiter::Bytes { head, .. } => {
+            PageWaiter::Bytes { head, .. } => {
                 self.leave_slot(&head);
                 HostReply::Refuse { head, deferred: false }
             }
-            Waiter::Serve { head, deferred } => {
+            PageWaiter::Serve { head, deferred } => {
                 if !deferred {
                     self.leave_slot(&head);
                 }
                 HostReply::Refuse { head, deferred }
             }
-            Waiter::Command { op, .. } => HostReply::Abandon(op),
-            Waiter::Local { token, .. } => unreachable!("local use {token} needs no export"),
+            PageWaiter::Command { op, .. } => HostReply::Abandon(op),
+            PageWaiter::Local { token, .. } => unreachable!("local use {token} needs no export"),
         }));
     }
 
@@ -694,7 +704,7 @@ impl Host {
         }
     }
 
-    /// Looks again at what the NIC was using.
+    /// Tries again the frames that the NIC was using.
     fn look_again(&mut self, out: &mut Vec<HostAction>) {
         let mut leaving = core::mem::take(&mut self.leaving);
         leaving.retain(|&ppn| self.vm.finish_free(ppn, &mut self.work) == Unmap::Locked);
@@ -710,8 +720,8 @@ impl Host {
         self.ending.append(&mut ending);
     }
 
-    /// Deactivates and cleans until enough frames are free, cached or on their way there. Each page is looked at once at most.
-    /// If pages wait all the same, leases are what is left to be taken back.
+    /// Deactivates and cleans pages until enough frames are free, cached or about to be. Each page is
+    /// examined at most once. If pages still wait for frames, leases are taken back.
     fn balance(&mut self, out: &mut Vec<HostAction>) {
         let (active, inactive, cached, free) = self.vm.lengths();
         let want = self.config.spare + self.starved.len() as u32;
@@ -720,11 +730,11 @@ impl Host {
             return;
         }
         let want = want + self.config.batch;
-        let mut looks = (active + inactive).min(LOOKS);
+        let mut looks = (active + inactive).min(MAX_PAGES_EXAMINED_PER_EVENT);
         let mut locked = Vec::new();
         while have < want && looks > 0 {
             looks -= 1;
-            // Keep some pages inactive for a while, so that use can be noticed.
+            // Keep some pages inactive for a while, so that a use can be noticed.
             let (active, inactive, ..) = self.vm.lengths();
             let loose = active.saturating_sub(self.vm.held());
             if inactive < loose / 4 || inactive == 0 {

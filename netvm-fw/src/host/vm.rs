@@ -1,5 +1,5 @@
-//! Page frames: which page each holds, and the way from active to free. Four places of an ordinary virtual memory call the
-//! shadow table; each is one function here, and holds nothing else.
+//! Page frames: the page in each frame, and the life of a frame from active to free. An ordinary virtual
+//! memory has to call the shadow table at four points. Each of them is one function here.
 //!
 //! ```text
 //!            page-in: [map]          [deactivate]           [clean]
@@ -10,11 +10,12 @@
 //!
 //! 1. *map*, after a page-in of an exported page: the NIC can find it.
 //! 2. *deactivate* skips a page that the NIC has written to.
-//! 3. *clean*: dirty -> back to active; unmap (in use -> back to active); **test again**, because the NIC may have written between
-//!    the first test and the unmapping; write out if dirty.
+//! 3. *clean*: dirty -> back to active; unmap (in use -> back to active); **test again**, because the NIC may
+//!    have written between the first test and the unmapping; write out if dirty.
 //! 4. *free*: takes the page away for good, waiting for at most one DMA; then the dirty bit is reset.
 //!
-//! Inactive pages stay mapped. A frame's `dirty` collects what the table's tests said until the page has been written out.
+//! Inactive pages stay mapped. A frame's `dirty` collects what the table's tests said until the page has been
+//! written out.
 
 use std::collections::HashMap;
 
@@ -22,31 +23,31 @@ use super::HostWork;
 use crate::ids::{Key, Ppn, Vpn};
 use crate::shadow::{HostTable, Mapped, Unmap};
 
-/// Where a frame is on its way.
+/// The state of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum State {
-    /// Holds nothing.
+pub enum FrameState {
+    /// It holds no page.
     Free,
     /// Its page is on the way in.
     PagingIn,
     /// In use.
     Active,
-    /// Not used lately; still mapped.
+    /// Not used recently; still mapped.
     Inactive,
-    /// Clean and not mapped: can be taken at once, or be active again without I/O.
+    /// Clean and not mapped: it can be reused at once, or become active again without I/O.
     Cache,
     /// Being written out; not mapped.
     PagingOut,
-    /// Given up, while the NIC still uses it.
+    /// Freed, while the NIC still uses it.
     Leaving,
 }
 
-/// How an attempt to deactivate ended.
+/// The result of an attempt to deactivate a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deactivated {
     /// The page is inactive.
     Yes,
-    /// It was used since the last look; it stays active.
+    /// It was used since the last test; it stays active.
     Used,
     /// The NIC has written to it; it stays active.
     Dirtied,
@@ -54,10 +55,10 @@ pub enum Deactivated {
     Held,
 }
 
-/// How an attempt to clean ended.
+/// The result of an attempt to clean a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cleaned {
-    /// The page has been used, or is held: active again.
+    /// The page has been used, or is held: it is active again.
     Reactivated,
     /// The NIC has a lock on it, or a lease: active again.
     Locked,
@@ -70,19 +71,19 @@ pub enum Cleaned {
 #[derive(Debug, Clone, Copy)]
 struct Frame {
     vpn: u64,
-    state: State,
+    state: FrameState,
     dirty: bool,
     used: bool,
-    /// Somebody faulted on it while it was being written out.
+    /// The page was faulted on while it was being written out.
     wanted: bool,
-    /// It is given up as soon as its I/O has ended.
+    /// It is freed as soon as its I/O has ended.
     doomed: bool,
     holds: u32,
     previous: u32,
     next: u32,
 }
 
-/// Ends of a list of frames; 0 = none.
+/// The first and the last of a list of frames; 0 = none.
 #[derive(Debug, Clone, Copy, Default)]
 struct List {
     first: u32,
@@ -90,7 +91,7 @@ struct List {
     len: u32,
 }
 
-/// The frames of a host, with its side of the shadow table.
+/// The frames of a host, with the host's side of the shadow table.
 #[derive(Debug)]
 pub struct Vm {
     table: HostTable,
@@ -100,7 +101,7 @@ pub struct Vm {
     inactive: List,
     cache: List,
     places: HashMap<Vpn, Ppn>,
-    /// Frames that are held.
+    /// Number of held frames.
     held: u32,
 }
 
@@ -110,7 +111,7 @@ impl Vm {
         let n = table.geometry().frames as usize;
         let none = Frame {
             vpn: 0,
-            state: State::Free,
+            state: FrameState::Free,
             dirty: false,
             used: false,
             wanted: false,
@@ -129,7 +130,7 @@ impl Vm {
             places: HashMap::new(),
             held: 0,
         };
-        (0..n).for_each(|i| vm.append(Ppn::at(i), State::Free));
+        (0..n).for_each(|i| vm.append(Ppn::at(i), FrameState::Free));
         vm
     }
 
@@ -138,13 +139,13 @@ impl Vm {
         &self.table
     }
 
-    /// The frame that a page is in, whatever its state.
+    /// The frame of a page, in any state.
     pub fn place(&self, vpn: Vpn) -> Option<Ppn> {
         self.places.get(&vpn).copied()
     }
 
     /// A frame's state.
-    pub fn state(&self, ppn: Ppn) -> State {
+    pub fn state(&self, ppn: Ppn) -> FrameState {
         self.frames[ppn.index()].state
     }
 
@@ -154,24 +155,25 @@ impl Vm {
         (vpn != 0).then_some(Vpn(vpn))
     }
 
-    /// Whether a page can be used now.
+    /// Whether a page can be used at once.
     pub fn is_resident(&self, vpn: Vpn) -> bool {
-        self.place(vpn).is_some_and(|ppn| matches!(self.state(ppn), State::Active | State::Inactive))
+        self.place(vpn)
+            .is_some_and(|ppn| matches!(self.state(ppn), FrameState::Active | FrameState::Inactive))
     }
 
-    /// Frames that are (active, inactive, cached, free).
+    /// Numbers of active, inactive, cached and free frames.
     pub fn lengths(&self) -> (u32, u32, u32, u32) {
         (self.active.len, self.inactive.len, self.cache.len, self.free.len)
     }
 
-    /// Bytes of a page are kept from leaving until [`release`](Self::release).
+    /// Keeps a page in its frame until [`release`](Self::release).
     pub fn hold(&mut self, ppn: Ppn) {
         let holds = &mut self.frames[ppn.index()].holds;
         self.held += u32::from(*holds == 0);
         *holds += 1;
     }
 
-    /// One [`hold`](Self::hold) is over.
+    /// Ends one [`hold`](Self::hold).
     pub fn release(&mut self, vpn: Vpn) {
         if let Some(ppn) = self.place(vpn) {
             let holds = &mut self.frames[ppn.index()].holds;
@@ -180,7 +182,7 @@ impl Vm {
         }
     }
 
-    /// Frames that are held: no use to look at.
+    /// Number of held frames, which cannot be cleaned.
     pub fn held(&self) -> u32 {
         self.held
     }
@@ -192,12 +194,12 @@ impl Vm {
         frame.dirty |= write;
     }
 
-    /// A resident page has not been used: it came because its neighbour was.
+    /// A resident page has not been used: it was brought in with its neighbour.
     pub fn unused(&mut self, ppn: Ppn) {
         self.frames[ppn.index()].used = false;
     }
 
-    /// Whether a frame is known to differ from what the backing store has.
+    /// Whether a frame is known to differ from the backing store.
     pub fn is_dirty(&self, ppn: Ppn) -> bool {
         self.frames[ppn.index()].dirty
     }
@@ -213,7 +215,7 @@ impl Vm {
 
     /// Hook 2: active -> inactive.
     pub fn deactivate(&mut self, ppn: Ppn, work: &mut Vec<HostWork>) -> Deactivated {
-        debug_assert_eq!(self.state(ppn), State::Active);
+        debug_assert_eq!(self.state(ppn), FrameState::Active);
         let result = if self.frames[ppn.index()].holds > 0 {
             Deactivated::Held
         } else if core::mem::take(&mut self.frames[ppn.index()].used) {
@@ -224,26 +226,26 @@ impl Vm {
             Deactivated::Yes
         };
         self.unlink(ppn);
-        self.append(ppn, if result == Deactivated::Yes { State::Inactive } else { State::Active });
+        self.append(ppn, if result == Deactivated::Yes { FrameState::Inactive } else { FrameState::Active });
         result
     }
 
     /// Hook 3: inactive -> cache, by way of the backing store if dirty.
     pub fn clean(&mut self, ppn: Ppn, work: &mut Vec<HostWork>) -> Cleaned {
-        debug_assert_eq!(self.state(ppn), State::Inactive);
+        debug_assert_eq!(self.state(ppn), FrameState::Inactive);
         let i = ppn.index();
         let used = self.frames[i].holds > 0
             || core::mem::take(&mut self.frames[i].used)
             || self.test_dirty(ppn, work);
         if used {
             self.unlink(ppn);
-            self.append(ppn, State::Active);
+            self.append(ppn, FrameState::Active);
             return Cleaned::Reactivated;
         }
         self.give_way(ppn, work)
     }
 
-    /// The rest of hook 3, for a page that has to go however much it is used: active or inactive -> cache.
+    /// The rest of hook 3, for a page that must leave even if it is used: active or inactive -> cache.
     pub fn give_way(&mut self, ppn: Ppn, work: &mut Vec<HostWork>) -> Cleaned {
         let i = ppn.index();
         self.unlink(ppn);
@@ -253,30 +255,31 @@ impl Vm {
             (self.unmap(ppn, work) == Unmap::Locked).then_some(Cleaned::Locked)
         };
         if let Some(kept) = kept {
-            self.append(ppn, State::Active);
+            self.append(ppn, FrameState::Active);
             return kept;
         }
         self.test_dirty(ppn, work);
         if self.frames[i].dirty {
-            self.frames[i].state = State::PagingOut;
+            self.frames[i].state = FrameState::PagingOut;
             return Cleaned::MustFlush;
         }
-        self.append(ppn, State::Cache);
+        self.append(ppn, FrameState::Cache);
         Cleaned::Cached
     }
 
-    /// Hook 4: gives a page up. `Locked`: call [`finish_free`](Self::finish_free) until it is not, at most one DMA later.
+    /// Hook 4: frees a page. If it returns `Locked`, call [`finish_free`](Self::finish_free) until it does
+    /// not, which takes at most one DMA.
     pub fn free(&mut self, ppn: Ppn, work: &mut Vec<HostWork>) -> Unmap {
         let i = ppn.index();
-        if matches!(self.state(ppn), State::Active | State::Inactive | State::Cache) {
+        if matches!(self.state(ppn), FrameState::Active | FrameState::Inactive | FrameState::Cache) {
             self.unlink(ppn);
         }
         self.places.remove(&Vpn(self.frames[i].vpn));
-        self.frames[i].state = State::Leaving;
+        self.frames[i].state = FrameState::Leaving;
         self.finish_free(ppn, work)
     }
 
-    /// Goes on with [`free`](Self::free).
+    /// Continues [`free`](Self::free).
     pub fn finish_free(&mut self, ppn: Ppn, work: &mut Vec<HostWork>) -> Unmap {
         let unmapped = self.withdraw(ppn, work);
         if unmapped == Unmap::Unmapped {
@@ -284,12 +287,13 @@ impl Vm {
             let frame = &mut self.frames[ppn.index()];
             frame.dirty = false;
             self.held -= u32::from(core::mem::take(&mut frame.holds) > 0);
-            self.append(ppn, State::Free);
+            self.append(ppn, FrameState::Free);
         }
         unmapped
     }
 
-    /// Takes a page away from the NIC for good; it stays where it is. `Locked`: call again, at most one DMA later.
+    /// Takes a page away from the NIC permanently; it stays in its frame. If it returns `Locked`, call again
+    /// after at most one DMA.
     pub fn withdraw(&mut self, ppn: Ppn, work: &mut Vec<HostWork>) -> Unmap {
         let result = self.table.free(ppn);
         work.push(if result == Unmap::Locked { HostWork::UnmapLocked } else { HostWork::Unmap });
@@ -302,7 +306,7 @@ impl Vm {
         result
     }
 
-    /// Whether the NIC wrote to a page since the last test; what it says is kept in the frame.
+    /// Whether the NIC wrote to a page since the last test; a yes is kept in the frame.
     fn test_dirty(&mut self, ppn: Ppn, work: &mut Vec<HostWork>) -> bool {
         let dirty = self.table.test_and_clean(ppn);
         work.push(HostWork::TestDirty(dirty));
@@ -310,9 +314,10 @@ impl Vm {
         dirty
     }
 
-    // ---- what the hooks sit in
+    // ---- the states around the hooks
 
-    /// A frame for a page, which is then on its way in: a free one, else one from the cache; then also the page that was in it.
+    /// Allocates a frame for a page that is to be brought in: a free frame, else one from the cache, together
+    /// with the page that was in it.
     pub fn allocate(&mut self, vpn: Vpn) -> Option<(Ppn, Option<Vpn>)> {
         let ppn = Ppn::new(if self.free.len > 0 { self.free.first } else { self.cache.first })?;
         let i = ppn.index();
@@ -321,11 +326,11 @@ impl Vm {
         if let Some(old) = evicted {
             self.places.remove(&old);
         }
-        // What is left of the frame's last page must not make the next one dirty.
+        // The dirty bit of the frame's last page must not make the next one dirty.
         self.table.test_and_clean(ppn);
         self.frames[i] = Frame {
             vpn: vpn.0,
-            state: State::PagingIn,
+            state: FrameState::PagingIn,
             dirty: false,
             used: true,
             wanted: false,
@@ -337,60 +342,61 @@ impl Vm {
         Some((ppn, evicted))
     }
 
-    /// A page is in: active, not mapped yet.
+    /// A page has been brought in: active, not mapped yet.
     pub fn paged_in(&mut self, ppn: Ppn) {
-        debug_assert_eq!(self.state(ppn), State::PagingIn);
-        self.append(ppn, State::Active);
+        debug_assert_eq!(self.state(ppn), FrameState::PagingIn);
+        self.append(ppn, FrameState::Active);
     }
 
     /// A page from the cache is active again; not mapped yet.
     pub fn reactivate(&mut self, ppn: Ppn) {
-        debug_assert_eq!(self.state(ppn), State::Cache);
+        debug_assert_eq!(self.state(ppn), FrameState::Cache);
         self.unlink(ppn);
         self.frames[ppn.index()].used = true;
-        self.append(ppn, State::Active);
+        self.append(ppn, FrameState::Active);
     }
 
-    /// Somebody faulted on a page that is being written out.
+    /// A page was faulted on while it is being written out.
     pub fn want(&mut self, ppn: Ppn) {
         self.frames[ppn.index()].wanted = true;
     }
 
-    /// A page that is on its way in or out is to be given up when it is there.
+    /// Marks a page on its way in or out to be freed when it arrives.
     pub fn doom(&mut self, ppn: Ppn) {
         self.frames[ppn.index()].doomed = true;
     }
 
-    /// Whether it is; no more then.
+    /// Whether a page is marked so; removes the mark.
     pub fn take_doom(&mut self, ppn: Ppn) -> bool {
         core::mem::take(&mut self.frames[ppn.index()].doomed)
     }
 
-    /// A page has been written out. True: it is active again, because somebody wants it; not mapped yet.
+    /// A page has been written out. Returns true if it is active again, because it was faulted on; it is not
+    /// mapped yet.
     pub fn paged_out(&mut self, ppn: Ppn) -> bool {
-        debug_assert_eq!(self.state(ppn), State::PagingOut);
+        debug_assert_eq!(self.state(ppn), FrameState::PagingOut);
         let frame = &mut self.frames[ppn.index()];
         frame.dirty = false;
         let wanted = core::mem::take(&mut frame.wanted);
-        self.append(ppn, if wanted { State::Active } else { State::Cache });
+        self.append(ppn, if wanted { FrameState::Active } else { FrameState::Cache });
         wanted
     }
 
-    /// A page could not be written out: active again and as dirty as before; not mapped yet.
+    /// A page could not be written out: it is active again and as dirty as before, and not mapped yet.
     pub fn page_out_failed(&mut self, ppn: Ppn) {
-        debug_assert_eq!(self.state(ppn), State::PagingOut);
+        debug_assert_eq!(self.state(ppn), FrameState::PagingOut);
         self.frames[ppn.index()].wanted = false;
-        self.append(ppn, State::Active);
+        self.append(ppn, FrameState::Active);
     }
 
-    /// An inactive page that cannot leave now is active again.
+    /// An inactive page that cannot leave now becomes active again.
     pub fn keep(&mut self, ppn: Ppn) {
-        debug_assert_eq!(self.state(ppn), State::Inactive);
+        debug_assert_eq!(self.state(ppn), FrameState::Inactive);
         self.unlink(ppn);
-        self.append(ppn, State::Active);
+        self.append(ppn, FrameState::Active);
     }
 
-    /// The active page that was looked at least recently.
+    /// The active page that was examined least recently.
     pub fn oldest_active(&self) -> Option<Ppn> {
         Ppn::new(self.active.first)
     }
@@ -400,19 +406,19 @@ impl Vm {
         Ppn::new(self.inactive.first)
     }
 
-    fn list(&mut self, state: State) -> Option<&mut List> {
+    fn list(&mut self, state: FrameState) -> Option<&mut List> {
         match state {
-            State::Free => Some(&mut self.free),
-            State::Active => Some(&mut self.active),
-            State::Inactive => Some(&mut self.inactive),
-            State::Cache => Some(&mut self.cache),
-            State::PagingIn | State::PagingOut | State::Leaving => None,
+            FrameState::Free => Some(&mut self.free),
+            FrameState::Active => Some(&mut self.active),
+            FrameState::Inactive => Some(&mut self.inactive),
+            FrameState::Cache => Some(&mut self.cache),
+            FrameState::PagingIn | FrameState::PagingOut | FrameState::Leaving => None,
         }
     }
 
-    fn append(&mut self, ppn: Ppn, state: State) {
+    fn append(&mut self, ppn: Ppn, state: FrameState) {
         let i = ppn.index();
-        if state == State::Free {
+        if state == FrameState::Free {
             self.frames[i].vpn = 0;
         }
         let list = self.list(state).expect("a state with a list");

@@ -1,28 +1,28 @@
-//! Atomics at their home: fetch the operand by DMA, compute, reply and write back. Combining writes likewise, without a reply. Operations
-//! on one frame take turns, in the order of arrival; those that had to wait for their page come through here as well, so the host
-//! never computes.
+//! Atomics at their home: the NIC fetches the operand by DMA, computes, replies and writes back. Combining
+//! writes are done likewise, without a reply. Operations on one frame take turns, in the order of arrival.
+//! Operations that had to wait for their page come through here as well, so the host never computes.
 
 use std::collections::VecDeque;
 
-use super::{Action, Interrupt, Nic, Origin, Pending, Work, to_words};
-use crate::atomics::Op;
+use super::{Interrupt, Nic, NicAction, NicWork, Origin, Pending, to_words};
+use crate::atomics::AtomicOp;
 use crate::combine::Combine;
 use crate::ids::Ppn;
 use crate::shadow::LockError;
-use crate::wire::{Head, Kind, Span};
+use crate::wire::{Head, HeadKind, Span};
 
 impl Nic {
-    /// Carries out an atomic or combining write, or has the host bring its page.
+    /// Carries out an atomic or combining write, or asks the host to bring its page.
     pub(super) fn serve_atomic(
         &mut self,
         head: Head,
         payload: Vec<u8>,
         origin: Origin,
-        out: &mut Vec<Action>,
+        out: &mut Vec<NicAction>,
     ) {
         match self.lock(head.dst, None, out) {
             Ok(ppn) => match self.atomics.get_mut(&ppn) {
-                // It keeps its lock while it waits: its turn comes after a bounded number of DMAs.
+                // The operation keeps its lock while it waits: its turn comes after a bounded number of DMAs.
                 Some(waiting) => waiting.push_back((head, payload)),
                 None => {
                     self.atomics.insert(ppn, VecDeque::new());
@@ -30,13 +30,13 @@ impl Nic {
                 }
             },
             Err(LockError::Missing) => {
-                if head.kind == Kind::Combine {
+                if head.kind == HeadKind::Combine {
                     self.parked.push((head.from, head.seq, payload));
                 }
                 if origin == Origin::Packet {
                     self.bounce(head, Vec::new(), out);
                 } else {
-                    out.push(Action::Interrupt(Interrupt::StillMissing { head, deferred: false }));
+                    out.push(NicAction::Interrupt(Interrupt::StillMissing { head, deferred: false }));
                 }
             }
             Err(LockError::Refused) => self.refuse(head, out),
@@ -49,37 +49,42 @@ impl Nic {
         Some(self.parked.swap_remove(i).2)
     }
 
-    /// The operand is here.
+    /// The operand has been fetched.
     pub(super) fn operand(
         &mut self,
         head: Head,
         payload: Vec<u8>,
         ppn: Ppn,
         mut data: Vec<u8>,
-        out: &mut Vec<Action>,
+        out: &mut Vec<NicAction>,
     ) {
-        if head.kind == Kind::Combine {
+        if head.kind == HeadKind::Combine {
             let how = Combine::parse(head.op).expect("checked when it came");
             how.apply(&mut data, &payload);
             self.stats.folds += 1;
-            out.push(Action::Work(Work::Fold(payload.len() as u32)));
+            out.push(NicAction::NicWork(NicWork::Fold(payload.len() as u32)));
             self.recycle(payload);
             return self.store(Pending::WriteBack { head, ppn }, ppn, head.dst, data, out);
         }
-        let op = Op::parse(head.op).expect("checked when it came");
+        let op = AtomicOp::parse(head.op).expect("checked when it came");
         let mut words = to_words(&data);
         let reply = op.apply(&mut words, head.src.to_arguments());
         self.stats.atomics += 1;
-        out.push(Action::Work(Work::Compute(op)));
+        out.push(NicAction::NicWork(NicWork::Compute(op)));
         data.clear();
         data.extend(words.iter().flat_map(|word| word.to_le_bytes()).take(op.operand_bytes()));
         let [a, b, c] = reply;
-        self.send_answer(Kind::AtomicReply, &head, |answer| answer.src = Span::arguments([a, b, c, 0]), out);
+        self.send_answer(
+            HeadKind::AtomicReply,
+            &head,
+            |answer| answer.src = Span::arguments([a, b, c, 0]),
+            out,
+        );
         self.store(Pending::WriteBack { head, ppn }, ppn, head.dst, data, out);
     }
 
-    /// The operand is in memory again: the next may have it.
-    pub(super) fn written_back(&mut self, head: Head, ppn: Ppn, out: &mut Vec<Action>) {
+    /// The operand is in memory again: the next operation may have it.
+    pub(super) fn written_back(&mut self, head: Head, ppn: Ppn, out: &mut Vec<NicAction>) {
         self.unlock(ppn, true, out);
         let next = self.atomics.get_mut(&ppn).and_then(VecDeque::pop_front);
         match next {

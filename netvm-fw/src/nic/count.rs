@@ -1,31 +1,31 @@
-//! What the NIC knows of a port: how far it has come with its commands, reads and acknowledged writes.
+//! What the NIC knows of a port: the progress of its commands, reads and acknowledged writes.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::trigger::Triggers;
-use super::{Action, Nic};
+use super::{Nic, NicAction};
 use crate::ids::PortId;
 use crate::port::{Counter, PortMemory, Post};
 
-/// How many of a sequence are done, counted from the start without a gap.
+/// How many members of a sequence are done, counted from the start without a gap.
 #[derive(Debug, Default)]
 pub(super) struct Prefix {
     issued: u32,
     done: u32,
-    /// Those after `done`: whether they are done as well.
+    /// For the members after `done`: whether they are done as well.
     ahead: VecDeque<bool>,
 }
 
 impl Prefix {
-    /// The number of the next one.
+    /// Returns the number of the next member.
     pub(super) fn issue(&mut self) -> u32 {
         let number = self.issued;
         self.issued = number.wrapping_add(1);
         number
     }
 
-    /// This one is done; returns the count from the start. `None`: it is not under way.
+    /// A member is done; returns the count from the start, or `None` if the member is not under way.
     pub(super) fn mark(&mut self, number: u32) -> Option<u32> {
         let ahead = number.wrapping_sub(self.done);
         let known = self.ahead.get(ahead as usize) == Some(&true);
@@ -50,7 +50,7 @@ impl Prefix {
     }
 }
 
-/// A port, as the NIC sees it.
+/// The state of a port in the NIC.
 #[derive(Debug)]
 pub(super) struct PortState {
     pub(super) memory: Arc<PortMemory>,
@@ -81,38 +81,44 @@ impl PortState {
 }
 
 impl Nic {
-    /// One of a port's operations is done. False: it was done before, or never begun.
-    pub(super) fn count(&mut self, port: PortId, which: Counter, number: u32, out: &mut Vec<Action>) -> bool {
+    /// One of a port's operations is done. Returns false if it was done before, or never begun.
+    pub(super) fn count(
+        &mut self,
+        port: PortId,
+        which: Counter,
+        number: u32,
+        out: &mut Vec<NicAction>,
+    ) -> bool {
         let Some(state) = self.ports.get_mut(&port) else { return false };
         let i = which as usize;
         let before = state.counts[i].done;
         let Some(done) = state.counts[i].mark(number) else { return false };
         if done != before && state.memory.count(which, done, state.posted[i]) {
             state.posted[i] = done;
-            out.push(Action::Post(port, Post::Count(which, done)));
+            out.push(NicAction::Post(port, Post::Count(which, done)));
         }
         true
     }
 
     /// One of a port's operations was refused.
-    pub(super) fn count_refusal(&mut self, port: PortId, out: &mut Vec<Action>) {
+    pub(super) fn count_refusal(&mut self, port: PortId, out: &mut Vec<NicAction>) {
         let Some(state) = self.ports.get_mut(&port) else { return };
         state.refused = state.refused.wrapping_add(1);
-        out.push(Action::Post(port, Post::Refused(state.refused)));
+        out.push(NicAction::Post(port, Post::Refused(state.refused)));
     }
 
-    /// The answer to an atomic or lease. False: it was answered before.
+    /// The answer to an atomic or lease. Returns false if it was answered before.
     pub(super) fn answer(
         &mut self,
         port: PortId,
         cookie: u32,
-        words: Option<[u32; crate::atomics::REPLY]>,
-        out: &mut Vec<Action>,
+        words: Option<[u32; crate::atomics::REPLY_WORDS]>,
+        out: &mut Vec<NicAction>,
     ) -> bool {
         let Some(state) = self.ports.get_mut(&port) else { return false };
         let Some(i) = state.atomics.iter().position(|&c| c == cookie) else { return false };
         state.atomics.swap_remove(i);
-        out.push(Action::Post(port, Post::Reply { cookie, words }));
+        out.push(NicAction::Post(port, Post::Reply { cookie, words }));
         true
     }
 }

@@ -1,21 +1,24 @@
-//! The firmware: takes commands of ports and packets of other NICs, moves bytes, keeps the windows.
+//! The firmware: it takes commands of ports and packets of other NICs, moves bytes, and advances the windows.
 //!
-//! [`Nic::handle`] takes one [`Event`] and appends [`Action`]s. The firmware does its actions in order, one after the other:
-//! a [`Work`] item is time of its processor, and what stands behind it begins after it; DMA, packets and interrupts run beside
-//! it from where they stand. Live drivers skip `Work`.
+//! [`Nic::handle`] takes one [`NicEvent`] and appends [`NicAction`]s. The firmware performs its actions in
+//! order, one after the other. A [`NicWork`] item is time of its processor, and the actions behind it begin
+//! after it. DMA, packets and interrupts begin at their position and run in parallel. Live drivers skip
+//! `NicWork`.
 //!
-//! **Drivers owe**: an [`Event::DmaRead`] or [`Event::DmaWritten`] for each DMA; the packet's bytes to the node in `head.to`, once,
-//! in any order (copies are recognised and dropped); each [`Post`] applied to the port's memory, in order, before a later
-//! interrupt of the port; interrupts to [`Host`](crate::host::Host), in order, and its replies back, in order.
+//! **Obligations of drivers**: an [`NicEvent::DmaRead`] or [`NicEvent::DmaWritten`] for each DMA; the
+//! packet's bytes to the node in `head.to`, once, in any order (duplicates are recognised and dropped); each
+//! [`Post`] applied to the port's memory, in order, before a later interrupt of the port; interrupts to
+//! [`Host`](crate::host::Host), in order, and its replies back, in order.
 //!
-//! **Sending.** Commands of a port to one peer leave in the order of the queue; peers and ports do not wait for each other. A
-//! message gets its number when it is ready for the wire. What has no credit waits in the NIC, up to a bound for each peer;
-//! beyond it, in the port's queue.
+//! **Sending.** Commands of a port to one peer leave in the order of the queue; different peers and ports do
+//! not wait for each other. A message gets its number when it is ready for the wire. Messages without a
+//! credit wait in the NIC, up to a limit for each peer; beyond it, they wait in the port's queue.
 //!
-//! **Completion** of a command means that the NIC needs neither its place nor its source bytes any more. Counts are of prefixes.
+//! **Completion** of a command means that the NIC no longer needs its slot or its source bytes. Counters
+//! count prefixes.
 //!
-//! **Nothing waits inside.** A page that is missing becomes an interrupt; whatever is under way is in a table here, or in the
-//! bounce buffer.
+//! **Nothing waits inside.** A missing page becomes an interrupt. Everything under way is in a table here, or
+//! in the bounce buffer.
 
 mod atomic;
 mod count;
@@ -26,81 +29,84 @@ mod trigger;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use crate::atomics::{OPERAND, Op};
-use crate::ids::{Node, PAGE, Place, PortId, Ppn, Vpn};
+use crate::atomics::{AtomicOp, MAX_OPERAND_WORDS};
+use crate::ids::{FrameAddress, Node, PAGE, PortId, Ppn, Vpn};
 use crate::port::{PortMemory, Post};
 use crate::shadow::{Lease, LockError, NicTable};
 use crate::wire::{BadHead, Head, Span};
 use count::PortState;
 use send::Peer;
 
-pub use trigger::ARMED;
+pub use trigger::MAX_ARMED_COMMANDS;
 
-/// Time of the job, in nanoseconds. The firmware reads no clock.
+/// Time of the job in nanoseconds. The firmware reads no clock.
 pub type Nanos = u64;
 
 /// A DMA that is under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct OpId(pub u32);
 
-/// What happens to a NIC.
+/// An event at a NIC.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event {
-    /// A port has one more command. (What [`Doorbell::answer`](crate::port::Doorbell::answer) returns.)
+pub enum NicEvent {
+    /// A port has one more command. ([`Doorbell::answer`](crate::port::Doorbell::answer) returns the port.)
     Doorbell(PortId),
-    /// The head of a packet is in, the rest on its way: locks the page ahead. Optional; the whole packet must follow.
+    /// The head of a packet has arrived, the rest is on its way: locks the page in advance. Optional; the
+    /// whole packet must follow.
     Head(Head),
-    /// A packet is in.
+    /// A packet has arrived.
     Packet {
         /// Its head.
         head: Head,
-        /// What followed it.
+        /// The bytes that followed it.
         payload: Vec<u8>,
     },
-    /// The bytes of a [`Action::DmaRead`].
+    /// The bytes of a [`NicAction::DmaRead`].
     DmaRead {
-        /// Which one.
+        /// The operation.
         op: OpId,
         /// The buffer that came with it, filled.
         data: Vec<u8>,
     },
-    /// An [`Action::DmaWrite`] is in memory.
+    /// An [`NicAction::DmaWrite`] is in memory.
     DmaWritten {
-        /// Which one.
+        /// The operation.
         op: OpId,
         /// The buffer that came with it.
         data: Vec<u8>,
     },
-    /// The host has something to say.
+    /// A reply of the host.
     Host(HostReply),
 }
 
-/// What the host tells its NIC.
+/// A message from the host to its NIC.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostReply {
     /// The bytes of this bounced message are in place.
     Placed(Head),
-    /// This message must not be carried out: its page is not exported (any more).
+    /// This message must not be carried out, because its page is not exported (any more).
     Refuse {
         /// The message.
         head: Head,
-        /// It is a deferred read.
+        /// Whether it is a deferred read.
         deferred: bool,
     },
-    /// The page that this bounced or deferred read, or bounced atomic or combining write, needs is there now, and held until `Settled`.
+    /// The page that this message needs is resident, and held until `Settled`. The message is a bounced or
+    /// deferred read, or a bounced atomic or combining write.
     Restart {
         /// The message.
         head: Head,
-        /// It is a deferred read.
+        /// Whether it is a deferred read.
         deferred: bool,
     },
-    /// The read that was deferred for lack of a credit; follows [`Interrupt::Credits`], as often as it says.
+    /// A read that was deferred for lack of a credit. It follows [`Interrupt::Credits`], as often as that
+    /// says.
     Undefer(Head),
-    /// The page that this command needs is there now, and held until `Settled`.
+    /// The page that this command needs is resident, and held until `Settled`.
     Resume(OpId),
     /// The page that this command needs does not exist.
     Abandon(OpId),
-    /// End all leases of a frame, which held this page. Answer: `Recalled`.
+    /// End all leases of a frame, which had this page. Answer: `Recalled`.
     BreakLeases {
         /// The frame.
         ppn: Ppn,
@@ -109,11 +115,11 @@ pub enum HostReply {
     },
 }
 
-/// Why the host is interrupted.
+/// A message from the NIC to the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Interrupt {
-    /// A message went to the bounce buffer, slot `head.seq % 64` of peer `head.from`: its page is missing, or it is for the host.
-    /// Answer: `Placed`, `Refuse` or `Restart`.
+    /// A message went to the bounce buffer, slot `head.seq % 64` of peer `head.from`, because its page is
+    /// missing or because it is for the host. Answer: `Placed`, `Refuse` or `Restart`.
     Bounced {
         /// The message.
         head: Head,
@@ -124,31 +130,31 @@ pub enum Interrupt {
     StillMissing {
         /// The message.
         head: Head,
-        /// It is a deferred read.
+        /// Whether it is a deferred read.
         deferred: bool,
     },
-    /// A `Restart` or `Resume` for this page was dealt with: it is locked, or asked for again (just before this). One hold
-    /// of the host is over.
+    /// A `Restart` or `Resume` for this page has been handled: the page is locked, or asked for again (just
+    /// before this). One hold of the host ends.
     Settled(Vpn),
-    /// A command of an own port needs this page. Answer: `Resume` or `Abandon`.
+    /// A command of a port of this node needs this page. Answer: `Resume` or `Abandon`.
     SourceMissing {
         /// The command.
         op: OpId,
-        /// What it needs.
+        /// The bytes that it needs.
         span: Span,
     },
-    /// A read came from a node that we have no credit for. Keep it until [`Interrupt::Credits`].
+    /// A read came from a node that this NIC has no credit for. Keep it until [`Interrupt::Credits`].
     Deferred(Head),
-    /// So many deferred reads of this node may go on: answer with `Undefer` for each.
+    /// This many deferred reads of the node may continue: answer with `Undefer` for each.
     Credits {
         /// The node.
         node: Node,
         /// How many.
         reads: u32,
     },
-    /// A port has a notice in its queue: wake it, or run its dispatcher.
+    /// A port has a notice in its queue: wake the port, or run its dispatcher.
     Notice(PortId),
-    /// The leases of a frame have ended. Not an error of anybody's: whoever uses one takes the ordinary way.
+    /// The leases of a frame have ended. This is not an error: users of a lease then take the ordinary path.
     Recalled {
         /// The frame.
         ppn: Ppn,
@@ -159,35 +165,35 @@ pub enum Interrupt {
     },
 }
 
-/// A stretch of a frame, for DMA.
+/// A range of bytes in a frame, for DMA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Stretch {
     /// Its first byte.
-    pub at: Place,
-    /// How many.
+    pub at: FrameAddress,
+    /// Number of bytes.
     pub len: u32,
 }
 
-/// What a NIC does.
+/// An action of a NIC.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Action {
-    /// Time of its processor.
-    Work(Work),
+pub enum NicAction {
+    /// Work of the NIC's processor.
+    NicWork(NicWork),
     /// Fetch bytes of a locked frame.
     DmaRead {
         /// Comes back with the bytes.
         op: OpId,
-        /// What to fetch.
+        /// The bytes to fetch.
         from: Stretch,
-        /// A buffer for them, of any length.
+        /// A buffer for the bytes, of any length.
         into: Vec<u8>,
     },
     /// Put bytes into a locked frame.
     DmaWrite {
-        /// Comes back when they are there.
+        /// Comes back when the bytes are in place.
         op: OpId,
-        /// Where they go.
-        to: Place,
+        /// The destination.
+        to: FrameAddress,
         /// The bytes.
         data: Vec<u8>,
     },
@@ -195,9 +201,9 @@ pub enum Action {
     Send {
         /// Its head, with destination.
         head: Head,
-        /// What follows it.
+        /// The bytes that follow it.
         payload: Vec<u8>,
-        /// The bytes came by DMA, so the head could go out meanwhile.
+        /// Whether the bytes came by DMA, so that the head could leave meanwhile.
         overlapped: bool,
     },
     /// Write to a port's host memory.
@@ -206,14 +212,14 @@ pub enum Action {
     Interrupt(Interrupt),
 }
 
-/// Work of the NIC's processor, for drivers that put a price on it.
+/// Work of the NIC's processor, for drivers that model its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Work {
+pub enum NicWork {
     /// Took a command out of a queue.
     Command,
     /// Took a packet and looked at its head.
     Packet,
-    /// Took note that a DMA has ended.
+    /// Noticed the end of a DMA.
     Dma,
     /// Set up a packet.
     Send,
@@ -221,28 +227,28 @@ pub enum Work {
     Lock,
     /// Used a lease.
     LockLeased,
-    /// Looked for a page in vain.
+    /// Looked for a page without finding it.
     LockMiss,
     /// Unlocked a page that it had read.
     Unlock,
     /// Unlocked a page that it had written.
     UnlockDirty,
-    /// Moved a window on.
+    /// Advanced a window.
     Window,
     /// Counted a notification.
     Raise,
     /// Did an atomic operation.
-    Compute(Op),
-    /// Folded so many bytes into memory.
+    Compute(AtomicOp),
+    /// Folded this many bytes into memory.
     Fold(u32),
     /// Took a reply of the host.
     Host,
 }
 
-/// What a NIC has done.
+/// Counters of a NIC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct Stats {
+pub struct NicStats {
     /// Commands taken.
     pub commands: u64,
     /// Packets sent.
@@ -251,17 +257,17 @@ pub struct Stats {
     pub received: u64,
     /// Pages locked for one operation.
     pub locks: u64,
-    /// Pages used through a lease.
+    /// Pages locked through a lease.
     pub leased: u64,
     /// Leases ended because the host wanted their frames.
     pub recalled: u64,
     /// Pages not found.
     pub misses: u64,
-    /// Messages to the bounce buffer because of a missing page.
+    /// Messages sent to the bounce buffer because of a missing page.
     pub bounces: u64,
     /// Reads deferred for lack of credits.
     pub deferred: u64,
-    /// Times that a message found no credit.
+    /// How often a message found no credit.
     pub stalls: u64,
     /// Acknowledgements sent.
     pub acks: u64,
@@ -269,90 +275,90 @@ pub struct Stats {
     pub refused: u64,
     /// Commands and packets dropped because they were malformed.
     pub malformed: u64,
-    /// Packets dropped because they had come before.
+    /// Packets dropped as duplicates.
     pub duplicates: u64,
     /// Notifications raised.
     pub notifications: u64,
-    /// Atomics done here.
+    /// Atomics carried out here.
     pub atomics: u64,
-    /// Combining writes done here.
+    /// Combining writes carried out here.
     pub folds: u64,
     /// Commands that were armed with a trigger.
     pub armed: u64,
-    /// Those of them that were carried out.
+    /// Armed commands that were carried out.
     pub triggered: u64,
 }
 
 /// Settings of a NIC.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-pub struct Config {
+pub struct NicConfig {
     /// This node.
     pub node: Node,
-    /// All nodes are 0 to `nodes - 1`.
+    /// Number of nodes; they are numbered 0 to `nodes - 1`.
     pub nodes: u32,
-    /// Messages to one peer that the NIC keeps while there is no credit.
+    /// Most messages to one peer that the NIC keeps while there is no credit.
     pub staged: u32,
 }
 
-impl Config {
+impl NicConfig {
     /// The usual settings.
-    pub fn new(node: Node, nodes: u32) -> Config {
-        Config { node, nodes, staged: crate::window::WINDOW }
+    pub fn new(node: Node, nodes: u32) -> NicConfig {
+        NicConfig { node, nodes, staged: crate::window::WINDOW_MESSAGES }
     }
 }
 
-/// What a DMA or a missing page is part of.
+/// The operation that a DMA or a missing page belongs to.
 #[derive(Debug)]
 enum Pending {
-    /// Source bytes of the entry with this number of a lane.
+    /// Source bytes of a lane's entry with this number.
     Load { head: Head, command: u32, entry: u32, ppn: Option<Ppn> },
-    /// Bytes of a write or read reply, into their page.
+    /// Bytes of a write or read reply, on their way into their page.
     Store { head: Head, ppn: Ppn },
-    /// Bytes that a read asked for.
+    /// Bytes for the answer to a read.
     Fetch { head: Head, ppn: Ppn, origin: Origin },
-    /// The operand of an atomic, or the words that a combining write with this payload goes to.
+    /// The operand of an atomic, or the words for a combining write with this payload.
     Operand { head: Head, payload: Vec<u8>, ppn: Ppn },
-    /// The same, back to memory.
+    /// The same words, on their way back to memory.
     WriteBack { head: Head, ppn: Ppn },
     /// A lease that waits for its page.
     Lease { head: Head, command: u32 },
 }
 
-/// How a message from afar came to be served.
+/// How a message from a peer came to be served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Origin {
     /// As a packet.
     Packet,
-    /// Its page was missing; the host brought it.
+    /// Restarted, after the host has brought its missing page.
     Restarted,
-    /// It is a read that waited for a credit: its number is done.
+    /// A read that waited for a credit; its sequence number is done.
     Deferred,
 }
 
 /// The firmware of one NIC.
 #[derive(Debug)]
 pub struct Nic {
-    config: Config,
+    config: NicConfig,
     table: NicTable,
     ports: HashMap<PortId, PortState>,
     peers: Vec<Option<Box<Peer>>>,
     pending: Vec<Option<Pending>>,
     free: Vec<u32>,
-    /// Locks taken when only the head was in.
+    /// Locks taken when only the head had arrived.
     early: Vec<(Node, u32, Result<Ppn, LockError>)>,
-    /// Frames with an atomic or combining write under way, and those that wait for it.
+    /// Frames with an atomic or combining write under way, and the operations that wait for the frame.
     atomics: HashMap<Ppn, VecDeque<(Head, Vec<u8>)>>,
-    /// Payloads of combining writes whose page is missing: the host cannot carry them out.
+    /// Payloads of combining writes whose page is missing; the host cannot carry them out.
     parked: Vec<(Node, u32, Vec<u8>)>,
     buffers: Vec<Vec<u8>>,
-    stats: Stats,
+    stats: NicStats,
     now: Nanos,
 }
 
 impl Nic {
-    /// A NIC with its side of the shadow table.
-    pub fn new(config: Config, table: NicTable) -> Nic {
+    /// A NIC that owns the NIC's side of the shadow table.
+    pub fn new(config: NicConfig, table: NicTable) -> Nic {
         Nic {
             config,
             table,
@@ -364,7 +370,7 @@ impl Nic {
             atomics: HashMap::new(),
             parked: Vec::new(),
             buffers: Vec::new(),
-            stats: Stats::default(),
+            stats: NicStats::default(),
             now: 0,
         }
     }
@@ -375,25 +381,25 @@ impl Nic {
         assert!(old.is_none(), "port {} is open", port.0);
     }
 
-    /// Closes a port: commands that were not taken are dropped, answers and notifications for it are ignored. Unexport its
-    /// segments first.
+    /// Closes a port: commands that were not taken are dropped, answers and notifications for it are ignored.
+    /// Unexport its segments first.
     pub fn close_port(&mut self, port: PortId) {
         self.ports.remove(&port);
     }
 
-    /// What it has done so far.
-    pub fn stats(&self) -> Stats {
+    /// Its counters.
+    pub fn stats(&self) -> NicStats {
         self.stats
     }
 
-    /// When [`handle`](Self::handle) was last called.
+    /// The time of the last call of [`handle`](Self::handle).
     pub fn now(&self) -> Nanos {
         self.now
     }
 
     /// Credits for messages to a node.
     pub fn credits(&self, node: Node) -> u32 {
-        self.peers[node.0 as usize].as_ref().map_or(crate::window::WINDOW, |peer| peer.credits())
+        self.peers[node.0 as usize].as_ref().map_or(crate::window::WINDOW_MESSAGES, |peer| peer.credits())
     }
 
     /// Whether nothing is under way: no DMA, no missing page, nothing waiting for a credit.
@@ -405,12 +411,12 @@ impl Nic {
             && self.peers.iter().flatten().all(|peer| peer.is_idle())
     }
 
-    /// Leases a page of this node without a command: for a pager or Firehose that runs beside the NIC.
+    /// Leases a page of this node without a command, for a pager or Firehose that runs beside the NIC.
     pub fn lease(&mut self, span: Span) -> Result<Lease, LockError> {
         self.table.lease(span.vpn, span.hash, span.key)
     }
 
-    /// Ends a lease. False: it had been broken.
+    /// Ends a lease. Returns false if it had been broken.
     pub fn end_lease(&mut self, lease: Lease) -> bool {
         self.table.end_lease(lease)
     }
@@ -420,21 +426,21 @@ impl Nic {
         &self.table
     }
 
-    /// Takes in what happened at `now`, and appends what to do.
-    pub fn handle(&mut self, now: Nanos, event: Event, out: &mut Vec<Action>) {
+    /// Handles an event at time `now`, and appends the actions.
+    pub fn handle(&mut self, now: Nanos, event: NicEvent, out: &mut Vec<NicAction>) {
         self.now = now;
         match event {
-            Event::Doorbell(port) => self.take_command(port, out),
-            Event::Head(head) => self.head(head, out),
-            Event::Packet { head, payload } => self.packet(head, payload, out),
-            Event::DmaRead { op, data } => self.dma_read(op, data, out),
-            Event::DmaWritten { op, data } => self.dma_written(op, data, out),
-            Event::Host(reply) => self.host(reply, out),
+            NicEvent::Doorbell(port) => self.take_command(port, out),
+            NicEvent::Head(head) => self.head(head, out),
+            NicEvent::Packet { head, payload } => self.packet(head, payload, out),
+            NicEvent::DmaRead { op, data } => self.dma_read(op, data, out),
+            NicEvent::DmaWritten { op, data } => self.dma_written(op, data, out),
+            NicEvent::Host(reply) => self.host(reply, out),
         }
     }
 
-    fn dma_read(&mut self, op: OpId, data: Vec<u8>, out: &mut Vec<Action>) {
-        out.push(Action::Work(Work::Dma));
+    fn dma_read(&mut self, op: OpId, data: Vec<u8>, out: &mut Vec<NicAction>) {
+        out.push(NicAction::NicWork(NicWork::Dma));
         match self.finish(op) {
             Pending::Load { head, command, entry, ppn } => {
                 self.unlock(ppn.expect("a DMA has a frame"), false, out);
@@ -452,8 +458,8 @@ impl Nic {
         }
     }
 
-    fn dma_written(&mut self, op: OpId, data: Vec<u8>, out: &mut Vec<Action>) {
-        out.push(Action::Work(Work::Dma));
+    fn dma_written(&mut self, op: OpId, data: Vec<u8>, out: &mut Vec<NicAction>) {
+        out.push(NicAction::NicWork(NicWork::Dma));
         self.recycle(data);
         match self.finish(op) {
             Pending::Store { head, ppn } => {
@@ -465,8 +471,8 @@ impl Nic {
         }
     }
 
-    fn host(&mut self, reply: HostReply, out: &mut Vec<Action>) {
-        out.push(Action::Work(Work::Host));
+    fn host(&mut self, reply: HostReply, out: &mut Vec<NicAction>) {
+        out.push(NicAction::NicWork(NicWork::Host));
         match reply {
             HostReply::Placed(head) => self.complete(head, true, out),
             HostReply::Refuse { head, deferred } => self.give_back(head, deferred, out),
@@ -477,12 +483,12 @@ impl Nic {
             HostReply::BreakLeases { ppn, vpn } => {
                 let leases = self.table.break_leases(ppn);
                 self.stats.recalled += u64::from(leases);
-                out.push(Action::Interrupt(Interrupt::Recalled { ppn, vpn, leases }));
+                out.push(NicAction::Interrupt(Interrupt::Recalled { ppn, vpn, leases }));
             }
         }
     }
 
-    // ---- small things that all parts use
+    // ---- helpers
 
     fn begin(&mut self, pending: Pending) -> OpId {
         match self.free.pop() {
@@ -508,11 +514,11 @@ impl Nic {
     }
 
     /// Locks the page of a span; `lease` is the break count if the span is under a lease.
-    fn lock(&mut self, span: Span, lease: Option<u32>, out: &mut Vec<Action>) -> Result<Ppn, LockError> {
+    fn lock(&mut self, span: Span, lease: Option<u32>, out: &mut Vec<NicAction>) -> Result<Ppn, LockError> {
         let mut leased = false;
         let result = match lease.and_then(|breaks| Some(Lease { ppn: Ppn::new(span.hash.0)?, breaks })) {
             Some(lease) => match self.table.lock_leased(lease, span.vpn, span.key) {
-                // Broken: look as if there had been none.
+                // A broken lease is treated as none.
                 Err(LockError::Missing) => self.table.lock(span.vpn, span.vpn.hash(), span.key),
                 used => {
                     leased = true;
@@ -524,39 +530,39 @@ impl Nic {
         match result {
             Ok(_) if leased => {
                 self.stats.leased += 1;
-                out.push(Action::Work(Work::LockLeased));
+                out.push(NicAction::NicWork(NicWork::LockLeased));
             }
             Err(LockError::Missing) => {
                 self.stats.misses += 1;
-                out.push(Action::Work(Work::LockMiss));
+                out.push(NicAction::NicWork(NicWork::LockMiss));
             }
             _ => {
                 self.stats.locks += 1;
-                out.push(Action::Work(Work::Lock));
+                out.push(NicAction::NicWork(NicWork::Lock));
             }
         }
         result
     }
 
-    fn unlock(&mut self, ppn: Ppn, dirty: bool, out: &mut Vec<Action>) {
+    fn unlock(&mut self, ppn: Ppn, dirty: bool, out: &mut Vec<NicAction>) {
         if dirty {
             self.table.unlock_dirty(ppn);
-            out.push(Action::Work(Work::UnlockDirty));
+            out.push(NicAction::NicWork(NicWork::UnlockDirty));
         } else {
             self.table.unlock(ppn);
-            out.push(Action::Work(Work::Unlock));
+            out.push(NicAction::NicWork(NicWork::Unlock));
         }
     }
 
-    fn fetch(&mut self, pending: Pending, ppn: Ppn, span: Span, out: &mut Vec<Action>) {
+    fn fetch(&mut self, pending: Pending, ppn: Ppn, span: Span, out: &mut Vec<NicAction>) {
         let op = self.begin(pending);
-        let from = Stretch { at: Place { ppn, offset: span.offset.into() }, len: span.len.into() };
-        out.push(Action::DmaRead { op, from, into: self.buffers.pop().unwrap_or_default() });
+        let from = Stretch { at: FrameAddress { ppn, offset: span.offset.into() }, len: span.len.into() };
+        out.push(NicAction::DmaRead { op, from, into: self.buffers.pop().unwrap_or_default() });
     }
 
-    fn store(&mut self, pending: Pending, ppn: Ppn, span: Span, data: Vec<u8>, out: &mut Vec<Action>) {
+    fn store(&mut self, pending: Pending, ppn: Ppn, span: Span, data: Vec<u8>, out: &mut Vec<NicAction>) {
         let op = self.begin(pending);
-        out.push(Action::DmaWrite { op, to: Place { ppn, offset: span.offset.into() }, data });
+        out.push(NicAction::DmaWrite { op, to: FrameAddress { ppn, offset: span.offset.into() }, data });
     }
 
     fn recycle(&mut self, mut buffer: Vec<u8>) {
@@ -571,9 +577,9 @@ impl Nic {
     }
 }
 
-/// The words of an operand, from bytes.
-fn to_words(data: &[u8]) -> [u32; OPERAND] {
-    let mut words = [0; OPERAND];
+/// The words of an operand.
+fn to_words(data: &[u8]) -> [u32; MAX_OPERAND_WORDS] {
+    let mut words = [0; MAX_OPERAND_WORDS];
     for (word, bytes) in words.iter_mut().zip(data.chunks_exact(4)) {
         *word = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
     }

@@ -1,27 +1,28 @@
-//! Commands, and the lanes that they leave by.
+//! Commands, and the lanes by which they leave.
 //!
-//! A *lane* is what a port has to send to one peer, in order; replies of the NIC have a lane of their own. Lanes of a peer take
-//! turns at its credits. Replies of reads hold their credit from before their DMA, so they never wait here.
+//! A *lane* holds what a port has to send to one peer, in order; replies of the NIC have a lane of their own.
+//! The lanes of a peer take turns at its credits. A reply to a read reserves its credit before its DMA, so it
+//! never waits here.
 
 use std::collections::VecDeque;
 
-use super::{Action, Interrupt, Nic, OpId, Pending, Work};
+use super::{Interrupt, Nic, NicAction, NicWork, OpId, Pending};
 use crate::ids::{Node, PortId};
 use crate::port::Counter;
 use crate::shadow::{Lease, LockError};
 use crate::window::{RecvWindow, SendWindow};
-use crate::wire::{ACKNOWLEDGE, Head, INLINED, Kind, LEASED, TRIGGERED};
+use crate::wire::{ACKNOWLEDGE, Head, HeadKind, INLINED, LEASED, TRIGGERED};
 
-/// Something to send.
+/// An entry of a lane.
 #[derive(Debug)]
-enum Entry {
-    /// Can go.
+enum LaneEntry {
+    /// It can be sent.
     Ready { head: Head, payload: Vec<u8>, overlapped: bool },
-    /// Its source bytes are on their way.
+    /// Its source bytes are being fetched.
     Loading,
-    /// There was no room for it in the NIC; its place in the queue is still taken.
+    /// There was no room for it in the NIC; its slot in the queue is still taken.
     Outside { head: Head, payload: Vec<u8>, command: u32 },
-    /// Given up; the next takes its turn.
+    /// Dropped; the next entry takes its turn.
     Gone,
 }
 
@@ -30,28 +31,28 @@ struct Lane {
     port: PortId,
     /// Number of the first entry.
     first: u32,
-    entries: VecDeque<Entry>,
-    /// Entries that are `Outside`: always the last ones.
+    entries: VecDeque<LaneEntry>,
+    /// Number of entries that are `Outside`: always the last ones.
     outside: usize,
 }
 
-/// A peer, as the NIC sees it.
+/// The state of a peer in the NIC.
 #[derive(Debug, Default)]
 pub(super) struct Peer {
     send: SendWindow,
     pub(super) recv: RecvWindow<(PortId, u32)>,
     lanes: Vec<Lane>,
     turn: usize,
-    /// Entries that the NIC keeps: ready and loading.
+    /// Entries that the NIC stores: ready and loading.
     staged: u32,
-    /// Credits that belong to read replies.
+    /// Credits reserved for read replies.
     reserved: u32,
     /// Reads that the host keeps until there are credits.
     deferred: u32,
 }
 
 impl Peer {
-    /// Credits that are not promised.
+    /// Credits that are not reserved.
     pub(super) fn credits(&self) -> u32 {
         self.send.credits() - self.reserved
     }
@@ -70,7 +71,7 @@ impl Peer {
 }
 
 impl Lane {
-    fn entry(&mut self, number: u32) -> &mut Entry {
+    fn entry(&mut self, number: u32) -> &mut LaneEntry {
         let i = number.wrapping_sub(self.first) as usize;
         &mut self.entries[i]
     }
@@ -78,18 +79,18 @@ impl Lane {
 
 impl Nic {
     /// Takes the next command out of a port's queue.
-    pub(super) fn take_command(&mut self, port: PortId, out: &mut Vec<Action>) {
+    pub(super) fn take_command(&mut self, port: PortId, out: &mut Vec<NicAction>) {
         let Some(state) = self.ports.get_mut(&port) else { return };
         let command = state.issue(Counter::Commands);
         let (words, inline) = state.memory.take_command(command);
         self.stats.commands += 1;
-        out.push(Action::Work(Work::Command));
+        out.push(NicAction::NicWork(NicWork::Command));
         let mut trigger = None;
         let head = Head::decode(&words).and_then(|mut head| {
             trigger = (head.flags & TRIGGERED != 0).then_some((head.from.0, head.seq));
             (head.from, head.seq) = (self.config.node, 0);
             match head.kind {
-                Kind::Message => head.op = port.0.into(),
+                HeadKind::Message => head.op = port.0.into(),
                 _ => head.port = port,
             }
             head.check_command(self.config.nodes).map(|()| head)
@@ -102,16 +103,16 @@ impl Nic {
             }
         };
         match head.kind {
-            Kind::Read => head.cookie = state.issue(Counter::Reads),
-            Kind::Write | Kind::Combine if head.flags & ACKNOWLEDGE != 0 => {
+            HeadKind::Read => head.cookie = state.issue(Counter::Reads),
+            HeadKind::Write | HeadKind::Combine if head.flags & ACKNOWLEDGE != 0 => {
                 head.cookie = state.issue(Counter::Written);
             }
-            Kind::Atomic | Kind::Lease | Kind::EndLease => state.atomics.push(head.cookie),
+            HeadKind::Atomic | HeadKind::Lease | HeadKind::EndLease => state.atomics.push(head.cookie),
             _ => {}
         }
         match head.kind {
-            Kind::Lease => return self.take_lease(head, command, out),
-            Kind::EndLease => {
+            HeadKind::Lease => return self.take_lease(head, command, out),
+            HeadKind::EndLease => {
                 let lease = crate::ids::Ppn::new(head.dst.hash.0).map(|ppn| Lease { ppn, breaks: head.op });
                 let ended = lease.is_some_and(|lease| self.table.end_lease(lease));
                 self.answer(port, head.cookie, Some([u32::from(ended), 0, 0]), out);
@@ -133,7 +134,7 @@ impl Nic {
             self.count(port, Counter::Commands, command, out);
             return;
         }
-        if head.kind == Kind::Raise {
+        if head.kind == HeadKind::Raise {
             self.raise(port, head.notification, out);
             self.count(port, Counter::Commands, command, out);
             return;
@@ -142,18 +143,18 @@ impl Nic {
         self.pump(head.to, out);
     }
 
-    /// A command that will not be carried out.
-    fn drop_command(&mut self, port: PortId, command: u32, out: &mut Vec<Action>) {
+    /// Completes a command that will not be carried out.
+    fn drop_command(&mut self, port: PortId, command: u32, out: &mut Vec<NicAction>) {
         self.count_refusal(port, out);
         self.count(port, Counter::Commands, command, out);
     }
 
-    /// The port whose command this is.
+    /// The port that issued the command.
     pub(super) fn lane_port(head: &Head) -> PortId {
-        if head.kind == Kind::Message { PortId(head.op as u16) } else { head.port }
+        if head.kind == HeadKind::Message { PortId(head.op as u16) } else { head.port }
     }
 
-    pub(super) fn enqueue(&mut self, head: Head, payload: Vec<u8>, command: u32, out: &mut Vec<Action>) {
+    pub(super) fn enqueue(&mut self, head: Head, payload: Vec<u8>, command: u32, out: &mut Vec<NicAction>) {
         let staged = self.config.staged;
         let port = Self::lane_port(&head);
         let peer = self.peer(head.to);
@@ -164,78 +165,79 @@ impl Nic {
         let lane = peer.lane(port);
         lane.outside += usize::from(!room);
         let entry = lane.first.wrapping_add(lane.entries.len() as u32);
-        lane.entries.push_back(Entry::Outside { head, payload, command });
+        lane.entries.push_back(LaneEntry::Outside { head, payload, command });
         if room {
             self.load(head.to, port, entry, out);
         }
     }
 
-    /// Brings an entry into the NIC. It is counted as staged already.
-    fn load(&mut self, to: Node, port: PortId, entry: u32, out: &mut Vec<Action>) {
+    /// Loads an entry into the NIC. It is counted as staged already.
+    fn load(&mut self, to: Node, port: PortId, entry: u32, out: &mut Vec<NicAction>) {
         let place = self.peer(to).lane(port).entry(entry);
-        let Entry::Outside { head, payload, command } = core::mem::replace(place, Entry::Loading) else {
+        let LaneEntry::Outside { head, payload, command } = core::mem::replace(place, LaneEntry::Loading)
+        else {
             unreachable!("an entry is loaded once")
         };
-        let by_dma = matches!(head.kind, Kind::Write | Kind::Combine | Kind::Message)
+        let by_dma = matches!(head.kind, HeadKind::Write | HeadKind::Combine | HeadKind::Message)
             && head.flags & INLINED == 0
             && head.payload_len() > 0;
         if by_dma {
             return self.load_source(head, command, entry, out);
         }
-        *place = Entry::Ready { head, payload, overlapped: false };
+        *place = LaneEntry::Ready { head, payload, overlapped: false };
         self.count(port, Counter::Commands, command, out);
     }
 
-    fn load_source(&mut self, head: Head, command: u32, entry: u32, out: &mut Vec<Action>) {
+    fn load_source(&mut self, head: Head, command: u32, entry: u32, out: &mut Vec<NicAction>) {
         match self.lock(head.src, None, out) {
             Ok(ppn) => self.fetch(Pending::Load { head, command, entry, ppn: Some(ppn) }, ppn, head.src, out),
             Err(LockError::Missing) => {
                 let op = self.begin(Pending::Load { head, command, entry, ppn: None });
-                out.push(Action::Interrupt(Interrupt::SourceMissing { op, span: head.src }));
+                out.push(NicAction::Interrupt(Interrupt::SourceMissing { op, span: head.src }));
             }
             Err(LockError::Refused) => self.give_up(head, command, entry, out),
         }
     }
 
-    /// A command's own page is out of bounds for it.
-    fn give_up(&mut self, head: Head, command: u32, entry: u32, out: &mut Vec<Action>) {
+    /// Drops a command whose own page is not accessible to it.
+    fn give_up(&mut self, head: Head, command: u32, entry: u32, out: &mut Vec<NicAction>) {
         let port = Self::lane_port(&head);
         let peer = self.peer(head.to);
         peer.staged -= 1;
-        *peer.lane(port).entry(entry) = Entry::Gone;
+        *peer.lane(port).entry(entry) = LaneEntry::Gone;
         self.stats.refused += 1;
         self.count_refusal(port, out);
-        if matches!(head.kind, Kind::Write | Kind::Combine) && head.flags & ACKNOWLEDGE != 0 {
+        if matches!(head.kind, HeadKind::Write | HeadKind::Combine) && head.flags & ACKNOWLEDGE != 0 {
             self.count(port, Counter::Written, head.cookie, out);
         }
         self.count(port, Counter::Commands, command, out);
         self.pump(head.to, out);
     }
 
-    /// Source bytes are here.
+    /// The source bytes have arrived.
     pub(super) fn loaded(
         &mut self,
         head: Head,
         command: u32,
         entry: u32,
         payload: Vec<u8>,
-        out: &mut Vec<Action>,
+        out: &mut Vec<NicAction>,
     ) {
         let port = Self::lane_port(&head);
-        *self.peer(head.to).lane(port).entry(entry) = Entry::Ready { head, payload, overlapped: true };
+        *self.peer(head.to).lane(port).entry(entry) = LaneEntry::Ready { head, payload, overlapped: true };
         self.count(port, Counter::Commands, command, out);
         self.pump(head.to, out);
     }
 
-    /// The host has brought the page that a command needs, or says that there is none.
-    pub(super) fn resume(&mut self, op: OpId, there: bool, out: &mut Vec<Action>) {
+    /// The host has brought the page that a command needs, or reports that there is none.
+    pub(super) fn resume(&mut self, op: OpId, there: bool, out: &mut Vec<NicAction>) {
         match self.finish(op) {
             Pending::Load { mut head, command, entry, ppn: None } => {
                 if there {
                     // A wrong hash must not make it miss for ever.
                     head.src.hash = head.src.vpn.hash();
                     self.load_source(head, command, entry, out);
-                    out.push(Action::Interrupt(Interrupt::Settled(head.src.vpn)));
+                    out.push(NicAction::Interrupt(Interrupt::Settled(head.src.vpn)));
                 } else {
                     self.give_up(head, command, entry, out);
                 }
@@ -243,23 +245,23 @@ impl Nic {
             Pending::Lease { mut head, command } if there => {
                 head.dst.hash = head.dst.vpn.hash();
                 self.take_lease(head, command, out);
-                out.push(Action::Interrupt(Interrupt::Settled(head.dst.vpn)));
+                out.push(NicAction::Interrupt(Interrupt::Settled(head.dst.vpn)));
             }
             Pending::Lease { head, command } => self.end_lease_command(head, command, None, out),
             other => unreachable!("the host was not asked for {other:?}"),
         }
     }
 
-    fn take_lease(&mut self, head: Head, command: u32, out: &mut Vec<Action>) {
+    fn take_lease(&mut self, head: Head, command: u32, out: &mut Vec<NicAction>) {
         match self.table.lease(head.dst.vpn, head.dst.hash, head.dst.key) {
             Ok(lease) => {
-                out.push(Action::Work(Work::Lock));
+                out.push(NicAction::NicWork(NicWork::Lock));
                 self.end_lease_command(head, command, Some([lease.ppn.get(), lease.breaks, 0]), out);
             }
             Err(LockError::Missing) => {
-                out.push(Action::Work(Work::LockMiss));
+                out.push(NicAction::NicWork(NicWork::LockMiss));
                 let op = self.begin(Pending::Lease { head, command });
-                out.push(Action::Interrupt(Interrupt::SourceMissing { op, span: head.dst }));
+                out.push(NicAction::Interrupt(Interrupt::SourceMissing { op, span: head.dst }));
             }
             Err(LockError::Refused) => self.end_lease_command(head, command, None, out),
         }
@@ -270,7 +272,7 @@ impl Nic {
         head: Head,
         command: u32,
         words: Option<[u32; 3]>,
-        out: &mut Vec<Action>,
+        out: &mut Vec<NicAction>,
     ) {
         if words.is_none() {
             self.stats.refused += 1;
@@ -280,19 +282,19 @@ impl Nic {
         self.count(head.port, Counter::Commands, command, out);
     }
 
-    /// Sends what can go to a peer, and brings in what has room then.
-    pub(super) fn pump(&mut self, to: Node, out: &mut Vec<Action>) {
+    /// Sends what can be sent to a peer, then loads the entries that have room.
+    pub(super) fn pump(&mut self, to: Node, out: &mut Vec<NicAction>) {
         loop {
             self.let_in(to, out);
             let peer = self.peer(to);
             let lanes = peer.lanes.len();
             let ready = (0..lanes).map(|i| (peer.turn + i) % lanes).find(|&i| {
                 let lane = &mut peer.lanes[i];
-                while let Some(Entry::Gone) = lane.entries.front() {
+                while let Some(LaneEntry::Gone) = lane.entries.front() {
                     lane.entries.pop_front();
                     lane.first = lane.first.wrapping_add(1);
                 }
-                matches!(lane.entries.front(), Some(Entry::Ready { .. }))
+                matches!(lane.entries.front(), Some(LaneEntry::Ready { .. }))
             });
             let Some(i) = ready else { return };
             if peer.credits() == 0 {
@@ -302,7 +304,7 @@ impl Nic {
             peer.turn = (i + 1) % lanes;
             let lane = &mut peer.lanes[i];
             lane.first = lane.first.wrapping_add(1);
-            let Some(Entry::Ready { mut head, payload, overlapped }) = lane.entries.pop_front() else {
+            let Some(LaneEntry::Ready { mut head, payload, overlapped }) = lane.entries.pop_front() else {
                 return;
             };
             peer.staged -= 1;
@@ -311,8 +313,8 @@ impl Nic {
         }
     }
 
-    /// Brings entries in while there is room, one lane after the other.
-    fn let_in(&mut self, to: Node, out: &mut Vec<Action>) {
+    /// Loads entries while there is room, one lane after the other.
+    fn let_in(&mut self, to: Node, out: &mut Vec<NicAction>) {
         loop {
             let staged = self.config.staged;
             let peer = self.peer(to);
@@ -332,19 +334,19 @@ impl Nic {
     }
 
     /// Sends a packet now.
-    pub(super) fn send(&mut self, head: Head, payload: Vec<u8>, overlapped: bool, out: &mut Vec<Action>) {
+    pub(super) fn send(&mut self, head: Head, payload: Vec<u8>, overlapped: bool, out: &mut Vec<NicAction>) {
         self.stats.sent += 1;
-        out.push(Action::Work(Work::Send));
-        out.push(Action::Send { head, payload, overlapped });
+        out.push(NicAction::NicWork(NicWork::Send));
+        out.push(NicAction::Send { head, payload, overlapped });
     }
 
-    /// Sends an answer that needs no number.
+    /// Sends an answer, which needs no number.
     pub(super) fn send_answer(
         &mut self,
-        kind: Kind,
+        kind: HeadKind,
         to: &Head,
         fill: impl FnOnce(&mut Head),
-        out: &mut Vec<Action>,
+        out: &mut Vec<NicAction>,
     ) {
         let mut head = Head::new(kind, to.port, self.config.node, to.from);
         head.cookie = to.cookie;
@@ -352,7 +354,7 @@ impl Nic {
         self.send(head, Vec::new(), false, out);
     }
 
-    /// A credit for the reply of a read, to be used when its bytes are here.
+    /// Reserves a credit for the reply to a read, which uses it when its bytes have arrived.
     pub(super) fn reserve(&mut self, to: Node) -> bool {
         let peer = self.peer(to);
         let free = peer.credits() > 0;
@@ -365,25 +367,26 @@ impl Nic {
         self.peer(to).reserved -= 1;
     }
 
-    /// The bytes of a read are here; its credit is reserved.
-    pub(super) fn read_reply(&mut self, request: Head, payload: Vec<u8>, out: &mut Vec<Action>) {
+    /// The bytes of a read have arrived; its credit is reserved.
+    pub(super) fn read_reply(&mut self, request: Head, payload: Vec<u8>, out: &mut Vec<NicAction>) {
         let peer = self.peer(request.from);
         peer.reserved -= 1;
         let seq = peer.send.take().expect("the credit is reserved");
         let (from, to) = (self.config.node, request.from);
-        let head = Head { kind: Kind::ReadReply, flags: request.flags & !LEASED, from, to, seq, ..request };
+        let head =
+            Head { kind: HeadKind::ReadReply, flags: request.flags & !LEASED, from, to, seq, ..request };
         self.send(head, payload, true, out);
     }
 
-    /// There is no credit for a reply: the host keeps the request.
-    pub(super) fn defer(&mut self, request: Head, out: &mut Vec<Action>) {
+    /// There is no credit for a reply: hands the request to the host.
+    pub(super) fn defer(&mut self, request: Head, out: &mut Vec<NicAction>) {
         self.stats.deferred += 1;
         self.peer(request.from).deferred += 1;
-        out.push(Action::Interrupt(Interrupt::Deferred(request)));
+        out.push(NicAction::Interrupt(Interrupt::Deferred(request)));
     }
 
-    /// An acknowledgement came: credits go to deferred reads first.
-    pub(super) fn acknowledged(&mut self, node: Node, floor: u32, out: &mut Vec<Action>) {
+    /// An acknowledgement came: deferred reads get credits first.
+    pub(super) fn acknowledged(&mut self, node: Node, floor: u32, out: &mut Vec<NicAction>) {
         let peer = self.peer(node);
         if peer.send.acknowledge(floor) == 0 {
             return;
@@ -392,7 +395,7 @@ impl Nic {
         peer.deferred -= reads;
         peer.reserved += reads;
         if reads > 0 {
-            out.push(Action::Interrupt(Interrupt::Credits { node, reads }));
+            out.push(NicAction::Interrupt(Interrupt::Credits { node, reads }));
         }
         self.pump(node, out);
     }

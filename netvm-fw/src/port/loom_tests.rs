@@ -5,7 +5,7 @@ use loom::thread;
 
 use super::*;
 
-/// A wish for a count that is reached at the same time is either met at once or renews the counter.
+/// A request for a count that is reached at the same time is either answered at once or updates the counter.
 #[test]
 fn loom_no_wish_is_forgotten() {
     loom::model(|| {
@@ -34,11 +34,11 @@ fn loom_doorbell_publishes_the_command() {
         let bell = Arc::new(Doorbell::new(1));
         let (m, b) = (memory.clone(), bell.clone());
         let t = thread::spawn(move || {
-            m.put_command(0, &[3; WORDS], &[]);
+            m.put_command(0, &[3; HEAD_WORDS], &[]);
             b.ring(PortId(1));
         });
         if bell.answer() == Some(PortId(1)) {
-            assert_eq!(memory.take_command(0).0, [3; WORDS]);
+            assert_eq!(memory.take_command(0).0, [3; HEAD_WORDS]);
         }
         t.join().unwrap();
     });

@@ -20,8 +20,8 @@ fn cell() -> Arc<AtomicU32> {
     Arc::new(AtomicU32::new(0))
 }
 
-/// The host takes a page away and uses the frame for something else, while the NIC writes to it: never both; one, the other and
-/// neither do happen.
+/// The host takes a page away and uses the frame for something else, while the NIC writes to it: never both;
+/// one, the other and neither do happen.
 #[test]
 fn loom_item_03_unmap_and_lock_exclude_each_other() {
     static SEEN: std::sync::Mutex<std::collections::BTreeSet<(bool, bool)>> =
@@ -83,7 +83,8 @@ fn loom_free_waits_for_the_lock() {
     });
 }
 
-/// The lock bits of two frames share a word: clearing one and setting the other must not hide what the first published.
+/// The lock bits of two frames share a word: clearing one and setting the other must not hide what the first
+/// published.
 #[test]
 fn loom_neighbours_in_a_word() {
     loom::model(|| {
@@ -154,8 +155,8 @@ fn loom_reuse_of_a_frame() {
     });
 }
 
-/// The cleaner's whole order, with a NIC that writes at any time: what it wrote is in what the cleaner copies out, or it is not
-/// lost because the page stays.
+/// The cleaner's whole order, with a NIC that writes at any time: what it wrote is in what the cleaner copies
+/// out, or it is not lost because the page stays.
 #[test]
 fn loom_item_07_cleaner_loses_no_write() {
     loom::model(|| {
@@ -217,9 +218,10 @@ fn loom_leases() {
     });
 }
 
-/// What either side keeps about a frame beside the table, in plain words, follows the lock: the host's notes from before the mapping are
-/// the NIC's under its lock, and what the NIC noted there is the host's once it has unmapped the page. (The pager keeps so which page
-/// a frame stands for, and whether it is write-protected.)
+/// What either side keeps about a frame beside the table, in plain words, follows the lock: the host's notes
+/// from before the mapping are the NIC's under its lock, and what the NIC noted there is the host's once it
+/// has unmapped the page. (The pager keeps so which page a frame stands for, and whether it is
+/// write-protected.)
 #[test]
 fn loom_notes_about_a_frame_follow_its_lock() {
     loom::model(|| {

@@ -1,8 +1,8 @@
 //! The shadow page table: which frame holds which page, shared by the host and its NIC.
 //!
-//! Two parts. *Rows*: a page's hash names a row of frame numbers, filled from its front and ended by 0. *Frame map*: arrays
-//! by frame. **Every array has one writer**, so that neither side ever needs an atomic read-modify-write that the other
-//! sees:
+//! There are two parts. *Rows*: a page's hash selects a row of frame numbers, filled from the front and ended
+//! by 0. *Frame map*: arrays indexed by frame. **Every array has one writer**, so neither side ever needs an
+//! atomic read-modify-write that the other one sees:
 //!
 //! | array | bits a frame | host | NIC |
 //! |---|---|---|---|
@@ -13,31 +13,33 @@
 //! | dirty, host's half | 1 | writes | reads |
 //! | dirty, NIC's half | 1 | reads | writes |
 //!
-//! **Lock against unmap** (Peterson's way). The NIC sets the lock bit, then looks at the page; the host clears the page, then
-//! looks at the lock bit; a full fence stands between the two steps on both sides. So at most one of them succeeds. Both may
-//! fail: the NIC bounces the message, the host tries again.
+//! **Lock against unmap** (Peterson's algorithm). The NIC sets the lock bit, then looks at the page; the host
+//! clears the page, then looks at the lock bit; both sides have a full fence between the two steps. So at
+//! most one of them succeeds. Both may fail: then the NIC bounces the message, and the host tries again.
 //!
-//! **Counts.** Operations overlap, so the lock bit says that a private count of the NIC is not 0. The NIC looks at a frame's
-//! page before it declares itself, so that frames of other pages in the row are never touched.
+//! **Counts.** Operations overlap, so the lock bit says that a private count of the NIC is not 0. The NIC
+//! looks at a frame's page before it sets the bit, so that it never touches the frames of other pages in the
+//! row.
 //!
-//! **Dirty.** A frame is dirty when its two halves are *equal*. The NIC marks by copying the host's half into its own, before
-//! it unlocks; the host tests, and cleans by making its half differ. A mark that races with a test may be undone by it, but
-//! then the test said dirty: the host must *keep* that answer until it has written the page out ([`HostTable::test_and_clean`]).
+//! **Dirty.** A frame is dirty when its two halves are *equal*. The NIC marks by copying the host's half into
+//! its own, before it unlocks; the host tests, and cleans by making its half differ. A mark that races with a
+//! test may be undone by it, but then the test said dirty: the host must *keep* that answer until it has
+//! written the page out ([`HostTable::test_and_clean`]).
 //!
-//! **Leases.** A lease is a count that stays after the call ([`NicTable::lease`]). Using it costs no handshake, since the bit is set
-//! already. The host can have leases broken ([`NicTable::break_leases`]); each frame counts its breaks, so that a lease of
-//! before is refused.
+//! **Leases.** A lease is a count that stays after the call ([`NicTable::lease`]). Using it needs no
+//! handshake, since the bit is set already. The host can have leases broken ([`NicTable::break_leases`]).
+//! Each frame counts its breaks, so an earlier lease is refused.
 
-mod host;
-mod nic;
+mod host_table;
+mod nic_table;
 
 #[cfg(all(test, loom))]
 mod loom_tests;
 
 use std::sync::Arc;
 
-pub use host::{HostTable, Mapped, Unmap};
-pub use nic::{Lease, LockError, NicTable};
+pub use host_table::{HostTable, Mapped, Unmap};
+pub use nic_table::{Lease, LockError, NicTable};
 
 use crate::ids::Hash;
 use crate::prim::{self, AtomicU32, AtomicU64, Ordering};
@@ -54,7 +56,7 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// As many rows as frames, four entries each: a full row is met once in a thousand.
+    /// As many rows as frames, with four entries each: one page in a thousand meets a full row.
     pub fn new(frames: u32) -> Geometry {
         Geometry { frames, rows: frames.max(1), depth: 4 }
     }
@@ -75,7 +77,7 @@ impl Geometry {
 
 /// The arrays.
 #[derive(Debug)]
-struct Shared {
+struct SharedTable {
     geometry: Geometry,
     rows: Box<[AtomicU32]>,
     page: Box<[AtomicU64]>,
@@ -89,7 +91,7 @@ struct Shared {
 pub fn table(geometry: Geometry, seed: u64) -> (HostTable, NicTable) {
     assert!(geometry.rows > 0 && geometry.depth > 0, "a table has rows");
     let frames = geometry.frames as usize;
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(SharedTable {
         geometry,
         rows: prim::words(geometry.rows as usize * geometry.depth as usize, 0),
         page: prim::wide(frames),
@@ -101,7 +103,7 @@ pub fn table(geometry: Geometry, seed: u64) -> (HostTable, NicTable) {
     (HostTable::new(shared.clone(), seed), NicTable::new(shared))
 }
 
-impl Shared {
+impl SharedTable {
     /// The entries of the row of a hash.
     #[inline]
     fn row(&self, hash: Hash) -> &[AtomicU32] {

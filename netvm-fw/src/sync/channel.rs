@@ -1,10 +1,11 @@
 //! Channels: messages of a fixed size from one process to another, read in place.
 //!
-//! The receiver exports a ring of slots. A message is one write with a notification; since notifications come in order and after
-//! their data, nothing else is needed to find it. The message that is being read keeps its slot until the next receive, so the
-//! sender starts with one credit less than there are slots. Credits come back some at a time.
+//! The receiver exports a ring of slots. A message is one write with a notification. Notifications come in
+//! order and after their data, so the receiver finds the message without further means. The message that is
+//! being read keeps its slot until the next receive, so the sender starts with one credit less than there are
+//! slots. Credits come back several at a time.
 //!
-//! These are the rules alone: what is written and waited for is the caller's.
+//! Only the rules are here: the caller writes and waits.
 
 /// The sending end.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -16,8 +17,8 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// Of a channel with this many slots, whose receiver gives `refill` of them back at a time. At least two slots, and fewer to
-    /// a refill than slots.
+    /// For a channel with this many slots, whose receiver returns `refill` of them at a time. A channel has
+    /// at least two slots, and `refill` is smaller than their number.
     pub fn new(slots: u32, refill: u32) -> Sender {
         assert!(
             slots >= 2 && (1..slots).contains(&refill),
@@ -26,8 +27,8 @@ impl Sender {
         Sender { slots, refill, credits: slots - 1, next: 0 }
     }
 
-    /// The slot to write the next message to, with the notification "sent". `None`: wait for a notification "replenish", take it
-    /// by [`replenish`](Self::replenish), and ask again.
+    /// The slot to write the next message to, with the notification "sent". If it is `None`, wait for a
+    /// notification "replenish", report it by [`replenish`](Self::replenish), and ask again.
     pub fn slot(&mut self) -> Option<u32> {
         self.credits = self.credits.checked_sub(1)?;
         let slot = self.next;
@@ -35,7 +36,7 @@ impl Sender {
         Some(slot)
     }
 
-    /// A notification "replenish" has been taken.
+    /// Records that a notification "replenish" has been taken.
     pub fn replenish(&mut self) {
         self.credits += self.refill;
     }
@@ -56,16 +57,16 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Of a channel as at [`Sender::new`].
+    /// For a channel as in [`Sender::new`].
     pub fn new(slots: u32, refill: u32) -> Receiver {
         let _ = Sender::new(slots, refill);
         Receiver { slots, refill, next: 0, freed: 0 }
     }
 
-    /// To call after a notification "sent" has been taken: the slot of the message, and whether to send a notification
-    /// "replenish" now. The slot of the message before it is free from here on.
+    /// To be called after a notification "sent" has been taken. Returns the slot of the message, and whether
+    /// to send a notification "replenish" now. The slot of the message before it becomes free.
     pub fn receive(&mut self) -> (u32, bool) {
-        // With the first message one slot more is freed than was read: the one that the sender held back for it.
+        // The first message frees one slot more than was read: the one that the sender held back for it.
         self.freed = (self.freed + 1) % self.refill;
         let replenish = self.freed == 0;
         let slot = self.next;

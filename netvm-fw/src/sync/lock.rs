@@ -1,9 +1,10 @@
-//! A lock after Mellor-Crummey and Scott: the home word is the last of a line of processes; each hands over to the next.
+//! A lock after Mellor-Crummey and Scott: the home word is the last process of a queue; each process hands
+//! the lock to the next.
 //!
-//! Mutual exclusion, first come first served, and at most two messages for each call.
+//! It gives mutual exclusion, first come first served, and takes at most two messages for each call.
 
-use super::{Answer, Machine, Need, Part, Process, Word};
-use crate::atomics::{EMPTY, Op};
+use super::{Answer, Machine, Need, Process, SyncObject, Word};
+use crate::atomics::{AtomicOp, NO_PROCESS};
 
 /// Takes the lock.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -23,11 +24,11 @@ impl Machine for Acquire {
     fn step(&mut self, answer: Answer) -> Need {
         self.at += 1;
         match (self.at, answer[0]) {
-            (1, _) => Need::Store(Part::Main, Word::Next, EMPTY),
-            (2, _) => Need::Atomic(Part::Main, Op::Swap, [self.me, 0, 0, 0]),
-            (3, EMPTY) => Need::Done(0),
-            (3, before) => Need::Write(Part::Main, before, Word::Next, self.me),
-            (4, _) => Need::Wait(Part::Main),
+            (1, _) => Need::Store(SyncObject::Main, Word::Next, NO_PROCESS),
+            (2, _) => Need::Atomic(SyncObject::Main, AtomicOp::Swap, [self.me, 0, 0, 0]),
+            (3, NO_PROCESS) => Need::Done(0),
+            (3, before) => Need::Write(SyncObject::Main, before, Word::Next, self.me),
+            (4, _) => Need::Wait(SyncObject::Main),
             _ => Need::Done(0),
         }
     }
@@ -41,7 +42,7 @@ pub struct Release {
 }
 
 impl Release {
-    /// For the process that has it.
+    /// For the process that holds the lock.
     pub fn new(me: Process) -> Release {
         Release { me, at: 0 }
     }
@@ -51,17 +52,19 @@ impl Machine for Release {
     fn step(&mut self, answer: Answer) -> Need {
         self.at += 1;
         match (self.at, answer[0]) {
-            (1, _) => Need::Load(Part::Main, Word::Next),
-            (2, EMPTY) => Need::Atomic(Part::Main, Op::CompareSwap, [self.me, EMPTY, 0, 0]),
+            (1, _) => Need::Load(SyncObject::Main, Word::Next),
+            (2, NO_PROCESS) => {
+                Need::Atomic(SyncObject::Main, AtomicOp::CompareSwap, [self.me, NO_PROCESS, 0, 0])
+            }
             (3, last) if last == self.me => {
                 self.at = 9;
                 Need::Done(0)
             }
-            // Somebody is between its swap and its link.
-            (3, _) => Need::Spin(Part::Main, Word::Next),
+            // Another process is between its swap and its link.
+            (3, _) => Need::Spin(SyncObject::Main, Word::Next),
             (2 | 4, next) => {
                 self.at = 9;
-                Need::Notify(Part::Main, next)
+                Need::Notify(SyncObject::Main, next)
             }
             _ => Need::Done(0),
         }

@@ -1,12 +1,16 @@
-//! Locks, wait queues, monitors, semaphores and channels, made of a few atomics at a home NIC and writes with notifications.
+//! Locks, wait queues, monitors, semaphores and channels, made of a few atomics at a home NIC and writes with
+//! notifications.
 //!
-//! Every call is a *machine*: [`Machine::step`] takes the answer to what it [needed](Need) last and says what it needs next. So
-//! the same text runs over NICs, in a blocking loop ([`run`]), and in an exhaustive search over all interleavings.
+//! Every call is a *machine*: [`Machine::step`] takes the answer to its last [need](Need) and returns the
+//! next one. So the same code runs over NICs, in a blocking loop ([`run`]), and in an exhaustive search over
+//! all interleavings.
 //!
-//! An object has a few words at its *home*, which only atomics touch, and for every process (numbered from 1) a *cell*:
-//! two words that others write to, and a notification. A process uses an object for one call at a time.
+//! An object has a few words at its *home*, which only atomics touch. For every process (numbered from 1) it
+//! has a *cell*: two words that others write to, and a notification. A process uses an object for one call at
+//! a time.
 //!
-//! All waiting is on the own cell: no process ever polls memory of another, and each call takes a bounded number of messages.
+//! A process waits on its own cell only: no process ever polls the memory of another, and each call takes a
+//! bounded number of messages.
 
 mod channel;
 mod lock;
@@ -16,24 +20,24 @@ pub use channel::{Receiver, Sender};
 pub use lock::{Acquire, Release};
 pub use queue::{Insert, MonitorWait, Remove, SemSignal, SemWait, WaitTurn};
 
-use crate::atomics::{Op, REPLY};
+use crate::atomics::{AtomicOp, REPLY_WORDS};
 
-/// A process, from 1; 0 is [`EMPTY`](crate::atomics::EMPTY).
+/// A process, from 1; 0 is [`NO_PROCESS`](crate::atomics::NO_PROCESS).
 pub type Process = u32;
 
 /// A word of a process's cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Word {
-    /// The process behind this one.
+    /// The next process in the queue.
     Next,
-    /// How many were left behind when this one was woken.
+    /// How many processes were left behind when this one was woken.
     Count,
 }
 
-/// Which of a monitor's two objects a need is about. Locks, queues and semaphores are one object, `Main`.
+/// The object that a need is about. A monitor has two; locks, queues and semaphores have `Main` only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Part {
-    /// The object itself; of a monitor, its lock.
+pub enum SyncObject {
+    /// The object itself; for a monitor, its lock.
     Main,
     /// A monitor's condition.
     Condition,
@@ -42,44 +46,44 @@ pub enum Part {
 /// What a machine needs before its next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Need {
-    /// Do this at the home; the answer is its reply.
-    Atomic(Part, Op, [u32; 4]),
+    /// Perform this atomic at the home; the answer is its reply.
+    Atomic(SyncObject, AtomicOp, [u32; 4]),
     /// Store to a word of the own cell.
-    Store(Part, Word, u32),
+    Store(SyncObject, Word, u32),
     /// Read a word of the own cell; the answer is its value.
-    Load(Part, Word),
-    /// Wait until a word of the own cell is not 0; the answer is its value. It will not be long.
-    Spin(Part, Word),
+    Load(SyncObject, Word),
+    /// Wait until a word of the own cell is not 0; the answer is its value. The wait is short.
+    Spin(SyncObject, Word),
     /// Write to a word of another process's cell.
-    Write(Part, Process, Word, u32),
-    /// Write, and notify when it is there.
-    WriteNotify(Part, Process, Word, u32),
+    Write(SyncObject, Process, Word, u32),
+    /// Write, and notify when the word is in place.
+    WriteNotify(SyncObject, Process, Word, u32),
     /// Notify.
-    Notify(Part, Process),
+    Notify(SyncObject, Process),
     /// Wait for a notification of the own cell, and take it.
-    Wait(Part),
-    /// Nothing: the call is done, with this result.
+    Wait(SyncObject),
+    /// Nothing: the call has ended with this result.
     Done(u32),
 }
 
-/// What a machine gets for what it needed; zeros where there is nothing to say.
-pub type Answer = [u32; REPLY];
+/// The answer to a need; zeros where there is nothing to say.
+pub type Answer = [u32; REPLY_WORDS];
 
 /// A call under way.
 pub trait Machine {
-    /// Goes on with the answer to the last need (anything, the first time).
+    /// Continues with the answer to the last need (any value, the first time).
     fn step(&mut self, answer: Answer) -> Need;
 }
 
-/// What machines run on, if calls may block.
+/// The operations that machines need, for calls that may block.
 pub trait Fabric {
-    /// Answers a need, blocking if it has to. Never called with [`Need::Done`].
+    /// Performs a need and returns the answer; may block. Never called with [`Need::Done`].
     fn meet(&mut self, need: Need) -> Answer;
 }
 
 /// Runs a call to its end.
 pub fn run(mut machine: impl Machine, fabric: &mut (impl Fabric + ?Sized)) -> u32 {
-    let mut answer = [0; REPLY];
+    let mut answer = [0; REPLY_WORDS];
     loop {
         match machine.step(answer) {
             Need::Done(result) => return result,

@@ -1,27 +1,28 @@
 //! Wait queues, monitors (Mesa's rules) and counting semaphores.
 //!
-//! Home words: head, tail, count of waiters, promised wake-ups, and a semaphore's value (see [`atomics`](crate::atomics)). Who is
-//! woken is told how many it left behind; if there are some, it makes the one behind it the head, and wakes it at once if a
-//! wake-up was promised meanwhile. A signal to an empty queue is lost.
+//! Home words: head, tail, count of waiters, promised wake-ups, and a semaphore's value (see
+//! [`atomics`](crate::atomics)). A process that is woken is told how many processes it left behind. If there
+//! are some, it makes the next one the head, and wakes it at once if a wake-up was promised meanwhile. A
+//! signal to an empty queue is lost.
 //!
-//! The published `Ssignal` writes to the process in the reply also when there is none (the wake-up was promised instead);
-//! here it looks.
+//! The published `Ssignal` writes to the process in the reply even when there is none (because the wake-up
+//! was promised instead); here it checks first.
 
-use super::{Acquire, Answer, Machine, Need, Part, Process, Release, Word};
-use crate::atomics::{EMPTY, Op};
+use super::{Acquire, Answer, Machine, Need, Process, Release, SyncObject, Word};
+use crate::atomics::{AtomicOp, NO_PROCESS};
 
 /// Joins the queue (and waits later, with [`WaitTurn`]).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Insert {
     me: Process,
-    part: Part,
+    part: SyncObject,
     at: u8,
 }
 
 impl Insert {
     /// For this process.
     pub fn new(me: Process) -> Insert {
-        Insert { me, part: Part::Main, at: 0 }
+        Insert { me, part: SyncObject::Main, at: 0 }
     }
 }
 
@@ -29,10 +30,10 @@ impl Machine for Insert {
     fn step(&mut self, answer: Answer) -> Need {
         self.at += 1;
         match (self.at, answer[0]) {
-            (1, _) => Need::Store(self.part, Word::Next, EMPTY),
+            (1, _) => Need::Store(self.part, Word::Next, NO_PROCESS),
             (2, _) => Need::Store(self.part, Word::Count, 0),
-            (3, _) => Need::Atomic(self.part, Op::Enqueue, [self.me, 0, 0, 0]),
-            (4, before) if before != EMPTY => Need::Write(self.part, before, Word::Next, self.me),
+            (3, _) => Need::Atomic(self.part, AtomicOp::Enqueue, [self.me, 0, 0, 0]),
+            (4, before) if before != NO_PROCESS => Need::Write(self.part, before, Word::Next, self.me),
             _ => Need::Done(0),
         }
     }
@@ -41,15 +42,15 @@ impl Machine for Insert {
 /// Waits until woken, after [`Insert`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct WaitTurn {
-    part: Part,
+    part: SyncObject,
     next: Process,
     at: u8,
 }
 
 impl WaitTurn {
-    /// For the process that has joined.
+    /// For a process that has joined.
     pub fn new() -> WaitTurn {
-        WaitTurn { part: Part::Main, next: EMPTY, at: 0 }
+        WaitTurn { part: SyncObject::Main, next: NO_PROCESS, at: 0 }
     }
 }
 
@@ -69,11 +70,11 @@ impl Machine for WaitTurn {
                 self.at = 9;
                 Need::Done(0)
             }
-            // Its link may be under way.
+            // The link to the next process may be under way.
             (3, _) => Need::Spin(self.part, Word::Next),
             (4, next) => {
                 self.next = next;
-                Need::Atomic(self.part, Op::NewHead, [next, 0, 0, 0])
+                Need::Atomic(self.part, AtomicOp::NewHead, [next, 0, 0, 0])
             }
             (5, 1) => Need::WriteNotify(self.part, self.next, Word::Count, answer[1]),
             _ => Need::Done(0),
@@ -81,10 +82,11 @@ impl Machine for WaitTurn {
     }
 }
 
-/// Wakes the first of the queue. The result is 1 if there was somebody to wake (or to promise it to), else 0.
+/// Wakes the first process of the queue. The result is 1 if there was a process to wake (or to promise a
+/// wake-up to), else 0.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Remove {
-    part: Part,
+    part: SyncObject,
     woke: u32,
     at: u8,
 }
@@ -92,12 +94,12 @@ pub struct Remove {
 impl Remove {
     /// For any process.
     pub fn new() -> Remove {
-        Remove { part: Part::Main, woke: 0, at: 0 }
+        Remove { part: SyncObject::Main, woke: 0, at: 0 }
     }
 
     /// For a monitor's condition.
     pub fn condition() -> Remove {
-        Remove { part: Part::Condition, ..Remove::new() }
+        Remove { part: SyncObject::Condition, ..Remove::new() }
     }
 }
 
@@ -111,10 +113,10 @@ impl Machine for Remove {
     fn step(&mut self, answer: Answer) -> Need {
         self.at += 1;
         match (self.at, answer) {
-            (1, _) => Need::Atomic(self.part, Op::Dequeue, [0; 4]),
+            (1, _) => Need::Atomic(self.part, AtomicOp::Dequeue, [0; 4]),
             (2, [head, left, _]) => {
-                self.woke = u32::from(left != crate::atomics::NOBODY);
-                if head == EMPTY {
+                self.woke = u32::from(left != crate::atomics::QUEUE_WAS_EMPTY);
+                if head == NO_PROCESS {
                     return Need::Done(self.woke);
                 }
                 Need::WriteNotify(self.part, head, Word::Count, left)
@@ -124,7 +126,8 @@ impl Machine for Remove {
     }
 }
 
-/// Takes one from a semaphore, waiting for it. The result is the value before, or 0 if it had to wait.
+/// Takes one from a semaphore, waiting for it if necessary. The result is the value before, or 0 if it had to
+/// wait.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SemWait {
     me: Process,
@@ -145,17 +148,19 @@ impl Machine for SemWait {
             self.at += 1;
         }
         match (self.at, answer) {
-            (1, _) => Need::Store(Part::Main, Word::Next, EMPTY),
-            (2, _) => Need::Store(Part::Main, Word::Count, 0),
-            (3, _) => Need::Atomic(Part::Main, Op::SemP, [self.me, 0, 0, 0]),
+            (1, _) => Need::Store(SyncObject::Main, Word::Next, NO_PROCESS),
+            (2, _) => Need::Store(SyncObject::Main, Word::Count, 0),
+            (3, _) => Need::Atomic(SyncObject::Main, AtomicOp::SemP, [self.me, 0, 0, 0]),
             (4, [_, value, _]) if value > 0 => Need::Done(value),
-            (4, [before, ..]) if before != EMPTY => Need::Write(Part::Main, before, Word::Next, self.me),
+            (4, [before, ..]) if before != NO_PROCESS => {
+                Need::Write(SyncObject::Main, before, Word::Next, self.me)
+            }
             _ => self.turn.step(answer),
         }
     }
 }
 
-/// Gives one to a semaphore. The result is the value after it if nobody waited, else 0.
+/// Adds one to a semaphore. The result is the value after it if nobody waited, else 0.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SemSignal {
     value: u32,
@@ -179,20 +184,21 @@ impl Machine for SemSignal {
     fn step(&mut self, answer: Answer) -> Need {
         self.at += 1;
         match (self.at, answer) {
-            (1, _) => Need::Atomic(Part::Main, Op::SemV, [0; 4]),
+            (1, _) => Need::Atomic(SyncObject::Main, AtomicOp::SemV, [0; 4]),
             (2, [head, left, value]) => {
                 self.value = value;
-                if head == EMPTY {
+                if head == NO_PROCESS {
                     return Need::Done(value);
                 }
-                Need::WriteNotify(Part::Main, head, Word::Count, left)
+                Need::WriteNotify(SyncObject::Main, head, Word::Count, left)
             }
             _ => Need::Done(self.value),
         }
     }
 }
 
-/// Leaves a monitor, waits for a condition, enters again. Test the condition again after it: others may have come between.
+/// Leaves a monitor, waits for a condition, enters again. The caller must test the condition again: other
+/// processes may have entered in between.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct MonitorWait {
     insert: Insert,
@@ -206,9 +212,9 @@ impl MonitorWait {
     /// For the process that is in the monitor.
     pub fn new(me: Process) -> MonitorWait {
         MonitorWait {
-            insert: Insert { part: Part::Condition, ..Insert::new(me) },
+            insert: Insert { part: SyncObject::Condition, ..Insert::new(me) },
             release: Release::new(me),
-            turn: WaitTurn { part: Part::Condition, ..WaitTurn::new() },
+            turn: WaitTurn { part: SyncObject::Condition, ..WaitTurn::new() },
             acquire: Acquire::new(me),
             stage: 0,
         }
@@ -229,7 +235,7 @@ impl Machine for MonitorWait {
                 return need;
             }
             self.stage += 1;
-            answer = [0; crate::atomics::REPLY];
+            answer = [0; crate::atomics::REPLY_WORDS];
         }
     }
 }

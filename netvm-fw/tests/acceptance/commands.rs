@@ -2,9 +2,9 @@
 
 use netvm_fw::Key;
 use netvm_fw::library::Transfer;
-use netvm_fw::nic::Work;
-use netvm_fw::port::{Counter, Post, QUEUE, REFRESH};
-use netvm_fw::wire::Kind;
+use netvm_fw::nic::NicWork;
+use netvm_fw::port::{COMMAND_SLOTS, COUNTER_UPDATE_COMMANDS, Counter, Post};
+use netvm_fw::wire::HeadKind;
 
 use crate::rig::{Area, P, Rig, Weather};
 
@@ -32,7 +32,7 @@ fn item_12_fragments_stay_in_their_pages() {
         rig.poke(a, from, &vec![7; size as usize]);
         rig.write(a, from, b, at, size);
         rig.run();
-        let writes: Vec<_> = rig.packets.iter().filter(|h| h.kind == Kind::Write).collect();
+        let writes: Vec<_> = rig.packets.iter().filter(|h| h.kind == HeadKind::Write).collect();
         assert_eq!(writes.len(), fragments, "from {from} to {at}, {size} bytes");
         assert!(writes.iter().all(|h| h.src.in_page() && h.dst.in_page() && h.src.len == h.dst.len));
         assert_eq!(rig.peek(b, at, size as usize), vec![7; size as usize]);
@@ -45,7 +45,7 @@ fn item_13_short_writes_go_with_the_command() {
         let (mut rig, a, b) = pair(Weather::CALM, 1);
         rig.write(a, 0, b, 0, size);
         rig.run();
-        let at_source = rig.nodes[0].work.iter().filter(|w| **w == Work::Lock).count();
+        let at_source = rig.nodes[0].work.iter().filter(|w| **w == NicWork::Lock).count();
         assert_eq!((at_source, rig.nodes[0].dma_bytes), (locks, dma), "{size} bytes");
     }
 }
@@ -78,31 +78,33 @@ fn item_14_fences_are_of_the_source_for_writes_and_of_data_for_reads() {
 fn item_15_the_queue_is_bounded_and_its_counter_renewed_at_halves() {
     let (mut rig, a, b) = pair(Weather::CALM, 1);
     // Without the NIC, 64 commands fit.
-    let mut transfers: Vec<Transfer> = (0..QUEUE + 1).map(|_| rig.write_of(a, 0, b, 0, 8)).collect();
+    let mut transfers: Vec<Transfer> = (0..COMMAND_SLOTS + 1).map(|_| rig.write_of(a, 0, b, 0, 8)).collect();
     let library = rig.library(a);
     let fits =
         transfers.iter_mut().map(|t| library.issue(t, |_, _| {}).unwrap()).filter(|&done| done).count();
-    assert_eq!(fits, QUEUE as usize);
+    assert_eq!(fits, COMMAND_SLOTS as usize);
     assert_eq!(library.room(), 0);
     rig.ring(0);
     rig.run();
     let renewals: Vec<_> =
         rig.nodes[0].posts.iter().filter(|p| matches!(p.1, Post::Count(Counter::Commands, _))).collect();
-    let expected = [REFRESH, 2 * REFRESH].map(|n| (a.port, Post::Count(Counter::Commands, n)));
+    let expected = [COUNTER_UPDATE_COMMANDS, 2 * COUNTER_UPDATE_COMMANDS]
+        .map(|n| (a.port, Post::Count(Counter::Commands, n)));
     assert_eq!(renewals, expected.iter().collect::<Vec<_>>());
-    assert_eq!(rig.library(a).room(), QUEUE);
+    assert_eq!(rig.library(a).room(), COMMAND_SLOTS);
 }
 
-/// Commands with DMA end later than those without, so the count jumps over a multiple of 32; it is renewed all the same.
+/// Commands with DMA end later than those without, so the count jumps over a multiple of 32; it is renewed
+/// all the same.
 #[test]
 fn item_15_the_counter_is_renewed_when_the_count_jumps() {
     let (mut rig, a, b) = pair(Weather::CALM, 1);
-    for n in 0..QUEUE - 1 {
-        let long = n % REFRESH >= REFRESH - 2;
+    for n in 0..COMMAND_SLOTS - 1 {
+        let long = n % COUNTER_UPDATE_COMMANDS >= COUNTER_UPDATE_COMMANDS - 2;
         rig.write(a, 0, b, 0, if long { 2000 } else { 8 });
     }
     rig.run();
-    assert!(rig.library(a).room() >= REFRESH, "without a wish");
+    assert!(rig.library(a).room() >= COUNTER_UPDATE_COMMANDS, "without a wish");
 }
 
 #[test]
@@ -123,7 +125,7 @@ fn item_16_a_wrong_key_moves_nothing() {
     rig.issue(a, Transfer::write((mine, 0), (bad_theirs, 0), 50).notify(3).acknowledge());
     rig.issue(a, Transfer::read((mine, 4000), (bad_theirs, 0), 50));
     rig.issue(a, Transfer::read((bad_mine, 4000), (theirs, 0), 50));
-    let cookie = rig.library(a).atomic((bad_theirs, 0), netvm_fw::atomics::Op::Incr, [0; 4]).unwrap();
+    let cookie = rig.library(a).atomic((bad_theirs, 0), netvm_fw::atomics::AtomicOp::Incr, [0; 4]).unwrap();
     rig.ring(0);
     rig.issue(a, Transfer::write((good.0, 0), (good.1, P), 200).notify(4));
     // No fence hangs.

@@ -1,8 +1,8 @@
 //! Items 17 to 21: missing pages, credits.
 
 use netvm_fw::port::Counter;
-use netvm_fw::window::{HALF, WINDOW};
-use netvm_fw::wire::Kind;
+use netvm_fw::window::{HALF_WINDOW_MESSAGES, WINDOW_MESSAGES};
+use netvm_fw::wire::HeadKind;
 
 use crate::rig::{P, Rig, Weather};
 
@@ -25,7 +25,7 @@ fn item_17_a_missing_destination_costs_one_copy() {
     let copied: u64 = copied.sum();
     assert_eq!(copied + rig.nodes[1].dma_bytes, 8 * P, "each byte once, by copy or by DMA");
     assert!(rig.nodes[1].nic.stats().bounces > 0);
-    let writes = rig.packets.iter().filter(|h| h.kind == Kind::Write).count();
+    let writes = rig.packets.iter().filter(|h| h.kind == HeadKind::Write).count();
     assert_eq!(writes, 8, "nothing is sent twice");
 }
 
@@ -60,17 +60,21 @@ fn item_19_bounced_messages_stay_in_their_slots_and_stall_nobody_else() {
         rig.write(a, 0, b, 0, 300);
     }
     rig.run();
-    assert_eq!(rig.nodes[1].host.bounced(netvm_fw::Node(0)), WINDOW);
+    assert_eq!(rig.nodes[1].host.bounced(netvm_fw::Node(0)), WINDOW_MESSAGES);
     assert_eq!(rig.nodes[0].nic.credits(netvm_fw::Node(1)), 0);
     for _ in 0..200 {
         let transfer = rig.write_of(a, 0, c, 0, 300).acknowledge();
         rig.issue(a, transfer);
     }
     rig.fence(a, Counter::Written);
-    assert_eq!(rig.nodes[1].host.bounced(netvm_fw::Node(0)), WINDOW, "the other peer is stuck still");
+    assert_eq!(
+        rig.nodes[1].host.bounced(netvm_fw::Node(0)),
+        WINDOW_MESSAGES,
+        "the other peer is stuck still"
+    );
     rig.unstick(1);
     rig.run();
-    assert_eq!(rig.nodes[1].host.stats().most_bounced, WINDOW);
+    assert_eq!(rig.nodes[1].host.stats().most_bounced, WINDOW_MESSAGES);
     assert_eq!(rig.nodes[1].host.bounced(netvm_fw::Node(0)), 0);
     assert!(rig.nodes.iter().all(|n| n.nic.is_idle()));
 }
@@ -84,7 +88,7 @@ fn item_20_a_responder_without_credits_defers() {
     rig.poke(b, 0, &[5; P as usize]);
     // B's window to A is full of writes that A never sees.
     rig.cut.insert(0);
-    for _ in 0..WINDOW {
+    for _ in 0..WINDOW_MESSAGES {
         rig.write(b, 0, a, P, 8);
     }
     rig.run();
@@ -111,7 +115,7 @@ fn item_21_one_ack_for_half_a_window() {
     let (a, b) = (rig.port(0, 1, 2), rig.port(1, 1, 2));
     rig.touch(a, 0, 2 * P);
     rig.touch(b, 0, 2 * P);
-    for _ in 0..10 * HALF {
+    for _ in 0..10 * HALF_WINDOW_MESSAGES {
         rig.write(a, 0, b, 0, 8);
     }
     rig.run();
@@ -133,13 +137,13 @@ fn item_21_one_ack_for_half_a_window() {
             rig.write(a, 0, b, 0, 8);
         }
         rig.run();
-        let sent = rig.packets.iter().filter(|h| h.kind == Kind::Write).count() as u32;
+        let sent = rig.packets.iter().filter(|h| h.kind == HeadKind::Write).count() as u32;
         let more = sent - k - 1;
-        assert_eq!(more, WINDOW - 1 - k % HALF);
-        assert!((HALF..WINDOW).contains(&more));
+        assert_eq!(more, WINDOW_MESSAGES - 1 - k % HALF_WINDOW_MESSAGES);
+        assert!((HALF_WINDOW_MESSAGES..WINDOW_MESSAGES).contains(&more));
         rig.unstick(1);
         rig.run();
-        let sent = rig.packets.iter().filter(|h| h.kind == Kind::Write).count() as u32;
+        let sent = rig.packets.iter().filter(|h| h.kind == HeadKind::Write).count() as u32;
         assert_eq!(sent, k + 101, "it recovers");
     }
 }

@@ -1,12 +1,12 @@
 //! `docs/netvm-hazards.md`, one test for each.
 
-use netvm_fw::atomics::{EMPTY, NOBODY, Op};
+use netvm_fw::atomics::{AtomicOp, NO_PROCESS, QUEUE_WAS_EMPTY};
 use netvm_fw::host::{ExportError, HostAction, HostEvent, HostWork, Segment};
 use netvm_fw::library::{LibraryError, Transfer};
 use netvm_fw::nic::{HostReply, Interrupt};
 use netvm_fw::port::{Counter, PortMemory, reached};
 use netvm_fw::shadow::{Geometry, LockError, Unmap, table};
-use netvm_fw::sync::{Machine, Need, Part, SemSignal, Word};
+use netvm_fw::sync::{Machine, Need, SemSignal, SyncObject, Word};
 use netvm_fw::{Key, Node, PortId, Ppn, Vpn};
 
 use crate::rig::{Area, P, Rig, Weather, seeds};
@@ -56,23 +56,27 @@ fn h03_no_more_promises_than_waiters() {
     // Two waiters; the first is woken, and while the head is in flux two more signals come: one finds nobody.
     let mut m = [0; 5];
     for process in [1, 2] {
-        Op::SemP.apply(&mut m, [process, 0, 0, 0]);
+        AtomicOp::SemP.apply(&mut m, [process, 0, 0, 0]);
     }
-    assert_eq!(Op::SemV.apply(&mut m, [0; 4]), [1, 1, 0]);
-    assert_eq!(Op::SemV.apply(&mut m, [0; 4]), [EMPTY, 1, 0], "promised to the second");
-    assert_eq!(Op::SemV.apply(&mut m, [0; 4]), [EMPTY, NOBODY, 1], "counted");
-    assert_eq!(Op::NewHead.apply(&mut m, [2, 0, 0, 0]), [1, 0, 0], "the second must be woken");
-    assert_eq!(Op::SemP.apply(&mut m, [3, 0, 0, 0]), [EMPTY, 1, 0], "the third does not wait");
+    assert_eq!(AtomicOp::SemV.apply(&mut m, [0; 4]), [1, 1, 0]);
+    assert_eq!(AtomicOp::SemV.apply(&mut m, [0; 4]), [NO_PROCESS, 1, 0], "promised to the second");
+    assert_eq!(AtomicOp::SemV.apply(&mut m, [0; 4]), [NO_PROCESS, QUEUE_WAS_EMPTY, 1], "counted");
+    assert_eq!(AtomicOp::NewHead.apply(&mut m, [2, 0, 0, 0]), [1, 0, 0], "the second must be woken");
+    assert_eq!(AtomicOp::SemP.apply(&mut m, [3, 0, 0, 0]), [NO_PROCESS, 1, 0], "the third does not wait");
 }
 
 #[test]
 fn h04_a_signal_writes_to_nobody() {
     let mut signal = SemSignal::new();
-    assert!(matches!(signal.step([0; 3]), Need::Atomic(Part::Main, Op::SemV, _)));
-    assert_eq!(signal.step([EMPTY, 2, 0]), Need::Done(0), "promised to a waiter: it is woken by another");
+    assert!(matches!(signal.step([0; 3]), Need::Atomic(SyncObject::Main, AtomicOp::SemV, _)));
+    assert_eq!(
+        signal.step([NO_PROCESS, 2, 0]),
+        Need::Done(0),
+        "promised to a waiter: it is woken by another"
+    );
     let mut signal = SemSignal::new();
     signal.step([0; 3]);
-    assert_eq!(signal.step([3, 2, 0]), Need::WriteNotify(Part::Main, 3, Word::Count, 2));
+    assert_eq!(signal.step([3, 2, 0]), Need::WriteNotify(SyncObject::Main, 3, Word::Count, 2));
 }
 
 #[test]
@@ -84,7 +88,7 @@ fn h05_a_link_that_is_stuck_holds_nobody_else_up() {
         rig.touch(area, 0, P);
     }
     rig.nodes[1].stuck.insert(Rig::vpn(b, P));
-    for _ in 0..netvm_fw::window::WINDOW {
+    for _ in 0..netvm_fw::window::WINDOW_MESSAGES {
         rig.write(a, 0, b, P, 8);
     }
     rig.run();
@@ -93,9 +97,9 @@ fn h05_a_link_that_is_stuck_holds_nobody_else_up() {
     rig.run();
     let stuck = rig.library(a).fence(Counter::Written);
     assert!(!rig.library(a).want(stuck));
-    assert_eq!(rig.atomic(c, a, 0, Op::Incr, [0; 4])[0], 0);
-    assert_eq!(rig.atomic(c, b, 0, Op::Incr, [0; 4])[0], 0);
-    assert_eq!(rig.atomic(a, c, 0, Op::Incr, [0; 4])[0], 0);
+    assert_eq!(rig.atomic(c, a, 0, AtomicOp::Incr, [0; 4])[0], 0);
+    assert_eq!(rig.atomic(c, b, 0, AtomicOp::Incr, [0; 4])[0], 0);
+    assert_eq!(rig.atomic(a, c, 0, AtomicOp::Incr, [0; 4])[0], 0);
     rig.unstick(1);
     rig.wait(a, stuck);
 }
@@ -135,13 +139,15 @@ fn h07_waiting_looks_again_after_arming() {
 fn h08_operands_do_not_straddle_pages() {
     let (mut rig, a, b) = pair(Weather::CALM, 1);
     let theirs = rig.handle(a, b);
-    for (op, offset) in [(Op::SemP, P - 16), (Op::SemP, P - 20), (Op::Enqueue, 8), (Op::Incr, 2)] {
+    for (op, offset) in
+        [(AtomicOp::SemP, P - 16), (AtomicOp::SemP, P - 20), (AtomicOp::Enqueue, 8), (AtomicOp::Incr, 2)]
+    {
         assert_eq!(rig.library(a).atomic((theirs, offset), op, [0; 4]), Err(LibraryError::Alignment));
     }
     // A library that does not keep to it is refused by its NIC.
-    let mut head = netvm_fw::wire::Head::new(netvm_fw::wire::Kind::Atomic, a.port, Node(0), Node(1));
+    let mut head = netvm_fw::wire::Head::new(netvm_fw::wire::HeadKind::Atomic, a.port, Node(0), Node(1));
     head.dst = netvm_fw::wire::Span::new(Rig::vpn(b, 0), b.segment.key, 8, 20);
-    head.op = Op::SemP as u32;
+    head.op = AtomicOp::SemP as u32;
     let memory = rig.library(a).memory().clone();
     memory.put_command(0, &head.encode(), &[]);
     rig.nodes[0].bell.ring(a.port);
@@ -170,7 +176,7 @@ fn h10_only_a_checked_copy_of_a_command_counts() {
     rig.poke(a, 0, &[7; 300]);
     // A wrong hash finds nothing; the host does, and the bytes arrive all the same.
     let (mut head, mut wrong) =
-        (netvm_fw::wire::Head::new(netvm_fw::wire::Kind::Write, a.port, Node(0), Node(1)), 0);
+        (netvm_fw::wire::Head::new(netvm_fw::wire::HeadKind::Write, a.port, Node(0), Node(1)), 0);
     head.src = netvm_fw::wire::Span::new(Rig::vpn(a, 0), a.segment.key, 0, 300);
     head.dst = netvm_fw::wire::Span::new(Rig::vpn(b, 0), b.segment.key, 0, 300);
     (head.src.hash.0, head.dst.hash.0) = (head.src.hash.0 ^ u32::MAX, head.dst.hash.0 ^ u32::MAX);
@@ -195,7 +201,7 @@ fn h10_only_a_checked_copy_of_a_command_counts() {
     }
     // A node, a kind, an inline length that do not exist.
     put(&mut rig, netvm_fw::wire::Head { to: Node(9), ..head });
-    put(&mut rig, netvm_fw::wire::Head { kind: netvm_fw::wire::Kind::Ack, ..head });
+    put(&mut rig, netvm_fw::wire::Head { kind: netvm_fw::wire::HeadKind::Ack, ..head });
     put(&mut rig, netvm_fw::wire::Head { flags: netvm_fw::wire::INLINED, ..head });
     assert_eq!(rig.nodes[0].nic.stats().malformed, 9);
     assert_eq!(rig.nodes[0].nic.stats().sent, 1);
@@ -208,7 +214,7 @@ fn h11_a_bounced_reply_counts_for_its_reader() {
     rig.touch(b, 0, P);
     rig.poke(b, 0, &[5; 600]);
     rig.read(a, 0, b, 0, 600);
-    while rig.packets.iter().all(|h| h.kind != netvm_fw::wire::Kind::ReadReply) {
+    while rig.packets.iter().all(|h| h.kind != netvm_fw::wire::HeadKind::ReadReply) {
         assert!(rig.step());
     }
     rig.evict(a, 0);
@@ -277,7 +283,7 @@ fn h14_a_resident_page_that_is_not_found_is_served() {
     let (mut rig, a, b) = pair(Weather::CALM, 1);
     rig.touch(b, 0, P);
     // The NIC does not find what the host has, as in the middle of a compaction: no I/O.
-    let mut head = netvm_fw::wire::Head::new(netvm_fw::wire::Kind::Write, a.port, Node(0), Node(1));
+    let mut head = netvm_fw::wire::Head::new(netvm_fw::wire::HeadKind::Write, a.port, Node(0), Node(1));
     head.dst = netvm_fw::wire::Span::new(Rig::vpn(b, 0), b.segment.key, 0, 4);
     head.seq = 0;
     let event = HostEvent::Interrupt(Interrupt::Bounced { head, payload: vec![9; 4] });
@@ -371,7 +377,8 @@ fn leases_last_until_they_are_broken() {
     assert_eq!(rig.library(b).reply(cookie).unwrap().unwrap()[0], 0, "broken before");
 }
 
-/// Leases on every frame of a host: pages that wait take them back, one for each; who uses one then gets the ordinary way.
+/// Leases on every frame of a host: pages that wait take them back, one for each; who uses one then gets the
+/// ordinary way.
 #[test]
 fn leases_are_recalled_when_pages_wait_for_a_frame() {
     for seed in seeds(50) {
@@ -401,7 +408,8 @@ fn leases_are_recalled_when_pages_wait_for_a_frame() {
             let resident = rig.nodes[1].host.vm().place(page) == Some(lease.ppn);
             assert_eq!(gone.contains(&page), !resident, "seed {seed}: page {n}");
         }
-        // Writes under all eight arrive, some of them by way of a fault; no byte goes to the pages that came instead.
+        // Writes under all eight arrive, some of them by way of a fault; no byte goes to the pages that came
+        // instead.
         let (mine, theirs) = (rig.handle(a, a), rig.handle(a, b));
         for (n, lease) in leases.iter().enumerate() {
             rig.poke(a, 0, &[n as u8 + 1; 200]);
@@ -457,10 +465,11 @@ fn handles_are_forgotten() {
     assert_eq!(rig.library(a).lookup(Node(1), b.port, b.segment.address - 1), None);
     assert_eq!(rig.library(a).lookup(Node(1), b.port, b.segment.address + b.segment.size), None);
     assert_eq!(rig.library(a).remove_segment(theirs), Some(b.segment));
-    assert_eq!(rig.library(a).atomic((theirs, 0), Op::Incr, [0; 4]), Err(LibraryError::Handle));
+    assert_eq!(rig.library(a).atomic((theirs, 0), AtomicOp::Incr, [0; 4]), Err(LibraryError::Handle));
 }
 
-/// A process that ends in the middle of everything: its exports go, its peers are answered, its node-mates go on.
+/// A process that ends in the middle of everything: its exports go, its peers are answered, its node-mates go
+/// on.
 #[test]
 fn closing_a_port_leaves_nothing_behind() {
     for seed in seeds(200) {

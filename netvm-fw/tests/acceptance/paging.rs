@@ -1,8 +1,10 @@
 //! Items 1 to 11: memory management.
 
-use netvm_fw::host::{Cleaned, Deactivated, Host, HostAction, HostConfig, HostEvent, HostWork, State, Vm};
+use netvm_fw::host::{
+    Cleaned, Deactivated, FrameState, Host, HostAction, HostConfig, HostEvent, HostWork, Vm,
+};
 use netvm_fw::shadow::{Geometry, LockError, Unmap, table};
-use netvm_fw::{Key, PageMemory, Place, PortId, Ppn, Vpn};
+use netvm_fw::{FrameAddress, Key, PageMemory, PortId, Ppn, Vpn};
 
 use crate::rig::{P, Rig, Weather, seeds};
 
@@ -19,7 +21,7 @@ fn item_01_nothing_is_pinned() {
     rig.touch(a, 0, 4 * P);
     rig.write(a, 0, b, 100, 3 * P);
     rig.read(a, 0, b, 0, 2 * P);
-    rig.atomic(a, b, 0, netvm_fw::atomics::Op::Incr, [0; 4]);
+    rig.atomic(a, b, 0, netvm_fw::atomics::AtomicOp::Incr, [0; 4]);
     rig.run();
     for node in &mut rig.nodes {
         for i in 0..16 {
@@ -66,7 +68,8 @@ fn item_04_unmap_gives_up_and_free_waits() {
     nic.unlock(ppn);
     assert_eq!(host.free(ppn), Unmap::Unmapped);
 
-    // In the whole: a page that is given up in the middle of a DMA is free one DMA later (with LANai's rates: 9.4 us).
+    // In the whole: a page that is given up in the middle of a DMA is free one DMA later (with LANai's rates:
+    // 9.4 us).
     let weather = Weather { dma: (9_370, 9_370), ..Weather::CALM };
     let mut rig = Rig::new(2, 8, weather, 1);
     let (a, b) = (rig.port(0, 1, 1), rig.port(1, 1, 1));
@@ -81,13 +84,13 @@ fn item_04_unmap_gives_up_and_free_waits() {
     let mut out = Vec::new();
     rig.nodes[1].host.discard(Rig::vpn(b, 0), &mut out);
     rig.host_actions(1, out);
-    assert_eq!(rig.nodes[1].host.vm().state(ppn), State::Leaving);
+    assert_eq!(rig.nodes[1].host.vm().state(ppn), FrameState::Leaving);
     while rig.nodes[1].nic.table().count(ppn) != (0, 0) {
         assert!(rig.step());
     }
     assert!(rig.now - start <= 9_400, "{} ns", rig.now - start);
     rig.run();
-    assert_eq!(rig.nodes[1].host.vm().state(ppn), State::Free);
+    assert_eq!(rig.nodes[1].host.vm().state(ppn), FrameState::Free);
 }
 
 #[test]
@@ -167,11 +170,11 @@ fn item_08_dirty_and_locked_pages_stay() {
     };
     use_page(true);
     assert_eq!(vm.deactivate(ppn, &mut work), Deactivated::Dirtied);
-    assert_eq!(vm.state(ppn), State::Active);
+    assert_eq!(vm.state(ppn), FrameState::Active);
     assert_eq!(vm.deactivate(ppn, &mut work), Deactivated::Yes);
     use_page(false);
     assert_eq!(vm.clean(ppn, &mut work), Cleaned::Locked, "in use");
-    assert_eq!(vm.state(ppn), State::Active);
+    assert_eq!(vm.state(ppn), FrameState::Active);
     nic.unlock(ppn);
     assert_eq!(vm.deactivate(ppn, &mut work), Deactivated::Yes);
     assert_eq!(vm.clean(ppn, &mut work), Cleaned::MustFlush, "what the NIC wrote long ago is not forgotten");
@@ -257,7 +260,8 @@ fn item_11_the_table_grows_with_frames_only() {
     assert_eq!(rig.nodes[0].host.vm().table().geometry().shared_bytes(), before);
 }
 
-/// More memory than frames, random writes from afar and near: what is read is what was written, and residency stays in bounds.
+/// More memory than frames, random writes from afar and near: what is read is what was written, and residency
+/// stays in bounds.
 #[test]
 fn paging_under_pressure_keeps_every_byte() {
     for seed in seeds(200) {
@@ -311,8 +315,8 @@ fn paging_under_pressure_keeps_every_byte() {
 struct Nowhere;
 
 impl PageMemory for Nowhere {
-    fn read(&self, _: Place, _: &mut [u8]) {}
-    fn write(&self, _: Place, _: &[u8]) {}
+    fn read(&self, _: FrameAddress, _: &mut [u8]) {}
+    fn write(&self, _: FrameAddress, _: &[u8]) {}
 }
 
 /// A host whose backing store answers at once, or has no room; the pages that were written out, in groups.

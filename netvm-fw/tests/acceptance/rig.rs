@@ -1,18 +1,19 @@
-//! Nodes with a NIC, a host, memory and a backing store, on a network that delays as it likes. Virtual time; a seed decides
-//! everything. Every DMA is checked: its frame is locked and holds the same page from the moment it is asked for to its end.
+//! Nodes with a NIC, a host, memory and a backing store, on a network that delays as it likes. Virtual time;
+//! a seed decides everything. Every DMA is checked: its frame is locked and holds the same page from the
+//! moment it is asked for to its end.
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 use std::sync::Arc;
 
-use netvm_fw::host::{Host, HostAction, HostConfig, HostEvent, HostWork, Segment, State};
+use netvm_fw::host::{FrameState, Host, HostAction, HostConfig, HostEvent, HostWork, Segment};
 use netvm_fw::library::{Fence, Handle, Library, Transfer};
-use netvm_fw::nic::{Action, Config, Event, Interrupt, Nic, OpId, Stretch, Work};
+use netvm_fw::nic::{Interrupt, Nic, NicAction, NicConfig, NicEvent, NicWork, OpId, Stretch};
 use netvm_fw::port::{Counter, Doorbell, PortMemory, Post};
 use netvm_fw::shadow::{Geometry, table};
 use netvm_fw::wire::Head;
-use netvm_fw::{Node, PAGE, PageMemory, Place, PortId, Ppn, Vpn};
+use netvm_fw::{FrameAddress, Node, PAGE, PageMemory, PortId, Ppn, Vpn};
 
 pub const P: u64 = PAGE as u64;
 
@@ -60,7 +61,7 @@ enum Todo {
     Head(Head),
     Packet(Head, Vec<u8>),
     DmaRead(OpId, Stretch, Vec<u8>, Vpn),
-    DmaWrite(OpId, Place, Vec<u8>, Vpn),
+    DmaWrite(OpId, FrameAddress, Vec<u8>, Vpn),
     Interrupt(Interrupt),
     Reply(netvm_fw::nic::HostReply),
     PageIn(Vpn, Ppn),
@@ -72,11 +73,11 @@ enum Todo {
 pub struct Memory(RefCell<Vec<Vec<u8>>>);
 
 impl PageMemory for Memory {
-    fn read(&self, at: Place, into: &mut [u8]) {
+    fn read(&self, at: FrameAddress, into: &mut [u8]) {
         let o = at.offset as usize;
         into.copy_from_slice(&self.0.borrow()[at.ppn.index()][o..o + into.len()]);
     }
-    fn write(&self, at: Place, from: &[u8]) {
+    fn write(&self, at: FrameAddress, from: &[u8]) {
         let o = at.offset as usize;
         self.0.borrow_mut()[at.ppn.index()][o..o + from.len()].copy_from_slice(from);
     }
@@ -98,7 +99,7 @@ pub struct Computer {
     pub recalled: Vec<Vpn>,
     pub ready: Vec<u64>,
     /// What happened, in order: for tests that count.
-    pub work: Vec<Work>,
+    pub work: Vec<NicWork>,
     pub host_work: Vec<HostWork>,
     pub posts: Vec<(PortId, Post)>,
     pub dma_bytes: u64,
@@ -142,7 +143,7 @@ impl Rig {
         let computer = |n| {
             let (host, nic) = table(geometry, seed ^ 77);
             Computer {
-                nic: Nic::new(Config::new(Node(n), nodes), nic),
+                nic: Nic::new(NicConfig::new(Node(n), nodes), nic),
                 host: Host::new(HostConfig::new(geometry.frames), host, seed.wrapping_add(n.into())),
                 memory: Memory(RefCell::new(vec![vec![0xee; PAGE as usize]; geometry.frames as usize])),
                 store: HashMap::new(),
@@ -243,7 +244,7 @@ impl Rig {
             match computer.host.vm().place(vpn) {
                 Some(ppn) if computer.host.vm().is_resident(vpn) => {
                     computer.host.touch(vpn, true, 0, &mut out);
-                    computer.memory.write(Place { ppn, offset: (o % P) as u32 }, piece);
+                    computer.memory.write(FrameAddress { ppn, offset: (o % P) as u32 }, piece);
                 }
                 Some(_) => panic!("poke a page that is there, or not at all"),
                 None => {
@@ -265,8 +266,8 @@ impl Rig {
             let computer = &self.nodes[at.node];
             let piece = &mut bytes[done..done + n];
             match computer.host.vm().place(vpn) {
-                Some(ppn) if computer.host.vm().state(ppn) != State::PagingIn => {
-                    computer.memory.read(Place { ppn, offset: (o % P) as u32 }, piece);
+                Some(ppn) if computer.host.vm().state(ppn) != FrameState::PagingIn => {
+                    computer.memory.read(FrameAddress { ppn, offset: (o % P) as u32 }, piece);
                 }
                 _ => {
                     if let Some(page) = computer.store.get(&vpn) {
@@ -362,7 +363,7 @@ impl Rig {
         me: Area,
         home: Area,
         at: u64,
-        op: netvm_fw::atomics::Op,
+        op: netvm_fw::atomics::AtomicOp,
         args: [u32; 4],
     ) -> [u32; 3] {
         let handle = self.handle(me, home);
@@ -397,39 +398,39 @@ impl Rig {
         match todo {
             Todo::Doorbell => {
                 while let Some(port) = self.nodes[node].bell.answer() {
-                    self.nic(node, Event::Doorbell(port));
+                    self.nic(node, NicEvent::Doorbell(port));
                 }
             }
-            Todo::Head(head) => self.nic(node, Event::Head(head)),
-            Todo::Packet(head, payload) => self.nic(node, Event::Packet { head, payload }),
+            Todo::Head(head) => self.nic(node, NicEvent::Head(head)),
+            Todo::Packet(head, payload) => self.nic(node, NicEvent::Packet { head, payload }),
             Todo::DmaRead(op, from, mut into, vpn) => {
                 self.check_dma(node, from.at.ppn, vpn);
                 into.resize(from.len as usize, 0);
                 self.nodes[node].memory.read(from.at, &mut into);
                 self.nodes[node].dma_bytes += u64::from(from.len);
-                self.nic(node, Event::DmaRead { op, data: into });
+                self.nic(node, NicEvent::DmaRead { op, data: into });
             }
             Todo::DmaWrite(op, to, data, vpn) => {
                 self.check_dma(node, to.ppn, vpn);
                 self.nodes[node].memory.write(to, &data);
                 self.nodes[node].dma_bytes += data.len() as u64;
-                self.nic(node, Event::DmaWritten { op, data });
+                self.nic(node, NicEvent::DmaWritten { op, data });
             }
             Todo::Interrupt(interrupt) => self.host(node, HostEvent::Interrupt(interrupt)),
-            Todo::Reply(reply) => self.nic(node, Event::Host(reply)),
+            Todo::Reply(reply) => self.nic(node, NicEvent::Host(reply)),
             Todo::PageIn(vpn, ppn) if self.nodes[node].stuck.contains(&vpn) => {
                 self.nodes[node].held_back.push((vpn, ppn));
             }
             Todo::PageIn(vpn, ppn) => {
                 let computer = &mut self.nodes[node];
                 let page = computer.store.get(&vpn).cloned().unwrap_or_else(|| vec![0; P as usize]);
-                computer.memory.write(Place { ppn, offset: 0 }, &page);
+                computer.memory.write(FrameAddress { ppn, offset: 0 }, &page);
                 self.host(node, HostEvent::PagedIn(ppn));
             }
             Todo::PageOut(vpn, ppn) => {
                 let computer = &mut self.nodes[node];
                 let mut page = vec![0; P as usize];
-                computer.memory.read(Place { ppn, offset: 0 }, &mut page);
+                computer.memory.read(FrameAddress { ppn, offset: 0 }, &mut page);
                 computer.store.insert(vpn, page);
                 self.host(node, HostEvent::PagedOut(ppn));
             }
@@ -474,12 +475,12 @@ impl Rig {
         assert_eq!(computer.host.vm().page(ppn), Some(vpn), "the frame has changed its page");
         let state = computer.host.vm().state(ppn);
         assert!(
-            matches!(state, State::Active | State::Inactive | State::Leaving),
+            matches!(state, FrameState::Active | FrameState::Inactive | FrameState::Leaving),
             "DMA in a frame that is {state:?}"
         );
     }
 
-    pub fn nic(&mut self, node: usize, event: Event) {
+    pub fn nic(&mut self, node: usize, event: NicEvent) {
         let mut out = Vec::new();
         self.nodes[node].nic.handle(self.now, event, &mut out);
         for action in out {
@@ -487,25 +488,25 @@ impl Rig {
         }
     }
 
-    fn nic_action(&mut self, node: usize, action: Action) {
+    fn nic_action(&mut self, node: usize, action: NicAction) {
         match action {
-            Action::Work(work) => self.nodes[node].work.push(work),
-            Action::DmaRead { op, from, into } => {
+            NicAction::NicWork(work) => self.nodes[node].work.push(work),
+            NicAction::DmaRead { op, from, into } => {
                 let vpn = self.nodes[node].host.vm().page(from.at.ppn).expect("a page");
                 let at = self.now + self.between(self.weather.dma);
                 self.later(node, at, Todo::DmaRead(op, from, into, vpn));
             }
-            Action::DmaWrite { op, to, data } => {
+            NicAction::DmaWrite { op, to, data } => {
                 let vpn = self.nodes[node].host.vm().page(to.ppn).expect("a page");
                 let at = self.now + self.between(self.weather.dma);
                 self.later(node, at, Todo::DmaWrite(op, to, data, vpn));
             }
-            Action::Send { head, payload, .. } => {
+            NicAction::Send { head, payload, .. } => {
                 let (sent, rest) = (head.to_bytes(), payload.len());
                 assert_eq!(Head::from_bytes(&sent), Ok((head, &[][..])), "it survives the wire");
                 assert_eq!(rest, head.payload_len());
                 self.packets.push(head);
-                if head.kind == netvm_fw::wire::Kind::Ack {
+                if head.kind == netvm_fw::wire::HeadKind::Ack {
                     self.nodes[node].acks_sent += 1;
                 }
                 if self.cut.contains(&head.to.0) {
@@ -520,11 +521,11 @@ impl Rig {
                     self.later(head.to.0 as usize, at, Todo::Packet(head, payload.clone()));
                 }
             }
-            Action::Post(port, post) => {
+            NicAction::Post(port, post) => {
                 self.nodes[node].ports[&port].apply(post);
                 self.nodes[node].posts.push((port, post));
             }
-            Action::Interrupt(interrupt) => {
+            NicAction::Interrupt(interrupt) => {
                 let at = self.now + self.between(self.weather.interrupt);
                 let at = at.max(self.nodes[node].interrupts_free);
                 self.nodes[node].interrupts_free = at;
@@ -559,7 +560,7 @@ impl Rig {
                     self.later(node, at, Todo::PageOut(vpn, ppn));
                 }
                 HostAction::Evict { ppn, .. } => {
-                    self.nodes[node].memory.write(Place { ppn, offset: 0 }, &[0xee; PAGE as usize]);
+                    self.nodes[node].memory.write(FrameAddress { ppn, offset: 0 }, &[0xee; PAGE as usize]);
                 }
                 HostAction::Wake(port) => *self.nodes[node].woken.entry(port).or_default() += 1,
                 HostAction::Message { head, payload } => {

@@ -1,18 +1,20 @@
-//! Items 28 to 32: atomics, locks, queues, monitors, semaphores. First every interleaving of a few calls, with messages that are
-//! delivered at any time and in any order; then long random runs over NICs.
+//! Items 28 to 32: atomics, locks, queues, monitors, semaphores. First every interleaving of a few calls,
+//! with messages that are delivered at any time and in any order; then long random runs over NICs.
 
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
 
-use netvm_fw::atomics::{EMPTY, NOBODY, OPERAND, Op, REPLY};
+use netvm_fw::atomics::{AtomicOp, MAX_OPERAND_WORDS, NO_PROCESS, QUEUE_WAS_EMPTY, REPLY_WORDS};
 use netvm_fw::library::Transfer;
 use netvm_fw::sync::{
-    Acquire, Insert, Machine, MonitorWait, Need, Part, Release, Remove, SemSignal, SemWait, WaitTurn, Word,
+    Acquire, Insert, Machine, MonitorWait, Need, Release, Remove, SemSignal, SemWait, SyncObject, WaitTurn,
+    Word,
 };
 
 use crate::rig::{Area, P, Rig, Weather, seeds};
 
-/// A name of 128 bits for a value: states are kept by name, two of the same name being unlikelier than a broken machine.
+/// A name of 128 bits for a value: states are kept by name, two of the same name being unlikelier than a
+/// broken machine.
 #[derive(Default)]
 struct Name(u64, u64);
 
@@ -44,27 +46,27 @@ fn name(value: &impl Hash) -> (u64, u64) {
     (hasher.0, hasher.1)
 }
 
-type Apply = fn(Op, &mut [u32; OPERAND], [u32; 4]) -> [u32; REPLY];
+type Apply = fn(AtomicOp, &mut [u32; MAX_OPERAND_WORDS], [u32; 4]) -> [u32; REPLY_WORDS];
 
 /// The operations as published: `dequeue` and `semV` promise wake-ups to more than there are waiters.
-fn published(op: Op, m: &mut [u32; OPERAND], args: [u32; 4]) -> [u32; REPLY] {
-    let dequeue = |m: &mut [u32; OPERAND]| {
+fn published(op: AtomicOp, m: &mut [u32; MAX_OPERAND_WORDS], args: [u32; 4]) -> [u32; REPLY_WORDS] {
+    let dequeue = |m: &mut [u32; MAX_OPERAND_WORDS]| {
         if m[2] == 0 {
-            return [EMPTY, NOBODY, 0];
+            return [NO_PROCESS, QUEUE_WAS_EMPTY, 0];
         }
-        if m[0] == EMPTY {
+        if m[0] == NO_PROCESS {
             m[3] += 1;
-            return [EMPTY, m[2], 0];
+            return [NO_PROCESS, m[2], 0];
         }
         m[2] -= 1;
-        [std::mem::replace(&mut m[0], EMPTY), m[2], 0]
+        [std::mem::replace(&mut m[0], NO_PROCESS), m[2], 0]
     };
     match op {
-        Op::Dequeue => dequeue(m),
-        Op::SemV if m[2] > 0 => dequeue(m),
-        Op::SemV => {
+        AtomicOp::Dequeue => dequeue(m),
+        AtomicOp::SemV if m[2] > 0 => dequeue(m),
+        AtomicOp::SemV => {
             m[4] += 1;
-            [EMPTY, NOBODY, m[4]]
+            [NO_PROCESS, QUEUE_WAS_EMPTY, m[4]]
         }
         other => other.apply(m, args),
     }
@@ -96,7 +98,7 @@ enum Call {
 }
 
 impl Call {
-    fn step(&mut self, answer: [u32; REPLY]) -> Need {
+    fn step(&mut self, answer: [u32; REPLY_WORDS]) -> Need {
         match self {
             Call::Insert(m) => m.step(answer),
             Call::Turn(m) => m.step(answer),
@@ -142,13 +144,13 @@ impl Actor {
     }
 
     /// Goes on until it needs something that others can see.
-    fn go(&mut self, answer: [u32; REPLY], common: &mut Common) {
+    fn go(&mut self, answer: [u32; REPLY_WORDS], common: &mut Common) {
         let mut answer = answer;
         loop {
             let need = self.call.step(answer);
             if let Need::Done(result) = need {
                 self.next_call(result, common);
-                answer = [0; REPLY];
+                answer = [0; REPLY_WORDS];
                 if self.done {
                     self.need = Need::Done(0);
                     return;
@@ -228,7 +230,7 @@ struct Flying {
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct State {
-    home: [[u32; OPERAND]; 2],
+    home: [[u32; MAX_OPERAND_WORDS]; 2],
     /// By actor, part, word.
     cells: Vec<[[u32; 2]; 2]>,
     notes: Vec<[u8; 2]>,
@@ -242,8 +244,8 @@ impl State {
         let mut common = Common::default();
         let mut actors: Vec<Actor> =
             roles.iter().zip(1..).map(|(role, me)| Actor::new(me, role.clone())).collect();
-        actors.iter_mut().for_each(|actor| actor.go([0; REPLY], &mut common));
-        let mut home = [[0; OPERAND]; 2];
+        actors.iter_mut().for_each(|actor| actor.go([0; REPLY_WORDS], &mut common));
+        let mut home = [[0; MAX_OPERAND_WORDS]; 2];
         home[0][4] = value;
         let n = roles.len();
         State {
@@ -259,20 +261,20 @@ impl State {
     /// Does the step of one actor. `None`: it must wait, or has ended.
     fn act(&self, i: usize, apply: Apply) -> Option<State> {
         let mut s = self.clone();
-        let mut answer = [0; REPLY];
+        let mut answer = [0; REPLY_WORDS];
         let word = |w: Word| if w == Word::Next { 0 } else { 1 };
-        let fly = |part: Part, to, word, notify| Flying { part: part as u8, to, word, notify };
+        let fly = |part: SyncObject, to, word, notify| Flying { part: part as u8, to, word, notify };
         match self.actors[i].need {
             Need::Done(_) => return None,
             Need::Atomic(part, op, args) => {
                 answer = apply(op, &mut s.home[part as usize], args);
                 // Who has joined a queue, or a line: in this order.
                 let queued = match op {
-                    Op::Enqueue | Op::Swap => true,
-                    Op::SemP => answer[1] == 0,
+                    AtomicOp::Enqueue | AtomicOp::Swap => true,
+                    AtomicOp::SemP => answer[1] == 0,
                     _ => false,
                 };
-                if queued && part == Part::Main {
+                if queued && part == SyncObject::Main {
                     s.common.joined.push(args[0] as u8);
                 }
             }
@@ -305,7 +307,7 @@ impl State {
     fn deliver(&self, f: usize) -> State {
         let mut s = self.clone();
         let Flying { part, to, word, notify } = s.flying.remove(f);
-        assert_ne!(to, EMPTY, "a message to nobody");
+        assert_ne!(to, NO_PROCESS, "a message to nobody");
         let (i, part) = (to as usize - 1, part as usize);
         if let Some((w, value)) = word {
             s.cells[i][part][w as usize] = value;
@@ -385,7 +387,7 @@ fn item_32_semaphores_lose_no_wake_up() {
     for (waiters, signals, value) in
         [(1, 1, 0), (2, 2, 0), (3, 2, 0), (2, 3, 1), (3, 3, 0), (4, 3, 0), (3, 4, 2), (4, 4, 0)]
     {
-        let (bad, n) = semaphore(waiters, signals, value, Op::apply);
+        let (bad, n) = semaphore(waiters, signals, value, AtomicOp::apply);
         assert_eq!(bad, 0, "{waiters} waiters, {signals} signals, value {value}");
         states = states.max(n);
     }
@@ -404,7 +406,8 @@ fn queue(waiters: usize, signals: usize, apply: Apply) -> (usize, usize) {
     let (states, ends) = explore(&all, 0, apply, |_| {});
     let bad = ends.iter().filter(|s| {
         let woken = woken_of_joined(s);
-        // Every signal that found somebody has woken one, in the order of the queue, and no promise is left over.
+        // Every signal that found somebody has woken one, in the order of the queue, and no promise is left
+        // over.
         woken.len() != s.common.woke as usize || !s.common.joined.starts_with(&woken) || s.home[0][3] != 0
     });
     (bad.count(), states)
@@ -413,7 +416,7 @@ fn queue(waiters: usize, signals: usize, apply: Apply) -> (usize, usize) {
 #[test]
 fn item_30_wait_queues_wake_in_order_and_lose_nothing() {
     for (waiters, signals) in [(1, 1), (2, 1), (1, 2), (2, 2), (3, 3), (2, 4), (4, 2), (4, 4)] {
-        assert_eq!(queue(waiters, signals, Op::apply).0, 0, "{waiters} waiters, {signals} signals");
+        assert_eq!(queue(waiters, signals, AtomicOp::apply).0, 0, "{waiters} waiters, {signals} signals");
     }
     // Published: promises to nobody are left over, and wake a later process.
     assert!(queue(2, 3, published).0 > 0, "the known defect is not found");
@@ -423,15 +426,16 @@ fn item_30_wait_queues_wake_in_order_and_lose_nothing() {
 fn item_29_locks_exclude_and_hand_over_in_order() {
     for (n, rounds) in [(2, 3), (3, 2), (4, 1)] {
         let all = vec![Role::Locker { rounds }; n];
-        let (states, ends) = explore(&all, 0, Op::apply, |s| {
+        let (states, ends) = explore(&all, 0, AtomicOp::apply, |s| {
             // In the order of their swaps.
             assert!(s.common.joined.starts_with(&s.common.through));
-            // All spinning is on the own cell (there is no other need to spin), and the home word is all there is.
+            // All spinning is on the own cell (there is no other need to spin), and the home word is all
+            // there is.
             assert!(s.home[0][1..].iter().all(|&word| word == 0));
         });
         assert!(states > 100);
         assert!(ends.iter().all(|s| s.common.through.len() == n * rounds as usize), "all come through");
-        assert!(ends.iter().all(|s| s.home[0][0] == EMPTY), "and leave it free");
+        assert!(ends.iter().all(|s| s.home[0][0] == NO_PROCESS), "and leave it free");
     }
 }
 
@@ -439,7 +443,7 @@ fn item_29_locks_exclude_and_hand_over_in_order() {
 fn item_31_monitors_lose_no_wake_up() {
     for (consumers, producers) in [(1, 1), (2, 1), (1, 2), (2, 2)] {
         let all = roles(Role::Consumer, consumers, Role::Producer, producers);
-        let (_, ends) = explore(&all, 0, Op::apply, |_| {});
+        let (_, ends) = explore(&all, 0, AtomicOp::apply, |_| {});
         for s in &ends {
             let done = s.actors.iter().filter(|a| a.done).count();
             assert_eq!(
@@ -453,17 +457,17 @@ fn item_31_monitors_lose_no_wake_up() {
     // Looking again after the wait is needed: another may have come between, so that a consumer waits twice.
     let twice = std::cell::Cell::new(false);
     let all = roles(Role::Consumer, 2, Role::Producer, 2);
-    explore(&all, 0, Op::apply, |s| twice.set(twice.get() || s.actors.iter().any(|a| a.waits == 2)));
+    explore(&all, 0, AtomicOp::apply, |s| twice.set(twice.get() || s.actors.iter().any(|a| a.waits == 2)));
     assert!(twice.get());
 }
 
 // ---- over NICs
 
 /// Where the words of an object's part are.
-fn home_offset(part: Part) -> u64 {
+fn home_offset(part: SyncObject) -> u64 {
     part as u64 * 32
 }
-fn cell_offset(part: Part, word: Word) -> u64 {
+fn cell_offset(part: SyncObject, word: Word) -> u64 {
     P + part as u64 * 64 + if word == Word::Next { 0 } else { 4 }
 }
 
@@ -487,7 +491,7 @@ fn over_nics(all: &[Role], value: u32, seed: u64) -> Common {
             let area = rig.port(me as usize % 3, 10 + me as u16, 2);
             rig.touch(area, 0, 2 * P);
             let mut actor = Actor::new(me, role.clone());
-            actor.go([0; REPLY], &mut common);
+            actor.go([0; REPLY_WORDS], &mut common);
             Program { area, actor, cookie: None }
         })
         .collect();
@@ -519,12 +523,12 @@ fn over_nics(all: &[Role], value: u32, seed: u64) -> Common {
 fn advance(rig: &mut Rig, programs: &mut [Program], i: usize, home: Area, common: &mut Common) -> bool {
     let area = programs[i].area;
     let need = programs[i].actor.need;
-    let mut answer = [0; REPLY];
+    let mut answer = [0; REPLY_WORDS];
     let word_at = |rig: &Rig, part, word| {
         let bytes = rig.peek(area, cell_offset(part, word), 4);
         u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
     };
-    let number = |part: Part| 20 + part as u32;
+    let number = |part: SyncObject| 20 + part as u32;
     match need {
         Need::Done(_) => return false,
         Need::Atomic(part, op, args) => {
@@ -538,7 +542,7 @@ fn advance(rig: &mut Rig, programs: &mut [Program], i: usize, home: Area, common
             let Some(reply) = rig.library(area).reply(cookie) else { return false };
             programs[i].cookie = None;
             answer = reply.expect("not refused");
-            if matches!(op, Op::Swap | Op::Enqueue) && part == Part::Main {
+            if matches!(op, AtomicOp::Swap | AtomicOp::Enqueue) && part == SyncObject::Main {
                 common.joined.push(args[0] as u8);
             }
         }
@@ -577,7 +581,7 @@ fn write(
     rig: &mut Rig,
     programs: &[Program],
     i: usize,
-    part: Part,
+    part: SyncObject,
     to: u32,
     word: Word,
     value: u32,
@@ -611,15 +615,15 @@ fn item_28_atomics_are_linearizable_also_when_the_page_is_missing() {
         let local = rig.port(0, 2, 1);
         let ports = [ports, vec![local]].concat();
         // (start, end, op, arguments, reply)
-        let mut history: Vec<(u64, u64, Op, [u32; 4], u32)> = Vec::new();
-        type Open = (u32, u64, Op, [u32; 4]);
+        let mut history: Vec<(u64, u64, AtomicOp, [u32; 4], u32)> = Vec::new();
+        type Open = (u32, u64, AtomicOp, [u32; 4]);
         let mut open: Vec<Option<Open>> = vec![None; ports.len()];
         let mut left = 120;
         while left > 0 || open.iter().any(Option::is_some) {
             for (i, &port) in ports.iter().enumerate() {
                 match open[i] {
                     None if left > 0 => {
-                        let op = Op::ALL[random.u64(..5) as usize];
+                        let op = AtomicOp::ALL[random.u64(..5) as usize];
                         let args = [random.u64(..4) as u32, random.u64(..4) as u32, 0, 0];
                         let handle = rig.handle(port, home);
                         let cookie = rig.library(port).atomic((handle, 8), op, args).unwrap();
@@ -652,8 +656,9 @@ fn item_28_atomics_are_linearizable_also_when_the_page_is_missing() {
     }
 }
 
-/// Whether some order that respects time explains all replies (depth first, with the word's value as the state).
-fn linearizable(history: &[(u64, u64, Op, [u32; 4], u32)], last: u32) -> bool {
+/// Whether some order that respects time explains all replies (depth first, with the word's value as the
+/// state).
+fn linearizable(history: &[(u64, u64, AtomicOp, [u32; 4], u32)], last: u32) -> bool {
     let mut seen = HashSet::new();
     let mut stack = vec![(vec![false; history.len()], 0u32)];
     while let Some((done, value)) = stack.pop() {

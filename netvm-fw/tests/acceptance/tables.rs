@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use netvm_fw::host::{Cleaned, Deactivated, ExportError, Exports, State, Vm};
+use netvm_fw::host::{Cleaned, Deactivated, ExportError, Exports, FrameState, Vm};
 use netvm_fw::shadow::{Geometry, Lease, LockError, Mapped, Unmap, table};
 use netvm_fw::{Key, PortId, Ppn, Vpn};
 use proptest::prelude::*;
@@ -174,7 +174,7 @@ proptest! {
         let mut vm = Vm::new(host);
         let mut work = Vec::new();
         // Frame -> (page, state), and pages that were given a frame.
-        let mut plain: BTreeMap<Ppn, (u8, State)> = BTreeMap::new();
+        let mut plain: BTreeMap<Ppn, (u8, FrameState)> = BTreeMap::new();
         let mut places: HashMap<u8, Ppn> = HashMap::new();
         for (what, page) in steps {
             let place = places.get(&page).copied();
@@ -182,12 +182,12 @@ proptest! {
             match (what, place, state) {
                 (0 | 1, None, _) => {
                     let free = 6 - plain.len();
-                    let cached = plain.values().filter(|p| p.1 == State::Cache).count();
+                    let cached = plain.values().filter(|p| p.1 == FrameState::Cache).count();
                     match vm.allocate(vpn(page)) {
                         None => prop_assert!(free == 0 && cached == 0),
                         Some((ppn, evicted)) => {
                             prop_assert_eq!(evicted.is_some(), free == 0);
-                            if let Some((old, _)) = plain.insert(ppn, (page, State::PagingIn)) {
+                            if let Some((old, _)) = plain.insert(ppn, (page, FrameState::PagingIn)) {
                                 prop_assert_eq!(evicted, Some(vpn(old)));
                                 places.remove(&old);
                             }
@@ -195,38 +195,38 @@ proptest! {
                         }
                     }
                 }
-                (_, Some(ppn), Some(State::PagingIn)) => {
+                (_, Some(ppn), Some(FrameState::PagingIn)) => {
                     vm.paged_in(ppn);
                     vm.map(ppn, key(page), &mut work);
-                    plain.insert(ppn, (page, State::Active));
+                    plain.insert(ppn, (page, FrameState::Active));
                 }
-                (2 | 3, Some(ppn), Some(State::Active)) => {
+                (2 | 3, Some(ppn), Some(FrameState::Active)) => {
                     let yes = vm.deactivate(ppn, &mut work) == Deactivated::Yes;
-                    plain.insert(ppn, (page, if yes { State::Inactive } else { State::Active }));
+                    plain.insert(ppn, (page, if yes { FrameState::Inactive } else { FrameState::Active }));
                 }
-                (4 | 5, Some(ppn), Some(State::Inactive)) => {
+                (4 | 5, Some(ppn), Some(FrameState::Inactive)) => {
                     let state = match vm.clean(ppn, &mut work) {
-                        Cleaned::Cached => State::Cache,
-                        Cleaned::MustFlush => State::PagingOut,
-                        Cleaned::Reactivated | Cleaned::Locked => State::Active,
+                        Cleaned::Cached => FrameState::Cache,
+                        Cleaned::MustFlush => FrameState::PagingOut,
+                        Cleaned::Reactivated | Cleaned::Locked => FrameState::Active,
                     };
                     plain.insert(ppn, (page, state));
                 }
-                (_, Some(ppn), Some(State::PagingOut)) => {
+                (_, Some(ppn), Some(FrameState::PagingOut)) => {
                     prop_assert!(!vm.paged_out(ppn));
-                    plain.insert(ppn, (page, State::Cache));
+                    plain.insert(ppn, (page, FrameState::Cache));
                 }
-                (6, Some(ppn), Some(State::Cache)) => {
+                (6, Some(ppn), Some(FrameState::Cache)) => {
                     vm.reactivate(ppn);
                     vm.map(ppn, key(page), &mut work);
-                    plain.insert(ppn, (page, State::Active));
+                    plain.insert(ppn, (page, FrameState::Active));
                 }
                 (7, Some(ppn), Some(_)) => {
                     prop_assert_eq!(vm.free(ppn, &mut work), Unmap::Unmapped);
                     plain.remove(&ppn);
                     places.remove(&page);
                 }
-                (1, Some(ppn), Some(State::Active | State::Inactive)) => {
+                (1, Some(ppn), Some(FrameState::Active | FrameState::Inactive)) => {
                     // The NIC writes: such a page is written out before its frame is anybody else's.
                     let locked = nic.lock(vpn(page), vpn(page).hash(), key(page));
                     prop_assert_eq!(locked, Ok(ppn));
@@ -241,7 +241,7 @@ proptest! {
                 prop_assert_eq!((vm.page(ppn), vm.state(ppn)), (Some(vpn(page)), state));
             }
             let count = |state| plain.values().filter(|p| p.1 == state).count() as u32;
-            let lengths = (count(State::Active), count(State::Inactive), count(State::Cache), 6 - plain.len() as u32);
+            let lengths = (count(FrameState::Active), count(FrameState::Inactive), count(FrameState::Cache), 6 - plain.len() as u32);
             prop_assert_eq!(vm.lengths(), lengths);
         }
     }

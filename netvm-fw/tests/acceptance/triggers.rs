@@ -1,10 +1,10 @@
-//! Triggered commands and combining writes, which are ours: exactly once in any order, chains without the host, sums over pages that
-//! come and go.
+//! Triggered commands and combining writes, which are ours: exactly once in any order, chains without the
+//! host, sums over pages that come and go.
 
 use netvm_fw::combine::{Combine, Element, Fold};
 use netvm_fw::library::{LibraryError, Trigger};
-use netvm_fw::nic::ARMED;
-use netvm_fw::wire::Kind;
+use netvm_fw::nic::MAX_ARMED_COMMANDS;
+use netvm_fw::wire::HeadKind;
 
 use crate::rig::{Area, P, Rig, Weather, seeds};
 
@@ -64,7 +64,8 @@ fn orders(so_far: &mut Vec<usize>, f: &mut impl FnMut(&[usize])) {
     }
 }
 
-/// Each command is carried out once, as soon as both its count is reached and it is armed, whichever comes first.
+/// Each command is carried out once, as soon as both its count is reached and it is armed, whichever comes
+/// first.
 #[test]
 fn every_order_of_arming_and_signals_fires_exactly_once() {
     let mut tried = 0;
@@ -107,8 +108,8 @@ fn a_threshold_of_long_ago_is_reached() {
     assert_eq!((count(&rig, a, 6), rig.nodes[0].nic.armed(a.port)), (2, 1));
 }
 
-/// A token goes around a ring of nodes, each time adding to a word of each, and no host does anything: in rough weather, with pages
-/// that are missing at the start.
+/// A token goes around a ring of nodes, each time adding to a word of each, and no host does anything: in
+/// rough weather, with pages that are missing at the start.
 #[test]
 fn a_chain_goes_on_without_hosts() {
     const NODES: usize = 4;
@@ -137,7 +138,8 @@ fn a_chain_goes_on_without_hosts() {
     }
 }
 
-/// Sums from many nodes into one page, which is evicted again and again: none is lost, none is added twice, atomics among them.
+/// Sums from many nodes into one page, which is evicted again and again: none is lost, none is added twice,
+/// atomics among them.
 #[test]
 fn combining_writes_are_atomic_while_pages_come_and_go() {
     const NODES: usize = 3;
@@ -154,7 +156,7 @@ fn combining_writes_are_atomic_while_pages_come_and_go() {
                 command(&mut rig, me, None, (16, home, P + 8), Some(ADD), 9);
             }
             let me = areas[i as usize % NODES];
-            rig.atomic(me, home, P + 64, netvm_fw::atomics::Op::Incr, [0; 4]);
+            rig.atomic(me, home, P + 64, netvm_fw::atomics::AtomicOp::Incr, [0; 4]);
             if i % 7 == 3 {
                 rig.run();
                 rig.evict(home, P);
@@ -193,13 +195,13 @@ fn what_cannot_wait_is_refused() {
     }
     rig.run();
     assert_eq!(refused(&rig), 5);
-    assert!(rig.packets.iter().all(|h| h.kind != Kind::Combine));
+    assert!(rig.packets.iter().all(|h| h.kind != HeadKind::Combine));
     assert_eq!(
         rig.library(a).command(None, (mine, P - 4), (theirs, 0), 8, None, 0),
         Err(LibraryError::Range)
     );
     // More than the NIC keeps.
-    for _ in 0..ARMED + 2 {
+    for _ in 0..MAX_ARMED_COMMANDS + 2 {
         while rig.library(a).raise(Some(Trigger { event: 5, count: 9 }), 3) == Err(LibraryError::Busy) {
             let fence = rig.library(a).wait_for_room();
             rig.library(a).want(fence);
@@ -208,7 +210,7 @@ fn what_cannot_wait_is_refused() {
         rig.ring(0);
     }
     rig.run();
-    assert_eq!((refused(&rig), rig.nodes[0].nic.armed(a.port)), (7, ARMED));
+    assert_eq!((refused(&rig), rig.nodes[0].nic.armed(a.port)), (7, MAX_ARMED_COMMANDS));
     // A wrong key at the far end: refused there, and its notification is not raised.
     let before = count(&rig, b, 4);
     let mut out = Vec::new();

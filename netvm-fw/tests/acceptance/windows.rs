@@ -1,9 +1,9 @@
-//! Sequence windows on a network that reorders, loses and duplicates; what is lost is sent again by whoever carries packets, with
-//! the same number. And a naive twin.
+//! Sequence windows on a network that reorders, loses and duplicates; what is lost is sent again by whoever
+//! carries packets, with the same number. And a naive twin.
 
 use std::collections::BTreeSet;
 
-use netvm_fw::window::{Arrival, HALF, RecvWindow, SendWindow, WINDOW};
+use netvm_fw::window::{Arrival, HALF_WINDOW_MESSAGES, RecvWindow, SendWindow, WINDOW_MESSAGES};
 use proptest::prelude::*;
 
 #[derive(Debug, Clone, Copy)]
@@ -12,7 +12,7 @@ enum Luck {
     Copy(u8),
     Lose(u8),
     /// A message that is waiting for its page is placed now.
-    Place(u8),
+    FrameAddress(u8),
     Send,
     Ack(u8),
 }
@@ -22,7 +22,7 @@ fn luck() -> impl Strategy<Value = Luck> {
         4 => any::<u8>().prop_map(Luck::Deliver),
         1 => any::<u8>().prop_map(Luck::Copy),
         1 => any::<u8>().prop_map(Luck::Lose),
-        2 => any::<u8>().prop_map(Luck::Place),
+        2 => any::<u8>().prop_map(Luck::FrameAddress),
         4 => Just(Luck::Send),
         2 => any::<u8>().prop_map(Luck::Ack),
     ]
@@ -52,10 +52,10 @@ proptest! {
                 Arrival::Duplicate => assert!(fresh.contains(&seq.wrapping_sub(start)), "{seq} was never here"),
                 Arrival::Outside => panic!("{seq} is outside of the window at {}", receiver.floor()),
             }
-            assert!(bounced.len() as u32 <= WINDOW, "the bounce buffer overflows");
+            assert!(bounced.len() as u32 <= WINDOW_MESSAGES, "the bounce buffer overflows");
         };
         let pick = |n: u8, len: usize| usize::from(n) % len;
-        let end = [Luck::Deliver(0), Luck::Place(0), Luck::Ack(0)].into_iter().cycle().take(20_000);
+        let end = [Luck::Deliver(0), Luck::FrameAddress(0), Luck::Ack(0)].into_iter().cycle().take(20_000);
         for event in events.into_iter().chain(end) {
             match event {
                 Luck::Send => if let Some(seq) = sender.take() {
@@ -76,12 +76,12 @@ proptest! {
                     let seq = flying.remove(pick(n, flying.len()));
                     flying.push(seq);
                 }
-                Luck::Place(n) if !bounced.is_empty() => {
+                Luck::FrameAddress(n) if !bounced.is_empty() => {
                     let seq = bounced.swap_remove(pick(n, bounced.len()));
                     let before = receiver.floor();
                     let ack = receiver.complete(seq, Some(seq), |note| notes.push(note));
                     placed += 1;
-                    let halves = |floor: u32| floor / HALF;
+                    let halves = |floor: u32| floor / HALF_WINDOW_MESSAGES;
                     prop_assert_eq!(ack.is_some(), halves(before) != halves(receiver.floor()));
                     acks.extend(ack);
                 }
@@ -95,9 +95,9 @@ proptest! {
                 }
                 _ => {}
             }
-            prop_assert!(sender.credits() <= WINDOW);
+            prop_assert!(sender.credits() <= WINDOW_MESSAGES);
             let outstanding = sender.outstanding();
-            prop_assert_eq!(WINDOW - sender.credits(), outstanding.1.wrapping_sub(outstanding.0));
+            prop_assert_eq!(WINDOW_MESSAGES - sender.credits(), outstanding.1.wrapping_sub(outstanding.0));
             // Everything before the floor has been placed, and has had its notification.
             prop_assert_eq!(receiver.floor().wrapping_sub(start), notes.len() as u32);
         }

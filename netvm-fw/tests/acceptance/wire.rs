@@ -2,26 +2,26 @@
 
 use std::sync::Arc;
 
-use netvm_fw::atomics::Op;
-use netvm_fw::nic::{Action, Config, Event, Nic};
+use netvm_fw::atomics::AtomicOp;
+use netvm_fw::nic::{Nic, NicAction, NicConfig, NicEvent};
 use netvm_fw::port::PortMemory;
 use netvm_fw::shadow::{Geometry, table};
-use netvm_fw::wire::{BadHead, HEAD, Head, INLINE, Kind, Span, WORDS};
+use netvm_fw::wire::{BadHead, HEAD_BYTES, HEAD_WORDS, Head, HeadKind, MAX_INLINE_BYTES, Span};
 use netvm_fw::{Hash, Key, Node, PAGE, PortId, Ppn, Vpn};
 use proptest::prelude::*;
 
-const KINDS: [Kind; 11] = [
-    Kind::Write,
-    Kind::Read,
-    Kind::ReadReply,
-    Kind::Atomic,
-    Kind::AtomicReply,
-    Kind::Ack,
-    Kind::Done,
-    Kind::Refused,
-    Kind::Message,
-    Kind::Lease,
-    Kind::EndLease,
+const KINDS: [HeadKind; 11] = [
+    HeadKind::Write,
+    HeadKind::Read,
+    HeadKind::ReadReply,
+    HeadKind::Atomic,
+    HeadKind::AtomicReply,
+    HeadKind::Ack,
+    HeadKind::Done,
+    HeadKind::Refused,
+    HeadKind::Message,
+    HeadKind::Lease,
+    HeadKind::EndLease,
 ];
 
 fn span() -> impl Strategy<Value = Span> {
@@ -73,32 +73,32 @@ fn nic() -> (netvm_fw::shadow::HostTable, Nic, Arc<PortMemory>) {
     for n in 0..3 {
         host.map(Vpn::new(PortId((n % 2) as u16), n + 1), Ppn::at(n as usize), Key(42));
     }
-    let mut nic = Nic::new(Config::new(Node(0), 2), table);
+    let mut nic = Nic::new(NicConfig::new(Node(0), 2), table);
     let memory = Arc::new(PortMemory::new(16, 16));
     nic.open_port(PortId(1), memory.clone());
     (host, nic, memory)
 }
 
 /// Carries out what a NIC asks for, checking each DMA; the host refuses nothing and brings nothing.
-fn drive(nic: &mut Nic, event: Event) {
+fn drive(nic: &mut Nic, event: NicEvent) {
     let mut events = vec![event];
     while let Some(event) = events.pop() {
         let mut out = Vec::new();
         nic.handle(0, event, &mut out);
         for action in out {
             match action {
-                Action::DmaRead { op, from, mut into } => {
+                NicAction::DmaRead { op, from, mut into } => {
                     assert!(from.at.offset + from.len <= PAGE && from.len > 0);
                     assert!(nic.table().count(from.at.ppn).0 > 0);
                     into.resize(from.len as usize, 0);
-                    events.push(Event::DmaRead { op, data: into });
+                    events.push(NicEvent::DmaRead { op, data: into });
                 }
-                Action::DmaWrite { op, to, data } => {
+                NicAction::DmaWrite { op, to, data } => {
                     assert!(to.offset + data.len() as u32 <= PAGE && !data.is_empty());
                     assert!(nic.table().count(to.ppn).0 > 0);
-                    events.push(Event::DmaWritten { op, data });
+                    events.push(NicEvent::DmaWritten { op, data });
                 }
-                Action::Send { head, payload, .. } => {
+                NicAction::Send { head, payload, .. } => {
                     assert_eq!(
                         head.check_packet(2, payload.len()),
                         Ok(()),
@@ -127,16 +127,17 @@ proptest! {
     fn any_bytes_are_a_head_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         match Head::from_bytes(&bytes) {
             Ok((head, rest)) => prop_assert_eq!([&head.to_bytes()[..], rest].concat(), bytes),
-            Err(BadHead::Short) => prop_assert!(bytes.len() < HEAD),
+            Err(BadHead::Short) => prop_assert!(bytes.len() < HEAD_BYTES),
             Err(_) => {}
         }
     }
 
-    /// Good heads with some bytes changed: what is accepted is exactly what was there, and within its bounds once checked.
+    /// Good heads with some bytes changed: what is accepted is exactly what was there, and within its bounds
+    /// once checked.
     #[test]
     fn damaged_heads_are_read_or_refused(
         head in prop_oneof![head(), near()],
-        changes in prop::collection::vec((0..HEAD, any::<u8>()), 1..6),
+        changes in prop::collection::vec((0..HEAD_BYTES, any::<u8>()), 1..6),
         payload in 0usize..5000,
     ) {
         let mut bytes = head.to_bytes();
@@ -146,12 +147,12 @@ proptest! {
             if head.check_packet(2, payload).is_ok() {
                 prop_assert!(head.from.0 < 2 && head.to.0 < 2 && head.payload_len() == payload);
                 prop_assert!(payload <= PAGE as usize);
-                if matches!(head.kind, Kind::Write | Kind::Read | Kind::ReadReply) {
+                if matches!(head.kind, HeadKind::Write | HeadKind::Read | HeadKind::ReadReply) {
                     prop_assert!(head.src.in_page() && head.dst.in_page() && head.src.len == head.dst.len);
                 }
             }
             if head.check_command(2).is_ok() {
-                prop_assert!(head.kind.is_command() && (head.flags & 1 == 0 || head.payload_len() <= INLINE));
+                prop_assert!(head.kind.is_command() && (head.flags & 1 == 0 || head.payload_len() <= MAX_INLINE_BYTES));
             }
         }
     }
@@ -164,9 +165,9 @@ proptest! {
             // Sometimes not what the head announced.
             payload.truncate(payload.len() - usize::from(head.seq % 7 == 0 && !payload.is_empty()));
             if announced && head.check_packet(2, head.payload_len()).is_ok() {
-                drive(&mut nic, Event::Head(head));
+                drive(&mut nic, NicEvent::Head(head));
             }
-            drive(&mut nic, Event::Packet { head, payload });
+            drive(&mut nic, NicEvent::Packet { head, payload });
         }
         for i in 0..4 {
             prop_assert_eq!(nic.table().count(Ppn::at(i)), (0, 0));
@@ -179,13 +180,13 @@ proptest! {
         commands in prop::collection::vec(prop_oneof![
             2 => near().prop_map(|h| h.encode()),
             1 => head().prop_map(|h| h.encode()),
-            1 => any::<[u64; WORDS]>(),
+            1 => any::<[u64; HEAD_WORDS]>(),
         ], 1..60),
     ) {
         let (_host, mut nic, memory) = nic();
         for (i, words) in commands.iter().enumerate() {
-            memory.put_command(i as u32, words, &[3; INLINE]);
-            drive(&mut nic, Event::Doorbell(PortId(1)));
+            memory.put_command(i as u32, words, &[3; MAX_INLINE_BYTES]);
+            drive(&mut nic, NicEvent::Doorbell(PortId(1)));
         }
         let stats = nic.stats();
         prop_assert_eq!(stats.commands, commands.len() as u64);
@@ -194,17 +195,17 @@ proptest! {
 
 #[test]
 fn operands_stay_in_their_page_and_on_their_alignment() {
-    let good = |op: Op, offset: u32| {
-        let mut head = Head::new(Kind::Atomic, PortId(1), Node(0), Node(1));
+    let good = |op: AtomicOp, offset: u32| {
+        let mut head = Head::new(HeadKind::Atomic, PortId(1), Node(0), Node(1));
         head.op = op as u32;
         head.dst = Span::new(Vpn::new(PortId(1), 5), Key(1), offset, op.operand_bytes() as u32);
         head.check(2).is_ok()
     };
-    for op in Op::ALL {
+    for op in AtomicOp::ALL {
         let step = op.alignment() as u32;
         assert!((0..PAGE).all(|offset| good(op, offset) == (offset % step == 0)), "{op:?}");
-        assert_eq!(Op::parse(op as u32), Some(op));
-        assert!(op.reply_words() <= netvm_fw::atomics::REPLY);
+        assert_eq!(AtomicOp::parse(op as u32), Some(op));
+        assert!(op.reply_words() <= netvm_fw::atomics::REPLY_WORDS);
     }
-    assert_eq!((Op::parse(0), Op::parse(11), Op::parse(u32::MAX)), (None, None, None));
+    assert_eq!((AtomicOp::parse(0), AtomicOp::parse(11), AtomicOp::parse(u32::MAX)), (None, None, None));
 }

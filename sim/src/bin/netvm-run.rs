@@ -1,7 +1,7 @@
 //! `netvm-run`: runs a C or UPC program on the simulated cluster.
 #![expect(unsafe_code, reason = "runs programs that the user vouches for")]
 
-use gasnet_sim::{Budget, Cluster, CostModel, EMBED_C, Kind, Registration};
+use gasnet_sim::{Budget, Cluster, CostModel, EMBED_C, Registration, StrategyKind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -72,7 +72,7 @@ fn run() -> Result<ExitCode, String> {
         "shadow-lock" => Registration::ShadowLock { frames: 0 },
         "firehose-over-locks" => Registration::FirehoseOverLocks { budget, frames: 0 },
         other => {
-            let kind = Kind::parse(other)
+            let kind = StrategyKind::parse(other)
                 .ok_or_else(|| format!("no registration mode called {other}\n\n{USAGE}"))?;
             Registration::Pinned(kind, budget)
         }
@@ -131,7 +131,7 @@ fn compile(program: &Path, prefix: &Path) -> Result<Made, String> {
     let shared = ["-O2", "-fPIC", "-shared", "-Wl,-Bsymbolic"];
     if kind == "c" {
         let mut command = cc();
-        command.args(shared).arg("-DGASNET_SEQ=1").arg("-I").arg(prefix.join("include/gasnet"));
+        command.args(shared).arg("-DGASNET_SEQ=1").arg("-I").arg(prefix.join("include"));
         command.arg("-o").arg(&made.file).arg(program).arg(&embed_object).arg(prefix.join("lib/libgasnet.a"));
         pass(command.args(["-lpthread", "-ldl", "-lm", "-lgcc_s"]))?;
     } else {

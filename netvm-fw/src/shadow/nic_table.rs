@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use super::Shared;
+use super::SharedTable;
 use crate::ids::{Hash, Key, Ppn, Vpn};
 use crate::prim::{Ordering, fence};
 
-/// Why there is no lock.
+/// Why a page could not be locked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LockError {
-    /// The page is not resident, not exported, pushed out of a full row, or just being unmapped.
+    /// The page is not resident, not exported, pushed out of a full row, or being unmapped.
     Missing,
-    /// The key is not the page's.
+    /// The key does not match the page's.
     Refused,
 }
 
-/// A lock that stays until it is given back or broken.
+/// A lock that stays until it is ended or broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Lease {
     /// The frame that holds the page.
@@ -34,22 +34,22 @@ struct Counts {
 /// The NIC's side of a table.
 #[derive(Debug)]
 pub struct NicTable {
-    shared: Arc<Shared>,
+    shared: Arc<SharedTable>,
     counts: Box<[Counts]>,
 }
 
 impl NicTable {
-    pub(super) fn new(shared: Arc<Shared>) -> NicTable {
+    pub(super) fn new(shared: Arc<SharedTable>) -> NicTable {
         let counts = vec![Counts::default(); shared.geometry.frames as usize].into();
         NicTable { shared, counts }
     }
 
-    /// Finds the frame of a page and locks it, if the key is right. Each success needs an [`unlock`](Self::unlock) or
-    /// [`unlock_dirty`](Self::unlock_dirty).
+    /// Finds the frame of a page and locks it, if the key is right. Each success needs an
+    /// [`unlock`](Self::unlock) or [`unlock_dirty`](Self::unlock_dirty).
     #[inline]
     pub fn lock(&mut self, vpn: Vpn, hash: Hash, key: Key) -> Result<Ppn, LockError> {
         let ppn = self.find(vpn, hash).ok_or(LockError::Missing)?;
-        // The lock holds the frame to its page, so this is the page's key.
+        // The lock keeps the page in the frame, so this is the page's key.
         if self.shared.key[ppn.index()].load(Ordering::Relaxed) != key.0 {
             self.unlock(ppn);
             return Err(LockError::Refused);
@@ -59,12 +59,13 @@ impl NicTable {
 
     #[inline]
     fn find(&mut self, vpn: Vpn, hash: Hash) -> Option<Ppn> {
-        // 0 stands for "no page" in the frame map, and may come from afar.
+        // 0 means "no page" in the frame map, and may come from a peer.
         if vpn.0 == 0 {
             return None;
         }
         for slot in 0..self.shared.geometry.depth as usize {
-            // ORDER: Acquire; pairs with Release in HostTable::map; whoever finds the entry finds the frame map filled.
+            // ORDER: Acquire; pairs with Release in HostTable::map; whoever finds the entry finds the frame
+            // map filled.
             let ppn = Ppn::new(self.shared.row(hash)[slot].load(Ordering::Acquire))?;
             if self.try_frame(ppn, vpn) {
                 return Some(ppn);
@@ -84,12 +85,13 @@ impl NicTable {
         }
         let counts = &mut self.counts[i];
         if counts.locks == 0 && counts.leases == 0 {
-            // ORDER: Release; pairs with Acquire in HostTable::locked: the word has other frames' bits, whose clearing this store
-            // hides from a host that reads it instead.
+            // ORDER: Release; pairs with Acquire in HostTable::locked: the word has other frames' bits too,
+            // and this store hides the clearing of those bits from a host that reads it instead.
             self.shared.lock.set(i, true, Ordering::Release);
             // ORDER: SeqCst; pairs with the fence in HostTable::withdraw: one of us sees the other's store.
             fence(Ordering::SeqCst);
-            // ORDER: Acquire; pairs with Release in HostTable::map, for the case that the frame was unmapped and mapped between.
+            // ORDER: Acquire; pairs with Release in HostTable::map, in case the frame was unmapped and mapped
+            // in between.
             if page.load(Ordering::Acquire) != vpn.0 {
                 // ORDER: Release; pairs with Acquire in HostTable::locked, as in `give`.
                 self.shared.lock.set(i, false, Ordering::Release);
@@ -100,7 +102,7 @@ impl NicTable {
         true
     }
 
-    /// Gives back a lock after reading the frame.
+    /// Ends a lock after reading the frame.
     #[inline]
     pub fn unlock(&mut self, ppn: Ppn) {
         let counts = &mut self.counts[ppn.index()];
@@ -108,7 +110,7 @@ impl NicTable {
         self.clear_if_free(ppn);
     }
 
-    /// Gives back a lock after writing to the frame.
+    /// Ends a lock after writing to the frame.
     #[inline]
     pub fn unlock_dirty(&mut self, ppn: Ppn) {
         let i = ppn.index();
@@ -121,12 +123,13 @@ impl NicTable {
     fn clear_if_free(&mut self, ppn: Ppn) {
         let i = ppn.index();
         if self.counts[i].locks == 0 && self.counts[i].leases == 0 {
-            // ORDER: Release; pairs with Acquire in HostTable::locked; our reads and writes of the frame, and the dirty mark.
+            // ORDER: Release; pairs with Acquire in HostTable::locked; our reads and writes of the frame, and
+            // the dirty mark.
             self.shared.lock.set(i, false, Ordering::Release);
         }
     }
 
-    /// Locks a page for long. Each lease must be [ended](Self::end_lease), unless it was broken.
+    /// Locks a page until the lease ends. Each lease must be [ended](Self::end_lease), unless it was broken.
     pub fn lease(&mut self, vpn: Vpn, hash: Hash, key: Key) -> Result<Lease, LockError> {
         let ppn = self.lock(vpn, hash, key)?;
         let counts = &mut self.counts[ppn.index()];
@@ -135,12 +138,14 @@ impl NicTable {
         Ok(Lease { ppn, breaks: counts.breaks })
     }
 
-    /// Locks the frame of a lease for one operation: no scan and no handshake. `Missing`: the lease was broken.
+    /// Locks the frame of a lease for one operation, without a search or a handshake. `Missing`: the lease
+    /// was broken.
     #[inline]
     pub fn lock_leased(&mut self, lease: Lease, vpn: Vpn, key: Key) -> Result<Ppn, LockError> {
         let i = lease.ppn.index();
         let counts = self.counts.get_mut(i).ok_or(LockError::Missing)?;
-        // Frame, break count and page may come from a peer: a lease that was never given must not lead anywhere.
+        // Frame, break count and page may come from a peer: a lease that was never given must not be
+        // accepted.
         let held = counts.leases > 0 && counts.breaks == lease.breaks && vpn.0 != 0;
         if !held || self.shared.page[i].load(Ordering::Relaxed) != vpn.0 {
             return Err(LockError::Missing);
@@ -152,7 +157,7 @@ impl NicTable {
         Ok(lease.ppn)
     }
 
-    /// Gives back a lease. False: it had been broken.
+    /// Ends a lease. Returns false if it had been broken.
     pub fn end_lease(&mut self, lease: Lease) -> bool {
         let Some(counts) = self.counts.get_mut(lease.ppn.index()) else { return false };
         if counts.leases == 0 || counts.breaks != lease.breaks {
@@ -175,7 +180,7 @@ impl NicTable {
         u32::from(broken)
     }
 
-    /// Locks of a frame now: (operations, leases).
+    /// Present locks of a frame: (operations, leases).
     pub fn count(&self, ppn: Ppn) -> (u32, u32) {
         let counts = self.counts[ppn.index()];
         (u32::from(counts.locks), u32::from(counts.leases))

@@ -2,20 +2,21 @@
 
 use std::sync::Arc;
 
-use super::{Geometry, Shared};
+use super::{Geometry, SharedTable};
 use crate::ids::{Key, Ppn, Vpn};
 use crate::prim::{Ordering, fence};
 
-/// What mapping a page did to others.
+/// The effect of mapping a page on others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mapped {
-    /// Nothing.
+    /// None.
     Alone,
-    /// The row was full: this frame, still resident, is no longer found. Its next use bounces, and maps it again.
+    /// The row was full: this frame, still resident, is no longer found. Its next use bounces, which maps it
+    /// again.
     PushedOut(Ppn),
 }
 
-/// How an attempt to unmap ended.
+/// The result of an attempt to unmap a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unmap {
     /// The NIC cannot find the page any more, and does not use the frame.
@@ -27,14 +28,14 @@ pub enum Unmap {
 /// The host's side of a table.
 #[derive(Debug)]
 pub struct HostTable {
-    shared: Arc<Shared>,
-    /// Frames that are being freed: their page is gone from the map, and what it was.
+    shared: Arc<SharedTable>,
+    /// For frames that are being freed, the page that they had.
     leaving: Box<[u64]>,
     random: u64,
 }
 
 impl HostTable {
-    pub(super) fn new(shared: Arc<Shared>, seed: u64) -> HostTable {
+    pub(super) fn new(shared: Arc<SharedTable>, seed: u64) -> HostTable {
         let leaving = vec![0; shared.geometry.frames as usize].into();
         HostTable { shared, leaving, random: seed | 1 }
     }
@@ -50,8 +51,8 @@ impl HostTable {
         (page != 0).then_some(Vpn(page))
     }
 
-    /// Lets the NIC find a page in a frame. The frame's contents must be complete before. Mapping again what a full row
-    /// pushed out is how it comes back.
+    /// Lets the NIC find a page in a frame. The frame's contents must be complete before. A page that a full
+    /// row pushed out is mapped again by the same call.
     ///
     /// # Panics
     /// The frame is mapped for another page, or its last page was taken away for good and is in use still.
@@ -61,7 +62,8 @@ impl HostTable {
         match self.page(ppn) {
             None => {
                 self.shared.key[i].store(key.0, Ordering::Relaxed);
-                // ORDER: Release; pairs with Acquire in NicTable::try_frame; the key, and the frame's contents.
+                // ORDER: Release; pairs with Acquire in NicTable::try_frame; the key, and the frame's
+                // contents.
                 self.shared.page[i].store(vpn.0, Ordering::Release);
             }
             Some(page) => assert_eq!(page, vpn, "frame {} is mapped for another page", ppn.get()),
@@ -79,6 +81,7 @@ impl HostTable {
             slot += 1;
         }
         let pushed_out = if slot == row.len() {
+            // Not `fastrand`: published figures of the simulator depend on these draws.
             self.random ^= self.random << 13;
             self.random ^= self.random >> 7;
             self.random ^= self.random << 17;
@@ -87,12 +90,13 @@ impl HostTable {
         } else {
             None
         };
-        // ORDER: Release; pairs with Acquire in NicTable::find; the frame map is filled before the entry is found.
+        // ORDER: Release; pairs with Acquire in NicTable::find; the frame map is filled before the entry is
+        // found.
         row[slot].store(ppn.get(), Ordering::Release);
         pushed_out.map_or(Mapped::Alone, Mapped::PushedOut)
     }
 
-    /// Takes the page out of the frame map, so that the NIC cannot lock it any more; whoever holds a lock keeps it.
+    /// Removes the page from the frame map, so that the NIC can no longer lock it; present locks stay.
     fn withdraw(&mut self, ppn: Ppn) {
         self.shared.page[ppn.index()].store(0, Ordering::Relaxed);
         // ORDER: SeqCst; pairs with the fence in NicTable::try_frame: one of us sees the other's store.
@@ -101,7 +105,8 @@ impl HostTable {
 
     /// Whether the NIC uses a frame, or has declared that it wants to.
     pub fn locked(&self, ppn: Ppn) -> bool {
-        // ORDER: Acquire; pairs with Release in NicTable::clear_if_free; what the NIC wrote, and its dirty mark.
+        // ORDER: Acquire; pairs with Release in NicTable::clear_if_free; what the NIC wrote, and its dirty
+        // mark.
         self.shared.lock.get(ppn.index(), Ordering::Acquire)
     }
 
@@ -118,8 +123,9 @@ impl HostTable {
         Unmap::Unmapped
     }
 
-    /// Takes a page away from the NIC for good. `Locked`: the NIC cannot lock it any more, and still uses it; call again,
-    /// at most one DMA later it is `Unmapped` (if there are leases, [have them broken](super::NicTable::break_leases)).
+    /// Takes a page away from the NIC permanently. If it returns `Locked`, the NIC can no longer lock the
+    /// page but still uses it: call again, and after at most one DMA it returns `Unmapped` (if there are
+    /// leases, [break them](super::NicTable::break_leases)).
     pub fn free(&mut self, ppn: Ppn) -> Unmap {
         let i = ppn.index();
         if let Some(vpn) = self.page(ppn) {
@@ -129,7 +135,7 @@ impl HostTable {
         self.finish(ppn)
     }
 
-    /// Whether a page that was taken away for good is in use still.
+    /// Whether a page that was taken away permanently is still in use.
     pub fn is_leaving(&self, ppn: Ppn) -> bool {
         self.leaving[ppn.index()] != 0 && self.locked(ppn)
     }
@@ -145,7 +151,8 @@ impl HostTable {
         Unmap::Unmapped
     }
 
-    /// Closes the gap with the row's last entry. A NIC that scans meanwhile may miss the one that moves: it bounces.
+    /// Closes the gap with the row's last entry. A NIC that scans meanwhile may miss the one that moves: it
+    /// bounces.
     fn remove_entry(&mut self, vpn: Vpn, ppn: Ppn) {
         let row = self.shared.row(vpn.hash());
         let load = |slot: usize| row[slot].load(Ordering::Relaxed);
@@ -157,8 +164,8 @@ impl HostTable {
         }
     }
 
-    /// Whether the NIC has written to a frame since the last call; marks it clean. A caller must not lose a yes: it holds
-    /// until the page has been written out.
+    /// Whether the NIC has written to a frame since the last call; marks it clean. The caller must remember a
+    /// yes until the page has been written out.
     pub fn test_and_clean(&mut self, ppn: Ppn) -> bool {
         let i = ppn.index();
         let nic = self.shared.nic_dirty.get(i, Ordering::Relaxed);

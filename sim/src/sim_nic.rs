@@ -5,18 +5,18 @@ use crate::conduit::SimConduit;
 use crate::leases::{Keeps, Leases};
 use crate::paging::Paging;
 use crate::pinning::{Pinning, Registration};
-use crate::world::{Bytes, Op, Owner};
-use firehose::Kind;
+use crate::world::{Bytes, OneSidedOp, Owner};
+use firehose::StrategyKind;
 use gasnet::conduit::Completion;
 use std::sync::Arc;
 
-/// A one-sided operation as it comes from the core.
+/// A one-sided operation as the core requests it.
 #[derive(Debug)]
 pub(crate) struct Start<'a> {
     pub(crate) peer: u32,
-    /// Where at the peer.
+    /// Offset in the peer's segment.
     pub(crate) offset: u64,
-    /// Where here, as an address.
+    /// Address here.
     pub(crate) local: usize,
     /// A put's bytes.
     pub(crate) source: Option<&'a [u8]>,
@@ -34,55 +34,62 @@ impl<'a> Start<'a> {
 }
 
 /// A rank's NIC.
-pub(crate) enum Nic {
-    /// One that reaches all memory.
+pub(crate) enum SimNic {
+    /// A NIC that reaches all memory.
     Plain,
-    /// One that reaches pinned memory only.
+    /// A NIC that reaches pinned memory only.
     Pinning(Box<Pinning>),
-    /// One that locks pages by itself.
+    /// A NIC that locks pages itself.
     Paging(Arc<Paging>),
 }
 
-impl Nic {
+impl SimNic {
     /// The NIC of a rank of this job.
-    pub(crate) fn new(job: &Cluster, rank: u32) -> Nic {
+    pub(crate) fn new(job: &Cluster, rank: u32) -> SimNic {
         match job.registration {
-            Registration::None => Nic::Plain,
+            Registration::None => SimNic::Plain,
             Registration::Pinned(kind, budget) => {
-                Nic::Pinning(Box::new(Pinning::new(job, rank, kind, budget, None, true)))
+                SimNic::Pinning(Box::new(Pinning::new(job, rank, kind, budget, None, true)))
             }
             Registration::FirehoseOverLocks { budget, frames } => {
                 let leases = Leases::new(Arc::new(Paging::new(job, frames)), budget.bucket, Keeps::Nic);
-                Nic::Pinning(Box::new(Pinning::new(job, rank, Kind::Firehose, budget, Some(leases), false)))
+                SimNic::Pinning(Box::new(Pinning::new(
+                    job,
+                    rank,
+                    StrategyKind::Firehose,
+                    budget,
+                    Some(leases),
+                    false,
+                )))
             }
             Registration::Held { kind, budget, frames, pins } => {
                 let keeps = if pins { Keeps::Host } else { Keeps::Leases };
                 let leases = Leases::new(Arc::new(Paging::new(job, frames)), budget.bucket, keeps);
-                Nic::Pinning(Box::new(Pinning::new(job, rank, kind, budget, Some(leases), pins)))
+                SimNic::Pinning(Box::new(Pinning::new(job, rank, kind, budget, Some(leases), pins)))
             }
-            Registration::ShadowLock { frames } => Nic::Paging(Arc::new(Paging::new(job, frames))),
+            Registration::ShadowLock { frames } => SimNic::Paging(Arc::new(Paging::new(job, frames))),
         }
     }
 
-    /// The rank's segment exists.
+    /// The rank's segment has been attached.
     pub(crate) fn attach(&self, at: &SimConduit, len: usize) {
         match self {
-            Nic::Plain => {}
-            Nic::Pinning(p) => p.attach(at, len),
-            Nic::Paging(p) => p.attach(at, len),
+            SimNic::Plain => {}
+            SimNic::Pinning(p) => p.attach(at, len),
+            SimNic::Paging(p) => p.attach(at, len),
         }
     }
 
     /// Starts an operation; `false` if it would have to wait.
     pub(crate) fn start(&self, at: &SimConduit, start: Start<'_>) -> bool {
-        if at.shared.world().ranks[at.rank as usize].ops >= MOST_OPS {
+        if at.shared.world().ranks[at.rank as usize].ops >= MAX_OPS_UNDER_WAY {
             return false;
         }
         match self {
-            Nic::Plain => {
+            SimNic::Plain => {
                 at.shared.work(at.rank, at.costs.post);
                 let mut w = at.shared.world();
-                let op = Op {
+                let op = OneSidedOp {
                     from: at.rank,
                     to: start.peer,
                     dst: start.local,
@@ -101,20 +108,20 @@ impl Nic {
                 }
                 true
             }
-            Nic::Pinning(p) => p.start(at, start),
-            Nic::Paging(p) => p.start(at, start, Owner::Core, |_| None),
+            SimNic::Pinning(p) => p.start(at, start),
+            SimNic::Paging(p) => p.start(at, start, Owner::Core, |_| None),
         }
     }
 
-    /// Does what the host has to do for its NIC; how much that was.
+    /// Does the host's work for its NIC; returns how much it was.
     pub(crate) fn progress(&self, at: &SimConduit) -> usize {
         match self {
-            Nic::Plain => 0,
-            Nic::Pinning(p) => p.progress(at),
-            Nic::Paging(p) => p.progress(at),
+            SimNic::Plain => 0,
+            SimNic::Pinning(p) => p.progress(at),
+            SimNic::Paging(p) => p.progress(at),
         }
     }
 }
 
-/// One-sided operations of a rank under way; more would block.
-const MOST_OPS: u32 = 4096;
+/// Most one-sided operations of a rank under way; a further one would block.
+const MAX_OPS_UNDER_WAY: u32 = 4096;

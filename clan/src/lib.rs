@@ -1,0 +1,48 @@
+//! The features of CLAN's network cards, made of one-sided operations, over every conduit: a program is told
+//! what others did, and need not ask all the time.
+//!
+//! - [`Watch`] and [`Tripwire`]: report that a rank touched an address of watched memory.
+//! - [`EventQueue`]: collects events of many sources, in a queue that cannot overflow and that has a
+//!   descriptor.
+//! - [`Endpoints`]: ordered connections whose end is detected, even when a peer dies.
+//! - [`Channel`]: messages of one size from one rank to another.
+//! - [`Notification`]: counters that other ranks raise.
+//!
+//! After D. Riddoch, "Low Latency Distributed Computing", Cambridge 2002. Locks, queues and semaphores are in
+//! [`gasnet::sync`], with conventions that hold here, too. Making an object is *collective*: all ranks make
+//! the same objects in the same order. A rank's object is for one thread at a time. What a rank did before it
+//! signals, sends or notifies is visible to the ranks that this lets continue.
+//!
+//! One message traced: [`Sender::send`] writes it into a slot of the receiver's ring with
+//! [`Rank::write_slice`], and sets the receiver's word "sent" with [`Rank::swap_word`]. The receiver waits
+//! for that word ([`Rank::wait_until`]), reads the slot, and sets the sender's word "freed", for which a
+//! sender of a full ring waits.
+//!
+//! ```no_run
+//! # fn demo(rank: &gasnet::Rank) -> Result<(), gasnet::Error> {
+//! use gasnet::RankId;
+//! use gasnet_clan::Notification;
+//! let mut note = Notification::new(rank, 4, 64)?;
+//! Earlier writes of rank 0 are visible when rank 1 continues.
+//! match rank.id() {
+//!     RankId(0) => note.notify(RankId(1), 3)?,
+//!     _ => note.wait(3),
+//! }
+//! # Ok(()) }
+//! ```
+//!
+//! [`Rank::write_slice`]: gasnet::Rank::write_slice
+//! [`Rank::swap_word`]: gasnet::Rank::swap_word
+//! [`Rank::wait_until`]: gasnet::Rank::wait_until
+
+mod channel;
+mod endpoint;
+mod events;
+mod notification;
+mod watch;
+
+pub use channel::{Channel, Receiver, Sender};
+pub use endpoint::{Endpoint, Endpoints, MAX_MESSAGE_BYTES, RING_MESSAGES};
+pub use events::{EventQueue, EventSource, MAX_SOURCES, QueuedEvent};
+pub use notification::{FIRST_ONE_SHOT, Notification};
+pub use watch::{Access, Mode, Tripwire, Watch};
