@@ -1,4 +1,4 @@
-//! Makes Rust declarations of libfabric's headers, for the feature `link`.
+//! Generates Rust declarations from libfabric's headers, for the feature `link`.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
@@ -21,7 +21,7 @@ mod link {
         }
     }
 
-    /// The words of a question to pkg-config; none where it does not know.
+    /// The answer of pkg-config, as words; empty if it does not know the library.
     fn ask(question: &str) -> Vec<String> {
         println!("cargo:rerun-if-env-changed=PKG_CONFIG_PATH");
         let answer = Command::new("pkg-config").args([question, "libfabric"]).output();

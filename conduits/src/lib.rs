@@ -1,4 +1,4 @@
-//! Starting a job: which network it uses, how its ranks come into being, and the one call of a Rust SPMD program.
+//! Starts a job: chooses its network, creates its ranks, and runs a Rust SPMD program in one call.
 //!
 //! ```no_run
 //! gasnet_conduits::run(|rank| {
@@ -7,39 +7,55 @@
 //! ```
 //! Start it with `gasnetrun -n 4 ./program`, or directly with `GASNET_PSHM_NODES=4`.
 
-/// The Rust part of the tour in `README.md` must compile.
-#[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
-struct Readme;
-
 mod embed;
 mod plugins;
 mod registry;
+mod settings;
 
 pub use gasnet_launch::{BootOptions, refuse};
 pub use registry::names;
+pub use settings::{settings, unknown_settings};
 
 use gasnet::{Config, Error, Rank, Threading};
 
-/// Boots this process as a rank of its job: forks the ranks when the program was started directly, and opens the conduit.
-/// Nothing is attached yet.
+/// Boots this process as a rank of its job: forks the ranks if the program was started directly, and opens
+/// the conduit. No segment is attached yet.
 ///
 /// # Collective
 /// Over all ranks.
 ///
 /// # Errors
-/// A setting that is not understood, or resources that cannot be had.
+/// An invalid setting, or a resource that the system refuses.
 pub fn init(options: &BootOptions, threading: Threading) -> Result<&'static Rank, Error> {
-    if let Some(started) = embed::start(threading) {
-        return started;
+    init_with(options, threading, |config| config)
+}
+
+/// [`init`] of a program that changes the settings before they count.
+///
+/// # Collective
+/// Over all ranks.
+///
+/// # Errors
+/// As [`init`].
+pub fn init_with(
+    options: &BootOptions,
+    threading: Threading,
+    change: impl FnOnce(Config) -> Config,
+) -> Result<&'static Rank, Error> {
+    let config = Config::from_env().map(change);
+    if let Some(table) = embed::given() {
+        return embed::start(table, config?, threading);
     }
-    let config = Config::from_env().and_then(registry::settle);
-    // All ranks find the same settings wrong: only one of them comes back to say so.
+    let config = config.and_then(registry::settle);
+    // Every rank finds the same error in the settings; only one of them returns here to report it.
     let config = config.inspect_err(|e| gasnet_launch::refuse(&e.to_string()))?;
     let boot = gasnet_launch::boot(*options).map_err(|e| Error::job(e.to_string()))?;
+    if boot.rank == 0 && !config.quiet {
+        unknown_settings().iter().for_each(|warning| eprintln!("gasnet: warning: {warning}"));
+    }
     #[expect(unsafe_code, reason = "vouches for the launcher")]
-    // SAFETY: the launcher makes the memory files of a job and tells each of its processes once which rank it is; asked again, it
-    // makes a job of its own.
+    // SAFETY: the launcher makes the memory files of a job and tells each of its processes its rank once; a
+    // second call makes a job of its own.
     unsafe {
         Rank::start(boot, config, threading, &registry::open)
     }
@@ -48,13 +64,13 @@ pub fn init(options: &BootOptions, threading: Threading) -> Result<&'static Rank
 /// Runs an SPMD program: `body` on every rank, with a segment of the default size attached.
 ///
 /// # Collective
-/// Ends with a barrier, after which the process exits: with 0, or with 1 when the job could not start. A panic on any rank ends
-/// the job with 101.
+/// Ends with a barrier, after which the process exits: with 0, or with 1 if the job could not start. A panic
+/// on any rank ends the job with 101.
 pub fn run(body: impl FnOnce(&'static Rank)) -> ! {
     run_as(Threading::Parallel, body)
 }
 
-/// [`run`] for a program that says how many of its threads call the runtime: one costs less.
+/// [`run`] for a program that declares how many of its threads call the runtime: one thread costs less.
 pub fn run_as(threading: Threading, body: impl FnOnce(&'static Rank)) -> ! {
     std::process::exit(run_with(threading, body))
 }

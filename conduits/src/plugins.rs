@@ -1,39 +1,44 @@
-//! Conduits in shared objects: `mpi` and `ofi` need libraries that not every machine has, so they are looked for when they are asked for.
+//! Conduits in shared objects: `mpi` and `ofi` need libraries that not every machine has, so they are loaded
+//! on request.
 //!
-//! A conduit `C` is the file `libgasnet_C.so`, or `libgasnet_C-V.so` where there are variants (one for each MPI). It is looked for in the
-//! directories of `GASNET_PLUGIN_PATH`; beside `libgasnet.so`; in `../lib` of the program and of its launcher, if they are in a folder `bin`; and
-//! where the program's run path (upcc sets it) or the system's loader looks. In folders that nobody has named, it must be nobody else's
-//! ([`gasnet_launch::planted`]).
+//! A conduit `C` is the file `libgasnet_C.so`, or `libgasnet_C-V.so` if there are variants (one for each
+//! MPI). It is searched in the directories of `GASNET_PLUGIN_PATH`; beside `libgasnet.so`; in `../lib` of the
+//! program and of its launcher, if they are in a folder `bin`; and along the program's run path (upcc sets
+//! it) and the system loader's. In folders that nobody has named, the file must be trusted
+//! ([`gasnet_launch::plugin_folder`]).
 #![expect(unsafe_code, reason = "loads shared objects and calls their entry")]
 
+use crate::settings::Settings;
+use gasnet::Error;
 use gasnet::conduit::{Conduit, OpenContext};
 use gasnet::plugin::{ENTRY, Entry, OpenTable};
-use gasnet::{Config, Error};
-use gasnet_launch::planted::{Found, Place};
+use gasnet_launch::plugin_folder::{Found, PluginFolder};
 use std::ffi::{CStr, CString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// A library that may hold the conduit.
+/// A library that may contain the conduit.
 enum Candidate {
-    /// In a folder of which the user says that it is right, or as the system's loader finds it.
+    /// In a folder that the user has named, or found by the system's loader.
     Named(PathBuf),
-    /// In a folder that nobody has named.
+    /// In a folder that nobody has named, and trusted.
     Found(Found),
 }
 
-/// What may hold the conduit, in the order in which it is tried; and what is not tried, in words.
-fn candidates(config: &Config, names: &[String]) -> (Vec<Candidate>, Vec<String>) {
-    let listed = config.plugin_path.iter().flat_map(|path| std::env::split_paths(path));
+/// The libraries that may contain the conduit, in the order in which they are tried; and messages about those
+/// that are not tried.
+fn candidates(names: &[String]) -> (Vec<Candidate>, Vec<String>) {
+    let path = Settings::read().plugin_path;
+    let listed = path.iter().flat_map(|path| std::env::split_paths(path));
     let files = listed.flat_map(|dir| names.iter().map(move |name| dir.join(name)));
     let mut all: Vec<_> = files.filter(|file| file.exists()).map(Candidate::Named).collect();
     let mut problems = Vec::new();
 
     let program = std::env::current_exe().ok();
     let beside = own_file().filter(|own| Some(own) != program.as_ref());
-    let beside = beside.and_then(|own| Place::beside_library(&own));
-    let mut places: Vec<Place> =
-        [beside, Place::beside_program(), Place::of_launcher()].into_iter().flatten().collect();
+    let beside = beside.and_then(|own| PluginFolder::beside_library(&own));
+    let mut places: Vec<PluginFolder> =
+        [beside, PluginFolder::beside_program(), PluginFolder::of_launcher()].into_iter().flatten().collect();
     places.dedup();
     for (place, name) in places.iter().flat_map(|place| names.iter().map(move |name| (place, name))) {
         match place.open(name) {
@@ -42,7 +47,7 @@ fn candidates(config: &Config, names: &[String]) -> (Vec<Candidate>, Vec<String>
         }
     }
     if let Some(program) = &program
-        && Place::beside_program().is_none()
+        && PluginFolder::beside_program().is_none()
         && let Some(lib) = program.parent().and_then(Path::parent).map(|prefix| prefix.join("lib"))
     {
         let there = names.iter().map(|name| lib.join(name)).filter(|file| file.exists());
@@ -57,7 +62,8 @@ fn candidates(config: &Config, names: &[String]) -> (Vec<Candidate>, Vec<String>
 
 /// The program or library that this code is part of.
 fn own_file() -> Option<PathBuf> {
-    // SAFETY: an all-zero Dl_info is valid; the address is one of this code; the name lives as long as the object is loaded.
+    // SAFETY: an all-zero Dl_info is valid; the address is one of this code; the name lives as long as the
+    // object is loaded.
     unsafe {
         let mut info: libc::Dl_info = std::mem::zeroed();
         let found = libc::dladdr(own_file as *const std::ffi::c_void, &mut info);
@@ -68,8 +74,8 @@ fn own_file() -> Option<PathBuf> {
     }
 }
 
-/// What becomes of signals that end a process, while a library is loaded: some install handlers of their own (libfabric's of old
-/// InfiniPath cards do, for crashes), which are not asked for.
+/// Keeps the actions of signals that end a process while a library is loaded: some libraries install handlers
+/// of their own (libfabric does for old InfiniPath cards, for crashes), which are not wanted.
 struct Signals(Vec<(libc::c_int, libc::sigaction)>);
 
 impl Signals {
@@ -97,13 +103,13 @@ impl Signals {
 impl Drop for Signals {
     fn drop(&mut self) {
         for (signal, was) in &self.0 {
-            // SAFETY: what the system said before.
+            // SAFETY: the action that the system returned before.
             unsafe { libc::sigaction(*signal, was, std::ptr::null_mut()) };
         }
     }
 }
 
-/// Loads one library, for the life of the process; says why if it cannot.
+/// Loads one library for the life of the process; the error says why it failed.
 fn load(candidate: Candidate) -> Result<Entry, String> {
     match candidate {
         Candidate::Named(file) => load_file(&file),
@@ -111,7 +117,7 @@ fn load(candidate: Candidate) -> Result<Entry, String> {
             let name = found.name();
             let entry = load_file(&name);
             let shown = found.path.display().to_string();
-            // Loaded or not: the loader may know it by this name already.
+            // Whether loaded or not, the loader may know it by this name now.
             found.keep();
             entry.map_err(|why| why.replace(&name.display().to_string(), &shown))
         }
@@ -130,8 +136,8 @@ fn load_file(file: &Path) -> Result<Entry, String> {
         unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
     };
     let _signals = Signals::now();
-    // The foreign libraries load parts of themselves that need their symbols, hence global.
-    // SAFETY: the files looked for are plugins, whose start-up code does nothing unexpected.
+    // The foreign libraries load parts of themselves that need their symbols, so they must be global.
+    // SAFETY: these files are plugins; their start-up code does nothing unexpected.
     let library = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
     if library.is_null() {
         return Err(said());
@@ -145,7 +151,7 @@ fn load_file(file: &Path) -> Result<Entry, String> {
     Ok(unsafe { std::mem::transmute::<*mut std::ffi::c_void, Entry>(entry) })
 }
 
-/// Opens the conduit `name`, of which there are these variants (none: the name alone), the preferred one first.
+/// Opens the conduit `name` with these variants, the preferred one first (none: the name alone).
 pub(crate) fn open(
     cx: &OpenContext<'_>,
     name: &str,
@@ -155,10 +161,10 @@ pub(crate) fn open(
     if names.is_empty() {
         names.push(format!("libgasnet_{name}.so"));
     }
-    let (candidates, mut problems) = candidates(cx.config, &names);
+    let (candidates, mut problems) = candidates(&names);
     for candidate in candidates {
         match load(candidate) {
-            // SAFETY: loaded for good.
+            // SAFETY: loaded permanently.
             Ok(entry) => return unsafe { OpenTable::call(cx, entry) },
             Err(problem) => problems.push(problem),
         }
@@ -177,7 +183,7 @@ mod tests {
     #[test]
     fn handlers_of_libraries_are_undone() {
         let handler = || {
-            // SAFETY: an all-zero sigaction is valid; this only asks.
+            // SAFETY: an all-zero sigaction is valid; this only queries.
             unsafe {
                 let mut is: libc::sigaction = std::mem::zeroed();
                 libc::sigaction(libc::SIGFPE, std::ptr::null(), &mut is);

@@ -1,21 +1,21 @@
-//! Which faults happen: decided by a seed, so that a run can be repeated.
+//! Decides which faults happen, from a seed, so that a run can be repeated.
 
-/// Shares of faults, in millionths.
+/// The rate of each fault, in millionths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Plan {
-    /// Vanish.
+    /// The frame vanishes.
     pub drop: u32,
-    /// Arrive twice.
+    /// The frame arrives twice.
     pub duplicate: u32,
-    /// Arrive after later ones.
+    /// The frame arrives after later ones.
     pub reorder: u32,
-    /// Arrive late.
+    /// The frame arrives late.
     pub delay: u32,
-    /// Arrive with a bit changed.
+    /// The frame arrives with a bit changed.
     pub corrupt: u32,
-    /// How late, in nanoseconds.
+    /// Length of a delay, in nanoseconds.
     pub by: u64,
-    /// What the sequence of faults depends on.
+    /// The seed of the sequence of faults.
     pub seed: u64,
 }
 
@@ -23,10 +23,10 @@ const GRAMMAR: &str =
     "it takes a list such as drop=1%,duplicate=0.5%,reorder=5%,delay=2%,by=200us,corrupt=1%,seed=7";
 
 impl Plan {
-    /// Reads a list like `drop=1%,reorder=5%,delay=2%,by=200us,seed=7`.
+    /// Parses a list like `drop=1%,reorder=5%,delay=2%,by=200us,seed=7`.
     ///
     /// # Errors
-    /// What is not understood.
+    /// The part that was not understood.
     pub fn parse(text: &str) -> Result<Plan, String> {
         let mut plan = Plan { by: 200_000, seed: 1, ..Plan::default() };
         for part in text.split(',').map(str::trim).filter(|p| !p.is_empty()) {
@@ -55,26 +55,26 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The plan for one rank: the same shares, other faults.
+    /// The plan for one rank: the same rates, and another sequence.
     pub fn of_rank(self, rank: u32) -> Plan {
         Plan { seed: self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(u64::from(rank)), ..self }
     }
 }
 
-/// What becomes of one frame or datagram.
+/// The faults of one frame or datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Fate {
     /// It vanishes; nothing else happens to it.
     pub drop: bool,
     /// It arrives twice.
     pub duplicate: bool,
-    /// This bit, counted modulo its length, is changed.
+    /// The bit with this index, modulo its length, is changed.
     pub corrupt: Option<u64>,
     /// It arrives later.
     pub late: Option<Late>,
 }
 
-/// How much later.
+/// When a late frame arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Late {
     /// When so many others have arrived.
@@ -87,35 +87,31 @@ pub enum Late {
 #[derive(Debug, Clone)]
 pub struct Faults {
     plan: Plan,
-    state: u64,
+    random: fastrand::Rng,
 }
 
 impl Faults {
-    /// The sequence of a plan.
+    /// The sequence of faults of a plan.
     pub fn new(plan: Plan) -> Faults {
-        Faults { plan, state: plan.seed }
+        Faults { plan, random: fastrand::Rng::with_seed(plan.seed) }
     }
 
     fn next(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.random.u64(..)
     }
 
     fn chance(&mut self, millionths: u32) -> bool {
-        self.next() % 1_000_000 < u64::from(millionths)
+        self.random.u32(..1_000_000) < millionths
     }
 
-    /// The fate of the next one.
+    /// The faults of the next frame or datagram.
     pub fn fate(&mut self) -> Fate {
         let Plan { drop, duplicate, reorder, delay, corrupt, by, .. } = self.plan;
         if self.chance(drop) {
             return Fate { drop: true, ..Fate::default() };
         }
         let late = if self.chance(reorder) {
-            Some(Late::After(1 + (self.next() % 8) as u32))
+            Some(Late::After(1 + self.random.u32(..8)))
         } else if self.chance(delay) {
             Some(Late::By(by / 2 + self.next() % by.max(1)))
         } else {
@@ -127,7 +123,7 @@ impl Faults {
 }
 
 impl Fate {
-    /// Changes the bit that is to be changed.
+    /// Changes the bit that the fate names.
     pub fn apply(&self, bytes: &mut [u8]) {
         if let (Some(bit), false) = (self.corrupt, bytes.is_empty()) {
             let bit = (bit % (bytes.len() as u64 * 8)) as usize;

@@ -1,37 +1,37 @@
-//! Faults in the frames of any conduit.
+//! Injects faults into the frames of any conduit.
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
 use crate::faults::{Faults, Late, Plan};
-use gasnet::conduit::{Channel, Conduit, Frame, Peer, RawSlot};
+use gasnet::conduit::{Channel, Conduit, Frame, Peer, RawSlot, Rma};
 use gasnet::{Error, RankId};
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Frames held back at most; beyond it none is.
-const HELD: usize = 4096;
-/// Fruitless polls after which a frame is no longer held for others to pass.
-const PATIENCE: u32 = 16;
+/// Most frames that are held back at the same time.
+const MAX_HELD_FRAMES: usize = 4096;
+/// Empty polls after which a held frame no longer waits for others to pass.
+const MAX_EMPTY_POLLS: u32 = 16;
 
-/// A conduit that drops, duplicates, reorders, delays and corrupts the frames which another one delivers. One-sided operations
-/// of that one are not offered: their data go as frames too.
+/// A conduit that drops, duplicates, reorders, delays and corrupts the frames of another one. It does not
+/// offer that conduit's one-sided operations: their data travels as frames too.
 pub struct Faulty {
     inner: Box<dyn Conduit>,
-    state: Mutex<State>,
+    state: Mutex<FaultyState>,
     start: Instant,
 }
 
-struct State {
+struct FaultyState {
     faults: Faults,
-    /// By channel.
+    /// Held frames by channel.
     held: [VecDeque<Held>; 2],
 }
 
 /// A frame that arrives later.
 struct Held {
     from: Peer,
-    /// Aligned to 64 bytes.
+    /// The frame's bytes, aligned to 64 bytes.
     lines: Vec<Line>,
     len: usize,
     until: Until,
@@ -50,7 +50,8 @@ enum Until {
 impl Held {
     fn copy(frame: &Frame, until: Until) -> Held {
         let mut lines = vec![Line([0; 64]); frame.len.div_ceil(64).max(1)];
-        // SAFETY: a frame is valid for its length; the lines have room for it, and nobody else knows them.
+        // SAFETY: a frame is valid for its length; the lines have room for it, and nothing else refers to
+        // them.
         unsafe {
             core::ptr::copy_nonoverlapping(frame.data, lines.as_mut_ptr().cast::<u8>(), frame.len);
         }
@@ -64,17 +65,18 @@ impl Held {
 }
 
 impl Faulty {
-    /// Faults by this plan around a conduit.
+    /// Wraps a conduit with the faults of a plan.
     pub fn new(inner: Box<dyn Conduit>, plan: Plan) -> Faulty {
-        let state = State { faults: Faults::new(plan), held: Default::default() };
+        let state = FaultyState { faults: Faults::new(plan), held: Default::default() };
         Faulty { inner, state: Mutex::new(state), start: Instant::now() }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, FaultyState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it holds frames back. Who sleeps until the inner conduit has something would not notice that their time has come.
+    /// Whether frames are held back. A caller that sleeps until the inner conduit has something would not
+    /// notice when they are due.
     fn holds_some(&self) -> bool {
         self.state().held.iter().any(|h| !h.is_empty())
     }
@@ -91,7 +93,7 @@ impl Faulty {
         if fate.drop {
             return;
         }
-        // SAFETY: a frame's bytes are ours to change until the delivery is over.
+        // SAFETY: a frame's bytes may be changed until its delivery ends.
         fate.apply(unsafe { core::slice::from_raw_parts_mut(frame.data, frame.len) });
         let held = &mut state.held[channel as usize];
         for other in held.iter_mut() {
@@ -99,14 +101,14 @@ impl Faulty {
                 *left = left.saturating_sub(1);
             }
         }
-        let room = held.len() < HELD;
+        let room = held.len() < MAX_HELD_FRAMES;
         let until = match fate.late {
-            Some(Late::After(n)) => Some(Until::Others { left: n, patience: PATIENCE }),
+            Some(Late::After(n)) => Some(Until::Others { left: n, patience: MAX_EMPTY_POLLS }),
             Some(Late::By(ns)) => Some(Until::Time(now + Duration::from_nanos(ns))),
             None => None,
         };
         if fate.duplicate && room {
-            // The second one comes when it is polled for again, or even later.
+            // The duplicate is delivered by the next poll, or even later.
             let until = until.unwrap_or(Until::Others { left: 0, patience: 0 });
             held.push_back(Held::copy(&frame, until));
         }
@@ -119,7 +121,7 @@ impl Faulty {
         }
     }
 
-    /// A held frame whose time has come.
+    /// A held frame that is due.
     fn due(&self, channel: Channel, now: Duration) -> Option<Held> {
         let held = &mut self.state().held[channel as usize];
         let due = held.iter().position(|h| match h.until {
@@ -130,7 +132,9 @@ impl Faulty {
     }
 }
 
-// SAFETY: 1. Slots are those of the inner conduit. 2. Frames are those of the inner conduit, or copies that this stack owns.
+#[deny(clippy::missing_trait_methods)]
+// SAFETY: 1. Slots are those of the inner conduit. 2. Frames are those of the inner conduit, or copies that
+// this conduit owns.
 unsafe impl Conduit for Faulty {
     forward!();
 
@@ -142,6 +146,10 @@ unsafe impl Conduit for Faulty {
         immediate: bool,
     ) -> Result<Option<RawSlot>, Error> {
         self.inner.reserve(to, channel, len, immediate)
+    }
+
+    fn send(&self, to: Peer, channel: Channel, frame: &[u8], immediate: bool) -> Result<bool, Error> {
+        self.inner.send(to, channel, frame, immediate)
     }
 
     fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
@@ -178,8 +186,14 @@ unsafe impl Conduit for Faulty {
         !self.holds_some() && self.inner.doze(longest)
     }
 
-    fn left_for(&self, rank: RankId) -> Option<Duration> {
-        self.inner.left_for(rank)
+    /// A poll of requests does not deliver the held replies.
+    fn polls_both(&self) -> bool {
+        false
+    }
+
+    /// See [`Faulty`].
+    fn rma(&self) -> Option<&dyn Rma> {
+        None
     }
 
     fn close(&self) {
@@ -192,11 +206,11 @@ mod tests {
     use super::*;
     use crate::faults::Plan;
 
-    /// Delivers what it is given, in order.
+    /// Delivers the frames it is given, in order.
     #[derive(Default)]
     struct Wire(Mutex<VecDeque<Vec<Line>>>, Mutex<Duration>);
 
-    // SAFETY: frames are owned by the stack; slots are never given out.
+    // SAFETY: the stack owns the frames; slots are never given out.
     unsafe impl Conduit for Wire {
         fn name(&self) -> &'static str {
             "wire"
@@ -228,7 +242,8 @@ mod tests {
 
     const COUNT: u32 = 2000;
 
-    /// Sends numbered frames through faults and returns what arrived, in order, with the poll it arrived in.
+    /// Sends numbered frames through faults and returns those that arrived, in order, each with the poll in
+    /// which it arrived.
     fn through(plan: &str) -> Vec<(u32, [u8; 64])> {
         let wire: &'static Wire = Box::leak(Box::default());
         struct Borrowed(&'static Wire);

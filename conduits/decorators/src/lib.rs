@@ -1,13 +1,15 @@
 //! Conduits around conduits.
 //!
-//! [`Faulty`] does to frames what networks do to datagrams; [`Traced`] writes down what passes. Both go around any conduit,
-//! and around each other; [`wrap`] puts on what the settings ask for.
+//! [`Faulty`] does to frames what networks do to datagrams; [`Traced`] records all operations. Both can wrap
+//! any conduit, and each other; [`wrap`] applies those that the settings ask for.
 //!
-//! A conduit promises that frames arrive exactly once and whole, in any order. So only two of the faults, late and out of order,
-//! are ones that a program has to stand; the other three break the promise and show what the runtime makes of it. A conduit
-//! that repairs such faults, udp, applies [`Faults`] to its datagrams, below its protocol (`GASNET_UDP_FAULTY`).
+//! A conduit promises that frames arrive exactly once and whole, in any order. So programs have to tolerate
+//! only two of the faults, late and out of order. The other three break the promise, and show how the runtime
+//! reacts. The udp conduit repairs such faults: it applies [`Faults`] to its datagrams, below its protocol
+//! (`GASNET_UDP_FAULTY`).
 
-/// What both conduits here leave to their `inner` one.
+/// Forwards methods to the `inner` conduit. A decorator lists every method, its own or forwarded: a lint
+/// denies methods with the trait's default, so a new method of the trait cannot be forgotten.
 macro_rules! forward {
     () => {
         fn name(&self) -> &'static str {
@@ -36,6 +38,14 @@ macro_rules! forward {
             self.inner.segment_memory(len)
         }
 
+        fn nic(&self) -> Option<&dyn gasnet::sync::port::NicPort> {
+            self.inner.nic()
+        }
+
+        fn left_for(&self, rank: RankId) -> Option<Duration> {
+            self.inner.left_for(rank)
+        }
+
         fn counters(&self) -> Vec<(&'static str, u64)> {
             self.inner.counters()
         }
@@ -52,40 +62,48 @@ macro_rules! forward {
 
 mod faults;
 mod faulty;
+mod settings;
 mod traced;
 
 pub use faults::{Fate, Faults, Late, Plan};
 pub use faulty::Faulty;
+pub use settings::{SETTINGS, plan};
 pub use traced::Traced;
 
+use gasnet::Error;
 use gasnet::conduit::{Conduit, OpenContext};
-use gasnet::{Config, Error};
+use settings::Settings;
 
-/// Looks at the settings of this crate, whether or not this job has a use for them.
+/// Checks the settings of this crate, whether or not this job uses them.
 ///
 /// # Errors
-/// A setting that is not understood.
-pub fn check(config: &Config) -> Result<(), Error> {
-    plan("GASNET_FAULTY", config.faulty.as_deref())?;
-    plan("GASNET_UDP_FAULTY", config.udp_faulty.as_deref()).map(drop)
+/// An invalid setting.
+pub fn check_settings() -> Result<(), Error> {
+    Settings::read().map(drop)
 }
 
-/// The faults that a setting asks for.
-fn plan(name: &str, text: Option<&str>) -> Result<Option<Plan>, Error> {
-    let read = |text: &str| Plan::parse(text).map_err(|what| Error::job(format!("{name}={text}: {what}")));
-    text.map(read).transpose()
-}
-
-/// Puts the decorators around a conduit that the settings ask for: faults inside, so that a trace shows what they leave.
+/// The settings about frames that were made. Where no frames are sent they have no effect.
 ///
 /// # Errors
-/// A setting that is not understood, or a trace that cannot be written.
+/// An invalid setting.
+pub fn asked() -> Result<Vec<&'static str>, Error> {
+    let settings = Settings::read()?;
+    let all = [("GASNET_FAULTY", settings.faulty.is_some()), ("GASNET_TRACED", settings.traced.is_some())];
+    Ok(all.into_iter().filter(|(_, set)| *set).map(|(name, _)| name).collect())
+}
+
+/// Wraps a conduit with the decorators that the settings ask for. Faults are inside, so that a trace shows
+/// their effects.
+///
+/// # Errors
+/// An invalid setting, or a trace file that cannot be written.
 pub fn wrap(cx: &OpenContext<'_>, conduit: Box<dyn Conduit>) -> Result<Box<dyn Conduit>, Error> {
     let mut conduit = conduit;
-    if let Some(plan) = plan("GASNET_FAULTY", cx.config.faulty.as_deref())? {
+    let settings = Settings::read()?;
+    if let Some(plan) = settings.faulty {
         conduit = Box::new(Faulty::new(conduit, plan.of_rank(cx.rank.0)));
     }
-    if let Some(path) = &cx.config.traced {
+    if let Some(path) = &settings.traced {
         conduit = Box::new(Traced::to_file(conduit, path, cx.rank)?);
     }
     Ok(conduit)

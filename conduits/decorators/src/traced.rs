@@ -1,4 +1,4 @@
-//! A trace of what passes through a conduit.
+//! Traces the operations of a conduit.
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
 use gasnet::atomics::Operation;
@@ -10,14 +10,15 @@ use std::os::fd::BorrowedFd;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A conduit that writes a line for everything that passes: seconds, what, channel, peer, bytes.
+/// A conduit that writes a line for every operation: seconds, operation, channel, peer, bytes.
 ///
 /// ```text
 /// 0.000131 send request 1 32
 /// 0.000190 take reply 1 16
 /// 0.000412 put - 1 65536 at 0x1000
 /// ```
-/// `full` marks a frame for which there was no room. Lines are written out when the rank leaves, and with every 8 KiB.
+/// `full` marks a frame for which there was no room. Lines are flushed when the rank leaves, and after every
+/// 8 KiB.
 pub struct Traced {
     inner: Box<dyn Conduit>,
     out: Mutex<Box<dyn Write + Send>>,
@@ -32,15 +33,15 @@ fn name(channel: Channel) -> &'static str {
 }
 
 impl Traced {
-    /// A trace into `out`.
+    /// Traces to `out`.
     pub fn new(inner: Box<dyn Conduit>, out: Box<dyn Write + Send>) -> Traced {
         Traced { inner, out: Mutex::new(out), start: Instant::now() }
     }
 
-    /// A trace into the file `path.RANK`, or `path` with the rank for every `%`.
+    /// Traces to the file `path.RANK`, or `path` with every `%` replaced by the rank.
     ///
     /// # Errors
-    /// The file cannot be made.
+    /// The file cannot be created.
     pub fn to_file(inner: Box<dyn Conduit>, path: &str, rank: RankId) -> Result<Traced, Error> {
         let path =
             if path.contains('%') { path.replace('%', &rank.to_string()) } else { format!("{path}.{rank}") };
@@ -56,6 +57,7 @@ impl Traced {
     }
 }
 
+#[deny(clippy::missing_trait_methods)]
 // SAFETY: slots and frames are those of the inner conduit.
 unsafe impl Conduit for Traced {
     forward!();
@@ -71,6 +73,13 @@ unsafe impl Conduit for Traced {
         let what = if slot.is_some() { "send" } else { "full" };
         self.line(what, name(channel), to.rank, len, format_args!(""));
         Ok(slot)
+    }
+
+    fn send(&self, to: Peer, channel: Channel, frame: &[u8], immediate: bool) -> Result<bool, Error> {
+        let sent = self.inner.send(to, channel, frame, immediate)?;
+        let what = if sent { "send" } else { "full" };
+        self.line(what, name(channel), to.rank, frame.len(), format_args!(""));
+        Ok(sent)
     }
 
     fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
@@ -96,10 +105,6 @@ unsafe impl Conduit for Traced {
         self.inner.doze(longest)
     }
 
-    fn left_for(&self, rank: RankId) -> Option<Duration> {
-        self.inner.left_for(rank)
-    }
-
     fn close(&self) {
         self.inner.close();
         let _ = self.out.lock().unwrap_or_else(PoisonError::into_inner).flush();
@@ -112,6 +117,7 @@ impl Traced {
     }
 }
 
+#[deny(clippy::missing_trait_methods)]
 // SAFETY: that of the inner conduit.
 unsafe impl Rma for Traced {
     unsafe fn put(&self, to: RemoteAddr, src: *const u8, len: usize, token: u64) -> bool {
@@ -145,6 +151,10 @@ unsafe impl Rma for Traced {
         Some(started)
     }
 
+    fn copies_source(&self, len: usize) -> bool {
+        self.one_sided().copies_source(len)
+    }
+
     fn max_transfer(&self) -> usize {
         self.one_sided().max_transfer()
     }
@@ -157,9 +167,11 @@ unsafe impl Rma for Traced {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gasnet::sync::port::{Command, HomeOp, NicPort};
+    use std::ops::Range;
     use std::sync::Arc;
 
-    /// Takes everything, and delivers one frame.
+    /// Accepts everything, and delivers one frame.
     struct Sink;
 
     // SAFETY: the slot is leaked memory, the frame is on the stack during the delivery.
@@ -179,6 +191,45 @@ mod tests {
             deliver(Frame { from, channel, data: bytes.as_mut_ptr().cast(), len: 16 });
             Ok(1)
         }
+        fn nic(&self) -> Option<&dyn NicPort> {
+            Some(self)
+        }
+    }
+
+    impl NicPort for Sink {
+        fn board(&self) -> u32 {
+            77
+        }
+        fn load(&self, _: u32, _: &mut [u8]) {}
+        fn store(&self, _: u32, _: &[u8]) {}
+        fn events(&self) -> Range<u32> {
+            0..0
+        }
+        fn count(&self, _: u32) -> u32 {
+            0
+        }
+        fn post(&self, _: &Command) -> bool {
+            false
+        }
+        fn posted(&self) -> u64 {
+            0
+        }
+        fn atomic(&self, _: RankId, _: u64, _: HomeOp, _: [u32; 4]) -> Option<u32> {
+            None
+        }
+        fn reply(&self, _: u32) -> Option<[u32; 3]> {
+            None
+        }
+    }
+
+    /// The NIC's offloaded operations work under every decorator.
+    #[test]
+    fn nics_are_reached_through_decorators() {
+        let plan = crate::Plan::parse("drop=1%").unwrap();
+        let faulty = crate::Faulty::new(Box::new(Sink), plan);
+        assert_eq!(faulty.nic().map(|nic| nic.board()), Some(77));
+        let traced = Traced::new(Box::new(faulty), Box::new(std::io::sink()));
+        assert_eq!(traced.nic().map(|nic| nic.board()), Some(77));
     }
 
     #[derive(Clone, Default)]
@@ -202,12 +253,16 @@ mod tests {
         // SAFETY: the slot just reserved.
         unsafe { traced.commit(slot) };
         assert!(traced.reserve(to, Channel::Reply, 100, false).unwrap().is_none());
+        assert!(traced.send(to, Channel::Reply, &[1; 30], false).unwrap());
         let mut seen = 0;
         assert_eq!(Conduit::poll(&traced, Channel::Reply, 9, &mut |f| seen += f.len).unwrap(), 1);
         assert_eq!(seen, 16);
         assert!(traced.rma().is_none());
         let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
         let without_time: Vec<&str> = text.lines().filter_map(|l| Some(l.split_once(' ')?.1)).collect();
-        assert_eq!(without_time, ["send request 2 40", "full reply 2 100", "take reply 3 16"]);
+        assert_eq!(
+            without_time,
+            ["send request 2 40", "full reply 2 100", "send reply 2 30", "take reply 3 16"]
+        );
     }
 }

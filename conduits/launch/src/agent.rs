@@ -1,11 +1,11 @@
-//! The hands of a monitor on another host: `gasnetrun --agent`, started there by ssh.
+//! The agent of a monitor on another host: `gasnetrun --agent`, started there by ssh.
 //!
-//! An agent starts the ranks of its host, reports all that they do, and does to them what it is told; it decides nothing, but for
-//! this: when the monitor is not heard of any more, its ranks end.
+//! An agent starts the ranks of its host, reports everything that they do, and carries out the monitor's
+//! orders. It takes one decision itself: when it hears no more from the monitor, it ends its ranks.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::os::fd::AsRawFd;
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStringExt;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -16,17 +16,19 @@ use crate::crew::{Crew, Happening};
 use crate::monitor;
 use crate::spawn::{self, Command};
 use crate::start::Start;
-use crate::sys;
 use crate::wire::{GREETING, Task, ToAgent, ToMonitor};
+use gasnet_sys::fd::{self, Access, Standard};
+use gasnet_sys::poll::{PollSet, Ready};
+use gasnet_sys::{process, signals};
 
 /// Bytes of a stream that may be on their way to the monitor.
-const WINDOW: usize = 1 << 16;
-/// How long the last frames may take.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const STREAM_WINDOW_BYTES: usize = 1 << 16;
+/// Time limit for sending the last frames.
+const LAST_FRAMES_TIMEOUT: Duration = Duration::from_secs(1);
 
 type ToFront = Channel<ToAgent, ToMonitor>;
 
-/// The whole program: returns its exit status.
+/// The main function of an agent: returns its exit status.
 pub fn main() -> i32 {
     let outcome =
         connect().map(|mut channel| wait_for_task(&mut channel).map_or(1, |task| work(channel, task)));
@@ -36,19 +38,16 @@ pub fn main() -> i32 {
     })
 }
 
-/// Takes standard input and output for the channel, away from everybody else.
+/// Takes standard input and output for the channel, so that nothing else in this process uses them.
 fn connect() -> Result<ToFront, Error> {
-    sys::ensure_standard_descriptors();
-    sys::keep_descriptors_private();
-    sys::SignalAction::change(libc::SIGPIPE, true);
-    let (input, output) = (0..2)
-        .map(sys::duplicate)
-        .collect::<Result<Vec<_>, _>>()
-        .map(|mut fds| (fds.remove(0), fds.remove(0)))
-        .map_err(Error::system("dup"))?;
-    let null = sys::open("/dev/null", libc::O_RDWR).map_err(Error::system("/dev/null"))?;
-    for fd in 0..2 {
-        sys::redirect(std::os::fd::AsFd::as_fd(&null), fd).map_err(Error::system("dup2"))?;
+    fd::ensure_standard_descriptors();
+    fd::keep_descriptors_private();
+    signals::SignalAction::change(libc::SIGPIPE, true);
+    let own = |standard: Standard| fd::duplicate(standard.fd()).map_err(Error::system("dup"));
+    let (input, output) = (own(Standard::Input)?, own(Standard::Output)?);
+    let null = fd::open("/dev/null", Access::ReadWrite).map_err(Error::system("/dev/null"))?;
+    for standard in [Standard::Input, Standard::Output] {
+        standard.redirect(null.as_fd()).map_err(Error::system("dup2"))?;
     }
     let mut channel =
         Channel::new(input, output, false, Instant::now()).map_err(Error::system("standard input"))?;
@@ -56,13 +55,13 @@ fn connect() -> Result<ToFront, Error> {
     Ok(channel)
 }
 
-/// Waits, tending the channel, until `until` or something comes.
+/// Waits until `until`, or until something arrives, and serves the channel meanwhile.
 fn wait(channel: &mut ToFront, until: Option<Instant>) {
-    let mut fds = Vec::new();
+    let mut fds = PollSet::default();
     channel.poll_set(&mut fds);
     let now = Instant::now();
     let due = [until, channel.deadline()].into_iter().flatten().min();
-    let _ = sys::poll(&mut fds, due.map(|at| at.saturating_duration_since(now)));
+    let _ = fds.wait(due.map(|at| at.saturating_duration_since(now)));
     channel.tend(&ToMonitor::Beat, Instant::now());
 }
 
@@ -80,7 +79,7 @@ fn wait_for_task(channel: &mut ToFront) -> Option<Task> {
 
 /// Sends the last frames.
 fn say_last(channel: &mut ToFront) {
-    let until = Instant::now() + LAST_WORDS;
+    let until = Instant::now() + LAST_FRAMES_TIMEOUT;
     while channel.pending() && Instant::now() < until {
         wait(channel, Some(until));
     }
@@ -104,7 +103,7 @@ fn work(mut channel: ToFront, task: Task) -> i32 {
 }
 
 /// Starts the ranks.
-fn start(channel: &mut ToFront, task: &Task) -> Result<(Crew, sys::SignalSet), Error> {
+fn start(channel: &mut ToFront, task: &Task) -> Result<(Crew, signals::SignalSet), Error> {
     let os = |bytes: &Vec<u8>| OsString::from_vec(bytes.clone());
     let directory = os(&task.directory);
     std::env::set_current_dir(&directory).map_err(|e| Error::Directory(directory.into(), e))?;
@@ -138,11 +137,11 @@ struct Agent {
     channel: ToFront,
     crew: Crew,
     signals: std::os::fd::OwnedFd,
-    /// Bytes of each stream that the monitor has not taken yet.
+    /// Bytes of each stream that the monitor has not acknowledged.
     unacknowledged: HashMap<usize, usize>,
 }
 
-/// Sends what happens on to the monitor.
+/// Forwards the ranks' events to the monitor.
 fn relay<'a>(
     channel: &'a mut ToFront,
     unacknowledged: &'a mut HashMap<usize, usize>,
@@ -178,28 +177,32 @@ impl Agent {
         }
     }
 
-    /// Waits for something to happen, at most until `until`, and deals with it.
+    /// Waits for an event, at most until `until`, and handles it.
     fn step(&mut self, until: Option<Instant>) {
-        let mut fds = vec![sys::poll_in(self.signals.as_raw_fd())];
+        let mut fds = PollSet::default();
+        fds.add_input(self.signals.as_fd());
         let waiting = &self.unacknowledged;
-        let polled = self.crew.poll_set(&mut fds, |s| waiting.get(&s).is_none_or(|n| *n < WINDOW));
+        let polled =
+            self.crew.poll_set(&mut fds, |s| waiting.get(&s).is_none_or(|n| *n < STREAM_WINDOW_BYTES));
         self.channel.poll_set(&mut fds);
         let due = [until, self.channel.deadline()].into_iter().flatten().min();
         let now = Instant::now();
-        if sys::poll(&mut fds, due.map(|at| at.saturating_duration_since(now))).is_err() {
+        let found = fds.wait(due.map(|at| at.saturating_duration_since(now))).unwrap_or_else(|_| {
             std::thread::sleep(Duration::from_millis(10));
-        }
+            Ready::default()
+        });
         let mut ended = false;
-        while let Some(signal) = sys::next_signal(std::os::fd::AsFd::as_fd(&self.signals)) {
-            // Signals of the job come over the channel. One for the agent itself ends the connection, and so the ranks.
-            if monitor::ENDING.contains(&signal) {
+        while let Some(signal) = signals::next_signal(self.signals.as_fd()) {
+            // Signals for the job arrive over the channel. A signal for the agent itself ends the connection,
+            // and so the ranks.
+            if monitor::ENDING_SIGNALS.contains(&signal) {
                 self.crew.clear(&mut |_| ());
-                sys::exit_now(128 + signal);
+                process::exit_now(128 + signal);
             }
             ended |= signal == libc::SIGCHLD;
         }
         let fed =
-            self.crew.attend(&polled, &fds, ended, &mut relay(&mut self.channel, &mut self.unacknowledged));
+            self.crew.attend(&polled, &found, ended, &mut relay(&mut self.channel, &mut self.unacknowledged));
         self.fed(fed);
         self.channel.tend(&ToMonitor::Beat, Instant::now());
     }
@@ -210,7 +213,7 @@ impl Agent {
         }
     }
 
-    /// Does what the monitor says. Returns whether that is to finish.
+    /// Carries out an order of the monitor. Returns whether the order is to finish.
     fn obey(&mut self, order: ToAgent) -> bool {
         match order {
             ToAgent::Tell(rank) => self.crew.tell(rank),
@@ -232,7 +235,7 @@ impl Agent {
         false
     }
 
-    /// The job is over: ends what ranks left behind, and sends the rest of the output.
+    /// The job is over: ends what the ranks left behind, and sends the rest of the output.
     fn finish(&mut self) -> i32 {
         let over = Instant::now();
         while let Some(until) = self.crew.lingers(over) {

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use crate::sys;
+use gasnet_sys::processors;
 
 /// How ranks are placed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Bind {
-    /// Wherever the system likes.
+    /// Any processor, as the system decides.
     None,
-    /// One core each, if there are enough.
+    /// A core for each rank, if there are enough.
     #[default]
     Core,
 }
@@ -26,8 +26,8 @@ impl Bind {
         }
     }
 
-    /// The processors of each of `size` ranks; `None` where ranks are not bound: when not asked for, for a single
-    /// rank, and when ranks outnumber the cores that this process may use.
+    /// The processors of each of `size` ranks. `None` if ranks are not bound: when that is not asked for,
+    /// when there is one rank, and when ranks outnumber the cores that this process may use.
     pub fn placement(self, size: u32) -> Option<Vec<Vec<usize>>> {
         match self {
             Bind::None => None,
@@ -47,7 +47,7 @@ fn place(size: u32, mut cores: Vec<Vec<usize>>) -> Option<Vec<Vec<usize>>> {
 
 /// The cores this process may use.
 fn allowed_cores() -> Vec<Vec<usize>> {
-    let allowed = sys::allowed_cpus();
+    let allowed = processors::numbers(&processors::allowed()).collect::<Vec<_>>();
     #[cfg(feature = "hwloc")]
     if let Some(cores) = hwloc_cores(&allowed) {
         return cores;
@@ -55,7 +55,8 @@ fn allowed_cores() -> Vec<Vec<usize>> {
     cores(Path::new("/sys/devices/system/cpu"), &allowed)
 }
 
-/// As [`cores`], by hwloc; `None` if it cannot read the machine's topology or misses an allowed processor.
+/// Like [`cores`], with hwloc; `None` if it cannot read the machine's topology or misses an allowed
+/// processor.
 #[cfg(feature = "hwloc")]
 fn hwloc_cores(allowed: &[usize]) -> Option<Vec<Vec<usize>>> {
     use hwlocality::Topology;
@@ -72,8 +73,8 @@ fn hwloc_cores(allowed: &[usize]) -> Option<Vec<Vec<usize>>> {
     (cores.iter().map(Vec::len).sum::<usize>() == allowed.len()).then_some(cores)
 }
 
-/// The allowed processors grouped by core; cores of one package side by side. A processor of which the system says
-/// nothing is a core of its own.
+/// The allowed processors grouped by core; cores of one package are adjacent. A processor that the system
+/// does not describe is a core of its own.
 fn cores(sysfs: &Path, allowed: &[usize]) -> Vec<Vec<usize>> {
     let mut cores: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
     for &cpu in allowed {
@@ -129,7 +130,7 @@ mod tests {
             cores.sort();
             cores
         };
-        let allowed = sys::allowed_cpus();
+        let allowed = processors::numbers(&processors::allowed()).collect::<Vec<_>>();
         let plain = cores(Path::new("/sys/devices/system/cpu"), &allowed);
         assert_eq!(sorted(hwloc_cores(&allowed).expect("hwloc reads this machine")), sorted(plain));
     }

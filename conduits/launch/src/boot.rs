@@ -1,9 +1,9 @@
-//! How a program finds out which rank it is.
+//! Finds out which rank a program is.
 
 use std::env;
 use std::ffi::OsStr;
 use std::io::Write;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::process;
@@ -15,21 +15,23 @@ use gasnet::boot::ToMonitor;
 use crate::bind::Bind;
 use crate::crew::RankEnd;
 use crate::exchange::LinkExchange;
+use crate::handed;
 use crate::spawn;
-use crate::start::{MESSAGE, Message, Start, VERSION};
-use crate::sys::{self, Fork};
+use crate::start::{MESSAGE_VARIABLE, Message, PROTOCOL_VERSION, Start};
 use crate::{Error, MAX_RANKS};
+use gasnet_sys::process::{Fork, die_with_parent, exit_now, fork, parent_pid, thread_count};
+use gasnet_sys::{fd, limits, processors, stdio};
 
-/// Environment variable that asks a program to fork this many ranks.
-const FORK: &str = "GASNET_PSHM_NODES";
+/// Environment variable that tells a program to fork this many ranks.
+const FORK_VARIABLE: &str = "GASNET_PSHM_NODES";
 
 /// How long ranks other than 0 wait to be ended when the job cannot start.
-const REFUSED: Duration = Duration::from_secs(3);
+const REFUSAL_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// What the program itself has to say about its number of ranks.
+/// The program's own requirements on its number of ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BootOptions {
-    /// Ranks when nothing else is said.
+    /// Number of ranks if nothing else says one.
     pub default_ranks: u32,
     /// The only number of ranks this program can run on.
     pub static_ranks: Option<u32>,
@@ -41,33 +43,34 @@ impl Default for BootOptions {
     }
 }
 
-/// Finds out which rank this process is, or makes the ranks.
+/// Finds out which rank this process is, or creates the ranks.
 ///
-/// To be called once, while the process starts up and has one thread. Four cases:
-/// 1. The process was started as a rank by `gasnetrun`: its place is taken from the environment, which is cleared of
-///    it, so that programs it starts are not taken for ranks.
+/// To be called once, while the process starts up and has one thread. There are four cases:
+/// 1. The process was started as a rank by `gasnetrun`. It takes its rank from the environment, and removes
+///    the variable, so that programs it starts are not taken for ranks.
 /// 2. It was started by `mpirun`, `mpiexec` or `srun`, as PMIx or PMI shows.
-/// 3. `GASNET_PSHM_NODES=N`, or else a static or default number of ranks above 1: the process forks N ranks. The call
-///    returns in each of them, and never in the original process, which becomes the monitor and exits with the job's
-///    status. A process that has several threads by now cannot fork; the program is then started anew by `gasnetrun`, if that is in `PATH`.
+/// 3. `GASNET_PSHM_NODES=N`, or else a static or default number of ranks, is above 1: the process forks N
+///    ranks. The call returns in each of them, and never in the original process, which becomes the monitor
+///    and exits with the job's status. A process that already has several threads cannot fork; then
+///    `gasnetrun`, if it is in `PATH`, starts the program anew.
 /// 4. Otherwise the process is the only rank.
 ///
-/// In a job of several ranks C's standard output becomes line buffered, so that lines printed before another rank
-/// ends the job are not lost.
+/// In a job of several ranks, C's standard output becomes line buffered, so that lines are not lost that are
+/// printed before another rank ends the job.
 ///
 /// # Errors
-/// A number of ranks that does not fit, a process with several threads, or a refusal of the system. A rank that was
-/// started by `gasnetrun` has then already told it to end the job; other ranks than 0 return only if that fails, so
-/// that the message appears once.
+/// A number of ranks that does not fit, a process with several threads, or a refusal of the system. A rank
+/// that `gasnetrun` started has then already told it to end the job. Ranks other than 0 return only if that
+/// fails, so that the message appears once.
 pub fn boot(options: BootOptions) -> Result<Boot, Error> {
-    if let Some(message) = sys::take_env(MESSAGE) {
+    if let Some(message) = handed::take_env(MESSAGE_VARIABLE) {
         return join(&message.to_string_lossy(), options);
     }
-    if setting(FORK).is_none()
+    if setting(FORK_VARIABLE).is_none()
         && let Some(boot) = crate::pmi::boot()?
     {
         check_static(options, boot.size)?;
-        sys::line_buffer_stdout();
+        stdio::line_buffer_stdout();
         return Ok(boot);
     }
     let size = asked()?.unwrap_or(options.static_ranks.unwrap_or(options.default_ranks));
@@ -75,23 +78,23 @@ pub fn boot(options: BootOptions) -> Result<Boot, Error> {
     if size > 1 {
         return fork_ranks(size);
     }
-    if setting(FORK).is_none() {
+    if setting(FORK_VARIABLE).is_none() {
         warn_of_srun();
     }
     Ok(Boot {
         rank: 0,
         size: 1,
-        neighbours: vec![0],
+        host_ranks: vec![0],
         exchange: None,
-        shm: sys::memfd("gasnet-shm").map_err(Error::system("memfd_create"))?,
-        segments: sys::memfd("gasnet-segments").map_err(Error::system("memfd_create"))?,
+        shm: fd::memory_file("gasnet-shm").map_err(Error::system("memfd_create"))?,
+        segments: fd::memory_file("gasnet-segments").map_err(Error::system("memfd_create"))?,
         link: None,
         overseer: None,
-        job_id: sys::random(),
+        job_id: gasnet_sys::random(),
     })
 }
 
-/// Says so where Slurm started several processes and does not introduce them to each other: each is a job of its own then.
+/// Warns if Slurm started several processes without connecting them: each is then a job of its own.
 fn warn_of_srun() {
     let number = |name| setting(name).and_then(|text| text.parse::<u32>().ok());
     let together = number("SLURM_STEP_NUM_TASKS").unwrap_or(1);
@@ -103,7 +106,7 @@ fn warn_of_srun() {
     }
 }
 
-/// Looks at the settings that [`boot`] reads in a program started by itself: what is wrong there is wrong under a launcher, too.
+/// Checks the settings that [`boot`] reads in a program started by itself, under any launcher.
 ///
 /// # Errors
 /// A value that cannot be understood.
@@ -111,9 +114,9 @@ pub fn check_settings() -> Result<(), Error> {
     asked().and(placement()).map(drop)
 }
 
-/// The number of ranks asked for by `GASNET_PSHM_NODES`.
+/// The number of ranks that `GASNET_PSHM_NODES` asks for.
 fn asked() -> Result<Option<u32>, Error> {
-    setting(FORK).map(|value| parse_ranks(FORK, &value)).transpose()
+    setting(FORK_VARIABLE).map(|value| parse_ranks(FORK_VARIABLE, &value)).transpose()
 }
 
 /// `GASNET_BIND`.
@@ -121,7 +124,7 @@ fn placement() -> Result<Bind, Error> {
     setting("GASNET_BIND").map_or(Ok(Bind::default()), |name| Bind::parse(&name).ok_or(Error::Bind(name)))
 }
 
-/// An environment variable; empty is as good as unset.
+/// The value of an environment variable; empty counts as unset.
 fn setting(name: &str) -> Option<String> {
     let value = env::var_os(name)?.to_string_lossy().trim().to_string();
     (!value.is_empty()).then_some(value)
@@ -145,34 +148,34 @@ fn check_static(options: BootOptions, started: u32) -> Result<(), Error> {
 /// Case 1.
 fn join(text: &str, options: BootOptions) -> Result<Boot, Error> {
     if let Some(version) = Message::other_version(text) {
-        return Err(Error::Version(version.into(), VERSION));
+        return Err(Error::Version(version.into(), PROTOCOL_VERSION));
     }
-    let wrong = |why: String| Error::Message { variable: MESSAGE, why };
+    let wrong = |why: String| Error::Message { variable: MESSAGE_VARIABLE, why };
     let message = Message::decode(text).ok_or_else(|| wrong(format!("cannot be read: '{text}'")))?;
     let [shm, segments, link] = message.fds;
-    let adopt = |fd| sys::adopt(fd).map_err(|e| wrong(format!("descriptor {fd}: {e}")));
+    let adopt = |fd| handed::adopt(fd).map_err(|e| wrong(format!("descriptor {fd}: {e}")));
     let (shm, segments, link) = (adopt(shm)?, adopt(segments)?, adopt(link)?);
     if let Err(error) = check_static(options, message.size) {
         give_up(message.rank, &link, &error.to_string());
         return Err(error);
     }
-    // Below a wrapper such as `timeout` the parent is not the monitor; what ends with the monitor is then the wrapper.
-    sys::die_with_parent(sys::parent_pid());
-    tell(link.as_raw_fd(), &ToMonitor::Joined);
+    // Below a wrapper such as `timeout` the parent is the wrapper, which ends with the monitor.
+    die_with_parent(parent_pid());
+    tell(link.as_fd(), &ToMonitor::Joined);
     let exchange: Option<Box<dyn gasnet::boot::Exchange>> =
-        if message.neighbours.len() < message.size as usize {
+        if message.host_ranks.len() < message.size as usize {
             let link = link.try_clone().map_err(Error::system("dup"))?;
             Some(Box::new(LinkExchange::new(link, message.size)))
         } else {
             None
         };
     if message.size > 1 {
-        sys::line_buffer_stdout();
+        stdio::line_buffer_stdout();
     }
     Ok(Boot {
         rank: message.rank,
         size: message.size,
-        neighbours: message.neighbours,
+        host_ranks: message.host_ranks,
         exchange,
         shm,
         segments,
@@ -182,38 +185,41 @@ fn join(text: &str, options: BootOptions) -> Result<Boot, Error> {
     })
 }
 
-/// Tells the launcher, if there is one, that the job cannot start, for a reason that all ranks find alike before [`boot`].
+/// Tells the launcher, if there is one, that the job cannot start, for a reason that every rank finds before
+/// [`boot`].
 ///
-/// Returns in the rank that is to print the reason: the others wait for their end here.
+/// Returns in the rank that should print the reason; the other ranks wait here to be ended.
 pub fn refuse(why: &str) {
-    let message = sys::take_env(MESSAGE).and_then(|text| Message::decode(&text.to_string_lossy()));
+    let message =
+        handed::take_env(MESSAGE_VARIABLE).and_then(|text| Message::decode(&text.to_string_lossy()));
     let Some(message) = message else {
-        // Some launchers of others end all as soon as one ends badly: rank 0 is to have said why by then.
+        // Some other launchers end all ranks as soon as one fails: by then rank 0 should have printed the
+        // reason.
         if crate::pmi::number().is_some_and(|rank| rank > 0) {
-            std::thread::sleep(REFUSED);
-            sys::exit_now(1);
+            std::thread::sleep(REFUSAL_TIMEOUT);
+            exit_now(1);
         }
         return;
     };
-    if let Ok(link) = sys::adopt(message.fds[2]) {
+    if let Ok(link) = handed::adopt(message.fds[2]) {
         give_up(message.rank, &link, why);
     }
 }
 
 fn give_up(rank: u32, link: &OwnedFd, why: &str) {
     if rank > 0 {
-        std::thread::sleep(REFUSED);
+        std::thread::sleep(REFUSAL_TIMEOUT);
     }
-    tell(link.as_raw_fd(), &ToMonitor::Abort(1, why.to_string()));
+    tell(link.as_fd(), &ToMonitor::Abort(1, why.to_string()));
 }
 
-fn tell(link: i32, packet: &ToMonitor) {
-    // Failing means that the monitor is gone, and this process about to be killed.
-    let _ = sys::send(link, &packet.encode());
+fn tell(link: BorrowedFd<'_>, packet: &ToMonitor) {
+    // A failure means that the monitor is gone, and that this process is about to be killed.
+    let _ = fd::send(link, &packet.encode());
 }
 
-/// Starts the program anew on every rank, by `gasnetrun`, which takes the place of this process and its threads. Returns only if that cannot
-/// be done.
+/// Starts the program anew on every rank, by replacing this process and its threads with `gasnetrun`. Returns
+/// only if that is not possible.
 fn start_anew(size: u32, bind: Bind) {
     let words = std::fs::read("/proc/self/cmdline").unwrap_or_default();
     let words = words.strip_suffix(&[0]).unwrap_or(&words);
@@ -222,18 +228,18 @@ fn start_anew(size: u32, bind: Bind) {
     if let (Ok(launcher), Ok(program)) = (spawn::find("gasnetrun".as_ref()), env::current_exe()) {
         let mut command = process::Command::new(launcher);
         command.args(["-n", &size.to_string(), bind]).arg(program).args(arguments);
-        // A failure is followed by the message that says what to do.
-        let _ = command.env_remove(FORK).exec();
+        // After a failure the caller prints what to do.
+        let _ = command.env_remove(FORK_VARIABLE).exec();
     }
 }
 
 /// Case 3.
 fn fork_ranks(size: u32) -> Result<Boot, Error> {
     let bind = placement()?;
-    // What is printed so far must not be printed by every rank.
-    sys::flush_stdio();
+    // Flush, so that buffered output is not printed by every rank.
+    stdio::flush();
     let _ = std::io::stdout().flush();
-    let threads = sys::thread_count();
+    let threads = thread_count();
     if threads > 1 {
         start_anew(size, bind);
         return Err(Error::Threads { ranks: size, threads });
@@ -242,7 +248,7 @@ fn fork_ranks(size: u32) -> Result<Boot, Error> {
     for rank in 0..size {
         let forked = start
             .connect(rank as usize)
-            .and_then(|sides| Ok((sides, sys::fork().map_err(Error::system("fork"))?)));
+            .and_then(|sides| Ok((sides, fork().map_err(Error::system("fork"))?)));
         match forked {
             Ok(((ours, theirs), Fork::Parent(pid))) => {
                 drop(theirs);
@@ -265,29 +271,29 @@ fn fork_ranks(size: u32) -> Result<Boot, Error> {
             1
         }
     };
-    sys::exit_now(status)
+    exit_now(status)
 }
 
 /// A forked child becomes a rank.
 fn become_rank(mut start: Start, rank: u32, side: crate::start::RankSide) -> Result<Boot, Error> {
-    sys::die_with_parent(start.monitor);
-    // The connections of the ranks that were forked before this one.
-    sys::close_all(start.ranks.drain(..).flat_map(RankEnd::descriptors));
+    die_with_parent(start.monitor);
+    // Close the connections of the ranks that were forked before this one.
+    fd::close_all(start.ranks.drain(..).flat_map(RankEnd::descriptors));
     let link = side.install()?;
-    sys::set_file_limit(start.files);
+    limits::set_file_limit(start.files);
     if let Some(cpus) = start.cpus(rank as usize) {
-        let _ = sys::bind_to(cpus);
+        processors::run_on(&processors::set_of(cpus.iter().copied()));
     }
     let (name, mark) = start.keeper.variable();
-    sys::set_env(name, &mark);
+    handed::set_env(name, &mark);
     start.child_action.restore();
     start.mask.set();
-    tell(link.as_raw_fd(), &ToMonitor::Joined);
-    sys::line_buffer_stdout();
+    tell(link.as_fd(), &ToMonitor::Joined);
+    stdio::line_buffer_stdout();
     Ok(Boot {
         rank,
         size: start.size,
-        neighbours: (0..start.size).collect(),
+        host_ranks: (0..start.size).collect(),
         exchange: None,
         shm: start.shm,
         segments: start.segments,

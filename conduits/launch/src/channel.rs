@@ -1,27 +1,30 @@
-//! A stream of frames between a monitor and an agent on another host, over two pipes, with heartbeats: a cut network is noticed
-//! although neither end is told.
+//! A stream of frames between a monitor and an agent on another host, over two pipes. Heartbeats detect a
+//! broken network, of which neither end is told.
 
 use std::collections::VecDeque;
 use std::io;
 use std::marker::PhantomData;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use crate::sys::{self, PollFd};
+use gasnet_sys::fd;
+use gasnet_sys::poll::PollSet;
+
 use crate::wire::{GREETING, Wire};
 
 /// Time between two heartbeats.
-const BEAT: Duration = Duration::from_millis(500);
-/// Silence after which the other end counts as gone.
-pub const SILENCE: Duration = Duration::from_millis(3500);
-/// Bytes read at once.
-const READ_SIZE: usize = 1 << 16;
-/// Bytes read before frames are taken again, which keeps what has arrived small, however fast the other end writes.
-const READ_MOST: usize = 1 << 20;
+const HEARTBEAT_INTERVAL: Duration = Duration::from_millis(500);
+/// Silence after which the other end is considered lost.
+pub const SILENCE_TIMEOUT: Duration = Duration::from_millis(3500);
+/// Bytes of one read.
+const READ_BYTES: usize = 1 << 16;
+/// Bytes read before frames are taken again. This bounds the memory of what has arrived, however fast the
+/// other end writes.
+const MAX_READ_BYTES: usize = 1 << 20;
 /// Longest text that a remote shell may print before the greeting.
-const CHATTER: usize = 1 << 20;
+const MAX_CHATTER_BYTES: usize = 1 << 20;
 
-/// One end.
+/// One end of the channel.
 #[derive(Debug)]
 pub struct Channel<In, Out> {
     input: OwnedFd,
@@ -30,7 +33,7 @@ pub struct Channel<In, Out> {
     /// Bytes of `arrived` that were taken.
     taken: usize,
     leaving: VecDeque<u8>,
-    /// The greeting is still to come.
+    /// The greeting has not arrived yet.
     greeting: bool,
     heard: Instant,
     beat: Instant,
@@ -39,7 +42,7 @@ pub struct Channel<In, Out> {
 }
 
 impl<In: Wire, Out: Wire> Channel<In, Out> {
-    /// The end that reads from `input` and writes to `output`; `greeting` says whether it expects one.
+    /// The end that reads from `input` and writes to `output`; `greeting` says whether it expects a greeting.
     ///
     /// # Errors
     /// The system refuses.
@@ -49,8 +52,8 @@ impl<In: Wire, Out: Wire> Channel<In, Out> {
         greeting: bool,
         now: Instant,
     ) -> io::Result<Channel<In, Out>> {
-        sys::set_nonblocking(input.as_fd())?;
-        sys::set_nonblocking(output.as_fd())?;
+        fd::set_nonblocking(input.as_fd())?;
+        fd::set_nonblocking(output.as_fd())?;
         Ok(Channel {
             input,
             output,
@@ -71,13 +74,13 @@ impl<In: Wire, Out: Wire> Channel<In, Out> {
         self.flush();
     }
 
-    /// Queues bytes that are no frame.
+    /// Queues bytes outside of frames.
     pub fn send_raw(&mut self, bytes: &[u8]) {
         self.leaving.extend(bytes);
         self.flush();
     }
 
-    /// Why nothing comes or goes any more, if so.
+    /// Why the channel is closed, if it is.
     pub fn closed(&self) -> Option<&str> {
         self.closed.as_deref()
     }
@@ -93,35 +96,36 @@ impl<In: Wire, Out: Wire> Channel<In, Out> {
     }
 
     /// Adds itself to a poll set.
-    pub fn poll_set(&self, fds: &mut Vec<PollFd>) {
+    pub fn poll_set<'a>(&'a self, fds: &mut PollSet<'a>) {
         if self.closed.is_none() {
-            fds.push(sys::poll_in(self.input.as_raw_fd()));
+            fds.add_input(self.input.as_fd());
             if self.pending() {
-                fds.push(sys::poll_out(self.output.as_raw_fd()));
+                fds.add_output(self.output.as_fd());
             }
         }
     }
 
-    /// Reads and writes what there is, and takes note of silence; `beat` is sent now and then. To be called after every poll.
+    /// Reads and writes what is possible, sends `beat` at intervals, and detects silence. To be called after
+    /// every poll.
     pub fn tend(&mut self, beat: &Out, now: Instant) {
         if self.closed.is_some() {
             return;
         }
         self.fill(now);
-        if now >= self.beat + BEAT {
+        if now >= self.beat + HEARTBEAT_INTERVAL {
             self.beat = now;
             self.send(beat);
         }
         self.flush();
-        // Before the greeting it is up to the remote shell how long it takes.
-        if !self.greeting && now >= self.heard + SILENCE {
-            self.close(format!("nothing was heard of it for {} s", SILENCE.as_secs_f64()));
+        // Before the greeting, the remote shell may take any time.
+        if !self.greeting && now >= self.heard + SILENCE_TIMEOUT {
+            self.close(format!("nothing was heard of it for {} s", SILENCE_TIMEOUT.as_secs_f64()));
         }
     }
 
     /// When [`Channel::tend`] is due next.
     pub fn deadline(&self) -> Option<Instant> {
-        self.closed.is_none().then(|| (self.beat + BEAT).min(self.heard + SILENCE))
+        self.closed.is_none().then(|| (self.beat + HEARTBEAT_INTERVAL).min(self.heard + SILENCE_TIMEOUT))
     }
 
     /// The next frame that has arrived.
@@ -129,7 +133,7 @@ impl<In: Wire, Out: Wire> Channel<In, Out> {
         if self.greeting {
             let at = self.arrived.windows(GREETING.len()).position(|w| w == GREETING);
             let Some(at) = at else {
-                if self.arrived.len() > CHATTER {
+                if self.arrived.len() > MAX_CHATTER_BYTES {
                     self.close("it answers with something else than an agent of gasnetrun".to_string());
                 }
                 return None;
@@ -162,11 +166,11 @@ impl<In: Wire, Out: Wire> Channel<In, Out> {
     }
 
     fn fill(&mut self, now: Instant) {
-        let mut buffer = [0; READ_SIZE];
-        // What is left makes the next poll return at once.
+        let mut buffer = [0; READ_BYTES];
+        // The next poll returns at once for the rest.
         let mut read = 0;
-        while read < READ_MOST {
-            match sys::read(self.input.as_fd(), &mut buffer) {
+        while read < MAX_READ_BYTES {
+            match fd::read(self.input.as_fd(), &mut buffer) {
                 Ok(0) => return self.close("its connection is closed".to_string()),
                 Ok(n) => {
                     read += n;
@@ -186,11 +190,12 @@ impl<In: Wire, Out: Wire> Channel<In, Out> {
             if bytes.is_empty() {
                 return;
             }
-            match sys::write(self.output.as_raw_fd(), bytes) {
+            match fd::write(self.output.as_fd(), bytes) {
                 Ok(n) => drop(self.leaving.drain(..n)),
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => return,
-                // What the other end said before it left is still to be read: its end shows there.
+                // Frames that the other end sent before it left can still be read; the read end will show
+                // that it left.
                 Err(_) => return self.leaving.clear(),
             }
         }

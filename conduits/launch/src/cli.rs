@@ -46,16 +46,16 @@ installed there under the same path as here. GASNET_SSH names another command th
 command to run there.
 ";
 
-/// What the user asked for.
+/// The request on the command line.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Request {
-    /// Run this.
+pub enum CommandLine {
+    /// Run this command.
     Run(Command),
-    /// Print this.
+    /// Print this text.
     Print(String),
-    /// Only say what this would do.
+    /// Describe what this command would do.
     Describe(Command),
-    /// Look for trouble, also on these hosts.
+    /// Check this host, and these, for problems.
     Doctor(Option<Vec<Host>>),
 }
 
@@ -81,7 +81,7 @@ const OPTIONS: [&str; 14] = [
 ///
 /// # Errors
 /// A message for the user.
-pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request, String> {
+pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<CommandLine, String> {
     let mut parser = lexopt::Parser::from_args(arguments);
     let mut command = Command {
         ranks: 0,
@@ -99,7 +99,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request, S
             Short('n') | Long("ranks") => {
                 let mut number = || parser.value().map_err(|_| "-n needs a number of ranks".to_string());
                 let mut value = number()?;
-                // `-np 4` is how other launchers spell it.
+                // Other launchers spell it `-np 4`.
                 if value == "p" {
                     value = number()?;
                 }
@@ -150,9 +150,9 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request, S
             Long("doctor") => doctor = true,
             Short('v') | Long("verbose") => command.verbose = true,
             Short('q') | Long("quiet") => command.environment.push(("GASNET_QUIET".into(), "1".into())),
-            Short('h') | Long("help") => return Ok(Request::Print(HELP.to_string())),
+            Short('h') | Long("help") => return Ok(CommandLine::Print(HELP.to_string())),
             Short('V') | Long("version") => {
-                return Ok(Request::Print(format!("gasnetrun {}\n", env!("CARGO_PKG_VERSION"))));
+                return Ok(CommandLine::Print(format!("gasnetrun {}\n", env!("CARGO_PKG_VERSION"))));
             }
             Value(program) => {
                 command.program = program;
@@ -170,7 +170,9 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request, S
         }
     }
     if doctor {
-        return Ok(Request::Doctor(command.hosts.map_or_else(hosts_from_settings, |hosts| Ok(Some(hosts)))?));
+        return Ok(CommandLine::Doctor(
+            command.hosts.map_or_else(hosts_from_settings, |hosts| Ok(Some(hosts)))?,
+        ));
     }
     if command.program.is_empty() {
         return Err("which program? usage: gasnetrun -n N [options] PROGRAM [arguments]".to_string());
@@ -193,7 +195,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request, S
             hosts.truncate(nodes);
         }
     }
-    Ok(if dry_run { Request::Describe(command) } else { Request::Run(command) })
+    Ok(if dry_run { CommandLine::Describe(command) } else { CommandLine::Run(command) })
 }
 
 /// The hosts in a file.
@@ -211,7 +213,7 @@ fn hosts_from_settings() -> Result<Option<Vec<Host>>, String> {
     setting("GASNET_HOSTFILE").map(|file| hosts_of(Path::new(&file))).transpose()
 }
 
-/// The value of `--bind`, which may be left out: a following word counts only if it is one.
+/// The value of `--bind`, which is optional: the next word counts only if it is a placement.
 fn placement(parser: &mut lexopt::Parser) -> Result<Option<String>, String> {
     if let Some(value) = parser.optional_value() {
         return Ok(Some(value.to_string_lossy().into_owned()));
@@ -225,7 +227,7 @@ fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// The known word that is most like `word`, if any is much like it.
+/// The known word that is most similar to `word`, if one is similar enough.
 pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     if word.len() > 3
         && let Some(longer) = known.iter().find(|k| k.starts_with(word))
@@ -236,23 +238,25 @@ pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     (distance <= 2).then_some(best)
 }
 
-/// The whole program: returns its exit status.
-pub fn main() -> i32 {
+/// The main function of `gasnetrun`: returns its exit status.
+pub fn main(unknown_settings: fn() -> Vec<String>) -> i32 {
     if std::env::args_os().nth(1).is_some_and(|word| word == "--agent") {
         return crate::agent::main();
     }
     let outcome = match parse(std::env::args_os().skip(1)) {
-        Ok(Request::Print(text)) => {
+        Ok(CommandLine::Print(text)) => {
             use std::io::Write;
             let _ = std::io::stdout().write_all(text.as_bytes());
             return 0;
         }
-        Ok(Request::Run(command)) => crate::spawn(&command),
-        Ok(Request::Describe(command)) => hosts::describe(&command, command.hosts.as_deref()).map(|text| {
-            print!("{text}");
-            0
-        }),
-        Ok(Request::Doctor(hosts)) => return crate::doctor::main(hosts.as_deref()),
+        Ok(CommandLine::Run(command)) => crate::spawn(&command),
+        Ok(CommandLine::Describe(command)) => {
+            hosts::describe(&command, command.hosts.as_deref()).map(|text| {
+                print!("{text}");
+                0
+            })
+        }
+        Ok(CommandLine::Doctor(hosts)) => return crate::doctor::main(hosts.as_deref(), &unknown_settings()),
         Err(message) => {
             eprintln!("gasnetrun: {message}");
             return 2;
@@ -268,13 +272,13 @@ pub fn main() -> i32 {
 mod tests {
     use super::*;
 
-    fn words(line: &str) -> Result<Request, String> {
+    fn words(line: &str) -> Result<CommandLine, String> {
         parse(line.split_whitespace().map(OsString::from))
     }
 
     fn run(line: &str) -> Command {
         match words(line) {
-            Ok(Request::Run(command)) => command,
+            Ok(CommandLine::Run(command)) => command,
             other => panic!("{line}: {other:?}"),
         }
     }
@@ -287,7 +291,8 @@ mod tests {
         assert_eq!(command.arguments, ["-n", "7", "--bind", "-np", "--", "x"]);
     }
 
-    /// Any mixture of words is taken or refused with a text, and what follows the program is left alone.
+    /// Any mixture of words is accepted or refused with a message, and the words after the program are left
+    /// alone.
     #[test]
     fn any_words_are_handled() {
         let words = [
@@ -318,15 +323,12 @@ mod tests {
             "--é",
             "-é",
         ];
-        let mut x = 1usize;
-        let mut next = |n: usize| {
-            x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (x >> 33) % n
-        };
+        let mut random = fastrand::Rng::with_seed(1);
+        let mut next = |n: usize| random.usize(..n);
         for _ in 0..50_000 {
             let line: Vec<OsString> = (0..next(6)).map(|_| words[next(words.len())].into()).collect();
             match parse(line.clone()) {
-                Ok(Request::Run(c)) => {
+                Ok(CommandLine::Run(c)) => {
                     assert!(c.ranks >= 1, "{line:?}");
                     assert_eq!(line[line.len() - c.arguments.len()..], c.arguments[..], "{line:?}");
                 }
@@ -380,8 +382,8 @@ mod tests {
             ("", "which program?"),
             ("-n 4", "which program?"),
             ("p", "how many ranks?"),
-            ("-n 0 p", "use 1 to 1024"),
-            ("-n 1025 p", "use 1 to 1024"),
+            ("-n 0 p", "use 1 to 65536"),
+            ("-n 65537 p", "use 1 to 65536"),
             ("-n four p", "'four' is not a number of ranks"),
             ("-n", "needs a number"),
             ("--bnd none -n 2 p", "did you mean --bind?"),

@@ -1,26 +1,29 @@
-//! The ranks that are processes of this host: reads what they say, write, and come to, and leaves nothing of them behind.
+//! The ranks that are processes of this host: reads their packets, output and exit statuses, and leaves no
+//! process of theirs behind.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use gasnet::boot::MAX_PACKET;
+use gasnet_sys::poll::{PollSet, Ready};
+use gasnet_sys::process::{self, Ended, Pid, Reaped};
+use gasnet_sys::{fd, signals};
 
 use crate::keeper::Keeper;
-use crate::sys::{self, Ended, Pid, PollFd, Reaped};
 
 /// How long killed processes may take to vanish.
-const VANISH: Duration = Duration::from_secs(1);
-/// How long processes that ranks left behind may go on after an orderly end of the job; and how long while they have something to do, as
-/// they may get no processor for it on a loaded machine.
+const KILL_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long processes that ranks left behind may run after an orderly end of the job; and how long while they
+/// have something to do, since a loaded machine may give them no processor.
 const LEFTOVER_GRACE: Duration = Duration::from_millis(200);
 const LEFTOVER_WORK: Duration = Duration::from_secs(5);
-/// How often they are looked at.
-const LOOK: Duration = Duration::from_millis(10);
-/// Bytes read from a pipe at once.
-const READ_SIZE: usize = 1 << 16;
+/// How often leftover processes are checked.
+const LEFTOVER_CHECK_INTERVAL: Duration = Duration::from_millis(10);
+/// Bytes of one read from a pipe.
+const READ_BYTES: usize = 1 << 16;
 
 /// The monitor's ends of one rank's connections.
 #[derive(Debug)]
@@ -29,7 +32,7 @@ pub struct RankEnd {
     pub number: u32,
     /// Its process.
     pub pid: Pid,
-    /// Socket on which it speaks.
+    /// The socket of its link.
     pub link: OwnedFd,
     /// Pipes of its standard output and error; `None` if it has the monitor's own.
     pub pipes: Option<(OwnedFd, OwnedFd)>,
@@ -50,9 +53,9 @@ impl RankEnd {
 pub enum Happening<'a> {
     /// A rank has sent a packet.
     Said(u32, &'a [u8]),
-    /// A rank's link is closed, while it goes on.
+    /// A rank's link is closed, while its process continues.
     LinkClosed(u32),
-    /// A rank's process has ended; everything it said and wrote came before.
+    /// A rank's process has ended; all its packets and output came before.
     Ended(u32, Ended),
     /// A stream has these bytes.
     Output(usize, &'a [u8]),
@@ -60,7 +63,7 @@ pub enum Happening<'a> {
     OutputEnd(usize),
 }
 
-/// Takes in what happens.
+/// Receives what happens.
 pub type Take<'a> = &'a mut dyn FnMut(Happening<'_>);
 
 #[derive(Debug)]
@@ -68,7 +71,7 @@ struct Rank {
     number: u32,
     pid: Pid,
     link: Option<OwnedFd>,
-    /// Packets to be sent to it: what they have in common, and from where on.
+    /// Packets to be sent to it, shared with other ranks, and the offset in each.
     answers: VecDeque<(Rc<[u8]>, usize)>,
     pipes: [Option<OwnedFd>; 2],
     gone: bool,
@@ -79,33 +82,33 @@ struct Rank {
 pub struct Crew {
     ranks: Vec<Rank>,
     by_pid: HashMap<Pid, usize>,
-    /// Standard input of rank 0, and what is to be written to it.
+    /// Standard input of rank 0, and the bytes to be written to it.
     input: Option<OwnedFd>,
     input_queue: VecDeque<u8>,
     input_ends: bool,
-    /// Children that this process had before; not ours to end.
+    /// Children that this process already had; they are not ended.
     spared: Vec<Pid>,
     keeper: Option<Keeper>,
 }
 
-/// What a poll set means: an entry for each descriptor of the crew, in order.
+/// The meaning of a poll set's entry: one for each descriptor of the crew, in order.
 #[derive(Debug, Clone, Copy)]
-enum Place {
+enum PolledDescriptor {
     Link(usize),
     Answer(usize),
     Pipe(usize, usize),
     Input,
 }
 
-/// Descriptors of the crew in a poll set, from `first` on.
+/// The crew's descriptors in a poll set, from `first` on.
 #[derive(Debug, Default)]
 pub struct Polled {
     first: usize,
-    places: Vec<Place>,
+    places: Vec<PolledDescriptor>,
 }
 
 impl Crew {
-    /// Takes over these ranks. `spared` are children that are no ranks.
+    /// Takes over these ranks. `spared` are children that are not ranks.
     ///
     /// # Errors
     /// The system refuses.
@@ -128,7 +131,7 @@ impl Crew {
             })
             .collect();
         for pipe in ranks.iter().flat_map(|r| &r.pipes).chain([&input]).flatten() {
-            sys::set_nonblocking(pipe.as_fd())?;
+            fd::set_nonblocking(pipe.as_fd())?;
         }
         Ok(Crew { ranks, by_pid, input, input_queue: VecDeque::new(), input_ends: false, spared, keeper })
     }
@@ -138,55 +141,56 @@ impl Crew {
         self.ranks.iter().map(|r| (r.number, r.pid))
     }
 
-    /// Adds what the crew waits for to a poll set; only those streams are read that are wanted.
-    pub fn poll_set(&self, fds: &mut Vec<PollFd>, wants: impl Fn(usize) -> bool) -> Polled {
+    /// Adds the crew's descriptors to a poll set; only streams that `wants` accepts are read.
+    pub fn poll_set<'a>(&'a self, fds: &mut PollSet<'a>, wants: impl Fn(usize) -> bool) -> Polled {
         let mut polled = Polled { first: fds.len(), places: Vec::new() };
-        let mut add = |fd, place| {
-            fds.push(fd);
-            polled.places.push(place);
-        };
+        let places = &mut polled.places;
         for (i, rank) in self.ranks.iter().enumerate() {
             if let Some(link) = &rank.link {
-                add(sys::poll_in(link.as_raw_fd()), Place::Link(i));
+                fds.add_input(link.as_fd());
+                places.push(PolledDescriptor::Link(i));
                 if !rank.answers.is_empty() {
-                    add(sys::poll_out(link.as_raw_fd()), Place::Answer(i));
+                    fds.add_output(link.as_fd());
+                    places.push(PolledDescriptor::Answer(i));
                 }
             }
             for (which, pipe) in rank.pipes.iter().enumerate() {
                 if let Some(pipe) = pipe.as_ref().filter(|_| wants(rank.stream(which))) {
-                    add(sys::poll_in(pipe.as_raw_fd()), Place::Pipe(i, which));
+                    fds.add_input(pipe.as_fd());
+                    places.push(PolledDescriptor::Pipe(i, which));
                 }
             }
         }
         if let Some(input) = self.input.as_ref().filter(|_| !self.input_queue.is_empty()) {
-            add(sys::poll_out(input.as_raw_fd()), Place::Input);
+            fds.add_output(input.as_fd());
+            places.push(PolledDescriptor::Input);
         }
         polled
     }
 
-    /// Deals with what a poll has found; with `ended`, also with processes that have ended. Returns how many bytes of the
-    /// input were taken.
-    pub fn attend(&mut self, polled: &Polled, fds: &[PollFd], ended: bool, take: Take<'_>) -> usize {
-        let ready: Vec<Place> = polled
+    /// Handles the results of a poll; with `ended`, also processes that have ended. Returns how many bytes of
+    /// the input were written.
+    pub fn attend(&mut self, polled: &Polled, found: &Ready, ended: bool, take: Take<'_>) -> usize {
+        let ready: Vec<PolledDescriptor> = polled
             .places
             .iter()
-            .zip(&fds[polled.first..])
-            .filter(|(_, fd)| fd.revents != 0)
+            .zip(polled.first..)
+            .filter(|(_, entry)| found.has(*entry))
             .map(|(place, _)| *place)
             .collect();
-        // Output first: what a rank wrote before it said something comes before it.
+        // Output first, so that what a rank wrote comes before what it sent later.
         for place in &ready {
-            if let Place::Pipe(i, which) = *place {
+            if let PolledDescriptor::Pipe(i, which) = *place {
                 self.read(i, which, take);
             }
         }
         let mut fed = 0;
         for place in ready {
             match place {
-                Place::Link(i) => self.listen(i, take),
-                Place::Answer(i) => self.answer(i),
-                Place::Input => fed = self.feed_input(),
-                Place::Pipe(..) => {}
+                PolledDescriptor::Link(i) => self.listen(i, take),
+                PolledDescriptor::Answer(i) => self.answer(i),
+                PolledDescriptor::Input => fed = self.feed_input(),
+                PolledDescriptor::Pipe(..) => {}
             }
         }
         if ended {
@@ -195,11 +199,11 @@ impl Crew {
         fed
     }
 
-    /// Reaps all ended children: ranks, and orphans of theirs. Of ranks that are found together, those that were killed come first: another
-    /// may have ended because it saw that.
+    /// Reaps all ended children: ranks, and their orphans. Among ranks that are found at the same time, those
+    /// that were killed come first: another rank may have ended because it noticed that.
     pub fn reap(&mut self, take: Take<'_>) {
         let mut ended = Vec::new();
-        while let Reaped::Child(pid, how) = sys::reap() {
+        while let Reaped::Child(pid, how) = process::reap() {
             match self.by_pid.remove(&pid) {
                 Some(i) => ended.push((i, how)),
                 None => self.keeper.iter_mut().for_each(|keeper| keeper.reaped(pid)),
@@ -208,7 +212,7 @@ impl Crew {
         ended.sort_by_key(|(_, how)| matches!(how, Ended::Code(_)));
         for (i, how) in ended {
             self.ranks[i].gone = true;
-            // What it wrote and said before comes first.
+            // Earlier output and packets come first.
             for which in 0..2 {
                 self.read(i, which, take);
             }
@@ -217,13 +221,13 @@ impl Crew {
         }
     }
 
-    /// Takes in everything a rank has said.
+    /// Handles every packet that a rank has sent.
     fn listen(&mut self, i: usize, take: Take<'_>) {
         let mut packet = [0; MAX_PACKET];
         let rank = &mut self.ranks[i];
         loop {
             let Some(link) = &rank.link else { return };
-            match sys::receive(link.as_fd(), &mut packet) {
+            match fd::receive(link.as_fd(), &mut packet) {
                 Ok(None) => return,
                 Ok(Some(0)) | Err(_) => {
                     rank.link = None;
@@ -242,8 +246,8 @@ impl Crew {
         let rank = &mut self.ranks[i];
         let stream = rank.stream(which);
         let Some(pipe) = &rank.pipes[which] else { return false };
-        let mut buffer = [0; READ_SIZE];
-        match sys::read(pipe.as_fd(), &mut buffer) {
+        let mut buffer = [0; READ_BYTES];
+        match fd::read(pipe.as_fd(), &mut buffer) {
             Ok(n) if n > 0 => {
                 take(Happening::Output(stream, &buffer[..n]));
                 true
@@ -258,7 +262,8 @@ impl Crew {
         }
     }
 
-    /// Gives every rank the result of an exchange, in packets: a byte that is 1 in the last one, then a part of it.
+    /// Sends every rank the result of an exchange, in packets: a byte that is 1 in the last packet, then a
+    /// part of the result.
     pub fn answer_all(&mut self, result: &Rc<[u8]>) {
         for i in 0..self.ranks.len() {
             self.ranks[i].answers.push_back((result.clone(), 0));
@@ -272,18 +277,18 @@ impl Crew {
             let rest = &result[*done..];
             let part = &rest[..rest.len().min(MAX_PACKET - 1)];
             let last = part.len() == rest.len();
-            match sys::send(link.as_raw_fd(), &[&[u8::from(last)], part].concat()) {
+            match fd::send(link.as_fd(), &[&[u8::from(last)], part].concat()) {
                 Ok(_) if last => drop(rank.answers.pop_front()),
                 Ok(_) => *done += part.len(),
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => return,
-                // A rank that is leaving; its end is noticed elsewhere.
+                // The rank is leaving; its end is noticed elsewhere.
                 Err(_) => return rank.answers.clear(),
             }
         }
     }
 
-    /// Adds to the standard input of rank 0, if it is here; `None` ends it.
-    /// Returns how many bytes were taken.
+    /// Adds to the standard input of rank 0, if it is here; `None` ends it. Returns how many bytes were
+    /// written.
     pub fn feed(&mut self, bytes: Option<&[u8]>) -> usize {
         match bytes {
             Some(bytes) => self.input_queue.extend(bytes),
@@ -302,7 +307,7 @@ impl Crew {
                 }
                 break;
             }
-            match sys::write(input.as_raw_fd(), bytes) {
+            match fd::write(input.as_fd(), bytes) {
                 Ok(n) => {
                     self.input_queue.drain(..n);
                     fed += n;
@@ -313,7 +318,7 @@ impl Crew {
             }
         }
         if self.input.is_none() {
-            // Nobody reads any more: as if it were taken.
+            // Nobody reads any more: count the bytes as written.
             fed += self.input_queue.len();
             self.input_queue.clear();
         }
@@ -324,26 +329,27 @@ impl Crew {
     pub fn tell(&self, number: u32) {
         if let Some(rank) = self.alive(number) {
             // A program without a handler for SIGQUIT would leave a core file.
-            let catches = sys::catches(rank.pid, libc::SIGQUIT);
-            sys::kill(rank.pid, if catches { libc::SIGQUIT } else { libc::SIGTERM });
-            sys::kill(rank.pid, libc::SIGCONT);
+            let catches = signals::catches(rank.pid, libc::SIGQUIT);
+            process::kill(rank.pid, if catches { libc::SIGQUIT } else { libc::SIGTERM });
+            process::kill(rank.pid, libc::SIGCONT);
         }
     }
 
     /// Kills a rank.
     pub fn kill(&self, number: u32) {
         if let Some(rank) = self.alive(number) {
-            sys::kill(rank.pid, libc::SIGKILL);
+            process::kill(rank.pid, libc::SIGKILL);
         }
     }
 
-    /// Passes a signal to all ranks; the question what they are blocked in only to those that understand it, and the signal by
-    /// which people ask the monitor so only to those that have a use for it.
+    /// Passes a signal to all ranks. Two signals would end a program without a handler, and go only to ranks
+    /// that catch them: the question what a rank is blocked in, and `SIGUSR1`, by which people ask the
+    /// monitor for that.
     pub fn signal(&self, signal: i32) {
         let harmless = ![gasnet::report::question(), libc::SIGUSR1].contains(&signal);
         for rank in self.ranks.iter().filter(|r| !r.gone) {
-            if harmless || sys::catches(rank.pid, signal) {
-                sys::kill(rank.pid, signal);
+            if harmless || signals::catches(rank.pid, signal) {
+                process::kill(rank.pid, signal);
             }
         }
     }
@@ -359,10 +365,11 @@ impl Crew {
 
     /// Living children that are neither ranks nor spared: orphans of ranks.
     fn leftovers(&self) -> Vec<Pid> {
-        sys::children().into_iter().filter(|pid| !self.spared.contains(pid)).collect()
+        process::children().into_iter().filter(|pid| !self.spared.contains(pid)).collect()
     }
 
-    /// Whether orphans of ranks may go on for now after a job that was over at `since`; until when, then to be asked again.
+    /// Whether orphans of ranks may still run after a job that ended at `since`; returns the time at which to
+    /// ask again.
     pub fn lingers(&self, since: Instant) -> Option<Instant> {
         let (leftovers, now) = (self.leftovers(), Instant::now());
         if leftovers.is_empty() {
@@ -371,13 +378,14 @@ impl Crew {
         if now < since + LEFTOVER_GRACE {
             return Some(since + LEFTOVER_GRACE);
         }
-        let works = now < since + LEFTOVER_WORK && leftovers.into_iter().any(sys::has_work);
-        works.then_some(now + LOOK)
+        let works = now < since + LEFTOVER_WORK && leftovers.into_iter().any(process::has_work);
+        works.then_some(now + LEFTOVER_CHECK_INTERVAL)
     }
 
-    /// Kills all processes of the job on this host, and waits until they are gone (not for long: some cannot be killed).
+    /// Kills all processes of the job on this host, and waits until they are gone (not for long: some cannot
+    /// be killed).
     pub fn clear(&mut self, take: Take<'_>) {
-        let until = Instant::now() + VANISH;
+        let until = Instant::now() + KILL_TIMEOUT;
         loop {
             self.reap(take);
             let leftovers = self.leftovers();
@@ -388,13 +396,13 @@ impl Crew {
                 return;
             }
             for pid in leftovers {
-                sys::kill(pid, libc::SIGKILL);
+                process::kill(pid, libc::SIGKILL);
             }
             std::thread::sleep(Duration::from_millis(1));
         }
     }
 
-    /// Open streams.
+    /// The open streams.
     pub fn streams(&self) -> Vec<usize> {
         let all = self.ranks.iter().flat_map(|r| [r.stream(0), r.stream(1)]);
         all.filter(|stream| self.is_open(*stream)).collect()
@@ -409,7 +417,8 @@ impl Crew {
         self.ranks.iter().position(|r| r.number as usize == stream / 2)
     }
 
-    /// Reads from a stream after [`Crew::clear`], and ends it if nothing was there: somebody beyond our reach may still hold it.
+    /// Reads from a stream after [`Crew::clear`], and ends it if it is empty: a process out of our reach may
+    /// still hold it.
     pub fn drain(&mut self, stream: usize, take: Take<'_>) {
         if let Some(i) = self.of_stream(stream)
             && !self.read(i, stream % 2, take)

@@ -1,4 +1,4 @@
-//! `gasnetrun --doctor`: looks for what could keep jobs from running here, and says what to do.
+//! `gasnetrun --doctor`: looks for problems that could keep jobs from running here, and says what to do.
 
 use std::fmt::Display;
 use std::fs;
@@ -8,21 +8,22 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::hosts::{self, Host};
-use crate::planted::Place;
-use crate::sys::Limited;
+use crate::plugin_folder::PluginFolder;
+use crate::pmix;
 use crate::wire::GREETING;
-use crate::{pmix, sys};
+use gasnet_sys::limits::{Limited, is_root, limit, raise_file_limit};
+use gasnet_sys::{fd, limits, process, processors};
 
 /// How long another host may take to answer.
-const PATIENCE: Duration = Duration::from_secs(15);
+const ANSWER_LIMIT: Duration = Duration::from_secs(15);
 
-/// What was found, and how bad it is.
+/// A result of a check.
 enum Finding {
-    /// Works.
+    /// It works.
     Fine(String),
-    /// Works, could be better, or matters for some jobs only; and what to do.
+    /// It works but could be better, or matters for some jobs only; and what to do.
     Note(String, String),
-    /// Does not work; and what to do.
+    /// It does not work; and what to do.
     Trouble(String, String),
 }
 use Finding::{Fine, Note, Trouble};
@@ -35,14 +36,15 @@ fn number(path: &str) -> Option<u64> {
     read(path)?.parse().ok()
 }
 
-/// The folder of `PATH` with this command.
+/// The folder of `PATH` that has this command.
 fn which(name: &str) -> Option<String> {
     let path = std::env::var_os("PATH")?;
-    let found = std::env::split_paths(&path).map(|folder| folder.join(name)).find(|p| sys::executable(p))?;
+    let found =
+        std::env::split_paths(&path).map(|folder| folder.join(name)).find(|p| process::executable(p))?;
     Some(found.display().to_string())
 }
 
-/// Bytes for people.
+/// A number of bytes for people.
 fn size(bytes: u64) -> String {
     let unit =
         [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")].into_iter().find(|(bits, _)| bytes >> bits > 0);
@@ -53,7 +55,7 @@ fn size(bytes: u64) -> String {
 
 fn limits() -> Vec<Finding> {
     let mut all = Vec::new();
-    let (soft, hard) = sys::raise_file_limit(0);
+    let (soft, hard) = raise_file_limit(0);
     let ranks = hard.saturating_sub(544) / 3;
     all.push(if ranks >= 64 {
         Fine(format!(
@@ -66,10 +68,10 @@ fn limits() -> Vec<Finding> {
             "raise it: ulimit -Hn 4096".into(),
         )
     });
-    let processors = sys::allowed_cpus().len();
+    let processors = processors::numbers(&processors::allowed()).collect::<Vec<_>>().len();
     all.push(Fine(format!("processors: {processors} may be used")));
     let control = number("/sys/fs/cgroup/pids.max").or_else(|| number("/sys/fs/cgroup/pids/pids.max"));
-    let processes = [sys::limit(Limited::Processes), control].into_iter().flatten().min();
+    let processes = [limit(Limited::Processes), control].into_iter().flatten().min();
     all.push(match processes {
         Some(most) if most < 256 => Note(
             format!("processes: at most {most}"),
@@ -78,7 +80,7 @@ fn limits() -> Vec<Finding> {
         Some(most) => Fine(format!("processes: at most {most}")),
         None => Fine("processes: no limit".into()),
     });
-    all.push(match sys::limit(Limited::LockedMemory) {
+    all.push(match limit(Limited::LockedMemory) {
         Some(bytes) if bytes < 1 << 30 => Note(
             format!("locked memory: at most {}", size(bytes)),
             "network cards that need memory pinned (ofi: verbs, efa) take more: ulimit -l unlimited, and memlock in \
@@ -99,14 +101,14 @@ fn limits() -> Vec<Finding> {
 }
 
 fn memory() -> Vec<Finding> {
-    let mut all = vec![match sys::memfd("gasnet-doctor") {
+    let mut all = vec![match fd::memory_file("gasnet-doctor") {
         Ok(_) => Fine("shared memory: memory files can be made (nothing in /dev/shm is needed)".into()),
         Err(e) => Trouble(
             format!("shared memory: {e}"),
             "a kernel from 3.17 on is needed, and a sandbox must allow memfd_create".into(),
         ),
     }];
-    all.push(match sys::free_space("/dev/shm") {
+    all.push(match limits::free_space("/dev/shm") {
         Ok(bytes) if bytes < 64 << 20 => Note(
             format!("/dev/shm: {} free", size(bytes)),
             "MPI and libfabric's shm provider keep shared memory there: mount -o remount,size=1G /dev/shm (a container's \
@@ -127,8 +129,8 @@ fn memory() -> Vec<Finding> {
         ));
     }
     if number("/proc/sys/vm/unprivileged_userfaultfd") == Some(0)
-        && !sys::is_root()
-        && !sys::writable("/dev/userfaultfd")
+        && !is_root()
+        && !process::writable(Path::new("/dev/userfaultfd"))
     {
         all.push(Note(
             "userfaultfd: for root only".into(),
@@ -201,7 +203,7 @@ fn networks() -> Vec<Finding> {
     all
 }
 
-/// What a program says of its version.
+/// What a program prints as its version.
 fn version(program: &str) -> String {
     let said = Command::new(program)
         .arg("--version")
@@ -279,7 +281,7 @@ fn plugins() -> Vec<Finding> {
     for folder in std::env::split_paths(&listed) {
         all.extend(inside(&folder).iter().map(|name| folder.join(name)).map(|file| report(&file, &file)));
     }
-    if let Some(place) = Place::beside_program() {
+    if let Some(place) = PluginFolder::beside_program() {
         for name in inside(place.folder()) {
             match place.open(&name) {
                 Ok(None) => {}
@@ -303,7 +305,7 @@ fn plugins() -> Vec<Finding> {
     all
 }
 
-/// Starts an agent on a host, and sees whether it answers.
+/// Starts an agent on a host, and checks whether it answers.
 fn reach(host: &str) -> Finding {
     let fix =
         "ssh to it must work without questions, and gasnetrun be installed there under the path it has here";
@@ -319,15 +321,15 @@ fn reach(host: &str) -> Finding {
         Ok(child) => child,
         Err(e) => return trouble(&format!("{}: {e}", words[0])),
     };
-    // Without input the agent greets and leaves.
-    let until = Instant::now() + PATIENCE;
+    // Without input the agent sends its greeting and ends.
+    let until = Instant::now() + ANSWER_LIMIT;
     while Instant::now() < until && matches!(child.try_wait(), Ok(None)) {
         std::thread::sleep(Duration::from_millis(10));
     }
     if matches!(child.try_wait(), Ok(None)) {
         let _ = child.kill();
         let _ = child.wait();
-        return trouble(&format!("no answer for {} s", PATIENCE.as_secs()));
+        return trouble(&format!("no answer for {} s", ANSWER_LIMIT.as_secs()));
     }
     let Ok(output) = child.wait_with_output() else { return trouble(&"gasnetrun does not answer there") };
     if output.stdout.windows(GREETING.len()).any(|w| w == GREETING) {
@@ -358,15 +360,24 @@ fn spawners(named: Option<&[Host]>) -> Vec<Finding> {
     all
 }
 
-/// Looks, prints, and returns the exit status: 1 if something will not work.
-pub fn main(named: Option<&[Host]>) -> i32 {
+fn settings(unknown: &[String]) -> Vec<Finding> {
+    if unknown.is_empty() {
+        return vec![Fine("settings: all GASNET_ names in the environment are known".into())];
+    }
+    let note = |name: &String| Note(name.clone(), "docs/environment.md lists what there is".into());
+    unknown.iter().map(note).collect()
+}
+
+/// Checks, prints the results, and returns the exit status: 1 if something will not work.
+pub fn main(named: Option<&[Host]>, unknown_settings: &[String]) -> i32 {
     let mut status = 0;
     if let Ok(own) = std::env::current_exe() {
         println!("gasnetrun {} ({})", env!("CARGO_PKG_VERSION"), Path::new(&own).display());
     }
-    for finding in
-        limits().into_iter().chain(memory()).chain(networks()).chain(libraries()).chain(spawners(named))
-    {
+    let settings = settings(unknown_settings);
+    let all =
+        limits().into_iter().chain(memory()).chain(networks()).chain(libraries()).chain(spawners(named));
+    for finding in all.chain(settings) {
         match finding {
             Fine(what) => println!("ok       {what}"),
             Note(what, fix) => println!("note     {what}\n           {fix}"),

@@ -1,4 +1,4 @@
-//! What can go wrong before a rank runs.
+//! Errors before a rank runs.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,12 +9,12 @@ use crate::MAX_RANKS;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A number of ranks that is none, or out of range.
+    /// A number of ranks that is invalid or out of range.
     #[error("{origin}: '{value}' is not a number of ranks; use 1 to {MAX_RANKS}")]
     Ranks {
-        /// Where it was given.
+        /// The option or variable that gave it.
         origin: &'static str,
-        /// As it was given.
+        /// The value.
         value: String,
     },
     /// A program compiled for a fixed number of ranks is started with another.
@@ -39,7 +39,7 @@ pub enum Error {
         /// Threads found.
         threads: usize,
     },
-    /// The launcher's message to this rank cannot be used.
+    /// The launcher's message to this rank is unusable.
     #[error("{variable}: {why}; was it set by hand, or did a wrapper close descriptors?")]
     Message {
         /// The environment variable.
@@ -47,7 +47,7 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
-    /// The launcher's message is of another version than this rank understands.
+    /// The launcher's message has another version than this rank understands.
     #[error(
         "the program was built with another version of gasnet than the gasnetrun that started it (start protocol {0}, here {1}): build it \
          again, or use the gasnetrun that belongs to it"
@@ -59,13 +59,13 @@ pub enum Error {
     /// No such directory on the host.
     #[error("cannot go to the directory {0}: {1}")]
     Directory(PathBuf, io::Error),
-    /// The launcher that started this process cannot be used.
+    /// The job of the launcher that started this process cannot be joined.
     #[error("cannot join the job of the launcher (mpirun, srun): {0}")]
     Launcher(String),
     /// MPI cannot start the job.
     #[error("{0}")]
     Mpirun(String),
-    /// Hosts that cannot be used as asked.
+    /// The named hosts cannot be used.
     #[error("{0}")]
     Hosts(String),
     /// No such program.
@@ -74,7 +74,7 @@ pub enum Error {
     /// A file that cannot be run.
     #[error("{0}: {1}")]
     NotExecutable(PathBuf, &'static str),
-    /// A file that looked as if it could be run.
+    /// A file that could not be started although it looked executable.
     #[error("{0}: cannot be started: {1}{2}")]
     NotStarted(PathBuf, String, &'static str),
     /// The hard limit on open descriptors is too low.
@@ -82,17 +82,17 @@ pub enum Error {
     Descriptors {
         /// Ranks asked for.
         ranks: u32,
-        /// What the monitor needs.
+        /// Descriptors that the monitor needs.
         needed: u64,
-        /// What it may have.
+        /// Its limit.
         limit: u64,
     },
     /// The system refused something.
     #[error("{what}: {}", gasnet::limits::thread_refused(source))]
     System {
-        /// What was tried.
+        /// The operation.
         what: &'static str,
-        /// Why it failed.
+        /// The system's error.
         source: io::Error,
     },
 }

@@ -1,25 +1,24 @@
 //! The exchange between all ranks of a job, over their links to the monitor.
 //!
-//! A rank sends its contribution in packets ([`ToMonitor::Exchange`]); when the monitor has all contributions, each rank gets the
-//! result back on its link, in packets whose first byte is 1 in the last one. The result is every contribution in order of rank,
-//! each preceded by its length (u32, little endian).
+//! A rank sends its contribution in packets ([`ToMonitor::Exchange`]); when the monitor has all
+//! contributions, each rank gets the result back on its link, in packets whose first byte is 1 in the last
+//! one. The result is every contribution in order of rank, each preceded by its length (u32, little endian).
 
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
 
 use gasnet::Error;
 use gasnet::boot::{Exchange, MAX_EXCHANGE, MAX_PACKET, ToMonitor};
+use gasnet_sys::fd;
 
-use crate::sys;
-
-/// A rank's side.
+/// A rank's side of exchanges.
 pub struct LinkExchange {
     link: Mutex<OwnedFd>,
     size: u32,
 }
 
 impl LinkExchange {
-    /// Over this link, in a job of `size` ranks.
+    /// Exchanges over this link, in a job of `size` ranks.
     pub fn new(link: OwnedFd, size: u32) -> LinkExchange {
         LinkExchange { link: Mutex::new(link), size }
     }
@@ -33,7 +32,7 @@ impl Exchange for LinkExchange {
         loop {
             let (part, more) = rest.split_at(rest.len().min(MAX_EXCHANGE));
             let packet = ToMonitor::Exchange(more.is_empty(), part.to_vec()).encode();
-            sys::send_waiting(link.as_raw_fd(), &packet).map_err(failed)?;
+            fd::send_waiting(link.as_fd(), &packet).map_err(failed)?;
             if more.is_empty() {
                 break;
             }
@@ -42,7 +41,7 @@ impl Exchange for LinkExchange {
         let mut result = Vec::new();
         let mut packet = [0; MAX_PACKET];
         loop {
-            let n = sys::receive_waiting(link.as_fd(), &mut packet).map_err(failed)?;
+            let n = fd::receive_waiting(link.as_fd(), &mut packet).map_err(failed)?;
             let Some((last, part)) = packet[..n].split_first() else {
                 return Err(Error::job("exchange with the other hosts: the monitor is gone"));
             };
@@ -67,7 +66,7 @@ fn split(mut result: &[u8], size: u32) -> Option<Vec<Vec<u8>>> {
     result.is_empty().then_some(all)
 }
 
-/// The monitor's side: contributions of the exchange under way.
+/// The monitor's side: the contributions to the exchange under way.
 #[derive(Debug)]
 pub struct Gathering {
     parts: Vec<Vec<u8>>,
@@ -80,7 +79,7 @@ impl Gathering {
         Gathering { parts: vec![Vec::new(); size as usize], complete: vec![false; size as usize] }
     }
 
-    /// Takes in a part of a rank's contribution; the result if that was the last one missing.
+    /// Adds a part of a rank's contribution. Returns the result if that was the last one missing.
     pub fn add(&mut self, rank: u32, last: bool, part: &[u8]) -> Option<Vec<u8>> {
         let r = rank as usize;
         self.parts[r].extend_from_slice(part);

@@ -1,9 +1,10 @@
-//! Jobs on several hosts: which ranks run where, and how the agents get there.
+//! Jobs on several hosts: which ranks run where, and how the agents are started.
 //!
-//! Hosts come from `--hosts`, `--hostfile`, or the settings `GASNET_HOSTS` and `GASNET_HOSTFILE`. Ranks go to hosts in blocks: as many
-//! as a host has *slots* if any host says how many, else the same number to each, as near as may be. The agent of a host is this
-//! program, started there by ssh (or what `GASNET_SSH` names); it talks to its monitor over ssh's standard input and output, so
-//! nothing listens anywhere, and who may start it is up to ssh.
+//! Hosts come from `--hosts`, `--hostfile`, or the settings `GASNET_HOSTS` and `GASNET_HOSTFILE`. Ranks go to
+//! hosts in blocks: as many as a host has *slots* if any host has a number of slots, else as equal as
+//! possible. The agent of a host is this program, started there by ssh (or the command in `GASNET_SSH`). It
+//! talks to its monitor over ssh's standard input and output, so nothing listens on a port, and ssh decides
+//! who may start it.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -18,16 +19,17 @@ use crate::Error;
 use crate::channel::Channel;
 use crate::monitor::{self, AgentEnd, Monitor};
 use crate::spawn::{self, Command};
-use crate::sys;
 use crate::wire::{Task, ToAgent};
+use gasnet_sys::process::{Pid, end_with_us};
+use gasnet_sys::{fd, signals};
 
-/// Names how a command is run on another host: words that are followed by the host and the command.
-const SSH: &str = "GASNET_SSH";
-/// What is used without it: no X11, no terminal, no questions.
+/// Names the command that runs commands on another host: words that are followed by the host and the command.
+const SSH_VARIABLE: &str = "GASNET_SSH";
+/// The default command: no X11, no terminal, no questions.
 const DEFAULT_SSH: [&str; 7] = ["ssh", "-x", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10"];
 
-/// Variables that describe one host or one session, and are not carried to others.
-const LOCAL: [&str; 12] = [
+/// Variables of one host or one session, which are not passed to other hosts.
+const LOCAL_VARIABLES: [&str; 12] = [
     "PWD",
     "OLDPWD",
     "SHLVL",
@@ -45,9 +47,9 @@ const LOCAL: [&str; 12] = [
 /// A host to run ranks on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Host {
-    /// As ssh is told.
+    /// The name for ssh.
     pub name: String,
-    /// Ranks it is to have, if somebody said so.
+    /// Number of ranks it should have, if given.
     pub slots: Option<u32>,
 }
 
@@ -60,7 +62,7 @@ pub fn parse_list(text: &str) -> Result<Vec<Host>, String> {
     gather(words.map(parse_host).collect::<Result<_, _>>()?)
 }
 
-/// Reads a file of hosts: one a line, with `:N` or `slots=N` behind it; `#` starts a comment.
+/// Reads a file of hosts: one a line, followed by `:N` or `slots=N` if given; `#` starts a comment.
 ///
 /// # Errors
 /// A message for the user.
@@ -71,7 +73,7 @@ pub fn parse_file(text: &str) -> Result<Vec<Host>, String> {
         let Some(first) = words.next() else { continue };
         let mut host = parse_host(first)?;
         for word in words {
-            // Other launchers' files have more to say (`max_slots`), which does not matter here.
+            // Other launchers' files have more words (`max_slots`), which are ignored.
             if let Some(n) = word.strip_prefix("slots=") {
                 host.slots = Some(parse_slots(first, n)?);
             }
@@ -89,13 +91,13 @@ fn parse_slots(host: &str, text: &str) -> Result<u32, String> {
 }
 
 fn parse_host(word: &str) -> Result<Host, String> {
-    // An address of IPv6 has colons of its own.
+    // An IPv6 address has colons of its own.
     let (name, slots) = match word.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((name, rest)) => (name, rest.strip_prefix(':')),
         None if word.matches(':').count() > 1 => (word, None),
         None => word.split_once(':').map_or((word, None), |(name, n)| (name, Some(n))),
     };
-    // Such a name would be an option of ssh, and who knows which.
+    // ssh would take such a name for an option.
     let sound = !name.is_empty() && !name.starts_with('-') && name.chars().all(|c| c.is_ascii_graphic());
     if !sound {
         return Err(format!("'{word}' is not a host; give names or addresses, as in a,b:2"));
@@ -104,7 +106,7 @@ fn parse_host(word: &str) -> Result<Host, String> {
     Ok(Host { name: name.to_string(), slots })
 }
 
-/// Puts together what is said of each host.
+/// Merges the entries of each host.
 fn gather(named: Vec<Host>) -> Result<Vec<Host>, String> {
     let mut hosts: Vec<Host> = Vec::new();
     for host in named {
@@ -116,7 +118,7 @@ fn gather(named: Vec<Host>) -> Result<Vec<Host>, String> {
     if hosts.is_empty() { Err("the list of hosts is empty".to_string()) } else { Ok(hosts) }
 }
 
-/// Which ranks run on each host; hosts without any are left out.
+/// The ranks of each host; hosts without ranks are left out.
 ///
 /// # Errors
 /// There are not as many slots as ranks.
@@ -145,15 +147,15 @@ pub fn place(hosts: &[Host], ranks: u32) -> Result<Vec<(String, Vec<u32>)>, Erro
     Ok(placed)
 }
 
-/// Puts a word into quotes for a shell, any shell.
+/// Quotes a word for any shell.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// What runs this program as an agent on `host`.
+/// The command that runs this program as an agent on `host`.
 pub(crate) fn spawner(host: &str) -> Result<Vec<String>, Error> {
     let own = std::env::current_exe().map_err(Error::system("the path of gasnetrun"))?;
-    let mut words: Vec<String> = match std::env::var(SSH) {
+    let mut words: Vec<String> = match std::env::var(SSH_VARIABLE) {
         Ok(words) if !words.trim().is_empty() => words.split_whitespace().map(String::from).collect(),
         _ => DEFAULT_SSH.map(String::from).to_vec(),
     };
@@ -162,14 +164,14 @@ pub(crate) fn spawner(host: &str) -> Result<Vec<String>, Error> {
     Ok(words)
 }
 
-/// The environment that ranks get on every host: names and values, in turn.
+/// The environment of ranks on every host: names and values in turn.
 fn environment(command: &Command) -> Vec<Vec<u8>> {
-    let carried = std::env::vars_os().filter(|(name, _)| !LOCAL.iter().any(|local| name == local));
+    let carried = std::env::vars_os().filter(|(name, _)| !LOCAL_VARIABLES.iter().any(|local| name == local));
     let bytes = |text: OsString| text.as_bytes().to_vec();
     carried.chain(command.environment.iter().cloned()).flat_map(|(n, v)| [bytes(n), bytes(v)]).collect()
 }
 
-/// The program as other hosts are to find it: with its whole path.
+/// The program's absolute path, by which other hosts find it.
 fn whole_path(program: &Path) -> Result<Vec<u8>, Error> {
     let path = std::path::absolute(program).map_err(Error::system("the path of the program"))?;
     Ok(path.as_os_str().as_bytes().to_vec())
@@ -186,14 +188,14 @@ pub(crate) fn run(command: &Command, hosts: &[Host]) -> Result<i32, Error> {
     let task = Task {
         size: command.ranks,
         ranks: Vec::new(),
-        job_id: sys::random(),
+        job_id: gasnet_sys::random(),
         bind: command.bind,
         program: whole_path(&program)?,
         arguments: command.arguments.iter().map(|a| a.as_bytes().to_vec()).collect(),
         directory: directory()?.as_bytes().to_vec(),
         environment: environment(command),
     };
-    sys::ensure_standard_descriptors();
+    fd::ensure_standard_descriptors();
     let signals = monitor::signals();
     let mask = signals.block();
     let mut agents: Vec<AgentEnd> = Vec::new();
@@ -216,12 +218,12 @@ pub(crate) fn run(command: &Command, hosts: &[Host]) -> Result<i32, Error> {
 }
 
 /// Starts the agent of a host.
-fn connect(host: String, ranks: Vec<u32>, mask: sys::SignalSet) -> Result<AgentEnd, Error> {
+fn connect(host: String, ranks: Vec<u32>, mask: signals::SignalSet) -> Result<AgentEnd, Error> {
     let words = spawner(&host)?;
     let mut child = process::Command::new(&words[0]);
-    // A process group of its own: what is typed at the terminal is for this process, which passes it on.
+    // A process group of its own: keys typed at the terminal signal this process, which forwards the signals.
     child.args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
-    sys::end_with_us(&mut child, mask);
+    end_with_us(&mut child, mask);
     let mut child =
         child.spawn().map_err(|e| Error::Hosts(format!("host {host}: cannot run {}: {e}", words[0])))?;
     let ends = (child.stdout.take().map(OwnedFd::from), child.stdin.take().map(OwnedFd::from));
@@ -229,13 +231,13 @@ fn connect(host: String, ranks: Vec<u32>, mask: sys::SignalSet) -> Result<AgentE
         return Err(Error::Hosts(format!("host {host}: no connection")));
     };
     let channel = Channel::new(input, output, true, Instant::now()).map_err(Error::system("a connection"))?;
-    Ok(AgentEnd::new(host, ranks, child.id() as sys::Pid, channel))
+    Ok(AgentEnd::new(host, ranks, child.id() as Pid, channel))
 }
 
-/// What [`run`] would do, for people.
+/// Describes what [`run`] would do.
 ///
 /// # Errors
-/// As [`run`], as far as that can be told without doing it.
+/// As [`run`], as far as they can be found without starting anything.
 pub fn describe(command: &Command, hosts: Option<&[Host]>) -> Result<String, Error> {
     let program = spawn::find(&command.program)?;
     let mut text = String::new();
@@ -262,7 +264,7 @@ pub fn describe(command: &Command, hosts: Option<&[Host]>) -> Result<String, Err
             for (host, ranks) in place(hosts, command.ranks)? {
                 let spawner: Vec<String> =
                     spawner(&host)?.iter().map(|w| if plain(w) { w.clone() } else { quoted(w) }).collect();
-                let _ = writeln!(text, "host {host}: ranks {}", crate::start::ranges(&ranks));
+                let _ = writeln!(text, "host {host}: ranks {}", crate::ranges::ranges(&ranks));
                 let _ = writeln!(text, "  by: {}", spawner.join(" "));
             }
         }
@@ -309,7 +311,7 @@ mod tests {
 
     #[test]
     fn what_is_no_host_is_refused() {
-        for list in ["", ",", "a,-oProxyCommand=x", "a:0", "a:x", ":3", "a:9999", "[::1"] {
+        for list in ["", ",", "a,-oProxyCommand=x", "a:0", "a:x", ":3", "a:99999", "[::1"] {
             let refused = parse_list(list);
             assert!(refused.is_err() || list == "[::1", "{list}: {refused:?}");
         }

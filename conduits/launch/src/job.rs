@@ -1,49 +1,54 @@
 //! The rules of a job's end, as a state machine without system calls.
 //!
-//! The monitor feeds it what happens ([`Event`], with the time) and carries out what it answers ([`Action`]).
-//! Rules:
-//! - A rank leaves *in order* by saying `Done`; the others go on. `GlobalExit` and `Abort` end the job at once.
-//! - A rank that is killed by a signal, or that exits without a word, ends the job, with a message that names it. Only
-//!   programs that never join a job (`gasnetrun -n 4 hostname`) may exit with 0 without a word.
-//! - Ranks that must end are told ([`Action::Tell`]), and killed after a grace.
-//! - When some ranks have left in order, and all others wait for what cannot happen any more, the job ends: nobody would ever. A barrier
-//!   that a rank has not joined before it left is such a thing, and so is whatever only others could end and nobody has ended for long.
-//!   Any other rank might still end the job, so as long as there is one it goes on. A wait for one particular rank that has left ends the
-//!   job whatever the others do.
-//! - The job's status is that of what ended it; without such an event, the first non-zero code of a rank.
+//! The monitor reports events ([`JobEvent`], with the time) and carries out the answers ([`JobAction`]). The
+//! rules:
+//! - A rank leaves *in order* by sending `Done`; the others continue. `GlobalExit` and `Abort` end the job at
+//!   once.
+//! - A rank that is killed by a signal, or that exits without `Done`, ends the job, with a message that names
+//!   it. Only programs that never join a job (`gasnetrun -n 4 hostname`) may exit with 0 without `Done`.
+//! - Ranks that must end are told ([`JobAction::Tell`]), and killed after a grace period.
+//! - When some ranks have left in order, and all others wait for something that cannot happen any more, the
+//!   monitor ends the job. One such thing is a barrier that a rank had not joined when it left. Another is
+//!   anything that only other ranks could end and none has ended for long. As long as any rank does not wait,
+//!   the job continues, since that rank might end it. But a wait for one particular rank that has left ends
+//!   the job whatever the others do.
+//! - The job's status is that of the event that ended it; without such an event, the first non-zero code of a
+//!   rank.
 
 use std::time::{Duration, Instant};
 
 use gasnet::boot::{Blocked, ToMonitor};
 
-use crate::sys::{self, Ended, Pid};
+use gasnet_sys::process::{Ended, Pid};
+use gasnet_sys::signals;
 
-/// How long a rank that closed its link may live on, before that counts as an abnormal end.
+/// How long a rank may run after it closed its link, before that counts as an abnormal end.
 const LINK_GRACE: Duration = Duration::from_secs(1);
-/// Least time between telling a rank to end and killing it.
+/// Shortest time between telling a rank to end and killing it.
 const TELL_GRACE: Duration = Duration::from_millis(500);
-/// How much longer each rank makes that, since many ranks share few cores.
+/// Additional time for each rank, since many ranks share few cores.
 const TELL_GRACE_PER_RANK: Duration = Duration::from_millis(4);
 /// How long killed processes may take to vanish before the monitor leaves without them.
 const KILL_GRACE: Duration = Duration::from_secs(5);
 
-/// How often each rank that waits for others has to say so, with nothing else happening, until it is believed to wait for ever.
-const FOR_EVER: u32 = 10;
+/// How often each waiting rank has to report its wait, with nothing else happening, until it is taken to wait
+/// for ever.
+const REPORTS_UNTIL_STUCK: u32 = 10;
 
-/// What can happen to a job.
+/// An event of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event {
-    /// A rank has said something.
+pub enum JobEvent {
+    /// A rank has sent a packet.
     Packet(u32, ToMonitor),
     /// A rank's link is closed.
     LinkClosed(u32),
-    /// A rank's process has ended. Everything it had said was handed in before.
+    /// A rank's process has ended. All its packets came before.
     Ended(u32, Ended),
-    /// Nothing is known any more of this host and the ranks on it: its name, and why.
+    /// The connection to this host is lost, with its ranks: its name, and why.
     HostLost(String, String),
-    /// A host cannot start its ranks: its name, the status that a launcher fails with, and why.
+    /// A host cannot start its ranks: its name, the status of a failing launcher, and why.
     HostFailed(String, i32, String),
-    /// The monitor was asked to end by this signal.
+    /// This signal asks the monitor to end.
     Signal(i32),
     /// Nobody reads the job's output any more.
     OutputClosed,
@@ -53,9 +58,9 @@ pub enum Event {
     TimeLimit(Duration),
 }
 
-/// What the monitor has to do.
+/// An action of the monitor.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Action {
+pub enum JobAction {
     /// Print this line on standard error.
     Say(String),
     /// Ask this rank to end.
@@ -73,24 +78,25 @@ struct RankState {
     gone: bool,
     /// It has started to join the job.
     joined: bool,
-    /// The code of its `Done`.
+    /// The code in its `Done`.
     done: Option<i32>,
-    /// It announced that it ends the job, so it is on its way out by itself.
+    /// It announced the end of the job, so it is about to leave by itself.
     ending: bool,
-    /// When its link was seen closed.
+    /// The time when its link was found closed.
     unlinked: Option<Instant>,
-    /// Barriers it had joined when it left.
+    /// Number of barriers it had joined when it left.
     barriers: u32,
-    /// The wait for others that it told of last: its number, and how often since any rank began one or left.
+    /// Its last reported wait: the number, the wait, and how often it reported since any rank began a wait or
+    /// left.
     wait: Option<(u32, Blocked, u32)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Running,
-    /// All ranks were told to end; at this time they are killed.
+    /// All ranks were told to end; they are killed at this time.
     Told(Instant),
-    /// All ranks were killed; at this time the monitor gives up waiting.
+    /// All ranks were killed; the monitor stops waiting at this time.
     Killed(Instant),
 }
 
@@ -99,21 +105,21 @@ enum Phase {
 pub struct Job {
     ranks: Vec<RankState>,
     phase: Phase,
-    /// Status by what ended the job early.
+    /// The status of the event that ended the job early.
     verdict: Option<i32>,
-    /// First non-zero code of a rank that left in order.
+    /// The first non-zero code of a rank that left in order.
     first_code: Option<i32>,
-    /// A rank that exited with 0 without a word while no rank had joined yet.
+    /// A rank that exited with 0 and without `Done` while no rank had joined yet.
     silent: Option<u32>,
 }
 
 impl Job {
-    /// A job whose ranks run as these processes.
+    /// A job whose ranks are these processes.
     pub fn new(pids: &[Pid]) -> Job {
         Job::of(pids.iter().map(|&pid| (pid, None)))
     }
 
-    /// A job whose ranks run on these hosts, as processes yet to be [started](Job::started).
+    /// A job whose ranks run on these hosts; their processes are [reported](Job::started) later.
     pub fn on_hosts(hosts: impl Iterator<Item = String>) -> Job {
         Job::of(hosts.map(|host| (0, Some(host))))
     }
@@ -144,7 +150,7 @@ impl Job {
         self.ranks[rank as usize].pid = pid;
     }
 
-    /// A rank, for messages.
+    /// The name of a rank in messages.
     pub fn name(&self, rank: u32) -> String {
         let state = &self.ranks[rank as usize];
         let host = state.host.as_ref().map_or(String::new(), |host| format!(" on {host}"));
@@ -161,14 +167,14 @@ impl Job {
         self.ranks[rank as usize].gone
     }
 
-    /// Takes in one event.
-    pub fn handle(&mut self, now: Instant, event: Event) -> Vec<Action> {
+    /// Handles one event.
+    pub fn handle(&mut self, now: Instant, event: JobEvent) -> Vec<JobAction> {
         let mut actions = Vec::new();
         match event {
-            Event::Packet(rank, packet) => self.packet(now, rank, packet, &mut actions),
-            Event::LinkClosed(rank) => self.ranks[rank as usize].unlinked = Some(now),
-            Event::Ended(rank, how) => self.ended(now, rank, how, &mut actions),
-            Event::HostLost(host, why) => {
+            JobEvent::Packet(rank, packet) => self.packet(now, rank, packet, &mut actions),
+            JobEvent::LinkClosed(rank) => self.ranks[rank as usize].unlinked = Some(now),
+            JobEvent::Ended(rank, how) => self.ended(now, rank, how, &mut actions),
+            JobEvent::HostLost(host, why) => {
                 let done = |r: &RankState| r.gone || r.host.as_ref() != Some(&host);
                 if !self.ranks.iter().all(done) {
                     self.say(&mut actions, format!("host {host} is lost: {why}"));
@@ -178,28 +184,28 @@ impl Job {
                 }
                 self.end(now, 1, None, &mut actions);
             }
-            Event::HostFailed(host, status, why) => {
+            JobEvent::HostFailed(host, status, why) => {
                 self.say(&mut actions, format!("host {host}: {why}"));
                 for state in self.ranks.iter_mut().filter(|r| r.host.as_ref() == Some(&host)) {
                     state.gone = true;
                 }
                 self.end(now, status, None, &mut actions);
             }
-            // Asked twice: do not wait for anyone.
-            Event::Signal(_) if matches!(self.phase, Phase::Told(_)) => self.phase = Phase::Told(now),
-            Event::Signal(signal) => {
+            // After a second request, stop waiting.
+            JobEvent::Signal(_) if matches!(self.phase, Phase::Told(_)) => self.phase = Phase::Told(now),
+            JobEvent::Signal(signal) => {
                 if signal != libc::SIGINT {
-                    let text = format!("ended by signal {signal} ({})", sys::signal_name(signal));
+                    let text = format!("ended by signal {signal} ({})", signals::signal_name(signal));
                     self.say(&mut actions, text);
                 }
                 self.end(now, 128 + signal, None, &mut actions);
             }
-            Event::OutputClosed => self.end(now, 128 + libc::SIGPIPE, None, &mut actions),
-            Event::OutputFailed(why) => {
+            JobEvent::OutputClosed => self.end(now, 128 + libc::SIGPIPE, None, &mut actions),
+            JobEvent::OutputFailed(why) => {
                 self.say(&mut actions, format!("cannot write the job's output: {why}"));
                 self.end(now, 1, None, &mut actions);
             }
-            Event::TimeLimit(limit) => {
+            JobEvent::TimeLimit(limit) => {
                 self.say(&mut actions, format!("time limit of {} s reached", limit.as_secs_f64()));
                 self.end(now, 124, None, &mut actions);
             }
@@ -207,8 +213,8 @@ impl Job {
         actions
     }
 
-    /// Does what is due by now. To be called whenever [`Job::deadline`] has passed.
-    pub fn tick(&mut self, now: Instant) -> Vec<Action> {
+    /// Does what is due. To be called whenever [`Job::deadline`] has passed.
+    pub fn tick(&mut self, now: Instant) -> Vec<JobAction> {
         let mut actions = Vec::new();
         for rank in 0..self.ranks.len() {
             let state = &self.ranks[rank];
@@ -222,14 +228,14 @@ impl Job {
         match self.phase {
             Phase::Told(until) if now >= until => {
                 self.phase = Phase::Killed(now + KILL_GRACE);
-                actions.extend(self.running().map(Action::Kill));
+                actions.extend(self.running().map(JobAction::Kill));
             }
             _ => {}
         }
         actions
     }
 
-    /// When [`Job::tick`] must be called next.
+    /// The time at which [`Job::tick`] must be called next.
     pub fn deadline(&self) -> Option<Instant> {
         match self.phase {
             Phase::Running => self
@@ -242,7 +248,7 @@ impl Job {
         }
     }
 
-    /// Whether no rank is left (or those that are left cannot even be killed).
+    /// Whether no rank is left (or those that are left cannot be killed).
     pub fn over(&self, now: Instant) -> bool {
         self.running().next().is_none() || matches!(self.phase, Phase::Killed(until) if now >= until)
     }
@@ -262,24 +268,24 @@ impl Job {
     }
 
     /// Prints a message, unless the job is ending anyway.
-    fn say(&self, actions: &mut Vec<Action>, text: String) {
+    fn say(&self, actions: &mut Vec<JobAction>, text: String) {
         if self.phase == Phase::Running {
-            actions.push(Action::Say(text));
+            actions.push(JobAction::Say(text));
         }
     }
 
-    /// Ends the job with this status. The first call wins; `by` needs no telling.
-    fn end(&mut self, now: Instant, status: i32, by: Option<u32>, actions: &mut Vec<Action>) {
+    /// Ends the job with this status. The first call wins; `by` is not told.
+    fn end(&mut self, now: Instant, status: i32, by: Option<u32>, actions: &mut Vec<JobAction>) {
         if self.phase != Phase::Running {
             return;
         }
         self.verdict = Some(status);
         let grace = TELL_GRACE + TELL_GRACE_PER_RANK * self.ranks.len() as u32;
         self.phase = Phase::Told(now + grace);
-        actions.extend(self.running().filter(|&rank| Some(rank) != by).map(Action::Tell));
+        actions.extend(self.running().filter(|&rank| Some(rank) != by).map(JobAction::Tell));
     }
 
-    fn packet(&mut self, now: Instant, rank: u32, packet: ToMonitor, actions: &mut Vec<Action>) {
+    fn packet(&mut self, now: Instant, rank: u32, packet: ToMonitor, actions: &mut Vec<JobAction>) {
         let state = &mut self.ranks[rank as usize];
         state.joined = true;
         match packet {
@@ -325,13 +331,13 @@ impl Job {
         }
     }
 
-    /// Something has happened: who waits may have reason to.
+    /// Something has happened, so the reports of waits are counted from 0 again.
     fn begin_counting(&mut self) {
         self.ranks.iter_mut().filter_map(|r| r.wait.as_mut()).for_each(|(.., times)| *times = 0);
     }
 
     /// Ends the job if some ranks have left and the rest waits in vain.
-    fn end_if_stuck(&mut self, now: Instant, actions: &mut Vec<Action>) {
+    fn end_if_stuck(&mut self, now: Instant, actions: &mut Vec<JobAction>) {
         let missing = |phase: u32| {
             let missed = |r: &RankState| r.done.is_some() && r.barriers.wrapping_sub(phase) as i32 <= 0;
             self.ranks.iter().position(missed)
@@ -344,8 +350,8 @@ impl Job {
                 Some(gone) => {
                     waits.push(format!("rank {rank} {}, which rank {gone} did not join", wait.in_words()));
                 }
-                // A large transfer to one that is there takes its time.
-                None if *times >= FOR_EVER && wait.peer.is_none_or(gone) => {
+                // A large transfer to a rank that is still there may take long.
+                None if *times >= REPORTS_UNTIL_STUCK && wait.peer.is_none_or(gone) => {
                     waits.push(format!("rank {rank} {}", wait.in_words()))
                 }
                 None => return,
@@ -367,9 +373,9 @@ impl Job {
         self.end(now, 1, None, actions);
     }
 
-    /// Ends the job if a rank has waited for long for one that has left, and for nobody else.
-    fn end_if_unanswered(&mut self, now: Instant, rank: u32, actions: &mut Vec<Action>) {
-        let Some((_, wait, FOR_EVER..)) = &self.ranks[rank as usize].wait else { return };
+    /// Ends the job if a rank has waited long for one that has left, and for no other.
+    fn end_if_unanswered(&mut self, now: Instant, rank: u32, actions: &mut Vec<JobAction>) {
+        let Some((_, wait, REPORTS_UNTIL_STUCK..)) = &self.ranks[rank as usize].wait else { return };
         let gone = |peer: &u32| self.ranks.get(*peer as usize).is_some_and(|r| r.done.is_some());
         if let Some(peer) = wait.peer.filter(gone) {
             let text = format!("rank {rank} {}, and rank {peer} has left in order", wait.in_words());
@@ -384,15 +390,16 @@ impl Job {
         }
     }
 
-    fn ended(&mut self, now: Instant, rank: u32, how: Ended, actions: &mut Vec<Action>) {
+    fn ended(&mut self, now: Instant, rank: u32, how: Ended, actions: &mut Vec<JobAction>) {
         let state = &mut self.ranks[rank as usize];
         state.gone = true;
         let excused = state.done.is_some() || state.ending;
         match how {
             Ended::Signal(signal) => {
-                // A single rank writes to the job's output itself: its reader has left, which needs no words.
+                // A single rank writes to the job's output itself: its reader has left, which needs no
+                // message.
                 if signal != libc::SIGPIPE || self.ranks.len() > 1 {
-                    let name = sys::signal_name(signal);
+                    let name = signals::signal_name(signal);
                     let hint = match signal {
                         libc::SIGKILL => "; the system does that when memory runs out (dmesg says so)",
                         libc::SIGBUS => "; memory that it touched could not be had, perhaps there is no more",
@@ -420,8 +427,8 @@ impl Job {
         }
     }
 
-    /// A rank exited with 0 without a word, in a job that others have joined.
-    fn left_silently(&mut self, now: Instant, rank: u32, actions: &mut Vec<Action>) {
+    /// A rank exited with 0 and without `Done`, in a job that others have joined.
+    fn left_silently(&mut self, now: Instant, rank: u32, actions: &mut Vec<JobAction>) {
         let state = &self.ranks[rank as usize];
         let when = if state.joined { "without leaving the job in order" } else { "before joining the job" };
         let text = format!("{} exited with code 0 {when}", self.name(rank));
@@ -439,7 +446,7 @@ mod tests {
         let mut job = Job::new(&pids);
         let now = Instant::now();
         for rank in 0..ranks {
-            assert_eq!(job.handle(now, Event::Packet(rank, ToMonitor::Joined)), []);
+            assert_eq!(job.handle(now, JobEvent::Packet(rank, ToMonitor::Joined)), []);
         }
         (job, now)
     }
@@ -450,27 +457,27 @@ mod tests {
         let mut job = Job::on_hosts(["a", "a", "b"].map(String::from).into_iter());
         job.started(2, 7);
         assert_eq!(job.name(2), "rank 2 (pid 7 on b)");
-        let actions = job.handle(now, Event::HostLost("a".into(), "silence".into()));
-        assert_eq!(actions, [vec![Action::Say("host a is lost: silence".into())], tells([2])].concat());
+        let actions = job.handle(now, JobEvent::HostLost("a".into(), "silence".into()));
+        assert_eq!(actions, [vec![JobAction::Say("host a is lost: silence".into())], tells([2])].concat());
         assert!(!job.over(now));
-        assert_eq!(job.handle(now, Event::HostLost("b".into(), "silence".into())), []);
+        assert_eq!(job.handle(now, JobEvent::HostLost("b".into(), "silence".into())), []);
         assert!(job.over(now));
         assert_eq!(job.status(), 1);
     }
 
-    fn tells(ranks: impl IntoIterator<Item = u32>) -> Vec<Action> {
-        ranks.into_iter().map(Action::Tell).collect()
+    fn tells(ranks: impl IntoIterator<Item = u32>) -> Vec<JobAction> {
+        ranks.into_iter().map(JobAction::Tell).collect()
     }
 
     #[test]
     fn orderly_end_takes_the_first_non_zero_code() {
         let (mut job, now) = job(3);
         for (rank, code) in [(1, 0), (2, 0x105), (0, 3)] {
-            assert_eq!(job.handle(now, Event::Packet(rank, ToMonitor::Done(code))), []);
+            assert_eq!(job.handle(now, JobEvent::Packet(rank, ToMonitor::Done(code))), []);
         }
         for rank in 0..3 {
             assert!(!job.over(now));
-            assert_eq!(job.handle(now, Event::Ended(rank, Ended::Code(0))), []);
+            assert_eq!(job.handle(now, JobEvent::Ended(rank, Ended::Code(0))), []);
         }
         assert!(job.over(now));
         assert_eq!(job.status(), 5);
@@ -479,21 +486,22 @@ mod tests {
     #[test]
     fn global_exit_ends_the_peers_and_its_code_wins() {
         let (mut job, now) = job(3);
-        job.handle(now, Event::Packet(0, ToMonitor::Done(9)));
-        let actions = job.handle(now, Event::Packet(1, ToMonitor::GlobalExit(0)));
+        job.handle(now, JobEvent::Packet(0, ToMonitor::Done(9)));
+        let actions = job.handle(now, JobEvent::Packet(1, ToMonitor::GlobalExit(0)));
         assert_eq!(actions, tells([0, 2]));
-        assert_eq!(job.handle(now, Event::Packet(2, ToMonitor::GlobalExit(4))), []);
+        assert_eq!(job.handle(now, JobEvent::Packet(2, ToMonitor::GlobalExit(4))), []);
         for rank in 0..3 {
-            assert_eq!(job.handle(now, Event::Ended(rank, Ended::Code(1))), []);
+            assert_eq!(job.handle(now, JobEvent::Ended(rank, Ended::Code(1))), []);
         }
         assert_eq!(job.status(), 0);
     }
 
-    /// What ended ranks have missed holds up the rest for ever; a rank that does not say it waits may end the job as it likes.
+    /// Waits for what ended ranks have missed last for ever; a rank that reports no wait may still end the
+    /// job.
     #[test]
     fn a_job_whose_rest_waits_for_ranks_that_left_ends() {
         let (mut job, now) = job(3);
-        let tell = |job: &mut Job, rank, packet| job.handle(now, Event::Packet(rank, packet));
+        let tell = |job: &mut Job, rank, packet| job.handle(now, JobEvent::Packet(rank, packet));
         let wait = |number, barrier| {
             ToMonitor::Waits(
                 number,
@@ -512,7 +520,7 @@ mod tests {
             assert_eq!(tell(&mut job, 1, wait(3, Some(4))), [], "rank 2 may end the job");
         }
         let mut actions = tell(&mut job, 2, wait(7, Some(4)));
-        let Action::Say(text) = actions.remove(0) else { panic!("{actions:?}") };
+        let JobAction::Say(text) = actions.remove(0) else { panic!("{actions:?}") };
         assert!(text.starts_with(
             "1 of 3 ranks have left in order, and nobody else can go on: rank 1 waits in barrier 4"
         ));
@@ -524,15 +532,15 @@ mod tests {
     #[test]
     fn waits_that_may_end_are_given_time() {
         let (mut job, now) = job(2);
-        job.handle(now, Event::Packet(1, ToMonitor::Done(0)));
+        job.handle(now, JobEvent::Packet(1, ToMonitor::Done(0)));
         let wait = |number| {
-            Event::Packet(
+            JobEvent::Packet(
                 0,
                 ToMonitor::Waits(number, Blocked { peer: Some(1), what: "x".into(), ..Blocked::default() }),
             )
         };
         for number in 0..3 {
-            for _ in 0..FOR_EVER {
+            for _ in 0..REPORTS_UNTIL_STUCK {
                 assert_eq!(job.handle(now, wait(number)), []);
             }
         }
@@ -540,38 +548,38 @@ mod tests {
         assert_eq!(job.status(), 1);
     }
 
-    /// Whatever a third rank does.
+    /// The same whatever a third rank does.
     #[test]
     fn a_wait_for_a_rank_that_left_ends_the_job() {
         let (mut job, now) = job(4);
         let wait = |peer| {
             let wait = Blocked { peer: Some(peer), what: "x".into(), ..Blocked::default() };
-            Event::Packet(0, ToMonitor::Waits(peer, wait))
+            JobEvent::Packet(0, ToMonitor::Waits(peer, wait))
         };
-        job.handle(now, Event::Packet(1, ToMonitor::Done(0)));
+        job.handle(now, JobEvent::Packet(1, ToMonitor::Done(0)));
         for _ in 0..100 {
             assert_eq!(job.handle(now, wait(2)), [], "rank 2 is there");
         }
-        for _ in 0..FOR_EVER {
+        for _ in 0..REPORTS_UNTIL_STUCK {
             assert_eq!(job.handle(now, wait(1)), [], "an answer may be on its way");
         }
         let text = "rank 0 waits for rank 1: x, for 0 s, and rank 1 has left in order".to_string();
-        assert_eq!(job.handle(now, wait(1)), [vec![Action::Say(text)], tells([0, 1, 2, 3])].concat());
+        assert_eq!(job.handle(now, wait(1)), [vec![JobAction::Say(text)], tells([0, 1, 2, 3])].concat());
         assert_eq!(job.status(), 1);
     }
 
     #[test]
     fn death_by_signal_names_rank_and_signal() {
         let (mut job, now) = job(3);
-        let actions = job.handle(now, Event::Ended(1, Ended::Signal(11)));
+        let actions = job.handle(now, JobEvent::Ended(1, Ended::Signal(11)));
         let text = "rank 1 (pid 101) terminated with signal 11 (SIGSEGV)".to_string();
-        assert_eq!(actions, [vec![Action::Say(text)], tells([0, 2])].concat());
-        assert_eq!(job.handle(now, Event::Ended(0, Ended::Signal(3))), []);
+        assert_eq!(actions, [vec![JobAction::Say(text)], tells([0, 2])].concat());
+        assert_eq!(job.handle(now, JobEvent::Ended(0, Ended::Signal(3))), []);
         let later = job.deadline().unwrap();
         assert!(later - now < Duration::from_secs(1));
         assert_eq!(job.tick(now), []);
-        assert_eq!(job.tick(later), [Action::Kill(2)]);
-        assert_eq!(job.handle(later, Event::Ended(2, Ended::Signal(9))), []);
+        assert_eq!(job.tick(later), [JobAction::Kill(2)]);
+        assert_eq!(job.handle(later, JobEvent::Ended(2, Ended::Signal(9))), []);
         assert!(job.over(later));
         assert_eq!(job.status(), 139);
     }
@@ -579,7 +587,7 @@ mod tests {
     #[test]
     fn unkillable_ranks_do_not_hold_the_monitor() {
         let (mut job, now) = job(1);
-        job.handle(now, Event::Signal(15));
+        job.handle(now, JobEvent::Signal(15));
         let kill = job.deadline().unwrap();
         job.tick(kill);
         let give_up = job.deadline().unwrap();
@@ -591,12 +599,12 @@ mod tests {
     #[test]
     fn leaving_without_a_word_is_an_error() {
         let (mut job, now) = job(2);
-        let actions = job.handle(now, Event::Ended(0, Ended::Code(0)));
+        let actions = job.handle(now, JobEvent::Ended(0, Ended::Code(0)));
         assert!(
-            matches!(&actions[0], Action::Say(text) if text.contains("rank 0") && text.contains("in order"))
+            matches!(&actions[0], JobAction::Say(text) if text.contains("rank 0") && text.contains("in order"))
         );
         assert_eq!(actions[1..], tells([1]));
-        job.handle(now, Event::Ended(1, Ended::Signal(9)));
+        job.handle(now, JobEvent::Ended(1, Ended::Signal(9)));
         assert_eq!(job.status(), 1);
     }
 
@@ -604,17 +612,17 @@ mod tests {
     fn plain_programs_may_exit_but_not_beside_ranks_that_join() {
         let now = Instant::now();
         let mut job = Job::new(&[7, 8]);
-        assert_eq!(job.handle(now, Event::Ended(0, Ended::Code(0))), []);
-        assert_eq!(job.handle(now, Event::Ended(1, Ended::Code(0))), []);
+        assert_eq!(job.handle(now, JobEvent::Ended(0, Ended::Code(0))), []);
+        assert_eq!(job.handle(now, JobEvent::Ended(1, Ended::Code(0))), []);
         assert!(job.over(now));
         assert_eq!(job.status(), 0);
 
         let mut job = Job::new(&[7, 8]);
-        assert_eq!(job.handle(now, Event::Ended(0, Ended::Code(0))), []);
-        let actions = job.handle(now, Event::Packet(1, ToMonitor::Joined));
-        assert!(matches!(&actions[0], Action::Say(text) if text.contains("rank 0 (pid 7)")));
+        assert_eq!(job.handle(now, JobEvent::Ended(0, Ended::Code(0))), []);
+        let actions = job.handle(now, JobEvent::Packet(1, ToMonitor::Joined));
+        assert!(matches!(&actions[0], JobAction::Say(text) if text.contains("rank 0 (pid 7)")));
         assert_eq!(actions[1..], tells([1]));
-        job.handle(now, Event::Ended(1, Ended::Code(0)));
+        job.handle(now, JobEvent::Ended(1, Ended::Code(0)));
         assert_eq!(job.status(), 1);
     }
 
@@ -622,19 +630,19 @@ mod tests {
     fn failing_before_joining_ends_the_job() {
         let now = Instant::now();
         let mut job = Job::new(&[7, 8]);
-        let actions = job.handle(now, Event::Ended(1, Ended::Code(42)));
-        assert!(matches!(&actions[0], Action::Say(text) if text.contains("code 42 before joining")));
+        let actions = job.handle(now, JobEvent::Ended(1, Ended::Code(42)));
+        assert!(matches!(&actions[0], JobAction::Say(text) if text.contains("code 42 before joining")));
         assert_eq!(actions[1..], tells([0]));
-        job.handle(now, Event::Ended(0, Ended::Signal(15)));
+        job.handle(now, JobEvent::Ended(0, Ended::Signal(15)));
         assert_eq!(job.status(), 42);
     }
 
     #[test]
     fn abort_is_quiet_and_never_a_success() {
         let (mut job, now) = job(2);
-        assert_eq!(job.handle(now, Event::Packet(1, ToMonitor::Abort(0, "bad".into()))), tells([0]));
-        job.handle(now, Event::Ended(0, Ended::Code(0)));
-        job.handle(now, Event::Ended(1, Ended::Signal(6)));
+        assert_eq!(job.handle(now, JobEvent::Packet(1, ToMonitor::Abort(0, "bad".into()))), tells([0]));
+        job.handle(now, JobEvent::Ended(0, Ended::Code(0)));
+        job.handle(now, JobEvent::Ended(1, Ended::Signal(6)));
         assert_eq!(job.status(), 1);
     }
 
@@ -642,16 +650,16 @@ mod tests {
     fn what_all_refuse_is_said_once() {
         let (mut job, now) = job(3);
         let refused = || ToMonitor::Refused("no such network".into());
-        let actions = job.handle(now, Event::Packet(1, refused()));
+        let actions = job.handle(now, JobEvent::Packet(1, refused()));
         assert_eq!(
             actions,
-            [vec![Action::Say("rank 1 (pid 101): no such network".into())], tells([0, 2])].concat()
+            [vec![JobAction::Say("rank 1 (pid 101): no such network".into())], tells([0, 2])].concat()
         );
         for rank in [0, 2] {
-            assert_eq!(job.handle(now, Event::Packet(rank, refused())), []);
+            assert_eq!(job.handle(now, JobEvent::Packet(rank, refused())), []);
         }
         for rank in 0..3 {
-            assert_eq!(job.handle(now, Event::Ended(rank, Ended::Code(1))), []);
+            assert_eq!(job.handle(now, JobEvent::Ended(rank, Ended::Code(1))), []);
         }
         assert_eq!(job.status(), 1);
     }
@@ -659,31 +667,31 @@ mod tests {
     #[test]
     fn a_rank_that_replaced_itself_is_noticed() {
         let (mut job, now) = job(2);
-        job.handle(now, Event::LinkClosed(1));
+        job.handle(now, JobEvent::LinkClosed(1));
         let later = job.deadline().unwrap();
         let actions = job.tick(later);
-        assert!(matches!(&actions[0], Action::Say(text) if text.contains("rank 1 (pid 101) has closed")));
+        assert!(matches!(&actions[0], JobAction::Say(text) if text.contains("rank 1 (pid 101) has closed")));
         assert_eq!(actions[1..], tells([0, 1]));
     }
 
     #[test]
     fn a_second_signal_cuts_the_grace() {
         let (mut job, now) = job(1);
-        assert_eq!(job.handle(now, Event::Signal(2)), tells([0]));
+        assert_eq!(job.handle(now, JobEvent::Signal(2)), tells([0]));
         assert_eq!(job.tick(now), []);
-        assert_eq!(job.handle(now, Event::Signal(2)), []);
-        assert_eq!(job.tick(now), [Action::Kill(0)]);
+        assert_eq!(job.handle(now, JobEvent::Signal(2)), []);
+        assert_eq!(job.tick(now), [JobAction::Kill(0)]);
         assert_eq!(job.status(), 130);
     }
 
     #[test]
     fn a_closed_output_ends_the_job_without_a_word() {
         let (mut two, now) = job(2);
-        assert_eq!(two.handle(now, Event::OutputClosed), tells([0, 1]));
+        assert_eq!(two.handle(now, JobEvent::OutputClosed), tells([0, 1]));
         assert_eq!(two.status(), 141);
 
         let (mut one, now) = job(1);
-        assert_eq!(one.handle(now, Event::Ended(0, Ended::Signal(libc::SIGPIPE))), []);
+        assert_eq!(one.handle(now, JobEvent::Ended(0, Ended::Signal(libc::SIGPIPE))), []);
         assert_eq!(one.status(), 141);
     }
 }

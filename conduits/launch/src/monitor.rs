@@ -1,9 +1,9 @@
-//! The process that watches over a job: one poll loop over signals, the ranks of this host, agents on other hosts, and its own
-//! standard output and error.
+//! The monitor of a job: one poll loop over signals, the ranks of this host, agents on other hosts, and its
+//! own standard output and error.
 
 use std::collections::HashMap;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -12,39 +12,42 @@ use gasnet::boot::ToMonitor;
 use crate::channel::Channel;
 use crate::crew::{Crew, Happening};
 use crate::exchange::Gathering;
-use crate::job::{Action, Event, Job};
+use crate::job::{Job, JobAction, JobEvent};
 use crate::report::Report;
 use crate::sinks::Sinks;
-use crate::sys::{self, Pid, SignalSet};
 use crate::wire::{self, ToAgent};
+use gasnet_sys::fd::{self, Standard};
+use gasnet_sys::poll::{PollSet, Ready};
+use gasnet_sys::process::{self, Pid};
+use gasnet_sys::signals::{self, SignalSet};
 
-/// How long output may take to be delivered after the user has ended the job.
-const LAST_OUTPUT: Duration = Duration::from_secs(1);
-/// How long agents may take to leave, with what ranks left behind there.
-const FAREWELL: Duration = Duration::from_secs(8);
+/// How long the delivery of output may take after the user has ended the job.
+const LAST_OUTPUT_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long agents may take to end, including the cleaning up after their ranks.
+const AGENT_EXIT_TIMEOUT: Duration = Duration::from_secs(8);
 /// Bytes of standard input that may be on their way to rank 0 on another host.
-const INPUT_WINDOW: usize = 1 << 16;
+const INPUT_WINDOW_BYTES: usize = 1 << 16;
 
 /// Signals that end the job.
-pub(crate) const ENDING: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
+pub(crate) const ENDING_SIGNALS: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 /// Signals that are passed on to the ranks.
-const FORWARDED: [i32; 2] = [libc::SIGUSR1, libc::SIGUSR2];
+const FORWARDED_SIGNALS: [i32; 2] = [libc::SIGUSR1, libc::SIGUSR2];
 
-/// The signals a monitor takes from a descriptor. To be blocked before the first rank starts.
+/// The signals that a monitor reads from a descriptor. To be blocked before the first rank starts.
 pub fn signals() -> SignalSet {
     let mut set = vec![libc::SIGCHLD];
-    set.extend(FORWARDED);
-    set.extend(ENDING.iter().filter(|&&s| s != libc::SIGHUP || !sys::ignored(s)));
+    set.extend(FORWARDED_SIGNALS);
+    set.extend(ENDING_SIGNALS.iter().filter(|&&s| s != libc::SIGHUP || !signals::ignored(s)));
     SignalSet::of(&set)
 }
 
-/// An agent on another host, as its monitor sees it.
+/// The monitor's record of an agent on another host.
 pub struct AgentEnd {
     /// Name of the host.
     pub host: String,
     /// Its ranks.
     pub ranks: Rc<[u32]>,
-    /// The process of ours that is connected to it.
+    /// Our child process that is connected to it.
     spawner: Pid,
     /// The connection.
     pub channel: Channel<wire::ToMonitor, ToAgent>,
@@ -53,7 +56,7 @@ pub struct AgentEnd {
 }
 
 impl AgentEnd {
-    /// An agent that was just started by `spawner`.
+    /// An agent just started by `spawner`.
     pub fn new(
         host: String,
         ranks: Vec<u32>,
@@ -63,11 +66,11 @@ impl AgentEnd {
         AgentEnd { host, ranks: ranks.into(), spawner, channel, over: false }
     }
 
-    /// Ends the process that is connected to it, and so the agent and its ranks.
+    /// Ends the process that connects to the agent, and so the agent and its ranks.
     pub(crate) fn kill(&self) {
-        // Its number may be somebody else's by now, if it has ended and was reaped.
-        if sys::children().contains(&self.spawner) {
-            sys::kill(self.spawner, libc::SIGKILL);
+        // The number may have been reused if the process has ended and was reaped.
+        if process::children().contains(&self.spawner) {
+            process::kill(self.spawner, libc::SIGKILL);
         }
     }
 }
@@ -81,24 +84,24 @@ pub struct Monitor {
     crew: Crew,
     agents: Vec<AgentEnd>,
     gathering: Gathering,
-    /// A report of what ranks are blocked in, under way.
+    /// A report under way of what ranks are blocked in.
     report: Option<Report>,
-    /// Bytes of each stream of other hosts that were taken in and not yet acknowledged.
+    /// Bytes of other hosts' streams that arrived and were not acknowledged yet.
     owed: HashMap<usize, usize>,
-    /// Bytes of standard input that may be sent on; `None` when it is not ours to read, or at its end.
+    /// Bytes of standard input that may be forwarded; `None` if this process does not read it, or at its end.
     input: Option<usize>,
-    /// Say where ranks run.
+    /// Print where ranks run.
     verbose: bool,
-    /// When the time given by the user is over, and that time.
+    /// The end of the time limit, and the limit.
     limit: Option<(Instant, Duration)>,
     /// A signal that ended the job.
     signalled: Option<i32>,
-    /// The user asked a second time, or after the last rank: leave without delivering output.
+    /// The user asked a second time, or after the last rank ended: leave without delivering output.
     hurry: bool,
 }
 
 impl Monitor {
-    /// Takes over the ranks of a job of `size` ranks, all of them here. `signals` are blocked already.
+    /// Takes over the ranks of a job of `size` ranks on this host. `signals` are blocked already.
     ///
     /// # Errors
     /// The system refuses.
@@ -109,7 +112,7 @@ impl Monitor {
         Monitor::new(size, job, crew, signals, limit)
     }
 
-    /// Watches over ranks on other hosts; rank 0 reads the standard input of this process.
+    /// Monitors ranks on other hosts; rank 0 reads the standard input of this process.
     ///
     /// # Errors
     /// The system refuses.
@@ -126,13 +129,13 @@ impl Monitor {
         let mut monitor = Monitor::new(
             hosts.len() as u32,
             job,
-            Crew::new(Vec::new(), sys::children(), None)?,
+            Crew::new(Vec::new(), process::children(), None)?,
             signals,
             limit,
         )?;
-        // Reading from a terminal in the background is an error then, and not a stop.
-        sys::SignalAction::change(libc::SIGTTIN, true);
-        (monitor.agents, monitor.verbose, monitor.input) = (agents, verbose, Some(INPUT_WINDOW));
+        // Reading from a terminal in the background is then an error, and does not stop the process.
+        signals::SignalAction::change(libc::SIGTTIN, true);
+        (monitor.agents, monitor.verbose, monitor.input) = (agents, verbose, Some(INPUT_WINDOW_BYTES));
         Ok(monitor)
     }
 
@@ -160,10 +163,11 @@ impl Monitor {
         })
     }
 
-    /// Watches until the job is over and its output delivered. Returns its exit status.
+    /// Runs until the job is over and its output delivered. Returns the job's exit status.
     pub fn run(mut self) -> i32 {
-        // All processes of the job are there. Output to a file at its limit (`ulimit -f`) is an error of a write here, not a death.
-        sys::SignalAction::change(libc::SIGXFSZ, true);
+        // All processes of the job exist. Writing beyond a file's limit (`ulimit -f`) is then an error here,
+        // and does not kill the process.
+        signals::SignalAction::change(libc::SIGXFSZ, true);
         while !self.job.over(Instant::now()) {
             self.step(None);
         }
@@ -171,20 +175,21 @@ impl Monitor {
         self.job.status()
     }
 
-    /// Prints a line of the monitor's own.
+    /// Prints a message of the monitor.
     pub fn say(&mut self, text: &str) {
         self.sinks.say(text);
     }
 
-    /// Waits for something to happen, at most until `until`, and deals with it.
+    /// Waits for an event, at most until `until`, and handles it.
     fn step(&mut self, until: Option<Instant>) {
         let now = Instant::now();
-        let mut fds = vec![sys::poll_in(self.signals.as_raw_fd())];
+        let mut fds = PollSet::default();
+        fds.add_input(self.signals.as_fd());
         let polled = self.crew.poll_set(&mut fds, |stream| self.sinks.output.wants(stream));
         self.agents.iter().for_each(|a| a.channel.poll_set(&mut fds));
         let input = fds.len();
         if self.input.is_some_and(|room| room > 0) {
-            fds.push(sys::poll_in(0));
+            fds.add_input(Standard::Input.fd());
         }
         let outputs = fds.len();
         self.sinks.poll_set(&mut fds);
@@ -194,15 +199,16 @@ impl Monitor {
         let beats = self.agents.iter().map(|a| a.channel.deadline());
         let timeout =
             due.into_iter().chain(beats).flatten().min().map(|at| at.saturating_duration_since(now));
-        if sys::poll(&mut fds, timeout).is_err() {
-            // Only memory shortage can do that; do not spin on it.
+        let found = fds.wait(timeout).unwrap_or_else(|_| {
+            // Only a lack of memory can cause this; do not spin.
             std::thread::sleep(Duration::from_millis(10));
-        }
-        // A signal for the job comes before what ranks do about theirs (Ctrl-C reaches them too); the end of a rank comes
-        // after everything it has said.
-        let ended = fds[0].revents != 0 && self.take_signals();
-        self.with_crew(|crew, take| _ = crew.attend(&polled, &fds, ended, take));
-        if outputs > input && fds[input].revents != 0 {
+            Ready::default()
+        });
+        // A signal for the job is handled before its effects on ranks (Ctrl-C reaches them too); the end of a
+        // rank is handled after its packets.
+        let ended = found.has(0) && self.take_signals();
+        self.with_crew(|crew, take| _ = crew.attend(&polled, &found, ended, take));
+        if outputs > input && found.has(input) {
             self.read_input();
         }
         self.hear_agents();
@@ -211,7 +217,7 @@ impl Monitor {
             && now >= at
         {
             self.limit = None;
-            self.handle(Event::TimeLimit(limit));
+            self.handle(JobEvent::TimeLimit(limit));
         }
         if let Some(report) = self.report.take_if(|report| now >= report.due()) {
             for line in report.lines(|rank| self.job.is_gone(rank)) {
@@ -224,7 +230,7 @@ impl Monitor {
         self.write();
     }
 
-    /// Has the crew do something, and deals with what happened.
+    /// Lets the crew do something, and handles what happened.
     fn with_crew(&mut self, f: impl FnOnce(&mut Crew, crate::crew::Take<'_>)) {
         let mut events = Vec::new();
         let output = &mut self.sinks.output;
@@ -233,8 +239,8 @@ impl Monitor {
             Happening::Output(stream, bytes) => output.feed(stream, bytes, now),
             Happening::OutputEnd(stream) => output.end(stream, now),
             Happening::Said(rank, packet) => events.push((rank, Said::Packet(packet.to_vec()))),
-            Happening::LinkClosed(rank) => events.push((rank, Said::Event(Event::LinkClosed(rank)))),
-            Happening::Ended(rank, how) => events.push((rank, Said::Event(Event::Ended(rank, how)))),
+            Happening::LinkClosed(rank) => events.push((rank, Said::Event(JobEvent::LinkClosed(rank)))),
+            Happening::Ended(rank, how) => events.push((rank, Said::Event(JobEvent::Ended(rank, how)))),
         });
         for (rank, said) in events {
             match said {
@@ -249,7 +255,7 @@ impl Monitor {
         match ToMonitor::decode(packet) {
             Some(ToMonitor::Exchange(last, part)) => {
                 let result = self.gathering.add(rank, last, &part);
-                self.handle(Event::Packet(rank, ToMonitor::Exchange(last, Vec::new())));
+                self.handle(JobEvent::Packet(rank, ToMonitor::Exchange(last, Vec::new())));
                 if let Some(result) = result {
                     self.crew.answer_all(&Rc::from(&*result));
                     let answer = ToAgent::Answer(result);
@@ -264,14 +270,14 @@ impl Monitor {
                     report.add(rank, wait);
                 }
             }
-            Some(packet) => self.handle(Event::Packet(rank, packet)),
+            Some(packet) => self.handle(JobEvent::Packet(rank, packet)),
             None => {
                 self.say(&format!("rank {rank} sent a packet of {} bytes that means nothing", packet.len()))
             }
         }
     }
 
-    /// Asks all ranks what they are blocked in, unless that is under way.
+    /// Asks all ranks what they are blocked in, unless a report is under way.
     fn ask_all(&mut self) {
         if self.report.is_none() {
             self.report = Some(Report::new(self.job.size(), Instant::now()));
@@ -284,20 +290,20 @@ impl Monitor {
         self.agents.iter_mut().for_each(|a| a.channel.send(&ToAgent::Signal(signal)));
     }
 
-    fn handle(&mut self, event: Event) {
+    fn handle(&mut self, event: JobEvent) {
         let actions = self.job.handle(Instant::now(), event);
         self.act(actions);
     }
 
-    fn act(&mut self, actions: Vec<Action>) {
+    fn act(&mut self, actions: Vec<JobAction>) {
         for action in actions {
             match action {
-                Action::Say(text) => self.say(&text),
-                Action::Tell(rank) => match self.agent_of(rank) {
+                JobAction::Say(text) => self.say(&text),
+                JobAction::Tell(rank) => match self.agent_of(rank) {
                     Some(agent) => agent.channel.send(&ToAgent::Tell(rank)),
                     None => self.crew.tell(rank),
                 },
-                Action::Kill(rank) => match self.agent_of(rank) {
+                JobAction::Kill(rank) => match self.agent_of(rank) {
                     Some(agent) => agent.channel.send(&ToAgent::Kill(rank)),
                     None => self.crew.kill(rank),
                 },
@@ -309,13 +315,13 @@ impl Monitor {
         self.agents.iter_mut().find(|a| a.ranks.contains(&rank))
     }
 
-    /// Takes all signals that have come. Returns whether a child may have ended.
+    /// Handles all signals that have arrived. Returns whether a child may have ended.
     fn take_signals(&mut self) -> bool {
         let mut ended = false;
-        while let Some(signal) = sys::next_signal(self.signals.as_fd()) {
+        while let Some(signal) = signals::next_signal(self.signals.as_fd()) {
             if signal == libc::SIGCHLD {
                 ended = true;
-            } else if FORWARDED.contains(&signal) {
+            } else if FORWARDED_SIGNALS.contains(&signal) {
                 if signal == libc::SIGUSR1 {
                     self.ask_all();
                 }
@@ -323,7 +329,7 @@ impl Monitor {
             } else {
                 self.hurry |= self.signalled.is_some() || self.job.over(Instant::now());
                 self.signalled = Some(signal);
-                self.handle(Event::Signal(signal));
+                self.handle(JobEvent::Signal(signal));
             }
         }
         ended
@@ -333,7 +339,7 @@ impl Monitor {
     fn read_input(&mut self) {
         let Some(room) = self.input else { return };
         let mut buffer = vec![0; room];
-        let read = sys::read(io::stdin().as_fd(), &mut buffer);
+        let read = fd::read(Standard::Input.fd(), &mut buffer);
         let frame = match read {
             Ok(n) if n > 0 => {
                 self.input = Some(room - n);
@@ -351,7 +357,7 @@ impl Monitor {
         }
     }
 
-    /// Deals with everything that agents have said, and with their silence.
+    /// Handles all frames of agents, and lost agents.
     fn hear_agents(&mut self) {
         for i in 0..self.agents.len() {
             self.agents[i].channel.tend(&ToAgent::Beat, Instant::now());
@@ -367,14 +373,14 @@ impl Monitor {
                     "gasnetrun could not be started there; see what ssh says above, and gasnetrun --doctor --hosts {}",
                     agent.host
                 ),
-                // Nobody is there yet who could be told.
+                // No agent is there yet that could be told.
                 None if !greeted && self.job.ending() => "it was still to be reached".to_string(),
                 None => continue,
             };
             agent.over = true;
             agent.kill();
             let host = agent.host.clone();
-            self.handle(Event::HostLost(host, why));
+            self.handle(JobEvent::HostLost(host, why));
         }
         for (stream, owed) in &mut self.owed {
             if *owed > 0 && self.sinks.output.wants(*stream) {
@@ -390,7 +396,7 @@ impl Monitor {
     fn hear_agent(&mut self, i: usize, frame: wire::ToMonitor) {
         use wire::ToMonitor as T;
         let ranks = self.agents[i].ranks.clone();
-        // What it says about other hosts' ranks is nonsense.
+        // Ignore what it says about other hosts' ranks.
         let own = |rank: u32| ranks.contains(&rank);
         let now = Instant::now();
         match frame {
@@ -404,17 +410,19 @@ impl Monitor {
             T::Failed(status, why) => {
                 let (host, why) = (self.agents[i].host.clone(), String::from_utf8_lossy(&why).into_owned());
                 self.agents[i].over = true;
-                self.handle(Event::HostFailed(host, status, why));
+                self.handle(JobEvent::HostFailed(host, status, why));
             }
             T::Said(rank, packet) if own(rank) => self.hear(rank, &packet),
-            T::LinkClosed(rank) if own(rank) => self.handle(Event::LinkClosed(rank)),
-            T::Ended(rank, how) if own(rank) => self.handle(Event::Ended(rank, how)),
+            T::LinkClosed(rank) if own(rank) => self.handle(JobEvent::LinkClosed(rank)),
+            T::Ended(rank, how) if own(rank) => self.handle(JobEvent::Ended(rank, how)),
             T::Output(stream, bytes) if own(stream / 2) => {
                 self.sinks.output.feed(stream as usize, &bytes, now);
                 *self.owed.entry(stream as usize).or_default() += bytes.len();
             }
             T::OutputEnd(stream) if own(stream / 2) => self.sinks.output.end(stream as usize, now),
-            T::InputTaken(n) => self.input = self.input.map(|room| (room + n as usize).min(INPUT_WINDOW)),
+            T::InputTaken(n) => {
+                self.input = self.input.map(|room| (room + n as usize).min(INPUT_WINDOW_BYTES))
+            }
             _ => {}
         }
     }
@@ -437,11 +445,11 @@ impl Monitor {
         }
         self.dismiss_agents();
         self.with_crew(|crew, take| crew.clear(take));
-        let until = self.signalled.map(|_| Instant::now() + LAST_OUTPUT);
+        let until = self.signalled.map(|_| Instant::now() + LAST_OUTPUT_TIMEOUT);
         for stream in self.crew.streams() {
             while self.crew.is_open(stream) && self.in_time(until) {
                 if !self.sinks.output.wants(stream) {
-                    // Another stream of the sink has the word, or the reader is slow.
+                    // Another stream owns the sink, or the reader is slow.
                     self.step(Some(Instant::now() + Duration::from_millis(50)));
                 } else {
                     self.with_crew(|crew, take| crew.drain(stream, take));
@@ -454,18 +462,18 @@ impl Monitor {
         }
     }
 
-    /// Has the agents leave, and takes in what they still have to say.
+    /// Tells the agents to finish, and handles their last frames.
     fn dismiss_agents(&mut self) {
         for agent in &mut self.agents {
             agent.over = true;
             agent.channel.send(&ToAgent::Finish);
         }
-        let until = Instant::now() + FAREWELL;
+        let until = Instant::now() + AGENT_EXIT_TIMEOUT;
         while self.agents.iter().any(|a| a.channel.closed().is_none()) && self.in_time(Some(until)) {
             self.step(Some(until));
         }
         for agent in &mut self.agents {
-            // Gone already, as a rule.
+            // It has usually ended already.
             agent.kill();
         }
         self.agents.clear();
@@ -476,8 +484,8 @@ impl Monitor {
     }
 }
 
-/// What a rank did, besides writing.
+/// What a rank did other than writing.
 enum Said {
     Packet(Vec<u8>),
-    Event(Event),
+    Event(JobEvent),
 }

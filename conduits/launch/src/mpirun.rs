@@ -1,4 +1,5 @@
-//! `gasnetrun --conduit mpi`: MPI has to start its processes itself, so this becomes `mpirun`, told the same in its own words.
+//! `gasnetrun --conduit mpi`: MPI has to start its processes itself, so this process becomes `mpirun`, with
+//! the same options in its words.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -8,16 +9,17 @@ use crate::spawn::{self, Command};
 use crate::{Error, hosts};
 
 /// Names the command that starts MPI programs.
-const MPIRUN: &str = "GASNET_MPIRUN";
+const MPIRUN_VARIABLE: &str = "GASNET_MPIRUN";
 
-/// Whether this job is for MPI to start.
+/// Whether MPI has to start this job.
 pub(crate) fn is_asked_for(command: &Command) -> bool {
     let given = command.environment.iter().rev().find(|(name, _)| name == "GASNET_CONDUIT");
     let name = given.map(|(_, value)| value.clone()).or_else(|| std::env::var_os("GASNET_CONDUIT"));
     name.is_some_and(|name| name.eq_ignore_ascii_case("mpi"))
 }
 
-/// The words that start the job: those of `GASNET_MPIRUN` or `mpirun`, and what `open_mpi` (or else Hydra) calls the rest.
+/// The command that starts the job: the words of `GASNET_MPIRUN` or `mpirun`, and the options for `open_mpi`
+/// (or else Hydra).
 fn words(mpirun: &str, open_mpi: bool, command: &Command) -> Result<Vec<OsString>, Error> {
     let mut words: Vec<OsString> = mpirun.split_whitespace().map(OsString::from).collect();
     words.extend(["-n".into(), command.ranks.to_string().into()]);
@@ -27,7 +29,7 @@ fn words(mpirun: &str, open_mpi: bool, command: &Command) -> Result<Vec<OsString
             placed.iter().map(|(host, ranks)| format!("{host}:{}", ranks.len())).collect();
         words.extend([if open_mpi { "--host" } else { "-hosts" }.into(), list.join(",").into()]);
     } else if open_mpi {
-        // As everywhere else, ranks may outnumber processors.
+        // As under other launchers, ranks may outnumber processors.
         words.push("--oversubscribe".into());
     }
     for (name, value) in &command.environment {
@@ -48,16 +50,19 @@ fn words(mpirun: &str, open_mpi: bool, command: &Command) -> Result<Vec<OsString
 /// The words that would start this job.
 pub(crate) fn plan(command: &Command) -> Result<Vec<OsString>, Error> {
     spawn::find(&command.program)?;
-    let given = std::env::var(MPIRUN).ok().filter(|words| !words.trim().is_empty());
+    let given = std::env::var(MPIRUN_VARIABLE).ok().filter(|words| !words.trim().is_empty());
     let mpirun = given.unwrap_or_else(|| "mpirun".to_string());
     let name = mpirun.split_whitespace().next().unwrap_or("mpirun");
     let version = process::Command::new(name).arg("--version").output().map_err(|e| {
-        Error::Mpirun(format!("{name}: {e}; install Open MPI or MPICH, or name its mpirun in {MPIRUN}"))
+        Error::Mpirun(format!(
+            "{name}: {e}; install Open MPI or MPICH, or name its mpirun in {MPIRUN_VARIABLE}"
+        ))
     })?;
     words(&mpirun, is_open_mpi(&String::from_utf8_lossy(&version.stdout)), command)
 }
 
-/// Whose `mpirun` says this of its version. Called by another name than that, Open MPI speaks of its runtime instead.
+/// Whether this version text is Open MPI's. Under another name than `mpirun`, Open MPI calls itself its
+/// runtime.
 fn is_open_mpi(version: &str) -> bool {
     ["Open MPI", "OpenRTE", "PRRTE"].iter().any(|name| version.contains(name))
 }

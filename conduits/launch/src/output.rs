@@ -1,32 +1,36 @@
 //! Merges the ranks' output into whole lines, without system calls.
 //!
-//! A *stream* is one output of one rank, as read from its pipe. A *sink* is where the monitor writes: its standard
-//! output or error (one sink for both if they are the same file). Streams of a sink are merged line by line:
+//! A *stream* is one output of one rank, read from its pipe. A *sink* is where the monitor writes: its
+//! standard output or error (one sink for both if they are the same file). The streams of a sink are merged
+//! line by line:
 //! - Bytes are held in the stream until a newline completes them.
-//! - A line longer than a *share* ([`LONG_LINE`], less for very many streams) is not held any further: its stream *owns* the sink, and is
-//!   passed through, until the line ends. Others wait meanwhile, each with a share of bytes at most.
-//! - An owner that has been silent for [`OWNER_STALL`] in mid-line, while another stream is waiting that may not be read any more, loses the
-//!   sink: it may be waiting for that very rank. Its line is broken, and goes on later.
-//! - What is left at a stream's end comes out as it is. If another stream writes next, it starts on a fresh line.
+//! - A line longer than a *share* ([`LONG_LINE_BYTES`], less for very many streams) is not held any longer.
+//!   Its stream becomes the *owner* of the sink, and is passed through until the line ends. Other streams
+//!   wait meanwhile, each with at most a share of bytes.
+//! - An owner loses the sink if it has been silent for [`OWNER_STALL`] in mid-line while another stream is
+//!   full: the owner may be waiting for that very rank. Its line is broken, and continues later.
+//! - The rest at a stream's end is written as it is. If another stream writes next, it starts on a fresh
+//!   line.
 //! - On a terminal an unfinished line (a prompt) appears after [`PROMPT_DELAY`].
 //!
-//! Memory is bounded by not reading: [`Output::wants`] says which streams may be read. A rank that is not read blocks in its own writes.
+//! Memory is bounded by not reading: [`Output::wants`] tells which streams may be read. A rank whose output
+//! is not read blocks in its own writes.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// Length from which an unfinished line is passed through instead of held.
-pub const LONG_LINE: usize = 1 << 20;
-/// Bytes that all streams of a sink together may hold, as long as that leaves [`LEAST_SHARE`] to each.
-pub const HELD: usize = 64 << 20;
+/// Bytes from which an unfinished line is passed through instead of held.
+pub const LONG_LINE_BYTES: usize = 1 << 20;
+/// Bytes that all streams of a sink together may hold, if that leaves [`MIN_SHARE_BYTES`] to each.
+pub const MAX_HELD_BYTES: usize = 64 << 20;
 /// Bytes that each stream may hold at least.
-pub const LEAST_SHARE: usize = 1 << 16;
-/// Bytes waiting in a sink from which its streams are read no more.
-pub const HIGH_WATER: usize = 1 << 18;
+pub const MIN_SHARE_BYTES: usize = 1 << 16;
+/// Bytes waiting in a sink above which its streams are not read.
+pub const HIGH_WATER_BYTES: usize = 1 << 18;
 /// How long an unfinished line waits for its rest before it appears on a terminal.
 pub const PROMPT_DELAY: Duration = Duration::from_millis(60);
-/// How long an owner is silent, while another stream may not be read for its sake, before its line is broken. A loaded machine may stop a rank
-/// for a while that has nothing to wait for.
+/// How long an owner may be silent, while it keeps another stream from being read, before its line is broken.
+/// A loaded machine may stop a rank for a while that waits for nothing.
 pub const OWNER_STALL: Duration = Duration::from_secs(3);
 
 /// Number of a stream.
@@ -37,7 +41,7 @@ pub type SinkId = usize;
 #[derive(Debug)]
 struct Stream {
     sink: SinkId,
-    /// Bytes not yet given to the sink; without a newline, unless another stream owns the sink.
+    /// Bytes not yet given to the sink; they have no newline, unless another stream owns the sink.
     held: Vec<u8>,
     /// When the last bytes came.
     last: Option<Instant>,
@@ -48,9 +52,10 @@ struct Stream {
 struct Sink {
     /// Bytes to be written.
     queue: VecDeque<u8>,
-    /// The stream that is passing a long line through, and when it last wrote or could not have been read.
+    /// The stream that is passing a long line through, and the last time when it wrote or could not have been
+    /// read.
     owner: Option<(StreamId, Instant)>,
-    /// The stream whose unfinished line stands at the end of the output.
+    /// The stream whose unfinished line is at the end of the output.
     open_line: Option<StreamId>,
     terminal: bool,
     closed: bool,
@@ -79,7 +84,7 @@ impl Output {
         self.streams.len() - 1
     }
 
-    /// Whether more of this stream can be taken in.
+    /// Whether more of this stream can be accepted.
     pub fn wants(&self, stream: StreamId) -> bool {
         let state = &self.streams[stream];
         let sink = &self.sinks[state.sink];
@@ -89,14 +94,14 @@ impl Output {
         !self.is_kept_waiting(stream)
     }
 
-    /// Whether a stream has all the bytes that it may hold, as another has the sink.
+    /// Whether a stream is full because another one owns the sink.
     fn is_kept_waiting(&self, stream: StreamId) -> bool {
         let state = &self.streams[stream];
         let sink = &self.sinks[state.sink];
         sink.owner.is_some_and(|(owner, _)| owner != stream) && state.held.len() >= sink.share()
     }
 
-    /// Until when the owner of a sink may be silent: for ever if nobody is kept waiting.
+    /// The time until which the owner of a sink may be silent: `None` if no stream is kept waiting.
     fn patience(&self, sink: SinkId) -> Option<Instant> {
         let (_, last) = self.sinks[sink].owner?;
         let of_sink = |stream: &StreamId| self.streams[*stream].sink == sink;
@@ -104,7 +109,7 @@ impl Output {
         waits.then_some(last + OWNER_STALL)
     }
 
-    /// Takes in bytes of a stream.
+    /// Accepts bytes of a stream.
     pub fn feed(&mut self, stream: StreamId, bytes: &[u8], now: Instant) {
         let state = &mut self.streams[stream];
         let sink = &mut self.sinks[state.sink];
@@ -138,14 +143,14 @@ impl Output {
         }
     }
 
-    /// A stream has ended: what is left of it comes out.
+    /// A stream has ended: its rest is written.
     pub fn end(&mut self, stream: StreamId, now: Instant) {
         let state = &mut self.streams[stream];
         state.ended = true;
         let id = state.sink;
         let sink = &mut self.sinks[id];
         match sink.owner {
-            // The rest follows when the owner is done.
+            // The rest follows when the owner has finished.
             Some((owner, _)) if owner != stream => {}
             owner => {
                 sink.push(stream, &state.held);
@@ -157,7 +162,7 @@ impl Output {
         }
     }
 
-    /// A line of the monitor itself.
+    /// Adds a message of the monitor.
     pub fn say(&mut self, sink: SinkId, line: &str) {
         let sink = &mut self.sinks[sink];
         if sink.open_line.take().is_some() {
@@ -167,15 +172,15 @@ impl Output {
         sink.queue.push_back(b'\n');
     }
 
-    /// Lets unfinished lines appear on terminals when they are due, and breaks those that others wait for too long. To be called after
-    /// everything that was wanted was read as far as it was there.
+    /// Shows unfinished lines on terminals when they are due, and breaks lines that others have waited for
+    /// too long. To be called after everything wanted was read.
     pub fn tick(&mut self, now: Instant) {
         for id in 0..self.sinks.len() {
             let patience = self.patience(id);
             let sink = &mut self.sinks[id];
             let is_full = sink.is_full();
             match &mut sink.owner {
-                // Who is not read is not silent.
+                // A stream that is not read is not silent.
                 Some((_, last)) if is_full => *last = now,
                 Some(_) if patience.is_some_and(|at| now >= at) => self.release(id, now),
                 _ => {}
@@ -203,7 +208,7 @@ impl Output {
         prompts.chain(heard.filter_map(|sink| self.patience(sink))).min()
     }
 
-    /// The next bytes to write to a sink; empty when there is nothing to do.
+    /// The next bytes to write to a sink; empty if there are none.
     pub fn pending(&self, sink: SinkId) -> &[u8] {
         let (front, back) = self.sinks[sink].queue.as_slices();
         if front.is_empty() { back } else { front }
@@ -214,7 +219,7 @@ impl Output {
         self.sinks[sink].queue.drain(..n);
     }
 
-    /// A sink takes no more: everything for it is dropped from now on.
+    /// A sink accepts no more: everything for it is dropped from now on.
     pub fn close(&mut self, sink: SinkId) {
         self.sinks[sink].closed = true;
         self.sinks[sink].queue.clear();
@@ -239,7 +244,8 @@ impl Output {
         }
     }
 
-    /// The owner's line is over, or broken: the others' complete lines follow, and one of them may become owner.
+    /// The owner's line is complete or broken: the complete lines of others follow, and one of them may
+    /// become the owner.
     fn release(&mut self, sink: SinkId, now: Instant) {
         self.sinks[sink].owner = None;
         for id in 0..self.streams.len() {
@@ -260,14 +266,14 @@ impl Output {
 }
 
 impl Sink {
-    /// Whether so much is to be written that nothing more is read.
+    /// Whether so much waits to be written that nothing more is read.
     fn is_full(&self) -> bool {
-        self.queue.len() >= HIGH_WATER
+        self.queue.len() >= HIGH_WATER_BYTES
     }
 
     /// Bytes that a stream may hold.
     fn share(&self) -> usize {
-        (HELD / self.streams.max(1)).clamp(LEAST_SHARE, LONG_LINE)
+        (MAX_HELD_BYTES / self.streams.max(1)).clamp(MIN_SHARE_BYTES, LONG_LINE_BYTES)
     }
 
     fn push(&mut self, stream: StreamId, bytes: &[u8]) {
@@ -353,11 +359,11 @@ mod tests {
     #[test]
     fn long_lines_pass_through_unbroken() {
         let mut b = Bench::new(3, false);
-        let piece = "x".repeat(LONG_LINE);
+        let piece = "x".repeat(LONG_LINE_BYTES);
         b.feed(0, &piece);
         assert_eq!(b.take(), "");
         b.feed(0, "x");
-        assert_eq!(b.take().len(), LONG_LINE + 1);
+        assert_eq!(b.take().len(), LONG_LINE_BYTES + 1);
         b.feed(1, "other\nhalf");
         b.feed(2, "rest");
         b.end(2);
@@ -372,12 +378,12 @@ mod tests {
     #[test]
     fn an_owner_that_ends_lets_the_next_one_own() {
         let mut b = Bench::new(2, false);
-        let piece = "x".repeat(LONG_LINE + 1);
+        let piece = "x".repeat(LONG_LINE_BYTES + 1);
         b.feed(0, &piece);
         b.feed(1, &piece);
-        assert_eq!(b.take().len(), LONG_LINE + 1);
+        assert_eq!(b.take().len(), LONG_LINE_BYTES + 1);
         b.end(0);
-        assert_eq!(b.take().len(), 1 + LONG_LINE + 1);
+        assert_eq!(b.take().len(), 1 + LONG_LINE_BYTES + 1);
         b.feed(1, "y");
         assert_eq!(b.take(), "y");
     }
@@ -385,7 +391,7 @@ mod tests {
     #[test]
     fn reading_stops_when_nobody_takes_the_output() {
         let mut b = Bench::new(2, false);
-        b.feed(0, &"line\n".repeat(HIGH_WATER / 5 + 1));
+        b.feed(0, &"line\n".repeat(HIGH_WATER_BYTES / 5 + 1));
         assert!(!b.output.wants(0) && !b.output.wants(1));
         b.take();
         assert!(b.output.wants(0) && b.output.wants(1));
@@ -394,18 +400,18 @@ mod tests {
     #[test]
     fn a_silent_owner_does_not_block_the_others_for_ever() {
         let mut b = Bench::new(3, false);
-        let piece = "x".repeat(LONG_LINE + 1);
+        let piece = "x".repeat(LONG_LINE_BYTES + 1);
         b.feed(0, &piece);
         b.feed(1, "short\n");
         b.take();
-        // Nobody is kept waiting.
+        // No stream is kept waiting.
         assert_eq!(b.output.deadline(), None);
         b.now += 2 * OWNER_STALL;
         b.output.tick(b.now);
         assert_eq!(b.take(), "");
         b.feed(0, "x");
         b.take();
-        b.feed(2, &"line\n".repeat(LONG_LINE / 5 + 1));
+        b.feed(2, &"line\n".repeat(LONG_LINE_BYTES / 5 + 1));
         assert!(b.output.wants(0) && b.output.wants(1) && !b.output.wants(2));
         assert_eq!(b.output.deadline(), Some(b.now + OWNER_STALL));
         b.now += OWNER_STALL;
@@ -419,37 +425,33 @@ mod tests {
     #[test]
     fn an_owner_that_is_not_read_is_not_silent() {
         let mut b = Bench::new(2, false);
-        b.feed(0, &"x".repeat(LONG_LINE + 1));
-        b.feed(1, &"y".repeat(LONG_LINE));
-        // Nobody takes the output, and so nobody is read.
+        b.feed(0, &"x".repeat(LONG_LINE_BYTES + 1));
+        b.feed(1, &"y".repeat(LONG_LINE_BYTES));
+        // Nobody reads the output, so no stream is read.
         for _ in 0..3 {
             b.now += OWNER_STALL;
             b.output.tick(b.now);
             assert_eq!(b.output.deadline(), None);
         }
-        assert_eq!(b.take().len(), LONG_LINE + 1);
+        assert_eq!(b.take().len(), LONG_LINE_BYTES + 1);
         assert_eq!(b.output.deadline(), Some(b.now + OWNER_STALL));
         b.feed(0, "\n");
         assert!(b.take().starts_with("\n"));
     }
 
-    /// Streams that write, pause and end at random, each with a letter of its own, into a sink that takes it or does not, against what must hold
-    /// of them: memory has a bound, nothing is lost, no line has the letters of two streams, only lines that were waited for are broken, and
+    /// Streams that write, pause and end at random, each with a letter of its own, write into a sink that
+    /// accepts or not. Memory has a bound, nothing is lost, no line has the letters of two streams, only
+    /// lines that were waited for are broken, and every stream is read again in the end.
     /// everybody is read again in the end.
     #[test]
     fn memory_has_a_bound_whatever_the_streams_do() {
-        /// Bytes read at once.
-        const READ: usize = 1 << 16;
-        let mut seed = 0x2545_f491_4f6c_dd1d_u64;
-        let mut random = move |n: usize| {
-            seed ^= seed << 13;
-            seed ^= seed >> 7;
-            seed ^= seed << 17;
-            (seed % n as u64) as usize
-        };
+        /// Bytes of one read.
+        const READ_BYTES: usize = 1 << 16;
+        let mut generator = fastrand::Rng::with_seed(1);
+        let mut random = move |n: usize| generator.usize(..n);
         for streams in [1, 2, 3, 5] {
             let mut b = Bench::new(streams, false);
-            let bound = HIGH_WATER + 2 * streams * (LONG_LINE + READ) + READ;
+            let bound = HIGH_WATER_BYTES + 2 * streams * (LONG_LINE_BYTES + READ_BYTES) + READ_BYTES;
             let letters: Vec<u8> = (0..streams).map(|s| b'a' + s as u8).collect();
             // Letters and newlines that each has written; the sink's content, and lines broken.
             let (mut letters_in, mut lines_in) = (vec![0; streams], 0);
@@ -457,13 +459,13 @@ mod tests {
             let mut broken = 0;
             let mut silent = None;
             for round in 0..6000 {
-                // One is silent for a while, now and then; that is what breaks lines.
+                // Now and then one is silent for a while, which breaks lines.
                 if round % 500 == 0 {
                     silent = (random(2) == 0).then(|| random(streams));
                 }
                 let s = random(streams);
                 if b.output.wants(s) && silent != Some(s) {
-                    let mut bytes = vec![letters[s]; 1 + random(READ)];
+                    let mut bytes = vec![letters[s]; 1 + random(READ_BYTES)];
                     // Some lines are long.
                     if random(if s % 2 == 0 { 60 } else { 2 }) == 0 {
                         let at = random(bytes.len());
@@ -481,7 +483,9 @@ mod tests {
                 let held: usize = b.output.streams.iter().map(|stream| stream.held.len()).sum();
                 let queued = b.output.sinks[0].queue.len();
                 assert!(held + queued <= bound, "{held} held, {queued} queued of {streams} streams");
-                assert!(b.output.streams.iter().all(|stream| stream.held.len() <= LONG_LINE + READ));
+                assert!(
+                    b.output.streams.iter().all(|stream| stream.held.len() <= LONG_LINE_BYTES + READ_BYTES)
+                );
                 // The reader has pauses.
                 while round / 100 % 3 != 0 && !b.output.pending(0).is_empty() {
                     let n = b.output.pending(0).len();
@@ -489,7 +493,8 @@ mod tests {
                     b.output.written(0, n);
                 }
             }
-            // All that are read no more go on as soon as the output is taken, and a silent one was waited for.
+            // All streams that were not read continue as soon as the output is accepted, and a silent one was
+            // waited for.
             for _ in 0..3 * streams {
                 out.extend(b.take().bytes());
                 b.now += OWNER_STALL;
@@ -515,10 +520,10 @@ mod tests {
     #[test]
     fn very_many_streams_have_smaller_shares() {
         let mut b = Bench::new(1024, false);
-        b.feed(0, &"x".repeat(LEAST_SHARE + 1));
-        assert_eq!(b.take().len(), LEAST_SHARE + 1);
+        b.feed(0, &"x".repeat(MIN_SHARE_BYTES + 1));
+        assert_eq!(b.take().len(), MIN_SHARE_BYTES + 1);
         assert!(b.output.wants(1));
-        b.feed(1, &"y".repeat(LEAST_SHARE));
+        b.feed(1, &"y".repeat(MIN_SHARE_BYTES));
         assert!(!b.output.wants(1));
     }
 
@@ -536,16 +541,11 @@ mod tests {
         }
     }
 
-    /// Random pieces of lines that name their stream and number: each must come out whole and in order.
+    /// Random pieces of lines that name their stream and number: each line must come out whole and in order.
     #[test]
     fn random_pieces_come_out_as_whole_lines() {
-        let mut seed = 0x9e37_79b9_u64;
-        let mut random = move |n: u64| {
-            seed ^= seed << 13;
-            seed ^= seed >> 7;
-            seed ^= seed << 17;
-            (seed % n) as usize
-        };
+        let mut generator = fastrand::Rng::with_seed(2);
+        let mut random = move |n: u64| generator.u64(..n) as usize;
         const STREAMS: usize = 5;
         let mut b = Bench::new(STREAMS, false);
         let texts: Vec<String> = (0..STREAMS)

@@ -1,19 +1,20 @@
-//! Ranks started by somebody else's launcher: `mpirun`, `mpiexec`, `srun`. No MPI is involved: the launcher's process management
-//! interface says who we are and carries the exchanges.
+//! Ranks started by another launcher: `mpirun`, `mpiexec`, `srun`. No MPI is involved: the launcher's process
+//! management interface tells each process its rank, and carries the exchanges.
 //!
-//! Two interfaces are spoken: **PMI-1**, lines of `name=value` words on a socket (Hydra, MPICH, and what is made from them), and
-//! **PMIx**, a library that is loaded when there is such a launcher (Open MPI, PRRTE, Slurm).
+//! Two interfaces are supported: **PMI-1**, lines of `name=value` words on a socket (Hydra, MPICH, and their
+//! derivatives), and **PMIx**, a library that is loaded if there is such a launcher (Open MPI, PRRTE, Slurm).
 //!
-//! Both are a store of short texts with a fence. An exchange is: everybody stores its bytes, all meet, everybody looks up what the
-//! others stored. There is no monitor: who ends the job tells the launcher. To PMI-1's launchers that means to kill it, and what ranks have
-//! written last is lost; so a rank that wants to end the job waits for the others to want that too, and they leave in order.
+//! Both are a store of short texts with a fence. In an exchange every rank stores its bytes, all meet at a
+//! fence, and every rank looks up what the others stored. There is no monitor: a rank that ends the job tells
+//! the launcher. A PMI-1 launcher then kills the job, and the last output of ranks is lost. So a rank that
+//! wants to end the job waits for the others to want that too, and then they leave in order.
 
 use std::collections::BTreeMap;
 use std::env;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -21,29 +22,33 @@ use gasnet::Boot;
 use gasnet::boot::{Exchange, Overseer, ToMonitor};
 
 use crate::pmix::Pmix;
-use crate::{Error, sys};
+use crate::{Error, handed};
+use gasnet_sys::fd::{self, Access};
+use gasnet_sys::poll::wait_readable;
+use gasnet_sys::process;
 
 /// How long a rank that ends the job waits for the others to do so.
-const TOGETHER: Duration = Duration::from_secs(1);
+const END_TOGETHER_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long a launcher that is to kill the job gets to read what a rank has printed.
-const PRINTED: Duration = Duration::from_millis(200);
+/// How long a launcher that will kill the job gets to read the output of ranks.
+const OUTPUT_READ_DELAY: Duration = Duration::from_millis(200);
 
 /// A store of texts with a fence.
 trait Store: Send {
-    /// Who we are: rank and size.
+    /// This rank's number, and the number of ranks.
     fn place(&self) -> (u32, u32);
-    /// Longest text it takes.
+    /// Length of the longest text that it stores.
     fn longest(&self) -> usize;
     /// Stores a text under a new key.
     fn put(&mut self, key: &str, text: &str) -> Result<(), String>;
     /// Waits for all ranks; what they stored before is then seen by all.
     fn fence(&mut self) -> Result<(), String>;
-    /// What a rank stored.
+    /// A text that a rank stored.
     fn get(&mut self, rank: u32, key: &str) -> Result<String, String>;
     /// Ends the whole job.
     fn abort(&mut self, code: i32);
-    /// Waits at most so long for all ranks to end the job; whether they have come. Only `abort` and `finish` may follow.
+    /// Waits up to `limit` for all ranks to end the job; returns whether they did. Only `abort` and `finish`
+    /// may follow.
     fn all_leave(&mut self, _limit: Duration) -> bool {
         false
     }
@@ -76,7 +81,7 @@ impl Pmi1 {
     fn connect() -> Result<Option<Pmi1>, String> {
         let number = |name: &str| env::var(name).ok()?.trim().parse::<u32>().ok();
         let socket: OwnedFd = if let Some(fd) = number("PMI_FD") {
-            sys::duplicate(fd as i32).map_err(|e| format!("PMI_FD={fd}: {e}"))?
+            handed::copy(fd as i32).map_err(|e| format!("PMI_FD={fd}: {e}"))?
         } else if let Ok(port) = env::var("PMI_PORT") {
             TcpStream::connect(&port).map_err(|e| format!("PMI_PORT={port}: {e}"))?.into()
         } else {
@@ -127,12 +132,12 @@ impl Pmi1 {
         }
     }
 
-    /// Sends a line. The launcher may have closed the session: no signal says so.
+    /// Sends a line. The launcher may have closed the session; that raises no signal.
     fn send(&mut self, line: &str) -> Result<(), String> {
-        sys::send_waiting(self.to.as_raw_fd(), format!("{line}\n").as_bytes()).map_err(|e| e.to_string())
+        fd::send_waiting(self.to.as_fd(), format!("{line}\n").as_bytes()).map_err(|e| e.to_string())
     }
 
-    /// Sends a line, and returns the answer, which is to be of this kind.
+    /// Sends a line, and returns the answer, which must be of this kind.
     fn ask(&mut self, line: &str, kind: &str) -> Result<String, String> {
         self.send(line)?;
         let answer = self.line()?;
@@ -166,21 +171,21 @@ impl Store for Pmi1 {
         }
     }
     fn abort(&mut self, code: i32) {
-        // The launcher forgets what it has not read of the ranks' output: most of all why the job ends.
-        std::thread::sleep(PRINTED);
+        // The launcher drops the output that it has not read, which includes the reason for the end.
+        std::thread::sleep(OUTPUT_READ_DELAY);
         let _ = self.send(&format!("cmd=abort exitcode={code}"));
     }
     fn all_leave(&mut self, limit: Duration) -> bool {
-        // Where the program has called MPI_Finalize, which all ranks do together, MPI has ended the session that it shares with us.
+        // If the program has called MPI_Finalize, which is collective, MPI has ended the session that it
+        // shares with us.
         if self.send("cmd=barrier_in").is_err() {
             return true;
         }
-        let mut answer = [sys::poll_in(self.to.as_raw_fd())];
-        let come = sys::poll(&mut answer, Some(limit)).is_ok() && answer[0].revents != 0;
-        come && self.line().map_or(true, |line| words(&line).get("cmd") == Some(&"barrier_out"))
+        wait_readable(self.to.as_fd(), limit)
+            && self.line().map_or(true, |line| words(&line).get("cmd") == Some(&"barrier_out"))
     }
     fn finish(&mut self) {
-        // Where MPI lives in this process too, the session is shared, and MPI ends it.
+        // If MPI is used in this process too, it shares the session, and ends it.
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
         if !maps.contains("/libmpi") {
             let _ = self.ask("cmd=finalize", "finalize_ack");
@@ -226,7 +231,7 @@ fn unhex(text: &str) -> Option<Vec<u8>> {
 struct Stored {
     store: Box<dyn Store>,
     rounds: u32,
-    /// Told the launcher that we leave, or are at it.
+    /// The launcher was told that this rank leaves, or is being told.
     left: bool,
 }
 
@@ -236,7 +241,7 @@ impl Stored {
         let round = self.rounds;
         self.rounds += 1;
         let key = |rank: u32, part: usize| format!("gasnet-{round}-{rank}-{part}");
-        // The first part says how many follow it.
+        // The first part gives the number of further parts.
         let text = hex(mine);
         let room = longest - 8;
         let parts: Vec<&[u8]> = text.as_bytes().chunks(room).collect();
@@ -266,7 +271,7 @@ impl Stored {
     }
 }
 
-/// The launcher, shared by whoever speaks to it.
+/// The launcher, shared by all its users.
 #[derive(Clone)]
 struct Launcher(Arc<Mutex<Stored>>);
 
@@ -285,7 +290,7 @@ impl Exchange for Launcher {
 
 impl Overseer for Launcher {
     fn all_leave(&self) -> bool {
-        self.with(|s| !s.left && s.store.all_leave(TOGETHER))
+        self.with(|s| !s.left && s.store.all_leave(END_TOGETHER_TIMEOUT))
     }
 
     fn hear(&self, said: &ToMonitor) {
@@ -303,7 +308,7 @@ impl Overseer for Launcher {
     }
 }
 
-/// The rank that somebody else's launcher gave this process, if it says so in the environment.
+/// The rank that another launcher gave this process, if the environment has one.
 pub fn number() -> Option<u32> {
     let given = |name: &str| env::var(name).ok()?.trim().parse().ok();
     let pmix = env::var_os("PMIX_NAMESPACE").and_then(|_| given("PMIX_RANK"));
@@ -311,7 +316,8 @@ pub fn number() -> Option<u32> {
     pmix.or_else(pmi)
 }
 
-/// Boots a rank of a job that somebody else's launcher started; `None` if there is no such launcher, or one rank only.
+/// Boots a rank of a job that another launcher started; `None` if there is no such launcher, or only one
+/// rank.
 pub fn boot() -> Result<Option<Boot>, Error> {
     let wrong = |why: String| Error::Launcher(why);
     let store: Box<dyn Store> = if env::var_os("PMIX_NAMESPACE").is_some() {
@@ -332,21 +338,21 @@ pub fn boot() -> Result<Option<Boot>, Error> {
         let all = launcher.with(|s| s.all_gather(text.as_bytes())).map_err(wrong)?;
         Ok(all.into_iter().map(|text| String::from_utf8_lossy(&text).into_owned()).collect())
     };
-    // Who shares a host, and the job's name: that of rank 0.
-    let hosts = gather(format!("{:x} {}", sys::random(), host_identity()))?;
+    // Determine which ranks share a host, and the job's id, which is rank 0's.
+    let hosts = gather(format!("{:x} {}", gasnet_sys::random(), host_identity()))?;
     let host_of = |r: u32| hosts[r as usize].split_once(' ').map(|(_, host)| host.to_string());
     let job_id = hosts[0].split_once(' ').and_then(|(id, _)| u64::from_str_radix(id, 16).ok()).unwrap_or(0);
     let mine = host_of(rank);
     let together: Vec<u32> = (0..size).filter(|r| host_of(*r) == mine).collect();
     // The lowest rank of a host makes the memory files, and the others open them.
     let make = || -> Result<[OwnedFd; 2], Error> {
-        let file = |name| sys::memfd(name).map_err(Error::system("memfd_create"));
+        let file = |name| fd::memory_file(name).map_err(Error::system("memfd_create"));
         Ok([file("gasnet-shm")?, file("gasnet-segments")?])
     };
     let mut files = make()?;
     let places = gather(format!(
         "{} {}",
-        sys::pid(),
+        process::pid(),
         files.iter().map(|f| f.as_raw_fd().to_string()).collect::<Vec<_>>().join(" ")
     ))?;
     let mut word = "together";
@@ -354,7 +360,7 @@ pub fn boot() -> Result<Option<Boot>, Error> {
         let opened = || -> Option<[OwnedFd; 2]> {
             let mut words = places[together[0] as usize].split(' ');
             let pid = words.next()?;
-            let mut open = || sys::open(&format!("/proc/{pid}/fd/{}", words.next()?), libc::O_RDWR).ok();
+            let mut open = || fd::open(&format!("/proc/{pid}/fd/{}", words.next()?), Access::ReadWrite).ok();
             Some([open()?, open()?])
         };
         match opened() {
@@ -362,9 +368,10 @@ pub fn boot() -> Result<Option<Boot>, Error> {
             None => word = "alone",
         }
     }
-    // Where one could not, because processes may not look into each other, each is as if on a host of its own.
+    // If one rank could not open them, because processes may not look into each other, each rank is treated
+    // as on a host of its own.
     let said = gather(word.to_string())?;
-    let neighbours = if together.iter().all(|r| said[*r as usize] == "together") {
+    let host_ranks = if together.iter().all(|r| said[*r as usize] == "together") {
         together
     } else {
         files = make()?;
@@ -374,7 +381,7 @@ pub fn boot() -> Result<Option<Boot>, Error> {
     Ok(Some(Boot {
         rank,
         size,
-        neighbours,
+        host_ranks,
         exchange: Some(Box::new(launcher.clone())),
         shm,
         segments,
@@ -384,7 +391,8 @@ pub fn boot() -> Result<Option<Boot>, Error> {
     }))
 }
 
-/// The same for processes that can share memory, and different for others: a boot of a kernel, and what it lets us see.
+/// Equal for processes that can share memory, and different for others: the boot of the kernel, and the
+/// namespaces.
 fn host_identity() -> String {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let space = |name| std::fs::read_link(format!("/proc/self/ns/{name}")).map(|p| p.display().to_string());
@@ -412,7 +420,7 @@ mod tests {
         assert!(words("nonsense").is_empty());
     }
 
-    /// A store in memory whose texts are as short as can be.
+    /// A store in memory that accepts only very short texts.
     struct Toy(u32, Arc<Mutex<BTreeMap<String, String>>>, Arc<std::sync::Barrier>);
 
     impl Store for Toy {

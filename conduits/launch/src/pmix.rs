@@ -1,16 +1,16 @@
-//! The few functions of the PMIx library that are needed, found in the library at run time.
+//! The few functions of the PMIx library that are needed, loaded at run time.
 #![expect(unsafe_code, reason = "calls a C library that is loaded at run time")]
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
 /// Names under which the library is installed.
 const LIBRARIES: [&CStr; 2] = [c"libpmix.so.2", c"libpmix.so"];
-const SUCCESS: c_int = 0;
+const PMIX_SUCCESS: c_int = 0;
 /// `PMIX_GLOBAL`, `PMIX_STRING`, `PMIX_UINT32`, `PMIX_RANK_WILDCARD`.
-const GLOBAL: u8 = 3;
-const STRING: u16 = 3;
-const UINT32: u16 = 14;
-const WILDCARD: u32 = u32::MAX - 1;
+const PMIX_GLOBAL: u8 = 3;
+const PMIX_STRING: u16 = 3;
+const PMIX_UINT32: u16 = 14;
+const PMIX_RANK_WILDCARD: u32 = u32::MAX - 1;
 
 /// `pmix_proc_t`.
 #[repr(C)]
@@ -20,7 +20,7 @@ struct Proc {
     rank: u32,
 }
 
-/// `pmix_value_t`: what is used of it, and room for the rest.
+/// `pmix_value_t`: the fields that are used, and room for the rest.
 #[repr(C)]
 struct Value {
     kind: u16,
@@ -57,16 +57,16 @@ pub struct Pmix {
     finalize: Finalize,
 }
 
-/// What a function of the library says.
+/// Turns a status of the library into a result.
 fn check(what: &str, status: c_int) -> Result<(), String> {
-    if status == SUCCESS { Ok(()) } else { Err(format!("PMIx_{what} failed with status {status}")) }
+    if status == PMIX_SUCCESS { Ok(()) } else { Err(format!("PMIx_{what} failed with status {status}")) }
 }
 
-/// Whether a library is there to be loaded; else the loader's words.
+/// Whether a library can be loaded; else the loader's message.
 pub fn can_load(name: &str) -> Result<(), String> {
     let name = CString::new(name).map_err(|e| e.to_string())?;
-    // SAFETY: a NUL-terminated name; nothing of the library is run before symbols are asked for, but its constructors, as by linking. After a
-    // failure `dlerror` has a text, which lives until this thread's next call.
+    // SAFETY: a NUL-terminated name. Only the library's constructors run, as with linking. After a failure
+    // `dlerror` has a text, which lives until this thread's next call.
     unsafe {
         let library = libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL);
         if !library.is_null() {
@@ -111,13 +111,14 @@ impl Pmix {
                 },
             )
         };
-        // SAFETY: `own` is a place for the answer; no attributes are given. The library counts its users, MPI among them.
+        // SAFETY: `own` receives the answer; no attributes are given. The library counts its users, MPI among
+        // them.
         check("Init", unsafe { init(&mut pmix.own, core::ptr::null_mut(), 0) })?;
         pmix.rank = pmix.own.rank;
         pmix.size = pmix
-            .look_up(WILDCARD, "pmix.job.size", |value| {
-                // SAFETY: the type says which part of the union is filled in.
-                (value.kind == UINT32).then_some(unsafe { value.data.number })
+            .look_up(PMIX_RANK_WILDCARD, "pmix.job.size", |value| {
+                // SAFETY: the type tells which field of the union is valid.
+                (value.kind == PMIX_UINT32).then_some(unsafe { value.data.number })
             })?
             .ok_or("the launcher did not say how many ranks there are")?;
         if pmix.rank < pmix.size { Ok(pmix) } else { Err("the launcher's numbers make no sense".to_string()) }
@@ -127,8 +128,8 @@ impl Pmix {
         let key = CString::new(key).map_err(|e| e.to_string())?;
         let whose = Proc { rank, ..self.own };
         let mut value: *mut Value = core::ptr::null_mut();
-        // SAFETY: all pointers are valid for the call; on success the library has made a value, which is left to it: a few
-        // hundred bytes in the life of a process.
+        // SAFETY: all pointers are valid for the call. On success the library has made a value, which is not
+        // freed: a few hundred bytes in the life of a process.
         let status = unsafe { (self.get)(&whose, key.as_ptr(), core::ptr::null(), 0, &mut value) };
         check("Get", status)?;
         if value.is_null() {
@@ -142,25 +143,25 @@ impl Pmix {
     pub fn put(&self, key: &str, text: &str) -> Result<(), String> {
         let (key, text) =
             (CString::new(key).map_err(|e| e.to_string())?, CString::new(text).map_err(|e| e.to_string())?);
-        let mut value = Value { kind: STRING, data: Data { text: text.as_ptr() }, rest: [0; 8] };
+        let mut value = Value { kind: PMIX_STRING, data: Data { text: text.as_ptr() }, rest: [0; 8] };
         // SAFETY: key and value are valid for the call, in which the library copies them.
-        check("Put", unsafe { (self.put)(GLOBAL, key.as_ptr(), &mut value) })
+        check("Put", unsafe { (self.put)(PMIX_GLOBAL, key.as_ptr(), &mut value) })
     }
 
     /// Waits for all ranks.
     pub fn fence(&self) -> Result<(), String> {
-        // SAFETY: plain calls; no processes named means all of the job.
+        // SAFETY: plain calls; no processes named means the whole job.
         unsafe {
             check("Commit", (self.commit)())?;
             check("Fence", (self.fence)(core::ptr::null(), 0, core::ptr::null(), 0))
         }
     }
 
-    /// What a rank stored.
+    /// A text that a rank stored.
     pub fn get(&self, rank: u32, key: &str) -> Result<String, String> {
         self.look_up(rank, key, |value| {
-            // SAFETY: the type says which part of the union is filled in.
-            let text = unsafe { if value.kind == STRING { value.data.text } else { core::ptr::null() } };
+            // SAFETY: the type tells which field of the union is valid.
+            let text = unsafe { if value.kind == PMIX_STRING { value.data.text } else { core::ptr::null() } };
             if text.is_null() {
                 return Err(format!("{key} is no text"));
             }
@@ -171,7 +172,7 @@ impl Pmix {
 
     /// Ends the whole job.
     pub fn abort(&self, code: i32) {
-        // SAFETY: no processes named means all of the job.
+        // SAFETY: no processes named means the whole job.
         unsafe { (self.abort)(code, c"a rank ended the job".as_ptr(), core::ptr::null_mut(), 0) };
     }
 

@@ -1,4 +1,5 @@
-//! Who waits for whom: the ranks' answers to the question what they are blocked in, put together for people. No system calls.
+//! Reports which rank waits for which: it combines the ranks' answers to the question what they are blocked
+//! in. No system calls.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -6,23 +7,23 @@ use std::time::{Duration, Instant};
 use gasnet::boot::Blocked;
 
 /// How long ranks may take to answer.
-const PATIENCE: Duration = Duration::from_millis(500);
+const ANSWER_LIMIT: Duration = Duration::from_millis(500);
 
 /// A report under way.
 #[derive(Debug)]
 pub struct Report {
-    /// Waits of each rank; several of a rank with several threads.
+    /// The waits of each rank: several if the rank has several threads.
     waits: Vec<Vec<Blocked>>,
     due: Instant,
 }
 
 impl Report {
-    /// A report that was asked for now, of a job of `size` ranks.
+    /// A report that begins now, for a job of `size` ranks.
     pub fn new(size: u32, now: Instant) -> Report {
-        Report { waits: vec![Vec::new(); size as usize], due: now + PATIENCE }
+        Report { waits: vec![Vec::new(); size as usize], due: now + ANSWER_LIMIT }
     }
 
-    /// When it is to be printed.
+    /// The time at which it is printed.
     pub fn due(&self) -> Instant {
         self.due
     }
@@ -30,7 +31,7 @@ impl Report {
     /// A rank has answered.
     pub fn add(&mut self, rank: u32, wait: Blocked) {
         let waits = &mut self.waits[rank as usize];
-        // A wait that spoke up by itself is asked again by the report that it sets off.
+        // A rank that reported its wait by itself is asked again by the report that this starts.
         let same = |w: &&mut Blocked| Blocked { seconds: wait.seconds, ..(**w).clone() } == wait;
         match waits.iter_mut().find(same) {
             Some(known) => *known = wait,
@@ -50,7 +51,7 @@ impl Report {
         }
     }
 
-    /// The report; `gone` says which ranks have left.
+    /// The lines of the report; `gone` tells which ranks have left.
     pub fn lines(&self, gone: impl Fn(u32) -> bool) -> Vec<String> {
         let mut lines = vec!["what the ranks are blocked in:".to_string()];
         for (rank, waits) in (0..).zip(&self.waits) {
@@ -65,7 +66,7 @@ impl Report {
                     let missing = self.targets(wait);
                     line += &match missing.len() {
                         0 => "; all ranks are in it".to_string(),
-                        _ => format!("; not in it: {}", crate::start::ranges(&missing)),
+                        _ => format!("; not in it: {}", crate::ranges::ranges(&missing)),
                     };
                 }
                 lines.push(line);
@@ -79,7 +80,7 @@ impl Report {
                     .filter(|t| *t != rank)
                     .collect();
                 let to: Vec<u32> = to.into_iter().collect();
-                (!to.is_empty()).then(|| format!("{rank} -> {}", crate::start::ranges(&to)))
+                (!to.is_empty()).then(|| format!("{rank} -> {}", crate::ranges::ranges(&to)))
             })
             .collect();
         if !edges.is_empty() {
@@ -100,7 +101,7 @@ impl Report {
         let size = self.waits.len();
         let mut done = vec![false; size];
         for start in 0..size as u32 {
-            // Depth first; `path` holds each rank with what is still to be followed from it.
+            // Depth first; `path` holds each rank and the ranks it waits for that are not visited yet.
             let mut path: Vec<(u32, Vec<u32>)> = vec![(start, next(start))];
             while let Some((rank, rest)) = path.last_mut() {
                 let rank = *rank;

@@ -1,62 +1,64 @@
-//! Where the monitor writes: its standard output and error, without ever blocking on a slow reader.
+//! The monitor's standard output and error, written without ever blocking on a slow reader.
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-use crate::job::Event;
+use crate::job::JobEvent;
 use crate::output::{Output, SinkId};
-use crate::sys::{self, FileKind, PollFd};
+use gasnet_sys::fd::{self, Access, FileKind, Standard};
+use gasnet_sys::poll::PollSet;
+use gasnet_sys::signals;
 
-/// Bytes that a pipe takes without blocking once it polls writable.
-const GUARDED_WRITE: usize = 4096;
+/// Bytes that a pipe accepts without blocking when it polls writable.
+const GUARDED_WRITE_BYTES: usize = 4096;
 
-/// How a sink is written without blocking on a slow reader.
+/// How a sink is written.
 #[derive(Debug)]
-enum Way {
+enum WriteMode {
     /// A file or device that never blocks for long.
-    Plain(RawFd),
-    /// Opened anew, since `O_NONBLOCK` on the inherited one would hit everybody who shares it.
+    Plain(BorrowedFd<'static>),
+    /// Opened again, since `O_NONBLOCK` on the inherited description would affect every process that shares
+    /// it.
     Reopened(OwnedFd),
-    Socket(RawFd),
-    /// Asks `poll` first and writes little.
-    Guarded(RawFd),
+    Socket(BorrowedFd<'static>),
+    /// Polled first, and written in small pieces.
+    Guarded(BorrowedFd<'static>),
 }
 
-impl Way {
-    fn to(fd: RawFd, kind: FileKind) -> Way {
+impl WriteMode {
+    fn to(fd: BorrowedFd<'static>, kind: FileKind) -> WriteMode {
         if kind.socket {
-            return Way::Socket(fd);
+            return WriteMode::Socket(fd);
         }
         if !kind.pipe && !kind.terminal {
-            return Way::Plain(fd);
+            return WriteMode::Plain(fd);
         }
-        let flags = libc::O_WRONLY | libc::O_NONBLOCK | libc::O_NOCTTY;
-        match sys::open(&format!("/proc/self/fd/{fd}"), flags) {
-            Ok(own) => Way::Reopened(own),
-            Err(_) => Way::Guarded(fd),
+        match fd::open(&format!("/proc/self/fd/{}", fd.as_raw_fd()), Access::WriteNonblocking) {
+            Ok(own) => WriteMode::Reopened(own),
+            Err(_) => WriteMode::Guarded(fd),
         }
     }
 
-    fn fd(&self) -> RawFd {
+    fn fd(&self) -> BorrowedFd<'_> {
         match self {
-            Way::Plain(fd) | Way::Socket(fd) | Way::Guarded(fd) => *fd,
-            Way::Reopened(fd) => fd.as_raw_fd(),
+            WriteMode::Plain(fd) | WriteMode::Socket(fd) | WriteMode::Guarded(fd) => *fd,
+            WriteMode::Reopened(fd) => fd.as_fd(),
         }
     }
 
     fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Way::Plain(fd) => sys::write(*fd, bytes),
-            Way::Reopened(fd) => sys::write(fd.as_raw_fd(), bytes),
-            Way::Socket(fd) => sys::send(*fd, bytes),
-            Way::Guarded(fd) => {
-                let mut ready = [sys::poll_out(*fd)];
-                sys::poll(&mut ready, Some(Duration::ZERO))?;
-                if ready[0].revents == 0 {
+            WriteMode::Plain(fd) => fd::write(*fd, bytes),
+            WriteMode::Reopened(fd) => fd::write(fd.as_fd(), bytes),
+            WriteMode::Socket(fd) => fd::send(*fd, bytes),
+            WriteMode::Guarded(fd) => {
+                let mut room = PollSet::default();
+                room.add_output(*fd);
+                if !room.wait(Some(Duration::ZERO))?.has(0) {
                     return Err(io::ErrorKind::WouldBlock.into());
                 }
-                sys::write(*fd, &bytes[..bytes.len().min(GUARDED_WRITE)])
+                fd::write(*fd, &bytes[..bytes.len().min(GUARDED_WRITE_BYTES)])
             }
         }
     }
@@ -67,7 +69,7 @@ impl Way {
 pub struct Sinks {
     /// Streams `2 * rank` and `2 * rank + 1` are standard output and error of each rank.
     pub output: Output,
-    ways: Vec<Way>,
+    ways: Vec<WriteMode>,
     /// The sink of standard error, where the monitor's own messages go.
     messages: SinkId,
     /// The sink of standard output.
@@ -80,18 +82,19 @@ impl Sinks {
     /// # Errors
     /// Standard output is closed.
     pub fn new(ranks: u32) -> io::Result<Sinks> {
-        sys::SignalAction::change(libc::SIGPIPE, true);
+        signals::SignalAction::change(libc::SIGPIPE, true);
         let mut output = Output::default();
         let mut ways = Vec::new();
-        let mut sink = |fd: RawFd, output: &mut Output| {
-            let kind = sys::file_kind(fd).ok_or_else(|| io::Error::from_raw_os_error(libc::EBADF))?;
-            ways.push(Way::to(fd, kind));
+        let mut sink = |standard: Standard, output: &mut Output| {
+            let fd = standard.fd();
+            let kind = fd::file_kind(fd).ok_or_else(|| io::Error::from_raw_os_error(libc::EBADF))?;
+            ways.push(WriteMode::to(fd, kind));
             Ok::<_, io::Error>((output.add_sink(kind.terminal), kind.identity))
         };
-        let (main, identity) = sink(1, &mut output)?;
-        let messages = match sys::file_kind(2) {
+        let (main, identity) = sink(Standard::Output, &mut output)?;
+        let messages = match fd::file_kind(Standard::Error.fd()) {
             Some(kind) if kind.identity == identity => main,
-            _ => sink(2, &mut output)?.0,
+            _ => sink(Standard::Error, &mut output)?.0,
         };
         for _ in 0..ranks {
             output.add_stream(main);
@@ -100,16 +103,16 @@ impl Sinks {
         Ok(Sinks { output, ways, messages, main })
     }
 
-    /// Prints a line of the monitor's own.
+    /// Prints a message of the monitor.
     pub fn say(&mut self, text: &str) {
         self.output.say(self.messages, &format!("gasnetrun: {text}"));
     }
 
-    /// Adds to a poll set what can be written when a reader has room.
-    pub fn poll_set(&self, fds: &mut Vec<PollFd>) {
+    /// Adds the sinks to a poll set that can be written when a reader has room.
+    pub fn poll_set<'a>(&'a self, fds: &mut PollSet<'a>) {
         for (sink, way) in self.ways.iter().enumerate() {
             if !self.output.pending(sink).is_empty() {
-                fds.push(sys::poll_out(way.fd()));
+                fds.add_output(way.fd());
             }
         }
     }
@@ -119,8 +122,8 @@ impl Sinks {
         (0..self.ways.len()).any(|sink| !self.output.pending(sink).is_empty())
     }
 
-    /// Writes what the sinks take without blocking. Returns what that means for the job, if anything.
-    pub fn write(&mut self) -> Option<Event> {
+    /// Writes what the sinks accept without blocking. Returns the consequence for the job, if there is one.
+    pub fn write(&mut self) -> Option<JobEvent> {
         let mut event = None;
         for sink in 0..self.ways.len() {
             while !self.output.pending(sink).is_empty() {
@@ -132,8 +135,8 @@ impl Sinks {
                         self.output.close(sink);
                         if sink == self.main {
                             event = Some(match e.raw_os_error() {
-                                Some(libc::EPIPE | libc::ECONNRESET | libc::EIO) => Event::OutputClosed,
-                                _ => Event::OutputFailed(e.to_string()),
+                                Some(libc::EPIPE | libc::ECONNRESET | libc::EIO) => JobEvent::OutputClosed,
+                                _ => JobEvent::OutputFailed(e.to_string()),
                             });
                         }
                     }

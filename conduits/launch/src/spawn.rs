@@ -2,7 +2,7 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::os::fd::AsRawFd;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::{self, Stdio};
 use std::time::Duration;
@@ -12,16 +12,16 @@ use crate::bind::Bind;
 use crate::hosts::{self, Host};
 use crate::monitor::Monitor;
 use crate::mpirun;
-use crate::planted::Place;
-use crate::start::{MESSAGE, Message, Start};
-use crate::sys::{self, BeforeExec};
+use crate::plugin_folder::PluginFolder;
+use crate::start::{MESSAGE_VARIABLE, Message, Start};
+use gasnet_sys::process::{BeforeExec, Pid, executable, spawn_with};
 
-/// What to run.
+/// A job to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
     /// Number of ranks.
     pub ranks: u32,
-    /// The program: a path, or a name to be looked up in `PATH`.
+    /// The program: a path, or a name that is looked up in `PATH`.
     pub program: OsString,
     /// Its arguments.
     pub arguments: Vec<OsString>,
@@ -29,21 +29,21 @@ pub struct Command {
     pub environment: Vec<(OsString, OsString)>,
     /// Placement of the ranks.
     pub bind: Bind,
-    /// Say where ranks run.
+    /// Print where ranks run.
     pub verbose: bool,
-    /// Ends the job with status 124 after this time.
+    /// End the job with status 124 after this time.
     pub limit: Option<Duration>,
-    /// The hosts to run it on; `None` for this one.
+    /// The hosts; `None` for this one.
     pub hosts: Option<Vec<Host>>,
 }
 
-/// Starts the ranks, watches over them, and returns the job's exit status.
+/// Starts the ranks, monitors them, and returns the job's exit status.
 ///
 /// # Errors
-/// The program cannot be run, or the system refuses to start it. No process is left behind then.
+/// The program cannot be run, or the system refuses to start it. Then no process is left behind.
 pub fn spawn(command: &Command) -> Result<i32, Error> {
     let mut command = command.clone();
-    command.environment.extend(Place::for_ranks());
+    command.environment.extend(PluginFolder::for_ranks());
     let command = &command;
     if mpirun::is_asked_for(command) {
         return mpirun::run(command);
@@ -77,24 +77,23 @@ pub(crate) fn spawn_rank(
     let (ours, mut theirs) = start.connect(i)?;
     let mut child = process::Command::new(program);
     child.args(&command.arguments).envs(command.environment.iter().map(|(name, value)| (name, value)));
-    child.env(MESSAGE, Message::of(start, i, &theirs.link).encode()).envs([start.keeper.variable()]);
+    child.env(MESSAGE_VARIABLE, Message::of(start, i, &theirs.link).encode()).envs([start.keeper.variable()]);
     if let Some((out, err)) = theirs.pipes.take() {
         child.stdout(Stdio::from(out)).stderr(Stdio::from(err));
     }
     if let Some(input) = theirs.input.take() {
         child.stdin(Stdio::from(input));
     }
-    let keep = [start.shm.as_raw_fd(), start.segments.as_raw_fd(), theirs.link.as_raw_fd()];
+    let keep = [start.shm.as_fd(), start.segments.as_fd(), theirs.link.as_fd()];
     let cpus = start.cpus(i).cloned();
-    let setup = BeforeExec { keep, monitor: start.monitor, mask: start.mask, files: start.files, cpus };
-    sys::before_exec(&mut child, setup);
-    let child = child.spawn().map_err(|error| {
-        // The file itself is there: `find` saw it.
+    let setup = BeforeExec { parent: start.monitor, mask: start.mask, files: start.files, cpus };
+    let child = spawn_with(child, &keep, setup).map_err(|error| {
+        // The file exists, since `find` saw it.
         let missing = error.kind() == std::io::ErrorKind::NotFound;
         let hint = if missing { "; the interpreter or loader that it names is not there" } else { "" };
         Error::NotStarted(program.into(), gasnet::limits::thread_refused(&error), hint)
     })?;
-    start.started(child.id() as sys::Pid, ours);
+    start.started(child.id() as Pid, ours);
     Ok(())
 }
 
@@ -103,7 +102,7 @@ fn describe(start: &Start) -> Vec<String> {
     ranks.map(|(i, end)| format!("rank {} (pid {}) {}", end.number, end.pid, start.place(i))).collect()
 }
 
-/// Finds the file to execute, as a shell would, so that a mistake gives one message and not one per rank.
+/// Finds the executable file as a shell would, so that a mistake gives one message instead of one per rank.
 pub(crate) fn find(program: &OsStr) -> Result<PathBuf, Error> {
     let path = Path::new(program);
     if path.components().count() > 1 || path.is_absolute() || program.as_encoded_bytes().contains(&b'/') {
@@ -131,7 +130,7 @@ pub(crate) fn find(program: &OsStr) -> Result<PathBuf, Error> {
 fn runnable(path: &Path) -> Result<PathBuf, Error> {
     if path.is_dir() {
         Err(Error::NotExecutable(path.into(), "is a directory"))
-    } else if !sys::executable(path) {
+    } else if !executable(path) {
         let source = path.extension().is_some_and(|e| e == "upc");
         let why = if source { "is a source; upcrun compiles and runs it" } else { "is not executable" };
         Err(Error::NotExecutable(path.into(), why))

@@ -1,4 +1,5 @@
-//! What both ways of starting ranks have in common: preparing the monitor process, and the connections of each rank.
+//! The common part of both ways of starting ranks: preparing the monitor process, and the connections of each
+//! rank.
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::Duration;
@@ -8,21 +9,25 @@ use crate::bind::{self, Bind};
 use crate::crew::{Crew, RankEnd};
 use crate::keeper::Keeper;
 use crate::monitor::{self, Monitor};
-use crate::sys::{self, FileLimit, Pid, SignalAction, SignalSet};
+use crate::ranges::{parse_ranges, ranges};
+use gasnet_sys::fd::{self, Access, Standard};
+use gasnet_sys::limits::{self, FileLimit};
+use gasnet_sys::process::{self, Pid};
+use gasnet_sys::signals::{SignalAction, SignalSet};
 
-/// Environment variable by which a launcher tells an executed program that it is a rank.
-pub const MESSAGE: &str = "GASNETI_BOOT";
+/// Environment variable by which a launcher tells a program that it is a rank.
+pub const MESSAGE_VARIABLE: &str = "GASNETI_BOOT";
 
-/// What the message and the packets to the monitor look like. Counted up with every change of either.
-pub const VERSION: u32 = 2;
+/// Version of the message and of the packets to the monitor. It is incremented with every change of either.
+pub const PROTOCOL_VERSION: u32 = 2;
 
 /// A process about to become a monitor.
 pub struct Start {
     /// Number of ranks in the job.
     pub size: u32,
-    /// Those of them that run here, ascending.
+    /// The ranks of this host, ascending.
     pub numbers: Vec<u32>,
-    /// The monitor is on another host, and this process its agent.
+    /// The monitor is on another host, and this process is its agent.
     remote: bool,
     /// Memory file of the host.
     pub shm: OwnedFd,
@@ -38,11 +43,11 @@ pub struct Start {
     pub mask: SignalSet,
     /// Limit on open descriptors to be given to the ranks.
     pub files: FileLimit,
-    /// What `SIGCHLD` did before.
+    /// The action of `SIGCHLD` before.
     pub child_action: SignalAction,
     /// Ranks started so far.
     pub ranks: Vec<RankEnd>,
-    /// Who cleans up if this process is killed.
+    /// The process that cleans up if this one is killed.
     pub keeper: Keeper,
     signals: SignalSet,
     spared: Vec<Pid>,
@@ -58,7 +63,7 @@ pub struct RankSide {
     pub input: Option<OwnedFd>,
 }
 
-/// The monitor's ends, before the rank's process is known.
+/// The monitor's ends of a rank's connections, before the rank's process is known.
 pub struct MonitorSide {
     link: OwnedFd,
     pipes: Option<(OwnedFd, OwnedFd)>,
@@ -66,31 +71,32 @@ pub struct MonitorSide {
 }
 
 impl Start {
-    /// Prepares this process to start the ranks `numbers` of a job of `size`: descriptors, limits, signals, memory files.
+    /// Prepares this process for starting the ranks `numbers` of a job of `size` ranks: descriptors, limits,
+    /// signals, memory files.
     pub fn prepare(size: u32, numbers: Vec<u32>, remote: bool, bind: Bind) -> Result<Start, Error> {
         let here = numbers.len() as u32;
-        sys::ensure_standard_descriptors();
+        fd::ensure_standard_descriptors();
         let keeper = Keeper::start(here);
-        // The keeper among them.
-        let spared = sys::children();
-        // Three descriptors a rank; a few of our own, and room for what the program has open.
+        // They include the keeper.
+        let spared = process::children();
+        // Three descriptors a rank, a few of our own, and room for those of the program.
         let needed = u64::from(here) * 3 + 32;
-        let files = sys::raise_file_limit(needed + 512);
+        let files = limits::raise_file_limit(needed + 512);
         if files.1 < needed {
             return Err(Error::Descriptors { ranks: here, needed, limit: files.1 });
         }
         let signals = monitor::signals();
         let mask = signals.block();
         let child_action = SignalAction::change(libc::SIGCHLD, false);
-        sys::become_subreaper();
+        process::become_subreaper();
         Ok(Start {
             size,
             numbers,
             remote,
-            shm: sys::memfd("gasnet-shm").map_err(Error::system("memfd_create"))?,
-            segments: sys::memfd("gasnet-segments").map_err(Error::system("memfd_create"))?,
-            job_id: sys::random(),
-            monitor: sys::pid(),
+            shm: fd::memory_file("gasnet-shm").map_err(Error::system("memfd_create"))?,
+            segments: fd::memory_file("gasnet-segments").map_err(Error::system("memfd_create"))?,
+            job_id: gasnet_sys::random(),
+            monitor: process::pid(),
             placement: bind.placement(here),
             mask,
             files,
@@ -102,42 +108,42 @@ impl Start {
         })
     }
 
-    /// Makes the connections of the `i`-th rank here. A job of one rank keeps the monitor's standard output and error: there
-    /// is nothing to merge. Rank 0 keeps its standard input.
+    /// Makes the connections of the `i`-th rank of this host. A job of one rank keeps the monitor's standard
+    /// output and error, since there is nothing to merge. Rank 0 keeps the standard input.
     pub fn connect(&self, i: usize) -> Result<(MonitorSide, RankSide), Error> {
         let rank = self.numbers[i];
-        let (ours, link) = sys::packet_pair().map_err(Error::system("socketpair"))?;
+        let (ours, link) = fd::packet_pair().map_err(Error::system("socketpair"))?;
         let mut sides = (
             MonitorSide { link: ours, pipes: None, input: None },
             RankSide { link, pipes: None, input: None },
         );
         if self.size > 1 || self.remote {
-            let (out, out_writer) = sys::pipe().map_err(Error::system("pipe"))?;
-            let (err, err_writer) = sys::pipe().map_err(Error::system("pipe"))?;
+            let (out, out_writer) = fd::pipe().map_err(Error::system("pipe"))?;
+            let (err, err_writer) = fd::pipe().map_err(Error::system("pipe"))?;
             sides.0.pipes = Some((out, err));
             sides.1.pipes = Some((out_writer, err_writer));
         }
         if rank > 0 {
-            sides.1.input = Some(sys::open("/dev/null", libc::O_RDONLY).map_err(Error::system("/dev/null"))?);
+            sides.1.input = Some(fd::open("/dev/null", Access::Read).map_err(Error::system("/dev/null"))?);
         } else if self.remote {
-            let (reader, writer) = sys::pipe().map_err(Error::system("pipe"))?;
+            let (reader, writer) = fd::pipe().map_err(Error::system("pipe"))?;
             (sides.0.input, sides.1.input) = (Some(writer), Some(reader));
         }
         Ok(sides)
     }
 
-    /// A rank's process is running.
+    /// A rank's process has started.
     pub fn started(&mut self, pid: Pid, side: MonitorSide) {
         let number = self.numbers[self.ranks.len()];
         self.ranks.push(RankEnd { number, pid, link: side.link, pipes: side.pipes, input: side.input });
     }
 
-    /// The processors of the `i`-th rank here, if bound.
+    /// The processors of the `i`-th rank of this host, if bound.
     pub fn cpus(&self, i: usize) -> Option<&Vec<usize>> {
         Some(&self.placement.as_ref()?[i])
     }
 
-    /// The same in words.
+    /// The processors in words.
     pub fn place(&self, i: usize) -> String {
         match self.cpus(i) {
             Some(cpus) => format!("on processor {}", bind::describe(cpus)),
@@ -145,75 +151,45 @@ impl Start {
         }
     }
 
-    /// All ranks are running: becomes their monitor. The memory files stay with the ranks alone.
+    /// All ranks are running: becomes their monitor. Only the ranks keep the memory files.
     pub fn watch(self, limit: Option<Duration>) -> Result<Monitor, Error> {
         let (size, signals) = (self.size, self.signals);
         Monitor::here(size, self.crew()?, &signals, limit).map_err(Error::system("watching the ranks"))
     }
 
-    /// All ranks are running: hands them over. The memory files stay with the ranks alone.
+    /// All ranks are running: hands them over. Only the ranks keep the memory files.
     pub fn crew(self) -> Result<Crew, Error> {
         Crew::new(self.ranks, self.spared, Some(self.keeper)).map_err(Error::system("watching the ranks"))
     }
 
-    /// Something failed half-way: ends the ranks started so far.
+    /// A start failed: ends the ranks started so far.
     pub fn give_up(mut self) {
         self.keeper.dismiss();
         for rank in &self.ranks {
-            sys::kill(rank.pid, libc::SIGKILL);
+            process::kill(rank.pid, libc::SIGKILL);
         }
-        while matches!(sys::reap(), sys::Reaped::Child(..)) {}
+        while matches!(process::reap(), process::Reaped::Child(..)) {}
         self.child_action.restore();
         self.mask.set();
     }
 }
 
 impl RankSide {
-    /// Puts the connections in their places, in the rank's own process, and returns the link.
+    /// Installs the connections in the rank's own process, and returns the link.
     pub fn install(self) -> Result<OwnedFd, Error> {
-        let put = |fd: &OwnedFd, to| sys::redirect(fd.as_fd(), to).map_err(Error::system("dup2"));
+        let put = |fd: &OwnedFd, at: Standard| at.redirect(fd.as_fd()).map_err(Error::system("dup2"));
         if let Some(input) = &self.input {
-            put(input, 0)?;
+            put(input, Standard::Input)?;
         }
         if let Some((out, err)) = &self.pipes {
-            put(out, 1)?;
-            put(err, 2)?;
+            put(out, Standard::Output)?;
+            put(err, Standard::Error)?;
         }
         Ok(self.link)
     }
 }
 
-/// Ascending numbers as ranges.
-pub(crate) fn ranges(numbers: &[u32]) -> String {
-    let mut text = String::new();
-    let mut rest = numbers;
-    while let Some(first) = rest.first() {
-        let n = rest.iter().zip(*first..).take_while(|(a, b)| *a == b).count();
-        let comma = if text.is_empty() { "" } else { "," };
-        text += &match n {
-            1 => format!("{comma}{first}"),
-            _ => format!("{comma}{first}-{}", rest[n - 1]),
-        };
-        rest = &rest[n..];
-    }
-    text
-}
-
-/// Reads [`ranges`] back; `None` unless the numbers ascend and are below `size`.
-fn parse_ranges(text: &str, size: u32) -> Option<Vec<u32>> {
-    let mut numbers: Vec<u32> = Vec::new();
-    for part in text.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last) = (first.parse::<u32>().ok()?, last.parse::<u32>().ok()?);
-        if first > last || last >= size || numbers.last().is_some_and(|n| *n >= first) {
-            return None;
-        }
-        numbers.extend(first..=last);
-    }
-    Some(numbers)
-}
-
-/// What a launcher writes into [`MESSAGE`].
+/// The launcher's message, in the variable [`MESSAGE_VARIABLE`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
     /// The rank.
@@ -224,14 +200,14 @@ pub struct Message {
     pub fds: [i32; 3],
     /// The launcher's process.
     pub monitor: Pid,
-    /// The job's name.
+    /// The job's id.
     pub job_id: u64,
-    /// The ranks that share the host.
-    pub neighbours: Vec<u32>,
+    /// The ranks of the same host.
+    pub host_ranks: Vec<u32>,
 }
 
 impl Message {
-    /// The message of the `i`-th rank here.
+    /// The message for the `i`-th rank of this host.
     pub fn of(start: &Start, i: usize, link: &OwnedFd) -> Message {
         Message {
             rank: start.numbers[i],
@@ -239,31 +215,31 @@ impl Message {
             fds: [start.shm.as_raw_fd(), start.segments.as_raw_fd(), link.as_raw_fd()],
             monitor: start.monitor,
             job_id: start.job_id,
-            neighbours: start.numbers.clone(),
+            host_ranks: start.numbers.clone(),
         }
     }
 
-    /// As text.
+    /// Encodes the message as text.
     pub fn encode(&self) -> String {
         let [shm, segments, link] = self.fds;
-        let near = ranges(&self.neighbours);
+        let near = ranges(&self.host_ranks);
         format!(
-            "{VERSION}:{}:{}:{shm}:{segments}:{link}:{}:{:x}:{near}",
+            "{PROTOCOL_VERSION}:{}:{}:{shm}:{segments}:{link}:{}:{:x}:{near}",
             self.rank, self.size, self.monitor, self.job_id
         )
     }
 
-    /// The version of a message, if it has another than this one.
+    /// The version of a message, if it is not this one.
     pub fn other_version(text: &str) -> Option<&str> {
         let version =
             text.split(':').next().filter(|v| !v.is_empty() && v.bytes().all(|b| b.is_ascii_digit()))?;
-        (version != VERSION.to_string()).then_some(version)
+        (version != PROTOCOL_VERSION.to_string()).then_some(version)
     }
 
-    /// Reads it back.
+    /// Decodes a text.
     pub fn decode(text: &str) -> Option<Message> {
         let mut fields = text.split(':');
-        if fields.next()? != VERSION.to_string() {
+        if fields.next()? != PROTOCOL_VERSION.to_string() {
             return None;
         }
         let mut number = || fields.next()?.parse::<u32>().ok();
@@ -271,9 +247,9 @@ impl Message {
         let mut fd = || i32::try_from(number()?).ok();
         let (fds, monitor) = ([fd()?, fd()?, fd()?], fd()?);
         let job_id = u64::from_str_radix(fields.next()?, 16).ok()?;
-        let neighbours = parse_ranges(fields.next()?, size)?;
-        let sound = fields.next().is_none() && neighbours.contains(&rank);
-        sound.then_some(Message { rank, size, fds, monitor, job_id, neighbours })
+        let host_ranks = parse_ranges(fields.next()?, size)?;
+        let sound = fields.next().is_none() && host_ranks.contains(&rank);
+        sound.then_some(Message { rank, size, fds, monitor, job_id, host_ranks })
     }
 }
 
@@ -283,9 +259,9 @@ mod tests {
 
     #[test]
     fn messages_survive_the_environment() {
-        for neighbours in [vec![3], vec![0, 1, 2, 3], vec![0, 2, 3]] {
+        for host_ranks in [vec![3], vec![0, 1, 2, 3], vec![0, 2, 3]] {
             let message =
-                Message { rank: 3, size: 4, fds: [5, 6, 9], monitor: 77, job_id: u64::MAX, neighbours };
+                Message { rank: 3, size: 4, fds: [5, 6, 9], monitor: 77, job_id: u64::MAX, host_ranks };
             assert_eq!(Message::other_version(&message.encode()), None);
             assert_eq!(Message::decode(&message.encode()), Some(message));
         }
@@ -300,18 +276,16 @@ mod tests {
         }
     }
 
-    /// Good messages with characters changed, doubled and left out: refused, or a message that makes sense.
+    /// Valid messages with characters changed, doubled and left out are refused, or decode to a consistent
+    /// message.
     #[test]
     fn any_text_is_handled() {
-        let neighbours = vec![0, 3];
-        let good = Message { rank: 3, size: 4, fds: [5, 6, 9], monitor: 77, job_id: u64::MAX, neighbours };
+        let host_ranks = vec![0, 3];
+        let good = Message { rank: 3, size: 4, fds: [5, 6, 9], monitor: 77, job_id: u64::MAX, host_ranks };
         let good = good.encode();
         let signs: Vec<char> = "0123456789:-+ x9999é".chars().collect();
-        let mut x = 1usize;
-        let mut next = |n: usize| {
-            x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (x >> 33) % n
-        };
+        let mut random = fastrand::Rng::with_seed(1);
+        let mut next = |n: usize| random.usize(..n);
         for _ in 0..100_000 {
             let mut text: Vec<char> = good.chars().collect();
             for _ in 0..1 + next(3) {

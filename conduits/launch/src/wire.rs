@@ -1,22 +1,23 @@
-//! What the monitor of a job and its agents on other hosts say to each other, as bytes.
+//! The frames between the monitor of a job and its agents on other hosts.
 //!
-//! A *frame* is its length (u32, of what follows), a kind (u8) and a body; numbers are little endian, byte strings are preceded
-//! by their length. An agent first sends [`GREETING`], before which remote shells may have printed anything.
+//! A *frame* has its length (u32, of the rest), a kind (u8) and a body. Numbers are little endian, and byte
+//! strings are preceded by their length. An agent first sends [`GREETING`], before which remote shells may
+//! have printed anything.
 
 use crate::bind::Bind;
-use crate::sys::Ended;
+use gasnet_sys::process::Ended;
 
-/// Comes before an agent's first frame; the number is that of this protocol.
+/// Precedes an agent's first frame; the number is the version of this protocol.
 pub const GREETING: &[u8] = b"\ngasnet agent 1\n";
-/// Longest body; whoever sends more is not one of us.
-const LONGEST: usize = 64 << 20;
+/// Longest body; a longer one is not from this program.
+const MAX_BODY_BYTES: usize = 64 << 20;
 
-/// What an agent is to do.
+/// The task of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
     /// Ranks of the job.
     pub size: u32,
-    /// Those of them that run on the agent's host, ascending.
+    /// Those that run on the agent's host, ascending.
     pub ranks: Vec<u32>,
     /// Random name of the job.
     pub job_id: u64,
@@ -32,7 +33,7 @@ pub struct Task {
     pub environment: Vec<Vec<u8>>,
 }
 
-/// To an agent.
+/// Frames to an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToAgent {
     /// Start these ranks.
@@ -47,20 +48,20 @@ pub enum ToAgent {
     Input(Vec<u8>),
     /// The end of that input.
     InputEnd,
-    /// So many bytes of a stream are taken: as many more may be sent.
+    /// So many bytes of a stream were taken: as many more may be sent.
     Taken(u32, u32),
     /// The result of an exchange.
     Answer(Vec<u8>),
-    /// The monitor is there.
+    /// Heartbeat of the monitor.
     Beat,
-    /// The job is over: end what is left, send the rest, and leave.
+    /// The job is over: end what is left, send the rest, and exit.
     Finish,
 }
 
-/// From an agent.
+/// Frames from an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToMonitor {
-    /// A rank runs as this process, in this place.
+    /// A rank has started: its process, and a description of its processors.
     Started(u32, i32, Vec<u8>),
     /// The ranks cannot be started: exit status and reason.
     Failed(i32, Vec<u8>),
@@ -74,20 +75,20 @@ pub enum ToMonitor {
     Output(u32, Vec<u8>),
     /// The end of a stream.
     OutputEnd(u32),
-    /// So many bytes of the standard input of rank 0 are taken.
+    /// So many bytes of the standard input of rank 0 were taken.
     InputTaken(u32),
-    /// The agent is there.
+    /// Heartbeat of the agent.
     Beat,
 }
 
-/// Something that travels in frames.
+/// Values that are sent in frames.
 pub trait Wire: Sized {
     /// Writes kind and body.
     fn emit(&self, w: &mut Writer);
-    /// Reads a body back; `None` if it is none of this kind.
+    /// Parses a body; `None` if it is not valid for this kind.
     fn parse(kind: u8, r: &mut Reader<'_>) -> Option<Self>;
 
-    /// The whole frame.
+    /// Encodes the whole frame.
     fn frame(&self) -> Vec<u8> {
         let mut w = Writer(vec![0; 4]);
         self.emit(&mut w);
@@ -96,14 +97,15 @@ pub trait Wire: Sized {
         w.0
     }
 
-    /// Takes one frame from the front of `bytes`, and says how long it was; `Ok(None)` when more is to come.
+    /// Takes one frame from the front of `bytes`, and returns its length too; `Ok(None)` if it is not
+    /// complete.
     ///
     /// # Errors
-    /// These bytes are no frame.
+    /// The bytes are not a frame.
     fn take(bytes: &[u8]) -> Result<Option<(Self, usize)>, Nonsense> {
         let Some(len) = bytes.get(..4) else { return Ok(None) };
         let len = u32::from_le_bytes(len.try_into().map_err(|_| Nonsense)?) as usize;
-        if len == 0 || len > LONGEST {
+        if len == 0 || len > MAX_BODY_BYTES {
             return Err(Nonsense);
         }
         let Some(body) = bytes.get(4..4 + len) else { return Ok(None) };
@@ -115,7 +117,7 @@ pub trait Wire: Sized {
     }
 }
 
-/// Bytes that are no frame.
+/// Bytes that are not a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Nonsense;
 
@@ -330,13 +332,11 @@ mod tests {
         survives(&to_monitor());
     }
 
-    /// Frames with bytes changed, cut and doubled: refused, or something that is written as it was read.
+    /// Frames with bytes changed, cut and doubled are refused, or decode to something that encodes to the
+    /// same bytes.
     fn shaken<W: Wire + PartialEq + std::fmt::Debug>(all: &[W]) {
-        let mut x = 1u64;
-        let mut next = |n: usize| {
-            x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (x >> 33) as usize % n
-        };
+        let mut random = fastrand::Rng::with_seed(1);
+        let mut next = |n: usize| random.usize(..n);
         let mut read = 0;
         for _ in 0..50_000 {
             let mut bytes = all[next(all.len())].frame();

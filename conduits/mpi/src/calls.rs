@@ -1,4 +1,4 @@
-//! MPI's calls as the conduit needs them: errors as values, memory by pointer and length.
+//! MPI's calls in the form that the conduit needs: errors as values, memory by pointer and length.
 #![expect(unsafe_code, reason = "calls C")]
 
 use crate::threads::Level;
@@ -8,7 +8,7 @@ use std::ffi::{c_int, c_void};
 
 pub(crate) use ffi::{MPI_Comm, MPI_Request, MPI_Win};
 
-/// The result of an MPI call, in words.
+/// Turns the result of an MPI call into an error with a message.
 #[inline]
 pub(crate) fn check(what: &str, code: c_int) -> Result<(), Error> {
     if code == 0 { Ok(()) } else { Err(failure(what, code)) }
@@ -18,13 +18,13 @@ pub(crate) fn check(what: &str, code: c_int) -> Result<(), Error> {
 fn failure(what: &str, code: c_int) -> Error {
     let mut text = [0u8; 4096];
     let mut len: c_int = 0;
-    // SAFETY: room for any text of MPI's.
+    // SAFETY: the buffer is large enough for every text of MPI's.
     unsafe { ffi::MPI_Error_string(code, text.as_mut_ptr().cast(), &mut len) };
     let text = String::from_utf8_lossy(&text[..usize::try_from(len).unwrap_or(0).min(4096)]).into_owned();
     Error::Conduit(format!("mpi: {what}: {text}"))
 }
 
-/// What MPI calls a level.
+/// MPI's number of a level.
 fn number(level: Level) -> c_int {
     // SAFETY: constants of MPI's.
     unsafe {
@@ -37,14 +37,14 @@ fn number(level: Level) -> c_int {
     }
 }
 
-/// The level that MPI calls so.
+/// The level with MPI's number.
 fn level(number_of: c_int) -> Level {
     // The standard has them in this order.
     let all = [Level::Multiple, Level::Serialized, Level::Funneled];
     all.into_iter().find(|level| number_of >= number(*level)).unwrap_or(Level::Single)
 }
 
-/// What the program has initialised MPI for, and whether in this thread; `None` if it has not.
+/// The level for which the program has initialised MPI, and whether in this thread; `None` if it has not.
 pub(crate) fn initialised() -> Result<Option<(Level, bool)>, Error> {
     let (mut done, mut over, mut provided, mut main) = (0, 0, 0, 0);
     // SAFETY: plain queries, allowed at any time.
@@ -72,7 +72,7 @@ pub(crate) fn initialise(wanted: Level) -> Result<(), Error> {
     // SAFETY: not initialised yet; without arguments MPI takes them from its launcher.
     let code = unsafe { ffi::MPI_Init_thread(none, none.cast(), number(wanted), &mut provided) };
     check("MPI_Init_thread", code)?;
-    // The runtime calls MPI from one thread at a time, but not always from the same.
+    // The runtime calls MPI from one thread at a time, but not always from the same one.
     if wanted > Level::Single && level(provided) < Level::Serialized {
         return Err(Error::job(
             "mpi: this MPI can be called from one thread only, and the rank's calls come from several: use an MPI with support for \
@@ -85,8 +85,8 @@ pub(crate) fn initialise(wanted: Level) -> Result<(), Error> {
 /// A function that MPI calls with a value when an attribute ends.
 pub(crate) type Ending = unsafe extern "C" fn(MPI_Comm, c_int, *mut c_void, *mut c_void) -> c_int;
 
-/// Has `ending` called with `value` as soon as somebody calls MPI_Finalize, before anything of MPI ends: attributes of MPI_COMM_SELF go
-/// first (MPI 3.1, section 8.7.1). The result is for [`forget`].
+/// Makes MPI call `ending` with `value` when the program calls MPI_Finalize, before any part of MPI ends:
+/// attributes of MPI_COMM_SELF are deleted first (MPI 3.1, section 8.7.1). The result is for [`forget`].
 ///
 /// # Safety
 /// 1. `ending` may be called with `value`, once (owed by the caller).
@@ -99,7 +99,7 @@ pub(crate) unsafe fn at_finalise(ending: Ending, value: *mut c_void) -> Result<c
         _: *mut c_void,
         copy: *mut c_int,
     ) -> c_int {
-        // SAFETY: where MPI wants to hear whether a duplicate gets the attribute.
+        // SAFETY: MPI reads here whether a duplicate gets the attribute.
         unsafe { *copy = 0 };
         0
     }
@@ -113,9 +113,9 @@ pub(crate) unsafe fn at_finalise(ending: Ending, value: *mut c_void) -> Result<c
     Ok(key)
 }
 
-/// Ends an attribute of [`at_finalise`] now.
+/// Deletes an attribute of [`at_finalise`] now.
 pub(crate) fn forget(mut key: c_int) {
-    // SAFETY: initialised; a key of ours, which is not used any more.
+    // SAFETY: initialised; a key of ours, not used any more.
     unsafe {
         ffi::MPI_Comm_delete_attr(ffi::RSMPI_COMM_SELF, key);
         ffi::MPI_Comm_free_keyval(&mut key);
@@ -128,9 +128,15 @@ pub(crate) fn finalise() {
     unsafe { ffi::MPI_Finalize() };
 }
 
-/// A communicator of our own over all processes, whose errors come back as values.
+/// Ends the job with code 1.
+pub(crate) fn abort() {
+    // SAFETY: initialised.
+    unsafe { ffi::MPI_Abort(ffi::RSMPI_COMM_WORLD, 1) };
+}
+
+/// A communicator over all processes for this conduit only; its errors come back as values.
 pub(crate) fn communicator() -> Result<MPI_Comm, Error> {
-    // SAFETY: initialised; the result goes into ours.
+    // SAFETY: initialised; the result is a variable of ours.
     unsafe {
         let mut comm = ffi::RSMPI_COMM_NULL;
         check("MPI_Comm_dup", ffi::MPI_Comm_dup(ffi::RSMPI_COMM_WORLD, &mut comm))?;
@@ -139,7 +145,7 @@ pub(crate) fn communicator() -> Result<MPI_Comm, Error> {
     }
 }
 
-/// This process's number and their count.
+/// This process's rank, and the number of processes.
 pub(crate) fn place() -> Result<(u32, u32), Error> {
     let (mut rank, mut size) = (0, 0);
     // SAFETY: initialised.
@@ -153,14 +159,14 @@ pub(crate) fn place() -> Result<(u32, u32), Error> {
 /// Starts sending `len` bytes.
 ///
 /// # Safety
-/// 1. They stay as they are until the request is complete (owed by the caller).
+/// 1. The bytes do not change until the request is complete (owed by the caller).
 pub(crate) unsafe fn send(
     at: *const u8,
     len: usize,
     to: c_int,
     comm: MPI_Comm,
 ) -> Result<MPI_Request, Error> {
-    // SAFETY: (1); `len` is a frame's.
+    // SAFETY: (1); `len` is the length of a frame.
     unsafe {
         let mut request = ffi::RSMPI_REQUEST_NULL;
         let code = ffi::MPI_Isend(at.cast(), len as c_int, ffi::RSMPI_UINT8_T, to, 0, comm, &mut request);
@@ -168,27 +174,27 @@ pub(crate) unsafe fn send(
     }
 }
 
-/// Sends `len` bytes, which may be used again on return. For lengths that MPI sends off at once: it may wait for room in the network,
-/// not for the target.
+/// Sends `len` bytes, which may be reused on return. For lengths that MPI sends eagerly: the call may wait
+/// for room in the network, but not for the target.
 ///
 /// # Safety
-/// 1. They are valid (owed by the caller).
+/// 1. The bytes are valid (owed by the caller).
 pub(crate) unsafe fn send_small(at: *const u8, len: usize, to: c_int, comm: MPI_Comm) -> Result<(), Error> {
     // SAFETY: (1).
     let code = unsafe { ffi::MPI_Send(at.cast(), len as c_int, ffi::RSMPI_UINT8_T, to, 0, comm) };
     check("MPI_Send", code)
 }
 
-/// Sends a message that is nothing but a word.
+/// Sends a message that consists of one word.
 pub(crate) fn send_word(word: u64, to: c_int, comm: MPI_Comm) -> Result<(), Error> {
-    // SAFETY: as many bytes.
+    // SAFETY: the length is the word's.
     unsafe { send_small((&raw const word).cast(), size_of_val(&word), to, comm) }
 }
 
-/// Prepares receives of up to `len` bytes from anyone, one after the other, each begun by [`post`].
+/// Prepares receives of up to `len` bytes from any process, one after the other, each started by [`post`].
 ///
 /// # Safety
-/// 1. The bytes are used by nobody between [`post`] and the completion (owed by the caller).
+/// 1. Nobody uses the bytes between [`post`] and the completion (owed by the caller).
 pub(crate) unsafe fn receive(at: *mut u8, len: usize, comm: MPI_Comm) -> Result<MPI_Request, Error> {
     // SAFETY: (1).
     unsafe {
@@ -199,13 +205,14 @@ pub(crate) unsafe fn receive(at: *mut u8, len: usize, comm: MPI_Comm) -> Result<
     }
 }
 
-/// Begins a prepared receive.
+/// Starts a prepared receive.
 pub(crate) fn post(request: &mut MPI_Request) -> Result<(), Error> {
     // SAFETY: a request of ours that is not under way.
     check("MPI_Start", unsafe { ffi::MPI_Start(request) })
 }
 
-/// Whether a receive of [`receive`] is complete: the sender's number. It keeps its name then, to be posted again.
+/// If a receive of [`receive`] is complete, the sender's rank. The request keeps its name, so that it can be
+/// posted again.
 #[inline]
 pub(crate) fn test_receive(request: &mut MPI_Request) -> Result<Option<u32>, Error> {
     let mut done = 0;
@@ -217,7 +224,8 @@ pub(crate) fn test_receive(request: &mut MPI_Request) -> Result<Option<u32>, Err
     }
 }
 
-/// Puts the indices of those requests that are complete into `which`, as long as that; they are gone then. How many.
+/// Puts the indices of complete requests into `which`, which has the same length; these requests are gone
+/// then. Returns their number.
 pub(crate) fn test_some(requests: &mut [MPI_Request], which: &mut [c_int]) -> Result<usize, Error> {
     assert!(which.len() >= requests.len());
     let mut done = 0;
@@ -228,7 +236,7 @@ pub(crate) fn test_some(requests: &mut [MPI_Request], which: &mut [c_int]) -> Re
         let code = ffi::MPI_Testsome(count, requests.as_mut_ptr(), &mut done, which.as_mut_ptr(), ignored);
         check("MPI_Testsome", code)?;
     }
-    // MPI says "undefined", which is negative, where nothing is under way.
+    // MPI returns "undefined", which is negative, if no request is active.
     Ok(usize::try_from(done).unwrap_or(0))
 }
 
@@ -240,7 +248,7 @@ pub(crate) fn test(request: &mut MPI_Request) -> Result<bool, Error> {
     Ok(done != 0)
 }
 
-/// Ends a prepared receive, which is under way if it was `posted`.
+/// Ends a prepared receive, which is active if it was `posted`.
 pub(crate) fn cancel(request: &mut MPI_Request, posted: bool) {
     // SAFETY: a request of ours; waiting for it after the cancel ends at once.
     unsafe {
@@ -252,18 +260,18 @@ pub(crate) fn cancel(request: &mut MPI_Request, posted: bool) {
     }
 }
 
-/// The least of a number over all processes.
+/// The minimum of a number over all processes.
 pub(crate) fn least(mine: i32, comm: MPI_Comm) -> Result<i32, Error> {
     let mut all = 0i32;
     let (from, to): (*const i32, *mut i32) = (&mine, &mut all);
-    // SAFETY: one number each way.
+    // SAFETY: one number in each direction.
     let code = unsafe {
         ffi::MPI_Allreduce(from.cast(), to.cast::<c_void>(), 1, ffi::RSMPI_INT32_T, ffi::RSMPI_MIN, comm)
     };
     check("MPI_Allreduce", code).map(|()| all)
 }
 
-/// Waits until all processes are here, at most so long; whether they are. Collective.
+/// Waits until all processes are here, but not longer than `limit`; returns whether they are. Collective.
 pub(crate) fn meet(comm: MPI_Comm, limit: std::time::Duration) -> bool {
     let since = std::time::Instant::now();
     // SAFETY: initialised; a request of ours.
@@ -282,10 +290,10 @@ pub(crate) fn meet(comm: MPI_Comm, limit: std::time::Duration) -> bool {
     false
 }
 
-/// A window over `len` bytes here, shared with everyone for access at any time. Collective.
+/// A window over `len` bytes here, which every process may access at any time. Collective.
 ///
 /// # Safety
-/// 1. The memory stays for the rest of the job (owed by the caller).
+/// 1. The memory stays valid for the rest of the job (owed by the caller).
 pub(crate) unsafe fn open_window(base: *mut u8, len: usize, comm: MPI_Comm) -> Result<MPI_Win, Error> {
     // SAFETY: (1).
     unsafe {
@@ -305,13 +313,14 @@ pub(crate) unsafe fn open_window(base: *mut u8, len: usize, comm: MPI_Comm) -> R
     }
 }
 
-/// Whether a window has one memory, not a public and a private copy: ranks load and store in their segments without a word to MPI.
+/// Whether a window has one memory instead of a public and a private copy: ranks load and store in their
+/// segments without telling MPI.
 pub(crate) fn has_one_memory(window: MPI_Win) -> Result<bool, Error> {
-    // MPI_WIN_SEPARATE, which the libraries declare by different means.
+    // MPI_WIN_SEPARATE, which the libraries declare in different ways.
     const SEPARATE: c_int = 1;
     let mut model: *mut c_int = std::ptr::null_mut();
     let mut there = 0;
-    // SAFETY: a window of ours; MPI answers with a pointer to a number that lives as long as the window.
+    // SAFETY: a window of ours; MPI returns a pointer to a number that lives as long as the window.
     unsafe {
         let code =
             ffi::MPI_Win_get_attr(window, ffi::MPI_WIN_MODEL as c_int, (&raw mut model).cast(), &mut there);
@@ -332,7 +341,8 @@ pub(crate) fn close_window(window: &mut MPI_Win) {
 /// Starts a put of `len` bytes to byte `offset` of a process's window.
 ///
 /// # Safety
-/// 1. The source stays until the request is complete; the target is inside the window (owed by the caller).
+/// 1. The source stays valid until the request is complete; the target is inside the window (owed by the
+///    caller).
 pub(crate) unsafe fn put(
     window: MPI_Win,
     to: u32,
@@ -353,7 +363,8 @@ pub(crate) unsafe fn put(
 /// Starts a get of `len` bytes from byte `offset` of a process's window.
 ///
 /// # Safety
-/// 1. The destination is used by nobody until the request is complete; the source is inside the window (owed by the caller).
+/// 1. Nobody uses the destination until the request is complete; the source is inside the window (owed by the
+///    caller).
 pub(crate) unsafe fn get(
     window: MPI_Win,
     from: u32,
@@ -377,7 +388,7 @@ pub(crate) fn flush(window: MPI_Win, to: u32) -> Result<(), Error> {
     check("MPI_Win_flush", unsafe { ffi::MPI_Win_flush(to as c_int, window) })
 }
 
-/// Makes what others put here visible, and what was stored here visible to their gets.
+/// Makes the puts of others visible here, and local stores visible to their gets.
 pub(crate) fn synchronise(window: MPI_Win) -> Result<(), Error> {
     // SAFETY: as above.
     check("MPI_Win_sync", unsafe { ffi::MPI_Win_sync(window) })

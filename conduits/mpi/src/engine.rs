@@ -4,7 +4,7 @@
 use crate::calls::{self, MPI_Comm, MPI_Request};
 use crate::head::{CREDITS, Head, NUDGE, SHORTENED, put_in_second_word, without_second_word};
 use crate::threads;
-use crate::window::{self, LARGEST, Window};
+use crate::window::{self, MAX_OPERATION_BYTES, Window};
 use gasnet::conduit::credit::{Account, Terms};
 use gasnet::conduit::{
     Channel, Completion, Conduit, Frame, MIN_FRAME, OpenContext, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc,
@@ -17,89 +17,97 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// Credits count in this many bytes.
-const UNIT: usize = 64;
-/// What is under way of one channel to one peer at most: 256 KiB. A frame counts as a page at least, because it keeps a receive.
-const TERMS: Terms = Terms { window: (256 << 10) / UNIT as u32, least: (4 << 10) / UNIT as u32 };
-/// Receives under way, unless there are fewer for a while: half of that.
-const POSTED: usize = 64;
-/// Frames of a channel that may be on their way out.
-const OUTGOING: usize = 64;
-/// Messages taken in one go.
-const AT_ONCE: usize = 16;
-/// Questions to MPI in one look, once looks are in vain: who waits asks again sooner than by going around the runtime once more.
-const TRIES: u32 = 4;
-/// Looks in vain after which all receives are asked, not the oldest alone.
-const IN_VAIN: u32 = 1024;
-/// Longest sleep of a progress thread: a put that another host's, or MPI's own, rules keep from being announced waits no longer.
-const DOZE: Duration = Duration::from_millis(1);
-/// Longest sleep for so long after a ring: what it announced may take more than one call of MPI.
-const STEP: Duration = Duration::from_micros(20);
-const STEPS: Duration = Duration::from_micros(100);
-/// How long a rank that leaves waits for the others.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// Bytes that every MPI sends at once, whether or not the target listens.
-const SMALL: usize = 256;
-/// Bytes of a frame at most.
-const MAX_FRAME: usize = MIN_FRAME;
+/// Bytes of one credit.
+const CREDIT_BYTES: usize = 64;
+/// Most bytes under way on one channel to one peer: 256 KiB. A frame counts at least as a page, because it
+/// occupies a receive.
+const TERMS: Terms =
+    Terms { window: (256 << 10) / CREDIT_BYTES as u32, least: (4 << 10) / CREDIT_BYTES as u32 };
+/// Receives to keep posted; the number may fall to half of that for a while.
+const POSTED_RECEIVES: usize = 64;
+/// Most frames of a channel that are being sent.
+const MAX_OUTGOING_FRAMES: usize = 64;
+/// Most messages taken in one poll.
+const MAX_MESSAGES_PER_POLL: usize = 16;
+/// Tests of the oldest receive in one look, when earlier looks found nothing: testing again at once is
+/// quicker than another turn of the runtime.
+const TESTS_PER_LOOK: u32 = 4;
+/// Empty looks after which all receives are tested, not only the oldest.
+const EMPTY_LOOKS_BEFORE_FULL_TEST: u32 = 1024;
+/// Longest sleep of a progress thread. A put that cannot be announced (by a peer on another host, or inside
+/// MPI) waits no longer than this.
+const MAX_SLEEP: Duration = Duration::from_millis(1);
+/// Longest sleep during `SHORT_SLEEPS_AFTER_RING` after a ring: what the ring announced may take more than
+/// one call of MPI.
+const MAX_SLEEP_AFTER_RING: Duration = Duration::from_micros(20);
+const SHORT_SLEEPS_AFTER_RING: Duration = Duration::from_micros(100);
+/// How long a leaving rank waits for the others. It is longer than they need to notice and report that they
+/// wait for it in vain.
+const LEAVING_TIMEOUT: Duration = Duration::from_secs(12);
+/// Time that launchers get to forward a rank's last message.
+const FORWARDING_TIME: Duration = Duration::from_millis(200);
+/// Bytes that every MPI sends eagerly, whether or not the target is in a call.
+const EAGER_BYTES: usize = 256;
+/// Bytes of the largest frame.
+const MAX_FRAME_BYTES: usize = MIN_FRAME;
 
 /// Bytes of a message's head.
-const HEAD: usize = 8;
-/// The head ends where the frame begins, on a line of its own.
-const FRAME_AT: usize = 64;
+const HEAD_BYTES: usize = 8;
+/// Offset of the frame, which begins on a cache line; the head ends there.
+const FRAME_OFFSET_BYTES: usize = 64;
 
-/// What a head has room for.
-const _: () = assert!(TERMS.window < 1 << 16 && MAX_FRAME < 1 << 24);
+/// The head's fields are large enough.
+const _: () = assert!(TERMS.window < 1 << 16 && MAX_FRAME_BYTES < 1 << 24);
 
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct Line([u8; 64]);
 
-/// A message that is sent at once.
+/// A message that is sent eagerly.
 #[repr(C, align(64))]
-struct Small([u8; SMALL]);
+struct Small([u8; EAGER_BYTES]);
 
 #[repr(C, align(64))]
-struct Buffer([u8; FRAME_AT + MAX_FRAME]);
+struct Buffer([u8; FRAME_OFFSET_BYTES + MAX_FRAME_BYTES]);
 
 impl Buffer {
-    /// A buffer for good. They start at different places in a page: short messages use the start only, and starts that
-    /// are all alike would compete for the same lines of a cache.
+    /// A buffer that is never freed. Buffers start at different offsets in a page. Short messages use only
+    /// the start of a buffer, and equal offsets would compete for the same lines of a cache.
     fn new() -> NonNull<Buffer> {
         static MADE: AtomicUsize = AtomicUsize::new(0);
         let shift = MADE.fetch_add(3, Relaxed) % 64 * 64;
         let lines = vec![Line([0; 64]); size_of::<Buffer>() / 64 + 64];
-        // For good, as said.
+        // It is never freed.
         NonNull::from(&mut Vec::leak(lines)[shift / 64]).cast()
     }
 }
 
 fn head(buffer: NonNull<Buffer>) -> *mut u8 {
     // SAFETY: inside the buffer.
-    unsafe { buffer.as_ptr().cast::<u8>().add(FRAME_AT - HEAD) }
+    unsafe { buffer.as_ptr().cast::<u8>().add(FRAME_OFFSET_BYTES - HEAD_BYTES) }
 }
 
 fn frame(buffer: NonNull<Buffer>) -> NonNull<u8> {
     // SAFETY: inside the buffer.
-    unsafe { buffer.cast::<u8>().add(FRAME_AT) }
+    unsafe { buffer.cast::<u8>().add(FRAME_OFFSET_BYTES) }
 }
 
-/// What a frame of `len` bytes costs.
+/// The number of credits that a frame of `len` bytes costs.
 fn cost(len: usize) -> u32 {
-    TERMS.cost((HEAD + len).div_ceil(UNIT))
+    TERMS.cost((HEAD_BYTES + len).div_ceil(CREDIT_BYTES))
 }
 
-/// A buffer and the request that fills it, time and again.
+/// A buffer and its persistent receive request.
 type Receive = (MPI_Request, NonNull<Buffer>);
 
-/// All receives: under way, or with what came.
+/// All receives: posted, or with a frame.
 struct Inbox {
     comm: MPI_Comm,
-    /// Under way, the oldest first.
+    /// Posted receives, the oldest first.
     posted: VecDeque<Receive>,
-    /// Over, to be posted again when there is nothing better to do.
+    /// Receives that can be posted again when there is nothing better to do.
     idle: Vec<Receive>,
-    /// Looks in vain since something came.
+    /// Empty looks since the last message.
     vain: u32,
 }
 
@@ -110,16 +118,19 @@ impl Inbox {
         Ok(inbox)
     }
 
-    /// Posts what is idle when there is `time`, and otherwise only if little is posted; makes more if all receives are with frames that
-    /// nobody has wanted yet. Credits bound how many.
+    /// Posts idle receives if there is `time`, and otherwise only if few are posted. Makes more receives if
+    /// all hold frames that nobody has polled for yet; credits bound their number.
     fn keep_up(&mut self, time: bool) -> Result<(), Error> {
-        while self.posted.len() < if time { POSTED } else { POSTED / 2 } {
+        while self.posted.len() < if time { POSTED_RECEIVES } else { POSTED_RECEIVES / 2 } {
             let mut receive = match self.idle.pop() {
                 Some(receive) => receive,
                 None => {
                     let buffer = Buffer::new();
-                    // SAFETY: while the receive is posted the buffer is its own.
-                    (unsafe { calls::receive(head(buffer), HEAD + MAX_FRAME, self.comm) }?, buffer)
+                    // SAFETY: while the receive is posted it owns the buffer.
+                    (
+                        unsafe { calls::receive(head(buffer), HEAD_BYTES + MAX_FRAME_BYTES, self.comm) }?,
+                        buffer,
+                    )
                 }
             };
             calls::post(&mut receive.0)?;
@@ -128,22 +139,23 @@ impl Inbox {
         Ok(())
     }
 
-    /// A message, if one has come, and its sender. MPI matches messages to receives in the order in which those were posted; so looking at the
-    /// oldest is enough, unless that is for a large message whose sender is busy elsewhere.
+    /// The next message, if one has come, and its sender. MPI matches messages to receives in the order in
+    /// which those were posted. So testing the oldest is enough, unless that is matched to a large message
+    /// whose sender is busy elsewhere.
     #[inline(always)]
     fn next(&mut self) -> Result<Option<(u32, Receive)>, Error> {
         let Some(oldest) = self.posted.front_mut() else { return Ok(None) };
-        for _ in 0..=self.vain.min(TRIES - 1) {
+        for _ in 0..=self.vain.min(TESTS_PER_LOOK - 1) {
             if let Some(from) = calls::test_receive(&mut oldest.0)? {
                 self.vain = 0;
                 return Ok(self.posted.pop_front().map(|receive| (from, receive)));
             }
         }
         self.vain = self.vain.wrapping_add(1);
-        if self.vain.is_multiple_of(IN_VAIN) { self.any() } else { Ok(None) }
+        if self.vain.is_multiple_of(EMPTY_LOOKS_BEFORE_FULL_TEST) { self.any() } else { Ok(None) }
     }
 
-    /// A message in any receive but the oldest.
+    /// A message in any receive other than the oldest.
     #[cold]
     fn any(&mut self) -> Result<Option<(u32, Receive)>, Error> {
         for i in 1..self.posted.len() {
@@ -155,17 +167,17 @@ impl Inbox {
     }
 }
 
-/// One channel's frames on their way out.
+/// Frames of one channel that are being sent.
 #[derive(Default)]
 struct Outbox {
-    /// The oldest first.
+    /// Active sends, the oldest first.
     leaving: VecDeque<(MPI_Request, NonNull<Buffer>)>,
     free: Vec<NonNull<Buffer>>,
     made: usize,
 }
 
 impl Outbox {
-    /// Takes back the buffers of sends that are complete.
+    /// Takes back the buffers of complete sends.
     fn reap(&mut self) -> Result<(), Error> {
         while let Some((request, buffer)) = self.leaving.front_mut() {
             if !calls::test(request)? {
@@ -177,7 +189,7 @@ impl Outbox {
         Ok(())
     }
 
-    /// A buffer for a frame, if there may be one more.
+    /// A buffer for a frame, if another may be used.
     fn buffer(&mut self) -> Result<Option<NonNull<Buffer>>, Error> {
         if self.free.is_empty() {
             self.reap()?;
@@ -185,62 +197,74 @@ impl Outbox {
         if let Some(buffer) = self.free.pop() {
             return Ok(Some(buffer));
         }
-        if self.made == OUTGOING {
+        if self.made == MAX_OUTGOING_FRAMES {
             return Ok(None);
         }
         self.made += 1;
         Ok(Some(Buffer::new()))
     }
 
-    fn send(&mut self, buffer: NonNull<Buffer>, words: Head, to: u32, comm: MPI_Comm) -> Result<(), Error> {
-        let (at, len) = (head(buffer), HEAD + words.len);
-        // SAFETY: HEAD bytes of a buffer that nobody else uses.
+    /// Sends the contents of a buffer. With `waits` it uses `MPI_Send`, which may wait until the network has
+    /// room, in some networks until the target is in MPI; it takes less time than the send that does not
+    /// wait.
+    fn send(
+        &mut self,
+        buffer: NonNull<Buffer>,
+        words: Head,
+        to: u32,
+        comm: MPI_Comm,
+        waits: bool,
+    ) -> Result<(), Error> {
+        let (at, len) = (head(buffer), HEAD_BYTES + words.len);
+        // SAFETY: the HEAD bytes of a buffer that nobody else uses.
         unsafe { at.cast::<u64>().write_unaligned(words.word()) };
-        if len <= SMALL {
-            // SAFETY: a buffer's bytes.
+        if len <= EAGER_BYTES && waits {
+            // SAFETY: bytes of a buffer.
             unsafe { calls::send_small(at, len, to as i32, comm) }?;
             self.free.push(buffer);
             return Ok(());
         }
-        // SAFETY: the buffer is the send's until it is complete.
+        // SAFETY: the send owns the buffer until it is complete.
         let request = unsafe { calls::send(at, len, to as i32, comm) }?;
         self.leaving.push_back((request, buffer));
         Ok(())
     }
 }
 
-/// A frame that came and is not handled yet.
+/// A frame that has arrived and is not handled yet.
 struct Ready {
     from: u32,
     receive: Receive,
     len: usize,
 }
 
-/// All that MPI calls need; one thread at a time.
+/// The state for calls of MPI; one thread at a time uses it.
 struct Engine {
     comm: MPI_Comm,
     inbox: Inbox,
-    /// By channel.
+    /// Sends by channel.
     outboxes: [Outbox; 2],
-    /// By channel: what came and was not asked for yet.
+    /// Frames by channel that have arrived and were not polled for yet.
     ready: [VecDeque<Ready>; 2],
     accounts: Vec<Account>,
-    /// Messages since a look was in vain. The answer to a question comes alone; behind a second message there may be more.
+    /// Messages since the last empty look. The answer to a request comes alone; behind a second message there
+    /// may be more.
     streak: u32,
-    /// A peer's puts wait for this rank to be in MPI more often.
+    /// A peer's puts wait for this rank to call MPI more often.
     nudged: bool,
     window: Option<Window>,
-    /// What says that MPI is being finalised.
+    /// The attribute that reports MPI_Finalize.
     ending: Option<c_int>,
 }
 
-// SAFETY: the buffers are reached through the engine only, and MPI was initialised for several threads or is called under its lock.
+// SAFETY: only the engine uses the buffers, and MPI was initialised for several threads or is called under
+// the engine's lock.
 unsafe impl Send for Engine {}
 
 impl Engine {
-    /// A frame of this channel, or a reply, that is here or has come; `again`: not the first question of a poll, asked only if more than
-    /// one message came of late.
-    // On the way of every message, as is what it calls: as parts of one function they hand over in registers.
+    /// The next frame of this channel, or a reply. `again`: this is not the first request of a poll; MPI is
+    /// then asked only if more than one message came recently. This function and the functions it calls are
+    /// on the path of every message: inlined into one another, they pass values in registers.
     #[inline(always)]
     fn next(&mut self, channel: Channel, again: bool) -> Result<Option<(Channel, Ready)>, Error> {
         let mut which = [Channel::Reply, channel].into_iter();
@@ -250,14 +274,14 @@ impl Engine {
         if again && self.streak <= 1 {
             return Ok(None);
         }
-        for _ in 0..AT_ONCE {
+        for _ in 0..MAX_MESSAGES_PER_POLL {
             let Some((from, receive)) = self.inbox.next()? else {
                 self.streak = 0;
                 return self.in_vain().map(|()| None);
             };
             self.streak = self.streak.saturating_add(1);
             let came = self.take(from, receive)?;
-            if self.inbox.posted.len() < POSTED / 2 {
+            if self.inbox.posted.len() < POSTED_RECEIVES / 2 {
                 self.inbox.keep_up(false)?;
             }
             match came {
@@ -271,7 +295,7 @@ impl Engine {
         Ok(None)
     }
 
-    /// Whether a frame is here or has come.
+    /// Whether a frame has arrived.
     #[cold]
     fn look(&mut self) -> Result<bool, Error> {
         let asked = if self.ready[Channel::Request as usize].is_empty() {
@@ -285,7 +309,7 @@ impl Engine {
         Ok(self.ready.iter().any(|ready| !ready.is_empty()))
     }
 
-    /// Nothing came: time for what can wait.
+    /// No message came: does the work that can wait.
     #[inline(never)]
     fn in_vain(&mut self) -> Result<(), Error> {
         for outbox in &mut self.outboxes {
@@ -296,10 +320,10 @@ impl Engine {
         self.inbox.keep_up(true)
     }
 
-    /// Looks at a message: the frame in it, if it has one.
+    /// Handles a message; returns its frame if it has one.
     #[inline(always)]
     fn take(&mut self, from: u32, receive: Receive) -> Result<Option<(Channel, Ready)>, Error> {
-        // SAFETY: the receive is complete: the head is there.
+        // SAFETY: the receive is complete, so the head is there.
         let Head { credits, what, len } =
             Head::read(unsafe { head(receive.1).cast::<u64>().read_unaligned() });
         let account = self.accounts.get_mut(from as usize);
@@ -322,7 +346,7 @@ impl Engine {
         Ok(Some((channel, Ready { from, receive, len })))
     }
 
-    /// A frame has been handled: its room goes back to its sender.
+    /// A frame has been handled: its credits go back to its sender.
     #[inline(always)]
     fn handled(&mut self, channel: Channel, frame: Ready) -> Result<(), Error> {
         self.inbox.idle.push(frame.receive);
@@ -337,8 +361,8 @@ impl Engine {
         calls::send_word(word, to as i32, self.comm)
     }
 
-    /// Ends what is under way, together with all others; whether they came within `patience`. MPI can be finalised by all together only:
-    /// a job in which somebody does not come is being ended by its launcher.
+    /// Completes what is under way, together with all other ranks; returns whether they arrived within
+    /// `patience`. MPI can only be finalised by all together.
     fn shut(mut self, patience: Duration) -> bool {
         let since = Instant::now();
         for outbox in &mut self.outboxes {
@@ -359,26 +383,29 @@ impl Engine {
     }
 }
 
-/// The engine until it is shut: by the rank when it leaves, or because the program has called MPI_Finalize.
+/// The engine, until it is shut: by the rank when it leaves, or because the program has called MPI_Finalize.
 type Shared = Turns<Option<Engine>>;
 
 struct Mpi {
     engine: Arc<Shared>,
+    /// This rank, and the number of ranks.
+    place: (u32, u32),
     /// Whether this conduit initialised MPI.
     own: bool,
-    /// Whether puts and gets go through MPI's windows: those do what MPI says, and, beside progress threads, without the target.
+    /// Whether puts and gets use MPI's windows: these work as MPI specifies and, with progress threads,
+    /// without the target's help.
     native: bool,
     /// Puts and gets under way.
     ops: AtomicUsize,
-    /// How many there have been.
+    /// Puts and gets started so far.
     transfers: AtomicU64,
-    /// Wake the progress threads of ranks that sleep, where all are on one host.
+    /// Doorbells that wake sleeping progress threads, if all ranks are on one host.
     bells: Option<Bells>,
     /// When the bell of this rank was last rung.
     rung: Turns<Option<Instant>>,
 }
 
-/// Opens the conduit unless shared memory reaches everyone.
+/// Opens the conduit unless shared memory reaches all ranks.
 pub(crate) fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
     if cx.neighbours.len() == cx.size as usize {
         return Ok(None);
@@ -403,12 +430,12 @@ pub(crate) fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Err
             cx.rank, cx.size
         )));
     }
-    // SAFETY: all of the conduit's shared memory is theirs.
+    // SAFETY: the doorbells have the conduit's shared memory for themselves.
     let bells = (cx.config.progress_thread && cx.host.len() == cx.size as usize)
         .then(|| unsafe { Bells::open(cx) })
         .transpose()?;
     if let Some(bells) = &bells {
-        // Nobody sends before all have made the communicator.
+        // No rank sends before all have made the communicator.
         bells.expect_sleeper();
     }
     let comm = calls::communicator()?;
@@ -423,8 +450,8 @@ pub(crate) fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Err
         window: None,
         ending: None,
     };
-    // A put that takes its target's help in several steps, of which only the first can be announced by a ring, would wait for naps of the
-    // target's progress thread: it goes by message then.
+    // Some puts need the target's help in several steps, of which a ring can announce only the first. Such a
+    // put would wait for the sleeps of the target's progress thread, so it is sent as a message.
     let threads = calls::least(-i32::from(cx.config.progress_thread), comm)? != 0;
     let sound = window::sound(comm)?;
     if !sound && rank == 0 && !cx.config.quiet {
@@ -436,22 +463,22 @@ pub(crate) fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Err
     let (ops, transfers) = (AtomicUsize::new(0), AtomicU64::new(0));
     let engine = Arc::new(Turns::new(cx.threading, Some(engine)));
     let value = Arc::into_raw(engine.clone()).cast_mut().cast();
-    // SAFETY: `finalising` takes over the count that stands for `value`.
+    // SAFETY: `finalising` takes over the reference count that `value` stands for.
     let ending = unsafe { calls::at_finalise(finalising, value) }?;
     if let Some(engine) = engine.take().as_mut() {
         engine.ending = Some(ending);
     }
     let rung = Turns::new(cx.threading, None);
-    Ok(Some(Box::new(Mpi { engine, own, native, ops, transfers, bells, rung })))
+    Ok(Some(Box::new(Mpi { engine, place: (rank, size), own, native, ops, transfers, bells, rung })))
 }
 
-/// MPI is being finalised, or the rank has left and wants to hear no more of that.
+/// MPI calls this when it is finalised, or when the rank has left and deletes the attribute.
 unsafe extern "C" fn finalising(_: MPI_Comm, _: c_int, value: *mut c_void, _: *mut c_void) -> c_int {
-    // SAFETY: what `open` gave, and each attribute ends once.
+    // SAFETY: the value is that of `open`, and each attribute ends once.
     let engine = unsafe { Arc::from_raw(value.cast_const().cast::<Shared>()) };
     let engine = engine.take().take();
     if let Some(engine) = engine {
-        // However much later the others come to MPI_Finalize.
+        // Wait however late the others call MPI_Finalize.
         engine.shut(Duration::MAX);
     }
     0
@@ -468,7 +495,7 @@ fn left() -> Error {
 }
 
 impl Mpi {
-    /// Something was sent to a rank: its progress thread may sleep.
+    /// Something was sent to a rank whose progress thread may sleep.
     #[inline]
     fn ring(&self, to: u32) {
         if let Some(bells) = &self.bells {
@@ -476,12 +503,12 @@ impl Mpi {
         }
     }
 
-    /// Starts a put or a get, and counts it if that went well.
+    /// Starts a put or a get, and counts it if that succeeded.
     fn started(&self, window: &mut Window, start: impl FnOnce(&mut Window) -> bool) -> bool {
         let started = start(window);
-        // Relaxed: a hint; the lock orders what it is about.
+        // Relaxed: a hint; the lock orders the operations.
         self.ops.store(window.under_way(), Relaxed);
-        // Relaxed: under the lock; read by itself.
+        // Relaxed: written under the lock; read on its own.
         self.transfers.store(self.transfers.load(Relaxed) + u64::from(started), Relaxed);
         started
     }
@@ -492,7 +519,16 @@ impl Mpi {
     }
 }
 
-// SAFETY: a slot is a buffer out of the free list, a frame one whose receive is complete; both are used by nobody else meanwhile.
+/// Flag in a slot's word: its frame must leave without waiting.
+const IMMEDIATE: u64 = 2;
+
+/// The destination of a slot's frame, as a word.
+fn place(to: u32, channel: Channel, immediate: bool) -> u64 {
+    u64::from(to) << 2 | if immediate { IMMEDIATE } else { 0 } | channel as u64
+}
+
+// SAFETY: a slot is a buffer from the free list, and a frame one whose receive is complete; nobody else uses
+// either meanwhile.
 unsafe impl Conduit for Mpi {
     fn name(&self) -> &'static str {
         "mpi"
@@ -503,7 +539,7 @@ unsafe impl Conduit for Mpi {
         to: Peer,
         channel: Channel,
         len: usize,
-        _immediate: bool,
+        immediate: bool,
     ) -> Result<Option<RawSlot>, Error> {
         let mut guard = self.lock();
         let engine = guard.as_mut().ok_or_else(left)?;
@@ -515,12 +551,21 @@ unsafe impl Conduit for Mpi {
             account.refund(channel, cost(len));
             return Ok(None);
         };
-        let cookie = [buffer.as_ptr() as u64, u64::from(to.rank.0) << 1 | channel as u64];
+        let cookie = [buffer.as_ptr() as u64, place(to.rank.0, channel, immediate)];
         Ok(Some(RawSlot { buf: frame(buffer), len, cookie }))
     }
 
-    fn send(&self, to: Peer, channel: Channel, frame: &[u8]) -> Result<bool, Error> {
-        assert!(HEAD + frame.len() <= SMALL, "the core sends small frames this way");
+    fn send(&self, to: Peer, channel: Channel, frame: &[u8], immediate: bool) -> Result<bool, Error> {
+        assert!(HEAD_BYTES + frame.len() <= EAGER_BYTES, "the core sends small frames this way");
+        if immediate {
+            let Some(slot) = self.reserve(to, channel, frame.len(), true)? else { return Ok(false) };
+            // SAFETY: the slot has room for the frame, which the caller has filled; it is committed once.
+            unsafe {
+                std::ptr::copy_nonoverlapping(frame.as_ptr(), slot.buf.as_ptr(), frame.len());
+                self.commit(slot);
+            }
+            return Ok(true);
+        }
         let rank = to.rank.0;
         let mut guard = self.lock();
         let engine = guard.as_mut().ok_or_else(left)?;
@@ -531,7 +576,7 @@ unsafe impl Conduit for Mpi {
         let mut head = Head { credits: account.settle(), what: channel as u8, len: frame.len() };
         let mut message = std::mem::MaybeUninit::<Small>::uninit();
         let at = message.as_mut_ptr().cast::<u64>();
-        // SAFETY: room for head and frame, as checked; that many bytes are filled in and sent.
+        // SAFETY: there is room for head and frame, as checked; that many bytes are filled in and sent.
         unsafe {
             let len = match without_second_word(frame) {
                 Some((first, rest)) => {
@@ -548,7 +593,7 @@ unsafe impl Conduit for Mpi {
                 }
             };
             at.write(head.word());
-            calls::send_small(at.cast(), HEAD + len, rank as i32, engine.comm)?;
+            calls::send_small(at.cast(), HEAD_BYTES + len, rank as i32, engine.comm)?;
         }
         drop(guard);
         self.ring(rank);
@@ -557,13 +602,13 @@ unsafe impl Conduit for Mpi {
 
     unsafe fn commit(&self, slot: RawSlot) {
         let [at, place] = slot.cookie;
-        let (to, channel) = ((place >> 1) as u32, (place & 1) as usize);
+        let (to, channel, waits) = ((place >> 2) as u32, (place & 1) as usize, place & IMMEDIATE == 0);
         let mut guard = self.lock();
         let (Some(buffer), Some(engine)) = (NonNull::new(at as *mut Buffer), guard.as_mut()) else { return };
         let credits = engine.accounts[to as usize].settle();
         let head = Head { credits, what: channel as u8, len: slot.len };
-        if let Err(error) = engine.outboxes[channel].send(buffer, head, to, engine.comm) {
-            // A frame that was promised cannot be sent: nothing is left to be done with this network.
+        if let Err(error) = engine.outboxes[channel].send(buffer, head, to, engine.comm, waits) {
+            // A promised frame cannot be sent: this network is unusable from here on.
             drop(guard);
             eprintln!("gasnet: {error}");
             std::process::abort();
@@ -578,7 +623,7 @@ unsafe impl Conduit for Mpi {
         let mut guard = self.lock();
         if let (Some(buffer), Some(engine)) = (NonNull::new(at as *mut Buffer), guard.as_mut()) {
             engine.outboxes[channel as usize].free.push(buffer);
-            engine.accounts[(place >> 1) as usize].refund(channel, cost(slot.len));
+            engine.accounts[(place >> 2) as usize].refund(channel, cost(slot.len));
         }
     }
 
@@ -619,19 +664,20 @@ unsafe impl Conduit for Mpi {
 
     fn doze(&self, longest: Duration) -> bool {
         let Some(bells) = &self.bells else { return false };
-        // What is under way from here goes on in calls of MPI only, and so does what a large message needs after the ring that announced it.
+        // Operations under way from here proceed in calls of MPI only, and so does a large message after the
+        // ring that announced it.
         let busy = |engine: &Engine| engine.outboxes.iter().any(|outbox| !outbox.leaving.is_empty());
         if self.ops.load(Relaxed) > 0 || self.lock().as_ref().is_none_or(busy) {
             return false;
         }
         let there_is_one = || self.lock().as_mut().is_none_or(|engine| engine.look().unwrap_or(true));
-        let of_late = self.rung.take().is_some_and(|rung| rung.elapsed() < STEPS);
-        let longest = longest.min(if of_late { STEP } else { DOZE });
+        let of_late = self.rung.take().is_some_and(|rung| rung.elapsed() < SHORT_SLEEPS_AFTER_RING);
+        let longest = longest.min(if of_late { MAX_SLEEP_AFTER_RING } else { MAX_SLEEP });
         let woken = bells.doze(there_is_one, longest);
         if woken {
             *self.rung.take() = Some(Instant::now());
             if let Some(engine) = self.lock().as_mut() {
-                // MPI does not say that it served a put: more are likely.
+                // MPI does not report that it served a put: more are likely.
                 engine.nudged = true;
             }
         }
@@ -643,8 +689,24 @@ unsafe impl Conduit for Mpi {
         if let Some(ending) = engine.ending.take() {
             calls::forget(ending);
         }
-        if engine.shut(PATIENCE) && self.own {
-            calls::finalise();
+        match engine.shut(LEAVING_TIMEOUT) {
+            _ if !self.own => {}
+            true => calls::finalise(),
+            // Launchers end the job as soon as this process ends without finalising MPI, some of them with
+            // status 0.
+            false => {
+                let ((rank, size), patience) = (self.place, LEAVING_TIMEOUT.as_secs());
+                let text = format!(
+                    "gasnet: rank {rank} of {size}: mpi: this rank has left the job, and others have not for {patience} s: MPI ends \
+                     when all ranks leave together, for example behind a barrier\n"
+                );
+                // In one write, and read before the launcher notices the end: launchers drop what comes
+                // later, and what they have read but not forwarded.
+                gasnet_sys::stdio::say(&text);
+                gasnet_sys::stdio::wait_until_read(FORWARDING_TIME * 10);
+                std::thread::sleep(FORWARDING_TIME);
+                calls::abort();
+            }
         }
     }
 
@@ -653,7 +715,7 @@ unsafe impl Conduit for Mpi {
     }
 }
 
-// SAFETY: completions are reported when MPI says so.
+// SAFETY: completions are reported when MPI reports them.
 unsafe impl Rma for Mpi {
     unsafe fn put(&self, to: RemoteAddr, src: *const u8, len: usize, token: u64) -> bool {
         let mut guard = self.lock();
@@ -678,12 +740,12 @@ unsafe impl Rma for Mpi {
     }
 
     fn max_transfer(&self) -> usize {
-        LARGEST
+        MAX_OPERATION_BYTES
     }
 
     fn poll(&self, budget: usize, complete: &mut dyn FnMut(u64, Completion)) -> usize {
         if self.ops.load(Relaxed) == 0 {
-            // A wait that hears of puts goes on spinning.
+            // A wait that learns of puts keeps spinning.
             let mut guard = self.lock();
             return guard.as_mut().map_or(0, |engine| usize::from(std::mem::take(&mut engine.nudged)));
         }

@@ -1,8 +1,8 @@
-//! What a message begins with, and the word that most frames can do without.
+//! The head of a message, and the word that most frames can omit.
 #![expect(unsafe_code, reason = "completes frames in place")]
 
-/// What a message begins with, one word: from the lowest bits on credits returned for both channels, 16 bits each, what the message is, 8 bits,
-/// and its frame's length, 24 bits.
+/// The head of a message, one word. From the lowest bits on: credits returned for both channels (16 bits
+/// each), the kind of the message (8 bits), and its frame's length (24 bits).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(crate) credits: [u32; 2],
@@ -10,11 +10,12 @@ pub(crate) struct Head {
     pub(crate) len: usize,
 }
 
-/// What a message is: a frame of a channel, or credits alone, or a word that puts are waiting for the receiver, who naps.
+/// The kind of a message without a frame: only credits, or a request to a sleeping receiver to make progress
+/// because puts wait for it.
 pub(crate) const CREDITS: u8 = 2;
 pub(crate) const NUDGE: u8 = 3;
-/// Added to a frame's channel: its second word, which is zero, was left out. It is in most frames that are sent at once, and the messages
-/// that MPIs are fastest with are the shortest.
+/// Added to a frame's channel: its second word, which is zero, was omitted. Most frames that are sent at once
+/// have such a word, and MPI libraries are fastest with the shortest messages.
 pub(crate) const SHORTENED: u8 = 4;
 
 impl Head {
@@ -31,7 +32,7 @@ impl Head {
     }
 }
 
-/// The first word of a frame whose second one is zero, and what follows that.
+/// The first word of a frame whose second one is zero, and the bytes that follow the second.
 #[inline]
 pub(crate) fn without_second_word(frame: &[u8]) -> Option<(u64, &[u8])> {
     match frame.split_first_chunk::<16>()? {
@@ -42,10 +43,10 @@ pub(crate) fn without_second_word(frame: &[u8]) -> Option<(u64, &[u8])> {
     }
 }
 
-/// Puts a zero word behind the first one of a frame, which has `len` bytes then.
+/// Inserts a zero word behind the first one of a frame, which then has `len` bytes.
 ///
 /// # Safety
-/// 1. `len` bytes from `frame` on are the caller's (owed by the caller).
+/// 1. The caller owns `len` bytes from `frame` on (owed by the caller).
 #[inline]
 pub(crate) unsafe fn put_in_second_word(frame: *mut u8, len: usize) {
     // SAFETY: (1).
@@ -73,7 +74,8 @@ mod tests {
         }
     }
 
-    /// Frames of every small length, the second word zero or not: those that are shortened come out as they were, nothing behind them changed.
+    /// Frames of every small length, with the second word zero or not: shortened frames come out unchanged,
+    /// and nothing behind them changes.
     #[test]
     fn the_second_word_comes_back() {
         for len in 0..=80 {

@@ -1,11 +1,12 @@
-//! Which threads may call MPI, and which will: what a program that initialised MPI has allowed, against how it uses the runtime.
+//! Checks the thread level with which a program initialised MPI against its use of the runtime.
 //!
-//! The runtime calls MPI from whatever thread calls the runtime, and from its progress thread. Its own calls take turns by a lock; that none
-//! overlaps with a call of the program's is out of its hands unless MPI keeps them apart itself (MPI_THREAD_MULTIPLE).
+//! The runtime calls MPI from every thread that calls the runtime, and from its progress thread. A lock keeps
+//! its own calls apart. Only MPI itself (MPI_THREAD_MULTIPLE) or the program can keep them apart from the
+//! program's calls.
 
 use gasnet::Threading;
 
-/// What MPI was initialised for. The later ones allow more.
+/// The level of MPI's initialisation. Later levels allow more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Level {
     /// There are no other threads.
@@ -29,21 +30,21 @@ impl Level {
     }
 }
 
-/// What the runtime asks for where it initialises MPI itself.
+/// The level for which the runtime initialises MPI itself.
 pub(crate) fn wanted(threading: Threading) -> Level {
     match threading {
-        // A program's own threads may use MPI while the runtime does.
+        // A program's own threads may use MPI at the same time as the runtime.
         Threading::Parallel => Level::Multiple,
-        // Where one thread makes all calls, MPI goes without locks. By the letter a process that has others, which make no calls of MPI's,
-        // would be FUNNELED; but in MPICH that is the same, and Open MPI, whose own launcher runs a thread in each process, makes every call
-        // dearer for it.
+        // If one thread makes all calls, MPI needs no locks. Strictly, a process with further threads, which
+        // do not call MPI, would be FUNNELED. In MPICH that is the same as SINGLE. In Open MPI, whose
+        // launcher runs a thread in each process, FUNNELED makes every call more expensive.
         Threading::Serial(promise) if promise.is_always_the_same() => Level::Single,
         Threading::Serial(_) => Level::Serialized,
     }
 }
 
-/// Whether an MPI that the program has initialised for this level will do: `Ok` has what the program should know, `Err` why not, and what to do.
-/// `main`: this is the thread that initialised MPI.
+/// Whether MPI as initialised by the program, for this level, is enough. `Ok` has what the program should
+/// know, `Err` the reason and what to do. `main`: this is the thread that initialised MPI.
 pub(crate) fn judge(
     level: Level,
     threading: Threading,
@@ -120,7 +121,7 @@ mod tests {
         assert_eq!(says(Level::Serialized, parsync, false, false), "fine");
     }
 
-    /// What the runtime asks for would be good enough if the program had asked for it.
+    /// The level that the runtime asks for is accepted if the program asked for it.
     #[test]
     fn what_is_asked_for_will_do() {
         // SAFETY: no rank uses it.

@@ -1,11 +1,11 @@
-//! The segment's memory: the pager, as the NIC's host half and as the one who keeps pages for the registration modes.
+//! The segment's memory: the pager, as the NIC's host half and as the keeper of pages for the registration
+//! modes.
 
 use crate::engine::{Card, HostHalf, PORT};
 use crate::mail::lock;
 use crate::modes::{Held, Holder};
 use crate::pager::{Calls, Hold, HoldError, Notice, PagedMemory, Pager, PagerConfig, PagerError, PagerStats};
-use crate::region::Region;
-use crate::sys;
+use crate::region::ExportedMemory;
 use firehose::PinError;
 use gasnet::Error;
 use netvm_fw::host::Segment;
@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// How long pages wait for room in a full backing store.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Time for which pages wait for room in a full backing store.
+const FULL_STORE_LIMIT: Duration = Duration::from_secs(10);
 
 /// A rank's paged segment.
 pub(crate) struct Backing {
@@ -26,23 +26,23 @@ pub(crate) struct Backing {
     recalled: Arc<Recalls>,
 }
 
-/// Pages whose leases were taken back, and not told to the strategy yet.
+/// Pages whose leases were taken back, and that the strategy has not been told of yet.
 #[derive(Default)]
 struct Recalls {
     pages: Mutex<Vec<u64>>,
     some: AtomicBool,
 }
 
-/// What it is made of.
+/// The configuration of a segment.
 pub(crate) struct Plan {
     pub(crate) rank: u32,
     pub(crate) size: u32,
-    /// Bytes of the segment, and behind it.
+    /// Bytes of the segment, and of the memory behind it.
     pub(crate) segment: u64,
     pub(crate) behind: u64,
     /// Bytes of the segment that may be resident.
     pub(crate) budget: u64,
-    /// Where the rest goes.
+    /// The directory of the backing store.
     pub(crate) folder: PathBuf,
 }
 
@@ -50,8 +50,8 @@ impl Backing {
     /// Makes the segment, and the NIC's side of its table.
     pub(crate) fn new(plan: Plan, card: &Arc<Card>) -> Result<(Backing, NicTable), Error> {
         let mut config = PagerConfig::new(plan.segment, plan.budget, plan.folder);
-        (config.extra, config.port, config.seed) = (plan.behind, PORT, sys::random());
-        config.patience = PATIENCE;
+        (config.extra, config.port, config.seed) = (plan.behind, PORT, gasnet_sys::random());
+        config.patience = FULL_STORE_LIMIT;
         let who = format!("gasnet: rank {} of {}: netvm: ", plan.rank, plan.size);
         let nic = Arc::downgrade(card);
         let (fatal_who, mut told) = (who.clone(), false);
@@ -75,21 +75,21 @@ impl Backing {
                 Notice::Full { dir, stored } if !told => {
                     told = true;
                     let dir = dir.display();
-                    sys::say(&format!(
+                    gasnet_sys::stdio::say(&format!(
                         "{who}the backing store in {dir} is full ({stored} bytes in it): waiting for room\n"
                     ));
                 }
                 _ => {}
             }),
             fatal: Box::new(move |error: &PagerError| {
-                sys::say(&format!("{fatal_who}{error}\n"));
-                sys::leave();
+                gasnet_sys::stdio::say(&format!("{fatal_who}{error}\n"));
+                gasnet_sys::process::exit_now(1);
             }),
             ..Calls::default()
         };
         let (pager, table) = Pager::start(config, calls).map_err(|e| Error::job(format!("netvm: {e}")))?;
         if plan.rank == 0 && !pager.serves_system_calls() && pager.budget() < plan.segment {
-            sys::say(
+            gasnet_sys::stdio::say(
                 "gasnet: warning: netvm: system calls fail on pages that are out: this process may not serve the kernel's \
                  faults\n",
             );
@@ -97,11 +97,11 @@ impl Backing {
         Ok((Backing { pager, recalled }, table))
     }
 
-    /// All that is exported.
+    /// All exported memory.
     #[expect(unsafe_code, reason = "vouches for the pager's mapping")]
-    pub(crate) fn region(&self) -> Region {
-        // SAFETY: the pager maps what it exports as long as it lives, which is as long as the conduit.
-        unsafe { Region::new(self.pager.base(), self.pager.export().size) }
+    pub(crate) fn region(&self) -> ExportedMemory {
+        // SAFETY: the pager keeps its export mapped as long as it lives, which is as long as the conduit.
+        unsafe { ExportedMemory::new(self.pager.base(), self.pager.export().size) }
     }
 
     pub(crate) fn export(&self) -> Segment {
@@ -121,7 +121,7 @@ impl Backing {
         self.pager.budget()
     }
 
-    /// Bytes that can be held at a time.
+    /// Bytes that can be held at the same time.
     pub(crate) fn holdable(&self) -> u64 {
         self.pager.holdable() * u64::from(netvm_fw::PAGE)
     }
@@ -152,7 +152,8 @@ impl Holder for Backing {
     }
 
     fn recalled(&self) -> Vec<u64> {
-        // ORDER: Acquire; pairs with Release where pages are added. Taken before they are, so none is left behind.
+        // ORDER: Acquire; pairs with Release where pages are added. The mark is cleared before the pages are
+        // taken, so none is left behind.
         if self.recalled.some.load(Ordering::Relaxed) && self.recalled.some.swap(false, Ordering::Acquire) {
             return core::mem::take(&mut *lock(&self.recalled.pages));
         }

@@ -1,23 +1,24 @@
-//! The conduit: what the core asks of it, put to the library and the mail.
+//! The conduit: it passes the requests of the core to the library and the mail.
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
 use crate::backing::{Backing, Plan};
 use crate::desk::Desks;
 use crate::engine::{Card, HostHalf, PORT, shift};
 use crate::far::Far;
-use crate::mail::{self, CONTROL, Claim, Inbox, Mail, lock};
+use crate::mail::{self, CONTROL_LANE, Claim, Inbox, Mail, lock};
 use crate::modes::{Driver, Registration, Setup};
-use crate::region::Region;
-use crate::side::{SLOT, Side, Start};
+use crate::region::ExportedMemory;
+use crate::settings::Settings;
+use crate::side::{SLOT_BYTES, Side, Start};
 use crate::sys;
 use core::ptr::NonNull;
-use firehose::Kind;
+use firehose::StrategyKind;
 use gasnet::conduit::{
     Channel, Completion, Conduit, Frame, Limits, OpenContext, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc,
 };
 use gasnet::{Error, FrameGrid, RankId};
 use netvm_fw::library::Library;
-use netvm_fw::nic::{Config, Nic};
+use netvm_fw::nic::{Nic, NicConfig};
 use netvm_fw::{Node, PAGE};
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
@@ -26,27 +27,27 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// What a ring of the wire is measured for: a few of the largest packets.
-const WIRE: usize = 32 << 10;
-/// Control messages taken at a time.
-const CONTROLS: usize = 16;
-/// Longest time that a rank waits at its end for its NIC.
-const CLOSING: Duration = Duration::from_secs(5);
-/// Longest time that a rank waits at its start for those of other hosts to say what may be reached of them.
-const MEETING: Duration = Duration::from_secs(60);
+/// Bytes that a ring of the wire is sized for: a few of the largest packets.
+const WIRE_RING_BYTES: usize = 32 << 10;
+/// Control messages taken in one go.
+const MAX_CONTROL_MESSAGES_PER_POLL: usize = 16;
+/// Longest time that a leaving rank waits for its NIC.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+/// Longest time that a starting rank waits for the hellos of ranks of other hosts.
+const HELLO_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A poll for replies alone lets everything get on once in so many times.
-const REPLIES: u32 = 4;
+/// Of this many empty polls for replies alone, one advances everything else too.
+const REPLY_POLLS_PER_FULL_POLL: u32 = 4;
 
-/// Bytes of memory that leases may take all of.
-const LITTLE: u64 = 1 << 20;
+/// Memory of at most this many bytes may be leased as a whole.
+const FULLY_LEASABLE_BYTES: u64 = 1 << 20;
 
-/// How the network between hosts is opened.
+/// The function that opens the network between hosts.
 pub type Network = fn(&OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error>;
 
 /// The network to ranks of other hosts, if there are any.
 fn far(cx: &OpenContext<'_>, network: Network, news: BorrowedFd<'_>) -> Result<Option<Far>, Error> {
-    let all = cx.config.netvm_wire_network;
+    let all = Settings::read()?.wire_network;
     let is_far: Vec<bool> = (0..cx.size).map(|r| r != cx.rank.0 && (all || !cx.host.contains(&r))).collect();
     if !all && cx.host.len() == cx.size as usize {
         return Ok(None);
@@ -57,10 +58,10 @@ fn far(cx: &OpenContext<'_>, network: Network, news: BorrowedFd<'_>) -> Result<O
     }
 }
 
-/// Opens the conduit. `network` joins NICs of several hosts; it may call nobody a neighbour of anybody.
+/// Opens the conduit. `network` connects NICs of several hosts; it must not declare any ranks neighbours.
 ///
 /// # Errors
-/// A setting that cannot be, or resources that cannot be had.
+/// An invalid setting, or a resource that the system refuses.
 pub fn open(cx: &OpenContext<'_>, network: Network) -> Result<Option<Box<dyn Conduit>>, Error> {
     if cx.neighbours.len() > 1 {
         return Err(Error::job(
@@ -74,27 +75,24 @@ pub fn open(cx: &OpenContext<'_>, network: Network) -> Result<Option<Box<dyn Con
             cx.size
         )));
     }
-    let name = cx.config.netvm_registration.as_deref().unwrap_or(Registration::ShadowLock.name());
-    // The settings have been looked at: such a name is a program's own.
-    let no_mode = || Error::job(format!("there is no registration mode {name}"));
-    let mode = Registration::parse(name).ok_or_else(no_mode)?;
+    let settings = Settings::read()?;
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    // A program's threads and a NIC's for every rank.
+    // Each rank has a program's threads and a NIC's.
     let crowded = 2 * cx.size as usize > processors;
     let shift = shift(cx.size, processors);
     let desks = Desks::map(cx.shm, cx.shm_offset, cx.size, cx.rank.0, shift)?;
     let behind = OpenContext { shm_offset: cx.shm_offset + Desks::bytes(cx.size), ..*cx };
-    // SAFETY: that memory is this conduit's, which each rank opens once, at its start.
-    let wire = unsafe { FrameGrid::open(&behind, WIRE) }?;
+    // SAFETY: that memory belongs to this conduit, which each rank opens once, at its start.
+    let wire = unsafe { FrameGrid::open(&behind, WIRE_RING_BYTES) }?;
     let events = mail::events(cx.size);
     let far = |news: BorrowedFd<'_>| far(cx, network, news);
     let card = Card::new(cx.rank.0, desks, wire, events, crowded, cx.config.progress_thread, far)?;
     Ok(Some(Box::new(Live {
         me: cx.rank.0,
         size: cx.size,
-        mode,
-        memory: cx.config.netvm_memory,
-        folder: cx.config.netvm_backing.as_ref().map_or_else(std::env::temp_dir, PathBuf::from),
+        mode: settings.registration,
+        memory: settings.memory,
+        folder: settings.backing,
         card: Arc::new(card),
         mail: Mail::new(cx.rank.0, cx.size),
         attached: OnceLock::new(),
@@ -105,18 +103,18 @@ pub fn open(cx: &OpenContext<'_>, network: Network) -> Result<Option<Box<dyn Con
     })))
 }
 
-/// What there is once the rank has its segment.
+/// The parts that exist once the rank has its segment.
 struct Attached {
     side: Mutex<Side>,
     driver: Option<Mutex<Driver>>,
-    region: Region,
+    region: ExportedMemory,
     segment: u64,
     backing: Arc<Backing>,
-    /// Bytes of memory that the segment was allowed.
+    /// Bytes of the segment that may be in memory.
     allowed: u64,
 }
 
-/// One rank's end.
+/// One rank's end of the conduit.
 pub(crate) struct Live {
     me: u32,
     pub(crate) size: u32,
@@ -127,11 +125,11 @@ pub(crate) struct Live {
     mail: Mail,
     attached: OnceLock<Attached>,
     threads: Mutex<Vec<JoinHandle<()>>>,
-    /// Active messages that the core was given, to run their handlers.
+    /// Active messages passed to the core.
     taken: AtomicU64,
-    /// Polls for replies that found nothing to do for the NIC.
+    /// Polls for replies that found no work for the NIC.
     replies: AtomicU32,
-    /// The registration strategy cannot go on.
+    /// Whether the registration strategy has failed.
     failed: AtomicBool,
 }
 
@@ -143,7 +141,7 @@ impl Live {
     /// Bytes of a segment that may be in memory.
     fn allowed(&self, segment: u64) -> u64 {
         let page = u64::from(PAGE);
-        let usual = || (sys::physical_memory() / u64::from(self.size) / 4).max(1 << 26);
+        let usual = || (gasnet_sys::limits::physical_memory() / u64::from(self.size) / 4).max(1 << 26);
         self.memory.unwrap_or_else(usual).min(segment) / page * page
     }
 
@@ -160,7 +158,7 @@ impl Live {
         self.card.broken().map_or(Ok(()), |why| Err(Error::Conduit(why.to_string())))
     }
 
-    /// Lets the NIC and what waits for it get on; how much that was.
+    /// Advances the NIC and everything that waits for it; returns how much was done.
     fn advance(&self) -> usize {
         self.card.attend();
         self.go_on()
@@ -177,12 +175,12 @@ impl Live {
         done
     }
 
-    /// Lets the registration strategy get on.
+    /// Advances the registration strategy.
     fn drive(&self, driver: &mut Driver, at: &Attached) -> usize {
         let mut done = driver.progress(&at.side);
         let mut came = Vec::new();
-        // What is wrong with the mail, the next poll finds as well.
-        let _ = self.take(CONTROL, CONTROLS, &mut |from, data, len| {
+        // The next poll will report an error of the mail as well.
+        let _ = self.take(CONTROL_LANE, MAX_CONTROL_MESSAGES_PER_POLL, &mut |from, data, len| {
             // SAFETY: a frame's bytes are valid during its delivery.
             came.push((from, unsafe { core::slice::from_raw_parts(data.as_ptr(), len) }.to_vec()));
         });
@@ -191,7 +189,7 @@ impl Live {
             driver.receive(&at.side, from, &bytes);
         }
         done += driver.outgoing.send(|to, bytes| {
-            let Some(claim) = self.mail.claim(&self.card.port, to, CONTROL, bytes.len()) else {
+            let Some(claim) = self.mail.claim(&self.card.port, to, CONTROL_LANE, bytes.len()) else {
                 return false;
             };
             let mut side = lock(&at.side);
@@ -209,7 +207,7 @@ impl Live {
         done
     }
 
-    /// Delivers what came on a lane.
+    /// Delivers the frames of a lane.
     fn take(
         &self,
         lane: usize,
@@ -251,30 +249,39 @@ impl Drop for Live {
     fn drop(&mut self) {
         self.card.stop();
         for thread in self.threads.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            // A thread that panicked has said so.
+            // A thread that panicked has reported it.
             let _ = thread.join();
         }
         self.card.end();
     }
 }
 
-// SAFETY: 1. A slot is a claim on this rank's ring, 64-byte aligned memory behind its segment that nobody else uses until it comes
-// back. 2. A frame's bytes lie in the ring of its sender at this rank, which its sender uses again only after a credit, which is
-// given after the delivery; its sender's core has filled them.
+/// The rings of messages are in the memory that comes with the segments.
+#[cold]
+fn not_attached() -> Error {
+    Error::job(
+        "netvm conduit: ranks exchange messages once their segments are attached: attach one first (Rank::attach, \
+         gasnet_attach, gex_Segment_Attach), or use another conduit",
+    )
+}
+
+// SAFETY: 1. A slot is a claim on this rank's ring: 64-byte aligned memory behind its segment that nobody
+// else uses until it comes back. 2. A frame's bytes are in its sender's ring at this rank. The sender reuses
+// them only after a credit, which is given after the delivery; the sender's core has filled them.
 unsafe impl Conduit for Live {
     fn name(&self) -> &'static str {
         "netvm"
     }
 
     fn limits(&self, _to: Peer, _nargs: usize) -> Limits {
-        Limits::new(mail::MAX_FRAME)
+        Limits::new(mail::MAX_FRAME_BYTES)
     }
 
     fn reserve(&self, to: Peer, channel: Channel, len: usize, _: bool) -> Result<Option<RawSlot>, Error> {
-        if len > mail::MAX_FRAME || to.rank.0 >= self.size {
+        if len > mail::MAX_FRAME_BYTES || to.rank.0 >= self.size {
             return Err(Error::Conduit(format!("a frame of {len} bytes to rank {}", to.rank)));
         }
-        let Some(at) = self.attached() else { return Ok(None) };
+        let Some(at) = self.attached() else { return Err(not_attached()) };
         let Some(claim) = self.mail.claim(&self.card.port, to.rank.0, channel as usize, len) else {
             return Ok(None);
         };
@@ -293,10 +300,11 @@ unsafe impl Conduit for Live {
     }
 
     fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
-        // A poll is of both channels mostly, and what there is to be done is done with one of them.
+        // Most polls are of both channels, and one of them does the work.
         if channel == Channel::Request {
             self.advance();
-        } else if self.card.has_work() || self.replies.fetch_add(1, Ordering::Relaxed).is_multiple_of(REPLIES)
+        } else if self.card.has_work()
+            || self.replies.fetch_add(1, Ordering::Relaxed).is_multiple_of(REPLY_POLLS_PER_FULL_POLL)
         {
             self.go_on();
         }
@@ -316,8 +324,8 @@ unsafe impl Conduit for Live {
     fn segment_memory(&self, len: usize) -> Result<Option<NonNull<u8>>, Error> {
         let behind = mail::bytes_behind(self.size) as usize;
         let (segment, allowed) = (len as u64, self.allowed(len as u64));
-        // What is pinned for good in this mode goes beyond what is allowed, and is reported.
-        let unbounded = self.mode == Registration::Pinned(Kind::RendezvousNoUnpin);
+        // This mode pins beyond the bound, and its pins are reported.
+        let unbounded = self.mode == Registration::Pinned(StrategyKind::RendezvousNoUnpin);
         let plan = Plan {
             rank: self.me,
             size: self.size,
@@ -330,7 +338,7 @@ unsafe impl Conduit for Live {
         let region = backing.region();
         let backing = Arc::new(backing);
         let export = backing.export();
-        let nic = Nic::new(Config::new(Node(self.me), self.size), table);
+        let nic = Nic::new(NicConfig::new(Node(self.me), self.size), table);
         let library = Library::new(Node(self.me), PORT, self.card.port.clone(), self.card.bell.clone());
         let side = Side::new(library, self.me, self.size, export, len as u64, region);
         self.card.desks.show(&export, len as u64);
@@ -347,9 +355,12 @@ unsafe impl Conduit for Live {
             segment: len as u64,
             key: export.key,
             room: match self.mode {
-                // Leases are taken back when a page waits: they may take all there is where that is little. Elsewhere some is
-                // left, since a page that comes while nothing is free costs a recall.
-                Registration::FirehoseOverLocks if backing.budget() <= LITTLE => backing.budget(),
+                // Leases are taken back when a page waits. If memory is small they may take all of it.
+                // Otherwise some is left, since a page that is brought in while no frame is free costs a
+                // recall.
+                Registration::FirehoseOverLocks if backing.budget() <= FULLY_LEASABLE_BYTES => {
+                    backing.budget()
+                }
                 _ => limit.unwrap_or(u64::MAX).min(backing.holdable()),
             },
         };
@@ -372,7 +383,7 @@ unsafe impl Conduit for Live {
         let begun = Instant::now();
         while !far.has_heard_all(&self.card.desks, PORT) {
             self.check_wire()?;
-            if begun.elapsed() > MEETING {
+            if begun.elapsed() > HELLO_TIMEOUT {
                 return Err(Error::job(format!(
                     "netvm conduit: ranks of other hosts do not answer by the network {}",
                     far.name()
@@ -389,12 +400,12 @@ unsafe impl Conduit for Live {
         Some(self)
     }
 
-    fn nic(&self) -> Option<&dyn gasnet::nic::port::NicPort> {
+    fn nic(&self) -> Option<&dyn gasnet::sync::port::NicPort> {
         Some(self)
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        // Asked for by who is about to sleep on it.
+        // A caller that asks for it is about to sleep on it.
         self.card.leave();
         Some(self.card.descriptor())
     }
@@ -405,7 +416,7 @@ unsafe impl Conduit for Live {
             let driven = self.driver(|driver, _| driver.is_quiet()).unwrap_or(true);
             driven && self.side(Side::is_quiet).unwrap_or(true) && self.card.is_idle()
         };
-        while !quiet() && begun.elapsed() < CLOSING {
+        while !quiet() && begun.elapsed() < CLOSE_TIMEOUT {
             if self.advance() == 0 {
                 std::thread::yield_now();
             }
@@ -473,8 +484,9 @@ unsafe impl Conduit for Live {
     }
 }
 
-// SAFETY: Local is reported when the source has been copied, or with Remote, which is reported when the target's NIC or host says
-// that the bytes are in place (put), or when they are here (get).
+// SAFETY: `Local` is reported when the source has been copied, or together with `Remote`. `Remote` is
+// reported when the target's NIC or host reports that the bytes are in place (put), or when they are here
+// (get).
 unsafe impl Rma for Live {
     unsafe fn put(&self, to: RemoteAddr, src: *const u8, len: usize, token: u64) -> bool {
         let (peer, remote, local) = (to.peer.rank.0, to.offset, src as usize);
@@ -487,11 +499,11 @@ unsafe impl Rma for Live {
     }
 
     fn copies_source(&self, len: usize) -> bool {
-        self.mode == Registration::ShadowLock && len <= netvm_fw::wire::INLINE
+        self.mode == Registration::ShadowLock && len <= netvm_fw::wire::MAX_INLINE_BYTES
     }
 
     fn max_transfer(&self) -> usize {
-        SLOT
+        SLOT_BYTES
     }
 
     fn poll(&self, budget: usize, complete: &mut dyn FnMut(u64, Completion)) -> usize {

@@ -1,18 +1,23 @@
-//! What the NICs of a host see of each other, in shared memory: a *desk* for every rank.
+//! The state that the NICs of a host share in memory: a *desk* for every rank.
 //!
-//! **Sleep.** A NIC's thread that has nothing to do writes into its desk that it sleeps, looks once more for work, and sleeps on
-//! that word. Whoever leaves work for it (a packet in its ring, a reply of its host) then looks at the word: a full fence stands
-//! between the two steps on both sides, so either the thread sees the work or the other side sees the sleeper.
+//! **Sleep.** A NIC's thread without work writes into its desk that it sleeps, looks once more for work, and
+//! sleeps on that word. A process that leaves work for it (a packet in its ring, a reply of its host) then
+//! looks at the word. Both sides have a full fence between the two steps, so either the thread sees the work
+//! or the other side sees that it sleeps.
 //!
-//! **Attendance.** A rank that polls does its NIC's work itself, which saves a change of threads for every packet where cores are
-//! short. Its desk says when it last did, and who leaves work for a thread that sleeps for a *shift* wakes it only if that is a while
-//! ago. The rank may stop polling right after that look, so only such a thread is left alone: the thread of a rank that has polled lately
-//! sleeps for a shift at most, and one that sleeps without limit is woken by its rank's next poll, and by any work. Nothing waits for longer
-//! than a shift. A rank that is about to sleep says so ([`Desks::depart`]), and looks for work once more.
+//! **Attendance.** A rank that polls does its NIC's work itself. This saves a change of threads for every
+//! packet when there are few cores. The desk has the time of the rank's last poll. A thread that sleeps for a
+//! *shift* (a limited time) is woken for new work only if that poll is not recent. The rank may stop polling
+//! right after that look; then the thread finds the work at the end of its shift. So only the thread of a
+//! rank that has polled recently is not woken. A thread that sleeps without limit is woken by its rank's next
+//! poll, and by any work. Hence no work waits for longer than a shift. A rank that is about to sleep records
+//! this ([`Desks::depart`]), and looks for work once more.
 #![expect(unsafe_code, reason = "overlays typed atomics on shared memory")]
 
-use crate::sys::{self, Mapping};
+use crate::sys::map;
 use gasnet::{Error, FrameGrid};
+use gasnet_sys::futex;
+use gasnet_sys::memory::Mapping;
 use netvm_fw::host::Segment;
 use netvm_fw::{Key, PortId};
 use std::os::fd::BorrowedFd;
@@ -26,18 +31,19 @@ const SHIFT: u32 = 1;
 /// It sleeps until somebody wakes it.
 const DEEP: u32 = 2;
 
-/// A rank that polled within this time is expected to poll again.
-const FRESH: u64 = 50_000;
-/// Longest sleep there is: nothing depends on it.
-const LONG: Duration = Duration::from_secs(5);
+/// A rank that polled within this time, in nanoseconds, is expected to poll again.
+const RECENT_POLL_NS: u64 = 50_000;
+/// Longest sleep of a thread; correctness does not depend on it.
+const MAX_SLEEP: Duration = Duration::from_secs(5);
 
-/// One rank's place.
+/// The desk of one rank.
 #[repr(C, align(128))]
 struct Desk {
     asleep: AtomicU32,
-    /// When the rank last polled.
+    /// Time of the rank's last poll.
     polled: AtomicU64,
-    /// Bytes of its segment, bytes behind it, and the key of both. Written before a barrier, read after it.
+    /// Bytes of its segment, bytes behind it, and the key of both. Written before a barrier and read after
+    /// it.
     segment: AtomicU64,
     extra: AtomicU64,
     key: AtomicU64,
@@ -52,12 +58,12 @@ pub(crate) struct Desks {
 }
 
 impl Desks {
-    /// Bytes in the shared memory file, whole pages.
+    /// Bytes of the desks in the shared memory file, in whole pages.
     pub(crate) fn bytes(size: u32) -> u64 {
         (size as usize * size_of::<Desk>()).next_multiple_of(4096) as u64
     }
 
-    /// Those of this host. `shift`: how long a thread sleeps whose rank polls.
+    /// Maps the desks of this host. `shift`: how long a thread sleeps whose rank polls.
     pub(crate) fn map(
         shm: BorrowedFd<'_>,
         offset: u64,
@@ -65,7 +71,7 @@ impl Desks {
         me: u32,
         shift: Duration,
     ) -> Result<Desks, Error> {
-        let mapping = Mapping::shared(shm, offset, Desks::bytes(size) as usize)?;
+        let mapping = map(shm, offset, Desks::bytes(size) as usize)?;
         Ok(Desks { mapping, size, me, shift })
     }
 
@@ -75,12 +81,13 @@ impl Desks {
         unsafe { &*self.mapping.base().cast::<Desk>().add(rank as usize) }
     }
 
-    /// Shows the others what they may reach. A barrier must follow.
+    /// Publishes what other ranks may reach. A barrier must follow.
     pub(crate) fn show(&self, export: &Segment, segment: u64) {
         self.note(self.me, export.key, segment, export.size - segment);
     }
 
-    /// Notes what a rank lets others reach: of another host, or this one. All who note something note the same.
+    /// Records what a rank, of another host or this one, lets others reach. All callers record the same
+    /// values.
     pub(crate) fn note(&self, rank: u32, key: Key, segment: u64, extra: u64) {
         let desk = self.desk(rank);
         desk.segment.store(segment, Ordering::Relaxed);
@@ -89,7 +96,7 @@ impl Desks {
         desk.key.store(key.0, Ordering::Release);
     }
 
-    /// What a rank lets others reach, and how much of it is its segment. `None` before it has shown it.
+    /// What a rank lets others reach, and how much of it is its segment. `None` before it has been published.
     pub(crate) fn import(&self, rank: u32, port: PortId) -> Option<(Segment, u64)> {
         let desk = self.desk(rank);
         // ORDER: Acquire; pairs with Release in `show`.
@@ -99,7 +106,7 @@ impl Desks {
         (size > 0 && key.0 != 0).then_some((Segment { port, name: 0, address: 0, size, key }, segment))
     }
 
-    /// The rank polls.
+    /// Records a poll of the rank.
     #[inline]
     pub(crate) fn attend(&self) {
         let desk = self.desk(self.me);
@@ -114,10 +121,11 @@ impl Desks {
         self.shift
     }
 
-    /// The rank is about to sleep: from now on who leaves work for its NIC wakes the NIC's thread.
+    /// The rank is about to sleep: from now on new work for its NIC wakes the NIC's thread.
     pub(crate) fn depart(&self) {
         self.desk(self.me).polled.store(0, Ordering::Relaxed);
-        // ORDER: SeqCst; pairs with the fence in `ring`: who leaves work sees that the rank sleeps, or the rank finds the work.
+        // ORDER: SeqCst; pairs with the fence in `ring`: the other side sees that the rank sleeps, or the
+        // rank finds the work.
         fence(Ordering::SeqCst);
     }
 
@@ -130,14 +138,15 @@ impl Desks {
         FrameGrid::now().saturating_sub(self.desk(rank).polled.load(Ordering::Relaxed)) < within
     }
 
-    /// Work was left for the NIC of a rank: wakes its thread if nobody else can be expected to see to it. True: it did.
+    /// Work was left for the NIC of a rank: wakes its thread unless the rank or the thread is expected to
+    /// find the work soon. Returns whether it did.
     pub(crate) fn ring(&self, rank: u32) -> bool {
         // ORDER: SeqCst; pairs with the fence in `sleep`: the thread sees the work, or we see that it sleeps.
         fence(Ordering::SeqCst);
         match self.desk(rank).asleep.load(Ordering::Relaxed) {
             AWAKE => false,
-            // It looks by itself at the end of its shift.
-            SHIFT if self.fresh(rank, FRESH) => false,
+            // The thread looks for work at the end of its shift.
+            SHIFT if self.fresh(rank, RECENT_POLL_NS) => false,
             _ => self.rouse(rank),
         }
     }
@@ -145,27 +154,28 @@ impl Desks {
     /// Wakes the thread of a rank's NIC.
     pub(crate) fn rouse(&self, rank: u32) -> bool {
         let word = &self.desk(rank).asleep;
-        // Relaxed: the word hands over nothing; what was left for the thread has orders of its own.
+        // Relaxed: the word publishes nothing; the work left for the thread has orderings of its own.
         let slept = word.swap(AWAKE, Ordering::Relaxed) != AWAKE;
         if slept {
-            sys::wake(word);
+            futex::wake_one(word);
         }
         slept
     }
 
-    /// The thread of this rank's NIC sleeps, unless `work` does something or `stop` holds. `soon`: for a short time only.
+    /// The thread of this rank's NIC sleeps, unless `work` does something or `stop` holds. `soon`: only for a
+    /// short time.
     pub(crate) fn sleep(&self, soon: bool, mut work: impl FnMut() -> bool) {
         let (kind, time) = match self.attended() {
             _ if soon => (SHIFT, self.shift / 10),
             true => (SHIFT, self.shift),
-            false => (DEEP, LONG),
+            false => (DEEP, MAX_SLEEP),
         };
         let word = &self.desk(self.me).asleep;
         word.store(kind, Ordering::Relaxed);
         // ORDER: SeqCst; pairs with the fence in `ring`.
         fence(Ordering::SeqCst);
         if !work() {
-            sys::sleep_on(word, kind, time);
+            futex::sleep_while(word, kind, time);
         }
         word.store(AWAKE, Ordering::Relaxed);
     }
@@ -176,7 +186,7 @@ impl Desks {
         self.desk(self.me).asleep.load(Ordering::Relaxed) == DEEP
     }
 
-    /// Whether the thread of this rank's NIC runs, and so will see the work that was left for it before this call.
+    /// Whether the thread of this rank's NIC runs, and so will see the work that was left before this call.
     #[inline]
     pub(crate) fn awake(&self) -> bool {
         // ORDER: SeqCst; pairs with the fence in `sleep`: the thread sees the work, or we see that it sleeps.
@@ -188,20 +198,15 @@ impl Desks {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+    use std::os::fd::{AsFd, OwnedFd};
 
     /// A memory file.
     pub(crate) fn memory() -> OwnedFd {
-        // SAFETY: a plain call; the descriptor it returns is ours.
-        unsafe {
-            let fd = libc::memfd_create(c"desks".as_ptr(), libc::MFD_CLOEXEC);
-            assert!(fd >= 0, "a memory file");
-            OwnedFd::from_raw_fd(fd)
-        }
+        gasnet_sys::fd::memory_file("desks").expect("a memory file")
     }
 
-    /// A poll that came between the thread's look at the time of the last one and its sleep did not see it sleep: nobody may take that
-    /// poll for a promise that somebody will look soon.
+    /// A poll between the thread's look at the time of the last poll and its sleep did not see it sleep: such
+    /// a poll must not keep others from waking the thread.
     #[test]
     fn work_wakes_a_thread_that_sleeps_without_limit() {
         let file = memory();

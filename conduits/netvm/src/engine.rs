@@ -1,49 +1,54 @@
-//! The NIC: the firmware with what it is connected to, and the thread that runs it.
+//! The NIC: the firmware with its connections, and the thread that runs it.
 //!
-//! **Who runs it.** Whoever finds the engine free: its own thread, or a thread of the rank that polls. Who finds it taken leaves
-//! a mark ([`Card::again`]), and who lets go of it looks at the mark; so what was left before a fruitless attempt is always seen
-//! to. The host's paging thread never runs it: the firmware may touch pages that only that thread can bring.
+//! **Who runs it.** Any thread that finds the engine free: the engine's own, or a thread of the rank that
+//! polls. A thread that finds it taken leaves a mark ([`Card::again`]), and the thread that releases it looks
+//! at the mark. So work that was left before an attempt that failed is always done. The host's paging thread
+//! never runs the engine, because the firmware may touch pages that only that thread can bring.
 //!
-//! **DMA** is a copy, made at once, of bytes in a frame that the firmware has locked. It may meet a page that the host has
-//! protected against writes for a moment; the host's thread then lifts that without asking the NIC for anything.
+//! **DMA** is an immediate copy of bytes in a frame that the firmware has locked. The host may have protected
+//! such a page against writes for a moment; the host's thread then lifts the protection without asking the
+//! NIC for anything.
 //!
-//! **The wire** is a ring in shared memory for every ordered pair of NICs of a host, and a network between hosts
-//! ([`crate::far`]). What finds no room waits in a backlog that the firmware's windows bound.
+//! **The wire** is a ring in shared memory for every ordered pair of NICs of a host, and a network between
+//! hosts ([`crate::far`]). Packets without room wait in a backlog, which the firmware's windows bound.
 
 use crate::desk::Desks;
 use crate::far::Far;
 use crate::news::News;
-use crate::sys::{self, Bell};
+use crate::sys::{refused, spawn};
 use gasnet::conduit::{Channel, Peer};
 use gasnet::{Error, FrameGrid, RankId};
-use netvm_fw::nic::{Action, Event, HostReply, Interrupt, Nic, Stats, Work};
+use gasnet_sys::fd::Bell;
+use netvm_fw::nic::{HostReply, Interrupt, Nic, NicAction, NicEvent, NicStats, NicWork};
 use netvm_fw::port::{Doorbell, PortMemory, Post};
 use netvm_fw::shadow::Lease;
-use netvm_fw::wire::{HEAD, Head, Span};
+use netvm_fw::wire::{HEAD_BYTES, Head, Span};
 use netvm_fw::{Key, PageMemory, PortId, Vpn};
 use std::collections::VecDeque;
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// The port that a rank has on its NIC.
+/// The port of a rank on its NIC.
 pub(crate) const PORT: PortId = PortId(1);
-/// Events that one call handles before it lets others have the engine.
-const TURN: usize = 256;
-/// Packets taken from the wire at a time.
-const PACKETS: usize = 32;
-/// Empty turns of the thread before it sleeps: where it has a processor of its own, and where it takes one from a program.
-const LINGER: [u32; 2] = [2000, 20];
+/// Most events that one call handles before it lets others have the engine.
+const MAX_EVENTS_PER_TURN: usize = 256;
+/// Packets taken from the wire in one go.
+const PACKETS_PER_POLL: usize = 32;
+/// Empty turns of the thread before it sleeps: with a processor of its own, and on a processor shared with a
+/// program.
+const EMPTY_TURNS_BEFORE_SLEEP: [u32; 2] = [2000, 20];
 
-/// How long the listener leaves a NIC alone that others see to.
-const NAP: Duration = Duration::from_micros(50);
+/// How long the listener sleeps when others run the NIC.
+const LISTENER_BACKOFF: Duration = Duration::from_micros(50);
 
-/// Where the firmware's interrupts go.
+/// The receiver of the firmware's interrupts.
 pub(crate) trait HostHalf: Send + Sync {
     /// The NIC interrupts. Must not block. [`flush`](Self::flush) must follow.
     fn interrupt(&self, interrupt: Interrupt);
-    /// All interrupts of a turn have been told.
+    /// All interrupts of a turn have been reported.
     fn flush(&self);
 }
 
@@ -54,36 +59,36 @@ pub(crate) struct Card {
     wire: FrameGrid,
     /// The wire to other hosts, if there are any.
     pub(crate) far: Option<Far>,
-    /// Why it can carry nothing any more.
+    /// The error that stopped the NIC.
     broken: OnceLock<String>,
     pub(crate) bell: Arc<Doorbell>,
     pub(crate) port: Arc<PortMemory>,
-    /// There once the rank has its segment.
+    /// `None` until the rank has its segment.
     engine: Mutex<Option<Engine>>,
-    /// Somebody found the engine taken.
+    /// A thread found the engine taken.
     again: AtomicBool,
     replies: Mutex<VecDeque<HostReply>>,
     waiting_replies: AtomicBool,
-    /// The engine has events or packets that it did not get to.
+    /// The engine has events or packets that it did not handle yet.
     left: AtomicBool,
-    /// Notifications raised in the port, about: changes after each.
+    /// Approximate number of notifications raised in the port: it changes after each.
     raised: AtomicU64,
     /// Readable when the rank should poll.
     news: News,
-    /// More threads than processors.
+    /// There are more threads than processors.
     crowded: bool,
     stop: AtomicBool,
     pub(crate) counts: Counts,
 }
 
-/// What the NIC counts besides its firmware.
+/// Counters of the NIC beside those of its firmware.
 #[derive(Default)]
 pub(crate) struct Counts {
-    /// Packets that came by the wire, their bytes, and how many came from other hosts.
+    /// Packets that arrived on the wire, their bytes, and the number of them from other hosts.
     pub(crate) packets: AtomicU64,
     pub(crate) bytes: AtomicU64,
     pub(crate) far: AtomicU64,
-    /// Times that the thread was woken, and turns in which the rank did the NIC's work.
+    /// How often the thread was woken, and turns in which the rank did the NIC's work.
     pub(crate) wakes: AtomicU64,
     pub(crate) attended: AtomicU64,
     /// Packets that waited for room on the wire.
@@ -104,16 +109,16 @@ pub(crate) struct Engine {
     nic: Nic,
     memory: Arc<dyn PageMemory + Send + Sync>,
     host: Arc<dyn HostHalf>,
-    events: VecDeque<Event>,
-    out: Vec<Action>,
-    /// What found no room on the wire, by peer.
+    events: VecDeque<NicEvent>,
+    out: Vec<NicAction>,
+    /// Packets that found no room on the wire, by peer.
     backlog: Vec<VecDeque<Packet>>,
     backlogged: usize,
-    /// Peers that packets went to in this turn.
+    /// Peers to which this turn sent packets.
     reached: Vec<u32>,
-    /// The port has something new in its memory.
+    /// The port's memory has changed.
     news: bool,
-    /// The host was interrupted in this turn.
+    /// This turn interrupted the host.
     interrupted: bool,
 }
 
@@ -128,13 +133,13 @@ impl Card {
         shared: bool,
         far: impl FnOnce(std::os::fd::BorrowedFd<'_>) -> Result<Option<Far>, Error>,
     ) -> Result<Card, Error> {
-        // A progress thread sleeps while another one polls.
-        let news = News::new(Bell::new()?, shared);
+        // With a progress thread, one thread may sleep while another polls.
+        let news = News::new(Bell::new().map_err(refused("event descriptor"))?, shared);
         Ok(Card {
             me,
             desks,
             wire,
-            far: far(news.bell().fd())?,
+            far: far(news.bell().as_fd())?,
             broken: OnceLock::new(),
             bell: Arc::new(Doorbell::new(1)),
             port: Arc::new(PortMemory::new(events, 64)),
@@ -151,7 +156,7 @@ impl Card {
         })
     }
 
-    /// Puts the firmware in, and starts the threads.
+    /// Installs the firmware, and starts the threads.
     pub(crate) fn start(
         self: &Arc<Card>,
         mut nic: Nic,
@@ -173,15 +178,15 @@ impl Card {
             interrupted: false,
         });
         let card = self.clone();
-        let mut threads = vec![sys::spawn("netvm-nic", move || card.serve())?];
+        let mut threads = vec![spawn("netvm-nic", move || card.serve())?];
         if self.far.is_some() {
             let card = self.clone();
-            threads.push(sys::spawn("netvm-wire", move || card.listen())?);
+            threads.push(spawn("netvm-wire", move || card.listen())?);
         }
         Ok(threads)
     }
 
-    /// Ends the threads, at their next look.
+    /// Tells the threads to end; they see it at their next look.
     pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
         // ORDER: SeqCst; pairs with the fence in Desks::sleep.
@@ -189,7 +194,7 @@ impl Card {
         self.desks.rouse(self.me);
     }
 
-    /// Takes the firmware out. Its thread has ended.
+    /// Removes the firmware. Its thread has ended.
     pub(crate) fn end(&self) {
         drop(self.engine().take());
     }
@@ -198,9 +203,9 @@ impl Card {
         self.engine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the firmware has done.
-    pub(crate) fn stats(&self) -> Stats {
-        self.engine().as_ref().map_or_else(Stats::default, |engine| engine.nic.stats())
+    /// The counters of the firmware.
+    pub(crate) fn stats(&self) -> NicStats {
+        self.engine().as_ref().map_or_else(NicStats::default, |engine| engine.nic.stats())
     }
 
     /// Whether nothing is under way in the NIC.
@@ -208,7 +213,8 @@ impl Card {
         self.engine().as_ref().is_none_or(|e| e.events.is_empty() && e.backlogged == 0 && e.nic.is_idle())
     }
 
-    /// Whether the NIC has anything to do. A hint, for who will ask again: a few loads where [`run`](Self::run) takes locks.
+    /// Whether the NIC has work. A hint, for callers that ask again: it costs a few loads, where
+    /// [`run`](Self::run) takes locks.
     #[inline]
     pub(crate) fn has_work(&self) -> bool {
         self.bell.is_rung()
@@ -218,14 +224,15 @@ impl Card {
             || self.far.is_some()
     }
 
-    /// Changes with every notification in the port: who has seen to all of them need not look again while it stays the same.
+    /// Changes with every notification in the port: a caller that has handled all of them need not look again
+    /// while it stays the same.
     #[inline]
     pub(crate) fn raised(&self) -> u64 {
         // ORDER: Acquire; pairs with Release in `act`; the count of the notification.
         self.raised.load(Ordering::Acquire)
     }
 
-    /// Runs the NIC if nobody else does; how many events it handled.
+    /// Runs the NIC unless another thread does; returns how many events it handled.
     fn run(&self) -> (usize, bool) {
         let (mut done, mut news) = (0, false);
         loop {
@@ -233,8 +240,8 @@ impl Card {
                 Ok(guard) => guard,
                 Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
                 Err(TryLockError::WouldBlock) => {
-                    // ORDER: SeqCst; pairs with the swap below: who has the engine sees the mark after it let go, or we find
-                    // the engine free.
+                    // ORDER: SeqCst; pairs with the swap below: the thread that has the engine sees the mark
+                    // after releasing it, or we find the engine free.
                     self.again.store(true, Ordering::SeqCst);
                     fence(Ordering::SeqCst);
                     match self.engine.try_lock() {
@@ -257,7 +264,7 @@ impl Card {
         }
     }
 
-    /// A thread of the rank polls, and is going to do the NIC's [work](Self::work).
+    /// A thread of the rank polls, and will do the NIC's [work](Self::work).
     pub(crate) fn attend(&self) {
         self.desks.attend();
         self.news.attend();
@@ -266,17 +273,17 @@ impl Card {
     /// A thread of the rank is about to sleep until the [descriptor](Self::descriptor) is readable.
     pub(crate) fn leave(&self) {
         self.news.rest();
-        // Has a fence.
+        // It has a fence.
         self.desks.depart();
-        // What came before that woke nobody.
+        // Earlier work woke nobody.
         if self.run().0 > 0 || self.news.is_told() {
             self.tell();
         }
         self.hand_over();
     }
 
-    /// Does the NIC's work, unless its own thread is about and has a processor for it: for a thread of the rank that polls, or has left
-    /// work.
+    /// Does the NIC's work, unless its own thread is awake and has a processor for it. For a thread of the
+    /// rank that polls, or has left work.
     pub(crate) fn work(&self) -> usize {
         if !self.has_work() || !self.crowded && self.desks.awake() {
             return 0;
@@ -292,14 +299,15 @@ impl Card {
         done
     }
 
-    /// A thread of the rank has run the NIC, and may not be back soon: what waits for room on the wire nobody else rings for.
+    /// A thread of the rank has run the NIC, and may not come back soon: nobody else rings when there is room
+    /// for the backlog.
     fn hand_over(&self) {
         if self.left.load(Ordering::Relaxed) {
             self.desks.ring(self.me);
         }
     }
 
-    /// Leases a page of the rank, if it is in place.
+    /// Leases a page of the rank, if it is resident.
     pub(crate) fn lease(&self, page: u64, key: Key) -> Option<Lease> {
         let vpn = Vpn::new(PORT, page);
         self.engine().as_mut()?.nic.lease(Span::new(vpn, key, 0, 0)).ok()
@@ -312,17 +320,17 @@ impl Card {
         }
     }
 
-    /// The rank's threads may be asleep: rings.
+    /// Wakes the rank's threads, which may be asleep.
     pub(crate) fn tell(&self) {
         self.news.tell();
     }
 
-    /// What becomes readable when the rank should poll.
+    /// The descriptor that becomes readable when the rank should poll.
     pub(crate) fn descriptor(&self) -> std::os::fd::BorrowedFd<'_> {
-        self.far.as_ref().map_or_else(|| self.news.bell().fd(), Far::descriptor)
+        self.far.as_ref().map_or_else(|| self.news.bell().as_fd(), Far::descriptor)
     }
 
-    /// Why packets to other hosts go nowhere.
+    /// Why packets to other hosts cannot be sent.
     pub(crate) fn broken(&self) -> Option<&str> {
         self.broken.get().map(String::as_str)
     }
@@ -334,7 +342,7 @@ impl Card {
         }
     }
 
-    /// The host has something to say. From its thread.
+    /// Hands a reply of the host to the NIC. Called on the host's thread.
     pub(crate) fn reply(&self, reply: HostReply) {
         self.replies.lock().unwrap_or_else(PoisonError::into_inner).push_back(reply);
         // ORDER: Release; pairs with Acquire in `turn`.
@@ -347,7 +355,7 @@ impl Card {
         let Some(far) = &self.far else { return };
         while !self.stop.load(Ordering::Relaxed) && self.broken().is_none() {
             if self.desks.attended() {
-                // The rank looks itself, and may cease to.
+                // The rank looks itself, but may stop polling.
                 std::thread::sleep(self.desks.shift());
             } else {
                 far.sleep();
@@ -357,15 +365,15 @@ impl Card {
                 self.tell();
             }
             if done == 0 {
-                // Somebody else is at it.
-                std::thread::sleep(NAP);
+                // Another thread runs the NIC.
+                std::thread::sleep(LISTENER_BACKOFF);
             }
         }
     }
 
     /// The NIC's thread.
     fn serve(&self) {
-        let linger = LINGER[usize::from(self.crowded)];
+        let linger = EMPTY_TURNS_BEFORE_SLEEP[usize::from(self.crowded)];
         let mut empty = 0;
         while !self.stop.load(Ordering::Relaxed) {
             let (done, news) = self.run();
@@ -400,11 +408,11 @@ impl Card {
 }
 
 impl Engine {
-    /// Takes what came from everywhere, until nothing does, or for a turn.
+    /// Handles what came from all sources, until there is nothing left or the turn is over.
     fn turn(&mut self, card: &Card) -> usize {
         let mut done = 0;
         self.flush(card);
-        while done < TURN {
+        while done < MAX_EVENTS_PER_TURN {
             self.collect(card);
             if self.events.is_empty() {
                 break;
@@ -430,24 +438,25 @@ impl Engine {
     }
 
     fn collect(&mut self, card: &Card) {
-        // ORDER: Acquire; pairs with Release in `reply`. Taken before the queue is emptied, so no reply is left behind.
+        // ORDER: Acquire; pairs with Release in `reply`. The mark is cleared before the queue is emptied, so
+        // no reply is left behind.
         if card.waiting_replies.load(Ordering::Relaxed) && card.waiting_replies.swap(false, Ordering::Acquire)
         {
             let mut replies = card.replies.lock().unwrap_or_else(PoisonError::into_inner);
-            self.events.extend(replies.drain(..).map(Event::Host));
+            self.events.extend(replies.drain(..).map(NicEvent::Host));
         }
         while let Some(port) = card.bell.answer() {
-            self.events.push_back(Event::Doorbell(port));
+            self.events.push_back(NicEvent::Doorbell(port));
         }
         let events = &mut self.events;
         let mut bytes = 0;
         let mut take = |frame: gasnet::conduit::Frame| {
             bytes += frame.len;
             if let Some((head, payload)) = packet(&frame) {
-                events.push_back(Event::Packet { head, payload });
+                events.push_back(NicEvent::Packet { head, payload });
             }
         };
-        let mut packets = card.wire.poll(Channel::Request, PACKETS, u64::MAX, &mut take);
+        let mut packets = card.wire.poll(Channel::Request, PACKETS_PER_POLL, u64::MAX, &mut take);
         if let Some(far) = &card.far
             && card.broken().is_none()
         {
@@ -465,29 +474,30 @@ impl Engine {
         }
     }
 
-    fn act(&mut self, card: &Card, action: Action) {
+    fn act(&mut self, card: &Card, action: NicAction) {
         match action {
-            Action::Work(Work::Raise) => {
+            NicAction::NicWork(NicWork::Raise) => {
                 self.news = true;
-                // ORDER: Release; pairs with Acquire in `raised`. Written by who has the engine.
+                // ORDER: Release; pairs with Acquire in `raised`. Only the thread that has the engine writes
+                // it.
                 card.raised.store(card.raised.load(Ordering::Relaxed) + 1, Ordering::Release);
             }
-            Action::Work(_) => {}
-            Action::DmaRead { op, from, mut into } => {
+            NicAction::NicWork(_) => {}
+            NicAction::DmaRead { op, from, mut into } => {
                 into.resize(from.len as usize, 0);
                 self.memory.read(from.at, &mut into);
-                self.events.push_back(Event::DmaRead { op, data: into });
+                self.events.push_back(NicEvent::DmaRead { op, data: into });
             }
-            Action::DmaWrite { op, to, data } => {
+            NicAction::DmaWrite { op, to, data } => {
                 self.memory.write(to, &data);
-                // A rank may sleep until a word of its own segment changes.
+                // The rank may sleep until a word of its own segment changes.
                 self.news = true;
-                self.events.push_back(Event::DmaWritten { op, data });
+                self.events.push_back(NicEvent::DmaWritten { op, data });
             }
-            Action::Send { head, payload, .. } => {
+            NicAction::Send { head, payload, .. } => {
                 let to = head.to.0;
                 if to == card.me {
-                    self.events.push_back(Event::Packet { head, payload });
+                    self.events.push_back(NicEvent::Packet { head, payload });
                     return;
                 }
                 let waits = &mut self.backlog[to as usize];
@@ -500,19 +510,19 @@ impl Engine {
                     self.reached.push(to);
                 }
             }
-            Action::Post(_, post) => {
+            NicAction::Post(_, post) => {
                 self.news |= !matches!(post, Post::Mirror { .. });
                 card.port.apply(post);
             }
-            Action::Interrupt(Interrupt::Notice(_)) => self.news = true,
-            Action::Interrupt(interrupt) => {
+            NicAction::Interrupt(Interrupt::Notice(_)) => self.news = true,
+            NicAction::Interrupt(interrupt) => {
                 self.host.interrupt(interrupt);
                 self.interrupted = true;
             }
         }
     }
 
-    /// Sends what waits for room.
+    /// Sends packets of the backlog.
     fn flush(&mut self, card: &Card) {
         if self.backlogged == 0 {
             return;
@@ -531,7 +541,7 @@ impl Engine {
     }
 }
 
-/// Puts a packet on the wire. False: there is no room.
+/// Puts a packet on the wire. Returns false if there is no room.
 fn send(card: &Card, head: &Head, payload: &[u8]) -> bool {
     match &card.far {
         Some(far) if far.has(head.to.0) => far.send(head, payload).unwrap_or_else(|why| {
@@ -546,11 +556,11 @@ fn send(card: &Card, head: &Head, payload: &[u8]) -> bool {
 #[expect(unsafe_code, reason = "fills a slot of the ring in place")]
 fn send_here(wire: &FrameGrid, head: &Head, payload: &[u8]) -> bool {
     let to = Peer { rank: RankId(head.to.0), endpoint: 0 };
-    let Some(slot) = wire.reserve(to, Channel::Request, HEAD + payload.len()) else { return false };
+    let Some(slot) = wire.reserve(to, Channel::Request, HEAD_BYTES + payload.len()) else { return false };
     // SAFETY: the slot has that many bytes, which are ours until it is committed; committed once, filled.
     unsafe {
-        core::ptr::copy_nonoverlapping(head.to_bytes().as_ptr(), slot.buf.as_ptr(), HEAD);
-        core::ptr::copy_nonoverlapping(payload.as_ptr(), slot.buf.as_ptr().add(HEAD), payload.len());
+        core::ptr::copy_nonoverlapping(head.to_bytes().as_ptr(), slot.buf.as_ptr(), HEAD_BYTES);
+        core::ptr::copy_nonoverlapping(payload.as_ptr(), slot.buf.as_ptr().add(HEAD_BYTES), payload.len());
         wire.commit(slot, 0);
     }
     true
@@ -565,7 +575,7 @@ fn packet(frame: &gasnet::conduit::Frame) -> Option<Packet> {
     Some((head, payload.to_vec()))
 }
 
-/// How long the thread of a NIC sleeps whose rank polls: the more threads share a processor, the longer.
+/// How long the thread of a NIC sleeps whose rank polls: longer if more threads share a processor.
 pub(crate) fn shift(ranks: u32, processors: usize) -> Duration {
     Duration::from_millis(u64::from(2 * ranks).div_ceil(processors.max(1) as u64).clamp(1, 20))
 }
@@ -579,7 +589,7 @@ mod tests {
     use netvm_fw::host::Segment;
     use netvm_fw::library::{Library, Transfer};
     use netvm_fw::shadow::{Geometry, table};
-    use netvm_fw::{Node, PAGE, Place, Ppn};
+    use netvm_fw::{FrameAddress, Node, PAGE, Ppn};
     use std::os::fd::AsFd;
 
     struct Nobody;
@@ -598,13 +608,13 @@ mod tests {
     }
 
     impl PageMemory for Nobody {
-        fn read(&self, _: Place, into: &mut [u8]) {
+        fn read(&self, _: FrameAddress, into: &mut [u8]) {
             into.fill(7);
         }
-        fn write(&self, _: Place, _: &[u8]) {}
+        fn write(&self, _: FrameAddress, _: &[u8]) {}
     }
 
-    /// The card of rank 0 of two; nobody takes what it sends.
+    /// The card of rank 0 of two; rank 1 takes no packets.
     #[expect(unsafe_code, reason = "opens a grid of links")]
     fn card() -> (Arc<Card>, Library, Vec<JoinHandle<()>>) {
         let file = crate::desk::tests::memory();
@@ -628,7 +638,7 @@ mod tests {
         let (mut host, table) = table(Geometry::new(4), 1);
         let key = Key(5);
         host.map(Vpn::of(PORT, 0), Ppn::at(0), key);
-        let nic = Nic::new(netvm_fw::nic::Config::new(Node(0), 2), table);
+        let nic = Nic::new(netvm_fw::nic::NicConfig::new(Node(0), 2), table);
         let threads = card.start(nic, 2, Arc::new(Nobody), Arc::new(Nobody)).expect("threads");
         let mut library = Library::new(Node(0), PORT, card.port.clone(), card.bell.clone());
         for node in [0, 1] {
@@ -638,8 +648,8 @@ mod tests {
         (card, library, threads)
     }
 
-    /// A rank that sends more than the wire has room for and then computes: its NIC's thread must see to the rest, for nobody rings
-    /// when there is room.
+    /// A rank sends more than the wire has room for and then computes: its NIC's thread must send the rest,
+    /// because nobody rings when there is room.
     #[test]
     fn a_backlog_is_handed_over() {
         let (card, mut library, threads) = card();

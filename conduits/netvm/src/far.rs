@@ -1,42 +1,45 @@
-//! The wire to NICs of other hosts: packets are frames of another conduit, a network's, which carries them as it would carry those of a
-//! program: each once, in any order, which is all that the firmware asks of a wire.
+//! The wire to NICs of other hosts. Packets are frames of another conduit, the network's. It delivers each
+//! once, in any order, which is all that the firmware asks of a wire.
 //!
-//! **Hello.** What a rank lets others reach stands on its desk, which its own host sees. A rank tells those of other hosts by a frame on the
-//! network's reply channel; they note it on their copies of its desk, and attach when they have heard of all.
+//! **Hello.** The description of a rank's exported memory is on its desk, which its own host sees. A rank
+//! sends it to the ranks of other hosts in a frame on the network's reply channel. They record it in their
+//! copies of its desk, and attach when they have heard of all ranks.
 //!
-//! **Sleep.** A network wakes nobody by a word in shared memory. The *listener*, a thread, sleeps on its descriptor while the rank does
-//! not poll, and runs the NIC when something has come or a timer of the network's is due. A rank that sleeps has the descriptor in what
-//! it sleeps on.
+//! **Sleep.** A network does not wake threads by a word in shared memory. The *listener*, a thread, sleeps on
+//! the network's descriptor while the rank does not poll, and runs the NIC when something has arrived or a
+//! timer of the network is due. A rank that sleeps includes the descriptor in what it sleeps on.
 
 use crate::desk::Desks;
-use crate::sys::{self, Either};
+use crate::sys::refused;
 use gasnet::conduit::{Channel, Conduit, Frame, Peer};
 use gasnet::{Error, RankId};
-use netvm_fw::wire::{HEAD, Head};
+use gasnet_sys::fd::Either;
+use gasnet_sys::poll::wait_readable;
+use netvm_fw::wire::{HEAD_BYTES, Head};
 use netvm_fw::{Key, PortId, host::Segment};
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Frames taken from the network at a time.
-const FRAMES: usize = 32;
+/// Frames taken from the network in one go.
+const FRAMES_PER_POLL: usize = 32;
 /// Bytes of a hello: key, bytes of the segment, bytes behind it.
-const HELLO: usize = 24;
+const HELLO_BYTES: usize = 24;
 /// Longest sleep of the listener.
-const LONG: Duration = Duration::from_millis(500);
+const MAX_LISTENER_SLEEP: Duration = Duration::from_millis(500);
 
-/// The network, and who is reached by it.
+/// The network, and the ranks it reaches.
 pub(crate) struct Far {
     conduit: Box<dyn Conduit>,
     is_far: Vec<bool>,
     /// Readable when the network or the NIC has something for the rank.
     either: Either,
-    /// Peers that were not told yet, and what they are to be told.
-    hellos: Mutex<(Vec<u32>, [u8; HELLO])>,
+    /// Peers that have not been sent a hello yet, and the hello.
+    hellos: Mutex<(Vec<u32>, [u8; HELLO_BYTES])>,
 }
 
 impl Far {
-    /// Over this network, to these ranks.
+    /// A wire over this network, to these ranks.
     pub(crate) fn new(
         conduit: Box<dyn Conduit>,
         is_far: Vec<bool>,
@@ -48,11 +51,11 @@ impl Far {
                 conduit.name()
             )));
         };
-        let either = Either::new([news, fd])?;
+        let either = Either::new([news, fd]).map_err(refused("descriptor of several"))?;
         Ok(Far { conduit, is_far, either, hellos: Mutex::default() })
     }
 
-    /// Whether a rank is reached by the network.
+    /// Whether the network reaches a rank.
     #[inline]
     pub(crate) fn has(&self, rank: u32) -> bool {
         self.is_far[rank as usize]
@@ -62,16 +65,16 @@ impl Far {
         (0..self.is_far.len() as u32).filter(|rank| self.has(*rank))
     }
 
-    /// Tells all of them what they may reach of this rank.
+    /// Sends hellos to all of these ranks.
     pub(crate) fn greet(&self, export: &Segment, segment: u64) {
-        let mut words = [0; HELLO];
+        let mut words = [0; HELLO_BYTES];
         for (to, word) in words.chunks_exact_mut(8).zip([export.key.0, segment, export.size - segment]) {
             to.copy_from_slice(&word.to_le_bytes());
         }
         *self.hellos.lock().unwrap_or_else(PoisonError::into_inner) = (self.all().collect(), words);
     }
 
-    /// Whether all of them have said what may be reached of them.
+    /// Whether the hellos of all of these ranks have arrived.
     pub(crate) fn has_heard_all(&self, desks: &Desks, port: PortId) -> bool {
         self.all().all(|rank| desks.import(rank, port).is_some())
     }
@@ -87,7 +90,7 @@ impl Far {
         Ok(())
     }
 
-    /// Sends a packet. False: there is no room.
+    /// Sends a packet. Returns false if there is no room.
     pub(crate) fn send(&self, head: &Head, payload: &[u8]) -> Result<bool, Error> {
         self.send_frame(head.to.0, Channel::Request, [&head.to_bytes(), payload])
     }
@@ -107,24 +110,24 @@ impl Far {
         Ok(true)
     }
 
-    /// Takes what has come; `packet` gets each packet. How many there were, hellos not counted.
+    /// Handles what has arrived; `packet` gets each packet. Returns their number, without hellos.
     pub(crate) fn poll(&self, desks: &Desks, packet: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
-        self.conduit.poll(Channel::Reply, FRAMES, &mut |frame| heard(desks, &frame))?;
+        self.conduit.poll(Channel::Reply, FRAMES_PER_POLL, &mut |frame| heard(desks, &frame))?;
         self.say_hello()?;
-        self.conduit.poll(Channel::Request, FRAMES, packet)
+        self.conduit.poll(Channel::Request, FRAMES_PER_POLL, packet)
     }
 
-    /// What a rank that waits sleeps on: the network, its timers, and the NIC's news.
+    /// The descriptor that a waiting rank sleeps on: the network, its timers, and the NIC's bell.
     pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
-        // Sets the network's timers.
+        // This call sets the network's timers.
         self.conduit.descriptor();
-        self.either.fd()
+        self.either.as_fd()
     }
 
-    /// Sleeps until the network has something to do, or so long.
+    /// Sleeps until the network has work, or for a limited time.
     pub(crate) fn sleep(&self) {
         if let Some(fd) = self.conduit.descriptor() {
-            sys::wait_readable(fd, LONG);
+            wait_readable(fd, MAX_LISTENER_SLEEP);
         }
     }
 
@@ -142,7 +145,7 @@ impl Far {
     }
 }
 
-/// Notes what a rank of another host lets others reach.
+/// Records the hello of a rank of another host.
 #[expect(unsafe_code, reason = "reads a frame in place")]
 fn heard(desks: &Desks, frame: &Frame) {
     // SAFETY: a frame's bytes are valid during its delivery.
@@ -153,4 +156,4 @@ fn heard(desks: &Desks, frame: &Frame) {
     }
 }
 
-const _: () = assert!(HEAD + netvm_fw::PAGE as usize <= gasnet::conduit::MIN_FRAME);
+const _: () = assert!(HEAD_BYTES + netvm_fw::PAGE as usize <= gasnet::conduit::MIN_FRAME);

@@ -1,20 +1,22 @@
-//! Frames of active messages, and messages between the registration strategies: writes into the receiver's memory, with a
-//! notification behind each.
+//! Frames of active messages, and messages between the registration strategies: writes into the receiver's
+//! memory, each followed by a notification.
 //!
-//! For every ordered pair of ranks there are three *lanes*: requests, replies, control. A lane is a ring of bytes, once at the
-//! sender (where the core fills in a frame) and once at the receiver; the NIC copies a record from the one to the same place of
-//! the other. A *record* starts 8 bytes before a multiple of 64, with a head, so that the frame behind it is aligned. What does
-//! not fit before the ring's end goes to its start, behind a head that says so.
+//! For every ordered pair of ranks there are three *lanes*: requests, replies, control. A lane is a ring of
+//! bytes, with one copy at the sender (where the core fills in a frame) and one at the receiver; the NIC
+//! copies a record from the one to the same position of the other. A *record* starts 8 bytes before a
+//! multiple of 64, with a head, so that the frame behind the head is aligned. A record that does not fit
+//! before the ring's end goes to its start, and a head at the end says so.
 //!
-//! **Arrival.** The write of a record raises the lane's notification at the receiver, after the bytes are in place: the n-th
-//! notification stands for the n-th record. **Credit.** The receiver raises a notification at the sender for every quarter of the
-//! ring that it has done with; so a frame of a quarter and more always fits once the receiver has polled.
+//! **Arrival.** The write of a record raises the lane's notification at the receiver after the bytes are in
+//! place: the n-th notification announces the n-th record. **Credit.** The receiver raises a notification at
+//! the sender for every quarter of the ring that it has finished; so a frame of at least a quarter always
+//! fits once the receiver has polled.
 //!
-//! Positions count bytes since the start and do not wrap.
+//! Positions count bytes from the start and do not wrap.
 
 use crate::engine::Card;
-use crate::region::Region;
-use crate::side::{MAIL, Side, There};
+use crate::region::ExportedMemory;
+use crate::side::{MAIL_OFFSET, PeerLocation, Side};
 use core::ptr::NonNull;
 use gasnet::Error;
 use gasnet::conduit::MIN_FRAME;
@@ -24,43 +26,43 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// Lanes from one rank to another.
-pub(crate) const LANES: usize = 3;
+pub(crate) const LANE_COUNT: usize = 3;
 /// The lane of control messages.
-pub(crate) const CONTROL: usize = 2;
-/// Event counts that are not ours: the core's.
-pub(crate) const FIRST_EVENT: u32 = 1 + gasnet::nic::port::EVENTS;
+pub(crate) const CONTROL_LANE: usize = 2;
+/// The first event count of the mail; the core has those before it.
+pub(crate) const FIRST_EVENT: u32 = 1 + gasnet::sync::port::EVENTS;
 /// Bytes of the largest frame.
-pub(crate) const MAX_FRAME: usize = MIN_FRAME;
+pub(crate) const MAX_FRAME_BYTES: usize = MIN_FRAME;
 /// Bytes of the largest control message.
-pub(crate) const MAX_CONTROL: usize = 16 << 10;
-/// Records start at multiples of this, less the head.
-const UNIT: u64 = 64;
+pub(crate) const MAX_CONTROL_BYTES: usize = 16 << 10;
+/// Records start at multiples of this many bytes, minus the head.
+const RECORD_ALIGNMENT_BYTES: u64 = 64;
 /// Bytes of a record's head.
-const HEAD: u64 = 8;
+const RECORD_HEAD_BYTES: u64 = 8;
 /// In a head: the rest of the ring is empty.
-const SKIP: u64 = 1 << 31;
+const SKIP_FLAG: u64 = 1 << 31;
 
-/// Bytes of a ring: room for two of the largest records beside a quarter that was not given back yet.
+/// Bytes of a ring: room for two of the largest records, and for a quarter that was not given back yet.
 fn ring(lane: usize) -> u64 {
-    let largest = if lane == CONTROL { MAX_CONTROL } else { MAX_FRAME } as u64;
-    (2 * (largest + 2 * UNIT) * 4 / 3).next_multiple_of(4 * 4096)
+    let largest = if lane == CONTROL_LANE { MAX_CONTROL_BYTES } else { MAX_FRAME_BYTES } as u64;
+    (2 * (largest + 2 * RECORD_ALIGNMENT_BYTES) * 4 / 3).next_multiple_of(4 * 4096)
 }
 
-/// Where the rings of a rank are that hold what goes to or comes from `peer`, behind its segment.
+/// Offset, behind a rank's segment, of its ring for records to or from `peer`.
 fn ring_at(peer: u32, incoming: bool, lane: usize) -> u64 {
-    let both: u64 = (0..LANES).map(ring).sum();
+    let both: u64 = (0..LANE_COUNT).map(ring).sum();
     let before: u64 = (0..lane).map(ring).sum();
-    MAIL + (u64::from(peer) * 2 + u64::from(incoming)) * both + before
+    MAIL_OFFSET + (u64::from(peer) * 2 + u64::from(incoming)) * both + before
 }
 
-/// Bytes behind the segment, in all.
+/// Total bytes behind the segment.
 pub(crate) fn bytes_behind(size: u32) -> u64 {
     ring_at(size, false, 0)
 }
 
 /// The notification of a lane from `peer`: its arrivals, or its credits.
 fn event(peer: u32, lane: usize, credit: bool) -> u32 {
-    FIRST_EVENT + (peer * LANES as u32 + lane as u32) * 2 + u32::from(credit)
+    FIRST_EVENT + (peer * LANE_COUNT as u32 + lane as u32) * 2 + u32::from(credit)
 }
 
 /// Event counts that a port needs.
@@ -68,40 +70,40 @@ pub(crate) fn events(size: u32) -> u32 {
     event(size, 0, false)
 }
 
-/// Largest job: a port has 1024 event counts.
+/// Size of the largest job: a port has 1024 event counts.
 pub(crate) fn most_ranks() -> u32 {
-    (netvm_fw::notify::EVENTS - FIRST_EVENT) / (2 * LANES as u32)
+    (netvm_fw::notify::EVENT_NUMBERS - FIRST_EVENT) / (2 * LANE_COUNT as u32)
 }
 
 /// The sending end of a lane.
 #[derive(Default)]
-struct Out {
+struct SendLane {
     /// A frame is being filled in.
     busy: AtomicBool,
-    /// Bytes used so far, and given back so far. Written by who has `busy`.
+    /// Bytes used so far, and given back so far. Written by the thread that has set `busy`.
     written: AtomicU64,
     freed: AtomicU64,
-    /// Credits seen.
+    /// Credits received so far.
     credits: AtomicU64,
 }
 
-/// The receiving ends of a lane, of all peers.
-struct Inn {
+/// The receiving ends of a lane, for all peers.
+struct ReceiveLanes {
     read: Vec<u64>,
-    /// Arrivals dealt with, and quarters given back.
+    /// Arrivals handled, and quarters given back.
     seen: Vec<u32>,
     given: Vec<u64>,
-    /// Who is looked at first.
+    /// The peer that is polled first.
     first: u32,
 }
 
-/// A frame's place in a ring.
+/// A frame's slot in a ring.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Claim {
     pub(crate) to: u32,
     pub(crate) lane: usize,
     pub(crate) len: usize,
-    /// Position of the record, behind what is skipped.
+    /// Position of the record, behind the skipped bytes.
     at: u64,
     /// Position before it.
     before: u64,
@@ -113,17 +115,17 @@ impl Claim {
         Claim { to, lane, len, at, before: at - skipped }
     }
 
-    /// Where it is, and what is skipped before it.
+    /// Its position, and the bytes skipped before it.
     pub(crate) fn position(&self) -> (u64, u64) {
         (self.at, self.at - self.before)
     }
 }
 
-/// Where the mail that came in lies.
+/// The memory of incoming mail.
 #[derive(Clone, Copy)]
 pub(crate) struct Inbox<'a> {
     pub(crate) port: &'a PortMemory,
-    pub(crate) region: Region,
+    pub(crate) region: ExportedMemory,
     /// Bytes of the segment.
     pub(crate) segment: u64,
 }
@@ -132,22 +134,23 @@ pub(crate) struct Inbox<'a> {
 pub(crate) struct Mail {
     me: u32,
     size: u32,
-    out: [Vec<Out>; LANES],
-    inn: [Mutex<Inn>; LANES],
-    /// By lane: what [`Card::raised`] was before a poll that left nothing.
-    empty_at: [AtomicU64; LANES],
+    out: [Vec<SendLane>; LANE_COUNT],
+    inn: [Mutex<ReceiveLanes>; LANE_COUNT],
+    /// For each lane, the value of [`Card::raised`] before a poll that left nothing.
+    empty_at: [AtomicU64; LANE_COUNT],
 }
 
 impl Mail {
     pub(crate) fn new(me: u32, size: u32) -> Mail {
         let n = size as usize;
-        let out = [(); LANES].map(|()| (0..n).map(|_| Out::default()).collect());
-        let inn = [(); LANES]
-            .map(|()| Mutex::new(Inn { read: vec![0; n], seen: vec![0; n], given: vec![0; n], first: 0 }));
-        Mail { me, size, out, inn, empty_at: [const { AtomicU64::new(u64::MAX) }; LANES] }
+        let out = [(); LANE_COUNT].map(|()| (0..n).map(|_| SendLane::default()).collect());
+        let inn = [(); LANE_COUNT].map(|()| {
+            Mutex::new(ReceiveLanes { read: vec![0; n], seen: vec![0; n], given: vec![0; n], first: 0 })
+        });
+        Mail { me, size, out, inn, empty_at: [const { AtomicU64::new(u64::MAX) }; LANE_COUNT] }
     }
 
-    /// Room for a frame, to be filled in and sent or cancelled. `None`: not now.
+    /// Claims room for a frame, which is filled in and then sent or cancelled. `None`: no room now.
     pub(crate) fn claim(&self, port: &PortMemory, to: u32, lane: usize, len: usize) -> Option<Claim> {
         let out = &self.out[lane][to as usize];
         // ORDER: Acquire; pairs with Release in `end`: positions that the last sender wrote.
@@ -155,7 +158,7 @@ impl Mail {
             return None;
         }
         let (ring, before) = (ring(lane), out.written.load(Ordering::Relaxed));
-        let record = UNIT + (len as u64).next_multiple_of(UNIT);
+        let record = RECORD_ALIGNMENT_BYTES + (len as u64).next_multiple_of(RECORD_ALIGNMENT_BYTES);
         let left = ring - before % ring;
         let at = if record > left { before + left } else { before };
         let mut freed = out.freed.load(Ordering::Relaxed);
@@ -178,9 +181,9 @@ impl Mail {
         self.out[lane][to as usize].busy.store(false, Ordering::Release);
     }
 
-    /// Where a claimed frame's bytes go, behind the segment.
+    /// Offset, behind the segment, of a claimed frame's bytes.
     fn place(claim: &Claim) -> u64 {
-        ring_at(claim.to, false, claim.lane) + claim.at % ring(claim.lane) + UNIT
+        ring_at(claim.to, false, claim.lane) + claim.at % ring(claim.lane) + RECORD_ALIGNMENT_BYTES
     }
 
     /// Address of a claimed frame.
@@ -203,23 +206,33 @@ impl Mail {
         let Claim { to, lane, len, at, before } = claim;
         let (out, size) = (&self.out[lane][to as usize], ring(lane));
         let (from, there) = (ring_at(to, false, lane), ring_at(self.me, true, lane));
-        let head = |position: u64| position % size + UNIT - HEAD;
-        let mark = |position: u64, what: u64| (position / UNIT) << 32 | what;
+        let head = |position: u64| position % size + RECORD_ALIGNMENT_BYTES - RECORD_HEAD_BYTES;
+        let mark = |position: u64, what: u64| (position / RECORD_ALIGNMENT_BYTES) << 32 | what;
         if at != before {
             let place = head(before);
-            side.region.write(side.behind(from + place), &mark(before, SKIP).to_le_bytes());
-            side.write(&card.desks, side.behind(from + place), to, There::Behind(there + place), HEAD, 0);
+            side.region.write(side.behind(from + place), &mark(before, SKIP_FLAG).to_le_bytes());
+            side.write(
+                &card.desks,
+                side.behind(from + place),
+                to,
+                PeerLocation::Behind(there + place),
+                RECORD_HEAD_BYTES,
+                0,
+            );
         }
         let place = head(at);
         side.region.write(side.behind(from + place), &mark(at, len as u64).to_le_bytes());
         let n = event(self.me, lane, false);
-        let bytes = HEAD + len as u64;
-        side.write(&card.desks, side.behind(from + place), to, There::Behind(there + place), bytes, n);
-        out.written.store(at + UNIT + (len as u64).next_multiple_of(UNIT), Ordering::Relaxed);
+        let bytes = RECORD_HEAD_BYTES + len as u64;
+        side.write(&card.desks, side.behind(from + place), to, PeerLocation::Behind(there + place), bytes, n);
+        out.written.store(
+            at + RECORD_ALIGNMENT_BYTES + (len as u64).next_multiple_of(RECORD_ALIGNMENT_BYTES),
+            Ordering::Relaxed,
+        );
         self.end(to, lane);
     }
 
-    fn receiving(&self, lane: usize) -> Option<MutexGuard<'_, Inn>> {
+    fn receiving(&self, lane: usize) -> Option<MutexGuard<'_, ReceiveLanes>> {
         match self.inn[lane].try_lock() {
             Ok(guard) => Some(guard),
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
@@ -227,14 +240,15 @@ impl Mail {
         }
     }
 
-    /// Whether nothing can have come by a lane since a poll that left nothing; `raised` is from [`Card::raised`].
+    /// Whether a lane has nothing new since a poll that left nothing; `raised` is from [`Card::raised`].
     #[inline]
     pub(crate) fn is_empty(&self, lane: usize, raised: u64) -> bool {
         self.empty_at[lane].load(Ordering::Relaxed) == raised
     }
 
-    /// Delivers up to `budget` frames of a lane, each with its sender; how many. `credit` is called for each quarter of a ring that
-    /// a peer gets back, by [`Mail::give`]. `raised`: as for [`Mail::is_empty`], read before.
+    /// Delivers up to `budget` frames of a lane with their senders; returns how many. It calls `credit` for
+    /// each quarter of a ring that goes back to a peer; the callback uses [`Mail::give`]. `raised` is as for
+    /// [`Mail::is_empty`], and read before this call.
     pub(crate) fn poll(
         &self,
         inbox: Inbox<'_>,
@@ -255,20 +269,20 @@ impl Mail {
             while inn.seen[p] != arrived && done < budget {
                 let rings = segment + ring_at(peer, true, lane);
                 let mut at = inn.read[p];
-                let mut head = load(region, rings + at % size + UNIT - HEAD);
-                if head >> 32 == (at / UNIT) & 0xffff_ffff && head & SKIP != 0 {
+                let mut head = load(region, rings + at % size + RECORD_ALIGNMENT_BYTES - RECORD_HEAD_BYTES);
+                if head >> 32 == (at / RECORD_ALIGNMENT_BYTES) & 0xffff_ffff && head & SKIP_FLAG != 0 {
                     at += size - at % size;
-                    head = load(region, rings + at % size + UNIT - HEAD);
+                    head = load(region, rings + at % size + RECORD_ALIGNMENT_BYTES - RECORD_HEAD_BYTES);
                 }
-                let len = head & (SKIP - 1);
-                if head >> 32 != (at / UNIT) & 0xffff_ffff || len > size {
+                let len = head & (SKIP_FLAG - 1);
+                if head >> 32 != (at / RECORD_ALIGNMENT_BYTES) & 0xffff_ffff || len > size {
                     return Err(Error::Conduit(format!("a frame of rank {peer} arrived in disorder")));
                 }
-                let data = region.at(rings + at % size + UNIT, len as usize);
+                let data = region.at(rings + at % size + RECORD_ALIGNMENT_BYTES, len as usize);
                 deliver(peer, data, len as usize);
                 done += 1;
                 inn.seen[p] = inn.seen[p].wrapping_add(1);
-                inn.read[p] = at + UNIT + len.next_multiple_of(UNIT);
+                inn.read[p] = at + RECORD_ALIGNMENT_BYTES + len.next_multiple_of(RECORD_ALIGNMENT_BYTES);
                 while inn.read[p] / (size / 4) > inn.given[p] {
                     inn.given[p] += 1;
                     credit(peer);
@@ -283,20 +297,22 @@ impl Mail {
         Ok(done)
     }
 
-    /// Gives a quarter of a ring back to who fills it.
+    /// Gives a quarter of a ring back to its sender.
     pub(crate) fn give(&self, peer: u32, lane: usize, side: &mut Side, card: &Card) {
-        // Somewhere: the bytes mean nothing. The first record's place, which nobody reads: before a head.
+        // The source may be anything, as the bytes mean nothing. The destination is before the first record's
+        // head, where nobody reads.
         let from = side.behind(ring_at(peer, false, lane));
-        let to = There::Behind(ring_at(self.me, true, lane));
-        side.write(&card.desks, from, peer, to, HEAD, event(self.me, lane, true));
+        let to = PeerLocation::Behind(ring_at(self.me, true, lane));
+        side.write(&card.desks, from, peer, to, RECORD_HEAD_BYTES, event(self.me, lane, true));
     }
 }
 
-/// Messages that wait for room on a lane: in order for each peer, while a peer that takes none does not keep the others waiting.
+/// Messages that wait for room on a lane. They are in order for each peer, and a peer without room does not
+/// block the others.
 #[derive(Default)]
 pub(crate) struct Outbox {
     waiting: VecDeque<(u32, Vec<u8>)>,
-    /// Peers without room, while it is gone through.
+    /// Peers without room, during one pass.
     full: Vec<u32>,
 }
 
@@ -309,7 +325,7 @@ impl Outbox {
         self.waiting.is_empty()
     }
 
-    /// Sends what can go; `send` says whether there was room. How many there were.
+    /// Sends the messages that have room; `send` returns whether there was room. Returns how many were sent.
     pub(crate) fn send(&mut self, mut send: impl FnMut(u32, &[u8]) -> bool) -> usize {
         let before = self.waiting.len();
         self.full.clear();
@@ -324,7 +340,7 @@ impl Outbox {
     }
 }
 
-fn load(region: Region, offset: u64) -> u64 {
+fn load(region: ExportedMemory, offset: u64) -> u64 {
     let mut bytes = [0; 8];
     region.read(offset, &mut bytes);
     u64::from_le_bytes(bytes)
@@ -338,7 +354,8 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
-    /// A rank that computes takes no messages; those to others go on, and each gets its own in order.
+    /// A rank that computes takes no messages; those to others are sent all the same, and each peer gets its
+    /// own in order.
     #[test]
     fn nobody_waits_for_another_rank_s_room() {
         let mut outbox = Outbox::default();

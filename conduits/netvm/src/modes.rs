@@ -1,21 +1,25 @@
-//! Registration modes: how a page comes to be in place when the NIC wants it.
+//! Registration modes: how a page comes to be resident when the NIC needs it.
 //!
-//! In *shadow-lock* nobody sees to it: the NIC locks what is there and bounces the rest. In the other modes a
-//! [`firehose::Strategy`] decides beforehand, and this is its surroundings: it carries out what the strategy wants (pins, messages,
-//! transfers) and tells it what became of that. All of it is host software, run by the rank when it polls; the messages go by
-//! the control lane of the [mail](crate::mail).
+//! In *shadow-lock* nothing is done beforehand: the NIC locks resident pages and bounces the rest. In the
+//! other modes a [`firehose::Strategy`] decides beforehand. This module surrounds it: it carries out the
+//! strategy's actions (pins, messages, transfers) and reports their results. All of it is host software,
+//! which the rank runs when it polls; the messages use the control lane of the [mail](crate::mail).
 //!
-//! **A pin** is two things: the pager holds the page in memory, with `mlock`, and the NIC has a *lease* of its frame. The answer to
-//! whoever asked carries the leases, so that transfers need no lock of their own: frame and break count come with the command. A
-//! transfer without a lease, or with a broken one, takes the ordinary way; so no mode touches memory that is not locked.
+//! **A pin** consists of two things: the pager holds the page in memory, with `mlock`, and the NIC has a
+//! *lease* of its frame. The answer to the rank that asked carries the leases (frame and break count), so
+//! that its transfers need no lock of their own. A transfer without a lease, or with a broken one, takes the
+//! ordinary path; so no mode touches memory that is not locked.
 //!
-//! In *firehose-over-locks* leases are all there is: the page is held only until the NIC has its lease, which keeps it from then on.
+//! In *firehose-over-locks* a pin is a lease alone: the page is held only until the NIC has its lease, which
+//! keeps it from then on.
 //!
-//! **Recall.** Such leases the pager takes back when other pages wait for a frame. The strategy hears of it as of any changed mapping: it
-//! ends the registration, and has the firehoses on it dropped; who wants the page again asks again.
+//! **Recall.** The pager takes such leases back when other pages wait for a frame. The strategy learns of it
+//! as of any changed mapping: it ends the registration, and has its firehoses dropped. A rank that wants the
+//! page again asks again.
 //!
-//! **Addresses** that strategies see are offsets in the owner's segment. Memory of the program outside of it is copied through
-//! slots that are always there; its addresses have the bit [`PRIVATE`] and name the operation.
+//! **Addresses** that strategies see are offsets in the owner's segment. Memory of the program outside of it
+//! is copied through slots that are always resident; its addresses have the bit [`PRIVATE_ADDRESS_BIT`] and
+//! name the operation.
 
 use crate::budget::Budget;
 use crate::engine::Card;
@@ -23,13 +27,13 @@ use crate::mail::{Outbox, lock};
 use crate::side::{Side, Start};
 use crate::sys;
 use firehose::{
-    Action, Change, Direction, Kind, Local, Message, OpId, Outcome, PinError, Request, Run, Stats, Strategy,
-    Transfer, Usage,
+    Action, Change, Direction, LocalMemory, Message, OpId, Outcome, PinError, Request, Run, Stats, Strategy,
+    StrategyKind, Transfer, Usage,
 };
 use gasnet::Error;
 use gasnet::conduit::Completion;
 use netvm_fw::shadow::Lease;
-use netvm_fw::wire::INLINE;
+use netvm_fw::wire::MAX_INLINE_BYTES;
 use netvm_fw::{Key, Ppn};
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -39,40 +43,41 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Bytes of a bucket: a page, as published.
-pub(crate) const BUCKET: u64 = 4096;
-/// Marks an address outside of the segment: then the operation's number from bit 32 on, and the offset in its memory.
-const PRIVATE: u64 = 1 << 48;
+pub(crate) const BUCKET_BYTES: u64 = 4096;
+/// Marks an address outside of the segment. The operation's number begins at bit 32, and the rest is the
+/// offset in its memory.
+const PRIVATE_ADDRESS_BIT: u64 = 1 << 48;
 /// Bytes of a fragment in the bounce mode.
-const FRAGMENT: u64 = 4096;
+const BOUNCE_FRAGMENT_BYTES: u64 = 4096;
 
-/// Operations under way at a time; more would block.
-const MOST_OPS: usize = 256;
+/// Most operations under way; a further one would block.
+const MAX_OPS_UNDER_WAY: usize = 256;
 
-/// Pins after which the kernel is asked for its count.
-const LOOK_EVERY: u64 = 256;
+/// The kernel is asked for its count of pinned pages after this many pins.
+const PINS_BETWEEN_KERNEL_COUNTS: u64 = 256;
 
-/// How memory gets to be in place.
+/// How a page is kept in place during a DMA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Registration {
     /// The NIC locks each page for each transfer.
     ShadowLock,
     /// A strategy pins pages with the operating system.
-    Pinned(Kind),
-    /// Firehose whose pins are leases.
+    Pinned(StrategyKind),
+    /// Firehose with leases as pins.
     FirehoseOverLocks,
 }
 
 impl Registration {
-    /// All of them.
+    /// All modes.
     pub const ALL: [Registration; 8] = [
         Registration::ShadowLock,
-        Registration::Pinned(Kind::Firehose),
+        Registration::Pinned(StrategyKind::Firehose),
         Registration::FirehoseOverLocks,
-        Registration::Pinned(Kind::PinEverything),
-        Registration::Pinned(Kind::RendezvousUnpin),
-        Registration::Pinned(Kind::RendezvousNoUnpin),
-        Registration::Pinned(Kind::Bounce),
-        Registration::Pinned(Kind::PinDownCache),
+        Registration::Pinned(StrategyKind::PinEverything),
+        Registration::Pinned(StrategyKind::RendezvousUnpin),
+        Registration::Pinned(StrategyKind::RendezvousNoUnpin),
+        Registration::Pinned(StrategyKind::Bounce),
+        Registration::Pinned(StrategyKind::PinDownCache),
     ];
 
     /// Its name in `GASNET_NETVM_REGISTRATION`.
@@ -84,34 +89,34 @@ impl Registration {
         }
     }
 
-    /// The one of that name; [`gasnet::Config`] knows the same names.
+    /// The mode with that name; [`gasnet::Config`] knows the same names.
     pub fn parse(name: &str) -> Option<Registration> {
         Registration::ALL.into_iter().find(|mode| mode.name() == name)
     }
 
-    /// The strategy that decides, if there is one.
-    pub(crate) fn strategy(self) -> Option<Kind> {
+    /// The strategy of the mode, if it has one.
+    pub(crate) fn strategy(self) -> Option<StrategyKind> {
         match self {
             Registration::ShadowLock => None,
             Registration::Pinned(kind) => Some(kind),
-            Registration::FirehoseOverLocks => Some(Kind::Firehose),
+            Registration::FirehoseOverLocks => Some(StrategyKind::Firehose),
         }
     }
 
-    /// Whether its pins are the operating system's.
+    /// Whether the mode pins with the operating system.
     pub(crate) fn pins(self) -> bool {
-        matches!(self, Registration::Pinned(kind) if kind != Kind::Bounce)
+        matches!(self, Registration::Pinned(kind) if kind != StrategyKind::Bounce)
     }
 }
 
-/// Who keeps pages in memory.
+/// Keeps pages in memory.
 pub(crate) trait Holder: Send + Sync {
-    /// Brings pages in and keeps them; with `pin` also with `mlock`. `done` may be called at once or from another thread, which it
-    /// must not keep. [`flush`](Self::flush) must follow.
+    /// Brings pages in and keeps them; with `pin` it also uses `mlock`. `done` may be called at once or from
+    /// another thread, which it must not block. [`flush`](Self::flush) must follow.
     fn hold(&self, pages: Range<u64>, pin: bool, done: Held);
-    /// All that are wanted now have been asked for.
+    /// All pages that are wanted now have been asked for.
     fn flush(&self);
-    /// Lets them go.
+    /// Releases the pages.
     fn release(&self, pages: Range<u64>, pin: bool);
     /// Pages whose leases were taken back since the last call.
     fn recalled(&self) -> Vec<u64>;
@@ -143,17 +148,17 @@ impl Ended {
     }
 }
 
-/// An operation of the core.
-struct Op {
+/// An operation of the core under way.
+struct ModeOperation {
     token: u64,
     put: bool,
-    /// Memory of the program here, and where in the peer's segment.
+    /// Memory of the program here, and offset in the peer's segment.
     local: usize,
     remote: u64,
     len: usize,
 }
 
-/// A transfer on its way, in parts of a page.
+/// A transfer under way, in parts of a page.
 struct Moving {
     op: OpId,
     parts: u32,
@@ -162,41 +167,41 @@ struct Moving {
 /// A strategy with its surroundings.
 pub(crate) struct Driver {
     strategy: Box<dyn Strategy>,
-    kind: Kind,
+    kind: StrategyKind,
     pin: bool,
-    /// Pages are kept by leases alone.
+    /// Whether pages are kept by leases alone.
     leases_only: bool,
     segment: u64,
     key: Key,
     holder: Arc<dyn Holder>,
     ended: Arc<Ended>,
     card: Arc<Card>,
-    ops: Slots<Op>,
+    ops: Slots<ModeOperation>,
     moving: Slots<Moving>,
-    /// Parts for which there was no room.
+    /// Parts that found no room.
     parts: VecDeque<Start>,
-    /// Control messages on their way.
+    /// Control messages that wait to be sent.
     pub(crate) outgoing: Outbox,
     /// Leases of own pages.
     leases: HashMap<u64, Lease, ByPage>,
-    /// Leases of peers' pages, as they told us.
+    /// Leases of peers' pages, as received from them.
     known: HashMap<(u32, u64), Lease, ByPage>,
-    /// Buckets that a peer, or we, asked for, by the question's name.
+    /// Buckets that a peer, or this rank, asked for, by the id of the question.
     asked: HashMap<(u32, u64, bool), Vec<Run>>,
     pub(crate) done: VecDeque<(u64, Completion)>,
-    /// Pins that have ended, and the most that the kernel was seen to count as pinned.
+    /// Pins that have ended, and the highest number of pinned pages that the kernel reported.
     pins: u64,
     pub(crate) kernel_peak: u64,
     failed: Option<String>,
-    /// Pages were asked for since the last flush.
+    /// Whether pages were asked for since the last flush.
     holds: bool,
-    /// Buffers that are empty between calls.
+    /// Buffers, empty between calls.
     todo: VecDeque<Action>,
     more: Vec<Action>,
     completed: VecDeque<(u64, Completion)>,
 }
 
-/// What a strategy is told at start.
+/// The configuration of a strategy.
 pub(crate) struct Setup {
     pub(crate) mode: Registration,
     pub(crate) me: u32,
@@ -204,7 +209,7 @@ pub(crate) struct Setup {
     /// Bytes of the own segment, and its key.
     pub(crate) segment: u64,
     pub(crate) key: Key,
-    /// Bytes that may be pinned at a time.
+    /// Bytes that may be pinned at the same time.
     pub(crate) room: u64,
 }
 
@@ -216,10 +221,10 @@ impl Driver {
     ) -> Result<Option<Driver>, Error> {
         let Some(kind) = setup.mode.strategy() else { return Ok(None) };
         let peers = u64::from(setup.size.max(2) - 1);
-        // A firehose for each peer at least, and as much for the rank itself.
-        let all = kind == Kind::PinEverything;
-        let least = if all { setup.segment } else { 2 * peers * BUCKET };
-        // What cannot be pinned because it does not exist is no lack.
+        // At least one firehose for each peer, and as much for the rank itself.
+        let all = kind == StrategyKind::PinEverything;
+        let least = if all { setup.segment } else { 2 * peers * BUCKET_BYTES };
+        // A segment that is smaller than the room can be pinned as a whole.
         let room = if setup.room >= setup.segment { setup.room.max(least) } else { setup.room };
         if room < least {
             return Err(Error::job(format!(
@@ -237,7 +242,7 @@ impl Driver {
             victim_bytes: victim,
             adaptive,
             segment: Some((0, setup.segment)),
-            bounce_bytes: FRAGMENT,
+            bounce_bytes: BOUNCE_FRAGMENT_BYTES,
             ..firehose::Config::default()
         };
         let strategy = kind
@@ -275,8 +280,8 @@ impl Driver {
     pub(crate) fn open(&mut self, side: &Mutex<Side>) -> Result<(), Error> {
         self.call(side, &[], |strategy, out| strategy.open(out));
         self.flush();
-        if self.kind == Kind::PinEverything {
-            while self.strategy.stats().pins < self.segment / BUCKET && self.failed.is_none() {
+        if self.kind == StrategyKind::PinEverything {
+            while self.strategy.stats().pins < self.segment / BUCKET_BYTES && self.failed.is_none() {
                 if self.progress(side) == 0 {
                     std::thread::sleep(Duration::from_micros(50));
                 }
@@ -285,7 +290,7 @@ impl Driver {
         self.failed.clone().map_or(Ok(()), |why| Err(Error::job(format!("netvm conduit: {why}"))))
     }
 
-    /// Sees to it that the pages asked for come.
+    /// Wakes the paging thread for the pages asked for.
     pub(crate) fn flush(&mut self) {
         if core::mem::take(&mut self.holds) {
             self.holder.flush();
@@ -294,10 +299,10 @@ impl Driver {
 
     /// Whether another operation may begin.
     pub(crate) fn has_room(&self) -> bool {
-        self.ops.len() < MOST_OPS
+        self.ops.len() < MAX_OPS_UNDER_WAY
     }
 
-    /// What made it impossible to go on.
+    /// The error that stopped the strategy.
     pub(crate) fn failed(&self) -> Option<&str> {
         self.failed.as_deref()
     }
@@ -314,7 +319,7 @@ impl Driver {
     /// Begins an operation of the core.
     pub(crate) fn start(&mut self, side: &Mutex<Side>, start: &Start) {
         let region = lock(side).region;
-        let op = Op {
+        let op = ModeOperation {
             token: start.token,
             put: start.put,
             local: start.local,
@@ -322,11 +327,11 @@ impl Driver {
             len: start.len,
         };
         let tag = self.ops.put(op);
-        let inline = start.put && start.len <= INLINE;
+        let inline = start.put && start.len <= MAX_INLINE_BYTES;
         let inside = region.offset_of(start.local as *const u8, start.len).filter(|_| !inline);
         let local = match inside.filter(|at| at + start.len as u64 <= self.segment) {
-            Some(at) => Local::At(at),
-            None => Local::Registered(PRIVATE | u64::from(tag) << 32),
+            Some(at) => LocalMemory::At(at),
+            None => LocalMemory::Registered(PRIVATE_ADDRESS_BIT | u64::from(tag) << 32),
         };
         let request = Request {
             tag: u64::from(tag),
@@ -343,7 +348,7 @@ impl Driver {
         }
     }
 
-    /// Goes on with what has ended or has room now; how much that was.
+    /// Continues with what has ended or has room now; returns how much was done.
     pub(crate) fn progress(&mut self, side: &Mutex<Side>) -> usize {
         let mut done = 0;
         for page in self.holder.recalled() {
@@ -362,7 +367,7 @@ impl Driver {
             done += 1;
         }
         loop {
-            // What ends while this is looked at is begun by this: once more.
+            // Actions on these may complete more: look once more.
             let mut completed = core::mem::take(&mut self.completed);
             lock(side).take_completed(&mut completed);
             if completed.is_empty() {
@@ -376,7 +381,7 @@ impl Driver {
         done
     }
 
-    /// The NIC has got on with a transfer.
+    /// The NIC has completed a part of a transfer.
     fn transferred(&mut self, side: &Mutex<Side>, token: u64, what: Completion) {
         let over = what == Completion::Remote && {
             let moving = self.moving.get(token as u32);
@@ -391,7 +396,7 @@ impl Driver {
 
     fn pinned(&mut self, side: &Mutex<Side>, run: Run, result: Result<(), PinError>) {
         self.pins += 1;
-        if self.pins <= 4 || self.pins.is_multiple_of(LOOK_EVERY) {
+        if self.pins <= 4 || self.pins.is_multiple_of(PINS_BETWEEN_KERNEL_COUNTS) {
             self.kernel_peak = self.kernel_peak.max(sys::pinned());
         }
         if result.is_ok() {
@@ -409,11 +414,11 @@ impl Driver {
 
     /// The leases of a page were taken back.
     fn recalled(&mut self, side: &Mutex<Side>, page: u64) {
-        // It may be that of a later pin, which then ends with the others.
+        // The lease may be that of a later pin, which then ends with the others.
         if let Some(lease) = self.leases.remove(&page) {
             self.card.end_lease(lease);
         }
-        let change = Change::Removed { addr: page * BUCKET, len: BUCKET };
+        let change = Change::Removed { addr: page * BUCKET_BYTES, len: BUCKET_BYTES };
         self.call(side, &[], |strategy, out| strategy.changed(change, out));
     }
 
@@ -449,14 +454,14 @@ impl Driver {
         self.call(side, data, |strategy, out| strategy.receive(from, message, out));
     }
 
-    /// Calls the strategy and does what it says. `bytes` came with the message being received.
+    /// Calls the strategy and carries out its actions. `bytes` came with the message that is being received.
     fn call(
         &mut self,
         side: &Mutex<Side>,
         bytes: &[u8],
         f: impl FnOnce(&mut dyn Strategy, &mut Vec<Action>),
     ) {
-        // In order: what follows from one action comes after those that stand there.
+        // In order: the consequences of one action come after the actions that are already listed.
         let (mut todo, mut more) = (core::mem::take(&mut self.todo), core::mem::take(&mut self.more));
         f(&mut *self.strategy, &mut more);
         todo.extend(more.drain(..));
@@ -518,21 +523,21 @@ impl Driver {
         }
     }
 
-    /// Reads or writes memory here for a message.
+    /// Reads or writes local memory for a message.
     fn copy(
         &mut self,
         side: &Mutex<Side>,
         addr: u64,
         data: &mut [u8],
-        inside: impl FnOnce(crate::region::Region, u64, &mut [u8]),
+        inside: impl FnOnce(crate::region::ExportedMemory, u64, &mut [u8]),
         outside: impl FnOnce(usize, &mut [u8]),
     ) {
-        if addr < PRIVATE {
-            // Its pages may be out: no lock is held that the pager needs.
+        if addr < PRIVATE_ADDRESS_BIT {
+            // Its pages may be out of memory: hold no lock that the pager needs.
             let region = lock(side).region;
             inside(region, addr, data);
         } else {
-            let op = self.ops.get(((addr & !PRIVATE) >> 32) as u32);
+            let op = self.ops.get(((addr & !PRIVATE_ADDRESS_BIT) >> 32) as u32);
             let at = addr as u32 as usize;
             assert!(at + data.len() <= op.len, "a strategy stays in its operation");
             outside(op.local + at, data);
@@ -566,12 +571,12 @@ impl Driver {
     fn transfer(&mut self, side: &Mutex<Side>, t: &Transfer) {
         let op = self.ops.get(t.tag as u32);
         let (put, local) = (op.put, op.local + (t.remote - op.remote) as usize);
-        let cuts = t.remote % BUCKET + t.len;
-        let number = self.moving.put(Moving { op: t.op, parts: cuts.div_ceil(BUCKET) as u32 });
+        let cuts = t.remote % BUCKET_BYTES + t.len;
+        let number = self.moving.put(Moving { op: t.op, parts: cuts.div_ceil(BUCKET_BYTES) as u32 });
         let mut at = 0;
         while at < t.len {
             let remote = t.remote + at;
-            let len = (BUCKET - remote % BUCKET).min(t.len - at);
+            let len = (BUCKET_BYTES - remote % BUCKET_BYTES).min(t.len - at);
             let start = Start {
                 peer: t.peer,
                 remote,
@@ -579,7 +584,7 @@ impl Driver {
                 len: len as usize,
                 put,
                 token: u64::from(number),
-                lease: self.known.get(&(t.peer, remote / BUCKET)).copied(),
+                lease: self.known.get(&(t.peer, remote / BUCKET_BYTES)).copied(),
             };
             at += len;
             if !self.parts.is_empty() || !begin(side, &self.card, &start) {
@@ -589,7 +594,7 @@ impl Driver {
     }
 }
 
-/// Gives a part to the NIC. False: there is no room.
+/// Gives a part to the NIC. Returns false if there is no room.
 #[expect(unsafe_code, reason = "memory of the core's operations")]
 fn begin(side: &Mutex<Side>, card: &Card, start: &Start) -> bool {
     // SAFETY: the memory of an operation of the core, which is not complete before all its parts are.
@@ -613,7 +618,7 @@ fn pages(run: Run) -> Range<u64> {
     run.first..run.first + run.count
 }
 
-/// A control message: its length, the message, how many leases, they, and data.
+/// Encodes a control message: its length, the message, the number of leases, the leases, and data.
 fn seal(message: &Message, leases: &[Option<Lease>], data: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; 8];
     message.encode(&mut bytes);
@@ -629,7 +634,7 @@ fn seal(message: &Message, leases: &[Option<Lease>], data: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// What a control message has in it.
+/// The contents of a control message.
 type Opened<'a> = (Message, Vec<Option<Lease>>, &'a [u8]);
 
 fn open(bytes: &[u8]) -> Option<Opened<'_>> {
@@ -642,7 +647,7 @@ fn open(bytes: &[u8]) -> Option<Opened<'_>> {
     Some((message, leases.chunks_exact(8).map(lease).collect(), data))
 }
 
-/// Hashes numbers of pages: every transfer looks one up.
+/// Hashes page numbers: every transfer looks one up.
 #[derive(Default)]
 struct PageHasher(u64);
 
@@ -662,12 +667,12 @@ impl Hasher for PageHasher {
     }
 
     fn finish(&self) -> u64 {
-        // Tables look at both ends of it, and the upper bits are the better ones.
+        // Tables use both ends of the hash, and the upper bits are the better ones.
         self.0 ^ self.0 >> 32
     }
 }
 
-/// Things by number; numbers are used again.
+/// Values by number; numbers are reused.
 struct Slots<T> {
     all: Vec<Option<T>>,
     free: Vec<u32>,
@@ -704,16 +709,5 @@ impl<T> Slots<T> {
 
     fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Registration;
-
-    #[test]
-    fn the_setting_takes_these_names() {
-        let words: Vec<_> = gasnet::config::words("GASNET_NETVM_REGISTRATION").collect();
-        assert_eq!(words, Registration::ALL.map(Registration::name));
     }
 }

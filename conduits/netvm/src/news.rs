@@ -1,16 +1,18 @@
-//! How a rank that sleeps hears that there is something for it: a [`Bell`], rung only if somebody sleeps who would not find out else.
+//! Wakes a rank that sleeps when there is news for it: a [`Bell`], rung only if some thread sleeps that would
+//! not find out otherwise.
 //!
-//! Whoever has news *tells*; a thread of the rank that polls *attends*, and then looks for whatever it may be; one that is about to sleep on the
-//! bell *rests*, and then looks once more whether it was told something. A full fence stands between what each writes and what it reads, so
-//! news are told by a ring, or found by who attends, or by who rests.
+//! A thread with news *tells*. A thread of the rank that polls *attends*, and then looks for all kinds of
+//! news. A thread that is about to sleep on the bell *rests*, and then looks once more whether it was told
+//! something. Each has a full fence between what it writes and what it reads. So news ring the bell, or are
+//! found by the thread that attends or by the one that rests.
 
-use crate::sys::Bell;
+use gasnet_sys::fd::Bell;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 
-/// What [`News`] rings.
+/// The bell that [`News`] rings.
 pub(crate) trait Ring {
     fn ring(&self);
-    /// No more readable.
+    /// Makes it unreadable.
     fn clear(&self);
 }
 
@@ -23,12 +25,12 @@ impl Ring for Bell {
     }
 }
 
-/// The bell of a rank, and what is known of it.
+/// The bell of a rank, and its state.
 pub(crate) struct News<B = Bell> {
     bell: B,
-    /// It has been rung since somebody attended last.
+    /// The bell has been rung since a thread attended last.
     rung: AtomicBool,
-    /// Something was told since then, whether or not it was rung for.
+    /// Something was told since then, whether or not the bell was rung.
     told: AtomicBool,
     /// The rank sleeps, or is about to.
     resting: AtomicBool,
@@ -51,18 +53,19 @@ impl<B: Ring> News<B> {
         self.shared
     }
 
-    /// Who polls looks for everything now.
+    /// A thread polls, and looks for everything now.
     #[inline]
     pub(crate) fn attend(&self) {
         if self.resting.load(Ordering::Relaxed) {
             self.resting.store(false, Ordering::Relaxed);
         }
         if self.told.load(Ordering::Relaxed) {
-            // ORDER: Acquire; pairs with Release in `tell`: who takes the mark away sees what was told. Told after this, it is told again.
+            // ORDER: Acquire; pairs with Release in `tell`: the thread that clears the mark sees what was
+            // told. Later news are told again.
             self.told.swap(false, Ordering::Acquire);
         }
         if self.rung.load(Ordering::Relaxed) {
-            // In this order: a ring between the two would be taken away, and none would follow it.
+            // In this order: otherwise a ring between the two would be cleared, and no other would follow.
             self.bell.clear();
             self.rung.store(false, Ordering::Relaxed);
             // ORDER: SeqCst; pairs with the fence in `tell`: what is told after this is told by a ring.
@@ -70,24 +73,25 @@ impl<B: Ring> News<B> {
         }
     }
 
-    /// A thread is about to sleep on the bell. A full fence must follow, a look whether it was [told](Self::is_told) something, and if so
-    /// [`tell`](Self::tell).
+    /// A thread is about to sleep on the bell. The caller must then issue a full fence, check whether
+    /// something was [told](Self::is_told), and if so call [`tell`](Self::tell).
     pub(crate) fn rest(&self) {
         self.resting.store(true, Ordering::Relaxed);
     }
 
-    /// Whether something was told since somebody attended last.
+    /// Whether something was told since a thread attended last.
     pub(crate) fn is_told(&self) -> bool {
         self.told.load(Ordering::Relaxed)
     }
 
-    /// There is something for the rank: rings, if its threads may be asleep.
+    /// There is news for the rank: rings if its threads may be asleep.
     pub(crate) fn tell(&self) {
-        // ORDER: Release; pairs with Acquire in `attend`. A swap, so that what others told before is seen with it.
+        // ORDER: Release; pairs with Acquire in `attend`. A swap, so that what others told before is seen
+        // with it.
         self.told.swap(true, Ordering::Release);
         // ORDER: SeqCst; pairs with the fences in `attend` and behind `rest`.
         fence(Ordering::SeqCst);
-        // Who polls finds out by himself, unless another thread of the rank sleeps meanwhile.
+        // A thread that polls finds out by itself, unless another thread of the rank sleeps meanwhile.
         if (self.shared || self.resting.load(Ordering::Relaxed)) && !self.rung.swap(true, Ordering::Relaxed) {
             self.bell.ring();
         }
@@ -99,7 +103,7 @@ mod tests {
     use super::*;
     use std::sync::{Arc, OnceLock, Weak};
 
-    /// A bell that is told more while it is cleared: before that is done, or right after.
+    /// A bell that is told more while it is cleared: before it is cleared, or right after.
     struct Meddled {
         readable: AtomicBool,
         news: OnceLock<Weak<News<Meddled>>>,
@@ -133,7 +137,7 @@ mod tests {
         news
     }
 
-    /// Whatever is told while the bell is cleared, the next news ring.
+    /// After news during the clearing of the bell, the next news ring.
     #[test]
     fn no_ring_is_lost() {
         for (shared, before) in [(false, false), (false, true), (true, false), (true, true)] {
@@ -144,7 +148,7 @@ mod tests {
             news.bell.meddles.store(true, Ordering::Relaxed);
             news.attend();
             assert!(!news.bell.meddles.load(Ordering::Relaxed), "the bell was cleared");
-            // A thread of the rank that has found what it was told sleeps.
+            // A thread of the rank that has handled the news sleeps.
             news.rest();
             news.tell();
             assert!(news.bell.readable.load(Ordering::Relaxed), "shared: {shared}, before: {before}");
@@ -158,7 +162,7 @@ mod tests {
         assert!(!news.bell.readable.load(Ordering::Relaxed) && news.is_told());
         news.attend();
         assert!(!news.is_told());
-        // Told between the last poll and the sleep: seen by who rests, or rung for.
+        // Told between the last poll and the sleep: the resting thread sees it, or the bell rings.
         news.tell();
         news.rest();
         assert!(news.is_told());

@@ -1,4 +1,5 @@
-//! The NIC's own work, as the core asks for it: commands with triggers, event counts, atomics at their home. Boards lie behind segments.
+//! The offloaded operations of the NIC, as the core requests them: commands with triggers, event counts,
+//! atomics at their home. Boards are behind segments.
 
 use crate::conduit::Live;
 use crate::mail::FIRST_EVENT;
@@ -6,13 +7,13 @@ use crate::mail::FIRST_EVENT;
 use core::ops::Range;
 use gasnet::RankId;
 use gasnet::atomics::{Function, Operation, WordType};
-use gasnet::nic::port::{self, Command, EVENTS, HomeOp, Limits, Move, NicPort, What, inside};
-use netvm_fw::atomics::Op;
+use gasnet::sync::port::{self, Command, EVENTS, HomeOp, Limits, Move, NicPort, What, inside};
+use netvm_fw::atomics::AtomicOp;
 use netvm_fw::combine::{Combine, Element, Fold};
 use netvm_fw::library::{LibraryError, Trigger};
 use netvm_fw::port::Counter;
 
-/// The firmware's name for an operation of the core; none where the firmware cannot combine by it.
+/// The firmware's combination for an operation of the core; `None` if the firmware has none.
 pub fn combine(op: Operation) -> Option<Combine> {
     let fold = match op.function {
         Function::Add => Fold::Add,
@@ -40,12 +41,12 @@ impl Live {
         Limits::of(self, self.size)
     }
 
-    /// Lets the NIC have what was put in its queue, or make room there.
+    /// Lets the NIC take its queued commands, or makes room for more.
     fn sent(&self, result: Option<Result<(), LibraryError>>) -> bool {
         self.card.work();
         match result {
             Some(Ok(())) => true,
-            // The counter of a full queue is renewed on demand only.
+            // The counter of a full queue is updated on request only.
             Some(Err(LibraryError::Busy)) | None => {
                 self.side(|side| side.library.want(side.library.wait_for_room()));
                 false
@@ -109,11 +110,11 @@ impl NicPort for Live {
     fn atomic(&self, home: RankId, offset: u64, op: HomeOp, args: [u32; 4]) -> Option<u32> {
         inside(self.limits().rank(home));
         let how = op;
-        let op = Op::parse(op as u32)?;
+        let op = AtomicOp::parse(op as u32)?;
         let mut cookie = None;
         let done = self.side(|side| {
             side.boards(&self.card.desks, home.0, |library, _, peer| {
-                // Boards lie behind segments.
+                // Boards are behind segments.
                 inside(how.check(offset, peer.1));
                 cookie = Some(library.atomic((peer.0, offset), op, args)?);
                 Ok(())

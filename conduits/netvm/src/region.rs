@@ -1,34 +1,35 @@
-//! The memory that a rank exports, as its own side of the library reaches it: the segment, and what lies behind it.
+//! The memory that a rank exports, as its own side of the library accesses it: the segment, and the memory
+//! behind it.
 #![expect(unsafe_code, reason = "copies between a segment and memory of the program")]
 
 use core::ptr::NonNull;
 
 /// Exported memory of this rank, by offset.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Region {
+pub(crate) struct ExportedMemory {
     base: NonNull<u8>,
     len: u64,
 }
 
-// SAFETY: an address; `new` says who may use what lies there.
-unsafe impl Send for Region {}
+// SAFETY: an address; `new` says who may use the memory.
+unsafe impl Send for ExportedMemory {}
 // SAFETY: as above.
-unsafe impl Sync for Region {}
+unsafe impl Sync for ExportedMemory {}
 
-impl Region {
+impl ExportedMemory {
     /// `len` bytes at `base`.
     ///
     /// # Safety
-    /// 1. They stay mapped as long as the region is used (owed by the caller). 2. Programs access them by the runtime's rules, under
-    ///    which NICs may read and write them at any time (owed by the program).
-    pub(crate) unsafe fn new(base: NonNull<u8>, len: u64) -> Region {
-        Region { base, len }
+    /// 1. The bytes stay mapped as long as the region is used (owed by the caller). 2. Programs access them
+    ///    by the runtime's rules, under which NICs may read and write them at any time (owed by the program).
+    pub(crate) unsafe fn new(base: NonNull<u8>, len: u64) -> ExportedMemory {
+        ExportedMemory { base, len }
     }
 
-    /// Address of `len` bytes.
+    /// The address of `len` bytes at `offset`.
     ///
     /// # Panics
-    /// They are not inside.
+    /// The bytes are not inside the region.
     pub(crate) fn at(self, offset: u64, len: usize) -> NonNull<u8> {
         let inside = offset.checked_add(len as u64).is_some_and(|end| end <= self.len);
         assert!(inside, "{len} bytes at {offset:#x} of a region of {:#x}", self.len);
@@ -36,7 +37,7 @@ impl Region {
         unsafe { self.base.add(offset as usize) }
     }
 
-    /// Where memory of the program is in it, if it is there altogether.
+    /// The offset of memory of the program in the region, if all of it is inside.
     pub(crate) fn offset_of(self, at: *const u8, len: usize) -> Option<u64> {
         let offset = (at as usize).checked_sub(self.base.as_ptr() as usize)? as u64;
         (offset.checked_add(len as u64)? <= self.len).then_some(offset)
@@ -56,7 +57,7 @@ impl Region {
         unsafe { gasnet::bytes::store(to.as_ptr(), bytes.as_ptr(), bytes.len()) }
     }
 
-    /// Copies out of it to memory of the program.
+    /// Copies from the region to memory of the program.
     ///
     /// # Safety
     /// 1. `to` is valid for `len` bytes and used by nobody else (owed by the caller).
@@ -66,7 +67,7 @@ impl Region {
         unsafe { gasnet::bytes::store(to, from.as_ptr(), len) }
     }
 
-    /// Copies memory of the program into it.
+    /// Copies memory of the program into the region.
     ///
     /// # Safety
     /// 1. `from` is valid for `len` bytes (owed by the caller).

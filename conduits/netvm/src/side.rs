@@ -1,79 +1,80 @@
-//! The rank's side of its NIC: what the library posts, and what it knows of it.
+//! The rank's side of its NIC: the commands it posts, and the progress it knows of.
 //!
-//! **Layout of exported memory**, behind the segment: the *board* (memory that NICs of all ranks reach at the same place), the
-//! *slots* (copies of sources and destinations that do not lie in the segment), and the *mail* ([`crate::mail`]).
+//! **Layout of exported memory** behind the segment: the *board* (memory that the NICs of all ranks reach at
+//! the same offset), the *slots* (copies of sources and destinations outside of the segment), and the *mail*
+//! ([`crate::mail`]).
 //!
-//! **Order.** What is posted for one peer leaves in the order of the posts, which notifications rely on. What finds no room in
-//! the command queue waits here, in one line.
+//! **Order.** Commands for one peer leave in the order of the posts, on which notifications rely. Commands
+//! that find no room in the command queue wait here, in one line.
 
 use crate::desk::Desks;
 use crate::engine::PORT;
-use crate::region::Region;
+use crate::region::ExportedMemory;
 use gasnet::conduit::Completion;
 use netvm_fw::host::Segment;
 use netvm_fw::library::{Fence, Handle, Library, LibraryError, Transfer};
 use netvm_fw::port::Counter;
 use netvm_fw::shadow::Lease;
-use netvm_fw::wire::INLINE;
+use netvm_fw::wire::MAX_INLINE_BYTES;
 use netvm_fw::{Node, PAGE};
 use std::collections::VecDeque;
 
-/// Largest piece of a transfer: what a slot holds.
-pub(crate) const SLOT: usize = 32 << 10;
-/// Slots.
-const SLOTS: u32 = 16;
+/// Bytes of a slot, and the most bytes of one piece of a transfer.
+pub(crate) const SLOT_BYTES: usize = 32 << 10;
+/// Number of slots.
+const SLOT_COUNT: u32 = 16;
 /// Bytes of the board.
-pub(crate) const BOARD: u64 = gasnet::nic::port::BOARD as u64;
-/// Where the bytes of short puts are put for a moment, to go with their command.
-const SHORT: u64 = BOARD + SLOTS as u64 * SLOT as u64;
-/// Up to so many bytes are read in one piece.
-const WORD: usize = 8;
-/// Bytes of all that: where the mail begins.
-pub(crate) const MAIL: u64 = SHORT + PAGE as u64;
+pub(crate) const BOARD_BYTES: u64 = gasnet::sync::port::BOARD as u64;
+/// Offset of the bytes of short puts, which stay there only until they travel with their command.
+const SHORT_PUT_OFFSET: u64 = BOARD_BYTES + SLOT_COUNT as u64 * SLOT_BYTES as u64;
+/// Transfers of at most this many bytes are read in one piece.
+const WORD_BYTES: usize = 8;
+/// Offset of the mail.
+pub(crate) const MAIL_OFFSET: u64 = SHORT_PUT_OFFSET + PAGE as u64;
 
-/// One end of a transfer under way for the core.
-struct Under {
+/// A transfer of the core under way.
+struct PendingTransfer {
     token: u64,
-    /// The source has not been given back yet.
+    /// Whether the source has not been given back yet.
     local: bool,
     slot: Option<u32>,
-    /// A read's bytes go from the slot to here.
+    /// Copy the bytes of a read from the slot to this address, with this length.
     copy: Option<(usize, usize)>,
 }
 
-/// Where something of a peer is.
+/// A location in a peer's memory.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum There {
+pub(crate) enum PeerLocation {
     /// In its segment.
     Segment(u64),
     /// Behind its segment.
     Behind(u64),
 }
 
-/// What a put or get is.
+/// A put or get to be started.
 pub(crate) struct Start {
     pub(crate) peer: u32,
-    /// In the peer's segment.
+    /// Offset in the peer's segment.
     pub(crate) remote: u64,
-    /// Memory of the program.
+    /// Address in memory of the program.
     pub(crate) local: usize,
     pub(crate) len: usize,
     pub(crate) put: bool,
     pub(crate) token: u64,
-    /// Of the remote page; for transfers inside one page.
+    /// A lease of the remote page; for transfers inside one page.
     pub(crate) lease: Option<Lease>,
 }
 
-/// State of the side; one thread of the rank at a time uses it.
+/// The state of the side; one thread of the rank at a time uses it.
 pub(crate) struct Side {
     pub(crate) library: Library,
     own: Handle,
-    pub(crate) region: Region,
+    pub(crate) region: ExportedMemory,
     segment: u64,
-    /// Segments of peers, and how long they are.
+    /// Segments of peers, and their lengths.
     peers: Vec<Option<(Handle, u64)>>,
-    writes: VecDeque<(Fence, Under)>,
-    reads: VecDeque<(Fence, Under)>,
+    writes: VecDeque<(Fence, PendingTransfer)>,
+    reads: VecDeque<(Fence, PendingTransfer)>,
     free: Vec<u32>,
     waiting: VecDeque<Transfer>,
     done: VecDeque<(u64, Completion)>,
@@ -86,7 +87,7 @@ impl Side {
         size: u32,
         export: Segment,
         segment: u64,
-        region: Region,
+        region: ExportedMemory,
     ) -> Side {
         let own = library.add_segment(Node(me), export);
         Side {
@@ -97,7 +98,7 @@ impl Side {
             peers: vec![None; size as usize],
             writes: VecDeque::new(),
             reads: VecDeque::new(),
-            free: (0..SLOTS).collect(),
+            free: (0..SLOT_COUNT).collect(),
             waiting: VecDeque::new(),
             done: VecDeque::new(),
         }
@@ -113,38 +114,39 @@ impl Side {
         known
     }
 
-    fn remote(&mut self, desks: &Desks, rank: u32, there: There) -> (Handle, u64) {
+    fn remote(&mut self, desks: &Desks, rank: u32, there: PeerLocation) -> (Handle, u64) {
         let (handle, segment) = self.peer(desks, rank);
         match there {
-            There::Segment(offset) => (handle, offset),
-            There::Behind(offset) => (handle, segment + offset),
+            PeerLocation::Segment(offset) => (handle, offset),
+            PeerLocation::Behind(offset) => (handle, segment + offset),
         }
     }
 
-    /// Where something behind the own segment is.
+    /// The offset of something behind the own segment.
     pub(crate) fn behind(&self, offset: u64) -> u64 {
         self.segment + offset
     }
 
-    /// The library, with the own board and that of a peer (which may be the own rank): handles and offsets of their first bytes.
+    /// The library, with the own board and that of a peer (which may be the own rank): handles and offsets of
+    /// their first bytes.
     pub(crate) fn boards<R>(
         &mut self,
         desks: &Desks,
         peer: u32,
         f: impl FnOnce(&mut Library, (Handle, u64), (Handle, u64)) -> R,
     ) -> R {
-        let there = self.remote(desks, peer, There::Behind(0));
+        let there = self.remote(desks, peer, PeerLocation::Behind(0));
         let here = (self.own, self.behind(0));
         f(&mut self.library, here, there)
     }
 
-    /// Posts a write from exported memory (an offset in it). It goes at once or as soon as there is room.
+    /// Posts a write from exported memory (at an offset). It is issued at once or as soon as there is room.
     pub(crate) fn write(
         &mut self,
         desks: &Desks,
         from: u64,
         peer: u32,
-        to: There,
+        to: PeerLocation,
         len: u64,
         notification: u32,
     ) {
@@ -153,7 +155,7 @@ impl Side {
         self.advance();
     }
 
-    /// Posts what waits, as far as there is room; how much it was.
+    /// Posts waiting commands as far as there is room; returns how many.
     pub(crate) fn advance(&mut self) -> usize {
         let mut posted = 0;
         while let Some(transfer) = self.waiting.front_mut() {
@@ -161,7 +163,7 @@ impl Side {
             let all = issue(&mut self.library, transfer, self.region);
             posted += usize::from(transfer.left() < before);
             if !all {
-                // Commands that have ended may not have been counted: ask.
+                // Commands may have ended without being counted: ask for an update.
                 let room = self.library.wait_for_room();
                 if self.library.want(room) {
                     continue;
@@ -173,23 +175,24 @@ impl Side {
         posted
     }
 
-    /// Starts a put or get; `false` when it would block. Sources in the segment are read, and destinations written, in place.
+    /// Starts a put or get; `false` if it would block. Sources in the segment are read in place, and
+    /// destinations written in place.
     ///
     /// # Safety
-    /// 1. `start.local` is valid for `start.len` bytes: for a put until [`Completion::Local`], for a get (and used by nobody) until
-    ///    [`Completion::Remote`] (owed by the caller).
+    /// 1. `start.local` is valid for `start.len` bytes: for a put until [`Completion::Local`], for a get (and
+    ///    used by nobody) until [`Completion::Remote`] (owed by the caller).
     #[expect(unsafe_code, reason = "copies memory of the program")]
     pub(crate) unsafe fn start(&mut self, desks: &Desks, start: &Start) -> bool {
-        // Pages at either end cut it.
+        // Pages at either end split it.
         let most = 2 * (start.len as u32 / PAGE + 2);
         if !self.waiting.is_empty() || self.room() < most {
             return false;
         }
-        let inline = start.put && start.len <= INLINE;
+        let inline = start.put && start.len <= MAX_INLINE_BYTES;
         let here = if inline { None } else { self.region.offset_of(start.local as *const u8, start.len) };
-        // A word that goes over a page's end would be two reads, between which its owner may write it.
-        let place =
-            here.filter(|at| start.len > WORD || at % u64::from(PAGE) + start.len as u64 <= PAGE.into());
+        // A word across a page boundary would be read in two parts, and its owner might write it in between.
+        let place = here
+            .filter(|at| start.len > WORD_BYTES || at % u64::from(PAGE) + start.len as u64 <= PAGE.into());
         let slot = match place {
             None if !inline => match self.free.pop() {
                 Some(slot) => Some(slot),
@@ -197,13 +200,14 @@ impl Side {
             },
             _ => None,
         };
-        let elsewhere = slot.map_or(SHORT, |slot| BOARD + u64::from(slot) * SLOT as u64);
+        let elsewhere =
+            slot.map_or(SHORT_PUT_OFFSET, |slot| BOARD_BYTES + u64::from(slot) * SLOT_BYTES as u64);
         let local = place.unwrap_or_else(|| self.behind(elsewhere));
         if start.put && place.is_none() {
             // SAFETY: (1).
             unsafe { self.region.copy_from(local, start.local as *const u8, start.len) };
         }
-        let remote = self.remote(desks, start.peer, There::Segment(start.remote));
+        let remote = self.remote(desks, start.peer, PeerLocation::Segment(start.remote));
         let (mut transfer, counter) = if start.put {
             let write = Transfer::write((self.own, local), remote, start.len as u64).acknowledge();
             (write, Counter::Written)
@@ -215,7 +219,7 @@ impl Side {
         }
         let all = issue(&mut self.library, &mut transfer, self.region);
         assert!(all, "there was room for all of it");
-        let under = Under {
+        let under = PendingTransfer {
             token: start.token,
             local: start.put && place.is_some(),
             slot,
@@ -234,10 +238,10 @@ impl Side {
     }
 
     fn slot(&self, slot: u32) -> u64 {
-        self.behind(BOARD + u64::from(slot) * SLOT as u64)
+        self.behind(BOARD_BYTES + u64::from(slot) * SLOT_BYTES as u64)
     }
 
-    /// Takes note of what the NIC has done; how much that was.
+    /// Handles what the NIC has completed; returns how much it was.
     #[expect(unsafe_code, reason = "copies to memory of the program")]
     pub(crate) fn progress(&mut self) -> usize {
         let mut done = 0;
@@ -256,7 +260,7 @@ impl Side {
         done + self.advance()
     }
 
-    fn take_done(&mut self) -> Option<Under> {
+    fn take_done(&mut self) -> Option<PendingTransfer> {
         for queue in [&mut self.writes, &mut self.reads] {
             if let Some((fence, _)) = queue.front()
                 && self.library.want(*fence)
@@ -267,33 +271,33 @@ impl Side {
         None
     }
 
-    /// What the core is to be told next.
+    /// The next completion to report to the core.
     pub(crate) fn completed(&mut self) -> Option<(u64, Completion)> {
         self.done.pop_front()
     }
 
-    /// All that it is to be told; `into` is empty.
+    /// Takes all completions to report; `into` is empty.
     pub(crate) fn take_completed(&mut self, into: &mut VecDeque<(u64, Completion)>) {
         if !self.done.is_empty() {
             core::mem::swap(into, &mut self.done);
         }
     }
 
-    /// Whether everything posted is done with, as far as this end is concerned.
+    /// Whether everything posted is complete, as far as this end knows.
     pub(crate) fn is_quiet(&mut self) -> bool {
         let commands = self.library.fence(Counter::Commands);
         let waits = self.waiting.is_empty() && self.writes.is_empty() && self.reads.is_empty();
         waits && self.library.want(commands)
     }
 
-    /// Operations that NICs refused: there must be none.
+    /// Number of operations that NICs refused: it must be 0.
     pub(crate) fn refused(&self) -> u32 {
         self.library.memory().refused()
     }
 }
 
-/// Issues a transfer whose local end is exported memory of this rank. True: all of it.
-fn issue(library: &mut Library, transfer: &mut Transfer, region: Region) -> bool {
+/// Issues a transfer whose local end is exported memory of this rank. Returns true if all of it was issued.
+fn issue(library: &mut Library, transfer: &mut Transfer, region: ExportedMemory) -> bool {
     match library.issue(transfer, |offset, into| region.read(offset, into)) {
         Ok(all) => all,
         Err(LibraryError::Busy) => false,
@@ -304,7 +308,7 @@ fn issue(library: &mut Library, transfer: &mut Transfer, region: Region) -> bool
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sys::Mapping;
+    use crate::sys::map;
     use core::ptr::NonNull;
     use netvm_fw::port::{Doorbell, PortMemory};
     use netvm_fw::{Key, PortId};
@@ -312,22 +316,22 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    /// Commands that a get of so many bytes to this place of the segment becomes.
+    /// How many commands a get of so many bytes becomes, to this offset of the segment.
     #[expect(unsafe_code, reason = "a side works on memory")]
     fn commands(local: u64, len: usize) -> usize {
         const SEGMENT: u64 = 4 * PAGE as u64;
-        let size = SEGMENT + MAIL;
+        let size = SEGMENT + MAIL_OFFSET;
         let file = crate::desk::tests::memory();
-        let memory = Mapping::shared(file.as_fd(), 0, size as usize).expect("memory");
+        let memory = map(file.as_fd(), 0, size as usize).expect("memory");
         let file = crate::desk::tests::memory();
         let desks = Desks::map(file.as_fd(), 0, 2, 0, Duration::from_millis(1)).expect("desks");
         let export = Segment { port: PORT, name: 0, address: 0, size, key: Key(5) };
-        desks.note(1, export.key, SEGMENT, MAIL);
+        desks.note(1, export.key, SEGMENT, MAIL_OFFSET);
         let (port, bell) = (Arc::new(PortMemory::new(8, 8)), Arc::new(Doorbell::new(1)));
         let library = Library::new(Node(0), PORT, port, bell.clone());
         let base = NonNull::new(memory.base()).expect("mapped");
         // SAFETY: it is mapped as long as the side is used, by this thread.
-        let region = unsafe { Region::new(base, size) };
+        let region = unsafe { ExportedMemory::new(base, size) };
         let mut side = Side::new(library, 0, 2, export, SEGMENT, region);
         let local = region.at(local, len).as_ptr() as usize;
         let get = Start { peer: 1, remote: 64, local, len, put: false, token: 1, lease: None };
@@ -337,7 +341,7 @@ mod tests {
         rings.len()
     }
 
-    /// Who reads a word while its owner writes it sees the old one or the new one, wherever the bytes go.
+    /// A reader of a word sees the old or the new value while its owner writes it, at any destination.
     #[test]
     fn a_word_is_read_at_once() {
         let end = u64::from(PAGE);

@@ -1,21 +1,22 @@
-//! The runtime's atomic operations in the provider's words.
+//! Translates the runtime's atomic operations into the provider's.
 #![expect(unsafe_code, reason = "asks the provider what it has")]
 
 use crate::fabric::Port;
 use crate::ffi;
 use gasnet::atomics::{Function, Operation, WordType};
 
-/// An operation as the provider has it.
+/// A translated operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Plan {
     pub(crate) word: ffi::fi_datatype,
     pub(crate) op: ffi::fi_op,
     pub(crate) operand: u64,
-    /// What a compare-and-swap compares with.
+    /// The value that a compare-and-swap compares with.
     pub(crate) expected: Option<u64>,
 }
 
-/// Puts an operation in the provider's words. What only moves or compares bits does so on unsigned integers, whatever the type.
+/// Translates an operation. Operations that only move or compare bits use unsigned integers, whatever the
+/// type.
 pub(crate) fn plan(what: Operation, [a, b]: [u64; 2]) -> Option<Plan> {
     use Function as F;
     let wide = what.width() == 8;
@@ -59,7 +60,7 @@ pub(crate) fn plan(what: Operation, [a, b]: [u64; 2]) -> Option<Plan> {
     Some(Plan { word, op, operand, expected })
 }
 
-/// What the provider has, asked once.
+/// The atomic operations of the provider, asked for once.
 #[derive(Debug, Default)]
 pub(crate) struct Have(Vec<(ffi::fi_datatype, ffi::fi_op)>);
 

@@ -1,34 +1,36 @@
-//! For tests: memory registered as if the provider demanded it, and looked at as a card would.
+//! For tests: registers memory as if the provider demanded it, and checks it as a card would.
 //!
-//! Providers in software take any memory, registered or not. With `GASNET_TEST_OFI_REGISTER=1` the conduit behaves as where that is not so
-//! (FI_MR_LOCAL), and every operation whose memory is not inside the registration it names fails. With `GASNET_TEST_OFI_REGISTER=pin` a registration
-//! pins its pages besides, as the driver of a card does: so it costs what such things cost, and keeps to `ulimit -l`. With
-//! `GASNET_TEST_OFI_REGISTER=limit:BYTES` no more than that is registered at a time. Segments are left out of both: they may be nearly all memory there is.
+//! Providers in software accept any memory, registered or not. With `GASNET_TEST_OFI_REGISTER=1` the conduit
+//! behaves as with a provider that demands registration (FI_MR_LOCAL), and every operation fails whose memory
+//! is not inside the registration it names. With `GASNET_TEST_OFI_REGISTER=pin` a registration also pins its
+//! pages, as the driver of a card does: so it costs as much, and is subject to `ulimit -l`. With
+//! `GASNET_TEST_OFI_REGISTER=limit:BYTES` no more than that is registered at the same time. Segments do not
+//! count in either, because they may be nearly all of memory.
 #![expect(unsafe_code, reason = "pins pages")]
 
 use std::collections::BTreeMap;
 
 const NAME: &str = "GASNET_TEST_OFI_REGISTER";
 
-/// What is registered.
+/// The registered memory.
 #[derive(Debug, Default)]
 pub(crate) struct Checked {
     pin: bool,
-    /// Bytes that may be registered, and are.
+    /// The limit on registered bytes, and their number.
     limit: Option<usize>,
     used: usize,
-    /// By region.
+    /// Registrations by region.
     regions: BTreeMap<usize, Registered>,
-    /// By what operations say, and region.
+    /// Registrations by descriptor and region.
     descs: BTreeMap<(usize, usize), (usize, usize)>,
 }
 
-/// A region.
+/// A registered region.
 #[derive(Debug, Clone, Copy)]
 struct Registered {
     at: usize,
     len: usize,
-    /// What operations say of it.
+    /// The descriptor that operations pass.
     desc: usize,
     /// Whether it is a segment.
     shared: bool,
@@ -45,7 +47,7 @@ impl Checked {
         Some(Checked { pin: value == "pin", limit, ..Checked::default() })
     }
 
-    /// A region was made; an error if it may not be.
+    /// Records a region; an error if the limit forbids it.
     pub(crate) fn add(
         &mut self,
         region: usize,
@@ -81,7 +83,7 @@ impl Checked {
         }
     }
 
-    /// Whether the bytes are inside a registration of that name.
+    /// Whether the bytes are inside a registration with this descriptor.
     pub(crate) fn has(&self, at: usize, len: usize, desc: usize) -> bool {
         self.descs
             .range((desc, 0)..=(desc, usize::MAX))

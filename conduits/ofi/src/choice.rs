@@ -1,9 +1,10 @@
-//! Which provider a job uses: the same on all ranks.
+//! Chooses the provider of a job, the same on all ranks.
 //!
-//! A provider is known by the name libfabric gives it, with the layers that were put on it: `tcp;ofi_rxm`. Every rank lists those
-//! that can do what the conduit needs; the first in the order of preference that all of them have is taken.
+//! A provider is identified by libfabric's name for it, with its layers: `tcp;ofi_rxm`. Every rank lists the
+//! providers that can do what the conduit needs; the first in the order of preference that all ranks have is
+//! chosen.
 
-/// The order of preference: networks first, and what reaches the own host only, or is there for tests, last.
+/// The order of preference: networks first; providers for one host, or for tests, last.
 const PREFERENCE: &[&str] = &[
     "cxi", "efa", "verbs", "ucx", "psm3", "psm2", "psm", "opx", "tcp", "net", "udp", "shm", "sm2", "lpp",
     "sockets",
@@ -17,24 +18,25 @@ fn base(name: &str) -> &str {
     name.split(';').next().unwrap_or(name)
 }
 
-/// Where a provider stands in the order; `None` for one that is no network by itself.
+/// The position of a provider in the order; `None` for one that is not a network by itself.
 fn place(name: &str) -> Option<usize> {
     let base = base(name);
     let known = PREFERENCE.iter().position(|p| *p == base);
     known.or_else(|| (!base.starts_with("ofi_") && !base.starts_with("off_")).then_some(PREFERENCE.len()))
 }
 
-/// Whether somebody who asks for `wanted` means this provider.
+/// Whether the user who asks for `wanted` means this provider.
 pub(crate) fn is_meant(wanted: &str, name: &str) -> bool {
     wanted.eq_ignore_ascii_case(name) || wanted.eq_ignore_ascii_case(base(name))
 }
 
-/// Whether atomics must not even be tried: a fetching one over the layer rxd ends the process (libfabric 1.17).
+/// Whether atomics must not even be tried: a fetching atomic over the layer rxd ends the process (libfabric
+/// 1.17).
 pub(crate) fn breaks_atomics(name: &str) -> bool {
     name.contains("ofi_rxd")
 }
 
-/// Picks from what each rank has; `Err` says why there is none.
+/// Chooses from the lists of all ranks; `Err` has the reason why there is none.
 pub(crate) fn pick(have: &[Vec<String>], wanted: Option<&str>, one_host: bool) -> Result<String, String> {
     let of =
         |rank: usize| have[rank].iter().filter(|name| wanted.is_none_or(|wanted| is_meant(wanted, name)));

@@ -2,20 +2,20 @@
 #![expect(unsafe_code, reason = "gives out slots and frames")]
 
 use crate::choice;
-use crate::fabric::{self, Event, Port, Region, What};
+use crate::fabric::{self, OperationKind, Port, QueueEntry, RegisteredRegion};
 use crate::offers::{self, Use};
 use crate::onesided::{Known, OneSided, Start};
 use crate::receive::{Arrived, Receiver};
 use crate::send::{Lost, Sender};
+use crate::settings::{Native, Settings};
 use crate::trial;
-use crate::wire::{End, Kind, MAX_FRAME, UNIT, message_len};
+use crate::wire::{End, MAX_FRAME_BYTES, MessageKind, UNIT_BYTES, message_len};
 use gasnet::atomics::Operation;
 use gasnet::conduit::credit::{Account, Terms};
 use gasnet::conduit::looks::Looks;
 use gasnet::conduit::{
     Channel, Completion, Conduit, Frame, Limits, OpenContext, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc,
 };
-use gasnet::config::OfiNative;
 use gasnet::{Bells, Error, RankId};
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
@@ -24,62 +24,63 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Bytes of frames of one channel that may be under way to one peer.
-const WINDOW: usize = 256 << 10;
-/// Bytes that a frame counts as at least, where one buffer takes many messages, and where each fills one.
-const LEAST: [usize; 2] = [512, 4096];
-/// How long a rank that leaves waits for the others.
-const PATIENCE: Duration = Duration::from_secs(3);
-/// Polls in vain from one question for visits of peers to the next: it costs as much as a look.
-const VISITS: u32 = 16;
-/// Longest sleep at the doorbell: what takes several steps of both sides is not rung for at each.
-const DOZE: Duration = Duration::from_millis(1);
-/// Rounds of completions in one go.
-const ROUNDS: usize = 4;
+const WINDOW_BYTES: usize = 256 << 10;
+/// Smallest number of bytes that a frame counts as: with buffers for many messages, and with a buffer for
+/// each.
+const MIN_FRAME_COST_BYTES: [usize; 2] = [512, 4096];
+/// How long a leaving rank waits for the others.
+const LEAVING_TIMEOUT: Duration = Duration::from_secs(3);
+/// Empty polls between two questions for visits of peers: such a question costs as much as a poll.
+const EMPTY_POLLS_PER_VISIT_CHECK: u32 = 16;
+/// Longest sleep at the doorbell: of an operation with several steps on both sides, not every step rings.
+const MAX_SLEEP: Duration = Duration::from_millis(1);
+/// Batches of completions handled in one poll.
+const COMPLETION_BATCHES_PER_POLL: usize = 4;
 
-/// Frames are lent aligned.
+/// Unit of aligned memory for frames.
 #[repr(C, align(64))]
 #[derive(Clone, Copy)]
 struct Line([u8; 64]);
 
-/// A frame that came and is not handled yet.
+/// A frame that has arrived and is not handled yet.
 struct Ready {
     from: u32,
     channel: Channel,
     at: *mut u8,
     len: usize,
-    keeper: Keeper,
+    keeper: FrameMemory,
 }
 
-/// Where a frame is.
-enum Keeper {
-    /// In a receive's buffer.
+/// The memory of a frame.
+enum FrameMemory {
+    /// The buffer of a receive.
     Buffer(u32),
-    /// In memory of its own.
+    /// Memory of its own.
     Own(#[expect(dead_code, reason = "keeps the memory")] Vec<Line>),
 }
 
 impl Ready {
-    /// The frame's bytes in other memory.
+    /// Copies the frame's bytes to other memory.
     fn copy(&self) -> Vec<Line> {
         let mut lines = vec![Line([0; 64]); self.len.div_ceil(64).max(1)];
-        // SAFETY: the frame's bytes into at least as much room.
+        // SAFETY: the frame's bytes, into at least as much room.
         unsafe { std::ptr::copy_nonoverlapping(self.at, lines.as_mut_ptr().cast(), self.len) };
         lines
     }
 }
 
-/// What is known of a peer.
+/// The state of a peer.
 struct Relation {
     account: Account,
-    /// Credits are to be returned in a message of their own.
+    /// Credits must be returned in a message of their own.
     due: bool,
-    /// Something was sent to it, or came from it.
+    /// Something was sent to it, or received from it.
     met: bool,
     /// It has left.
     gone: bool,
 }
 
-/// All that calls of libfabric need; one thread at a time.
+/// The state for calls of libfabric; one thread at a time uses it.
 pub(crate) struct Engine {
     pub(crate) me: u32,
     pub(crate) port: Port,
@@ -89,18 +90,18 @@ pub(crate) struct Engine {
     peers: Vec<Relation>,
     terms: Terms,
     ready: [VecDeque<Ready>; 2],
-    /// Notes that found no room: to whom and what.
-    notes: VecDeque<(u32, Kind, Vec<u8>)>,
-    /// The own segment, and its key for those who ask.
-    segment: Option<(Region, Vec<u8>)>,
-    /// Who asked before there was one.
+    /// Notes that found no room: receiver and contents.
+    notes: VecDeque<(u32, MessageKind, Vec<u8>)>,
+    /// The own segment, and the note with its key.
+    segment: Option<(RegisteredRegion, Vec<u8>)>,
+    /// Peers that asked before there was a segment.
     asked: Vec<u32>,
-    /// Peers whose trial is over.
+    /// Peers whose trial has ended.
     pub(crate) tried: Vec<u32>,
     looks: Looks,
-    /// Polls for completions that found none.
+    /// Polls in a row that found no completion.
     vain: u32,
-    /// Doorbells, where the provider has no descriptor; and whom something was sent to last.
+    /// Doorbells, if the provider has no descriptor; and the last peer that something was sent to.
     bells: Option<Arc<Bells>>,
     last: u32,
     failed: Option<(Option<u32>, String)>,
@@ -123,7 +124,7 @@ impl Engine {
         self.error(Some(lost.to), format!("sending to rank {}: {}", lost.to, lost.why))
     }
 
-    /// Something was sent to a peer, or begun there: it may be asleep.
+    /// Something was sent to a peer, or started there: it may be asleep.
     fn ring(&mut self, to: u32) {
         self.last = to;
         if let Some(bells) = &self.bells {
@@ -131,20 +132,20 @@ impl Engine {
         }
     }
 
-    /// Whether something of this rank's is under way.
+    /// Whether operations of this rank are under way.
     fn is_busy(&self) -> bool {
         !self.sender.is_idle() || self.onesided.as_ref().is_some_and(|o| o.is_busy())
     }
 
-    /// Whether there is something for a poll.
+    /// Whether there is work for a poll.
     fn has_work(&mut self) -> bool {
-        // What fails comes out of that poll.
+        // The poll will report a failure.
         let came = self.progress().map_or(true, |count| count > 0);
         let done = self.onesided.as_ref().is_some_and(|o| !o.done.is_empty());
         came || done || self.ready.iter().any(|r| !r.is_empty()) || self.port.was_visited()
     }
 
-    /// Makes progress: sends what waits, and sees to what is complete.
+    /// Makes progress: sends what waits, and handles completions.
     pub(crate) fn progress(&mut self) -> Result<usize, Error> {
         if let Some((rank, text)) = &self.failed {
             return Err(self.error(*rank, text.clone()));
@@ -156,8 +157,8 @@ impl Engine {
             self.sender.retry(&self.port).map_err(|lost| self.lost(lost))?;
         }
         let mut total = 0;
-        for _ in 0..ROUNDS {
-            let mut events = [None::<Event>; fabric::BATCH];
+        for _ in 0..COMPLETION_BATCHES_PER_POLL {
+            let mut events = [None::<QueueEntry>; fabric::COMPLETIONS_PER_BATCH];
             let mut count = 0;
             let taken = self.port.completions(&mut |event| {
                 events[count] = Some(event);
@@ -170,7 +171,7 @@ impl Engine {
                 Ok(taken) => total += taken,
                 Err(failure) => self.see_failure(&failure)?,
             }
-            if count < fabric::BATCH {
+            if count < fabric::COMPLETIONS_PER_BATCH {
                 break;
             }
         }
@@ -188,29 +189,30 @@ impl Engine {
         Ok(total)
     }
 
-    /// No receive is posted, and there is no memory for more: what nobody has wanted yet makes room.
+    /// No receive is posted, and there is no memory for more: frames that nobody has polled for move
+    /// elsewhere.
     #[cold]
     fn clear_buffers(&mut self) -> Result<(), String> {
         for ready in self.ready.iter_mut().flatten() {
-            if let Keeper::Buffer(index) = ready.keeper {
+            if let FrameMemory::Buffer(index) = ready.keeper {
                 let mut lines = ready.copy();
                 ready.at = lines.as_mut_ptr().cast();
-                ready.keeper = Keeper::Own(lines);
+                ready.keeper = FrameMemory::Own(lines);
                 self.receiver.handled(index);
             }
         }
         self.receiver.keep_up(&mut self.port)
     }
 
-    fn see(&mut self, event: &Event) -> Result<(), Error> {
+    fn see(&mut self, event: &QueueEntry) -> Result<(), Error> {
         match event.what {
-            What::Send => self.sender.sent(event.index),
-            What::OneSided => {
+            OperationKind::Send => self.sender.sent(event.index),
+            OperationKind::OneSided => {
                 if let Some(onesided) = &mut self.onesided {
                     onesided.complete(&mut self.port, event.index);
                 }
             }
-            What::Receive => {
+            OperationKind::Receive => {
                 if let Some(arrived) = self.receiver.arrived(event) {
                     self.take(arrived)?;
                 }
@@ -219,9 +221,9 @@ impl Engine {
         Ok(())
     }
 
-    /// Looks at a message.
+    /// Handles a message.
     fn take(&mut self, arrived: Arrived) -> Result<(), Error> {
-        // SAFETY: the provider wrote that many bytes, and has done with them.
+        // SAFETY: the provider wrote that many bytes, and has finished with them.
         let bytes = unsafe { std::slice::from_raw_parts(arrived.at, arrived.len) };
         let end =
             End::parse(bytes).filter(|end| (end.from as usize) < self.peers.len() && end.from != self.me);
@@ -235,27 +237,27 @@ impl Engine {
                 self.error(Some(end.from), format!("rank {} returned more credits than there are", end.from))
             );
         }
-        if end.kind == Kind::Frame {
+        if end.kind == MessageKind::Frame {
             self.ready[end.channel as usize].push_back(Ready {
                 from: end.from,
                 channel: end.channel,
                 at: arrived.at,
                 len: end.len,
-                keeper: Keeper::Buffer(arrived.buffer),
+                keeper: FrameMemory::Buffer(arrived.buffer),
             });
             return Ok(());
         }
         let note = bytes[..end.len].to_vec();
         self.receiver.handled(arrived.buffer);
         match end.kind {
-            Kind::Frame | Kind::Credit => {}
-            Kind::Ask => match &self.segment {
-                Some((_, key)) => self.notes.push_back((end.from, Kind::Key, key.clone())),
+            MessageKind::Frame | MessageKind::Credit => {}
+            MessageKind::Ask => match &self.segment {
+                Some((_, key)) => self.notes.push_back((end.from, MessageKind::Key, key.clone())),
                 None => self.asked.push(end.from),
             },
-            Kind::Key => self.learn(end.from, &note)?,
-            Kind::Tried => self.tried.push(end.from),
-            Kind::Bye => {
+            MessageKind::Key => self.learn(end.from, &note)?,
+            MessageKind::Tried => self.tried.push(end.from),
+            MessageKind::Bye => {
                 self.peers[end.from as usize].gone = true;
                 self.sender.drop_waiting(end.from);
                 self.notes.retain(|(to, ..)| *to != end.from);
@@ -277,16 +279,16 @@ impl Engine {
 
     fn see_failure(&mut self, failure: &fabric::Failure) -> Result<(), Error> {
         let (rank, what) = match failure.of {
-            Some((What::Receive, index)) => {
+            Some((OperationKind::Receive, index)) => {
                 self.receiver.lost(index);
                 (None, "a receive".to_string())
             }
-            Some((What::Send, index)) => {
+            Some((OperationKind::Send, index)) => {
                 let to = self.sender.target(index);
                 self.sender.sent(index);
                 (Some(to), format!("a message to rank {to}"))
             }
-            Some((What::OneSided, index)) => {
+            Some((OperationKind::OneSided, index)) => {
                 let (to, what) = self.onesided.as_ref().map_or((0, "an operation"), |o| o.describe(index));
                 (Some(to), format!("{what} with rank {to}"))
             }
@@ -302,7 +304,7 @@ impl Engine {
     }
 
     /// Sends a note as soon as there is room.
-    pub(crate) fn say(&mut self, to: u32, kind: Kind) -> Result<(), Error> {
+    pub(crate) fn say(&mut self, to: u32, kind: MessageKind) -> Result<(), Error> {
         self.notes.push_back((to, kind, Vec::new()));
         self.send_notes()
     }
@@ -310,17 +312,17 @@ impl Engine {
     fn send_notes(&mut self) -> Result<(), Error> {
         while let Some((to, kind, bytes)) = self.notes.pop_front() {
             let relation = &mut self.peers[to as usize];
-            if relation.gone && kind != Kind::Bye {
+            if relation.gone && kind != MessageKind::Bye {
                 continue;
             }
             relation.met = true;
             let credit = relation.account.settle();
             relation.due = false;
-            let through = kind == Kind::Bye;
+            let through = kind == MessageKind::Bye;
             match self.sender.note(&mut self.port, to, kind, &bytes, credit, through) {
                 Ok(true) => self.ring(to),
                 Ok(false) => {
-                    // The credits go with the next try.
+                    // The credits go with the next attempt.
                     let account = &mut self.peers[to as usize].account;
                     account.handled(Channel::Request, credit[0]);
                     account.handled(Channel::Reply, credit[1]);
@@ -334,14 +336,14 @@ impl Engine {
         Ok(())
     }
 
-    /// What a frame of `len` bytes costs.
+    /// The number of credits that a frame of `len` bytes costs.
     fn cost(&self, len: usize) -> u32 {
-        self.terms.cost(message_len(len) / UNIT)
+        self.terms.cost(message_len(len) / UNIT_BYTES)
     }
 
-    /// A frame has been handled: its room goes back to its sender.
+    /// A frame has been handled: its credits go back to its sender.
     fn handled(&mut self, frame: &Ready) -> Result<(), Error> {
-        if let Keeper::Buffer(index) = frame.keeper {
+        if let FrameMemory::Buffer(index) = frame.keeper {
             self.receiver.handled(index);
         }
         let cost = self.cost(frame.len);
@@ -349,12 +351,12 @@ impl Engine {
         relation.account.handled(frame.channel, cost);
         if relation.account.is_due(self.terms) && !relation.due {
             relation.due = true;
-            self.say(frame.from, Kind::Credit)?;
+            self.say(frame.from, MessageKind::Credit)?;
         }
         Ok(())
     }
 
-    /// Whether a put or get is on its way; errors come out of the next poll.
+    /// Whether a put or get was started; the next poll reports errors.
     fn started(&mut self, to: u32, start: Start) -> bool {
         match start {
             Start::Started => {
@@ -364,7 +366,7 @@ impl Engine {
             }
             Start::Later => false,
             Start::Ask => {
-                if self.say(to, Kind::Ask).is_err() {
+                if self.say(to, MessageKind::Ask).is_err() {
                     self.failed = Some((Some(to), format!("asking rank {to} for its segment's key")));
                 }
                 false
@@ -376,12 +378,12 @@ impl Engine {
         }
     }
 
-    /// Something that cannot go on: the next progress says so.
+    /// Records an error after which the conduit cannot go on: the next progress reports it.
     pub(crate) fn trouble(&mut self, why: String) {
         self.failed = Some((None, why));
     }
 
-    /// Runs something that waits for all ranks, while the network goes on.
+    /// Runs work that waits for all ranks, and makes progress meanwhile.
     pub(crate) fn meanwhile<T: Send>(&mut self, work: impl FnOnce() -> T + Send) -> Result<T, Error> {
         std::thread::scope(|scope| {
             let work = scope.spawn(work);
@@ -397,16 +399,17 @@ impl Engine {
         })
     }
 
-    /// Says good-bye to all it has met and waits for theirs, so that everything sent has arrived.
+    /// Sends good-byes to all peers it has communicated with and waits for theirs, so that everything sent
+    /// has arrived.
     fn leave(&mut self) {
         self.leaving = true;
         let met: Vec<u32> = (0..self.peers.len() as u32).filter(|r| self.peers[*r as usize].met).collect();
         for &peer in &met {
-            self.notes.push_back((peer, Kind::Bye, Vec::new()));
+            self.notes.push_back((peer, MessageKind::Bye, Vec::new()));
         }
         let since = Instant::now();
-        while since.elapsed() < PATIENCE {
-            // A network that fails now has nothing more to give.
+        while since.elapsed() < LEAVING_TIMEOUT {
+            // A network that fails now has nothing more to deliver.
             if self.progress().is_err() {
                 break;
             }
@@ -438,19 +441,19 @@ impl Engine {
 
 struct Ofi {
     engine: Mutex<Option<Engine>>,
-    /// What was counted before the engine was closed.
+    /// The counters, saved before the engine was closed.
     counted: OnceLock<Vec<(&'static str, u64)>>,
     bells: Option<Arc<Bells>>,
     /// Whether puts and gets are the provider's.
     native: bool,
-    /// Whether atomics are, those that it has.
+    /// Whether atomics are the provider's, as far as it has them.
     atomics: bool,
-    /// Bytes of a put whose source is read by the call.
+    /// Largest put, in bytes, whose source is read by the call.
     copies: usize,
     max_transfer: usize,
 }
 
-/// Opens the conduit unless shared memory reaches everyone.
+/// Opens the conduit unless shared memory reaches all ranks.
 pub(crate) fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
     if cx.neighbours.len() == cx.size as usize {
         return Ok(None);
@@ -470,12 +473,13 @@ pub(crate) fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Err
     Ok(Some(Box::new(Ofi { engine, counted: OnceLock::new(), bells, native, atomics, copies, max_transfer })))
 }
 
-/// Agrees on a provider, opens an endpoint, and tells everybody its address.
+/// Agrees on a provider, opens an endpoint, and exchanges the addresses.
 fn connect(cx: &OpenContext<'_>) -> Result<Engine, Error> {
-    let (wanted, domain) = (cx.config.ofi_provider.as_deref(), cx.config.ofi_domain.as_deref());
+    let settings = Settings::read()?;
+    let (wanted, domain) = (settings.provider.as_deref(), settings.domain.as_deref());
     let mut names = offers::providers(wanted, domain);
     if names.is_empty() && wanted.is_some() {
-        // For the message that there is no such one.
+        // For the message that the named provider does not exist.
         names = offers::providers(None, domain);
     }
     let lists = cx.exchange().all_gather(names.join("\n").as_bytes())?;
@@ -493,10 +497,10 @@ fn connect(cx: &OpenContext<'_>) -> Result<Engine, Error> {
     })?;
     let fail = |why: String| Error::Conduit(format!("ofi ({name}): {why}"));
     let ranks = cx.size as usize;
-    let native = cx.config.ofi_native;
-    let atomics = native == OfiNative::All && !choice::breaks_atomics(&name);
-    let mode = Use { one_sided: native != OfiNative::None, atomics, multi: true };
-    // A rank without an endpoint says so, instead of keeping all others waiting.
+    let native = settings.native;
+    let atomics = native == Native::All && !choice::breaks_atomics(&name);
+    let mode = Use { one_sided: native != Native::None, atomics, multi: true };
+    // A rank that cannot open an endpoint reports it, instead of keeping all others waiting.
     let opened =
         Port::open(&name, domain, mode, ranks).and_then(|port| port.address().map(|address| (port, address)));
     let bells = match &opened {
@@ -518,14 +522,14 @@ fn connect(cx: &OpenContext<'_>) -> Result<Engine, Error> {
     }
     let (mut port, _) = opened.map_err(fail)?;
     port.learn(&all.iter().map(|said| said[1..].to_vec()).collect::<Vec<_>>()).map_err(fail)?;
-    let least = LEAST[usize::from(!port.traits.multi)];
-    let terms = Terms { window: (WINDOW / UNIT) as u32, least: (least / UNIT) as u32 };
-    let room = (ranks - 1) * 2 * WINDOW;
+    let least = MIN_FRAME_COST_BYTES[usize::from(!port.traits.multi)];
+    let terms = Terms { window: (WINDOW_BYTES / UNIT_BYTES) as u32, least: (least / UNIT_BYTES) as u32 };
+    let room = (ranks - 1) * 2 * WINDOW_BYTES;
     let receiver = Receiver::new(&mut port, room, room / least).map_err(fail)?;
     let sender = Sender::new(cx.rank.0, &mut port).map_err(fail)?;
     let relation = || Relation { account: Account::new(terms), due: false, met: false, gone: false };
     let rma = port.traits.rma;
-    let registration = cx.config.ofi_registration;
+    let registration = settings.registration;
     let onesided = if rma {
         Some(OneSided::new(&mut port, ranks, Known::Not, registration, cx.config.quiet).map_err(fail)?)
     } else {
@@ -556,7 +560,7 @@ fn connect(cx: &OpenContext<'_>) -> Result<Engine, Error> {
 impl Engine {
     fn drop_onesided(&mut self) {
         match self.onesided.take() {
-            // The provider may still come back to what it did not complete.
+            // The provider may still use the memory of operations that it did not complete.
             Some(onesided) if onesided.is_busy() => std::mem::forget(onesided),
             Some(onesided) => onesided.end(&mut self.port),
             None => {}
@@ -580,14 +584,15 @@ impl Ofi {
     }
 }
 
-// SAFETY: a slot is out of the free list, and a frame's buffer is not posted again before it is handled: nobody else uses them.
+// SAFETY: a slot is from the free list, and a frame's buffer is not posted again before the frame is handled:
+// nobody else uses them.
 unsafe impl Conduit for Ofi {
     fn name(&self) -> &'static str {
         "ofi"
     }
 
     fn limits(&self, _to: Peer, _nargs: usize) -> Limits {
-        Limits::new(MAX_FRAME)
+        Limits::new(MAX_FRAME_BYTES)
     }
 
     fn reserve(
@@ -597,8 +602,8 @@ unsafe impl Conduit for Ofi {
         len: usize,
         _immediate: bool,
     ) -> Result<Option<RawSlot>, Error> {
-        if len > MAX_FRAME {
-            return Err(Error::Conduit(format!("a frame of {len} bytes: at most {MAX_FRAME}")));
+        if len > MAX_FRAME_BYTES {
+            return Err(Error::Conduit(format!("a frame of {len} bytes: at most {MAX_FRAME_BYTES}")));
         }
         let mut guard = self.lock();
         let Some(engine) = guard.as_mut() else {
@@ -627,8 +632,8 @@ unsafe impl Conduit for Ofi {
         let relation = &mut engine.peers[to as usize];
         relation.met = true;
         let credit = relation.account.settle();
-        let end = (Kind::Frame, channel, slot.len, credit);
-        // What fails here comes out of the next poll.
+        let end = (MessageKind::Frame, channel, slot.len, credit);
+        // The next poll reports a failure.
         if let Err(lost) = engine.sender.commit(&engine.port, index as u32, to, end, false) {
             engine.failed = Some((Some(to), format!("sending to rank {to}: {}", lost.why)));
         }
@@ -674,7 +679,7 @@ unsafe impl Conduit for Ofi {
         if !self.native || segment.len == 0 {
             return Ok(());
         }
-        // SAFETY: a segment stays for the rest of the job.
+        // SAFETY: a segment stays valid for the rest of the job.
         let region = unsafe { engine.port.register(segment.base, segment.len, true) };
         let key =
             region.and_then(|region| engine.port.key_note(&region, segment.base).map(|key| (region, key)));
@@ -692,7 +697,7 @@ unsafe impl Conduit for Ofi {
             onesided.local.attached(segment.base, segment.len, &region);
         }
         for peer in std::mem::take(&mut engine.asked) {
-            engine.notes.push_back((peer, Kind::Key, key.clone()));
+            engine.notes.push_back((peer, MessageKind::Key, key.clone()));
         }
         engine.segment = Some((region, key));
         engine.send_notes()
@@ -711,13 +716,14 @@ unsafe impl Conduit for Ofi {
             && engine.ready.iter().all(VecDeque::is_empty)
             && engine.onesided.as_ref().is_none_or(|o| o.done.is_empty() && !o.has_pieces());
         let fd = if nothing { engine.port.descriptor()? } else { return None };
-        // SAFETY: open until the conduit is closed; after that nobody waits on it but threads that have not noticed.
+        // SAFETY: it is open until the conduit is closed; after that only threads wait on it that have not
+        // noticed.
         Some(unsafe { BorrowedFd::borrow_raw(std::os::fd::AsRawFd::as_raw_fd(&fd)) })
     }
 
     fn doze(&self, longest: Duration) -> bool {
         let there_is_one = || self.lock().as_mut().is_none_or(Engine::has_work);
-        self.bells.as_ref().is_some_and(|bells| bells.doze(there_is_one, longest.min(DOZE)))
+        self.bells.as_ref().is_some_and(|bells| bells.doze(there_is_one, longest.min(MAX_SLEEP)))
     }
 
     fn close(&self) {
@@ -734,7 +740,8 @@ unsafe impl Conduit for Ofi {
     }
 }
 
-// SAFETY: completions are reported when the provider says so, and puts complete when the data is in place.
+// SAFETY: completions are reported when the provider reports them, and puts complete when the data is in
+// place.
 unsafe impl Rma for Ofi {
     unsafe fn put(&self, to: RemoteAddr, src: *const u8, len: usize, token: u64) -> bool {
         let mut guard = self.lock();
@@ -785,7 +792,7 @@ unsafe impl Rma for Ofi {
         let mut guard = self.lock();
         let Some(engine) = guard.as_mut() else { return 0 };
         if engine.onesided.as_ref().is_some_and(|o| o.done.is_empty()) && engine.looks.is_due(2) {
-            // What fails here comes out of the next poll for frames.
+            // The next poll for frames reports a failure.
             if let Err(error) = engine.progress() {
                 engine.failed.get_or_insert((None, error.to_string()));
             }
@@ -800,7 +807,7 @@ unsafe impl Rma for Ofi {
         }
         if done == 0 {
             engine.vain = engine.vain.wrapping_add(1);
-            if engine.vain.is_multiple_of(VISITS) {
+            if engine.vain.is_multiple_of(EMPTY_POLLS_PER_VISIT_CHECK) {
                 if engine.bells.is_some() && engine.is_busy() {
                     engine.ring(engine.last);
                 }

@@ -1,48 +1,49 @@
-//! An endpoint and all that it stands on: fabric, domain, address table, completion queue. Of which provider, see [`crate::offers`].
+//! An endpoint and the objects below it: fabric, domain, address table, completion queue. [`crate::offers`]
+//! finds their provider.
 //!
-//! Everything is tied together at [`Port::open`] and taken apart by `Drop`. Calls are made by one thread at a time, which is the
-//! threading model asked for.
+//! [`Port::open`] makes all objects, and `Drop` closes them. One thread at a time makes calls, which is the
+//! threading model that was requested.
 #![expect(unsafe_code, reason = "calls C; see the functions of ffi")]
 
 use crate::atomics::Plan;
 use crate::checked::Checked;
 use crate::ffi::{self, AGAIN};
 use crate::offers::{self, Offers, Traits, Use};
-use crate::pins::PIECES;
-use crate::wire::MAX_MESSAGE;
+use crate::pins::MAX_PIECES;
+use crate::wire::MAX_MESSAGE_BYTES;
 use std::ffi::{c_int, c_void};
 use std::os::fd::{BorrowedFd, RawFd};
 use std::ptr;
 
-/// Completions taken from the queue at once.
-pub(crate) const BATCH: usize = 16;
-/// What every operation in flight begins with: the provider's own, then ours.
+/// Completions taken from the queue in one call.
+pub(crate) const COMPLETIONS_PER_BATCH: usize = 16;
+/// The beginning of every operation in flight: the provider's part, then ours.
 #[repr(C)]
 pub(crate) struct Context {
     provider: [*mut c_void; 8],
-    pub(crate) what: What,
+    pub(crate) what: OperationKind,
     pub(crate) index: u32,
 }
 
-/// What an operation is.
+/// The kind of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum OperationKind {
     Receive,
     Send,
     OneSided,
 }
 
 impl Context {
-    pub(crate) fn new(what: What, index: u32) -> Context {
+    pub(crate) fn new(what: OperationKind, index: u32) -> Context {
         Context { provider: [ptr::null_mut(); 8], what, index }
     }
 }
 
-/// What became of an attempt.
+/// The result of an attempt.
 #[derive(Debug)]
 pub(crate) enum Answer {
     Started,
-    /// No room: to be tried again.
+    /// There is no room: try again.
     Again,
     Failed(String),
 }
@@ -57,27 +58,27 @@ impl Answer {
     }
 }
 
-/// Something that is complete.
+/// A completion.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Event {
-    pub(crate) what: What,
+pub(crate) struct QueueEntry {
+    pub(crate) what: OperationKind,
     pub(crate) index: u32,
-    /// The provider is done with a receive buffer.
+    /// The provider has finished with a receive buffer.
     pub(crate) released: bool,
     pub(crate) at: *mut u8,
     pub(crate) len: usize,
 }
 
-/// Something that went wrong.
+/// A failure.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    /// Which operation, if that is known.
-    pub(crate) of: Option<(What, u32)>,
+    /// The operation, if it is known.
+    pub(crate) of: Option<(OperationKind, u32)>,
     pub(crate) cancelled: bool,
     pub(crate) text: String,
 }
 
-/// Local memory of an operation, and what the provider is told of its registration.
+/// Local memory of an operation, with the descriptor of its registration.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Span {
     pub(crate) at: *mut u8,
@@ -89,13 +90,13 @@ impl Span {
     pub(crate) const NONE: Span = Span { at: ptr::null_mut(), len: 0, desc: ptr::null_mut() };
 }
 
-/// A memory region that is registered.
-pub(crate) struct Region {
+/// A registered memory region.
+pub(crate) struct RegisteredRegion {
     mr: *mut ffi::fid_mr,
     pub(crate) desc: *mut c_void,
 }
 
-/// What a peer needs to reach a region.
+/// The key that a peer needs to reach a region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Key {
     /// Added to offsets.
@@ -103,7 +104,7 @@ pub(crate) struct Key {
     pub(crate) key: u64,
 }
 
-/// Where an operation goes at its target.
+/// The target of an operation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Remote {
     pub(crate) peer: u32,
@@ -111,7 +112,7 @@ pub(crate) struct Remote {
     pub(crate) key: u64,
 }
 
-/// An endpoint that can send, receive, and reach memory.
+/// An endpoint that can send, receive, and access memory.
 pub(crate) struct Port {
     offer: Offers,
     fabric: *mut ffi::fid_fabric,
@@ -119,22 +120,23 @@ pub(crate) struct Port {
     av: *mut ffi::fid_av,
     cq: *mut ffi::fid_cq,
     ep: *mut ffi::fid_ep,
-    /// By rank.
+    /// Addresses by rank.
     peers: Vec<ffi::fi_addr_t>,
-    /// Keys this side chooses.
+    /// The next key chosen by this side.
     next_key: u64,
     wait: Option<RawFd>,
-    /// Counts operations of peers on memory here, and what it said last.
+    /// Counts operations of peers on local memory; and its last value.
     visits: *mut ffi::fid_cntr,
     visited: u64,
-    /// In tests: what is registered.
+    /// In tests: the registered memory.
     checked: Option<Checked>,
     pub(crate) traits: Traits,
 }
 
 impl Drop for Port {
     fn drop(&mut self) {
-        // SAFETY: made here, closed once, those that stand on others first. A provider that refuses keeps what it has.
+        // SAFETY: made here, closed once, dependent objects first. If a provider refuses, the object is
+        // leaked.
         unsafe {
             let close = |object: *mut ffi::fid, there: bool| {
                 if there {
@@ -151,13 +153,15 @@ impl Drop for Port {
     }
 }
 
-/// Removes what the provider shm left of a killed process that had this one's number: it names its memory by that, and takes what is there for
-/// the memory of a process that lives. What is older than this process is not its own.
+/// Removes what the provider shm left of a killed process with the same number as this one. The provider
+/// names its memory by that number, and takes leftover memory for that of a living process. Memory that is
+/// older than this process is a leftover.
 fn clear_remains() {
     let text = |path: &str| std::fs::read_to_string(path).ok();
     let age = || {
         let (uptime, stat) = (text("/proc/uptime")?, text("/proc/self/stat")?);
-        // The 22nd field (proc_pid_stat(5)), in ticks since the start of the system; the name before may have any letters.
+        // The 22nd field (proc_pid_stat(5)), in ticks since the start of the system; the name before it may
+        // have any characters.
         let begun: f64 = stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(22 - 3)?.parse().ok()?;
         // SAFETY: a plain question.
         let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) } as f64;
@@ -193,7 +197,7 @@ impl Port {
             traits,
         };
         let info = port.offer.first();
-        // SAFETY: objects made one from the other, as the manual wants it.
+        // SAFETY: objects are made one from the other, as the manual requires.
         unsafe {
             let code = ffi::fi_fabric((*info).fabric_attr, &mut port.fabric, ptr::null_mut());
             ffi::check("fi_fabric", code as isize)?;
@@ -214,8 +218,8 @@ impl Port {
                 clear_remains();
             }
             ffi::check("fi_enable", ffi::enable(port.ep))?;
-            // After that: rxm takes it before but forgets it, and shm has no place for it yet.
-            port.traits.multi = port.traits.multi && ffi::set_least_room(port.ep, MAX_MESSAGE);
+            // Only now: rxm accepts it earlier but forgets it, and shm has no memory for it yet.
+            port.traits.multi = port.traits.multi && ffi::set_least_room(port.ep, MAX_MESSAGE_BYTES);
         }
         Ok(port)
     }
@@ -223,7 +227,8 @@ impl Port {
     /// # Safety
     /// 1. The domain is open (owed by the caller).
     unsafe fn open_queue(&mut self) -> Result<(), String> {
-        // Timers of a layer that repairs losses run in calls only: who sleeps on a descriptor would not run them.
+        // Timers of a layer that repairs losses run in calls only: a thread that sleeps on a descriptor would
+        // not run them.
         let timers = self.traits.name.contains("ofi_rxd");
         for wait in [ffi::FI_WAIT_FD, ffi::FI_WAIT_NONE] {
             if timers && wait == ffi::FI_WAIT_FD {
@@ -252,10 +257,11 @@ impl Port {
         Ok(())
     }
 
-    /// Has operations of peers counted, if the provider can: who waits without a descriptor would not notice any.
+    /// Counts operations of peers, if the provider can: a rank that waits without a descriptor would not
+    /// notice any.
     ///
     /// # Safety
-    /// 1. The endpoint is made, and not enabled (owed by the caller).
+    /// 1. The endpoint is made, and not enabled yet (owed by the caller).
     unsafe fn count_visits(&mut self) {
         // SAFETY: (1); all zeros are valid attributes: count, and nobody waits.
         unsafe {
@@ -274,7 +280,7 @@ impl Port {
         }
     }
 
-    /// Whether peers have put here or got from here since this was asked last, as far as is known. Makes progress.
+    /// Whether peers have put here or got from here since the last call, as far as is known. Makes progress.
     pub(crate) fn was_visited(&mut self) -> bool {
         if self.visits.is_null() {
             return false;
@@ -284,7 +290,7 @@ impl Port {
         std::mem::replace(&mut self.visited, now) != now
     }
 
-    /// Closes the endpoint: nothing is under way any more, and memory can be forgotten.
+    /// Closes the endpoint: nothing is under way any more, and memory can be deregistered.
     pub(crate) fn stop(&mut self) {
         if !self.ep.is_null() {
             // SAFETY: open, and not used again.
@@ -303,15 +309,15 @@ impl Port {
         Ok(bytes)
     }
 
-    /// Learns the addresses of all ranks.
+    /// Inserts the addresses of all ranks.
     pub(crate) fn learn(&mut self, addresses: &[Vec<u8>]) -> Result<(), String> {
         let len = addresses.iter().map(Vec::len).max().unwrap_or(0);
-        // One after the other; shorter ones (texts) are filled up with zeros.
+        // One after the other; shorter addresses (texts) are padded with zeros.
         let all: Vec<u8> =
             addresses.iter().flat_map(|a| a.iter().copied().chain(std::iter::repeat(0)).take(len)).collect();
         self.peers = vec![0; addresses.len()];
         for (rank, address) in all.chunks(len.max(1)).enumerate() {
-            // SAFETY: an address as fi_getname gave it.
+            // SAFETY: an address from fi_getname.
             let code = unsafe { ffi::av_insert(self.av, address, 1, &mut self.peers[rank..=rank]) };
             if code != 1 {
                 return Err(format!("fi_av_insert: the address of rank {rank} is not understood"));
@@ -320,24 +326,25 @@ impl Port {
         Ok(())
     }
 
-    /// A descriptor that becomes readable when the queue has something, if the provider promises that now.
+    /// A descriptor that becomes readable when the queue has completions, if the provider guarantees that
+    /// now.
     pub(crate) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         let fd = self.wait?;
         // SAFETY: the queue's own descriptor, open as long as the queue.
         unsafe { (ffi::try_wait(self.fabric, self.cq) == 0).then(|| BorrowedFd::borrow_raw(fd)) }
     }
 
-    /// Whether there is one at all.
+    /// Whether the queue has a descriptor at all.
     pub(crate) fn has_descriptor(&self) -> bool {
         self.wait.is_some()
     }
 
-    /// Takes completions, up to [`BATCH`]. Makes progress.
-    pub(crate) fn completions(&self, take: &mut dyn FnMut(Event)) -> Result<usize, Failure> {
-        // SAFETY: room for the entries; contexts are ours, alive while their operation is under way.
+    /// Takes up to [`COMPLETIONS_PER_BATCH`] completions. Makes progress.
+    pub(crate) fn completions(&self, take: &mut dyn FnMut(QueueEntry)) -> Result<usize, Failure> {
+        // SAFETY: room for the entries; contexts are ours, and alive while their operation is under way.
         unsafe {
-            let mut entries: [ffi::fi_cq_data_entry; BATCH] = std::mem::zeroed();
-            let count = ffi::cq_read(self.cq, entries.as_mut_ptr(), BATCH);
+            let mut entries: [ffi::fi_cq_data_entry; COMPLETIONS_PER_BATCH] = std::mem::zeroed();
+            let count = ffi::cq_read(self.cq, entries.as_mut_ptr(), COMPLETIONS_PER_BATCH);
             if count == AGAIN || count == 0 {
                 return Ok(0);
             }
@@ -349,7 +356,7 @@ impl Port {
             }
             for entry in &entries[..count as usize] {
                 let Some(context) = entry.op_context.cast::<Context>().as_ref() else { continue };
-                take(Event {
+                take(QueueEntry {
                     what: context.what,
                     index: context.index,
                     released: entry.flags & ffi::FI_MULTI_RECV != 0,
@@ -362,7 +369,7 @@ impl Port {
     }
 
     /// # Safety
-    /// 1. The queue says that there is an error (owed by the caller).
+    /// 1. The queue reports an error (owed by the caller).
     unsafe fn failure(&self) -> Failure {
         // SAFETY: (1); as in `completions`.
         unsafe {
@@ -384,7 +391,8 @@ impl Port {
     /// Posts a receive.
     ///
     /// # Safety
-    /// 1. The memory is valid, and nobody else's, until the receive is released; the context stays (owed by the caller).
+    /// 1. The memory is valid and used by nobody else until the receive is released; the context stays valid
+    ///    (owed by the caller).
     pub(crate) unsafe fn receive(
         &self,
         at: *mut u8,
@@ -401,7 +409,7 @@ impl Port {
             msg_iov: &iov,
             desc: descs.as_mut_ptr(),
             iov_count: 1,
-            addr: ffi::ANYONE,
+            addr: ffi::ANY_ADDRESS,
             context: ptr::from_mut(of).cast(),
             data: 0,
         };
@@ -410,10 +418,11 @@ impl Port {
         Answer::of(unsafe { ffi::receive(self.ep, &message, flags) })
     }
 
-    /// Sends; `through` has the completion wait until the target has the message.
+    /// Sends; with `through` the send completes only when the target has the message.
     ///
     /// # Safety
-    /// 1. The memory stays as it is until the send is complete; the context stays (owed by the caller).
+    /// 1. The memory does not change until the send is complete; the context stays valid (owed by the
+    ///    caller).
     pub(crate) unsafe fn send(
         &self,
         to: u32,
@@ -441,17 +450,17 @@ impl Port {
         Answer::of(unsafe { ffi::send(self.ep, &message, ffi::FI_COMPLETION | how) })
     }
 
-    /// Sends at most `traits.inject` bytes, which are read at once.
+    /// Sends at most `traits.inject` bytes, which are read before the call returns.
     pub(crate) fn inject(&self, to: u32, message: &[u8]) -> Answer {
         // SAFETY: read before the call returns.
         Answer::of(unsafe { ffi::inject(self.ep, message.as_ptr(), message.len(), self.peers[to as usize]) })
     }
 
-    /// Starts a put, complete when the data is in place at the target.
+    /// Starts a put, which is complete when the data is in place at the target.
     ///
     /// # Safety
-    /// 1. The source stays until the put is complete, unless `inject` is set; the context stays; the target is a region (owed by the
-    ///    caller).
+    /// 1. The source stays valid until the put is complete, unless `inject` is set; the context stays valid;
+    ///    the target is inside a region (owed by the caller).
     pub(crate) unsafe fn write(&self, to: Remote, from: &[Span], of: &mut Context, inject: bool) -> Answer {
         if !inject && let Some(stray) = self.stray(from) {
             return stray;
@@ -464,8 +473,8 @@ impl Port {
     /// Starts a get.
     ///
     /// # Safety
-    /// 1. The destination is valid and nobody else's until the get is complete; the context stays; the source is a region (owed by the
-    ///    caller).
+    /// 1. The destination is valid and used by nobody else until the get is complete; the context stays
+    ///    valid; the source is inside a region (owed by the caller).
     pub(crate) unsafe fn read(&self, to: &[Span], from: Remote, of: &mut Context) -> Answer {
         if let Some(stray) = self.stray(to) {
             return stray;
@@ -479,8 +488,8 @@ impl Port {
     /// Starts an atomic operation.
     ///
     /// # Safety
-    /// 1. The three words (operand, expected value, old value) are the operation's until it is complete; the context stays; the
-    ///    target is a region (owed by the caller).
+    /// 1. The operation owns the three words (operand, expected value, old value) until it is complete; the
+    ///    context stays valid; the target is inside a region (owed by the caller).
     pub(crate) unsafe fn atomic(
         &self,
         to: Remote,
@@ -515,7 +524,7 @@ impl Port {
         })
     }
 
-    /// The endpoint, for questions.
+    /// The endpoint, for queries.
     pub(crate) fn endpoint(&self) -> *mut ffi::fid_ep {
         self.ep
     }
@@ -529,8 +538,8 @@ impl Port {
         of: &mut Context,
         start: impl FnOnce(&ffi::fi_msg_rma) -> isize,
     ) -> isize {
-        let mut iov = [ffi::iovec { iov_base: ptr::null_mut(), iov_len: 0 }; PIECES];
-        let mut descs = [ptr::null_mut(); PIECES];
+        let mut iov = [ffi::iovec { iov_base: ptr::null_mut(), iov_len: 0 }; MAX_PIECES];
+        let mut descs = [ptr::null_mut(); MAX_PIECES];
         for ((iov, desc), span) in iov.iter_mut().zip(&mut descs).zip(local) {
             (*iov, *desc) = (ffi::iovec { iov_base: span.at.cast(), iov_len: span.len }, span.desc);
         }
@@ -548,14 +557,14 @@ impl Port {
         })
     }
 
-    /// What becomes of an operation on memory that is not registered, where that is looked at.
+    /// In tests, the result of an operation on memory that is not registered.
     fn stray(&self, spans: &[Span]) -> Option<Answer> {
         let checked = self.checked.as_ref()?;
         let stray = spans.iter().find(|s| !checked.has(s.at as usize, s.len, s.desc as usize))?;
         Some(Answer::Failed(format!("{} bytes at {:p} are not registered as said", stray.len, stray.at)))
     }
 
-    /// Registers memory, for operations of this side, and for those of others if `shared`.
+    /// Registers memory for operations of this side, and for those of others if `shared`.
     ///
     /// # Safety
     /// 1. The memory is valid as long as the region (owed by the caller).
@@ -564,7 +573,7 @@ impl Port {
         at: *mut u8,
         len: usize,
         shared: bool,
-    ) -> Result<Region, String> {
+    ) -> Result<RegisteredRegion, String> {
         let mut access = ffi::FI_SEND | ffi::FI_RECV;
         if self.traits.rma {
             access |= ffi::FI_READ | ffi::FI_WRITE;
@@ -589,12 +598,12 @@ impl Port {
                     ffi::close(mr.cast());
                 })?;
             }
-            Ok(Region { mr, desc })
+            Ok(RegisteredRegion { mr, desc })
         }
     }
 
-    /// Ends a registration. No operation uses it any more.
-    pub(crate) fn forget(&mut self, region: &Region) {
+    /// Deregisters a region. No operation uses it any more.
+    pub(crate) fn forget(&mut self, region: &RegisteredRegion) {
         if let Some(checked) = &mut self.checked {
             checked.remove(region.mr as usize);
         }
@@ -602,12 +611,12 @@ impl Port {
         unsafe { ffi::close(region.mr.cast()) };
     }
 
-    /// The key of a region that begins at `base`, as a note for peers.
-    pub(crate) fn key_note(&self, region: &Region, base: *const u8) -> Result<Vec<u8>, String> {
+    /// A note for peers with the key of a region that begins at `base`.
+    pub(crate) fn key_note(&self, region: &RegisteredRegion, base: *const u8) -> Result<Vec<u8>, String> {
         // SAFETY: an open region.
         let key = unsafe { (*region.mr).key };
         let mut start = if self.traits.mr_virtual { base as u64 } else { 0 };
-        let mut raw = [0u8; crate::wire::NOTE - 16];
+        let mut raw = [0u8; crate::wire::MAX_NOTE_BYTES - 16];
         let mut len = raw.len();
         if self.traits.mr_raw {
             // SAFETY: as above; room for `len` bytes.
@@ -619,7 +628,7 @@ impl Port {
         Ok([&start.to_le_bytes()[..], &key.to_le_bytes(), &raw[..len]].concat())
     }
 
-    /// What a peer's note says.
+    /// Reads the key in a peer's note.
     pub(crate) fn read_key(&self, note: &[u8]) -> Result<Key, String> {
         let word = |at: usize| {
             let bytes = note.get(at..at + 8).and_then(|b| b.try_into().ok());
@@ -628,7 +637,7 @@ impl Port {
         let (base, mut key) = (word(0)?, word(8)?);
         let mut raw = note[16..].to_vec();
         if self.traits.mr_raw {
-            // SAFETY: a raw key of the same provider.
+            // SAFETY: a raw key from the same provider.
             unsafe { ffi::check("fi_mr_map_raw", ffi::mr_map_raw(self.domain, base, &mut raw, &mut key))? };
         }
         Ok(Key { base, key })

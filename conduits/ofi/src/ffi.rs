@@ -1,7 +1,8 @@
-//! libfabric's declarations, and its inline functions, which are calls through tables of the objects.
+//! libfabric's declarations, and its inline functions, which call through the objects' tables.
 //!
 //! # Safety
-//! Every function here demands what its namesake in libfabric's manual does: live objects, memory that stays while an operation uses it.
+//! Every function here has the requirements of its namesake in libfabric's manual: live objects, and memory
+//! that stays valid while an operation uses it.
 #![expect(unsafe_code, reason = "calls C")]
 
 #[expect(clippy::all, non_camel_case_types, dead_code, unsafe_op_in_unsafe_fn, reason = "made by a tool")]
@@ -14,25 +15,25 @@ pub(crate) use declarations::*;
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr;
 
-/// The oldest interface that is enough, and the newest that this was written for.
-pub(crate) const API: u32 = 1 << 16 | 17;
-/// No address.
-pub(crate) const ANYONE: fi_addr_t = fi_addr_t::MAX;
-/// Nothing there, no room: to be tried again.
+/// The version of the interface: the oldest that is enough, for which this was written.
+pub(crate) const API_VERSION: u32 = 1 << 16 | 17;
+/// Any address.
+pub(crate) const ANY_ADDRESS: fi_addr_t = fi_addr_t::MAX;
+/// Nothing is there, or there is no room: try again.
 pub(crate) const AGAIN: isize = -(FI_EAGAIN as isize);
 
-/// An error code in words.
+/// The message of an error code.
 pub(crate) fn words(code: isize) -> String {
     // SAFETY: any number has a text, which is static.
     unsafe { CStr::from_ptr(fi_strerror(code.unsigned_abs() as c_int)) }.to_string_lossy().into_owned()
 }
 
-/// The result of a call, in words.
+/// Turns the result of a call into an error with a message.
 pub(crate) fn check(what: &str, code: isize) -> Result<isize, String> {
     if code >= 0 { Ok(code) } else { Err(format!("{what}: {}", words(code))) }
 }
 
-/// Calls an entry of an object's table; a table may lack it.
+/// Calls an entry of an object's table; the table may lack it.
 macro_rules! call {
     ($object:expr, $table:ident . $entry:ident ( $($argument:expr),* )) => {
         match (*(*$object).$table).$entry {
@@ -76,7 +77,7 @@ pub(crate) unsafe fn counter_open(
     unsafe { call!(domain, ops.cntr_open(domain, attr, to, ptr::null_mut())) }
 }
 
-/// What it has counted. Makes progress.
+/// The value of a counter. Makes progress.
 pub(crate) unsafe fn counter_read(counter: *mut fid_cntr) -> u64 {
     // SAFETY: as above.
     unsafe { (*(*counter).ops).read.map_or(0, |read| read(counter)) }
@@ -97,7 +98,8 @@ pub(crate) unsafe fn enable(ep: *mut fid_ep) -> isize {
     unsafe { common!(ep, control(FI_ENABLE as c_int, ptr::null_mut())) }
 }
 
-/// Sets the smallest room that a receive of several messages keeps posted for. Whether that is how it is now.
+/// Sets the smallest room for which a receive of several messages stays posted. Returns whether it is set
+/// now.
 pub(crate) unsafe fn set_least_room(ep: *mut fid_ep, bytes: usize) -> bool {
     // SAFETY: as above; the values are read and written at once.
     unsafe {
@@ -150,7 +152,7 @@ pub(crate) unsafe fn cq_read_error(cq: *mut fid_cq, to: &mut fi_cq_err_entry) ->
     unsafe { call!(cq, ops.readerr(cq, to, 0)) }
 }
 
-/// The provider's own words for an error.
+/// The provider's own message for an error.
 pub(crate) unsafe fn cq_words(cq: *mut fid_cq, error: &fi_cq_err_entry) -> String {
     let mut text = [0u8; 256];
     // SAFETY: as above; the answer is null, static, or in `text`.
@@ -201,7 +203,7 @@ pub(crate) unsafe fn mr_register(
     }
 }
 
-/// Ties a region to an endpoint and makes it usable, for providers that want that.
+/// Binds a region to an endpoint and enables it, for providers that require that.
 pub(crate) unsafe fn mr_enable(mr: *mut fid_mr, ep: *mut fid_ep) -> isize {
     // SAFETY: as above.
     unsafe {
@@ -234,7 +236,7 @@ pub(crate) unsafe fn close(object: *mut fid) -> isize {
     }
 }
 
-/// The tables of atomics, by what an operation needs.
+/// Atomics, by the tables that they use.
 pub(crate) mod atomics {
     use super::*;
 
@@ -250,7 +252,7 @@ pub(crate) mod atomics {
         unsafe { call!(ep, atomic.compwritevalid(ep, word, op, &mut count)) == 0 && count > 0 }
     }
 
-    /// Where an atomic operation goes and what it is.
+    /// The target of an atomic operation, and the operation.
     pub(crate) struct Target {
         pub(crate) to: fi_addr_t,
         pub(crate) at: u64,

@@ -1,31 +1,31 @@
-//! Memory for messages: allocated in pieces, registered where the provider wants that, kept to the end.
+//! Memory for messages: allocated in chunks, registered if the provider wants that, kept until the end.
 #![expect(unsafe_code, reason = "allocates, and gives out parts of what it allocated")]
 
-use crate::fabric::{Port, Region};
+use crate::fabric::{Port, RegisteredRegion};
 use std::alloc::Layout;
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
-/// Pieces begin on pages.
-const PAGE: usize = 4096;
+/// Alignment of chunks.
+const CHUNK_ALIGNMENT_BYTES: usize = 4096;
 
-/// A piece of memory.
+/// A chunk of memory.
 pub(crate) struct Chunk {
     at: NonNull<u8>,
     layout: Layout,
-    region: Option<Region>,
+    region: Option<RegisteredRegion>,
 }
 
 impl Chunk {
-    /// `len` bytes, all zero, which take space where they are touched.
+    /// `len` bytes of zeros, which take physical memory only where they are touched.
     pub(crate) fn new(port: &mut Port, len: usize) -> Result<Chunk, String> {
-        let layout = Layout::from_size_align(len.max(1), PAGE).map_err(|e| e.to_string())?;
+        let layout = Layout::from_size_align(len.max(1), CHUNK_ALIGNMENT_BYTES).map_err(|e| e.to_string())?;
         // SAFETY: the layout has a size.
         let at = NonNull::new(unsafe { std::alloc::alloc_zeroed(layout) })
             .ok_or_else(|| format!("no memory for {len} bytes of messages"))?;
         let mut chunk = Chunk { at, layout, region: None };
         if port.traits.mr_local {
-            // SAFETY: valid as long as the chunk, which forgets the region before it goes.
+            // SAFETY: valid as long as the chunk, which deregisters the region before it is freed.
             chunk.region = Some(unsafe { port.register(at.as_ptr(), len, false) }?);
         }
         Ok(chunk)
@@ -36,17 +36,17 @@ impl Chunk {
         self.at.as_ptr()
     }
 
-    /// What operations on it have to say to the provider.
+    /// The descriptor for operations on it.
     pub(crate) fn desc(&self) -> *mut c_void {
         self.region.as_ref().map_or(std::ptr::null_mut(), |region| region.desc)
     }
 
-    /// Gives it back. Nothing uses it any more.
+    /// Frees it. Nothing uses it any more.
     pub(crate) fn end(self, port: &mut Port) {
         if let Some(region) = &self.region {
             port.forget(region);
         }
-        // SAFETY: allocated with this layout, and given back once.
+        // SAFETY: allocated with this layout, and freed once.
         unsafe { std::alloc::dealloc(self.at.as_ptr(), self.layout) };
     }
 }

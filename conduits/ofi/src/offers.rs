@@ -1,14 +1,14 @@
-//! What libfabric offers: its providers, and what the one that is chosen is like.
+//! What libfabric offers: its providers, and the properties of the chosen one.
 #![expect(unsafe_code, reason = "calls C, and reads what it made")]
 
 use crate::checked::Checked;
 use crate::ffi;
-use crate::pins::PIECES;
-use crate::wire::MAX_MESSAGE;
+use crate::pins::MAX_PIECES;
+use crate::wire::MAX_MESSAGE_BYTES;
 use std::ffi::{CStr, CString, c_int};
 use std::ptr;
 
-/// What a provider may demand of registrations.
+/// The registration modes that a provider may demand.
 const MR_MODES: u64 = ffi::FI_MR_LOCAL
     | ffi::FI_MR_RAW
     | ffi::FI_MR_VIRT_ADDR
@@ -16,33 +16,33 @@ const MR_MODES: u64 = ffi::FI_MR_LOCAL
     | ffi::FI_MR_PROV_KEY
     | ffi::FI_MR_RMA_EVENT
     | ffi::FI_MR_ENDPOINT;
-/// What it may demand otherwise.
+/// The other modes that it may demand.
 const MODES: u64 = ffi::FI_CONTEXT | ffi::FI_CONTEXT2;
 
-/// What the chosen provider is like.
+/// The properties of the chosen provider.
 #[derive(Debug, Clone)]
 pub(crate) struct Traits {
     pub(crate) name: String,
-    /// Bytes that can be sent without keeping them.
+    /// Bytes that can be sent by inject.
     pub(crate) inject: usize,
-    /// Buffers used by operations have to be registered.
+    /// Whether the buffers of operations have to be registered.
     pub(crate) mr_local: bool,
     pub(crate) mr_virtual: bool,
     pub(crate) mr_raw: bool,
     pub(crate) mr_enable: bool,
-    /// One receive takes many messages.
+    /// Whether one receive accepts many messages.
     pub(crate) multi: bool,
     pub(crate) rma: bool,
     pub(crate) atomics: bool,
-    /// Pieces that the local memory of an operation may be in.
+    /// Most pieces of an operation's local memory.
     pub(crate) spans: usize,
-    /// Operations that may be under way.
+    /// Most operations under way.
     pub(crate) depth: usize,
     /// Bytes of the largest operation.
     pub(crate) max_transfer: usize,
 }
 
-/// What of a provider the conduit is to use.
+/// The features of a provider that the conduit wants to use.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Use {
     pub(crate) one_sided: bool,
@@ -50,7 +50,7 @@ pub(crate) struct Use {
     pub(crate) multi: bool,
 }
 
-/// A list of what libfabric offers.
+/// A list of libfabric's offers.
 pub(crate) struct Offers(*mut ffi::fi_info);
 
 impl Drop for Offers {
@@ -62,24 +62,24 @@ impl Drop for Offers {
     }
 }
 
-/// What is asked of a provider.
+/// The requirements for a provider.
 #[derive(Clone, Copy)]
 struct Wish<'a> {
     caps: u64,
     provider: Option<&'a str>,
     domain: Option<&'a str>,
-    /// Take what has demands that the conduit cannot meet, to say so.
+    /// Also accept providers whose demands the conduit cannot meet, in order to report them.
     any: bool,
 }
 
 fn copy_text(text: &str) -> *mut std::ffi::c_char {
     let text = CString::new(text).unwrap_or_default();
-    // SAFETY: a text that ends in zero.
+    // SAFETY: a text that ends with a zero byte.
     unsafe { libc::strdup(text.as_ptr()) }
 }
 
 /// # Safety
-/// 1. Null or a text that lives for the call (owed by the caller).
+/// 1. Null, or a text that lives for the call (owed by the caller).
 unsafe fn text(at: *const std::ffi::c_char) -> String {
     // SAFETY: (1).
     if at.is_null() { String::new() } else { unsafe { CStr::from_ptr(at) }.to_string_lossy().into_owned() }
@@ -88,7 +88,8 @@ unsafe fn text(at: *const std::ffi::c_char) -> String {
 impl Offers {
     fn ask(wish: Wish<'_>) -> Offers {
         let mut found = ptr::null_mut();
-        // SAFETY: hints as fi_dupinfo(NULL) makes them, with texts from malloc, which fi_freeinfo frees with them.
+        // SAFETY: hints as fi_dupinfo(NULL) makes them, with texts from malloc, which fi_freeinfo frees with
+        // them.
         unsafe {
             let hints = Offers(ffi::fi_dupinfo(ptr::null()));
             let Some(h) = hints.0.as_mut() else { return Offers(found) };
@@ -107,20 +108,20 @@ impl Offers {
             if let Some(name) = wish.provider {
                 (*h.fabric_attr).prov_name = copy_text(name);
             }
-            if ffi::fi_getinfo(ffi::API, ptr::null(), ptr::null(), 0, hints.0, &mut found) != 0 {
+            if ffi::fi_getinfo(ffi::API_VERSION, ptr::null(), ptr::null(), 0, hints.0, &mut found) != 0 {
                 found = ptr::null_mut();
             }
         }
         Offers(found)
     }
 
-    /// The first of them.
+    /// The first offer.
     pub(crate) fn first(&self) -> *mut ffi::fi_info {
         self.0
     }
 
     fn each(&self) -> impl Iterator<Item = &ffi::fi_info> {
-        // SAFETY: a list that lives as long as this.
+        // SAFETY: a list that lives as long as this value.
         std::iter::successors(unsafe { self.0.as_ref() }, |info| unsafe { info.next.as_ref() })
     }
 }
@@ -130,23 +131,23 @@ fn provider_of(info: &ffi::fi_info) -> String {
     unsafe { text((*info.fabric_attr).prov_name) }
 }
 
-/// Names of the providers that can serve, each once, in libfabric's order.
+/// Names of the usable providers, each once, in libfabric's order.
 pub(crate) fn providers(wanted: Option<&str>, domain: Option<&str>) -> Vec<String> {
     let mut names = Vec::new();
-    // Asking for one by name spares the start of all others.
+    // Asking for one by name avoids starting all others.
     let offers = Offers::ask(Wish { caps: ffi::FI_MSG, provider: wanted, domain, any: false });
     for info in offers.each() {
         // SAFETY: attributes of an offer.
         let largest = unsafe { (*info.ep_attr).max_msg_size };
         let name = provider_of(info);
-        if largest >= MAX_MESSAGE && !names.contains(&name) {
+        if largest >= MAX_MESSAGE_BYTES && !names.contains(&name) {
             names.push(name);
         }
     }
     names
 }
 
-/// Why providers of that name, if there are any, were left out.
+/// Why providers of that name, if there are any, cannot be used.
 pub(crate) fn objections(wanted: Option<&str>) -> Vec<String> {
     let names = [
         (ffi::FI_MR_MMU_NOTIFY, "FI_MR_MMU_NOTIFY"),
@@ -164,7 +165,7 @@ pub(crate) fn objections(wanted: Option<&str>) -> Vec<String> {
         if info.mode & !MODES != 0 {
             why.push(format!("demands modes {:#x}", info.mode & !MODES));
         }
-        if largest < MAX_MESSAGE {
+        if largest < MAX_MESSAGE_BYTES {
             why.push(format!("messages of at most {largest} bytes"));
         }
         let line = format!("{}: {}", provider_of(info), why.join(", "));
@@ -175,7 +176,7 @@ pub(crate) fn objections(wanted: Option<&str>) -> Vec<String> {
     all
 }
 
-/// What to do without, if need be: the first that a provider has is taken.
+/// Combinations of features, best first: the first that a provider has is used.
 fn wishes(wanted: Use) -> Vec<u64> {
     let Use { one_sided, atomics, multi } = wanted;
     let mut all = Vec::new();
@@ -194,7 +195,7 @@ fn wishes(wanted: Use) -> Vec<u64> {
     all
 }
 
-/// The offer of the provider with this name that has most of what is wanted, and what it is like.
+/// The offer of the named provider that has most of the wanted features, and its properties.
 pub(crate) fn choose(name: &str, domain: Option<&str>, wanted: Use) -> Result<(Offers, Traits), String> {
     let (offer, caps) = wishes(wanted)
         .into_iter()
@@ -202,7 +203,7 @@ pub(crate) fn choose(name: &str, domain: Option<&str>, wanted: Use) -> Result<(O
             let offers = Offers::ask(Wish { caps, provider: Some(name), domain, any: false });
             // SAFETY: an offer, copied; its attributes.
             let fits = |info: &&ffi::fi_info| unsafe {
-                provider_of(info) == name && (*info.ep_attr).max_msg_size >= MAX_MESSAGE
+                provider_of(info) == name && (*info.ep_attr).max_msg_size >= MAX_MESSAGE_BYTES
             };
             let info = offers.each().find(fits).map(ptr::from_ref)?;
             // SAFETY: as above.
@@ -216,13 +217,13 @@ pub(crate) fn choose(name: &str, domain: Option<&str>, wanted: Use) -> Result<(O
 }
 
 /// # Safety
-/// 1. An offer of fi_getinfo (owed by the caller).
+/// 1. An offer from fi_getinfo (owed by the caller).
 unsafe fn traits(info: &ffi::fi_info, caps: u64, name: &str) -> Traits {
-    // SAFETY: (1): the attributes are there.
+    // SAFETY: (1): its attributes are there.
     unsafe {
         let (tx, ep, domain) = (&*info.tx_attr, &*info.ep_attr, &*info.domain_attr);
         let mr = domain.mr_mode as u32 as u64;
-        // 1 is the old name of allocated, virtual, with the provider's keys.
+        // 1 is the old name for allocated, virtual, with the provider's keys.
         let basic = mr == 1;
         let has = |bit| mr & bit != 0;
         Traits {
@@ -235,7 +236,7 @@ unsafe fn traits(info: &ffi::fi_info, caps: u64, name: &str) -> Traits {
             multi: info.caps & caps & ffi::FI_MULTI_RECV != 0,
             rma: info.caps & caps & ffi::FI_RMA != 0,
             atomics: info.caps & caps & ffi::FI_ATOMIC != 0,
-            spans: tx.iov_limit.clamp(1, PIECES),
+            spans: tx.iov_limit.clamp(1, MAX_PIECES),
             depth: tx.size.clamp(64, 4096),
             max_transfer: ep.max_msg_size,
         }

@@ -1,57 +1,59 @@
-//! Puts, gets and atomic operations by the provider's own means.
+//! Puts, gets and atomic operations of the provider.
 //!
-//! A put's one completion says that the data is in place at the target, so it is reported as local and remote at once; a small put's
-//! source is read by the call. Where the provider demands that local memory is registered, memory of the own segment is; for other memory
-//! see [`crate::local`]. A transfer that has to be copied and is larger than a bounce buffer is *cut*: its pieces are operations of their own,
-//! begun as there are buffers, and it is complete when the last of them is.
+//! A put has one completion, which tells that the data is in place at the target; so local and remote
+//! completion are reported at the same time. The call itself reads the source of a small put. If the provider
+//! demands that local memory is registered, memory of the own segment is; for other memory see
+//! [`crate::local`]. A transfer that has to be copied and is larger than a bounce buffer is *cut*: its pieces
+//! are operations of their own, started when there are buffers, and it is complete when the last of them is.
 #![expect(unsafe_code, reason = "hands memory to the provider")]
 
 use crate::atomics::{self, Have};
-use crate::fabric::{Answer, Context, Key, Port, Remote, What};
-use crate::local::{Lease, Local, Room};
+use crate::fabric::{Answer, Context, Key, OperationKind, Port, Remote};
+use crate::local::{Local, MemoryLease, Room};
 use crate::memory::Chunk;
-use crate::prices::LARGE;
+use crate::prices::LARGE_BYTES;
+use crate::settings::Registration;
 use gasnet::atomics::Operation;
 use gasnet::conduit::{Completion, RemoteAddr};
-use gasnet::config::OfiRegistration;
 use std::collections::VecDeque;
 
 /// Words of an atomic operation: operand, expected value, result.
-const WORDS: usize = 3;
+const ATOMIC_WORDS: usize = 3;
 
-/// Transfers that may be cut at a time.
-const CUTS: usize = 64;
+/// Most transfers that may be cut at the same time.
+const MAX_CUT_TRANSFERS: usize = 64;
 
-struct Op {
+struct OneSidedOperation {
     context: Context,
     token: u64,
     to: u32,
-    job: Job,
-    /// In registered memory: the words of an atomic operation.
+    job: OneSidedKind,
+    /// The words of an atomic operation, in registered memory.
     words: *mut u64,
 }
 
-/// What is to be done when an operation is complete.
-enum Job {
+/// What to do when an operation is complete.
+enum OneSidedKind {
     None,
-    Put(Lease),
-    Get(Lease),
-    /// Of a transfer that was cut, this one.
-    Piece(Lease, u32),
-    /// The result goes there.
+    Put(MemoryLease),
+    Get(MemoryLease),
+    /// A piece of the cut transfer with this number.
+    Piece(MemoryLease, u32),
+    /// Write the result to this address.
     Atomic(*mut u64),
 }
 
-/// A transfer in pieces.
+/// A cut transfer.
 struct Cut {
     token: u64,
     remote: Remote,
     put: bool,
     at: *mut u8,
     len: usize,
-    /// Bytes whose pieces were begun; the piece that is next, if it has its buffer already; pieces that are not complete.
+    /// Bytes of the pieces that were started; the buffer of the next piece, if it has one; number of pieces
+    /// that are not complete.
     begun: usize,
-    next: Option<Lease>,
+    next: Option<MemoryLease>,
     under_way: u32,
 }
 
@@ -63,29 +65,29 @@ pub(crate) enum Known {
     Key(Key),
 }
 
-/// Operations of an endpoint.
+/// The one-sided operations of an endpoint.
 pub(crate) struct OneSided {
     #[expect(clippy::vec_box, reason = "the provider keeps their addresses")]
-    ops: Vec<Box<Op>>,
+    ops: Vec<Box<OneSidedOperation>>,
     free: Vec<u32>,
     words: Chunk,
-    /// Cut transfers, by number, and which of them have pieces to begin.
+    /// Cut transfers by number, and those with pieces to start.
     cuts: Vec<Option<Cut>>,
     beginning: VecDeque<u32>,
-    /// By rank.
+    /// Keys by rank.
     pub(crate) keys: Vec<Known>,
     pub(crate) done: VecDeque<(u64, Completion)>,
     pub(crate) local: Local,
-    /// Atomic operations that the provider has.
+    /// Atomic operations of the provider.
     pub(crate) have: Have,
 }
 
-/// What became of an attempt to start an operation.
+/// The result of an attempt to start an operation.
 pub(crate) enum Start {
     Started,
-    /// To be tried again.
+    /// Try again.
     Later,
-    /// The peer has to be asked for its key first.
+    /// The key has to be requested from the peer first.
     Ask,
     Failed(String),
 }
@@ -95,23 +97,23 @@ impl OneSided {
         port: &mut Port,
         ranks: usize,
         known: Known,
-        registration: OfiRegistration,
+        registration: Registration,
         quiet: bool,
     ) -> Result<OneSided, String> {
         let count = port.traits.depth / 2;
-        let words = Chunk::new(port, count * WORDS * 8)?;
+        let words = Chunk::new(port, count * ATOMIC_WORDS * 8)?;
         let ops = (0..count)
             .map(|k| {
-                let words = words.at().cast::<u64>().wrapping_add(k * WORDS);
-                let context = Context::new(What::OneSided, k as u32);
-                Box::new(Op { context, token: 0, to: 0, job: Job::None, words })
+                let words = words.at().cast::<u64>().wrapping_add(k * ATOMIC_WORDS);
+                let context = Context::new(OperationKind::OneSided, k as u32);
+                Box::new(OneSidedOperation { context, token: 0, to: 0, job: OneSidedKind::None, words })
             })
             .collect();
         Ok(OneSided {
             ops,
             free: (0..count as u32).rev().collect(),
             words,
-            cuts: (0..CUTS).map(|_| None).collect(),
+            cuts: (0..MAX_CUT_TRANSFERS).map(|_| None).collect(),
             beginning: VecDeque::new(),
             keys: vec![known; ranks],
             done: VecDeque::new(),
@@ -120,7 +122,7 @@ impl OneSided {
         })
     }
 
-    /// Where an address is at its owner, if that is known.
+    /// The target of an operation, if the peer's key is known.
     fn remote(&mut self, to: RemoteAddr) -> Result<Remote, Start> {
         let rank = to.peer.rank.0;
         match self.keys[rank as usize] {
@@ -133,20 +135,20 @@ impl OneSided {
         }
     }
 
-    /// Sees to what became of starting `index`.
+    /// Handles the result of starting operation `index`.
     fn settle(&mut self, port: &mut Port, index: u32, answer: Answer) -> Start {
         if matches!(answer, Answer::Started) {
             return Start::Started;
         }
-        let job = std::mem::replace(&mut self.ops[index as usize].job, Job::None);
+        let job = std::mem::replace(&mut self.ops[index as usize].job, OneSidedKind::None);
         match job {
-            Job::Put(lease) | Job::Get(lease) => self.local.end(port, lease),
-            Job::Piece(lease, cut) => {
+            OneSidedKind::Put(lease) | OneSidedKind::Get(lease) => self.local.end(port, lease),
+            OneSidedKind::Piece(lease, cut) => {
                 if let Some(cut) = &mut self.cuts[cut as usize] {
                     cut.next = Some(lease);
                 }
             }
-            Job::None | Job::Atomic(_) => {}
+            OneSidedKind::None | OneSidedKind::Atomic(_) => {}
         }
         self.free.push(index);
         match answer {
@@ -156,7 +158,7 @@ impl OneSided {
     }
 
     /// # Safety
-    /// As `Rma::put`; 1. with `inject` the source is read by the call (owed by the caller).
+    /// As `Rma::put`; 1. with `inject` the call reads the source (owed by the caller).
     pub(crate) unsafe fn put(
         &mut self,
         port: &mut Port,
@@ -184,7 +186,7 @@ impl OneSided {
         };
         let (spans, count) = lease.spans();
         let op = &mut *self.ops[index as usize];
-        (op.token, op.to, op.job) = (token, remote.peer, Job::Put(lease));
+        (op.token, op.to, op.job) = (token, remote.peer, OneSidedKind::Put(lease));
         // SAFETY: owed by the caller; the op stays until it is complete.
         let answer = unsafe { port.write(remote, &spans[..count], &mut op.context, inject) };
         self.settle(port, index, answer)
@@ -205,7 +207,7 @@ impl OneSided {
             Err(why) => return why,
         };
         let Some(index) = self.free.pop() else { return Start::Later };
-        // SAFETY: owed by the caller: valid and nobody else's until the get is complete.
+        // SAFETY: owed by the caller: valid and used by nobody else until the get is complete.
         let lease = match unsafe { self.local.target(port, dst, len) } {
             Room::Here(lease) => lease,
             Room::Later => return self.settle(port, index, Answer::Again),
@@ -218,7 +220,7 @@ impl OneSided {
         };
         let (spans, count) = lease.spans();
         let op = &mut *self.ops[index as usize];
-        (op.token, op.to, op.job) = (token, remote.peer, Job::Get(lease));
+        (op.token, op.to, op.job) = (token, remote.peer, OneSidedKind::Get(lease));
         // SAFETY: as above.
         let answer = unsafe { port.read(&spans[..count], remote, &mut op.context) };
         self.settle(port, index, answer)
@@ -235,16 +237,16 @@ impl OneSided {
         }
     }
 
-    /// Begins pieces of transfers that were cut, as far as there is room. An error says on which rank.
+    /// Starts pieces of cut transfers as far as there is room. An error names the rank.
     pub(crate) fn go_on(&mut self, port: &mut Port) -> Result<(), (u32, String)> {
         while let Some(&number) = self.beginning.front()
             && let Some(cut) = &mut self.cuts[number as usize]
         {
-            let len = LARGE.min(cut.len - cut.begun);
+            let len = LARGE_BYTES.min(cut.len - cut.begun);
             let at = cut.at.wrapping_add(cut.begun);
             let lease = cut.next.take().or_else(|| {
                 if cut.put {
-                    // SAFETY: owed by the caller of `put`, as it is not complete.
+                    // SAFETY: owed by the caller of `put`, which is not complete.
                     unsafe { self.local.bounce_source(port, at, len) }
                 } else {
                     self.local.bounce(port, at, len)
@@ -257,8 +259,9 @@ impl OneSided {
             };
             let remote = Remote { at: cut.remote.at.wrapping_add(cut.begun as u64), ..cut.remote };
             let (spans, put, op) = (lease.spans().0, cut.put, &mut *self.ops[index as usize]);
-            (op.token, op.to, op.job) = (cut.token, remote.peer, Job::Piece(lease, number));
-            // SAFETY: a bounce buffer; the op stays until it is complete; the target is part of what the caller said.
+            (op.token, op.to, op.job) = (cut.token, remote.peer, OneSidedKind::Piece(lease, number));
+            // SAFETY: a bounce buffer; the op stays until it is complete; the target is part of the range
+            // given by the caller.
             let answer = unsafe {
                 if put {
                     port.write(remote, &spans[..1], &mut op.context, false)
@@ -296,7 +299,7 @@ impl OneSided {
         *slot = None;
     }
 
-    /// `None`: the provider does not have it.
+    /// Starts an atomic operation; `None` if the provider does not have it.
     ///
     /// # Safety
     /// As `Rma::atomic`.
@@ -317,7 +320,7 @@ impl OneSided {
         let Some(index) = self.free.pop() else { return Some(Start::Later) };
         let desc = self.words.desc();
         let op = &mut *self.ops[index as usize];
-        (op.token, op.to, op.job) = (token, remote.peer, Job::Atomic(old));
+        (op.token, op.to, op.job) = (token, remote.peer, OneSidedKind::Atomic(old));
         // SAFETY: the op and its words stay until it is complete.
         let answer = unsafe { port.atomic(remote, &plan, op.words, desc, &mut op.context) };
         Some(self.settle(port, index, answer))
@@ -327,34 +330,35 @@ impl OneSided {
     pub(crate) fn complete(&mut self, port: &mut Port, index: u32) {
         let op = &mut *self.ops[index as usize];
         let token = op.token;
-        match std::mem::replace(&mut op.job, Job::None) {
-            Job::None => return,
-            Job::Put(lease) => {
+        match std::mem::replace(&mut op.job, OneSidedKind::None) {
+            OneSidedKind::None => return,
+            OneSidedKind::Put(lease) => {
                 self.local.end(port, lease);
                 self.done.push_back((token, Completion::Local));
             }
-            Job::Get(lease) => {
+            OneSidedKind::Get(lease) => {
                 // SAFETY: the destination is valid until this is reported.
                 unsafe { lease.deliver() };
                 self.local.end(port, lease);
             }
-            Job::Piece(lease, cut) => {
-                // SAFETY: the part of a get's destination is valid until the whole is reported.
+            OneSidedKind::Piece(lease, cut) => {
+                // SAFETY: this part of a get's destination is valid until the whole is reported.
                 unsafe { lease.deliver() };
                 self.local.end(port, lease);
                 self.free.push(index);
                 return self.piece_complete(cut);
             }
-            Job::Atomic(to) => {
-                // SAFETY: the caller's word, valid until this is reported; the result is in the op's own words.
-                unsafe { to.write(op.words.add(WORDS - 1).read()) };
+            OneSidedKind::Atomic(to) => {
+                // SAFETY: the caller's word, valid until this is reported; the result is in the op's own
+                // words.
+                unsafe { to.write(op.words.add(ATOMIC_WORDS - 1).read()) };
             }
         }
         self.done.push_back((token, Completion::Remote));
         self.free.push(index);
     }
 
-    /// Whether pieces of transfers wait to be begun.
+    /// Whether pieces of transfers wait to be started.
     pub(crate) fn has_pieces(&self) -> bool {
         !self.beginning.is_empty()
     }
@@ -364,15 +368,15 @@ impl OneSided {
         self.free.len() < self.ops.len() || self.has_pieces()
     }
 
-    /// Whom an operation concerns, and what it is.
+    /// The peer of an operation, and its kind.
     pub(crate) fn describe(&self, index: u32) -> (u32, &'static str) {
         let op = &self.ops[index as usize];
         let what = match op.job {
-            Job::None => "an operation",
-            Job::Put(_) => "a put",
-            Job::Get(_) => "a get",
-            Job::Piece(..) => "a piece of a transfer",
-            Job::Atomic(_) => "an atomic operation",
+            OneSidedKind::None => "an operation",
+            OneSidedKind::Put(_) => "a put",
+            OneSidedKind::Get(_) => "a get",
+            OneSidedKind::Piece(..) => "a piece of a transfer",
+            OneSidedKind::Atomic(_) => "an atomic operation",
         };
         (op.to, what)
     }

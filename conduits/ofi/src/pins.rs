@@ -1,14 +1,19 @@
-//! The program's memory that stays registered because it may be used again: the local half of Firehose, over a provider's regions.
+//! Registers memory of the program and keeps it registered for its next use: the local half of Firehose, over
+//! the provider's regions.
 //!
-//! The crate `firehose` decides which pages are pinned and in whose place, counts who uses them, and keeps to a bound. Here
-//! stands what the pages are pinned *with*. A *region* is one registration of the provider's; it covers the pages that were missing for one
-//! transfer. A *part* is a range of pages and the region that serves them. A region ends when it serves no page and no transfer uses it.
-//! Providers bound how many regions there may be: beyond [`MOST_REGIONS`] those go that nobody uses and that were not used of late. A hand goes around
-//! all regions and takes away the mark that each use but the first sets; a region that it finds without one is given up.
+//! The crate `firehose` decides which pages are pinned and which are given up for them, counts their users,
+//! and respects a bound. This module manages the registrations. A *region* is one registration of the
+//! provider; it covers the pages that were missing for one transfer. A *part* is a range of pages with the
+//! region that serves them. A region ends when it serves no page and no transfer uses it. Providers bound the
+//! number of regions: beyond [`MAX_REGIONS`], regions are given up that are not in use and were not used
+//! recently (the clock algorithm). A hand goes around all regions and clears the mark that each use but the
+//! first sets; a region without the mark is given up.
 //!
-//! A transfer whose memory lies in several regions takes as many pieces, if it may; else the pages are pinned again, as one.
+//! A transfer whose memory is in several regions takes as many pieces, if it may; otherwise its pages are
+//! pinned again, as one region.
 //!
-//! Before each use the notifier is asked what was unmapped since; the kernel has such a change heard before the program runs on.
+//! Before each use the notifier is asked for changes; the kernel reports a change before the program
+//! continues.
 
 use firehose::{
     Action, Change, Config, ConfigError, Firehose, Notifier, OpId, Outcome, PinError, Registrar, Run,
@@ -16,12 +21,12 @@ use firehose::{
 };
 use std::collections::BTreeMap;
 
-/// Regions at most, but for those that a single transfer adds.
-const MOST_REGIONS: usize = 4096;
-/// Pieces of a transfer, at most.
-pub(crate) const PIECES: usize = 4;
+/// Most regions, not counting those that a single transfer adds.
+const MAX_REGIONS: usize = 4096;
+/// Most pieces of a transfer.
+pub(crate) const MAX_PIECES: usize = 4;
 
-/// Who registers memory.
+/// Registers memory.
 pub(crate) trait Registers {
     /// A registration.
     type Region;
@@ -29,7 +34,7 @@ pub(crate) trait Registers {
     fn forget(&mut self, region: &Self::Region);
 }
 
-/// Bytes of a transfer that one region serves.
+/// A range of a transfer's bytes that one region serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Piece {
     pub(crate) at: u64,
@@ -41,7 +46,7 @@ pub(crate) struct Piece {
 #[derive(Debug)]
 pub(crate) struct Taken {
     op: OpId,
-    pieces: [Piece; PIECES],
+    pieces: [Piece; MAX_PIECES],
     count: usize,
 }
 
@@ -53,41 +58,41 @@ impl Taken {
 
 struct Pinned<R> {
     region: R,
-    /// The pages that it was made for; what it serves of them is in parts.
+    /// The pages that it was made for; `parts` has those that it serves.
     run: Run,
-    /// Pages it serves.
+    /// Number of pages it serves.
     pages: u64,
-    /// Transfers that use it.
+    /// Number of transfers that use it.
     users: u32,
-    /// Whether it was used at all; and again since the hand came by.
+    /// Whether it was used at all; and whether again since the hand passed.
     used: bool,
     marked: bool,
 }
 
 #[derive(Clone, Copy)]
-struct Part {
+struct PinnedRange {
     pages: u64,
     region: u32,
 }
 
-/// Memory that is registered.
+/// The registered memory.
 pub(crate) struct Pins<P: Registers> {
     firehose: Firehose,
     page: u64,
     notifier: Box<dyn Notifier + Send>,
     watch: Box<dyn Registrar + Send>,
-    /// By first page.
-    parts: BTreeMap<u64, Part>,
+    /// Parts by first page.
+    parts: BTreeMap<u64, PinnedRange>,
     regions: Vec<Option<Pinned<P::Region>>>,
     free: Vec<u32>,
-    /// Regions that are kept, at most, and where the hand is.
+    /// Most regions to keep, and the position of the hand.
     most: usize,
     hand: usize,
     made: u64,
 }
 
 impl<P: Registers> Pins<P> {
-    /// At most `budget` bytes; `watch` has the notifier tell of changes of what it pins.
+    /// Registers at most `budget` bytes; `watch` tells the notifier to report changes of pinned memory.
     pub(crate) fn new(
         page: u64,
         budget: u64,
@@ -104,14 +109,14 @@ impl<P: Registers> Pins<P> {
             parts: BTreeMap::new(),
             regions: Vec::new(),
             free: Vec::new(),
-            most: MOST_REGIONS,
+            most: MAX_REGIONS,
             hand: 0,
             made: 0,
         })
     }
 
-    /// Memory for a transfer, in at most `most` pieces; `None` if it cannot be had so: it is too much, in use up to the bound, or of a kind that
-    /// cannot be watched.
+    /// Registers memory for a transfer, in at most `most` pieces. `None` if that is not possible: it is too
+    /// much, other memory in use fills the bound, or it is of a kind that cannot be watched.
     pub(crate) fn take(&mut self, port: &mut P, at: u64, len: u64, most: usize) -> Option<Taken> {
         let mut out = Vec::new();
         let firehose = &mut self.firehose;
@@ -121,7 +126,7 @@ impl<P: Registers> Pins<P> {
         let _ = (0..beyond).all(|_| self.give_up_one(port));
         for again in [false, true] {
             let op = self.hold(port, at, len)?;
-            if let Some((pieces, count)) = self.find(at, len, most.min(PIECES)) {
+            if let Some((pieces, count)) = self.find(at, len, most.min(MAX_PIECES)) {
                 for piece in &pieces[..count] {
                     if let Some(pinned) = &mut self.regions[piece.region as usize] {
                         pinned.users += 1;
@@ -145,12 +150,12 @@ impl<P: Registers> Pins<P> {
         self.made
     }
 
-    /// What a piece's region is.
+    /// The region of a piece.
     pub(crate) fn region(&self, piece: &Piece) -> Option<&P::Region> {
         self.regions[piece.region as usize].as_ref().map(|pinned| &pinned.region)
     }
 
-    /// A transfer is over. The memory stays registered while there is room.
+    /// A transfer has ended. The memory stays registered while there is room.
     pub(crate) fn give_back(&mut self, port: &mut P, taken: &Taken) {
         for piece in taken.pieces() {
             self.change(port, piece.region, |pinned| pinned.users -= 1);
@@ -180,12 +185,12 @@ impl<P: Registers> Pins<P> {
             self.act(port, out, None);
             return Some(op);
         }
-        // One that would have to wait for others finds another way.
+        // A transfer that would have to wait for others uses another way.
         let op = self.firehose.hold_at_once(at, len, 0, &mut out).ok()??;
         self.act(port, out, Some(op)).then_some(op)
     }
 
-    /// Gives up a region that nobody uses and nobody used of late; `false` if all are in use.
+    /// Gives up a region that is not in use and was not used recently; `false` if all are in use.
     fn give_up_one(&mut self, port: &mut P) -> bool {
         // Once around to take marks away, and once more.
         for _ in 0..2 * self.regions.len() {
@@ -251,15 +256,15 @@ impl<P: Registers> Pins<P> {
             }
         };
         self.regions[index as usize] = pinned;
-        self.parts.insert(run.first, Part { pages: run.count, region: index });
+        self.parts.insert(run.first, PinnedRange { pages: run.count, region: index });
         Ok(())
     }
 
-    /// The pages are served no longer.
+    /// The pages are no longer served.
     fn carve(&mut self, port: &mut P, run: Run) {
         let end = run.first + run.count;
         let start = self.parts.range(..=run.first).next_back().map_or(run.first, |(first, _)| *first);
-        let reached: Vec<(u64, Part)> =
+        let reached: Vec<(u64, PinnedRange)> =
             self.parts.range(start..end).map(|(first, part)| (*first, *part)).collect();
         for (first, part) in reached {
             let (from, to) = (first.max(run.first), (first + part.pages).min(end));
@@ -268,10 +273,10 @@ impl<P: Registers> Pins<P> {
             }
             self.parts.remove(&first);
             if first < from {
-                self.parts.insert(first, Part { pages: from - first, ..part });
+                self.parts.insert(first, PinnedRange { pages: from - first, ..part });
             }
             if to < first + part.pages {
-                self.parts.insert(to, Part { pages: first + part.pages - to, ..part });
+                self.parts.insert(to, PinnedRange { pages: first + part.pages - to, ..part });
             }
             self.change(port, part.region, |pinned| pinned.pages -= to - from);
         }
@@ -290,8 +295,8 @@ impl<P: Registers> Pins<P> {
     }
 
     /// The pieces of held memory.
-    fn find(&self, at: u64, len: u64, most: usize) -> Option<([Piece; PIECES], usize)> {
-        let (mut pieces, mut count, mut from) = ([Piece::default(); PIECES], 0usize, at);
+    fn find(&self, at: u64, len: u64, most: usize) -> Option<([Piece; MAX_PIECES], usize)> {
+        let (mut pieces, mut count, mut from) = ([Piece::default(); MAX_PIECES], 0usize, at);
         let end = at + len;
         while from < end {
             let (first, part) = self.parts.range(..=from / self.page).next_back()?;
@@ -322,7 +327,7 @@ mod tests {
 
     const PAGE: u64 = 4096;
 
-    /// A provider that keeps a list; nothing is mapped beyond page 1000.
+    /// A provider that keeps a list; no memory is mapped beyond page 1000.
     #[derive(Default)]
     struct Card {
         open: BTreeMap<u64, (u64, u64)>,
@@ -361,7 +366,7 @@ mod tests {
         (pins.expect("good"), Card::default(), notices)
     }
 
-    /// Whether every byte is in the region that its piece names, and that is open.
+    /// Whether every byte is in the region that its piece names, and that region is open.
     fn assert_covered(pins: &Pins<Card>, card: &Card, taken: &Taken, at: u64, len: u64) {
         let mut from = at;
         for piece in taken.pieces() {
@@ -382,7 +387,8 @@ mod tests {
             pins.give_back(&mut card, &taken);
         }
         assert_eq!((card.made, card.open.len()), (1, 1));
-        // Overlapping: the rest is a region of its own, and where one piece is wanted all is pinned anew.
+        // Overlapping: the rest becomes a region of its own, and if only one piece is allowed all pages are
+        // pinned anew.
         let taken = pins.take(&mut card, 7 * PAGE, 4 * PAGE, 4).expect("room");
         assert_eq!((taken.pieces().len(), card.made), (2, 2));
         assert_covered(&pins, &card, &taken, 7 * PAGE, 4 * PAGE);
@@ -392,7 +398,7 @@ mod tests {
         assert_covered(&pins, &card, &taken, 7 * PAGE, 4 * PAGE);
         pins.give_back(&mut card, &taken);
         pins.give_back(&mut card, &one);
-        // Memory that changed is never used by its old registration.
+        // The old registration of changed memory is never used.
         notices.tell(Change::Unmapped { addr: 0, len: 1 << 20 });
         let taken = pins.take(&mut card, 7 * PAGE, PAGE, 4).expect("room");
         assert_eq!((card.made, card.open.len()), (4, 1), "made anew, and the old ones have ended");
@@ -409,7 +415,7 @@ mod tests {
         let all = pins.take(&mut card, 0, 8 * PAGE, 4).expect("room");
         let made = card.made;
         assert!(pins.take(&mut card, 100 * PAGE, PAGE, 4).is_none(), "all of it is in use");
-        // What is used already can be used by more, whoever was refused meanwhile.
+        // Memory in use can get further users, even after others were refused.
         let again = pins.take(&mut card, 3 * PAGE, PAGE, 4).expect("held by others");
         pins.give_back(&mut card, &again);
         pins.give_back(&mut card, &all);
@@ -420,12 +426,12 @@ mod tests {
         assert!(card.open.is_empty());
     }
 
-    /// One buffer is used all the time beside many that are used once, of which two are in use for long.
+    /// One buffer is used all the time, beside many that are used once, of which two stay in use for long.
     #[test]
     fn regions_in_use_stay_and_the_others_go_one_by_one() {
-        const MOST: usize = 8;
+        const KEPT_REGIONS: usize = 8;
         let (mut pins, mut card, _) = pins(500);
-        pins.most = MOST;
+        pins.most = KEPT_REGIONS;
         let cold = |k: u64| (100 + 2 * k) * PAGE;
         let first = pins.take(&mut card, PAGE, PAGE, 4).expect("room");
         pins.give_back(&mut card, &first);
@@ -440,7 +446,7 @@ mod tests {
             }
             // The last few are kept, not none.
             assert!(
-                card.open.len() <= MOST + 1 && (k < 20 || card.open.len() >= MOST),
+                card.open.len() <= KEPT_REGIONS + 1 && (k < 20 || card.open.len() >= KEPT_REGIONS),
                 "{}",
                 card.open.len()
             );
@@ -451,19 +457,21 @@ mod tests {
             assert_covered(&pins, &card, taken, cold(k as u64), PAGE);
             pins.give_back(&mut card, taken);
         }
-        // All in use: more are made all the same.
-        let held: Vec<Taken> =
-            (0..2 * MOST as u64).map(|k| pins.take(&mut card, cold(k), PAGE, 4).expect("room")).collect();
-        assert!(card.open.len() >= 2 * MOST);
+        // All are in use: more are made all the same.
+        let held: Vec<Taken> = (0..2 * KEPT_REGIONS as u64)
+            .map(|k| pins.take(&mut card, cold(k), PAGE, 4).expect("room"))
+            .collect();
+        assert!(card.open.len() >= 2 * KEPT_REGIONS);
         held.iter().for_each(|taken| pins.give_back(&mut card, taken));
         let taken = pins.take(&mut card, PAGE, PAGE, 4).expect("room");
-        assert!(card.open.len() <= MOST + 1, "{} again", card.open.len());
+        assert!(card.open.len() <= KEPT_REGIONS + 1, "{} again", card.open.len());
         pins.give_back(&mut card, &taken);
         pins.end(&mut card);
         assert!(card.open.is_empty());
     }
 
-    /// Random transfers, several at once, with changes in between: each has regions that are open, and the bound holds.
+    /// Random transfers, several at once, with changes in between: each has regions that are open, and the
+    /// bound holds.
     #[test]
     fn whatever_comes_is_covered() {
         let (mut pins, mut card, notices) = pins(40);
@@ -476,7 +484,7 @@ mod tests {
         for _ in 0..20_000 {
             if next(50) == 0 {
                 let (addr, len) = (next(100) * PAGE, (1 + next(20)) * PAGE);
-                // Nobody unmaps what a transfer uses.
+                // No memory is unmapped that a transfer uses.
                 let used: BTreeSet<u64> = running
                     .iter()
                     .flat_map(|(_, at, len): &(Taken, u64, u64)| at / PAGE..=(at + len - 1) / PAGE)

@@ -1,34 +1,35 @@
-//! Receives that are posted, and what came into them.
+//! Posted receives, and the messages that arrived in them.
 //!
-//! Where the provider can, one posted buffer takes messages one behind the other until little room is left (*multi*); else each
-//! message fills a buffer of its own. A buffer is posted again when the provider is done with it and all its messages are handled. Large
-//! messages may still be on their way into a buffer that the provider has *released*: it is over only when as many bytes have come as it
-//! takes for a release.
+//! If the provider can, one posted buffer receives messages one behind the other until little room is left
+//! (*multi*); otherwise each message fills a buffer of its own. A buffer is posted again when the provider
+//! has finished with it and all its messages are handled. Large messages may still be on their way into a
+//! buffer that the provider has *released*: the buffer is complete only when enough bytes have arrived to
+//! explain the release.
 //!
-//! There are always some buffers posted: if all are full of frames that nobody wanted yet, more are made. Credits bound how many. Where
-//! no more memory can be registered those frames move to other memory.
+//! Some buffers are always posted: if all are full of frames that nobody has polled for, more are made.
+//! Credits bound their number. If no more memory can be registered, those frames move to other memory.
 #![expect(unsafe_code, reason = "posts buffers to the provider")]
 
-use crate::fabric::{Answer, Context, Event, Port, What};
+use crate::fabric::{Answer, Context, OperationKind, Port, QueueEntry};
 use crate::memory::Chunk;
-use crate::wire::MAX_MESSAGE;
+use crate::wire::MAX_MESSAGE_BYTES;
 
 /// Bytes of a buffer for many messages.
-const MULTI: usize = 1 << 20;
-/// Buffers for many messages, and for one each, that are kept posted.
-const POSTED: [usize; 2] = [2, 32];
+const MULTI_BUFFER_BYTES: usize = 1 << 20;
+/// Number of buffers to keep posted: buffers for many messages, and for one each.
+const POSTED_BUFFERS: [usize; 2] = [2, 32];
 
 struct Buffer {
     context: Context,
     chunk: Chunk,
-    /// Bytes of messages that came.
+    /// Bytes of the messages that arrived in it.
     taken: usize,
     released: bool,
-    /// Messages that are being handled, or wait for it.
+    /// Messages in it that are not handled yet.
     lent: u32,
 }
 
-/// A message that came.
+/// A message that arrived.
 pub(crate) struct Arrived {
     pub(crate) at: *mut u8,
     pub(crate) len: usize,
@@ -40,23 +41,28 @@ pub(crate) struct Receiver {
     multi: bool,
     #[expect(clippy::vec_box, reason = "the provider keeps their addresses")]
     buffers: Vec<Box<Buffer>>,
-    /// To be posted.
+    /// Buffers to be posted.
     idle: Vec<u32>,
-    /// With the provider.
+    /// Number of posted buffers.
     posted: usize,
     most: usize,
 }
 
-/// Whether everything that went into a buffer has come, is handled, and the provider wants no more of it.
+/// Whether everything that went into a buffer has arrived and is handled, and the provider has finished with
+/// it.
 fn is_over(multi: bool, released: bool, taken: usize, lent: u32) -> bool {
-    released && lent == 0 && (!multi || taken > MULTI - MAX_MESSAGE)
+    released && lent == 0 && (!multi || taken > MULTI_BUFFER_BYTES - MAX_MESSAGE_BYTES)
 }
 
 impl Receiver {
     /// Buffers for at most `room` bytes of messages in at most `messages`.
     pub(crate) fn new(port: &mut Port, room: usize, messages: usize) -> Result<Receiver, String> {
         let multi = port.traits.multi;
-        let most = if multi { 4 + room / (MULTI - MAX_MESSAGE) } else { POSTED[1] + messages };
+        let most = if multi {
+            4 + room / (MULTI_BUFFER_BYTES - MAX_MESSAGE_BYTES)
+        } else {
+            POSTED_BUFFERS[1] + messages
+        };
         let mut receiver = Receiver { multi, buffers: Vec::new(), idle: Vec::new(), posted: 0, most };
         receiver.keep_up(port)?;
         if receiver.posted == 0 {
@@ -65,16 +71,16 @@ impl Receiver {
         Ok(receiver)
     }
 
-    /// Whether nothing can come in.
+    /// Whether no buffer is posted.
     pub(crate) fn is_bare(&self) -> bool {
         self.posted == 0
     }
 
     fn size(&self) -> usize {
-        if self.multi { MULTI } else { MAX_MESSAGE }
+        if self.multi { MULTI_BUFFER_BYTES } else { MAX_MESSAGE_BYTES }
     }
 
-    /// Posts what is idle, and makes more if too little is posted.
+    /// Posts idle buffers, and makes more if too few are posted.
     pub(crate) fn keep_up(&mut self, port: &mut Port) -> Result<(), String> {
         loop {
             while let Some(&index) = self.idle.last() {
@@ -82,7 +88,7 @@ impl Receiver {
                 let buffer = &mut *self.buffers[index as usize];
                 (buffer.taken, buffer.released) = (0, false);
                 let (at, desc) = (buffer.chunk.at(), buffer.chunk.desc());
-                // SAFETY: idle: nobody else's until it is released.
+                // SAFETY: an idle buffer: nobody else uses it until it is released.
                 match unsafe { port.receive(at, size, desc, &mut buffer.context) } {
                     Answer::Started => {}
                     Answer::Again => return Ok(()),
@@ -91,23 +97,23 @@ impl Receiver {
                 self.idle.pop();
                 self.posted += 1;
             }
-            if self.posted >= POSTED[usize::from(!self.multi)] || self.buffers.len() >= self.most {
+            if self.posted >= POSTED_BUFFERS[usize::from(!self.multi)] || self.buffers.len() >= self.most {
                 return Ok(());
             }
             let index = self.buffers.len() as u32;
             let chunk = match Chunk::new(port, self.size()) {
                 Ok(chunk) => chunk,
-                // No more memory can be registered: fewer have to do.
+                // No more memory can be registered: the present buffers have to be enough.
                 Err(_) => return Ok(()),
             };
-            let context = Context::new(What::Receive, index);
+            let context = Context::new(OperationKind::Receive, index);
             self.buffers.push(Box::new(Buffer { context, chunk, taken: 0, released: false, lent: 0 }));
             self.idle.push(index);
         }
     }
 
-    /// A receive has something to say: a message, or that its buffer is released, or both.
-    pub(crate) fn arrived(&mut self, event: &Event) -> Option<Arrived> {
+    /// A receive completed: with a message, or with the release of its buffer, or both.
+    pub(crate) fn arrived(&mut self, event: &QueueEntry) -> Option<Arrived> {
         let buffer = &mut *self.buffers[event.index as usize];
         if !self.multi || event.released {
             buffer.released = true;
@@ -129,12 +135,12 @@ impl Receiver {
         self.look(index);
     }
 
-    /// A receive was cancelled or failed: the provider has no use for the buffer.
+    /// A receive was cancelled or failed: the provider no longer uses the buffer.
     pub(crate) fn lost(&mut self, index: u32) {
         let buffer = &mut *self.buffers[index as usize];
         if !buffer.released {
             buffer.released = true;
-            buffer.taken = MULTI;
+            buffer.taken = MULTI_BUFFER_BYTES;
             self.posted -= 1;
             self.look(index);
         }
@@ -161,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_buffer_waits_for_stragglers() {
-        let full = MULTI - MAX_MESSAGE + 1;
+        let full = MULTI_BUFFER_BYTES - MAX_MESSAGE_BYTES + 1;
         assert!(is_over(true, true, full, 0));
         assert!(!is_over(true, false, full, 0), "the provider still has it");
         assert!(!is_over(true, true, full, 1), "a message is being handled");

@@ -1,29 +1,30 @@
-//! Messages on their way out.
+//! Messages that are being sent.
 //!
-//! A message is written in place into a *slot*. Requests, replies and notes (messages without a frame) have slots of their own and
-//! no one's lack of room keeps another. A small message leaves its slot at once (inject), others when the provider is done with
-//! it. Where the provider has no room for now, or the connection is not made yet, the slot waits and is tried again at each poll.
+//! A message is written in place into a *slot*. Requests, replies and notes (messages without a frame) have
+//! slots of their own, so a lack of room for one does not block the others. A small message leaves its slot
+//! at once (inject), others when the provider has finished with it. If the provider has no room at the
+//! moment, or the connection is not made yet, the slot waits and is tried again at each poll.
 #![expect(unsafe_code, reason = "writes slots, and has the provider read them")]
 
-use crate::fabric::{Answer, Context, Port, What};
+use crate::fabric::{Answer, Context, OperationKind, Port};
 use crate::memory::Chunk;
-use crate::wire::{End, Kind, MAX_MESSAGE, NOTE, message_len};
+use crate::wire::{End, MAX_MESSAGE_BYTES, MAX_NOTE_BYTES, MessageKind, message_len};
 use gasnet::conduit::Channel;
 use std::collections::VecDeque;
 
-/// Slots of requests, replies, notes.
-pub(crate) const LANES: usize = 3;
+/// Lanes: requests, replies, notes.
+pub(crate) const LANE_COUNT: usize = 3;
 /// The lane of notes.
-pub(crate) const NOTES: usize = 2;
+pub(crate) const NOTE_LANE: usize = 2;
 /// Bytes of a slot, by class.
-const BYTES: [usize; 2] = [1024, MAX_MESSAGE];
-/// Slots of each lane, and how many are made at once, by class.
-const MOST: [usize; 2] = [256, 32];
-const AT_ONCE: [usize; 2] = [64, 4];
-/// Slots in a row without success after which a round of retries ends.
-const IN_VAIN: usize = 16;
+const SLOT_BYTES_BY_CLASS: [usize; 2] = [1024, MAX_MESSAGE_BYTES];
+/// By class: most slots of each lane, and slots made in one step.
+const MAX_SLOTS_BY_CLASS: [usize; 2] = [256, 32];
+const SLOTS_PER_CHUNK_BY_CLASS: [usize; 2] = [64, 4];
+/// Failed slots in a row after which a round of retries ends.
+const MAX_FAILED_SLOTS_IN_A_ROW: usize = 16;
 
-struct Slot {
+struct SendSlot {
     context: Context,
     at: *mut u8,
     desc: *mut std::ffi::c_void,
@@ -31,7 +32,7 @@ struct Slot {
     class: usize,
     to: u32,
     len: usize,
-    /// Complete only when the target has it.
+    /// Whether it completes only when the target has it.
     through: bool,
 }
 
@@ -39,19 +40,19 @@ struct Slot {
 pub(crate) struct Sender {
     me: u32,
     #[expect(clippy::vec_box, reason = "the provider keeps their addresses")]
-    slots: Vec<Box<Slot>>,
+    slots: Vec<Box<SendSlot>>,
     chunks: Vec<Chunk>,
-    free: [[Vec<u32>; 2]; LANES],
-    made: [[usize; 2]; LANES],
-    /// Slots that could not be sent yet.
-    waiting: [VecDeque<u32>; LANES],
-    /// Messages that the provider has not finished with.
-    under_way: [usize; LANES],
-    /// How many there may be.
-    depth: [usize; LANES],
+    free: [[Vec<u32>; 2]; LANE_COUNT],
+    made: [[usize; 2]; LANE_COUNT],
+    /// Slots that have not been sent yet.
+    waiting: [VecDeque<u32>; LANE_COUNT],
+    /// Messages that the provider has not finished with, by lane.
+    under_way: [usize; LANE_COUNT],
+    /// Most such messages, by lane.
+    depth: [usize; LANE_COUNT],
 }
 
-/// What a failed send was.
+/// A failed send.
 pub(crate) struct Lost {
     pub(crate) to: u32,
     pub(crate) why: String,
@@ -59,7 +60,7 @@ pub(crate) struct Lost {
 
 impl Sender {
     pub(crate) fn new(me: u32, port: &mut Port) -> Result<Sender, String> {
-        // The provider's queue is shared with puts and gets: nobody may fill it alone.
+        // The provider's queue is shared with puts and gets: no lane may fill it alone.
         let depth = port.traits.depth;
         let mut sender = Sender {
             me,
@@ -68,12 +69,12 @@ impl Sender {
             free: Default::default(),
             made: Default::default(),
             waiting: Default::default(),
-            under_way: [0; LANES],
+            under_way: [0; LANE_COUNT],
             depth: [depth / 4, depth / 8, depth / 8],
         };
         if port.traits.mr_local {
-            // While there is memory to be registered.
-            for (lane, class) in [(0, 0), (0, 1), (1, 0), (1, 1), (NOTES, 0)] {
+            // While memory can be registered.
+            for (lane, class) in [(0, 0), (0, 1), (1, 0), (1, 1), (NOTE_LANE, 0)] {
                 sender.grow(port, lane, class)?;
             }
         }
@@ -82,34 +83,35 @@ impl Sender {
 
     /// Makes slots.
     fn grow(&mut self, port: &mut Port, lane: usize, class: usize) -> Result<(), String> {
-        let chunk = Chunk::new(port, BYTES[class] * AT_ONCE[class])?;
-        for k in 0..AT_ONCE[class] {
+        let chunk = Chunk::new(port, SLOT_BYTES_BY_CLASS[class] * SLOTS_PER_CHUNK_BY_CLASS[class])?;
+        for k in 0..SLOTS_PER_CHUNK_BY_CLASS[class] {
             let index = self.slots.len() as u32;
-            let at = chunk.at().wrapping_add(k * BYTES[class]);
-            let (context, desc) = (Context::new(What::Send, index), chunk.desc());
+            let at = chunk.at().wrapping_add(k * SLOT_BYTES_BY_CLASS[class]);
+            let (context, desc) = (Context::new(OperationKind::Send, index), chunk.desc());
             let (to, len, through) = (0, 0, false);
-            self.slots.push(Box::new(Slot { context, at, desc, lane, class, to, len, through }));
+            self.slots.push(Box::new(SendSlot { context, at, desc, lane, class, to, len, through }));
             self.free[lane][class].push(index);
         }
         self.chunks.push(chunk);
-        self.made[lane][class] += AT_ONCE[class];
+        self.made[lane][class] += SLOTS_PER_CHUNK_BY_CLASS[class];
         Ok(())
     }
 
-    /// Room for a message that carries `len` bytes, if there is any: the slot's number and memory.
+    /// Reserves room for a message of `len` bytes: the slot's number and memory, or `None` if there is no
+    /// room.
     pub(crate) fn reserve(
         &mut self,
         port: &mut Port,
         lane: usize,
         len: usize,
     ) -> Result<Option<(u32, *mut u8)>, String> {
-        let class = usize::from(message_len(len) > BYTES[0]);
+        let class = usize::from(message_len(len) > SLOT_BYTES_BY_CLASS[0]);
         if self.free[lane][class].is_empty() {
-            if self.made[lane][class] >= MOST[class] {
+            if self.made[lane][class] >= MAX_SLOTS_BY_CLASS[class] {
                 return Ok(None);
             }
             match self.grow(port, lane, class) {
-                // No more memory can be registered: those that there are come back.
+                // No more memory can be registered: wait until slots come back.
                 Err(_) if self.made[lane][class] > 0 => return Ok(None),
                 grown => grown?,
             }
@@ -118,19 +120,19 @@ impl Sender {
         Ok(index.map(|index| (index, self.slots[index as usize].at)))
     }
 
-    /// Gives a slot back.
+    /// Frees a slot.
     pub(crate) fn release(&mut self, index: u32) {
         let slot = &self.slots[index as usize];
         self.free[slot.lane][slot.class].push(index);
     }
 
-    /// Sends the frame or note in a slot, now or soon.
+    /// Sends the frame or note in a slot, at once or later.
     pub(crate) fn commit(
         &mut self,
         port: &Port,
         index: u32,
         to: u32,
-        end: (Kind, Channel, usize, [u32; 2]),
+        end: (MessageKind, Channel, usize, [u32; 2]),
         through: bool,
     ) -> Result<(), Lost> {
         let (kind, channel, len, credit) = end;
@@ -146,19 +148,19 @@ impl Sender {
         Ok(())
     }
 
-    /// Sends a note; `false` when there is no room for it now.
+    /// Sends a note; `false` if there is no room for it now.
     pub(crate) fn note(
         &mut self,
         port: &mut Port,
         to: u32,
-        kind: Kind,
+        kind: MessageKind,
         bytes: &[u8],
         credit: [u32; 2],
         through: bool,
     ) -> Result<bool, Lost> {
-        debug_assert!(bytes.len() <= NOTE);
+        debug_assert!(bytes.len() <= MAX_NOTE_BYTES);
         let lost = |why| Lost { to, why };
-        let Some((index, at)) = self.reserve(port, NOTES, bytes.len()).map_err(lost)? else {
+        let Some((index, at)) = self.reserve(port, NOTE_LANE, bytes.len()).map_err(lost)? else {
             return Ok(false);
         };
         // SAFETY: a slot has room for a note.
@@ -179,7 +181,7 @@ impl Sender {
             // SAFETY: a slot's own bytes.
             port.inject(to, unsafe { std::slice::from_raw_parts(slot.at, slot.len) })
         } else {
-            // SAFETY: the slot is the send's until it is complete.
+            // SAFETY: the send owns the slot until it is complete.
             unsafe { port.send(to, slot.at, slot.len, slot.desc, &mut slot.context, slot.through) }
         };
         match answer {
@@ -194,17 +196,17 @@ impl Sender {
         Ok(true)
     }
 
-    /// Tries what could not be sent before.
+    /// Tries again to send waiting messages.
     pub(crate) fn retry(&mut self, port: &Port) -> Result<(), Lost> {
-        for lane in [NOTES, Channel::Reply as usize, Channel::Request as usize] {
+        for lane in [NOTE_LANE, Channel::Reply as usize, Channel::Request as usize] {
             let mut vain = 0;
             for _ in 0..self.waiting[lane].len() {
                 let Some(index) = self.waiting[lane].pop_front() else { break };
-                // Behind the others: one peer that cannot be reached must not keep the rest.
+                // To the end: one peer that cannot be reached must not block the others.
                 if !self.attempt(port, index)? {
                     self.waiting[lane].push_back(index);
                     vain += 1;
-                    if vain == IN_VAIN {
+                    if vain == MAX_FAILED_SLOTS_IN_A_ROW {
                         break;
                     }
                 }
@@ -218,25 +220,25 @@ impl Sender {
         self.waiting.iter().any(|w| !w.is_empty())
     }
 
-    /// Whether the provider has everything and is done with it.
+    /// Whether the provider has all messages and has finished with them.
     pub(crate) fn is_idle(&self) -> bool {
-        !self.is_waiting() && self.under_way == [0; LANES]
+        !self.is_waiting() && self.under_way == [0; LANE_COUNT]
     }
 
-    /// The provider is done with a slot.
+    /// The provider has finished with a slot.
     pub(crate) fn sent(&mut self, index: u32) {
         self.under_way[self.slots[index as usize].lane] -= 1;
         self.release(index);
     }
 
-    /// Where a slot's message goes.
+    /// The receiver of a slot's message.
     pub(crate) fn target(&self, index: u32) -> u32 {
         self.slots[index as usize].to
     }
 
-    /// Forgets what waits for a peer that has gone.
+    /// Drops the messages that wait for a peer that has gone.
     pub(crate) fn drop_waiting(&mut self, gone: u32) {
-        for lane in 0..LANES {
+        for lane in 0..LANE_COUNT {
             for _ in 0..self.waiting[lane].len() {
                 let Some(index) = self.waiting[lane].pop_front() else { break };
                 if self.slots[index as usize].to == gone {

@@ -1,14 +1,15 @@
-//! Whether puts and gets do what they should: tried at start, before anything depends on it.
+//! Tests at the start whether puts and gets work, before anything depends on them.
 //!
-//! Every rank puts a pattern into the memory of the next one, small and large, gets it back, and when all is complete sends a
-//! message; whoever gets the message looks whether everything is in place. So completions that come too early are found as well. If the
-//! provider has atomics, the rank counts in a word of the next one, whose processor counts there too: no count may be lost.
+//! Every rank puts a pattern into the memory of the next one, in large and small pieces, gets it back, and
+//! sends a message when all is complete. The receiver of the message checks that everything is in place, so
+//! completions that come too early are found as well. If the provider has atomics, the rank counts in a word
+//! of the next one, whose processor counts in it too: no count may be lost.
 #![expect(unsafe_code, reason = "puts and gets of memory that stays until they are complete")]
 
 use crate::atomics;
 use crate::engine::Engine;
 use crate::onesided::{Known, Start};
-use crate::wire::Kind;
+use crate::wire::MessageKind;
 use gasnet::atomics::{Function, Operation, WordType};
 use gasnet::conduit::{OpenContext, Peer, RemoteAddr};
 use gasnet::{Error, RankId};
@@ -16,26 +17,26 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Words that are put at once, and one by one.
-const WORDS: usize = 2048;
-const SINGLE: usize = 8;
-/// The word that two count in, and how often each does at least.
-const COUNTER: usize = 2 * WORDS + SINGLE;
-const COUNTS: u64 = 100;
+/// Words that are put in one piece, and one by one.
+const BULK_WORDS: usize = 2048;
+const SINGLE_WORDS: usize = 8;
+/// The word in which two ranks count, and how often each does at least.
+const COUNTER_WORD: usize = 2 * BULK_WORDS + SINGLE_WORDS;
+const COUNTS_PER_RANK: u64 = 100;
 /// How long the network may take.
-const PATIENCE: Duration = Duration::from_secs(20);
+const NETWORK_TIMEOUT: Duration = Duration::from_secs(20);
 
 fn pattern(of: u32, k: usize) -> u64 {
     (u64::from(of) + 1) << 32 | (k as u64 ^ 0x5a5a)
 }
 
-/// Tries the network, and its puts and gets if it has them; whether those can be used. Collective.
+/// Tests the network, and its puts and gets if it has them; returns whether those can be used. Collective.
 pub(crate) fn run(engine: &mut Engine, cx: &OpenContext<'_>) -> Result<bool, Error> {
     if engine.onesided.is_none() {
         return Ok(false);
     }
-    // Memory that peers reach stays: who knows what is still under way when it fails.
-    let memory: &'static mut [u64] = Vec::leak(vec![0u64; COUNTER + 1]);
+    // The memory that peers access is never freed: after a failure operations may still be under way.
+    let memory: &'static mut [u64] = Vec::leak(vec![0u64; COUNTER_WORD + 1]);
     let base = memory.as_mut_ptr();
     // SAFETY: leaked.
     let region = unsafe { engine.port.register(base.cast(), size_of_val(memory), true) };
@@ -81,7 +82,7 @@ pub(crate) fn run(engine: &mut Engine, cx: &OpenContext<'_>) -> Result<bool, Err
     }
 }
 
-/// Whether atomics are sound; an error if puts and gets are not.
+/// Whether atomics work; an error if puts and gets do not.
 fn attempt(
     engine: &mut Engine,
     cx: &OpenContext<'_>,
@@ -94,36 +95,38 @@ fn attempt(
     if let Some(onesided) = &mut engine.onesided {
         onesided.keys[right as usize] = Known::Key(key);
     }
-    let until = Instant::now() + PATIENCE;
-    let mine: Vec<u64> = (0..WORDS + SINGLE).map(|k| pattern(me, k)).collect();
-    let mut back = vec![0u64; WORDS];
+    let until = Instant::now() + NETWORK_TIMEOUT;
+    let mine: Vec<u64> = (0..BULK_WORDS + SINGLE_WORDS).map(|k| pattern(me, k)).collect();
+    let mut back = vec![0u64; BULK_WORDS];
     let at = |word: usize| RemoteAddr {
         peer: Peer { rank: RankId(right), endpoint: 0 },
         segment: 0,
         offset: word as u64 * 8,
     };
-    // Large put, small puts behind a gap; then a get.
-    // SAFETY: both vectors live until all is complete, or for ever if it is not; the ranges are inside the peer's region.
+    // A large put, small puts behind a gap; then a get.
+    // SAFETY: both vectors live until all is complete, or for ever if it is not; the ranges are inside the
+    // peer's region.
     let outcome = unsafe {
         let mut all =
-            complete(engine, until, |e, port| e.put(port, at(0), mine.as_ptr().cast(), WORDS * 8, 1));
-        for k in 0..SINGLE {
-            let from = mine.as_ptr().wrapping_add(WORDS + k).cast();
-            all = all
-                .and_then(|()| complete(engine, until, |e, port| e.put(port, at(2 * WORDS + k), from, 8, 2)));
+            complete(engine, until, |e, port| e.put(port, at(0), mine.as_ptr().cast(), BULK_WORDS * 8, 1));
+        for k in 0..SINGLE_WORDS {
+            let from = mine.as_ptr().wrapping_add(BULK_WORDS + k).cast();
+            all = all.and_then(|()| {
+                complete(engine, until, |e, port| e.put(port, at(2 * BULK_WORDS + k), from, 8, 2))
+            });
         }
         all.and_then(|()| {
-            complete(engine, until, |e, port| e.get(port, back.as_mut_ptr().cast(), at(0), WORDS * 8, 3))
+            complete(engine, until, |e, port| e.get(port, back.as_mut_ptr().cast(), at(0), BULK_WORDS * 8, 3))
         })
     };
     if let Err(why) = outcome {
         std::mem::forget((mine, back));
         return Err(why);
     }
-    // Both count in the same word: the peer by its network, the owner by its processor.
+    // Both count in the same word: the peer over the network, the owner with its processor.
     let add = Operation { function: Function::Add, word: WordType::U64 };
-    // SAFETY: the own word, which others reach as an atomic only.
-    let counter = unsafe { AtomicU64::from_ptr(base.add(COUNTER)) };
+    // SAFETY: the own word, which others access only as an atomic.
+    let counter = unsafe { AtomicU64::from_ptr(base.add(COUNTER_WORD)) };
     let counts =
         engine.onesided.as_ref().is_some_and(|o| atomics::plan(add, [1, 0]).is_some_and(|p| o.have.has(&p)));
     let own = Cell::new(0);
@@ -132,32 +135,32 @@ fn attempt(
         own.set(own.get() + 1);
     };
     let old: &'static mut u64 = Box::leak(Box::new(0));
-    for _ in 0..if counts { COUNTS } else { 0 } {
+    for _ in 0..if counts { COUNTS_PER_RANK } else { 0 } {
         // SAFETY: the word is leaked.
         complete(engine, until, |e, port| unsafe {
             count();
-            e.atomic(port, at(COUNTER), add, [1, 0], old, 4).unwrap_or(Start::Later)
+            e.atomic(port, at(COUNTER_WORD), add, [1, 0], old, 4).unwrap_or(Start::Later)
         })?;
     }
-    engine.say(right, Kind::Tried).map_err(|e| e.to_string())?;
+    engine.say(right, MessageKind::Tried).map_err(|e| e.to_string())?;
     wait(engine, until, |engine| {
         count();
         engine.tried.contains(&left)
     })?;
     // ORDER: Acquire; pairs with the release in the peer's operation.
-    let counted = counts && counter.load(Ordering::Acquire) == own.get() + COUNTS;
+    let counted = counts && counter.load(Ordering::Acquire) == own.get() + COUNTS_PER_RANK;
     let here = |word: usize| {
-        // SAFETY: inside the own memory; whoever put into it has said that it is done.
+        // SAFETY: inside the own memory; the peer that put into it has reported completion.
         unsafe { base.add(word).read_volatile() }
     };
-    let large = (0..WORDS).all(|k| here(k) == pattern(left, k) && here(WORDS + k) == 0);
-    let small = (0..SINGLE).all(|k| here(2 * WORDS + k) == pattern(left, WORDS + k));
+    let large = (0..BULK_WORDS).all(|k| here(k) == pattern(left, k) && here(BULK_WORDS + k) == 0);
+    let small = (0..SINGLE_WORDS).all(|k| here(2 * BULK_WORDS + k) == pattern(left, BULK_WORDS + k));
     if !large || !small {
         return Err(format!(
             "puts of rank {left} were complete before they were in place, or went elsewhere"
         ));
     }
-    if back != mine[..WORDS] {
+    if back != mine[..BULK_WORDS] {
         return Err(format!("a get from rank {right} brought something else"));
     }
     Ok(counted)
@@ -196,7 +199,7 @@ fn wait(
     while !over(engine) {
         engine.progress().map_err(|e| e.to_string())?;
         if Instant::now() > until {
-            return Err(format!("nothing came for {} s", PATIENCE.as_secs()));
+            return Err(format!("nothing came for {} s", NETWORK_TIMEOUT.as_secs()));
         }
         std::thread::yield_now();
     }

@@ -1,32 +1,34 @@
-//! What a message looks like: the frame, room, and 16 bytes at the very end that say what it is.
+//! The form of a message: the frame, padding, and 16 bytes at the very end that describe it.
 //!
-//! The frame comes first, so that it lies as well aligned as the provider lets it. A message is a multiple of [`UNIT`] bytes, which
-//! keeps messages that a provider puts one behind the other into a buffer aligned, too.
+//! The frame comes first, so that it is aligned as well as the provider allows. A message is a multiple of
+//! [`UNIT_BYTES`] bytes, so messages that a provider stores one behind the other in a buffer are aligned,
+//! too.
 //!
-//! The end, little endian: sender u32; frame length (20 bits), channel (1 bit, at 24), kind (4 bits, at 28); credits returned for requests and
-//! for replies, in units, u32 each. Messages without a frame are one unit long.
+//! The end, little endian: sender u32; frame length (20 bits), channel (1 bit, at 24), kind (4 bits, at 28);
+//! credits returned for requests and for replies, in units, u32 each. A message without a frame is one unit
+//! long.
 
 use gasnet::conduit::{Channel, MIN_FRAME};
 
-/// Messages are multiples of this many bytes, and credits count in it.
-pub(crate) const UNIT: usize = 64;
+/// Bytes of a unit: messages are multiples of it, and credits count in it.
+pub(crate) const UNIT_BYTES: usize = 64;
 /// Bytes of the end.
-const END: usize = 16;
+const END_BYTES: usize = 16;
 /// Bytes of the largest frame.
-pub(crate) const MAX_FRAME: usize = MIN_FRAME;
+pub(crate) const MAX_FRAME_BYTES: usize = MIN_FRAME;
 /// Bytes of the largest message.
-pub(crate) const MAX_MESSAGE: usize = message_len(MAX_FRAME);
-/// Bytes that a message without a frame can say.
-pub(crate) const NOTE: usize = UNIT - END;
+pub(crate) const MAX_MESSAGE_BYTES: usize = message_len(MAX_FRAME_BYTES);
+/// Most bytes of a note.
+pub(crate) const MAX_NOTE_BYTES: usize = UNIT_BYTES - END_BYTES;
 
 /// Bytes of the message that carries a frame of `frame` bytes.
 pub(crate) const fn message_len(frame: usize) -> usize {
-    (frame + END).next_multiple_of(UNIT)
+    (frame + END_BYTES).next_multiple_of(UNIT_BYTES)
 }
 
-/// What a message is for.
+/// The purpose of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum MessageKind {
     /// Carries a frame.
     Frame = 1,
     /// Returns credits.
@@ -44,7 +46,7 @@ pub(crate) enum Kind {
 /// The end of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct End {
-    pub(crate) kind: Kind,
+    pub(crate) kind: MessageKind,
     pub(crate) from: u32,
     pub(crate) channel: Channel,
     /// Bytes of the frame, or of the note.
@@ -54,10 +56,10 @@ pub(crate) struct End {
 }
 
 impl End {
-    /// Writes it to the end of `message`.
+    /// Writes it at the end of `message`.
     pub(crate) fn emit(&self, message: &mut [u8]) {
         let word = self.len as u32 | (self.channel as u32) << 24 | (self.kind as u32) << 28;
-        let at = message.len() - END;
+        let at = message.len() - END_BYTES;
         for (bytes, word) in
             message[at..].chunks_exact_mut(4).zip([self.from, word, self.credit[0], self.credit[1]])
         {
@@ -65,17 +67,17 @@ impl End {
         }
     }
 
-    /// Reads it from the end of `message`; `None` if that is not a message.
+    /// Reads it from the end of `message`; `None` if `message` is not valid.
     pub(crate) fn parse(message: &[u8]) -> Option<End> {
-        let (frame, end) = message.split_last_chunk::<END>()?;
+        let (frame, end) = message.split_last_chunk::<END_BYTES>()?;
         let word = |i: usize| u32::from_le_bytes([end[i], end[i + 1], end[i + 2], end[i + 3]]);
         let kind = match word(4) >> 28 {
-            1 => Kind::Frame,
-            2 => Kind::Credit,
-            3 => Kind::Ask,
-            4 => Kind::Key,
-            5 => Kind::Tried,
-            6 => Kind::Bye,
+            1 => MessageKind::Frame,
+            2 => MessageKind::Credit,
+            3 => MessageKind::Ask,
+            4 => MessageKind::Key,
+            5 => MessageKind::Tried,
+            6 => MessageKind::Bye,
             _ => return None,
         };
         let channel = if word(4) >> 24 & 1 == 0 { Channel::Request } else { Channel::Reply };
@@ -91,9 +93,16 @@ mod tests {
 
     #[test]
     fn ends_come_back() {
-        for kind in [Kind::Frame, Kind::Credit, Kind::Ask, Kind::Key, Kind::Tried, Kind::Bye] {
+        for kind in [
+            MessageKind::Frame,
+            MessageKind::Credit,
+            MessageKind::Ask,
+            MessageKind::Key,
+            MessageKind::Tried,
+            MessageKind::Bye,
+        ] {
             for channel in [Channel::Request, Channel::Reply] {
-                for len in [0, 1, NOTE, NOTE + 1, 4096, MAX_FRAME] {
+                for len in [0, 1, MAX_NOTE_BYTES, MAX_NOTE_BYTES + 1, 4096, MAX_FRAME_BYTES] {
                     let end = End { kind, from: 7, channel, len, credit: [3, u32::MAX] };
                     let mut message = vec![0xa5; message_len(len)];
                     end.emit(&mut message);
@@ -104,7 +113,7 @@ mod tests {
         }
     }
 
-    /// Whatever arrives is a message or is not; a message's frame is inside it.
+    /// Any bytes are a message or are not; a message's frame is inside it.
     #[test]
     fn anything_can_be_read() {
         let mut x = 9u64;
@@ -116,7 +125,7 @@ mod tests {
                 *b = (x >> 59) as u8;
             }
             if let Some(end) = End::parse(&bytes) {
-                assert!(end.len + END <= bytes.len());
+                assert!(end.len + END_BYTES <= bytes.len());
                 messages += 1;
             }
         }

@@ -1,9 +1,14 @@
 //! The conduit of a single host.
 //!
-//! Neighbours talk through shared memory and need no conduit, so normally [`open`] returns none. Where `GASNET_NEIGHBORHOOD`
-//! takes the host apart it returns a *frame loop-back*: traffic between ranks that are no neighbours goes as frames over shared
-//! rings, which exercises the reference path on one host. `GASNET_SMP_DELAY` holds every frame back for a time.
+//! Neighbours communicate through shared memory and need no conduit, so normally [`open`] returns none. If
+//! `GASNET_NEIGHBORHOOD` divides the host, it returns a *frame loop-back*: ranks that are not neighbours send
+//! frames through shared rings, which exercises the reference path on one host. `GASNET_SMP_DELAY` delays
+//! every frame.
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
+
+mod settings;
+
+pub use settings::{SETTINGS, delay_ns};
 
 use gasnet::conduit::{Channel, Conduit, Frame, MIN_FRAME, OpenContext, Peer, RawSlot};
 use gasnet::{Error, FrameGrid};
@@ -11,7 +16,7 @@ use gasnet::{Error, FrameGrid};
 /// Opens the conduit if this host's ranks need one.
 ///
 /// # Errors
-/// Shared memory cannot be had.
+/// Shared memory is not available.
 pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
     if cx.neighbours.len() == cx.size as usize {
         return Ok(None);
@@ -21,15 +26,15 @@ pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
             "the smp conduit does not leave its host, and this job has several: choose a network with GASNET_CONDUIT",
         ));
     }
-    // SAFETY: that memory is this conduit's, which each rank opens once, at its start.
+    // SAFETY: that memory belongs to this conduit, which each rank opens once, at its start.
     let frames = unsafe { FrameGrid::open(cx, MIN_FRAME) }?;
     if cx.config.progress_thread {
         frames.expect_sleeper();
     }
-    Ok(Some(Box::new(Loopback { frames, delay_ns: cx.config.smp_delay_ns })))
+    Ok(Some(Box::new(Loopback { frames, delay_ns: delay_ns()? })))
 }
 
-/// Frames over shared rings.
+/// Sends frames through shared rings.
 struct Loopback {
     frames: FrameGrid,
     delay_ns: u64,
@@ -68,7 +73,7 @@ unsafe impl Conduit for Loopback {
     }
 
     fn doze(&self, longest: std::time::Duration) -> bool {
-        // Nobody rings when a frame's delay is over.
+        // Nobody rings when a frame's delay has passed.
         self.delay_ns == 0 && self.frames.doze(longest)
     }
 }

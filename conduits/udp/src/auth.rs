@@ -1,40 +1,43 @@
-//! Who sent a datagram: a tag under a key that only the ranks of the job have.
+//! Authenticates the sender of a datagram: by a tag, under a key that only the ranks of the job have.
 //!
-//! Every rank contributes random bytes through the job's bootstrap exchange; the job's key is made of all of them, and from
-//! it a key for each direction of each pair of ranks, which also depends on the *incarnations* of both (random numbers that a
-//! rank draws when it opens the conduit). So the key alone says who sent to whom in which life of both, and the tag covers the
-//! packet number, which is never used twice under one key: a datagram of another job, of an earlier life, sent to somebody
-//! else, or sent before, is refused. The key leaves the processes of the job only by the launcher's own channels, and is as
-//! secret as they are.
+//! Every rank contributes random bytes through the job's bootstrap exchange, and all of them together make
+//! the job's key. From it comes a key for each direction of each pair of ranks, which also depends on the
+//! *incarnations* of both (random numbers that a rank draws when it opens the conduit). So the key alone
+//! identifies sender, receiver, and the life of both. The tag also covers the packet number, which is never
+//! used twice under one key. Hence a datagram is refused if it comes from another job or an earlier life, was
+//! sent to another rank, or was sent before. The key leaves the job's processes only through the launcher's
+//! channels, and is as secret as they are.
 //!
-//! **What a tag covers.** All of the datagram: header, messages, ranges of an acknowledgement. With [`Coverage::Messages`] one
-//! thing is left out: the payload of a large part of a put or of what was got ([`BULK`]), which is then neither looked at nor
-//! copied on its way. `docs/architecture.md` says what an attacker can and cannot do with either.
+//! **What a tag covers.** The whole datagram: header, messages, ranges of an acknowledgement. With
+//! [`Coverage::Messages`] one thing is excluded: the payload of a large part of a put or get
+//! ([`MIN_BULK_BYTES`]), which is then neither read nor copied on its way. `docs/architecture.md` says what
+//! an attacker can and cannot do in either case.
 //!
-//! **Two functions.** Short datagrams get SipHash-1-3, which costs least there (nanoseconds: 56 bytes 18; 2-4 takes 32, BLAKE3
-//! 50, AEGIS 53). Its authors made 1-3 for hash tables; no attack on it as a keyed function is known. Longer ones, and all
-//! with [`Coverage::Full`], get the AEGIS-128X2 MAC (some 20 bytes/ns on processors with AES instructions; BLAKE3 6, SipHash
-//! 2), 64 bits of which are sent. Each has a key of its own, and what decides between them is covered by both.
+//! **Two functions.** Short datagrams get SipHash-1-3, which costs least for them (nanoseconds for 56 bytes:
+//! 18; SipHash-2-4 takes 32, BLAKE3 50, AEGIS 53). Its authors made 1-3 for hash tables; no attack on it as a
+//! keyed function is known. Longer datagrams, and all with [`Coverage::Full`], get the AEGIS-128X2 MAC (some
+//! 20 bytes/ns on processors with AES instructions; BLAKE3 6, SipHash 2), of which 64 bits are sent. Each
+//! function has a key of its own, and both tags cover the fields that decide between them.
 
-use crate::wire::{Kind, Packet, TAGGED, kind};
+use crate::wire::{Packet, PacketKind, TAGGED_BYTES, kind};
 use aegis::aegis128x2::Aegis128X2Mac;
 use siphasher::sip::SipHasher13;
 
 /// Bytes that each rank contributes to the job's key.
-pub const SHARE: usize = 16;
+pub const KEY_SHARE_BYTES: usize = 16;
 
 /// Longer payloads of puts and gets are bulk data.
-pub const BULK: usize = 256;
-/// Longest payload for which SipHash is the faster one.
-const SHORT: usize = 256;
+pub const MIN_BULK_BYTES: usize = 256;
+/// Longest payload in bytes for which SipHash is the faster function.
+const SIPHASH_MAX_BYTES: usize = 256;
 
-/// How much of a datagram its tag covers.
+/// The part of a datagram that its tag covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Coverage {
-    /// All of it but bulk data.
+    /// Everything except bulk data.
     #[default]
     Messages,
-    /// All of it.
+    /// Everything.
     Full,
 }
 
@@ -49,8 +52,8 @@ impl core::fmt::Debug for JobKey {
 }
 
 impl JobKey {
-    /// The key that all shares together make; every rank has to have all of them in the same order.
-    pub fn from_shares<'a>(shares: impl Iterator<Item = &'a [u8; SHARE]>) -> JobKey {
+    /// The key made of all shares; every rank must have all of them in the same order.
+    pub fn from_shares<'a>(shares: impl Iterator<Item = &'a [u8; KEY_SHARE_BYTES]>) -> JobKey {
         let mut key = *b"gasnet udp job 1";
         for share in shares {
             key = derive(&key, &[share]);
@@ -58,7 +61,7 @@ impl JobKey {
         JobKey(key)
     }
 
-    /// The key of what one rank sends to another.
+    /// The key for datagrams from one rank to another.
     pub fn direction(&self, from: Life, to: Life, coverage: Coverage) -> Key {
         let mut text = [0; 24];
         text[..4].copy_from_slice(&from.rank.to_le_bytes());
@@ -82,9 +85,9 @@ fn derive(key: &[u8; 16], parts: &[&[u8]]) -> [u8; 16] {
 /// A rank in one of its lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Life {
-    /// Which rank.
+    /// The rank.
     pub rank: u32,
-    /// Drawn when it opened the conduit.
+    /// A random number, drawn when the rank opened the conduit.
     pub incarnation: u64,
 }
 
@@ -103,22 +106,24 @@ impl core::fmt::Debug for Key {
 }
 
 impl Key {
-    /// Whether the tag of such a datagram says nothing about its payload.
+    /// Whether the tag of such a datagram does not cover its payload.
     #[inline]
-    pub fn spares(&self, kind: Kind, len: usize) -> bool {
-        self.coverage == Coverage::Messages && len > BULK && matches!(kind, Kind::Put | Kind::Data)
+    pub fn spares(&self, kind: PacketKind, len: usize) -> bool {
+        self.coverage == Coverage::Messages
+            && len > MIN_BULK_BYTES
+            && matches!(kind, PacketKind::Put | PacketKind::Data)
     }
 
     /// The tag of a datagram.
     #[inline]
-    pub fn tag(&self, header: &[u8; TAGGED], payload: &[u8]) -> u64 {
+    pub fn tag(&self, header: &[u8; TAGGED_BYTES], payload: &[u8]) -> u64 {
         let spared = kind(header).is_some_and(|kind| self.spares(kind, payload.len()));
         let covered = if spared { &[] } else { payload };
-        if self.coverage == Coverage::Messages && covered.len() <= SHORT {
-            let mut all = [0; TAGGED + SHORT];
-            all[..TAGGED].copy_from_slice(header);
-            all[TAGGED..TAGGED + covered.len()].copy_from_slice(covered);
-            return self.short.hash(&all[..TAGGED + covered.len()]);
+        if self.coverage == Coverage::Messages && covered.len() <= SIPHASH_MAX_BYTES {
+            let mut all = [0; TAGGED_BYTES + SIPHASH_MAX_BYTES];
+            all[..TAGGED_BYTES].copy_from_slice(header);
+            all[TAGGED_BYTES..TAGGED_BYTES + covered.len()].copy_from_slice(covered);
+            return self.short.hash(&all[..TAGGED_BYTES + covered.len()]);
         }
         let mut mac = Aegis128X2Mac::<16>::new(&self.long);
         mac.update(header);
@@ -128,7 +133,7 @@ impl Key {
         u64::from_le_bytes(low)
     }
 
-    /// Whether a datagram was sent under this key. Takes the same time however wrong the tag is.
+    /// Whether a datagram was sent under this key. The time does not depend on how wrong the tag is.
     #[inline]
     pub fn verify(&self, packet: &Packet<'_>) -> bool {
         self.tag(packet.tagged(), packet.payload()) ^ packet.tag() == 0
@@ -138,13 +143,13 @@ impl Key {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::{HEADER, Header, set_tag, tagged};
+    use crate::wire::{HEADER_BYTES, Header, set_tag, tagged};
 
     fn life(rank: u32, incarnation: u64) -> Life {
         Life { rank, incarnation }
     }
 
-    fn datagram(key: &Key, kind: Kind, len: usize) -> Vec<u8> {
+    fn datagram(key: &Key, kind: PacketKind, len: usize) -> Vec<u8> {
         let header = Header {
             kind,
             flags: 0,
@@ -161,7 +166,7 @@ mod tests {
             total: 0,
             at: 77,
         };
-        let mut datagram = vec![8; HEADER + len];
+        let mut datagram = vec![8; HEADER_BYTES + len];
         let (head, payload) = datagram.split_first_chunk_mut().unwrap();
         header.emit(head);
         let tag = key.tag(tagged(head), payload);
@@ -169,17 +174,28 @@ mod tests {
         datagram
     }
 
-    /// Whatever its length and kind, a changed datagram is refused, unless the change is in bulk data that the job leaves out.
+    /// A changed datagram of any length and kind is refused, unless the change is in bulk data that the job
+    /// excludes.
     #[test]
     fn each_bit_counts() {
-        use Kind::*;
+        use PacketKind::*;
         for coverage in [Coverage::Messages, Coverage::Full] {
             let job = JobKey::from_shares([[1; 16], [2; 16]].iter());
             let key = job.direction(life(1, 10), life(2, 20), coverage);
             for kind in [Ack, Ping, Probe, Frame, Put, Get, Data, Close] {
-                for len in [0, 1, 40, SHORT, SHORT + 1, BULK, BULK + 1, 1000] {
-                    let spared = coverage == Coverage::Messages && matches!(kind, Put | Data) && len > BULK;
-                    let covered = if spared { HEADER } else { HEADER + len };
+                for len in [
+                    0,
+                    1,
+                    40,
+                    SIPHASH_MAX_BYTES,
+                    SIPHASH_MAX_BYTES + 1,
+                    MIN_BULK_BYTES,
+                    MIN_BULK_BYTES + 1,
+                    1000,
+                ] {
+                    let spared =
+                        coverage == Coverage::Messages && matches!(kind, Put | Data) && len > MIN_BULK_BYTES;
+                    let covered = if spared { HEADER_BYTES } else { HEADER_BYTES + len };
                     let good = datagram(&key, kind, len);
                     assert!(key.verify(&Packet::new_checked(&good).unwrap()));
                     for bit in 0..good.len() * 8 {
@@ -193,30 +209,11 @@ mod tests {
         }
     }
 
-    /// Nanoseconds of a tag by length: `cargo test --release -p gasnet-udp --lib -- --ignored --nocapture tags`.
-    #[test]
-    #[ignore = "prints figures of a quiet machine, and asserts none"]
-    fn cost_of_tags() {
-        let job = JobKey::from_shares([[1; 16], [2; 16]].iter());
-        for coverage in [Coverage::Messages, Coverage::Full] {
-            let key = job.direction(life(1, 10), life(2, 20), coverage);
-            for len in [0, 16, 40, 64, 128, 129, 256, 512, 1408, 4112, 16 << 10, 65_443] {
-                let datagram = datagram(&key, Kind::Frame, len);
-                let packet = Packet::new_checked(&datagram).unwrap();
-                let rounds = 200_000_000 / (1000 + 40 * len as u32);
-                let start = std::time::Instant::now();
-                for _ in 0..rounds {
-                    assert!(key.verify(std::hint::black_box(&packet)));
-                }
-                println!("{coverage:?} {len}: {:.1}", start.elapsed().as_nanos() as f64 / f64::from(rounds));
-            }
-        }
-    }
-
     #[test]
     fn another_job_direction_or_life_has_another_key() {
         let job = JobKey::from_shares([[1; 16], [2; 16]].iter());
-        let good = datagram(&job.direction(life(1, 10), life(2, 20), Coverage::Messages), Kind::Put, 40);
+        let good =
+            datagram(&job.direction(life(1, 10), life(2, 20), Coverage::Messages), PacketKind::Put, 40);
         let other = JobKey::from_shares([[1; 16], [3; 16]].iter());
         for (job, from, to) in [
             (&other, life(1, 10), life(2, 20)),

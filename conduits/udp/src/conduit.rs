@@ -1,67 +1,68 @@
-//! What the core calls.
+//! The conduit's interface to the core.
 //!
-//! **Who makes progress.** Everything happens in polls, on the caller's stack; a rank that computes without calling the runtime
-//! handles no message. But its *keeper*, a thread that looks once in a while, then takes what has arrived: it acknowledges, so that
-//! peers know the rank is alive, places puts and serves gets. Handlers it never runs.
+//! **Who makes progress.** Everything happens in polls, on the caller's stack. A rank that computes without
+//! calling the runtime handles no message. But a *keeper* thread looks at intervals and then handles what has
+//! arrived: it acknowledges, so that peers know that the rank is alive, places puts and serves gets. It never
+//! runs handlers.
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
-use crate::auth::{JobKey, SHARE};
+use crate::address::{self, RankAddress};
+use crate::auth::{JobKey, KEY_SHARE_BYTES};
 use crate::disturb::Disturbance;
 use crate::engine::Engine;
 use crate::link::Counters;
 use crate::memory::Arrived;
-use crate::place::{self, Card};
+use crate::settings::Settings;
 use crate::socket::{Socket, now};
-use crate::sys;
 use gasnet::conduit::{
     Channel, Completion, Conduit, Frame, OpenContext, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc,
 };
 use gasnet::limits::thread_refused;
 use gasnet::{Error, RankId, Threading, Turn, Turns};
-use gasnet_decorators::Plan;
+use gasnet_sys::fd::close_others;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// How often the keeper looks.
-const KEEPER: Duration = Duration::from_millis(500);
-/// Longest time a rank that leaves waits for the last acknowledgements.
-const LINGER: u64 = 2_000_000_000;
+/// Interval at which the keeper looks.
+const KEEPER_INTERVAL: Duration = Duration::from_millis(500);
+/// Longest time in nanoseconds that a leaving rank waits for the last acknowledgements.
+const LINGER_NS: u64 = 2_000_000_000;
 /// Bytes of the largest get or put.
-const MAX_TRANSFER: usize = 1 << 30;
+const MAX_TRANSFER_BYTES: usize = 1 << 30;
 
-/// Opens the conduit if some ranks are not neighbours.
+/// Opens the conduit if not all ranks are neighbours.
 ///
 /// # Errors
-/// No usable address, or ranks that do not agree about the settings.
+/// No usable address, or ranks with different settings.
 pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
-    let config = cx.config;
+    let settings = Settings::read()?;
     let needed = cx.neighbours.len() < cx.size as usize;
     let others = cx.exchange().all_gather(&[u8::from(needed)])?;
     if others.iter().all(|o| *o == [0]) {
         return Ok(None);
     }
     let one_host = cx.host.len() == cx.size as usize;
-    let address = place::choose(config.udp_interface.as_deref(), one_host)?;
+    let address = address::choose(settings.interface.as_deref(), one_host)?;
     let socket = Socket::bind(address)?;
-    let mut random = [0; 8 + SHARE];
+    let mut random = [0; 8 + KEY_SHARE_BYTES];
     let mut filled = 0;
     while filled < random.len() {
         filled += rustix::rand::getrandom(&mut random[filled..], rustix::rand::GetRandomFlags::empty())
             .map_err(|e| Error::Conduit(format!("udp: no random numbers: {e}")))?;
     }
     let (incarnation, share) = random.split_at(8);
-    let card = Card {
+    let card = RankAddress {
         address: socket.address(),
         incarnation: incarnation.iter().fold(0, |n, b| n << 8 | u64::from(*b)),
         share: core::array::from_fn(|i| share[i]),
         room: socket.room() as u64,
-        window: config.udp_window,
-        full: config.udp_auth_full.unwrap_or(!one_host),
+        window: settings.window,
+        full: settings.auth_full.unwrap_or(!one_host),
     };
     let cards = cx.exchange().all_gather(&card.encode())?;
-    let cards: Option<Vec<Card>> = cards.iter().map(|c| Card::decode(c)).collect();
+    let cards: Option<Vec<RankAddress>> = cards.iter().map(|c| RankAddress::decode(c)).collect();
     let cards = cards.filter(|c| c.len() == cx.size as usize).ok_or_else(|| {
         Error::job("udp: the ranks do not understand each other: are they all of the same version?")
     })?;
@@ -76,15 +77,13 @@ pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
         return Err(Error::Conduit(format!("udp: rank {rank}: {differs}")));
     }
     let key = JobKey::from_shares(cards.iter().map(|c| &c.share));
-    let mut engine = Engine::new(cx.rank.0, key, cards, socket, config.udp_window, config.udp_timeout_ns);
-    if let Some(text) = &config.udp_faulty {
-        let plan =
-            Plan::parse(text).map_err(|what| Error::job(format!("GASNET_UDP_FAULTY={text}: {what}")))?;
+    let mut engine = Engine::new(cx.rank.0, key, cards, socket, settings.window, settings.timeout_ns);
+    if let Some(plan) = settings.faulty {
         engine.disturbance = Some(Disturbance::new(plan.of_rank(cx.rank.0)));
     }
     let sleep_on = engine.socket().descriptor().try_clone_to_owned();
     let sleep_on = sleep_on.map_err(|e| Error::Conduit(format!("udp: no descriptor left: {e}")))?;
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(SharedEngine {
         moved: AtomicBool::new(false),
         completions: AtomicUsize::new(0),
         requests: AtomicUsize::new(0),
@@ -95,34 +94,35 @@ pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
         sleep_on,
     });
     let weak = Arc::downgrade(&shared);
-    sys::spawn_without_signals("gasnet-udp", move || keep(&weak))
+    let thread = std::thread::Builder::new().name("gasnet-udp".into()).stack_size(256 << 10);
+    gasnet_sys::thread::spawn_without_signals(thread, move || keep(&weak))
         .map_err(|e| Error::Conduit(format!("udp: cannot start a thread: {}", thread_refused(&e))))?;
     Ok(Some(Box::new(Udp { shared })))
 }
 
-struct Shared {
+struct SharedEngine {
     engine: Turns<Engine>,
-    /// Whether puts or gets got on, those of peers among them.
+    /// Whether puts or gets made progress, those of peers among them.
     moved: AtomicBool,
-    /// Operations complete and not reported.
+    /// Number of complete operations that were not reported.
     completions: AtomicUsize,
-    /// Requests that wait for a poll.
+    /// Number of requests that wait for a poll.
     requests: AtomicUsize,
-    /// Whether the last poll was for replies, and so looked at the socket.
+    /// Whether the last poll was for replies, and so polled the socket.
     pumped: AtomicBool,
-    /// Whether the rank has polled since the keeper looked.
+    /// Whether the rank has polled since the keeper last looked.
     polled: AtomicBool,
     /// The engine's descriptor.
     sleep_on: OwnedFd,
 }
 
-impl Shared {
+impl SharedEngine {
     #[inline]
     fn engine(&self) -> Turn<'_, Engine> {
         self.engine.take()
     }
 
-    /// Relaxed: hints; the lock orders what they are about.
+    /// Relaxed: hints; the lock orders the data.
     #[inline]
     fn count(&self, engine: &mut Engine) {
         if core::mem::take(&mut engine.memory.moved) {
@@ -133,13 +133,17 @@ impl Shared {
     }
 }
 
-/// Does for a rank that computes what cannot wait, as long as the conduit exists.
-fn keep(conduit: &Weak<Shared>) {
+/// Does the urgent work of a rank that computes, as long as the conduit exists.
+fn keep(conduit: &Weak<SharedEngine>) {
     if let Some(shared) = conduit.upgrade() {
-        sys::own_files(&shared.engine().socket().descriptors());
+        // If only one thread uses a table of files, the system looks up files without counting their users,
+        // which saves 10 ns a call.
+        let engine = shared.engine();
+        // SAFETY: 1. This thread runs `keep` alone, which uses no other files.
+        unsafe { close_others(&engine.socket().descriptors(), true) };
     }
     loop {
-        std::thread::sleep(KEEPER);
+        std::thread::sleep(KEEPER_INTERVAL);
         let Some(shared) = conduit.upgrade() else { return };
         if shared.polled.swap(false, Relaxed) {
             continue;
@@ -151,7 +155,7 @@ fn keep(conduit: &Weak<Shared>) {
         shared.count(&mut engine);
         let news = engine.memory.frames.iter().any(|f| !f.is_empty()) || !engine.memory.completed.is_empty();
         if news || engine.check().is_err() {
-            // The rank may be asleep on the descriptor, which by now has nothing to say.
+            // The rank may sleep on the descriptor, whose events have been handled by now.
             engine.wake();
         }
     }
@@ -159,7 +163,7 @@ fn keep(conduit: &Weak<Shared>) {
 
 /// The conduit.
 struct Udp {
-    shared: Arc<Shared>,
+    shared: Arc<SharedEngine>,
 }
 
 impl Udp {
@@ -172,8 +176,9 @@ impl Udp {
     }
 }
 
-// SAFETY: 1. A slot is the memory of a buffer that the engine keeps for it, aligned by its type's promise, until commit or cancel.
-// 2. A delivered frame is a buffer that this stack owns during the delivery; all of its bytes were written.
+// SAFETY: 1. A slot is the memory of a buffer that the engine keeps for it, aligned by its type, until commit
+// or cancel. 2. A delivered frame is a buffer that this call owns during the delivery; all of its bytes were
+// written.
 unsafe impl Conduit for Udp {
     fn name(&self) -> &'static str {
         "udp"
@@ -206,7 +211,7 @@ unsafe impl Conduit for Udp {
     }
 
     fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
-        // The core polls replies, then requests: one look at the socket serves both.
+        // The core polls replies, then requests: one poll of the socket serves both.
         let pumped = self.shared.pumped.load(Relaxed);
         self.shared.pumped.store(channel == Channel::Reply, Relaxed);
         let pump = channel == Channel::Reply || !pumped;
@@ -240,7 +245,7 @@ unsafe impl Conduit for Udp {
     }
 
     fn attach(&self, segment: &SegmentDesc) -> Result<(), Error> {
-        // SAFETY: the core attaches the segment that it has mapped for the life of the process.
+        // SAFETY: the core attaches the segment, which it has mapped for the life of the process.
         unsafe { self.shared.engine().memory.attach(segment.base, segment.len) };
         Ok(())
     }
@@ -264,7 +269,7 @@ unsafe impl Conduit for Udp {
             let mut engine = self.shared.engine();
             let now = now();
             engine.pump(now);
-            if engine.is_drained() || now > start + LINGER {
+            if engine.is_drained() || now > start + LINGER_NS {
                 return engine.close(now);
             }
             drop(engine);
@@ -287,8 +292,8 @@ unsafe impl Conduit for Udp {
     }
 }
 
-// SAFETY: completions are reported when the peer has acknowledged all bytes of a put, which it does after it has placed them; and
-// when all bytes of a get have been written.
+// SAFETY: a put is reported complete when the peer has acknowledged all its bytes, which it does after
+// placing them; a get is when all its bytes have been written.
 unsafe impl Rma for Udp {
     unsafe fn put(&self, to: RemoteAddr, src: *const u8, len: usize, token: u64) -> bool {
         let src = src.expose_provenance() as u64;
@@ -301,11 +306,11 @@ unsafe impl Rma for Udp {
     }
 
     fn max_transfer(&self) -> usize {
-        MAX_TRANSFER
+        MAX_TRANSFER_BYTES
     }
 
     fn poll(&self, budget: usize, complete: &mut dyn FnMut(u64, Completion)) -> usize {
-        // A rank that serves others has something to do, and should not go to sleep over it.
+        // A rank that serves others has work to do, and should not sleep.
         let moved = self.shared.moved.load(Relaxed);
         if moved {
             self.shared.moved.store(false, Relaxed);
@@ -317,8 +322,7 @@ unsafe impl Rma for Udp {
         let mut done = 0;
         while done < budget {
             let Some(token) = engine.memory.completed.pop_front() else { break };
-            complete(token, Completion::Local);
-            complete(token, Completion::Remote);
+            complete(token, Completion::Both);
             done += 1;
         }
         self.shared.count(&mut engine);

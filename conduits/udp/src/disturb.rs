@@ -1,14 +1,15 @@
-//! Faults in arriving datagrams, for tests (`GASNET_UDP_FAULTY`): below the protocol, which has to repair them.
+//! Injects faults into arriving datagrams, for tests (`GASNET_UDP_FAULTY`): below the protocol, which has to
+//! repair them.
 
-use crate::path::{MS, Time};
+use crate::path::{NS_PER_MS, Time};
 use gasnet_decorators::{Faults, Late, Plan};
 
-/// Datagrams held back at most.
-const HELD: usize = 1024;
-/// A datagram waits for others to pass no longer than this.
-const LONGEST: Time = MS;
+/// Most datagrams that are held back.
+const MAX_HELD_DATAGRAMS: usize = 1024;
+/// Longest time for which a datagram waits for others to pass.
+const MAX_HOLD_NS: Time = NS_PER_MS;
 
-/// Does to datagrams what a plan says.
+/// Applies the faults of a plan to datagrams.
 #[derive(Debug)]
 pub(crate) struct Disturbance {
     faults: Faults,
@@ -18,7 +19,7 @@ pub(crate) struct Disturbance {
 #[derive(Debug)]
 struct Held {
     datagram: Vec<u8>,
-    /// Others that arrive before.
+    /// Number of datagrams that arrive before it.
     after: u32,
     at: Time,
 }
@@ -28,7 +29,7 @@ impl Disturbance {
         Disturbance { faults: Faults::new(plan), held: Vec::new() }
     }
 
-    /// Passes on what is left of a datagram.
+    /// Passes on the datagrams that result from this one.
     pub(crate) fn pass(&mut self, now: Time, datagram: &[u8], take: &mut dyn FnMut(&[u8])) {
         let fate = self.faults.fate();
         self.held.iter_mut().for_each(|h| h.after = h.after.saturating_sub(1));
@@ -38,11 +39,11 @@ impl Disturbance {
         let mut datagram = datagram.to_vec();
         fate.apply(&mut datagram);
         let hold = match fate.late {
-            Some(Late::After(n)) => Some((n, now + LONGEST)),
+            Some(Late::After(n)) => Some((n, now + MAX_HOLD_NS)),
             Some(Late::By(ns)) => Some((u32::MAX, now + ns)),
             None => None,
         };
-        if self.held.len() < HELD {
+        if self.held.len() < MAX_HELD_DATAGRAMS {
             if fate.duplicate {
                 let (after, at) = hold.unwrap_or((0, now));
                 self.held.push(Held { datagram: datagram.clone(), after, at });
@@ -55,7 +56,7 @@ impl Disturbance {
         take(&datagram);
     }
 
-    /// Passes on what was held long enough.
+    /// Passes on held datagrams that are due.
     pub(crate) fn release(&mut self, now: Time, take: &mut dyn FnMut(&[u8])) {
         self.held.retain(|h| {
             let due = h.after == 0 || h.at <= now;
@@ -66,7 +67,7 @@ impl Disturbance {
         });
     }
 
-    /// When something is due.
+    /// The time when a held datagram is due.
     pub(crate) fn deadline(&self) -> Option<Time> {
         self.held.iter().map(|h| if h.after == 0 { 0 } else { h.at }).min()
     }
@@ -76,7 +77,7 @@ impl Disturbance {
 mod tests {
     use super::*;
 
-    /// Each fault arrives; nothing else happens to a datagram.
+    /// Each fault arrives, and nothing else happens to a datagram.
     #[test]
     fn faults_arrive() {
         for (plan, arrivals, changed, late) in [
@@ -101,7 +102,7 @@ mod tests {
             for i in 0..1100u32 {
                 let now = u64::from(i) * 10_000;
                 if i < 1000 {
-                    // Long, so that the number is hardly ever what is changed.
+                    // Long, so that the changed bit is hardly ever in the number.
                     let datagram = [&i.to_le_bytes()[..], &[0; 2000]].concat();
                     d.pass(now, &datagram, &mut take);
                 }

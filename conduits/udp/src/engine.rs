@@ -1,16 +1,17 @@
 //! All links of a rank, their socket, and their timers: one value behind one lock.
 //!
-//! [`Engine::pump`] does everything there is to do without waiting: takes what has arrived, serves timers that are due, sends.
-//! Links come into being with the first thing to send or the first datagram that proves to come from a peer.
+//! [`Engine::pump`] does all work that can be done without waiting: it takes what has arrived, handles timers
+//! that are due, and sends. A link is made with the first thing to send to a peer, or the first datagram that
+//! proves to come from it.
 
+use crate::address::RankAddress;
 use crate::auth::{Coverage, JobKey, Life};
 use crate::buf::Buf;
 use crate::disturb::Disturbance;
 use crate::inquiry::{Finding, Inquiry};
-use crate::link::{ACK_DELAY, Batch, Counters, Link, Refused, Setup};
+use crate::link::{ACK_DELAY_NS, Batch, Counters, Link, Refused, Setup};
 use crate::memory::Memory;
 use crate::path::Time;
-use crate::place::Card;
 use crate::share::{self, Shares};
 use crate::socket::{self, Sent, Socket};
 use crate::wire::Packet;
@@ -19,60 +20,61 @@ use gasnet::{Error, RankId};
 use std::collections::VecDeque;
 use std::net::UdpSocket;
 
-/// Rounds of receiving in a pump.
-const ROUNDS: usize = 8;
-/// Datagrams of a call that may come from peers without a link; others have to come again.
-const HELLOS: usize = 64;
-/// Peers that get a socket of their own at most.
-const DIRECT: usize = 64;
-/// Every so many glances look at the clock, and serve timers.
-const GLANCES: u32 = 16;
+/// Rounds of receiving in one pump.
+const RECEIVE_ROUNDS_PER_PUMP: usize = 8;
+/// Most datagrams of one call that may come from peers without a link; others have to be sent again.
+const MAX_UNLINKED_DATAGRAMS_PER_CALL: usize = 64;
+/// Most peers that get a connected socket.
+const MAX_CONNECTED_SOCKETS: usize = 64;
+/// One in this many glances reads the clock and handles timers.
+const GLANCES_PER_CLOCK_READ: u32 = 16;
 
-/// How long the system of a peer's host may take to answer.
-const INQUIRY: Time = 2_000_000_000;
+/// How long, in nanoseconds, the system of a peer's host may take to answer an inquiry.
+const INQUIRY_TIMEOUT_NS: Time = 2_000_000_000;
 
-/// See the module.
+/// See the module's documentation.
 pub(crate) struct Engine {
     me: u32,
     key: JobKey,
-    cards: Vec<Card>,
+    cards: Vec<RankAddress>,
     window: u64,
     patience: Time,
     socket: Socket,
     links: Vec<Option<Box<Link>>>,
-    /// Sockets connected to peers of this host, and peers that are to get one.
+    /// Sockets connected to peers of this host, and peers that will get one.
     direct: Vec<Option<UdpSocket>>,
     unconnected: Vec<u32>,
-    /// The keeper's thread is here, which has other files ([`crate::sys::own_files`]): it neither uses these sockets nor makes any.
+    /// The caller is the keeper's thread, which has another table of files
+    /// ([`gasnet_sys::fd::close_others`]): it neither uses nor makes these sockets.
     pub(crate) is_keeper: bool,
     pub(crate) memory: Memory,
     batch: Batch,
-    /// Who may fill this rank's socket how far.
+    /// How far each sender may fill this rank's socket.
     shares: Shares,
-    /// Peers that may have something to send, and whether each is in there.
+    /// Peers that may have something to send, and for each whether it is in the queue.
     ready: VecDeque<u32>,
     is_ready: Vec<bool>,
-    /// To whom the batch goes that the kernel did not take.
+    /// The receiver of the batch that the kernel did not accept.
     stuck: Option<u32>,
-    /// Nothing is due before.
+    /// No timer is due before this time.
     deadline: Option<Time>,
-    /// Frames reserved and not committed.
+    /// Frames that are reserved and not committed.
     slots: Vec<Option<Buf>>,
     free_slots: Vec<u32>,
     broken: Option<(u32, String)>,
     /// Datagrams that came from no peer.
     refused: u64,
-    /// What the hosts of silent peers are asked, and since when.
+    /// Inquiries about silent peers, with their start times.
     inquiries: Vec<(u32, Time, Inquiry)>,
     pub(crate) disturbance: Option<Disturbance>,
     /// The time of the last pump.
     now: Time,
-    /// Whether it is good enough for what is sent now, because a handler sends it that the pump made run.
+    /// Whether that time is exact enough for sends, because a handler makes them that the pump runs.
     pub(crate) is_now: bool,
     glances: u32,
 }
 
-/// What receiving needs of the engine.
+/// The parts of the engine that receiving needs.
 struct Intake<'a> {
     now: Time,
     me: u32,
@@ -81,9 +83,9 @@ struct Intake<'a> {
     shares: &'a mut Shares,
     ready: &'a mut VecDeque<u32>,
     is_ready: &'a mut Vec<bool>,
-    /// Who sent the last one: datagrams of a batch come from one peer.
+    /// The sender of the last one: all datagrams of a batch come from one peer.
     from: u32,
-    /// From peers without a link.
+    /// Datagrams from peers without a link.
     hello: Vec<Vec<u8>>,
     broken: Option<(u32, String)>,
     refused: u64,
@@ -98,7 +100,8 @@ impl Intake<'_> {
         }
     }
 
-    /// Receives the next datagram with its payload where it belongs, if it is a large one and a part of a put; whether it was.
+    /// Receives the next datagram with its payload written to its destination, if it is a large part of a
+    /// put; returns whether it was.
     fn take_put(&mut self, socket: &mut Socket) -> bool {
         let Some(packet) = socket.next_large() else { return false };
         let link = self.links.get(packet.sender() as usize).and_then(Option::as_ref);
@@ -118,7 +121,7 @@ impl Intake<'_> {
                 return;
             }
             Some(None) => {
-                if self.hello.len() < HELLOS {
+                if self.hello.len() < MAX_UNLINKED_DATAGRAMS_PER_CALL {
                     self.hello.push(datagram.to_vec());
                 }
                 return;
@@ -141,7 +144,8 @@ impl Intake<'_> {
     }
 }
 
-/// Bytes that may be on their way to a socket with so much room: half of it, as datagrams take more memory than their bytes.
+/// Bytes that may be under way to a socket with this much room: half of it, as datagrams take more memory
+/// than their bytes.
 fn on_its_way(room: u64) -> u64 {
     (room / 2).max(128 << 10)
 }
@@ -150,7 +154,7 @@ impl Engine {
     pub(crate) fn new(
         me: u32,
         key: JobKey,
-        cards: Vec<Card>,
+        cards: Vec<RankAddress>,
         socket: Socket,
         window: u64,
         patience: Time,
@@ -211,20 +215,21 @@ impl Engine {
         self.links[peer as usize].get_or_insert_with(|| unreachable!("made above"))
     }
 
-    /// A socket for short datagrams to a peer on this host: what finding the way costs shows there. Its source is another than the
-    /// rank's address, which would be for firewalls to wonder about, and for nobody here.
+    /// A connected socket for single datagrams to a peer on this host, where the cost of finding the route is
+    /// noticeable. Its source address is not the rank's address, which only firewalls between hosts would
+    /// refuse.
     #[cold]
     fn connect(&mut self, peer: u32) {
         if self.is_keeper {
             return self.unconnected.push(peer);
         }
         let (own, to) = (self.socket.address(), self.cards[peer as usize].address);
-        if own.ip() == to.ip() && self.direct.iter().flatten().count() < DIRECT {
+        if own.ip() == to.ip() && self.direct.iter().flatten().count() < MAX_CONNECTED_SOCKETS {
             self.direct[peer as usize] = socket::connected(own.ip(), to).ok();
         }
     }
 
-    /// What ends the job, if something does.
+    /// The error that ends the job, if there is one.
     pub(crate) fn check(&self) -> Result<(), Error> {
         match &self.broken {
             None => Ok(()),
@@ -290,7 +295,7 @@ impl Engine {
         if let Some(link) = &mut self.links[from as usize] {
             link.consumed(self.now, channel, buf.bytes().len());
             let urgent = link.has_urgent();
-            self.note_deadline(Some(self.now + ACK_DELAY));
+            self.note_deadline(Some(self.now + ACK_DELAY_NS));
             if urgent {
                 self.note_ready(from);
             }
@@ -310,25 +315,25 @@ impl Engine {
         }
     }
 
-    /// When a pump will have something to do, datagrams aside.
+    /// When a pump will have work, apart from datagrams.
     pub(crate) fn deadline(&self) -> Option<Time> {
         if self.stuck.is_some() || !self.ready.is_empty() { Some(0) } else { self.deadline }
     }
 
-    /// The socket: its descriptors.
+    /// The socket, for its descriptors.
     pub(crate) fn socket(&self) -> &Socket {
         &self.socket
     }
 
-    /// From now on the descriptor tells when there is something to do.
+    /// From now on the descriptor becomes readable when there is work.
     pub(crate) fn before_sleep(&mut self) {
-        // Timers are looked after when the sleep is over.
-        self.glances = GLANCES - 1;
+        // Timers are handled when the sleep is over.
+        self.glances = GLANCES_PER_CLOCK_READ - 1;
         let deadline = self.deadline();
         self.socket.ring(self.now, deadline);
     }
 
-    /// Wakes who sleeps on the descriptor.
+    /// Wakes the threads that sleep on the descriptor.
     pub(crate) fn wake(&mut self) {
         self.socket.ring(self.now, Some(1));
     }
@@ -340,11 +345,11 @@ impl Engine {
         self.now
     }
 
-    /// A pump by who waits: often in vain, so that it does not always look at the clock.
+    /// A pump by a waiting rank: it often finds nothing, so it does not always read the clock.
     #[inline]
     pub(crate) fn glance(&mut self) {
         self.glances = self.glances.wrapping_add(1);
-        let due = self.glances.is_multiple_of(GLANCES);
+        let due = self.glances.is_multiple_of(GLANCES_PER_CLOCK_READ);
         if due || self.stuck.is_some() || self.disturbance.is_some() || self.socket.peek() {
             self.pump(socket::now());
         } else if !self.ready.is_empty() {
@@ -353,7 +358,7 @@ impl Engine {
         }
     }
 
-    /// See the module. At most some thousand datagrams are taken.
+    /// See the module's documentation. It takes at most some thousand datagrams.
     pub(crate) fn pump(&mut self, now: Time) {
         self.now = now;
         while !self.is_keeper
@@ -361,7 +366,7 @@ impl Engine {
         {
             self.connect(peer);
         }
-        for _ in 0..ROUNDS {
+        for _ in 0..RECEIVE_ROUNDS_PER_PUMP {
             if !self.receive(now) {
                 break;
             }
@@ -411,7 +416,7 @@ impl Engine {
         more
     }
 
-    /// A datagram from a peer that had no link when it came: if it is genuine, the peer gets one.
+    /// A datagram from a peer that had no link when it arrived: if it is genuine, the peer gets one.
     #[cold]
     fn hello(&mut self, now: Time, datagram: &[u8]) {
         let Ok(packet) = Packet::new_checked(datagram) else { return };
@@ -459,7 +464,8 @@ impl Engine {
         self.deadline = next;
     }
 
-    /// A peer has been silent for long: asks its host's system whether it is there. Time alone decides where that says nothing.
+    /// A peer has been silent for long: asks its host's system whether it exists. If the system does not
+    /// answer, time alone decides.
     #[cold]
     fn inquire(&mut self, now: Time, peer: u32) {
         if self.is_keeper {
@@ -473,7 +479,7 @@ impl Engine {
         let finding = at.map(|at| (self.inquiries[at].2.look(), self.inquiries[at].1));
         let patience = self.patience / 1_000_000_000;
         let what = match finding {
-            Some((Finding::Unknown, since)) if now < since + INQUIRY => return,
+            Some((Finding::Unknown, since)) if now < since + INQUIRY_TIMEOUT_NS => return,
             Some((Finding::There, _)) => {
                 if let Some(link) = &mut self.links[peer as usize] {
                     link.revive(now);
@@ -497,7 +503,7 @@ impl Engine {
 
     fn flush_ready(&mut self, now: Time) {
         if let Some(peer) = self.stuck {
-            if self.socket.send(self.cards[peer as usize].address, None, &self.batch, &[]) == Sent::Later {
+            if self.socket.send(self.cards[peer as usize].address, None, &self.batch, None) == Sent::Later {
                 return;
             }
             self.stuck = None;
@@ -525,18 +531,15 @@ impl Engine {
                 break;
             }
             let more = self.batch.more();
-            let lent = match self.batch.lent() {
-                None => &[],
-                #[expect(unsafe_code, reason = "payloads that are not copied")]
-                // SAFETY: the link has just filled the batch.
-                Some((at, len)) => unsafe { self.memory.lent(at, len) },
-            };
+            #[expect(unsafe_code, reason = "payloads that are not copied")]
+            // SAFETY: the link has just filled the batch.
+            let lent = self.batch.lent().map(|(at, len)| unsafe { self.memory.lent(at, len) });
             if self.socket.send(address, direct, &self.batch, lent) == Sent::Later {
                 self.batch.keep(&mut self.memory);
                 self.stuck = Some(peer);
                 break;
             }
-            // The kernel may have found out that it cannot send batches.
+            // The kernel may have found that it cannot send batches.
             if self.batch.count() > 1 {
                 self.batch.limit(self.socket.segments());
             }
@@ -544,20 +547,20 @@ impl Engine {
                 break;
             }
         }
-        // Timers that have just been set are further away than that, mostly.
-        if self.deadline.is_none_or(|at| at > now + ACK_DELAY) || link.is_pressed() {
+        // Timers that have just been set are mostly further away than that.
+        if self.deadline.is_none_or(|at| at > now + ACK_DELAY_NS) || link.is_pressed() {
             let at = link.deadline();
             self.note_deadline(at);
         }
     }
 
-    /// What all links have counted, and the datagrams that no link took.
+    /// The sums of all links' counters, and the datagrams that no link accepted.
     pub(crate) fn counters(&self) -> Counters {
         let links = self.links.iter().flatten().map(|link| link.counters());
         links.fold(Counters { refused: self.refused, ..Counters::default() }, Counters::plus)
     }
 
-    /// Whether every peer that is still there has all it was sent.
+    /// Whether every peer that is still there has received everything sent to it.
     pub(crate) fn is_drained(&self) -> bool {
         self.stuck.is_none() && self.links.iter().flatten().all(|l| l.is_drained() || l.is_dead())
     }
@@ -572,15 +575,15 @@ impl Engine {
     pub(crate) fn close(&mut self, now: Time) {
         for peer in 0..self.links.len() {
             let Some(link) = &mut self.links[peer] else { continue };
-            // What the peer does not know to have arrived it takes for lost.
+            // The peer takes for lost what it does not know to have arrived.
             link.acknowledge();
             self.flush(now, peer as u32);
             let Some(link) = &mut self.links[peer] else { continue };
             self.batch.clear();
             link.close(now, &mut self.batch);
             if self.batch.count() > 0 {
-                // Whoever misses it finds out by itself.
-                self.socket.send(self.cards[peer].address, None, &self.batch, &[]);
+                // A peer that misses it finds out by itself.
+                self.socket.send(self.cards[peer].address, None, &self.batch, None);
             }
         }
     }
@@ -593,8 +596,8 @@ mod tests {
 
     fn pair(full: bool) -> [Engine; 2] {
         let sockets = [0, 1].map(|_| Socket::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap());
-        let cards: Vec<Card> = (0..2)
-            .map(|i| Card {
+        let cards: Vec<RankAddress> = (0..2)
+            .map(|i| RankAddress {
                 address: sockets[i].address(),
                 incarnation: i as u64,
                 share: [i as u8; 16],
@@ -616,7 +619,7 @@ mod tests {
         engine.commit(to, channel, slot);
     }
 
-    /// Tries until something comes of it. What was sent may wait for a thread of the kernel to be passed on.
+    /// Tries until there is a result. A datagram may wait for a thread of the kernel.
     fn until<T>(mut step: impl FnMut() -> Option<T>) -> T {
         let begun = std::time::Instant::now();
         let mut tries = 0;
@@ -646,7 +649,7 @@ mod tests {
     fn frames_cross_real_sockets() {
         for full in [false, true] {
             let [mut a, mut b] = pair(full);
-            for len in [1, 100, 1200, 5000, 40_000, crate::buf::MAX_FRAME] {
+            for len in [1, 100, 1200, 5000, 40_000, crate::buf::MAX_FRAME_BYTES] {
                 for _ in 0..3 {
                     send(&mut a, 1, Channel::Request, len);
                     let got = until(|| {
@@ -667,14 +670,14 @@ mod tests {
         }
     }
 
-    /// Large ones among them, which are not copied on their way unless their payloads are authenticated.
+    /// Some are large, and not copied on their way unless their payloads are authenticated.
     #[test]
     #[expect(unsafe_code, reason = "attaches a segment")]
     fn puts_cross_real_sockets() {
         for full in [false, true] {
             let [mut a, mut b] = pair(full);
             let segment: *mut [u8] = Box::leak(vec![0u8; 1 << 20].into_boxed_slice());
-            // SAFETY: it lives as long as the process, and is read below while nothing is on its way.
+            // SAFETY: it lives as long as the process, and is read below while nothing is under way.
             unsafe { b.memory.attach(segment.cast(), segment.len()) };
             for (round, (len, offset)) in
                 [(900_000, 5), (8, 64), (900_000, 0), (70_000, 9), (40_000, 1)].into_iter().enumerate()
@@ -697,7 +700,7 @@ mod tests {
         }
     }
 
-    /// Datagrams of somebody who has no key.
+    /// Datagrams of a sender without the key.
     #[test]
     fn strangers_get_no_link() {
         let [mut a, mut b] = pair(false);
@@ -711,49 +714,8 @@ mod tests {
             a.pump(socket::now());
         }
         assert!(a.links.iter().all(Option::is_none) && a.memory.frames[0].is_empty());
-        // Who has it gets one.
+        // A sender that has the key gets a link.
         send(&mut b, 0, Channel::Request, 10);
         assert_eq!(receive(&mut a, Channel::Request), 10);
-    }
-
-    /// Processor time of a round trip, beside that of bare sockets: `cargo test --release -p gasnet-udp -- --ignored --nocapture`.
-    #[test]
-    #[ignore = "prints a figure of a quiet machine, and asserts none"]
-    fn cost_of_a_round_trip() {
-        fn cpu() -> f64 {
-            let t = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-            t.tv_sec as f64 * 1e6 + t.tv_nsec as f64 / 1e3
-        }
-        let count = 50_000;
-        let [mut a, mut b] = pair(false);
-        let bare = [0, 1].map(|_| UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap());
-        bare.iter().for_each(|socket| socket.set_nonblocking(true).unwrap());
-        let at = [0, 1].map(|i| bare[i].local_addr().unwrap());
-        for _ in 0..3 {
-            let start = cpu();
-            for _ in 0..count {
-                send(&mut a, 1, Channel::Request, 32);
-                receive(&mut b, Channel::Request);
-                send(&mut b, 0, Channel::Reply, 32);
-                receive(&mut a, Channel::Reply);
-                // As ranks that wait for each other do: polls in vain.
-                a.glance();
-                b.glance();
-            }
-            let ours = (cpu() - start) / f64::from(count);
-            let mut buffer = [0; 2048];
-            let start = cpu();
-            for _ in 0..count {
-                for i in 0..2 {
-                    bare[i].send_to(&buffer[..96], at[1 - i]).unwrap();
-                    bare[1 - i].recv(&mut buffer).unwrap();
-                }
-                for socket in &bare {
-                    socket.recv(&mut buffer).unwrap_err();
-                }
-            }
-            let bare = (cpu() - start) / f64::from(count);
-            println!("{ours:.2} us, bare sockets {bare:.2} us");
-        }
     }
 }

@@ -1,30 +1,31 @@
-//! Asks the system of a peer's host what has become of a peer that is silent.
+//! Asks the system of a peer's host whether a silent peer still exists.
 //!
-//! A peer that is stopped, or has no processor, says nothing, and is alive. Its host's system speaks for it: to a datagram for a port that nobody
-//! has it answers that there is none. So two datagrams go out, one to the peer's own port and one to a port that nobody has. If the peer's port
-//! is refused its process is gone. If the other one is, and the peer's is not, the host is there, and the process, too. If neither is, the host
-//! is gone or cannot be reached, or does not answer such questions.
+//! A peer that is stopped, or has no processor, is silent and still alive. Its host's system can answer for
+//! it: it refuses datagrams for a port that no process has. So two datagrams are sent, one to the peer's own
+//! port and one to a port that no process has. If the peer's port is refused, its process is gone. If the
+//! other port is refused and the peer's is not, the host and the process exist. If neither is refused, the
+//! host is gone, unreachable, or does not answer such datagrams.
 
 use std::io::ErrorKind;
 use std::net::{SocketAddr, UdpSocket};
 
 /// The port of a service (tcpmux) that no host offers over UDP.
-const NOBODY: u16 = 1;
-/// Refused by every version of the protocol: a datagram shorter than a header.
+const UNUSED_PORT: u16 = 1;
+/// A datagram shorter than a header, which every version of the protocol refuses.
 const QUESTION: [u8; 1] = [0];
 
-/// What is known.
+/// The answer so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Finding {
-    /// Nothing yet.
+    /// None yet.
     Unknown,
-    /// The host has no such process any more.
+    /// The process no longer exists.
     Gone,
-    /// The host has it.
+    /// The process exists.
     There,
 }
 
-/// A question under way.
+/// An inquiry under way.
 #[derive(Debug)]
 pub(crate) struct Inquiry {
     process: UdpSocket,
@@ -34,7 +35,7 @@ pub(crate) struct Inquiry {
 }
 
 impl Inquiry {
-    /// About the peer at this address.
+    /// Asks about the peer at this address.
     pub(crate) fn new(own: SocketAddr, peer: SocketAddr) -> std::io::Result<Inquiry> {
         let to = |port| {
             let socket = UdpSocket::bind((own.ip(), 0))?;
@@ -42,11 +43,11 @@ impl Inquiry {
             socket.set_nonblocking(true)?;
             Ok::<UdpSocket, std::io::Error>(socket)
         };
-        Ok(Inquiry { process: to(peer.port())?, host: to(NOBODY)?, asked: false, refused: false })
+        Ok(Inquiry { process: to(peer.port())?, host: to(UNUSED_PORT)?, asked: false, refused: false })
     }
 
-    /// Looks for answers, and asks. A host may answer late: what it says of the peer's port must have had as much time as what it says
-    /// of the other one, so that comes second.
+    /// Reads answers, and asks. A host may answer late. The answer about the peer's port must have had as
+    /// much time as the one about the other port, so it is read second.
     pub(crate) fn look(&mut self) -> Finding {
         let refused = |socket: &UdpSocket| {
             let said = |r: std::io::Result<usize>| r.is_err_and(|e| e.kind() == ErrorKind::ConnectionRefused);
@@ -83,7 +84,7 @@ mod tests {
         Finding::Unknown
     }
 
-    /// Nobody reads from the socket: its process might be stopped.
+    /// Nothing reads from the socket: its process might be stopped.
     #[test]
     fn a_silent_process_is_there_until_its_socket_is_closed() {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -93,7 +94,8 @@ mod tests {
         assert_eq!(find(address), Finding::Gone);
     }
 
-    /// An address of a network for documentation, which no host has (RFC 5737); this host has no way there from its loop-back.
+    /// An address from a network for documentation, which no host has (RFC 5737); this host cannot reach it
+    /// from its loop-back.
     #[test]
     fn of_a_host_that_does_not_answer_nothing_is_known() {
         let own = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));

@@ -1,71 +1,77 @@
-//! The protocol between two ranks, without input or output: datagrams, the time and the wishes of the program go in; datagrams
-//! and deadlines come out. The same code runs in tests, in virtual time, and over sockets.
+//! The protocol between two ranks, without input or output. It takes datagrams, the time and the program's
+//! requests, and returns datagrams and deadlines. The same code runs in tests, in virtual time, and over
+//! sockets.
 //!
-//! **Words.** A *packet* is one transmission of a datagram; its number is never used again, and acknowledgements name packets.
-//! A *chunk* is what has to arrive: a frame or a part of one, bytes of a put, a wish to get, bytes that were got. A chunk whose
-//! packet was lost goes out in another packet; its own number lets the receiver take it once. An *op* is a put or a get.
+//! **Words.** A *packet* is one transmission of a datagram; its number is never reused, and acknowledgements
+//! name packets. A *chunk* is a unit of reliable data: a frame or a part of one, bytes of a put, a request to
+//! get, bytes of a get. A chunk whose packet was lost is sent again in another packet; its own number lets
+//! the receiver accept it only once. An *op* is a put or a get.
 //!
-//! **Sending** ([`Link::transmit`], in `send.rs`): an acknowledgement if one is due, then probes, then chunks that were lost,
-//! then new ones, as far as the peer's limits and the congestion window allow. Replies come before requests.
+//! **Sending** ([`Link::transmit`], in `send.rs`): an acknowledgement if one is due, then probes, then lost
+//! chunks, then new ones, as far as the peer's limits and the congestion window allow. Replies come before
+//! requests.
 //!
-//! **Loss** (`loss.rs`), as in QUIC (RFC 9002): a packet is lost when a later one has been acknowledged and either three or
-//! more lie between them or time enough has passed. If nothing is heard, probes go out after a timeout that doubles.
+//! **Loss** (`loss.rs`), as in QUIC (RFC 9002): a packet is lost when a later one has been acknowledged and
+//! either at least three lie between them or enough time has passed. Without any acknowledgement, probes are
+//! sent after a timeout that doubles.
 //!
-//! **Room.** Each channel has its own *limit*: the receiver says how far it has memory for, counting each frame by the buffer it
-//! takes, and only frames that fit are accepted from the program ([`Link::reserve`]). So a chunk that was sent can always be
-//! received, and neither channel waits for the other. Puts and data that were got go straight to where they belong and need
-//! no room. Memory of a link is bounded: by the limits for frames, by [`MAX_GETS`] and [`MAX_OPS`] for ops, by
-//! [`SPAN`] for chunks on their way.
+//! **Room.** Each channel has its own *limit*: the receiver announces how far it has memory, counting each
+//! frame by the buffer it takes, and only frames that fit are accepted from the program ([`Link::reserve`]).
+//! So a chunk that was sent can always be received, and neither channel waits for the other. Data of puts and
+//! gets goes directly to its destination and needs no room. The memory of a link is bounded: by the limits
+//! for frames, by [`MAX_GETS`] and [`MAX_OPS`] for ops, by [`WINDOW_NUMBERS`] for chunks under way.
 //!
-//! **Death.** A peer of which nothing was heard for [`Setup::patience`] while something was on its way to it, probes among it,
-//! is dead ([`Link::is_dead`]), unless its host says that it is there ([`Link::revive`]). Time in which this end did not look (its process was stopped, or had no processor) is no silence.
+//! **Death.** A peer is dead ([`Link::is_dead`]) if nothing was heard from it for [`Setup::patience`] while
+//! packets, including probes, were under way to it, unless its host reports that it exists
+//! ([`Link::revive`]). Time during which this end did not look (its process was stopped, or had no processor)
+//! does not count.
 //!
-//! Calls, in any order: [`Link::handle`] for a datagram, the program's wishes, [`Link::timeout`] when [`Link::deadline`] has
-//! come; after each, [`Link::transmit`] until it has nothing more.
+//! Calls, in any order: [`Link::handle`] for a datagram, the program's requests, [`Link::timeout`] when
+//! [`Link::deadline`] has passed; after each, [`Link::transmit`] until it returns nothing.
 
 mod loss;
 mod send;
 
-pub use send::{Batch, LARGE};
+pub use send::{Batch, LARGE_DATAGRAM_BYTES};
 
 use crate::auth::Key;
-use crate::buf::{Buf, MAX_FRAME, Pool, charge};
-use crate::path::{Congestion, MS, Mtu, Pacer, Rtt, Time};
+use crate::buf::{Buf, MAX_FRAME_BYTES, Pool, charge};
+use crate::path::{Congestion, Mtu, NS_PER_MS, Pacer, Rtt, Time};
 use crate::share;
-use crate::window::{Chunks, Packets, SPAN, Standing};
-use crate::wire::{ACK, ACK_NOW, Header, Kind, Packet, REPLY, WANTS, expand};
+use crate::window::{Chunks, Packets, Standing, WINDOW_NUMBERS};
+use crate::wire::{ACK, ACK_NOW, Header, Packet, PacketKind, REPLY, WANTS, expand};
 use gasnet::conduit::Channel;
 use std::collections::{HashMap, VecDeque};
 
-/// Gets of one rank that another may have to serve at a time.
+/// Most gets of one rank that another may have to serve at the same time.
 pub const MAX_GETS: usize = 64;
-/// Puts to one rank, and gets from it, that may be under way.
+/// Most puts to one rank, and gets from it, under way.
 pub const MAX_OPS: usize = 512;
-/// How long an acknowledgement may wait for something to travel with.
-pub const ACK_DELAY: u64 = MS / 2;
-/// An acknowledgement goes out after this many packets or bytes, whatever else.
+/// How long in nanoseconds an acknowledgement may wait for a packet to carry it.
+pub const ACK_DELAY_NS: u64 = NS_PER_MS / 2;
+/// An acknowledgement is sent after this many packets or bytes at the latest.
 const ACK_PACKETS: u32 = 32;
 const ACK_BYTES: usize = 96 << 10;
 
-/// Where bytes of an op lie.
+/// The location of an op's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum OpLocation {
     /// At an address of this process.
     Own(u64),
     /// At an offset of this rank's segment.
     Segment(u64),
 }
 
-/// What a link works on.
+/// The surroundings of a link.
 pub trait World {
-    /// Whether large parts of the program's memory may go out without being copied first: if so, they do.
+    /// Whether large parts of the program's memory may be sent without a copy; if so, they are.
     fn lend(&mut self) -> bool {
         false
     }
     /// Reads memory.
-    fn read(&mut self, from: Place, out: &mut [u8]);
+    fn read(&mut self, from: OpLocation, out: &mut [u8]);
     /// Writes memory; false if it is not in the segment.
-    fn write(&mut self, to: Place, data: &[u8]) -> bool;
+    fn write(&mut self, to: OpLocation, data: &[u8]) -> bool;
     /// Whether a range is in the segment.
     fn holds(&self, offset: u64, len: u64) -> bool;
     /// Buffers for frames.
@@ -76,42 +82,42 @@ pub trait World {
     fn complete(&mut self, token: u64);
 }
 
-/// What a link is made of.
+/// The configuration of a link.
 #[derive(Debug, Clone)]
 pub struct Setup {
     /// The own rank.
     pub rank: u32,
-    /// Key of what is sent.
+    /// Key of sent datagrams.
     pub send_key: Key,
-    /// Key of what is received.
+    /// Key of received datagrams.
     pub receive_key: Key,
-    /// Bytes of frames that may wait here on each channel, and there.
+    /// Bytes of frames that may wait on each channel, at either end.
     pub window: [u64; 2],
-    /// Bytes that may be on their way at most, from the size of the peer's socket buffer.
+    /// Most bytes under way, from the size of the peer's socket buffer.
     pub in_flight: u64,
-    /// Bytes that may be on their way unless the peer lets more ([`crate::share`]).
+    /// Bytes that may be under way unless the peer allows more ([`crate::share`]).
     pub first: u64,
-    /// Sizes of datagrams to try.
+    /// Sizes of datagrams to try, in bytes.
     pub sizes: Vec<usize>,
-    /// Silence after which a peer is dead; 0: never.
+    /// Silence in nanoseconds after which a peer is dead; 0: never.
     pub patience: u64,
 }
 
-/// Why a datagram was not taken.
+/// Why a datagram was not accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refused {
-    /// It is none of ours, was forged, or has been received before.
+    /// It is not of this protocol, was forged, or has been received before.
     Drop,
-    /// The peer, who has the key, does not keep to the protocol.
+    /// The peer, which has the key, violates the protocol.
     Broken(&'static str),
 }
 
-/// What happened, for tests and traces.
+/// Counters, for tests and traces.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets sent.
     pub sent: u64,
-    /// Packets taken.
+    /// Packets accepted.
     pub received: u64,
     /// Packets that were declared lost.
     pub lost: u64,
@@ -126,7 +132,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Both together.
+    /// The sums of both.
     pub fn plus(self, other: Counters) -> Counters {
         Counters {
             sent: self.sent + other.sent,
@@ -140,28 +146,28 @@ impl Counters {
     }
 }
 
-/// A frame on its way out.
+/// A frame that is being sent.
 #[derive(Debug)]
 struct Outgoing {
     buf: Buf,
     message: u32,
     channel: Channel,
-    /// Bytes put into chunks.
+    /// Bytes already put into chunks.
     cut: usize,
     /// Bytes acknowledged.
     acked: usize,
 }
 
-/// A put on its way out, or a get being served: bytes that go to a place at the peer.
+/// A put that is being sent, or a get that is being served: bytes for a location at the peer.
 #[derive(Debug)]
 struct Stream {
-    from: Place,
+    from: OpLocation,
     /// Offset in the segment for puts; 0 for gets.
     to: u64,
     len: u64,
     cut: u64,
     acked: u64,
-    /// The op to complete, of a put; the peer's number, of a get.
+    /// For a put, the op to complete; for a get, the peer's number.
     what: Flow,
 }
 
@@ -192,7 +198,7 @@ enum Body {
         at: u64,
         len: u32,
     },
-    /// Complete in itself: the data may be here before the news that the wish has arrived.
+    /// Complete in itself: the data may arrive before the acknowledgement of the request.
     Get {
         id: u32,
         from: u64,
@@ -200,7 +206,7 @@ enum Body {
     },
 }
 
-/// What becomes of a chunk.
+/// The progress of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Progress {
     Flying,
@@ -212,7 +218,7 @@ enum Progress {
 struct Chunk {
     body: Body,
     progress: Progress,
-    /// The packet it went out in last.
+    /// The packet in which it was sent last.
     packet: u64,
 }
 
@@ -221,7 +227,7 @@ enum Fate {
     Flying,
     Acked,
     Lost,
-    /// Not to be acknowledged.
+    /// It is not acknowledged.
     Silent,
 }
 
@@ -231,9 +237,9 @@ struct Sent {
     at: Time,
     bytes: u32,
     fate: Fate,
-    /// Chunk, or [`NO_CHUNK`].
+    /// Its chunk, or [`NO_CHUNK`].
     chunk: u64,
-    /// Tries a size of datagrams.
+    /// It tries a size of datagrams.
     probe: bool,
 }
 
@@ -241,35 +247,35 @@ const NO_CHUNK: u64 = u64::MAX;
 
 /// A window in units of 64 bytes; two of the largest frames fit in any.
 fn units(window: u64) -> u64 {
-    (window / 64).max(2 * charge(MAX_FRAME))
+    (window / 64).max(2 * charge(MAX_FRAME_BYTES))
 }
 
-/// A frame of which parts have arrived.
+/// A frame of which some parts have arrived.
 #[derive(Debug)]
 struct Partial {
     buf: Buf,
     missing: usize,
 }
 
-/// State per channel.
+/// The state of a channel.
 #[derive(Debug, Default)]
 struct Lane {
-    /// Frames not cut up yet.
+    /// Frames that are not completely in chunks.
     queue: VecDeque<u32>,
-    /// Room used, in units, by what was reserved here.
+    /// Room used by frames reserved here, in units.
     used: u64,
-    /// How far the peer lets us go.
+    /// The peer's limit.
     limit: u64,
     next_message: u32,
     partial: HashMap<u32, Partial>,
-    /// Units received, and handled.
+    /// Units received, and units handled.
     charged: u64,
     consumed: u64,
-    /// The limit told last.
+    /// The last announced limit.
     told: u64,
 }
 
-/// Things with numbers that are used again.
+/// Values with numbers that are reused.
 #[derive(Debug)]
 struct Slab<T> {
     all: Vec<Option<T>>,
@@ -295,7 +301,7 @@ impl<T> Slab<T> {
             }
         }
     }
-    /// One that is known to be there: chunks that are not done keep what they are made of.
+    /// A value that is known to exist: chunks that are not done keep their parts.
     fn get(&self, n: u32) -> &T {
         self.all[n as usize].as_ref().expect("a chunk's frame or stream lives as long as the chunk")
     }
@@ -322,14 +328,14 @@ impl<T> Slab<T> {
 #[derive(Debug)]
 pub struct Link {
     setup: Setup,
-    // What was sent.
+    // ---- what was sent
     sent: VecDeque<Sent>,
     /// Packet number of the first in `sent`.
     sent_base: u64,
     next_packet: u64,
-    /// No packet before this one is flying.
+    /// No packet before this one is under way.
     flying_from: u64,
-    /// Packets declared lost, in order, as long as they are in `sent`.
+    /// Packets declared lost, in order, while they are in `sent`.
     missing: VecDeque<u64>,
     in_flight: u64,
     chunks: VecDeque<Chunk>,
@@ -338,16 +344,17 @@ pub struct Link {
     lost: VecDeque<u64>,
     frames: Slab<Outgoing>,
     streams: Slab<Stream>,
-    /// Streams with bytes to be cut.
+    /// Streams with bytes that are not in chunks.
     turn: VecDeque<u32>,
-    /// Puts that are not complete, and gets of the peer with bytes to be cut: those it waits for.
+    /// Puts that are not complete, and gets of the peer with bytes that are not in chunks: the peer waits for
+    /// those.
     putting: usize,
     serving: usize,
     gets: Slab<Getting>,
-    /// Wishes to be sent: op, offset, length.
+    /// Requests to be sent: op, offset, length.
     ask: VecDeque<(u32, u64, u32)>,
     lanes: [Lane; 2],
-    // What was received.
+    // ---- what was received
     packets: Packets,
     received_at: Time,
     taken: Chunks,
@@ -355,41 +362,42 @@ pub struct Link {
     ack_at: Option<Time>,
     unacked_packets: u32,
     unacked_bytes: usize,
-    // The path.
+    // ---- the path
     rtt: Rtt,
     congestion: Congestion,
     pacer: Pacer,
     paced_until: Option<Time>,
     mtu: Mtu,
-    /// What the peer is told that it may have on its way, and whether it wants that.
+    /// The share that the peer is told it may have under way, and whether it wants more.
     share: u8,
     peer_wants: bool,
-    // Timers.
+    // ---- timers
     largest_acked: u64,
     lost_after: Option<Time>,
     probe_from: Time,
     backoff: u32,
     probes: u32,
-    /// Packets between a lost one and the acknowledged.
+    /// Packets that may lie between a lost one and an acknowledged one.
     reordering: u64,
-    /// While something is on its way: when this end last looked, and for how much of the time in which it did the peer has been silent.
+    /// While packets are under way: when this end last looked, and for how much of its looking time the peer
+    /// has been silent.
     looked_at: Option<Time>,
     silence: u64,
     wants_room: Option<Time>,
-    state: State,
+    state: PeerState,
     counters: Counters,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum PeerState {
     Open,
-    /// The peer has left, at that time.
+    /// The peer left at that time.
     Left(Time),
     Dead,
 }
 
 impl Link {
-    /// A link to a peer that has made its own with the same window.
+    /// A link to a peer that has made its own link with the same window.
     pub fn new(setup: Setup) -> Link {
         let lane = |window: u64| Lane { limit: units(window), told: units(window), ..Lane::default() };
         Link {
@@ -434,32 +442,34 @@ impl Link {
             looked_at: None,
             silence: 0,
             wants_room: None,
-            state: State::Open,
+            state: PeerState::Open,
             counters: Counters::default(),
         }
     }
 
-    /// What happened so far.
+    /// The counters.
     pub fn counters(&self) -> Counters {
         self.counters
     }
 
-    /// Whether the peer has been silent for so long that it is dead, if nothing else is known of it.
+    /// Whether the peer has been silent for so long that it is dead, unless something else shows that it is
+    /// alive.
     pub fn is_dead(&self) -> bool {
-        self.state == State::Dead
+        self.state == PeerState::Dead
     }
 
-    /// The silent peer is alive, somebody else says: goes on.
+    /// The silent peer is known to be alive: continue.
     pub fn revive(&mut self, now: Time) {
-        if self.state == State::Dead {
-            (self.state, self.silence, self.probe_from) = (State::Open, 0, now);
+        if self.state == PeerState::Dead {
+            (self.state, self.silence, self.probe_from) = (PeerState::Open, 0, now);
         }
     }
 
-    /// When the peer left in order, if it has. What it had not done by then will not be done: puts and gets never complete.
+    /// When the peer left in order, if it has. What it had not done by then is never done: such puts and gets
+    /// never complete.
     pub fn left_at(&self) -> Option<Time> {
         match self.state {
-            State::Left(at) => Some(at),
+            PeerState::Left(at) => Some(at),
             _ => None,
         }
     }
@@ -476,13 +486,13 @@ impl Link {
         self.peer_wants
     }
 
-    /// What the peer may have on its way; 0: what it may unasked. It is told with whatever goes out.
+    /// Sets what the peer may have under way; 0: the share without a request. The next packet tells it.
     #[inline]
     pub fn set_share(&mut self, bytes: u64) {
         self.share = if bytes == 0 { 0 } else { share::encode(bytes) };
     }
 
-    /// The peer lets so much be on its way; 0: what may be unasked.
+    /// Sets what the peer allows to be under way; 0: the share without a request.
     #[inline]
     fn allow(&mut self, share: u64) {
         let most = share.max(self.setup.first).min(self.setup.in_flight);
@@ -491,13 +501,13 @@ impl Link {
         }
     }
 
-    /// Whether large datagrams seem to vanish on the way: let the network fragment them.
+    /// Whether large datagrams seem to vanish on the way, so that the network should fragment them.
     #[inline]
     pub fn suspects_path(&self) -> bool {
         self.mtu.is_suspicious()
     }
 
-    /// Whether everything the program sent has been acknowledged.
+    /// Whether everything that the program sent has been acknowledged.
     pub fn is_drained(&self) -> bool {
         self.chunks.is_empty()
             && self.lanes.iter().all(|l| l.queue.is_empty())
@@ -505,8 +515,9 @@ impl Link {
             && self.ask.is_empty()
     }
 
-    /// Takes room for a frame of `len` bytes, if the peer has it; each success is followed by [`Link::send_frame`] or
-    /// [`Link::unreserve`]. A peer that has left takes no requests; replies to it vanish.
+    /// Takes room for a frame of `len` bytes, if the peer has it; each success is followed by
+    /// [`Link::send_frame`] or [`Link::unreserve`]. A peer that has left accepts no requests; replies to it
+    /// are dropped.
     #[inline]
     pub fn reserve(&mut self, now: Time, channel: Channel, len: usize) -> bool {
         if self.left_at().is_some() && channel == Channel::Request {
@@ -514,8 +525,8 @@ impl Link {
         }
         let lane = &mut self.lanes[channel as usize];
         let used = lane.used + charge(len);
-        if used > lane.limit && self.state == State::Open {
-            // The news of more room may have been lost.
+        if used > lane.limit && self.state == PeerState::Open {
+            // The packet that announced more room may have been lost.
             self.wants_room.get_or_insert(now);
             return false;
         }
@@ -528,10 +539,10 @@ impl Link {
         self.lanes[channel as usize].used -= charge(len);
     }
 
-    /// Sends a frame for which there is room.
+    /// Sends a frame whose room was reserved.
     #[inline]
     pub fn send_frame(&mut self, channel: Channel, frame: Buf, pool: &mut Pool) {
-        if self.state != State::Open {
+        if self.state != PeerState::Open {
             return pool.give(frame);
         }
         let lane = &mut self.lanes[channel as usize];
@@ -541,21 +552,22 @@ impl Link {
         lane.queue.push_back(slot);
     }
 
-    /// Starts a put of `len > 0` bytes from an address of this process to an offset of the peer's segment; `false` when there are
-    /// too many, or the peer has left.
+    /// Starts a put of `len > 0` bytes from an address of this process to an offset of the peer's segment;
+    /// `false` if there are too many, or the peer has left.
     pub fn put(&mut self, src: u64, len: u64, to: u64, token: u64) -> bool {
         if self.putting >= MAX_OPS || self.left_at().is_some() {
             return false;
         }
         self.putting += 1;
         let what = Flow::Put { token };
-        let slot = self.streams.insert(Stream { from: Place::Own(src), to, len, cut: 0, acked: 0, what });
+        let slot =
+            self.streams.insert(Stream { from: OpLocation::Own(src), to, len, cut: 0, acked: 0, what });
         self.turn.push_back(slot);
         true
     }
 
-    /// Starts a get of `len > 0` bytes from an offset of the peer's segment to an address of this process; `false` when there are
-    /// too many.
+    /// Starts a get of `len > 0` bytes from an offset of the peer's segment to an address of this process;
+    /// `false` if there are too many.
     pub fn get(&mut self, dst: u64, from: u64, len: u32, token: u64) -> bool {
         if self.gets.len() >= MAX_GETS || self.left_at().is_some() {
             return false;
@@ -565,7 +577,7 @@ impl Link {
         true
     }
 
-    /// A delivered frame of `len` bytes has been handled: its room is the peer's again.
+    /// A delivered frame of `len` bytes has been handled: its room goes back to the peer.
     #[inline]
     pub fn consumed(&mut self, now: Time, channel: Channel, len: usize) {
         self.lanes[channel as usize].consumed += charge(len);
@@ -573,7 +585,7 @@ impl Link {
         if untold > units(self.setup.window[channel as usize]) / 4 {
             self.ack_now = true;
         } else if self.ack_at.is_none() {
-            self.ack_at = Some(now + ACK_DELAY);
+            self.ack_at = Some(now + ACK_DELAY_NS);
         }
     }
 
@@ -581,22 +593,24 @@ impl Link {
         self.lanes[channel].consumed + units(self.setup.window[channel])
     }
 
-    /// Where in the segment the payload of this datagram belongs, if it is a part of a put that has not come before, whatever the
-    /// payload is. The next [`Link::handle`] of it then writes it there.
+    /// The offset in the segment for the payload of this datagram, if it is a part of a put that has not
+    /// arrived before, whatever the payload is. The next [`Link::handle`] of the datagram then writes the
+    /// payload there.
     pub fn expects_put(&self, datagram: &Packet<'_>) -> Option<u64> {
         let key = &self.setup.receive_key;
-        let fresh = self.state == State::Open && self.packets.fresh(datagram.number());
-        // Before it is known to be one that says nothing of its payload there is nothing to verify.
-        let spared = datagram.kind() == Some(Kind::Put) && key.spares(Kind::Put, datagram.payload().len());
+        let fresh = self.state == PeerState::Open && self.packets.fresh(datagram.number());
+        // A datagram can only be verified without its payload if the tag does not cover the payload.
+        let spared =
+            datagram.kind() == Some(PacketKind::Put) && key.spares(PacketKind::Put, datagram.payload().len());
         if !fresh || !spared || !key.verify(datagram) {
             return None;
         }
         let header = datagram.header().ok()?;
         let standing = self.taken.standing(expand(header.seq, self.taken.next()));
-        (header.kind == Kind::Put && standing == Standing::New).then_some(header.at)
+        (header.kind == PacketKind::Put && standing == Standing::New).then_some(header.at)
     }
 
-    /// Takes a datagram that claims to come from the peer.
+    /// Handles a datagram that claims to come from the peer.
     ///
     /// # Errors
     /// It was refused; [`Refused::Broken`] ends the job.
@@ -605,7 +619,7 @@ impl Link {
             self.counters.refused += 1;
             return Err(Refused::Drop);
         }
-        // From here on it is the peer's word.
+        // From here on the datagram is known to be the peer's.
         let broken = |what| Err(Refused::Broken(what));
         let Ok(header) = datagram.header() else { return broken("a header that contradicts itself") };
         if self.left_at().is_some() {
@@ -621,7 +635,7 @@ impl Link {
         let in_order = self.packets.enter(header.number);
         if header.number == self.packets.largest() {
             self.received_at = now;
-            self.peer_wants = header.flags & WANTS != 0 && header.kind != Kind::Close;
+            self.peer_wants = header.flags & WANTS != 0 && header.kind != PacketKind::Close;
             self.allow(share::decode(header.share));
         }
         self.silence = 0;
@@ -637,10 +651,10 @@ impl Link {
         }
         if header.flags & ACK != 0 {
             let ranges = datagram.ranges();
-            let ranges = (header.kind == Kind::Ack).then_some(ranges).into_iter().flatten();
+            let ranges = (header.kind == PacketKind::Ack).then_some(ranges).into_iter().flatten();
             self.acknowledged(now, &header, ranges, world)?;
         }
-        if header.kind == Kind::Close {
+        if header.kind == PacketKind::Close {
             self.left(now, world);
             return Ok(());
         }
@@ -654,7 +668,7 @@ impl Link {
             {
                 self.ack_now = true;
             } else if self.ack_at.is_none() {
-                self.ack_at = Some(now + ACK_DELAY);
+                self.ack_at = Some(now + ACK_DELAY_NS);
             }
         }
         match standing {
@@ -669,19 +683,19 @@ impl Link {
         }
     }
 
-    /// Takes a chunk for the first time.
+    /// Accepts a chunk for the first time.
     fn take(&mut self, header: &Header, payload: &[u8], world: &mut dyn World) -> Result<(), Refused> {
         let broken = |what| Err(Refused::Broken(what));
         match header.kind {
-            Kind::Frame => self.take_frame(header, payload, world),
-            Kind::Put => {
-                if world.write(Place::Segment(header.at), payload) {
+            PacketKind::Frame => self.take_frame(header, payload, world),
+            PacketKind::Put => {
+                if world.write(OpLocation::Segment(header.at), payload) {
                     Ok(())
                 } else {
                     broken("a put outside the segment")
                 }
             }
-            Kind::Get => {
+            PacketKind::Get => {
                 if self.serving >= MAX_GETS {
                     return broken("too many gets");
                 }
@@ -690,7 +704,7 @@ impl Link {
                 }
                 self.serving += 1;
                 let slot = self.streams.insert(Stream {
-                    from: Place::Segment(header.at),
+                    from: OpLocation::Segment(header.at),
                     to: 0,
                     len: u64::from(header.total),
                     cut: 0,
@@ -700,12 +714,12 @@ impl Link {
                 self.turn.push_back(slot);
                 Ok(())
             }
-            Kind::Data => {
+            PacketKind::Data => {
                 let Some(get) = self.gets.get_mut(header.id) else { return broken("data nobody asked for") };
                 if header.at + payload.len() as u64 > u64::from(get.len) {
                     return broken("data beyond what was asked for");
                 }
-                world.write(Place::Own(get.dst + header.at), payload);
+                world.write(OpLocation::Own(get.dst + header.at), payload);
                 get.arrived += payload.len() as u64;
                 if get.arrived == u64::from(get.len) {
                     world.complete(get.token);
@@ -722,7 +736,7 @@ impl Link {
         let limit = self.limit_to_tell(channel as usize);
         let lane = &mut self.lanes[channel as usize];
         let (total, at) = (header.total as usize, header.at as usize);
-        if total > MAX_FRAME {
+        if total > MAX_FRAME_BYTES {
             return Err(Refused::Broken("a frame that is too long"));
         }
         let whole = payload.len() == total;
@@ -755,10 +769,11 @@ impl Link {
         Ok(())
     }
 
-    /// The peer has left: nothing more will be sent, and nothing is waited for. It has said before what it took, so what is outstanding
-    /// stays so, and whoever waits for it asks [`Link::left_at`].
+    /// The peer has left: nothing more is sent, and nothing is waited for. It has acknowledged before what it
+    /// accepted, so outstanding operations stay outstanding, and callers that wait for them use
+    /// [`Link::left_at`].
     fn left(&mut self, now: Time, world: &mut dyn World) {
-        self.state = State::Left(now);
+        self.state = PeerState::Left(now);
         for frame in self.frames.drain() {
             world.pool().give(frame.buf);
         }
@@ -820,6 +835,6 @@ impl Link {
 
     /// Whether another chunk may be numbered.
     fn chunk_room(&self) -> bool {
-        (self.chunks.len() as u64) < SPAN
+        (self.chunks.len() as u64) < WINDOW_NUMBERS
     }
 }

@@ -1,11 +1,12 @@
-//! What links read and write: the own segment, and the memory of puts and gets that are under way.
+//! The memory that links read and write: the own segment, and the memory of puts and gets under way.
 #![expect(unsafe_code, reason = "copies between datagrams and memory that the program lent")]
 
 use crate::buf::{Buf, Pool};
-use crate::link::{Place, World};
-use crate::wire::HEADER;
+use crate::link::{OpLocation, World};
+use crate::wire::HEADER_BYTES;
 use gasnet::conduit::Channel;
 use std::collections::VecDeque;
+use std::io::IoSlice;
 use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
 
@@ -16,58 +17,63 @@ pub(crate) struct Arrived {
     pub(crate) buf: Buf,
 }
 
-/// A rank's memory as its links see it, and what they have for it.
+/// A rank's memory as its links use it, and the frames that they delivered.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     segment: Option<(usize, usize)>,
     pub(crate) pool: Pool,
-    /// By channel.
+    /// Delivered frames by channel.
     pub(crate) frames: [VecDeque<Arrived>; 2],
     pub(crate) completed: VecDeque<u64>,
-    /// Whose datagrams are being handled.
+    /// The sender of the datagrams that are being handled.
     pub(crate) from: u32,
-    /// Whether bytes of puts or gets came or went.
+    /// Whether bytes of puts or gets were moved.
     pub(crate) moved: bool,
-    /// Where in the segment the payload that is being handled lies already.
+    /// The offset in the segment where the payload being handled already is.
     pub(crate) placed: Option<u64>,
 }
 
 impl Memory {
-    /// Takes note of the segment.
+    /// Records the segment.
     ///
     /// # Safety
-    /// 1. The memory is valid as long as the process lives, and is written by others only in ways that programs may (owed by the
-    ///    caller).
+    /// 1. The memory is valid as long as the process lives, and others write it only in ways that programs
+    ///    may (owed by the caller).
     pub(crate) unsafe fn attach(&mut self, base: *mut u8, len: usize) {
         self.segment = Some((base.expose_provenance(), len));
     }
 
-    /// Memory that a link's batch says is lent.
+    /// The memory that a link's batch has lent, for the system to read. No reference to its bytes is made: if
+    /// the source of a put is in the segment, peers may write it meanwhile.
     ///
     /// # Safety
     /// 1. The link that filled the batch has not been called since (owed by the caller).
-    pub(crate) unsafe fn lent(&self, at: u64, len: usize) -> &[u8] {
-        // SAFETY: a part of the source of a put that is not complete (1), which the core lends until then (`Rma::put`).
-        unsafe { core::slice::from_raw_parts(core::ptr::with_exposed_provenance(at as usize), len) }
+    pub(crate) unsafe fn lent(&self, at: u64, len: usize) -> IoSlice<'_> {
+        let part =
+            libc::iovec { iov_base: core::ptr::with_exposed_provenance_mut(at as usize), iov_len: len };
+        // SAFETY: an `IoSlice` has the layout of an `iovec`, as it promises; the bytes are part of the source
+        // of a put that is not complete (1), which the core lends until then (`Rma::put`).
+        unsafe { core::mem::transmute::<libc::iovec, IoSlice<'_>>(part) }
     }
 
-    /// Receives a datagram whose payload of `len` bytes belongs at `offset` of the segment; false if that cannot be.
+    /// Receives a datagram whose payload of `len` bytes belongs at `offset` of the segment; false if that is
+    /// not possible.
     pub(crate) fn receive_put(
         &mut self,
         socket: &UdpSocket,
-        head: &mut [u8; HEADER],
+        head: &mut [u8; HEADER_BYTES],
         offset: u64,
         len: usize,
     ) -> bool {
         let Some(at) = self.segment_at(offset, len as u64) else { return false };
         let payload: *mut u8 = core::ptr::with_exposed_provenance_mut(at);
         let parts = [
-            libc::iovec { iov_base: head.as_mut_ptr().cast(), iov_len: HEADER },
+            libc::iovec { iov_base: head.as_mut_ptr().cast(), iov_len: HEADER_BYTES },
             libc::iovec { iov_base: payload.cast(), iov_len: len },
         ];
-        // SAFETY: the header's room, and a part of the segment, which was just checked.
+        // SAFETY: the header's buffer, and a part of the segment, as checked above.
         let got = unsafe { libc::readv(socket.as_raw_fd(), parts.as_ptr(), 2) };
-        let whole = got == (HEADER + len) as isize;
+        let whole = got == (HEADER_BYTES + len) as isize;
         self.placed = whole.then_some(offset);
         whole
     }
@@ -86,41 +92,41 @@ impl World for Memory {
     }
 
     #[inline]
-    fn read(&mut self, from: Place, out: &mut [u8]) {
+    fn read(&mut self, from: OpLocation, out: &mut [u8]) {
         self.moved = true;
         let at = match from {
-            Place::Own(address) => address as usize,
-            Place::Segment(offset) => match self.segment_at(offset, out.len() as u64) {
+            OpLocation::Own(address) => address as usize,
+            OpLocation::Segment(offset) => match self.segment_at(offset, out.len() as u64) {
                 Some(at) => at,
                 None => return,
             },
         };
-        // SAFETY: in the segment, which was just checked, or the source of a put, which the core lends until it is complete
-        // (`Rma::put`); links read nothing else.
+        // SAFETY: in the segment, as checked above, or in the source of a put, which the core lends until the
+        // put is complete (`Rma::put`); links read nothing else.
         unsafe {
             gasnet::bytes::load(out.as_mut_ptr(), core::ptr::with_exposed_provenance(at), out.len());
         }
     }
 
     #[inline]
-    fn write(&mut self, to: Place, data: &[u8]) -> bool {
+    fn write(&mut self, to: OpLocation, data: &[u8]) -> bool {
         self.moved = true;
         if let Some(offset) = self.placed.take()
-            && to == Place::Segment(offset)
+            && to == OpLocation::Segment(offset)
         {
             return true;
         }
         let at = match to {
-            Place::Own(address) => address as usize,
-            Place::Segment(offset) => match self.segment_at(offset, data.len() as u64) {
+            OpLocation::Own(address) => address as usize,
+            OpLocation::Segment(offset) => match self.segment_at(offset, data.len() as u64) {
                 Some(at) => at,
                 None => return false,
             },
         };
         let to: *mut u8 = core::ptr::with_exposed_provenance_mut(at);
-        // SAFETY: in the segment, which was just checked, or the destination of a get, which the core lends until it is complete
-        // (`Rma::get`); links write nothing else, and check the range of what was got. Words are written in one piece, as programs
-        // expect that look at them at the same time.
+        // SAFETY: in the segment, as checked above, or in the destination of a get, which the core lends
+        // until the get is complete (`Rma::get`); links write nothing else, and check the range of what
+        // arrived. Words are written in one piece, as programs expect that read them at the same time.
         unsafe { gasnet::bytes::store(to, data.as_ptr(), data.len()) };
         true
     }

@@ -1,10 +1,9 @@
 //! The socket of a rank: batches of datagrams in and out, and a descriptor to sleep on.
 
-use crate::link::{Batch, LARGE};
+use crate::link::{Batch, LARGE_DATAGRAM_BYTES};
 use crate::memory::Memory;
 use crate::path::Time;
-use crate::sys;
-use crate::wire::{HEADER, Packet};
+use crate::wire::{HEADER_BYTES, Packet};
 use gasnet::Error;
 use quinn_udp::{RecvMeta, Transmit, UdpSocketState};
 use rustix::event::epoll;
@@ -17,43 +16,55 @@ use std::io::{ErrorKind, IoSlice, IoSliceMut};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// Bytes asked for the socket's buffers: what arrives while a rank computes waits there.
-const BUFFER: usize = 4 << 20;
-/// Batches taken in one system call, each up to 64 KiB.
-const BATCHES: usize = 32;
-const BATCH: usize = 65536;
-/// From one buffer to the next: a little more, so that the starts of many do not compete for the same lines of a cache.
-const STRIDE: usize = BATCH + 33 * 64;
-/// Bytes that any path carries.
-const SMALL: usize = 1232;
-/// So many single batches in a row call for several at a time.
-const STREAK: u32 = 4;
-/// And so many that came alone in a row mean that little comes.
-const ALONE: u32 = 64;
+/// Bytes requested for the socket's buffers, where datagrams wait while a rank computes.
+const SOCKET_BUFFER_BYTES: usize = 4 << 20;
+/// Batches taken in one system call, and bytes of a batch.
+const BATCHES_PER_CALL: usize = 32;
+const BATCH_BYTES: usize = 65536;
+/// Bytes from one buffer to the next: a little more than a batch, so that the starts of buffers do not
+/// compete for the same lines of a cache.
+const BATCH_STRIDE_BYTES: usize = BATCH_BYTES + 33 * 64;
+/// Bytes of a datagram that any path carries.
+const MIN_DATAGRAM_BYTES: usize = 1232;
+/// After this many single batches in a row, a call asks for several.
+const SINGLE_BATCHES_BEFORE_SEVERAL: u32 = 4;
+/// After this many lone datagrams in a row, a call asks for one batch.
+const LONE_DATAGRAMS_BEFORE_ONE_BATCH: u32 = 64;
 
-/// Bytes of the largest batch the kernel takes (IP and UDP headers count).
+/// Bytes of the largest batch that the kernel accepts (IP and UDP headers count).
 pub(crate) fn largest_batch(of: &SocketAddr) -> usize {
     if of.is_ipv4() { 65507 } else { 65487 }
 }
 
-/// Sizes of datagrams that networks have: any IPv6 network's, Ethernet's, with jumbo frames, the loop-back's.
+/// Sizes of datagrams in real networks: any IPv6 network, Ethernet, Ethernet with jumbo frames, the
+/// loop-back.
 pub(crate) fn sizes(of: &SocketAddr) -> Vec<usize> {
     match of {
-        SocketAddr::V4(_) => vec![SMALL, 1472, 8972, 65507],
-        SocketAddr::V6(_) => vec![SMALL, 1452, 8952, 65487],
+        SocketAddr::V4(_) => vec![MIN_DATAGRAM_BYTES, 1472, 8972, 65507],
+        SocketAddr::V6(_) => vec![MIN_DATAGRAM_BYTES, 1452, 8952, 65487],
     }
 }
 
-/// A socket connected to a peer, to send through.
+/// A socket connected to a peer, for sending only.
 pub(crate) fn connected(from: IpAddr, to: SocketAddr) -> std::io::Result<UdpSocket> {
     let socket = UdpSocket::bind((from, 0))?;
     socket.connect(to)?;
-    // Nothing is received there.
+    set_fragmenting(&socket, &to, false);
+    // On one host, the datagrams that the peer has not taken yet count here.
+    enlarge_send_buffer(&socket);
+    // It receives nothing.
     let _ = sockopt::set_socket_recv_buffer_size(&socket, 0);
     Ok(socket)
 }
 
-/// Whether the network may cut datagrams up.
+/// More than the system's limit needs privileges; within it, every user may.
+fn enlarge_send_buffer(socket: &UdpSocket) {
+    if sockopt::set_socket_send_buffer_size_force(socket, SOCKET_BUFFER_BYTES).is_err() {
+        let _ = sockopt::set_socket_send_buffer_size(socket, SOCKET_BUFFER_BYTES);
+    }
+}
+
+/// Sets whether the network may fragment datagrams.
 fn set_fragmenting(socket: &UdpSocket, at: &SocketAddr, may: bool) {
     use sockopt::{Ipv4PathMtuDiscovery as V4, Ipv6PathMtuDiscovery as V6};
     let _ = match at {
@@ -76,37 +87,38 @@ pub(crate) struct Socket {
     room: usize,
     poll: OwnedFd,
     timer: OwnedFd,
-    /// What the timer is set to.
+    /// The time that the timer is set to.
     alarm: Option<Time>,
     buffers: Vec<u8>,
-    /// Batches that the next call asks for: one while little comes.
+    /// Batches that the next call asks for: one while few datagrams come.
     ask: usize,
-    /// Bytes of a batch that is in the first buffer.
+    /// Bytes of the batch in the first buffer.
     taken: Option<usize>,
-    /// Whether large datagrams come, so that one looks at their headers before they are received.
+    /// Whether large datagrams come, so that their headers are read before they are received.
     large: bool,
-    /// The header and the bytes of a large one that waits.
-    head: [u8; HEADER],
+    /// The header and the length of a large datagram that waits.
+    head: [u8; HEADER_BYTES],
     waiting: Option<usize>,
-    /// How many were received with their payloads where they belong.
+    /// How many were received with their payloads written to their destinations.
     #[cfg(test)]
     pub(crate) placed: usize,
-    /// Calls for one that did not come in vain, in a row; and since the last call for several.
+    /// Successful calls for one batch, in a row; and such calls since the last one for several.
     streak: u32,
     alone: u32,
-    /// Whether the kernel hands over datagrams that arrived together as one, which makes each that came alone dearer by 150 ns.
+    /// Whether the kernel merges datagrams that arrived together, which makes each lone datagram 150 ns more
+    /// expensive.
     merging: bool,
-    /// Whether the network may cut datagrams up.
+    /// Whether the network may fragment datagrams.
     fragmenting: bool,
-    /// The last reason the kernel gave for not sending.
+    /// The last error of the kernel while sending.
     complaint: Option<String>,
 }
 
-/// Whether something went out.
+/// The result of sending a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sent {
     Yes,
-    /// The kernel has no room; the same batch again later.
+    /// The kernel has no room: send the same batch again later.
     Later,
 }
 
@@ -114,21 +126,19 @@ impl Socket {
     pub(crate) fn bind(address: SocketAddr) -> Result<Socket, Error> {
         let failed = |what: &str, e: std::io::Error| Error::Conduit(format!("udp: {what} {address}: {e}"));
         let udp = UdpSocket::bind(address).map_err(|e| failed("cannot use the address", e))?;
-        // What the kernel can do is found out with another socket: this one would get time stamps on all that arrives, which cannot
-        // be turned off again.
+        // The kernel's features are tested on another socket: the test would turn on time stamps for all
+        // arriving datagrams, which cannot be turned off again.
         let state = UdpSocket::bind((address.ip(), 0)).and_then(|other| UdpSocketState::new((&other).into()));
         let state = state.map_err(|e| failed("cannot set up a socket at", e))?;
         udp.set_nonblocking(true).map_err(|e| failed("cannot set up a socket at", e))?;
         set_fragmenting(&udp, &address, false);
-        // More than the system's limit needs privileges; within it, everybody may.
-        if sockopt::set_socket_recv_buffer_size_force(&udp, BUFFER).is_err() {
-            let _ = sockopt::set_socket_recv_buffer_size(&udp, BUFFER);
+        // More than the system's limit needs privileges; within it, every user may.
+        if sockopt::set_socket_recv_buffer_size_force(&udp, SOCKET_BUFFER_BYTES).is_err() {
+            let _ = sockopt::set_socket_recv_buffer_size(&udp, SOCKET_BUFFER_BYTES);
         }
-        if sockopt::set_socket_send_buffer_size_force(&udp, BUFFER).is_err() {
-            let _ = sockopt::set_socket_send_buffer_size(&udp, BUFFER);
-        }
-        // The kernel counts its own overhead, and doubles what is asked for to make up for it.
-        let room = sockopt::socket_recv_buffer_size(&udp).unwrap_or(BUFFER) / 2;
+        enlarge_send_buffer(&udp);
+        // The kernel counts its own overhead, and doubles the requested size to make up for it.
+        let room = sockopt::socket_recv_buffer_size(&udp).unwrap_or(SOCKET_BUFFER_BYTES) / 2;
         let address = udp.local_addr().map_err(|e| failed("no address of", e))?;
         let sleep = |e: rustix::io::Errno| failed("no descriptor to wait on for", e.into());
         let poll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(sleep)?;
@@ -145,11 +155,11 @@ impl Socket {
             poll,
             timer,
             alarm: None,
-            buffers: vec![0; BATCHES * STRIDE],
+            buffers: vec![0; BATCHES_PER_CALL * BATCH_STRIDE_BYTES],
             ask: 1,
             taken: None,
             large: false,
-            head: [0; HEADER],
+            head: [0; HEADER_BYTES],
             waiting: None,
             #[cfg(test)]
             placed: 0,
@@ -165,7 +175,7 @@ impl Socket {
         self.address
     }
 
-    /// Bytes that may wait in the socket, roughly.
+    /// Approximate number of bytes that may wait in the socket.
     pub(crate) fn room(&self) -> usize {
         self.room
     }
@@ -174,19 +184,19 @@ impl Socket {
         self.complaint.as_deref()
     }
 
-    /// Readable when something has arrived, or at the time given to [`Socket::ring`].
+    /// A descriptor that is readable when something has arrived, or at the time given to [`Socket::ring`].
     pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
         self.poll.as_fd()
     }
 
-    /// All descriptors, for a thread that needs no others.
+    /// All descriptors, for a thread that uses no others.
     pub(crate) fn descriptors(&self) -> [BorrowedFd<'_>; 3] {
         [self.udp.as_fd(), self.poll.as_fd(), self.timer.as_fd()]
     }
 
     /// Makes the descriptor readable at `at`, if it is not earlier than that.
     pub(crate) fn ring(&mut self, now: Time, at: Option<Time>) {
-        // A timer that rings once too early is cheaper than one that is set before every sleep.
+        // A timer that fires once too early is cheaper than setting it before every sleep.
         let stays = match (self.alarm, at) {
             (None, None) => true,
             (Some(alarm), Some(at)) => now < alarm && alarm <= at,
@@ -207,12 +217,12 @@ impl Socket {
         let _ = timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &spec);
     }
 
-    /// Datagrams that may go out in one batch.
+    /// Most datagrams in one batch.
     pub(crate) fn segments(&self) -> usize {
         self.state.max_gso_segments()
     }
 
-    /// Lets the network cut datagrams up.
+    /// Allows the network to fragment datagrams.
     pub(crate) fn fragment(&mut self) {
         if !self.fragmenting {
             self.fragmenting = true;
@@ -220,22 +230,29 @@ impl Socket {
         }
     }
 
-    /// Sends a batch, through a socket connected to there if there is one and any path carries the datagram; `lent` is what the
-    /// batch does not have of its only datagram. What the kernel refuses is as good as lost on the way.
+    /// Whether a connected socket can send this datagram as well as the other socket, the only one that is
+    /// told when the network may fragment datagrams.
+    fn may_go_directly(&self, batch: &Batch) -> bool {
+        !self.fragmenting || batch.size() <= MIN_DATAGRAM_BYTES
+    }
+
+    /// Sends a batch; a single datagram goes through a socket connected to its receiver if there is one.
+    /// `lent` is the payload of the batch's only datagram if the batch does not contain it. A datagram that
+    /// the kernel refuses counts as lost.
     #[inline]
     pub(crate) fn send(
         &mut self,
         to: SocketAddr,
         direct: Option<&UdpSocket>,
         batch: &Batch,
-        lent: &[u8],
+        lent: Option<IoSlice<'_>>,
     ) -> Sent {
-        let sent = if !lent.is_empty() {
-            let parts = [IoSlice::new(batch.bytes()), IoSlice::new(lent)];
+        let sent = if let Some(lent) = lent {
+            let parts = [IoSlice::new(batch.bytes()), lent];
             let mut none = SendAncillaryBuffer::default();
             let sent = sendmsg_addr(&self.udp, &to, &parts, &mut none, SendFlags::empty());
             sent.map(drop).map_err(std::io::Error::from)
-        } else if let Some(direct) = direct.filter(|_| batch.count() == 1 && batch.size() <= SMALL) {
+        } else if let Some(direct) = direct.filter(|_| batch.count() == 1 && self.may_go_directly(batch)) {
             let sent = send(direct, batch.bytes(), SendFlags::DONTWAIT);
             sent.map(drop).map_err(std::io::Error::from)
         } else if batch.count() == 1 {
@@ -260,11 +277,11 @@ impl Socket {
     #[cold]
     fn not_sent(&mut self, e: &std::io::Error) -> Sent {
         let number = rustix::io::Errno::from_io_error(e);
-        // What is lent cannot be read: the program gets its signal when it is copied instead.
+        // The lent memory cannot be read: the program gets its signal when the payload is copied instead.
         if e.kind() == ErrorKind::WouldBlock || number == Some(rustix::io::Errno::FAULT) {
             return Sent::Later;
         }
-        // Too large is what a try of a size is told.
+        // "Too large" is the expected answer to a try of a size.
         if number != Some(rustix::io::Errno::MSGSIZE) {
             self.complaint = Some(e.to_string());
         }
@@ -287,7 +304,7 @@ impl Socket {
     fn look(&mut self) -> bool {
         let flags = RecvFlags::PEEK | RecvFlags::TRUNC | RecvFlags::DONTWAIT;
         match recv(&self.udp, &mut self.head[..], flags) {
-            Ok((_, len)) if len >= LARGE => {
+            Ok((_, len)) if len >= LARGE_DATAGRAM_BYTES => {
                 self.waiting = Some(len);
                 true
             }
@@ -299,19 +316,20 @@ impl Socket {
         }
     }
 
-    /// The large datagram that is the next to be received: its header, and as many bytes as its payload has.
+    /// The next datagram, if it is large: its header, and as many bytes as its payload has.
     pub(crate) fn next_large(&mut self) -> Option<Packet<'_>> {
         if !self.large || !self.peek() {
             return None;
         }
-        // A word is stored once ([`gasnet::bytes`]), which the kernel does not promise.
-        let payload = self.waiting?.checked_sub(HEADER).filter(|len| *len > size_of::<u64>())?;
+        // A word must be stored in one piece ([`gasnet::bytes`]), which the kernel does not promise.
+        let payload = self.waiting?.checked_sub(HEADER_BYTES).filter(|len| *len > size_of::<u64>())?;
         Packet::of_parts(&self.head, self.buffers.get(..payload)?).ok()
     }
 
-    /// Receives it, the payload to an offset of the segment, and returns it as before; `None` if that cannot be.
+    /// Receives it with the payload written to an offset of the segment, and returns its header with the same
+    /// length; `None` if that is not possible.
     pub(crate) fn receive_put(&mut self, memory: &mut Memory, offset: u64) -> Option<Packet<'_>> {
-        let payload = self.waiting? - HEADER;
+        let payload = self.waiting? - HEADER_BYTES;
         if !memory.receive_put(&self.udp, &mut self.head, offset, payload) {
             return None;
         }
@@ -324,9 +342,9 @@ impl Socket {
     }
 
     fn receive_one(&mut self) -> bool {
-        // One batch without any report of the kernel costs least. As a plain system call: in a process of several threads, which
-        // the keeper makes this one, libc surrounds it by work for threads that may be cancelled.
-        let taken = recv(&self.udp, &mut self.buffers[..BATCH], RecvFlags::DONTWAIT);
+        // One batch without any report of the kernel costs least. It is a plain system call, because in a
+        // process of several threads (the keeper is one) libc adds work for threads that may be cancelled.
+        let taken = recv(&self.udp, &mut self.buffers[..BATCH_BYTES], RecvFlags::DONTWAIT);
         self.taken = taken.ok().map(|(_, len)| len);
         if self.taken.is_none() {
             self.streak = 0;
@@ -334,7 +352,7 @@ impl Socket {
         self.taken.is_some()
     }
 
-    /// Hands out the datagrams that have arrived, some hundreds at most; says whether there may be more.
+    /// Passes on the datagrams that have arrived, some hundreds at most; returns whether there may be more.
     #[inline]
     pub(crate) fn receive(&mut self, take: &mut dyn FnMut(&[u8])) -> bool {
         if !self.peek() || self.waiting.take().is_some() && !self.receive_one() {
@@ -342,20 +360,20 @@ impl Socket {
         }
         let Some(len) = self.taken.take() else { return self.receive_many(take) };
         self.streak += 1;
-        if self.streak > STREAK {
+        if self.streak > SINGLE_BATCHES_BEFORE_SEVERAL {
             (self.streak, self.ask) = (0, 2);
         }
         if self.merging {
             self.alone += 1;
-            if self.alone > ALONE {
+            if self.alone > LONE_DATAGRAMS_BEFORE_ONE_BATCH {
                 self.merge(false);
             }
         }
-        // All datagrams but the last have the length that the first one gives itself. If that is forged they are lost, and come
-        // again.
+        // All datagrams but the last have the length that is in the first one's header. If that is forged
+        // they are lost, and sent again.
         let batch = &self.buffers[..len];
         let size = Packet::length(batch).unwrap_or(len).max(1);
-        self.large = size >= LARGE;
+        self.large = size >= LARGE_DATAGRAM_BYTES;
         batch.chunks(size).for_each(take);
         false
     }
@@ -363,7 +381,7 @@ impl Socket {
     #[cold]
     fn merge(&mut self, on: bool) {
         self.merging = on;
-        sys::merge_arriving(&self.udp, on);
+        gasnet_sys::network::merge_arriving(&self.udp, on);
     }
 
     fn receive_many(&mut self, take: &mut dyn FnMut(&[u8])) -> bool {
@@ -371,12 +389,12 @@ impl Socket {
         if !self.merging {
             self.merge(true);
         }
-        let mut meta = [RecvMeta::default(); BATCHES];
+        let mut meta = [RecvMeta::default(); BATCHES_PER_CALL];
         let ask = self.ask;
         let got = {
-            let mut chunks = self.buffers.chunks_exact_mut(STRIDE);
-            let mut slices: [IoSliceMut<'_>; BATCHES] = core::array::from_fn(|_| {
-                IoSliceMut::new(&mut chunks.next().expect("there are as many")[..BATCH])
+            let mut chunks = self.buffers.chunks_exact_mut(BATCH_STRIDE_BYTES);
+            let mut slices: [IoSliceMut<'_>; BATCHES_PER_CALL] = core::array::from_fn(|_| {
+                IoSliceMut::new(&mut chunks.next().expect("there are as many")[..BATCH_BYTES])
             });
             self.state.recv((&self.udp).into(), &mut slices[..ask], &mut meta[..ask])
         };
@@ -384,14 +402,14 @@ impl Socket {
             self.ask = 1;
             return false;
         };
-        self.large = meta[..got].iter().any(|m| m.stride >= LARGE);
-        for (meta, buffer) in meta.iter().zip(self.buffers.chunks_exact(STRIDE)).take(got) {
+        self.large = meta[..got].iter().any(|m| m.stride >= LARGE_DATAGRAM_BYTES);
+        for (meta, buffer) in meta.iter().zip(self.buffers.chunks_exact(BATCH_STRIDE_BYTES)).take(got) {
             buffer[..meta.len].chunks(meta.stride.max(1)).for_each(&mut *take);
         }
         // A call for one batch costs least when it is the only one.
         self.ask = match () {
             () if self.large => 1,
-            () if got == ask => (ask * 2).min(BATCHES),
+            () if got == ask => (ask * 2).min(BATCHES_PER_CALL),
             () => got,
         };
         got == ask

@@ -1,22 +1,23 @@
-//! Which numbers have arrived: of packets, to refuse replays and to acknowledge; of chunks, to deliver each once.
+//! The numbers that have arrived: of packets, to refuse replays and to acknowledge; of chunks, to deliver
+//! each once.
 
 /// Numbers that a window looks back.
-pub const SPAN: u64 = 4096;
-const WORDS: usize = (SPAN / 64) as usize;
+pub const WINDOW_NUMBERS: u64 = 4096;
+const WINDOW_WORDS: usize = (WINDOW_NUMBERS / 64) as usize;
 
 /// A ring of bits, one for each number of a span.
 #[derive(Debug, Clone)]
-struct Bits([u64; WORDS]);
+struct Bits([u64; WINDOW_WORDS]);
 
 impl Bits {
     fn get(&self, n: u64) -> bool {
-        self.0[(n / 64) as usize % WORDS] >> (n % 64) & 1 == 1
+        self.0[(n / 64) as usize % WINDOW_WORDS] >> (n % 64) & 1 == 1
     }
     fn set(&mut self, n: u64) {
-        self.0[(n / 64) as usize % WORDS] |= 1 << (n % 64);
+        self.0[(n / 64) as usize % WINDOW_WORDS] |= 1 << (n % 64);
     }
     fn clear(&mut self, n: u64) {
-        self.0[(n / 64) as usize % WORDS] &= !(1 << (n % 64));
+        self.0[(n / 64) as usize % WINDOW_WORDS] &= !(1 << (n % 64));
     }
 }
 
@@ -25,29 +26,29 @@ impl Bits {
 pub struct Packets {
     bits: Bits,
     largest: u64,
-    /// All from here to `largest` have been received.
+    /// All numbers from here to `largest` have been received.
     run_from: u64,
 }
 
 impl Default for Packets {
     fn default() -> Packets {
-        Packets { bits: Bits([0; WORDS]), largest: 0, run_from: 1 }
+        Packets { bits: Bits([0; WINDOW_WORDS]), largest: 0, run_from: 1 }
     }
 }
 
 impl Packets {
-    /// Whether this number is new: neither seen before nor too old to tell.
+    /// Whether this number is new: not seen before, and not too old to tell.
     #[inline]
     pub fn fresh(&self, n: u64) -> bool {
-        n > self.largest || n > 0 && self.largest - n < SPAN && !self.bits.get(n)
+        n > self.largest || n > 0 && self.largest - n < WINDOW_NUMBERS && !self.bits.get(n)
     }
 
-    /// Enters a fresh number; says whether it is the next one.
+    /// Adds a new number; returns whether it is the next one.
     #[inline]
     pub fn enter(&mut self, n: u64) -> bool {
         let next = n == self.largest + 1;
         if n > self.largest {
-            if n - self.largest >= SPAN {
+            if n - self.largest >= WINDOW_NUMBERS {
                 self.bits.0.fill(0);
             } else {
                 (self.largest + 1..n).for_each(|skipped| self.bits.clear(skipped));
@@ -69,7 +70,7 @@ impl Packets {
     }
 
     fn oldest(&self) -> u64 {
-        (self.largest + 1).saturating_sub(SPAN).max(1)
+        (self.largest + 1).saturating_sub(WINDOW_NUMBERS).max(1)
     }
 
     /// The largest number; 0 if there is none.
@@ -89,7 +90,7 @@ impl Packets {
         self.run_from > self.oldest()
     }
 
-    /// What lies below the run: numbers missing, numbers received below those, and so on, the uppermost first.
+    /// The ranges below the run: numbers missing, numbers received below those, and so on, the highest first.
     pub fn ranges(&self) -> Ranges<'_> {
         Ranges { packets: self, at: self.run_from }
     }
@@ -108,7 +109,7 @@ impl Ranges<'_> {
         let start = self.at;
         while self.at > oldest {
             let last = self.at - 1;
-            let word = self.packets.bits.0[(last / 64) as usize % WORDS];
+            let word = self.packets.bits.0[(last / 64) as usize % WINDOW_WORDS];
             let same = if value { word } else { !word };
             let room = (last % 64 + 1).min(self.at - oldest);
             let run = u64::from((same << (63 - last % 64)).leading_ones()).min(room);
@@ -134,17 +135,17 @@ impl Iterator for Ranges<'_> {
 #[derive(Debug, Clone)]
 pub struct Chunks {
     bits: Bits,
-    /// All before this one have been received.
+    /// All numbers before this one have been received.
     next: u64,
 }
 
 impl Default for Chunks {
     fn default() -> Chunks {
-        Chunks { bits: Bits([0; WORDS]), next: 0 }
+        Chunks { bits: Bits([0; WINDOW_WORDS]), next: 0 }
     }
 }
 
-/// How a chunk number stands to a window.
+/// The relation of a chunk number to a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     /// Not received yet.
@@ -161,10 +162,10 @@ impl Chunks {
         self.next
     }
 
-    /// How this number stands.
+    /// The relation of this number to the window.
     #[inline]
     pub fn standing(&self, n: u64) -> Standing {
-        if n >= self.next + SPAN {
+        if n >= self.next + WINDOW_NUMBERS {
             Standing::Beyond
         } else if n < self.next || self.bits.get(n) {
             Standing::Seen
@@ -173,7 +174,7 @@ impl Chunks {
         }
     }
 
-    /// Enters a new number.
+    /// Adds a new number.
     #[inline]
     pub fn enter(&mut self, n: u64) {
         self.bits.set(n);
@@ -191,7 +192,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        /// Against a set that forgets nothing.
+        /// Compared with a set that forgets nothing.
         #[test]
         fn packets_are_as_a_set(steps in proptest::collection::vec((0u64..40, any::<bool>()), 1..400), jump in 0u64..9000) {
             let mut window = Packets::default();
@@ -200,14 +201,14 @@ mod tests {
             for (i, (away, up)) in steps.into_iter().enumerate() {
                 let n = if up { top + 1 + away / 8 + if i == 200 { jump } else { 0 } } else { top.saturating_sub(away) };
                 let largest = seen.last().copied().unwrap_or(0);
-                let fresh = n > 0 && !seen.contains(&n) && (n > largest || largest - n < SPAN);
+                let fresh = n > 0 && !seen.contains(&n) && (n > largest || largest - n < WINDOW_NUMBERS);
                 prop_assert_eq!(window.fresh(n), fresh, "{}", n);
                 if !fresh { continue }
                 prop_assert_eq!(window.enter(n), n == largest + 1);
                 seen.insert(n);
                 top = top.max(n);
                 prop_assert_eq!(window.largest(), top);
-                let oldest = (top + 1).saturating_sub(SPAN).max(1);
+                let oldest = (top + 1).saturating_sub(WINDOW_NUMBERS).max(1);
                 let mut listed: BTreeSet<u64> = (top + 1 - u64::from(window.run())..=top).collect();
                 let mut at = top + 1 - u64::from(window.run());
                 for (gap, run) in window.ranges() {
@@ -231,7 +232,7 @@ mod tests {
                 let n = (next + away).saturating_sub(20);
                 let expected = if seen.contains(&n) { Standing::Seen } else { Standing::New };
                 prop_assert_eq!(window.standing(n), expected);
-                prop_assert_eq!(window.standing(next + SPAN), Standing::Beyond);
+                prop_assert_eq!(window.standing(next + WINDOW_NUMBERS), Standing::Beyond);
                 if seen.insert(n) { window.enter(n); }
             }
         }

@@ -1,13 +1,13 @@
 //! The wire form of a datagram.
 //!
-//! Every datagram is a header of [`HEADER`] bytes and a payload. Little endian:
+//! Every datagram is a header of [`HEADER_BYTES`] bytes and a payload. Little endian:
 //!
 //! | bytes | field | |
 //! |---|---|---|
 //! | 0 | version | [`VERSION`] |
-//! | 1 | kind | [`Kind`]; other values are reserved |
+//! | 1 | kind | [`PacketKind`]; other values are reserved |
 //! | 2 | flags | [`REPLY`], [`ACK_NOW`], [`ACK`], [`WANTS`]; other bits are zero |
-//! | 3 | share | what the peer may have on its way, as [`crate::share::encode`] writes it; 0: what it may unasked |
+//! | 3 | share | what the peer may have under way, as [`crate::share::encode`] writes it; 0: its first share |
 //! | 4..8 | sender | rank |
 //! | 8..16 | number | of the packet: counts every transmission of a sender to a receiver from 1, never reused |
 //! | 16..20 | seq | of the chunk, low half: counts what is delivered reliably; a chunk sent again keeps it |
@@ -19,14 +19,14 @@
 //! | 40..44 | id | message (frames), operation (puts, gets) |
 //! | 44..48 | total | bytes of the whole frame, or to be got |
 //! | 48..56 | at | where the payload belongs: in the frame, the segment, the operation |
-//! | 56..64 | tag | authenticates all of the above and the payload, but for bulk data if the job leaves those out ([`crate::auth`]) |
+//! | 56..64 | tag | authenticates all of the above and the payload, except bulk data if the job excludes it ([`crate::auth`]) |
 //!
-//! The payload of an [`Kind::Ack`] is a list of pairs of `u16`: packets missing below what was listed so far, packets received
-//! below those.
+//! The payload of a [`PacketKind::Ack`] is a list of pairs of `u16`: packets missing below those listed so
+//! far, packets received below those.
 
 /// Bytes of a header.
-pub const HEADER: usize = 64;
-/// The version spoken here.
+pub const HEADER_BYTES: usize = 64;
+/// The version of this protocol.
 pub const VERSION: u8 = 2;
 /// The payload belongs to the reply channel.
 pub const REPLY: u8 = 1;
@@ -37,7 +37,7 @@ pub const ACK: u8 = 4;
 /// The sender has more to send than it may.
 pub const WANTS: u8 = 8;
 /// Bytes of the header that its tag covers.
-pub const TAGGED: usize = field::TAG.start;
+pub const TAGGED_BYTES: usize = field::TAG.start;
 /// Most ranges that an acknowledgement lists beyond the first.
 pub const MAX_RANGES: usize = 64;
 
@@ -61,56 +61,56 @@ mod field {
     pub(super) const TAG: Range<usize> = 56..64;
 }
 
-/// What a datagram is for.
+/// The purpose of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Kind {
-    /// Nothing but what every header says, and ranges received. Not acknowledged itself.
+pub enum PacketKind {
+    /// Only the fields of every header, and ranges received. It is not acknowledged itself.
     Ack = 1,
     /// Asks for an acknowledgement.
     Ping = 2,
-    /// A ping filled up to a size, to find out whether the path carries it.
+    /// A ping padded to a size, to find out whether the path carries it.
     Probe = 3,
     /// A frame or a part of one. Delivered reliably, as are the following.
     Frame = 4,
     /// Bytes for the receiver's segment.
     Put = 5,
-    /// A wish for bytes of the receiver's segment.
+    /// A request for bytes of the receiver's segment.
     Get = 6,
     /// Bytes that were got.
     Data = 7,
-    /// The sender leaves and will neither send nor receive any more.
+    /// The sender leaves, and will neither send nor receive any more.
     Close = 8,
 }
 
-impl Kind {
+impl PacketKind {
     #[inline]
-    fn from_u8(v: u8) -> Option<Kind> {
-        use Kind::*;
+    fn from_u8(v: u8) -> Option<PacketKind> {
+        use PacketKind::*;
         [Ack, Ping, Probe, Frame, Put, Get, Data, Close].into_iter().find(|k| *k as u8 == v)
     }
 
     /// Whether it carries a chunk, which has a `seq`.
     pub fn reliable(self) -> bool {
-        matches!(self, Kind::Frame | Kind::Put | Kind::Get | Kind::Data)
+        matches!(self, PacketKind::Frame | PacketKind::Put | PacketKind::Get | PacketKind::Data)
     }
 
     /// Whether its receiver has to acknowledge it.
     pub fn eliciting(self) -> bool {
-        !matches!(self, Kind::Ack | Kind::Close)
+        !matches!(self, PacketKind::Ack | PacketKind::Close)
     }
 }
 
-/// What a header says, the tag aside.
+/// The fields of a header, without the tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
-    /// What for.
-    pub kind: Kind,
+    /// Its purpose.
+    pub kind: PacketKind,
     /// [`REPLY`], [`ACK_NOW`], [`ACK`], [`WANTS`].
     pub flags: u8,
-    /// What the peer may have on its way.
+    /// What the peer may have under way.
     pub share: u8,
-    /// From which rank.
+    /// The sending rank.
     pub sender: u32,
     /// Packet number.
     pub number: u64,
@@ -120,24 +120,24 @@ pub struct Header {
     pub len: u32,
     /// Largest packet number received, low half.
     pub acked: u32,
-    /// Packets received in a run that ends there.
+    /// Length of the run of received packets that ends there.
     pub run: u16,
-    /// In units of 16 us.
+    /// Delay of the acknowledgement in units of 16 us.
     pub delay: u16,
-    /// By channel.
+    /// Limits by channel.
     pub limits: [u32; 2],
     /// Message or operation.
     pub id: u32,
-    /// Of the frame, or to be got.
+    /// Bytes of the whole frame, or to get.
     pub total: u32,
-    /// Where the payload belongs.
+    /// Location of the payload.
     pub at: u64,
 }
 
 impl Header {
     /// Writes the header with a zero tag.
     #[inline]
-    pub fn emit(&self, out: &mut [u8; HEADER]) {
+    pub fn emit(&self, out: &mut [u8; HEADER_BYTES]) {
         out[field::VERSION] = VERSION;
         out[field::KIND] = self.kind as u8;
         out[field::FLAGS] = self.flags;
@@ -159,30 +159,30 @@ impl Header {
     }
 }
 
-/// A datagram whose form has been checked. Nothing in it can be believed before its tag has been verified.
+/// A datagram whose form has been checked. Its contents must not be trusted before its tag has been verified.
 #[derive(Debug, Clone, Copy)]
 pub struct Packet<'a> {
-    header: &'a [u8; HEADER],
+    header: &'a [u8; HEADER_BYTES],
     payload: &'a [u8],
 }
 
-/// Why bytes are no datagram of ours.
+/// The bytes are not a datagram of this protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Malformed;
 
-fn u32_at(bytes: &[u8; HEADER], range: core::ops::Range<usize>) -> u32 {
+fn u32_at(bytes: &[u8; HEADER_BYTES], range: core::ops::Range<usize>) -> u32 {
     let mut v = [0; 4];
     v.copy_from_slice(&bytes[range]);
     u32::from_le_bytes(v)
 }
 
-fn u16_at(bytes: &[u8; HEADER], range: core::ops::Range<usize>) -> u16 {
+fn u16_at(bytes: &[u8; HEADER_BYTES], range: core::ops::Range<usize>) -> u16 {
     let mut v = [0; 2];
     v.copy_from_slice(&bytes[range]);
     u16::from_le_bytes(v)
 }
 
-fn u64_at(bytes: &[u8; HEADER], range: core::ops::Range<usize>) -> u64 {
+fn u64_at(bytes: &[u8; HEADER_BYTES], range: core::ops::Range<usize>) -> u64 {
     let mut v = [0; 8];
     v.copy_from_slice(&bytes[range]);
     u64::from_le_bytes(v)
@@ -195,7 +195,7 @@ impl<'a> Packet<'a> {
     /// It is not a datagram of this protocol.
     #[inline]
     pub fn new_checked(datagram: &'a [u8]) -> Result<Packet<'a>, Malformed> {
-        let (header, payload) = datagram.split_first_chunk::<HEADER>().ok_or(Malformed)?;
+        let (header, payload) = datagram.split_first_chunk::<HEADER_BYTES>().ok_or(Malformed)?;
         Packet::of_parts(header, payload)
     }
 
@@ -204,10 +204,10 @@ impl<'a> Packet<'a> {
     /// # Errors
     /// It is not a datagram of this protocol.
     #[inline]
-    pub fn of_parts(header: &'a [u8; HEADER], payload: &'a [u8]) -> Result<Packet<'a>, Malformed> {
+    pub fn of_parts(header: &'a [u8; HEADER_BYTES], payload: &'a [u8]) -> Result<Packet<'a>, Malformed> {
         let known = REPLY | ACK_NOW | ACK | WANTS;
         if header[field::VERSION] != VERSION
-            || Kind::from_u8(header[field::KIND]).is_none()
+            || PacketKind::from_u8(header[field::KIND]).is_none()
             || header[field::FLAGS] & !known != 0
             || u32_at(header, field::LEN) as usize != payload.len()
         {
@@ -216,15 +216,16 @@ impl<'a> Packet<'a> {
         Ok(Packet { header, payload })
     }
 
-    /// Length of the first of some datagrams of equal lengths, as it says; `None` if that cannot be.
+    /// Length of the first of several datagrams of equal length, according to its header; `None` if that is
+    /// impossible.
     #[inline]
     pub fn length(datagrams: &[u8]) -> Option<usize> {
-        let (header, rest) = datagrams.split_first_chunk::<HEADER>()?;
+        let (header, rest) = datagrams.split_first_chunk::<HEADER_BYTES>()?;
         let len = u32_at(header, field::LEN) as usize;
-        (len <= rest.len()).then_some(HEADER + len)
+        (len <= rest.len()).then_some(HEADER_BYTES + len)
     }
 
-    /// From which rank it claims to be.
+    /// The rank that it claims to be from.
     #[inline]
     pub fn sender(&self) -> u32 {
         u32_at(self.header, field::SENDER)
@@ -244,23 +245,23 @@ impl<'a> Packet<'a> {
 
     /// The part of the header that the tag covers.
     #[inline]
-    pub fn tagged(&self) -> &'a [u8; TAGGED] {
+    pub fn tagged(&self) -> &'a [u8; TAGGED_BYTES] {
         tagged(self.header)
     }
 
-    /// Of which kind it claims to be.
+    /// The kind that it claims to be.
     #[inline]
-    pub fn kind(&self) -> Option<Kind> {
+    pub fn kind(&self) -> Option<PacketKind> {
         kind(self.tagged())
     }
 
-    /// What follows the header.
+    /// The bytes behind the header.
     #[inline]
     pub fn payload(&self) -> &'a [u8] {
         self.payload
     }
 
-    /// What the header says.
+    /// Decodes the header.
     ///
     /// # Errors
     /// The fields contradict each other.
@@ -268,7 +269,7 @@ impl<'a> Packet<'a> {
     pub fn header(&self) -> Result<Header, Malformed> {
         let h = self.header;
         let header = Header {
-            kind: Kind::from_u8(h[field::KIND]).ok_or(Malformed)?,
+            kind: PacketKind::from_u8(h[field::KIND]).ok_or(Malformed)?,
             flags: h[field::FLAGS],
             share: h[field::SHARE],
             sender: self.sender(),
@@ -285,14 +286,14 @@ impl<'a> Packet<'a> {
         };
         let len = u64::from(header.len);
         let fits = match header.kind {
-            Kind::Frame => {
+            PacketKind::Frame => {
                 len > 0 && header.at.checked_add(len).is_some_and(|end| end <= u64::from(header.total))
             }
-            Kind::Put | Kind::Data => len > 0 && header.at.checked_add(len).is_some(),
-            Kind::Get => len == 0 && header.total > 0,
-            Kind::Ack => len.is_multiple_of(4) && len <= MAX_RANGES as u64 * 4,
-            Kind::Ping | Kind::Close => len == 0,
-            Kind::Probe => true,
+            PacketKind::Put | PacketKind::Data => len > 0 && header.at.checked_add(len).is_some(),
+            PacketKind::Get => len == 0 && header.total > 0,
+            PacketKind::Ack => len.is_multiple_of(4) && len <= MAX_RANGES as u64 * 4,
+            PacketKind::Ping | PacketKind::Close => len == 0,
+            PacketKind::Probe => true,
         };
         let acks = header.flags & ACK == 0 || header.run > 0;
         if fits && acks && header.number > 0 { Ok(header) } else { Err(Malformed) }
@@ -307,23 +308,23 @@ impl<'a> Packet<'a> {
 
 /// The part of a header that its tag covers.
 #[inline]
-pub fn tagged(header: &[u8; HEADER]) -> &[u8; TAGGED] {
+pub fn tagged(header: &[u8; HEADER_BYTES]) -> &[u8; TAGGED_BYTES] {
     header.first_chunk().expect("the tag comes last")
 }
 
-/// The kind that a header names.
+/// The kind in a header.
 #[inline]
-pub fn kind(header: &[u8; TAGGED]) -> Option<Kind> {
-    Kind::from_u8(header[field::KIND])
+pub fn kind(header: &[u8; TAGGED_BYTES]) -> Option<PacketKind> {
+    PacketKind::from_u8(header[field::KIND])
 }
 
 /// Writes a datagram's tag.
 #[inline]
-pub fn set_tag(header: &mut [u8; HEADER], tag: u64) {
+pub fn set_tag(header: &mut [u8; HEADER_BYTES], tag: u64) {
     header[field::TAG].copy_from_slice(&tag.to_le_bytes());
 }
 
-/// The number whose low half was sent, the nearest to one that is known.
+/// The number with this low half that is nearest to a known one.
 #[inline]
 pub fn expand(low: u32, near: u64) -> u64 {
     let ahead = low.wrapping_sub(near as u32) as i32;
@@ -337,14 +338,14 @@ mod tests {
 
     fn any_header() -> impl Strategy<Value = Header> {
         let kinds = prop_oneof![
-            Just(Kind::Ack),
-            Just(Kind::Ping),
-            Just(Kind::Probe),
-            Just(Kind::Frame),
-            Just(Kind::Put),
-            Just(Kind::Get),
-            Just(Kind::Data),
-            Just(Kind::Close)
+            Just(PacketKind::Ack),
+            Just(PacketKind::Ping),
+            Just(PacketKind::Probe),
+            Just(PacketKind::Frame),
+            Just(PacketKind::Put),
+            Just(PacketKind::Get),
+            Just(PacketKind::Data),
+            Just(PacketKind::Close)
         ];
         let small = (any::<u32>(), 1u64.., any::<u32>(), any::<u32>(), 1u16.., any::<u16>());
         (kinds, (0u8..16, any::<u8>()), small, any::<[u32; 2]>(), any::<u32>(), 1u32.., any::<u64>())
@@ -371,30 +372,31 @@ mod tests {
     }
 
     proptest! {
-        /// What is written is read, with every length of payload that the kind allows; and no other length is.
+        /// What is written can be read, with every length of payload that the kind allows, and with no other
+        /// length.
         #[test]
         fn what_is_written_is_read(header in any_header(), len in 0u32..600) {
             let header = Header { len, at: header.at % 1000, ..header };
-            let mut bytes = [0; HEADER];
+            let mut bytes = [0; HEADER_BYTES];
             header.emit(&mut bytes);
             let mut datagram = bytes.to_vec();
-            datagram.resize(HEADER + len as usize, 7);
+            datagram.resize(HEADER_BYTES + len as usize, 7);
             let packet = Packet::new_checked(&datagram).unwrap();
             if let Ok(read) = packet.header() {
                 prop_assert_eq!(read, header);
             }
-            for cut in [0, 1, HEADER - 1, HEADER] {
+            for cut in [0, 1, HEADER_BYTES - 1, HEADER_BYTES] {
                 if cut < datagram.len() {
                     prop_assert!(Packet::new_checked(&datagram[..cut]).is_err());
                 }
             }
         }
 
-        /// Any bytes are handled, and what is accepted is consistent.
+        /// Any bytes are handled, and accepted ones are consistent.
         #[test]
         fn any_bytes_are_handled(mut bytes in proptest::collection::vec(any::<u8>(), 0..200), fix in any::<bool>()) {
-            if fix && bytes.len() >= HEADER {
-                let len = (bytes.len() - HEADER) as u32;
+            if fix && bytes.len() >= HEADER_BYTES {
+                let len = (bytes.len() - HEADER_BYTES) as u32;
                 bytes[0] = VERSION;
                 bytes[1] %= 10;
                 bytes[2] &= 15;
@@ -402,10 +404,10 @@ mod tests {
             }
             let Ok(packet) = Packet::new_checked(&bytes) else { return Ok(()) };
             let Ok(header) = packet.header() else { return Ok(()) };
-            prop_assert_eq!(header.len as usize, bytes.len() - HEADER);
-            prop_assert!(header.kind != Kind::Frame || header.at + u64::from(header.len) <= u64::from(header.total));
+            prop_assert_eq!(header.len as usize, bytes.len() - HEADER_BYTES);
+            prop_assert!(header.kind != PacketKind::Frame || header.at + u64::from(header.len) <= u64::from(header.total));
             prop_assert!(packet.ranges().count() <= bytes.len());
-            let mut again = [0; HEADER];
+            let mut again = [0; HEADER_BYTES];
             header.emit(&mut again);
             prop_assert_eq!(tagged(&again), packet.tagged());
         }

@@ -3,14 +3,14 @@
 mod net;
 
 use gasnet::conduit::Channel;
-use gasnet_udp::auth::{BULK, Coverage};
-use gasnet_udp::buf::MAX_FRAME;
+use gasnet_udp::auth::{Coverage, MIN_BULK_BYTES};
+use gasnet_udp::buf::MAX_FRAME_BYTES;
 use gasnet_udp::link::{Batch, Link, Setup};
-use gasnet_udp::path::MS;
+use gasnet_udp::path::NS_PER_MS;
 use gasnet_udp::share::{self, Shares};
-use gasnet_udp::wire::HEADER;
+use gasnet_udp::wire::HEADER_BYTES;
 use gasnet_udp::wire::Packet;
-use net::{PATIENCE, Pair, Rng, Wire};
+use net::{Pair, Rng, SILENCE_LIMIT_NS, Wire};
 use proptest::prelude::*;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -40,7 +40,21 @@ fn a_round_trip_takes_two_datagrams() {
 fn frames_of_every_size_arrive_whole() {
     for mtu in [1232, 1472, 8972, 65507] {
         let mut pair = Pair::new(2, Wire { mtu, ..Wire::default() }, 1 << 20, 1 << 20);
-        for len in [1, 63, 64, 1168, 1169, 1408, 1409, 8908, 8909, 65443, 65444, MAX_FRAME - 1, MAX_FRAME] {
+        for len in [
+            1,
+            63,
+            64,
+            1168,
+            1169,
+            1408,
+            1409,
+            8908,
+            8909,
+            65443,
+            65444,
+            MAX_FRAME_BYTES - 1,
+            MAX_FRAME_BYTES,
+        ] {
             let bytes = pattern(len as u64, len);
             assert!(pair.try_send(0, Channel::Request, &bytes));
             assert!(pair.run(SECOND, |p| !p.ends[1].memory.frames.is_empty()), "{len} over {mtu}");
@@ -102,7 +116,8 @@ fn puts_and_gets_follow_each_other_over_a_bad_wire() {
     }
 }
 
-/// As many gets as there may be, all the time, while acknowledgements are lost: none too many for who serves them.
+/// As many gets as there may be, all the time, while acknowledgements are lost: none too many for who serves
+/// them.
 #[test]
 fn gets_keep_to_their_number() {
     let wire = Wire { loss: 2000, reorder: 2000, ..Wire::default() };
@@ -180,7 +195,8 @@ proptest! {
     }
 }
 
-/// Whatever byte outside of bulk data is changed on the way, nothing of the datagram is taken: no message, acknowledgement, or head.
+/// Whatever byte outside of bulk data is changed on the way, nothing of the datagram is taken: no message,
+/// acknowledgement, or head.
 #[test]
 fn changed_datagrams_are_refused_byte_by_byte() {
     for seed in 0..4 {
@@ -192,7 +208,8 @@ fn changed_datagrams_are_refused_byte_by_byte() {
             (end.memory.segment, end.memory.own) = (vec![0; 64 << 10], vec![0; 64 << 10]);
         }
         pair.ends[0].memory.own[..30_000].copy_from_slice(&source);
-        for (token, (at, len)) in [(0, 8), (8, BULK as u64), (300, 29_700)].into_iter().enumerate() {
+        for (token, (at, len)) in [(0, 8), (8, MIN_BULK_BYTES as u64), (300, 29_700)].into_iter().enumerate()
+        {
             assert!(pair.ends[0].link.put(at, len, at, token as u64));
         }
         exchange(&mut pair, 30, 3000);
@@ -202,7 +219,7 @@ fn changed_datagrams_are_refused_byte_by_byte() {
         assert!(pair.ends[0].memory.own[32 << 10..][..29_700] == source[300..]);
         assert!(pair.ends[0].memory.own[..7] == source[1..8]);
         // Acknowledgements with ranges were among them.
-        let kinds: BTreeSet<(u8, bool)> = pair.heard.iter().map(|d| (d[1], d.len() > HEADER)).collect();
+        let kinds: BTreeSet<(u8, bool)> = pair.heard.iter().map(|d| (d[1], d.len() > HEADER_BYTES)).collect();
         assert!(
             kinds.is_superset(&[(1, true), (4, true), (5, true), (6, false), (7, true)].into()),
             "{kinds:?}"
@@ -321,7 +338,8 @@ fn the_path_is_measured() {
     }
 }
 
-/// The route changes to one that carries less: what is under way has to be fragmented, and then smaller datagrams go out.
+/// The route changes to one that carries less: what is under way has to be fragmented, and then smaller
+/// datagrams go out.
 #[test]
 fn a_narrower_path_is_noticed() {
     let mut pair = Pair::new(12, Wire { mtu: 8972, ..Wire::default() }, 1 << 20, 1 << 20);
@@ -366,17 +384,17 @@ fn a_dead_peer_is_found_out_in_time_and_a_slow_one_is_not() {
     assert!(pair.try_send(0, Channel::Request, &[1; 80]));
     let cut_at = pair.now;
     // A wire that comes back in time.
-    pair.run(PATIENCE - SECOND, |_| false);
+    pair.run(SILENCE_LIMIT_NS - SECOND, |_| false);
     assert!(!pair.ends[0].link.is_dead());
     pair.cut = false;
     assert!(pair.run(SECOND, |p| p.ends[0].link.is_drained()));
-    assert!(pair.now < cut_at + PATIENCE);
+    assert!(pair.now < cut_at + SILENCE_LIMIT_NS);
     pair.cut = true;
     let cut_at = pair.now;
     assert!(pair.try_send(0, Channel::Request, &[1; 80]));
-    assert!(pair.run(2 * PATIENCE, |p| p.ends[0].link.is_dead()));
+    assert!(pair.run(2 * SILENCE_LIMIT_NS, |p| p.ends[0].link.is_dead()));
     let took = pair.now - cut_at;
-    assert!((PATIENCE..PATIENCE + SECOND).contains(&took), "{took}");
+    assert!((SILENCE_LIMIT_NS..SILENCE_LIMIT_NS + SECOND).contains(&took), "{took}");
 }
 
 /// Whoever was stopped has not looked, and must not take that for the peer's silence: both were, perhaps.
@@ -388,14 +406,15 @@ fn who_was_stopped_blames_nobody() {
         assert!(pair.try_send(0, Channel::Request, &[1; 80]));
         // Its peer computes for a while.
         pair.run((round + 1) * 300_000_000, |_| false);
-        pair.now += 10 * PATIENCE;
+        pair.now += 10 * SILENCE_LIMIT_NS;
         pair.cut = false;
         assert!(pair.run(SECOND, |p| p.ends[0].link.is_drained() || p.ends[0].link.is_dead()));
         assert!(!pair.ends[0].link.is_dead(), "after stop {round}");
     }
 }
 
-/// What a peer has not done when it leaves is not done: no put or get is complete, nothing starts, and no data is made up.
+/// What a peer has not done when it leaves is not done: no put or get is complete, nothing starts, and no
+/// data is made up.
 #[test]
 fn what_is_outstanding_with_who_leaves_never_completes() {
     let mut pair = Pair::new(10, Wire::default(), 1 << 20, 1 << 20);
@@ -419,7 +438,8 @@ fn what_is_outstanding_with_who_leaves_never_completes() {
     assert_eq!(pair.ends[0].link.deadline(), None);
 }
 
-/// Puts that are in place are complete, although their target leaves before it has said so, and one between them was lost.
+/// Puts that are in place are complete, although their target leaves before it has said so, and one between
+/// them was lost.
 #[test]
 fn what_was_served_before_the_end_is_complete() {
     let mut pair = Pair::new(15, Wire::default(), 1 << 20, 1 << 20);
@@ -447,7 +467,8 @@ fn what_was_served_before_the_end_is_complete() {
     assert_eq!(pair.ends[0].memory.completed, [7, 5]);
 }
 
-/// Random bytes, changed datagrams, datagrams for others, and everything heard so far once more: nothing of it is taken.
+/// Random bytes, changed datagrams, datagrams for others, and everything heard so far once more: nothing of
+/// it is taken.
 #[test]
 fn hostile_datagrams_change_nothing() {
     let mut pair = Pair::new(11, Wire::default(), 1 << 20, 1 << 20);
@@ -527,8 +548,8 @@ fn memory_of(datagram: &[u8]) -> u64 {
     (datagram.len() as u64 + 320).next_power_of_two() + 256
 }
 
-/// Time in which `count` senders bring `len` bytes each to one rank whose socket has little room, how often they had to wait for a
-/// timer, and how many datagrams found no room.
+/// Time in which `count` senders bring `len` bytes each to one rank whose socket has little room, how often
+/// they had to wait for a timer, and how many datagrams found no room.
 fn incast(count: usize, len: usize, late: bool) -> (u64, u64, u64) {
     const ROOM: u64 = 212_992;
     let on_its_way = ROOM / 2;
@@ -560,7 +581,8 @@ fn incast(count: usize, len: usize, late: bool) -> (u64, u64, u64) {
     }
     let mut batch = Batch::new(65507, 64);
     let mut rng = Rng(count as u64);
-    // A clock of steps of 2 us: in each the senders that have the processor send, and the receiver takes 8 KiB (4 GB/s).
+    // A clock of steps of 2 us: in each the senders that have the processor send, and the receiver takes 8
+    // KiB (4 GB/s).
     let (mut now, start) = (SECOND, SECOND);
     let mut to_senders: VecDeque<(usize, Vec<u8>)> = VecDeque::new();
     let mut away = vec![0u64; count];
@@ -571,7 +593,7 @@ fn incast(count: usize, len: usize, late: bool) -> (u64, u64, u64) {
         for (i, (link, memory)) in senders.iter_mut().enumerate() {
             if late && rng.chance(3) {
                 // Its processor is somebody else's for up to 2 ms.
-                away[i] = now + rng.below(2 * MS);
+                away[i] = now + rng.below(2 * NS_PER_MS);
             }
             if now < away[i] {
                 continue;
@@ -631,8 +653,8 @@ fn incast(count: usize, len: usize, late: bool) -> (u64, u64, u64) {
     (now - start, timeouts, receiver.dropped)
 }
 
-/// Many senders to one rank with the small socket that systems give by default: they divide its room, so that none of them waits for a timer, and
-/// together they are no slower than half of one.
+/// Many senders to one rank with the small socket that systems give by default: they divide its room, so that
+/// none of them waits for a timer, and together they are no slower than half of one.
 #[test]
 fn many_senders_divide_the_room_of_one() {
     let all = 8 << 20;

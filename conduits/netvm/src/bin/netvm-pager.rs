@@ -1,4 +1,5 @@
-//! What paging costs on this computer: each kind of fault, reading and writing in order and at random, with little memory.
+//! Measures the cost of paging on this computer: each kind of fault, reading and writing in order and at
+//! random, with little memory.
 //!
 //! `netvm-pager [--backing DIR] [--megabytes N] [--quick]`
 

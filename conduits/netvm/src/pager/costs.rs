@@ -1,4 +1,5 @@
-//! What paging costs on this computer: each kind of fault, reading and writing in order and at random, with little memory.
+//! Measures the cost of paging on this computer: each kind of fault, reading and writing in order and at
+//! random, with little memory.
 #![expect(unsafe_code, reason = "uses segments by address")]
 
 use super::{Calls, Hold, Pager, PagerConfig, PagerError, PagerStats};
@@ -8,37 +9,37 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-const PAGE: u64 = 4096;
+const PAGE_BYTES: u64 = 4096;
 
-/// A word of the page, read.
+/// Reads a byte of the page.
 fn load(base: NonNull<u8>, page: u64) -> u8 {
     // SAFETY: callers stay inside of their mapping.
-    unsafe { base.as_ptr().add((page * PAGE) as usize).read_volatile() }
+    unsafe { base.as_ptr().add((page * PAGE_BYTES) as usize).read_volatile() }
 }
 
-/// And written.
+/// Writes a byte of the page.
 fn store(base: NonNull<u8>, page: u64, value: u8) {
     // SAFETY: as above.
-    unsafe { base.as_ptr().add((page * PAGE) as usize).write_volatile(value) }
+    unsafe { base.as_ptr().add((page * PAGE_BYTES) as usize).write_volatile(value) }
 }
 
-/// A way to use pages, and what it took.
+/// A measured access pattern.
 #[derive(Debug)]
 pub struct Use {
-    /// Under which settings.
+    /// The settings.
     pub setting: String,
-    /// What was done.
+    /// The access pattern.
     pub what: &'static str,
-    /// To how many pages.
+    /// The number of pages.
     pub pages: u64,
-    /// In which time.
+    /// The time it took.
     pub time: Duration,
-    /// What the pager had done before and after.
+    /// The pager's counters before and after.
     pub stats: Option<(PagerStats, PagerStats)>,
 }
 
 impl Use {
-    /// Microseconds for each page.
+    /// Microseconds per page.
     pub fn each(&self) -> f64 {
         self.time.as_secs_f64() * 1e6 / self.pages as f64
     }
@@ -51,7 +52,7 @@ fn time(work: impl FnOnce()) -> Duration {
 }
 
 fn native(pages: u64) -> Use {
-    let len = (pages * PAGE) as usize;
+    let len = (pages * PAGE_BYTES) as usize;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
     // SAFETY: a fresh mapping, used inside of its bounds and given back.
     let base = unsafe {
@@ -72,23 +73,25 @@ fn native(pages: u64) -> Use {
     }
 }
 
-/// What the paging thread takes to be woken, and to keep a page that is there and let it go again.
+/// The cost of waking the paging thread, and of holding and releasing a resident page.
 #[derive(Debug, Clone, Copy)]
 pub struct Holding {
-    /// From asking until the thread gets to work, and its answer is seen.
+    /// From the request until the thread works on it and its answer is seen.
     pub wake: Duration,
-    /// A page: to pin and to unpin it, with all that goes with it on that thread.
+    /// Pinning and unpinning a page, with all that belongs to it on that thread.
     pub page: Duration,
 }
 
-/// Holds pages with `mlock`, one and sixteen at a time, and lets them go again. `None`: that may not be done here.
+/// Holds pages with `mlock`, one and sixteen at a time, and releases them. `None`: the system does not allow
+/// it.
 ///
 /// # Errors
-/// There can be no such pager.
+/// No such pager can be started.
 pub fn holding(backing: &Path) -> Result<Option<Holding>, PagerError> {
-    const MANY: u64 = 16;
-    const ROUNDS: usize = 400;
-    let (pager, _) = Pager::start(PagerConfig::new(64 * PAGE, 64 * PAGE, backing), Calls::default())?;
+    const MANY_PAGES: u64 = 16;
+    const MEASUREMENT_ROUNDS: usize = 400;
+    let (pager, _) =
+        Pager::start(PagerConfig::new(64 * PAGE_BYTES, 64 * PAGE_BYTES, backing), Calls::default())?;
     (0..64).for_each(|page| store(pager.base(), page, 1));
     let failed = Arc::new(AtomicBool::new(false));
     let round = |count: u64| {
@@ -113,30 +116,31 @@ pub fn holding(backing: &Path) -> Result<Option<Holding>, PagerError> {
         took
     };
     let median = |count| {
-        let mut all: Vec<Duration> = (0..ROUNDS).map(|_| round(count)).collect();
+        let mut all: Vec<Duration> = (0..MEASUREMENT_ROUNDS).map(|_| round(count)).collect();
         all.sort_unstable();
-        all[ROUNDS / 2]
+        all[MEASUREMENT_ROUNDS / 2]
     };
-    // Each round unpins what the one before has pinned.
-    let (one, many) = (median(1), median(MANY));
+    // Each round unpins what the one before pinned.
+    let (one, many) = (median(1), median(MANY_PAGES));
     if failed.load(Ordering::Relaxed) {
         return Ok(None);
     }
-    let page = many.saturating_sub(one) / (MANY as u32 - 1);
+    let page = many.saturating_sub(one) / (MANY_PAGES as u32 - 1);
     Ok(Some(Holding { wake: one.saturating_sub(page), page }))
 }
 
-/// Measures with a segment of so many megabytes, backed by a file in a folder, and so many accesses at random; with each of these depths of
-/// read-ahead.
+/// Measures with a segment of so many megabytes, backed by a file in a folder, and so many random accesses;
+/// repeats this for each depth of read-ahead.
 ///
 /// # Errors
-/// There can be no such pager.
+/// No such pager can be started.
 pub fn measure(backing: &Path, megabytes: u64, random: u64, ahead: &[u32]) -> Result<Vec<Use>, PagerError> {
     let pages = megabytes * 256;
     let mut uses = vec![native(pages)];
     for &ahead in ahead {
         for percent in [200, 25] {
-            let mut config = PagerConfig::new(pages * PAGE, pages * PAGE * percent / 100, backing);
+            let mut config =
+                PagerConfig::new(pages * PAGE_BYTES, pages * PAGE_BYTES * percent / 100, backing);
             config.read_ahead = ahead;
             let (pager, _) = Pager::start(config, Calls::default())?;
             let io = if pager.is_direct() { "direct I/O" } else { "through the page cache" };

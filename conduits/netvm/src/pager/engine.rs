@@ -1,50 +1,53 @@
 //! The paging thread.
 //!
-//! One event at a time: a fault, a command of another thread, a timer. The host half ([`netvm_fw::host::Host`]) decides; this carries
-//! out what it says before the next event (pages that are to be written out may wait until nothing else does). So the state that the
-//! host believes in and the state of the segment's pages never differ when an event is looked at:
+//! It handles one event at a time: a fault, a command of another thread, or a timer. The host half
+//! ([`netvm_fw::host::Host`]) decides, and this module carries out its actions before the next event (pages
+//! to be written out may wait until there is nothing else to do). So the host's view and the state of the
+//! segment's pages agree whenever an event is handled:
 //!
 //! | host | page in the segment | stores to it |
 //! |---|---|---|
 //! | paging in | missing | wait |
 //! | active, inactive: clean | present, write-protected | fault; then it is dirty |
-//! | active, inactive: dirty | present | pass unnoticed |
+//! | active, inactive: dirty | present | are not noticed |
 //! | paging out | present; write-protected **before** it is copied | from then on fault, and wait until it has been written |
 //! | cache | present, write-protected, as in the backing store | fault; then it is active and dirty |
 //! | none | missing | wait |
 //!
-//! A page is dropped from *cache* only: what is in it is in the backing store, and a store to it either faulted before, and then it is
-//! not in the cache, or finds it missing.
+//! Only pages in the *cache* are dropped. The contents of such a page are in the backing store. A store to
+//! the page either faulted before, so that the page left the cache, or finds the page missing.
 //!
-//! This thread faults on no page of the segment: it reads pages only while they are present, and only it takes them away.
+//! This thread faults on no page of the segment: it reads pages only while they are present, and no other
+//! thread removes them.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::io;
 use std::ops::Range;
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use firehose_live::uffd::{Event, Fault};
-use netvm_fw::host::{Host, HostAction, HostEvent, State};
-use netvm_fw::{PageMemory, Place, PortId, Ppn, Vpn};
+use firehose_live::uffd::{Fault, UffdEvent};
+use netvm_fw::host::{FrameState, Host, HostAction, HostEvent};
+use netvm_fw::{FrameAddress, PageMemory, PortId, Ppn, Vpn};
 
 use super::error::{HoldError, Notice, PagerError};
 use super::memory::PagedMemory;
 use super::queue::{Command, Hold, HoldDone, Queue};
 use super::stats::Counts;
-use super::store::{PAGE_BYTES, RUN, Store};
+use super::store::{MAX_RUN_PAGES, PAGE_BYTES, Store};
 use super::stream::Streams;
 use super::{Calls, wait};
 
-/// How long to wait before looking again at pages that could not leave.
-const RETRY: Duration = Duration::from_micros(100);
-/// The same when the backing store is full.
-const RETRY_FULL: Duration = Duration::from_millis(10);
+/// Time until pages that could not leave are tried again.
+const RETRY_INTERVAL: Duration = Duration::from_micros(100);
+/// The same time when the backing store is full.
+const FULL_RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
-// What a page is wanted for, in the lower bits of a token.
-const READ: u64 = 0;
-const WRITE: u64 = 1;
-const HOLD: u64 = 2;
+// The purpose of a page, in the lower bits of a token.
+const TOKEN_READ: u64 = 0;
+const TOKEN_WRITE: u64 = 1;
+const TOKEN_HOLD: u64 = 2;
 
 /// A hold that waits for its pages.
 struct Holding {
@@ -54,7 +57,7 @@ struct Holding {
     done: HoldDone,
 }
 
-/// What there is of a held page.
+/// The state of a held page.
 #[derive(Default)]
 struct Held {
     holds: u32,
@@ -70,40 +73,40 @@ pub(super) struct Engine {
     pub(super) counts: Arc<Counts>,
     pub(super) calls: Calls,
     pub(super) port: PortId,
-    /// Pages that may be held at a time.
+    /// Pages that may be held at the same time.
     pub(super) holdable: u64,
-    /// Pages that are missing in order, and pages that are stored to in order.
+    /// Streams of sequential page faults, and of sequential stores.
     pub(super) streams: Streams,
     pub(super) stores: Streams,
-    /// How long a full backing store may keep pages waiting.
+    /// How long pages may wait for a full backing store.
     pub(super) patience: Duration,
-    /// For the test that shows what write protection is for.
+    /// False only in the test that shows what write protection is for.
     pub(super) protects: bool,
     parts: Parts,
 }
 
-/// What starts empty.
+/// The parts that start empty.
 #[derive(Default)]
 pub(super) struct Parts {
     out: Vec<HostAction>,
-    /// Pages on their way: (page, frame).
+    /// Pages being brought in: (page, frame).
     ins: Vec<(u64, Ppn)>,
     outs: Vec<(u64, Ppn)>,
     drops: Vec<u64>,
-    /// Pages of `ins` that are to be stored to.
+    /// Pages of `ins` that will be stored to.
     for_writing: HashSet<u64>,
-    /// Pages that have just been put in place: who waited for them is awake.
+    /// Pages that have just been put in place: the threads that waited for them are awake.
     fresh: Vec<u64>,
-    /// By frame: its page has been written out since it came.
+    /// By frame: whether its page has been written out since it came in.
     written: Vec<bool>,
     held: HashMap<u64, Held>,
     holding: HashMap<u64, Holding>,
     /// Holds that wait for others to be released.
     queued: VecDeque<(Range<u64>, Hold, HoldDone)>,
     next_hold: u64,
-    /// Since when the backing store has been full, and pages have waited because of it.
+    /// Time since which the backing store has been full and pages have waited.
     full: Option<Instant>,
-    /// When to try again.
+    /// Time of the next try.
     again: Option<Instant>,
 }
 
@@ -153,15 +156,15 @@ impl Engine {
         }
     }
 
-    /// Pages that do not come and go get their frames for good.
+    /// Gives the pages that are never paged their frames.
     pub(super) fn keep_extra(&mut self) -> Step {
         for page in self.memory.paged()..self.memory.pages() {
-            self.host.hold(self.vpn(page), READ, &mut self.parts.out);
+            self.host.hold(self.vpn(page), TOKEN_READ, &mut self.parts.out);
         }
         self.carry_out(true)
     }
 
-    /// Until it is told to stop.
+    /// Runs until it is told to stop.
     pub(super) fn run(&mut self) -> Step {
         let mut commands = VecDeque::new();
         let mut faults = Vec::new();
@@ -169,13 +172,14 @@ impl Engine {
             let hungry = !self.parts.queued.is_empty() || self.host.starved() > 0;
             let timeout = match (self.parts.full, self.host.next_deadline()) {
                 _ if self.queue.rest(hungry) => Some(Duration::ZERO),
-                (Some(_), _) => Some(RETRY_FULL),
-                (None, Some(_)) => Some(RETRY),
+                (Some(_), _) => Some(FULL_RETRY_INTERVAL),
+                (None, Some(_)) => Some(RETRY_INTERVAL),
                 (None, None) => None,
             };
-            let [faulted, rung] = wait([self.memory.uffd().raw(), self.queue.raw()], timeout)
+            let [faulted, rung] = wait([self.memory.uffd().as_fd(), self.queue.fd()], timeout)
                 .map_err(system("cannot wait for page faults"))?;
-            // Also what nobody rang for, and first: it may give back what faults need.
+            // Commands that were not rung for are taken too, and first: they may release pages that faults
+            // need.
             self.queue.take(rung, &mut commands);
             let idle = !faulted && commands.is_empty();
             for command in commands.drain(..) {
@@ -189,7 +193,7 @@ impl Engine {
                 self.memory
                     .uffd()
                     .read(&mut |event| {
-                        if let Event::Fault(fault) = event {
+                        if let UffdEvent::Fault(fault) = event {
                             faults.push(fault);
                         }
                     })
@@ -238,7 +242,7 @@ impl Engine {
         let Some(page) = self.memory.page_at(fault.address) else { return Ok(()) };
         let count = if fault.protected { &self.counts.write_protect_faults } else { &self.counts.faults };
         count.add(1);
-        let token = if fault.write { WRITE } else { READ };
+        let token = if fault.write { TOKEN_WRITE } else { TOKEN_READ };
         if self.host.touch(self.vpn(page), fault.write, token, &mut self.parts.out) {
             return self.here_already(page, fault);
         }
@@ -252,14 +256,14 @@ impl Engine {
         Ok(())
     }
 
-    /// A fault on a page that is there: it was protected, or another thread's fault has brought it.
+    /// A fault on a page that is present: it was protected, or another thread's fault has brought it.
     fn here_already(&mut self, page: u64, fault: Fault) -> Step {
         if !fault.protected {
             self.counts.late_faults.add(1);
             let mended = mend(&self.memory, &self.store, page, 1);
             if mended.map_err(system("cannot put a page in place"))? {
-                // What the backing store has is not what it is now.
-                self.host.touch(self.vpn(page), true, WRITE, &mut self.parts.out);
+                // The page now differs from the backing store.
+                self.host.touch(self.vpn(page), true, TOKEN_WRITE, &mut self.parts.out);
                 if let Some(ppn) = self.host.vm().place(self.vpn(page)) {
                     self.memory.set_writable(ppn, false);
                 }
@@ -272,14 +276,20 @@ impl Engine {
         self.let_in(page, fault.write)
     }
 
-    /// Stores come in order: lets them go on for some pages, which are dirty from now on.
+    /// Stores come in order: allows stores to the next pages, which are dirty from now on.
     fn let_in_ahead(&mut self, page: u64, more: u64) -> Step {
         let mut next = page;
         while next < self.memory.paged().min(page + 1 + more) {
             let vpn = self.vpn(next);
             let Some(ppn) = self.host.vm().place(vpn) else { break };
-            let here = matches!(self.host.vm().state(ppn), State::Active | State::Inactive | State::Cache);
-            if !here || self.memory.writable(ppn) || !self.host.touch(vpn, true, WRITE, &mut self.parts.out) {
+            let here = matches!(
+                self.host.vm().state(ppn),
+                FrameState::Active | FrameState::Inactive | FrameState::Cache
+            );
+            if !here
+                || self.memory.writable(ppn)
+                || !self.host.touch(vpn, true, TOKEN_WRITE, &mut self.parts.out)
+            {
                 break;
             }
             self.memory.set_writable(ppn, true);
@@ -293,9 +303,9 @@ impl Engine {
             .map_err(system("cannot let pages be written to"))
     }
 
-    /// Lets those who wait for a page that is there go on.
+    /// Lets the threads that wait for a present page continue.
     fn let_in(&mut self, page: u64, write: bool) -> Step {
-        // Its fault is served, so a later page-in is not for it.
+        // Its fault has been served, so a later page-in is not for this fault.
         self.parts.for_writing.remove(&page);
         match self.host.vm().place(self.vpn(page)) {
             Some(ppn) if write && !self.memory.writable(ppn) => {
@@ -361,7 +371,7 @@ impl Engine {
         for page in paged.clone() {
             self.parts.held.entry(page).or_default().holds += 1;
             self.counts.holds.add(1);
-            missing += u64::from(!self.host.hold(self.vpn(page), HOLD | id << 2, &mut self.parts.out));
+            missing += u64::from(!self.host.hold(self.vpn(page), TOKEN_HOLD | id << 2, &mut self.parts.out));
         }
         let holding = Holding { pages: paged, kind, missing, done };
         if missing == 0 {
@@ -371,7 +381,7 @@ impl Engine {
         Ok(())
     }
 
-    /// All pages of a hold are there.
+    /// All pages of a hold are present.
     fn held(&mut self, holding: Holding) -> Step {
         let Holding { pages, kind, done, .. } = holding;
         if kind == Hold::Pin {
@@ -390,7 +400,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Counts the pins of pages up or down, and calls `change` for runs of those that begin or end to be pinned.
+    /// Counts the pins of pages up or down, and calls `change` for runs of those that begin or end to be
+    /// pinned.
     fn change_pins(
         &mut self,
         pages: &Range<u64>,
@@ -440,7 +451,7 @@ impl Engine {
             }
             self.host.release(self.vpn(page));
         }
-        // Those that wait for room, in order.
+        // Holds that wait for room, in order.
         for _ in 0..self.parts.queued.len() {
             let Some((pages, kind, done)) = self.parts.queued.pop_front() else { break };
             let need = pages.clone().filter(|page| !self.parts.held.contains_key(page)).count() as u64;
@@ -453,10 +464,11 @@ impl Engine {
         Ok(())
     }
 
-    // ---- what the host says
+    // ---- actions of the host
 
-    /// Carries out all that the host has said, and what it says to that. `outs`: also what nobody waits for, which is to write pages
-    /// out. Until then their stores still pass: they are before the copy.
+    /// Carries out all actions of the host, and those that follow from them. `outs`: also those that nobody
+    /// waits for, which are page-outs. Until then stores to these pages still pass: they come before the
+    /// copy.
     fn carry_out(&mut self, outs: bool) -> Step {
         self.host.tidy(&mut self.parts.out);
         loop {
@@ -484,7 +496,7 @@ impl Engine {
     fn act(&mut self, action: HostAction) -> Step {
         match action {
             HostAction::Work(_) | HostAction::Unexported(_) => {}
-            // Transfers under them find that they are broken; who counts on them should ask anew.
+            // Transfers with these leases find them broken; ranks that use them should ask again.
             HostAction::Recalled(vpn) => (self.calls.recalled)(vpn.page()),
             HostAction::Nic(reply) => (self.calls.reply)(reply),
             HostAction::Wake(port) => (self.calls.wake)(port),
@@ -505,18 +517,18 @@ impl Engine {
         Ok(())
     }
 
-    /// A page is there that a program or a hold waits for.
+    /// A page is present that a program or a hold waits for.
     fn ready(&mut self, page: u64, token: u64) -> Step {
         if page >= self.memory.paged() {
             return Ok(());
         }
-        let write = token == WRITE;
+        let write = token == TOKEN_WRITE;
         let place = self.host.vm().place(self.vpn(page));
         let open = place.is_some_and(|ppn| !write || self.memory.writable(ppn));
         if !(open && self.parts.fresh.contains(&page)) {
             self.let_in(page, write)?;
         }
-        if token & 3 == HOLD
+        if token & 3 == TOKEN_HOLD
             && let Some(holding) = self.parts.holding.get_mut(&(token >> 2))
         {
             holding.missing -= 1;
@@ -582,7 +594,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Puts pages in place, and wakes who waits for them.
+    /// Puts pages in place, and wakes the threads that wait for them.
     fn fill(&mut self, page: u64, count: usize, protect: bool) -> Step {
         let pages = if self.store.has(page) {
             self.counts.page_ins.add(count as u64);
@@ -617,7 +629,7 @@ impl Engine {
         }
         let was_full = self.parts.again.is_some_and(|again| Instant::now() < again);
         let mut room = !was_full;
-        for chunk in outs.chunks(RUN) {
+        for chunk in outs.chunks(MAX_RUN_PAGES) {
             room = room && self.write(chunk)?;
             for &(_, ppn) in chunk {
                 if room {
@@ -637,7 +649,8 @@ impl Engine {
         Ok(())
     }
 
-    /// From here on a store to one of these pages faults, and waits: what is written out is what is there when it is dropped.
+    /// From here on a store to one of these pages faults and waits, so what is written out is what the page
+    /// has when it is dropped.
     fn protect(&mut self, outs: &[(u64, Ppn)]) -> Step {
         for run in outs.chunk_by(|a, b| a.0 + 1 == b.0) {
             // If the program has dropped one of them, the copy would fault.
@@ -652,7 +665,7 @@ impl Engine {
         Ok(())
     }
 
-    /// False: there is no room.
+    /// Writes pages out. Returns false if there is no room.
     fn write(&mut self, pages: &[(u64, Ppn)]) -> Result<bool, PagerError> {
         let list: Vec<u64> = pages.iter().map(|&(page, _)| page).collect();
         match self.memory.write_out(&mut self.store, &list) {
@@ -666,7 +679,7 @@ impl Engine {
                 self.counts.full.add(1);
                 self.host.set_full(true);
                 let now = Instant::now();
-                self.parts.again = Some(now + RETRY_FULL);
+                self.parts.again = Some(now + FULL_RETRY_INTERVAL);
                 if self.parts.full.is_none() {
                     self.parts.full = Some(now);
                     let dir = self.store.dir().to_path_buf();
@@ -679,8 +692,8 @@ impl Engine {
     }
 }
 
-/// A page that should be there may be missing after all: the program has dropped it with `madvise`. Then it is zeros, and this thread
-/// must not find it missing.
+/// A page that should be present may be missing because the program has dropped it with `madvise`. Then it is
+/// zeros, and this thread must not find it missing.
 fn mend(memory: &PagedMemory, store: &Store, page: u64, count: u64) -> io::Result<bool> {
     let missing = memory.missing(page, count)?;
     for &page in &missing {
@@ -692,18 +705,18 @@ fn mend(memory: &PagedMemory, store: &Store, page: u64, count: u64) -> io::Resul
     Ok(!missing.is_empty())
 }
 
-/// The segment as the host copies bounced messages into it.
+/// The segment, for the host's copies of bounced messages.
 struct Mending<'a> {
     memory: &'a PagedMemory,
     store: &'a Store,
 }
 
 impl PageMemory for Mending<'_> {
-    fn read(&self, at: Place, into: &mut [u8]) {
+    fn read(&self, at: FrameAddress, into: &mut [u8]) {
         self.memory.read(at, into);
     }
 
-    fn write(&self, at: Place, from: &[u8]) {
+    fn write(&self, at: FrameAddress, from: &[u8]) {
         let page = self.memory.page(at.ppn);
         if page < self.memory.paged() && mend(self.memory, self.store, page, 1).unwrap_or(false) {
             self.memory.set_writable(at.ppn, false);

@@ -1,25 +1,25 @@
-//! What can go wrong with paged memory.
+//! Errors of paged memory.
 
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Why there is no pager, or why it had to stop.
+/// Why a pager could not start, or had to stop.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum PagerError {
-    /// The budget cannot work.
+    /// The budget is too small.
     #[error(
         "a segment needs at least {minimum} bytes of memory to be paged in, and was allowed {budget}: raise \
          GASNET_NETVM_MEMORY"
     )]
     Budget {
-        /// What it was given.
+        /// The given budget.
         budget: u64,
-        /// What it needs.
+        /// The smallest budget.
         minimum: u64,
     },
-    /// The kernel does not let us handle page faults.
+    /// The kernel does not allow this process to handle page faults.
     #[error(
         "the kernel gives this process no userfaultfd ({0}), which paged segments need: Linux 5.11 or newer, and if that \
          is there, allow it with `sysctl vm.unprivileged_userfaultfd=1`, access to /dev/userfaultfd, or the capability \
@@ -31,20 +31,20 @@ pub enum PagerError {
         "cannot handle page faults of the segment: {0} (Linux 5.7 or newer is needed for write protection)"
     )]
     Register(io::Error),
-    /// No address space.
+    /// There is no address space.
     #[error("cannot map {bytes} bytes for the segment: {}", gasnet::limits::memory_refused(error))]
     Map {
-        /// What was asked for.
+        /// The size asked for.
         bytes: u64,
-        /// Why not.
+        /// The system's error.
         error: io::Error,
     },
-    /// No backing file.
+    /// There is no backing file.
     #[error("cannot make a backing file in {}: {error}; GASNET_NETVM_BACKING names the directory", dir.display())]
     Backing {
-        /// Where.
+        /// The directory.
         dir: PathBuf,
-        /// Why not.
+        /// The system's error.
         error: io::Error,
     },
     /// The backing file cannot be read or written.
@@ -52,21 +52,21 @@ pub enum PagerError {
     Io {
         /// `read` or `write`.
         what: &'static str,
-        /// Where.
+        /// The directory.
         dir: PathBuf,
-        /// Why not.
+        /// The system's error.
         error: io::Error,
     },
-    /// Nothing can leave memory.
+    /// No page can leave memory.
     #[error(
         "the backing store in {} is full ({stored} bytes in it) and stayed so: nothing was lost, but {waiting} pages have no \
          place; free space there, or name another directory with GASNET_NETVM_BACKING, or raise GASNET_NETVM_MEMORY",
         dir.display()
     )]
     Full {
-        /// Where.
+        /// The directory.
         dir: PathBuf,
-        /// Bytes that are in it.
+        /// Bytes in the backing file.
         stored: u64,
         /// Pages that wait for a frame.
         waiting: u64,
@@ -77,9 +77,9 @@ pub enum PagerError {
     /// A system call of the paging thread failed.
     #[error("{what}: {error}")]
     System {
-        /// Which one.
+        /// The call.
         what: &'static str,
-        /// Why.
+        /// The system's error.
         error: io::Error,
     },
     /// A bug.
@@ -87,11 +87,11 @@ pub enum PagerError {
     Panicked(String),
 }
 
-/// Why pages are not held.
+/// Why pages could not be held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum HoldError {
-    /// More than can be held at a time, now or ever.
+    /// More than can be held at the same time, now or ever.
     #[error("{need} more pages cannot be held: {held} of at most {most} are")]
     Budget {
         /// Pages asked for that are not held yet.
@@ -101,7 +101,7 @@ pub enum HoldError {
         /// Pages that can be held at a time.
         most: u64,
     },
-    /// Pages that are not the segment's.
+    /// Pages outside of the segment.
     #[error("the segment has no such pages")]
     Outside,
     /// The kernel refuses to pin.
@@ -112,17 +112,17 @@ pub enum HoldError {
     Ended,
 }
 
-/// What a user should hear of while the pager goes on.
+/// A message to the user; the pager continues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Notice {
-    /// The backing store is full: what cannot be written out stays in memory, and faults wait.
+    /// The backing store is full: pages that cannot be written out stay in memory, and faults wait.
     Full {
-        /// Where it is.
+        /// The directory.
         dir: PathBuf,
         /// Bytes in it.
         stored: u64,
     },
-    /// It has room again.
+    /// The backing store has room again.
     Room,
 }

@@ -1,4 +1,4 @@
-//! The segment's memory: where it is, which frame holds which page, and how the NIC gets at it.
+//! The segment's memory: its mapping, the page of each frame, and the NIC's access.
 #![expect(unsafe_code, reason = "maps the segment, and plays the DMA engine in it")]
 
 use std::io;
@@ -6,41 +6,44 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use firehose_live::uffd::{Mode, Uffd};
-use netvm_fw::{PageMemory, Place, Ppn};
+use netvm_fw::{FrameAddress, PageMemory, Ppn};
 
 use super::error::PagerError;
 use super::store::{PAGE_BYTES, Page, Store};
 
 /// The memory of a pager by frame.
 ///
-/// A frame is a right to be resident; the bytes of the page in it lie at the page's own address in the segment. The NIC uses this
-/// between lock and unlock (of an operation, or under a lease), and at no other time: only then does the frame stay what it is, and only
-/// then is what it writes known to be dirty.
+/// A frame is a right to be resident; the bytes of its page are at the page's own address in the segment. The
+/// NIC accesses them between lock and unlock (of an operation, or under a lease), and at no other time: only
+/// then does the frame keep its page, and only then is a page that the NIC writes known to be dirty.
 ///
-/// **Writing to a clean page.** It is write-protected, so that stores of the program are noticed. The NIC notes its own writes in the
-/// shadow table, so it takes the protection away first and does not fault: the lock keeps the pager from putting it back meanwhile.
+/// **Writing to a clean page.** A clean page is write-protected, so that stores of the program are noticed.
+/// The NIC records its own writes in the shadow table. It removes the protection first, and so does not
+/// fault; its lock keeps the pager from restoring the protection meanwhile.
 #[derive(Debug)]
 pub struct PagedMemory {
     base: NonNull<u8>,
-    /// Bytes of pages that come and go.
+    /// Bytes of the pages that are paged.
     paged: u64,
-    /// Bytes of all.
+    /// Bytes of all pages.
     len: u64,
     uffd: Uffd,
     /// The page in each frame.
     pages: Box<[AtomicU64]>,
-    /// Whether the page in each frame can be stored to without a fault. A page that can is dirty: the host knows, or the NIC has it
-    /// locked, or has marked it.
+    /// Whether the page in each frame can be stored to without a fault. Such a page is dirty: the host knows,
+    /// or the NIC has it locked, or the NIC has marked it.
     writable: Box<[AtomicBool]>,
 }
 
-// SAFETY: the mapping is the process's, and reached by address; what is behind `&self` is atomics and system calls.
+// SAFETY: the mapping is the process's, and reached by address; what is behind `&self` is atomics and system
+// calls.
 unsafe impl Send for PagedMemory {}
 // SAFETY: as above.
 unsafe impl Sync for PagedMemory {}
 
 impl PagedMemory {
-    /// Maps `paged` bytes whose faults `uffd` serves, and `extra` behind them that are ordinary memory. Whole pages.
+    /// Maps `paged` bytes whose faults `uffd` serves, and `extra` bytes of ordinary memory behind them, in
+    /// whole pages.
     pub(super) fn map(uffd: Uffd, paged: u64, extra: u64, frames: u32) -> Result<PagedMemory, PagerError> {
         let len = paged + extra;
         let bytes = len.max(PAGE_BYTES);
@@ -68,12 +71,14 @@ impl PagedMemory {
                 _ => Err(PagerError::System { what, error: io::Error::last_os_error() }),
             }
         };
-        // A child would see zeros where pages are out, and copies of the others would count twice.
+        // A child would see zeros where pages are out of memory, and its copies of the others would count
+        // twice.
         advise("cannot keep the segment from children", libc::MADV_DONTFORK)?;
-        // Of a kernel without huge pages: EINVAL.
+        // A kernel without huge pages returns EINVAL.
         let _ = advise("cannot keep huge pages away", libc::MADV_NOHUGEPAGE);
         if paged > 0 {
-            // A process that has all its memory locked, now and in future, gets the segment so too: pages could not leave.
+            // A process that locks all its memory, now and in future, gets the segment locked too: pages
+            // could not leave.
             // SAFETY: the mapping just made.
             unsafe {
                 libc::munlock(memory.base.as_ptr().cast(), paged as usize);
@@ -87,17 +92,17 @@ impl PagedMemory {
         Ok(memory)
     }
 
-    /// First byte.
+    /// The first byte.
     pub fn base(&self) -> NonNull<u8> {
         self.base
     }
 
-    /// Pages that come and go.
+    /// Number of paged pages.
     pub(super) fn paged(&self) -> u64 {
         self.paged / PAGE_BYTES
     }
 
-    /// All pages.
+    /// Number of all pages.
     pub(super) fn pages(&self) -> u64 {
         self.len / PAGE_BYTES
     }
@@ -106,18 +111,18 @@ impl PagedMemory {
         &self.uffd
     }
 
-    /// Where a page lies.
+    /// The address of a page.
     pub(super) fn address(&self, page: u64) -> u64 {
         self.base.as_ptr() as u64 + page * PAGE_BYTES
     }
 
-    /// Which page an address is in, if it is in one that comes and goes.
+    /// The page of an address, if it is a paged one.
     pub(super) fn page_at(&self, address: u64) -> Option<u64> {
         let offset = address.checked_sub(self.base.as_ptr() as u64)?;
         (offset < self.paged).then_some(offset / PAGE_BYTES)
     }
 
-    /// A frame is for another page now. Before the table maps it.
+    /// Gives a frame another page. Called before the table maps it.
     pub(super) fn set_page(&self, ppn: Ppn, page: u64, writable: bool) {
         self.pages[ppn.index()].store(page, Ordering::Relaxed);
         self.set_writable(ppn, writable);
@@ -131,7 +136,8 @@ impl PagedMemory {
         self.writable[ppn.index()].store(writable, Ordering::Relaxed);
     }
 
-    /// Lets a page be stored to, and wakes who waits for that. The caller sees to it that it counts as dirty.
+    /// Allows stores to a page, and wakes the threads that wait for that. The caller ensures that it counts
+    /// as dirty.
     pub(super) fn unprotect(&self, ppn: Ppn) -> io::Result<()> {
         let page = self.page(ppn);
         if page < self.paged() {
@@ -146,7 +152,7 @@ impl PagedMemory {
         self.pages[ppn.index()].load(Ordering::Relaxed)
     }
 
-    /// Which of some pages are not there.
+    /// The pages in a range that are not present.
     pub(super) fn missing(&self, page: u64, count: u64) -> io::Result<Vec<u64>> {
         let mut there = vec![0u8; count as usize];
         let at = self.address(page) as *mut libc::c_void;
@@ -161,7 +167,7 @@ impl PagedMemory {
         }
     }
 
-    /// Fills missing pages from `page` on, and wakes who waits for them.
+    /// Fills missing pages from `page` on, and wakes the threads that wait for them.
     pub(super) fn put(&self, page: u64, from: &[Page], protect: bool) -> io::Result<()> {
         debug_assert!(page + from.len() as u64 <= self.paged());
         // SAFETY: a slice is valid; the pages are among those registered.
@@ -178,21 +184,21 @@ impl PagedMemory {
         unsafe { store.write(&list) }
     }
 
-    /// Forgets what is in some pages: the next access faults.
+    /// Drops the contents of some pages: the next access faults.
     pub(super) fn drop_pages(&self, page: u64, count: u64) -> io::Result<()> {
         debug_assert!(page + count <= self.paged());
         let at = self.address(page) as *mut libc::c_void;
-        // SAFETY: whole pages of our own mapping. What is in them is in the backing store, or zero as it will be.
+        // SAFETY: whole pages of our own mapping. Their contents are in the backing store, or are zeros.
         match unsafe { libc::madvise(at, (count * PAGE_BYTES) as usize, libc::MADV_DONTNEED) } {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
         }
     }
 
-    /// Locks pages that are resident in memory, for the kernel as for us.
+    /// Locks resident pages in memory, in the kernel's accounts too.
     pub(super) fn pin(&self, page: u64, count: u64) -> io::Result<()> {
         let at = self.address(page) as *const libc::c_void;
-        // On fault: the pages are there, and this thread must not fault on any.
+        // MLOCK_ONFAULT, because this thread must not fault on any page; the pages are present.
         // SAFETY: the range is in our mapping; its contents are not touched.
         match unsafe { libc::mlock2(at, (count * PAGE_BYTES) as usize, libc::MLOCK_ONFAULT as libc::c_uint) }
         {
@@ -207,7 +213,7 @@ impl PagedMemory {
         unsafe { libc::munlock(self.address(page) as *const libc::c_void, (count * PAGE_BYTES) as usize) };
     }
 
-    fn at(&self, at: Place, len: usize) -> *mut u8 {
+    fn at(&self, at: FrameAddress, len: usize) -> *mut u8 {
         let page = self.page(at.ppn);
         assert!(at.offset as u64 + len as u64 <= PAGE_BYTES && page < self.pages(), "a DMA leaves its page");
         (self.address(page) + u64::from(at.offset)) as *mut u8
@@ -215,21 +221,21 @@ impl PagedMemory {
 }
 
 impl PageMemory for PagedMemory {
-    fn read(&self, at: Place, into: &mut [u8]) {
+    fn read(&self, at: FrameAddress, into: &mut [u8]) {
         let from = self.at(at, into.len());
-        // SAFETY: `at` checked the range. The frame is locked or held, so the page is there; programs that store to it meanwhile
-        // race with a DMA, as the runtime's rules let them.
+        // SAFETY: `at` checked the range. The frame is locked or held, so its page is present. Programs that
+        // store to it meanwhile race with a DMA, which the runtime's rules permit.
         unsafe { gasnet::bytes::load(into.as_mut_ptr(), from, into.len()) }
     }
 
-    fn write(&self, at: Place, from: &[u8]) {
+    fn write(&self, at: FrameAddress, from: &[u8]) {
         let to = self.at(at, from.len());
         if !self.writable(at.ppn) {
-            // If it failed the copy would fault, and the pager mend it.
+            // If it failed, the copy would fault, and the pager would lift the protection.
             let _ = self.unprotect(at.ppn);
         }
-        // A word is one store: its owner may look at it at the same time and set it to something else, and C's `memmove` stores words of
-        // four and eight bytes twice.
+        // A word must be one store, because its owner may read it and overwrite it at the same time; C's
+        // `memmove` stores words of four and eight bytes twice.
         // SAFETY: as in `read`.
         unsafe { gasnet::bytes::store(to, from.as_ptr(), from.len()) }
     }
@@ -237,7 +243,7 @@ impl PageMemory for PagedMemory {
 
 impl Drop for PagedMemory {
     fn drop(&mut self) {
-        // SAFETY: the mapping made in `map`; whoever was given its address was told that it ends with the pager.
+        // SAFETY: the mapping made in `map`; its users were told that it ends with the pager.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.len.max(PAGE_BYTES) as usize) };
     }
 }

@@ -1,8 +1,9 @@
 //! A segment larger than the memory it is allowed.
 //!
-//! A [`Pager`] owns a rank's segment: an anonymous mapping of any size, of which at most a *budget* is resident. The rest is in a
-//! backing store. Pages come when they are used, by the program (the kernel tells of its faults through `userfaultfd`), by the
-//! NIC (which finds that the shadow table does not have them, and bounces the message), or by a [`Pager::hold`].
+//! A [`Pager`] owns a rank's segment: an anonymous mapping of any size, of which at most a *budget* is
+//! resident. The rest is in a backing store. A page is brought in when it is used: by the program (the kernel
+//! reports its faults through `userfaultfd`), by the NIC (which finds that the shadow table does not have it,
+//! and bounces the message), or by a [`Pager::hold`].
 //!
 //! ```text
 //! program      faults, also in system calls ----------------+
@@ -14,21 +15,24 @@
 //!                                                  (page states, four hooks, cleaner, exports, shadow table)
 //! ```
 //!
-//! **A page leaves** like this: the host takes it out of the shadow table, unless the NIC has it locked, and tests whether the NIC has
-//! written to it. If it is dirty it is *write-protected*, copied to the backing store, and clean from then on; if it is chosen
-//! later it is *dropped*. A store of the program at any moment either comes before the protection and is copied, or faults and
-//! waits: none is lost. A page that was not stored to since it came is dropped without I/O.
+//! **A page leaves** in this way: the host removes it from the shadow table, unless the NIC has it locked,
+//! and tests whether the NIC has written to it. A dirty page is *write-protected*, copied to the backing
+//! store, and clean from then on. When it is chosen later it is *dropped*. A store of the program at any
+//! moment either comes before the protection and is copied, or faults and waits: none is lost. A page that
+//! was not stored to since it came in is dropped without I/O.
 //!
-//! **Threads.** Everything is decided by one paging thread. It touches no page of the segment that is not present, waits for nobody,
-//! and takes no lock of the program's. What it calls ([`Calls`]) must keep to the same.
+//! **Threads.** One paging thread decides everything. It touches no page of the segment that is not present,
+//! waits for nobody, and takes no lock of the program's. Its callbacks ([`Calls`]) must follow the same
+//! rules.
 //!
 //! **Limits.**
 //! - Children of a fork do not have the segment: an access there ends the child with `SIGSEGV`.
-//! - The kernel's own DMA to user memory (`O_DIRECT` files, registered buffers) needs pages that stay: [hold](Pager::hold) them.
-//! - `madvise(MADV_DONTNEED)` by the program makes a page zeros, as elsewhere. Unmapping or moving parts of the segment is an
-//!   error that is not noticed.
-//! - Without the right to serve the kernel's faults ([`Pager::serves_system_calls`]) system calls fail with `EFAULT` on pages that
-//!   are out.
+//! - The kernel's own DMA to user memory (`O_DIRECT` files, registered buffers) needs pages that stay
+//!   resident: [hold](Pager::hold) them.
+//! - `madvise(MADV_DONTNEED)` by the program turns a page into zeros, as elsewhere. Unmapping or moving parts
+//!   of the segment is an error that is not detected.
+//! - Without the right to serve the kernel's faults ([`Pager::serves_system_calls`]), system calls fail with
+//!   `EFAULT` on pages that are out of memory.
 
 pub mod costs;
 mod engine;
@@ -42,9 +46,11 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
+use gasnet_sys::poll::PollSet;
+use gasnet_sys::signals::SignalSet;
 use std::io;
 use std::ops::Range;
-use std::os::fd::RawFd;
+use std::os::fd::BorrowedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::ptr::NonNull;
@@ -74,17 +80,17 @@ use store::Store;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct PagerConfig {
-    /// Bytes of the segment; whole pages, or rounded up.
+    /// Bytes of the segment; rounded up to whole pages.
     pub segment: u64,
-    /// Bytes behind it that are ordinary memory: always resident, not in the budget, in the same export.
+    /// Bytes of ordinary memory behind the segment: always resident, not in the budget, in the same export.
     pub extra: u64,
     /// Bytes of the segment that may be resident at a time.
     pub budget: u64,
-    /// A directory for the backing file. It should not be one in memory.
+    /// A directory for the backing file. It should not be on a file system in memory.
     pub backing: PathBuf,
     /// The port that exports the segment.
     pub port: PortId,
-    /// For keys.
+    /// The start of the sequence of keys.
     pub seed: u64,
     /// Pages to read ahead of sequential faults.
     pub read_ahead: u32,
@@ -96,7 +102,7 @@ impl PagerConfig {
     /// The smallest budget of a segment that does not fit in it.
     pub const MIN_BUDGET: u64 = 64 * PAGE_BYTES;
 
-    /// A segment with a budget and a directory, the rest as usual.
+    /// A segment with a budget and a directory, and default values for the rest.
     pub fn new(segment: u64, budget: u64, backing: impl Into<PathBuf>) -> PagerConfig {
         PagerConfig {
             segment,
@@ -111,11 +117,11 @@ impl PagerConfig {
     }
 }
 
-/// What the paging thread calls. None of these may block, touch the segment, wait for another thread, or take a lock that somebody
-/// may hold while he touches the segment: put it in a queue.
+/// The callbacks of the paging thread. None of them may block, touch the segment, wait for another thread, or
+/// take a lock that a thread may hold while it touches the segment: put the data in a queue.
 #[expect(missing_debug_implementations, reason = "closures")]
 pub struct Calls {
-    /// What the host tells its NIC, in order.
+    /// A reply of the host to its NIC, in order.
     pub reply: Box<dyn FnMut(HostReply) + Send>,
     /// A message for the port, or for the host. Answer: [`Pager::consumed`].
     pub message: Box<dyn FnMut(Head, Vec<u8>) + Send>,
@@ -123,14 +129,15 @@ pub struct Calls {
     pub wake: Box<dyn FnMut(PortId) + Send>,
     /// The NIC's leases of this page have ended, because its frame is wanted.
     pub recalled: Box<dyn FnMut(u64) + Send>,
-    /// Something that a user should know.
+    /// A message to the user.
     pub notice: Box<dyn FnMut(Notice) + Send>,
-    /// It cannot go on: programs would wait for ever, so this should end the job. If it returns the process is aborted.
+    /// The pager cannot go on. Programs would wait for ever, so this should end the job; if it returns, the
+    /// process is aborted.
     pub fatal: Box<dyn FnMut(&PagerError) + Send>,
 }
 
 impl Default for Calls {
-    /// Does nothing, and says what is fatal.
+    /// Does nothing, and reports fatal errors.
     fn default() -> Calls {
         Calls {
             reply: Box::new(|_| {}),
@@ -138,7 +145,7 @@ impl Default for Calls {
             wake: Box::new(|_| {}),
             recalled: Box::new(|_| {}),
             notice: Box::new(|_| {}),
-            fatal: Box::new(|error| say(&format!("{error}\n"))),
+            fatal: Box::new(|error| gasnet_sys::stdio::say(&format!("{error}\n"))),
         }
     }
 }
@@ -159,10 +166,12 @@ pub struct Pager {
 }
 
 impl Pager {
-    /// Maps a segment, exports it, and starts to page it. The NIC's side of the shadow table is for the thread that runs the NIC.
+    /// Maps a segment, exports it, and starts to page it. The returned table is the NIC's side of the shadow
+    /// table, for the thread that runs the NIC.
     ///
     /// # Errors
-    /// The budget is too small, the kernel lacks something or does not allow it, or there is no backing store.
+    /// The budget is too small, the kernel lacks something or does not allow it, or there is no backing
+    /// store.
     pub fn start(config: PagerConfig, calls: Calls) -> Result<(Pager, NicTable), PagerError> {
         Pager::start_with(config, calls, true)
     }
@@ -173,7 +182,7 @@ impl Pager {
         protects: bool,
     ) -> Result<(Pager, NicTable), PagerError> {
         let paged = config.segment.div_ceil(PAGE_BYTES);
-        // An export has at least a page.
+        // An export has at least one page.
         let extra = config.extra.div_ceil(PAGE_BYTES).max(u64::from(paged == 0));
         let budget = config.budget / PAGE_BYTES;
         if budget < paged && config.budget < PagerConfig::MIN_BUDGET {
@@ -184,7 +193,7 @@ impl Pager {
         let allowed = if whole { paged } else { budget };
         let mut host_config = HostConfig::new(allowed as u32);
         host_config.batch = (allowed / 8).clamp(1, 32) as u32;
-        // What fits altogether never has to go: there is always more free than the host wants.
+        // Pages that fit as a whole never leave: there are always more free frames than the host wants.
         let slack = if whole { u64::from(host_config.spare + host_config.batch) + 1 } else { 0 };
         let frames = (allowed + extra + slack) as u32;
         let holdable = holdable(paged, budget);
@@ -237,7 +246,8 @@ impl Pager {
         Ok((pager, nic_table))
     }
 
-    /// The segment's first byte. What is behind `base` ends when the pager and its [memory](Pager::memory) have gone.
+    /// The segment's first byte. The mapping ends when the pager and its [memory](Pager::memory) have been
+    /// dropped.
     pub fn base(&self) -> NonNull<u8> {
         self.memory.base()
     }
@@ -252,60 +262,62 @@ impl Pager {
         self.len == 0
     }
 
-    /// Bytes of it that may be resident.
+    /// Bytes of the segment that may be resident.
     pub fn budget(&self) -> u64 {
         self.budget
     }
 
-    /// The segment and what is behind it as the NIC knows them: name 0, addresses from 0.
+    /// The export of the segment and the memory behind it: name 0, addresses from 0.
     pub fn export(&self) -> Segment {
         self.export
     }
 
-    /// The NIC's way into the segment.
+    /// The NIC's access to the segment.
     pub fn memory(&self) -> Arc<PagedMemory> {
         self.memory.clone()
     }
 
-    /// Whether system calls can use pages that are out. If not they fail with `EFAULT`.
+    /// Whether system calls can use pages that are out of memory. If not they fail with `EFAULT`.
     pub fn serves_system_calls(&self) -> bool {
         self.memory.uffd().serves_kernel()
     }
 
-    /// Whether the backing store passes the page cache by.
+    /// Whether the backing store bypasses the page cache.
     pub fn is_direct(&self) -> bool {
         self.direct
     }
 
-    /// Takes an interrupt of the NIC; [`flush`](Self::flush) must follow. Its answers come by [`Calls::reply`].
+    /// Handles an interrupt of the NIC; [`flush`](Self::flush) must follow. The answers come by
+    /// [`Calls::reply`].
     pub fn interrupt(&self, interrupt: Interrupt) {
         // When the pager has ended, so has the NIC's work.
         let _ = self.queue.push_later(Command::Interrupt(interrupt));
     }
 
-    /// Wakes the paging thread if something was asked of it that cannot wait.
+    /// Wakes the paging thread if it was asked for something that cannot wait.
     pub fn flush(&self) {
         self.queue.flush();
     }
 
-    /// The receiver is done with a message that came by [`Calls::message`].
+    /// The receiver has finished with a message that came by [`Calls::message`].
     pub fn consumed(&self, head: Head) {
         let _ = self.queue.push(Command::Consumed(head));
     }
 
-    /// Pages that can be held at a time; the others keep faults going.
+    /// Pages that can be held at the same time; the others keep faults going.
     pub fn holdable(&self) -> u64 {
         self.holdable
     }
 
-    /// Brings pages in and keeps them until they are [released](Pager::release) as often. They count in the budget. `wait`: if too many are held, waits for others to be released; else that is an error. `done` is called
-    /// on the paging thread, under the rules of [`Calls`].
+    /// Brings pages in and keeps them until they are [released](Pager::release) as often. They count in the
+    /// budget. If too many pages are held, `wait` waits until others are released; without it that is an
+    /// error. `done` is called on the paging thread, under the rules of [`Calls`].
     pub fn hold(&self, pages: Range<u64>, kind: Hold, wait: bool, done: HoldDone) {
         self.hold_later(pages, kind, wait, done);
         self.flush();
     }
 
-    /// The same for several; [`flush`](Self::flush) must follow them.
+    /// [`hold`](Self::hold) without waking the thread; [`flush`](Self::flush) must follow.
     pub fn hold_later(&self, pages: Range<u64>, kind: Hold, wait: bool, done: HoldDone) {
         let command = Command::Hold { pages, kind, wait, done };
         if let Err(Command::Hold { done, .. }) = self.queue.push_later(command) {
@@ -313,12 +325,12 @@ impl Pager {
         }
     }
 
-    /// Ends a hold that is done: at the latest when something else is wanted of the paging thread.
+    /// Ends a hold, at the latest with the next request to the paging thread.
     pub fn release(&self, pages: Range<u64>, kind: Hold) {
         let _ = self.queue.push_later(Command::Release { pages, kind });
     }
 
-    /// What it has done so far.
+    /// The counters.
     pub fn stats(&self) -> PagerStats {
         self.counts.snapshot()
     }
@@ -326,27 +338,29 @@ impl Pager {
 
 impl Drop for Pager {
     fn drop(&mut self) {
-        // A child of a fork has no such thread.
+        // A child of a fork has no paging thread.
         if self.process != std::process::id() {
             return;
         }
         let _ = self.queue.push(Command::Stop);
         if let Some(thread) = self.thread.take() {
-            // It does not panic: it aborts.
+            // The thread does not panic: it aborts.
             let _ = thread.join();
         }
     }
 }
 
-/// Pages of a segment of `paged` pages that can be held at a time, of `budget` that may be resident: all that are left when those are set
-/// aside that keep faults going, which is the host's reserve and what it writes out together.
+/// Pages of a segment of `paged` pages that can be held at the same time, if `budget` pages may be resident.
+/// Some are set aside to keep faults going: the host's reserve, and the pages that it writes out together.
 pub fn holdable(paged: u64, budget: u64) -> u64 {
     if budget >= paged { paged } else { budget - (budget / 8).clamp(32, 256) }
 }
 
-/// The thread.
+/// The thread's main function.
 fn run(mut engine: Engine, mut fatal: Box<dyn FnMut(&PagerError) + Send>) {
-    block_signals();
+    // Handlers of the program may touch the segment, which this thread must not do. And a file that grows too
+    // large must be an error here, not a signal.
+    SignalSet::all().block();
     let queue = engine.queue.clone();
     let error = match catch_unwind(AssertUnwindSafe(|| engine.run())) {
         Ok(Ok(())) => {
@@ -368,37 +382,10 @@ fn run(mut engine: Engine, mut fatal: Box<dyn FnMut(&PagerError) + Send>) {
     std::process::abort();
 }
 
-/// Handlers of the program may touch the segment, which this thread must not; and a file that grows too large is an error here,
-/// not a signal.
-#[expect(unsafe_code, reason = "changes the signal mask")]
-fn block_signals() {
-    // SAFETY: fills a set of signals and makes it this thread's mask.
-    unsafe {
-        let mut all = std::mem::zeroed();
-        libc::sigfillset(&mut all);
-        libc::pthread_sigmask(libc::SIG_BLOCK, &all, std::ptr::null_mut());
-    }
-}
-
 /// Waits until descriptors are readable, or for some time.
-#[expect(unsafe_code, reason = "the system call ppoll")]
-fn wait(fds: [RawFd; 2], timeout: Option<Duration>) -> io::Result<[bool; 2]> {
-    let mut polls = fds.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
-    let time = timeout
-        .map(|t| libc::timespec { tv_sec: t.as_secs() as libc::time_t, tv_nsec: t.subsec_nanos().into() });
-    let time = time.as_ref().map_or(std::ptr::null(), |time| &raw const *time);
-    // SAFETY: two descriptors to poll, as said, and a time or none.
-    match unsafe { libc::ppoll(polls.as_mut_ptr(), 2, time, std::ptr::null()) } {
-        -1 if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted => {
-            Err(io::Error::last_os_error())
-        }
-        _ => Ok(polls.map(|p| p.revents != 0)),
-    }
-}
-
-/// Writes to the standard error without its lock.
-#[expect(unsafe_code, reason = "a system call that takes bytes")]
-fn say(text: &str) {
-    // SAFETY: bytes with their length.
-    unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
+fn wait(fds: [BorrowedFd<'_>; 2], timeout: Option<Duration>) -> io::Result<[bool; 2]> {
+    let mut set = PollSet::default();
+    fds.into_iter().for_each(|fd| set.add_input(fd));
+    let ready = set.wait(timeout)?;
+    Ok([0, 1].map(|entry| ready.has(entry)))
 }

@@ -1,21 +1,22 @@
-//! What other threads ask of the paging thread, and how they wake it.
+//! The queue of commands to the paging thread, and how it is woken.
 //!
-//! To wake it costs more than most of what is asked. So who asks for several things rings once, behind them ([`Queue::flush`]); and what
-//! gives something back does not ring at all, unless the thread has gone to sleep wanting it ([`Queue::rest`]): it is taken with the next
-//! thing that is asked, and before anything is done about faults.
+//! Waking it costs more than most commands. So a caller with several commands rings once, after them
+//! ([`Queue::flush`]). A command that gives something back does not ring at all, unless the thread sleeps and
+//! needs it ([`Queue::rest`]). It is taken with the next command, and before faults are handled.
 
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use gasnet_sys::fd::Bell;
 use netvm_fw::nic::Interrupt;
 use netvm_fw::wire::Head;
 
 use super::error::HoldError;
 
-/// What becomes of a hold.
+/// The callback with the result of a hold.
 pub type HoldDone = Box<dyn FnOnce(Result<(), HoldError>) + Send>;
 
 /// How pages are held.
@@ -36,34 +37,35 @@ pub(super) enum Command {
 }
 
 impl Command {
-    /// Whether nobody waits for it, except who lacks what it gives back.
+    /// Whether it only gives something back, so that nobody else waits for it.
     fn gives_back(&self) -> bool {
         matches!(self, Command::Release { .. } | Command::Interrupt(Interrupt::Settled(_)))
     }
 }
 
-/// Commands in order. Nobody touches the segment while it is locked, so nobody waits for the paging thread with the lock.
+/// Commands in order. No thread touches the segment while it holds the lock, so none waits for the paging
+/// thread with it.
 #[derive(Debug)]
 pub(super) struct Queue {
     commands: Mutex<Commands>,
-    /// An `eventfd` that is readable while there are commands.
-    bell: OwnedFd,
+    /// Readable while there are commands.
+    bell: Bell,
 }
 
 #[derive(Default)]
 struct Commands {
     waiting: VecDeque<Command>,
     closed: bool,
-    /// Among them are some that cannot wait.
+    /// Some of them cannot wait.
     urgent: bool,
-    /// The bell has been rung, or is about to be, since they were last taken.
+    /// The bell has been rung, or is about to be, since the commands were last taken.
     rung: bool,
-    /// The thread sleeps, and wants what others give back.
+    /// The thread sleeps, and needs what others give back.
     hungry: bool,
 }
 
 /// Commands that may wait without a ring.
-const MANY: usize = 256;
+const UNHURRIED_COMMANDS: usize = 256;
 
 impl core::fmt::Debug for Commands {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
@@ -72,16 +74,8 @@ impl core::fmt::Debug for Commands {
 }
 
 impl Queue {
-    #[expect(unsafe_code, reason = "a system call that makes a descriptor")]
     pub(super) fn new() -> io::Result<Queue> {
-        // SAFETY: a system call without pointers; the descriptor is owned by nobody else.
-        let bell = unsafe {
-            match libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) {
-                -1 => return Err(io::Error::last_os_error()),
-                fd => OwnedFd::from_raw_fd(fd),
-            }
-        };
-        Ok(Queue { commands: Mutex::default(), bell })
+        Ok(Queue { commands: Mutex::default(), bell: Bell::new()? })
     }
 
     fn lock(&self) -> MutexGuard<'_, Commands> {
@@ -89,18 +83,19 @@ impl Queue {
     }
 
     /// For `poll`.
-    pub(super) fn raw(&self) -> RawFd {
-        self.bell.as_raw_fd()
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+        self.bell.as_fd()
     }
 
-    /// Adds a command, and rings; it comes back if nobody will take it any more.
+    /// Adds a command, and rings. The command is returned if the queue is closed.
     pub(super) fn push(&self, command: Command) -> Result<(), Command> {
         self.push_later(command)?;
         self.flush();
         Ok(())
     }
 
-    /// The same without a ring: [`flush`](Self::flush) must follow. What gives something back needs none.
+    /// [`push`](Self::push) without a ring: [`flush`](Self::flush) must follow, unless the command gives
+    /// something back.
     pub(super) fn push_later(&self, command: Command) -> Result<(), Command> {
         let mut commands = self.lock();
         if commands.closed {
@@ -109,7 +104,7 @@ impl Queue {
         let urgent = !command.gives_back();
         commands.waiting.push_back(command);
         commands.urgent |= urgent;
-        let wanted = !urgent && (commands.hungry || commands.waiting.len() >= MANY);
+        let wanted = !urgent && (commands.hungry || commands.waiting.len() >= UNHURRIED_COMMANDS);
         let ring = wanted && !core::mem::replace(&mut commands.rung, true);
         drop(commands);
         if ring {
@@ -118,7 +113,7 @@ impl Queue {
         Ok(())
     }
 
-    /// Rings, if something was added that cannot wait.
+    /// Rings if a command was added that cannot wait.
     pub(super) fn flush(&self) {
         let mut commands = self.lock();
         let ring = commands.urgent && !core::mem::replace(&mut commands.rung, true);
@@ -128,35 +123,30 @@ impl Queue {
         }
     }
 
-    /// The thread is about to sleep; `hungry`: it wants what others give back. Whether there is something already.
+    /// The thread is about to sleep; `hungry`: it needs what others give back. Returns whether there are
+    /// commands already.
     pub(super) fn rest(&self, hungry: bool) -> bool {
         let mut commands = self.lock();
         commands.hungry = hungry;
         hungry && !commands.waiting.is_empty()
     }
 
-    #[expect(unsafe_code, reason = "writes a number to a descriptor")]
     fn ring(&self) {
-        let one = 1u64;
-        // SAFETY: 8 bytes of a number. It cannot block; a counter that is full rings all the same.
-        unsafe { libc::write(self.raw(), (&raw const one).cast(), 8) };
+        self.bell.ring();
     }
 
-    /// All commands so far. `readable`: so is the bell.
-    #[expect(unsafe_code, reason = "reads a number from a descriptor")]
+    /// Takes all commands. `readable`: whether the bell is.
     pub(super) fn take(&self, readable: bool, into: &mut VecDeque<Command>) {
         let mut commands = self.lock();
         into.append(&mut commands.waiting);
         commands.urgent = false;
-        // Under the lock: who rings from now on rings for what comes from now on. A ring that is late finds nothing, once.
+        // Under the lock: later rings announce later commands. A late ring finds nothing, once.
         if core::mem::take(&mut commands.rung) || readable {
-            let mut count = 0u64;
-            // SAFETY: 8 bytes of a number.
-            unsafe { libc::read(self.raw(), (&raw mut count).cast(), 8) };
+            self.bell.clear();
         }
     }
 
-    /// Takes no more; what waits still comes out.
+    /// Closes the queue and returns the remaining commands.
     pub(super) fn close(&self) -> VecDeque<Command> {
         let mut commands = self.lock();
         commands.closed = true;

@@ -1,17 +1,17 @@
-//! What a pager has done.
+//! The counters of a pager.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 macro_rules! stats {
     ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// What a pager has done so far.
+        /// The counters of a pager.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
         #[non_exhaustive]
         pub struct PagerStats {
             $($(#[$doc])* pub $name: u64,)*
         }
 
-        /// The same as it is counted: by the paging thread alone.
+        /// The same counters as the paging thread counts them.
         #[derive(Debug, Default)]
         pub(super) struct Counts {
             $(pub(super) $name: Count,)*
@@ -26,17 +26,17 @@ macro_rules! stats {
 }
 
 stats! {
-    /// Faults of programs on pages that were not there.
+    /// Faults of programs on missing pages.
     faults,
-    /// Stores of programs to pages that were there and clean.
+    /// Stores of programs to clean pages.
     write_protect_faults,
-    /// Faults that were over when they were looked at: another thread's fault had brought the page.
+    /// Faults that had ended when they were handled: another thread's fault had brought the page.
     late_faults,
     /// Pages brought in from the backing store.
     page_ins,
     /// Pages brought in that were zeros.
     zero_fills,
-    /// Of both, pages that came because their neighbours did.
+    /// Of both, pages that came with their neighbours.
     read_ahead,
     /// Reads of the backing store.
     reads,
@@ -44,7 +44,7 @@ stats! {
     page_outs,
     /// Writes of the backing store.
     writes,
-    /// Pages that left: each was clean then, written out or never dirty.
+    /// Pages dropped: each was clean then, written out or never dirty.
     drops,
     /// Of these, pages that had not been written out since they came in.
     clean_drops,
@@ -52,7 +52,7 @@ stats! {
     waits,
     /// Attempts to write out that found the backing store full.
     full,
-    /// Pages held, whatever for.
+    /// Pages held, for any purpose.
     holds,
     /// Pages pinned with the kernel.
     pins,
@@ -60,7 +60,7 @@ stats! {
     unpins,
     /// Pages resident now.
     resident,
-    /// Most that were so at a time.
+    /// Highest number of resident pages.
     most_resident,
     /// Pages in the backing store now.
     stored,

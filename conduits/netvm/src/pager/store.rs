@@ -1,13 +1,14 @@
-//! The backing store: a file without a name that pages go to.
+//! The backing store: a nameless file for the pages that leave memory.
 //!
-//! It ends with the process, however that ends. I/O passes the page cache by (`O_DIRECT`), or pages that left would still be in
-//! memory; on a file system that refuses that, the kernel is told to write and forget after each write
-//! ([`Store::is_direct`] says which).
+//! It ends with the process, however the process ends. I/O bypasses the page cache (`O_DIRECT`), or pages
+//! that left would still be in memory. On a file system that refuses `O_DIRECT`, the kernel is told to write
+//! and forget after each write ([`Store::is_direct`] says which it is).
 //!
-//! **Slots.** A page has no place of its own in the file: pages that leave together are written together, to slots that
-//! follow each other, whichever pages they are. A page that is written again gets another slot, and its old one is free when the
-//! write has succeeded: a write that fails loses nothing. The file grows by pieces that are allocated before they are used, so
-//! a file system without room is found out there; then what is free in the file is used.
+//! **Slots.** A page has no fixed slot in the file: pages that leave together are written together, to
+//! consecutive slots. A page that is written again gets another slot, and its old one becomes free when the
+//! write has succeeded, so a failed write loses nothing. The file grows by pieces that are allocated before
+//! they are used. So a lack of room in the file system is found at that point; then free slots of the file
+//! are used.
 #![expect(unsafe_code, reason = "vectored I/O on the segment's pages, and fallocate")]
 
 use std::fs::{self, File, OpenOptions};
@@ -20,42 +21,42 @@ use netvm_fw::PAGE;
 
 /// Bytes of a page.
 pub(super) const PAGE_BYTES: u64 = PAGE as u64;
-/// Pages that one read or write moves at most.
-pub(super) const RUN: usize = 64;
-/// Slots that the file grows by at least.
-const GROW: u64 = 256;
+/// Most pages of one read or write.
+pub(super) const MAX_RUN_PAGES: usize = 64;
+/// Fewest slots that the file grows by.
+const MIN_GROWTH_SLOTS: u64 = 256;
 
 /// A buffer for direct I/O.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(4096))]
 pub(super) struct Page(pub(super) [u8; PAGE_BYTES as usize]);
 
-/// The file, and what is where in it.
+/// The file, and its contents.
 #[derive(Debug)]
 pub(super) struct Store {
     file: File,
     dir: PathBuf,
     direct: bool,
-    /// The slot of each page, plus 1; 0: none, it is zeros.
+    /// The slot of each page, plus 1; 0: the page is zeros.
     slots: Box<[u32]>,
     /// One bit for each slot that is in use.
     used: Vec<u64>,
-    /// Slots that the file has room for.
+    /// Number of slots in the file.
     grown: u64,
     stored: u64,
-    /// Where to look for free slots.
+    /// Where the search for free slots begins.
     cursor: u64,
     buffer: Box<[Page]>,
     zeros: Box<[Page]>,
 }
 
 impl Store {
-    /// A file in `dir` for so many pages.
+    /// A file in `dir` for `pages` pages.
     pub(super) fn new(dir: &Path, pages: u64) -> io::Result<Store> {
         Store::with(dir, pages, &[libc::O_DIRECT, 0])
     }
 
-    /// The same, with the first kind of I/O that works.
+    /// Like `new`, with the first kind of I/O that works.
     fn with(dir: &Path, pages: u64, kinds: &[i32]) -> io::Result<Store> {
         let (file, direct) = open(dir, kinds)?;
         Ok(Store {
@@ -67,17 +68,17 @@ impl Store {
             grown: 0,
             stored: 0,
             cursor: 0,
-            buffer: vec![Page([0; PAGE_BYTES as usize]); RUN].into(),
-            zeros: vec![Page([0; PAGE_BYTES as usize]); RUN].into(),
+            buffer: vec![Page([0; PAGE_BYTES as usize]); MAX_RUN_PAGES].into(),
+            zeros: vec![Page([0; PAGE_BYTES as usize]); MAX_RUN_PAGES].into(),
         })
     }
 
-    /// Where it is.
+    /// Its directory.
     pub(super) fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// Whether the page cache is passed by.
+    /// Whether it bypasses the page cache.
     pub(super) fn is_direct(&self) -> bool {
         self.direct
     }
@@ -87,17 +88,23 @@ impl Store {
         self.stored
     }
 
-    /// Whether a page is in it; if not it is zeros.
+    /// Whether a page is in the store; if not it is zeros.
     pub(super) fn has(&self, page: u64) -> bool {
         self.slots[page as usize] != 0
     }
 
-    /// How many of the `most` pages from `page` on can be read at once: they are in slots that follow each other, or all zeros.
+    /// How many of the `most` pages from `page` on can be read at once: they are in consecutive slots, or all
+    /// zeros.
     pub(super) fn run(&self, page: u64, most: usize) -> usize {
         let slots = &self.slots[page as usize..];
         let step = u32::from(slots[0] != 0);
         let follows = |(i, slot): (usize, &u32)| *slot == slots[0] + i as u32 * step;
-        slots.iter().enumerate().take(most.min(RUN)).take_while(|&(i, slot)| follows((i, slot))).count()
+        slots
+            .iter()
+            .enumerate()
+            .take(most.min(MAX_RUN_PAGES))
+            .take_while(|&(i, slot)| follows((i, slot)))
+            .count()
     }
 
     /// Reads a [`run`](Store::run) of pages that are in the store into the [buffer](Store::buffer).
@@ -111,7 +118,7 @@ impl Store {
         self.file.read_exact_at(bytes, slot * PAGE_BYTES)
     }
 
-    /// What was read last.
+    /// The pages that were read last.
     pub(super) fn buffer(&self, count: usize) -> &[Page] {
         &self.buffer[..count]
     }
@@ -121,22 +128,23 @@ impl Store {
         &self.zeros[..count]
     }
 
-    /// Writes pages, which lie at these addresses. Nothing changes if it fails.
+    /// Writes the pages at these addresses. Nothing changes if it fails.
     ///
     /// # Safety
-    /// 1. Each address is that of a page that is mapped (owed by the caller).
+    /// 1. Each address is that of a mapped page (owed by the caller).
     pub(super) unsafe fn write(&mut self, pages: &[(u64, u64)]) -> io::Result<()> {
         let mut rest = pages;
         while !rest.is_empty() {
-            let (slot, count) = match (self.claim(rest.len().min(RUN) as u64), self.slots[rest[0].0 as usize])
-            {
-                (Ok(found), _) => found,
-                (Err(error), 0) => return Err(error),
-                // What is in its old slot is out of date: the page itself is still in memory, until this has succeeded.
-                (Err(_), old) => (u64::from(old - 1), 1),
-            };
+            let (slot, count) =
+                match (self.claim(rest.len().min(MAX_RUN_PAGES) as u64), self.slots[rest[0].0 as usize]) {
+                    (Ok(found), _) => found,
+                    (Err(error), 0) => return Err(error),
+                    // The contents of its old slot are out of date: until this has succeeded the page is
+                    // still in memory.
+                    (Err(_), old) => (u64::from(old - 1), 1),
+                };
             let (now, later) = rest.split_at(count as usize);
-            // SAFETY: passed on.
+            // SAFETY: passed on to the caller.
             unsafe { self.write_at(slot, now) }?;
             for (i, &(page, _)) in now.iter().enumerate() {
                 self.settle(page, slot + i as u64);
@@ -155,11 +163,11 @@ impl Store {
         let mut done = 0;
         let all = pages.len() as u64 * PAGE_BYTES;
         while done < all {
-            // A write may stop short, at any byte of what it can write at a time: at a page.
+            // A write may stop at a page.
             let vectors: Vec<libc::iovec> =
                 pages[(done / PAGE_BYTES) as usize..].iter().map(vector).collect();
             let at = (slot * PAGE_BYTES + done / PAGE_BYTES * PAGE_BYTES) as libc::off_t;
-            // SAFETY: the caller vouches for the pages.
+            // SAFETY: the caller guarantees the pages.
             let n =
                 unsafe { libc::pwritev(self.file.as_raw_fd(), vectors.as_ptr(), vectors.len() as i32, at) };
             if n < 0 {
@@ -180,7 +188,7 @@ impl Store {
         Ok(())
     }
 
-    /// Without direct I/O: has the kernel write out what it keeps of these slots, and drop it.
+    /// Without direct I/O: makes the kernel write these slots out, and drop its copies.
     fn forget(&self, slot: u64, count: u64) {
         let fd = self.file.as_raw_fd();
         let (at, len) = ((slot * PAGE_BYTES) as libc::off_t, (count * PAGE_BYTES) as libc::off_t);
@@ -194,7 +202,7 @@ impl Store {
         }
     }
 
-    /// A page is in a slot now; where it was before is free.
+    /// A page is in a new slot; its old one is free.
     fn settle(&mut self, page: u64, slot: u64) {
         let old = std::mem::replace(&mut self.slots[page as usize], slot as u32 + 1);
         self.used[slot as usize / 64] |= 1 << (slot % 64);
@@ -209,9 +217,9 @@ impl Store {
         self.used[slot as usize / 64] >> (slot % 64) & 1 == 0
     }
 
-    /// Free slots that follow each other: up to `most`, at least one.
+    /// Consecutive free slots: up to `most`, at least one.
     fn claim(&mut self, most: u64) -> io::Result<(u64, u64)> {
-        // A quarter more than is in it keeps the free ones together.
+        // With a quarter more slots than pages, free slots stay together.
         if self.grown < self.stored + self.stored / 4 + 2 * most
             && let Some(found) = self.grow(most)
         {
@@ -234,8 +242,8 @@ impl Store {
             if run > best.1 {
                 best = (slot, run);
             }
-            // After a while the best is good enough.
-            if best.1 > 0 && looked > 64 * GROW {
+            // After a while it takes the best run found.
+            if best.1 > 0 && looked > 64 * MIN_GROWTH_SLOTS {
                 break;
             }
             looked += run + 1;
@@ -244,16 +252,16 @@ impl Store {
         if best.1 > 0 { Ok(best) } else { Err(io::Error::from_raw_os_error(libc::ENOSPC)) }
     }
 
-    /// More slots, the first `most` of which are given out, unless the file system has no room.
+    /// Grows the file and returns the first `most` of the new slots, unless the file system has no room.
     fn grow(&mut self, most: u64) -> Option<(u64, u64)> {
         let from = self.grown;
-        for more in [GROW.max(from / 8).next_multiple_of(64), 64] {
+        for more in [MIN_GROWTH_SLOTS.max(from / 8).next_multiple_of(64), 64] {
             let (at, len) = ((from * PAGE_BYTES) as libc::off_t, (more * PAGE_BYTES) as libc::off_t);
             // SAFETY: a system call without pointers.
             let mut result = unsafe { libc::fallocate(self.file.as_raw_fd(), 0, at, len) };
             let error = io::Error::last_os_error().raw_os_error();
             if result != 0 && error == Some(libc::EOPNOTSUPP) {
-                // It allocates when it writes, and fails there.
+                // A file system without fallocate allocates when it writes, and fails then.
                 result = 0;
             }
             if result == 0 {
@@ -266,7 +274,7 @@ impl Store {
     }
 }
 
-/// A file that has no name, or loses it at once; and whether its I/O is direct.
+/// Opens a file that has no name, or loses it at once; and returns whether its I/O is direct.
 fn open(dir: &Path, kinds: &[i32]) -> io::Result<(File, bool)> {
     let options = |flags| {
         let mut options = OpenOptions::new();
@@ -276,7 +284,7 @@ fn open(dir: &Path, kinds: &[i32]) -> io::Result<(File, bool)> {
     for &direct in kinds {
         let file = match options(libc::O_TMPFILE | direct).open(dir) {
             Ok(file) => file,
-            // A file system without nameless files.
+            // The file system cannot make nameless files.
             Err(error) if matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::EISDIR)) => {
                 match named(dir, &options(direct)) {
                     Ok(file) => file,
@@ -297,7 +305,7 @@ fn open(dir: &Path, kinds: &[i32]) -> io::Result<(File, bool)> {
 fn named(dir: &Path, options: &OpenOptions) -> io::Result<File> {
     let path = dir.join(format!(".gasnet-netvm.{}", std::process::id()));
     let file = options.clone().create_new(true).open(&path);
-    // Also one that is left behind by a process of the same number.
+    // Another process of the same number may have left a file of this name.
     let _ = fs::remove_file(&path);
     file.or_else(|_| {
         let file = options.clone().create_new(true).open(&path);
@@ -306,11 +314,11 @@ fn named(dir: &Path, options: &OpenOptions) -> io::Result<File> {
     })
 }
 
-/// Whether a file that was opened for direct I/O does it for pages.
+/// Whether direct I/O of whole pages works on a file that was opened for it.
 fn works(file: &File) -> bool {
     let page = Page([0; PAGE_BYTES as usize]);
     let written = file.write_all_at(&page.0, 0);
-    // Other errors, here or below, show when the file is used.
+    // Other errors, here or below, appear when the file is used.
     let _ = file.set_len(0);
     !written.is_err_and(|error| error.raw_os_error() == Some(libc::EINVAL))
 }
@@ -335,11 +343,11 @@ mod tests {
 
     #[test]
     fn pages_come_back_as_they_were_last_written() {
-        // As the file system has it, and as one that refuses direct I/O.
+        // With the file system's own choice, and without direct I/O.
         for kinds in [&[libc::O_DIRECT, 0][..], &[0]] {
             come_back(Store::with(&std::env::temp_dir(), 300, kinds).expect("a file"));
         }
-        // One that may or may not.
+        // A file system that may or may not allow it.
         if let Ok(store) = Store::new(Path::new("/dev/shm"), 300) {
             come_back(store);
         }
@@ -379,7 +387,11 @@ mod tests {
             }
         }
         let stored = store.stored();
-        assert!(stored <= 300 && store.grown <= 300 + 75 + 128 + GROW, "{stored} in {}", store.grown);
+        assert!(
+            stored <= 300 && store.grown <= 300 + 75 + 128 + MIN_GROWTH_SLOTS,
+            "{stored} in {}",
+            store.grown
+        );
         assert_eq!(store.used.iter().map(|w| u64::from(w.count_ones())).sum::<u64>(), stored);
     }
 

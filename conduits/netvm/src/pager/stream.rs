@@ -1,23 +1,23 @@
-//! Sequential access, and how far to read ahead of it.
+//! Detects sequential access, and decides how far to read ahead.
 
-/// Streams that are followed at a time.
-const STREAMS: usize = 8;
+/// Most streams that are tracked.
+const MAX_STREAMS: usize = 8;
 
-/// Faults that follow each other.
+/// A sequence of faults on consecutive pages.
 #[derive(Debug, Clone, Copy, Default)]
 struct Stream {
     /// The page whose fault would continue it; 0: none.
     next: u64,
-    /// Pages that were read ahead last.
+    /// Pages that were read ahead the last time.
     window: u64,
-    /// When it was continued last.
+    /// Time when it was continued last.
     age: u64,
 }
 
-/// The streams that are known.
+/// The tracked streams.
 #[derive(Debug)]
 pub(super) struct Streams {
-    known: [Stream; STREAMS],
+    known: [Stream; MAX_STREAMS],
     most: u64,
     clock: u64,
     /// The stream of the last fault.
@@ -25,16 +25,16 @@ pub(super) struct Streams {
 }
 
 impl Streams {
-    /// `most`: pages to read ahead at a time.
+    /// `most`: most pages to read ahead.
     pub(super) fn new(most: u32) -> Streams {
-        Streams { known: [Stream::default(); STREAMS], most: most.into(), clock: 0, current: 0 }
+        Streams { known: [Stream::default(); MAX_STREAMS], most: most.into(), clock: 0, current: 0 }
     }
 
     /// How many pages after this one to bring in with it: none for a first fault, then 2, 4 and so on.
     pub(super) fn fault(&mut self, page: u64) -> u64 {
         self.clock += 1;
         let known = self.known.iter().position(|s| s.next == page && page > 0);
-        let oldest = (0..STREAMS).min_by_key(|&i| self.known[i].age).unwrap_or(0);
+        let oldest = (0..MAX_STREAMS).min_by_key(|&i| self.known[i].age).unwrap_or(0);
         self.current = known.unwrap_or(oldest);
         let stream = &mut self.known[self.current];
         stream.window = if known.is_some() { (stream.window * 2).max(2).min(self.most) } else { 0 };
@@ -42,7 +42,8 @@ impl Streams {
         stream.window
     }
 
-    /// After [`fault`](Streams::fault): which page was not brought in, and would continue it.
+    /// To be called after [`fault`](Streams::fault), with the page that was not brought in and would continue
+    /// the stream.
     pub(super) fn expect(&mut self, page: u64, next: u64) {
         let stream = &mut self.known[self.current];
         stream.next = next;
@@ -63,7 +64,7 @@ mod tests {
             streams.expect(page, page + 1 + ahead);
             seen.push(ahead);
             page += 1 + ahead;
-            // Others in between do no harm.
+            // Other faults in between change nothing.
             for other in 0..5 {
                 let far = 10_000 * (other + 1) + round * 77;
                 assert_eq!(streams.fault(far), 0);

@@ -1,4 +1,4 @@
-//! The pager alone: programs on threads, something that plays the NIC, little memory.
+//! Tests of the pager alone: programs on threads, a thread in the role of the NIC, little memory.
 #![expect(unsafe_code, reason = "uses the segment by address, as programs do")]
 
 use std::collections::VecDeque;
@@ -13,11 +13,11 @@ use std::time::Duration;
 use netvm_fw::nic::OpId;
 use netvm_fw::shadow::LockError;
 use netvm_fw::wire::Span;
-use netvm_fw::{PageMemory, Place};
+use netvm_fw::{FrameAddress, PageMemory};
 
 use super::*;
 
-/// Bytes of the segments here, unless said otherwise.
+/// Bytes of the segments, unless a test says otherwise.
 const SEGMENT: u64 = 8 << 20;
 const WORDS: u64 = PAGE_BYTES / 8;
 
@@ -44,7 +44,7 @@ impl Pager {
         self.word(index).store(value, Ordering::Relaxed);
     }
 
-    /// What the kernel says about the segment, in kB. (A pin cuts the mapping up.)
+    /// The kernel's figure for the segment, in kB. (A pin splits the mapping.)
     fn smaps(&self, field: &str) -> u64 {
         let (first, last) = (self.base().as_ptr() as u64, self.base().as_ptr() as u64 + self.len);
         let text = fs::read_to_string("/proc/self/smaps").expect("procfs");
@@ -104,8 +104,8 @@ fn memory_is_memory_whatever_the_budget() {
     }
 }
 
-/// Threads store to their words of some pages all the time, while another pushes those pages out by so many faults. Returns how many
-/// stores were lost.
+/// Threads keep storing to their words of some pages, while another thread pushes those pages out by so many
+/// faults. Returns how many stores were lost.
 fn racing_stores(protects: bool, faults: u64) -> (u64, PagerStats) {
     let settings = config(256 * PAGE_BYTES, PagerConfig::MIN_BUDGET);
     let pager = Pager::start_with(settings, Calls::default(), protects).expect("a pager").0;
@@ -145,7 +145,7 @@ fn without_write_protection_stores_are_lost() {
     assert!(lost.is_some(), "the test above could not fail");
 }
 
-/// Locks pages as a NIC does, and reads and writes them by DMA; those that are missing it asks the host for.
+/// Locks pages as a NIC does, and reads and writes them by DMA; it asks the host for missing pages.
 struct Nic<'a> {
     pager: &'a Pager,
     table: NicTable,
@@ -155,7 +155,7 @@ struct Nic<'a> {
 }
 
 impl Nic<'_> {
-    fn with(&mut self, page: u64, dirty: bool, work: impl Fn(&PagedMemory, Place)) {
+    fn with(&mut self, page: u64, dirty: bool, work: impl Fn(&PagedMemory, FrameAddress)) {
         let export = self.pager.export();
         let vpn = netvm_fw::Vpn::of(export.port, page * PAGE_BYTES);
         let mut restarted = false;
@@ -179,7 +179,7 @@ impl Nic<'_> {
             }
         };
         self.locks += 1;
-        work(&self.pager.memory, Place { ppn, offset: 0 });
+        work(&self.pager.memory, FrameAddress { ppn, offset: 0 });
         if dirty { self.table.unlock_dirty(ppn) } else { self.table.unlock(ppn) }
     }
 }
@@ -190,7 +190,8 @@ fn replies() -> (Calls, Receiver<HostReply>) {
     (calls, receive)
 }
 
-/// Two program threads and a NIC, each with its own third of every page; returns the bytes that were compared.
+/// Two program threads and a NIC, each with its own third of every page; returns the bytes that were
+/// compared.
 fn dma_and_paging(segment: u64, budget: u64, rounds: u64, seed: u64) -> u64 {
     let (calls, replies) = replies();
     let (pager, table) = Pager::start(config(segment, budget), calls).expect("a pager");
@@ -230,7 +231,7 @@ fn dma_and_paging(segment: u64, budget: u64, rounds: u64, seed: u64) -> u64 {
                 let fact = facts[page as usize];
                 let now = if write { round as u8 } else { fact };
                 nic.with(page, write, |memory, place| {
-                    let at = Place { offset, ..place };
+                    let at = FrameAddress { offset, ..place };
                     let mut found = vec![0; len];
                     memory.read(at, &mut found);
                     assert!(found.iter().all(|&byte| byte == fact), "page {page}: DMA of {fact}");
@@ -246,7 +247,8 @@ fn dma_and_paging(segment: u64, budget: u64, rounds: u64, seed: u64) -> u64 {
         let (watched, done) = (&pager, &done);
         scope.spawn(move || {
             while !done.load(Ordering::Relaxed) {
-                // The kernel walks the pages while they come and go, and counts what moves ahead of it twice.
+                // The kernel walks the pages while they come and go, and counts pages that move ahead of it
+                // twice.
                 let before = watched.stats().drops;
                 let resident = watched.smaps("Rss:") * 1024 / PAGE_BYTES;
                 let moved = watched.stats().drops - before + 32;
@@ -305,7 +307,7 @@ fn a_nic_that_writes_to_a_clean_page_does_not_fault() {
     assert_eq!(pager.load(0), 0);
     nic.with(0, true, |memory, place| memory.write(place, &9u64.to_ne_bytes()));
     assert_eq!((pager.load(0), pager.stats().write_protect_faults), (9, 0));
-    // And what it wrote is written out.
+    // The pages that it wrote are written out.
     (1..SEGMENT / PAGE_BYTES).for_each(|page| assert_eq!(pager.load(page * WORDS), 0));
     assert_eq!(pager.load(0), 9);
     assert!(pager.stats().page_outs > 0);
@@ -318,7 +320,7 @@ fn pages_that_are_held_stay() {
     assert!((128..256).contains(&most));
     pager.hold_now(10..74, Hold::Pin, false).expect("room");
     assert_eq!(pager.smaps("Locked:"), 64 * 4);
-    // Twice is not more.
+    // Holding twice adds nothing.
     pager.hold_now(60..80, Hold::Pin, false).expect("room");
     pager.hold_now(10..20, Hold::Stay, false).expect("room");
     assert_eq!(pager.smaps("Locked:"), 70 * 4);
@@ -330,7 +332,7 @@ fn pages_that_are_held_stay() {
     (10..80).for_each(|page| assert_eq!(pager.load(page * WORDS + 3), page));
     assert_eq!(pager.stats().faults, before.faults, "they were here");
     assert!(before.page_outs > 0);
-    // Holds alone make nothing dirty.
+    // Holds alone make no page dirty.
     let clean = Pager::start(config(SEGMENT, 256 * PAGE_BYTES), Calls::default()).expect("a pager").0;
     for first in (0..SEGMENT / PAGE_BYTES).step_by(64) {
         clean.hold_now(first..first + 64, Hold::Pin, false).expect("room");
@@ -341,7 +343,7 @@ fn pages_that_are_held_stay() {
     assert_eq!(error, HoldError::Budget { need: most, held: 70, most });
     assert!(pager.hold_now(100..101 + most, Hold::Stay, true).is_err(), "never");
     assert_eq!(pager.hold_now(0..SEGMENT / PAGE_BYTES + 1, Hold::Stay, true), Err(HoldError::Outside));
-    // One that waits gets its turn.
+    // A hold that waits gets its turn.
     let (done, wait) = channel();
     pager.hold(100..100 + most, Hold::Stay, true, Box::new(move |result| done.send(result).expect("waits")));
     assert!(wait.recv_timeout(Duration::from_millis(50)).is_err());
@@ -403,7 +405,7 @@ fn pages_that_the_program_drops_are_zeros() {
     let pager = pager(SEGMENT, 64 * PAGE_BYTES);
     (0..200).for_each(|page| pager.store(page * WORDS, 5));
     (0..3).for_each(|page| pager.store(page * WORDS, 5));
-    // SAFETY: inside of the segment, and nobody looks at it.
+    // SAFETY: inside of the segment, and no thread uses it.
     unsafe { libc::madvise(pager.base().as_ptr().cast(), PAGE_BYTES as usize, libc::MADV_DONTNEED) };
     assert_eq!((pager.load(0), pager.load(WORDS)), (0, 5));
     (3..200).for_each(|page| assert_eq!(pager.load(page * WORDS), 5));
@@ -417,7 +419,7 @@ fn what_cannot_be_is_said() {
     let nowhere = PagerConfig::new(SEGMENT, 64 * PAGE_BYTES, "/nonexistent");
     let error = Pager::start(nowhere, Calls::default()).expect_err("no directory");
     assert!(error.to_string().contains("GASNET_NETVM_BACKING"), "{error}");
-    // Little, but all of it; and none at all.
+    // A small segment that fits as a whole; and none at all.
     pager(5 * PAGE_BYTES, 5 * PAGE_BYTES).store(7, 1);
     let none = pager(0, 0);
     assert!(none.is_empty());
@@ -449,7 +451,7 @@ fn a_fork_does_not_hang() {
     let pager = pager(SEGMENT, 64 * PAGE_BYTES);
     (0..SEGMENT / PAGE_BYTES).for_each(|page| pager.store(page * WORDS, page));
     assert!(Process::new("true").status().expect("a program").success());
-    // SAFETY: the child touches what it may not, and ends.
+    // SAFETY: the child touches memory that it may not touch, and ends.
     let child = unsafe { libc::fork() };
     if child == 0 {
         // SAFETY: ends this process at once: no core, no handlers.
@@ -470,7 +472,7 @@ fn a_fork_does_not_hang() {
 
 // ---- in processes of their own
 
-/// Runs one of the tests below by itself.
+/// Runs one of the tests below in a process of its own.
 fn alone(name: &str, environment: &[(&str, &str)]) -> Process {
     let mut process = Process::new(std::env::current_exe().expect("this program"));
     process.args([&format!("pager::tests::{name}"), "--exact", "--ignored", "--nocapture"]);
@@ -501,7 +503,7 @@ fn child_of_full_stores() {
             NOTICES.fetch_or(bit, Ordering::Relaxed);
         }),
         fatal: Box::new(|error| {
-            say(&format!("{error}\n"));
+            gasnet_sys::stdio::say(&format!("{error}\n"));
             // SAFETY: ends the process.
             unsafe { libc::_exit(7) }
         }),
@@ -569,7 +571,7 @@ fn child_whose_pager_panics() {
     let calls = Calls {
         reply: Box::new(|_| panic!("out of queue")),
         fatal: Box::new(|error| {
-            say(&format!("{error}\n"));
+            gasnet_sys::stdio::say(&format!("{error}\n"));
             // SAFETY: ends the process.
             unsafe { libc::_exit(7) }
         }),
@@ -581,7 +583,7 @@ fn child_whose_pager_panics() {
     pager.interrupt(Interrupt::SourceMissing { op: OpId(1), span });
     pager.flush();
     loop {
-        // Faults that nobody will ever serve.
+        // Faults that will never be served.
         (0..SEGMENT / PAGE_BYTES).for_each(|page| pager.store(page * WORDS, 1));
     }
 }
@@ -599,7 +601,7 @@ fn commands_come_in_order_and_end() {
     let mut taken = VecDeque::new();
     let give_back = |n| queue.push(Command::Interrupt(Interrupt::Settled(netvm_fw::Vpn(n)))).is_ok();
     let ask = || queue.push_later(Command::Interrupt(Interrupt::Notice(PortId(1)))).is_ok();
-    let rings = || wait([queue.raw(), queue.raw()], Some(Duration::ZERO)).expect("poll") == [true; 2];
+    let rings = || wait([queue.fd(), queue.fd()], Some(Duration::ZERO)).expect("poll") == [true; 2];
     assert!((1..=5).all(give_back) && !rings(), "who gives back does not wake anybody");
     assert!(ask() && !rings(), "more may follow");
     queue.flush();
@@ -616,7 +618,7 @@ fn commands_come_in_order_and_end() {
     assert!(!rings());
     queue.flush();
     assert!(!rings(), "there is nothing to wake for");
-    // A thread that sleeps wanting what others give back hears of it, or does not go to sleep.
+    // A thread that sleeps and needs what others give back is woken, or does not go to sleep.
     assert!(!queue.rest(true) && give_back(6) && rings());
     queue.take(true, &mut taken);
     assert!(!queue.rest(false) && give_back(7) && !rings() && queue.rest(true));

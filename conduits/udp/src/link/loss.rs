@@ -1,17 +1,18 @@
 //! Acknowledgements, loss, and timers of a [`Link`].
 
-use super::{ACK_DELAY, Fate, Link, NO_CHUNK, Progress, Refused, Sent, State, World};
-use crate::path::{MS, Time};
+use super::{ACK_DELAY_NS, Fate, Link, NO_CHUNK, PeerState, Progress, Refused, Sent, World};
+use crate::path::{NS_PER_MS, Time};
 use crate::wire::{Header, expand};
 
-/// Longest time between probes of a silent peer.
-const LONGEST: u64 = 250 * MS;
-/// While something is on its way this end looks more often, unless it cannot: to probe, or as the keeper of a rank that computes.
-const LOOKS: u64 = 4 * LONGEST;
-/// Most packets that may lie between a lost one and the acknowledged.
-const MOST_REORDERING: u64 = 256;
-/// Packets remembered at most: late acknowledgements of older ones say nothing.
-const REMEMBERED: usize = 16384;
+/// Longest time between probes of a silent peer, in nanoseconds.
+const MAX_PROBE_INTERVAL_NS: u64 = 250 * NS_PER_MS;
+/// While packets are under way, this end looks at least this often (to probe, or as the keeper of a rank that
+/// computes), unless it cannot run.
+const MAX_LOOK_INTERVAL_NS: u64 = 4 * MAX_PROBE_INTERVAL_NS;
+/// Most packets that may lie between a lost one and an acknowledged one.
+const MAX_REORDERING_PACKETS: u64 = 256;
+/// Most packets that are remembered: late acknowledgements of older ones are ignored.
+const MAX_REMEMBERED_PACKETS: usize = 16384;
 
 impl Link {
     pub(super) fn acknowledged(
@@ -58,10 +59,11 @@ impl Link {
         Ok(())
     }
 
-    /// Packets `largest - run + 1 ..= largest` have arrived; says whether one of them was not known to.
+    /// Packets `largest - run + 1 ..= largest` have arrived; returns whether one of them was not known to
+    /// have.
     fn range(&mut self, largest: u64, run: u16, full: bool, world: &mut dyn World) -> bool {
         let first = (largest + 1).saturating_sub(u64::from(run)).max(self.sent_base);
-        // What has landed is told of again and again as long as something else is missing.
+        // The ranges name arrived packets again and again while something else is missing.
         let (flying, from) = (first.max(self.flying_from), self.missing.partition_point(|n| *n < first));
         let late =
             (from..self.missing.len()).map(|i| self.missing[i]).take_while(|n| *n <= largest && *n < flying);
@@ -89,10 +91,10 @@ impl Link {
                         self.mtu.passed(bytes as usize);
                         continue;
                     }
-                    // It was late, not lost: wait for more from now on.
+                    // It was late, not lost: wait for more packets from now on.
                     self.counters.spurious += 1;
                     let late = self.largest_acked.saturating_sub(number) + 1;
-                    self.reordering = self.reordering.max(late.min(MOST_REORDERING));
+                    self.reordering = self.reordering.max(late.min(MAX_REORDERING_PACKETS));
                 }
                 Fate::Acked | Fate::Silent => continue,
             }
@@ -143,7 +145,7 @@ impl Link {
         }
     }
 
-    /// Queues a chunk again, if packet `number` was its last.
+    /// Queues a chunk again if packet `number` was its last.
     fn send_again(&mut self, chunk: u64, number: u64) {
         if chunk == NO_CHUNK {
             return;
@@ -158,13 +160,13 @@ impl Link {
         }
     }
 
-    /// Drops what is known of old packets.
+    /// Forgets old packets.
     fn forget(&mut self, now: Time) {
-        let old = 3 * self.rtt.probe_timeout(ACK_DELAY);
+        let old = 3 * self.rtt.probe_timeout(ACK_DELAY_NS);
         while let Some(sent) = self.sent.front() {
             let drop = match sent.fate {
                 Fate::Acked | Fate::Silent => true,
-                Fate::Lost => now > sent.at + old || self.sent.len() > REMEMBERED,
+                Fate::Lost => now > sent.at + old || self.sent.len() > MAX_REMEMBERED_PACKETS,
                 Fate::Flying => false,
             };
             if !drop {
@@ -180,16 +182,16 @@ impl Link {
 
     fn probe_at(&self) -> Option<Time> {
         (self.in_flight > 0).then(|| {
-            let wait = self.rtt.probe_timeout(ACK_DELAY) << self.backoff.min(12);
-            self.probe_from + wait.min(LONGEST)
+            let wait = self.rtt.probe_timeout(ACK_DELAY_NS) << self.backoff.min(12);
+            self.probe_from + wait.min(MAX_PROBE_INTERVAL_NS)
         })
     }
 
     fn ask_for_room_at(&self) -> Option<Time> {
-        self.wants_room.map(|since| since + self.rtt.probe_timeout(ACK_DELAY).min(LONGEST))
+        self.wants_room.map(|since| since + self.rtt.probe_timeout(ACK_DELAY_NS).min(MAX_PROBE_INTERVAL_NS))
     }
 
-    /// When [`Link::timeout`] has something to do.
+    /// When [`Link::timeout`] is due.
     #[inline]
     pub fn deadline(&self) -> Option<Time> {
         let timers =
@@ -197,7 +199,7 @@ impl Link {
         timers.into_iter().flatten().min()
     }
 
-    /// Whether a timer may be due within [`ACK_DELAY`] of now.
+    /// Whether a timer may be due within [`ACK_DELAY_NS`] of now.
     #[inline]
     pub fn is_pressed(&self) -> bool {
         self.lost_after.is_some() || self.paced_until.is_some()
@@ -206,14 +208,14 @@ impl Link {
     /// Counts the peer's silence up to now.
     pub(super) fn look(&mut self, now: Time) {
         match self.looked_at.replace(now) {
-            Some(at) => self.silence += now.saturating_sub(at).min(LOOKS),
+            Some(at) => self.silence += now.saturating_sub(at).min(MAX_LOOK_INTERVAL_NS),
             None => self.silence = 0,
         }
     }
 
-    /// Does what is due; then ask [`Link::transmit`].
+    /// Handles timers that are due; call [`Link::transmit`] afterwards.
     pub fn timeout(&mut self, now: Time) {
-        if self.state != State::Open {
+        if self.state != PeerState::Open {
             return;
         }
         let due = |at: Option<Time>| at.is_some_and(|at| at <= now);
@@ -238,7 +240,7 @@ impl Link {
             self.backoff += 1;
             self.look(now);
             if self.setup.patience > 0 && self.backoff >= 3 && self.silence > self.setup.patience {
-                self.state = State::Dead;
+                self.state = PeerState::Dead;
             }
         }
     }

@@ -1,22 +1,24 @@
-//! What a [`Link`] sends next.
+//! Decides what a [`Link`] sends next.
 
-use super::{Body, Chunk, Fate, Flow, Link, NO_CHUNK, Place, Progress, Sent, State, World};
+use super::{Body, Chunk, Fate, Flow, Link, NO_CHUNK, OpLocation, PeerState, Progress, Sent, World};
 use crate::path::Time;
-use crate::share::FRESH;
-use crate::wire::{ACK, ACK_NOW, HEADER, Header, Kind, MAX_RANGES, REPLY, WANTS, set_tag, tagged};
+use crate::share::FRESH_NS;
+use crate::wire::{
+    ACK, ACK_NOW, HEADER_BYTES, Header, MAX_RANGES, PacketKind, REPLY, WANTS, set_tag, tagged,
+};
 use gasnet::conduit::Channel;
 
-/// A stream gives way to others after this many bytes.
-const TURN: u64 = 256 << 10;
+/// A stream yields to others after this many bytes.
+const STREAM_TURN_BYTES: u64 = 256 << 10;
 
-/// Bytes that a datagram may have however little may be on its way.
-const SMALL: usize = 1232;
+/// Bytes of the datagram that is always allowed, however little may be under way.
+const MIN_DATAGRAM_BYTES: usize = 1232;
 
-/// Bytes of datagrams from which on it pays to copy their payloads once less, here and where they arrive.
-pub const LARGE: usize = 32 << 10;
+/// Datagrams of at least this many bytes avoid one copy of their payloads, at the sender and at the receiver.
+pub const LARGE_DATAGRAM_BYTES: usize = 32 << 10;
 
-/// Datagrams to one peer that go out together: all of one size, the last perhaps smaller. Or one that is large, of which
-/// the payload still is where the program has it.
+/// Datagrams to one peer that are sent together: all of one size, except that the last may be smaller. Or one
+/// large datagram, whose payload is still in the program's memory.
 #[derive(Debug)]
 pub struct Batch {
     bytes: Vec<u8>,
@@ -26,12 +28,12 @@ pub struct Batch {
     most: usize,
     count: usize,
     more: bool,
-    /// Address and length of a payload that is not among `bytes`.
+    /// Address and length of a payload that is not in `bytes`.
     lent: Option<(u64, usize)>,
 }
 
 impl Batch {
-    /// A batch of up to `most` datagrams and `bytes` bytes.
+    /// A batch of at most `most` datagrams and `bytes` bytes.
     pub fn new(bytes: usize, most: usize) -> Batch {
         Batch {
             bytes: vec![0; bytes],
@@ -45,7 +47,7 @@ impl Batch {
         }
     }
 
-    /// How many datagrams may go out together from now on.
+    /// Limits the number of datagrams in a batch from now on.
     pub fn limit(&mut self, most: usize) {
         self.most = most.max(1);
     }
@@ -56,17 +58,17 @@ impl Batch {
         self.lent = None;
     }
 
-    /// Address and length of the only datagram's payload, if its header is all that is in [`Batch::bytes`]: memory that is lent until
-    /// the put is complete.
+    /// Address and length of the only datagram's payload, if [`Batch::bytes`] has only its header: memory
+    /// that is lent until the put is complete.
     pub fn lent(&self) -> Option<(u64, usize)> {
         self.lent
     }
 
-    /// Copies what is lent, for a batch that outlives the link's next call.
+    /// Copies the lent payload, for a batch that outlives the link's next call.
     pub fn keep(&mut self, world: &mut dyn World) {
         if let Some((at, len)) = self.lent.take() {
-            world.read(Place::Own(at), &mut self.bytes[HEADER..HEADER + len]);
-            self.len = HEADER + len;
+            world.read(OpLocation::Own(at), &mut self.bytes[HEADER_BYTES..HEADER_BYTES + len]);
+            self.len = HEADER_BYTES + len;
         }
     }
 
@@ -75,7 +77,7 @@ impl Batch {
         &self.bytes[..self.len]
     }
 
-    /// Bytes of each but the last.
+    /// Size in bytes of each datagram but the last.
     pub fn size(&self) -> usize {
         self.size
     }
@@ -90,7 +92,7 @@ impl Batch {
         self.count
     }
 
-    /// Whether a datagram of this size can go with the others.
+    /// Whether a datagram of this size fits into the batch.
     fn fits(&self, size: usize) -> bool {
         self.count == 0
             || !self.closed
@@ -99,11 +101,11 @@ impl Batch {
                 && self.len + size <= self.bytes.len()
     }
 
-    /// Room for the header of the only datagram, whose payload lies elsewhere.
+    /// Room for the header of the only datagram, whose payload is elsewhere.
     fn add_lent(&mut self, size: usize, address: u64) -> &mut [u8] {
-        (self.size, self.len, self.count, self.closed) = (size, HEADER, 1, true);
-        self.lent = Some((address, size - HEADER));
-        &mut self.bytes[..HEADER]
+        (self.size, self.len, self.count, self.closed) = (size, HEADER_BYTES, 1, true);
+        self.lent = Some((address, size - HEADER_BYTES));
+        &mut self.bytes[..HEADER_BYTES]
     }
 
     /// Room for a datagram that fits.
@@ -119,17 +121,18 @@ impl Batch {
     }
 }
 
-/// What to send.
+/// What to send next.
 enum Next {
-    Control { kind: Kind, pad: usize },
+    Control { kind: PacketKind, pad: usize },
     Again(u64),
     New(Body),
 }
 
 impl Link {
-    /// Adds datagrams to an empty batch; says whether it did. Again if the batch then says that there is more.
+    /// Adds datagrams to an empty batch; returns whether it did. To be called again if the batch then has
+    /// more to send.
     pub fn transmit(&mut self, now: Time, world: &mut dyn World, batch: &mut Batch) -> bool {
-        while self.state == State::Open
+        while self.state == PeerState::Open
             && let Some((next, size)) = self.next(now, batch)
         {
             if !batch.fits(size) {
@@ -141,35 +144,38 @@ impl Link {
         batch.count() > 0
     }
 
-    /// Has the next [`Link::transmit`] say all that arrived here: before this rank leaves.
+    /// Makes the next [`Link::transmit`] acknowledge everything that arrived: for a rank that leaves.
     pub fn acknowledge(&mut self) {
-        self.ack_now = self.state == State::Open && self.packets.largest() > 0;
+        self.ack_now = self.state == PeerState::Open && self.packets.largest() > 0;
     }
 
-    /// Adds the news that this rank leaves; nothing else may be sent afterwards.
+    /// Adds the message that this rank leaves; nothing may be sent after it.
     pub fn close(&mut self, now: Time, batch: &mut Batch) {
-        if self.state == State::Open {
-            let header = self.header(now, Kind::Close, 0);
+        if self.state == PeerState::Open {
+            let header = self.header(now, PacketKind::Close, 0);
             self.finish(header, &[], batch, None);
         }
     }
 
-    /// What goes out next and how large it is.
+    /// What is sent next, and its size.
     fn next(&mut self, now: Time, batch: &Batch) -> Option<(Next, usize)> {
-        // Whatever goes out acknowledges as long as no packet is missing.
+        // Every packet carries an acknowledgement, as long as no packet is missing.
         let more = !self.lost.is_empty() || self.has_new();
         if self.ack_now && (self.packets.gaps() || !more || !self.may_send(now)) {
             let ranges = self.packets.ranges().take(MAX_RANGES).count();
-            return Some((Next::Control { kind: Kind::Ack, pad: ranges * 4 }, HEADER + ranges * 4));
+            return Some((
+                Next::Control { kind: PacketKind::Ack, pad: ranges * 4 },
+                HEADER_BYTES + ranges * 4,
+            ));
         }
         if self.probes > 0 {
-            // The oldest chunk on its way, unless the peer has been silent for long.
+            // The oldest chunk under way, unless the peer has been silent for long.
             let oldest = self.chunks.iter().position(|c| c.progress == Progress::Flying);
             if let (Some(index), true) = (oldest, self.backoff <= 2) {
-                let size = HEADER + body_len(self.chunks[index].body);
+                let size = HEADER_BYTES + body_len(self.chunks[index].body);
                 return Some((Next::Again(self.chunk_base + index as u64), size));
             }
-            return Some((Next::Control { kind: Kind::Ping, pad: 0 }, HEADER));
+            return Some((Next::Control { kind: PacketKind::Ping, pad: 0 }, HEADER_BYTES));
         }
         if !more || !self.may_send(now) {
             return None;
@@ -178,18 +184,18 @@ impl Link {
             && batch.count() == 0
             && let Some(size) = self.mtu.probe(now, self.congestion.largest() as usize)
         {
-            return Some((Next::Control { kind: Kind::Probe, pad: size - HEADER }, size));
+            return Some((Next::Control { kind: PacketKind::Probe, pad: size - HEADER_BYTES }, size));
         }
         while let Some(&chunk) = self.lost.front() {
             match chunk.checked_sub(self.chunk_base).and_then(|i| self.chunks.get(i as usize)) {
                 Some(entry) if entry.progress == Progress::Waiting => {
-                    return Some((Next::Again(chunk), HEADER + body_len(entry.body)));
+                    return Some((Next::Again(chunk), HEADER_BYTES + body_len(entry.body)));
                 }
                 _ => self.lost.pop_front(),
             };
         }
         let body = self.next_body()?;
-        Some((Next::New(body), HEADER + body_len(body)))
+        Some((Next::New(body), HEADER_BYTES + body_len(body)))
     }
 
     fn has_new(&self) -> bool {
@@ -200,22 +206,22 @@ impl Link {
                 || !self.turn.is_empty())
     }
 
-    /// Whether larger datagrams would be of use.
+    /// Whether larger datagrams would be useful.
     fn wants_larger(&self) -> bool {
-        let payload = self.mtu.size() - HEADER;
+        let payload = self.mtu.size() - HEADER_BYTES;
         let long = |slot: &u32| self.frames.get(*slot).buf.bytes().len() > payload;
         let stream = |slot: &u32| self.streams.get(*slot).len > payload as u64;
         self.turn.front().is_some_and(stream) || self.lanes.iter().any(|l| l.queue.front().is_some_and(long))
     }
 
-    /// Bytes of the largest datagram to send now: no larger than what may be on its way at a time.
+    /// Bytes of the largest datagram to send now: no larger than what may be under way.
     fn datagram(&self) -> usize {
-        self.mtu.size().min((self.congestion.largest() as usize).max(SMALL))
+        self.mtu.size().min((self.congestion.largest() as usize).max(MIN_DATAGRAM_BYTES))
     }
 
     fn may_send(&mut self, now: Time) -> bool {
-        if self.in_flight == 0 && now > self.probe_from + FRESH {
-            // What the peer has promised is too old to count on.
+        if self.in_flight == 0 && now > self.probe_from + FRESH_NS {
+            // The peer's promise is too old to rely on.
             self.allow(0);
         }
         if self.in_flight > 0 && self.in_flight + self.datagram() as u64 > self.congestion.window() {
@@ -230,12 +236,12 @@ impl Link {
         }
     }
 
-    /// The next chunk to be cut: replies, wishes to get, requests, streams in turn.
+    /// The next chunk: replies, requests to get, requests, streams in turn.
     fn next_body(&mut self) -> Option<Body> {
         if !self.chunk_room() {
             return None;
         }
-        let most = self.datagram() - HEADER;
+        let most = self.datagram() - HEADER_BYTES;
         let frame = |slot: u32| {
             let f = self.frames.get(slot);
             Some(Body::Frame { slot, at: f.cut as u32, len: (f.buf.bytes().len() - f.cut).min(most) as u32 })
@@ -251,12 +257,12 @@ impl Link {
         }
         let slot = *self.turn.front()?;
         let s = self.streams.get(slot);
-        // Whole multiples of 64 keep copies aligned.
+        // Multiples of 64 keep copies aligned.
         let len = (s.len - s.cut).min(if most > 4096 { most as u64 / 64 * 64 } else { most as u64 });
         Some(Body::Stream { slot, at: s.cut, len: len as u32 })
     }
 
-    /// Notes that the chunk has been cut.
+    /// Records that the chunk has been made.
     fn cut(&mut self, body: Body) {
         match body {
             Body::Frame { slot, len, .. } => {
@@ -276,7 +282,7 @@ impl Link {
                     if s.cut == s.len {
                         self.serving -= usize::from(matches!(s.what, Flow::Serve { .. }));
                         self.turn.pop_front();
-                    } else if s.cut / TURN != at / TURN {
+                    } else if s.cut / STREAM_TURN_BYTES != at / STREAM_TURN_BYTES {
                         self.turn.rotate_left(1);
                     }
                 }
@@ -289,7 +295,7 @@ impl Link {
             Next::Control { kind, pad } => {
                 let mut header = self.header(now, kind, pad as u32);
                 let mut payload = [0; 4 * MAX_RANGES];
-                if kind == Kind::Ack {
+                if kind == PacketKind::Ack {
                     let pairs = payload.chunks_exact_mut(4);
                     for (out, (gap, run)) in pairs.zip(self.packets.ranges()) {
                         out[..2].copy_from_slice(&gap.to_le_bytes());
@@ -298,11 +304,11 @@ impl Link {
                     self.finish(header, &payload[..pad], batch, None);
                 } else {
                     header.flags |= ACK_NOW;
-                    self.probes = self.probes.saturating_sub(u32::from(kind == Kind::Ping));
-                    let sent = (NO_CHUNK, kind == Kind::Probe);
+                    self.probes = self.probes.saturating_sub(u32::from(kind == PacketKind::Ping));
+                    let sent = (NO_CHUNK, kind == PacketKind::Probe);
                     self.finish(header, &payload[..0], batch, Some((now, sent)));
-                    // Whatever it is that tries a size, nothing else goes with it.
-                    batch.closed |= kind == Kind::Probe;
+                    // A packet that tries a size travels alone.
+                    batch.closed |= kind == PacketKind::Probe;
                 }
             }
             Next::Again(chunk) => {
@@ -338,13 +344,17 @@ impl Link {
         world: &mut dyn World,
         batch: &mut Batch,
     ) {
-        let mut header = self.header(now, Kind::Get, (size - HEADER) as u32);
+        let mut header = self.header(now, PacketKind::Get, (size - HEADER_BYTES) as u32);
         header.seq = chunk as u32;
         // The last for now: its acknowledgement is waited for.
         let full = self.in_flight + 2 * self.datagram() as u64 > self.congestion.window();
-        // What is sent again may be all that a put still waits for.
+        // A chunk that is sent again may be the only one that a put still waits for.
         let again = chunk + 1 < self.chunk_base + self.chunks.len() as u64;
-        let lent = if size >= LARGE && batch.count() == 0 { self.may_lend(body, world) } else { None };
+        let lent = if size >= LARGE_DATAGRAM_BYTES && batch.count() == 0 {
+            self.may_lend(body, world)
+        } else {
+            None
+        };
         let datagram = match lent {
             Some(address) => batch.add_lent(size, address),
             None => batch.add(size),
@@ -354,7 +364,7 @@ impl Link {
             Body::Frame { slot, at, len } => {
                 let f = self.frames.get(slot);
                 let bytes = f.buf.bytes();
-                header.kind = Kind::Frame;
+                header.kind = PacketKind::Frame;
                 header.flags |= if f.channel == Channel::Reply { REPLY } else { 0 };
                 header.flags |= if full { ACK_NOW } else { 0 };
                 (header.id, header.total, header.at) = (f.message, bytes.len() as u32, u64::from(at));
@@ -364,17 +374,17 @@ impl Link {
             Body::Stream { slot, at, len } => {
                 let s = self.streams.get(slot);
                 let from = match s.from {
-                    Place::Own(address) => Place::Own(address + at),
-                    Place::Segment(offset) => Place::Segment(offset + at),
+                    OpLocation::Own(address) => OpLocation::Own(address + at),
+                    OpLocation::Segment(offset) => OpLocation::Segment(offset + at),
                 };
                 header.at = s.to + at;
                 let last = at + u64::from(len) == s.len;
                 match s.what {
-                    Flow::Put { .. } => header.kind = Kind::Put,
-                    Flow::Serve { id } => (header.kind, header.id) = (Kind::Data, id),
+                    Flow::Put { .. } => header.kind = PacketKind::Put,
+                    Flow::Serve { id } => (header.kind, header.id) = (PacketKind::Data, id),
                 }
-                // A put is complete when it is acknowledged; what is got needs no hurry.
-                let hurry = full || (last || again) && header.kind == Kind::Put;
+                // A put is complete when it is acknowledged; data of gets need not be acknowledged soon.
+                let hurry = full || (last || again) && header.kind == PacketKind::Put;
                 header.flags |= if hurry { ACK_NOW } else { 0 };
                 if lent.is_none() {
                     world.read(from, payload);
@@ -387,15 +397,16 @@ impl Link {
         self.note(now, size, chunk, false);
     }
 
-    /// The address of a chunk that needs not be copied to be sent.
+    /// The address of a chunk that can be sent without a copy.
     fn may_lend(&self, body: Body, world: &mut dyn World) -> Option<u64> {
         let Body::Stream { slot, at, .. } = body else { return None };
-        let Place::Own(address) = self.streams.get(slot).from else { return None };
-        (self.setup.send_key.spares(Kind::Put, LARGE - HEADER) && world.lend()).then_some(address + at)
+        let OpLocation::Own(address) = self.streams.get(slot).from else { return None };
+        (self.setup.send_key.spares(PacketKind::Put, LARGE_DATAGRAM_BYTES - HEADER_BYTES) && world.lend())
+            .then_some(address + at)
     }
 
-    /// A header with everything that all kinds carry; the acknowledgement counts as told.
-    fn header(&mut self, now: Time, kind: Kind, len: u32) -> Header {
+    /// A header with the fields of all kinds; the acknowledgement in it counts as sent.
+    fn header(&mut self, now: Time, kind: PacketKind, len: u32) -> Header {
         let number = self.next_packet;
         self.next_packet += 1;
         let largest = self.packets.largest();
@@ -405,7 +416,7 @@ impl Link {
         for (lane, limit) in self.lanes.iter_mut().zip(limits) {
             lane.told = limit;
         }
-        if kind == Kind::Ack || !self.ack_now || !self.packets.gaps() {
+        if kind == PacketKind::Ack || !self.ack_now || !self.packets.gaps() {
             (self.ack_now, self.ack_at) = (false, None);
             (self.unacked_packets, self.unacked_bytes) = (0, 0);
         }
@@ -427,7 +438,7 @@ impl Link {
         }
     }
 
-    /// Writes a datagram without chunk, its payload filled up with zeros.
+    /// Writes a datagram without a chunk, its payload filled with zeros.
     fn finish(
         &mut self,
         header: Header,
@@ -435,7 +446,7 @@ impl Link {
         batch: &mut Batch,
         sent: Option<(Time, (u64, bool))>,
     ) {
-        let size = HEADER + header.len as usize;
+        let size = HEADER_BYTES + header.len as usize;
         let datagram = batch.add(size);
         let (head, rest) = halves(datagram);
         rest[..payload.len()].copy_from_slice(payload);
@@ -459,7 +470,7 @@ impl Link {
         }
     }
 
-    /// Enters a packet that will be acknowledged.
+    /// Records a packet that will be acknowledged.
     fn note(&mut self, now: Time, size: usize, chunk: u64, probe: bool) {
         self.counters.sent += 1;
         self.sent.push_back(Sent { at: now, bytes: size as u32, fate: Fate::Flying, chunk, probe });
@@ -472,7 +483,7 @@ impl Link {
         self.trim();
     }
 
-    /// Forgets packets in front that nobody will acknowledge.
+    /// Forgets the first packets that will not be acknowledged.
     fn trim(&mut self) {
         while self.sent.front().is_some_and(|s| s.fate == Fate::Silent || s.fate == Fate::Acked) {
             self.sent.pop_front();
@@ -488,6 +499,6 @@ fn body_len(body: Body) -> usize {
     }
 }
 
-fn halves(datagram: &mut [u8]) -> (&mut [u8; HEADER], &mut [u8]) {
+fn halves(datagram: &mut [u8]) -> (&mut [u8; HEADER_BYTES], &mut [u8]) {
     datagram.split_first_chunk_mut().expect("every datagram has room for a header")
 }

@@ -1,10 +1,11 @@
-//! Two links, a wire with loss, duplication, reordering, corruption and a bottleneck, and a clock that jumps to the next event.
+//! Two links, a wire with loss, duplication, reordering, corruption and a bottleneck, and a clock that jumps
+//! to the next event.
 
 use gasnet::conduit::Channel;
-use gasnet_udp::auth::{BULK, Coverage, JobKey, Life};
+use gasnet_udp::auth::{Coverage, JobKey, Life, MIN_BULK_BYTES};
 use gasnet_udp::buf::{Buf, Pool};
-use gasnet_udp::link::{Batch, Link, Place, Refused, Setup, World};
-use gasnet_udp::wire::{HEADER, Kind, Packet};
+use gasnet_udp::link::{Batch, Link, OpLocation, Refused, Setup, World};
+use gasnet_udp::wire::{HEADER_BYTES, Packet, PacketKind};
 use std::collections::BTreeMap;
 
 /// A generator of one seed.
@@ -39,17 +40,17 @@ pub struct Memory {
 }
 
 impl World for Memory {
-    fn read(&mut self, from: Place, out: &mut [u8]) {
+    fn read(&mut self, from: OpLocation, out: &mut [u8]) {
         let (memory, at) = match from {
-            Place::Own(at) => (&self.own, at as usize),
-            Place::Segment(at) => (&self.segment, at as usize),
+            OpLocation::Own(at) => (&self.own, at as usize),
+            OpLocation::Segment(at) => (&self.segment, at as usize),
         };
         out.copy_from_slice(&memory[at..at + out.len()]);
     }
-    fn write(&mut self, to: Place, data: &[u8]) -> bool {
+    fn write(&mut self, to: OpLocation, data: &[u8]) -> bool {
         let (memory, at) = match to {
-            Place::Own(at) => (&mut self.own, at as usize),
-            Place::Segment(at) => (&mut self.segment, at as usize),
+            OpLocation::Own(at) => (&mut self.own, at as usize),
+            OpLocation::Segment(at) => (&mut self.segment, at as usize),
         };
         match memory.get_mut(at..at + data.len()) {
             Some(to) => to.copy_from_slice(data),
@@ -119,14 +120,15 @@ pub struct Pair {
     batch: Batch,
     /// Datagrams that arrived, for replays.
     pub heard: Vec<Vec<u8>>,
-    /// Whether each datagram arrives changed first, in each of its bytes in turn, and how many of those were refused.
+    /// Whether each datagram arrives changed first, in each of its bytes in turn, and how many of those were
+    /// refused.
     pub tamper: bool,
     pub refused: u64,
     pub cut: bool,
 }
 
 pub const SIZES: [usize; 4] = [1232, 1472, 8972, 65507];
-pub const PATIENCE: u64 = 10_000_000_000;
+pub const SILENCE_LIMIT_NS: u64 = 10_000_000_000;
 
 pub fn setup(rank: u32, window: u64, in_flight: u64, coverage: Coverage) -> Setup {
     setup_of(rank, 1 - rank, window, in_flight, coverage)
@@ -145,7 +147,7 @@ pub fn setup_of(rank: u32, peer: u32, window: u64, in_flight: u64, coverage: Cov
         in_flight,
         first: in_flight,
         sizes: SIZES.to_vec(),
-        patience: PATIENCE,
+        patience: SILENCE_LIMIT_NS,
     }
 }
 
@@ -233,9 +235,10 @@ impl Pair {
     /// Hands in a datagram that is due with one bit changed, once for each byte outside of bulk data.
     fn tamper_with(&mut self, to: usize, datagram: &[u8]) {
         let bulk = Packet::new_checked(datagram).is_ok_and(|packet| {
-            matches!(packet.kind(), Some(Kind::Put | Kind::Data)) && packet.payload().len() > BULK
+            matches!(packet.kind(), Some(PacketKind::Put | PacketKind::Data))
+                && packet.payload().len() > MIN_BULK_BYTES
         });
-        let covered = if bulk { HEADER } else { datagram.len() };
+        let covered = if bulk { HEADER_BYTES } else { datagram.len() };
         let mut changed = datagram.to_vec();
         for at in 0..covered {
             let bit = 1 << self.rng.below(8);

@@ -1,31 +1,32 @@
-//! Where a rank can be reached: choosing an address, and telling it to the others with a share of the job's key.
+//! The address of a rank: chooses it, and tells the others, with a share of the job's key.
 
-use crate::auth::SHARE;
-use crate::sys::{self, Interface};
+use crate::auth::KEY_SHARE_BYTES;
 use gasnet::Error;
+use gasnet_sys::network::{Interface, interfaces};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// What the ranks tell each other before the first datagram.
+/// What ranks tell each other before the first datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Card {
+pub(crate) struct RankAddress {
     pub(crate) address: SocketAddr,
     pub(crate) incarnation: u64,
-    pub(crate) share: [u8; SHARE],
-    /// Bytes that may wait in its socket.
+    pub(crate) share: [u8; KEY_SHARE_BYTES],
+    /// Bytes that its socket can hold.
     pub(crate) room: u64,
-    /// Bytes of its window, which have to be the same everywhere, and whether payloads are authenticated.
+    /// Bytes of its window, which must be the same on all ranks, and whether payloads are authenticated.
     pub(crate) window: u64,
     pub(crate) full: bool,
 }
 
-/// Version u8, family u8, full u8, zero u8, port u16, zero u16, address 16 bytes, incarnation u64, room u64, window u64, share.
-const CARD: usize = 48 + SHARE;
-const VERSION: u8 = 1;
+/// Version u8, family u8, full u8, zero u8, port u16, zero u16, address 16 bytes, incarnation u64, room u64,
+/// window u64, share.
+const RANK_ADDRESS_BYTES: usize = 48 + KEY_SHARE_BYTES;
+const RANK_ADDRESS_VERSION: u8 = 1;
 
-impl Card {
-    pub(crate) fn encode(&self) -> [u8; CARD] {
-        let mut out = [0; CARD];
-        out[0] = VERSION;
+impl RankAddress {
+    pub(crate) fn encode(&self) -> [u8; RANK_ADDRESS_BYTES] {
+        let mut out = [0; RANK_ADDRESS_BYTES];
+        out[0] = RANK_ADDRESS_VERSION;
         out[2] = u8::from(self.full);
         out[4..6].copy_from_slice(&self.address.port().to_le_bytes());
         match self.address.ip() {
@@ -45,8 +46,8 @@ impl Card {
         out
     }
 
-    pub(crate) fn decode(bytes: &[u8]) -> Option<Card> {
-        let bytes: &[u8; CARD] = bytes.try_into().ok()?;
+    pub(crate) fn decode(bytes: &[u8]) -> Option<RankAddress> {
+        let bytes: &[u8; RANK_ADDRESS_BYTES] = bytes.try_into().ok()?;
         let word = |at: usize| Some(u64::from_le_bytes(bytes[at..at + 8].try_into().ok()?));
         let ip = match bytes[1] {
             4 => IpAddr::V4(Ipv4Addr::new(bytes[8], bytes[9], bytes[10], bytes[11])),
@@ -54,7 +55,7 @@ impl Card {
             _ => return None,
         };
         let zero = bytes[3] == 0 && bytes[6..8] == [0; 2];
-        (bytes[0] == VERSION && bytes[2] < 2 && zero).then_some(Card {
+        (bytes[0] == RANK_ADDRESS_VERSION && bytes[2] < 2 && zero).then_some(RankAddress {
             address: SocketAddr::new(ip, u16::from_le_bytes([bytes[4], bytes[5]])),
             incarnation: word(24)?,
             room: word(32)?,
@@ -65,14 +66,14 @@ impl Card {
     }
 }
 
-/// The address to bind: what was asked for (an address, or the name of an interface), else the loop-back's if all ranks are on
-/// this host, else that of the first interface which leaves it.
+/// The address to bind: the requested one (an address, or the name of an interface); else the loop-back
+/// address if all ranks are on this host; else that of the first interface that leaves the host.
 pub(crate) fn choose(wanted: Option<&str>, one_host: bool) -> Result<SocketAddr, Error> {
-    pick(wanted, one_host, &sys::interfaces()).map(|ip| SocketAddr::new(ip, 0))
+    pick(wanted, one_host, &interfaces()).map(|ip| SocketAddr::new(ip, 0))
 }
 
 fn pick(wanted: Option<&str>, one_host: bool, all: &[Interface]) -> Result<IpAddr, Error> {
-    // Addresses that need no scope: IPv4 first.
+    // Addresses that need no scope; IPv4 first.
     let usable = |i: &&Interface| match i.address {
         IpAddr::V4(_) => true,
         IpAddr::V6(ip) => !ip.is_unicast_link_local(),
@@ -116,19 +117,19 @@ mod tests {
         fn cards_survive(v6: bool, ip: [u8; 16], port: u16, incarnation: u64, share: [u8; 16], room: u64, window: u64, full: bool) {
             let four = [ip[0], ip[1], ip[2], ip[3]];
             let ip = if v6 { IpAddr::from(ip) } else { IpAddr::from(four) };
-            let card = Card { address: SocketAddr::new(ip, port), incarnation, share, room, window, full };
-            prop_assert_eq!(Card::decode(&card.encode()), Some(card));
+            let card = RankAddress { address: SocketAddr::new(ip, port), incarnation, share, room, window, full };
+            prop_assert_eq!(RankAddress::decode(&card.encode()), Some(card));
         }
 
         #[test]
         fn any_bytes_are_handled(mut bytes in proptest::collection::vec(any::<u8>(), 0..100), fix: bool) {
             if fix {
-                bytes.resize(CARD, 1);
-                (bytes[0], bytes[1], bytes[2]) = (VERSION, 2 + bytes[1] % 6, bytes[2] % 3);
+                bytes.resize(RANK_ADDRESS_BYTES, 1);
+                (bytes[0], bytes[1], bytes[2]) = (RANK_ADDRESS_VERSION, 2 + bytes[1] % 6, bytes[2] % 3);
                 (bytes[3], bytes[6], bytes[7]) = (0, 0, 0);
             }
-            if let Some(card) = Card::decode(&bytes) {
-                prop_assert_eq!(Card::decode(&card.encode()), Some(card));
+            if let Some(card) = RankAddress::decode(&bytes) {
+                prop_assert_eq!(RankAddress::decode(&card.encode()), Some(card));
             }
         }
     }

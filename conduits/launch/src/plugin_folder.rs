@@ -1,11 +1,14 @@
-//! Folders in which libraries are looked for although nobody has named them: beside a program, beside a library, where a launcher says.
+//! Folders that are searched for libraries although nobody has named them: beside a program, beside a
+//! library, where a launcher says.
 //!
-//! Such a folder could be anybody's: a program in `/tmp/bin` has `/tmp/lib` beside it, which the first comer can make. A library is taken from
-//! it only if nobody else could have put it there. The library, its folder, and the folder from which a program finds that, belong to root or
-//! to the owner of the program, and neither their group nor others can write them. That a folder keeps its users from removing each other's
-//! files (the sticky bit of `/tmp`) makes no difference, since it does not keep them from adding some.
+//! Anybody may be able to make such a folder: a program in `/tmp/bin` has `/tmp/lib` beside it, which any
+//! user can create. A library is loaded from it only if nobody else could have put it there. The library, its
+//! folder, and the folder from which a program finds that folder must belong to root or to the owner of the
+//! program, and neither their group nor others may have write access. The sticky bit (of `/tmp`) makes no
+//! difference: it keeps users from removing each other's files, but not from adding some.
 //!
-//! What is checked is what is used: files are opened first, and loaded through their descriptors ([`Found::name`]).
+//! The checked file is the one that is used: files are opened first, and loaded through their descriptors
+//! ([`Found::name`]).
 
 use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions};
@@ -15,20 +18,21 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// By this variable launchers tell their ranks where libraries lie: the number of the launcher's owner, a colon, the folder of the launcher.
-pub const TOLD: &str = "GASNETI_PLUGINS";
+/// Environment variable by which launchers tell their ranks where libraries are: the number of the launcher's
+/// owner, a colon, the launcher's folder.
+pub const LAUNCHER_VARIABLE: &str = "GASNETI_PLUGINS";
 
-const ROOT: u32 = 0;
-/// A folder as something to look files up in only, whoever may read it.
-const FOLDER: i32 = libc::O_PATH | libc::O_DIRECTORY;
+const ROOT_USER: u32 = 0;
+/// Opens a folder only to look up files in it, whoever may read it.
+const FOLDER_FLAGS: i32 = libc::O_PATH | libc::O_DIRECTORY;
 
 /// A folder to look for libraries in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    /// The folder that contains `folder`, if that was found by its name there.
+pub struct PluginFolder {
+    /// The folder that contains `folder`, if `folder` was found there by its name.
     prefix: Option<PathBuf>,
     folder: PathBuf,
-    /// Whose files are trusted, besides root's.
+    /// The user whose files are trusted, besides root.
     owner: u32,
 }
 
@@ -36,71 +40,72 @@ pub struct Place {
 #[derive(Debug)]
 pub struct Found {
     file: File,
-    /// Where it was found.
+    /// Its path.
     pub path: PathBuf,
 }
 
 impl Found {
-    /// A name under which the loader finds just this file, as long as it is open.
+    /// A name by which the loader finds exactly this file, while it is open.
     pub fn name(&self) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}", self.file.as_raw_fd()))
     }
 
-    /// Leaves the file open for good: the loader knows a library by its name, which must not become another file's.
+    /// Leaves the file open permanently: the loader knows a library by its name, which must not become
+    /// another file's.
     pub fn keep(self) {
         let _ = self.file.into_raw_fd();
     }
 }
 
-/// Where this program is, and whose it is.
+/// The path of this program, and its owner.
 fn program() -> Option<(PathBuf, u32)> {
     let path = std::env::current_exe().ok()?;
     Some((path, std::fs::metadata("/proc/self/exe").ok()?.uid()))
 }
 
-impl Place {
+impl PluginFolder {
     /// `../lib` of the program `path`, if that is in a folder `bin`.
-    pub fn of_program(path: &Path, owner: u32) -> Option<Place> {
+    pub fn of_program(path: &Path, owner: u32) -> Option<PluginFolder> {
         let bin = path.parent().filter(|bin| bin.file_name().is_some_and(|name| name == "bin"))?;
         let prefix = bin.parent()?;
-        Some(Place { folder: prefix.join("lib"), prefix: Some(prefix.into()), owner })
+        Some(PluginFolder { folder: prefix.join("lib"), prefix: Some(prefix.into()), owner })
     }
 
     /// `../lib` of this program.
-    pub fn beside_program() -> Option<Place> {
+    pub fn beside_program() -> Option<PluginFolder> {
         let (path, owner) = program()?;
-        Place::of_program(&path, owner)
+        PluginFolder::of_program(&path, owner)
     }
 
     /// The folder of a library that is loaded already.
-    pub fn beside_library(path: &Path) -> Option<Place> {
+    pub fn beside_library(path: &Path) -> Option<PluginFolder> {
         let owner = std::fs::metadata(path).ok()?.uid();
-        Some(Place { prefix: None, folder: path.parent()?.into(), owner })
+        Some(PluginFolder { prefix: None, folder: path.parent()?.into(), owner })
     }
 
     /// `../lib` of the launcher that has started this program.
-    pub fn of_launcher() -> Option<Place> {
-        Place::parse(std::env::var_os(TOLD)?.as_bytes())
+    pub fn of_launcher() -> Option<PluginFolder> {
+        PluginFolder::parse(std::env::var_os(LAUNCHER_VARIABLE)?.as_bytes())
     }
 
-    /// What a launcher has said.
-    fn parse(said: &[u8]) -> Option<Place> {
+    /// Parses the message of a launcher.
+    fn parse(said: &[u8]) -> Option<PluginFolder> {
         let colon = said.iter().position(|&b| b == b':')?;
         let owner = std::str::from_utf8(&said[..colon]).ok()?.parse().ok()?;
         let bin = PathBuf::from(OsString::from_vec(said[colon + 1..].to_vec()));
-        Place::of_program(&bin.join("launcher"), owner)
+        PluginFolder::of_program(&bin.join("launcher"), owner)
     }
 
-    /// What this program, a launcher, says to its ranks, if it is installed.
+    /// The message of this program, a launcher, to its ranks, if it is installed.
     pub fn for_ranks() -> Option<(OsString, OsString)> {
         let (path, owner) = program()?;
-        Place::of_program(&path, owner)?;
+        PluginFolder::of_program(&path, owner)?;
         let mut said = OsString::from(format!("{owner}:"));
         said.push(path.parent()?);
-        Some((TOLD.into(), said))
+        Some((LAUNCHER_VARIABLE.into(), said))
     }
 
-    /// The folder's name.
+    /// The path of the folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -108,7 +113,7 @@ impl Place {
     /// Opens the library `name` in it; `None` if there is none.
     ///
     /// # Errors
-    /// Somebody else could have put it there, or it cannot be opened: says what and why.
+    /// Somebody else could have put it there, or it cannot be opened; the message says which and why.
     pub fn open(&self, name: &str) -> Result<Option<Found>, String> {
         let named = self.folder.join(name);
         let refused = |why: String| format!("{} is not loaded, since {why}", named.display());
@@ -118,17 +123,17 @@ impl Place {
             Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
             Err(e) => return Err(failed(&named, e)),
         };
-        // By way of a link, the folder is another one.
+        // Through a symbolic link, the real folder is another one.
         let real = path.parent().unwrap_or(&path);
         for folder in self.prefix.iter().map(PathBuf::as_path).chain([self.folder.as_path()]) {
-            let is = open(folder, FOLDER).and_then(|f| f.metadata()).map_err(|e| failed(folder, e))?;
+            let is = open(folder, FOLDER_FLAGS).and_then(|f| f.metadata()).map_err(|e| failed(folder, e))?;
             self.check(folder, &is).map_err(refused)?;
         }
-        let folder = open(real, FOLDER | libc::O_NOFOLLOW).map_err(|e| failed(real, e))?;
+        let folder = open(real, FOLDER_FLAGS | libc::O_NOFOLLOW).map_err(|e| failed(real, e))?;
         self.check(real, &folder.metadata().map_err(|e| failed(real, e))?).map_err(refused)?;
         let inside = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()))
             .join(path.file_name().unwrap_or_default());
-        // Opening anything but a file might wait for somebody.
+        // Opening a file that is not regular might block.
         let file = open(&inside, libc::O_NOFOLLOW | libc::O_NONBLOCK).map_err(|e| failed(&path, e))?;
         let is = file.metadata().map_err(|e| failed(&path, e))?;
         if !is.is_file() {
@@ -141,9 +146,9 @@ impl Place {
     /// Whether nobody but root and the owner can change it.
     fn check(&self, path: &Path, is: &Metadata) -> Result<(), String> {
         let path = path.display();
-        if ![ROOT, self.owner].contains(&is.uid()) {
+        if ![ROOT_USER, self.owner].contains(&is.uid()) {
             let whose =
-                if self.owner == ROOT { "root".into() } else { format!("root or user {}", self.owner) };
+                if self.owner == ROOT_USER { "root".into() } else { format!("root or user {}", self.owner) };
             return Err(format!("{path} belongs to user {}, not to {whose} as the program does", is.uid()));
         }
         if is.mode() & 0o022 != 0 {
@@ -194,9 +199,9 @@ mod tests {
             fs::set_permissions(self.0.join(at), Permissions::from_mode(mode)).unwrap();
         }
 
-        fn place(&self) -> Place {
+        fn place(&self) -> PluginFolder {
             let program = self.0.join("bin/program");
-            Place::of_program(&program, fs::metadata(&program).unwrap().uid()).unwrap()
+            PluginFolder::of_program(&program, fs::metadata(&program).unwrap().uid()).unwrap()
         }
 
         #[track_caller]
@@ -223,14 +228,14 @@ mod tests {
     fn a_library_of_an_installed_tree_is_found() {
         let tree = Tree::new("good");
         tree.is_found();
-        // A folder like /tmp above it changes nothing: nobody can replace what is in it.
+        // A folder like /tmp above it makes no difference: nobody can replace its contents.
         tree.mode("", 0o1777);
         for folder in ["mine", "mine/bin", "mine/lib"] {
             fs::create_dir(tree.0.join(folder)).unwrap();
             tree.mode(folder, 0o755);
         }
         tree.library("mine/lib");
-        let mine = Place::of_program(&tree.0.join("mine/bin/program"), tree.place().owner).unwrap();
+        let mine = PluginFolder::of_program(&tree.0.join("mine/bin/program"), tree.place().owner).unwrap();
         assert!(mine.open(NAME).unwrap().is_some());
         assert!(mine.open("libgasnet_y.so").unwrap().is_none());
     }
@@ -262,7 +267,7 @@ mod tests {
             }
             tree.is_refused(&["belongs to user 4321"]);
         }
-        // Root's are everybody's.
+        // Root's files are trusted by everybody.
         let tree = Tree::new("foreign-program");
         chown(tree.0.join("bin/program"), Some(4321), None).unwrap();
         tree.is_found();
@@ -304,18 +309,21 @@ mod tests {
 
     #[test]
     fn programs_elsewhere_have_no_library_beside_them() {
-        assert_eq!(Place::of_program(Path::new("/tmp/x/program"), 0), None);
-        assert_eq!(Place::of_program(Path::new("/tmp/cabin/program"), 0), None);
-        let usr = Place::of_program(Path::new("/usr/bin/program"), 7).unwrap();
+        assert_eq!(PluginFolder::of_program(Path::new("/tmp/x/program"), 0), None);
+        assert_eq!(PluginFolder::of_program(Path::new("/tmp/cabin/program"), 0), None);
+        let usr = PluginFolder::of_program(Path::new("/usr/bin/program"), 7).unwrap();
         assert_eq!((usr.folder(), usr.prefix.as_deref()), (Path::new("/usr/lib"), Some(Path::new("/usr"))));
     }
 
     #[test]
     fn what_launchers_say_is_understood() {
-        assert_eq!(Place::parse(b"7:/opt/x/bin"), Place::of_program(Path::new("/opt/x/bin/gasnetrun"), 7));
-        assert_eq!(Place::parse(b"7:/opt/x:y/bin").unwrap().folder(), Path::new("/opt/x:y/lib"));
+        assert_eq!(
+            PluginFolder::parse(b"7:/opt/x/bin"),
+            PluginFolder::of_program(Path::new("/opt/x/bin/gasnetrun"), 7)
+        );
+        assert_eq!(PluginFolder::parse(b"7:/opt/x:y/bin").unwrap().folder(), Path::new("/opt/x:y/lib"));
         for nonsense in [&b""[..], b"/opt/x/bin", b"x:/opt/x/bin", b"7:", b"7:/opt/x"] {
-            assert_eq!(Place::parse(nonsense), None);
+            assert_eq!(PluginFolder::parse(nonsense), None);
         }
     }
 }

@@ -1,13 +1,16 @@
 //! A program that plays ranks by hand for the tests: `gasnet-launch-test-rank ROLE [arguments]`.
 
 use std::io::{Read, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::AsFd;
 use std::process::{Command, Stdio, exit};
 use std::time::Duration;
 
 use gasnet::Boot;
 use gasnet::boot::ToMonitor;
-use gasnet_launch::{BootOptions, boot, sys};
+use gasnet_launch::{BootOptions, boot};
+use gasnet_sys::fd::{self, Standard};
+use gasnet_sys::process::{kill, parent_pid, pid};
+use gasnet_sys::processors;
 
 struct Rank {
     boot: Boot,
@@ -21,7 +24,7 @@ impl Rank {
         }
         if let Some(link) = &self.boot.link {
             let bytes = packet.encode();
-            assert_eq!(sys::send(link.as_raw_fd(), &bytes).unwrap(), bytes.len());
+            assert_eq!(fd::send(link.as_fd(), &bytes).unwrap(), bytes.len());
         }
     }
 
@@ -41,12 +44,12 @@ impl Rank {
 }
 
 /// Writes in pieces of all sizes, straight to the descriptor.
-fn write_pieces(fd: i32, text: &str, seed: usize) {
+fn write_pieces(to: Standard, text: &str, seed: usize) {
     let mut bytes = text.as_bytes();
     let mut n = seed;
     while !bytes.is_empty() {
         n = n * 31 % 977;
-        let written = sys::write(fd, &bytes[..(n + 1).min(bytes.len())]).unwrap();
+        let written = fd::write(to.fd(), &bytes[..(n + 1).min(bytes.len())]).unwrap();
         bytes = &bytes[written..];
     }
 }
@@ -56,7 +59,8 @@ fn wait_for_the_end() -> ! {
     exit(99)
 }
 
-/// What sshd would be: runs the command in the first line of each connection, with the connection as its input and output.
+/// What sshd would be: runs the command in the first line of each connection, with the connection as its
+/// input and output.
 fn relay(address: &str) -> ! {
     let listener = std::net::TcpListener::bind(address).unwrap();
     println!("listening");
@@ -133,14 +137,14 @@ fn main() {
         "lines" => {
             for i in 0..rank.number(0) {
                 let text = "abcdefghij".repeat((i as usize * 7 + me as usize) % 60);
-                write_pieces(1, &format!("out {me} {i} {text} end\n"), i as usize + 1);
-                write_pieces(2, &format!("err {me} {i} {text} end\n"), i as usize + 2);
+                write_pieces(Standard::Output, &format!("out {me} {i} {text} end\n"), i as usize + 1);
+                write_pieces(Standard::Error, &format!("err {me} {i} {text} end\n"), i as usize + 2);
             }
         }
         "long" => {
             let length = rank.number(0) as usize;
             let letter = char::from(b'a' + me as u8).to_string();
-            write_pieces(1, &format!("{}\n", letter.repeat(length)), 5);
+            write_pieces(Standard::Output, &format!("{}\n", letter.repeat(length)), 5);
         }
         "torrent" => {
             // Rank 0 stops in a long line until the reader has seen everything from rank 1.
@@ -156,7 +160,7 @@ fn main() {
                 }
                 let line = format!("{}\n", "y".repeat(1023));
                 for _ in 0..rank.number(0) {
-                    write_pieces(1, &line.repeat(64), 1);
+                    write_pieces(Standard::Output, &line.repeat(64), 1);
                 }
             }
         }
@@ -167,8 +171,8 @@ fn main() {
             println!("alive {me}");
             if rank.is(0) {
                 // Twice: Rust's own handler for SIGSEGV lets one pass that is not a stack overflow.
-                sys::kill(sys::pid(), rank.number(1) as i32);
-                sys::kill(sys::pid(), rank.number(1) as i32);
+                kill(pid(), rank.number(1) as i32);
+                kill(pid(), rank.number(1) as i32);
             }
             wait_for_the_end();
         }
@@ -201,21 +205,22 @@ fn main() {
             exit(1);
         }
         "sleep" => {
-            println!("pid {} parent {}", sys::pid(), sys::parent_pid());
+            println!("pid {} parent {}", pid(), parent_pid());
             wait_for_the_end();
         }
         "family" => {
             // One that nobody waits for, in a session of its own, and one below it.
             let script = "sleep 70 & echo pid $! of $$; exec sleep 70";
             let mut child = Command::new("setsid").args(["sh", "-c", script]).spawn().unwrap();
-            println!("pid {} parent {}", sys::pid(), sys::parent_pid());
+            println!("pid {} parent {}", pid(), parent_pid());
             child.wait().unwrap();
         }
         "forever" => loop {
             println!("{}", "x".repeat(100));
         },
         "children" => {
-            // One that holds the pipes and outlives everything, one that dies by a signal, one through a pipe.
+            // One that holds the pipes and outlives everything, one that dies by a signal, one through a
+            // pipe.
             Command::new("sh").args(["-c", "sleep 50 & echo orphan $!; kill -9 $$"]).status().unwrap();
             let mut cat = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
             cat.stdin.take().unwrap().write_all(format!("through cat {me}\n").as_bytes()).unwrap();
@@ -263,7 +268,9 @@ fn main() {
             }
             println!("rank {me} has all of {size}");
         }
-        "affinity" => println!("rank {me} on {:?}", sys::allowed_cpus()),
+        "affinity" => {
+            println!("rank {me} on {:?}", processors::numbers(&processors::allowed()).collect::<Vec<_>>())
+        }
         "memory" => {
             // The memory files are the same in all ranks: the last to come finds everybody's byte.
             use std::os::unix::fs::FileExt;

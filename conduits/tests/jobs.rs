@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use gasnet_launch::sys;
+use gasnet_sys::process::kill;
+use gasnet_sys::processors;
 
 const RANK: &str = env!("CARGO_BIN_EXE_gasnet-launch-test-rank");
 const RUN: &str = env!("CARGO_BIN_EXE_gasnetrun");
@@ -25,7 +26,8 @@ const LOCAL: [How; 2] = [How::Spawn, How::Fork];
 const ALL: [How; 3] = [How::Spawn, How::Fork, How::Hosts];
 const SSH: &str = concat!("sh ", env!("CARGO_MANIFEST_DIR"), "/tests/ssh.sh");
 
-/// Ranks that wait go on for a minute if nothing ends them: what took less than half of that, on a machine however loaded, ended them.
+/// Ranks that wait go on for a minute if nothing ends them: what took less than half of that, on a machine
+/// however loaded, ended them.
 const BY_ITSELF: Duration = Duration::from_secs(30);
 
 /// A job of `ranks` ranks in this role.
@@ -179,7 +181,8 @@ fn lines_of_any_length_stay_whole() {
     assert_eq!(seen.len(), 4);
 }
 
-/// A rank that stops in a long line keeps the others from writing for a while only, and their output does not heap up in the monitor.
+/// A rank that stops in a long line keeps the others from writing for a while only, and their output does not
+/// heap up in the monitor.
 #[test]
 fn output_does_not_heap_up_behind_a_long_line() {
     const LINES: usize = 100 << 10;
@@ -260,7 +263,7 @@ fn memory_is_bounded_when_nobody_reads() {
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
     let resident = status.lines().find_map(|l| l.strip_prefix("VmRSS:")).unwrap();
     let kib: u64 = resident.trim().trim_end_matches(" kB").parse().unwrap();
-    sys::kill(child.id() as i32, libc::SIGTERM);
+    kill(child.id() as i32, libc::SIGTERM);
     assert_eq!(child.wait().unwrap().code(), Some(143));
     assert!(kib < 20_000, "{kib} KiB");
 }
@@ -375,7 +378,7 @@ fn signals_end_the_whole_job() {
         for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
             let (mut child, pids) = sleeping(how, 3);
             let start = Instant::now();
-            sys::kill(child.id() as i32, signal);
+            kill(child.id() as i32, signal);
             assert_eq!(child.wait().unwrap().code(), Some(128 + signal));
             assert!(start.elapsed() < BY_ITSELF);
             assert!(!pids.iter().any(|pid| exists(pid)), "left behind: {pids:?}");
@@ -387,7 +390,7 @@ fn signals_end_the_whole_job() {
 fn a_killed_monitor_leaves_no_rank() {
     for how in ALL {
         let (mut child, pids) = sleeping(how, 3);
-        sys::kill(child.id() as i32, libc::SIGKILL);
+        kill(child.id() as i32, libc::SIGKILL);
         child.wait().unwrap();
         wait_until_gone(&pids);
     }
@@ -415,7 +418,7 @@ fn a_killed_monitor_leaves_nothing_that_ranks_started() {
             How::Hosts => agents.iter().map(|pid| pid.parse().unwrap()).collect(),
             _ => vec![child.id() as i32],
         };
-        killed.iter().for_each(|pid| sys::kill(*pid, libc::SIGKILL));
+        killed.iter().for_each(|pid| kill(*pid, libc::SIGKILL));
         child.wait().unwrap();
         wait_until_gone(&pids);
     }
@@ -446,7 +449,7 @@ fn no_keeper_stays() {
 fn a_killed_rank_ends_the_job() {
     for how in ALL {
         let (mut child, pids) = sleeping(how, 3);
-        sys::kill(pids[1].parse().unwrap(), libc::SIGKILL);
+        kill(pids[1].parse().unwrap(), libc::SIGKILL);
         assert_eq!(child.wait().unwrap().code(), Some(137));
         let mut error = String::new();
         child.stderr.take().unwrap().read_to_string(&mut error).unwrap();
@@ -538,10 +541,10 @@ fn wrappers_around_the_program_are_fine() {
 
 #[test]
 fn wrong_numbers_of_ranks() {
-    for value in ["0", "x", "-1", "1025"] {
+    for value in ["0", "x", "-1", "65537"] {
         let output = Command::new(RANK).arg("hello").env("GASNET_PSHM_NODES", value).output().unwrap();
         assert_status(&output, 1);
-        assert!(text(&output.stderr).contains("use 1 to 1024"), "{output:?}");
+        assert!(text(&output.stderr).contains("use 1 to 65536"), "{output:?}");
     }
     for how in ALL {
         assert_status(&run(how, 3, &["static", "3"]), 0);
@@ -617,7 +620,8 @@ fn programs_that_cannot_run() {
     }
 }
 
-/// An installed launcher says where it is, so that ranks find what is installed beside it; one that is not installed says nothing.
+/// An installed launcher says where it is, so that ranks find what is installed beside it; one that is not
+/// installed says nothing.
 #[test]
 fn ranks_are_told_where_their_launcher_is() {
     let root = std::env::temp_dir().join(format!("gasnetrun-told-{}", std::process::id()));
@@ -680,7 +684,7 @@ fn too_few_descriptors_are_explained() {
 
 #[test]
 fn ranks_get_a_core_each_or_none() {
-    let all = sys::allowed_cpus();
+    let all = processors::numbers(&processors::allowed()).collect::<Vec<_>>();
     let places = |ranks: u32, bind: &str| -> BTreeSet<String> {
         let ranks = ranks.to_string();
         let output =
@@ -799,13 +803,13 @@ fn an_agent_that_dies_or_falls_silent_ends_the_job_everywhere() {
         assert_eq!(agents.len(), 2);
         let agent: i32 = ranks[3].1.parse().unwrap();
         let start = Instant::now();
-        sys::kill(agent, signal);
+        kill(agent, signal);
         let output = monitor.wait_with_output().unwrap();
         assert_status(&output, 1);
         assert!(text(&output.stderr).contains(" is lost: "), "{output:?}");
         if signal == libc::SIGSTOP {
             // Its connection is closed, so it ends its ranks as soon as it can.
-            sys::kill(agent, libc::SIGCONT);
+            kill(agent, libc::SIGCONT);
         }
         wait_until_gone(&ranks.iter().map(|(rank, _)| rank.clone()).collect::<Vec<_>>());
         assert!(start.elapsed() < BY_ITSELF, "{:?}", start.elapsed());
@@ -816,13 +820,13 @@ fn an_agent_that_dies_or_falls_silent_ends_the_job_everywhere() {
 fn a_monitor_that_falls_silent_leaves_no_rank() {
     let mut monitor = bare(How::Hosts, 4, &["sleep"]).stderr(Stdio::piped()).spawn().unwrap();
     let ranks = ranks_and_agents(&mut monitor, 4);
-    sys::kill(monitor.id() as i32, libc::SIGSTOP);
+    kill(monitor.id() as i32, libc::SIGSTOP);
     let until = Instant::now() + BY_ITSELF;
     while ranks.iter().any(|(rank, _)| exists(rank)) {
         assert!(Instant::now() < until, "left behind: {ranks:?}");
         std::thread::sleep(Duration::from_millis(20));
     }
-    sys::kill(monitor.id() as i32, libc::SIGKILL);
+    kill(monitor.id() as i32, libc::SIGKILL);
     monitor.wait().unwrap();
 }
 
@@ -835,6 +839,16 @@ fn the_doctor_looks_and_says_what_to_do() {
     {
         assert!(text(&output.stdout).contains(part), "{part}: {output:?}");
     }
+    assert!(text(&output.stdout).contains("ok       settings"), "{output:?}");
+    // A name of every kind of crate is known: of the core, of a conduit, of one that is a plugin, of C
+    // programs.
+    let known = ["GASNET_CHECK", "GASNET_UDP_WINDOW", "GASNET_OFI_NATIVE", "GASNET_BACKTRACE"];
+    let mut doctor = Command::new(RUN);
+    doctor.arg("--doctor").envs(known.map(|name| (name, "1"))).env("GASNET_UDP_WINDOWS", "1");
+    let output = doctor.output().unwrap();
+    let said = "note     unknown setting GASNET_UDP_WINDOWS: did you mean GASNET_UDP_WINDOW?";
+    assert!(text(&output.stdout).contains(said), "{output:?}");
+    assert_eq!(text(&output.stdout).matches("unknown setting").count(), 1, "{output:?}");
     let output =
         Command::new(RUN).args(["--doctor", "-H", "one"]).env("GASNET_SSH", "false").output().unwrap();
     assert_status(&output, 1);

@@ -1,4 +1,5 @@
-//! Ranks that somebody else's launcher starts: a small PMI-1 server made here, and `mpirun` where there is one.
+//! Ranks that somebody else's launcher starts: a small PMI-1 server made here, and `mpirun` where there is
+//! one.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};

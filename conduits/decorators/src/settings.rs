@@ -1,0 +1,46 @@
+//! Settings of this crate.
+
+use crate::faults::Plan;
+use gasnet::Error;
+use gasnet::config::{Reader, Setting, setting};
+
+/// The rows of this crate's settings.
+pub const SETTINGS: &[Setting] = &[
+    setting(
+        "GASNET_FAULTY",
+        "list: drop=1%,duplicate=1%,reorder=5%,delay=2%,by=200us,corrupt=1%,seed=7; default none",
+        "Faults in the frames of any conduit. Programs tolerate frames that are reordered or delayed.",
+    ),
+    setting(
+        "GASNET_TRACED",
+        "path; default none",
+        "Write what passes through any conduit to the file `path.RANK`, or `path` with the rank for every `%` in it.",
+    ),
+    setting("GASNET_TRACEFILE", "path", "As GASNET_TRACED."),
+];
+
+/// What they ask for.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    /// `GASNET_FAULTY`.
+    pub(crate) faulty: Option<Plan>,
+    /// `GASNET_TRACED`, `GASNET_TRACEFILE`.
+    pub(crate) traced: Option<String>,
+}
+
+impl Settings {
+    pub(crate) fn read() -> Result<Settings, Error> {
+        let env = Reader::environment(SETTINGS);
+        let traced = env.text("GASNET_TRACED").or_else(|| env.text("GASNET_TRACEFILE"));
+        Ok(Settings { faulty: plan(&env, "GASNET_FAULTY")?, traced })
+    }
+}
+
+/// The faults that a setting asks for.
+///
+/// # Errors
+/// They are not understood.
+pub fn plan(env: &Reader<'_>, name: &str) -> Result<Option<Plan>, Error> {
+    let read = |text: &str| Plan::parse(text).map_err(|what| Error::job(format!("{name}={text}: {what}")));
+    env.text(name).as_deref().map(read).transpose()
+}

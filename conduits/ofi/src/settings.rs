@@ -1,0 +1,87 @@
+//! Settings of the ofi conduit. The registry of conduits compiles this file as well: the conduit itself is
+//! loaded at run time only.
+
+use gasnet::Error;
+use gasnet::config::{Reader, Setting, setting};
+
+/// The rows of this crate's settings.
+pub const SETTINGS: &[Setting] = &[
+    setting(
+        "GASNET_OFI_PROVIDER",
+        "name: tcp, verbs, ...; default the first that all ranks have of cxi, efa, verbs, ucx, psm3, psm2, psm, opx, tcp, net, udp, shm, sockets",
+        "Provider of libfabric that the ofi conduit uses; `fi_info -l` lists them.",
+    ),
+    setting(
+        "GASNET_OFI_DOMAIN",
+        "name: eth0, mlx5_0, ...; default the provider's first",
+        "Network device or interface that the ofi conduit uses; `fi_info` shows them as domains.",
+    ),
+    setting(
+        "GASNET_OFI_NATIVE",
+        "puts (default), all, none",
+        "What the ofi conduit leaves to the provider: puts and gets; atomics, too; or nothing, everything goes by messages. Atomics of a \
+         network card need not go together with those of processors: `all` is for programs whose processors leave such words alone.",
+    ),
+    setting(
+        "GASNET_OFI_REGISTRATION",
+        "auto (default), firehose, provider, bounce",
+        "Where a provider of libfabric reaches registered memory only (FI_MR_LOCAL): how the ofi conduit comes by memory of the program outside \
+         the segment. What was registered is kept (firehose); the provider is asked each time and may have a cache (provider: FI_MR_CACHE_*); it is \
+         copied (bounce); or the one that a measurement at start finds cheapest. \
+         `GASNET_STATS=1` says which, and what was measured.",
+    ),
+];
+
+/// How the conduit comes by registered memory outside the segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Registration {
+    /// What is cheapest, measured at start.
+    Auto,
+    /// Registered once and kept.
+    Firehose,
+    /// Registered for each transfer, which the provider may cache.
+    Provider,
+    /// Copied.
+    Bounce,
+}
+
+/// What is left to the provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Native {
+    /// Puts and gets.
+    Puts,
+    /// Puts, gets and atomics.
+    All,
+    /// Nothing.
+    None,
+}
+
+/// What the settings ask for.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) provider: Option<String>,
+    pub(crate) domain: Option<String>,
+    pub(crate) native: Native,
+    pub(crate) registration: Registration,
+}
+
+impl Settings {
+    pub(crate) fn read() -> Result<Settings, Error> {
+        let env = Reader::environment(SETTINGS);
+        Ok(Settings {
+            provider: env.text("GASNET_OFI_PROVIDER"),
+            domain: env.text("GASNET_OFI_DOMAIN"),
+            native: match env.word("GASNET_OFI_NATIVE")? {
+                Some("all") => Native::All,
+                Some("none") => Native::None,
+                _ => Native::Puts,
+            },
+            registration: match env.word("GASNET_OFI_REGISTRATION")? {
+                Some("firehose") => Registration::Firehose,
+                Some("provider") => Registration::Provider,
+                Some("bounce") => Registration::Bounce,
+                _ => Registration::Auto,
+            },
+        })
+    }
+}

@@ -1,0 +1,19 @@
+//! The setting of the smp conduit.
+
+use gasnet::Error;
+use gasnet::config::{Reader, Setting, setting};
+
+/// The rows of this crate's settings.
+pub const SETTINGS: &[Setting] = &[setting(
+    "GASNET_SMP_DELAY",
+    "time: 0 (default), 500ns, 20us, 1ms",
+    "Delay of every frame of the smp conduit.",
+)];
+
+/// What it asks for, in nanoseconds.
+///
+/// # Errors
+/// It is not understood.
+pub fn delay_ns() -> Result<u64, Error> {
+    Ok(Reader::environment(SETTINGS).time("GASNET_SMP_DELAY")?.unwrap_or(0))
+}

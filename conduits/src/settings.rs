@@ -1,0 +1,129 @@
+//! The settings of all crates in one table: for the documentation, and for names that nobody reads.
+
+use gasnet::Error;
+use gasnet::config::{Reader, Setting, setting};
+
+/// The rows of this crate's settings.
+pub const SETTINGS: &[Setting] = &[
+    setting(
+        "GASNET_CONDUIT",
+        "smp (default on one host), udp (default on several), mpi, ofi, netvm",
+        "Network to use between hosts. netvm is a NIC in software for every rank; udp joins those of several hosts.",
+    ),
+    setting(
+        "GASNET_PLUGIN_PATH",
+        "directories, separated by colons",
+        "Where to look first for conduits that are loaded at run time: mpi, ofi. What is there is loaded unseen, whoever can write it; elsewhere \
+         libraries and their folders must be root's or the program's owner's, and nobody else may be able to write them.",
+    ),
+];
+
+/// What is loaded at run time only, and what is above this crate: their rows are compiled here, too.
+#[path = "../../gasnet-rs/capi/src/settings.rs"]
+#[expect(dead_code, reason = "only C programs act on what is read")]
+mod capi;
+#[path = "../ofi/src/settings.rs"]
+#[expect(dead_code, reason = "only a conduit over libfabric acts on what is read")]
+mod ofi;
+#[path = "../../upc-rt/src/settings/rows.rs"]
+mod upc;
+
+/// The rows of every crate, in the order of the documentation.
+const ALL: [&[Setting]; 10] = [
+    gasnet_launch::SETTINGS,
+    SETTINGS,
+    gasnet::config::SETTINGS,
+    gasnet_decorators::SETTINGS,
+    gasnet_smp::SETTINGS,
+    gasnet_udp::SETTINGS,
+    gasnet_netvm::SETTINGS,
+    ofi::SETTINGS,
+    capi::SETTINGS,
+    upc::SETTINGS,
+];
+
+/// All settings there are.
+pub fn settings() -> impl Iterator<Item = &'static Setting> + Clone {
+    ALL.into_iter().flatten()
+}
+
+/// What the settings of this crate ask for.
+#[derive(Debug, Default)]
+pub(crate) struct Settings {
+    pub(crate) conduit: Option<String>,
+    pub(crate) plugin_path: Option<String>,
+}
+
+impl Settings {
+    pub(crate) fn read() -> Settings {
+        let env = Reader::environment(SETTINGS);
+        Settings {
+            conduit: env.text("GASNET_CONDUIT").map(|v| v.to_ascii_lowercase()),
+            plugin_path: env.text("GASNET_PLUGIN_PATH"),
+        }
+    }
+}
+
+/// Looks at the settings of all crates but the core's, whether or not this job has a use for them.
+pub(crate) fn check() -> Result<(), Error> {
+    gasnet_decorators::check_settings()?;
+    gasnet_smp::delay_ns()?;
+    gasnet_udp::check_settings()?;
+    gasnet_netvm::check_settings()?;
+    ofi::Settings::read()?;
+    capi::check()?;
+    gasnet_launch::check_settings().map_err(|e| Error::job(e.to_string()))
+}
+
+/// Warnings about `GASNET_*` names in the environment that nobody reads, with the nearest known name.
+pub fn unknown_settings() -> Vec<String> {
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    gasnet::config::unknown_names(names, settings())
+}
+
+/// The text of `docs/environment.md`.
+#[cfg(test)]
+fn environment_markdown() -> String {
+    let mut text = String::from(
+        "# Environment\n\nGenerated from the tables of all crates (`conduits/src/settings.rs` joins them). An unknown name that starts `GASNET_` earns a \
+         warning.\n\n| Name | Values | Meaning |\n|---|---|---|\n",
+    );
+    for s in settings() {
+        text.push_str(&format!("| `{}` | {} | {} |\n", s.name, s.values.replace('|', "\\|"), s.meaning));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_document_is_current() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/environment.md");
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            std::fs::write(path, environment_markdown()).unwrap();
+        }
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(
+            text == environment_markdown(),
+            "docs/environment.md is out of date: UPDATE_DOCS=1 cargo test -p gasnet-conduits"
+        );
+    }
+
+    #[test]
+    fn every_setting_is_declared_once() {
+        let mut names: Vec<_> = settings().map(|s| s.name).collect();
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all);
+    }
+
+    #[test]
+    fn the_words_of_the_registration_mode_are_its_names() {
+        let row = gasnet_netvm::SETTINGS.iter().find(|s| s.name == "GASNET_NETVM_REGISTRATION").unwrap();
+        let words: Vec<_> = row.words().collect();
+        assert_eq!(words, gasnet_netvm::Registration::ALL.map(gasnet_netvm::Registration::name));
+    }
+}

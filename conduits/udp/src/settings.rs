@@ -1,0 +1,76 @@
+//! Settings of the udp conduit.
+
+use gasnet::Error;
+use gasnet::config::{Reader, Setting, setting};
+use gasnet_decorators::Plan;
+
+/// The rows of this crate's settings.
+pub const SETTINGS: &[Setting] = &[
+    setting(
+        "GASNET_UDP_FAULTY",
+        "as GASNET_FAULTY",
+        "Faults in the datagrams of the udp conduit, which it repairs (corrupted bulk data with GASNET_UDP_AUTH=full).",
+    ),
+    setting(
+        "GASNET_UDP_INTERFACE",
+        "address or name of an interface; default the loop-back's on one host, else the first that leaves it",
+        "Where the udp conduit can be reached.",
+    ),
+    setting(
+        "GASNET_UDP_AUTH",
+        "messages, full; default full between hosts, messages on one host",
+        "What the udp conduit authenticates: all but the bulk data of puts and gets, or all.",
+    ),
+    setting(
+        "GASNET_UDP_WINDOW",
+        "size: 1M (default); at least two of the largest messages",
+        "Messages of each peer and kind that may wait at a rank to be handled (udp conduit).",
+    ),
+    setting(
+        "GASNET_UDP_TIMEOUT",
+        "time: 20s (default), 0: never",
+        "Silence after which the udp conduit asks the system of a peer's host whether the peer is there, and ends the job if it is not or nobody answers.",
+    ),
+];
+
+/// What they ask for.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    /// Faults in datagrams.
+    pub(crate) faulty: Option<Plan>,
+    pub(crate) interface: Option<String>,
+    /// Whether all is authenticated, if that was said.
+    pub(crate) auth_full: Option<bool>,
+    /// Bytes.
+    pub(crate) window: u64,
+    pub(crate) timeout_ns: u64,
+}
+
+impl Settings {
+    pub(crate) fn read() -> Result<Settings, Error> {
+        let env = Reader::environment(SETTINGS);
+        Ok(Settings {
+            faulty: gasnet_decorators::plan(&env, "GASNET_UDP_FAULTY")?,
+            interface: env.text("GASNET_UDP_INTERFACE"),
+            auth_full: env.word("GASNET_UDP_AUTH")?.map(|word| word == "full"),
+            window: env.size("GASNET_UDP_WINDOW")?.unwrap_or(1 << 20),
+            timeout_ns: env.time("GASNET_UDP_TIMEOUT")?.unwrap_or(20_000_000_000),
+        })
+    }
+}
+
+/// Whether faults in datagrams were asked for.
+///
+/// # Errors
+/// A setting is not understood.
+pub fn has_faults() -> Result<bool, Error> {
+    Ok(Settings::read()?.faulty.is_some())
+}
+
+/// Looks at the settings, whether or not this job has a use for them.
+///
+/// # Errors
+/// One is not understood.
+pub fn check_settings() -> Result<(), Error> {
+    Settings::read().map(drop)
+}
