@@ -4,8 +4,26 @@
 
 #include "gasnet_config.h"
 
+#ifndef __STDC_FORMAT_MACROS
+  #define __STDC_FORMAT_MACROS 1
+#endif
+#include <inttypes.h>
+#include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* what GASNet's clients use without defining it */
+#ifndef PRIuSZ
+  #define PRIuSZ "zu"
+  #define PRIdSZ "zd"
+  #define PRIxSZ "zx"
+#endif
+#ifndef MIN
+  #define MIN(x, y) ((x) < (y) ? (x) : (y))
+#endif
+#ifndef MAX
+  #define MAX(x, y) ((x) > (y) ? (x) : (y))
+#endif
 
 #ifndef _STRINGIFY
   #define _STRINGIFY_HELPER(x) #x
@@ -72,6 +90,7 @@
   #define if_pf(cond) if (GASNETT_PREDICT_FALSE(cond))
   #define if_pt(cond) if (GASNETT_PREDICT_TRUE(cond))
 #endif
+#define gasnett_unreachable() __builtin_unreachable()
 #define gasnett_constant_p(expr) (__builtin_constant_p(expr))
 
 /* Up to eight parameters of a function marked as deliberately unused. */

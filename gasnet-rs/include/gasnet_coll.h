@@ -3,13 +3,26 @@
  * them calls every operation. Roots are numbers of images; images are numbered by team and member. In the
  * multi-address forms (names ending in M) lists have the addresses of all images with GASNET_COLL_SINGLE,
  * else those of the images of this process; an image uses its own address. With GASNET_COLL_NO_IMAGES one
- * thread of each process calls, and roots are members. Included by gasnet.h. */
+ * thread of each process calls, and roots are members. All that is GASNet-1's (gasnet_coll_*); before it are
+ * GASNet-EX's operations (gex_Coll_*). Includes gasnetex.h. */
 #ifndef _GASNET_COLL_H
 #define _GASNET_COLL_H
 
-#include "gasnet.h"
+#include "gasnetex.h"
 
 GASNETT_BEGIN_EXTERNC
+
+/* ---- GASNet-EX: collective over a team; any number under way, started in the same order by all members ----- */
+extern gex_Event_t gex_Coll_BroadcastNB(gex_TM_t tm, gex_Rank_t root, void *dst, const void *src, size_t nbytes,
+                                        gex_Flags_t flags);
+extern gex_Event_t gex_Coll_ReduceToOneNB(gex_TM_t tm, gex_Rank_t root, void *dst, const void *src, gex_DT_t dt,
+                                          size_t dt_sz, size_t dt_cnt, gex_OP_t opcode,
+                                          gex_Coll_ReduceFn_t user_fnptr, void *user_cdata, gex_Flags_t flags);
+extern gex_Event_t gex_Coll_ReduceToAllNB(gex_TM_t tm, void *dst, const void *src, gex_DT_t dt, size_t dt_sz,
+                                          size_t dt_cnt, gex_OP_t opcode, gex_Coll_ReduceFn_t user_fnptr,
+                                          void *user_cdata, gex_Flags_t flags);
+
+/* ---- GASNet-1 ---------------------------------------------------------------------------------------------- */
 
 typedef struct gasneti_team *gasnet_team_handle_t;
 typedef gasnet_team_handle_t gasnet_coll_team_t;

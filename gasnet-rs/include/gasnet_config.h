@@ -12,16 +12,18 @@
 #define GASNETI_PASTE_(a, b) a##b
 #define GASNETI_PASTE(a, b) GASNETI_PASTE_(a, b)
 
-/* Versions: the specification, the tools' specification, and this release. */
+/* Versions: the specifications of GASNet-1, of the tools and of GASNet-EX, and the release of GASNet-EX whose interface this is. */
 #define GASNETI_SPEC_VERSION_MAJOR 1
 #define GASNETI_SPEC_VERSION_MINOR 8
 #define GASNETIT_SPEC_VERSION_MAJOR 1
-#define GASNETIT_SPEC_VERSION_MINOR 17
-#define GASNET_RELEASE_VERSION_MAJOR 1
-#define GASNET_RELEASE_VERSION_MINOR 32
+#define GASNETIT_SPEC_VERSION_MINOR 20
+/* Build systems read these lines: no string, no other macro. */
+#define GASNETI_EX_SPEC_VERSION_MAJOR 0
+#define GASNETI_EX_SPEC_VERSION_MINOR 19
+#define GASNET_RELEASE_VERSION_MAJOR 2025
+#define GASNET_RELEASE_VERSION_MINOR 8
 #define GASNET_RELEASE_VERSION_PATCH 0
-/* A line by itself, and no string: build systems read it. */
-#define GASNETI_RELEASE_VERSION 1.32.0
+#define GASNETI_RELEASE_VERSION 2025.8.0
 
 /* Segment mode: FAST, unless the client asks for EVERYTHING (the -everything
  * pkg-config files do). Every object of a program must agree. */
@@ -88,5 +90,20 @@
 #if !defined(HAVE_PTHREAD_SETCONCURRENCY) && defined(_GNU_SOURCE)
   #define HAVE_PTHREAD_SETCONCURRENCY 1
 #endif
+
+/* GASNet-EX: what this library has beyond what must be there. */
+#define GASNET_SUPPORTS_AM_CANCEL 20240418L
+#define GASNET_SUPPORTS_AM_COMMIT_V2 20240906L
+#define GASNET_SUPPORTS_TI_SRCRANK 1
+#define GASNET_SUPPORTS_TI_EP 1
+#define GASNET_SUPPORTS_TI_ENTRY 1
+#define GASNET_SUPPORTS_TI_IS_REQ 1
+#define GASNET_SUPPORTS_TI_IS_LONG 1
+/* prepared messages are made where the network sends them from */
+#define GASNET_NATIVE_NP_ALLOC_REQ_MEDIUM 1
+#define GASNET_NATIVE_NP_ALLOC_REP_MEDIUM 1
+#define GASNET_NATIVE_NP_ALLOC_REQ_LONG 1
+#define GASNET_NATIVE_NP_ALLOC_REP_LONG 1
+#define GASNET_HIDDEN_AM_CONCURRENCY_LEVEL 0
 
 #endif

@@ -1,165 +1,214 @@
-/* Types, constants and the small part of the library's state that inline code reads.
- * Part of gasnet.h; do not include it alone. */
+/* GASNet-EX: its types and constants, and nothing that links. A header of a library may include
+ * this file where no thread mode is chosen, in C++ too: every name begins with gex_, GEX_ or _GEX_. */
 #ifndef _GASNET_FWD_H
 #define _GASNET_FWD_H
+#define _INCLUDED_GASNET_FWD_H 1
 
-#include "gasnet_basic.h"
+#include <stddef.h>
+#include <stdint.h>
 
-/* ---- thread mode ------------------------------------------------------------------ */
-#if (defined(GASNET_SEQ) + defined(GASNET_PARSYNC) + defined(GASNET_PAR)) != 1
-  #error define exactly one of GASNET_SEQ, GASNET_PARSYNC and GASNET_PAR before including gasnet.h
-#endif
-#ifdef GASNET_SEQ
-  #undef GASNET_SEQ
-  #define GASNET_SEQ 1
-  #define GASNETI_THREAD_MODEL SEQ
-#endif
-#ifdef GASNET_PARSYNC
-  #undef GASNET_PARSYNC
-  #define GASNET_PARSYNC 1
-  #define GASNETI_THREAD_MODEL PARSYNC
-#endif
-#ifdef GASNET_PAR
-  #undef GASNET_PAR
-  #define GASNET_PAR 1
-  #define GASNETI_THREAD_MODEL PAR
-#endif
-#if defined(GASNET_PAR) || defined(GASNET_PARSYNC)
-  #define GASNETI_THREADS 1
-#endif
-#define GASNETI_THREAD_MODEL_STR GASNETI_STR(GASNETI_THREAD_MODEL)
+#define GEX_SPEC_VERSION_MAJOR 0
+#define GEX_SPEC_VERSION_MINOR 19
 
-/* ---- versions, names, limits ------------------------------------------------------- */
-#define GASNET_SPEC_VERSION_MAJOR GASNETI_SPEC_VERSION_MAJOR
-#define GASNET_SPEC_VERSION_MINOR GASNETI_SPEC_VERSION_MINOR
-#define GASNET_VERSION GASNET_SPEC_VERSION_MAJOR
-#define GASNET_RELEASE_VERSION_STR GASNETI_STR(GASNETI_RELEASE_VERSION)
+/* ---- ranks, endpoints, objects ---------------------------------------------------------- */
+typedef uint32_t gex_Rank_t;
+#define GEX_RANK_INVALID ((gex_Rank_t)~(gex_Rank_t)0)
+typedef uint16_t gex_EP_Index_t;
 
-/* One library serves every network, chosen when the job starts. The compile-time name is
- * that of the default, which needs no network. */
-#define GASNET_CONDUIT_SMP 1
-#define GASNET_CONDUIT_NAME SMP
-#define GASNET_CONDUIT_NAME_STR GASNETI_STR(GASNET_CONDUIT_NAME)
-#define GASNET_CORE_NAME SMP
-#define GASNET_CORE_NAME_STR GASNETI_STR(GASNET_CORE_NAME)
-#define GASNET_CORE_VERSION 1.1
-#define GASNET_CORE_VERSION_STR GASNETI_STR(GASNET_CORE_VERSION)
-#define GASNET_EXTENDED_NAME SMP
-#define GASNET_EXTENDED_NAME_STR GASNETI_STR(GASNET_EXTENDED_NAME)
-#define GASNET_EXTENDED_VERSION 1.1
-#define GASNET_EXTENDED_VERSION_STR GASNETI_STR(GASNET_EXTENDED_VERSION)
+typedef struct _gex_client_s *gex_Client_t;
+#define GEX_CLIENT_INVALID ((gex_Client_t)(uintptr_t)0)
+typedef struct _gex_segment_s *gex_Segment_t;
+#define GEX_SEGMENT_INVALID ((gex_Segment_t)(uintptr_t)0)
+typedef struct _gex_ep_s *gex_EP_t;
+#define GEX_EP_INVALID ((gex_EP_t)(uintptr_t)0)
+typedef struct _gex_tm_s *gex_TM_t;
+#define GEX_TM_INVALID ((gex_TM_t)(uintptr_t)0)
+typedef struct _gex_ad_s *gex_AD_t;
+#define GEX_AD_INVALID ((gex_AD_t)(uintptr_t)0)
+typedef struct _gex_mk_s *gex_MK_t;
+#define GEX_MK_INVALID ((gex_MK_t)(uintptr_t)0)
+#define GEX_MK_HOST ((gex_MK_t)(uintptr_t)1)
 
-#define GASNET_MAXNODES 65535
-#define GASNET_MAX_THREADS GASNETI_MAX_THREADS
-#define GASNET_PAGESIZE GASNETI_PAGESIZE
-#define GASNET_ALIGNED_SEGMENTS 0
-#define GASNET_NDEBUG 1
+typedef void *gex_Addr_t;
+typedef struct {
+  gex_Rank_t gex_rank;
+  gex_EP_Index_t gex_ep_index;
+} gex_EP_Location_t;
+typedef struct {
+  void *gex_addr;
+  size_t gex_len;
+} gex_Memvec_t;
+typedef const struct {
+  gex_Rank_t gex_jobrank;
+} gex_RankInfo_t;
 
-#define GASNET_CONFIG_STRING                                                              \
-  "RELEASE=" GASNETI_STR(GASNETI_RELEASE_VERSION) ",SPEC=" GASNETI_STR(GASNET_SPEC_VERSION_MAJOR) "."   \
-  GASNETI_STR(GASNET_SPEC_VERSION_MINOR) ",CONDUIT=" GASNET_CONDUIT_NAME_STR               \
-  "(" GASNET_CORE_NAME_STR "-" GASNET_CORE_VERSION_STR "/" GASNET_EXTENDED_NAME_STR "-"    \
-  GASNET_EXTENDED_VERSION_STR "),THREADMODEL=" GASNETI_THREAD_MODEL_STR ",SEGMENT="        \
-  GASNETI_STR(GASNETI_SEGMENT_NAME) ",PTR=" GASNETI_STR(GASNETI_PTR_CONFIG)                \
-  ",CACHE_LINE_BYTES=" GASNETI_STR(GASNETI_CACHE_LINE_BYTES)                               \
-  ",noalign,pshm,nodebug,notrace,nostats,nodebugmalloc,nosrclines,timers_native"           \
-  ",membars_native,atomics_native,atomic32_native,atomic64_native"
+/* ---- flags: unrelated calls may share a bit ----------------------------------------------- */
+typedef uint32_t gex_Flags_t;
+#define GEX_FLAG_IMMEDIATE (1U << 0)
+#define GEX_FLAG_SELF_SEG_UNKNOWN (1U << 3)
+#define GEX_FLAG_SELF_SEG_SOME (1U << 4)
+#define GEX_FLAG_SELF_SEG_BOUND (1U << 5)
+#define GEX_FLAG_SELF_SEG_OFFSET (1U << 6)
+#define GEX_FLAG_PEER_SEG_UNKNOWN (1U << 7)
+#define GEX_FLAG_PEER_SEG_SOME (1U << 8)
+#define GEX_FLAG_PEER_SEG_BOUND (1U << 9)
+#define GEX_FLAG_PEER_SEG_OFFSET (1U << 10)
+#define GEX_FLAG_ENABLE_LEAF_LC (1U << 11)
+#define GEX_FLAG_PEER_NEVER_NBRHD (1U << 14)
+#define GEX_FLAG_PEER_NEVER_SELF (1U << 15)
+/* limits of active messages, and preparing them */
+#define GEX_FLAG_AM_PREPARE_LEAST_CLIENT (1U << 11)
+#define GEX_FLAG_AM_PREPARE_LEAST_ALLOC (1U << 12)
+/* registering handlers */
+#define GEX_FLAG_AM_SHORT (1U << 0)
+#define GEX_FLAG_AM_MEDIUM (1U << 1)
+#define GEX_FLAG_AM_LONG (1U << 2)
+#define GEX_FLAG_AM_MEDLONG (GEX_FLAG_AM_MEDIUM | GEX_FLAG_AM_LONG)
+#define GEX_FLAG_AM_REQUEST (1U << 3)
+#define GEX_FLAG_AM_REPLY (1U << 4)
+#define GEX_FLAG_AM_REQREP (GEX_FLAG_AM_REQUEST | GEX_FLAG_AM_REPLY)
+/* remote atomics, and creating their domains */
+#define GEX_FLAG_AD_REL (1U << 1)
+#define GEX_FLAG_AD_ACQ (1U << 2)
+#define GEX_FLAG_AD_MY_RANK (1U << 11)
+#define GEX_FLAG_AD_MY_NBRHD (1U << 12)
+#define GEX_FLAG_RANK_IS_JOBRANK (1U << 13)
+#define GEX_FLAG_AD_FAVOR_MY_RANK (1U << 0)
+#define GEX_FLAG_AD_FAVOR_MY_NBRHD (1U << 1)
+#define GEX_FLAG_AD_FAVOR_REMOTE (1U << 2)
+/* starting a client */
+#define GEX_FLAG_USES_GASNET1 (1U << 0)
+#define GEX_FLAG_DEFER_THREADS (1U << 1)
+/* teams */
+#define GEX_FLAG_TM_SCRATCH_SIZE_MIN (1U << 0)
+#define GEX_FLAG_TM_SCRATCH_SIZE_RECOMMENDED (1U << 1)
+#define GEX_FLAG_TM_GLOBAL_SCRATCH (1U << 2)
+#define GEX_FLAG_TM_LOCAL_SCRATCH (1U << 3)
+#define GEX_FLAG_TM_SYMMETRIC_SCRATCH (1U << 4)
+#define GEX_FLAG_TM_NO_SCRATCH (1U << 5)
+#define GEX_FLAG_SCRATCH_SEG_OFFSET (1U << 6)
+#define GEX_FLAG_GLOBALLY_QUIESCED (1U << 13)
+/* what an endpoint is hinted to be used for */
+#define GEX_FLAG_HINT_ACCEL_AD (1U << 0)
+#define GEX_FLAG_HINT_ACCEL_COLL (1U << 1)
+#define GEX_FLAG_HINT_ACCEL_ALL (GEX_FLAG_HINT_ACCEL_AD | GEX_FLAG_HINT_ACCEL_COLL)
 
-/* ---- error codes --------------------------------------------------------------------- */
-#define GASNET_OK 0
-#define GASNET_ERR_NOT_INIT 10001
-#define GASNET_ERR_RESOURCE 10002
-#define GASNET_ERR_BAD_ARG 10003
-#define GASNET_ERR_NOT_READY 10004
-#define GASNET_ERR_BARRIER_MISMATCH 10005
+typedef uint32_t gex_EP_Capabilities_t;
+#define GEX_EP_CAPABILITY_RMA (1U << 0)
+#define GEX_EP_CAPABILITY_AM (1U << 1)
+#define GEX_EP_CAPABILITY_VIS (1U << 2)
+#define GEX_EP_CAPABILITY_COLL (1U << 3)
+#define GEX_EP_CAPABILITY_AD (1U << 4)
+#define GEX_EP_CAPABILITY_ALL 31U
 
-/* ---- types ------------------------------------------------------------------------------ */
-typedef uint32_t gasnet_node_t;
-typedef uint8_t gasnet_handler_t;
-typedef int32_t gasnet_handlerarg_t;
-typedef struct gasneti_token *gasnet_token_t;
-typedef struct gasneti_event *gasnet_handle_t;
-typedef struct gasneti_valget *gasnet_valget_handle_t;
-typedef uint64_t gasnet_register_value_t;
-typedef void *gasnet_threadinfo_t;
-#define SIZEOF_GASNET_REGISTER_VALUE_T 8
-#define GASNET_INVALID_HANDLE ((gasnet_handle_t)0)
+/* ---- completion ----------------------------------------------------------------------------- */
+typedef struct _gex_event_s *gex_Event_t;
+#define GEX_EVENT_INVALID ((gex_Event_t)(uintptr_t)0)
+#define GEX_EVENT_NO_OP ((gex_Event_t)(uintptr_t)1)
+#define GEX_EVENT_NOW ((gex_Event_t *)(uintptr_t)1)
+#define GEX_EVENT_DEFER ((gex_Event_t *)(uintptr_t)2)
+#define GEX_EVENT_GROUP ((gex_Event_t *)(uintptr_t)3)
+
+/* Categories: remote completion of a put includes the local one, which active messages share. */
+typedef uint32_t gex_EC_t;
+#define GEX_EC_PUT (3U)
+#define GEX_EC_LC (1U << 1)
+#define GEX_EC_AM (1U << 1)
+#define GEX_EC_GET (1U << 2)
+#define GEX_EC_RMW (1U << 3)
+#define GEX_EC_ALL (~(gex_EC_t)0)
+
+/* ---- data types and operations of atomics and reductions ------------------------------------ */
+typedef uint32_t gex_DT_t;
+#define GEX_DT_I32 (1U << 0)
+#define GEX_DT_U32 (1U << 1)
+#define GEX_DT_I64 (1U << 2)
+#define GEX_DT_U64 (1U << 3)
+#define GEX_DT_FLT (1U << 4)
+#define GEX_DT_DBL (1U << 5)
+#define GEX_DT_USER (1U << 6)
+
+typedef uint32_t gex_OP_t;
+#define _GEX_OP_FETCHING_SHIFT 15
+#define GEX_OP_AND (1U << 0)
+#define GEX_OP_OR (1U << 1)
+#define GEX_OP_XOR (1U << 2)
+#define GEX_OP_ADD (1U << 3)
+#define GEX_OP_SUB (1U << 4)
+#define GEX_OP_MULT (1U << 5)
+#define GEX_OP_MIN (1U << 6)
+#define GEX_OP_MAX (1U << 7)
+#define GEX_OP_INC (1U << 8)
+#define GEX_OP_DEC (1U << 9)
+#define GEX_OP_SET (1U << 10)
+#define GEX_OP_CAS (1U << 11)
+#define GEX_OP_FAND (1U << 15)
+#define GEX_OP_FOR (1U << 16)
+#define GEX_OP_FXOR (1U << 17)
+#define GEX_OP_FADD (1U << 18)
+#define GEX_OP_FSUB (1U << 19)
+#define GEX_OP_FMULT (1U << 20)
+#define GEX_OP_FMIN (1U << 21)
+#define GEX_OP_FMAX (1U << 22)
+#define GEX_OP_FINC (1U << 23)
+#define GEX_OP_FDEC (1U << 24)
+#define GEX_OP_SWAP (1U << 25)
+#define GEX_OP_FCAS (1U << 26)
+#define GEX_OP_CSWAP GEX_OP_FCAS
+#define GEX_OP_GET (1U << 27)
+#define GEX_OP_USER (1U << 30)
+#define GEX_OP_USER_NC (1U << 31)
+#define GEX_OP_TO_FETCHING(op) ((gex_OP_t)((op) << _GEX_OP_FETCHING_SHIFT))
+#define GEX_OP_TO_NONFETCHING(op) ((gex_OP_t)((op) >> _GEX_OP_FETCHING_SHIFT))
+
+/* y[i] = x[i] (+) y[i]; it may run on any thread, on parts of the vector */
+typedef void (*gex_Coll_ReduceFn_t)(const void *x, void *y, size_t count, const void *cdata);
+
+/* ---- active messages -------------------------------------------------------------------------- */
+typedef struct _gex_token_s *gex_Token_t;
+typedef uint8_t gex_AM_Index_t;
+typedef int32_t gex_AM_Arg_t;
+typedef void (*gex_AM_Fn_t)();
+#define GEX_AM_INDEX_BASE 128
+typedef struct _gex_srcdesc_s *gex_AM_SrcDesc_t;
+#define GEX_AM_SRCDESC_NO_OP ((gex_AM_SrcDesc_t)(uintptr_t)0)
 
 typedef struct {
-  gasnet_handler_t index;
-  void (*fnptr)();
-} gasnet_handlerentry_t;
+  gex_AM_Index_t gex_index;
+  gex_AM_Fn_t gex_fnptr;
+  gex_Flags_t gex_flags;
+  unsigned int gex_nargs;
+  const void *gex_cdata;
+  const char *gex_name;
+} gex_AM_Entry_t;
 
 typedef struct {
-  void *addr;
-  uintptr_t size;
-} gasnet_seginfo_t;
+  gex_Rank_t gex_srcrank;
+  gex_EP_t gex_ep;
+  const gex_AM_Entry_t *gex_entry;
+  int gex_is_req;
+  int gex_is_long;
+} gex_Token_Info_t;
+typedef unsigned int gex_TI_t;
+#define GEX_TI_SRCRANK (1U << 0)
+#define GEX_TI_ENTRY (1U << 1)
+#define GEX_TI_IS_REQ (1U << 2)
+#define GEX_TI_IS_LONG (1U << 3)
+#define GEX_TI_EP (1U << 4)
+#define GEX_TI_ALL 31U
 
-/* offset: add it to an address in that node's segment to get this process's mapping of it */
+/* ---- values in registers ------------------------------------------------------------------------ */
+typedef uint64_t gex_RMA_Value_t;
+#define SIZEOF_GEX_RMA_VALUE_T 8
+
+/* ---- progress threads ------------------------------------------------------------------------------ */
+#define GEX_THREAD_ROLE_RCV 1U
+#define GEX_THREAD_ROLE_SND 2U
 typedef struct {
-  gasnet_node_t host;      /* lowest rank on the same host */
-  gasnet_node_t supernode; /* lowest rank that shares memory with it */
-  uintptr_t offset;
-} gasnet_nodeinfo_t;
-
-typedef struct {
-  void *addr;
-  size_t len;
-} gasnet_memvec_t;
-
-/* A lock that handlers may take. All zero but the mark is unlocked. */
-typedef struct {
-  uint32_t gasneti_state;
-  uint32_t gasneti_mark;
-  uint64_t gasneti_owner;
-  void *gasneti_outer;
-} gasnet_hsl_t;
-#define GASNETI_HSL_MARK 0x48534c31u
-#define GASNET_HSL_INITIALIZER { 0, GASNETI_HSL_MARK, 0, NULL }
-
-#define GASNET_WAIT_SPIN 0
-#define GASNET_WAIT_BLOCK 1
-#define GASNET_WAIT_SPINBLOCK 2
-
-#define GASNET_BARRIERFLAG_ANONYMOUS 1
-#define GASNET_BARRIERFLAG_MISMATCH 2
-#define GASNET_BARRIERFLAG_IMAGES 4
-#define GASNET_BARRIERFLAG_UNNAMED (8 | GASNET_BARRIERFLAG_ANONYMOUS)
-
-GASNETT_BEGIN_EXTERNC
-
-/* ---- what inline code reads ------------------------------------------------------------- */
-typedef struct {
-  uintptr_t base;  /* where the owner sees its segment */
-  uintptr_t near;  /* bytes this process may touch directly; 0 when it has no mapping */
-  intptr_t delta;  /* owner's address + delta = our address, when near != 0 */
-} gasneti_peer_t;
-
-typedef struct {
-  uint32_t rank, size;
-  const gasneti_peer_t *peer; /* size entries, filled by gasnet_attach */
-  uint32_t check;             /* not 0: calls go through the library's rule checks */
-  uint32_t interface_version;
-} gasneti_abi_t;
-
-/* Written by gasnet_init alone. Not declared const, or the compiler might read it before that. */
-extern gasneti_abi_t gasneti_abi;
-
-/* ---- agreement of all objects of a program on their modes, checked by gasnet_init ---------- */
-#define GASNETI_MODE_TEXT \
-  "1:" GASNETI_THREAD_MODEL_STR ":" GASNETI_STR(GASNETI_SEGMENT_NAME) ":" GASNETI_STR(GASNETI_PTR_BITS)
-typedef struct { char text[32]; } gasneti_mode_t;
-static const gasneti_mode_t gasneti_mode
-  __attribute__((__section__("gasneti_modes"), __used__, __unused__, __aligned__(1))) =
-  { GASNETI_MODE_TEXT };
-extern const gasneti_mode_t __start_gasneti_modes[] __attribute__((__weak__, __visibility__("hidden")));
-extern const gasneti_mode_t __stop_gasneti_modes[] __attribute__((__weak__, __visibility__("hidden")));
-
-GASNETT_IDENT(gasneti_ident_config, "$GASNetConfig: (client) " GASNET_CONFIG_STRING " $");
-GASNETT_IDENT(gasneti_ident_threads, "$GASNetThreadModel: GASNET_" GASNETI_THREAD_MODEL_STR " $");
-GASNETT_IDENT(gasneti_ident_segment,
-              "$GASNetSegment: GASNET_SEGMENT_" GASNETI_STR(GASNETI_SEGMENT_NAME) " $");
-
-GASNETT_END_EXTERNC
+  const char *gex_device_list;
+  unsigned int gex_thread_roles;
+  void *(*gex_progress_fn)(void *);
+  void *gex_progress_arg;
+} gex_ProgressThreadInfo_t;
 
 #endif

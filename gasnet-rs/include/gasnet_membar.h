@@ -27,15 +27,16 @@ void gasnett_spinloop_hint(void) {
 #endif
 }
 
+/* REL and ACQ have the values of GEX_FLAG_AD_REL and GEX_FLAG_AD_ACQ. */
 #define GASNETT_ATOMIC_NONE 0
 #define GASNETT_ATOMIC_RMB_PRE 0x01
 #define GASNETT_ATOMIC_WMB_PRE 0x02
 #define GASNETT_ATOMIC_MB_PRE 0x03
-#define GASNETT_ATOMIC_RMB_POST 0x10
-#define GASNETT_ATOMIC_WMB_POST 0x20
-#define GASNETT_ATOMIC_MB_POST 0x30
-#define GASNETT_ATOMIC_RMB_POST_IF_TRUE 0x40
-#define GASNETT_ATOMIC_RMB_POST_IF_FALSE 0x80
+#define GASNETT_ATOMIC_RMB_POST 0x04
+#define GASNETT_ATOMIC_WMB_POST 0x08
+#define GASNETT_ATOMIC_MB_POST 0x0c
+#define GASNETT_ATOMIC_RMB_POST_IF_TRUE 0x10
+#define GASNETT_ATOMIC_RMB_POST_IF_FALSE 0x20
 #define GASNETT_ATOMIC_REL GASNETT_ATOMIC_WMB_PRE
 #define GASNETT_ATOMIC_ACQ GASNETT_ATOMIC_RMB_POST
 #define GASNETT_ATOMIC_ACQ_IF_TRUE GASNETT_ATOMIC_RMB_POST_IF_TRUE
@@ -51,14 +52,14 @@ void gasneti_fence_pre(int flags) {
 }
 GASNETT_INLINE(gasneti_fence_post)
 void gasneti_fence_post(int flags) {
-  if ((flags & 0x30) == 0x30) __atomic_thread_fence(__ATOMIC_SEQ_CST);
-  else if (flags & 0x20) __atomic_thread_fence(__ATOMIC_RELEASE);
-  else if (flags & 0x10) __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  if ((flags & 0x0c) == 0x0c) __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  else if (flags & 0x08) __atomic_thread_fence(__ATOMIC_RELEASE);
+  else if (flags & 0x04) __atomic_thread_fence(__ATOMIC_ACQUIRE);
 }
 GASNETT_INLINE(gasneti_fence_post_bool)
 void gasneti_fence_post_bool(int flags, int result) {
   gasneti_fence_post(flags);
-  if (result ? (flags & 0x40) : (flags & 0x80)) __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  if (result ? (flags & 0x10) : (flags & 0x20)) __atomic_thread_fence(__ATOMIC_ACQUIRE);
 }
 
 /* Clients cast int32_t*, float* and the like to these types: hence may_alias. */

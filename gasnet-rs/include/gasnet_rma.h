@@ -4,10 +4,7 @@
 #ifndef _GASNET_RMA_H
 #define _GASNET_RMA_H
 
-#include "gasnet_fwd.h"
-#include "gasnet_membar.h"
-
-#include <string.h>
+#include "gasnet_near.h"
 
 GASNETT_BEGIN_EXTERNC
 
@@ -22,7 +19,6 @@ extern gasnet_handle_t gasneti_memset_nb(gasnet_node_t node, void *dest, int val
 extern void gasneti_put_nbi(gasnet_node_t node, void *dest, const void *src, size_t nbytes, int bulk);
 extern void gasneti_get_nbi(void *dest, gasnet_node_t node, const void *src, size_t nbytes);
 extern void gasneti_memset_nbi(gasnet_node_t node, void *dest, int val, size_t nbytes);
-extern void gasneti_bad_value_size(size_t nbytes);
 extern gasnet_valget_handle_t gasneti_get_nb_val(gasnet_node_t node, const void *src, size_t nbytes);
 extern gasnet_register_value_t gasnet_wait_syncnb_valget(gasnet_valget_handle_t handle);
 
@@ -40,45 +36,6 @@ extern int gasnet_try_syncnbi_puts(void);
 extern int gasnet_try_syncnbi_all(void);
 extern void gasnet_begin_nbi_accessregion(void);
 extern gasnet_handle_t gasnet_end_nbi_accessregion(void);
-
-/* Our address of [p, p+nbytes) on that node, or null when there is none. */
-GASNETT_INLINE(gasneti_near)
-char *gasneti_near(gasnet_node_t node, const void *p, size_t nbytes) {
-  if (GASNETT_PREDICT_TRUE(node < gasneti_abi.size)) {
-    const gasneti_peer_t *peer = &gasneti_abi.peer[node];
-    const uintptr_t offset = (uintptr_t)p - peer->base;
-    if (GASNETT_PREDICT_TRUE(nbytes <= peer->near && offset <= peer->near - nbytes))
-      return (char *)((uintptr_t)p + (uintptr_t)peer->delta);
-  }
-  return NULL;
-}
-
-/* Other processes change this memory: the compiler must neither remember it nor delay it. Words are stored once, where
- * the library's memcpy and memset may store them twice: their owner may have seen the first and written something else. */
-GASNETT_INLINE(gasneti_copy)
-void gasneti_copy(void *dest, const void *src, size_t nbytes) {
-  gasnett_compiler_fence();
-  switch (nbytes) {
-    case 1: memcpy(dest, src, 1); break;
-    case 2: memcpy(dest, src, 2); break;
-    case 4: memcpy(dest, src, 4); break;
-    case 8: memcpy(dest, src, 8); break;
-    default: memcpy(dest, src, nbytes);
-  }
-  gasnett_compiler_fence();
-}
-GASNETT_INLINE(gasneti_fill)
-void gasneti_fill(void *dest, int val, size_t nbytes) {
-  if (nbytes <= 8 && (nbytes & (nbytes - 1)) == 0) {
-    const uint32_t half = 0x01010101u * (unsigned char)val;
-    const uint64_t word = (uint64_t)half << 32 | half;
-    gasneti_copy(dest, &word, nbytes);
-  } else {
-    gasnett_compiler_fence();
-    memset(dest, val, nbytes);
-    gasnett_compiler_fence();
-  }
-}
 
 GASNETT_INLINE(gasnet_put)
 void gasnet_put(gasnet_node_t node, void *dest, const void *src, size_t nbytes) {
@@ -187,15 +144,6 @@ void gasnet_memset_nbi(gasnet_node_t node, void *dest, int val, size_t nbytes) {
 }
 
 /* ---- values: the low-order nbytes of a register --------------------------------------- */
-GASNETT_INLINE(gasneti_value_bytes)
-const char *gasneti_value_bytes(const gasnet_register_value_t *value, size_t nbytes) {
-  if (GASNETT_PREDICT_FALSE(nbytes - 1 >= sizeof(*value))) gasneti_bad_value_size(nbytes);
-#if PLATFORM_ARCH_BIG_ENDIAN
-  return (const char *)value + (sizeof(*value) - nbytes);
-#else
-  return (const char *)value;
-#endif
-}
 GASNETT_INLINE(gasnet_put_val)
 void gasnet_put_val(gasnet_node_t node, void *dest, gasnet_register_value_t value, size_t nbytes) {
   gasnet_put(node, dest, gasneti_value_bytes(&value, nbytes), nbytes);

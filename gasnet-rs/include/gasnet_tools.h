@@ -1,14 +1,13 @@
 /* GASNet tools: timers, memory barriers, atomics, locks, thread keys, environment and
- * system helpers. Usable with or without gasnet.h; with it, include gasnet.h first.
+ * system helpers. Usable with or without gasnet.h and gasnetex.h; a program of theirs may include it first.
  * Fast things are inline; the functions declared extern are in libgasnet. */
+#if !defined(_INCLUDED_GASNETEX_H) && \
+    (defined(GASNET_SEQ) || defined(GASNET_PARSYNC) || defined(GASNET_PAR))
+  #include "gasnetex.h"
+#endif
 #ifndef _GASNET_TOOLS_H
 #define _GASNET_TOOLS_H
 #define _INCLUDED_GASNET_TOOLS_H 1
-
-#if !defined(_INCLUDED_GASNET_H) && \
-    (defined(GASNET_SEQ) || defined(GASNET_PARSYNC) || defined(GASNET_PAR))
-  #error include gasnet.h before gasnet_tools.h in files that use both
-#endif
 
 #include "gasnet_basic.h"
 #include "gasnet_membar.h"
@@ -111,7 +110,12 @@ gasnett_tick_t gasnett_ticks_now(void) {
 /* ---- thread keys: one pointer per thread ------------------------------------------- */
 #define GASNETT_THREADKEY_DECLARE(key) extern __thread void *gasneti_threadkey_##key
 #define GASNETT_THREADKEY_DEFINE(key) __thread void *gasneti_threadkey_##key = NULL
-#define gasnett_threadkey_init(key) ((void)0)
+/* A key needs no start. Realm names this function and _gasnett_trace_printf_noop, lest compilers call them
+ * unused. */
+static void _gasneti_threadkey_init(void) GASNETT_UNUSED;
+static void _gasneti_threadkey_init(void) {
+}
+#define gasnett_threadkey_init(key) _gasneti_threadkey_init()
 #define gasnett_threadkey_get_noinit(key) (gasneti_threadkey_##key)
 #define gasnett_threadkey_set_noinit(key, val) ((void)(gasneti_threadkey_##key = (val)))
 #define gasnett_threadkey_get(key) gasnett_threadkey_get_noinit(key)
@@ -135,6 +139,13 @@ extern void gasnett_envint_display(const char *key, int64_t val, int is_dflt, in
 extern void gasnett_envstr_display(const char *key, const char *val, int is_dflt);
 extern void gasnett_envdbl_display(const char *key, double val, int is_dflt);
 
+/* ---- constants of GASNet-EX as text ---------------------------------------------------- */
+/* Each writes a set of GEX_DT_, GEX_OP_ or GEX_TI_ with its final NUL and returns the bytes this takes; with a
+ * null pointer it only counts them. */
+extern size_t gasnett_format_dt(char *buf, uint32_t types);
+extern size_t gasnett_format_op(char *buf, uint32_t operations);
+extern size_t gasnett_format_ti(char *buf, uint32_t fields);
+
 /* ---- system ------------------------------------------------------------------------- */
 typedef void (*gasnett_sighandlerfn_t)(int);
 extern gasnett_sighandlerfn_t gasnett_reghandler(int sig, gasnett_sighandlerfn_t fn);
@@ -144,7 +155,9 @@ extern void gasnett_flush_streams(void);
 extern void gasnett_close_streams(void);
 extern void gasnett_killmyprocess(int exitcode) GASNETT_NORETURN;
 extern uint64_t gasnett_checksum(const void *p, size_t numbytes);
-extern void gasnett_set_affinity(int rank);
+/* 0 if the calling thread now runs on the processor that is the caller's turn */
+#define GASNETT_SET_AFFINITY_SUPPORT 1
+extern int gasnett_set_affinity(int rank);
 extern const char *gasnett_gethostname(void);
 extern const char *gasnett_exe_name(void);
 extern const char *gasnett_performance_warning_str(void);
@@ -179,6 +192,8 @@ static void gasnett_fatalerror(const char *format, ...) {
   va_end(ap);
   gasneti_fatal(text);
 }
+
+#define gasnett_fatalerror_nopos gasnett_fatalerror
 
 /* ---- backtraces --------------------------------------------------------------------- */
 typedef struct {

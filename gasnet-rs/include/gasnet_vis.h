@@ -1,16 +1,86 @@
 /* Transfers of many pieces: vector (any pieces), indexed (equal pieces at listed places), strided (a box
- * in an array; count[0] contiguous bytes, then stridelevels counts and distances in bytes). Both sides have
- * the same number of bytes. The lists are read during the call; the memory of a transfer stays as it is
- * until completion. Included by gasnet.h. */
+ * in an array). Both sides have the same number of bytes. The lists are read during the call; the memory of a
+ * transfer stays as it is until completion. First GASNet-EX's (gex_VIS_*), then GASNet-1's. Includes gasnetex.h. */
 #ifndef _GASNET_VIS_H
 #define _GASNET_VIS_H
 
-#include "gasnet.h"
+#include "gasnetex.h"
 
 #include <stdio.h>
 
 GASNETT_BEGIN_EXTERNC
 
+/* ---- GASNet-EX ----------------------------------------------------------------------------------------- */
+/* how: 0 put, 1 get, plus 0 blocking, 2 with an event, 4 implicit; remote side first */
+extern gex_Event_t gasneti_ex_vis_v(int how, gex_TM_t tm, gex_Rank_t rank, size_t remotes, gex_Memvec_t const *remote,
+                                    size_t locals, gex_Memvec_t const *local, gex_Flags_t flags);
+extern gex_Event_t gasneti_ex_vis_i(int how, gex_TM_t tm, gex_Rank_t rank, size_t remotes, void *const *remote,
+                                    size_t remote_len, size_t locals, void *const *local, size_t local_len,
+                                    gex_Flags_t flags);
+extern gex_Event_t gasneti_ex_vis_s(int how, gex_TM_t tm, gex_Rank_t rank, const void *remote,
+                                    const ptrdiff_t *remote_strides, const void *local,
+                                    const ptrdiff_t *local_strides, size_t elemsz, const size_t *count,
+                                    size_t levels, gex_Flags_t flags);
+
+/* The form Blocking returns when all is done, NB returns an event, and NBI an int, which is 0. */
+#define GASNETI_VIS_FORMS(name, params, call)                                                            \
+  GASNETT_INLINE(gex_VIS_##name##Blocking)                                                               \
+  int gex_VIS_##name##Blocking params { return call(0) != GEX_EVENT_INVALID; }                           \
+  GASNETT_INLINE(gex_VIS_##name##NB) gex_Event_t gex_VIS_##name##NB params { return call(2); }           \
+  GASNETT_INLINE(gex_VIS_##name##NBI)                                                                    \
+  int gex_VIS_##name##NBI params { return call(4) != GEX_EVENT_INVALID; }
+
+#define GASNETI_VIS_CALL(how) gasneti_ex_vis_v(how, tm, dstrank, dstcount, dstlist, srccount, srclist, flags)
+GASNETI_VIS_FORMS(VectorPut,
+                  (gex_TM_t tm, gex_Rank_t dstrank, size_t dstcount, gex_Memvec_t const dstlist[], size_t srccount,
+                   gex_Memvec_t const srclist[], gex_Flags_t flags),
+                  GASNETI_VIS_CALL)
+#undef GASNETI_VIS_CALL
+#define GASNETI_VIS_CALL(how) gasneti_ex_vis_v((how) | 1, tm, srcrank, srccount, srclist, dstcount, dstlist, flags)
+GASNETI_VIS_FORMS(VectorGet,
+                  (gex_TM_t tm, size_t dstcount, gex_Memvec_t const dstlist[], gex_Rank_t srcrank, size_t srccount,
+                   gex_Memvec_t const srclist[], gex_Flags_t flags),
+                  GASNETI_VIS_CALL)
+#undef GASNETI_VIS_CALL
+#define GASNETI_VIS_CALL(how) \
+  gasneti_ex_vis_i(how, tm, dstrank, dstcount, dstlist, dstlen, srccount, srclist, srclen, flags)
+GASNETI_VIS_FORMS(IndexedPut,
+                  (gex_TM_t tm, gex_Rank_t dstrank, size_t dstcount, void *const dstlist[], size_t dstlen,
+                   size_t srccount, void *const srclist[], size_t srclen, gex_Flags_t flags),
+                  GASNETI_VIS_CALL)
+#undef GASNETI_VIS_CALL
+#define GASNETI_VIS_CALL(how) \
+  gasneti_ex_vis_i((how) | 1, tm, srcrank, srccount, srclist, srclen, dstcount, dstlist, dstlen, flags)
+GASNETI_VIS_FORMS(IndexedGet,
+                  (gex_TM_t tm, size_t dstcount, void *const dstlist[], size_t dstlen, gex_Rank_t srcrank,
+                   size_t srccount, void *const srclist[], size_t srclen, gex_Flags_t flags),
+                  GASNETI_VIS_CALL)
+#undef GASNETI_VIS_CALL
+/* elements of elemsz bytes, count[i] of them at distance strides[i], which may be negative */
+#define GASNETI_VIS_CALL(how) \
+  gasneti_ex_vis_s(how, tm, dstrank, dst, dststrides, src, srcstrides, elemsz, count, stridelevels, flags)
+GASNETI_VIS_FORMS(StridedPut,
+                  (gex_TM_t tm, gex_Rank_t dstrank, void *dst, const ptrdiff_t dststrides[], void *src,
+                   const ptrdiff_t srcstrides[], size_t elemsz, const size_t count[], size_t stridelevels,
+                   gex_Flags_t flags),
+                  GASNETI_VIS_CALL)
+#undef GASNETI_VIS_CALL
+#define GASNETI_VIS_CALL(how) \
+  gasneti_ex_vis_s((how) | 1, tm, srcrank, src, srcstrides, dst, dststrides, elemsz, count, stridelevels, flags)
+GASNETI_VIS_FORMS(StridedGet,
+                  (gex_TM_t tm, void *dst, const ptrdiff_t dststrides[], gex_Rank_t srcrank, void *src,
+                   const ptrdiff_t srcstrides[], size_t elemsz, const size_t count[], size_t stridelevels,
+                   gex_Flags_t flags),
+                  GASNETI_VIS_CALL)
+#undef GASNETI_VIS_CALL
+
+/* Deprecated: the next gex_VIS_*Put* of this thread, when its data is there, runs a handler of its target, as if that
+ * were sent a medium reply with this payload and no argument. Index 0 takes that back. */
+#define GEX_VIS_MAX_PEERCOMPLETION 127
+extern void gex_VIS_SetPeerCompletionHandler(gex_AM_Index_t handler, const void *source_addr, size_t nbytes,
+                                             gex_Flags_t flags);
+
+/* ---- GASNet-1: count[0] contiguous bytes, then stridelevels counts and distances --------------------------- */
 /* remote side first; mode 0 blocking, 1 with a handle, 2 implicit */
 extern gasnet_handle_t gasneti_vis_v(int get, int mode, gasnet_node_t node, size_t remotes,
                                      gasnet_memvec_t const *remote, size_t locals, gasnet_memvec_t const *local);
@@ -145,8 +215,10 @@ size_t gasnett_format_putsgets_bufsz(size_t levels) {
   return 300 + 75 * levels;
 }
 
+/* of gasnet_memvec_t or gex_Memvec_t, which have the same layout */
 GASNETT_PLEASE_INLINE(gasnett_format_memveclist)
-size_t gasnett_format_memveclist(char *buf, size_t count, gasnet_memvec_t const *list) {
+size_t gasnett_format_memveclist(char *buf, size_t count, const void *pieces) {
+  gasnet_memvec_t const *const list = (gasnet_memvec_t const *)pieces;
   size_t total = 0, i;
   for (i = 0; i < count; i++) total += list[i].len;
   buf += sprintf(buf, "%lu pieces, %lu bytes:", (unsigned long)count, (unsigned long)total);
@@ -172,21 +244,123 @@ char *gasneti_format_sizes(char *buf, const char *name, size_t count, const size
   return buf + sprintf(buf, "]");
 }
 
-/* stats: takes no part */
-GASNETT_PLEASE_INLINE(gasnett_format_putsgets)
-size_t gasnett_format_putsgets(char *buf, void *stats, gasnet_node_t node, void *dst, const size_t *dststrides,
-                               void *src, const size_t *srcstrides, const size_t *count, size_t levels) {
+/* gasnett_format_putsgets(buf, stats, node, dst, dststrides, src, srcstrides, count, levels) with GASNet-1's strides and
+ * counts, or (buf, stats, tm, rank, dst, dststrides, src, srcstrides, elemsz, count, levels) with GASNet-EX's. stats takes no part. */
+GASNETT_PLEASE_INLINE(gasneti_format_strides)
+char *gasneti_format_strides(char *buf, size_t count, const ptrdiff_t *list) {
+  size_t i;
+  buf += sprintf(buf, " strides=[");
+  for (i = 0; i < count; i++) buf += sprintf(buf, i ? ", %ld" : "%ld", (long)list[i]);
+  return buf + sprintf(buf, "]");
+}
+
+GASNETT_PLEASE_INLINE(gasneti_format_box)
+char *gasneti_format_box(char *buf, size_t total, gasnet_node_t node, const void *dst, const ptrdiff_t *dststrides,
+                         const void *src, const ptrdiff_t *srcstrides, size_t levels) {
+  buf += sprintf(buf, "%lu bytes, node %lu, to 0x%lx", (unsigned long)total, (unsigned long)node,
+                 (unsigned long)(uintptr_t)dst);
+  buf = gasneti_format_strides(buf, levels, dststrides);
+  buf += sprintf(buf, ", from 0x%lx", (unsigned long)(uintptr_t)src);
+  return gasneti_format_strides(buf, levels, srcstrides);
+}
+
+GASNETT_PLEASE_INLINE(gasneti_format_putsgets_9)
+size_t gasneti_format_putsgets_9(char *buf, void *stats, gasnet_node_t node, const void *dst, const size_t *dststrides,
+                                 const void *src, const size_t *srcstrides, const size_t *count, size_t levels) {
   size_t total = 1, i;
   (void)stats;
   for (i = 0; i <= levels; i++) total *= count[i];
-  buf += sprintf(buf, "%lu bytes, node %lu, to 0x%lx", (unsigned long)total, (unsigned long)node,
-                 (unsigned long)(uintptr_t)dst);
-  buf = gasneti_format_sizes(buf, "strides", levels, dststrides);
-  buf += sprintf(buf, ", from 0x%lx", (unsigned long)(uintptr_t)src);
-  buf = gasneti_format_sizes(buf, "strides", levels, srcstrides);
+  buf = gasneti_format_box(buf, total, node, dst, (const ptrdiff_t *)dststrides, src, (const ptrdiff_t *)srcstrides,
+                           levels);
   (void)gasneti_format_sizes(buf, "count", levels + 1, count);
   return total;
 }
+
+GASNETT_PLEASE_INLINE(gasneti_format_putsgets_11)
+size_t gasneti_format_putsgets_11(char *buf, void *stats, gex_TM_t tm, gex_Rank_t rank, const void *dst,
+                                  const ptrdiff_t *dststrides, const void *src, const ptrdiff_t *srcstrides,
+                                  size_t elemsz, const size_t *count, size_t levels) {
+  size_t total = elemsz, i;
+  (void)stats;
+  (void)tm;
+  for (i = 0; i < levels; i++) total *= count[i];
+  buf = gasneti_format_box(buf, total, rank, dst, dststrides, src, srcstrides, levels);
+  buf += sprintf(buf, " elements of %lu bytes,", (unsigned long)elemsz);
+  (void)gasneti_format_sizes(buf, "count", levels, count);
+  return total;
+}
+#define GASNETI_TWELFTH(a, b, c, d, e, f, g, h, i, j, k, form, ...) form
+#define gasnett_format_putsgets(...)                                                                             \
+  GASNETI_TWELFTH(__VA_ARGS__, gasneti_format_putsgets_11, gasneti_no_such_form, gasneti_format_putsgets_9,      \
+                   gasneti_no_such_form, gasneti_no_such_form, gasneti_no_such_form, gasneti_no_such_form,        \
+                   gasneti_no_such_form)(__VA_ARGS__)
+
+/* distances alone: nothing is described, so nothing is returned */
+GASNETT_PLEASE_INLINE(gasnett_format_strides_bufsz)
+size_t gasnett_format_strides_bufsz(size_t count) {
+  return 20 + 25 * count;
+}
+
+GASNETT_PLEASE_INLINE(gasnett_format_strides)
+void gasnett_format_strides(char *buf, size_t count, const ptrdiff_t *list) {
+  (void)gasneti_format_strides(buf, count, list);
+}
+
+GASNETT_PLEASE_INLINE(gasnett_format_putvgetv_bufsz)
+size_t gasnett_format_putvgetv_bufsz(size_t dstcount, size_t srccount) {
+  return 100 + gasnett_format_memveclist_bufsz(dstcount) + gasnett_format_memveclist_bufsz(srccount);
+}
+
+GASNETT_PLEASE_INLINE(gasnett_format_putigeti_bufsz)
+size_t gasnett_format_putigeti_bufsz(size_t dstcount, size_t srccount) {
+  return 100 + gasnett_format_addrlist_bufsz(dstcount) + gasnett_format_addrlist_bufsz(srccount);
+}
+
+GASNETT_PLEASE_INLINE(gasneti_format_putvgetv_6)
+size_t gasneti_format_putvgetv_6(char *buf, gasnet_node_t node, size_t dstcount, const void *dstlist, size_t srccount,
+                                 const void *srclist) {
+  size_t total;
+  buf += sprintf(buf, "node %lu, to ", (unsigned long)node);
+  total = gasnett_format_memveclist(buf, dstcount, dstlist);
+  buf += strlen(buf);
+  buf += sprintf(buf, ", from ");
+  (void)gasnett_format_memveclist(buf, srccount, srclist);
+  return total;
+}
+
+GASNETT_PLEASE_INLINE(gasneti_format_putvgetv_7)
+size_t gasneti_format_putvgetv_7(char *buf, gex_TM_t tm, gex_Rank_t rank, size_t dstcount, const void *dstlist,
+                                 size_t srccount, const void *srclist) {
+  (void)tm;
+  return gasneti_format_putvgetv_6(buf, rank, dstcount, dstlist, srccount, srclist);
+}
+
+GASNETT_PLEASE_INLINE(gasneti_format_putigeti_8)
+size_t gasneti_format_putigeti_8(char *buf, gasnet_node_t node, size_t dstcount, void *const *dstlist, size_t dstlen,
+                                 size_t srccount, void *const *srclist, size_t srclen) {
+  size_t total;
+  buf += sprintf(buf, "node %lu, to ", (unsigned long)node);
+  total = gasnett_format_addrlist(buf, dstcount, dstlist, dstlen);
+  buf += strlen(buf);
+  buf += sprintf(buf, ", from ");
+  (void)gasnett_format_addrlist(buf, srccount, srclist, srclen);
+  return total;
+}
+
+GASNETT_PLEASE_INLINE(gasneti_format_putigeti_9)
+size_t gasneti_format_putigeti_9(char *buf, gex_TM_t tm, gex_Rank_t rank, size_t dstcount, void *const *dstlist,
+                                 size_t dstlen, size_t srccount, void *const *srclist, size_t srclen) {
+  (void)tm;
+  return gasneti_format_putigeti_8(buf, rank, dstcount, dstlist, dstlen, srccount, srclist, srclen);
+}
+
+/* (buf, node, lists) as GASNet-1 has it, or (buf, tm, rank, lists) */
+#define GASNETI_EIGHTH(a, b, c, d, e, f, g, form, ...) form
+#define gasnett_format_putvgetv(...)                                                                            \
+  GASNETI_EIGHTH(__VA_ARGS__, gasneti_format_putvgetv_7, gasneti_format_putvgetv_6, gasneti_no_such_form)(__VA_ARGS__)
+#define GASNETI_TENTH(a, b, c, d, e, f, g, h, i, form, ...) form
+#define gasnett_format_putigeti(...)                                                                             \
+  GASNETI_TENTH(__VA_ARGS__, gasneti_format_putigeti_9, gasneti_format_putigeti_8, gasneti_no_such_form)(__VA_ARGS__)
 
 GASNETT_END_EXTERNC
 

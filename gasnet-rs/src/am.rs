@@ -1,27 +1,42 @@
 //! Active messages: a message that runs a handler on the rank it arrives at.
 //!
-//! **Kinds.** *Short*: up to 16 32-bit arguments. *Medium*: also a payload, which the handler sees in a buffer of the runtime.
-//! *Long*: also a payload, placed in the target's segment before the handler runs, in [parts] where no frame holds it. A handler of a *request* may send one
-//! *reply* to where the request came from; a handler of a reply sends nothing.
+//! **Kinds.** *Short*: up to 16 32-bit arguments. *Medium*: also a payload, which the handler sees in a
+//! buffer of the runtime. *Long*: also a payload, placed in the target's segment before the handler runs, in
+//! [parts] where no frame holds it. A handler of a *request* may send one *reply* to where the request came
+//! from; a handler of a reply sends nothing.
 //!
-//! **Route** ([`Rank::route`], the one locality decision of messages): to oneself a handler runs at once, on the caller's stack;
-//! to a neighbour the message goes through a link in shared memory; to anyone else as a [frame] through the conduit.
+//! **Route** ([`Rank::route`], the one locality decision of messages): to oneself a handler runs at once, on
+//! the caller's stack; to a neighbour the message goes through a link in shared memory; to anyone else as a
+//! [frame] through the conduit.
 //!
-//! **No deadlock.** Requests and replies have separate links. A sender without room polls: for a request, both channels; for a
-//! reply, replies only, which send nothing and so always make room. Every rank that is inside any call of the runtime drains
-//! replies, so a rank waiting for reply room waits only for a peer that computes without calling the runtime.
+//! **No deadlock.** Requests and replies have separate links. A sender without room polls: for a request,
+//! both channels; for a reply, replies only, which send nothing and so always make room. Every rank that is
+//! inside any call of the runtime drains replies, so a rank waiting for reply room waits only for a peer that
+//! computes without calling the runtime.
+//!
+//! **Local completion.** A payload has been read when the call that sends it returns, whatever the message
+//! and the network: it is in a ring, in the conduit's memory, or in place. So every choice of when the source
+//! may be written again is kept at once, and there is nothing to wait for.
+//!
+//! **Immediate.** A request may be refused instead of waiting for room ([`Rank::request_short_immediate`] and
+//! its like).
+//!
+//! **Prepared messages** ([`Prepared`]) are made where they are sent from, without a copy.
 //!
 //! **Order** is not guaranteed between any two messages.
 //!
-//! **Whose messages.** Handlers below [`FIRST_LIBRARY_HANDLER`] are the core's own: programs and libraries cannot send to them. Those up to
-//! [`FIRST_CLIENT_HANDLER`] are the libraries'. Any safe code of any rank can send to these, so a library's handler trusts no argument.
+//! **Whose messages.** Handlers below [`FIRST_LIBRARY_HANDLER`] are the core's own: programs and libraries
+//! cannot send to them. Those up to [`FIRST_CLIENT_HANDLER`] are the libraries'. Any safe code of any rank
+//! can send to these, so a library's handler trusts no argument.
 #![expect(unsafe_code, reason = "copies payloads between user memory, links and segments; calls C handlers")]
 
 pub(crate) mod frame;
 pub(crate) mod parts;
+mod prepared;
 
 use crate::conduit::{Channel, Frame, Peer};
 use crate::context::{self, Inside};
+use crate::event::Refused;
 use crate::segment::Place;
 use crate::shm::link::{Body, Received};
 use crate::wait::Waiter;
@@ -30,6 +45,7 @@ use core::cell::Cell;
 use frame::{FrameHead, payload_at};
 
 pub use frame::{Kind, MAX_ARGUMENTS, MAX_MEDIUM};
+pub use prepared::Prepared;
 
 /// Handler indices of clients start here; lower ones are the runtime's.
 pub const FIRST_CLIENT_HANDLER: u8 = 128;
@@ -50,8 +66,9 @@ pub struct Message<'a> {
     pub kind: Kind,
     /// The arguments.
     pub args: &'a [u32],
-    /// First byte of the payload: of a medium message, in a buffer valid during the handler, aligned for any type, that the
-    /// handler may overwrite; of a long message, in this rank's segment. Null for a short message.
+    /// First byte of the payload: of a medium message, in a buffer valid during the handler, aligned for any
+    /// type, that the handler may overwrite; of a long message, in this rank's segment. Null for a short
+    /// message.
     pub payload: *mut u8,
     /// Bytes of payload.
     pub len: usize,
@@ -65,8 +82,8 @@ impl Message<'_> {
         if self.kind != Kind::Medium || self.len == 0 {
             return &[];
         }
-        // SAFETY: a medium payload is in a link's arena, a conduit's frame or a loop-back buffer, which nobody writes until the
-        // handler returns; `self` does not outlive the handler.
+        // SAFETY: a medium payload is in a link's arena, a conduit's frame or a loop-back buffer, which
+        // nobody writes until the handler returns; `self` does not outlive the handler.
         unsafe { core::slice::from_raw_parts(self.payload, self.len) }
     }
 }
@@ -74,8 +91,8 @@ impl Message<'_> {
 /// The form of every handler: `data` is what it was registered with.
 ///
 /// # Safety
-/// The runtime calls it with the `data` it was registered with, the payload as described at [`Message`], and on whatever thread
-/// polls.
+/// The runtime calls it with the `data` it was registered with, the payload as described at [`Message`], and
+/// on whatever thread polls.
 pub type RawHandler = unsafe fn(data: *const (), token: &Token<'_>, message: &Message<'_>);
 
 /// A registered handler.
@@ -99,8 +116,9 @@ impl Handler {
         Handler { call, data }
     }
 
-    /// A handler from a closure. It may be called from any thread that polls; it must not block, and may use no call of the
-    /// runtime but [`Token::reply_short`], [`Token::reply_medium`], [`Token::reply_long`] and pure queries.
+    /// A handler from a closure. It may be called from any thread that polls; it must not block, and may use
+    /// no call of the runtime but [`Token::reply_short`], [`Token::reply_medium`], [`Token::reply_long`] and
+    /// pure queries.
     ///
     /// # Panics
     /// A panic in a handler ends the job with 101: it must not unwind into whoever happened to poll.
@@ -119,7 +137,8 @@ impl Handler {
     }
 }
 
-/// Ends the job when dropped, which happens by unwinding only: around functions of the program that the runtime calls.
+/// Ends the job when dropped, which happens by unwinding only: around functions of the program that the
+/// runtime calls.
 pub(crate) struct EndOnPanic<'a>(pub(crate) &'a Rank);
 
 impl Drop for EndOnPanic<'_> {
@@ -156,19 +175,30 @@ impl<'a> Token<'a> {
         self.replied.get()
     }
 
-    /// Sends the reply. One that is refused does not count.
-    ///
-    /// # Safety
-    /// 1. `out.src` is valid for `out.len` bytes (owed by the caller).
-    unsafe fn reply(&self, out: Outgoing<'_>) -> Result<(), Error> {
+    /// Whether there may be a reply now.
+    fn check_reply(&self) -> Result<(), Error> {
         if self.channel != Channel::Request {
             return Err(Error::op("a reply handler may not send: only handlers of requests may reply"));
         }
         if self.replied.get() {
             return Err(Error::op("a request handler may reply only once"));
         }
+        Ok(())
+    }
+
+    /// Sends the reply. One that is refused does not count.
+    ///
+    /// # Safety
+    /// 1. `out.src` is valid for `out.len` bytes (owed by the caller).
+    unsafe fn reply(&self, out: Outgoing<'_>) -> Result<(), Error> {
         // SAFETY: (1).
-        unsafe { self.rank.send(Channel::Reply, self.from, out) }?;
+        self.reply_by(|rank| unsafe { rank.send(Channel::Reply, self.from, out) })
+    }
+
+    /// Sends the reply as `send` says. One that is refused does not count.
+    pub(crate) fn reply_by(&self, send: impl FnOnce(&Rank) -> Result<(), Error>) -> Result<(), Error> {
+        self.check_reply()?;
+        send(self.rank)?;
         self.replied.set(true);
         Ok(())
     }
@@ -291,7 +321,7 @@ struct SmallFrame([u8; payload_at(MAX_ARGUMENTS)]);
 
 /// Refuses to send one of the core's own messages for somebody else.
 #[cold]
-fn not_yours(handler: u8) -> Error {
+pub(crate) fn not_yours(handler: u8) -> Error {
     Error::op(format!(
         "message for handler {handler}, which is the runtime's own: use {FIRST_CLIENT_HANDLER}..=255, or, in a library, \
          {FIRST_LIBRARY_HANDLER}..={}",
@@ -308,8 +338,8 @@ pub(crate) enum Route {
 }
 
 impl Rank {
-    /// Registers the handler for an index from [`FIRST_CLIENT_HANDLER`] on. Before any peer can send to it: register, then
-    /// [`Rank::attach`] or a barrier.
+    /// Registers the handler for an index from [`FIRST_CLIENT_HANDLER`] on. Before any peer can send to it:
+    /// register, then [`Rank::attach`] or a barrier.
     ///
     /// # Errors
     /// The index is the runtime's, or taken.
@@ -322,7 +352,8 @@ impl Rank {
         self.set_handler(index, handler)
     }
 
-    /// [`Rank::register`] for a library's own messages: indices from [`FIRST_LIBRARY_HANDLER`] up to the clients'.
+    /// [`Rank::register`] for a library's own messages: indices from [`FIRST_LIBRARY_HANDLER`] up to the
+    /// clients'.
     ///
     /// # Errors
     /// The index is outside that range, or taken.
@@ -359,7 +390,8 @@ impl Rank {
     /// Returns when the message is on its way.
     ///
     /// # Errors
-    /// A rank, handler or number of arguments out of range: handlers below [`FIRST_LIBRARY_HANDLER`] are the runtime's own.
+    /// A rank, handler or number of arguments out of range: handlers below [`FIRST_LIBRARY_HANDLER`] are the
+    /// runtime's own.
     #[inline]
     pub fn request_short(&self, to: RankId, handler: u8, args: &[u32]) -> Result<(), Error> {
         let out = Outgoing { kind: Kind::Short, handler, args, src: core::ptr::null(), len: 0, dst: 0 };
@@ -399,8 +431,8 @@ impl Rank {
         }
     }
 
-    /// Sends a long request: the payload, up to [`Rank::max_long`] bytes, is placed at byte `dst` of the target's segment, then the handler
-    /// runs. The payload may be reused on return.
+    /// Sends a long request: the payload, up to [`Rank::max_long`] bytes, is placed at byte `dst` of the
+    /// target's segment, then the handler runs. The payload may be reused on return.
     ///
     /// # Errors
     /// As [`Rank::request_medium`], and a destination outside the segment.
@@ -436,6 +468,66 @@ impl Rank {
         unsafe { self.send_from_outside(to, Outgoing { kind: Kind::Long, handler, args, src, len, dst }) }
     }
 
+    /// [`Rank::request_short`], or nothing at all where it would have to wait for room; it runs no handlers
+    /// but those of a message to oneself.
+    ///
+    /// # One-sided
+    /// Returns when the message is on its way, or refused.
+    ///
+    /// # Errors
+    /// As [`Rank::request_short`].
+    pub fn request_short_immediate(
+        &self,
+        to: RankId,
+        handler: u8,
+        args: &[u32],
+    ) -> Result<Result<(), Refused>, Error> {
+        let out = Outgoing { kind: Kind::Short, handler, args, src: core::ptr::null(), len: 0, dst: 0 };
+        // SAFETY: no payload.
+        unsafe { self.send_immediately(to, out) }
+    }
+
+    /// [`Rank::request_medium_raw`], or nothing at all, as [`Rank::request_short_immediate`].
+    ///
+    /// # Safety
+    /// 1. `src` is valid for `len` bytes (owed by the caller).
+    ///
+    /// # Errors
+    /// As [`Rank::request_medium`].
+    pub unsafe fn request_medium_immediate(
+        &self,
+        to: RankId,
+        handler: u8,
+        args: &[u32],
+        src: *const u8,
+        len: usize,
+    ) -> Result<Result<(), Refused>, Error> {
+        // SAFETY: (1).
+        unsafe { self.send_immediately(to, Outgoing { kind: Kind::Medium, handler, args, src, len, dst: 0 }) }
+    }
+
+    /// [`Rank::request_long_raw`], or nothing at all, as [`Rank::request_short_immediate`]: no byte of the
+    /// payload is placed then. One that is longer than the conduit's frames waits for the room of all parts
+    /// but the first.
+    ///
+    /// # Safety
+    /// 1. `src` is valid for `len` bytes (owed by the caller).
+    ///
+    /// # Errors
+    /// As [`Rank::request_long`].
+    pub unsafe fn request_long_immediate(
+        &self,
+        to: RankId,
+        handler: u8,
+        args: &[u32],
+        src: *const u8,
+        len: usize,
+        dst: u64,
+    ) -> Result<Result<(), Refused>, Error> {
+        // SAFETY: (1).
+        unsafe { self.send_immediately(to, Outgoing { kind: Kind::Long, handler, args, src, len, dst }) }
+    }
+
     /// Sends a request of a program or a library.
     ///
     /// # Safety
@@ -449,6 +541,19 @@ impl Rank {
         unsafe { self.send(Channel::Request, to, out) }
     }
 
+    /// [`Rank::send_from_outside`], or nothing at all.
+    ///
+    /// # Safety
+    /// As [`Rank::send_from_outside`].
+    #[inline]
+    unsafe fn send_immediately(&self, to: RankId, out: Outgoing<'_>) -> Result<Result<(), Refused>, Error> {
+        if out.handler < FIRST_LIBRARY_HANDLER {
+            return Err(not_yours(out.handler));
+        }
+        // SAFETY: owed by the caller.
+        unsafe { self.send_or_refuse(Channel::Request, to, &out, true) }
+    }
+
     /// The locality decision of messages.
     #[inline]
     pub(crate) fn route(&self, to: RankId) -> Route {
@@ -458,31 +563,50 @@ impl Rank {
         self.neighbourhood.index(to).map_or(Route::Conduit, Route::Neighbour)
     }
 
+    /// Sends a message, waiting for room.
+    ///
+    /// # Safety
+    /// As [`Rank::send_or_refuse`].
+    #[inline]
+    pub(crate) unsafe fn send(&self, channel: Channel, to: RankId, out: Outgoing<'_>) -> Result<(), Error> {
+        // SAFETY: owed by the caller.
+        unsafe { self.send_or_refuse(channel, to, &out, false) }.map(|sent| sent.unwrap_or(()))
+    }
+
+    /// Sends a message. If it is to be sent immediately and there is no room for it, nothing is done, and
+    /// nothing polled. The payload has been read on return.
+    ///
     /// # Safety
     /// 1. `out.src` is valid for `out.len` bytes (owed by the caller).
     #[inline]
-    pub(crate) unsafe fn send(&self, channel: Channel, to: RankId, out: Outgoing<'_>) -> Result<(), Error> {
+    pub(crate) unsafe fn send_or_refuse(
+        &self,
+        channel: Channel,
+        to: RankId,
+        out: &Outgoing<'_>,
+        immediate: bool,
+    ) -> Result<Result<(), Refused>, Error> {
         if to.0 >= self.size()
             || out.args.len() > MAX_ARGUMENTS
             || out.len > MAX_MEDIUM
             || out.kind == Kind::Long
             || self.config.check
         {
-            self.check_outgoing(to, &out)?;
+            self.check_outgoing(to, out)?;
             if channel == Channel::Request {
                 self.check_context("send requests");
             }
         }
         if self.has_left(to) && to != self.id() {
-            return self.send_to_nobody(channel, to, out.handler);
+            return self.send_to_nobody(channel, to, out.handler).map(Ok);
         }
         match self.route(to) {
             // SAFETY: (1).
-            Route::Neighbour(index) => unsafe { self.send_neighbour(channel, (to, index), out) },
+            Route::Neighbour(index) => unsafe { self.send_neighbour(channel, (to, index), out, immediate) },
             // SAFETY: (1).
-            Route::Own => unsafe { self.send_own(channel, out) },
+            Route::Own => unsafe { self.send_own(channel, out) }.map(Ok),
             // SAFETY: (1).
-            Route::Conduit => unsafe { self.send_frame(channel, to, out) },
+            Route::Conduit => unsafe { self.send_frame(channel, to, out, immediate) },
         }
     }
 
@@ -514,16 +638,31 @@ impl Rank {
         &self,
         channel: Channel,
         (to, index): (RankId, u32),
-        out: Outgoing<'_>,
-    ) -> Result<(), Error> {
+        out: &Outgoing<'_>,
+        immediate: bool,
+    ) -> Result<Result<(), Refused>, Error> {
         let grid = self.grid.as_ref().expect("a neighbour has links");
         let carried = if out.kind == Kind::Medium { out.len } else { 0 };
-        if out.kind == Kind::Long && out.len > 0 {
+        let placed = if out.kind == Kind::Long && out.len > 0 {
             match self.table().mapped_at(to, out.dst, out.len) {
-                // SAFETY: inside the mapped segment; owed by the caller for the source.
-                Some(Place::Here(at)) => unsafe { bytes::store(at, out.src, out.len) },
-                _ => return Err(Error::op(format!("long message to rank {to}: its segment is not mapped"))),
+                Some(Place::Here(at)) => Some(at),
+                // SAFETY: owed by the caller.
+                Some(Place::Away) => return unsafe { self.send_long_unmapped(channel, to, *out, immediate) },
+                None => return Err(Error::op(format!("long message to rank {to}: outside its segment"))),
             }
+        } else {
+            None
+        };
+        let place = || {
+            if let Some(at) = placed {
+                // SAFETY: inside the mapped segment; owed by the caller for the source.
+                unsafe { bytes::store(at, out.src, out.len) };
+            }
+        };
+        // A message that may be refused places its payload when it has room, others before they keep the link
+        // from other threads.
+        if !immediate {
+            place();
         }
         if let Some(presence) = self.presence {
             presence.watch(self.neighbourhood.on_host(index));
@@ -532,36 +671,50 @@ impl Rank {
         loop {
             let mut sending = grid.sending(index, channel);
             if let Some(claim) = sending.claim(carried, out.args.len()) {
+                if immediate {
+                    place();
+                }
                 let body = match out.kind {
                     Kind::Long => Body::Placed { len: out.len, word: out.dst },
                     _ if carried == 0 => Body::Empty,
                     _ if claim.payload.is_null() => Body::Inline(out.src, out.len),
                     _ => {
-                        // SAFETY: the claim has room for `len` bytes that nobody else uses; the source is owed by the caller.
+                        // SAFETY: the claim has room for `len` bytes that nobody else uses; the source is
+                        // owed by the caller.
                         unsafe { bytes::load(claim.payload, out.src, out.len) };
                         Body::Arena(out.len)
                     }
                 };
                 // SAFETY: the claim just made, with the body it asks for.
                 unsafe { sending.publish(claim, out.kind as u8, out.handler, out.args, body) };
-                return Ok(());
+                return Ok(Ok(()));
             }
             drop(sending);
+            if immediate {
+                return Ok(Err(Refused));
+            }
             if !self.make_room(channel, to, &mut waiter) {
-                return self.send_to_nobody(channel, to, out.handler);
+                return self.send_to_nobody(channel, to, out.handler).map(Ok);
             }
         }
     }
 
-    unsafe fn send_frame(&self, channel: Channel, to: RankId, out: Outgoing<'_>) -> Result<(), Error> {
+    unsafe fn send_frame(
+        &self,
+        channel: Channel,
+        to: RankId,
+        out: &Outgoing<'_>,
+        immediate: bool,
+    ) -> Result<Result<(), Refused>, Error> {
         let conduit = self.conduit.as_ref().expect("a rank that is not a neighbour is behind a conduit");
         let nargs = out.args.len();
         let at = payload_at(nargs);
         if out.kind == Kind::Long && out.len > self.max_frame(to, nargs) {
             // SAFETY: owed by the caller.
-            return unsafe { self.send_parts(channel, to, out) };
+            return unsafe { self.send_parts(channel, to, *out, immediate) };
         }
-        // Conduits rely on it. Larger payloads and long messages went through `check_outgoing`; all others fit in any frame.
+        // Conduits rely on it. Larger payloads and long messages went through `check_outgoing`; all others
+        // fit in any frame.
         debug_assert!(out.len <= self.max_frame(to, nargs), "a frame to {to} beyond its limit");
         let (kind, handler, len, dst) = (out.kind, out.handler, out.len, out.dst);
         let head = FrameHead { kind, handler, nargs, len, dst, part: false };
@@ -570,32 +723,36 @@ impl Rank {
             let mut frame = SmallFrame([0; payload_at(MAX_ARGUMENTS)]);
             let frame = &mut frame.0[..at];
             head.emit(out.args, frame);
-            while !conduit.send(peer, channel, frame)? {
+            while !conduit.send(peer, channel, frame, immediate)? {
+                if immediate {
+                    return Ok(Err(Refused));
+                }
                 if !self.make_room(channel, to, &mut waiter) {
-                    return self.send_to_nobody(channel, to, out.handler);
+                    return self.send_to_nobody(channel, to, out.handler).map(Ok);
                 }
             }
-            return Ok(());
+            return Ok(Ok(()));
         }
         let slot = loop {
-            match conduit.reserve(peer, channel, at + out.len, false)? {
+            match conduit.reserve(peer, channel, at + out.len, immediate)? {
                 Some(slot) => break slot,
+                None if immediate => return Ok(Err(Refused)),
                 None if self.make_room(channel, to, &mut waiter) => {}
-                None => return self.send_to_nobody(channel, to, out.handler),
+                None => return self.send_to_nobody(channel, to, out.handler).map(Ok),
             }
         };
-        // SAFETY: the slot has `at + len` bytes that are ours until commit; the source is owed by the caller; what is committed is
-        // the slot reserved above, filled in.
+        // SAFETY: the slot has `at + len` bytes that are ours until commit; the source is owed by the caller;
+        // what is committed is the slot reserved above, filled in.
         unsafe {
             head.emit(out.args, core::slice::from_raw_parts_mut(slot.buf.as_ptr(), at));
             bytes::load(slot.buf.as_ptr().add(at), out.src, out.len);
             conduit.commit(slot);
         }
-        Ok(())
+        Ok(Ok(()))
     }
 
     /// Runs the handler of a message to oneself, with the payload where a handler expects it.
-    unsafe fn send_own(&self, channel: Channel, out: Outgoing<'_>) -> Result<(), Error> {
+    unsafe fn send_own(&self, channel: Channel, out: &Outgoing<'_>) -> Result<(), Error> {
         let mut copy: Vec<u128> = Vec::new();
         let payload = match out.kind {
             Kind::Short => core::ptr::null_mut(),
@@ -624,13 +781,15 @@ impl Rank {
     }
 
     fn own_address(&self, offset: u64) -> *mut u8 {
-        match self.segments.get().and_then(|t| t.get(self.id())) {
+        match self.segments.known().and_then(|t| t.get(self.id())) {
             Some(e) => e.local.wrapping_add(offset as usize),
-            None => core::ptr::null_mut(),
+            // Without a segment an address is what its sender said.
+            None => core::ptr::without_provenance_mut(offset as usize),
         }
     }
 
-    /// Polls until the caller may try to send again; `false` if the target has left and will take nothing any more.
+    /// Polls until the caller may try to send again; `false` if the target has left and will take nothing any
+    /// more.
     #[cold]
     #[must_use]
     pub(crate) fn make_room(&self, channel: Channel, to: RankId, waiter: &mut Option<Waiter>) -> bool {
@@ -664,7 +823,8 @@ impl Rank {
         done + self.poll_links(Channel::Request) + self.poll_conduit(Channel::Request)
     }
 
-    /// Handles what comes beside messages from the network: completions, and messages that a progress thread took in.
+    /// Handles what comes beside messages from the network: completions, and messages that a progress thread
+    /// took in.
     #[inline]
     pub(crate) fn poll_rest(&self) -> usize {
         let mut done = self.poll_native(POLL_BUDGET);

@@ -1,16 +1,17 @@
 //! Remote atomics on naturally aligned words of any rank's segment.
 //!
-//! Where the segment is mapped an operation is one instruction (or a compare-and-swap loop: min, max and floats); elsewhere the
-//! owner executes the same on its side. All are atomic with each other, wherever they come from, and with the owner's own
-//! atomic instructions on the word. Operations on floats follow the language: an addition rounds, min and max compare, and a
-//! compare-and-swap compares bits.
+//! Where the segment is mapped an operation is one instruction (or a compare-and-swap loop: min, max and
+//! floats); elsewhere the owner executes the same on its side. All are atomic with each other, wherever they
+//! come from, and with the owner's own atomic instructions on the word. Operations on floats follow the
+//! language: an addition rounds, min and max compare, and a compare-and-swap compares bits.
 #![expect(unsafe_code, reason = "views words of mapped segments as atomics")]
 
 mod op;
 
-use crate::event::Event;
+use crate::event::{Event, Implicit, Refused};
 use crate::narrow;
 use crate::segment::{GlobalPtr, Place};
+use crate::transfer::Away;
 use crate::{Rank, RankId};
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -19,12 +20,13 @@ pub use op::{Function, Operation, WordType};
 /// Does an operation on a word in memory and returns its old value (32-bit values zero-extended).
 ///
 /// # Safety
-/// 1. `at` is valid for reads and writes of the word, aligned to its width, and accessed by others with atomics only (owed by
-///    the caller and the program).
+/// 1. `at` is valid for reads and writes of the word, aligned to its width, and accessed by others with
+///    atomics only (owed by the caller and the program).
 #[inline]
-pub(crate) unsafe fn apply(at: *mut u8, op: Operation, a: u64, b: u64) -> u64 {
-    // Remote atomics order nothing by themselves across words, but programs build locks from them: acquire and release.
-    // ORDER: AcqRel (Acquire for loads) in every arm, also of the narrow ones; pairs with the same in other ranks' operations.
+pub unsafe fn apply(at: *mut u8, op: Operation, a: u64, b: u64) -> u64 {
+    // Remote atomics order nothing by themselves across words, but programs build locks from them: acquire
+    // and release. ORDER: AcqRel (Acquire for loads) in every arm, also of the narrow ones; pairs with the
+    // same in other ranks' operations.
     use Function as F;
     use Ordering::{AcqRel, Acquire};
     let float = matches!(op.word, WordType::F32 | WordType::F64);
@@ -63,66 +65,223 @@ pub(crate) unsafe fn apply(at: *mut u8, op: Operation, a: u64, b: u64) -> u64 {
     }
 }
 
+/// Leaves an old value, given as bits, in as many bytes as its word has.
+///
+/// # Safety
+/// 1. `to` is valid for writes of `width` bytes, 4 or 8 (owed by the caller).
+pub(crate) unsafe fn put_old(to: *mut u8, width: usize, old: u64) {
+    // SAFETY: (1).
+    unsafe {
+        match width {
+            4 => to.cast::<u32>().write_unaligned(old as u32),
+            _ => to.cast::<u64>().write_unaligned(old),
+        }
+    }
+}
+
 impl Rank {
-    /// Does an atomic operation on the word at byte `offset` of a rank's segment and returns the old value as bits (32-bit
-    /// types zero-extended).
+    /// Does an atomic operation on the word at byte `offset` of a rank's segment and returns the old value as
+    /// bits (32-bit types zero-extended).
     ///
     /// # One-sided
     /// # Completion
     /// On return the operation is done.
     ///
     /// # Panics
-    /// Ends the job when the word is outside the segment or not aligned to its width, or its type lacks the function.
+    /// Ends the job when the word is outside the segment or not aligned to its width, or its type lacks the
+    /// function.
     #[inline]
     pub fn atomic(&self, rank: RankId, offset: u64, op: Operation, a: u64, b: u64) -> u64 {
-        if let Some(Place::Here(at)) = self.table().mapped_at(rank, offset, op.width())
-            && offset.is_multiple_of(op.width() as u64)
-            && op.is_defined()
-        {
-            // SAFETY: inside a mapped segment and aligned, segments being page-aligned.
-            return unsafe { apply(at, op, a, b) };
+        match self.word_at(rank, offset, op) {
+            // SAFETY: inside a mapped segment and aligned.
+            Place::Here(at) => unsafe { apply(at, op, a, b) },
+            Place::Away => self.atomic_away(rank, offset, op, [a, b]),
         }
-        self.atomic_away(rank, offset, op, a, b)
+    }
+
+    /// Where a word is. Ends the job for an operation that there is not.
+    #[inline]
+    fn word_at(&self, rank: RankId, offset: u64, op: Operation) -> Place {
+        let place = self.table().mapped_at(rank, offset, op.width());
+        let address = match place {
+            Some(Place::Here(at)) => at.addr(),
+            _ => self.owners_address(rank, offset),
+        };
+        match place {
+            Some(place) if address.is_multiple_of(op.width()) && op.is_defined() => place,
+            _ => self.wrong_atomic(rank, offset, op),
+        }
+    }
+
+    /// The address of a place in a segment, for its owner.
+    fn owners_address(&self, rank: RankId, offset: u64) -> usize {
+        self.table().get(rank).map_or(0, |e| e.addr).wrapping_add(offset as usize)
+    }
+
+    /// An operation on a word that was checked, and is not mapped here.
+    #[cold]
+    fn atomic_away(&self, rank: RankId, offset: u64, op: Operation, operands: [u64; 2]) -> u64 {
+        let mut old = 0u64;
+        let result = (&raw mut old).cast::<u8>();
+        // The low-order bytes of a value of 64 bits.
+        let result = result.wrapping_add(if cfg!(target_endian = "big") { 8 - op.width() } else { 0 });
+        let event = self.explicit(rank, |index| {
+            let at = Away { op: index, peer: rank, offset, len: op.width(), immediate: false };
+            // SAFETY: `old` stays until the wait below is over; the word was checked.
+            unsafe { self.away_atomic(at, op, operands, result) }
+        });
+        // Not immediate, and so not refused.
+        let event = event.unwrap_or(Event::DONE);
+        self.wait_for("a remote atomic", Some(rank), || self.test_quietly(event));
+        // SAFETY: nobody writes it any more.
+        unsafe { (&raw const old).read_volatile() }
+    }
+
+    /// Starts an atomic operation; the word's old value goes to `old`, in as many bytes as the word has,
+    /// unless that is null.
+    ///
+    /// # One-sided
+    /// # Completion
+    /// When the event is done, so is the operation, and the old value is there.
+    ///
+    /// # Safety
+    /// 1. `old` is null, or valid for writes of the word and used by nobody until the event is done (owed by
+    ///    the caller).
+    ///
+    /// # Panics
+    /// As [`Rank::atomic`].
+    #[inline]
+    pub unsafe fn atomic_nb(
+        &self,
+        rank: RankId,
+        offset: u64,
+        op: Operation,
+        operands: [u64; 2],
+        old: *mut u8,
+    ) -> Event {
+        // SAFETY: (1). Not immediate, and so not refused.
+        unsafe { self.start_atomic(rank, offset, op, operands, old, false) }.unwrap_or(Event::DONE)
+    }
+
+    /// [`Rank::atomic_nb`] as an implicit operation of this thread: what only sets a word counts as a put,
+    /// reading one as a get, and everything else as a [read-modify-write](crate::Categories::RMWS).
+    ///
+    /// # Safety
+    /// As [`Rank::atomic_nb`], until the implicit operations of this kind (or the region) are synchronised.
+    ///
+    /// # Panics
+    /// As [`Rank::atomic`].
+    #[inline]
+    pub unsafe fn atomic_nbi(
+        &self,
+        rank: RankId,
+        offset: u64,
+        op: Operation,
+        operands: [u64; 2],
+        old: *mut u8,
+    ) {
+        // SAFETY: owed by the caller. Not immediate, and so not refused.
+        unsafe { self.start_atomic_implicit(rank, offset, op, operands, old, false) }.unwrap_or(());
+    }
+
+    /// [`Rank::atomic_nb`], which with `immediate` may be refused.
+    ///
+    /// # Errors
+    /// `immediate`, and there is no room: nothing was done.
+    ///
+    /// # Safety
+    /// As [`Rank::atomic_nb`].
+    ///
+    /// # Panics
+    /// As [`Rank::atomic`].
+    #[inline]
+    pub unsafe fn start_atomic(
+        &self,
+        rank: RankId,
+        offset: u64,
+        op: Operation,
+        operands: [u64; 2],
+        result: *mut u8,
+        immediate: bool,
+    ) -> Result<Event, Refused> {
+        // SAFETY: owed by the caller.
+        if unsafe { self.atomic_here(rank, offset, op, operands, result) } {
+            return Ok(Event::DONE);
+        }
+        self.explicit(rank, |index| {
+            let at = Away { op: index, peer: rank, offset, len: op.width(), immediate };
+            // SAFETY: owed by the caller; the word was checked.
+            unsafe { self.away_atomic(at, op, operands, result) }
+        })
+    }
+
+    /// [`Rank::atomic_nbi`], which with `immediate` may be refused.
+    ///
+    /// # Errors
+    /// As [`Rank::start_atomic`].
+    ///
+    /// # Safety
+    /// As [`Rank::atomic_nbi`].
+    #[inline]
+    pub unsafe fn start_atomic_implicit(
+        &self,
+        rank: RankId,
+        offset: u64,
+        op: Operation,
+        operands: [u64; 2],
+        result: *mut u8,
+        immediate: bool,
+    ) -> Result<(), Refused> {
+        // SAFETY: owed by the caller.
+        if unsafe { self.atomic_here(rank, offset, op, operands, result) } {
+            return Ok(());
+        }
+        let index = self.ops.implicit(match op.function {
+            Function::Set if result.is_null() => Implicit::Puts,
+            Function::Get => Implicit::Gets,
+            _ => Implicit::Rmws,
+        });
+        let at = Away { op: index, peer: rank, offset, len: op.width(), immediate };
+        // SAFETY: owed by the caller; the word was checked.
+        unsafe { self.away_atomic(at, op, operands, result) }
+    }
+
+    /// Does an operation whose word is mapped here; whether it is. The old value goes to `result` unless that
+    /// is null.
+    ///
+    /// # Safety
+    /// 1. `result` is valid for writes of the word's width, or null (owed by the caller).
+    #[inline]
+    unsafe fn atomic_here(
+        &self,
+        rank: RankId,
+        offset: u64,
+        op: Operation,
+        [a, b]: [u64; 2],
+        result: *mut u8,
+    ) -> bool {
+        let Place::Here(at) = self.word_at(rank, offset, op) else { return false };
+        // SAFETY: inside a mapped segment and aligned.
+        let old = unsafe { apply(at, op, a, b) };
+        if !result.is_null() {
+            // SAFETY: (1).
+            unsafe { put_old(result, op.width(), old) };
+        }
+        true
     }
 
     #[cold]
-    fn atomic_away(&self, rank: RankId, offset: u64, op: Operation, a: u64, b: u64) -> u64 {
+    fn wrong_atomic(&self, rank: RankId, offset: u64, op: Operation) -> ! {
         if let Err(e) = self.check_range("atomic operation", rank, offset, op.width()) {
             self.fatal(&e.to_string());
         }
-        if !offset.is_multiple_of(op.width() as u64) {
+        if !self.owners_address(rank, offset).is_multiple_of(op.width()) {
             self.fatal(&format!(
                 "atomic operation on rank {rank} at offset {offset:#x}: must be a multiple of {}",
                 op.width()
             ));
         }
-        if !op.is_defined() {
-            self.fatal(&format!("atomic {:?} on {:?}: defined for integers only", op.function, op.word));
-        }
-        let Some(index) = self.ops.start(1) else {
-            self.fatal(crate::event::TOO_MANY);
-        };
-        let mut old = 0;
-        // SAFETY: `old` stays until the op is done, which is waited for below; the word has been checked.
-        let native = unsafe { self.away_atomic(index, rank, offset, op, [a, b], &raw mut old) };
-        if !native {
-            self.ref_atomic(index, rank, offset, op, a, b);
-        }
-        self.ops.finish(index);
-        let event: Event = self.ops.event(index);
-        let mut value = 0;
-        self.wait_for("a remote atomic", Some(rank), || {
-            // Relaxed: complete means that the value is here.
-            match self.ops.take(event, |op| op.value.load(Ordering::Relaxed)) {
-                // SAFETY: the op is done: nobody writes it any more.
-                Some(Some(_)) if native => value = unsafe { (&raw const old).read_volatile() },
-                Some(Some(v)) => value = v,
-                Some(None) => return false,
-                None => self.fatal("the event of a remote atomic was used by somebody else"),
-            }
-            true
-        });
-        value
+        self.fatal(&format!("atomic {:?} on {:?}: defined for integers only", op.function, op.word))
     }
 
     /// Adds to a `u64` of any rank's segment, wrapping, and returns what it was. As [`Rank::atomic`].
@@ -132,7 +291,8 @@ impl Rank {
         self.atomic(at.rank(), at.offset(), op, n, 0)
     }
 
-    /// Replaces a `u64` of any rank's segment by `new` if it is `expected`; returns what it was. As [`Rank::atomic`].
+    /// Replaces a `u64` of any rank's segment by `new` if it is `expected`; returns what it was. As
+    /// [`Rank::atomic`].
     #[inline]
     pub fn compare_swap(&self, at: GlobalPtr<u64>, expected: u64, new: u64) -> u64 {
         let op = Operation { function: Function::CompareSwap, word: WordType::U64 };
@@ -142,7 +302,6 @@ impl Rank {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::op::{FUNCTIONS, TYPES};
     use super::*;
 
     fn run(word: WordType, function: Function, old: u64, a: u64, b: u64) -> (u64, u64) {
@@ -155,16 +314,11 @@ mod tests {
     /// Every function on every type against [`Operation::new_value`], itself checked by hand below.
     #[test]
     fn instructions_agree_with_the_definition() {
-        let mut x = 7u64;
-        let mut next = || {
-            x ^= x << 13;
-            x ^= x >> 7;
-            x ^= x << 17;
-            x
-        };
+        let mut random = fastrand::Rng::with_seed(7);
+        let mut next = || random.u64(..);
         for _ in 0..20_000 {
-            for word in TYPES {
-                for function in FUNCTIONS {
+            for word in WordType::ALL {
+                for function in Function::ALL {
                     let op = Operation { function, word };
                     let float = matches!(word, WordType::F32 | WordType::F64);
                     let mask = if op.width() == 4 { u64::from(u32::MAX) } else { u64::MAX };
@@ -193,7 +347,9 @@ mod tests {
 
     #[test]
     fn any_word_is_handled() {
-        let known = TYPES.into_iter().flat_map(|word| FUNCTIONS.map(|function| Operation { function, word }));
+        let known = WordType::ALL
+            .into_iter()
+            .flat_map(|word| Function::ALL.map(|function| Operation { function, word }));
         let words: Vec<u32> = known.map(|op| op.encode()).collect();
         for v in (0..0x1_0000).chain([u32::MAX, 1 << 16, 1 << 24, 1 << 31]) {
             match Operation::decode(v) {

@@ -1,13 +1,15 @@
 //! The split-phase barrier: names, consensus, and the two ways to run it.
 //!
-//! A rank *notifies* with a name (`id`) or anonymously, then *waits* with one. All notifications of a phase are merged into a
-//! [`Consensus`]; merging is commutative, associative and idempotent, so it may happen in any order and more than once.
-//! Completion with the consensus is the same on all ranks; whether a rank's own wait agrees with it is decided locally.
+//! A rank *notifies* with a name (`id`) or anonymously, then *waits* with one. All notifications of a phase
+//! are merged into a [`Consensus`]; merging is commutative, associative and idempotent, so it may happen in
+//! any order and more than once. Completion with the consensus is the same on all ranks; whether a rank's own
+//! wait agrees with it is decided locally.
 //!
-//! Neighbours use a [`CentralBarrier`] in shared memory: one atomic add per rank, one line that all waiters watch. With several
-//! neighbourhoods the last rank that arrives hands the consensus of its neighbourhood to the rank that leads it; the leaders run a
-//! dissemination barrier over active messages (module [`crate::amref`]), and each publishes what comes out of it.
-//! Or NICs do it by themselves, once segments are attached, as the barrier of a team ([`crate::coll::nic`]).
+//! Neighbours use a [`CentralBarrier`] in shared memory: one atomic add per rank, one line that all waiters
+//! watch. With several neighbourhoods the last rank that arrives hands the consensus of its neighbourhood to
+//! the rank that leads it; the leaders run a dissemination barrier over active messages (module
+//! [`crate::amref`]), and each publishes what comes out of it. Or NICs do it by themselves, once segments are
+//! attached, as the barrier of a team ([`crate::coll::nic`]).
 
 use crate::Rank;
 use crate::prim::{AtomicU32, AtomicU64, Ordering};
@@ -60,8 +62,9 @@ impl Consensus {
         }
     }
 
-    /// Two words, the larger of each of which over all notifications say what the consensus is: the largest name and the complement of
-    /// the smallest. For those who can find a maximum, but not call [`merge`](Self::merge).
+    /// Two words, the larger of each of which over all notifications say what the consensus is: the largest
+    /// name and the complement of the smallest. For those who can find a maximum, but not call
+    /// [`merge`](Self::merge).
     pub(crate) fn bounds(self) -> [u64; 2] {
         match self {
             Consensus::Anonymous => [0, 0],
@@ -104,9 +107,10 @@ struct Line<T>(T);
 
 /// A barrier in shared memory that starts out as zeros.
 ///
-/// `arrived` counts the ranks that notified in a phase; the last one publishes the consensus and advances `phase`.
-/// Names and results are kept for two phases, since a fast rank may notify the next phase while a slow one still reads this
-/// phase's result; it cannot get further, because the next phase needs the slow one.
+/// `arrived` counts the ranks that notified in a phase; the last one publishes the consensus and advances
+/// `phase`. Names and results are kept for two phases, since a fast rank may notify the next phase while a
+/// slow one still reads this phase's result; it cannot get further, because the next phase needs the slow
+/// one.
 #[repr(C)]
 pub(crate) struct CentralBarrier {
     arrived: Line<[Arrived; 2]>,
@@ -151,11 +155,13 @@ impl CentralBarrier {
         }
     }
 
-    /// Sleeps until phase `phase` may be over, at most so long; whether it slept. For ranks that joined it by [`CentralBarrier::notify`].
+    /// Sleeps until phase `phase` may be over, at most so long; whether it slept. For ranks that joined it by
+    /// [`CentralBarrier::notify`].
     #[cold]
     pub(crate) fn sleep(&self, phase: u32, size: u32, longest: Duration) -> bool {
-        // Relaxed: the changes of one word have one order. Either the last arrival comes later and sees the bit, or we see here that
-        // it has come. (The bit may then stay for the next phase but one, whose end wakes nobody for it.)
+        // Relaxed: the changes of one word have one order. Either the last arrival comes later and sees the
+        // bit, or we see here that it has come. (The bit may then stay for the next phase but one, whose end
+        // wakes nobody for it.)
         let count = self.arrived.0[(phase & 1) as usize].count.fetch_or(SLEEPERS, Ordering::Relaxed);
         let open = (1..u64::from(size)).contains(&(count & !SLEEPERS));
         if open {
@@ -164,7 +170,8 @@ impl CentralBarrier {
         open
     }
 
-    /// Joins phase `phase`; the last of `size` ranks gets the consensus, encoded, which is then to be published. Nobody sleeps in it.
+    /// Joins phase `phase`; the last of `size` ranks gets the consensus, encoded, which is then to be
+    /// published. Nobody sleeps in it.
     #[inline]
     pub(crate) fn arrive(&self, phase: u32, size: u32, mine: Consensus) -> Option<u64> {
         self.join(phase, size, mine).map(|(all, _)| all)
@@ -192,7 +199,8 @@ impl CentralBarrier {
     /// Adds to the count of a phase; what it was before.
     #[inline]
     pub(crate) fn count_in(&self, phase: u32, n: u64) -> u64 {
-        // ORDER: AcqRel; pairs with itself: the last arrival sees all names and all writes made before the others' notify.
+        // ORDER: AcqRel; pairs with itself: the last arrival sees all names and all writes made before the
+        // others' notify.
         self.arrived.0[(phase & 1) as usize].count.fetch_add(n, Ordering::AcqRel)
     }
 
@@ -206,7 +214,8 @@ impl CentralBarrier {
     #[inline]
     pub(crate) fn publish(&self, phase: u32, all: u64) {
         self.phase.0.results[(phase & 1) as usize].store(all, Ordering::Relaxed);
-        // ORDER: Release; pairs with Acquire in `done`: the result, the reset counter and all earlier writes are visible.
+        // ORDER: Release; pairs with Acquire in `done`: the result, the reset counter and all earlier writes
+        // are visible.
         self.phase.0.number.store(phase.wrapping_add(1), Ordering::Release);
     }
 
@@ -291,8 +300,8 @@ impl Rank {
         }
     }
 
-    /// Sleeps in a wait for a while. With very many ranks for each processor one that has entered a barrier sleeps until that is over: if all
-    /// of them looked again and again, nobody else would get anywhere.
+    /// Sleeps in a wait for a while. With very many ranks for each processor one that has entered a barrier
+    /// sleeps until that is over: if all of them looked again and again, nobody else would get anywhere.
     #[cold]
     pub(crate) fn nap(&self, length: Duration) {
         let barrier = (self.policy.many() && self.neighbourhood.is_whole_job())
@@ -343,7 +352,8 @@ impl Rank {
         self.barrier_test(id, flags)
     }
 
-    /// Waits until all ranks have entered the phase. What they wrote before their notify is visible on return.
+    /// Waits until all ranks have entered the phase. What they wrote before their notify is visible on
+    /// return.
     ///
     /// # Panics
     /// Ends the job without a notify before it.
@@ -394,8 +404,8 @@ mod loom_tests {
     use loom::sync::Arc;
     use loom::sync::atomic::AtomicU32 as Data;
 
-    /// Two ranks, two phases: nobody leaves a phase before both entered, results do not mix, and writes made before notify
-    /// are visible after wait.
+    /// Two ranks, two phases: nobody leaves a phase before both entered, results do not mix, and writes made
+    /// before notify are visible after wait.
     #[test]
     fn loom_central_barrier() {
         loom::model(|| {

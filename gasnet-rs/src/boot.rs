@@ -1,7 +1,7 @@
 //! What a rank is told when it starts: who it is, and the descriptors it shares with the rest of the job.
 //!
-//! A launcher fills in a [`Boot`]; the core turns it into a running rank. This module also holds the few packets
-//! that a rank sends to the launcher's *monitor* (the process that watches over all ranks of a host).
+//! A launcher fills in a [`Boot`]; the core turns it into a running rank. This module also holds the few
+//! packets that a rank sends to the launcher's *monitor* (the process that watches over all ranks of a host).
 
 use crate::Error;
 use core::fmt;
@@ -24,8 +24,9 @@ pub trait Overseer: Send + Sync {
     /// Takes what a monitor would be told.
     fn hear(&self, said: &ToMonitor);
 
-    /// A rank is about to end the job: waits a moment for the others to want that too, and says whether they do, so that each can leave in
-    /// order. By default nobody waits: most overseers end a job at any time and lose nothing of what ranks have written.
+    /// A rank is about to end the job: waits a moment for the others to want that too, and says whether they
+    /// do, so that each can leave in order. By default nobody waits: most overseers end a job at any time and
+    /// lose nothing of what ranks have written.
     fn all_leave(&self) -> bool {
         false
     }
@@ -43,7 +44,7 @@ pub struct Boot {
     /// Number of ranks in the job, at least 1.
     pub size: u32,
     /// The ranks that share the two memory files, in ascending order, this one among them: those of its host.
-    pub neighbours: Vec<u32>,
+    pub host_ranks: Vec<u32>,
     /// The exchange between all ranks; needed where the job has ranks on other hosts.
     pub exchange: Option<Box<dyn Exchange>>,
     /// Memory file common to all ranks of the host, of length 0 at start. The core sizes and maps it.
@@ -61,7 +62,7 @@ pub struct Boot {
 impl fmt::Debug for Boot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut all = f.debug_struct("Boot");
-        all.field("rank", &self.rank).field("size", &self.size).field("neighbours", &self.neighbours);
+        all.field("rank", &self.rank).field("size", &self.size).field("host_ranks", &self.host_ranks);
         all.field("job_id", &self.job_id).finish_non_exhaustive()
     }
 }
@@ -75,19 +76,23 @@ pub enum ToMonitor {
     Done(i32),
     /// Fatal error, already printed by the rank: end the job now. The text is for the record.
     Abort(i32, String),
-    /// The job cannot start, for a reason that this rank has not printed, since as a rule all find the same: print the first, and end the job.
+    /// The job cannot start, for a reason that this rank has not printed, since as a rule all find the same:
+    /// print the first, and end the job.
     Refused(String),
     /// Initialisation has finished: from here on, leaving without `Done` is an abnormal end.
     Attached,
     /// The process has taken up its place as a rank (sent by the launcher's own start-up code).
     Joined,
-    /// What a thread of this rank is blocked in, when asked; true if it speaks up by itself because the wait takes so long.
+    /// What a thread of this rank is blocked in, when asked; true if it speaks up by itself because the wait
+    /// takes so long.
     Blocked(bool, Blocked),
-    /// The same unasked, of a wait that only others can end, again and again as long as it lasts; the number of the wait in this rank.
+    /// The same unasked, of a wait that only others can end, again and again as long as it lasts; the number
+    /// of the wait in this rank.
     Waits(u32, Blocked),
     /// How many barriers this rank has joined, said before `Done`.
     Barriers(u32),
-    /// A part of what this rank gives to an exchange between all ranks, at most [`MAX_EXCHANGE`] bytes; whether it is the last.
+    /// A part of what this rank gives to an exchange between all ranks, at most [`MAX_EXCHANGE`] bytes;
+    /// whether it is the last.
     Exchange(bool, Vec<u8>),
 }
 
@@ -96,7 +101,8 @@ pub enum ToMonitor {
 pub struct Blocked {
     /// The rank it is for, where that is known.
     pub peer: Option<u32>,
-    /// The phase of the barrier that this rank has joined and not left, where the wait is for nobody in particular.
+    /// The phase of the barrier that this rank has joined and not left, where the wait is for nobody in
+    /// particular.
     pub barrier: Option<u32>,
     /// How long it has been so.
     pub seconds: u64,
@@ -247,17 +253,11 @@ mod tests {
     /// Random packets: what is read is what its re-encoding says.
     #[test]
     fn any_packet_is_handled() {
-        let mut x = 1u64;
+        let mut random = fastrand::Rng::with_seed(1);
         for _ in 0..100_000 {
-            let mut packet: Vec<u8> = (0..x >> 60)
-                .map(|_| {
-                    x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                    (x >> 56) as u8
-                })
-                .collect();
-            x = x.wrapping_add(1 << 60);
+            let mut packet: Vec<u8> = (0..random.u32(..16)).map(|_| random.u8(..)).collect();
             if packet.len() >= 4 {
-                packet[..4].copy_from_slice(&((x >> 40) as u32 % 12).to_le_bytes());
+                packet[..4].copy_from_slice(&random.u32(..12).to_le_bytes());
             }
             if let Some(read) = ToMonitor::decode(&packet) {
                 assert_eq!(ToMonitor::decode(&read.encode()), Some(read));

@@ -1,13 +1,16 @@
 //! Copies to and from memory that other threads and processes may access at the same time: segments.
 //!
-//! Nothing keeps two threads of a rank from writing and reading the same part of a segment at a time, in safe code even. To the language
-//! that is a data race, and undefined, unless all accesses that meet are atomic. So they are: 1, 2, 4 or 8 bytes, naturally aligned, are
-//! one relaxed load or store, and whoever meets it sees the old value or the new one. Anything longer goes by C's `memmove`, called through a
-//! pointer that the compiler cannot see through: foreign code, which to the language may do anything that Rust could do, here a relaxed
-//! access for each byte, since that is what loads and stores of the machine are. Transfers that meet leave or yield a mixture of bytes.
+//! Nothing keeps two threads of a rank from writing and reading the same part of a segment at a time, in safe
+//! code even. To the language that is a data race, and undefined, unless all accesses that meet are atomic.
+//! So they are: 1, 2, 4 or 8 bytes, naturally aligned, are one relaxed load or store, and whoever meets it
+//! sees the old value or the new one. Anything longer goes by C's `memmove`, called through a pointer that
+//! the compiler cannot see through: foreign code, which to the language may do anything that Rust could do,
+//! here a relaxed access for each byte, since that is what loads and stores of the machine are. Transfers
+//! that meet leave or yield a mixture of bytes.
 //!
-//! That a word is stored *once* matters to programs: its owner may see a flag and reset it at once. C's `memmove` stores words of 2, 4 and 8
-//! bytes twice on common machines, and the second store would set the flag again.
+//! That a word is stored *once* matters to programs: its owner may see a flag and reset it at once. C's
+//! `memmove` stores words of 2, 4 and 8 bytes twice on common machines, and the second store would set the
+//! flag again.
 #![expect(unsafe_code, reason = "copies raw memory")]
 #![expect(clippy::pointers_in_nomem_asm_block, reason = "a pointer to a function, not followed there")]
 
@@ -20,8 +23,8 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// Copies `len` bytes to a place where others may read and write; the ranges may overlap.
 ///
 /// # Safety
-/// 1. `from` is valid for reads of `len` bytes that nobody writes, `to` for writes (owed by the caller). 2. Others access `to` by atomics,
-///    by this module, or from another process.
+/// 1. `from` is valid for reads of `len` bytes that nobody writes, `to` for writes (owed by the caller). 2.
+///    Others access `to` by atomics, by this module, or from another process.
 #[inline]
 pub unsafe fn store(to: *mut u8, from: *const u8, len: usize) {
     // SAFETY, of all: (1), (2); aligned.
@@ -48,8 +51,8 @@ pub unsafe fn store(to: *mut u8, from: *const u8, len: usize) {
 /// Copies `len` bytes from a place where others may write; the ranges may overlap.
 ///
 /// # Safety
-/// 1. `from` is valid for reads of `len` bytes, `to` for writes, and nobody else uses it (owed by the caller). 2. Others access `from` by
-///    atomics, by this module, or from another process.
+/// 1. `from` is valid for reads of `len` bytes, `to` for writes, and nobody else uses it (owed by the
+///    caller). 2. Others access `from` by atomics, by this module, or from another process.
 #[inline]
 pub unsafe fn load(to: *mut u8, from: *const u8, len: usize) {
     // SAFETY, of all: (1), (2); aligned.
@@ -135,7 +138,8 @@ pub unsafe fn fill(to: *mut u8, value: u8, len: usize) {
 mod tests {
     use super::*;
 
-    /// Stores of this thread to a word, as the processor's debug registers count them. `None`: the system does not let us.
+    /// Stores of this thread to a word, as the processor's debug registers count them. `None`: the system
+    /// does not let us.
     fn counted_stores(word: &AtomicU64, mut work: impl FnMut()) -> Option<u64> {
         use std::io::Read;
         use std::os::fd::FromRawFd;

@@ -1,25 +1,29 @@
 //! Collective operations: what moves between the ranks of a team, and how it gets there.
 //!
 //! - [`agree`]: whether members mean the same operation.
-//! - [`mail`]: messages between members, by operation and step; large ones go straight from segment to segment.
+//! - [`mail`]: messages between members, by operation and step; large ones go straight from segment to
+//!   segment.
 //! - [`members`]: what a team is made of.
 //! - [`tree`]: who talks to whom, given which members share a host.
-//! - [`algorithms`]: the operations, each an `async fn` over mail and trees, chosen by size and number of ranks.
+//! - [`algorithms`]: the operations, each an `async fn` over mail and trees, chosen by size and number of
+//!   ranks.
 //! - [`table`], [`flat`]: small blocks among members of one host, in memory that they share.
-//! - [`nic`]: blocks of some pages by NICs alone, where the conduit has such NICs and `GASNET_COLL=nic` asks for it.
+//! - [`nic`]: blocks of some pages by NICs alone, where the conduit has such NICs and `GASNET_COLL=nic` asks
+//!   for it.
 //! - [`typed`]: the same for slices of Rust values, as methods of [`Team`](crate::Team).
 //! - this file: the engine that drives them.
 //!
-//! **Split phase.** An operation is a future. A blocking call polls it on the caller's stack; a non-blocking one is boxed and put
-//! on the rank's list of tasks, which every [`Rank::poll`] advances, so that a rank that waits for something else still passes
-//! messages on. Its end completes an ordinary [`Event`].
+//! **Split phase.** An operation is a future. A blocking call polls it on the caller's stack; a non-blocking
+//! one is boxed and put on the rank's list of tasks, which every [`Rank::poll`] advances, so that a rank that
+//! waits for something else still passes messages on. Its end completes an ordinary [`Event`].
 //!
-//! **Synchronisation.** An operation needs of another member what it receives from it, no more: data is read only when its owner
-//! has entered and is written by, or with leave of, its receiver. That is `MYSYNC` (and more than `NOSYNC`) on both sides.
-//! `ALLSYNC` adds a barrier of the team before or after.
+//! **Synchronisation.** An operation needs of another member what it receives from it, no more: data is read
+//! only when its owner has entered and is written by, or with leave of, its receiver. That is `MYSYNC` (and
+//! more than `NOSYNC`) on both sides. `ALLSYNC` adds a barrier of the team before or after.
 //!
-//! **Order.** All members start the operations of a team in the same order; operations are told apart by counting. Those that go by tables
-//! or NICs use the same places again and again, so they take turns: each draws as many tickets as it has steps when it is started.
+//! **Order.** All members start the operations of a team in the same order; operations are told apart by
+//! counting. Those that go by tables or NICs use the same places again and again, so they take turns: each
+//! draws as many tickets as it has steps when it is started.
 
 pub(crate) mod agree;
 pub(crate) mod algorithms;
@@ -31,8 +35,8 @@ pub(crate) mod table;
 pub(crate) mod tree;
 mod typed;
 
-use crate::event::Event;
-use crate::{Rank, context, event};
+use crate::event::{Event, REMOTE};
+use crate::{Rank, context};
 use core::future::{Future, poll_fn};
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll, Waker};
@@ -77,7 +81,8 @@ impl SyncMode {
     pub const MY: SyncMode = SyncMode { enter: When::My, leave: When::My };
 }
 
-/// What an operation is, as far as it decides how it goes: bytes of a block, and whether NICs know the function.
+/// What an operation is, as far as it decides how it goes: bytes of a block, and whether NICs know the
+/// function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     Barrier,
@@ -206,18 +211,19 @@ impl Promise {
 
     /// Completes the event.
     pub fn keep(self) {
-        self.rank.ops.finish(self.op);
+        self.rank.ops.finish(self.op, REMOTE);
     }
 }
 
 impl Rank {
     /// A new event, and the promise to complete it.
     pub fn promise(&'static self) -> Promise {
-        let Some(op) = self.ops.start(1) else { self.fatal(event::TOO_MANY) };
+        let op = self.ops.start(1);
         Promise { rank: self, op, event: self.ops.event(op) }
     }
 
-    /// Calls a function when an event is done, at once or in a call of the runtime; the event is used up. The function must not wait.
+    /// Calls a function when an event is done, at once or in a call of the runtime; the event is used up. The
+    /// function must not wait.
     pub fn after(&'static self, event: Event, then: impl FnOnce() + Send + 'static) {
         if event == Event::DONE {
             return then();
@@ -234,11 +240,12 @@ impl Rank {
             .await;
             then();
         };
-        let op = self.ops.start(1).unwrap_or_else(|| self.fatal(event::TOO_MANY));
+        let op = self.ops.start(1);
         self.add_task(Box::pin(task), op);
     }
 
-    /// Gives every non-blocking collective operation a turn, if anything has come for one since the last time.
+    /// Gives every non-blocking collective operation a turn, if anything has come for one since the last
+    /// time.
     #[inline]
     pub(crate) fn advance_collectives(&self) {
         // Relaxed: a hint; what it leads to is under locks.
@@ -269,7 +276,7 @@ impl Rank {
         tasks.retain_mut(|t| {
             let over = t.future.as_mut().poll(cx).is_ready();
             if over {
-                self.ops.finish(t.op);
+                self.ops.finish(t.op, REMOTE);
                 // Relaxed: a hint, as where it is read.
                 self.coll.busy.fetch_sub(1, Ordering::Relaxed);
             }
@@ -283,7 +290,7 @@ impl Rank {
         if future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready() {
             return Event::DONE;
         }
-        let Some(op) = self.ops.start(1) else { self.fatal(event::TOO_MANY) };
+        let op = self.ops.start(1);
         let event = self.ops.event(op);
         self.add_task(future, op);
         event

@@ -1,25 +1,28 @@
 //! The seam: what a network has to do for the runtime, and nothing more.
 //!
-//! A conduit moves *frames*: byte strings between ranks of different hosts (or of one host under `GASNET_NEIGHBORHOOD=off`).
-//! Put, get, atomics, barrier and collectives have reference implementations over frames in the core ([`crate::amref`]); a
-//! conduit whose hardware does better says so by returning an [`Rma`].
+//! A conduit moves *frames*: byte strings between ranks of different hosts (or of one host under
+//! `GASNET_NEIGHBORHOOD=off`). Put, get, atomics, barrier and collectives have reference implementations over
+//! frames in the core ([`crate::amref`]); a conduit whose hardware does better says so by returning an
+//! [`Rma`].
 //!
-//! **Sending** is reserve -> slot or would-block -> commit or cancel. A slot is memory of the conduit that the core fills in
-//! place; small frames may also be sent in one step. Would-block is an answer, not an error: the core polls and tries again, or gives up when the caller asked for
-//! *immediate*. Between reserve and commit nothing that can fail happens and no handler runs.
+//! **Sending** is reserve -> slot or would-block -> commit or cancel. A slot is memory of the conduit that
+//! the core fills in place; small frames may also be sent in one step. Would-block is an answer, not an
+//! error: the core polls and tries again, or gives up when the caller asked for *immediate*. Between reserve
+//! and commit nothing that can fail happens and no handler runs.
 //!
-//! **Two channels.** Requests and replies are separate streams with separate room. A conduit guarantees that a reply can be
-//! sent whenever its target keeps polling the reply channel, whatever the state of the request channel. Since reply handlers
-//! send nothing, polling replies always makes room: no cycle of full queues can form.
+//! **Two channels.** Requests and replies are separate streams with separate room. A conduit guarantees that
+//! a reply can be sent whenever its target keeps polling the reply channel, whatever the state of the request
+//! channel. Since reply handlers send nothing, polling replies always makes room: no cycle of full queues can
+//! form.
 //!
-//! **Receiving** happens in [`Conduit::poll`] only, on the caller's stack. Deliveries run handlers, and a request's handler
-//! sends a reply, so `deliver` re-enters the conduit: no lock that `reserve`, `commit` or a poll of the other channel needs may
-//! be held while delivering.
+//! **Receiving** happens in [`Conduit::poll`] only, on the caller's stack. Deliveries run handlers, and a
+//! request's handler sends a reply, so `deliver` re-enters the conduit: no lock that `reserve`, `commit` or a
+//! poll of the other channel needs may be held while delivering.
 //!
 //! **Order and reliability.** Frames arrive exactly once, in any order.
 //!
-//! For conduits over networks whose queues hold both channels there is [`credit`], which bounds what is under way, and [`looks`], which lets
-//! one question to the network serve all polls.
+//! For conduits over networks whose queues hold both channels there is [`credit`], which bounds what is under
+//! way, and [`looks`], which lets one question to the network serve all polls.
 
 pub mod credit;
 pub mod looks;
@@ -83,8 +86,8 @@ pub struct SegmentDesc {
     pub neighbours_may_map: bool,
 }
 
-/// Every conduit carries frames of at least this many bytes: a medium message of the largest size with all its arguments. One
-/// whose network moves less cuts frames up and puts them together itself.
+/// Every conduit carries frames of at least this many bytes: a medium message of the largest size with all
+/// its arguments. One whose network moves less cuts frames up and puts them together itself.
 pub const MIN_FRAME: usize = crate::am::MAX_MEDIUM + crate::am::frame::payload_at(crate::am::MAX_ARGUMENTS);
 
 /// What fits in a frame to one peer.
@@ -129,24 +132,26 @@ pub struct Frame {
 /// A network.
 ///
 /// # Safety
-/// 1. A slot from [`Conduit::reserve`] has at least the bytes asked for, 64-byte aligned, with any values, which nobody else uses until
-///    it comes back. 2. A delivered [`Frame`]'s bytes are valid, initialised, and used by nobody else during the delivery (owed by the
-///    implementation: the core reads and writes them without looking).
+/// 1. A slot from [`Conduit::reserve`] has at least the bytes asked for, 64-byte aligned, with any values,
+///    which nobody else uses until it comes back. 2. A delivered [`Frame`]'s bytes are valid, initialised,
+///    and used by nobody else during the delivery (owed by the implementation: the core reads and writes them
+///    without looking).
 #[expect(unsafe_code, reason = "declares the obligation")]
 pub unsafe trait Conduit: Send + Sync {
     /// Its name, as in `GASNET_CONDUIT`.
     fn name(&self) -> &'static str;
 
-    /// What fits in a frame to `to` that carries `nargs` active-message arguments: at least [`MIN_FRAME`], constant over the job.
+    /// What fits in a frame to `to` that carries `nargs` active-message arguments: at least [`MIN_FRAME`],
+    /// constant over the job.
     fn limits(&self, to: Peer, nargs: usize) -> Limits {
         let _ = (to, nargs);
         Limits::new(MIN_FRAME)
     }
 
-    /// Room for a frame of `len` bytes, or `None` when the call would have to block. The core has seen to it that `len` is within the
-    /// limit and the rank one of the job's.
+    /// Room for a frame of `len` bytes, or `None` when the call would have to block. The core has seen to it
+    /// that `len` is within the limit and the rank one of the job's.
     ///
-    /// `immediate` asks for an answer without any attempt to make room.
+    /// `immediate` asks for an answer without any attempt to make room: whoever asks may never come back.
     ///
     /// # Errors
     /// The peer or the conduit is unusable.
@@ -161,7 +166,8 @@ pub unsafe trait Conduit: Send + Sync {
     /// Sends the frame in `slot`. It cannot fail; the conduit owns delivery from here.
     ///
     /// # Safety
-    /// 1. `slot` is as [`Conduit::reserve`] of this conduit returned it, its bytes filled in (owed by the caller).
+    /// 1. `slot` is as [`Conduit::reserve`] of this conduit returned it, its bytes filled in (owed by the
+    ///    caller).
     #[expect(unsafe_code, reason = "declares the obligation; no body")]
     unsafe fn commit(&self, slot: RawSlot);
 
@@ -172,13 +178,13 @@ pub unsafe trait Conduit: Send + Sync {
     #[expect(unsafe_code, reason = "declares the obligation; no body")]
     unsafe fn cancel(&self, slot: RawSlot);
 
-    /// Sends a frame whose bytes lie elsewhere, a small one: [`Conduit::reserve`] and [`Conduit::commit`] in one. Whether it was sent;
-    /// `false` where the call would have to block.
+    /// Sends a frame whose bytes lie elsewhere, a small one: [`Conduit::reserve`] and [`Conduit::commit`] in
+    /// one. Whether it was sent; `false` where the call would have to block.
     ///
     /// # Errors
     /// As [`Conduit::reserve`].
-    fn send(&self, to: Peer, channel: Channel, frame: &[u8]) -> Result<bool, Error> {
-        let Some(slot) = self.reserve(to, channel, frame.len(), false)? else { return Ok(false) };
+    fn send(&self, to: Peer, channel: Channel, frame: &[u8], immediate: bool) -> Result<bool, Error> {
+        let Some(slot) = self.reserve(to, channel, frame.len(), immediate)? else { return Ok(false) };
         #[expect(unsafe_code, reason = "fills in the slot")]
         // SAFETY: the slot just reserved has as many bytes, which are ours; it is committed once.
         unsafe {
@@ -188,21 +194,22 @@ pub unsafe trait Conduit: Send + Sync {
         Ok(true)
     }
 
-    /// Delivers up to `budget` frames of one channel; returns how many. See the module's rules on locks. A poll of requests may deliver
-    /// replies as well; a poll of replies delivers nothing else.
+    /// Delivers up to `budget` frames of one channel; returns how many. See the module's rules on locks. A
+    /// poll of requests may deliver replies as well; a poll of replies delivers nothing else.
     ///
     /// # Errors
     /// The conduit is unusable.
     fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error>;
 
-    /// Whether a poll of requests delivers all replies as well: then the core asks once where it would ask for each. Constant over the job.
+    /// Whether a poll of requests delivers all replies as well: then the core asks once where it would ask
+    /// for each. Constant over the job.
     fn polls_both(&self) -> bool {
         false
     }
 
-    /// The memory of this rank's segment, if the conduit owns it: `len` zero-filled bytes that start at a page and stay mapped as
-    /// long as the conduit lives. Called once, before [`Conduit::attach`], on all ranks. Nobody else maps such a segment, so the
-    /// rank must have no neighbours.
+    /// The memory of this rank's segment, if the conduit owns it: `len` zero-filled bytes that start at a
+    /// page and stay mapped as long as the conduit lives. Called once, before [`Conduit::attach`], on all
+    /// ranks. Nobody else maps such a segment, so the rank must have no neighbours.
     ///
     /// # Errors
     /// There is no such memory.
@@ -226,36 +233,40 @@ pub unsafe trait Conduit: Send + Sync {
     }
 
     /// The NIC's own work, if the conduit's NIC has a processor.
-    fn nic(&self) -> Option<&dyn crate::nic::port::NicPort> {
+    fn nic(&self) -> Option<&dyn crate::sync::port::NicPort> {
         None
     }
 
-    /// A descriptor that becomes readable when [`Conduit::poll`] has something to do, if there is one: frames that arrived, and
-    /// timers of the conduit's own that are due. A wait that would sleep polls it instead.
+    /// A descriptor that becomes readable when [`Conduit::poll`] has something to do, if there is one: frames
+    /// that arrived, and timers of the conduit's own that are due. A wait that would sleep polls it instead.
     fn descriptor(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
         None
     }
 
-    /// Sleeps until [`Conduit::poll`] may have something to do, at most so long, and says whether it may: for a conduit without a descriptor
-    /// that can be woken all the same. One that cannot says no at once. Only the progress thread calls it.
+    /// Sleeps until [`Conduit::poll`] may have something to do, at most so long, and says whether it may: for
+    /// a conduit without a descriptor that can be woken all the same. One that cannot says no at once. Only
+    /// the progress thread calls it.
     fn doze(&self, longest: core::time::Duration) -> bool {
         let _ = longest;
         false
     }
 
-    /// Called at every fruitless step of every blocking wait, also of those that start and attach a job, once the conduit is
-    /// open; `what` names the wait. A conduit that lives in virtual time (it has a [clock](Conduit::clock)) gives the turn away and returns true; the wait then
-    /// neither spins nor yields nor sleeps.
+    /// Called at every fruitless step of every blocking wait, also of those that start and attach a job, once
+    /// the conduit is open; `what` names the wait. A conduit that lives in virtual time (it has a
+    /// [clock](Conduit::clock)) gives the turn away and returns true; the wait then neither spins nor yields
+    /// nor sleeps.
     fn idle(&self, what: &'static str) -> bool {
         let _ = what;
         false
     }
 
-    /// The rank leaves in order: returns when its peers have what was sent to them, or cannot be expected to take it; within
-    /// seconds. The conduit is not used afterwards, but for polls by threads that have not noticed yet.
+    /// The rank leaves in order: returns when its peers have what was sent to them, or cannot be expected to
+    /// take it; within seconds. The conduit is not used afterwards, but for polls by threads that have not
+    /// noticed yet.
     fn close(&self) {}
 
-    /// How long a rank of another host has been gone, in order, if the conduit knows. Everything that it sent has arrived by then.
+    /// How long a rank of another host has been gone, in order, if the conduit knows. Everything that it sent
+    /// has arrived by then.
     fn left_for(&self, rank: RankId) -> Option<core::time::Duration> {
         let _ = rank;
         None
@@ -279,15 +290,23 @@ pub enum Completion {
     Local,
     /// The data is in place at the target (put) or here (get). Reported once, last.
     Remote,
+    /// Both at once; of a get the same as `Remote`.
+    Both,
 }
 
-/// One-sided operations of a network. `token` comes back through `complete` of [`Rma::poll`]: for a put once with
-/// [`Completion::Local`] and once with [`Completion::Remote`], for a get with the latter.
+/// One-sided operations of a network. `token` comes back through `complete` of [`Rma::poll`]: for a put once
+/// with [`Completion::Local`] and once with [`Completion::Remote`], or once with [`Completion::Both`]; for a
+/// get with `Remote`.
 ///
-/// An operation may not need the target's processor, but that it does is no error: the core documents who must act.
+/// Starting an operation waits for nothing: where there is no room it would block, and says so. What the
+/// starter did before comes before `complete`, on whatever thread that is called.
+///
+/// An operation may not need the target's processor, but that it does is no error: the core documents who
+/// must act.
 ///
 /// # Safety
-/// 1. No completion is reported before it is true: the core then frees or reads the local memory (owed by the implementation).
+/// 1. No completion is reported before it is true: the core then frees or reads the local memory (owed by the
+///    implementation).
 #[expect(unsafe_code, reason = "declares the obligation")]
 pub unsafe trait Rma: Send + Sync {
     /// Starts a put; `false` when it would block.
@@ -301,18 +320,21 @@ pub unsafe trait Rma: Send + Sync {
     /// Starts a get; `false` when it would block.
     ///
     /// # Safety
-    /// 1. `dst` is valid for `len` bytes and used by nobody until [`Completion::Remote`] is reported (owed by the caller).
+    /// 1. `dst` is valid for `len` bytes and used by nobody until [`Completion::Remote`] is reported (owed by
+    ///    the caller).
     /// 2. `from` is inside the target's segment (checked by the caller).
     #[expect(unsafe_code, reason = "declares the obligation; no body")]
     unsafe fn get(&self, dst: *mut u8, from: RemoteAddr, len: usize, token: u64) -> bool;
 
-    /// Starts an atomic operation with operands `a` and `b` on a word, aligned to its width; `Some(false)` when it would block, and `None`, always,
-    /// for one that the network does not have: it goes to the target by message, to be done by its processor. So what there is has to be
-    /// atomic together with the instructions of the target's processor. Acquires and releases.
+    /// Starts an atomic operation with operands `a` and `b` on a word, aligned to its width; `Some(false)`
+    /// when it would block, and `None`, always, for one that the network does not have: it goes to the target
+    /// by message, to be done by its processor. So what there is has to be atomic together with the
+    /// instructions of the target's processor. Acquires and releases.
     ///
     /// # Safety
-    /// 1. `old` is valid, and used by nobody, until [`Completion::Remote`] is reported, when the word's old value is there (a 32-bit one
-    ///    zero-extended) (owed by the caller). 2. `at` is inside the target's segment (checked by the caller).
+    /// 1. `old` is valid, and used by nobody, until [`Completion::Remote`] is reported, when the word's old
+    ///    value is there (a 32-bit one zero-extended) (owed by the caller). 2. `at` is inside the target's
+    ///    segment (checked by the caller).
     #[expect(unsafe_code, reason = "declares the obligation; does nothing")]
     unsafe fn atomic(
         &self,
@@ -337,9 +359,9 @@ pub unsafe trait Rma: Send + Sync {
         usize::MAX
     }
 
-    /// Reports completions, up to `budget`; returns how many, or 1 where there were none but bytes of puts and gets have come or gone, those
-    /// of peers among them: a wait then goes on as one that has something to do. Called from any thread; `complete` calls nothing of the
-    /// conduit.
+    /// Reports completions, up to `budget`; returns how many, or 1 where there were none but bytes of puts
+    /// and gets have come or gone, those of peers among them: a wait then goes on as one that has something
+    /// to do. Called from any thread; `complete` calls nothing of the conduit.
     fn poll(&self, budget: usize, complete: &mut dyn FnMut(u64, Completion)) -> usize;
 }
 
@@ -360,14 +382,16 @@ pub struct OpenContext<'a> {
     pub shm_offset: u64,
     /// The ranks that map this host's shared memory file, in ascending order.
     pub host: &'a [u32],
-    /// Those of them that the core reaches through shared memory, this rank among them. No frame goes to them.
+    /// Those of them that the core reaches through shared memory, this rank among them. No frame goes to
+    /// them.
     pub neighbours: &'a [u32],
     /// See [`OpenContext::exchange`].
     pub exchange: &'a dyn crate::boot::Exchange,
 }
 
 impl<'a> OpenContext<'a> {
-    /// An exchange between all ranks of the job, to swap addresses and keys. It serves while the conduit opens.
+    /// An exchange between all ranks of the job, to swap addresses and keys. It serves while the conduit
+    /// opens.
     pub fn exchange(&self) -> &'a dyn crate::boot::Exchange {
         self.exchange
     }

@@ -1,8 +1,9 @@
 //! What the calling thread is running: the program, or a function of the program that the runtime has called.
 //!
-//! One rule, kept in one place ([`Rank::check_context`]): a handler and a function of a reduction may not wait, and may not enter a barrier
-//! or a collective operation. The runtime calls them in the middle of other work, on which the new wait would depend. A handler's own
-//! library calls are looked at under `GASNET_CHECK` only. A function of a reduction is always told, since what it breaks is a hang.
+//! One rule, kept in one place ([`Rank::check_context`]): a handler and a function of a reduction may not
+//! wait, and may not enter a barrier or a collective operation. The runtime calls them in the middle of other
+//! work, on which the new wait would depend. A handler's own library calls are looked at under `GASNET_CHECK`
+//! only. A function of a reduction is always told, since what it breaks is a hang.
 
 use crate::Rank;
 use core::cell::Cell;
@@ -16,6 +17,8 @@ pub(crate) enum Inside {
     Handler,
     /// A function of a reduction.
     Reduction,
+    /// The program itself, between preparing a request and sending it.
+    Prepared,
 }
 
 thread_local! {
@@ -23,6 +26,7 @@ thread_local! {
 }
 
 /// The thread is inside such a function until this is dropped.
+#[derive(Debug)]
 pub(crate) struct Entered(Inside);
 
 pub(crate) fn enter(inside: Inside) -> Entered {
@@ -40,6 +44,11 @@ pub(crate) fn in_program() -> bool {
     INSIDE.get() == Inside::Program
 }
 
+/// Whether the thread has prepared a request and not sent it yet.
+pub(crate) fn is_preparing() -> bool {
+    INSIDE.get() == Inside::Prepared
+}
+
 impl Rank {
     /// Ends the job when a function that the runtime has called does what only the program may.
     #[inline]
@@ -54,6 +63,9 @@ impl Rank {
         self.fatal(&match INSIDE.get() {
             Inside::Reduction => format!(
                 "a function of a reduction may not {what}: it may only combine its operands. Return from it first"
+            ),
+            Inside::Prepared => format!(
+                "between preparing a request and committing or cancelling it a thread may not {what}: it has the room to send from everybody"
             ),
             _ => format!("a handler may not {what}: it may reply to its request, and must not wait"),
         })

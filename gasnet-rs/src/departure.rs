@@ -1,23 +1,28 @@
-//! Ranks that have left in order ([`Rank::done`]): what is outstanding with one of them, or is started towards it, will never be done, and
-//! ends the job with a message that names both ranks.
+//! Ranks that have left in order ([`Rank::done`]): what is outstanding with one of them, or is started
+//! towards it, will never be done, and ends the job with a message that names both ranks.
 //!
-//! **Who knows.** A rank that leaves says so in the shared memory of its host, before it takes its conduit apart. Of a rank of another host
-//! the conduit may know ([`Conduit::left_for`](crate::conduit::Conduit::left_for)); the monitor knows of all.
+//! **Who knows.** A rank that leaves says so in the shared memory of its host, before it takes its conduit
+//! apart. Of a rank of another host the conduit may know
+//! ([`Conduit::left_for`](crate::conduit::Conduit::left_for)); the monitor knows of all.
 //!
-//! **Started afterwards.** Requests, puts and gets by the conduit, and remote atomics look whether their target has left: one load of a
-//! word that does not change while all are there. Neighbours' memory stays mapped, so puts and gets to it go on.
+//! **Started afterwards.** Requests, puts and gets by the conduit, and remote atomics look whether their
+//! target has left: one load of a word that does not change while all are there. Neighbours' memory stays
+//! mapped, so puts and gets to it go on.
 //!
-//! **Outstanding.** What the rank answered before it left may be under way still, and counts. So a wait believes that an answer will not
-//! come only when the rank has been gone for [`LAST_ANSWERS`], and polls find nothing.
+//! **Outstanding.** What the rank answered before it left may be under way still, and counts. So a wait
+//! believes that an answer will not come only when the rank has been gone for [`LAST_ANSWERS`], and polls
+//! find nothing.
 //!
-//! **What nobody misses** is dropped without a word: replies to a rank that did not wait for them, and the rounds of a barrier that a rank
-//! has left out, of which the monitor says more. Messages of collective operations are dropped, too, and whoever waits for such an operation is
-//! told: who has forgotten one may end in order.
+//! **What nobody misses** is dropped without a word: replies to a rank that did not wait for them, and the
+//! rounds of a barrier that a rank has left out, of which the monitor says more. Messages of collective
+//! operations are dropped, too, and whoever waits for such an operation is told: who has forgotten one may
+//! end in order.
 
 use crate::am::FIRST_LIBRARY_HANDLER;
 use crate::coll::mail;
 use crate::conduit::Channel;
 use crate::prim::Ordering;
+use crate::region::ops as region;
 use crate::shm::map;
 use crate::{Error, Rank, RankId, amref, vis};
 use std::time::Duration;
@@ -31,9 +36,10 @@ const ADVICE: &str = "ranks that others still talk to must stay, for example in 
 impl Rank {
     /// Says that this rank takes no part any more.
     pub(crate) fn say_goodbye(&self) {
-        let Ok(own) = self.boot.neighbours.binary_search(&self.id().0) else { return };
+        let Ok(own) = self.boot.host_ranks.binary_search(&self.id().0) else { return };
         let now = map::last_tick().as_millis() as u64;
-        // ORDER: Release, both; pair with Acquire in left_for: what this rank sent to others through shared memory is there.
+        // ORDER: Release, both; pair with Acquire in left_for: what this rank sent to others through shared
+        // memory is there.
         self.blocks[own].left_at.store(now.max(1), Ordering::Release);
         self.header.left.count.fetch_add(1, Ordering::Release);
     }
@@ -48,7 +54,7 @@ impl Rank {
     /// How long a rank has been gone, if that is known.
     #[cold]
     pub(crate) fn left_for(&self, rank: RankId) -> Option<Duration> {
-        match self.boot.neighbours.binary_search(&rank.0) {
+        match self.boot.host_ranks.binary_search(&rank.0) {
             Ok(index) => {
                 // ORDER: Acquire; pairs with Release in say_goodbye.
                 let at = self.blocks[index].left_at.load(Ordering::Acquire);
@@ -73,6 +79,7 @@ impl Rank {
             amref::ROUND => {}
             mail::FIRST..=mail::LAST => self.coll.mail.lost(to),
             vis::FIRST..=vis::LAST => self.fatal_started("a put or get of many pieces", to),
+            region::FIRST..=region::LAST => self.fatal_started("an operation on a region", to),
             ..FIRST_LIBRARY_HANDLER => self.fatal_started(amref::name(handler), to),
             _ => self.fatal_started(&format!("a message for handler {handler}"), to),
         }
@@ -85,7 +92,8 @@ impl Rank {
         self.fatal(&format!("{what} needs rank {to}, which has left the job: {ADVICE}"))
     }
 
-    /// Called at steps of a wait that sleeps: ends the job if something is outstanding with a rank that has left.
+    /// Called at steps of a wait that sleeps: ends the job if something is outstanding with a rank that has
+    /// left.
     #[cold]
     pub(crate) fn check_outstanding(&self, what: &str, peer: Option<RankId>) {
         let gone = |r: &RankId| self.left_for(*r).is_some_and(|since| since > LAST_ANSWERS);

@@ -31,14 +31,15 @@ impl Rank {
         self.tell(&ToMonitor::Attached);
     }
 
-    /// Ends the whole job at once with this code; the first such call of the job decides. Flush standard output first: nothing
-    /// else of this process runs after it.
+    /// Ends the whole job at once with this code; the first such call of the job decides. Flush standard
+    /// output first: nothing else of this process runs after it.
     pub fn global_exit(&self, code: i32) -> ! {
         self.say_counted_early();
         self.global_exit_at_once(code)
     }
 
-    /// [`Rank::global_exit`] from anywhere, as from a signal handler that has interrupted anything: it waits for no lock.
+    /// [`Rank::global_exit`] from anywhere, as from a signal handler that has interrupted anything: it waits
+    /// for no lock.
     pub fn global_exit_at_once(&self, code: i32) -> ! {
         if self.is_own_process() && self.boot.overseer.as_ref().is_some_and(|overseer| overseer.all_leave()) {
             self.done(code);
@@ -48,8 +49,8 @@ impl Rank {
         self.leave(code)
     }
 
-    /// Before [`Rank::global_exit_at_once`]: prints what the conduit has counted, if `GASNET_STATS` asks for it. Waits for a call of the
-    /// conduit that is under way.
+    /// Before [`Rank::global_exit_at_once`]: prints what the conduit has counted, if `GASNET_STATS` asks for
+    /// it. Waits for a call of the conduit that is under way.
     pub fn say_counted_early(&self) {
         // Else it is said when all leave together.
         if self.boot.overseer.is_none() {
@@ -69,8 +70,8 @@ impl Rank {
         say(&format!("gasnet: rank {me} of {}: {name}: {}", self.size(), counted.join(", ")));
     }
 
-    /// Tells the monitor that this rank ends in order with this code; the caller then returns from `main` or exits. The job goes
-    /// on until all ranks are done, and its code is the first one that is not 0.
+    /// Tells the monitor that this rank ends in order with this code; the caller then returns from `main` or
+    /// exits. The job goes on until all ranks are done, and its code is the first one that is not 0.
     pub fn done(&self, code: i32) {
         if self.is_own_process() {
             self.say_goodbye();
@@ -98,8 +99,8 @@ impl Rank {
         self.fatal_about(prefix, text, text)
     }
 
-    /// [`Rank::fatal_with`] for an error that ranks meet together and see differently: one of those with the same `subject`
-    /// prints its text.
+    /// [`Rank::fatal_with`] for an error that ranks meet together and see differently: one of those with the
+    /// same `subject` prints its text.
     #[cold]
     pub fn fatal_about(&self, prefix: &str, subject: &str, text: &str) -> ! {
         say_once(self.header, &self.boot, prefix, subject, text);
@@ -133,8 +134,9 @@ fn tell(boot: &Boot, packet: &ToMonitor) {
     }
 }
 
-/// Prints an error unless another rank of the host prints one about the subject: what all find wrong is said once. Returns when it has been printed, since
-/// the monitor may end whoever prints as soon as one of them has told it.
+/// Prints an error unless another rank of the host prints one about the subject: what all find wrong is said
+/// once. Returns when it has been printed, since the monitor may end whoever prints as soon as one of them
+/// has told it.
 fn say_once(header: &HostHeader, boot: &Boot, prefix: &str, subject: &str, text: &str) {
     let mut hasher = std::hash::DefaultHasher::new();
     std::hash::Hash::hash(subject, &mut hasher);
@@ -153,7 +155,8 @@ fn say_once(header: &HostHeader, boot: &Boot, prefix: &str, subject: &str, text:
     header.said.store(mark, Relaxed);
 }
 
-/// Ends the whole job because it cannot start: as [`Rank::fatal`] before there is a rank. What the program has printed so far comes out.
+/// Ends the whole job because it cannot start: as [`Rank::fatal`] before there is a rank. What the program
+/// has printed so far comes out.
 pub(crate) fn refuse(boot: &Boot, header: &HostHeader, why: &Error) -> ! {
     let text = why.to_string();
     // SAFETY: a null pointer means all of C's output streams.
@@ -170,7 +173,8 @@ pub(crate) fn refuse(boot: &Boot, header: &HostHeader, why: &Error) -> ! {
     }
 }
 
-/// [`refuse`] while there is no memory yet in which ranks agree who speaks; returns where nobody watches over this rank who would.
+/// [`refuse`] while there is no memory yet in which ranks agree who speaks; returns where nobody watches over
+/// this rank who would.
 pub(crate) fn refuse_early(boot: &Boot, why: Error) -> Error {
     if boot.link.is_none() {
         return why;

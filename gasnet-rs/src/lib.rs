@@ -1,33 +1,54 @@
-//! The core of a PGAS runtime: N ranks, each owning a segment of memory that every rank can put to, get from and operate on
-//! atomically, plus active messages that run a handler on another rank.
+//! The core of a PGAS runtime: N ranks, each owning a segment of memory that every rank can put to, get from
+//! and operate on atomically, plus active messages that run a handler on another rank.
 //!
 //! # Vocabulary
-//! *Rank*: one process of the job. *Segment*: the memory of a rank that others can reach. *Neighbourhood*: ranks of one host
-//! that map each other's segments, normally all of them. *Conduit*: a network that moves frames between hosts. *Handler*: the function an active
-//! message runs. *Event*: the completion of a non-blocking operation. *Access region*: a bracket that gathers implicit
-//! operations into one event.
+//! *Rank*: one process of the job. *Segment*: the memory of a rank that others can reach. *Neighbourhood*:
+//! ranks of one host that map each other's segments, normally all of them. *Conduit*: a network that moves
+//! frames between hosts. *Handler*: the function an active message runs. *Event*: the completion of a
+//! non-blocking operation. *Access region*: a bracket that gathers implicit operations into one event.
 //!
 //! # Layers
 //! Imports go down; `docs/architecture.md` has the whole table, and a test holds it.
 //! ```text
+//! domain                            words that a team changes by chosen functions
 //! rank                              the object that programs call, and how a rank starts
 //! departure  team                   ranks that have left; teams
+//! region                            any memory under a revocable key
 //! coll  rma  vis                    collective operations; puts and gets; of lists of pieces
 //! native  amref  progress           both by the conduit's own means, or over active messages; a thread that polls
+//! processes                         puts and gets that the system carries out between processes
 //! am  job                           active messages; how a rank leaves
 //! shm  plugin                       rings and links of neighbours; conduits that are loaded at run time
 //! conduit  meeting  report  spins   the seam to networks; start; why a rank is blocked; the program's own waiting loops
-//! barrier  wait  nic  config        barrier of neighbours; how to wait; synchronisation of NICs; settings
+//! barrier  wait  sync  config       barrier of neighbours; how to wait; synchronisation of NICs; settings
 //! atomics  bytes  neighbourhood  boot   words and copies of what others may touch; who shares memory; what a rank is told
 //! segment  event  transfer          where data is; what is outstanding, and which answers count
 //! ids  slots  narrow  context  threads  question  last_words  error   small things that all of them use
 //! ```
 //!
+//! # Where the methods of [`Rank`] are
+//! A call of the program is a method of [`Rank`], in the file of its subject:
+//!
+//! | File | Methods |
+//! |---|---|
+//! | `rank.rs` | start; who is who, on which host; segments: `attach`, `bind_segment`, `allocate`; `poll`, waits |
+//! | `rma.rs` | `put`, `get`, `memset` in all forms; `read`, `write`; events: `wait`, `test`; implicit operations |
+//! | `vis.rs` | puts and gets of many pieces |
+//! | `atomics.rs` | atomic operations on words of segments |
+//! | `am.rs`, `am/prepared.rs` | handlers, requests; messages made in place |
+//! | `barrier.rs` | the barrier in its phases |
+//! | `team.rs`, `coll.rs` | the team of all ranks, whose methods are the collectives; promises |
+//! | `region.rs`, `region/` | memory under a revocable key, and all operations on it |
+//! | `sync/mod.rs` | words that NICs and programs share |
+//! | `spins.rs` | waiting loops of the program's own |
+//! | `job.rs` | leaving, and errors that end the job |
+//!
 //! # One put, traced
-//! [`Rank::put`] (`rma.rs`) asks the segment table (`segment.rs`) where the bytes are. *Mapped here*: one copy, done. *Away*:
-//! `native.rs` gives it to the conduit if that has puts of its own; else `amref.rs` cuts the put into fragments and sends each as a request (`am.rs`), which goes as a frame through the conduit; the
-//! target's poll runs the handler (`amref.rs`), which copies and replies; the reply, if it is one that is awaited (`transfer.rs`), counts down the op (`event.rs`) the caller
-//! waits for.
+//! [`Rank::put`] (`rma.rs`) asks the segment table (`segment.rs`) where the bytes are. *Mapped here*: one
+//! copy, done. *Away*: `native.rs` gives it to the conduit if that has puts of its own; else `amref.rs` cuts
+//! the put into fragments and sends each as a request (`am.rs`), which goes as a frame through the conduit;
+//! the target's poll runs the handler (`amref.rs`), which copies and replies; the reply, if it is one that is
+//! awaited (`transfer.rs`), counts down the op (`event.rs`) the caller waits for.
 //!
 //! # A program
 //! ```no_run
@@ -53,6 +74,7 @@ pub mod conduit;
 pub mod config;
 mod context;
 mod departure;
+pub mod domain;
 mod error;
 mod event;
 mod ids;
@@ -64,19 +86,21 @@ mod meeting;
 mod narrow;
 mod native;
 mod neighbourhood;
-pub mod nic;
 pub mod number;
 pub mod plugin;
 mod prim;
+mod processes;
 mod progress;
 mod question;
 mod rank;
+pub mod region;
 pub mod report;
 mod rma;
 mod segment;
 mod shm;
 mod slots;
 mod spins;
+pub mod sync;
 mod team;
 mod threads;
 mod transfer;
@@ -86,11 +110,13 @@ mod wait;
 pub use am::{Handler, Message, Token};
 pub use boot::Boot;
 pub use config::Config;
+pub use domain::AtomicDomain;
 pub use error::Error;
-pub use event::Event;
+pub use event::{Categories, Event, Local, Refused};
 pub use ids::RankId;
 pub use lock::{OneThread, Threading, Turn, Turns};
 pub use rank::{OpenConduit, Rank};
+pub use region::{Modes, Region, RegionError, RegionKey};
 pub use rma::Pending;
 pub use segment::{GlobalPtr, SegmentEntry, SegmentTable, Shared};
 pub use shm::bell::Bells;

@@ -1,23 +1,15 @@
 //! What the system refuses because of a limit, in words that say which and what can be done.
-#![expect(unsafe_code, reason = "getrlimit")]
 
 use crate::Error;
+use gasnet_sys::limits::{Limited, limit};
 use std::io;
-
-/// A limit of this process (`ulimit`), if there is one.
-fn limit(resource: libc::__rlimit_resource_t) -> Option<u64> {
-    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
-    // SAFETY: fills in a local.
-    unsafe { libc::getrlimit(resource, &raw mut limit) };
-    (limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
-}
 
 /// What can be done where a limit leaves too little memory.
 const SMALLER: &str = "raise it, or make segments smaller with GASNET_MAX_SEGSIZE";
 
 /// Whether addresses or files of this process have a limit.
 pub fn memory_is_limited() -> bool {
-    limit(libc::RLIMIT_AS).or(limit(libc::RLIMIT_FSIZE)).is_some()
+    limit(Limited::Addresses).or(limit(Limited::FileSize)).is_some()
 }
 
 /// Before a memory file is made `len` bytes long: beyond the limit the system would kill the process.
@@ -25,7 +17,7 @@ pub fn memory_is_limited() -> bool {
 /// # Errors
 /// The limit is lower.
 pub fn check_file_size(len: u64) -> Result<(), Error> {
-    match limit(libc::RLIMIT_FSIZE).filter(|most| *most < len) {
+    match limit(Limited::FileSize).filter(|most| *most < len) {
         None => Ok(()),
         Some(most) => Err(Error::job(format!(
             "shared memory of {len} bytes is above the limit on the size of files, {most} bytes (ulimit -f): {SMALLER}"
@@ -35,7 +27,7 @@ pub fn check_file_size(len: u64) -> Result<(), Error> {
 
 /// The system's refusal to map memory.
 pub fn memory_refused(error: &io::Error) -> String {
-    match limit(libc::RLIMIT_AS) {
+    match limit(Limited::Addresses) {
         Some(most) => format!("{error}; the limit on memory is {most} bytes (ulimit -v): {SMALLER}"),
         None => error.to_string(),
     }
@@ -46,7 +38,7 @@ pub fn thread_refused(error: &io::Error) -> String {
     if error.raw_os_error() != Some(libc::EAGAIN) {
         return error.to_string();
     }
-    let memory = if limit(libc::RLIMIT_AS).is_some() { ", or on memory (ulimit -v)" } else { "" };
+    let memory = if limit(Limited::Addresses).is_some() { ", or on memory (ulimit -v)" } else { "" };
     format!(
         "{error}; raise the limit on processes and threads of this user (ulimit -u, or pids.max of the control group){memory}"
     )

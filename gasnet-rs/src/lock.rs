@@ -1,7 +1,8 @@
-//! A small lock for short sections that nobody sleeps in, with a mode for ranks that promise to use one thread.
+//! A small lock for short sections that nobody sleeps in, with a mode for ranks that promise to use one
+//! thread.
 //!
-//! In *serial* mode (GASNet's SEQ, UPC) taking and giving back costs a plain load and store: the lock then only detects
-//! re-entry, which it must, because a poll may run inside a handler.
+//! In *serial* mode (GASNet's SEQ, UPC) taking and giving back costs a plain load and store: the lock then
+//! only detects re-entry, which it must, because a poll may run inside a handler.
 
 use crate::prim::{AtomicU32, Ordering};
 
@@ -14,7 +15,8 @@ pub enum Threading {
     Serial(OneThread),
 }
 
-/// The promise that the threads of a rank call the runtime one at a time; or, stronger, that one and the same thread makes all calls.
+/// The promise that the threads of a rank call the runtime one at a time; or, stronger, that one and the same
+/// thread makes all calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OneThread {
     same: bool,
@@ -24,8 +26,8 @@ impl OneThread {
     /// Makes the promise.
     ///
     /// # Safety
-    /// 1. No two calls on the rank overlap in time, and each happens before the next (owed by the program, for as long as it
-    ///    runs).
+    /// 1. No two calls on the rank overlap in time, and each happens before the next (owed by the program,
+    ///    for as long as it runs).
     #[expect(unsafe_code, reason = "the promise replaces the locks")]
     pub unsafe fn promise() -> OneThread {
         OneThread { same: false }
@@ -34,7 +36,8 @@ impl OneThread {
     /// Makes the stronger promise: libraries below the runtime then go without locks, too.
     ///
     /// # Safety
-    /// 1. The thread that starts the rank makes all calls on it (owed by the program, for as long as it runs).
+    /// 1. The thread that starts the rank makes all calls on it (owed by the program, for as long as it
+    ///    runs).
     #[expect(unsafe_code, reason = "the promise replaces the locks")]
     pub unsafe fn always_the_same() -> OneThread {
         OneThread { same: true }
@@ -97,7 +100,8 @@ pub struct Turns<T> {
 }
 
 #[expect(unsafe_code, reason = "the lock guards the value")]
-// SAFETY: the value is reached under the lock only, by one thread at a time; or the threads take turns by promise.
+// SAFETY: the value is reached under the lock only, by one thread at a time; or the threads take turns by
+// promise.
 unsafe impl<T: Send> Sync for Turns<T> {}
 
 impl<T> Turns<T> {

@@ -1,13 +1,17 @@
 //! How the ranks of one host meet and exchange bytes while a job starts.
 //!
-//! The *board* is a part of the host's control file. It holds two *tables*, used in turn, with an entry per rank: the length of what the
-//! rank says, and a short speech itself. In an exchange everybody writes its entry, meets the others, and reads the table: three system
-//! calls, however many ranks there are. Nobody can write a table anew before all have read it, since that takes the meeting of the exchange
-//! between. What is longer follows in *rounds*, in two areas used in turn likewise: as all know all lengths, speeches lie there without gaps.
+//! The *board* is a part of the host's control file. It holds two *tables*, used in turn, with an entry per
+//! rank: the length of what the rank says, and a short speech itself. In an exchange everybody writes its
+//! entry, meets the others, and reads the table: three system calls, however many ranks there are. Nobody can
+//! write a table anew before all have read it, since that takes the meeting of the exchange between. What is
+//! longer follows in *rounds*, in two areas used in turn likewise: as all know all lengths, speeches lie
+//! there without gaps.
 //!
-//! Who waits in a meeting sleeps: with many ranks those that are there would otherwise keep the processors from those that are still to come.
+//! Who waits in a meeting sleeps: with many ranks those that are there would otherwise keep the processors
+//! from those that are still to come.
 //!
-//! The board serves where the launcher gives no [`Exchange`], which it need not as long as a job has one host.
+//! The board serves where the launcher gives no [`Exchange`], which it need not as long as a job has one
+//! host.
 
 use crate::Error;
 use crate::barrier::{CentralBarrier, Consensus};
@@ -25,7 +29,8 @@ const ENTRY: usize = 8 + SHORT;
 const CHUNK: usize = 64 << 10;
 /// How often all ranks together yield in a meeting before they sleep.
 const YIELDS: u32 = 1000;
-/// Longest sleep. Whoever comes last ends it; the limit is for ranks that others serve meanwhile (see `idle`).
+/// Longest sleep. Whoever comes last ends it; the limit is for ranks that others serve meanwhile (see
+/// `idle`).
 const LONGEST: Duration = Duration::from_secs(1);
 
 /// The ranks of a host at start.
@@ -40,7 +45,8 @@ pub(crate) struct Meeting {
 }
 
 impl Meeting {
-    /// The meeting of rank number `me` among the `count` of its host; the board is at `offset` of their control file.
+    /// The meeting of rank number `me` among the `count` of its host; the board is at `offset` of their
+    /// control file.
     pub(crate) fn new(offset: u64, barrier: &'static CentralBarrier, me: u32, count: u32) -> Meeting {
         Meeting { offset, barrier, me, count, phase: AtomicU32::new(0), exchanges: AtomicU32::new(0) }
     }
@@ -178,7 +184,8 @@ mod tests {
     use crate::shm::Host;
     use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 
-    /// Speeches of all lengths, also of several rounds, one exchange after the other without anything between.
+    /// Speeches of all lengths, also of several rounds, one exchange after the other without anything
+    /// between.
     #[test]
     #[cfg_attr(miri, ignore = "maps files")]
     fn everybody_hears_everything() {

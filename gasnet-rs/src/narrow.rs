@@ -1,14 +1,18 @@
 //! Accesses of 1, 2 and 4 bytes to memory that others may access at the same time, in other widths too.
 //!
-//! A program may write a byte of a word while another rank adds to all of it. Processors know what comes of that; Rust's memory model does not:
-//! atomic accesses of different sizes that overlap and race are undefined. So the memory that ranks share knows one width to the language: the aligned
-//! word of 8 bytes, an `AtomicU64`. What is narrower is done here, in assembly, and stands for an access to the word around it: a load for a
-//! relaxed load of the word, of which the rest is thrown away; a store, or an exchange, for a read-modify-write of the word that leaves the
-//! rest as it is. That is what x86-64 and arm64 do: an aligned access of up to 8 bytes lies in one line of the cache, is done as a whole while the processor
-//! owns the line, and writes no other byte. So every run of the machine is one that the language allows for the wide accesses. Copies of
-//! any length by C's `memmove` ([`crate::bytes`]) stand for such accesses, too, one after the other.
+//! A program may write a byte of a word while another rank adds to all of it. Processors know what comes of
+//! that; Rust's memory model does not: atomic accesses of different sizes that overlap and race are
+//! undefined. So the memory that ranks share knows one width to the language: the aligned word of 8 bytes, an
+//! `AtomicU64`. What is narrower is done here, in assembly, and stands for an access to the word around it: a
+//! load for a relaxed load of the word, of which the rest is thrown away; a store, or an exchange, for a
+//! read-modify-write of the word that leaves the rest as it is. That is what x86-64 and arm64 do: an aligned
+//! access of up to 8 bytes lies in one line of the cache, is done as a whole while the processor owns the
+//! line, and writes no other byte. So every run of the machine is one that the language allows for the wide
+//! accesses. Copies of any length by C's `memmove` ([`crate::bytes`]) stand for such accesses, too, one after
+//! the other.
 //!
-//! Memory of the program itself that nobody shares may end within a word; there nothing races, and an access stands for itself.
+//! Memory of the program itself that nobody shares may end within a word; there nothing races, and an access
+//! stands for itself.
 #![expect(unsafe_code, reason = "assembly that follows addresses")]
 
 use crate::prim::{Ordering, fence};
@@ -195,7 +199,8 @@ pub(crate) unsafe fn add_4(at: *mut u8, n: u32) -> u32 {
     }
 }
 
-/// Replaces a word of 4 bytes by what `f` makes of it, if that is something; what it was. Acquires, and releases if it writes.
+/// Replaces a word of 4 bytes by what `f` makes of it, if that is something; what it was. Acquires, and
+/// releases if it writes.
 ///
 /// # Safety
 /// As [`compare_exchange_4`].

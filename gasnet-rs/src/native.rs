@@ -1,264 +1,404 @@
-//! Puts and gets by the conduit's own one-sided operations, for ranks that are not neighbours.
+//! Puts, gets and atomic operations by the conduit's own one-sided operations, for ranks that are not
+//! neighbours.
 //!
-//! An operation is cut into pieces of at most [`Rma::max_transfer`] bytes; each is one fragment of an [op](crate::event). A
-//! caller may reuse the source of a put on return, while the conduit reads it until [`Completion::Local`]: small sources are
-//! copied into a *bounce buffer*, larger ones are waited for. A source that stays until the operation is complete needs neither.
+//! An operation is cut into pieces of at most [`Rma::max_transfer`] bytes; each is one fragment of an
+//! [op](crate::event). A piece under way has an entry in a table, whose number is the *token* that the
+//! conduit brings back. The entry knows the op, the rank, what becomes of the source of a put, and where the
+//! old value of an atomic operation goes. Entries are taken and given back without a lock, and the memory in
+//! them is used again, so that starting and completing an operation allocates nothing.
 //!
-//! **Tokens.** Low half: the op. High half: the rank, and below it what becomes of the source: 0, or [`HELD`] if the caller waits for it, or
-//! the number of a bounce buffer.
+//! **Sources.** A conduit reads the source of a put until [`Completion::Local`]. Where the caller may write
+//! it on return ([`Local::Now`]), a small source is copied: up to [`INLINE`] bytes into the entry, up to
+//! [`BOUNCE`] into a *bounce buffer*. A larger one is waited for.
 #![expect(unsafe_code, reason = "hands memory to the conduit")]
 
 use crate::am::POLL_BUDGET;
-use crate::atomics::Operation;
+use crate::atomics::{self, Operation};
+use crate::bytes;
 use crate::conduit::{Channel, Completion, Peer, RemoteAddr, Rma};
-use crate::prim::{AtomicU32, Ordering};
+use crate::event::{LOCAL, Local, REMOTE, Refused};
+use crate::prim::{AtomicPtr, AtomicU32, Ordering};
+use crate::slots::{NONE, Slot, Slots};
+use crate::transfer::Away;
 use crate::wait::Waiter;
 use crate::{Rank, RankId};
-use std::sync::{Mutex, PoisonError};
+use core::cell::UnsafeCell;
+use std::sync::OnceLock;
 
-/// Largest source that is copied rather than waited for.
+/// Largest source that is copied into the entry of its piece.
+const INLINE: usize = 64;
+/// Largest source that is copied at all.
 const BOUNCE: usize = 16 << 10;
-/// Most bounce buffers in use; beyond it sources are waited for.
-const BOUNCES: usize = 256;
-/// Bits of a token that say what becomes of the source.
-const SOURCE_BITS: u32 = 10;
-/// That the caller waits for it.
-const HELD: u32 = (1 << SOURCE_BITS) - 1;
-const _: () = assert!(BOUNCES < HELD as usize);
+/// Bits of a bounce buffer's number: there are 256, and beyond them sources are waited for.
+const BOUNCE_BITS: u32 = 9;
+/// Bits of a piece's number.
+const PIECE_BITS: u32 = 31;
 
-/// What becomes of the source of a put after the call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Source {
-    /// The caller may reuse it at once.
-    Reused,
-    /// It stays as it is until the operation is complete.
-    Stays,
+/// In [`Piece::source`]: nothing is to be done when the source has been read.
+const FREE: u32 = NONE;
+/// In [`Piece::source`]: it counts in the op.
+const COUNTED: u32 = NONE - 1;
+
+/// Bytes that words may be read from.
+#[repr(C, align(16))]
+struct Aligned<const N: usize>(UnsafeCell<[u8; N]>);
+
+impl<const N: usize> Aligned<N> {
+    fn new() -> Aligned<N> {
+        Aligned(UnsafeCell::new([0; N]))
+    }
+    fn at(&self) -> *mut u8 {
+        self.0.get().cast()
+    }
 }
 
-/// Sources in use by the conduit, and what is outstanding.
+// SAFETY: who has taken the entry it lies in decides who uses the bytes, which are reached by raw pointers
+// only.
+unsafe impl<const N: usize> Sync for Aligned<N> {}
+
+/// A piece under way.
+struct Piece {
+    op: AtomicU32,
+    /// [`NONE`] if it is not under way.
+    peer: AtomicU32,
+    /// What becomes of the source of a put: [`FREE`], [`COUNTED`], or the number of a bounce buffer.
+    source: AtomicU32,
+    /// Of an atomic operation: bytes of the word, and where its old value goes, if it is wanted.
+    width: AtomicU32,
+    result: AtomicPtr<u8>,
+    /// The copy of a source, or the old value of a word.
+    inline: Aligned<INLINE>,
+    next: AtomicU32,
+}
+
+impl Slot for Piece {
+    fn new() -> Piece {
+        Piece {
+            op: AtomicU32::new(0),
+            peer: AtomicU32::new(NONE),
+            source: AtomicU32::new(FREE),
+            width: AtomicU32::new(0),
+            result: AtomicPtr::new(core::ptr::null_mut()),
+            inline: Aligned::new(),
+            next: AtomicU32::new(0),
+        }
+    }
+    fn next(&self) -> &AtomicU32 {
+        &self.next
+    }
+}
+
+/// A bounce buffer.
+struct Bounce {
+    bytes: OnceLock<Box<Aligned<BOUNCE>>>,
+    next: AtomicU32,
+}
+
+impl Slot for Bounce {
+    fn new() -> Bounce {
+        Bounce { bytes: OnceLock::new(), next: AtomicU32::new(0) }
+    }
+    fn next(&self) -> &AtomicU32 {
+        &self.next
+    }
+}
+
+/// The pieces that are under way, and copies of sources.
 pub(crate) struct Native {
-    bounces: Mutex<Bounces>,
-    /// Pieces that are not complete, by rank.
-    outstanding: Box<[AtomicU32]>,
-}
-
-/// Copied sources.
-#[derive(Default)]
-struct Bounces {
-    /// By number - 1.
-    all: Vec<Option<Box<[u8]>>>,
-    /// Numbers not in use.
-    free: Vec<u32>,
+    /// Bytes of the largest piece.
+    step: usize,
+    pieces: Slots<Piece>,
+    bounces: Slots<Bounce>,
 }
 
 impl Native {
-    /// Of a job of so many ranks.
-    pub(crate) fn new(ranks: u32) -> Native {
-        let outstanding = (0..ranks).map(|_| AtomicU32::new(0)).collect();
-        Native { bounces: Mutex::default(), outstanding }
+    pub(crate) fn new(rma: &dyn Rma) -> Native {
+        Native::with_step(rma.max_transfer().max(1))
     }
 
-    /// A rank with which something is outstanding, and how many pieces, of those that `which` says.
+    fn with_step(step: usize) -> Native {
+        Native { step, pieces: Slots::new(PIECE_BITS), bounces: Slots::new(BOUNCE_BITS) }
+    }
+
+    /// A rank with which something is outstanding, and how many pieces, of those that `which` says. For
+    /// reports: others go on meanwhile.
     pub(crate) fn outstanding(&self, which: impl Fn(&RankId) -> bool) -> Option<(RankId, u32)> {
-        let all = (0..).map(RankId).zip(self.outstanding.iter().map(|n| n.load(Ordering::Relaxed)));
-        all.filter(|(_, n)| *n > 0).find(|(rank, _)| which(rank))
+        let peers = || {
+            let peer = |number| Some(self.pieces.get(number)?.peer.load(Ordering::Relaxed));
+            (0..self.pieces.taken()).filter_map(peer).filter(|peer| *peer != NONE).map(RankId)
+        };
+        let rank = peers().find(|rank| which(rank))?;
+        Some((rank, (peers().filter(|peer| *peer == rank).count() as u32).max(1)))
     }
 
-    /// Another piece with this rank.
-    fn begin(&self, rank: RankId) {
-        // Relaxed: a count that reports look at.
-        self.outstanding[rank.0 as usize].fetch_add(1, Ordering::Relaxed);
+    /// Enters a piece; its token.
+    fn begin(&self, op: u32, peer: RankId) -> (u64, &Piece) {
+        // Their memory would be more than 200 GiB.
+        let (number, piece) =
+            self.pieces.take().expect("fewer than two thousand million pieces are under way");
+        // Relaxed, all that is stored in an entry: the conduit's own synchronisation brings it to who hears
+        // of the completion, with the token.
+        piece.op.store(op, Ordering::Relaxed);
+        piece.peer.store(peer.0, Ordering::Relaxed);
+        piece.source.store(FREE, Ordering::Relaxed);
+        piece.width.store(0, Ordering::Relaxed);
+        (u64::from(number), piece)
     }
 
-    /// Copies a source; its number, or `None` when too many are in use.
+    /// A piece is over, or was not started.
+    fn end(&self, token: u64) {
+        if let Some(piece) = self.pieces.get(token as u32) {
+            piece.peer.store(NONE, Ordering::Relaxed);
+            self.pieces.give_back(token as u32);
+        }
+    }
+
+    /// Copies a source for a piece, if there is room; where the copy is.
     ///
     /// # Safety
-    /// 1. `src` is valid for `len` bytes (owed by the caller).
-    unsafe fn keep(&self, src: *const u8, len: usize) -> Option<(u32, *const u8)> {
-        let Bounces { all, free } = &mut *self.bounces.lock().unwrap_or_else(PoisonError::into_inner);
-        if free.is_empty() {
-            if all.len() == BOUNCES {
-                return None;
-            }
-            all.push(None);
-            free.push(all.len() as u32);
-        }
-        let number = free.pop()?;
-        // SAFETY: (1).
-        let copy: Box<[u8]> = unsafe { core::slice::from_raw_parts(src, len) }.into();
-        // The address of a box is that of where it has come to rest.
-        Some((number, all[number as usize - 1].insert(copy).as_ptr()))
+    /// 1. `src` is valid for `len` bytes (owed by the caller). 2. The piece has been begun by the caller, and
+    ///    not been started (owed by the caller).
+    #[inline]
+    unsafe fn copy(&self, piece: &Piece, src: *const u8, len: usize) -> Option<*const u8> {
+        let to = if len <= INLINE {
+            piece.inline.at()
+        } else if len <= BOUNCE {
+            let (number, bounce) = self.bounces.take()?;
+            piece.source.store(number, Ordering::Relaxed);
+            bounce.bytes.get_or_init(|| Box::new(Aligned::new())).at()
+        } else {
+            return None;
+        };
+        // SAFETY: (1); the destination has as many bytes, and is this piece's (2).
+        unsafe { bytes::load(to, src, len) };
+        Some(to)
     }
-
-    fn release(&self, number: u32) {
-        let Bounces { all, free } = &mut *self.bounces.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.get_mut(number as usize - 1).and_then(Option::take).is_some() {
-            free.push(number);
-        }
-    }
-}
-
-fn token(op: u32, rank: RankId, source: u32) -> u64 {
-    u64::from(op) | u64::from(rank.0 << SOURCE_BITS | source) << 32
 }
 
 impl Rank {
+    #[inline]
     fn rma(&self) -> Option<(&Native, &dyn Rma)> {
         let native = self.native.get()?;
         Some((native, self.conduit.as_ref()?.rma()?))
     }
 
-    /// Puts to a rank that is no neighbour, in fragments that count in `op`.
+    /// Puts to a rank that is no neighbour, in fragments that count in an op.
     ///
     /// # Safety
-    /// 1. `src` is valid for `len` bytes, during the call or as `source` says (owed by the caller). 2. The range is in the segment
-    ///    (checked).
-    pub(crate) unsafe fn away_put(
-        &self,
-        op: u32,
-        to: RankId,
-        offset: u64,
-        src: *const u8,
-        len: usize,
-        source: Source,
-    ) {
+    /// 1. `src` is valid for the transfer's length, during the call and beyond it as `local` says (owed by
+    ///    the caller). 2. The range is in the segment (checked).
+    pub(crate) unsafe fn away_put(&self, put: Away, src: *const u8, local: Local) -> Result<(), Refused> {
         let Some((native, rma)) = self.rma() else {
+            if let Some(process) = self.process(put.peer) {
+                // SAFETY: (1), (2).
+                unsafe { self.process_put(process, put, src) };
+                return Ok(());
+            }
             // SAFETY: (1), (2).
-            return unsafe { self.ref_put(op, to, offset, src, len) };
+            return unsafe { self.ref_put(put, src) };
         };
         let mut waited = false;
-        self.pieces("a put", to, rma, len, |done, n| {
-            native.begin(to);
-            let (mut from, mut high) = (src.wrapping_add(done), 0);
-            if source == Source::Reused && !rma.copies_source(n) {
-                // SAFETY: (1).
-                match (n <= BOUNCE).then(|| unsafe { native.keep(from, n) }).flatten() {
-                    Some((number, copy)) => (high, from) = (number, copy),
-                    None => (high, waited) = (HELD, true),
+        self.pieces("a put", put, native, |piece, token, done, n| {
+            let mut from = src.wrapping_add(done);
+            let mut counted = REMOTE;
+            if local != Local::Defer && !rma.copies_source(n) {
+                // SAFETY: (1); the piece has just been begun.
+                let copy = (local == Local::Now).then(|| unsafe { native.copy(piece, from, n) }).flatten();
+                if let Some(copy) = copy {
+                    from = copy;
+                } else {
+                    piece.source.store(COUNTED, Ordering::Relaxed);
+                    (counted, waited) = (REMOTE + LOCAL, local == Local::Now);
                 }
             }
-            if high == HELD {
-                self.ops.op(op).local.fetch_add(1, Ordering::Relaxed);
-            }
-            self.ops.add(op);
-            let (addr, token) = (remote(to, offset + done as u64), token(op, to, high));
-            // SAFETY: (1), (2): the source stays until Local: copied, waited for below, or left alone by the caller.
-            move || unsafe { rma.put(addr, from, n, token) }
-        });
+            let addr = remote(put.peer, put.offset + done as u64);
+            // SAFETY: (1), (2): the source stays until Local: copied, waited for below, or left alone by the
+            // caller.
+            (counted, move || unsafe { rma.put(addr, from, n, token) })
+        })?;
         if waited {
-            let op = self.ops.op(op);
-            // ORDER: Acquire; pairs with Release in poll_native: the conduit has read the source.
-            self.wait_for("the source of a put", Some(to), || op.local.load(Ordering::Acquire) == 0);
+            self.wait_for("the source of a put", Some(put.peer), || self.ops.sources_free(put.op));
         }
+        Ok(())
     }
 
-    /// Gets from a rank that is no neighbour, in fragments that count in `op`; `dst` is written until the op is done.
+    /// Gets from a rank that is no neighbour, in fragments that count in an op; `dst` is written until that
+    /// is complete.
     ///
     /// # Safety
-    /// 1. `dst` is valid for `len` bytes and used by nobody until the op is done (owed by the caller). 2. The range is in the
-    ///    segment (checked).
-    pub(crate) unsafe fn away_get(&self, op: u32, dst: *mut u8, from: RankId, offset: u64, len: usize) {
+    /// 1. `dst` is valid for the transfer's length and used by nobody until the op is complete (owed by the
+    ///    caller). 2. The range is in the segment (checked).
+    pub(crate) unsafe fn away_get(&self, get: Away, dst: *mut u8) -> Result<(), Refused> {
         let Some((native, rma)) = self.rma() else {
-            // SAFETY: (1).
-            return unsafe { self.ref_get(op, dst, from, offset, len) };
-        };
-        self.pieces("a get", from, rma, len, |done, n| {
-            native.begin(from);
-            self.ops.add(op);
-            let (to, addr) = (dst.wrapping_add(done), remote(from, offset + done as u64));
+            if let Some(process) = self.process(get.peer) {
+                // SAFETY: (1), (2).
+                unsafe { self.process_get(process, get, dst) };
+                return Ok(());
+            }
             // SAFETY: (1), (2).
-            move || unsafe { rma.get(to, addr, n, token(op, from, 0)) }
-        });
+            return unsafe { self.ref_get(get, dst) };
+        };
+        self.pieces("a get", get, native, |_, token, done, n| {
+            let (to, addr) = (dst.wrapping_add(done), remote(get.peer, get.offset + done as u64));
+            // SAFETY: (1), (2).
+            (REMOTE, move || unsafe { rma.get(to, addr, n, token) })
+        })
     }
 
-    /// Starts an atomic operation on a word of a rank that is no neighbour, as a part of `op`; whether the conduit has it.
+    /// Does an atomic operation on a word of a rank that is no neighbour, as a fragment of an op. The old
+    /// value goes to `result`, in as many bytes as the word has, unless that is null.
     ///
     /// # Safety
-    /// 1. `old` is valid and used by nobody until the op is done (owed by the caller). 2. The word is in the segment, aligned (checked).
+    /// 1. `result` is valid and used by nobody until the op is complete, or null (owed by the caller). 2. The
+    ///    word is in the segment, aligned (checked).
     pub(crate) unsafe fn away_atomic(
         &self,
-        op: u32,
-        to: RankId,
-        offset: u64,
+        at: Away,
         what: Operation,
         operands: [u64; 2],
-        old: *mut u64,
-    ) -> bool {
-        let Some((native, rma)) = self.rma() else { return false };
-        if self.has_left(to) {
-            self.fatal_started("an atomic operation", to);
+        result: *mut u8,
+    ) -> Result<(), Refused> {
+        let Some((native, rma)) = self.rma() else {
+            // SAFETY: (1), (2).
+            return unsafe { self.ref_atomic(at, what, operands, result) };
+        };
+        if self.has_left(at.peer) {
+            self.fatal_started("an atomic operation", at.peer);
         }
-        self.ops.add(op);
-        native.begin(to);
-        let (at, token) = (remote(to, offset), token(op, to, 0));
+        let (token, piece) = native.begin(at.op, at.peer);
+        piece.result.store(result, Ordering::Relaxed);
+        piece.width.store(what.width() as u32, Ordering::Relaxed);
+        self.ops.add(at.op, REMOTE);
+        let (addr, old) = (remote(at.peer, at.offset), piece.inline.at().cast());
         let mut waiter: Option<Waiter> = None;
-        // SAFETY: (1), (2).
-        while let Some(started) = unsafe { rma.atomic(at, what, operands, old, token) } {
+        // SAFETY: (2); the entry is the operation's until it is complete.
+        while let Some(started) = unsafe { rma.atomic(addr, what, operands, old, token) } {
             if started {
-                return true;
+                return Ok(());
             }
-            if !self.make_room(Channel::Request, to, &mut waiter) {
-                self.fatal_started("an atomic operation", to);
+            if at.immediate {
+                self.ops.finish(at.op, REMOTE);
+                native.end(token);
+                return Err(Refused);
+            }
+            if !self.make_room(Channel::Request, at.peer, &mut waiter) {
+                self.fatal_started("an atomic operation", at.peer);
             }
         }
-        native.outstanding[to.0 as usize].fetch_sub(1, Ordering::Relaxed);
-        self.ops.finish(op);
-        false
+        self.ops.finish(at.op, REMOTE);
+        native.end(token);
+        // SAFETY: (1), (2).
+        unsafe { self.ref_atomic(at, what, operands, result) }
     }
 
-    /// Starts every piece of a transfer of `len` bytes: `piece` prepares one, given where it begins and how long it is, and
-    /// returns what starts it unless it would block.
+    /// Starts every piece of a transfer. `prepare` gets a piece's entry and token, where it begins, and how
+    /// long it is; it returns what the piece counts as in the op, and what starts it unless it would block.
+    #[inline]
     fn pieces<F: Fn() -> bool>(
         &self,
         what: &str,
-        peer: RankId,
-        rma: &dyn Rma,
-        len: usize,
-        mut piece: impl FnMut(usize, usize) -> F,
-    ) {
-        if self.has_left(peer) {
-            self.fatal_started(what, peer);
+        all: Away,
+        native: &Native,
+        mut prepare: impl FnMut(&Piece, u64, usize, usize) -> (u64, F),
+    ) -> Result<(), Refused> {
+        if self.has_left(all.peer) {
+            self.fatal_started(what, all.peer);
         }
-        let step = rma.max_transfer().max(1);
         let mut waiter: Option<Waiter> = None;
         let mut done = 0;
-        while done < len {
-            let n = step.min(len - done);
-            let start = piece(done, n);
+        while done < all.len {
+            let n = native.step.min(all.len - done);
+            let (token, piece) = native.begin(all.op, all.peer);
+            let (counted, start) = prepare(piece, token, done, n);
+            self.ops.add(all.op, counted);
             while !start() {
-                if !self.make_room(Channel::Request, peer, &mut waiter) {
-                    self.fatal_started(what, peer);
+                if all.immediate && done == 0 {
+                    self.ops.finish(all.op, counted);
+                    native.source_read(piece);
+                    native.end(token);
+                    return Err(Refused);
+                }
+                if !self.make_room(Channel::Request, all.peer, &mut waiter) {
+                    self.fatal_started(what, all.peer);
                 }
             }
             done += n;
         }
+        Ok(())
     }
 
     /// Takes up to `budget` completions from the conduit; returns how many.
     #[inline]
     pub(crate) fn poll_native(&self, budget: usize) -> usize {
-        if self.native.get().is_none() {
-            return 0;
-        }
         let Some((native, rma)) = self.rma() else { return 0 };
         rma.poll(budget.min(POLL_BUDGET), &mut |token, completion| {
-            let (op, high) = (token as u32, (token >> 32) as u32);
-            match (completion, high & HELD) {
-                (Completion::Remote, _) => {
-                    native.outstanding[(high >> SOURCE_BITS) as usize].fetch_sub(1, Ordering::Relaxed);
-                    self.ops.finish(op);
+            let Some(piece) = native.pieces.get(token as u32) else { return };
+            let op = piece.op.load(Ordering::Relaxed);
+            let freed = if completion == Completion::Remote { 0 } else { native.source_read(piece) };
+            if completion == Completion::Local {
+                if freed > 0 {
+                    self.ops.finish(op, freed);
                 }
-                (Completion::Local, 0) => {}
-                (Completion::Local, HELD) => {
-                    // ORDER: Release; pairs with Acquire in away_put.
-                    self.ops.op(op).local.fetch_sub(1, Ordering::Release);
-                }
-                (Completion::Local, number) => native.release(number),
+                return;
             }
+            let (width, result) = (piece.width.load(Ordering::Relaxed), piece.result.load(Ordering::Relaxed));
+            if width > 0 && !result.is_null() {
+                // SAFETY: the conduit has put the old value there, as a word of 64 bits; the result is owed
+                // by the caller of `away_atomic`.
+                unsafe { atomics::put_old(result, width as usize, piece.inline.at().cast::<u64>().read()) };
+            }
+            native.end(token);
+            self.ops.finish(op, REMOTE + freed);
         })
     }
 }
 
+impl Native {
+    /// The source of a piece has been read; what that is in its op.
+    #[inline]
+    fn source_read(&self, piece: &Piece) -> u64 {
+        let source = piece.source.load(Ordering::Relaxed);
+        if source == FREE {
+            return 0;
+        }
+        piece.source.store(FREE, Ordering::Relaxed);
+        if source == COUNTED {
+            return LOCAL;
+        }
+        self.bounces.give_back(source);
+        0
+    }
+}
+
+#[inline]
 fn remote(rank: RankId, offset: u64) -> RemoteAddr {
     RemoteAddr { peer: Peer { rank, endpoint: 0 }, segment: 0, offset }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_are_copied_where_they_fit() {
+        let native = Native::with_step(1);
+        let source = vec![7u8; BOUNCE + 1];
+        // SAFETY: the vector has as many bytes, and no piece is started.
+        let copy = |piece: &Piece, len| unsafe { native.copy(piece, source.as_ptr(), len) };
+        let (token, piece) = native.begin(9, RankId(3));
+        assert_eq!(copy(piece, INLINE), Some(piece.inline.at().cast_const()));
+        assert_eq!(piece.source.load(Ordering::Relaxed), FREE);
+        assert_eq!(copy(piece, BOUNCE + 1), None);
+        let held: Vec<(u64, &Piece)> = (0..256).map(|_| native.begin(9, RankId(4))).collect();
+        assert!(held.iter().all(|(_, piece)| copy(piece, INLINE + 1).is_some()));
+        assert_eq!(copy(piece, BOUNCE), None, "all are in use");
+        assert_eq!(native.source_read(held[0].1), 0);
+        let at = copy(piece, BOUNCE).expect("one that was given back");
+        // SAFETY: the copy just made.
+        assert_eq!(unsafe { at.add(BOUNCE - 1).read() }, 7);
+        assert_eq!(native.outstanding(|r| r.0 == 4), Some((RankId(4), 256)));
+        assert_eq!(native.outstanding(|r| r.0 < 4), Some((RankId(3), 1)));
+        native.end(token);
+        assert_eq!(native.outstanding(|r| r.0 < 4), None);
+    }
 }

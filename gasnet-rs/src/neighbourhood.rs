@@ -1,9 +1,9 @@
 //! Who shares memory with whom.
 //!
-//! A *host* is a set of ranks that map the same memory files. Its ranks form *neighbourhoods*: normally one, with
-//! `GASNET_NEIGHBORHOOD=K` one of K ranks each, and with `off` one per rank. Neighbours map each other's segments and talk through
-//! shared memory; everybody else is reached through the conduit, whether on this host or not. The lowest rank of a neighbourhood
-//! *leads* it: it speaks for it in the barrier.
+//! A *host* is a set of ranks that map the same memory files. Its ranks form *neighbourhoods*: normally one,
+//! with `GASNET_NEIGHBORHOOD=K` one of K ranks each, and with `off` one per rank. Neighbours map each other's
+//! segments and talk through shared memory; everybody else is reached through the conduit, whether on this
+//! host or not. The lowest rank of a neighbourhood *leads* it: it speaks for it in the barrier.
 
 use crate::{Error, RankId};
 
@@ -38,8 +38,9 @@ fn numbered(leaders: &[u32]) -> (Box<[u32]>, Box<[u32]>) {
 }
 
 impl Neighbourhood {
-    /// The neighbourhoods of a job as `rank` sees them: `host` are the ranks of its host, `limit` is the largest neighbourhood.
-    /// `all_gather` tells all ranks what each says; it is called only if somebody is away.
+    /// The neighbourhoods of a job as `rank` sees them: `host` are the ranks of its host, `limit` is the
+    /// largest neighbourhood. `all_gather` tells all ranks what each says; it is called only if somebody is
+    /// away.
     pub(crate) fn new(
         rank: u32,
         size: u32,

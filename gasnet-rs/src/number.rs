@@ -3,7 +3,8 @@
 /// Units a memory size may end in, with the power of two each stands for.
 const UNITS: [(&str, u32); 6] = [("PB", 50), ("TB", 40), ("GB", 30), ("MB", 20), ("KB", 10), ("B", 0)];
 
-/// `value` as text; memory sizes get the largest unit that divides them, so that [`parse`] reads the same value back.
+/// `value` as text; memory sizes get the largest unit that divides them, so that [`parse`] reads the same
+/// value back.
 pub fn format(value: i64, is_mem_size: bool) -> String {
     if !is_mem_size {
         return value.to_string();
@@ -17,8 +18,9 @@ pub fn format(value: i64, is_mem_size: bool) -> String {
     format!("{value} B")
 }
 
-/// Reads a number. With a `multiplier` other than 0 the text may end in a unit, and a text without one counts in
-/// units of `multiplier` bytes. Leading and trailing blanks are skipped; what cannot be read counts as zero, as in C.
+/// Reads a number. With a `multiplier` other than 0 the text may end in a unit, and a text without one counts
+/// in units of `multiplier` bytes. Leading and trailing blanks are skipped; what cannot be read counts as
+/// zero, as in C.
 pub fn parse(text: &str, multiplier: u64) -> i64 {
     let text = text.trim();
     let (negative, digits) = match text.strip_prefix('-') {

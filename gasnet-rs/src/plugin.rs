@@ -1,19 +1,23 @@
 //! Conduits on the far side of a shared object: one table of C functions, both ways.
 //!
-//! A conduit that needs a foreign library (MPI, libfabric) is a shared object of its own, loaded at run time, with its own copy of this
-//! crate; and a program that is itself a shared object (a C or UPC program in the virtual-time cluster) is given its conduit by whoever
-//! loaded it. Both cross the border by the same tables: [`export`] turns a [`Conduit`] into a [`ConduitTable`], [`ConduitTable::import`]
-//! turns that into a [`Conduit`] again. What a conduit gets to open itself with crosses as an [`OpenTable`], a job's exchange and
-//! overseer as [`ExchangeTable`] and [`OverseerTable`].
+//! A conduit that needs a foreign library (MPI, libfabric) is a shared object of its own, loaded at run time,
+//! with its own copy of this crate; and a program that is itself a shared object (a C or UPC program in the
+//! virtual-time cluster) is given its conduit by whoever loaded it. Both cross the border by the same tables:
+//! [`export`] turns a [`Conduit`] into a [`ConduitTable`], [`ConduitTable::import`] turns that into a
+//! [`Conduit`] again. What a conduit gets to open itself with crosses as an [`OpenTable`], a job's exchange
+//! and overseer as [`ExchangeTable`] and [`OverseerTable`].
 //!
-//! **Version.** Every table begins with [`ABI`] and its own size. Both sides must have the same: a table is never extended in place.
+//! **Version.** Every table begins with [`ABI`] and its own size. Both sides must have the same: a table is
+//! never extended in place.
 //!
-//! **Life.** A table owns its object: importing it takes that over, and dropping the import ends it. Texts and arrays are lent for the
-//! length of a call. Nothing unwinds across: a panic on either side ends the process.
+//! **Life.** A table owns its object: importing it takes that over, and dropping the import ends it. Texts
+//! and arrays are lent for the length of a call. Nothing unwinds across: a panic on either side ends the
+//! process.
 //!
 //! **Programs.** What a loader gives to a program is an [`EmbedTable`].
 //!
-//! **Plugins.** A shared object made with [`export_conduit!`](crate::export_conduit) has one symbol, [`ENTRY`].
+//! **Plugins.** A shared object made with [`export_conduit!`](crate::export_conduit) has one symbol,
+//! [`ENTRY`].
 #![expect(
     unsafe_code,
     reason = "calls across a C border; the tables' makers promise what their functions take and give"
@@ -35,7 +39,7 @@ mod job;
 pub use job::{EmbedTable, ExchangeTable, OpenTable, OverseerTable, enter};
 
 /// Version of all tables.
-pub const ABI: u32 = 5;
+pub const ABI: u32 = 6;
 /// The symbol of a plugin, an [`Entry`].
 pub const ENTRY: &core::ffi::CStr = c"gasnet_conduit_v1";
 /// What [`ENTRY`] is: opens the conduit; 1: done, 0: these ranks need none, -1: an error was said.
@@ -196,7 +200,7 @@ pub struct ConduitTable {
     reserve: unsafe extern "C" fn(Object, u32, u16, u32, usize, u32, *mut SlotTable, *const Sayer) -> i64,
     commit: unsafe extern "C" fn(Object, *const SlotTable),
     cancel: unsafe extern "C" fn(Object, *const SlotTable),
-    send: unsafe extern "C" fn(Object, u32, u16, u32, Bytes, *const Sayer) -> i64,
+    send: unsafe extern "C" fn(Object, u32, u16, u32, Bytes, u32, *const Sayer) -> i64,
     poll: unsafe extern "C" fn(Object, u32, usize, Deliver, Object, *const Sayer) -> i64,
     attach: unsafe extern "C" fn(Object, *const SegmentRecord, *const Sayer) -> i64,
     descriptor: unsafe extern "C" fn(Object) -> i32,
@@ -254,8 +258,8 @@ fn channel(number: u32) -> Channel {
     if number == Channel::Request as u32 { Channel::Request } else { Channel::Reply }
 }
 
-/// The functions of an exported conduit. Each of them is called with the table's object and what the [`Conduit`] method of the same name
-/// demands.
+/// The functions of an exported conduit. Each of them is called with the table's object and what the
+/// [`Conduit`] method of the same name demands.
 mod gates {
     use super::*;
 
@@ -313,11 +317,17 @@ mod gates {
         endpoint: u16,
         on: u32,
         frame: Bytes,
+        immediate: u32,
         sayer: *const Sayer,
     ) -> i64 {
         // SAFETY: as above; the bytes are lent for this call, `sayer` is the caller's.
         unsafe {
-            let sent = Exported::of(object).conduit.send(peer(rank, endpoint), channel(on), frame.get());
+            let sent = Exported::of(object).conduit.send(
+                peer(rank, endpoint),
+                channel(on),
+                frame.get(),
+                immediate != 0,
+            );
             answer(sent.map(i64::from), sayer)
         }
     }
@@ -483,7 +493,7 @@ mod gates {
         cookie: Object,
     ) -> usize {
         // SAFETY: the caller's function and its cookie.
-        let mut pass = |token, how| unsafe { complete(cookie, token, u32::from(how == Completion::Remote)) };
+        let mut pass = |token, how| unsafe { complete(cookie, token, how as u32) };
         // SAFETY: as above.
         unsafe { rma(object) }.poll(budget, &mut pass)
     }
@@ -542,14 +552,15 @@ impl ConduitTable {
     /// The conduit behind a table.
     ///
     /// # Safety
-    /// 1. The table came from [`export`] of this or another copy of this crate, is imported once, and its code stays loaded (owed by
-    ///    the caller).
+    /// 1. The table came from [`export`] of this or another copy of this crate, is imported once, and its
+    ///    code stays loaded (owed by the caller).
     ///
     /// # Errors
     /// Another version of the interface.
     pub unsafe fn import(self) -> Result<Box<dyn Conduit>, Error> {
         check("the conduit", self.abi, self.bytes, size_of::<ConduitTable>())?;
-        // SAFETY: (1); the name is lent for ever, being a static of loaded code, but its copy is ours in any case.
+        // SAFETY: (1); the name is lent for ever, being a static of loaded code, but its copy is ours in any
+        // case.
         let name = unsafe { self.name.text() }.leak();
         let (counted, rma) = (Names::default(), OnceLock::new());
         let mut conduit = Imported { table: self, name, own_time: false, rma, counted };
@@ -581,7 +592,9 @@ impl Drop for Imported {
     }
 }
 
-// SAFETY: slots, frames and completions are those of the conduit behind the table, which keeps these promises.
+#[deny(clippy::missing_trait_methods)]
+// SAFETY: slots, frames and completions are those of the conduit behind the table, which keeps these
+// promises.
 unsafe impl Conduit for Imported {
     fn name(&self) -> &'static str {
         self.name
@@ -624,12 +637,14 @@ unsafe impl Conduit for Imported {
         unsafe { (t.cancel)(t.object, &SlotTable::of(&slot)) }
     }
 
-    fn send(&self, to: Peer, channel: Channel, frame: &[u8]) -> Result<bool, Error> {
+    fn send(&self, to: Peer, channel: Channel, frame: &[u8], immediate: bool) -> Result<bool, Error> {
         let t = &self.table;
         let (rank, endpoint, channel) = (to.rank.0, to.endpoint, channel as u32);
         // SAFETY: as above; frame and sayer outlive the call.
-        hear(|sayer| unsafe { (t.send)(t.object, rank, endpoint, channel, Bytes::of(frame), sayer) })
-            .map(|sent| sent != 0)
+        hear(|sayer| unsafe {
+            (t.send)(t.object, rank, endpoint, channel, Bytes::of(frame), u32::from(immediate), sayer)
+        })
+        .map(|sent| sent != 0)
     }
 
     fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
@@ -696,7 +711,8 @@ unsafe impl Conduit for Imported {
     }
 
     fn idle(&self, what: &'static str) -> bool {
-        // Only who has a time of its own has something to do here, and this is called at every step of every wait.
+        // Only who has a time of its own has something to do here, and this is called at every step of every
+        // wait.
         if !self.own_time {
             return false;
         }
@@ -725,6 +741,20 @@ unsafe impl Conduit for Imported {
         counted.1
     }
 
+    fn left_for(&self, _: RankId) -> Option<Duration> {
+        // The monitor knows.
+        None
+    }
+
+    /// None crosses: no plugin has a NIC with a processor, or memory that it owns.
+    fn nic(&self) -> Option<&dyn crate::sync::port::NicPort> {
+        None
+    }
+
+    fn segment_memory(&self, _: usize) -> Result<Option<NonNull<u8>>, Error> {
+        Ok(None)
+    }
+
     fn clock(&self) -> Option<Duration> {
         let t = &self.table;
         let mut now = 0;
@@ -734,6 +764,7 @@ unsafe impl Conduit for Imported {
     }
 }
 
+#[deny(clippy::missing_trait_methods)]
 // SAFETY: completions are those of the conduit behind the table.
 unsafe impl Rma for Imported {
     unsafe fn put(&self, to: RemoteAddr, src: *const u8, len: usize, token: u64) -> bool {
@@ -779,10 +810,12 @@ unsafe impl Rma for Imported {
     }
 
     fn poll(&self, budget: usize, complete: &mut dyn FnMut(u64, Completion)) -> usize {
-        unsafe extern "C" fn pass(cookie: Object, token: u64, remote: u32) {
+        unsafe extern "C" fn pass(cookie: Object, token: u64, how: u32) {
             // SAFETY: the cookie is the closure below.
             let complete = unsafe { &mut *cookie.cast::<&mut dyn FnMut(u64, Completion)>() };
-            complete(token, if remote != 0 { Completion::Remote } else { Completion::Local });
+            let known = [Completion::Local, Completion::Remote, Completion::Both];
+            let how = known.into_iter().find(|known| *known as u32 == how);
+            complete(token, how.expect("a completion that both sides know"));
         }
         let mut complete: &mut dyn FnMut(u64, Completion) = complete;
         let cookie = (&raw mut complete).cast();

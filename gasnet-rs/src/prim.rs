@@ -1,4 +1,5 @@
-//! The primitives every lock-free structure here is written in: `core`'s atomics, or loom's under `cfg(loom)`.
+//! The primitives every lock-free structure here is written in: `core`'s atomics, or loom's under
+//! `cfg(loom)`.
 
 #[cfg(not(loom))]
 pub(crate) use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};

@@ -1,22 +1,25 @@
 //! `GASNET_PROGRESS=thread`: a thread that makes progress while the program computes.
 //!
-//! It sleeps until the conduit's descriptor is readable or its [doorbell](crate::conduit::Conduit::doze) rung, or for a short time where there
-//! is neither, and then polls as the program would. While the program itself polls often the thread keeps out of its way. With it, locks that
-//! a rank of one thread does without are taken.
+//! It sleeps until the conduit's descriptor is readable or its [doorbell](crate::conduit::Conduit::doze)
+//! rung, or for a short time where there is neither, and then polls as the program would. While the program
+//! itself polls often the thread keeps out of its way. With it, locks that a rank of one thread does without
+//! are taken.
 //!
-//! **Lingering.** To be woken takes some microseconds, of the processor and of the peer's time. So after a message the thread of a rank that was
-//! given processors of its own polls on for about as long before it lies down again: a peer that sends one after the other is answered as if
-//! this rank waited for it, and the processor time is at most twice what waking for each would take. Elsewhere it lies down at once: a thread
+//! **Lingering.** To be woken takes some microseconds, of the processor and of the peer's time. So after a
+//! message the thread of a rank that was given processors of its own polls on for about as long before it
+//! lies down again: a peer that sends one after the other is answered as if this rank waited for it, and the
+//! processor time is at most twice what waking for each would take. Elsewhere it lies down at once: a thread
 //! that may run anywhere is woken on the processor of the very peer that waits for its answer.
 //!
-//! **Its place.** Where there is a processor for each rank and none for each thread as well, and ranks may run anywhere, a thread that was woken there
-//! would go on to share that processor with the peer: each answer then takes two turns of it. So it looks from time to time where the thread
-//! that started the rank runs, and goes there: it takes time from its own rank, and the peer runs meanwhile.
+//! **Its place.** Where there is a processor for each rank and none for each thread as well, and ranks may
+//! run anywhere, a thread that was woken there would go on to share that processor with the peer: each answer
+//! then takes two turns of it. So it looks from time to time where the thread that started the rank runs, and
+//! goes there: it takes time from its own rank, and the peer runs meanwhile.
 //!
-//! **Handlers of a rank of one thread** ([`Threading::Serial`](crate::Threading)) expect to run on that thread, inside calls of the
-//! runtime. So on the progress thread only the runtime's own messages are served: puts, gets, atomics, barriers. Messages for handlers of
-//! libraries and programs are put aside, and handled at the program's next poll; when very many wait, requests stay in the
-//! network until then.
+//! **Handlers of a rank of one thread** ([`Threading::Serial`](crate::Threading)) expect to run on that
+//! thread, inside calls of the runtime. So on the progress thread only the runtime's own messages are served:
+//! puts, gets, atomics, barriers. Messages for handlers of libraries and programs are put aside, and handled
+//! at the program's next poll; when very many wait, requests stay in the network until then.
 #![expect(unsafe_code, reason = "hands payloads on to handlers; keeps signals off the thread")]
 
 use crate::am::{Kind, Message};
@@ -93,7 +96,8 @@ impl Program {
     }
 }
 
-/// The 39th field of a thread's `stat` (proc_pid_stat(5)); its second one, the name, is in parentheses and may have any letters.
+/// The 39th field of a thread's `stat` (proc_pid_stat(5)); its second one, the name, is in parentheses and
+/// may have any letters.
 fn processor_in(stat: &[u8]) -> Option<usize> {
     let name = stat.iter().rposition(|byte| *byte == b')')?;
     let rest = std::str::from_utf8(&stat[name + 1..]).ok()?;
@@ -185,14 +189,10 @@ impl Rank {
     /// Starts the thread.
     pub(crate) fn start_progress(&'static self) {
         let Some(progress) = &self.progress else { return };
-        // Signals of the program are for its own threads: the new one inherits a mask of all.
-        let before = map::block_signals();
         let free = progress.follows && !crate::wait::has_own_processors();
         let program = if free { Program::here() } else { None };
-        let made = std::thread::Builder::new()
-            .name("gasnet-progress".into())
-            .spawn(move || self.work(progress, program));
-        map::set_signals(&before);
+        let thread = std::thread::Builder::new().name("gasnet-progress".into());
+        let made = gasnet_sys::thread::spawn_without_signals(thread, move || self.work(progress, program));
         if let Err(e) = made {
             let why = crate::limits::thread_refused(&e);
             self.fatal(&format!("GASNET_PROGRESS=thread: cannot start a thread: {why}"));
@@ -201,9 +201,9 @@ impl Rank {
 
     fn work(&self, progress: &Progress, mut program: Option<Program>) {
         AT_WORK.set(true);
-        map::sleep_exactly();
+        gasnet_sys::thread::sleep_exactly();
         // A kernel that does not know that wakes the thread as it did.
-        let _ = map::run_when_woken();
+        let _ = gasnet_sys::thread::run_when_woken();
         let linger = if crate::wait::has_own_processors() { LINGER } else { Duration::ZERO };
         let mut seen = 0;
         // When there was something to do last, and whether there was since the last sleep.
@@ -229,7 +229,8 @@ impl Rank {
                 core::hint::spin_loop();
                 continue;
             }
-            // What wakes the thread and is not for it to do (it waits for the program, which has a lock) would wake it again at once.
+            // What wakes the thread and is not for it to do (it waits for the program, which has a lock)
+            // would wake it again at once.
             let woken = useful && !full && self.sleep_until_woken();
             if woken {
                 last = Instant::now();

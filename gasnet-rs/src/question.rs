@@ -1,6 +1,7 @@
 //! The monitor's question why this process is blocked: a signal, of which nothing but its coming is noted.
 //!
-//! The count of signals is one of the crate's few globals: a signal handler belongs to the process and has no other place to write to.
+//! The count of signals is one of the crate's few globals: a signal handler belongs to the process and has no
+//! other place to write to.
 #![expect(unsafe_code, reason = "installs a signal handler")]
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -22,8 +23,8 @@ pub(crate) fn listen() {
     extern "C" fn count(_: i32) {
         ASKED.fetch_add(1, Relaxed);
     }
-    // SAFETY: an all-zero `sigaction` is a valid place for the old one and a valid start for the new one; the handler touches an
-    // atomic only.
+    // SAFETY: an all-zero `sigaction` is a valid place for the old one and a valid start for the new one; the
+    // handler touches an atomic only.
     unsafe {
         let mut old: libc::sigaction = core::mem::zeroed();
         libc::sigaction(question(), core::ptr::null(), &raw mut old);

@@ -15,14 +15,16 @@ use crate::meeting::Meeting;
 use crate::native::Native;
 use crate::neighbourhood::Neighbourhood;
 use crate::prim::AtomicU32;
+use crate::processes::Processes;
 use crate::progress::Progress;
+use crate::region::{self, Regions};
 use crate::segment::{GlobalPtr, Place, SegmentEntry, SegmentTable, Shared};
 use crate::shm::grid::{Grid, GridLayout};
 use crate::shm::map;
 use crate::shm::{Host, HostHeader, RankBlock};
 use crate::team::Team;
 use crate::transfer::Transfers;
-use crate::wait::{Presence, WaitPolicy, Waiter};
+use crate::wait::{Presence, Station, WaitPolicy, Waiter};
 use crate::{Boot, RankId, am, amref, vis};
 use core::fmt;
 use core::sync::atomic::AtomicPtr;
@@ -37,6 +39,9 @@ pub type OpenConduit<'a> = &'a dyn Fn(&OpenContext<'_>) -> Result<Option<Box<dyn
 const SEGMENT_HINT: usize = 0x2000_0000_0000;
 /// Longest sleep of a wait that only the conduit can end.
 const LONG_SLEEP: Duration = Duration::from_millis(50);
+/// See [`Rank::attaching`].
+const BOUND: u32 = 1;
+const ATTACHED: u32 = 2;
 /// Segments start at multiples of this.
 const SEGMENT_ALIGN: u64 = 2 << 20;
 
@@ -44,7 +49,8 @@ const SEGMENT_ALIGN: u64 = 2 << 20;
 ///
 /// A child that the process forks is not the rank: it may read what is mapped, and must not call the runtime.
 ///
-/// Every method can be called from any thread (unless the rank was made [`Threading::Serial`], a promise that only unsafe code can make).
+/// Every method can be called from any thread (unless the rank was made [`Threading::Serial`], a promise that
+/// only unsafe code can make).
 pub struct Rank {
     id: RankId,
     size: u32,
@@ -67,16 +73,19 @@ pub struct Rank {
     pub(crate) polls_both: bool,
     /// State of the conduit's one-sided operations, if it has any; once the segment is attached.
     pub(crate) native: OnceLock<Native>,
+    /// Processes that can be reached into, where all of memory is the segment.
+    pub(crate) processes: OnceLock<Processes>,
     /// State of the progress thread, if there is one.
     pub(crate) progress: Option<Progress>,
     /// The program may call from any number of threads.
     pub(crate) parallel: bool,
     /// Threads that were made while this rank started.
     pub(crate) own_threads: OnceLock<Box<[u32]>>,
-    pub(crate) segments: OnceLock<SegmentTable>,
+    pub(crate) segments: SegmentTable,
     pub(crate) handlers: Box<[OnceLock<Handler>]>,
     pub(crate) serve: am::Serve,
     pub(crate) ops: Ops,
+    pub(crate) regions: Regions,
     pub(crate) transfers: Transfers,
     pub(crate) parts: am::parts::Parts,
     pub(crate) phases: Turns<Phases>,
@@ -89,7 +98,7 @@ pub struct Rank {
     pub(crate) nic_barrier: OnceLock<Team>,
     /// Bytes of the segment that are taken, and where what may be taken ends.
     heap: Mutex<(u64, u64)>,
-    /// Whether [`Rank::attach`] has begun.
+    /// Whether this rank has a segment: nothing yet, [`BOUND`] (or [`Rank::attach`] has begun), [`ATTACHED`].
     attaching: AtomicU32,
     /// Address and length of what only [`Rank::dismantle`] unmaps.
     mappings: Mutex<Vec<(usize, usize)>>,
@@ -125,6 +134,7 @@ fn serve() -> am::Serve {
     // Numbers that are nobody's are refused there.
     let mut all: am::Serve = [amref::handle; am::FIRST_LIBRARY_HANDLER as usize];
     all[usize::from(mail::FIRST)..=usize::from(mail::LAST)].fill(mail::handle);
+    all[usize::from(region::ops::FIRST)..=usize::from(region::ops::LAST)].fill(region::ops::handle);
     all[usize::from(vis::FIRST)..=usize::from(vis::LAST)].fill(vis::handle);
     all
 }
@@ -150,7 +160,8 @@ fn check_conduit(conduit: Option<&dyn Conduit>, near: &Neighbourhood, size: u32)
     }
 }
 
-/// Segments that are mapped by one call: with one for each, the ranks of a host would make as many mappings as there are pairs of them.
+/// Segments that are mapped by one call: with one for each, the ranks of a host would make as many mappings
+/// as there are pairs of them.
 #[derive(Debug, PartialEq, Eq)]
 struct Run {
     /// Number of the first one's owner among the neighbours.
@@ -160,8 +171,9 @@ struct Run {
 }
 
 impl Run {
-    /// The runs of these neighbours' segments. A gap between two segments that only rounding to [`SEGMENT_ALIGN`] made is mapped with them;
-    /// a larger one stays without access, since there are mistakes that it shows.
+    /// The runs of these neighbours' segments. A gap between two segments that only rounding to
+    /// [`SEGMENT_ALIGN`] made is mapped with them; a larger one stays without access, since there are
+    /// mistakes that it shows.
     fn all(neighbours: &[u32], sizes: &[u64], stride: u64) -> Vec<Run> {
         let mut runs: Vec<Run> = Vec::new();
         for (i, size) in sizes.iter().copied().enumerate().filter(|(_, size)| *size > 0) {
@@ -186,8 +198,9 @@ impl Rank {
     /// Over all ranks of the job; returns when all are there.
     ///
     /// # Safety
-    /// 1. The memory files of `boot` were empty when the job began, and are used by nothing but the ranks of that job, each of
-    ///    which starts once (owed by the launcher: a second rank of the same number would send and receive on the same links).
+    /// 1. The memory files of `boot` were empty when the job began, and are used by nothing but the ranks of
+    ///    that job, each of which starts once (owed by the launcher: a second rank of the same number would
+    ///    send and receive on the same links).
     ///
     /// A conduit that cannot be had ends the job: one of the ranks that find so says why.
     ///
@@ -202,18 +215,12 @@ impl Rank {
     ) -> Result<&'static Rank, Error> {
         let (id, size) = (RankId(boot.rank), boot.size);
         let threads_before = crate::threads::all();
-        if id.0 == 0 && !config.quiet {
-            let names = std::env::vars_os().filter_map(|(n, _)| n.into_string().ok());
-            for w in crate::config::unknown_names(names) {
-                crate::last_words::say(&format!("gasnet: warning: {w}"));
-            }
-        }
-        let on_host = boot.neighbours.len() as u32;
+        let on_host = boot.host_ranks.len() as u32;
         let progress = config.progress_thread && size > 1;
         let parallel = threading == Threading::Parallel;
         // Two threads of the rank are in the runtime then.
         let threading = if progress { Threading::Parallel } else { threading };
-        let Some(own) = boot.neighbours.iter().position(|r| *r == id.0) else {
+        let Some(own) = boot.host_ranks.iter().position(|r| *r == id.0) else {
             return Err(Error::job(format!("the launcher did not put rank {id} on its own host")));
         };
         if boot.exchange.is_none() && on_host < size {
@@ -228,35 +235,15 @@ impl Rank {
         shm_offset += Meeting::bytes(on_host).next_multiple_of(map::PAGE as u64);
         let on_board = meeting.exchange(boot.shm.as_fd());
         let exchange: &dyn Exchange = boot.exchange.as_deref().unwrap_or(&on_board);
-        let neighbourhood = Neighbourhood::new(id.0, size, &boot.neighbours, config.neighborhood, |m| {
+        let neighbourhood = Neighbourhood::new(id.0, size, &boot.host_ranks, config.neighborhood, |m| {
             exchange.all_gather(m)
         })?;
         meeting.meet(&|| false);
         let common = host.processors();
         crate::wait::share(common);
         let processors = common.iter().map(|word| word.count_ones() as usize).sum::<usize>().max(1);
-        let (part, full) = neighbourhood.part;
-        let parts = u64::from(on_host.div_ceil(full));
-        let layout = |ranks, offset| GridLayout::new(ranks, am::MAX_MEDIUM, offset).on(processors);
-        let room = if full > 1 { layout(full, 0).bytes() } else { 0 };
-        let grid = if neighbourhood.len() > 1 {
-            let layout = layout(neighbourhood.len(), shm_offset + u64::from(part) * room);
-            Some(Grid::map(boot.shm.as_fd(), layout, neighbourhood.me, threading).map_err(no_memory)?)
-        } else {
-            None
-        };
-        shm_offset += parts * room;
-        let tables = if neighbourhood.len() > 1 {
-            let room = Tables::BYTES.next_multiple_of(map::PAGE);
-            map::grow(boot.shm.as_fd(), shm_offset + room as u64).map_err(no_memory)?;
-            let at = map::map_shared(boot.shm.as_fd(), shm_offset, room).map_err(no_memory)?;
-            #[expect(unsafe_code, reason = "overlays tables on a fresh mapping")]
-            // SAFETY: just mapped, for as long as the process lives (ranks with neighbours are not taken apart), zero at first.
-            Some(unsafe { Tables::at(at) })
-        } else {
-            None
-        };
-        shm_offset += Tables::BYTES.next_multiple_of(map::PAGE) as u64;
+        let (grid, tables) =
+            map_shared(&boot, &neighbourhood, threading, processors, &mut shm_offset).map_err(no_memory)?;
         let opened = if size > 1 {
             open(&OpenContext {
                 rank: id,
@@ -265,7 +252,7 @@ impl Rank {
                 threading,
                 shm: boot.shm.as_fd(),
                 shm_offset,
-                host: &boot.neighbours,
+                host: &boot.host_ranks,
                 neighbours: neighbourhood.members(),
                 exchange,
             })
@@ -278,11 +265,7 @@ impl Rank {
         let policy = WaitPolicy::new(on_host, processors, config.spin);
         let policy = if conduit.is_some() { policy.over_network() } else { policy };
         // A rank lives as long as its process.
-        let presence: Option<&'static Presence> = (on_host as usize > processors).then(|| {
-            // Ranks that follow each other are likely to talk to each other: they start out on different processors.
-            map::go_to_processor(own as u32);
-            &*Box::leak(Box::new(Presence::new(own, host.stations, processors)))
-        });
+        let presence = (on_host as usize > processors).then(|| crowded(own, host.stations, processors));
         let alone = neighbourhood.len() == 1 && matches!(threading, Threading::Serial(_));
         let leader = &host.ranks[neighbourhood.on_host(0) as usize];
         let rounds = amref::Rounds::new(neighbourhood.leaders().0.len());
@@ -303,13 +286,15 @@ impl Rank {
             polls_both: conduit.as_deref().is_some_and(Conduit::polls_both),
             conduit,
             native: OnceLock::new(),
+            processes: OnceLock::new(),
             progress: progress.then(|| Progress::new(parallel, on_host as usize, processors)),
             parallel,
             own_threads: OnceLock::new(),
-            segments: OnceLock::new(),
+            segments: SegmentTable::new(size),
             handlers: (0..256).map(|_| OnceLock::new()).collect(),
             serve: serve(),
             ops: Ops::new(),
+            regions: Regions::new(),
             transfers: Transfers::new(),
             parts: am::parts::Parts::default(),
             phases: Turns::new(threading, Phases::default()),
@@ -342,12 +327,14 @@ impl Rank {
         Ok(rank)
     }
 
-    /// Takes a rank apart, for processes that run many jobs in turn (simulations): its state, its segment and its mappings are gone.
-    /// Small things that were to live as long as the process stay, handlers among them.
+    /// Takes a rank apart, for processes that run many jobs in turn (simulations): its state, its segment and
+    /// its mappings are gone. Small things that were to live as long as the process stay, handlers among
+    /// them.
     ///
     /// # Safety
-    /// 1. `rank` is what [`Rank::start`] returned, and neither it nor anything got from it, nor memory of its neighbours' segments, is
-    ///    used any more (owed by the caller). 2. It has no neighbours: links between them are not taken apart (checked).
+    /// 1. `rank` is what [`Rank::start`] returned, and neither it nor anything got from it, nor memory of its
+    ///    neighbours' segments, is used any more (owed by the caller). 2. It has no neighbours: links between
+    ///    them are not taken apart (checked).
     ///
     /// # Panics
     /// With neighbours.
@@ -388,12 +375,12 @@ impl Rank {
     }
 
     /// The NIC's own work, if the conduit's NIC has a processor. What is asked of it is checked.
-    pub fn nic(&self) -> Option<crate::nic::port::Nic<'_>> {
-        Some(crate::nic::port::Nic::new(self, self.nic_port()?))
+    pub fn nic(&self) -> Option<crate::sync::port::Nic<'_>> {
+        Some(crate::sync::port::Nic::new(self, self.nic_port()?))
     }
 
     /// As [`Rank::nic`], for the core, which stays within the limits by itself.
-    pub(crate) fn nic_port(&self) -> Option<&dyn crate::nic::port::NicPort> {
+    pub(crate) fn nic_port(&self) -> Option<&dyn crate::sync::port::NicPort> {
         self.conduit.as_ref()?.nic()
     }
 
@@ -452,8 +439,8 @@ impl Rank {
         self.neighbourhood.index(rank).is_some()
     }
 
-    /// Number of the neighbourhood of a rank, from 0: ranks with the same number share memory. As for the highest rank if there is
-    /// no such rank.
+    /// Number of the neighbourhood of a rank, from 0: ranks with the same number share memory. As for the
+    /// highest rank if there is no such rank.
     pub fn neighbourhood_of(&self, rank: RankId) -> u32 {
         self.neighbourhood.of(RankId(rank.0.min(self.size - 1))).unwrap_or(0)
     }
@@ -507,7 +494,8 @@ impl Rank {
             None => self.nap(sleep),
         });
         if woken {
-            // Puts and gets of others may need this rank, and no poll says that it served them: more of them are likely.
+            // Puts and gets of others may need this rank, and no poll says that it served them: more of them
+            // are likely.
             waiter.progressed();
         }
     }
@@ -517,33 +505,50 @@ impl Rank {
         self.conduit.as_ref().and_then(|c| c.clock()).unwrap_or_else(map::monotonic)
     }
 
-    /// Largest segment this rank can attach, in bytes, a multiple of the page size: `GASNET_MAX_SEGSIZE`, else this rank's share
-    /// of physical memory.
+    /// Largest segment this rank can attach, in bytes, a multiple of the page size: `GASNET_MAX_SEGSIZE`,
+    /// else this rank's share of physical memory.
     pub fn max_local_segment(&self) -> usize {
         let bytes =
-            self.config.max_segment.unwrap_or(map::physical_memory() / self.boot.neighbours.len() as u64);
+            self.config.max_segment.unwrap_or(map::physical_memory() / self.boot.host_ranks.len() as u64);
         (bytes as usize & !(map::PAGE - 1)).max(map::PAGE)
     }
 
-    /// Attaches a segment of `bytes` bytes, rounded up to pages; ranks may choose different sizes, 0 among them. The memory is
-    /// zero-filled and takes space only where it is touched.
+    /// Attaches a segment of `bytes` bytes, rounded up to pages; ranks may choose different sizes, 0 among
+    /// them. The memory is zero-filled and takes space only where it is touched.
     ///
-    /// `stride`, the same on all ranks, fixes the distance at which the segments of neighbours lie from each other in every
-    /// process; by default it is the largest size. All segments of the host lie in one range of addresses: rank r's at
-    /// `base + r * stride`.
+    /// `stride`, the same on all ranks, fixes the distance at which the segments of neighbours lie from each
+    /// other in every process; by default it is the largest size. All segments of the host lie in one range
+    /// of addresses: rank r's at `base + r * stride`.
     ///
     /// # Collective
     /// Once per job; acts as a barrier.
     ///
     /// # Errors
-    /// Attached already, a size above physical limits, or no address space. After the latter two the job cannot go on: other ranks
-    /// may be waiting in their call.
+    /// Attached already, a size above physical limits, or no address space. After the latter two the job
+    /// cannot go on: other ranks may be waiting in their call.
     pub fn attach(&self, bytes: usize, stride: Option<u64>) -> Result<&SegmentTable, Error> {
         let size = bytes
             .checked_next_multiple_of(map::PAGE)
             .ok_or_else(|| Error::op(format!("a segment of {bytes} bytes is too large")))?;
-        use crate::prim::Ordering::Relaxed;
-        if self.attaching.swap(1, Relaxed) != 0 {
+        let entries = self.map_segments(size, stride)?;
+        if let Some(rma) = self.conduit.as_ref().and_then(|conduit| conduit.rma()) {
+            self.native.get_or_init(|| Native::new(rma));
+        }
+        self.enter_segments(entries)
+    }
+
+    /// Puts segments in the table. The ranks meet: nobody reaches into a segment before its owner knows of
+    /// it.
+    fn enter_segments(&self, entries: Vec<SegmentEntry>) -> Result<&SegmentTable, Error> {
+        self.segments.change(|all| all.copy_from_slice(&entries));
+        self.attaching.store(ATTACHED, crate::prim::Ordering::Relaxed);
+        self.meet()?;
+        Ok(&self.segments)
+    }
+
+    /// Maps the segments of all neighbours, and tells the conduit of this rank's, which has `size` bytes.
+    fn map_segments(&self, size: usize, stride: Option<u64>) -> Result<Vec<SegmentEntry>, Error> {
+        if self.attaching.swap(BOUND, crate::prim::Ordering::Relaxed) != 0 {
             return Err(Error::op("the segment is attached already"));
         }
         let sizes = self.gather_number(size as u64)?;
@@ -551,7 +556,7 @@ impl Rank {
         let stride = stride.unwrap_or(largest).max(largest).max(1);
         let near = self.neighbourhood.members();
         let (first, last) = (near[0], near[near.len() - 1]);
-        let on_host = self.boot.neighbours.len() as u32;
+        let on_host = self.boot.host_ranks.len() as u32;
         let (stride, span) = stride
             .checked_next_multiple_of(SEGMENT_ALIGN)
             .and_then(|stride| Some((stride, stride.checked_mul(u64::from(on_host.max(last - first + 1)))?)))
@@ -568,16 +573,15 @@ impl Rank {
         }
         // The leader finds a place; the others try to have the same.
         let span_here = (stride * u64::from(last - first + 1)) as usize;
-        let place = |at| map::reserve_at(at, span_here).map_or_else(|| map::reserve(span_here), Ok);
         let base = if let Some(owned) = owned {
             self.gather_number(0)?;
             owned.as_ptr()
         } else if self.id.0 == first {
-            let base = place(SEGMENT_HINT)?;
+            let base = map::reserve(SEGMENT_HINT, span_here)?;
             self.gather_number(base as u64)?;
             base
         } else {
-            place(self.gather_number(0)?[first as usize] as usize)?
+            map::reserve(self.gather_number(0)?[first as usize] as usize, span_here)?
         };
         let local = |r: u32| base.wrapping_add((u64::from(r - first) * stride) as usize);
         if owned.is_none() {
@@ -602,9 +606,6 @@ impl Rank {
                 kind: if owned.is_some() { SegmentKind::Paged } else { SegmentKind::Host },
                 neighbours_may_map: owned.is_none(),
             })?;
-            if conduit.rma().is_some() {
-                self.native.get_or_init(|| Native::new(self.size));
-            }
         }
         let addresses = self.gather_number(own as u64)?;
         let entry = |r: u32| SegmentEntry {
@@ -612,23 +613,101 @@ impl Rank {
             size: sizes[r as usize] as usize,
             local: self.neighbourhood.index(RankId(r)).map_or(core::ptr::null_mut(), |_| local(r)),
         };
-        let table = self.segments.get_or_init(|| SegmentTable::new((0..self.size).map(entry).collect()));
-        // Nobody reaches into a segment before its owner knows of it.
-        self.meet()?;
-        Ok(table)
+        Ok((0..self.size).map(entry).collect())
+    }
+
+    /// Whether the ranks have attached segments: then all have, and have agreed on it.
+    pub(crate) fn has_attached(&self) -> bool {
+        // Relaxed: who attaches meets the others afterwards.
+        self.attaching.load(crate::prim::Ordering::Relaxed) == ATTACHED
+    }
+
+    /// Makes memory of the program this rank's segment, in place of [`Rank::attach`]. Others reach it, once
+    /// they have been told of it ([`Rank::learn_segment`]), by messages: nobody maps it.
+    ///
+    /// # Safety
+    /// 1. The bytes are valid for reads and writes as long as the rank lives, and are accessed by means only
+    ///    that may meet accesses of others: calls of the runtime, atomics, raw pointers where the program
+    ///    keeps them apart (owed by the caller).
+    ///
+    /// # Errors
+    /// This rank has a segment already.
+    #[expect(unsafe_code, reason = "declares the obligation; the body has nothing unsafe")]
+    pub unsafe fn bind_segment(&self, at: *mut u8, len: usize) -> Result<(), Error> {
+        use crate::prim::Ordering::Relaxed;
+        if self.attaching.compare_exchange(0, BOUND, Relaxed, Relaxed).is_err() {
+            return Err(Error::op("the segment is attached already"));
+        }
+        self.regions.goes_away();
+        let own = SegmentEntry { addr: at as usize, size: len, local: at };
+        self.segments.change(|all| all[self.id.0 as usize] = own);
+        Ok(())
+    }
+
+    /// Makes all memory of every rank its segment, in place of [`Rank::attach`]: byte `a - e.addr`, which
+    /// wraps, of the segment `e` of a rank is the byte at address `a` of its process. Nobody maps it.
+    /// Neighbours copy from and to it by calls of the system where that allows it; all else goes by messages.
+    /// [`Rank::allocate`] has nothing to take from.
+    ///
+    /// # Collective
+    /// Once per job; acts as a barrier.
+    ///
+    /// # Safety
+    /// 1. No rank reaches for memory of another that is not there, or that its owner accesses by other means
+    ///    than may meet accesses of others (as for [`Rank::bind_segment`]; owed by the program).
+    ///
+    /// # Errors
+    /// This rank has a segment already.
+    #[expect(unsafe_code, reason = "declares the obligation; the body has nothing unsafe")]
+    pub unsafe fn attach_everything(&self) -> Result<&SegmentTable, Error> {
+        // Conduits carry messages once they have a segment. Their own puts and gets know that one only, and
+        // are left alone.
+        self.map_segments(0, None)?;
+        *lock(&self.heap) = (0, 0);
+        self.regions.goes_away();
+        // A local address of null says that a segment is not mapped, so it does not begin there.
+        let base = core::ptr::with_exposed_provenance_mut::<u8>(map::PAGE);
+        let local = |r: u32| if r == self.id.0 { base } else { core::ptr::null_mut() };
+        let entry = |r| SegmentEntry { addr: base.addr(), size: usize::MAX, local: local(r) };
+        let [pid, probe] = Processes::own_probe();
+        let (pids, probes) = (self.gather_number(pid)?, self.gather_number(probe)?);
+        self.processes.get_or_init(|| Processes::meet(self, &pids, &probes));
+        self.enter_segments((0..self.size).map(entry).collect())
+    }
+
+    /// Takes in where the segment of another rank is that was bound by [`Rank::bind_segment`]. What is said
+    /// wrong is found out by that rank.
+    ///
+    /// # Errors
+    /// There is no such rank, or its segment was attached.
+    pub fn learn_segment(&self, rank: RankId, addr: usize, len: usize) -> Result<(), Error> {
+        let known = self.segments.get(rank).is_some_and(|e| !e.local.is_null());
+        if rank.0 >= self.size || known || self.has_attached() {
+            return Err(Error::op(format!("rank {rank} has no segment of its own making to be told of")));
+        }
+        self.regions.goes_away();
+        let entry = SegmentEntry { addr, size: len, local: core::ptr::null_mut() };
+        self.segments.change(|all| all[rank.0 as usize] = entry);
+        Ok(())
+    }
+
+    /// The segment of a rank, if it is known: since [`Rank::attach`], or since it was bound or told of.
+    #[inline]
+    pub fn segment_of(&self, rank: RankId) -> Option<&SegmentEntry> {
+        self.segments.get(rank)
     }
 
     /// The segments of all ranks.
     ///
     /// # Panics
-    /// Before [`Rank::attach`].
+    /// Before [`Rank::attach`], and before any segment was bound.
     #[inline]
     pub fn table(&self) -> &SegmentTable {
-        self.segments.get().expect("Rank::attach comes before any use of segments")
+        self.segments.known().expect("Rank::attach comes before any use of segments")
     }
 
-    /// Takes `bytes` bytes of every rank's segment, at the same offset everywhere, aligned to `align` (a power of two), and
-    /// returns the offset.
+    /// Takes `bytes` bytes of every rank's segment, at the same offset everywhere, aligned to `align` (a
+    /// power of two), and returns the offset.
     ///
     /// # Collective
     /// All ranks call it in the same order with the same arguments; nothing is exchanged and nobody waits.
@@ -636,7 +715,7 @@ impl Rank {
     /// # Errors
     /// The own segment is too small, or not attached yet.
     pub fn allocate(&self, bytes: u64, align: u64) -> Result<u64, Error> {
-        let Some(own) = self.segments.get().and_then(|t| t.get(self.id)) else {
+        let Some(own) = self.segments.known().and_then(|t| t.get(self.id)) else {
             return Err(Error::op("memory of a segment can be taken after Rank::attach only"));
         };
         let mut heap = lock(&self.heap);
@@ -655,8 +734,8 @@ impl Rank {
         }
     }
 
-    /// [`allocate`](Self::allocate) of room for `count` elements, all zero at first: the address in this rank's segment; `on` gives that in
-    /// another's.
+    /// [`allocate`](Self::allocate) of room for `count` elements, all zero at first: the address in this
+    /// rank's segment; `on` gives that in another's.
     ///
     /// # Collective
     /// As [`allocate`](Self::allocate).
@@ -668,16 +747,17 @@ impl Rank {
         Ok(GlobalPtr::new(self.id, self.allocate(bytes, align_of::<T>() as u64)?))
     }
 
-    /// Where `count` elements lie in this process, for programs that work on them in place; `None` where they are not mapped here or not
-    /// inside the segment. Peers may write there at any time.
+    /// Where `count` elements lie in this process, for programs that work on them in place; `None` where they
+    /// are not mapped here or not inside the segment. Peers may write there at any time.
     pub fn address<T: Shared>(&self, at: GlobalPtr<T>, count: usize) -> Option<*mut T> {
-        match self.segments.get()?.mapped_at(at.rank(), at.offset(), count.checked_mul(size_of::<T>())?)? {
+        match self.segments.known()?.mapped_at(at.rank(), at.offset(), count.checked_mul(size_of::<T>())?)? {
             Place::Here(p) => Some(p.cast()),
             Place::Away => None,
         }
     }
 
-    /// Has [`allocate`](Self::allocate) take from this part of the segments from now on: for programs that use the rest as they like.
+    /// Has [`allocate`](Self::allocate) take from this part of the segments from now on: for programs that
+    /// use the rest as they like.
     ///
     /// # Collective
     /// As [`allocate`](Self::allocate).
@@ -685,7 +765,8 @@ impl Rank {
         *lock(&self.heap) = (part.start, part.end);
     }
 
-    /// Makes progress: runs the handlers of messages that have arrived, a bounded number of them. Returns how many.
+    /// Makes progress: runs the handlers of messages that have arrived, a bounded number of them. Returns how
+    /// many.
     #[inline]
     pub fn poll(&self) -> usize {
         let done = self.poll_messages() + self.poll_rest();
@@ -725,14 +806,16 @@ impl Rank {
 
     /// Polls until `condition` holds. `what` names the wait in reports.
     ///
-    /// The condition may become true by a handler, by another thread, or by a store of a peer into shared memory.
+    /// The condition may become true by a handler, by another thread, or by a store of a peer into shared
+    /// memory.
     #[inline]
     pub fn wait_until(&self, what: &'static str, condition: impl FnMut() -> bool) {
         self.wait_for(what, None, condition);
     }
 
-    /// [`Rank::wait_until`] for what only other ranks can bring about, such as the end of a meeting. It handles messages even if there is
-    /// nothing to wait for: who is last to every meeting would never answer otherwise.
+    /// [`Rank::wait_until`] for what only other ranks can bring about, such as the end of a meeting. It
+    /// handles messages even if there is nothing to wait for: who is last to every meeting would never answer
+    /// otherwise.
     #[inline]
     pub fn poll_until(&self, what: &'static str, mut condition: impl FnMut() -> bool) {
         if condition() {
@@ -762,8 +845,8 @@ impl Rank {
         self.check_context("wait");
         let mut waiter = self.begin_wait(self.policy);
         waiter.for_others = for_others;
-        // As a rule a message ends the wait. So messages come last, with nothing but the condition behind them; yet every wait has asked
-        // for everything before it ends.
+        // As a rule a message ends the wait. So messages come last, with nothing but the condition behind
+        // them; yet every wait has asked for everything before it ends.
         let mut done = self.poll_rest();
         loop {
             done += self.poll_messages();
@@ -792,11 +875,51 @@ impl Rank {
     }
 }
 
+/// What the ranks of a neighbourhood share beside segments: links between them, and the tables of their
+/// teams. It lies in the host's memory from `offset` on, which is behind it afterwards.
+fn map_shared(
+    boot: &Boot,
+    neighbourhood: &Neighbourhood,
+    threading: Threading,
+    processors: usize,
+    offset: &mut u64,
+) -> Result<(Option<Grid>, Option<&'static Tables>), Error> {
+    let shm = boot.shm.as_fd();
+    let (part, full) = neighbourhood.part;
+    let parts = u64::from((boot.host_ranks.len() as u32).div_ceil(full));
+    let layout = |ranks, offset| GridLayout::new(ranks, am::MAX_MEDIUM, offset).on(processors);
+    let room = if full > 1 { layout(full, 0).bytes() } else { 0 };
+    let links = *offset + u64::from(part) * room;
+    let teams = *offset + parts * room;
+    let bytes = Tables::BYTES.next_multiple_of(map::PAGE);
+    *offset = teams + bytes as u64;
+    if neighbourhood.len() == 1 {
+        return Ok((None, None));
+    }
+    let grid = Grid::map(shm, layout(neighbourhood.len(), links), neighbourhood.me, threading)?;
+    map::grow(shm, teams + bytes as u64)?;
+    let at = map::map_shared(shm, teams, bytes)?;
+    #[expect(unsafe_code, reason = "overlays tables on a fresh mapping")]
+    // SAFETY: just mapped, for as long as the process lives (ranks with neighbours are not taken apart), zero
+    // at first.
+    let tables = unsafe { Tables::at(at) };
+    Ok((Some(grid), Some(tables)))
+}
+
+/// Prepares a rank of a host that has more ranks than processors.
+fn crowded(own: usize, stations: &'static [Station], processors: usize) -> &'static Presence {
+    // Ranks that follow each other are likely to talk to each other: they start out on different processors.
+    map::go_to_processor(own as u32);
+    // A rank lives as long as its process.
+    Box::leak(Box::new(Presence::new(own, stations, processors)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Equal segments are one mapping, however many there are; a hole wider than what rounding makes stays one.
+    /// Equal segments are one mapping, however many there are; a hole wider than what rounding makes stays
+    /// one.
     #[test]
     fn equal_segments_are_mapped_together() {
         let stride = 2 * SEGMENT_ALIGN;

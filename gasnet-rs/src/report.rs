@@ -1,10 +1,11 @@
 //! Why a rank is blocked: what it waits for, for whom, since when, and where in the program.
 //!
-//! The monitor asks with a signal, and each thread that has been waiting for a while answers by itself, at the next step of its wait: so
-//! nothing is recorded while all goes well. What a wait is for is known there anyway; where it is comes from the stack.
-//! A wait that only other ranks can end tells the monitor by itself, every second, that it goes on: when all that is left of a job waits like
-//! that for ranks that have ended, the monitor ends it.
-//! `GASNET_WAIT_REPORT=seconds` has a wait that takes longer speak up unasked, and the monitor then asks everybody.
+//! The monitor asks with a signal, and each thread that has been waiting for a while answers by itself, at
+//! the next step of its wait: so nothing is recorded while all goes well. What a wait is for is known there
+//! anyway; where it is comes from the stack. A wait that only other ranks can end tells the monitor by
+//! itself, every second, that it goes on: when all that is left of a job waits like that for ranks that have
+//! ended, the monitor ends it. `GASNET_WAIT_REPORT=seconds` has a wait that takes longer speak up unasked,
+//! and the monitor then asks everybody.
 
 use crate::boot::{Blocked, ToMonitor};
 use crate::question::asked;
@@ -20,7 +21,8 @@ const TELL: u32 = 1;
 /// Waits that have done so.
 static TOLD: AtomicU32 = AtomicU32::new(0);
 
-/// Functions that are the runtime's, by the beginnings of their names: the first one that is not is where the program waits.
+/// Functions that are the runtime's, by the beginnings of their names: the first one that is not is where the
+/// program waits.
 const RUNTIME: [&str; 16] = [
     "gasnet", "<gasnet", "_<gasnet", "core::", "<core", "std::", "<std", "alloc::", "<alloc", "upc_rt",
     "<upc_rt", "__upc", "upcr", "upc_", "__rust", "<unknown",
@@ -82,7 +84,8 @@ impl Rank {
         }
     }
 
-    /// Tells the monitor now and then that a wait for others goes on, unless this rank may do something else meanwhile.
+    /// Tells the monitor now and then that a wait for others goes on, unless this rank may do something else
+    /// meanwhile.
     fn tell_wait(&self, waiter: &mut Waiter, what: &'static str, peer: Option<RankId>) {
         let now = map::last_tick().as_secs() as u32;
         let told = waiter.told.get_or_insert(Told { due: now + TELL + 1, number: 0 });

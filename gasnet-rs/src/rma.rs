@@ -1,31 +1,50 @@
 //! One-sided transfers: put, get and memset, blocking and not.
 //!
-//! **Locality** is decided in [`crate::segment`]: a mapped segment is accessed with a copy, everything else through
-//! [`crate::amref`]. **Completion**: a blocking call returns when the data is in place (put) or here (get). A non-blocking
-//! call returns an [`Event`]; a put's source may be reused when the call returns, a get's destination is undefined until the
-//! event is done. **Order**: none between different operations.
+//! **Locality** is decided in [`crate::segment`], once for an operation: a mapped segment is accessed with a
+//! copy, everything else through [`crate::native`] or [`crate::amref`]. **Order**: none between different
+//! operations.
 //!
-//! **Races.** Transfers may meet at any time, with each other and with atomics, between ranks and between threads of one ([`crate::bytes`]).
-//! Of 1, 2, 4 or 8 bytes, naturally aligned, one sees the old value or the new one; of anything else perhaps a part of each.
-//! `docs/orderings.md` says what keeps accesses apart.
+//! **Completion.** A blocking call returns when the data is in place (put) or here (get). A non-blocking one
+//! returns an [`Event`], or counts among the *implicit* operations of the thread ([`Rank::wait_implicit`]) or
+//! of its open access region ([`Rank::begin_region`]). The destination of a get is undefined until then. When
+//! the source of a put may be written again is for the caller to choose ([`Local`]): on return, with the
+//! operation, or in between, which the event's *leaf* tells ([`Rank::query_leaf`]).
 //!
-//! Errors a caller can make, a range outside the target's segment above all, end the job with a message that names rank,
-//! address, length and segment: one-sided calls have no error codes (GASNet spec 1.8, section 3).
+//! | call | source may be written |
+//! |---|---|
+//! | [`put`](Rank::put), [`put_nb`](Rank::put_nb), [`put_nbi`](Rank::put_nbi) | on return |
+//! | [`put_nb_bulk`](Rank::put_nb_bulk), [`put_nbi_bulk`](Rank::put_nbi_bulk) | when the operation is complete |
+//! | [`start_put`](Rank::start_put), [`start_put_implicit`](Rank::start_put_implicit) | as [`Local`] says |
+//!
+//! **Immediate.** The calls whose names begin with `start` may be asked to do nothing where they would have
+//! to wait for room: they are [`Refused`] then. Of a transfer that is cut into pieces the first one decides;
+//! the others wait for room.
+//!
+//! **Races.** Transfers may meet at any time, with each other and with atomics, between ranks and between
+//! threads of one ([`crate::bytes`]). Of 1, 2, 4 or 8 bytes, naturally aligned, one sees the old value or the
+//! new one; of anything else perhaps a part of each. `docs/orderings.md` says what keeps accesses apart.
+//!
+//! Errors a caller can make, a range outside the target's segment above all, end the job with a message that
+//! names rank, address, length and segment: one-sided calls have no error codes (GASNet spec 1.8, section 3).
 #![expect(
     unsafe_code,
     reason = "declares and forwards the unsafe put and get; copies between user memory and segments"
 )]
 
 use crate::bytes;
-use crate::event::{Event, Implicit, TOO_MANY};
-use crate::native::Source;
+use crate::event::{Categories, Event, Implicit, Local, Refused};
 use crate::prim::{Ordering, fence};
 use crate::segment::{GlobalPtr, Place, Shared};
+use crate::transfer::Away;
 use crate::{Error, Rank, RankId};
 
-/// What is said when the table of ops is full.
 /// What a wait for the event of an operation is called.
 pub(crate) const WHAT: &str = "an operation to complete";
+
+/// What came of an operation that is not immediate, and so is never refused.
+fn granted<T>(started: Result<T, Refused>) -> T {
+    started.unwrap_or_else(|Refused| unreachable!("only what is immediate is refused"))
+}
 
 impl Rank {
     pub(crate) fn check_range(&self, what: &str, rank: RankId, offset: u64, len: usize) -> Result<(), Error> {
@@ -45,7 +64,7 @@ impl Rank {
                 e.addr.wrapping_add(offset as usize),
                 offset,
                 e.addr,
-                e.addr + e.size,
+                e.addr.wrapping_add(e.size),
                 e.size
             ),
         }
@@ -63,8 +82,8 @@ impl Rank {
     /// On return the data is in place and `src` may be reused.
     ///
     /// # Safety
-    /// 1. `src` is valid for `len` bytes (owed by the caller). 2. Nobody accesses the destination at the same time in a way that
-    ///    is not also a runtime call or atomic (owed by the program).
+    /// 1. `src` is valid for `len` bytes (owed by the caller). 2. Nobody accesses the destination at the same
+    ///    time in a way that is not also a runtime call or atomic (owed by the program).
     #[inline]
     pub unsafe fn put(&self, rank: RankId, offset: u64, src: *const u8, len: usize) {
         match self.table().mapped_at(rank, offset, len) {
@@ -81,10 +100,13 @@ impl Rank {
     }
 
     #[cold]
-    unsafe fn put_away(&self, rank: RankId, offset: u64, src: *const u8, len: usize) {
-        // SAFETY: owed by the caller, and the source stays until the wait is over.
-        let event = unsafe { self.put_nb_bulk(rank, offset, src, len) };
-        self.wait(event);
+    unsafe fn put_away(&self, peer: RankId, offset: u64, src: *const u8, len: usize) {
+        let event = self.explicit(peer, |op| {
+            let put = Away { op, peer, offset, len, immediate: false };
+            // SAFETY: owed by the caller, and the source stays until the wait is over; the range was checked.
+            unsafe { self.away_put(put, src, Local::Defer) }
+        });
+        self.wait(granted(event));
     }
 
     /// Copies `len` bytes at byte `offset` of a rank's segment to `dst`.
@@ -104,13 +126,25 @@ impl Rank {
                 // SAFETY: the source is inside a mapped segment; (1).
                 unsafe { bytes::load(dst, from, len) }
             }
-            Some(Place::Away) => {
-                // SAFETY: (1); we wait before returning.
-                let event = unsafe { self.get_nb(dst, rank, offset, len) };
-                self.wait(event);
-            }
+            // SAFETY: (1); the range was checked.
+            Some(Place::Away) => unsafe { self.get_away(dst, rank, offset, len) },
             None => self.fatal_outside("get", rank, offset, len),
         }
+    }
+
+    /// Gets bytes of a range that was checked and is not mapped here.
+    ///
+    /// # Safety
+    /// 1. `dst` is valid for writes of `len` bytes (owed by the caller). 2. The range is in the segment (owed
+    ///    by the caller).
+    #[cold]
+    unsafe fn get_away(&self, dst: *mut u8, peer: RankId, offset: u64, len: usize) {
+        let event = self.explicit(peer, |op| {
+            let get = Away { op, peer, offset, len, immediate: false };
+            // SAFETY: (1), and the wait is over before the call is; (2).
+            unsafe { self.away_get(get, dst) }
+        });
+        self.wait(granted(event));
     }
 
     /// Sets `len` bytes at byte `offset` of a rank's segment to `value`. As [`Rank::put`].
@@ -130,62 +164,109 @@ impl Rank {
     #[inline]
     pub unsafe fn put_nb(&self, rank: RankId, offset: u64, src: *const u8, len: usize) -> Event {
         // SAFETY: owed by the caller.
-        unsafe { self.start_put(rank, offset, src, len, Source::Reused) }
+        granted(unsafe { self.start_put(rank, offset, src, len, Local::Now, false) })
     }
 
-    /// Starts a put whose source stays as it is until the event is done, which saves a copy or a wait on some networks.
+    /// Starts a put whose source stays as it is until the event is done, which saves a copy or a wait on some
+    /// networks.
     ///
     /// # Safety
     /// As [`Rank::put`], and `src` is valid, and not written, until the event is done (owed by the caller).
     #[inline]
     pub unsafe fn put_nb_bulk(&self, rank: RankId, offset: u64, src: *const u8, len: usize) -> Event {
         // SAFETY: owed by the caller.
-        unsafe { self.start_put(rank, offset, src, len, Source::Stays) }
+        granted(unsafe { self.start_put(rank, offset, src, len, Local::Defer, false) })
     }
 
+    /// Starts a put whose source may be written again as `local` says: [`Local::Now`], [`Local::Defer`] or
+    /// [`Local::Leaf`]. With `immediate` it may be refused.
+    ///
+    /// # One-sided
+    /// # Completion
+    /// The data is in place when the event is done. With [`Local::Leaf`] the source may be written when the
+    /// event's [leaf](Rank::query_leaf) is, which is no later.
+    ///
+    /// # Errors
+    /// `immediate`, and there is no room: nothing was done.
+    ///
+    /// # Safety
+    /// As [`Rank::put`], and `src` is valid, and not written, until `local` allows it (owed by the caller).
+    ///
+    /// # Panics
+    /// Ends the job with [`Local::Group`], which is for implicit operations, and when the range is outside
+    /// the segment.
     #[inline]
-    unsafe fn start_put(
+    pub unsafe fn start_put(
         &self,
         rank: RankId,
         offset: u64,
         src: *const u8,
         len: usize,
-        source: Source,
-    ) -> Event {
+        local: Local,
+        immediate: bool,
+    ) -> Result<Event, Refused> {
+        if local == Local::Group {
+            self.wrong_local("a put with an event", "with those of the thread (GROUP)");
+        }
         match self.table().mapped_at(rank, offset, len) {
             Some(Place::Here(to)) => {
                 // SAFETY: as in `put`.
                 unsafe { bytes::store(to, src, len) };
                 // ORDER: Release; as in `put`.
                 fence(Ordering::Release);
-                Event::DONE
+                Ok(Event::DONE)
             }
             Some(Place::Away) => self.explicit(rank, |op| {
                 // SAFETY: owed by the caller; the range was checked.
-                unsafe { self.away_put(op, rank, offset, src, len, source) }
+                unsafe { self.away_put(Away { op, peer: rank, offset, len, immediate }, src, local) }
             }),
             None => self.fatal_outside("put", rank, offset, len),
         }
     }
 
+    #[cold]
+    fn wrong_local(&self, what: &str, how: &str) -> ! {
+        self.fatal(&format!("{what} cannot have the completion of its source {how}"))
+    }
+
     /// Starts a get. `dst` is undefined until the event is done.
     ///
     /// # Safety
-    /// 1. `dst` is valid for writes of `len` bytes, and used by nobody, until the event is done (owed by the caller). 2. As for
-    ///    [`Rank::put`].
+    /// 1. `dst` is valid for writes of `len` bytes, and used by nobody, until the event is done (owed by the
+    ///    caller). 2. As for [`Rank::put`].
     #[inline]
     pub unsafe fn get_nb(&self, dst: *mut u8, rank: RankId, offset: u64, len: usize) -> Event {
+        // SAFETY: owed by the caller.
+        granted(unsafe { self.start_get(dst, rank, offset, len, false) })
+    }
+
+    /// [`Rank::get_nb`], which with `immediate` may be refused.
+    ///
+    /// # Errors
+    /// `immediate`, and there is no room: nothing was done.
+    ///
+    /// # Safety
+    /// As [`Rank::get_nb`].
+    #[inline]
+    pub unsafe fn start_get(
+        &self,
+        dst: *mut u8,
+        rank: RankId,
+        offset: u64,
+        len: usize,
+        immediate: bool,
+    ) -> Result<Event, Refused> {
         match self.table().mapped_at(rank, offset, len) {
             Some(Place::Here(from)) => {
                 // ORDER: Acquire; as in `get`.
                 fence(Ordering::Acquire);
                 // SAFETY: as in `get`.
                 unsafe { bytes::load(dst, from, len) };
-                Event::DONE
+                Ok(Event::DONE)
             }
             Some(Place::Away) => self.explicit(rank, |op| {
                 // SAFETY: owed by the caller; the range was checked.
-                unsafe { self.away_get(op, dst, rank, offset, len) }
+                unsafe { self.away_get(Away { op, peer: rank, offset, len, immediate }, dst) }
             }),
             None => self.fatal_outside("get", rank, offset, len),
         }
@@ -204,7 +285,9 @@ impl Rank {
                 fence(Ordering::Release);
                 Event::DONE
             }
-            Some(Place::Away) => self.explicit(rank, |op| self.ref_memset(op, rank, offset, value, len)),
+            Some(Place::Away) => granted(self.explicit(rank, |op| {
+                self.ref_memset(Away { op, peer: rank, offset, len, immediate: false }, value)
+            })),
             None => self.fatal_outside("memset", rank, offset, len),
         }
     }
@@ -216,7 +299,7 @@ impl Rank {
     #[inline]
     pub unsafe fn put_nbi(&self, rank: RankId, offset: u64, src: *const u8, len: usize) {
         // SAFETY: owed by the caller.
-        unsafe { self.start_put_implicit(rank, offset, src, len, Source::Reused) }
+        granted(unsafe { self.start_put_implicit(rank, offset, src, len, Local::Now, false) });
     }
 
     /// [`Rank::put_nbi`] as [`Rank::put_nb_bulk`].
@@ -226,26 +309,54 @@ impl Rank {
     #[inline]
     pub unsafe fn put_nbi_bulk(&self, rank: RankId, offset: u64, src: *const u8, len: usize) {
         // SAFETY: owed by the caller.
-        unsafe { self.start_put_implicit(rank, offset, src, len, Source::Stays) }
+        granted(unsafe { self.start_put_implicit(rank, offset, src, len, Local::Defer, false) });
     }
 
+    /// Starts an implicit put whose source may be written again as `local` says: [`Local::Now`],
+    /// [`Local::Defer`] or [`Local::Group`]. With `immediate` it may be refused.
+    ///
+    /// # One-sided
+    /// # Completion
+    /// The data is in place when the implicit [puts](Categories::PUTS) of this thread are complete, or the
+    /// event of the access region is done. With [`Local::Group`] the source may be written when those of
+    /// [`Categories::LOCAL`] are, or the leaf of the region's event is.
+    ///
+    /// # Errors
+    /// `immediate`, and there is no room: nothing was done.
+    ///
+    /// # Safety
+    /// As [`Rank::put`], and `src` is valid, and not written, until `local` allows it (owed by the caller).
+    ///
+    /// # Panics
+    /// Ends the job with [`Local::Leaf`], which is for operations with an event, and when the range is
+    /// outside the segment.
     #[inline]
-    unsafe fn start_put_implicit(
+    pub unsafe fn start_put_implicit(
         &self,
         rank: RankId,
         offset: u64,
         src: *const u8,
         len: usize,
-        source: Source,
-    ) {
+        local: Local,
+        immediate: bool,
+    ) -> Result<(), Refused> {
+        if local == Local::Leaf {
+            self.wrong_local("an implicit put", "in a leaf event");
+        }
         match self.table().mapped_at(rank, offset, len) {
+            Some(Place::Here(to)) => {
+                // SAFETY: as in `put`.
+                unsafe { bytes::store(to, src, len) };
+                // ORDER: Release; as in `put`.
+                fence(Ordering::Release);
+                Ok(())
+            }
             Some(Place::Away) => {
                 let op = self.ops.implicit(Implicit::Puts);
                 // SAFETY: owed by the caller; the range was checked.
-                unsafe { self.away_put(op, rank, offset, src, len, source) }
+                unsafe { self.away_put(Away { op, peer: rank, offset, len, immediate }, src, local) }
             }
-            // SAFETY: owed by the caller.
-            _ => unsafe { self.put(rank, offset, src, len) },
+            None => self.fatal_outside("put", rank, offset, len),
         }
     }
 
@@ -255,14 +366,40 @@ impl Rank {
     /// As [`Rank::get_nb`], until the implicit gets of this thread (or the region) are synchronised.
     #[inline]
     pub unsafe fn get_nbi(&self, dst: *mut u8, rank: RankId, offset: u64, len: usize) {
+        // SAFETY: owed by the caller.
+        granted(unsafe { self.start_get_implicit(dst, rank, offset, len, false) });
+    }
+
+    /// [`Rank::get_nbi`], which with `immediate` may be refused.
+    ///
+    /// # Errors
+    /// `immediate`, and there is no room: nothing was done.
+    ///
+    /// # Safety
+    /// As [`Rank::get_nbi`].
+    #[inline]
+    pub unsafe fn start_get_implicit(
+        &self,
+        dst: *mut u8,
+        rank: RankId,
+        offset: u64,
+        len: usize,
+        immediate: bool,
+    ) -> Result<(), Refused> {
         match self.table().mapped_at(rank, offset, len) {
+            Some(Place::Here(from)) => {
+                // ORDER: Acquire; as in `get`.
+                fence(Ordering::Acquire);
+                // SAFETY: as in `get`.
+                unsafe { bytes::load(dst, from, len) };
+                Ok(())
+            }
             Some(Place::Away) => {
                 let op = self.ops.implicit(Implicit::Gets);
                 // SAFETY: owed by the caller; the range was checked.
-                unsafe { self.away_get(op, dst, rank, offset, len) }
+                unsafe { self.away_get(Away { op, peer: rank, offset, len, immediate }, dst) }
             }
-            // SAFETY: owed by the caller.
-            _ => unsafe { self.get(dst, rank, offset, len) },
+            None => self.fatal_outside("get", rank, offset, len),
         }
     }
 
@@ -272,29 +409,40 @@ impl Rank {
     /// As [`Rank::memset`].
     pub unsafe fn memset_nbi(&self, rank: RankId, offset: u64, value: u8, len: usize) {
         match self.table().mapped_at(rank, offset, len) {
+            Some(Place::Here(to)) => {
+                // SAFETY: inside a mapped segment.
+                unsafe { bytes::fill(to, value, len) };
+                // ORDER: Release; as in `put`.
+                fence(Ordering::Release);
+            }
             Some(Place::Away) => {
                 let op = self.ops.implicit(Implicit::Puts);
-                self.ref_memset(op, rank, offset, value, len);
+                granted(self.ref_memset(Away { op, peer: rank, offset, len, immediate: false }, value));
             }
-            // SAFETY: owed by the caller.
-            _ => unsafe { self.memset(rank, offset, value, len) },
+            None => self.fatal_outside("memset", rank, offset, len),
         }
     }
 
-    fn explicit(&self, peer: RankId, start: impl FnOnce(u32)) -> Event {
-        let Some(op) = self.ops.start(1) else {
-            self.fatal(TOO_MANY);
-        };
-        self.ops.op(op).peer.store(peer.0, Ordering::Relaxed);
-        start(op);
-        self.ops.finish(op);
-        self.ops.event(op)
+    /// Starts an operation with an event.
+    #[inline]
+    pub(crate) fn explicit(
+        &self,
+        peer: RankId,
+        start: impl FnOnce(u32) -> Result<(), Refused>,
+    ) -> Result<Event, Refused> {
+        let op = self.ops.start_with(peer);
+        let started = start(op);
+        // Of one that was refused nothing is outstanding: its op goes back.
+        let event = self.ops.started(op);
+        started.map(|()| event)
     }
 
-    /// Waits until an event's operation is complete; the event is used up.
+    /// Waits until an event's operation is complete; the event is used up, unless it is a leaf. Any thread
+    /// may wait for it.
     ///
     /// # Panics
-    /// Ends the job when the event was used up before, or is none of this rank's. [`Event::DONE`] can be waited for any number of times.
+    /// Ends the job when the event was used up before, or is none of this rank's. [`Event::DONE`] can be
+    /// waited for any number of times.
     #[inline]
     pub fn wait(&self, event: Event) {
         if event != Event::DONE {
@@ -304,7 +452,8 @@ impl Rank {
         }
     }
 
-    /// Polls once and says whether an event's operation is complete; if so the event is used up.
+    /// Polls once and says whether an event's operation is complete; if so the event is used up, unless it is
+    /// a leaf.
     #[inline]
     pub fn test(&self, event: Event) -> bool {
         self.poll();
@@ -315,27 +464,58 @@ impl Rank {
     pub fn test_quietly(&self, event: Event) -> bool {
         match self.ops.test(event) {
             Some(done) => done,
-            None => self.fatal("an event was waited for twice, or is no event of this rank"),
+            None => self.stale_event(),
         }
     }
 
-    /// Waits for the implicit operations of this thread: its puts, its gets, or both.
-    pub fn wait_implicit(&self, puts: bool, gets: bool) {
+    #[cold]
+    fn stale_event(&self) -> ! {
+        self.fatal("an event was waited for twice, or is no event of this rank")
+    }
+
+    /// The leaf of an event: done when the sources of its puts that were started with [`Local::Leaf`], or
+    /// with [`Local::Group`] inside its access region, may be written again. It may be asked for any number
+    /// of times, and ends with the event that it belongs to.
+    ///
+    /// # Panics
+    /// Ends the job when the event was used up before, is none of this rank's, or is a leaf.
+    pub fn query_leaf(&self, root: Event) -> Event {
+        match self.ops.leaf(root) {
+            Some(leaf) => leaf,
+            None if root.is_leaf() => self.fatal("a leaf event has no leaf of its own"),
+            None => self.stale_event(),
+        }
+    }
+
+    /// Tests all events of a list, without polling, leaves together with the events that they belong to in
+    /// any order. Those that are done are used up and become [`Event::DONE`]. How many have become it, and
+    /// how many others there are.
+    ///
+    /// # Panics
+    /// Ends the job when an event was used up before, or is none of this rank's.
+    pub fn test_each(&self, events: &mut [Event]) -> (usize, usize) {
+        self.ops.sweep(events).unwrap_or_else(|_| self.stale_event())
+    }
+
+    /// Waits for the implicit operations of this thread of some kinds.
+    pub fn wait_implicit(&self, kinds: Categories) {
         self.check_no_region();
         if self.all_mapped() {
             return;
         }
-        self.wait_until("implicit operations to complete", || self.ops.implicit_done(puts, gets));
+        self.wait_until("implicit operations to complete", || self.ops.implicit_done(kinds));
     }
 
-    /// Polls once and says whether the implicit operations of this thread are complete.
-    pub fn test_implicit(&self, puts: bool, gets: bool) -> bool {
+    /// Polls once and says whether the implicit operations of this thread of some kinds are complete.
+    pub fn test_implicit(&self, kinds: Categories) -> bool {
         self.poll();
+        self.test_implicit_quietly(kinds)
+    }
+
+    /// [`Rank::test_implicit`] without polling.
+    pub fn test_implicit_quietly(&self, kinds: Categories) -> bool {
         self.check_no_region();
-        if self.all_mapped() {
-            return true;
-        }
-        self.ops.implicit_done(puts, gets)
+        self.all_mapped() || self.ops.implicit_done(kinds)
     }
 
     fn check_no_region(&self) {
@@ -348,14 +528,13 @@ impl Rank {
 
     /// Opens an access region: implicit operations of this thread belong to it until it ends.
     pub fn begin_region(&self) {
-        match self.ops.begin_region() {
-            Some(true) => {}
-            Some(false) => self.fatal("access regions do not nest: end the open one first"),
-            None => self.fatal(TOO_MANY),
+        if !self.ops.begin_region() {
+            self.fatal("access regions do not nest: end the open one first");
         }
     }
 
-    /// Closes the access region; its event is done when all its operations are.
+    /// Closes the access region; its event is done when all its operations are, and the event's
+    /// [leaf](Rank::query_leaf) when the sources with [`Local::Group`] may be written again.
     pub fn end_region(&self) -> Event {
         match self.ops.end_region() {
             Some(e) => e,
@@ -365,15 +544,16 @@ impl Rank {
 
     /// Whether every segment of the job is mapped here, so that no operation is ever outstanding.
     pub(crate) fn all_mapped(&self) -> bool {
-        self.neighbourhood.is_whole_job()
+        self.neighbourhood.is_whole_job() && !self.regions.went_away()
     }
 
     /// Writes a value into another rank's segment.
     ///
     /// # One-sided
     /// # Completion
-    /// On return the value is in place. Values of 1, 2, 4 or 8 bytes, naturally aligned, are written in one piece: whoever reads at
-    /// the same time sees the old value or the new one. Of other values a reader may see a part.
+    /// On return the value is in place. Values of 1, 2, 4 or 8 bytes, naturally aligned, are written in one
+    /// piece: whoever reads at the same time sees the old value or the new one. Of other values a reader may
+    /// see a part.
     ///
     /// # Panics
     /// Ends the job when `to` is outside the segment.
@@ -386,18 +566,28 @@ impl Rank {
     /// Reads a value from another rank's segment: on return it is here. In all else as [`Rank::write`].
     #[inline]
     pub fn read<T: Shared>(&self, from: GlobalPtr<T>) -> T {
-        if let Some(Place::Here(at)) = self.table().mapped_at(from.rank(), from.offset(), size_of::<T>()) {
-            // ORDER: Acquire; as in `get`.
-            fence(Ordering::Acquire);
-            // SAFETY: inside a mapped segment.
-            if let Some(value) = unsafe { bytes::word(at) } {
-                return value;
+        let (rank, offset, len) = (from.rank(), from.offset(), size_of::<T>());
+        match self.table().mapped_at(rank, offset, len) {
+            Some(Place::Here(at)) => {
+                // ORDER: Acquire; as in `get`.
+                fence(Ordering::Acquire);
+                // SAFETY: inside a mapped segment.
+                if let Some(value) = unsafe { bytes::word(at) } {
+                    return value;
+                }
+                let mut value = T::zeroed();
+                // SAFETY: as above; `value` is valid for its size, and any bytes are a T.
+                unsafe { bytes::load((&raw mut value).cast(), at, len) };
+                value
             }
+            Some(Place::Away) => {
+                let mut value = T::zeroed();
+                // SAFETY: `value` is valid for its size; any bytes are a T. The range was checked.
+                unsafe { self.get_away((&raw mut value).cast(), rank, offset, len) };
+                value
+            }
+            None => self.fatal_outside("get", rank, offset, len),
         }
-        let mut value = T::zeroed();
-        // SAFETY: `value` is valid for its size; any bytes are a T.
-        unsafe { self.get((&raw mut value).cast(), from.rank(), from.offset(), size_of::<T>()) };
-        value
     }
 
     /// Writes a slice into another rank's segment.
@@ -414,32 +604,34 @@ impl Rank {
         unsafe { self.put(to.rank(), to.offset(), values.as_ptr().cast(), size_of_val(values)) }
     }
 
-    /// Reads a slice from another rank's segment: on return `values` are what was there. In all else as [`Rank::write_slice`].
+    /// Reads a slice from another rank's segment: on return `values` are what was there. In all else as
+    /// [`Rank::write_slice`].
     #[inline]
     pub fn read_slice<T: Shared>(&self, from: GlobalPtr<T>, values: &mut [T]) {
         // SAFETY: a slice is valid for its size; any bytes are a T.
         unsafe { self.get(values.as_mut_ptr().cast(), from.rank(), from.offset(), size_of_val(values)) }
     }
 
-    /// Starts to write a buffer into another rank's segment. The handle owns the buffer until it is waited for.
+    /// Starts to write a buffer into another rank's segment. The handle owns the buffer until it is waited
+    /// for.
     ///
     /// # One-sided
     /// # Completion
-    /// The data is in place when the handle has been waited for. At most about a million operations that other processes serve may be
-    /// outstanding at a time.
+    /// The data is in place when the handle has been waited for.
     ///
     /// # Panics
-    /// As [`Rank::write_slice`], and with too many outstanding.
+    /// As [`Rank::write_slice`].
     pub fn write_nb<T: Shared>(&self, to: GlobalPtr<T>, values: Vec<T>) -> Pending<'_, T> {
-        // SAFETY: the buffer lives in the handle, which gives it up only when the operation is complete, and leaks it if forgotten.
+        // SAFETY: the buffer lives in the handle, which gives it up only when the operation is complete, and
+        // leaks it if forgotten.
         let event = unsafe {
             self.put_nb_bulk(to.rank(), to.offset(), values.as_ptr().cast(), size_of_val(&*values))
         };
         Pending { rank: self, event, buffer: core::mem::ManuallyDrop::new(values) }
     }
 
-    /// Starts to read `len` elements of another rank's segment into a buffer that the handle owns until it is waited for. As
-    /// [`Rank::write_nb`].
+    /// Starts to read `len` elements of another rank's segment into a buffer that the handle owns until it is
+    /// waited for. As [`Rank::write_nb`].
     pub fn read_nb<T: Shared>(&self, from: GlobalPtr<T>, len: usize) -> Pending<'_, T> {
         let mut values = vec![T::zeroed(); len];
         // SAFETY: as in `write_nb`.
@@ -450,8 +642,8 @@ impl Rank {
     }
 }
 
-/// A transfer under way and the buffer it uses. Dropping it waits; forgetting it, and dropping it while the thread panics, leaks the buffer and
-/// harms nothing.
+/// A transfer under way and the buffer it uses. Dropping it waits; forgetting it, and dropping it while the
+/// thread panics, leaks the buffer and harms nothing.
 #[must_use = "dropping the handle waits for the transfer"]
 pub struct Pending<'a, T: Shared> {
     rank: &'a Rank,
@@ -459,8 +651,14 @@ pub struct Pending<'a, T: Shared> {
     buffer: core::mem::ManuallyDrop<Vec<T>>,
 }
 
-impl<T: Shared> Pending<'_, T> {
-    /// Waits for the transfer and gives the buffer back: what was read, or what was written and may be reused.
+impl<'a, T: Shared> Pending<'a, T> {
+    /// An operation of another kind that uses the buffer until the event is done.
+    pub(crate) fn of(rank: &'a Rank, event: Event, buffer: Vec<T>) -> Pending<'a, T> {
+        Pending { rank, event, buffer: core::mem::ManuallyDrop::new(buffer) }
+    }
+
+    /// Waits for the transfer and gives the buffer back: what was read, or what was written and may be
+    /// reused.
     pub fn wait(mut self) -> Vec<T> {
         // The event stays until the wait is over: should it unwind, dropping must not free the buffer.
         self.rank.wait(self.event);

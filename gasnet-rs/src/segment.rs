@@ -1,10 +1,12 @@
 //! Segments: the memory of a rank that others can reach, and where it is mapped here.
 //!
-//! [`SegmentTable::mapped_at`] is the one place that decides whether an access is a load or store (the *RMA locality
-//! decision*); active messages have theirs in [`crate::am`].
+//! [`SegmentTable::mapped_at`] is the one place that decides whether an access is a load or store (the *RMA
+//! locality decision*); active messages have theirs in [`crate::am`].
 
 use crate::RankId;
 use core::marker::PhantomData;
+use core::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// One rank's segment as this process sees it. C headers read arrays of this layout.
 #[repr(C)]
@@ -18,18 +20,25 @@ pub struct SegmentEntry {
     pub local: *mut u8,
 }
 
-/// All segments of the job, indexed by rank.
+/// All segments of the job, indexed by rank; empty until they are known.
+///
+/// Entries are replaced as a whole: who reads them meanwhile reads the old ones, which stay as long as the
+/// table.
 #[derive(Debug)]
 pub struct SegmentTable {
-    entries: Box<[SegmentEntry]>,
+    /// The first of `len` entries, or null.
+    entries: AtomicPtr<SegmentEntry>,
+    len: usize,
+    /// All entries there ever were, those in use among them.
+    all: Mutex<Vec<AtomicPtr<SegmentEntry>>>,
 }
 
 #[expect(unsafe_code, reason = "the table holds addresses only; following them is unsafe elsewhere")]
-// SAFETY: plain addresses, constant after attach.
-unsafe impl Send for SegmentTable {}
+// SAFETY: plain addresses, constant once they are in the table.
+unsafe impl Send for SegmentEntry {}
 #[expect(unsafe_code, reason = "as above")]
 // SAFETY: as above.
-unsafe impl Sync for SegmentTable {}
+unsafe impl Sync for SegmentEntry {}
 
 /// Where an access goes.
 #[derive(Debug, Clone, Copy)]
@@ -41,25 +50,58 @@ pub(crate) enum Place {
 }
 
 impl SegmentTable {
-    pub(crate) fn new(entries: Vec<SegmentEntry>) -> SegmentTable {
-        SegmentTable { entries: entries.into_boxed_slice() }
+    /// Of a job of so many ranks whose segments are not known yet.
+    pub(crate) fn new(ranks: u32) -> SegmentTable {
+        SegmentTable { entries: AtomicPtr::default(), len: ranks as usize, all: Mutex::default() }
+    }
+
+    /// The table, if any segment is known.
+    #[inline]
+    pub(crate) fn known(&self) -> Option<&SegmentTable> {
+        // Relaxed: who follows the address loads it again.
+        (!self.entries.load(Ordering::Relaxed).is_null()).then_some(self)
+    }
+
+    /// Has `change` change a copy of the entries, which then takes their place. Segments that are not known
+    /// are empty.
+    pub(crate) fn change(&self, change: impl FnOnce(&mut [SegmentEntry])) {
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = match self.entries() {
+            [] => vec![SegmentEntry { addr: 0, size: 0, local: core::ptr::null_mut() }; self.len],
+            known => known.to_vec(),
+        };
+        change(&mut entries);
+        let entries = Box::into_raw(entries.into_boxed_slice()).cast::<SegmentEntry>();
+        all.push(AtomicPtr::new(entries));
+        // ORDER: Release; pairs with Acquire in entries: what they hold.
+        self.entries.store(entries, Ordering::Release);
     }
 
     /// All entries, for C headers.
+    #[inline]
     pub fn entries(&self) -> &[SegmentEntry] {
-        &self.entries
+        // ORDER: Acquire; pairs with Release in change.
+        let first = self.entries.load(Ordering::Acquire);
+        if first.is_null() {
+            return &[];
+        }
+        #[expect(unsafe_code, reason = "entries are replaced as a whole")]
+        // SAFETY: made by `change` of `len` entries, constant from then on, and freed with the table.
+        unsafe {
+            core::slice::from_raw_parts(first, self.len)
+        }
     }
 
     /// The segment of a rank.
     #[inline]
     pub fn get(&self, rank: RankId) -> Option<&SegmentEntry> {
-        self.entries.get(rank.0 as usize)
+        self.entries().get(rank.0 as usize)
     }
 
     /// Where bytes `[offset, offset + len)` of a rank's segment are, or `None` if they are not inside it.
     #[inline]
     pub(crate) fn mapped_at(&self, rank: RankId, offset: u64, len: usize) -> Option<Place> {
-        let e = self.entries.get(rank.0 as usize)?;
+        let e = self.entries().get(rank.0 as usize)?;
         let size = e.size as u64;
         if len as u64 > size || offset > size - len as u64 {
             return None;
@@ -71,13 +113,26 @@ impl SegmentTable {
     }
 }
 
-/// Types whose bytes may be written by another rank at any time: any bit pattern is a value, and there is no padding.
+impl Drop for SegmentTable {
+    fn drop(&mut self) {
+        for entries in self.all.get_mut().unwrap_or_else(PoisonError::into_inner) {
+            let entries = core::ptr::slice_from_raw_parts_mut(*entries.get_mut(), self.len);
+            #[expect(unsafe_code, reason = "frees what `change` made")]
+            // SAFETY: made by `change` as a box of `len` entries; nobody has the table any more.
+            drop(unsafe { Box::from_raw(entries) });
+        }
+    }
+}
+
+/// Types whose bytes may be written by another rank at any time: any bit pattern is a value, and there is no
+/// padding.
 pub trait Shared: bytemuck::Pod + Send {}
 impl<T: bytemuck::Pod + Send> Shared for T {}
 
 /// The address of a `T` in some rank's segment. It is plain data and can be sent to other ranks.
 ///
-/// Reading and writing through it goes through [`crate::Rank`]; there is no reference to memory a peer can write.
+/// Reading and writing through it goes through [`crate::Rank`]; there is no reference to memory a peer can
+/// write.
 pub struct GlobalPtr<T> {
     rank: RankId,
     offset: u64,
@@ -152,10 +207,16 @@ mod tests {
     #[test]
     fn bounds_are_exact() {
         let e = |size| SegmentEntry { addr: 0, size, local: core::ptr::null_mut() };
-        let t = SegmentTable::new(vec![e(100), e(0)]);
+        let t = SegmentTable::new(2);
+        assert!(t.known().is_none() && t.mapped_at(RankId(0), 0, 0).is_none());
+        t.change(|all| all.copy_from_slice(&[e(100), e(0)]));
         let ok = |r, o, n| t.mapped_at(RankId(r), o, n).is_some();
         assert!(ok(0, 0, 100) && ok(0, 100, 0) && ok(0, 99, 1) && ok(1, 0, 0));
         assert!(!ok(0, 0, 101) && !ok(0, 100, 1) && !ok(0, u64::MAX, 2) && !ok(1, 0, 1) && !ok(2, 0, 0));
         assert!(!ok(0, 1, usize::MAX));
+        let before = t.entries();
+        t.change(|all| all[1].size = 7);
+        assert!(ok(0, 0, 100) && ok(1, 0, 7) && !ok(1, 0, 8));
+        assert_eq!(before[1].size, 0, "who was reading still can");
     }
 }

@@ -1,8 +1,9 @@
 //! The neighbourhood: the ranks of one host and the memory they share.
 //!
-//! Two memory files. The *control* file holds, in this order: the [header](HostHeader) with the barrier of start-up, a
-//! [block](RankBlock) and a [station](Station) per rank, the board of the [meeting](crate::meeting), the links of every neighbourhood's [grid](grid::Grid),
-//! and from there on what the conduit wants. The *segment* file holds the segment of the host's i-th rank at `i * stride`; it is
+//! Two memory files. The *control* file holds, in this order: the [header](HostHeader) with the barrier of
+//! start-up, a [block](RankBlock) and a [station](Station) per rank, the board of the
+//! [meeting](crate::meeting), the links of every neighbourhood's [grid](grid::Grid), and from there on what
+//! the conduit wants. The *segment* file holds the segment of the host's i-th rank at `i * stride`; it is
 //! sparse, so only touched pages cost.
 #![expect(unsafe_code, reason = "overlays typed atomics on a shared mapping")]
 
@@ -26,8 +27,8 @@ pub(crate) struct HostHeader {
     /// A mark of the last error that a rank began to print, and of the last one that was printed.
     pub(crate) saying: AtomicU64,
     pub(crate) said: AtomicU64,
-    /// The processors on which the ranks of the host may run, together. A bound rank knows its own only, and all must agree whether ranks
-    /// outnumber processors.
+    /// The processors on which the ranks of the host may run, together. A bound rank knows its own only, and
+    /// all must agree whether ranks outnumber processors.
     processors: [AtomicU64; map::SET_WORDS],
     pub(crate) left: Left,
 }
@@ -86,8 +87,9 @@ impl Host {
         let n = size as usize;
         let blocks = size_of::<HostHeader>();
         let stations = blocks + n * size_of::<RankBlock>();
-        // SAFETY: the three types are made of atomics, valid for any bytes, and their sizes are multiples of the alignment they
-        // share; the mapping is long enough, page-aligned, and lives as long as the process.
+        // SAFETY: the three types are made of atomics, valid for any bytes, and their sizes are multiples of
+        // the alignment they share; the mapping is long enough, page-aligned, and lives as long as the
+        // process.
         unsafe {
             Ok(Host {
                 mapping: (base as usize, len as usize),

@@ -1,21 +1,20 @@
-//! A table whose entries stay where they are, and of which any thread takes and gives back entries without a lock.
+//! A table whose entries stay where they are, and of which any thread takes and gives back entries without a
+//! lock.
 //!
-//! Memory is made in chunks, each twice as large as the one before it, and never given back. Entries not in use form a stack, linked by their
-//! numbers. Its head carries a count of changes beside the number, so that an entry which was taken and given back in between is not taken for
-//! one that was there all the time.
+//! Memory is made in chunks, each twice as large as the one before it, and never given back before the table
+//! is. Entries not in use form a stack, linked by their numbers. Its head carries a count of changes beside
+//! the number, so that an entry which was taken and given back in between is not taken for one that was there
+//! all the time.
 
 use crate::prim::{AtomicU32, AtomicU64, Ordering};
 use std::sync::OnceLock;
 
+/// Bits of a number in the first chunk.
+const CHUNK_BITS: u32 = 8;
 /// Entries in the first chunk.
-const CHUNK: usize = 256;
-/// Most chunks: a million entries.
-const CHUNKS: usize = 12;
-/// Bits of an entry's number.
-pub(crate) const NUMBER_BITS: u32 = 20;
+const CHUNK: usize = 1 << CHUNK_BITS;
 /// No entry.
-const NONE: u32 = u32::MAX;
-const _: () = assert!(CHUNK * ((1 << CHUNKS) - 1) < 1 << NUMBER_BITS);
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// Where an entry lies: its chunk, and its place there.
 #[inline]
@@ -44,7 +43,8 @@ impl Stack {
 
     /// Takes the first one; `link` finds what links an entry to the next.
     fn pop<'a>(&self, link: impl Fn(u32) -> Option<&'a AtomicU32>) -> Option<u32> {
-        // ORDER: Acquire, here and below; pairs with Release in push: what the entry's last user left, its link among it.
+        // ORDER: Acquire, here and below; pairs with Release in push: what the entry's last user left, its
+        // link among it.
         let mut head = self.0.load(Ordering::Acquire);
         while head as u32 != NONE {
             let next = link(head as u32)?.load(Ordering::Relaxed);
@@ -62,8 +62,8 @@ impl Stack {
         loop {
             link.store(head as u32, Ordering::Relaxed);
             let changed = ((head >> 32).wrapping_add(1) << 32) | u64::from(number);
-            // ORDER: Release; pairs with Acquire in pop. All changes of the head are read-modify-writes, so who takes an entry further down
-            // acquires from the thread that gave it back, too.
+            // ORDER: Release; pairs with Acquire in pop. All changes of the head are read-modify-writes, so
+            // who takes an entry further down acquires from the thread that gave it back, too.
             match self.0.compare_exchange(head, changed, Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => return,
                 Err(now) => head = now,
@@ -82,9 +82,12 @@ pub(crate) struct Slots<T> {
 }
 
 impl<T: Slot> Slots<T> {
-    pub(crate) fn new() -> Slots<T> {
+    /// A table whose entries have numbers below `1 << bits`; with `bits` of 9 there are 256 entries, and with
+    /// every bit more about twice as many.
+    pub(crate) fn new(bits: u32) -> Slots<T> {
+        assert!((CHUNK_BITS + 1..32).contains(&bits), "a table of {bits} bits");
         Slots {
-            chunks: (0..CHUNKS).map(|_| OnceLock::new()).collect(),
+            chunks: (0..bits - CHUNK_BITS).map(|_| OnceLock::new()).collect(),
             free: Stack::new(),
             taken: AtomicU32::new(0),
         }
@@ -100,12 +103,12 @@ impl<T: Slot> Slots<T> {
         self.chunks.get(chunk)?.get()?.get(at)
     }
 
-    /// Takes an entry; `None` when a million are in use.
+    /// Takes an entry; `None` when all are in use.
     pub(crate) fn take(&self) -> Option<(u32, &T)> {
         if let Some(number) = self.free.pop(|n| self.get(n).map(T::next)) {
             return Some((number, self.get(number)?));
         }
-        let fresh = |n: u32| (place(n).0 < CHUNKS).then_some(n + 1);
+        let fresh = |n: u32| (place(n).0 < self.chunks.len()).then_some(n + 1);
         let number = self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fresh).ok()?;
         let (chunk, at) = place(number);
         let entries = self.chunks[chunk].get_or_init(|| (0..CHUNK << chunk).map(|_| T::new()).collect());
@@ -142,7 +145,7 @@ mod tests {
 
     #[test]
     fn entries_have_numbers() {
-        let slots = Slots::<Entry>::new();
+        let slots = Slots::<Entry>::new(20);
         let all: Vec<u32> = (0..5000).map(|_| slots.take().unwrap().0).collect();
         assert_eq!(all, (0..5000).collect::<Vec<_>>());
         for n in 0..5000 {
@@ -156,8 +159,19 @@ mod tests {
     }
 
     #[test]
+    fn a_table_has_as_many_entries_as_its_numbers_have_bits_for() {
+        for (bits, entries) in [(9, 256), (10, 256 + 512)] {
+            let slots = Slots::<Entry>::new(bits);
+            let all: Vec<u32> = core::iter::from_fn(|| Some(slots.take()?.0)).collect();
+            assert_eq!((all.len(), all.iter().max()), (entries, Some(&(entries as u32 - 1))));
+            slots.give_back(3);
+            assert_eq!((slots.take().map(|(n, _)| n), slots.take().is_none()), (Some(3), true));
+        }
+    }
+
+    #[test]
     fn no_entry_is_taken_twice() {
-        let slots = Slots::<Entry>::new();
+        let slots = Slots::<Entry>::new(20);
         std::thread::scope(|s| {
             for _ in 0..4 {
                 s.spawn(|| {
@@ -187,7 +201,8 @@ mod loom_tests {
     use super::*;
     use loom::sync::Arc;
 
-    /// Two entries, which two threads take and give back: no entry is with both, and each sees what the last user left.
+    /// Two entries, which two threads take and give back: no entry is with both, and each sees what the last
+    /// user left.
     #[test]
     fn loom_entries_are_with_one_thread() {
         loom::model(|| {

@@ -1,12 +1,13 @@
 //! Loops of the program's own that wait: `while (!flag);` and its like.
 //!
-//! The core sees of such a loop only that the program looks at something again and again. A look is *in vain* if it finds what the last one
-//! found, and if nearly all of them begin as soon as the last one is over: then the program does nothing else. Such looks are the
-//! steps of a wait ([`crate::wait`]): they poll, and spin, yield or sleep as the machine asks for.
+//! The core sees of such a loop only that the program looks at something again and again. A look is *in vain*
+//! if it finds what the last one found, and if nearly all of them begin as soon as the last one is over: then
+//! the program does nothing else. Such looks are the steps of a wait ([`crate::wait`]): they poll, and spin,
+//! yield or sleep as the machine asks for.
 //!
-//! A loop that does a little work between two looks at what never changes may be taken for one that waits. So its yields are no reason
-//! to sleep; it sleeps only where yields are dear, until something arrives, and [`SLEEP_PER_WAKE`] times as long as it is awake at
-//! the most.
+//! A loop that does a little work between two looks at what never changes may be taken for one that waits. So
+//! its yields are no reason to sleep; it sleeps only where yields are dear, until something arrives, and
+//! [`SLEEP_PER_WAKE`] times as long as it is awake at the most.
 //!
 //! The first [`UNTIMED`] looks cost a comparison, so that who looks at something else each time pays nothing.
 
@@ -21,11 +22,12 @@ const UNTIMED: u32 = 16;
 const GAP: u64 = 500;
 /// The same for one of the reads of a look that stands for many.
 const READ: u64 = 50;
-/// What a short gap adds to the score, up to [`MOST`], and a long one takes off: some are long because others had the processor.
+/// What a short gap adds to the score, up to [`HIGHEST_SCORE`], and a long one takes off: some are long
+/// because others had the processor.
 const LONG_GAP: u32 = 4;
-const MOST: u32 = 64;
+const HIGHEST_SCORE: u32 = 64;
 /// The score from which on looks are steps of a wait.
-const ENOUGH: u32 = 16;
+const WAIT_FROM_SCORE: u32 = 16;
 /// So much longer than it is awake such a loop may sleep.
 const SLEEP_PER_WAKE: u32 = 16;
 
@@ -77,7 +79,8 @@ impl Spins {
         (self.began, self.allowed) = (now, GAP + READ * u64::from(reads - 1));
     }
 
-    /// A look found what `key` stands for: the place and its value. Whether it is one of those that are timed.
+    /// A look found what `key` stands for: the place and its value. Whether it is one of those that are
+    /// timed.
     #[inline]
     fn again(&mut self, key: u64) -> bool {
         if key != self.key {
@@ -98,12 +101,13 @@ impl Spins {
         // The first has none to be compared with.
         if self.began > 0 {
             let short = self.began.saturating_sub(self.ended) <= self.allowed;
-            self.score = if short { (self.score + 1).min(MOST) } else { self.score.saturating_sub(LONG_GAP) };
+            self.score =
+                if short { (self.score + 1).min(HIGHEST_SCORE) } else { self.score.saturating_sub(LONG_GAP) };
         }
-        if self.score < ENOUGH {
+        if self.score < WAIT_FROM_SCORE {
             self.wait = None;
         }
-        self.score >= ENOUGH
+        self.score >= WAIT_FROM_SCORE
     }
 }
 
@@ -117,8 +121,8 @@ impl Wait {
 }
 
 impl Rank {
-    /// Tells of a look of the program's that found what `key` stands for. Whether it was in vain: then this polls, unless the caller
-    /// has, with so much done, and gives up the processor if it is time to.
+    /// Tells of a look of the program's that found what `key` stands for. Whether it was in vain: then this
+    /// polls, unless the caller has, with so much done, and gives up the processor if it is time to.
     #[inline]
     pub fn looked(&self, spins: &mut Spins, key: u64, polled: Option<usize>) -> bool {
         spins.again(key) && self.looked_again(spins, polled)
@@ -198,7 +202,7 @@ mod tests {
     fn a_loop_that_does_nothing_else_waits() {
         let mut spins = Spins::new();
         let n = 1000;
-        let first = (1 + UNTIMED + 1 + ENOUGH - 1) as usize;
+        let first = (1 + UNTIMED + 1 + WAIT_FROM_SCORE - 1) as usize;
         assert_eq!(looks(&mut spins, 7, std::iter::repeat_n(20, n)), n - first, "all but the first");
         assert_eq!(
             looks(&mut spins, 8, std::iter::repeat_n(20, first)),

@@ -1,10 +1,11 @@
 //! Teams: ordered sets of ranks that run collective operations together.
 //!
-//! A *member* is named by its index in the team. The team of all ranks has every rank at its own number; others come from
-//! [`Team::split`]. Making a team is collective over its parent; using one concerns its members only.
+//! A *member* is named by its index in the team. The team of all ranks has every rank at its own number;
+//! others come from [`Team::split`] and [`Team::create`]. Making a team is collective over its parent; using
+//! one concerns its members only.
 //!
-//! A team has a number that its messages carry. All members agree on it, and no two teams of one rank share it: it is the largest
-//! number that any rank of the parent would have used next.
+//! A team has a number that its messages carry. All members agree on it, and no two teams of one rank share
+//! it: it is the largest number that any rank of the parent would have used next.
 #![expect(unsafe_code, reason = "declares and forwards operations on raw buffers")]
 
 use crate::atomics::{Function, WordType};
@@ -23,8 +24,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// An ordered set of ranks, this one among them.
 ///
-/// All members must start the operations of a team in the same order and with arguments that agree; *root* is an index in the
-/// team. Every operation exists in a blocking form, and in one that returns at once (`_nb`).
+/// All members must start the operations of a team in the same order and with arguments that agree; *root* is
+/// an index in the team. Every operation exists in a blocking form, and in one that returns at once (`_nb`).
 #[derive(Clone)]
 pub struct Team {
     members: Arc<Members>,
@@ -39,7 +40,7 @@ impl core::fmt::Debug for Team {
 impl Rank {
     /// Whether the segment of a rank is mapped here. Between two ranks, both find the same.
     pub(crate) fn maps(&self, r: RankId) -> bool {
-        self.segments.get().and_then(|t| t.get(r)).is_some_and(|e| !e.local.is_null())
+        self.segments.known().and_then(|t| t.get(r)).is_some_and(|e| !e.local.is_null())
     }
 
     /// The team of all ranks of the job.
@@ -69,9 +70,10 @@ impl Rank {
         }
     }
 
-    /// The team of [`make_barrier_team`](Self::make_barrier_team) as soon as NICs can be used: of a phase, all ranks say the same.
+    /// The team of [`make_barrier_team`](Self::make_barrier_team) as soon as NICs can be used: of a phase,
+    /// all ranks say the same.
     pub(crate) fn barrier_team(&self) -> Option<&Team> {
-        self.nic_barrier.get().filter(|_| self.segments.get().is_some())
+        self.nic_barrier.get().filter(|_| self.has_attached())
     }
 
     fn members(&'static self, id: u32, ranks: Vec<RankId>) -> Arc<Members> {
@@ -81,6 +83,7 @@ impl Rank {
             id,
             record: self.coll.mail.record(id),
             me: ranks.iter().position(|&r| r == self.id()).unwrap_or(0),
+            by_rank: Members::by_rank(&ranks),
             ranks,
             hosts: Hosts::new(&names),
             barrier: Mutex::default(),
@@ -116,28 +119,86 @@ impl Team {
         self.members.ranks.get(member).copied()
     }
 
-    /// The member that a rank is, if it is in the team.
+    /// The member that a rank is, if it is in the team. Looked up here: nobody else is asked.
     pub fn member(&self, rank: RankId) -> Option<usize> {
-        self.members.ranks.iter().position(|&r| r == rank)
+        self.members.member(rank)
     }
 
-    /// Makes teams of the members that give the same color, each ordered by key, then by index here. `None` as color: no team.
+    /// A number that no other team of this rank has, and that all members know the team by.
+    pub fn number(&self) -> u32 {
+        self.members.id
+    }
+
+    /// Makes teams of the members that give the same color, each ordered by key, then by index here. `None`
+    /// as color: no team.
     ///
     /// # Collective
     /// Over this team; returns when the new team can be used. Threads of a rank do this one at a time.
     pub fn split(&self, color: Option<u32>, key: u32) -> Option<Team> {
-        let rank = self.members.rank;
-        let next = rank.coll.next_team.load(Relaxed);
-        // Color, key, number.
-        let mine: [u64; 3] = [color.map_or(u64::MAX, u64::from), key.into(), next.into()];
-        let all = self.gather_all(&[mine]);
-        let id = all.iter().map(|c| c[2]).max().unwrap_or(0) as u32;
-        rank.coll.next_team.fetch_max(id + 1, Relaxed);
+        let mine = [color.map_or(u64::MAX, u64::from), key.into()];
+        let (id, all) = self.agree_on_number(mine);
         color?;
         let mut chosen: Vec<(u64, usize)> =
             all.iter().enumerate().filter(|(_, c)| c[0] == mine[0]).map(|(i, c)| (c[1], i)).collect();
         chosen.sort_unstable();
         let ranks = chosen.into_iter().map(|(_, i)| self.members.ranks[i]).collect();
+        Some(self.found(id, ranks))
+    }
+
+    /// Makes a team of these ranks, in this order, this rank among them; or, with an empty list, takes part
+    /// in the making of others' teams. All members of a new team give the same list.
+    ///
+    /// # Collective
+    /// Over this team; returns when the new team can be used. Threads of a rank do this one at a time.
+    ///
+    /// # Panics
+    /// Ends the job when a rank of the list is not in this team or is named twice, when this rank is not in
+    /// its own list, or when two members of a list give different ones.
+    pub fn create(&self, ranks: &[RankId]) -> Option<Team> {
+        let rank = self.members.rank;
+        let refuse =
+            |why: String| -> ! { rank.fatal(&format!("making a team of {} ranks: {why}", ranks.len())) };
+        let mut sorted = ranks.to_vec();
+        sorted.sort_unstable();
+        if let Some(twice) = sorted.windows(2).find(|w| w[0] == w[1]) {
+            refuse(format!("rank {} is named twice", twice[0]));
+        }
+        if let Some(stranger) = ranks.iter().find(|r| self.member(**r).is_none()) {
+            refuse(format!("rank {stranger} is not in the parent team"));
+        }
+        if !ranks.is_empty() && sorted.binary_search(&rank.id()).is_err() {
+            refuse(format!("this is rank {}, which is not among them", rank.id()));
+        }
+        let (id, all) = self.agree_on_number([ranks.len() as u64, fingerprint(ranks)]);
+        if ranks.is_empty() {
+            return None;
+        }
+        let mine = [ranks.len() as u64, fingerprint(ranks)];
+        for &other in ranks {
+            let said = self.member(other).map(|member| all[member]);
+            if said != Some(mine) {
+                refuse(format!(
+                    "rank {other} is in the list of rank {}, but gives another list, of {} ranks: all members of a team give the same",
+                    rank.id(),
+                    said.map_or(0, |said| said[0])
+                ));
+            }
+        }
+        Some(self.found(id, ranks.to_vec()))
+    }
+
+    /// Agrees on the number of the next teams, and tells all members what each says.
+    fn agree_on_number(&self, mine: [u64; 2]) -> (u32, Vec<[u64; 2]>) {
+        let next_team = &self.members.rank.coll.next_team;
+        let all = self.gather_all(&[[mine[0], mine[1], next_team.load(Relaxed).into()]]);
+        let id = all.iter().map(|c| c[2]).max().unwrap_or(0) as u32;
+        next_team.fetch_max(id + 1, Relaxed);
+        (id, all.into_iter().map(|c| [c[0], c[1]]).collect())
+    }
+
+    /// A new team of this number and these ranks, this one among them.
+    fn found(&self, id: u32, ranks: Vec<RankId>) -> Team {
+        let rank = self.members.rank;
         let team = Team { members: rank.members(id, ranks) };
         if let Some(tables) = rank.tables
             && team.members.hosts.one()
@@ -150,7 +211,7 @@ impl Team {
                 let _ = team.members.table.set(index[0] as usize);
             }
         }
-        Some(team)
+        team
     }
 
     /// The next operation of this member.
@@ -197,7 +258,17 @@ impl Team {
         self.run(algorithms::barrier(&op, 0));
     }
 
-    /// Enters the team's split-phase barrier, by name or with [`crate::barrier::ANONYMOUS`]: [`Rank::barrier_notify`] for teams.
+    /// Starts a [`barrier`](Self::barrier): the event is done when every member has started it. Any number
+    /// may be under way.
+    ///
+    /// # Collective
+    pub fn barrier_nb(&self) -> Event {
+        let op = self.op(Shape::Barrier, None, SyncMode::MY);
+        self.start(async move { algorithms::barrier(&op, 0).await })
+    }
+
+    /// Enters the team's split-phase barrier, by name or with [`crate::barrier::ANONYMOUS`]:
+    /// [`Rank::barrier_notify`] for teams.
     ///
     /// # Panics
     /// Ends the job on a second notify in one phase.
@@ -275,7 +346,14 @@ impl Team {
     }
 }
 
-/// A blocking and a non-blocking method for one algorithm; and perhaps a function that does it at once by a table.
+/// A word that lists of ranks have in common that are equal, and others as a rule do not (FNV-1a).
+fn fingerprint(ranks: &[RankId]) -> u64 {
+    let step = |hash: u64, rank: &RankId| (hash ^ u64::from(rank.0)).wrapping_mul(0x100_0000_01b3);
+    ranks.iter().fold(0xcbf2_9ce4_8422_2325, step)
+}
+
+/// A blocking and a non-blocking method for one algorithm; and perhaps a function that does it at once by a
+/// table.
 macro_rules! operation {
     ($(#[$doc:meta])* $raw:ident $raw_nb:ident $raw_around:ident ($($arg:ident : $ty:ty),*) $(, $how:ident)? => $shape:expr, $root:expr, $call:expr $(, at once: $now:expr)?) => {
         $(#[$doc])*
@@ -310,9 +388,10 @@ macro_rules! operation {
         }
 
         $(#[$doc])*
-        /// Returns at once. `first` is called before this member's data is read, after others have begun where all wait for all at the
-        /// beginning; `then` when its data has come, before others may take the operation for over where all wait for all at the end.
-        /// Both are called in this or another call of the runtime, and must not wait.
+        /// Returns at once. `first` is called before this member's data is read, after others have begun
+        /// where all wait for all at the beginning; `then` when its data has come, before others may take the
+        /// operation for over where all wait for all at the end. Both are called in this or another call of
+        /// the runtime, and must not wait.
         ///
         /// # Collective
         /// # Safety
@@ -431,7 +510,8 @@ impl Team {
         }
     }
     operation! {
-        /// Collects the members' `n` bytes at `src` in the root's `dst`, in the order of the team. Only the root's `dst` counts.
+        /// Collects the members' `n` bytes at `src` in the root's `dst`, in the order of the team. Only the
+        /// root's `dst` counts.
         gather_raw gather_raw_nb gather_raw_around (root: usize, dst: *mut u8, src: *const u8, n: usize) => Shape::Gather(n), Some(root),
         |team: &Team, op, root: usize, dst: *mut u8, src: *const u8, n| {
             team.root("gather", root);
@@ -449,7 +529,8 @@ impl Team {
         |_: &Team, op, dst: *mut u8, src: *const u8, n| algorithms::exchange(op, Ptr(dst), Ptr::of(src), n)
     }
     operation! {
-        /// Combines the members' vectors of `n` bytes at `src`; the result comes to the root's `dst`, the only one that counts.
+        /// Combines the members' vectors of `n` bytes at `src`; the result comes to the root's `dst`, the
+        /// only one that counts.
         reduce_raw reduce_raw_nb reduce_raw_around (root: usize, dst: *mut u8, src: *const u8, n: usize), how => Shape::Reduce(n, nic::knows(&how, n)), Some(root),
         |team: &Team, op, root: usize, dst: *mut u8, src: *const u8, n, how| {
             team.root("reduce", root);
@@ -464,14 +545,15 @@ impl Team {
             flat::reduce_all_now(op, Ptr(dst), Ptr::of(src), n, how)
     }
     operation! {
-        /// Member i's `dst` becomes the combination of the vectors of members 0 to i, or to i - 1 if not `inclusive`: then member 0's
-        /// is left alone.
+        /// Member i's `dst` becomes the combination of the vectors of members 0 to i, or to i - 1 if not
+        /// `inclusive`: then member 0's is left alone.
         scan_raw scan_raw_nb scan_raw_around (dst: *mut u8, src: *const u8, n: usize, inclusive: bool), how => Shape::Scan(n), None,
         |_: &Team, op, dst: *mut u8, src: *const u8, n, inclusive, how|
             algorithms::scan(op, Ptr(dst), Ptr::of(src), n, inclusive, how)
     }
     operation_v! {
-        /// Gives member i the i-th of the root's blocks of `src`; this member's has `n` bytes. Only the root's `src` and `blocks` count.
+        /// Gives member i the i-th of the root's blocks of `src`; this member's has `n` bytes. Only the
+        /// root's `src` and `blocks` count.
         scatter_v_raw scatter_v_raw_nb scatter_v_raw_around (root: usize, dst: *mut u8, n: usize, src: *const u8; blocks) => Shape::ScatterV(root), Some(root),
         |team: &Team, op, root: usize, dst: *mut u8, n: usize, src: *const u8, blocks| {
             team.root("scatter", root);
@@ -480,8 +562,8 @@ impl Team {
         }
     }
     operation_v! {
-        /// Collects the members' bytes at `src`, `n` of this one, in the root's `dst` where its blocks say. Only the root's `dst` and
-        /// `blocks` count.
+        /// Collects the members' bytes at `src`, `n` of this one, in the root's `dst` where its blocks say.
+        /// Only the root's `dst` and `blocks` count.
         gather_v_raw gather_v_raw_nb gather_v_raw_around (root: usize, dst: *mut u8, src: *const u8, n: usize; blocks) => Shape::GatherV(root), Some(root),
         |team: &Team, op, root: usize, dst: *mut u8, src: *const u8, n: usize, blocks| {
             team.root("gather", root);
@@ -490,7 +572,8 @@ impl Team {
         }
     }
     operation_v! {
-        /// Collects the members' blocks in every member's `dst`. All give the same sizes; this member's own block is what it brings.
+        /// Collects the members' blocks in every member's `dst`. All give the same sizes; this member's own
+        /// block is what it brings.
         gather_all_v_raw gather_all_v_raw_nb gather_all_v_raw_around (dst: *mut u8, src: *const u8; blocks) =>
             Shape::GatherAllV(blocks.iter().map(|b| b.1).sum()), None,
         |team: &Team, op, dst: *mut u8, src: *const u8, blocks| {
@@ -499,8 +582,8 @@ impl Team {
         }
     }
     operation_v! {
-        /// Sends member i the i-th of the blocks `to` of `src`, and takes from it the i-th of the blocks `from` of `dst`. What i sends to j is
-        /// as long as what j takes from i.
+        /// Sends member i the i-th of the blocks `to` of `src`, and takes from it the i-th of the blocks
+        /// `from` of `dst`. What i sends to j is as long as what j takes from i.
         exchange_v_raw exchange_v_raw_nb exchange_v_raw_around (dst: *mut u8, src: *const u8; from, to) => Shape::ExchangeV, None,
         |team: &Team, op, dst: *mut u8, src: *const u8, from, to| {
             team.blocks("exchange", from, team.me());

@@ -1,12 +1,13 @@
 //! The kinds of threads in a rank's process, and which threads are the program's.
 //!
-//! The monitor ends a job whose threads all wait for ranks that have ended ([`crate::report`]). Only threads of the program can end such a wait,
-//! so threads of the runtime, and of the libraries below it, do not count.
+//! The monitor ends a job whose threads all wait for ranks that have ended ([`crate::report`]). Only threads
+//! of the program can end such a wait, so threads of the runtime, and of the libraries below it, do not
+//! count.
 
 use std::path::Path;
 
-/// The runtime's threads, by the names the kernel shows, and what each kind does. Threads that libraries of networks start have names of their
-/// own choice; they are known by having been made while the rank started.
+/// The runtime's threads, by the names the kernel shows, and what each kind does. Threads that libraries of
+/// networks start have names of their own choice; they are known by having been made while the rank started.
 pub(crate) const KINDS: [(&str, &str); 6] = [
     ("gasnet-progress", "the progress thread: handles messages while the program computes"),
     ("gasnet-udp", "the udp conduit's keeper: acknowledges for a rank that computes"),

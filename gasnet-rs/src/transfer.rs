@@ -1,27 +1,44 @@
 //! What this rank knows of the transfers by message that it has under way, so that messages need not say it.
 //!
-//! A request for a put, a get or an atomic operation names a *transfer*: its number in a table, its generation, and a piece of it. The answer
-//! brings that name back and nothing else. Where data goes, how much of it may come, and who may send it, is in the table.
+//! A request for a put, a get or an atomic operation names a *transfer*: its number in a table, its
+//! generation, and a piece of it. The answer brings that name back and nothing else. Where data goes, how
+//! much of it may come, and who may send it, is in the table.
 //!
-//! **What is guaranteed.** An answer counts if its transfer is under way and of that generation, the piece is one of its pieces and was not
-//! answered before, it comes from the rank that was asked, and it is of the kind that was asked for; data have exactly the piece's
-//! length. Everything else ends the job. So an answer that is forged, repeated, late or corrupted finishes and writes nothing, unless it equals in all
-//! of this the answer that is awaited. Then it stands for that one: it may bring other bytes, to where that one would have brought
-//! them, and from the one rank that could have sent them anyway. The real answer comes second then, and ends the job.
+//! **What is guaranteed.** An answer counts if its transfer is under way and of that generation, the piece is
+//! one of its pieces and was not answered before, it comes from the rank that was asked, and it is of the
+//! kind that was asked for; data have exactly the piece's length. Everything else ends the job. So an answer
+//! that is forged, repeated, late or corrupted finishes and writes nothing, unless it equals in all of this
+//! the answer that is awaited. Then it stands for that one: it may bring other bytes, to where that one would
+//! have brought them, and from the one rank that could have sent them anyway. The real answer comes second
+//! then, and ends the job.
 //!
-//! **Pieces.** A transfer has up to [`PIECES`]; longer ones are several transfers. One word holds the generation and a bit for each piece that
-//! was answered, so one compare-and-swap decides. Whoever sets a piece's bit copies its data, and counts the piece as done afterwards. Until
-//! all are done, the transfer stays: nobody who has claimed a piece can lose it.
+//! **Pieces.** A transfer has up to [`PIECES`]; longer ones are several transfers. One word holds the
+//! generation and a bit for each piece that was answered, so one compare-and-swap decides. Whoever sets a
+//! piece's bit copies its data, and counts the piece as done afterwards. Until all are done, the transfer
+//! stays: nobody who has claimed a piece can lose it.
 
 use crate::RankId;
 use crate::prim::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
-use crate::slots::{NUMBER_BITS, Slot, Slots};
+use crate::slots::{Slot, Slots};
 
 /// Most pieces of a transfer.
 pub(crate) const PIECES: u32 = 32;
-const _: () = assert!(NUMBER_BITS + PIECES.trailing_zeros() <= 32);
+/// Bits of a transfer's number: what a piece's number leaves of 32.
+const NUMBER_BITS: u32 = 32 - PIECES.trailing_zeros();
 /// The word of a transfer that is over: all pieces answered.
 const NO_PIECE_LEFT: u64 = u32::MAX as u64;
+
+/// A put, get or atomic operation that is to be started.
+#[derive(Clone, Copy)]
+pub(crate) struct Away {
+    /// The op it counts in.
+    pub(crate) op: u32,
+    pub(crate) peer: RankId,
+    pub(crate) offset: u64,
+    pub(crate) len: usize,
+    /// Whether it is refused where it would have to wait for room. A long one that has begun goes on.
+    pub(crate) immediate: bool,
+}
 
 /// What the answer to a request brings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,10 +48,14 @@ pub(crate) enum Answer {
     Done,
     /// The bytes of a get.
     Data,
-    /// The old value of a word.
+    /// The old value of a word of 32 bits.
+    Half,
+    /// The old value of a word of 64 bits.
     Value,
     /// The bytes of a get of many pieces of memory.
     Pieces,
+    /// Nothing, in place of [`Answer::Done`], [`Answer::Data`] or [`Answer::Value`]: it was not done.
+    Refusal,
 }
 
 /// What a transfer is; see the module.
@@ -75,7 +96,8 @@ impl Name {
     }
 }
 
-/// Generations of different transfers are far apart, so that a wrong bit in a number does not name another transfer under way.
+/// Generations of different transfers are far apart, so that a wrong bit in a number does not name another
+/// transfer under way.
 fn spread(number: u32) -> u32 {
     number.wrapping_mul(0x9e37_79b1)
 }
@@ -164,11 +186,13 @@ impl Transfer {
 
     /// One piece less; whether it was the last one, with which the transfer is over.
     fn done(&self) -> bool {
-        // ORDER: AcqRel; pairs with itself: the data of all pieces is there for whoever is last, who finishes the op.
-        if self.left.fetch_sub(1, Ordering::AcqRel) != 1 {
+        // ORDER: Acquire, AcqRel; pair with the AcqRel of other threads: the data of all pieces is there for
+        // whoever is last, who finishes the op. Where one piece is left it is this one.
+        if self.left.load(Ordering::Acquire) != 1 && self.left.fetch_sub(1, Ordering::AcqRel) != 1 {
             return false;
         }
-        // Relaxed, both: all pieces are claimed, so nobody changes the word. Giving the entry back hands it on.
+        // Relaxed, both: all pieces are claimed, so nobody changes the word. Giving the entry back hands it
+        // on.
         let generation = (self.word.load(Ordering::Relaxed) >> 32).wrapping_add(1);
         self.word.store(generation << 32 | NO_PIECE_LEFT, Ordering::Relaxed);
         true
@@ -181,17 +205,27 @@ pub(crate) struct Transfers(Slots<Transfer>);
 
 impl Transfers {
     pub(crate) fn new() -> Transfers {
-        Transfers(Slots::new())
+        Transfers(Slots::new(NUMBER_BITS))
     }
 
-    /// Enters a transfer; `None` when a million are under way.
+    /// Enters a transfer; `None` when the table is full, with more than a hundred million under way.
     pub(crate) fn start(&self, plan: &Plan) -> Option<Name> {
         debug_assert!((1..=PIECES).contains(&plan.pieces));
         let (number, transfer) = self.0.take()?;
         Some(Name { number, generation: transfer.start(plan).wrapping_add(spread(number)) })
     }
 
-    /// A rank with which something is under way, and how many pieces, of those that `which` says. For reports: others go on meanwhile.
+    /// Takes back a transfer of which nothing was sent.
+    pub(crate) fn cancel(&self, name: Name) {
+        let Some(transfer) = self.0.get(name.number) else { return };
+        // Relaxed, both: nobody was told the name. Giving the entry back hands it on.
+        let generation = (transfer.word.load(Ordering::Relaxed) >> 32).wrapping_add(1);
+        transfer.word.store(generation << 32 | NO_PIECE_LEFT, Ordering::Relaxed);
+        self.0.give_back(name.number);
+    }
+
+    /// A rank with which something is under way, and how many pieces, of those that `which` says. For
+    /// reports: others go on meanwhile.
     pub(crate) fn outstanding(&self, which: impl Fn(&RankId) -> bool) -> Option<(RankId, u32)> {
         let under_way = |number: u32| {
             let transfer = self.0.get(number)?;
@@ -204,7 +238,8 @@ impl Transfers {
         Some((rank, first.max(all)))
     }
 
-    /// Takes in the answer to a piece, `len` bytes of data with it. The error says what is wrong with what was answered.
+    /// Takes in the answer to a piece, `len` bytes of data with it. The error says what is wrong with what
+    /// was answered.
     pub(crate) fn answered(
         &self,
         name: [u32; 2],
@@ -214,20 +249,19 @@ impl Transfers {
     ) -> Result<Piece, &'static str> {
         let (number, piece) = (name[0] & ((1 << NUMBER_BITS) - 1), name[0] >> NUMBER_BITS);
         let transfer = self.0.get(number).ok_or("that never was")?;
-        if piece >= PIECES {
-            return Err("that never was");
-        }
         transfer.claim(name[1].wrapping_sub(spread(number)), piece)?;
         // Relaxed, all: since the claim, and until the piece is done, nobody changes them.
         if transfer.peer.load(Ordering::Relaxed) != from.0 {
             return Err("that another rank was asked for");
         }
-        if transfer.answer.load(Ordering::Relaxed) != answer as u32 {
+        let asked = transfer.answer.load(Ordering::Relaxed);
+        let refused = answer == Answer::Refusal && asked != Answer::Pieces as u32;
+        if asked != answer as u32 && !refused {
             return Err("that asked for something else");
         }
         let (all, step) = (transfer.len.load(Ordering::Relaxed), transfer.step.load(Ordering::Relaxed));
         let start = u64::from(piece) * step;
-        let expected = all.saturating_sub(start).min(step) as usize;
+        let expected = if refused { 0 } else { all.saturating_sub(start).min(step) as usize };
         if len != expected {
             return Err("with another number of bytes than was asked for");
         }
@@ -312,6 +346,7 @@ mod tests {
         for (from, answer, len) in [
             (RankId(2), Answer::Data, 8),
             (PEER, Answer::Done, 8),
+            (PEER, Answer::Half, 8),
             (PEER, Answer::Value, 8),
             (PEER, Answer::Pieces, 8),
             (PEER, Answer::Data, 7),
@@ -338,6 +373,18 @@ mod tests {
             old.push(name);
         }
         assert_eq!(all.0.taken(), 1);
+    }
+
+    #[test]
+    fn a_cancelled_transfer_is_over() {
+        let all = Transfers::new();
+        let name = all.start(&plan(Answer::Data, 250, 100, 3)).unwrap();
+        all.cancel(name);
+        assert_eq!(all.outstanding(|_| true), None);
+        assert!(all.answered(name.piece(0), PEER, Answer::Data, 100).is_err());
+        let again = all.start(&plan(Answer::Done, 0, 0, 1)).unwrap();
+        assert_eq!(again.number, name.number);
+        assert_eq!(all.done(&all.answered(again.piece(0), PEER, Answer::Done, 0).unwrap()), Some(9));
     }
 
     #[test]
@@ -376,7 +423,8 @@ mod loom_tests {
     #[expect(unsafe_code, reason = "loom looks at the cells")]
     unsafe impl Send for Shared {}
 
-    /// Two pieces on two threads, one of them answered twice: one thread finds the transfer over, and sees the data of both.
+    /// Two pieces on two threads, one of them answered twice: one thread finds the transfer over, and sees
+    /// the data of both.
     #[test]
     fn loom_a_transfer_is_over_once() {
         loom::model(|| {

@@ -1,27 +1,28 @@
 //! Transfers of many pieces: vector, indexed and strided put and get.
 //!
-//! Each side of a transfer is a [`Shape`], a sequence of pieces; the bytes of one side in order become those of the other. Pieces
-//! that follow each other on both sides count as one. **Locality** is decided piece by piece ([`crate::segment`]): what is mapped is
-//! copied at once. To other ranks, pieces of [`DIRECT`] bytes and more go on their own; smaller ones are packed into messages,
-//! with a list of where they belong, and unpacked by a handler.
+//! Each side of a transfer is a [`Shape`], a sequence of pieces; the bytes of one side in order become those
+//! of the other. Pieces that follow each other on both sides count as one. **Locality** is decided piece by
+//! piece ([`crate::segment`]): what is mapped is copied at once. To other ranks, pieces of [`DIRECT`] bytes
+//! and more go on their own; smaller ones are packed into messages, with a list of where they belong, and
+//! unpacked by a handler.
 #![expect(unsafe_code, reason = "copies between segments, message payloads and user memory")]
 
-use crate::am::{Kind, MAX_MEDIUM, Message, Outgoing, Token};
+use crate::am::{FIRST_CLIENT_HANDLER, Kind, MAX_MEDIUM, Message, Outgoing, Token};
 use crate::amref::{self, nonsense};
 use crate::conduit::Channel;
-use crate::event::{Event, Implicit};
-use crate::native::Source;
+use crate::event::{Event, Implicit, Local};
 use crate::segment::Place;
-use crate::transfer::{Answer, Plan};
-use crate::{Rank, RankId, event};
+use crate::transfer::{Answer, Away, Plan};
+use crate::{Error, Rank, RankId};
 
 /// Messages of this module, as numbers of the core's own messages.
 pub(crate) const FIRST: u8 = 24;
 const PUT: u8 = FIRST;
 const GET: u8 = FIRST + 1;
 const DATA: u8 = FIRST + 2;
+const NOTIFY: u8 = FIRST + 3;
 /// The last of them.
-pub(crate) const LAST: u8 = DATA;
+pub(crate) const LAST: u8 = NOTIFY;
 
 /// Pieces of this size are not packed.
 const DIRECT: usize = 4096;
@@ -38,14 +39,17 @@ pub struct Piece {
     pub len: usize,
 }
 
-/// One side of a transfer, as a sequence of pieces. Places are offsets in the segment on the remote side, addresses on the local one.
+/// One side of a transfer, as a sequence of pieces. Places are offsets in the segment on the remote side,
+/// addresses on the local one.
 #[derive(Debug, Clone, Copy)]
 pub enum Shape<'a> {
     /// Any pieces.
     Vector(&'a [Piece]),
     /// Pieces of one length at any places.
     Indexed(&'a [usize], usize),
-    /// A box in an array of any number of dimensions: `count[0]` contiguous bytes, `count[i]` times at distance `strides[i - 1]`.
+    /// A box in an array of any number of dimensions: `count[0]` contiguous bytes, `count[i]` times at
+    /// distance `strides[i - 1]`. Places and distances are reckoned modulo 2^64, so a distance cast from a
+    /// negative `isize` leads downwards.
     Strided {
         /// Where it begins.
         at: usize,
@@ -57,6 +61,36 @@ pub enum Shape<'a> {
 }
 
 impl<'a> Shape<'a> {
+    /// Bytes of all pieces; `None` if they are more than can be counted.
+    pub fn bytes(self) -> Option<usize> {
+        match self {
+            Shape::Vector(list) => list.iter().try_fold(0usize, |sum, piece| sum.checked_add(piece.len)),
+            Shape::Indexed(list, len) => list.len().checked_mul(len),
+            Shape::Strided { count, .. } if count.is_empty() || count.contains(&0) => Some(0),
+            Shape::Strided { count, .. } => count.iter().try_fold(1usize, |all, n| all.checked_mul(*n)),
+        }
+    }
+
+    /// Where the first byte is, and the end of the last one, of the places as numbers that are not negative;
+    /// `None` if there is no byte.
+    pub fn span(self) -> Option<(i128, i128)> {
+        let both = |a: (i128, i128), b: (i128, i128)| (a.0.min(b.0), a.1.max(b.1));
+        let run = |at: usize, len: usize| (at as i128, at as i128 + len as i128);
+        match self {
+            Shape::Vector(list) => {
+                list.iter().filter(|piece| piece.len > 0).map(|piece| run(piece.at, piece.len)).reduce(both)
+            }
+            Shape::Indexed(_, 0) => None,
+            Shape::Indexed(list, len) => list.iter().map(|at| run(*at, len)).reduce(both),
+            Shape::Strided { count, .. } if count.is_empty() || count.contains(&0) => None,
+            Shape::Strided { at, strides, count } => {
+                let far =
+                    strides.iter().zip(&count[1..]).map(|(s, n)| *s as isize as i128 * (*n as i128 - 1));
+                Some(far.fold(run(at, count[0]), |(low, high), far| (low + far.min(0), high + far.max(0))))
+            }
+        }
+    }
+
     fn pieces(self, origin: usize) -> Pieces<'a> {
         let dimensions = match self {
             Shape::Strided { count, .. } => count.len().saturating_sub(1),
@@ -113,7 +147,8 @@ impl Iterator for Pieces<'_> {
     }
 }
 
-/// Walks both sides together, in the largest pieces that are contiguous on both; `false` if one has more bytes than the other.
+/// Walks both sides together, in the largest pieces that are contiguous on both; `false` if one has more
+/// bytes than the other.
 fn walk(a: Pieces<'_>, b: Pieces<'_>, mut each: impl FnMut(usize, usize, usize)) -> bool {
     let (mut a, mut b) = (a, b);
     let none = Piece { at: 0, len: 0 };
@@ -127,7 +162,9 @@ fn walk(a: Pieces<'_>, b: Pieces<'_>, mut each: impl FnMut(usize, usize, usize))
             y = b.next().unwrap_or(none);
         }
         let n = x.len.min(y.len);
-        if n > 0 && run.2 > 0 && run.0 + run.2 == x.at && run.1 + run.2 == y.at {
+        // Wrapping: places are what a program says, and are looked at later.
+        let follows = |run: usize, len: usize, at: usize| run.wrapping_add(len) == at;
+        if n > 0 && run.2 > 0 && follows(run.0, run.2, x.at) && follows(run.1, run.2, y.at) {
             run.2 += n;
         } else {
             if run.2 > 0 {
@@ -138,12 +175,13 @@ fn walk(a: Pieces<'_>, b: Pieces<'_>, mut each: impl FnMut(usize, usize, usize))
         if n == 0 {
             return x.len == y.len;
         }
-        (x, y) = (Piece { at: x.at + n, len: x.len - n }, Piece { at: y.at + n, len: y.len - n });
+        let rest = |piece: Piece| Piece { at: piece.at.wrapping_add(n), len: piece.len - n };
+        (x, y) = (rest(x), rest(y));
     }
 }
 
-/// Calls `each` with the places, remote then local, and the length of every run that is contiguous on both sides; `false` if one has
-/// more bytes than the other.
+/// Calls `each` with the places, remote then local, and the length of every run that is contiguous on both
+/// sides; `false` if one has more bytes than the other.
 pub fn matched(remote: Shape<'_>, local: Shape<'_>, each: impl FnMut(usize, usize, usize)) -> bool {
     walk(remote.pieces(0), local.pieces(0), each)
 }
@@ -178,13 +216,15 @@ fn entry(list: &[u8], i: usize) -> (u64, usize) {
 /// Which way the bytes go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
-    Put,
+    /// When the sources may be written again.
+    Put(Local),
     Get,
 }
 
 impl Rank {
-    /// Copies the bytes of `from`, addresses here, to `to`, offsets in the segment of `rank`; both have the same number of bytes.
-    /// `origin` is subtracted from every remote place: 0 for offsets, the segment's first address where places are addresses.
+    /// Copies the bytes of `from`, addresses here, to `to`, offsets in the segment of `rank`; both have the
+    /// same number of bytes. `origin` is subtracted from every remote place: 0 for offsets, the segment's
+    /// first address where places are addresses.
     ///
     /// # One-sided
     /// # Completion
@@ -194,30 +234,48 @@ impl Rank {
     /// 1. The local pieces are valid (owed by the caller). 2. As for [`Rank::put`].
     pub unsafe fn put_shape(&self, rank: RankId, to: Shape<'_>, origin: usize, from: Shape<'_>) {
         // SAFETY: owed by the caller.
-        let event = unsafe { self.put_shape_nb(rank, to, origin, from) };
+        let event = unsafe { self.put_shape_nb(rank, to, origin, from, Local::Defer) };
         self.wait(event);
     }
 
-    /// Starts [`Rank::put_shape`]. The local pieces stay as they are until the event is done; the shapes are read at once.
+    /// Starts [`Rank::put_shape`]. The local pieces stay as they are as long as `source` says; the shapes are
+    /// read at once.
     ///
     /// # Safety
-    /// As [`Rank::put_shape`], until the event is done.
-    pub unsafe fn put_shape_nb(&self, rank: RankId, to: Shape<'_>, origin: usize, from: Shape<'_>) -> Event {
-        self.explicit_shape(|op| self.shapes(Way::Put, op, rank, to, origin, from))
+    /// As [`Rank::put_shape`], until then.
+    pub unsafe fn put_shape_nb(
+        &self,
+        rank: RankId,
+        to: Shape<'_>,
+        origin: usize,
+        from: Shape<'_>,
+        source: Local,
+    ) -> Event {
+        self.explicit_shape(|op| self.shapes(Way::Put(source), op, rank, to, origin, from))
     }
 
     /// Starts [`Rank::put_shape`] as an implicit put.
     ///
     /// # Safety
-    /// As [`Rank::put_shape`], until the implicit puts of this thread (or the region) are synchronised.
-    pub unsafe fn put_shape_nbi(&self, rank: RankId, to: Shape<'_>, origin: usize, from: Shape<'_>) {
-        self.shapes(Way::Put, self.ops.implicit(Implicit::Puts), rank, to, origin, from);
+    /// As [`Rank::put_shape`], until the implicit puts of this thread (or the region), or their sources, are
+    /// synchronised.
+    pub unsafe fn put_shape_nbi(
+        &self,
+        rank: RankId,
+        to: Shape<'_>,
+        origin: usize,
+        from: Shape<'_>,
+        source: Local,
+    ) {
+        self.shapes(Way::Put(source), self.ops.implicit(Implicit::Puts), rank, to, origin, from);
     }
 
-    /// Copies the bytes of `from`, offsets in the segment of `rank`, to `to`, addresses here. As [`Rank::put_shape`].
+    /// Copies the bytes of `from`, offsets in the segment of `rank`, to `to`, addresses here. As
+    /// [`Rank::put_shape`].
     ///
     /// # Safety
-    /// 1. The local pieces are valid for writes and do not overlap (owed by the caller). 2. As for [`Rank::get`].
+    /// 1. The local pieces are valid for writes and do not overlap (owed by the caller). 2. As for
+    ///    [`Rank::get`].
     pub unsafe fn get_shape(&self, to: Shape<'_>, rank: RankId, from: Shape<'_>, origin: usize) {
         // SAFETY: owed by the caller.
         let event = unsafe { self.get_shape_nb(to, rank, from, origin) };
@@ -240,13 +298,27 @@ impl Rank {
         self.shapes(Way::Get, self.ops.implicit(Implicit::Gets), rank, from, origin, to);
     }
 
+    /// Runs a client's handler on a rank, as if that had been sent a medium reply without arguments: what
+    /// follows a put that is complete.
+    ///
+    /// # Errors
+    /// The rank, the handler or the size of the payload is out of range.
+    pub fn notify(&self, to: RankId, handler: u8, payload: &[u8]) -> Result<(), Error> {
+        if handler < FIRST_CLIENT_HANDLER {
+            return Err(Error::op(format!(
+                "handler {handler} is no client's: use {FIRST_CLIENT_HANDLER}..=255"
+            )));
+        }
+        let (src, len, args) = (payload.as_ptr(), payload.len(), [u32::from(handler)]);
+        let out = Outgoing { kind: Kind::Medium, handler: NOTIFY, args: &args, src, len, dst: 0 };
+        // SAFETY: a slice is valid for its length.
+        unsafe { self.send(Channel::Request, to, out) }
+    }
+
     fn explicit_shape(&self, start: impl FnOnce(u32)) -> Event {
-        let Some(op) = self.ops.start(1) else { self.fatal(event::TOO_MANY) };
+        let op = self.ops.start(0);
         start(op);
-        self.ops.finish(op);
-        let event = self.ops.event(op);
-        // All of it may have been copies.
-        if self.ops.test(event) == Some(true) { Event::DONE } else { event }
+        self.ops.started(op)
     }
 
     fn shapes(&self, way: Way, op: u32, rank: RankId, remote: Shape<'_>, origin: usize, local: Shape<'_>) {
@@ -279,22 +351,24 @@ impl Rank {
         // The local memory is owed by the caller, the remote range is checked here.
         match (self.table().mapped_at(rank, offset as u64, n), way) {
             // SAFETY: see above.
-            (Some(Place::Here(_)), Way::Put) => unsafe { self.put(rank, offset as u64, at, n) },
+            (Some(Place::Here(_)), Way::Put(_)) => unsafe { self.put(rank, offset as u64, at, n) },
             // SAFETY: see above.
             (Some(Place::Here(_)), Way::Get) => unsafe { self.get(at, rank, offset as u64, n) },
-            // SAFETY: see above.
-            (Some(Place::Away), Way::Put) if n >= DIRECT => unsafe {
-                self.away_put(op, rank, offset as u64, at, n, Source::Stays);
-            },
-            // SAFETY: see above.
-            (Some(Place::Away), Way::Get) if n >= DIRECT => unsafe {
-                self.away_get(op, at, rank, offset as u64, n);
-            },
+            (Some(Place::Away), _) if n >= DIRECT => {
+                let away = Away { op, peer: rank, offset: offset as u64, len: n, immediate: false };
+                // Never refused. SAFETY: see above.
+                let _ = unsafe {
+                    match way {
+                        Way::Put(source) => self.away_put(away, at, source),
+                        Way::Get => self.away_get(away, at),
+                    }
+                };
+            }
             (Some(Place::Away), _) => {
                 let (mut offset, mut at, mut n) = (offset, at, n);
                 while n > 0 {
                     let room = match way {
-                        Way::Put => most.saturating_sub(packet.list.len() + packet.data.len() + ENTRY),
+                        Way::Put(_) => most.saturating_sub(packet.list.len() + packet.data.len() + ENTRY),
                         Way::Get if packet.list.len() + ENTRY > most => 0,
                         Way::Get => most - packet.bytes,
                     };
@@ -305,10 +379,12 @@ impl Rank {
                     let now = n.min(room);
                     packet.enter(offset, now);
                     match way {
-                        Way::Put => {
-                            // SAFETY: see above.
-                            let bytes = unsafe { core::slice::from_raw_parts(at, now) };
-                            packet.data.extend_from_slice(bytes);
+                        Way::Put(_) => {
+                            let filled = packet.data.len();
+                            packet.data.resize(filled + now, 0);
+                            // SAFETY: see above; as many bytes have just been added. Peers may write the
+                            // source meanwhile.
+                            unsafe { crate::bytes::load(packet.data[filled..].as_mut_ptr(), at, now) };
                         }
                         Way::Get => packet.local.push(Piece { at: at as usize, len: now }),
                     }
@@ -316,7 +392,7 @@ impl Rank {
                 }
             }
             (None, _) => {
-                let what = if way == Way::Put { "put" } else { "get" };
+                let what = if way != Way::Get { "put" } else { "get" };
                 self.fatal_outside(what, rank, offset as u64, n)
             }
         }
@@ -330,7 +406,7 @@ impl Rank {
         }
         let mut payload = full.list;
         let (handler, plan) = match way {
-            Way::Put => {
+            Way::Put(_) => {
                 payload.extend_from_slice(&full.data);
                 (PUT, Plan::message(rank, op, Answer::Done))
             }
@@ -404,8 +480,8 @@ pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>)
         }
         (DATA, &[name, generation]) => {
             let piece = rank.answered(token, [name, generation], Answer::Pieces, bytes.len());
-            // SAFETY: the list that `flush` put into the plan of a transfer with this kind of answer, which has one piece and so is answered
-            // once.
+            // SAFETY: the list that `flush` put into the plan of a transfer with this kind of answer, which
+            // has one piece and so is answered once.
             let local = unsafe { Box::from_raw(piece.at.cast::<Vec<Piece>>()) };
             let mut at = 0;
             for piece in local.iter() {
@@ -417,6 +493,14 @@ pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>)
                 at += piece.len;
             }
             rank.piece_done(&piece);
+            Ok(())
+        }
+        (NOTIFY, &[handler]) if token.is_request() && m.kind == Kind::Medium => {
+            let Some(handler) = u8::try_from(handler).ok().filter(|h| *h >= FIRST_CLIENT_HANDLER) else {
+                nonsense(rank, token, "a notice for a handler that is no client's");
+            };
+            let message = Message { kind: Kind::Medium, args: &[], payload: m.payload, len: m.len };
+            rank.run_handler(token.source(), Channel::Reply, handler, &message);
             Ok(())
         }
         _ => nonsense(rank, token, &format!("a message {index} with {} arguments", m.args.len())),
@@ -444,6 +528,30 @@ mod tests {
             [const { Vec::new() }; 3]
         );
         assert_eq!(list(Shape::Strided { at: 7, strides: &[], count: &[] }), []);
+    }
+
+    #[test]
+    fn bytes_and_spans_are_those_of_the_pieces() {
+        let p = |at, len| Piece { at, len };
+        let back = 10usize.wrapping_neg();
+        let vector = [p(30, 4), p(7, 0), p(10, 3)];
+        for shape in [
+            Shape::Vector(&vector),
+            Shape::Vector(&[]),
+            Shape::Indexed(&[50, 8, 20], 5),
+            Shape::Indexed(&[50], 0),
+            Shape::Strided { at: 100, strides: &[10, 1000], count: &[4, 3, 2] },
+            Shape::Strided { at: 100, strides: &[back, 1000], count: &[4, 3, 2] },
+            Shape::Strided { at: 100, strides: &[10], count: &[4, 0] },
+            Shape::Strided { at: 100, strides: &[], count: &[4] },
+        ] {
+            let pieces = list(shape);
+            assert_eq!(shape.bytes(), Some(pieces.iter().map(|p| p.1).sum()), "{shape:?}");
+            let first = pieces.iter().map(|p| p.0 as i128).min();
+            let end = pieces.iter().map(|p| (p.0 + p.1) as i128).max();
+            assert_eq!(shape.span(), first.zip(end), "{shape:?}");
+        }
+        assert_eq!(Shape::Indexed(&[0, 0], usize::MAX).bytes(), None);
     }
 
     #[test]

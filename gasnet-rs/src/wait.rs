@@ -1,22 +1,25 @@
 //! The wait engine: how a rank spends the time until something happens.
 //!
-//! Every blocking call loops over *condition, poll, step*. A step spins for a while, then gives the processor to others, then
-//! sleeps for short, fixed times: a wait that a peer's plain store can end has nobody who would wake it. The three lengths
-//! depend on one fact, whether ranks outnumber processors: if they do, the peer we wait for may be waiting for our processor,
-//! so spinning only delays it.
+//! Every blocking call loops over *condition, poll, step*. A step spins for a while, then gives the processor
+//! to others, then sleeps for short, fixed times: a wait that a peer's plain store can end has nobody who
+//! would wake it. The three lengths depend on one fact, whether ranks outnumber processors: if they do, the
+//! peer we wait for may be waiting for our processor, so spinning only delays it.
 //!
-//! **Watching.** Unless that peer runs at this very moment on another processor: then its answer is a fraction of a microsecond
-//! away, and giving up the processor would cost a round of everybody's turns. So where ranks outnumber processors each one
-//! keeps a word in shared memory that says on which processor it runs, or that it has given it up ([`Presence`]), and a rank spins
-//! while the peer it sent to last is running. The word is a hint: it is wrong while a rank is preempted, which costs some polls and
-//! never progress. A rank that waits for all others, as in a barrier, yields once; after that those who share its processor have had
-//! their turn, what is missing comes from other processors, and it spins likewise.
+//! **Watching.** Unless that peer runs at this very moment on another processor: then its answer is a
+//! fraction of a microsecond away, and giving up the processor would cost a round of everybody's turns. So
+//! where ranks outnumber processors each one keeps a word in shared memory that says on which processor it
+//! runs, or that it has given it up ([`Presence`]), and a rank spins while the peer it sent to last is
+//! running. The word is a hint: it is wrong while a rank is preempted, which costs some polls and never
+//! progress. A rank that waits for all others, as in a barrier, yields once; after that those who share its
+//! processor have had their turn, what is missing comes from other processors, and it spins likewise.
 //!
-//! **Strangers.** A yield is cheap while all who share the processor wait, too. Beside programs that compute it costs a turn of each of
-//! them, tens of milliseconds, and a scheduler that is fair goes on to charge the yielder for turns it did not use; who sleeps instead
-//! is let in soon after it is woken. So yields are timed, and after a dear one this process sleeps where it would spin or yield, for as
-//! long as makes such yields a small part of its time. And ranks that were given a processor each move about on all of the job's, until
-//! yields are cheap again: next to the peer that wakes it a rank runs when that one sleeps, elsewhere after all the strangers there.
+//! **Strangers.** A yield is cheap while all who share the processor wait, too. Beside programs that compute
+//! it costs a turn of each of them, tens of milliseconds, and a scheduler that is fair goes on to charge the
+//! yielder for turns it did not use; who sleeps instead is let in soon after it is woken. So yields are
+//! timed, and after a dear one this process sleeps where it would spin or yield, for as long as makes such
+//! yields a small part of its time. And ranks that were given a processor each move about on all of the
+//! job's, until yields are cheap again: next to the peer that wakes it a rank runs when that one sleeps,
+//! elsewhere after all the strangers there.
 
 use crate::prim::{AtomicU32, Ordering::Relaxed};
 use crate::shm::map;
@@ -29,7 +32,8 @@ use std::time::{Duration, Instant};
 #[repr(C, align(128))]
 pub(crate) struct Station(AtomicU32);
 
-/// Who of the host's ranks is running, and whom this rank waits for: one per rank, if ranks outnumber processors.
+/// Who of the host's ranks is running, and whom this rank waits for: one per rank, if ranks outnumber
+/// processors.
 pub(crate) struct Presence {
     me: usize,
     stations: &'static [Station],
@@ -68,8 +72,8 @@ impl Presence {
         self.watched.store(NOBODY, Relaxed);
     }
 
-    /// Whether what this rank waits for may come any moment from another processor: the watched peer runs there, or, where it can be
-    /// anyone, those who share this processor have had their turn (`turns`).
+    /// Whether what this rank waits for may come any moment from another processor: the watched peer runs
+    /// there, or, where it can be anyone, those who share this processor have had their turn (`turns`).
     fn may_come(&self, turns: bool) -> bool {
         let here = self.stations[self.me].0.load(Relaxed);
         match self.watched.load(Relaxed) {
@@ -87,21 +91,25 @@ impl Presence {
     }
 }
 
-/// A yield that took longer was dear; where ranks crowd, see [`WaitPolicy::dear`].
-const DEAR: Duration = Duration::from_millis(1);
-/// What a dear yield adds to the score, a cheap one taking one off; from where on, and up to where: one dear yield proves nothing.
-const SCORE: u32 = 2;
-const ENOUGH: u32 = 8;
-const MOST: u32 = 16;
-/// For so many times its length nobody yields after a dear yield that was one too many.
-const AVOIDED: u64 = 16;
-/// Sleeps that nobody ends last this part of the wait so far, up to [`WaitPolicy::longest`], and while yields are dear up to [`LONGEST`] at least:
-/// their polls take processor time from whom they wait for.
-const PART: u32 = 16;
-const LONGEST: Duration = Duration::from_millis(1);
+/// A yield that took longer was expensive; where ranks crowd, see [`WaitPolicy::dear`].
+const EXPENSIVE_YIELD: Duration = Duration::from_millis(1);
+/// What an expensive yield adds to a thread's score. A cheap one takes one off.
+const EXPENSIVE_YIELD_SCORE: u32 = 2;
+/// The score from which on yields are avoided: one expensive yield proves nothing.
+const AVOID_FROM_SCORE: u32 = 8;
+/// The score does not rise above this, so that it falls soon once yields are cheap.
+const HIGHEST_SCORE: u32 = 16;
+/// For this many times the length of the last expensive yield nobody yields.
+const AVOIDED_YIELD_LENGTHS: u64 = 16;
+/// A sleep that nobody ends lasts this part of the wait so far, but not longer than [`WaitPolicy::longest`]:
+/// polls take processor time from the ranks that are waited for.
+const SLEEP_PART_OF_WAIT: u32 = 16;
+/// While yields are expensive it may last this long at least.
+const LONGEST_SLEEP_AMONG_STRANGERS: Duration = Duration::from_millis(1);
 
-/// Until when nobody yields; 0 once yields have been cheap for a while. A fact of the machine, so one for all ranks of a process.
-static DEAR_UNTIL: AtomicU64 = AtomicU64::new(0);
+/// Until when, by the host's clock, nobody yields; 0 once yields have been cheap for a while. A fact of the
+/// machine, so one for all ranks of a process.
+static EXPENSIVE_UNTIL_NS: AtomicU64 = AtomicU64::new(0);
 /// The processors of all ranks of the host, if this one was given fewer.
 static COMMON: OnceLock<Set> = OnceLock::new();
 
@@ -118,22 +126,23 @@ struct Yields {
     place: Cell<Option<Set>>,
 }
 
-/// Ticks are enough: dear yields last for several, and of the cheap ones so few meet one that the score forgets them.
+/// Ticks are enough: expensive yields last for several, and so few cheap ones meet one that the score forgets
+/// them.
 fn now() -> u64 {
     map::last_tick().as_nanos() as u64
 }
 
-/// Whether yields are too dear now.
+/// Whether yields are too expensive now.
 #[inline]
-fn yields_are_dear() -> bool {
-    let until = DEAR_UNTIL.load(Relaxed);
+fn yields_are_expensive() -> bool {
+    let until = EXPENSIVE_UNTIL_NS.load(Relaxed);
     until != 0 && now() < until
 }
 
-/// Whether strangers computed here of late.
+/// Whether programs of others computed here recently.
 #[inline]
 fn among_strangers() -> bool {
-    DEAR_UNTIL.load(Relaxed) != 0
+    EXPENSIVE_UNTIL_NS.load(Relaxed) != 0
 }
 
 /// Says on which processors the ranks of this host run, together.
@@ -154,9 +163,9 @@ impl Yields {
     fn note(&self, took: u64, dear: bool, now: u64) {
         let score = self.score.get();
         if dear {
-            self.score.set((score + SCORE).min(MOST));
-            if score >= ENOUGH {
-                DEAR_UNTIL.store(now + AVOIDED * took, Relaxed);
+            self.score.set((score + EXPENSIVE_YIELD_SCORE).min(HIGHEST_SCORE));
+            if score >= AVOID_FROM_SCORE {
+                EXPENSIVE_UNTIL_NS.store(now + AVOIDED_YIELD_LENGTHS * took, Relaxed);
                 if let (Some(common), None) = (COMMON.get(), self.place.get()) {
                     self.place.set(Some(map::processors()));
                     map::run_on(common);
@@ -165,7 +174,7 @@ impl Yields {
         } else if score > 0 {
             self.score.set(score - 1);
             if score == 1 {
-                DEAR_UNTIL.store(0, Relaxed);
+                EXPENSIVE_UNTIL_NS.store(0, Relaxed);
                 if let Some(place) = self.place.take() {
                     map::run_on(&place);
                 }
@@ -174,7 +183,8 @@ impl Yields {
     }
 }
 
-/// Yields, and notes what that cost, more than `dear` being too much; `before` is the time of late, if known. Returns the time.
+/// Yields, and notes what that cost, more than `dear` being too much; `before` is the time of late, if known.
+/// Returns the time.
 fn yield_timed(before: u64, dear: Duration) -> u64 {
     let before = if before == 0 { now() } else { before };
     std::thread::yield_now();
@@ -189,7 +199,8 @@ fn yield_timed(before: u64, dear: Duration) -> u64 {
 pub struct WaitPolicy {
     /// Polls before the processor is given up while a watched peer is running (see the module).
     pub watched: u32,
-    /// Polls before the first yield; none when ranks outnumber processors, where a rank *watches* instead (see the module).
+    /// Polls before the first yield; none when ranks outnumber processors, where a rank *watches* instead
+    /// (see the module).
     pub spins: u32,
     /// Yields before the first sleep.
     pub yields: u32,
@@ -212,16 +223,20 @@ impl WaitPolicy {
             yields: 20_000 / per_processor.min(20),
             // With very many ranks per processor the sleepers' wake-ups alone would keep it busy.
             sleep,
-            longest: if per_processor > MANY { sleep.max(ROOM * per_processor) } else { sleep },
+            longest: if per_processor > CROWDED_RANKS_PER_PROCESSOR {
+                sleep.max(TIME_BETWEEN_WAKE_UPS * per_processor)
+            } else {
+                sleep
+            },
         }
     }
 }
 
 /// Ranks per processor above which sleeps grow with the wait.
-const MANY: u32 = 16;
-/// Time between two wake-ups of sleepers on a processor, once all of them have waited for long: about ten times what one costs, so that
-/// those who have work to do get the rest.
-const ROOM: Duration = Duration::from_micros(50);
+const CROWDED_RANKS_PER_PROCESSOR: u32 = 16;
+/// Time between two wake-ups of sleepers on a processor, once all of them have waited for long: about ten
+/// times what one costs, so that those who have work to do get the rest.
+const TIME_BETWEEN_WAKE_UPS: Duration = Duration::from_micros(50);
 
 impl WaitPolicy {
     /// Whether so many ranks share a processor that those who wait are to leave it to the others.
@@ -230,9 +245,10 @@ impl WaitPolicy {
         self.longest > self.sleep
     }
 
-    /// Longest time that a yield takes if only ranks of the job share the processor: a turn of each takes a microsecond or a few.
+    /// Longest time that a yield takes if only ranks of the job share the processor: a turn of each takes a
+    /// microsecond or a few.
     fn dear(&self) -> Duration {
-        DEAR.max(self.longest / 4)
+        EXPENSIVE_YIELD.max(self.longest / 4)
     }
 
     /// The same for a rank whose polls look at a network.
@@ -244,7 +260,7 @@ impl WaitPolicy {
 /// Yields after which a wait can be asked what it is for.
 const REPORTABLE: u32 = 200;
 /// Turns after which a wait that takes a while asks whether the ranks that it needs are there still.
-const LOOK: u32 = 16;
+const TURNS_PER_LOOK_AT_PEERS: u32 = 16;
 /// Spins between two pause instructions.
 const PAUSE_EVERY: u32 = 8;
 
@@ -314,7 +330,8 @@ impl Waiter {
     pub(crate) fn step_or(&mut self, sleep: impl FnOnce(Duration)) {
         if self.steps < self.policy.spins {
             self.steps += 1;
-            // The poll between two steps is a pause in itself; the instruction is long, more so in a virtual machine.
+            // The poll between two steps is a pause in itself; the instruction is long, more so in a virtual
+            // machine.
             if self.steps.is_multiple_of(PAUSE_EVERY) {
                 core::hint::spin_loop();
             }
@@ -355,14 +372,18 @@ impl Waiter {
         if slow == REPORTABLE {
             self.since.get_or_insert_with(Instant::now);
         }
-        let dear = yields_are_dear();
+        let dear = yields_are_expensive();
         if slow <= self.policy.yields && !dear {
             self.yielded = yield_timed(self.yielded, self.policy.dear());
         } else {
             self.yielded = 0;
             let waited = self.since.get_or_insert_with(Instant::now).elapsed();
-            let longest = if dear { LONGEST.max(self.policy.longest) } else { self.policy.longest };
-            sleep(self.policy.sleep.max((waited / PART).min(longest)));
+            let longest = if dear {
+                LONGEST_SLEEP_AMONG_STRANGERS.max(self.policy.longest)
+            } else {
+                self.policy.longest
+            };
+            sleep(self.policy.sleep.max((waited / SLEEP_PART_OF_WAIT).min(longest)));
         }
         if let Some(presence) = self.presence {
             presence.arrive();
@@ -378,7 +399,7 @@ impl Waiter {
     /// Whether it is time to ask whether the ranks that this wait needs are there still.
     #[inline]
     pub(crate) fn should_look(&self) -> bool {
-        self.turns().is_multiple_of(LOOK)
+        self.turns().is_multiple_of(TURNS_PER_LOOK_AT_PEERS)
     }
 
     /// Whether this wait has taken a while.
@@ -397,8 +418,8 @@ impl Waiter {
 mod tests {
     use super::*;
 
-    /// A peer is worth waiting for while it runs elsewhere: not when it gave its processor up, was preempted from ours, or is
-    /// unknown.
+    /// A peer is worth waiting for while it runs elsewhere: not when it gave its processor up, was preempted
+    /// from ours, or is unknown.
     #[test]
     fn only_a_peer_that_runs_elsewhere_is_watched() {
         let stations: &'static [Station] = Box::leak((0..3).map(|_| Station(AtomicU32::new(0))).collect());
@@ -423,7 +444,8 @@ mod tests {
         assert_eq!(stations[0].0.load(Relaxed), 0);
     }
 
-    /// A running peer that says nothing is watched ever shorter, so a wait soon yields at every step; progress restores it.
+    /// A running peer that says nothing is watched ever shorter, so a wait soon yields at every step;
+    /// progress restores it.
     #[test]
     fn patience_runs_out() {
         let stations: &'static [Station] = Box::leak((0..2).map(|_| Station(AtomicU32::new(0))).collect());
@@ -457,7 +479,7 @@ mod tests {
         assert_eq!(crowded.longest, crowded.sleep);
         // All ranks of a processor together wake up no oftener, however many they are.
         for ranks in [100, 1000, 10_000] {
-            assert_eq!(WaitPolicy::new(ranks, 2, None).longest / (ranks / 2), ROOM);
+            assert_eq!(WaitPolicy::new(ranks, 2, None).longest / (ranks / 2), TIME_BETWEEN_WAKE_UPS);
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Frames that no rank sends: forged, repeated, late, corrupted. They write nothing and finish nothing, and the job ends with a message that
-//! names the sender.
+//! Frames that no rank sends: forged, repeated, late, corrupted. They write nothing and finish nothing, and
+//! the job ends with a message that names the sender.
 #![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
 
 use gasnet::boot::{Exchange, Overseer, ToMonitor};
 use gasnet::conduit::*;
 use gasnet::vis::{Piece, Shape};
-use gasnet::{Boot, Config, Error, GlobalPtr, Rank, RankId, Threading};
+use gasnet::{Boot, Config, Error, GlobalPtr, Modes, Rank, RankId, RegionKey, Threading};
 use std::collections::VecDeque;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -121,7 +121,7 @@ impl Play {
         let boot = Boot {
             rank: 0,
             size: 3,
-            neighbours: vec![0],
+            host_ranks: vec![0],
             exchange: Some(Box::new(end.clone())),
             shm: file(),
             segments: file(),
@@ -406,7 +406,8 @@ fn requests_stay_inside_the_segment() {
     }
 }
 
-/// A long message in parts: its parts come once each, agree, and stay inside the segment, or the job ends; the handler runs once.
+/// A long message in parts: its parts come once each, agree, and stay inside the segment, or the job ends;
+/// the handler runs once.
 #[test]
 fn parts_of_long_messages_are_checked() {
     let p = Play::new();
@@ -452,4 +453,154 @@ fn parts_of_long_messages_are_checked() {
         p.rank.read(GlobalPtr::<[u64; 4]>::new(RankId(0), 0)),
         [0, 0, 0x0707_0707_0707_0707, 0x0707_0707_0707_0707]
     );
+}
+
+// The core's messages for regions, as in `region/ops.rs`.
+const REGION_PUT: u8 = 32;
+const REFUSED: u8 = 36;
+const REGION_LONG: u8 = 37;
+
+/// The request that a put to a region of this rank is, as rank 1 would send it: a key of another rank with
+/// the same secret is sent out.
+fn put_to_own_region(p: &Play, key: RegionKey, data: &[u8]) -> Message {
+    let mut bytes: [u8; 32] = bytemuck::cast(key);
+    bytes[..4].copy_from_slice(&1u32.to_le_bytes());
+    // SAFETY: the source is valid.
+    let _ = unsafe { p.rank.region_put_nb(&bytemuck::cast(bytes), 3, data.as_ptr(), data.len()) };
+    let asked = p.sent();
+    assert_eq!((asked.kind, asked.handler, asked.args.len()), (MEDIUM, REGION_PUT, 8));
+    asked
+}
+
+/// A request for a region that differs in a bit from one that may be made is answered by a refusal, and
+/// writes nothing.
+#[test]
+fn regions_are_reached_with_their_keys_alone() {
+    let p = Play::new();
+    let region = p.rank.export_vec(vec![7u8; 100], Modes::ALL).unwrap();
+    let read = || {
+        let mut now = [0u8; 100];
+        p.rank.region_read(&region.key(), 0, &mut now).unwrap();
+        now
+    };
+    let asked = put_to_own_region(&p, region.key(), &[9; 8]);
+    for bit in 0..4 * 32 {
+        let forged = asked.with(|m| m.args[2 + bit / 32] ^= 1 << (bit % 32));
+        assert_eq!(p.deliver(1, Channel::Request, forged.bytes()), None);
+        let (_, channel, answer) = p.wire.sent.lock().unwrap().pop_back().expect("an answer");
+        let answer = Message::read(1, &answer);
+        assert_eq!((channel, answer.handler, answer.args[2]), (Channel::Reply, REFUSED, 1), "bit {bit}");
+        assert_eq!(read(), [7; 100], "bit {bit}");
+    }
+    for at in [93, 100, u64::MAX - 3] {
+        let beyond = asked.with(|m| (m.args[6], m.args[7]) = (at as u32, (at >> 32) as u32));
+        assert_eq!(p.deliver(1, Channel::Request, beyond.bytes()), None);
+        let answer = Message::read(1, &p.wire.sent.lock().unwrap().pop_back().expect("an answer").2);
+        assert_eq!((answer.handler, answer.args[2]), (REFUSED, 3), "at {at}");
+        assert_eq!(read(), [7; 100], "at {at}");
+    }
+    assert_eq!(p.deliver(1, Channel::Request, asked.bytes()), None);
+    assert_eq!(Message::read(1, &p.wire.sent.lock().unwrap().pop_back().unwrap().2).handler, ACK);
+    assert_eq!(read()[2..12], [7, 9, 9, 9, 9, 9, 9, 9, 9, 7]);
+    p.refuses(1, Channel::Reply, &asked);
+}
+
+/// A refusal counts once, for what was asked of that rank; who hears of it is who asked.
+#[test]
+fn refusals_are_answers() {
+    let p = Play::new();
+    let key = p.rank.export_vec(vec![7u8; 100], Modes::ALL).unwrap().key();
+    let mut bytes: [u8; 32] = bytemuck::cast(key);
+    bytes[..4].copy_from_slice(&1u32.to_le_bytes());
+    let there: RegionKey = bytemuck::cast(bytes);
+    let refusal =
+        |asked: &Message, why| Message::new(SHORT, REFUSED, &[asked.args[0], asked.args[1], why], &[]);
+    for why in 1..=8 {
+        let mut pending = p.rank.region_read_nb::<u8>(&there, 0, 8);
+        let answer = refusal(&p.sent(), why);
+        p.refuses(2, Channel::Reply, &answer);
+        let mut pending_again = p.rank.region_read_nb::<u8>(&there, 0, 8);
+        let answer = refusal(&p.sent(), why);
+        assert_eq!(p.deliver(1, Channel::Reply, answer.bytes()), None);
+        assert!(pending_again.test() && pending_again.wait().is_err());
+        p.refuses(1, Channel::Reply, &answer);
+        p.refuses(1, Channel::Request, &answer);
+        assert!(!pending.test(), "another rank's refusal");
+        std::mem::forget(pending);
+    }
+    for why in [0, 9, 77, u32::MAX - 1] {
+        let pending = p.rank.region_write_nb(&there, 0, vec![1u8]);
+        p.refuses(1, Channel::Reply, &refusal(&p.sent(), why));
+        std::mem::forget(pending);
+    }
+    // Nobody asks: the job ends.
+    // SAFETY: the source is valid.
+    let _ = unsafe { p.rank.region_put_nb(&there, 0, [1u8].as_ptr(), 1) };
+    let answer = refusal(&p.sent(), 1);
+    let said = p.deliver(1, Channel::Reply, answer.bytes()).expect("it ended");
+    assert!(
+        said.contains("an operation on a region of rank 1 was refused: the region was revoked"),
+        "{said}"
+    );
+    // Nor does the refusal of a put to a segment count as done.
+    let awaited = put(&p);
+    let [name, generation] = awaited.answer.name();
+    p.refuses(1, Channel::Reply, &Message::new(SHORT, REFUSED, &[name, generation, 1], &[]));
+    assert!(!done(&p, &awaited));
+}
+
+/// Parts of a long message to a region come once each, agree, and stay inside the region.
+#[test]
+fn parts_of_long_messages_to_regions_are_checked() {
+    let p = Play::new();
+    static RUNS: AtomicU32 = AtomicU32::new(0);
+    // ORDER: Relaxed; a count.
+    p.rank.register(200, gasnet::Handler::new(|_, m| _ = RUNS.fetch_add(m.len as u32, Relaxed))).unwrap();
+    let region = p.rank.export_vec(vec![7u8; 200_000], Modes::ALL).unwrap();
+    let mut bytes: [u8; 32] = bytemuck::cast(region.key());
+    bytes[..4].copy_from_slice(&1u32.to_le_bytes());
+    let parts = || {
+        // SAFETY: the source is valid.
+        unsafe {
+            let data = vec![9u8; 100_000];
+            p.rank
+                .request_region_long(&bytemuck::cast(bytes), 8, 200, &[5], data.as_ptr(), data.len())
+                .unwrap();
+        }
+        let parts: Vec<Message> =
+            p.wire.sent.lock().unwrap().drain(..).map(|(to, _, bytes)| Message::read(to, &bytes)).collect();
+        assert_eq!((parts.len(), parts[0].kind, parts[0].handler), (2, MEDIUM, REGION_LONG));
+        parts
+    };
+    let whole = parts();
+    assert_eq!(p.deliver(1, Channel::Request, whole[1].bytes()), None);
+    p.refuses(1, Channel::Request, &whole[1]);
+    p.refuses(1, Channel::Request, &whole[0].with(|m| m.args[0] = 6));
+    p.refuses(1, Channel::Request, &whole[0].with(|m| _ = m.payload.pop()));
+    p.refuses(1, Channel::Request, &whole[0].with(|m| m.payload.truncate(39)));
+    // Secret, offset, slot, generation, total, where, handler: none may be another one.
+    for at in [0, 8, 16, 20, 28, 32, 36] {
+        p.refuses(1, Channel::Request, &whole[0].with(|m| m.payload[at + 1] ^= 1));
+    }
+    assert_eq!(RUNS.load(Relaxed), 0);
+    assert_eq!(p.deliver(1, Channel::Request, whole[0].bytes()), None);
+    assert_eq!(RUNS.load(Relaxed), 100_000);
+    let short = |handler: u32, offset: u64| {
+        let mut one = parts()[1].clone();
+        let n = one.payload.len() as u32 - 40;
+        one.payload[8..16].copy_from_slice(&offset.to_le_bytes());
+        one.payload[28..32].copy_from_slice(&n.to_le_bytes());
+        one.payload[32..36].copy_from_slice(&0u32.to_le_bytes());
+        one.payload[36..40].copy_from_slice(&handler.to_le_bytes());
+        one
+    };
+    assert_eq!(p.deliver(1, Channel::Request, short(200, 8).bytes()), None);
+    p.refuses(1, Channel::Request, &short(95, 8));
+    p.refuses(1, Channel::Request, &short(256 + 200, 8));
+    p.refuses(1, Channel::Request, &short(200, 199_999));
+    p.refuses(1, Channel::Request, &short(200, u64::MAX));
+    let key = region.key();
+    drop(region);
+    p.refuses(1, Channel::Request, &short(200, 8));
+    assert_eq!(key.len(), 200_000);
 }

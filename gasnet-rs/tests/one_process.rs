@@ -1,249 +1,16 @@
-//! Whole jobs in one process, a thread per rank, over a toy network with one-sided operations: ranks of several hosts, hosts whose
-//! ranks do not follow each other, and one job after the other.
-#![expect(unsafe_code, reason = "a conduit promises the core that its slots and frames are memory")]
+//! Whole jobs in one process, a thread per rank, over a toy network with one-sided operations: ranks of
+//! several hosts, hosts whose ranks do not follow each other, and one job after the other.
+#![expect(unsafe_code, reason = "calls the unsafe put and get")]
+
+mod toy;
 
 use gasnet::atomics::{Function, Operation, WordType};
 use gasnet::barrier::{ANONYMOUS, Outcome};
-use gasnet::boot::Exchange;
-use gasnet::conduit::*;
-use gasnet::{Boot, Config, Error, GlobalPtr, Handler, Rank, RankId, Threading};
-use std::collections::VecDeque;
-use std::os::fd::{FromRawFd, OwnedFd};
-use std::ptr::NonNull;
+use gasnet::{Categories, Event, GlobalPtr, Handler, Local, Rank, RankId, Refused};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::*};
-use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
-
-#[derive(Clone, Copy)]
-#[repr(C, align(64))]
-struct Line([u8; 64]);
-
-/// A frame on its way: sender, length, bytes.
-type Parcel = (u32, usize, Box<[Line]>);
-
-/// What all ranks of a job share.
-struct Net {
-    /// Frames by target and channel.
-    queues: Vec<[Mutex<VecDeque<Parcel>>; 2]>,
-    /// Where the segments are.
-    segments: Vec<AtomicU64>,
-    all: Barrier,
-    said: Mutex<Vec<Vec<u8>>>,
-    /// Calls of `idle`, which are this network's clock.
-    time: AtomicU64,
-    frames: AtomicU64,
-}
-
-impl Net {
-    fn new(size: usize) -> Arc<Net> {
-        Arc::new(Net {
-            queues: (0..size).map(|_| Default::default()).collect(),
-            segments: (0..size).map(|_| AtomicU64::new(0)).collect(),
-            all: Barrier::new(size),
-            said: Mutex::new(vec![Vec::new(); size]),
-            time: AtomicU64::new(0),
-            frames: AtomicU64::new(0),
-        })
-    }
-}
-
-struct Hall(Arc<Net>, usize);
-
-impl Exchange for Hall {
-    fn all_gather(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
-        self.0.said.lock().unwrap()[self.1] = mine.to_vec();
-        self.0.all.wait();
-        let all = self.0.said.lock().unwrap().clone();
-        self.0.all.wait();
-        Ok(all)
-    }
-}
-
-/// A one-sided operation under way: a put if `put`; the source of a put has been read when `read`.
-struct Transfer {
-    put: bool,
-    read: bool,
-    here: u64,
-    there: u64,
-    len: usize,
-    token: u64,
-}
-
-/// The largest one-sided operation, so small that most transfers are cut up.
-const PIECE: usize = 1000;
-
-struct Toy {
-    me: u32,
-    net: Arc<Net>,
-    native: bool,
-    transfers: Mutex<VecDeque<Transfer>>,
-    calls: AtomicU64,
-}
-
-impl Toy {
-    fn start(&self, put: bool, here: u64, addr: RemoteAddr, len: usize, token: u64) -> bool {
-        assert!(len <= PIECE);
-        // Every third one would block.
-        if self.calls.fetch_add(1, Relaxed).is_multiple_of(3) {
-            return false;
-        }
-        let there = self.net.segments[addr.peer.rank.0 as usize].load(Acquire) + addr.offset;
-        self.transfers.lock().unwrap().push_back(Transfer { put, read: false, here, there, len, token });
-        true
-    }
-}
-
-// SAFETY: slots are boxes that the cookie owns until commit or cancel; frames are boxes taken out of a queue.
-unsafe impl Conduit for Toy {
-    fn name(&self) -> &'static str {
-        "toy"
-    }
-    fn limits(&self, _to: Peer, _nargs: usize) -> Limits {
-        Limits::new(MIN_FRAME)
-    }
-    fn reserve(&self, to: Peer, channel: Channel, len: usize, _: bool) -> Result<Option<RawSlot>, Error> {
-        let queue = self.net.queues[to.rank.0 as usize][channel as usize].lock().unwrap();
-        if queue.len() > 20 {
-            return Ok(None);
-        }
-        let lines: Box<[Line]> = vec![Line([0; 64]); len.div_ceil(64)].into();
-        let buf = NonNull::new(Box::into_raw(lines).cast::<u8>()).unwrap();
-        Ok(Some(RawSlot { buf, len, cookie: [u64::from(to.rank.0), channel as u64] }))
-    }
-    unsafe fn commit(&self, slot: RawSlot) {
-        let lines =
-            std::ptr::slice_from_raw_parts_mut(slot.buf.as_ptr().cast::<Line>(), slot.len.div_ceil(64));
-        // SAFETY: made by reserve.
-        let parcel = (self.me, slot.len, unsafe { Box::from_raw(lines) });
-        self.net.frames.fetch_add(1, Relaxed);
-        self.net.queues[slot.cookie[0] as usize][slot.cookie[1] as usize].lock().unwrap().push_back(parcel);
-    }
-    unsafe fn cancel(&self, slot: RawSlot) {
-        let lines =
-            std::ptr::slice_from_raw_parts_mut(slot.buf.as_ptr().cast::<Line>(), slot.len.div_ceil(64));
-        // SAFETY: made by reserve.
-        drop(unsafe { Box::from_raw(lines) });
-    }
-    fn poll(&self, channel: Channel, budget: usize, deliver: &mut dyn FnMut(Frame)) -> Result<usize, Error> {
-        for n in 0..budget {
-            let next = self.net.queues[self.me as usize][channel as usize].lock().unwrap().pop_front();
-            let Some((from, len, mut lines)) = next else { return Ok(n) };
-            let from = Peer { rank: RankId(from), endpoint: 0 };
-            deliver(Frame { from, channel, data: lines.as_mut_ptr().cast(), len });
-        }
-        Ok(budget)
-    }
-    fn attach(&self, segment: &SegmentDesc) -> Result<(), Error> {
-        self.net.segments[self.me as usize].store(segment.base as u64, Release);
-        Ok(())
-    }
-    fn rma(&self) -> Option<&dyn Rma> {
-        self.native.then_some(self)
-    }
-    fn idle(&self, _what: &'static str) -> bool {
-        self.net.time.fetch_add(1, Relaxed);
-        std::thread::yield_now();
-        true
-    }
-    fn clock(&self) -> Option<Duration> {
-        Some(Duration::from_nanos(self.net.time.load(Relaxed)))
-    }
-}
-
-// SAFETY: completions are reported after the copies they stand for.
-unsafe impl Rma for Toy {
-    unsafe fn put(&self, to: RemoteAddr, src: *const u8, len: usize, token: u64) -> bool {
-        self.start(true, src as u64, to, len, token)
-    }
-    unsafe fn get(&self, dst: *mut u8, from: RemoteAddr, len: usize, token: u64) -> bool {
-        self.start(false, dst as u64, from, len, token)
-    }
-    fn max_transfer(&self) -> usize {
-        PIECE
-    }
-    fn poll(&self, budget: usize, complete: &mut dyn FnMut(u64, Completion)) -> usize {
-        // The source is read at one poll, and the data arrives at another: who reuses a source too early is found out.
-        let mut done = 0;
-        for _ in 0..budget {
-            let Some(t) = self.transfers.lock().unwrap().pop_front() else { break };
-            done += 1;
-            let (here, there) = (t.here as *mut u8, t.there as *mut u8);
-            match (t.put, t.read) {
-                // SAFETY: the core keeps the source until Local, and the destination is a segment of this process.
-                (true, false) => unsafe {
-                    std::ptr::copy_nonoverlapping(here, there, t.len);
-                    complete(t.token, Completion::Local);
-                    self.transfers.lock().unwrap().push_back(Transfer { read: true, ..t });
-                },
-                (true, true) => complete(t.token, Completion::Remote),
-                // SAFETY: as above, the other way.
-                (false, _) => unsafe {
-                    std::ptr::copy_nonoverlapping(there, here, t.len);
-                    complete(t.token, Completion::Remote);
-                },
-            }
-        }
-        done
-    }
-}
-
-fn memfd() -> OwnedFd {
-    // SAFETY: a system call; the descriptor is new and ours.
-    unsafe { OwnedFd::from_raw_fd(libc::memfd_create(c"one-process".as_ptr(), libc::MFD_CLOEXEC)) }
-}
-
-/// Runs a job on these hosts, `body` on every rank. Returns how many frames the network carried.
-fn job(hosts: &[&[u32]], native: bool, neighborhood: u32, body: fn(&Rank, &[&[u32]])) -> u64 {
-    let size = hosts.iter().map(|h| h.len()).sum::<usize>();
-    let net = Net::new(size);
-    std::thread::scope(|s| {
-        for host in hosts {
-            let (shm, segments) = (memfd(), memfd());
-            for &rank in *host {
-                let boot = Boot {
-                    rank,
-                    size: size as u32,
-                    neighbours: host.to_vec(),
-                    exchange: Some(Box::new(Hall(net.clone(), rank as usize))),
-                    shm: shm.try_clone().unwrap(),
-                    segments: segments.try_clone().unwrap(),
-                    link: None,
-                    overseer: None,
-                    job_id: 7,
-                };
-                let net = net.clone();
-                let net_of_all = net.clone();
-                s.spawn(move || {
-                    let open = |cx: &OpenContext<'_>| -> Result<Option<Box<dyn Conduit>>, Error> {
-                        let said = cx.exchange().all_gather(&cx.rank.0.to_le_bytes())?;
-                        assert_eq!(said[1], 1u32.to_le_bytes());
-                        let toy = Toy {
-                            me: cx.rank.0,
-                            net: net.clone(),
-                            native,
-                            transfers: Mutex::default(),
-                            calls: AtomicU64::new(0),
-                        };
-                        Ok(Some(Box::new(toy)))
-                    };
-                    let config = Config { neighborhood, quiet: true, ..Config::default() };
-                    // SAFETY: new memory files, and each rank starts once.
-                    let rank = unsafe { Rank::start(boot, config, Threading::Parallel, &open) }.unwrap();
-                    body(rank, hosts);
-                    if rank.neighbours().len() == 1 {
-                        // Nobody may be taken apart while others still send.
-                        net_of_all.all.wait();
-                        // SAFETY: the job is over, and nothing of the rank is used any more.
-                        unsafe { Rank::dismantle(rank) };
-                    } else {
-                        net_of_all.all.wait();
-                    }
-                });
-            }
-        }
-    });
-    net.frames.load(Relaxed)
-}
+use toy::job;
 
 /// Every pair of ranks moves data in every way, and counts in messages, atomics and barriers.
 fn everything(rank: &Rank, hosts: &[&[u32]]) {
@@ -307,7 +74,7 @@ fn everything(rank: &Rank, hosts: &[&[u32]]) {
         rank.put_nbi_bulk(right, place(me), kept.as_ptr(), PART);
         rank.put_nbi(right, place(me) + PART as u64, kept.as_ptr(), 64);
     }
-    rank.wait_implicit(true, false);
+    rank.wait_implicit(Categories::PUTS);
     rank.barrier();
     let left = RankId((me.0 + size - 1) % size);
     let mut got = vec![0u8; PART];
@@ -371,6 +138,66 @@ fn always_last(rank: &Rank, _: &[&[u32]]) {
     }
 }
 
+/// The toy network reads sources at one poll and brings data at the next: leaves are done when their roots
+/// are not. And every third operation would block, so that immediate ones are refused, and leave nothing
+/// behind.
+fn leaves_and_refusals(rank: &Rank, _: &[&[u32]]) {
+    rank.attach(1 << 20, Some(1 << 30)).unwrap();
+    rank.barrier();
+    let to = RankId((rank.id().0 + 1) % rank.size());
+    let mut data = vec![3u8; 20 * 1000];
+    // SAFETY: sources are left alone until they may be written.
+    unsafe {
+        for len in [8, 100, 20 * 1000] {
+            data.fill(3);
+            let root = rank.start_put(to, 64, data.as_ptr(), len, Local::Leaf, false).unwrap();
+            let leaf = rank.query_leaf(root);
+            assert!(leaf.is_leaf() && rank.query_leaf(root) == leaf);
+            let mut list = [leaf, Event::DONE, root];
+            assert_eq!(rank.test_each(&mut list), (0, 2));
+            rank.wait(leaf);
+            data.fill(4);
+            assert_eq!(rank.test_each(&mut list), (1, 1), "the data is not there yet");
+            assert_eq!((list[0], rank.query_leaf(root)), (Event::DONE, Event::DONE));
+            std::thread::scope(|s| s.spawn(|| rank.wait(root)).join().unwrap());
+            rank.get(data.as_mut_ptr(), to, 64, len);
+            assert!(data[..len].iter().all(|b| *b == 3));
+        }
+        rank.begin_region();
+        rank.start_put_implicit(to, 64, data.as_ptr(), 5000, Local::Group, false).unwrap();
+        rank.put_nbi_bulk(to, 64 + 5000, data.as_ptr(), 5000);
+        rank.put_nbi(to, 64 + 10_000, data.as_ptr(), 5);
+        let root = rank.end_region();
+        rank.wait(rank.query_leaf(root));
+        assert!(!rank.test_quietly(root));
+        rank.wait(root);
+        rank.start_put_implicit(to, 64, data.as_ptr(), 50, Local::Group, false).unwrap();
+        assert!(!rank.test_implicit_quietly(Categories::LOCAL));
+        rank.wait_implicit(Categories::LOCAL);
+        assert!(
+            !rank.test_implicit_quietly(Categories::PUTS) && rank.test_implicit_quietly(Categories::GETS)
+        );
+        rank.wait_implicit(Categories::ALL);
+        let (mut started, mut refused, mut got) = (0, 0, vec![0u8; 300]);
+        for k in 0..300usize {
+            let word: *mut u8 = got.as_mut_ptr().add(k);
+            let asked = match k % 4 {
+                0 => rank.start_put(to, 64, data.as_ptr(), 1, Local::Leaf, true).map(|e| rank.wait(e)),
+                1 => rank.start_put_implicit(to, 64, data.as_ptr(), 100, Local::Now, true),
+                2 => rank.start_get(word, to, 64, 1, true).map(|e| rank.wait(e)),
+                _ => rank.start_get_implicit(word, to, 64, 1, true),
+            };
+            started += u32::from(asked.is_ok());
+            refused += u32::from(asked == Err(Refused));
+            assert!(k % 4 != 2 || got[k] == 3 * u8::from(asked.is_ok()));
+        }
+        assert!(started >= 150 && refused >= 75, "{started} {refused}");
+        rank.wait_implicit(Categories::ALL);
+        assert!(rank.test_implicit(Categories::ALL));
+    }
+    rank.barrier();
+}
+
 #[test]
 fn the_last_at_a_barrier_polls() {
     job(&[&[0, 1]], false, 2, always_last);
@@ -389,4 +216,111 @@ fn hosts_of_every_shape() {
 #[test]
 fn neighbours_need_no_frames() {
     assert_eq!(job(&[&[0, 1, 2]], true, u32::MAX, everything), 0);
+}
+
+#[test]
+fn sources_are_free_before_data_arrives() {
+    job(&[&[0], &[1], &[2]], true, 100, leaves_and_refusals);
+}
+
+/// Requests and replies that are made where they are sent from, of every route: to oneself, over a link, in a
+/// frame; committed whole and in part, and dropped, which sends nothing.
+fn prepared(rank: &Rank, _: &[&[u32]]) {
+    const SIZES: [usize; 6] = [0, 1, 64, 65, 4000, gasnet::am::MAX_MEDIUM];
+    const ROOM: usize = 1 << 17;
+    let byte = |i: usize, round: u32| (i as u32 * 7 + round) as u8;
+    let fill = move |to: &mut [u8], round: u32| {
+        to.iter_mut().enumerate().for_each(|(i, b)| *b = byte(i, round));
+    };
+    let answers = Arc::new(AtomicU64::new(0));
+    let count = answers.clone();
+    rank.register(
+        200,
+        Handler::new(move |token, m| {
+            let round = m.args[0];
+            assert!(m.bytes().iter().enumerate().all(|(i, b)| *b == byte(i, round)));
+            // One that is dropped does not count as the reply.
+            drop(token.prepare_medium(m.len, 1, false).unwrap());
+            assert!(!token.has_replied());
+            let mut reply = token.prepare_medium(m.len, 1, false).unwrap().unwrap();
+            assert!(token.has_replied() && token.reply_short(201, &[]).is_err());
+            fill(reply.payload(), round + 1);
+            reply.commit(201, &[round + 1], m.len, 0).unwrap();
+        }),
+    )
+    .unwrap();
+    rank.register(
+        201,
+        Handler::new(move |token, m| {
+            assert!(m.bytes().iter().enumerate().all(|(i, b)| *b == byte(i, m.args[0])));
+            assert!(token.prepare_medium(0, 0, false).is_err(), "replies have no replies");
+            // ORDER: Relaxed; a count.
+            count.fetch_add(1, Relaxed);
+        }),
+    )
+    .unwrap();
+    // Of long messages only the arguments are looked at: payload and place are checked by their receivers
+    // below.
+    let arrived = Arc::new(AtomicU64::new(0));
+    let count = arrived.clone();
+    rank.register(
+        202,
+        Handler::new(move |_, m| {
+            assert_eq!(m.len as u32, m.args[1]);
+            // SAFETY: a long payload lies in the own segment, where its sender alone writes.
+            let payload = unsafe { core::slice::from_raw_parts(m.payload, m.len) };
+            assert!(payload.iter().enumerate().all(|(i, b)| *b == byte(i, m.args[0])));
+            // ORDER: Relaxed; a count.
+            count.fetch_add(1, Relaxed);
+        }),
+    )
+    .unwrap();
+    rank.attach(rank.size() as usize * ROOM, None).unwrap();
+    rank.barrier();
+    let place = u64::from(rank.id().0) * ROOM as u64;
+    let (mut sent, mut long) = (0, 0);
+    for step in 0..rank.size() {
+        // Each rank gets one message at a time.
+        let to = RankId((rank.id().0 + step) % rank.size());
+        for len in SIZES {
+            for more in [0, 100] {
+                let round = (sent + long) as u32;
+                let room = (len + more).min(gasnet::am::MAX_MEDIUM);
+                drop(rank.prepare_medium(to, room, 1, false).unwrap());
+                let mut m = loop {
+                    match rank.prepare_medium(to, room, 1, more > 0).unwrap() {
+                        Some(m) => break m,
+                        None => drop(rank.poll()),
+                    }
+                };
+                assert_eq!((m.capacity(), m.address() as usize % 16), (room, 0));
+                fill(&mut m.payload()[..len], round);
+                m.commit(200, &[round], len, 0).unwrap();
+                sent += 1;
+                rank.wait_until("an answer", || answers.load(Relaxed) == sent);
+                let mut m = rank.prepare_long(to, len + more, 2, false).unwrap().unwrap();
+                fill(&mut m.payload()[..len], round);
+                m.commit(202, &[round, len as u32], len, place).unwrap();
+                long += 1;
+                // The place is used again.
+                rank.barrier();
+                rank.wait_until("a message", || arrived.load(Relaxed) == long);
+                rank.barrier();
+            }
+        }
+    }
+    let refused =
+        |m: gasnet::am::Prepared<'_>, handler, args: &[u32], len| m.commit(handler, args, len, 0).is_err();
+    let one = || rank.prepare_medium(rank.id(), 8, 1, false).unwrap().unwrap();
+    assert!(refused(one(), 200, &[1], 9) && refused(one(), 200, &[], 8) && refused(one(), 3, &[1], 8));
+    let outside = rank.prepare_long(rank.id(), 8, 0, false).unwrap().unwrap();
+    assert!(outside.commit(202, &[], 8, u64::MAX).is_err());
+    assert!(rank.prepare_medium(RankId(rank.size()), 0, 0, false).is_err());
+    assert!(rank.prepare_medium(rank.id(), gasnet::am::MAX_MEDIUM + 1, 0, false).is_err());
+    rank.barrier();
+}
+
+#[test]
+fn prepared_messages_arrive_by_every_route() {
+    job(&[&[0, 2], &[1]], false, u32::MAX, prepared);
 }

@@ -178,7 +178,8 @@ fn examine(conduit: &dyn Conduit) -> Vec<String> {
         }
     }
     for len in [0, 1, 100] {
-        answers.push(format!("{:?}", conduit.send(to, Channel::Request, &vec![len as u8; len])));
+        answers
+            .push(format!("{:?}", conduit.send(to, Channel::Request, &vec![len as u8; len], len % 2 == 0)));
     }
     answers.push(format!("{}", conduit.polls_both()));
     for (channel, budget) in
@@ -333,7 +334,7 @@ fn a_program_is_given_its_rank() {
     let boot = Boot {
         rank: 2,
         size: 5,
-        neighbours: vec![2],
+        host_ranks: vec![2],
         exchange: None,
         shm: memory_file(),
         segments: memory_file(),
@@ -347,7 +348,7 @@ fn a_program_is_given_its_rank() {
     // SAFETY: what it borrows outlives the rank, which never starts.
     let (given, conduit) = unsafe { table.accept() }.unwrap();
     assert_eq!((given.rank, given.size, given.job_id), (2, 5, boot.job_id));
-    assert_eq!((given.neighbours, conduit.name()), (vec![2], "mock"));
+    assert_eq!((given.host_ranks, conduit.name()), (vec![2], "mock"));
     assert_eq!(given.exchange.unwrap().all_gather(b"x").unwrap()[4], b"xxxx");
     let said = [ToMonitor::Attached, ToMonitor::Abort(3, "why".into()), ToMonitor::Done(0)];
     let far = given.overseer.unwrap();

@@ -1,11 +1,12 @@
 //! The few words of state that inline C code reads: who we are, and where every rank's segment is.
 //!
-//! `gasnet_fwd.h` declares the same layout. Written by `gasnet_init` and `gasnet_attach` alone, before any other
-//! thread can be inside the library; constant for everybody else.
+//! `gasnet_types.h` declares the same layout. Written by `gasnet_init` and `gasnet_attach` alone, before any
+//! other thread can be inside the library; constant for everybody else.
 
 #![expect(unsafe_code, reason = "a table shared with C by name")]
 
 use std::cell::UnsafeCell;
+use std::ffi::c_void;
 
 /// One rank's segment as this process sees it.
 #[repr(C)]
@@ -28,6 +29,7 @@ pub struct Abi {
     peer: *const Peer,
     check: u32,
     interface_version: u32,
+    team: *const c_void,
 }
 
 /// A cell that C reads by name.
@@ -38,7 +40,7 @@ pub struct AbiCell(UnsafeCell<Abi>);
 unsafe impl Sync for AbiCell {}
 
 /// Version of the contract between the headers and this library.
-pub const INTERFACE_VERSION: u32 = 1;
+pub const INTERFACE_VERSION: u32 = 2;
 
 /// The table itself.
 #[unsafe(no_mangle)]
@@ -48,6 +50,7 @@ pub static gasneti_abi: AbiCell = AbiCell(UnsafeCell::new(Abi {
     peer: std::ptr::null(),
     check: 0,
     interface_version: INTERFACE_VERSION,
+    team: std::ptr::null(),
 }));
 
 fn abi() -> Abi {
@@ -81,11 +84,19 @@ pub fn publish(rank: u32, size: u32, check: bool) {
             peer: peers.as_ptr(),
             check: u32::from(check),
             interface_version: INTERFACE_VERSION,
+            team: std::ptr::null(),
         };
     }
 }
 
-/// Tells inline code where the segments are. Under the rule checks every transfer goes through the library instead.
+/// Tells inline code the handle of the primordial team, still during `gasnet_init`.
+pub fn set_team(team: *const c_void) {
+    // SAFETY: as in `publish`.
+    unsafe { (*gasneti_abi.0.get()).team = team };
+}
+
+/// Tells inline code where the segments are. Under the rule checks every transfer goes through the library
+/// instead.
 pub fn set_peers(peers: &[Peer]) {
     let table = abi();
     assert_eq!(peers.len(), table.size as usize);

@@ -1,24 +1,18 @@
-//! Active messages: C handlers behind the core's handler table, and the sends.
-//!
-//! A C handler is a function of a token, for medium and long messages a buffer and its length, and 0 to 16 ints. The
-//! core calls `trampoline`, which calls the C function with the right number of arguments.
+//! Active messages of GASNet-1.
 
 #![expect(unsafe_code, reason = "exported to C by name; calls C functions through pointers of many types")]
 
-use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 
-use gasnet::am::{FIRST_CLIENT_HANDLER, Handler, Kind, MAX_ARGUMENTS, Message, Token};
+use gasnet::am::{FIRST_CLIENT_HANDLER, MAX_ARGUMENTS};
 use gasnet::{Error, RankId};
 
-use crate::context::{self, Handling};
+use crate::abi;
+use crate::context;
 use crate::fatal::die;
+use crate::handlers::{self, AnyFn, CToken, Entry};
 use crate::info::{BAD_ARG, OK};
 use crate::state::{self, State};
-use crate::{abi, everything};
-
-/// A C handler of unknown arguments.
-pub type AnyFn = unsafe extern "C" fn();
 
 /// Kinds of message as C names them.
 const SHORT: c_int = 0;
@@ -36,130 +30,17 @@ pub struct HandlerEntry {
     pub function: Option<AnyFn>,
 }
 
-/// What the trampoline needs to know about a handler.
-struct Registered {
-    index: u8,
-    function: AnyFn,
-}
-
-/// What a `gasnet_token_t` points to, as long as the handler runs.
-pub struct CToken<'a, 'b> {
-    inner: &'a Token<'b>,
-    replied: Cell<bool>,
-    index: u8,
-}
-
-/// The C type of one argument.
-macro_rules! int {
-    ($i:literal) => {
-        c_int
-    };
-}
-
-/// Calls a C function with fixed arguments and then the message's arguments of these indices.
-macro_rules! call {
-    ($function:expr, [$($type:ty = $fixed:expr),*], $args:expr, $($i:literal)*) => {{
-        // SAFETY: the client registered this function for messages with this many arguments.
-        let f: unsafe extern "C" fn($($type,)* $(int!($i)),*) = unsafe { std::mem::transmute($function) };
-        // SAFETY: as above; the arguments are what the message carries.
-        unsafe { f($($fixed,)* $($args[$i] as c_int),*) }
-    }};
-}
-
-/// [`call!`] with as many arguments as the message has.
-macro_rules! by_count {
-    ($function:expr, $fixed:tt, $args:expr; $($count:literal: $($i:literal)*),* $(,)?) => {
-        match $args.len() {
-            $($count => call!($function, $fixed, $args, $($i)*),)*
-            n => die(&format!("an active message arrived with {n} arguments")),
-        }
-    };
-}
-
-/// [`by_count!`] for every number of arguments.
-macro_rules! dispatch {
-    ($function:expr, $fixed:tt, $args:expr) => {
-        by_count!($function, $fixed, $args;
-            0: , 1: 0, 2: 0 1, 3: 0 1 2, 4: 0 1 2 3, 5: 0 1 2 3 4, 6: 0 1 2 3 4 5, 7: 0 1 2 3 4 5 6,
-            8: 0 1 2 3 4 5 6 7, 9: 0 1 2 3 4 5 6 7 8, 10: 0 1 2 3 4 5 6 7 8 9, 11: 0 1 2 3 4 5 6 7 8 9 10,
-            12: 0 1 2 3 4 5 6 7 8 9 10 11, 13: 0 1 2 3 4 5 6 7 8 9 10 11 12,
-            14: 0 1 2 3 4 5 6 7 8 9 10 11 12 13, 15: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14,
-            16: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
-    };
-}
-
-/// What the core calls for every message to a C handler.
-///
-/// # Safety
-/// `data` points to a [`Registered`] that lives for ever.
-unsafe fn trampoline(data: *const (), token: &Token<'_>, message: &Message<'_>) {
-    // SAFETY: registered with this type.
-    let registered = unsafe { &*data.cast::<Registered>() };
-    let mut payload = message.payload;
-    let mut kind = message.kind;
-    let mut len = message.len;
-    if state::get().is_some_and(|state| state.everything) && kind == Kind::Medium {
-        // SAFETY: medium payloads of such programs begin with the header that `everything` puts there.
-        (kind, payload, len) = unsafe { everything::open(payload, len) };
-    }
-    deliver(registered, token, kind, payload, len, message.args);
-}
-
-#[inline]
-fn deliver(
-    registered: &Registered,
-    token: &Token<'_>,
-    kind: Kind,
-    payload: *mut u8,
-    len: usize,
-    args: &[u32],
-) {
-    let ctoken = CToken { inner: token, replied: Cell::new(false), index: registered.index };
-    let handle: *mut c_void = (&raw const ctoken).cast_mut().cast();
-    let checked = abi::check();
-    let before = checked.then(|| {
-        let index = registered.index;
-        context::enter(if token.is_request() { Handling::Request(index) } else { Handling::Reply(index) })
-    });
-    let buffer: *mut c_void = payload.cast();
-    match kind {
-        Kind::Short => dispatch!(registered.function, [*mut c_void = handle], args),
-        Kind::Medium | Kind::Long => {
-            dispatch!(registered.function, [*mut c_void = handle, *mut c_void = buffer, usize = len], args)
-        }
-    }
-    if let Some(before) = before {
-        context::leave(registered.index, before);
-    }
-}
-
-/// Gives every entry of a client's table an index and registers it with the core. Entries with index 0 get the
-/// highest index that is free, in table order, so the same table has the same result on every rank.
+/// Registers the handlers of a client's GASNet-1 table, and gives those with index 0 one.
 pub fn register(state: &State, table: &mut [HandlerEntry]) -> Result<(), String> {
-    let mut used = [false; 256];
-    for entry in table.iter().filter(|entry| entry.index != 0) {
-        if entry.index < FIRST_CLIENT_HANDLER {
-            return Err(format!(
-                "handler index {} is reserved: use {}..255, or 0 for any",
-                entry.index, FIRST_CLIENT_HANDLER
-            ));
-        }
-        if std::mem::replace(&mut used[entry.index as usize], true) {
-            return Err(format!("handler index {} appears twice in the table", entry.index));
-        }
-    }
-    for entry in table.iter_mut() {
-        if entry.index == 0 {
-            let free = (FIRST_CLIENT_HANDLER..=255).rev().find(|&index| !used[index as usize]);
-            entry.index = free.ok_or("more than 128 handlers")?;
-            used[entry.index as usize] = true;
-        }
-        let function = entry.function.ok_or_else(|| format!("handler {} is a null pointer", entry.index))?;
-        let registered: &'static Registered =
-            Box::leak(Box::new(Registered { index: entry.index, function }));
-        // SAFETY: `trampoline` expects exactly this pointer, which lives for ever; C handlers may run on any thread.
-        let handler = unsafe { Handler::from_raw(trampoline, std::ptr::from_ref(registered).cast()) };
-        state.rank.register(entry.index, handler).map_err(|error| error.to_string())?;
+    let (nothing, no_name) = (std::ptr::null(), std::ptr::null());
+    let entry = |e: &HandlerEntry| {
+        let (flags, nargs) = (0, 0);
+        Entry { index: e.index, function: e.function, flags, nargs, cdata: nothing, name: no_name }
+    };
+    let mut entries: Vec<Entry> = table.iter().map(entry).collect();
+    handlers::register(state, &mut entries, false)?;
+    for (to, from) in table.iter_mut().zip(entries) {
+        to.index = from.index;
     }
     Ok(())
 }
@@ -206,8 +87,8 @@ unsafe fn words<'a>(nargs: c_int, args: *const i32) -> &'a [u32] {
     unsafe { std::slice::from_raw_parts(args.cast(), nargs as usize) }
 }
 
-/// Turns what the core says into a return code. A destination outside the segment ends the job, since the data is
-/// nowhere; so does every mistake under the rule checks.
+/// Turns what the core says into a return code. A destination outside the segment ends the job, since the
+/// data is nowhere; so does every mistake under the rule checks.
 fn conclude(state: &State, call: &str, message: &Outgoing, result: Result<(), Error>) -> c_int {
     match result {
         Ok(()) => OK,
@@ -232,7 +113,7 @@ pub unsafe extern "C" fn gasneti_am_request(
     args: *const i32,
 ) -> c_int {
     const CALL: &str = "gasnet_AMRequest";
-    let state = state::attached(CALL);
+    let state = state::ready(CALL);
     context::unrestricted(state, CALL);
     let message = Outgoing { kind, len, dst: dst as usize };
     if let Some(problem) = complaint(to, handler, &message, nargs) {
@@ -248,9 +129,6 @@ pub unsafe extern "C" fn gasneti_am_request(
     let result = unsafe {
         match kind {
             SHORT => rank.request_short(RankId(to), handler, args),
-            _ if state.everything => everything::wrap(kind >= LONG, src, len, dst as usize, |bytes| {
-                rank.request_medium(RankId(to), handler, args, bytes)
-            }),
             MEDIUM => rank.request_medium_raw(RankId(to), handler, args, src, len),
             LONG | LONG_ASYNC => {
                 rank.request_long_raw(RankId(to), handler, args, src, len, offset(state, to, &message))
@@ -277,7 +155,7 @@ pub unsafe extern "C" fn gasneti_am_reply(
     args: *const i32,
 ) -> c_int {
     const CALL: &str = "gasnet_AMReply";
-    let state = state::attached(CALL);
+    let state = state::ready(CALL);
     if token.is_null() {
         die("gasnet_AMReply: the token is a null pointer: replies are sent from request handlers only");
     }
@@ -314,9 +192,6 @@ pub unsafe extern "C" fn gasneti_am_reply(
     let result = unsafe {
         match kind {
             SHORT => token.inner.reply_short(handler, args),
-            _ if state.everything => everything::wrap(kind >= LONG, src, len, dst as usize, |bytes| {
-                token.inner.reply_medium(handler, args, bytes)
-            }),
             MEDIUM => token.inner.reply_medium_raw(handler, args, src, len),
             _ => token.inner.reply_long_raw(handler, args, src, len, offset(state, to, &message)),
         }
@@ -363,16 +238,12 @@ pub extern "C" fn gasnet_AMMaxArgs() -> usize {
 /// Largest payload of a medium message.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnet_AMMaxMedium() -> usize {
-    match state::get() {
-        Some(state) if state.everything => gasnet::am::MAX_MEDIUM - everything::HEADER,
-        _ => gasnet::am::MAX_MEDIUM,
-    }
+    gasnet::am::MAX_MEDIUM
 }
 
 /// Largest payload of a long message, to anyone.
 fn max_long() -> usize {
     match state::get() {
-        Some(state) if state.everything => gasnet_AMMaxMedium(),
         Some(state) => *state
             .max_long
             .get_or_init(|| state.rank.ranks().map(|to| state.rank.max_long(to)).min().unwrap_or(0)),

@@ -24,7 +24,7 @@ fn code(outcome: Outcome) -> c_int {
 /// Enters a barrier phase.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnet_barrier_notify(id: c_int, flags: c_int) {
-    let state = state::attached("gasnet_barrier_notify");
+    let state = state::ready("gasnet_barrier_notify");
     context::unrestricted(state, "gasnet_barrier_notify");
     state.rank.barrier_notify(id, core_flags(flags));
 }
@@ -32,7 +32,7 @@ pub extern "C" fn gasnet_barrier_notify(id: c_int, flags: c_int) {
 /// Waits for the end of the phase.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnet_barrier_wait(id: c_int, flags: c_int) -> c_int {
-    let state = state::attached("gasnet_barrier_wait");
+    let state = state::ready("gasnet_barrier_wait");
     context::unrestricted(state, "gasnet_barrier_wait");
     code(state.rank.barrier_wait(id, core_flags(flags)))
 }
@@ -40,7 +40,7 @@ pub extern "C" fn gasnet_barrier_wait(id: c_int, flags: c_int) -> c_int {
 /// Polls, and ends the phase if everybody has entered it.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnet_barrier_try(id: c_int, flags: c_int) -> c_int {
-    let state = state::attached("gasnet_barrier_try");
+    let state = state::ready("gasnet_barrier_try");
     context::unrestricted(state, "gasnet_barrier_try");
     state.rank.barrier_try(id, core_flags(flags)).map_or(NOT_READY, code)
 }
@@ -48,7 +48,7 @@ pub extern "C" fn gasnet_barrier_try(id: c_int, flags: c_int) -> c_int {
 /// Notify and wait in one.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnet_barrier(id: c_int, flags: c_int) -> c_int {
-    let state = state::attached("gasnet_barrier");
+    let state = state::ready("gasnet_barrier");
     context::unrestricted(state, "gasnet_barrier");
     state.rank.barrier_notify(id, core_flags(flags));
     code(state.rank.barrier_wait(id, core_flags(flags)))
@@ -60,7 +60,7 @@ pub extern "C" fn gasnet_barrier(id: c_int, flags: c_int) -> c_int {
 /// `id` is null or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasnet_barrier_result(id: *mut c_int) -> c_int {
-    let state = state::attached("gasnet_barrier_result");
+    let state = state::ready("gasnet_barrier_result");
     let (result, name) = match state.rank.barrier_result() {
         Some(Consensus::Named(name)) => (0, name),
         Some(Consensus::Anonymous | Consensus::Mismatch) => (1, 0),

@@ -1,8 +1,8 @@
 //! `gasnet_coll_*`: teams and collectives of the core, for C.
 //!
-//! A team handle is 0 for all ranks, else a box of a [`Team`] and its [`images`], where processes have others than one each. The
-//! headers turn the many names into a few functions here: one for operations that move data, one for those that
-//! combine it. A handle is the word of the core's event.
+//! A team handle is 0 for all ranks, else a box of a [`Team`] and its [`images`], where processes have others
+//! than one each. The headers turn the many names into a few functions here: one for operations that move
+//! data, one for those that combine it. A handle is the word of the core's event.
 
 #![expect(unsafe_code, reason = "exported to C by name; hands the caller's buffers to the core")]
 
@@ -189,7 +189,8 @@ pub unsafe extern "C" fn gasneti_coll_init(
     });
 }
 
-/// Which of a list's addresses is the calling image's: the list has all images' addresses (`GASNET_COLL_SINGLE`), or those of this process.
+/// Which of a list's addresses is the calling image's: the list has all images' addresses
+/// (`GASNET_COLL_SINGLE`), or those of this process.
 ///
 /// # Safety
 /// `handle` is a team handle.
@@ -206,7 +207,8 @@ pub unsafe extern "C" fn gasneti_coll_image(handle: *const Chosen, flags: c_int)
     }
 }
 
-/// Makes teams of the members that give the same color, ordered by `key`. Every image calls it; those of a process give the same.
+/// Makes teams of the members that give the same color, ordered by `key`. Every image calls it; those of a
+/// process give the same.
 ///
 /// # Safety
 /// `parent` is a team handle.
@@ -371,7 +373,8 @@ unsafe fn blocks(at: *const usize, len: *const usize, n: usize) -> Vec<(usize, u
     (0..n).map(|i| unsafe { (*at.add(i), *len.add(i)) }).collect()
 }
 
-/// Scatter (1), gather (2), gather_all (3), exchange (4) of blocks that differ; `n` are this member's bytes, where its lists do not say.
+/// Scatter (1), gather (2), gather_all (3), exchange (4) of blocks that differ; `n` are this member's bytes,
+/// where its lists do not say.
 ///
 /// # Safety
 /// As [`gasneti_coll_move`]; lists that the operation needs have an entry for each member.

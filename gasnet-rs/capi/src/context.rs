@@ -2,9 +2,10 @@
 //! (GASNet spec 1.8, section 2.4). Kept and enforced under `GASNET_CHECK=1` only.
 
 use std::cell::Cell;
+use std::ffi::c_void;
+use std::sync::atomic::AtomicU32;
 
 use crate::fatal::die;
-use crate::hsl::Hsl;
 use crate::state::State;
 
 /// What kind of handler a thread is running.
@@ -18,6 +19,20 @@ pub enum Handling {
     Reply(u8),
 }
 
+/// A handler-safe lock as C declares it; [`crate::hsl`] takes and releases it.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Hsl {
+    /// Free, taken, or awaited.
+    pub(crate) state: AtomicU32,
+    /// Says that it was initialised.
+    pub(crate) mark: u32,
+    /// Thread that holds it, when checked.
+    pub(crate) owner: u64,
+    /// The lock its holder took before, when checked.
+    pub(crate) outer: *mut Hsl,
+}
+
 /// One thread's situation.
 #[derive(Debug)]
 pub struct Context {
@@ -27,6 +42,8 @@ pub struct Context {
     pub innermost: Cell<*mut Hsl>,
     /// It is in an explicit no-interrupt section.
     pub no_interrupt: Cell<bool>,
+    /// The request it has prepared and not sent yet, and the reply; kept always.
+    pub prepared: [Cell<*mut c_void>; 2],
 }
 
 thread_local! {
@@ -36,6 +53,7 @@ thread_local! {
             handling: Cell::new(Handling::No),
             innermost: Cell::new(std::ptr::null_mut()),
             no_interrupt: Cell::new(false),
+            prepared: [Cell::new(std::ptr::null_mut()), Cell::new(std::ptr::null_mut())],
         }
     };
 }
@@ -63,8 +81,25 @@ fn refuse_if_restricted(call: &str) {
                 "{call} was called while holding a handler-safe lock (gasnet_hsl_t): release it first"
             ));
         }
+        if !context.prepared[0].get().is_null() {
+            die(&format!(
+                "{call} was called between preparing a request and committing or cancelling it: do that first"
+            ));
+        }
         if context.no_interrupt.get() {
             die(&format!("{call} was called in a no-interrupt section: call gasnet_resume_interrupts first"));
+        }
+    });
+}
+
+/// Refuses a reply while holding a lock.
+#[cold]
+pub fn refuse_if_locked(call: &str) {
+    CONTEXT.with(|context| {
+        if !context.innermost.get().is_null() {
+            die(&format!(
+                "{call} was called while holding a handler-safe lock (gasnet_hsl_t): release it first"
+            ));
         }
     });
 }
@@ -86,6 +121,11 @@ pub fn leave(index: u8, before: (Handling, *mut Hsl, bool)) {
         if !c.innermost.get().is_null() {
             die(&format!(
                 "active-message handler {index} returned while holding a handler-safe lock (gasnet_hsl_t)"
+            ));
+        }
+        if !c.prepared[1].get().is_null() {
+            die(&format!(
+                "active-message handler {index} returned with a prepared reply that it neither committed nor cancelled"
             ));
         }
         c.handling.set(before.0);

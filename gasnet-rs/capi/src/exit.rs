@@ -1,14 +1,15 @@
 //! Leaving: `gasnet_exit`, and returning from `main`.
 //!
-//! Any rank may end the job at any time, from anywhere: a handler, a signal handler, any thread, holding any lock. The
-//! first code wins, which the monitor decides. Only one thread of a process proceeds; SIGQUIT is ignored from then on.
+//! Any rank may end the job at any time, from anywhere: a handler, a signal handler, any thread, holding any
+//! lock. The first code wins, which the monitor decides. Only one thread of a process proceeds; SIGQUIT is
+//! ignored from then on.
 
 #![expect(unsafe_code, reason = "exported to C by name; registers an exit hook; uses stdio's locks")]
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use crate::state;
+use crate::{settings, state};
 
 unsafe extern "C" {
     fn on_exit(hook: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
@@ -26,7 +27,8 @@ fn thread_id() -> c_int {
     unsafe { libc::gettid() }
 }
 
-/// Flushes the standard streams; `false` if another thread, or the code a signal interrupted, keeps one locked.
+/// Flushes the standard streams; `false` if another thread, or the code a signal interrupted, keeps one
+/// locked.
 pub fn try_flush() -> bool {
     for _ in 0..50 {
         // SAFETY: the streams exist as long as the process; a lock taken is given back.
@@ -54,8 +56,8 @@ extern "C" fn on_alarm(_: c_int) {
     end(CODE.load(Ordering::Relaxed));
 }
 
-/// Flushes everything, and prints statistics. A thread stopped inside stdio, or a reader that is stuck, keeps the job from ending for some
-/// seconds at most.
+/// Flushes everything, and prints statistics. A thread stopped inside stdio, or a reader that is stuck, keeps
+/// the job from ending for some seconds at most.
 fn flush_all(code: c_int) {
     if !try_flush() {
         return;
@@ -109,7 +111,8 @@ pub extern "C" fn gasnet_exit(code: c_int) -> ! {
     job_exit(code)
 }
 
-/// Turns `exit` and returning from `main` into the end of the job. Children made by `fork` leave on their own.
+/// Turns `exit` and returning from `main` into the end of the job. Children made by `fork` leave on their
+/// own.
 extern "C" fn at_exit(code: c_int, _: *mut c_void) {
     if LEAVING.load(Ordering::Relaxed) == 0 && state::get().is_some_and(|state| state.rank.is_own_process()) {
         job_exit(code);
@@ -118,8 +121,7 @@ extern "C" fn at_exit(code: c_int, _: *mut c_void) {
 
 /// Registers the exit hook, unless `GASNET_CATCH_EXIT=0`.
 pub fn set_up() {
-    let caught = std::env::var("GASNET_CATCH_EXIT");
-    if caught.map_or(true, |value| crate::tools::env::says_yes(&value)) {
+    if settings::is_on("GASNET_CATCH_EXIT") != Some(false) {
         // SAFETY: the hook takes no argument and lives for ever.
         unsafe { on_exit(at_exit, std::ptr::null_mut()) };
     }

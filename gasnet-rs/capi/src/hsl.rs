@@ -1,33 +1,21 @@
 //! Handler-safe locks: the only locks an active-message handler may take.
 //!
-//! A word: 0 free, 1 taken, 2 taken and somebody sleeps on it. Under `GASNET_CHECK=1` each thread keeps the list of
-//! the locks it holds, innermost first, through the locks themselves; so releases out of order, locks taken twice and
-//! handlers that keep a lock are noticed.
+//! A word: 0 free, 1 taken, 2 taken and somebody sleeps on it. Under `GASNET_CHECK=1` each thread keeps the
+//! list of the locks it holds, innermost first, through the locks themselves; so releases out of order, locks
+//! taken twice and handlers that keep a lock are noticed.
 
 #![expect(unsafe_code, reason = "exported to C by name; works on locks in the caller's memory")]
 
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::context::CONTEXT;
+use crate::context::{CONTEXT, Hsl};
 use crate::fatal::die;
 use crate::info::{NOT_READY, OK};
 use crate::{abi, context};
 
 /// Marks an initialised lock; `GASNETI_HSL_MARK` in C.
 const MARK: u32 = 0x4853_4c31;
-
-/// The lock as C declares it.
-#[repr(C)]
-#[derive(Debug)]
-pub struct Hsl {
-    state: AtomicU32,
-    mark: u32,
-    /// Thread that holds it, when checked.
-    owner: u64,
-    /// The lock its holder took before, when checked.
-    outer: *mut Hsl,
-}
 
 const FREE: u32 = 0;
 const TAKEN: u32 = 1;
@@ -130,8 +118,8 @@ fn note_taken(hsl: *mut Hsl) {
 
 /// Refuses to take a lock that the calling thread holds.
 fn check_take(hsl: *mut Hsl, call: &str) {
-    // SAFETY: points to a lock by the caller's promise; the owner is compared with ourselves only, and only we write
-    // that value.
+    // SAFETY: points to a lock by the caller's promise; the owner is compared with ourselves only, and only
+    // we write that value.
     let (mark, owner) = unsafe { (&(*hsl), (&raw const (*hsl).owner).read_volatile()) };
     check_mark(mark, call);
     if owner == this_thread() {

@@ -4,7 +4,7 @@
 
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::OnceLock;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use gasnet::RankId;
 
@@ -53,11 +53,47 @@ pub extern "C" fn gasnet_ErrorDesc(code: c_int) -> *const c_char {
     .as_ptr()
 }
 
-/// Text in the library for tools that scan files, with the conduits it can use.
-static IDENT: &[u8] = b"$GASNetConfig: (libgasnet.a) RELEASE=1.32.0,SPEC=1.8,CONDUIT=SMP(SMP-1.1/SMP-1.1),\
+/// What `gex_System_SetVerboseErrors` chose; errors say why from the start.
+static VERBOSE: AtomicBool = AtomicBool::new(true);
+
+/// Whether calls that return an error say why.
+#[unsafe(no_mangle)]
+pub extern "C" fn gex_System_GetVerboseErrors() -> c_int {
+    c_int::from(VERBOSE.load(Relaxed))
+}
+
+/// Says whether calls that return an error say why.
+#[unsafe(no_mangle)]
+pub extern "C" fn gex_System_SetVerboseErrors(enable: c_int) {
+    VERBOSE.store(enable != 0, Relaxed);
+}
+
+/// Returns an error of a call, and says why if the client wants to hear it.
+#[cold]
+pub fn refuse(code: c_int, call: &str, why: &str) -> c_int {
+    if gex_System_GetVerboseErrors() != 0 {
+        eprintln!("gasnet: {call} (rank {}): {why}", abi::rank());
+    }
+    code
+}
+
+/// Writes a result of C's where C wants it.
+///
+/// # Safety
+/// `to` is null or writable.
+pub unsafe fn give<T>(to: *mut T, value: T) {
+    if !to.is_null() {
+        // SAFETY: the caller's promise.
+        unsafe { to.write(value) }
+    }
+}
+
+/// Text in the library for tools that scan files. The network that a program was compiled for is in the
+/// program's own part.
+static IDENT: &[u8] = b"$GASNetConfig: (libgasnet.a) RELEASE=2025.8.0,SPEC=1.8,CONDUIT=SMP(SMP-1.1/SMP-1.1),\
 THREADMODEL=PAR,SEGMENT=FAST,PTR=64bit,CACHE_LINE_BYTES=64,noalign,pshm,nodebug,notrace,nostats,nodebugmalloc,\
 nosrclines,timers_native,membars_native,atomics_native,atomic32_native,atomic64_native $\0\
-$GASNetConduitName: SMP $\0$GASNetCoreLibraryName: SMP $\0$GASNetCoreLibraryVersion: 1.1 $\0\
+$GASNetCoreLibraryName: SMP $\0$GASNetCoreLibraryVersion: 1.1 $\0\
 $GASNetExtendedLibraryName: SMP $\0$GASNetExtendedLibraryVersion: 1.1 $\0$GASNetPSHM: posix $\0\
 $GASNetFORKSpawner: 1 $\0$GASNetDefaultSpawnFunction: gasnetrun -n N PROG $\0";
 
@@ -101,12 +137,8 @@ pub unsafe extern "C" fn gasnet_getSegmentInfo(table: *mut SegInfo, n: c_int) ->
     if n < 0 || (n > 0 && table.is_null()) {
         return BAD_ARG;
     }
-    for (i, entry) in state.rank.table().entries().iter().take(n as usize).enumerate() {
-        let info = if state.everything {
-            SegInfo { addr: std::ptr::null_mut(), size: usize::MAX }
-        } else {
-            SegInfo { addr: entry.addr as *mut c_void, size: entry.size }
-        };
+    for (i, entry) in state.rank.ranks().map_while(|r| state.segment_of(r)).take(n as usize).enumerate() {
+        let info = SegInfo { addr: entry.addr as *mut c_void, size: entry.size };
         // SAFETY: i < n, and the caller's table has n entries.
         unsafe { table.add(i).write(info) };
     }
@@ -126,7 +158,7 @@ pub unsafe extern "C" fn gasnet_getNodeInfo(table: *mut NodeInfo, n: c_int) -> c
     let segments = state.attached.load(Relaxed).then(|| state.rank.table());
     for rank in 0..abi::size().min(n as u32) {
         let entry = segments.and_then(|table| table.get(RankId(rank)));
-        let offset = entry.filter(|e| !e.local.is_null() && !state.everything);
+        let offset = entry.filter(|e| !e.local.is_null());
         let info = NodeInfo {
             host: state.rank.host_of(RankId(rank)),
             supernode: state.rank.neighbourhood_of(RankId(rank)),
@@ -138,7 +170,8 @@ pub unsafe extern "C" fn gasnet_getNodeInfo(table: *mut NodeInfo, n: c_int) -> c
     OK
 }
 
-/// The value of a variable in the environment that the job was started in, the same on all ranks; null if unset.
+/// The value of a variable in the environment that the job was started in, the same on all ranks; null if
+/// unset.
 ///
 /// # Safety
 /// `name` is NUL-terminated.

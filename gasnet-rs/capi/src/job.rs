@@ -2,18 +2,21 @@
 
 #![expect(unsafe_code, reason = "exported to C by name; reads what the client hands over")]
 
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering::Relaxed, Ordering::Release};
 
 use gasnet::{OneThread, Threading};
 
 use crate::abi::{self, Peer};
 use crate::am::{self, HandlerEntry};
 use crate::info::{BAD_ARG, NOT_INIT, OK, RESOURCE};
+use crate::objects::{
+    self, CAPABILITY_ALL, Ep, LEGACY, Object, Primordial, Segment, Team, primordial, set_primordial,
+};
 use crate::state::{self, State};
 use crate::tools::{self, backtrace::BacktraceType};
-use crate::{everything, exit, info, signals, wait};
+use crate::{exit, info, signals, wait};
 
 /// A text that every object of a C program contributes: interface, thread mode, segment mode, pointer width.
 type Mode = [u8; 32];
@@ -28,6 +31,11 @@ pub struct Client {
     max_segsize_str: *const *const c_char,
     max_segsize: *const u64,
     backtrace: *const BacktraceType,
+    name: *const c_char,
+    client: *mut *const Object<objects::Client>,
+    ep: *mut *const Object<Ep>,
+    tm: *mut *const Object<Team>,
+    flags: u32,
 }
 
 /// Called once with the segment just mapped, before any other rank can reach it.
@@ -42,7 +50,7 @@ fn complain(message: &str) -> c_int {
 /// The modes that differ among the objects of the program, if they do.
 ///
 /// # Safety
-/// The client's table is what `gasnet_fwd.h` makes it.
+/// The client's table is what `gasnet_types.h` makes it.
 unsafe fn mixed_modes(client: &Client) -> Option<Vec<String>> {
     if client.modes.is_null() || client.modes_end <= client.modes {
         return None;
@@ -81,6 +89,37 @@ unsafe fn adopt_max_segsize(client: &Client) {
     }
 }
 
+/// Makes the primordial objects; returns the team's handle for inline code.
+///
+/// # Safety
+/// `name` is null or NUL-terminated.
+unsafe fn start_client(state: &State, name: *const c_char, flags: u32) -> &'static Primordial {
+    let name = if name.is_null() {
+        CString::default()
+    } else {
+        // SAFETY: the caller's promise.
+        unsafe { CStr::from_ptr(name) }.to_owned()
+    };
+    let rank = state.rank;
+    set_primordial(|| Primordial {
+        client: Object::make(objects::Client { name, flags }),
+        ep: Object::make(Ep {
+            index: 0,
+            capabilities: CAPABILITY_ALL,
+            flags: 0,
+            segment: AtomicPtr::default(),
+        }),
+        team: Object::make(Team {
+            rank: rank.id().0,
+            size: rank.size(),
+            members: None,
+            flags: 0,
+            scratch: None,
+            team: rank.team_all(),
+        }),
+    })
+}
+
 /// # Safety
 /// `client` is what the inline `gasnet_init` made.
 unsafe fn init(client: *const Client, threading: Threading, everything: bool) -> c_int {
@@ -109,23 +148,33 @@ unsafe fn init(client: *const Client, threading: Threading, everything: bool) ->
     // SAFETY: the caller's promise.
     unsafe { adopt_max_segsize(client) };
     let parallel = matches!(threading, Threading::Parallel);
+    let one_thread = matches!(threading, Threading::Serial(one) if one.is_always_the_same());
     let rank = match gasnet_conduits::init(&Default::default(), threading) {
         Ok(rank) => rank,
         Err(error) => return complain(&error.to_string()),
     };
     let check = rank.config().check;
     abi::publish(rank.id().0, rank.size(), check);
+    let legacy = client.flags & LEGACY != 0;
     let fresh = state::set(State {
         rank,
         check,
         parallel,
+        one_thread,
         everything,
+        legacy,
         attached: AtomicBool::new(false),
         wait_mode: AtomicU32::new(wait::SPINBLOCK),
         max_long: OnceLock::new(),
     });
-    if !fresh {
-        return NOT_INIT;
+    let Some(state) = state::get().filter(|_| fresh) else { return NOT_INIT };
+    // SAFETY: the caller's promise; each pointer is null or writable.
+    unsafe {
+        let all = start_client(state, client.name, client.flags);
+        abi::set_team(all.team.handle().cast());
+        info::give(client.client, all.client);
+        info::give(client.ep, all.ep);
+        info::give(client.tm, all.team);
     }
     // SAFETY: the client's backtrace function, or null.
     unsafe { tools::backtrace::gasneti_backtrace_init(std::ptr::null(), client.backtrace) };
@@ -133,6 +182,17 @@ unsafe fn init(client: *const Client, threading: Threading, everything: bool) ->
     signals::set_up_backtrace_signal();
     exit::set_up();
     tools::sys::freeze_if("GASNET_FREEZE");
+    if everything && !legacy { attach_everything(state) } else { OK }
+}
+
+/// An EVERYTHING program of GASNet-EX needs no segment: all of its memory can be reached from the start.
+fn attach_everything(state: &State) -> c_int {
+    // SAFETY: the client promises it, which was compiled for this segment mode.
+    if let Err(error) = unsafe { state.rank.attach_everything() } {
+        return complain(&error.to_string());
+    }
+    abi::set_peers(&peers(state));
+    state.attached.store(true, Relaxed);
     OK
 }
 
@@ -172,15 +232,15 @@ macro_rules! init_entry {
 }
 
 init_entry! {
-    gasneti_init_1_SEQ_FAST: one_thread, false;
-    gasneti_init_1_SEQ_LARGE: one_thread, false;
-    gasneti_init_1_SEQ_EVERYTHING: one_thread, true;
-    gasneti_init_1_PARSYNC_FAST: serial, false;
-    gasneti_init_1_PARSYNC_LARGE: serial, false;
-    gasneti_init_1_PARSYNC_EVERYTHING: serial, true;
-    gasneti_init_1_PAR_FAST: parallel, false;
-    gasneti_init_1_PAR_LARGE: parallel, false;
-    gasneti_init_1_PAR_EVERYTHING: parallel, true;
+    gasneti_init_2_SEQ_FAST: one_thread, false;
+    gasneti_init_2_SEQ_LARGE: one_thread, false;
+    gasneti_init_2_SEQ_EVERYTHING: one_thread, true;
+    gasneti_init_2_PARSYNC_FAST: serial, false;
+    gasneti_init_2_PARSYNC_LARGE: serial, false;
+    gasneti_init_2_PARSYNC_EVERYTHING: serial, true;
+    gasneti_init_2_PAR_FAST: parallel, false;
+    gasneti_init_2_PAR_LARGE: parallel, false;
+    gasneti_init_2_PAR_EVERYTHING: parallel, true;
 }
 
 const PAGE: usize = 4096;
@@ -200,15 +260,10 @@ pub unsafe extern "C" fn gasnet_attach(
     if state.attached.load(Relaxed) {
         return NOT_INIT;
     }
-    let bytes = if state.everything { 0 } else { segsize };
-    if bytes % PAGE != 0 || bytes > state.rank.max_local_segment() {
-        if state.check {
-            crate::fatal::die(&format!(
-                "gasnet_attach: a segment of {bytes} bytes; it must be a multiple of {PAGE} and at most {}",
-                state.rank.max_local_segment()
-            ));
-        }
-        return BAD_ARG;
+    if !state.everything
+        && let Some(code) = refuse_size(state, "gasnet_attach", segsize)
+    {
+        return code;
     }
     let table = if table.is_null() || n <= 0 {
         &mut []
@@ -216,25 +271,60 @@ pub unsafe extern "C" fn gasnet_attach(
         // SAFETY: the caller's promise.
         unsafe { std::slice::from_raw_parts_mut(table, n as usize) }
     };
-    let registered = am::register(state, table)
-        .and_then(|()| if state.everything { everything::register(state) } else { Ok(()) });
-    if let Err(problem) = registered {
+    if let Err(problem) = am::register(state, table) {
         // The tables are the same on all ranks.
         if abi::rank() == 0 {
             eprintln!("gasnet: gasnet_attach: {problem}");
         }
         return BAD_ARG;
     }
+    if state.everything { attach_everything(state) } else { attach_segment(state, "gasnet_attach", segsize) }
+}
+
+/// What a call that attaches a segment of this size returns, if it cannot.
+fn refuse_size(state: &State, call: &str, bytes: usize) -> Option<c_int> {
+    let most = state.rank.max_local_segment();
+    if bytes.is_multiple_of(PAGE) && bytes <= most {
+        return None;
+    }
+    let why = format!("a segment of {bytes} bytes; it must be a multiple of {PAGE} and at most {most}");
+    if state.check {
+        crate::fatal::die(&format!("{call}: {why}"));
+    }
+    Some(info::refuse(BAD_ARG, call, &why))
+}
+
+/// Attaches the segment of this rank.
+pub fn attach_segment(state: &'static State, call: &str, bytes: usize) -> c_int {
+    if let Some(code) = refuse_size(state, call, bytes) {
+        return code;
+    }
     if let Err(error) = state.rank.attach(bytes, None) {
         return complain(&error.to_string());
     }
     run_attach_hook(state);
     abi::set_peers(&peers(state));
+    segment_attached(state);
     state.attached.store(true, Relaxed);
-    if state.everything {
-        everything::meet(state);
-    }
     OK
+}
+
+/// Makes the object of the segment that was just attached, and binds it to the primordial endpoint.
+fn segment_attached(state: &State) {
+    let all = primordial("gasnet_attach");
+    if let Some(own) = state.rank.table().get(state.rank.id()) {
+        let segment = Object::make(Segment {
+            address: own.addr,
+            size: own.size,
+            flags: 0,
+            region: None,
+            bound: AtomicU32::new(1),
+        });
+        // SAFETY: the primordial endpoint lives for ever.
+        let ep = unsafe { all.ep.get() };
+        // ORDER: Release; pairs with Acquire where the segment is asked for.
+        ep.segment.store(segment.handle().cast_mut(), Release);
+    }
 }
 
 fn run_attach_hook(state: &State) {
@@ -250,14 +340,6 @@ fn run_attach_hook(state: &State) {
 
 /// What inline code may reach directly. Under the rule checks that is nothing, so that every call is seen.
 fn peers(state: &State) -> Vec<Peer> {
-    if state.everything {
-        let all = Peer { base: 0, near: usize::MAX, delta: 0 };
-        return state
-            .rank
-            .ranks()
-            .map(|rank| if rank == state.rank.id() && !state.check { all } else { Peer::default() })
-            .collect();
-    }
     let near = |size, local: *mut u8| if local.is_null() || state.check { 0 } else { size };
     state
         .rank
@@ -279,7 +361,8 @@ pub extern "C" fn gasnet_getMaxLocalSegmentSize() -> usize {
     if state.everything { usize::MAX } else { state.rank.max_local_segment() }
 }
 
-/// Largest segment that every rank can attach. All ranks share a host and its settings, so it is the local one.
+/// Largest segment that every rank can attach. All ranks share a host and its settings, so it is the local
+/// one.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnet_getMaxGlobalSegmentSize() -> usize {
     gasnet_getMaxLocalSegmentSize()

@@ -1,15 +1,16 @@
-//! `gasnet_nic_*`: [`gasnet::nic`] for C. A handle is a box of the object; each function is the method of that name.
+//! `gasnet_nic_*`: [`gasnet::sync`] and [`gasnet_clan`] for C. A handle is a box of the object; each function
+//! is the method of that name.
 
 #![expect(unsafe_code, reason = "exported to C by name; objects are boxes that the caller holds")]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::os::fd::AsRawFd;
 
-use gasnet::nic::{
-    Access, Atomics, Channel, EventQueue, EventSource, McsLock, Mode, Monitor, Notification, Receiver,
-    Semaphore, Sender, Tripwire, WaitQueue, Watch,
-};
+use gasnet::sync::{Atomics, McsLock, Monitor, Semaphore, WaitQueue};
 use gasnet::{Error, GlobalPtr, Rank, RankId};
+use gasnet_clan::{
+    Access, Channel, EventQueue, EventSource, Mode, Notification, Receiver, Sender, Tripwire, Watch,
+};
 
 use crate::fatal::die;
 use crate::info::{BAD_ARG, OK};

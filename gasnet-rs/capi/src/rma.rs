@@ -1,15 +1,14 @@
 //! Put, get, memset and their completion: the library half of `gasnet_rma.h`.
 //!
-//! Calls arrive here when the inline code has no mapping of the target, when something is wrong, and always under
-//! `GASNET_CHECK=1`. Handles are the core's events as words (or, in EVERYTHING programs, those of [`everything`]).
+//! Calls arrive here when the inline code has no mapping of the target, when something is wrong, and always
+//! under `GASNET_CHECK=1`. Handles are the core's events as words.
 
 #![expect(unsafe_code, reason = "exported to C by name; moves the caller's bytes")]
 
 use std::ffi::{c_int, c_void};
 
-use gasnet::{Event, RankId};
+use gasnet::{Categories, Event, RankId};
 
-use crate::everything::{self, Class};
 use crate::info::{NOT_READY, OK};
 use crate::state::{self, State};
 use crate::{abi, context, fatal::die};
@@ -34,11 +33,7 @@ pub unsafe extern "C" fn gasneti_put(node: u32, dest: *mut c_void, src: *const c
     let (state, to, offset) = target("gasnet_put", node, dest as usize);
     // SAFETY: the caller's promise.
     unsafe {
-        if state.everything {
-            everything::blocking("gasnet_put", |op| everything::put(op, node, dest as usize, src.cast(), n));
-        } else {
-            state.rank.put(to, offset, src.cast(), n);
-        }
+        state.rank.put(to, offset, src.cast(), n);
     }
 }
 
@@ -51,11 +46,7 @@ pub unsafe extern "C" fn gasneti_get(dest: *mut c_void, node: u32, src: *const c
     let (state, from, offset) = target("gasnet_get", node, src as usize);
     // SAFETY: the caller's promise.
     unsafe {
-        if state.everything {
-            everything::blocking("gasnet_get", |op| everything::get(op, dest.cast(), node, src as usize, n));
-        } else {
-            state.rank.get(dest.cast(), from, offset, n);
-        }
+        state.rank.get(dest.cast(), from, offset, n);
     }
 }
 
@@ -68,13 +59,7 @@ pub unsafe extern "C" fn gasneti_memset(node: u32, dest: *mut c_void, value: c_i
     let (state, to, offset) = target("gasnet_memset", node, dest as usize);
     // SAFETY: the caller's promise.
     unsafe {
-        if state.everything {
-            everything::blocking("gasnet_memset", |op| {
-                everything::set(op, node, dest as usize, value as u8, n)
-            });
-        } else {
-            state.rank.memset(to, offset, value as u8, n);
-        }
+        state.rank.memset(to, offset, value as u8, n);
     }
 }
 
@@ -97,16 +82,12 @@ pub unsafe extern "C" fn gasneti_put_nb(
     let (state, to, offset) = target("gasnet_put_nb", node, dest as usize);
     // SAFETY: the caller's promise.
     unsafe {
-        if state.everything {
-            everything::explicit(|op| everything::put(op, node, dest as usize, src.cast(), n))
+        let rank = state.rank;
+        word(if bulk == 0 {
+            rank.put_nb(to, offset, src.cast(), n)
         } else {
-            let rank = state.rank;
-            word(if bulk == 0 {
-                rank.put_nb(to, offset, src.cast(), n)
-            } else {
-                rank.put_nb_bulk(to, offset, src.cast(), n)
-            })
-        }
+            rank.put_nb_bulk(to, offset, src.cast(), n)
+        })
     }
 }
 
@@ -118,13 +99,7 @@ pub unsafe extern "C" fn gasneti_put_nb(
 pub unsafe extern "C" fn gasneti_get_nb(dest: *mut c_void, node: u32, src: *const c_void, n: usize) -> usize {
     let (state, from, offset) = target("gasnet_get_nb", node, src as usize);
     // SAFETY: the caller's promise.
-    unsafe {
-        if state.everything {
-            everything::explicit(|op| everything::get(op, dest.cast(), node, src as usize, n))
-        } else {
-            word(state.rank.get_nb(dest.cast(), from, offset, n))
-        }
-    }
+    unsafe { word(state.rank.get_nb(dest.cast(), from, offset, n)) }
 }
 
 /// Starts a memset; 0 when it is complete already.
@@ -135,13 +110,7 @@ pub unsafe extern "C" fn gasneti_get_nb(dest: *mut c_void, node: u32, src: *cons
 pub unsafe extern "C" fn gasneti_memset_nb(node: u32, dest: *mut c_void, value: c_int, n: usize) -> usize {
     let (state, to, offset) = target("gasnet_memset_nb", node, dest as usize);
     // SAFETY: the caller's promise.
-    unsafe {
-        if state.everything {
-            everything::explicit(|op| everything::set(op, node, dest as usize, value as u8, n))
-        } else {
-            word(state.rank.memset_nb(to, offset, value as u8, n))
-        }
-    }
+    unsafe { word(state.rank.memset_nb(to, offset, value as u8, n)) }
 }
 
 /// Starts an implicit put.
@@ -159,14 +128,10 @@ pub unsafe extern "C" fn gasneti_put_nbi(
     let (state, to, offset) = target("gasnet_put_nbi", node, dest as usize);
     // SAFETY: the caller's promise.
     unsafe {
-        if state.everything {
-            everything::implicit(Class::Put, |op| everything::put(op, node, dest as usize, src.cast(), n));
+        if bulk == 0 {
+            state.rank.put_nbi(to, offset, src.cast(), n);
         } else {
-            if bulk == 0 {
-                state.rank.put_nbi(to, offset, src.cast(), n);
-            } else {
-                state.rank.put_nbi_bulk(to, offset, src.cast(), n);
-            }
+            state.rank.put_nbi_bulk(to, offset, src.cast(), n);
         }
     }
 }
@@ -180,11 +145,7 @@ pub unsafe extern "C" fn gasneti_get_nbi(dest: *mut c_void, node: u32, src: *con
     let (state, from, offset) = target("gasnet_get_nbi", node, src as usize);
     // SAFETY: the caller's promise.
     unsafe {
-        if state.everything {
-            everything::implicit(Class::Get, |op| everything::get(op, dest.cast(), node, src as usize, n));
-        } else {
-            state.rank.get_nbi(dest.cast(), from, offset, n);
-        }
+        state.rank.get_nbi(dest.cast(), from, offset, n);
     }
 }
 
@@ -197,11 +158,7 @@ pub unsafe extern "C" fn gasneti_memset_nbi(node: u32, dest: *mut c_void, value:
     let (state, to, offset) = target("gasnet_memset_nbi", node, dest as usize);
     // SAFETY: the caller's promise.
     unsafe {
-        if state.everything {
-            everything::implicit(Class::Put, |op| everything::set(op, node, dest as usize, value as u8, n));
-        } else {
-            state.rank.memset_nbi(to, offset, value as u8, n);
-        }
+        state.rank.memset_nbi(to, offset, value as u8, n);
     }
 }
 
@@ -228,7 +185,8 @@ pub unsafe extern "C" fn gasneti_get_nb_val(node: u32, src: *const c_void, n: us
         gasneti_bad_value_size(n);
     }
     let get = Box::into_raw(Box::new(ValueGet { handle: 0, value: 0 }));
-    // SAFETY: the box lives until the value is asked for; the low-order bytes come first or last by endianness.
+    // SAFETY: the box lives until the value is asked for; the low-order bytes come first or last by
+    // endianness.
     unsafe {
         let at =
             (&raw mut (*get).value).cast::<u8>().add(if cfg!(target_endian = "big") { 8 - n } else { 0 });
@@ -251,51 +209,33 @@ pub unsafe extern "C" fn gasnet_wait_syncnb_valget(get: *mut ValueGet) -> u64 {
 }
 
 /// Whether a handle's operation is complete; if so the handle is used up. Does not poll.
-///
-/// # Safety
-/// 1. The handle is one that a call of this library returned, or 0; in an EVERYTHING program it is not used up (owed by the caller).
-unsafe fn is_complete(state: &State, handle: usize) -> bool {
-    if handle == 0 {
-        true
-    } else if state.everything {
-        // SAFETY: (1).
-        unsafe { everything::test(handle) }
-    } else {
-        state.rank.test_quietly(Event::from_raw(handle as u64))
-    }
+fn is_complete(state: &State, handle: usize) -> bool {
+    handle == 0 || state.rank.test_quietly(Event::from_raw(handle as u64))
 }
 
 /// Waits for one operation.
-///
-/// # Safety
-/// As [`is_complete`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_wait_syncnb(handle: usize) {
+pub extern "C" fn gasneti_wait_syncnb(handle: usize) {
     let state = state::attached("gasnet_wait_syncnb");
     context::unrestricted(state, "gasnet_wait_syncnb");
     if handle != 0 {
-        // SAFETY: the caller's promise.
-        state.rank.wait_until("an operation to complete", || unsafe { is_complete(state, handle) });
+        state.rank.wait_until("an operation to complete", || is_complete(state, handle));
     }
 }
 
 /// Polls, and says whether one operation is complete.
-///
-/// # Safety
-/// As [`is_complete`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gasneti_try_syncnb(handle: usize) -> c_int {
+pub extern "C" fn gasneti_try_syncnb(handle: usize) -> c_int {
     let state = state::attached("gasnet_try_syncnb");
     context::unrestricted(state, "gasnet_try_syncnb");
     state.rank.poll();
-    // SAFETY: the caller's promise.
-    if unsafe { is_complete(state, handle) } { OK } else { NOT_READY }
+    if is_complete(state, handle) { OK } else { NOT_READY }
 }
 
 /// A client's array of handles.
 ///
 /// # Safety
-/// `handles` has `n` entries, each as [`is_complete`] demands.
+/// `handles` has `n` entries.
 unsafe fn list<'a>(handles: *mut usize, n: usize) -> &'a mut [usize] {
     if n == 0 {
         return &mut [];
@@ -305,14 +245,10 @@ unsafe fn list<'a>(handles: *mut usize, n: usize) -> &'a mut [usize] {
 }
 
 /// Marks the complete ones; returns how many were newly complete and how many are left.
-///
-/// # Safety
-/// As [`is_complete`], of all.
-unsafe fn sweep(state: &State, handles: &mut [usize]) -> (usize, usize) {
+fn sweep(state: &State, handles: &mut [usize]) -> (usize, usize) {
     let (mut finished, mut left) = (0, 0);
     for handle in handles.iter_mut().filter(|handle| **handle != 0) {
-        // SAFETY: owed by the caller.
-        if unsafe { is_complete(state, *handle) } {
+        if is_complete(state, *handle) {
             *handle = 0;
             finished += 1;
         } else {
@@ -325,7 +261,7 @@ unsafe fn sweep(state: &State, handles: &mut [usize]) -> (usize, usize) {
 /// Waits for all operations of a list.
 ///
 /// # Safety
-/// `handles` has `n` entries, each as [`is_complete`] demands.
+/// `handles` has `n` entries.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasnet_wait_syncnb_all(handles: *mut usize, n: usize) {
     let state = state::attached("gasnet_wait_syncnb_all");
@@ -334,8 +270,7 @@ pub unsafe extern "C" fn gasnet_wait_syncnb_all(handles: *mut usize, n: usize) {
     for handle in unsafe { list(handles, n) } {
         let waited = std::mem::take(handle);
         if waited != 0 {
-            // SAFETY: as above.
-            state.rank.wait_until("operations to complete", || unsafe { is_complete(state, waited) });
+            state.rank.wait_until("operations to complete", || is_complete(state, waited));
         }
     }
 }
@@ -343,20 +278,20 @@ pub unsafe extern "C" fn gasnet_wait_syncnb_all(handles: *mut usize, n: usize) {
 /// Polls, and says whether all operations of a list are complete.
 ///
 /// # Safety
-/// `handles` has `n` entries, each as [`is_complete`] demands.
+/// `handles` has `n` entries.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasnet_try_syncnb_all(handles: *mut usize, n: usize) -> c_int {
     let state = state::attached("gasnet_try_syncnb_all");
     context::unrestricted(state, "gasnet_try_syncnb_all");
     state.rank.poll();
     // SAFETY: the caller's promise.
-    if unsafe { sweep(state, list(handles, n)) }.1 == 0 { OK } else { NOT_READY }
+    if sweep(state, unsafe { list(handles, n) }).1 == 0 { OK } else { NOT_READY }
 }
 
 /// Waits for at least one operation of a list.
 ///
 /// # Safety
-/// `handles` has `n` entries, each as [`is_complete`] demands.
+/// `handles` has `n` entries.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasnet_wait_syncnb_some(handles: *mut usize, n: usize) {
     let state = state::attached("gasnet_wait_syncnb_some");
@@ -364,8 +299,7 @@ pub unsafe extern "C" fn gasnet_wait_syncnb_some(handles: *mut usize, n: usize) 
     // SAFETY: the caller's promise.
     let handles = unsafe { list(handles, n) };
     state.rank.wait_until("an operation to complete", || {
-        // SAFETY: the caller's promise.
-        let (finished, left) = unsafe { sweep(state, handles) };
+        let (finished, left) = sweep(state, handles);
         finished > 0 || left == 0
     });
 }
@@ -373,73 +307,63 @@ pub unsafe extern "C" fn gasnet_wait_syncnb_some(handles: *mut usize, n: usize) 
 /// Polls, and says whether at least one operation of a list is complete.
 ///
 /// # Safety
-/// `handles` has `n` entries, each as [`is_complete`] demands.
+/// `handles` has `n` entries.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gasnet_try_syncnb_some(handles: *mut usize, n: usize) -> c_int {
     let state = state::attached("gasnet_try_syncnb_some");
     context::unrestricted(state, "gasnet_try_syncnb_some");
     state.rank.poll();
     // SAFETY: the caller's promise.
-    let (finished, left) = unsafe { sweep(state, list(handles, n)) };
+    let (finished, left) = sweep(state, unsafe { list(handles, n) });
     if finished > 0 || left == 0 { OK } else { NOT_READY }
 }
 
-fn wait_implicit(call: &'static str, puts: bool, gets: bool) {
+fn wait_implicit(call: &'static str, kinds: Categories) {
     let state = state::attached(call);
     context::unrestricted(state, call);
-    if state.everything {
-        state.rank.wait_until("implicit operations to complete", || everything::implicit_done(puts, gets));
-    } else {
-        state.rank.wait_implicit(puts, gets);
-    }
+    state.rank.wait_implicit(kinds);
 }
 
-fn try_implicit(call: &'static str, puts: bool, gets: bool) -> c_int {
+fn try_implicit(call: &'static str, kinds: Categories) -> c_int {
     let state = state::attached(call);
     context::unrestricted(state, call);
-    let done = if state.everything {
-        state.rank.poll();
-        everything::implicit_done(puts, gets)
-    } else {
-        state.rank.test_implicit(puts, gets)
-    };
-    if done { OK } else { NOT_READY }
+    if state.rank.test_implicit(kinds) { OK } else { NOT_READY }
 }
 
 /// Waits for this thread's implicit gets.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnet_wait_syncnbi_gets() {
-    wait_implicit("gasnet_wait_syncnbi_gets", false, true);
+    wait_implicit("gasnet_wait_syncnbi_gets", Categories::GETS);
 }
 
 /// Waits for this thread's implicit puts.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnet_wait_syncnbi_puts() {
-    wait_implicit("gasnet_wait_syncnbi_puts", true, false);
+    wait_implicit("gasnet_wait_syncnbi_puts", Categories::PUTS);
 }
 
 /// Waits for this thread's implicit operations.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnet_wait_syncnbi_all() {
-    wait_implicit("gasnet_wait_syncnbi_all", true, true);
+    wait_implicit("gasnet_wait_syncnbi_all", Categories::ALL);
 }
 
 /// Polls, and says whether this thread's implicit gets are complete.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnet_try_syncnbi_gets() -> c_int {
-    try_implicit("gasnet_try_syncnbi_gets", false, true)
+    try_implicit("gasnet_try_syncnbi_gets", Categories::GETS)
 }
 
 /// Polls, and says whether this thread's implicit puts are complete.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnet_try_syncnbi_puts() -> c_int {
-    try_implicit("gasnet_try_syncnbi_puts", true, false)
+    try_implicit("gasnet_try_syncnbi_puts", Categories::PUTS)
 }
 
 /// Polls, and says whether this thread's implicit operations are complete.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnet_try_syncnbi_all() -> c_int {
-    try_implicit("gasnet_try_syncnbi_all", true, true)
+    try_implicit("gasnet_try_syncnbi_all", Categories::ALL)
 }
 
 /// Opens an access region of this thread.
@@ -447,7 +371,7 @@ pub extern "C" fn gasnet_try_syncnbi_all() -> c_int {
 pub extern "C" fn gasnet_begin_nbi_accessregion() {
     let state = state::attached("gasnet_begin_nbi_accessregion");
     context::unrestricted(state, "gasnet_begin_nbi_accessregion");
-    if state.everything { everything::begin_region() } else { state.rank.begin_region() }
+    state.rank.begin_region()
 }
 
 /// Closes this thread's access region; the handle covers all its operations.
@@ -455,5 +379,5 @@ pub extern "C" fn gasnet_begin_nbi_accessregion() {
 pub extern "C" fn gasnet_end_nbi_accessregion() -> usize {
     let state = state::attached("gasnet_end_nbi_accessregion");
     context::unrestricted(state, "gasnet_end_nbi_accessregion");
-    if state.everything { everything::end_region() } else { word(state.rank.end_region()) }
+    word(state.rank.end_region())
 }

@@ -1,4 +1,5 @@
-//! Signals: crashes are reported, requests to end become exits, and SIGQUIT belongs to the client if it wants it.
+//! Signals: crashes are reported, requests to end become exits, and SIGQUIT belongs to the client if it wants
+//! it.
 //!
 //! | Signal | What happens |
 //! |---|---|
@@ -6,8 +7,8 @@
 //! | SIGINT SIGTERM SIGHUP | become SIGQUIT here; a second one ends the process at once |
 //! | SIGQUIT (also how the job's monitor says that it is over) | a client's own handler, else the exit below |
 //!
-//! A rank told to end by the monitor gets `GRACE` to reach an exit of its own: when all ranks call `gasnet_exit` at
-//! about the same time, those behind may still print what they were about to.
+//! A rank told to end by the monitor gets `GRACE` to reach an exit of its own: when all ranks call
+//! `gasnet_exit` at about the same time, those behind may still print what they were about to.
 //!
 //! Handlers use only what may be used in one: system calls, and stdio's locks without waiting for them.
 
@@ -16,7 +17,7 @@
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
 
-use crate::{abi, exit, tools};
+use crate::{abi, exit, settings, tools};
 
 /// A signal handler as C declares it.
 pub type Handler = Option<extern "C" fn(c_int)>;
@@ -62,7 +63,8 @@ pub extern "C" fn gasnett_reghandler(signal: c_int, handler: Handler) -> Handler
     let address = handler.map_or(libc::SIG_DFL, |f| f as *const () as usize);
     // SAFETY: the caller gives a handler, or one of the two constants.
     let before = unsafe { install(signal, address, libc::SA_RESTART) };
-    // SAFETY: what was installed before is a handler or one of the two constants; C makes the same conversion.
+    // SAFETY: what was installed before is a handler or one of the two constants; C makes the same
+    // conversion.
     unsafe { std::mem::transmute::<usize, Handler>(before) }
 }
 
@@ -119,8 +121,7 @@ pub fn set_up() {
             }
         }
     };
-    let freeze = std::env::var("GASNET_FREEZE_ON_ERROR");
-    FREEZE.store(freeze.is_ok_and(|value| tools::env::says_yes(&value)), Relaxed);
+    FREEZE.store(settings::is_on("GASNET_FREEZE_ON_ERROR") == Some(true), Relaxed);
     alternate_stack();
     for (signal, name) in CRASHES {
         unless_excluded(signal, name, on_crash, libc::SA_ONSTACK | libc::SA_NODEFER);

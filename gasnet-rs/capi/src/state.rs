@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
-use gasnet::Rank;
+use gasnet::{Rank, RankId, SegmentEntry};
 
 /// The C program's job.
 #[derive(Debug)]
@@ -14,14 +14,31 @@ pub struct State {
     pub check: bool,
     /// The program was compiled for `GASNET_PAR`.
     pub parallel: bool,
+    /// The program was compiled for `GASNET_SEQ`: one and the same thread makes all calls.
+    pub one_thread: bool,
     /// The program was compiled for `GASNET_SEGMENT_EVERYTHING`.
     pub everything: bool,
-    /// `gasnet_attach` has returned.
+    /// The client was started by `gasnet_init`, so everything but attaching waits until it has attached.
+    pub legacy: bool,
+    /// The segment is attached.
     pub attached: AtomicBool,
     /// `gasnet_set_waitmode`.
     pub wait_mode: AtomicU32,
     /// Largest long payload to any rank, once asked for.
     pub max_long: OnceLock<usize>,
+}
+
+impl State {
+    /// The segment of a rank as the program sees it. All of memory begins at address 0 for it, and is mapped
+    /// nowhere else.
+    pub fn segment_of(&self, rank: RankId) -> Option<SegmentEntry> {
+        let entry = *self.rank.segment_of(rank)?;
+        Some(if self.everything {
+            SegmentEntry { addr: 0, local: std::ptr::null_mut(), ..entry }
+        } else {
+            entry
+        })
+    }
 }
 
 static STATE: OnceLock<State> = OnceLock::new();
@@ -37,7 +54,7 @@ pub fn get() -> Option<&'static State> {
 pub fn state(call: &str) -> &'static State {
     match STATE.get() {
         Some(state) => state,
-        None => crate::fatal::die(&format!("{call} was called before gasnet_init")),
+        None => crate::fatal::die(&format!("{call} was called before gasnet_init or gex_Client_Init")),
     }
 }
 
@@ -46,9 +63,17 @@ pub fn state(call: &str) -> &'static State {
 pub fn attached(call: &str) -> &'static State {
     let state = state(call);
     if !state.attached.load(Relaxed) {
-        crate::fatal::die(&format!("{call} was called before gasnet_attach"));
+        crate::fatal::die(&format!("{call} was called before gasnet_attach or gex_Segment_Attach"));
     }
     state
+}
+
+/// The job, for calls that need no segment: after `gex_Client_Init`, but after `gasnet_attach` in programs
+/// that began with `gasnet_init`.
+#[inline]
+pub fn ready(call: &str) -> &'static State {
+    let state = state(call);
+    if state.legacy { attached(call) } else { state }
 }
 
 /// Sets the job; `false` if there is one.

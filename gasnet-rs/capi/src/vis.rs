@@ -4,17 +4,16 @@
 
 use std::ffi::c_int;
 
-use gasnet::RankId;
 use gasnet::vis::{Piece, Shape};
+use gasnet::{Local, RankId};
 
-use crate::everything::{self, Class};
 use crate::{abi, context, fatal::die, state};
 
 /// A list of C's.
 ///
 /// # Safety
 /// `p` has `n` entries.
-unsafe fn list<'a, T>(p: *const T, n: usize) -> &'a [T] {
+pub(crate) unsafe fn list<'a, T>(p: *const T, n: usize) -> &'a [T] {
     if n == 0 {
         return &[];
     }
@@ -22,17 +21,19 @@ unsafe fn list<'a, T>(p: *const T, n: usize) -> &'a [T] {
     unsafe { std::slice::from_raw_parts(p, n) }
 }
 
-/// How a call completes: blocking (0), with a handle (1), implicitly (2).
+/// How a call completes: blocking (0), with a handle (1), implicitly (2). `source` says when a put's pieces
+/// here may be written again.
 ///
 /// # Safety
 /// The pieces on both sides can be used.
-unsafe fn transfer(
+pub(crate) unsafe fn transfer(
     call: &'static str,
     get: bool,
     mode: c_int,
     node: u32,
     remote: Shape<'_>,
     local: Shape<'_>,
+    source: Local,
 ) -> usize {
     let state = state::attached(call);
     context::unrestricted(state, call);
@@ -40,38 +41,32 @@ unsafe fn transfer(
         die(&format!("{call}: there is no node {node}; the job has {} nodes", abi::size()));
     }
     let (rank, to) = (state.rank, RankId(node));
-    if state.everything {
-        let start = |op: &everything::Op| {
-            let agree = gasnet::vis::matched(remote, local, |there, here, n| {
-                // SAFETY: the caller's promise.
-                unsafe {
-                    if get {
-                        everything::get(op, here as *mut u8, node, there, n);
-                    } else {
-                        everything::put(op, node, there, here as *const u8, n);
-                    }
-                }
-            });
-            if !agree {
-                die(&format!("{call}: source and destination have different numbers of bytes"));
-            }
-        };
-        match mode {
-            0 => everything::blocking(call, start),
-            1 => return everything::explicit(start),
-            _ => everything::implicit(if get { Class::Get } else { Class::Put }, start),
-        }
-        return 0;
+    let (base, size) = rank.table().get(to).map_or((0, 0), |entry| (entry.addr, entry.size));
+    let bytes = remote.bytes();
+    if bytes.is_none() || bytes != local.bytes() {
+        let count = |shape: Shape<'_>| shape.bytes().map_or("too many".to_string(), |n| n.to_string());
+        die(&format!(
+            "{call}: source and destination have different numbers of bytes: {} on node {node}, {} here",
+            count(remote),
+            count(local)
+        ));
     }
-    let base = rank.table().get(to).map_or(0, |entry| entry.addr);
+    if let Some((first, end)) = remote.span()
+        && (first < base as i128 || end > base as i128 + size as i128)
+    {
+        die(&format!(
+            "{call}: pieces from address {first:#x} to {end:#x} are outside the segment of node {node}, which is [{base:#x}, {:#x}), {size} bytes",
+            base.wrapping_add(size)
+        ));
+    }
     // SAFETY: the caller's promise.
     unsafe {
         match (mode, get) {
             (0, false) => rank.put_shape(to, remote, base, local),
             (0, true) => rank.get_shape(local, to, remote, base),
-            (1, false) => return rank.put_shape_nb(to, remote, base, local).into_raw() as usize,
+            (1, false) => return rank.put_shape_nb(to, remote, base, local, source).into_raw() as usize,
             (1, true) => return rank.get_shape_nb(local, to, remote, base).into_raw() as usize,
-            (_, false) => rank.put_shape_nbi(to, remote, base, local),
+            (_, false) => rank.put_shape_nbi(to, remote, base, local, source),
             (_, true) => rank.get_shape_nbi(local, to, remote, base),
         }
     }
@@ -96,7 +91,7 @@ pub unsafe extern "C" fn gasneti_vis_v(
     // SAFETY: the caller's promise.
     unsafe {
         let (r, l) = (list(remote, remotes), list(local, locals));
-        transfer(call, get != 0, mode, node, Shape::Vector(r), Shape::Vector(l))
+        transfer(call, get != 0, mode, node, Shape::Vector(r), Shape::Vector(l), Local::Defer)
     }
 }
 
@@ -121,7 +116,7 @@ pub unsafe extern "C" fn gasneti_vis_i(
     unsafe {
         let r = Shape::Indexed(list(remote, remotes), remote_len);
         let l = Shape::Indexed(list(local, locals), local_len);
-        transfer(call, get != 0, mode, node, r, l)
+        transfer(call, get != 0, mode, node, r, l, Local::Defer)
     }
 }
 
@@ -147,6 +142,6 @@ pub unsafe extern "C" fn gasneti_vis_s(
         let count = list(count, levels + 1);
         let r = Shape::Strided { at: remote, strides: list(remote_strides, levels), count };
         let l = Shape::Strided { at: local, strides: list(local_strides, levels), count };
-        transfer(call, get != 0, mode, node, r, l)
+        transfer(call, get != 0, mode, node, r, l, Local::Defer)
     }
 }

@@ -1,7 +1,8 @@
 //! `GASNET_BLOCKUNTIL` and the wait mode.
 //!
-//! The macro loops in C; each turn calls [`gasneti_wait_step`], which polls and then spins, yields or sleeps shortly as
-//! the core's wait engine says. It never sleeps until a message: the condition may be made true by a peer's put.
+//! The macro loops in C; each turn calls [`gasneti_wait_step`], which polls and then spins, yields or sleeps
+//! shortly as the core's wait engine says. It never sleeps until a message: the condition may be made true by
+//! a peer's put.
 
 #![expect(unsafe_code, reason = "exported to C by name; keeps the wait engine's state in C memory")]
 

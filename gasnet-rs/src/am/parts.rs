@@ -1,17 +1,19 @@
 //! Long messages that do not fit in a frame.
 //!
-//! The sender cuts the payload up and sends every *part* as a frame of its own, on the channel of the message: a request's parts wait for room
-//! as requests do, a reply's as replies do, so nothing new can wait for something else. Each says where it belongs, how long the whole is,
-//! and has all arguments. The receiver places parts as they come, in any order, and runs the handler, once, when all are there. Messages
-//! that fit in a frame go as before.
+//! The sender cuts the payload up and sends every *part* as a frame of its own, on the channel of the
+//! message: a request's parts wait for room as requests do, a reply's as replies do, so nothing new can wait
+//! for something else. Each says where it belongs, how long the whole is, and has all arguments. The receiver
+//! places parts as they come, in any order, and runs the handler, once, when all are there. Messages that fit
+//! in a frame go as before.
 //!
-//! **What is checked.** The parts of a message agree in everything, each comes once, and lies inside the segment; else the job ends with a message that
-//! names the sender.
+//! **What is checked.** The parts of a message agree in everything, each comes once, and lies inside the
+//! segment; else the job ends with a message that names the sender.
 #![expect(unsafe_code, reason = "copies payloads between user memory, frames and segments")]
 
 use super::frame::{FrameHead, PART_HEAD, PartHead, payload_at};
 use super::{FIRST_LIBRARY_HANDLER, MAX_MEDIUM, Message, Outgoing};
 use crate::conduit::{Channel, Frame, Peer};
+use crate::event::Refused;
 use crate::prim::{AtomicU32, Ordering};
 use crate::segment::Place;
 use crate::{Error, Rank, RankId, bytes};
@@ -74,7 +76,7 @@ fn check(head: &FrameHead, part: &PartHead, data: &[u8]) -> Option<(FrameHead, u
 }
 
 impl Rank {
-    /// Sends a long message in parts.
+    /// Sends a long message in parts, the first of which may be refused if it is to be sent immediately.
     ///
     /// # Safety
     /// 1. `out.src` is valid for `out.len` bytes (owed by the caller).
@@ -84,7 +86,8 @@ impl Rank {
         channel: Channel,
         to: RankId,
         out: Outgoing<'_>,
-    ) -> Result<(), Error> {
+        immediate: bool,
+    ) -> Result<Result<(), Refused>, Error> {
         let conduit = self.conduit.as_ref().expect("frames go by a conduit");
         let (nargs, peer) = (out.args.len(), Peer { rank: to, endpoint: 0 });
         let payload = payload_at(nargs);
@@ -99,14 +102,16 @@ impl Rank {
             let head = FrameHead { kind, handler, nargs, len, dst, part: true };
             let part = PartHead { number, at: at as u32, total: out.len as u32, step: step as u32 };
             let slot = loop {
-                match conduit.reserve(peer, channel, payload + len, false)? {
+                let refusable = immediate && at == 0;
+                match conduit.reserve(peer, channel, payload + len, refusable)? {
                     Some(slot) => break slot,
+                    None if refusable => return Ok(Err(Refused)),
                     None if self.make_room(channel, to, &mut waiter) => {}
-                    None => return self.send_to_nobody(channel, to, out.handler),
+                    None => return self.send_to_nobody(channel, to, out.handler).map(Ok),
                 }
             };
-            // SAFETY: the slot has `payload + len` bytes that are ours until commit; the source is owed by the caller; what is committed is
-            // the slot reserved above, filled in.
+            // SAFETY: the slot has `payload + len` bytes that are ours until commit; the source is owed by
+            // the caller; what is committed is the slot reserved above, filled in.
             unsafe {
                 let to = core::slice::from_raw_parts_mut(slot.buf.as_ptr(), payload + PART_HEAD);
                 head.emit(out.args, &mut to[..payload]);
@@ -115,7 +120,7 @@ impl Rank {
                 conduit.commit(slot);
             }
         }
-        Ok(())
+        Ok(Ok(()))
     }
 
     /// Takes in a part, and runs the handler if it was the last one that was missing.

@@ -45,23 +45,30 @@ pub enum Function {
     CompareSwap,
 }
 
-pub(super) const TYPES: [WordType; 6] =
-    [WordType::I32, WordType::U32, WordType::I64, WordType::U64, WordType::F32, WordType::F64];
-pub(super) const FUNCTIONS: [Function; 13] = [
-    Function::Get,
-    Function::Set,
-    Function::Add,
-    Function::Sub,
-    Function::Inc,
-    Function::Dec,
-    Function::Min,
-    Function::Max,
-    Function::And,
-    Function::Or,
-    Function::Xor,
-    Function::Mul,
-    Function::CompareSwap,
-];
+impl WordType {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [WordType; 6] =
+        [WordType::I32, WordType::U32, WordType::I64, WordType::U64, WordType::F32, WordType::F64];
+}
+
+impl Function {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Function; 13] = [
+        Function::Get,
+        Function::Set,
+        Function::Add,
+        Function::Sub,
+        Function::Inc,
+        Function::Dec,
+        Function::Min,
+        Function::Max,
+        Function::And,
+        Function::Or,
+        Function::Xor,
+        Function::Mul,
+        Function::CompareSwap,
+    ];
+}
 
 /// A function on a type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,8 +85,8 @@ impl Operation {
     }
     pub(crate) fn decode(v: u32) -> Option<Operation> {
         Some(Operation {
-            function: *FUNCTIONS.get((v & 0xff) as usize)?,
-            word: *TYPES.get((v >> 8) as usize)?,
+            function: *Function::ALL.get((v & 0xff) as usize)?,
+            word: *WordType::ALL.get((v >> 8) as usize)?,
         })
     }
     /// Whether the type has this function: floats have no bitwise ones.

@@ -1,17 +1,20 @@
 //! Whether the members of a team mean the same operation.
 //!
-//! All members start the operations of a team in the same order, with kinds, sizes, roots and modes that agree. Who does not is told, with the
-//! ranks, kinds and sizes of both sides. Each rank has a [`Record`] of every team: what its last operations were.
+//! All members start the operations of a team in the same order, with kinds, sizes, roots and modes that
+//! agree. Who does not is told, with the ranks, kinds and sizes of both sides. Each rank has a [`Record`] of
+//! every team: what its last operations were.
 //!
-//! - *Messages* say which operation they belong to ([`What::short`]). It is compared with the record when they come, or when the operation is
-//!   started here if they come before that.
-//! - *Tables* count members in. The word that counts them also sums up what they are doing ([`Table::arrive`](super::table::Table::arrive)): whoever
-//!   comes compares the sum of those before with its own.
-//! - *NICs* carry blocks without a word about them: of operations that go their way, those that end although they do not match are not
-//!   told, only those that do not end.
-//! - *Waits* that take longer than a second [ask](crate::Rank::ask_about_collectives) a member on whom they depend, with the whole record. So members
-//!   that wait in different places, at different operations or by different paths, are told instead of hanging: of members that wait for each
-//!   other, two neighbours in that chain disagree. Nobody is asked twice at a time, nor again before either has started something.
+//! - *Messages* say which operation they belong to ([`What::short`]). It is compared with the record when
+//!   they come, or when the operation is started here if they come before that.
+//! - *Tables* count members in. The word that counts them also sums up what they are doing
+//!   ([`Table::arrive`](super::table::Table::arrive)): whoever comes compares the sum of those before with
+//!   its own.
+//! - *NICs* carry a word before each block, and as each signal. Hosts compare them when the operation is
+//!   over, before they use what came ([`nic`](super::nic)).
+//! - *Waits* that take longer than a second [ask](crate::Rank::ask_about_collectives) a member on whom they
+//!   depend, with the whole record. So members that wait in different places, at different operations or by
+//!   different paths, are told instead of hanging: of members that wait for each other, two neighbours in
+//!   that chain disagree. Nobody is asked twice at a time, nor again before either has started something.
 
 use super::mail::{self, ASK, TOLD};
 use super::{Shape, SyncMode, When};
@@ -26,8 +29,8 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// What an operation is, as far as members have to agree about it, in a word of a record. The fields, from the lowest bit: kind (4), mode (2),
-/// root (18), bytes of a block (32), round of the record (8).
+/// What an operation is, as far as members have to agree about it, in a word of a record. The fields, from
+/// the lowest bit: kind (4), mode (2), root (18), bytes of a block (32), round of the record (8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct What(u64);
 
@@ -81,7 +84,8 @@ impl What {
         What(kind | mode | root << ROOT | size << SIZE)
     }
 
-    /// The same in fewer bits: equal for operations that agree, and different if kinds, modes or sizes up to a MiB are.
+    /// The same in fewer bits: equal for operations that agree, and different if kinds, modes or sizes up to
+    /// a MiB are.
     pub(crate) fn short(self) -> u32 {
         let root = self.0 >> ROOT & ((1 << SHORT_ROOT) - 1);
         let size = self.size().min((1 << SHORT_SIZE) - 1);
@@ -109,7 +113,7 @@ impl fmt::Display for What {
         let field = |at: u32, bits: u32| self.0 >> at & ((1 << bits) - 1);
         let kind = field(0, KIND) as usize;
         f.write_str(KINDS.get(kind).unwrap_or(&KINDS[0]))?;
-        if !matches!(kind, 1 | 10 | 11 | 13) {
+        if !matches!(kind, 0 | 1 | 10 | 11 | 13) {
             write!(f, " of {} bytes", self.size())?;
         }
         if let Some(root) = field(ROOT, SIZE - ROOT).checked_sub(1) {
@@ -153,7 +157,8 @@ pub(crate) struct Record {
     started: AtomicU32,
     /// The last of them, by number; 0 where there was none yet.
     done: [AtomicU64; REMEMBERED],
-    /// What messages belong to that came before the operation was started here: short word, rank (24 bits), round; or 0.
+    /// What messages belong to that came before the operation was started here: short word, rank (24 bits),
+    /// round; or 0.
     early: [AtomicU64; REMEMBERED],
     asked: Mutex<HashMap<u32, Asked>>,
 }
@@ -168,40 +173,62 @@ impl Record {
         self.started.load(Relaxed)
     }
 
-    /// Starts the next operation; its number. Threads of a rank take turns; a message that one of them takes in at this very moment may
-    /// escape the comparison.
+    /// Starts the next operation; its number. Threads of a rank take turns; a message that one of them takes
+    /// in at this very moment may escape the comparison.
     pub(crate) fn start(&self, rank: &Rank, what: What) -> u32 {
-        let number = self.started.fetch_add(1, Relaxed);
-        self.done[place(number)].store(what.entry(number), Relaxed);
-        let early = self.early[place(number)].load(Relaxed);
-        if early != 0 && (early >> ROUND) as u8 == round(number) && early as u32 != what.short() {
-            self.differ(rank, number, (rank.id(), what), (early_rank(early), What::of_short(early as u32)));
+        let (number, other) = self.begin(what);
+        if let Some(other) = other {
+            self.differ(rank, number, (rank.id(), what), other);
         }
         number
     }
 
+    /// Of [`start`](Self::start): the operation's number, and who has already said that it is something else.
+    fn begin(&self, what: What) -> (u32, Option<(RankId, What)>) {
+        let number = self.started.fetch_add(1, Relaxed);
+        self.done[place(number)].store(what.entry(number), Relaxed);
+        let early = &self.early[place(number)];
+        let said = early.load(Relaxed);
+        if said == 0 {
+            return (number, None);
+        }
+        // Rounds come again: nothing stays for the operations after this one, neither what came while an
+        // earlier one was started.
+        early.store(0, Relaxed);
+        let differs = (said >> ROUND) as u8 == round(number) && said as u32 != what.short();
+        (number, differs.then(|| (early_rank(said), What::of_short(said as u32))))
+    }
+
     /// A member has sent a message of an operation that is this to it.
     pub(crate) fn hear(&self, rank: &Rank, number: u32, from: RankId, short: u32) {
-        let place = place(number);
-        let mine = self.done[place].load(Relaxed);
-        if mine != 0 && (mine >> ROUND) as u8 == round(number) {
-            let mine = What(mine & ((1 << ROUND) - 1));
-            if mine.short() != short {
-                self.differ(rank, number, (rank.id(), mine), (from, What::of_short(short)));
-            }
-        } else if number.wrapping_sub(self.started()) < REMEMBERED as u32 {
-            let from_bits = u64::from(from.0 & 0xff_ffff) << 32;
-            let entry = u64::from(short) | from_bits | u64::from(round(number)) << ROUND;
-            let before = self.early[place].swap(entry, Relaxed);
-            if before != 0 && before >> ROUND == entry >> ROUND && before as u32 != short {
-                let other = (early_rank(before), What::of_short(before as u32));
-                self.differ(rank, number, (from, What::of_short(short)), other);
-            }
+        if let Some((member, what)) = self.take_in(number, from, short) {
+            self.differ(rank, number, (from, What::of_short(short)), (member.unwrap_or(rank.id()), what));
         }
     }
 
+    /// Of [`hear`](Self::hear): what this rank, or the member that is named, takes that operation for, if it
+    /// is something else.
+    fn take_in(&self, number: u32, from: RankId, short: u32) -> Option<(Option<RankId>, What)> {
+        let place = place(number);
+        let mine = self.done[place].load(Relaxed);
+        // Others may be any number of operations ahead.
+        let behind = self.started().wrapping_sub(number);
+        if (1..=REMEMBERED as u32).contains(&behind) && mine != 0 && (mine >> ROUND) as u8 == round(number) {
+            let mine = What(mine & ((1 << ROUND) - 1));
+            return (mine.short() != short).then_some((None, mine));
+        }
+        if number.wrapping_sub(self.started()) >= REMEMBERED as u32 {
+            return None;
+        }
+        let from_bits = u64::from(from.0 & 0xff_ffff) << 32;
+        let entry = u64::from(short) | from_bits | u64::from(round(number)) << ROUND;
+        let before = self.early[place].swap(entry, Relaxed);
+        let differs = before != 0 && before >> ROUND == entry >> ROUND && before as u32 != short;
+        differs.then(|| (Some(early_rank(before)), What::of_short(before as u32)))
+    }
+
     #[cold]
-    fn differ(&self, rank: &Rank, number: u32, a: (RankId, What), b: (RankId, What)) -> ! {
+    pub(super) fn differ(&self, rank: &Rank, number: u32, a: (RankId, What), b: (RankId, What)) -> ! {
         let team = match self.team {
             0 => "the team of all ranks".to_string(),
             team => format!("team {team}"),
@@ -223,6 +250,10 @@ impl Record {
         let mut words = [0u64; REMEMBERED];
         for (word, bytes) in words.iter_mut().zip(theirs.as_chunks().0) {
             *word = u64::from_le_bytes(*bytes);
+        }
+        // Farther apart, they have no operation in common.
+        if started.wrapping_sub(self.started()).cast_signed().unsigned_abs() > REMEMBERED as u32 {
+            return;
         }
         // The first one where they part.
         for back in (1..=REMEMBERED as u32).rev() {
@@ -309,7 +340,8 @@ pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>)
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Rank {
-    /// Called by waits that take long: asks the members on whom this rank's collective operations depend whether they do the same.
+    /// Called by waits that take long: asks the members on whom this rank's collective operations depend
+    /// whether they do the same.
     #[cold]
     pub(crate) fn ask_about_collectives(&self, waited: Duration) {
         let now = map::last_tick().as_millis() as u64;
@@ -338,7 +370,7 @@ impl Rank {
 
     /// Members have met who do different things, as this one does: one of the others finds out with whom.
     #[cold]
-    pub(crate) fn part(&self, team: &Members, number: u32, what: What, other: What) -> ! {
+    pub(crate) fn part(&self, team: &Members, number: u32, what: What, other: (RankId, What)) -> ! {
         for &peer in team.ranks.iter().filter(|r| **r != self.id()) {
             team.record.ask(self, peer, About { member: team.me as u32, ..About::default() });
         }
@@ -347,13 +379,50 @@ impl Rank {
             map::monotonic().saturating_sub(since) > 5 * PATIENCE
         });
         // They do not listen.
-        team.record.differ(self, number, (self.id(), what), (RankId(u32::MAX), other))
+        team.record.differ(self, number, (self.id(), what), other)
     }
 }
 
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+
+    /// What was said of an operation is not compared with the one that has the same place and round 8192
+    /// operations later.
+    #[test]
+    fn what_was_said_early_is_forgotten() {
+        let (record, barrier) = (Record::new(0), What::new(Shape::Barrier, None, SyncMode::MY));
+        let broadcast = What::new(Shape::Broadcast(8), Some(1), SyncMode::MY);
+        let from = RankId(3);
+        for number in 0..3 * 256 * REMEMBERED as u32 {
+            let said = match number {
+                5 => {
+                    assert_eq!(record.take_in(5, from, broadcast.short()), None);
+                    broadcast
+                }
+                6 => {
+                    assert_eq!(record.take_in(6, from, broadcast.short()), None);
+                    barrier
+                }
+                7 => broadcast,
+                _ => barrier,
+            };
+            let other = (number == 6).then_some((from, What::of_short(broadcast.short())));
+            assert_eq!(record.begin(said), (number, other));
+            if number == 7 {
+                // Another thread has taken this in while the operation was started.
+                record.early[7].store(u64::from(broadcast.short()), Relaxed);
+            }
+        }
+        // Who is far ahead, or behind, is not compared with what has the same place.
+        assert_eq!(
+            record.take_in(record.started() + 256 * REMEMBERED as u32 - 1, from, broadcast.short()),
+            None
+        );
+        let last = record.started() - 1;
+        assert!(record.take_in(last, from, broadcast.short()).is_some());
+        assert_eq!(record.take_in(last, from, barrier.short()), None);
+    }
 
     #[test]
     fn short_words_tell_kinds_and_small_sizes_apart() {

@@ -1,8 +1,8 @@
 //! The operations.
 //!
-//! Which algorithm runs depends only on what all members know: the number of members, the size of a block, who shares a host.
-//! Steps of one operation are numbered so that no two messages between the same members have the same number: the upper bits name
-//! the part of the operation, the lower ones a round or a segment.
+//! Which algorithm runs depends only on what all members know: the number of members, the size of a block,
+//! who shares a host. Steps of one operation are numbered so that no two messages between the same members
+//! have the same number: the upper bits name the part of the operation, the lower ones a round or a segment.
 #![expect(unsafe_code, reason = "works on buffers of callers")]
 
 use super::mail::{EAGER, Flying, Op, Part, Ptr, Way};
@@ -14,10 +14,11 @@ use crate::context::{self, Inside};
 use core::future::Future;
 use std::sync::Arc;
 
-/// Combines two vectors of `n` bytes: the first becomes *first, then second*. It must not call the runtime: waits, barriers and collective
-/// operations inside it end the job.
+/// Combines two vectors of `n` bytes: the first becomes *first, then second*. It must not call the runtime:
+/// waits, barriers and collective operations inside it end the job.
 ///
-/// Of a call: both pointers are valid for `n` bytes, a multiple of the element size; the ranges do not overlap.
+/// Of a call: both pointers are valid for `n` bytes, a multiple of the element size; the ranges do not
+/// overlap. Both are aligned for a type whose size is that of the elements.
 pub type Combine = dyn Fn(*mut u8, *const u8, usize) + Send + Sync;
 
 /// How values are combined.
@@ -131,7 +132,8 @@ pub(crate) async fn barrier(op: &Op, step: u32) {
 /// Copies the root's `n` bytes at `src` to every member's `dst`.
 ///
 /// # Safety
-/// 1. `dst` is valid for `n` bytes, on the root `src` too, until the future is over (owed by the caller, also of all below).
+/// 1. `dst` is valid for `n` bytes, on the root `src` too, until the future is over (owed by the caller, also
+///    of all below).
 pub(crate) async unsafe fn broadcast(op: &Op, root: usize, dst: Ptr, src: Ptr, n: usize) {
     if op.path == Path::Nic {
         return nic::broadcast(op, root, dst, src, n).await;
@@ -318,7 +320,8 @@ pub(crate) async unsafe fn gather_all(op: &Op, dst: Ptr, src: Ptr, n: usize) {
     }
 }
 
-/// Sends every other member something and receives something of it: `part(i)` says from where and how much, to where and how much.
+/// Sends every other member something and receives something of it: `part(i)` says from where and how much,
+/// to where and how much.
 async unsafe fn everybody(op: &Op, step: u32, part: impl Fn(usize) -> (Ptr, usize, Ptr, usize)) {
     let (me, size) = (op.me(), op.size());
     // SAFETY: owed by the caller.
@@ -406,8 +409,8 @@ pub(crate) async unsafe fn reduce(op: &Op, root: usize, dst: Ptr, src: Ptr, n: u
         if nic::combine(how, n, size) {
             return nic::reduce(op, Some(root), dst, src, n, how).await;
         }
-        let mut all = vec![0u8; if me == root { size * n } else { 0 }];
-        let at = Ptr(all.as_mut_ptr());
+        let mut all = Operands::new(if me == root { size * n } else { 0 });
+        let at = all.at();
         // SAFETY: the root has room for all operands.
         unsafe {
             gather(op, root, at, src, n).await;
@@ -417,8 +420,8 @@ pub(crate) async unsafe fn reduce(op: &Op, root: usize, dst: Ptr, src: Ptr, n: u
         }
         return;
     }
-    let mut sum = vec![0u8; n];
-    let at = Ptr(sum.as_mut_ptr());
+    let mut sum = Operands::new(n);
+    let at = sum.at();
     // SAFETY: owned buffers outlive the messages; `combine` gets two of `n` bytes.
     unsafe {
         src.copy_to(at, n);
@@ -431,16 +434,16 @@ pub(crate) async unsafe fn reduce(op: &Op, root: usize, dst: Ptr, src: Ptr, n: u
             children.reverse();
             (0, parent, children.into_iter().map(|c| c.0).collect())
         };
-        let mut parts: Vec<Vec<u8>> = children.iter().map(|_| vec![0u8; n]).collect();
+        let mut parts: Vec<Operands> = children.iter().map(|_| Operands::new(n)).collect();
         let posted: Vec<_> = children
             .iter()
             .zip(&mut parts)
-            .map(|(&c, part)| op.receive(c, BODY, Ptr(part.as_mut_ptr()), n, Way::Push))
+            .map(|(&c, part)| (part.at(), op.receive(c, BODY, part.at(), n, Way::Push)))
             .collect();
         // One after the other in a fixed order, so that sums of floats come out the same every time.
-        for (receive, part) in posted.into_iter().zip(&parts) {
+        for (part, receive) in posted {
             receive.await;
-            how.apply(at.0, part.as_ptr(), n);
+            how.apply(at.0, part.0, n);
         }
         if let Some(p) = parent {
             op.send(p, BODY, at, n, Way::Push).await;
@@ -476,8 +479,8 @@ pub(crate) async unsafe fn reduce_all(op: &Op, dst: Ptr, src: Ptr, n: usize, how
         let per = (n / how.element).div_ceil(size) * how.element;
         let slice = |i: usize| ((i * per).min(n), per.min(n - (i * per).min(n)));
         let (own, len) = slice(me);
-        let mut parts = vec![0u8; len * size];
-        let at = Ptr(parts.as_mut_ptr());
+        let mut parts = Operands::new(len * size);
+        let at = parts.at();
         src.at(own).copy_to(at.at(me * len), len);
         everybody(op, BODY, |i| (src.at(slice(i).0), slice(i).1, at.at(i * len), len)).await;
         for i in 1..size {
@@ -488,8 +491,8 @@ pub(crate) async unsafe fn reduce_all(op: &Op, dst: Ptr, src: Ptr, n: usize, how
     }
 }
 
-/// Member i's `dst` becomes the combination of the vectors of members 0 to i, or to i - 1 if not `inclusive` (member 0's is then
-/// left alone).
+/// Member i's `dst` becomes the combination of the vectors of members 0 to i, or to i - 1 if not `inclusive`
+/// (member 0's is then left alone).
 ///
 /// # Safety
 /// As [`broadcast`].
@@ -502,26 +505,26 @@ pub(crate) async unsafe fn scan(op: &Op, dst: Ptr, src: Ptr, n: usize, inclusive
             Path::Nic => return operands(op, dst, src, n, me + usize::from(inclusive), how).await,
             Path::Mail => {}
         }
-        let (mut sum, mut before) = (vec![0u8; n], vec![0u8; n]);
-        src.copy_to(Ptr(sum.as_mut_ptr()), n);
+        let (mut sum, mut before) = (Operands::new(n), Operands::new(n));
+        src.copy_to(sum.at(), n);
         let (mut distance, mut round) = (1, BODY);
         while distance < size {
             // A copy: the message may still be on its way when the sum grows.
-            let mut out = sum.clone();
+            let mut out = Operands(sum.0.clone());
             let mut flying = Flying::default();
             if me + distance < size {
-                flying.push(op.send(me + distance, round, Ptr(out.as_mut_ptr()), n, Way::Push));
+                flying.push(op.send(me + distance, round, out.at(), n, Way::Push));
             }
             if me >= distance {
-                flying.during(op.receive(me - distance, round, Ptr(before.as_mut_ptr()), n, Way::Push)).await;
-                how.apply(before.as_mut_ptr(), sum.as_ptr(), n);
+                flying.during(op.receive(me - distance, round, before.at(), n, Way::Push)).await;
+                how.apply(before.at().0, sum.at().0, n);
                 core::mem::swap(&mut sum, &mut before);
             }
             flying.land().await;
             distance *= 2;
             round += 1;
         }
-        let at = Ptr(sum.as_mut_ptr());
+        let at = sum.at();
         if inclusive {
             return at.copy_to(dst, n);
         }
@@ -536,16 +539,33 @@ pub(crate) async unsafe fn scan(op: &Op, dst: Ptr, src: Ptr, n: usize, inclusive
     }
 }
 
-/// Gathers all members' vectors at every member, where `dst` becomes the combination of the first `count` of them, if there are any.
+/// Gathers all members' vectors at every member, where `dst` becomes the combination of the first `count` of
+/// them, if there are any.
 async unsafe fn operands(op: &Op, dst: Ptr, src: Ptr, n: usize, count: usize, how: &Reduction) {
-    let mut all = vec![0u8; op.size() * n];
-    let at = Ptr(all.as_mut_ptr());
+    let mut all = Operands::new(op.size() * n);
+    let at = all.at();
     // SAFETY: room for all operands; the rest is owed by the caller.
     unsafe {
         gather_all(op, at, src, n).await;
         if count > 0 {
             folded(at, count, n, how).copy_to(dst, n);
         }
+    }
+}
+
+/// Zeros, aligned as any type of operand that a program's function is given.
+struct Operands(Vec<Line>);
+
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Line(#[expect(dead_code, reason = "reached by address")] [u8; 64]);
+
+impl Operands {
+    fn new(bytes: usize) -> Operands {
+        Operands(vec![Line([0; 64]); bytes.div_ceil(size_of::<Line>())])
+    }
+    fn at(&mut self) -> Ptr {
+        Ptr(self.0.as_mut_ptr().cast())
     }
 }
 
@@ -567,8 +587,8 @@ fn equal(op: &Op, n: usize) -> Vec<(usize, usize)> {
 /// Where the blocks of all members lie: (offset, bytes) of each.
 pub(crate) type Blocks = Arc<[(usize, usize)]>;
 
-/// Sends blocks to other members, and receives blocks from them: by NICs those that have room on their boards, if they can; by messages the
-/// others.
+/// Sends blocks to other members, and receives blocks from them: by NICs those that have room on their
+/// boards, if they can; by messages the others.
 ///
 /// # Safety
 /// As [`broadcast`].
@@ -597,14 +617,16 @@ async unsafe fn straight(op: &Op, places: Places, mut out: Vec<Part>, mut back: 
     flying.land().await;
 }
 
-/// The blocks of other members, of which `blocks` say where they lie at `base`; first that of the member `step` places to the right.
+/// The blocks of other members, of which `blocks` say where they lie at `base`; first that of the member
+/// `step` places to the right.
 fn parts(op: &Op, base: Ptr, blocks: &[(usize, usize)], step: usize) -> Vec<Part> {
     let (me, size) = (op.me(), op.size());
     let part = |peer: usize| Part { peer, at: base.at(blocks[peer].0), len: blocks[peer].1 };
     (1..size).map(|i| part((me + i * step) % size)).collect()
 }
 
-/// [`scatter`] of blocks of any size and place: the root's `blocks` say where in its `src`; this member's has `n` bytes.
+/// [`scatter`] of blocks of any size and place: the root's `blocks` say where in its `src`; this member's has
+/// `n` bytes.
 ///
 /// # Safety
 /// As [`broadcast`]; `src` has the blocks, `dst` has room for `n` bytes.
@@ -656,7 +678,8 @@ pub(crate) async unsafe fn gather_v(
     }
 }
 
-/// [`gather_all`] of blocks of any size; all members give the same `blocks` sizes, and each its own places in `dst`.
+/// [`gather_all`] of blocks of any size; all members give the same `blocks` sizes, and each its own places in
+/// `dst`.
 ///
 /// # Safety
 /// As [`broadcast`]; `dst` has room for the blocks.
@@ -690,7 +713,8 @@ pub(crate) async unsafe fn gather_all_v(op: &Op, dst: Ptr, src: Ptr, blocks: &[(
     }
 }
 
-/// [`exchange`] of blocks of any size: `to` says where in `src` each member's block is, `from` where in `dst` each member's goes.
+/// [`exchange`] of blocks of any size: `to` says where in `src` each member's block is, `from` where in `dst`
+/// each member's goes.
 ///
 /// # Safety
 /// As [`broadcast`]; the buffers have the blocks.

@@ -1,5 +1,6 @@
-//! Operations on small blocks among members of one host: every member leaves its block in the team's [table](super::table), the last one to
-//! come combines them where that is asked for, and all read what concerns them. As fast as a barrier of the same memory.
+//! Operations on small blocks among members of one host: every member leaves its block in the team's
+//! [table](super::table), the last one to come combines them where that is asked for, and all read what
+//! concerns them. As fast as a barrier of the same memory.
 #![expect(unsafe_code, reason = "copies between buffers of callers and shared memory")]
 
 use super::agree::What;
@@ -36,8 +37,8 @@ struct Entered<'a> {
 }
 
 impl<'a> Entered<'a> {
-    /// Enters, in turn, a phase with this many bytes of area and result: `leave` puts this member's bytes into the area, `combine` makes the
-    /// result of the area if this is the last to come.
+    /// Enters, in turn, a phase with this many bytes of area and result: `leave` puts this member's bytes
+    /// into the area, `combine` makes the result of the area if this is the last to come.
     fn new(
         op: &'a Op,
         (in_area, in_result): (usize, usize),
@@ -59,7 +60,11 @@ impl<'a> Entered<'a> {
                 table.publish(phase);
             }
             Arrival::Early => {}
-            Arrival::Others(what) => op.rank().part(team, op.number, op.what, What::of_short(what)),
+            Arrival::Others(what) => {
+                // Any of them.
+                let other = team.ranks[usize::from(op.me() == 0)];
+                op.rank().part(team, op.number, op.what, (other, What::of_short(what)))
+            }
         }
         Entered { op, table, phase, area, result }
     }

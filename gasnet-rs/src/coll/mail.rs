@@ -1,15 +1,18 @@
 //! Messages between members of a team.
 //!
-//! A message is named by team, operation, step and sender. It may arrive before its receiver has come to ask for it, so it goes into
-//! a slot that either side makes; the receiver *posts* a buffer there.
+//! A message is named by team, operation, step and sender. It may arrive before its receiver has come to ask
+//! for it, so it goes into a slot that either side makes; the receiver *posts* a buffer there.
 //!
 //! **Small** messages (up to [`EAGER`] bytes) are sent at once, and copied once more if they come early.
 //!
-//! **Large** ones never wait in between. Who starts depends on what both sides know, so that nothing is sent in vain:
-//! - *pull*, between ranks that map each other's segments: the sender offers. From its segment: the receiver copies and says `DONE`.
-//!   From elsewhere: the receiver answers `READY`, and it goes on as a push. Several receivers of one block copy side by side.
-//! - *push*, and everything between hosts: the receiver says `READY` when it posts. If its buffer is in its segment, the sender puts
-//!   the data there and says `PLACED`; else it sends fragments, which go straight into the posted buffer.
+//! **Large** ones never wait in between. Who starts depends on what both sides know, so that nothing is sent
+//! in vain:
+//! - *pull*, between ranks that map each other's segments: the sender offers. From its segment: the receiver
+//!   copies and says `DONE`. From elsewhere: the receiver answers `READY`, and it goes on as a push. Several
+//!   receivers of one block copy side by side.
+//! - *push*, and everything between hosts: the receiver says `READY` when it posts. If its buffer is in its
+//!   segment, the sender puts the data there and says `PLACED`; else it sends fragments, which go straight
+//!   into the posted buffer.
 #![expect(unsafe_code, reason = "copies between buffers of callers, segments and messages")]
 
 use super::agree::{About, Record, What};
@@ -228,8 +231,8 @@ impl Mail {
         slots.all.iter().filter_map(waits).collect()
     }
 
-    /// Somebody waits for a message of so many bytes from here (team, operation, step and member): a sender that waits for leave to send another
-    /// number of them would wait for ever.
+    /// Somebody waits for a message of so many bytes from here (team, operation, step and member): a sender
+    /// that waits for leave to send another number of them would wait for ever.
     pub(crate) fn compare_length(
         &self,
         rank: &Rank,
@@ -313,7 +316,11 @@ fn disagree(rank: &Rank, peer: RankId) -> ! {
 
 /// Whoever sends a block, and whoever receives it, and how many bytes they think that it has.
 #[cold]
-fn lengths_differ(rank: &Rank, (from, sent): (RankId, usize), (to, expected): (RankId, usize)) -> ! {
+pub(super) fn lengths_differ(
+    rank: &Rank,
+    (from, sent): (RankId, usize),
+    (to, expected): (RankId, usize),
+) -> ! {
     rank.fatal(&format!(
         "a collective operation: rank {from} sends rank {to} a block of {sent} bytes where {expected} are expected: the ranks of the \
          team disagree about its size"
@@ -367,7 +374,8 @@ impl Op {
 
     /// Whether it is.
     pub(crate) fn is_next(&self) -> bool {
-        // ORDER: Acquire; pairs with Release in next_turn: the last step's state, if another thread of the rank did it.
+        // ORDER: Acquire; pairs with Release in next_turn: the last step's state, if another thread of the
+        // rank did it.
         self.team.turn.load(Ordering::Acquire) == self.ticket.load(Relaxed)
     }
 
@@ -385,8 +393,10 @@ impl Op {
 
     /// What this member takes part in at a table: the operation, which one, and which of its steps.
     pub(crate) fn part(&self) -> u64 {
-        let step = self.steps.fetch_add(1, Relaxed) & 3;
-        u64::from(self.what.short()) | u64::from(self.number & 63) << 32 | u64::from(step) << 38
+        // One step after the other: no read-modify-write, which would cost as much as all else here.
+        let step = self.steps.load(Relaxed);
+        self.steps.store(step.wrapping_add(1), Relaxed);
+        u64::from(self.what.short()) | u64::from(self.number & 63) << 32 | u64::from(step & 3) << 38
     }
 
     fn tell(&self, to: usize, index: u8, step: u32, word: u64, total: usize) {
@@ -429,12 +439,13 @@ impl Op {
 
     /// Offset in the own segment of a range, if it lies there.
     fn own_offset(&self, p: Ptr, len: usize) -> Option<u64> {
-        let own = self.rank().segments.get()?.get(self.rank().id())?;
+        let own = self.rank().segments.known()?.get(self.rank().id())?;
         let at = (p.0 as usize).wrapping_sub(own.local as usize);
         (!own.local.is_null() && len <= own.size && at <= own.size - len).then_some(at as u64)
     }
 
-    /// Sends a message. Its bytes may change when the future is over; small ones are gone after its first turn.
+    /// Sends a message. Its bytes may change when the future is over; small ones are gone after its first
+    /// turn.
     ///
     /// # Safety
     /// 1. `from` is valid for `len` bytes until the future is over (owed by the caller).
@@ -456,7 +467,8 @@ impl Op {
         self.fill(to, step, from, len, word).await;
     }
 
-    /// Brings the data to a receiver that is ready: `word` is the offset of its buffer in its segment plus 1, or 0.
+    /// Brings the data to a receiver that is ready: `word` is the offset of its buffer in its segment plus 1,
+    /// or 0.
     async fn fill(&self, to: usize, step: u32, from: Ptr, len: usize, word: u64) {
         if word == 0 {
             return self.fragments(to, step, from, len);
@@ -493,7 +505,8 @@ impl Op {
     /// Posts a buffer for a message; the future ends when it is filled.
     ///
     /// # Safety
-    /// 1. `to` is valid for writes of `len` bytes, and used by nobody else, until the future is over (owed by the caller).
+    /// 1. `to` is valid for writes of `len` bytes, and used by nobody else, until the future is over (owed by
+    ///    the caller).
     pub(crate) unsafe fn receive(
         &self,
         from: usize,

@@ -19,6 +19,9 @@ pub(crate) struct Members {
     /// This rank's index.
     pub(crate) me: usize,
     pub(crate) ranks: Vec<RankId>,
+    /// Ranks in ascending order, and which member each is; empty if every rank is the member of its own
+    /// number.
+    pub(crate) by_rank: Box<[(RankId, u32)]>,
     pub(crate) hosts: Hosts,
     /// What it has done lately.
     pub(crate) record: Arc<Record>,
@@ -33,6 +36,25 @@ pub(crate) struct Members {
 }
 
 impl Members {
+    /// The field of that name for these ranks.
+    pub(crate) fn by_rank(ranks: &[RankId]) -> Box<[(RankId, u32)]> {
+        if (0..).map(RankId).zip(ranks).all(|(number, rank)| number == *rank) {
+            return [].into();
+        }
+        let mut all: Vec<_> = ranks.iter().copied().zip(0..).collect();
+        all.sort_unstable();
+        all.into()
+    }
+
+    /// The member that a rank is.
+    pub(crate) fn member(&self, rank: RankId) -> Option<usize> {
+        if self.by_rank.is_empty() {
+            return ((rank.0 as usize) < self.ranks.len()).then_some(rank.0 as usize);
+        }
+        let at = self.by_rank.binary_search_by_key(&rank, |entry| entry.0).ok()?;
+        Some(self.by_rank[at].1 as usize)
+    }
+
     pub(crate) fn table(&self) -> Option<&'static Table> {
         self.rank.tables?.get(*self.table.get()?)
     }
@@ -69,8 +91,8 @@ pub(crate) struct TeamBarrier {
     pub(crate) result: Option<Consensus>,
 }
 
-/// Source and destination of a barrier's reduction, which uses them by address while this moves about: so no box, which would claim to be
-/// the only way to them.
+/// Source and destination of a barrier's reduction, which uses them by address while this moves about: so no
+/// box, which would claim to be the only way to them.
 pub(crate) struct Words(NonNull<[[u64; 2]; 2]>);
 
 // SAFETY: it owns the words as a box would.

@@ -1,11 +1,12 @@
-//! Operations that NICs carry out by themselves (`GASNET_COLL=nic`), made of their event counts and triggered commands
-//! ([`crate::nic::port`]). A host puts its bytes on the board, gives its NIC all commands of the operation, those that wait for others
-//! included, and raises the first event. From there on no host gives a command or runs a handler, until it sees that the
-//! last event of its own NIC has been raised.
+//! Operations that NICs carry out by themselves (`GASNET_COLL=nic`), made of their event counts and triggered
+//! commands ([`crate::sync::port`]). A host puts its bytes on the board, gives its NIC all commands of the
+//! operation, those that wait for others included, and raises the first event. From there on no host gives a
+//! command or runs a handler, until it sees that the last event of its own NIC has been raised.
 //!
-//! **Trees.** Broadcasts and reductions, and barriers of many, go up a binomial tree to a root and down again, with bytes on the way up,
-//! on the way down, on both or on neither. An event count with commands behind it is a semaphore with waiters: a node's *up* event counts its host and its
-//! children, its *fold* event the children's blocks that were combined, its *down* event the word of its parent.
+//! **Trees.** Broadcasts and reductions, and barriers of many, go up a binomial tree to a root and down
+//! again, with bytes on the way up, on the way down, on both or on neither. An event count with commands
+//! behind it is a semaphore with waiters: a node's *up* event counts its host and its children, its *fold*
+//! event the children's blocks that were combined, its *down* event the word of its parent.
 //!
 //! ```text
 //! up   = children + 1   -> fold each child's block into mine, raising my fold;   without blocks: as if fold were complete
@@ -13,40 +14,51 @@
 //! down = 1              -> send the block to each child, raising its down;       my host goes on
 //! ```
 //!
-//! **Segments.** A command moves a page at most. A block of several pages goes in up to [`SEGMENTS`] parts with events of their own, so that one
-//! is on its way up while others are folded or on their way down; events count a part's pages.
+//! **Segments.** A command moves a page at most. A block of several pages goes in up to [`SEGMENTS`] parts
+//! with events of their own, so that one is on its way up while others are folded or on their way down;
+//! events count a part's pages.
 //!
-//! **Straight.** A block that somebody else gets as it is (scatter, gather, exchange, of blocks of one size or of many, and all-gather) goes from
-//! its owner's board to the other's in one step. The two know how long it is, and nobody else has to: each member knows from its own sizes what
-//! to give its NIC, and how many pieces are to come, which an event counts. Where not all know all
-//! sizes, a block's [place](Places) depends on its two members only, and all places are equally long. Empty blocks do not travel, but among
-//! [`FEW`] members everybody sends everybody else something, be it a signal, so that nobody ends before all have begun. Among more of them a
-//! tree without bytes goes beside. A barrier is that alone.
+//! **Straight.** A block that somebody else gets as it is (scatter, gather, exchange, of blocks of one size
+//! or of many, and all-gather) goes from its owner's board to the other's in one step. The two know how long
+//! it is, and nobody else has to: each member knows from its own sizes what to give its NIC, and how many
+//! pieces are to come, which an event counts. Where not all know all sizes, a block's [place](Places) depends
+//! on its two members only, and all places are equally long. Empty blocks do not travel, but among [`FEW`]
+//! members everybody sends everybody else something, be it a signal, so that nobody ends before all have
+//! begun. Among more of them a tree without bytes goes beside. A barrier is that alone.
 //!
-//! **Two sets.** Events and board places of an operation are those of its team and of one of two sets, in turn. Nobody ends an operation
-//! before all have begun it, and whoever begins the next has read what the last one left, so what comes early for the next operation finds its
-//! own set unused, and for the one after that nothing can come. So what goes straight waits for nobody: who has not begun the operation has ended
+//! **What it is.** Each block begins with a [word](Turn::word) that says which operation it belongs to, of
+//! which kind and size; a signal is such a word alone. Before an operation ends, hosts compare the words that
+//! have come with their own: who takes part in something else is [told](super::agree). A word of an earlier
+//! operation, where nothing has come, is no word of this one.
+//!
+//! **Two sets.** Events and board places of an operation are those of its team and of one of two sets, in
+//! turn. Nobody ends an operation before all have begun it, and whoever begins the next has read what the
+//! last one left, so what comes early for the next operation finds its own set unused, and for the one after
+//! that nothing can come. So what goes straight waits for nobody: who has not begun the operation has ended
 //! the one before the last. Counts are never set back: each rank knows what they will be.
 //!
-//! **What is combined.** NICs know sums and the like of words ([`Reduction::known`]). No NIC can call a function of the program: for others
-//! the operands go straight to who wants the result, and hosts combine them when the operation is over. So they do with short ones
-//! of few members, where a tree's turns take longer; short broadcasts go straight there, too.
+//! **What is combined.** NICs know sums and the like of words ([`Reduction::known`]). No NIC can call a
+//! function of the program: for others the operands go straight to who wants the result, and hosts combine
+//! them when the operation is over. So they do with short ones of few members, where a tree's turns take
+//! longer; short broadcasts go straight there, too.
 //!
-//! **The job's own barrier**, by name or without one, is a reduction of a team that is there for nothing else ([`JOB`]).
+//! **The job's own barrier**, by name or without one, is a reduction of a team that is there for nothing else
+//! ([`JOB`]).
 //!
-//! **What goes another way**, by messages: all operations of teams after the first [`TEAMS`]; and what does not fit ([`fits`]). Of two, four and eight
-//! members: 124, 84 and 60 KiB that are broadcast, or combined by a function that NICs know; 124, 60 and 28 KiB a block of scatter and gather, and 60, 28
-//! and 12 KiB one of exchange; 252 KiB of all members' together in all-gather and scan. Where blocks differ, members cannot agree on a way, as nobody
-//! knows all; but the two that a block concerns can, so just those that are longer than their place ([`Places::most`]) go by messages,
-//! beside the others.
+//! **What goes another way**, by messages: all operations of teams after the first [`TEAMS`]; and what does
+//! not fit ([`fits`]). Of two, four and eight members: 124, 84 and 60 KiB that are broadcast, or combined by
+//! a function that NICs know; 124, 60 and 28 KiB a block of scatter and gather, and 60, 28 and 12 KiB one of
+//! exchange; 252 KiB of all members' together in all-gather and scan; each block with its word. Where blocks
+//! differ, members cannot agree on a way, as nobody knows all; but the two that a block concerns can, so just
+//! those that are longer than their place ([`Places::most`]) go by messages, beside the others.
 
 use super::algorithms::Reduction;
-use super::mail::{Op, Part, Ptr};
+use super::mail::{self, Op, Part, Ptr};
 use super::tree::binomial;
-use super::{Path, Shape};
+use super::{Path, Shape, agree};
 use crate::RankId;
 use crate::atomics::Operation;
-use crate::nic::port::{BOARD, Command, EVENTS, Move, NicPort, Trigger, What};
+use crate::sync::port::{BOARD, Command, EVENTS, Move, NicPort, Trigger, What};
 use core::future::poll_fn;
 use core::task::Poll;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -59,24 +71,44 @@ pub(crate) const JOB: u32 = u32::MAX;
 const PLACES: u32 = TEAMS + 1;
 /// No command crosses a page.
 const PAGE: usize = 4096;
-/// Board of a set: the own block, the children's, and a page for words that only carry a signal.
+/// Board of a set: the own block, the children's, and a page for words that are signals, one of each member
+/// or child.
 const SET: u32 = BOARD / (2 * PLACES) / PAGE as u32 * PAGE as u32;
 const SIGNAL: u32 = SET - PAGE as u32;
+/// Bytes of the word that a block begins with.
+const WORD: usize = 8;
 /// Most parts that a block goes in, each with events of its own.
 const SEGMENTS: usize = 4;
-/// Among so many members signals from all to all are faster than a tree; among twice as many if most would get something anyway.
+/// Among so many members signals from all to all are faster than a tree; among twice as many if most would
+/// get something anyway.
 const FEW: usize = 16;
 /// Up to so many bytes of all of them together, blocks from all to all are.
 const SHORT: usize = 4 * PAGE;
 /// Events of a set.
 const EVENTS_OF_SET: u32 = 3 * SEGMENTS as u32;
 
-const _: () = assert!(2 * PLACES * EVENTS_OF_SET <= EVENTS && room(4096) >= PAGE && room(2) < 160 * PAGE);
+const _: () = assert!(2 * PLACES * EVENTS_OF_SET <= EVENTS && stride(4096) > PAGE && stride(2) < 160 * PAGE);
+const _: () = assert!(2 * FEW * WORD <= PAGE && SIGNAL < 1 << LEN);
 
-/// Most bytes of a block among so many members: their tree's root has so many children.
-const fn room(size: usize) -> usize {
+/// Bytes from a block of a tree to the next among so many members: their tree's root has so many children.
+const fn stride(size: usize) -> usize {
     let blocks = 1 + size.next_power_of_two().trailing_zeros() as usize;
     SIGNAL as usize / blocks / PAGE * PAGE
+}
+
+/// Most bytes of a block there, beside its word.
+const fn room(size: usize) -> usize {
+    stride(size) - WORD
+}
+
+/// Bits of a word: what the operation is, in short; bytes of the block; which of the operations of the team
+/// that NICs carry out.
+const WHAT: u32 = 32;
+const LEN: u32 = 18;
+
+/// The word of a block of so many bytes.
+fn word(short: u32, operation: u32, len: usize) -> u64 {
+    u64::from(short) | (len as u64) << WHAT | u64::from(operation) << (WHAT + LEN)
 }
 
 /// Where blocks that go straight lie on boards.
@@ -84,8 +116,8 @@ const fn room(size: usize) -> usize {
 pub(crate) enum Places {
     /// All come from this member, or go there: on both boards at the place of the other one.
     Rooted(usize),
-    /// Anybody's go to anybody: at the place of their sender where they come, and on the second half of the board where they start at that
-    /// of their receiver.
+    /// Anybody's go to anybody: at the place of their sender where they come, and on the second half of the
+    /// board where they start at that of their receiver.
     Mutual,
 }
 
@@ -100,18 +132,23 @@ impl Places {
         size.div_ceil(self.pages())
     }
 
-    /// The longest block that has room in a place among so many members. A place is a number of pages, or a part of one.
-    pub(super) fn most(self, size: usize) -> usize {
+    /// Bytes of a place among so many members: a number of pages, or a part of one.
+    fn bytes(self, size: usize) -> usize {
         match self.on_page(size) {
             1 => self.pages() / size * PAGE,
             n => PAGE / n / 8 * 8,
         }
     }
 
+    /// The longest block that has room there, beside its word.
+    pub(super) fn most(self, size: usize) -> usize {
+        self.bytes(size).saturating_sub(WORD)
+    }
+
     fn place(self, size: usize, i: usize) -> usize {
         match self.on_page(size) {
-            1 => i * self.most(size),
-            n => i / n * PAGE + i % n * self.most(size),
+            1 => i * self.bytes(size),
+            n => i / n * PAGE + i % n * self.bytes(size),
         }
     }
 
@@ -156,7 +193,7 @@ struct Events {
     down: [u32; SEGMENTS],
 }
 
-/// How a block of so many bytes is cut.
+/// How a block of so many bytes is cut, with its word.
 #[derive(Debug, Clone, Copy)]
 struct Cut {
     pages: usize,
@@ -165,7 +202,7 @@ struct Cut {
 
 impl Cut {
     fn new(len: usize) -> Cut {
-        let pages = len.div_ceil(PAGE).max(1);
+        let pages = (WORD + len).div_ceil(PAGE);
         Cut { pages, segments: pages.min(SEGMENTS) }
     }
 
@@ -184,7 +221,7 @@ fn words(n: usize) -> usize {
 pub(super) fn fits(shape: Shape, size: usize) -> bool {
     let room = room(size);
     let rooted = Places::Rooted(0).most(size);
-    let all = |n: usize| words(n) * size <= SIGNAL as usize;
+    let all = |n: usize| (WORD + words(n)) * size <= SIGNAL as usize;
     match shape {
         Shape::Barrier => true,
         Shape::Broadcast(n) | Shape::Reduce(n, true) | Shape::ReduceAll(n, true) => n <= room,
@@ -192,7 +229,7 @@ pub(super) fn fits(shape: Shape, size: usize) -> bool {
         Shape::Exchange(n) => n <= Places::Mutual.most(size),
         Shape::GatherAll(n) | Shape::Scan(n) | Shape::ReduceAll(n, false) => all(n),
         // Each in whole words.
-        Shape::GatherAllV(all) => all + 7 * size <= SIGNAL as usize,
+        Shape::GatherAllV(all) => all + (WORD + 7) * size <= SIGNAL as usize,
         Shape::ScatterV(_) | Shape::GatherV(_) | Shape::ExchangeV => {
             shape.places().is_some_and(|places| places.most(size) > 0)
         }
@@ -206,14 +243,16 @@ struct Tree<'a> {
     /// First event and first byte of the board of the set.
     event: u32,
     board: u32,
-    /// Bytes from a block to the next.
-    block: u32,
+    /// Where the own block is on the board, before the children's, and bytes from one to the next.
+    own: u32,
+    stride: u32,
     parent: Option<(RankId, u32)>,
     children: Vec<RankId>,
 }
 
 impl<'a> Tree<'a> {
-    fn new(op: &'a Op, port: &'a dyn NicPort, root: usize, set: u32) -> Tree<'a> {
+    /// `beside`: it goes beside blocks, with signals only.
+    fn new(op: &'a Op, port: &'a dyn NicPort, root: usize, beside: bool, set: u32) -> Tree<'a> {
         let (size, v) = (op.size(), (op.me() + op.size() - root) % op.size());
         let rank = |v: usize| op.team.ranks[(v + root) % size];
         let (parent, children) = binomial(v, size);
@@ -227,7 +266,8 @@ impl<'a> Tree<'a> {
             port,
             event: port.events().start + EVENTS_OF_SET * index,
             board: SET * index,
-            block: room(size) as u32,
+            own: SET * index + if beside { SIGNAL } else { 0 },
+            stride: if beside { WORD as u32 } else { stride(size) as u32 },
             parent,
             children: children.into_iter().map(|c| rank(c.0)).collect(),
         }
@@ -243,7 +283,11 @@ impl<'a> Tree<'a> {
         self.up(s) + 2
     }
     fn slot(&self, child: u32) -> u32 {
-        self.board + self.block * (child + 1)
+        self.own + self.stride * (child + 1)
+    }
+    /// Where a member's signal is on the boards of all where everybody sends everybody something.
+    fn signal_of(&self, member: usize) -> u32 {
+        self.board + SIGNAL + (WORD * member) as u32
     }
 
     async fn post(&self, when: Option<(u32, u32)>, what: What) {
@@ -259,20 +303,27 @@ impl<'a> Tree<'a> {
         .await;
     }
 
-    /// What is on a page of a block of `len` bytes, from a block to another.
-    fn page(&self, page: usize, len: usize, from: u32, to: RankId, at: u32, raise: u32) -> Move {
-        let start = page * PAGE;
-        let len = PAGE.min(len - start) as u32;
+    /// What is on a page of a block of `len` bytes from its byte `first` on, from a block to another.
+    fn page(
+        &self,
+        page: usize,
+        (first, len): (usize, usize),
+        from: u32,
+        to: RankId,
+        at: u32,
+        raise: u32,
+    ) -> Move {
+        let start = first.max(page * PAGE);
+        let len = (len.min((page + 1) * PAGE) - start) as u32;
         Move { from: from + start as u32, to, at: at + start as u32, len, raise }
     }
 
-    /// What only raises an event.
-    fn signal(&self, to: RankId, raise: u32) -> What {
-        let at = self.board + SIGNAL;
-        What::Write(Move { from: at, to, at, len: 8, raise })
+    /// A word alone.
+    fn signal(&self, from: u32, to: RankId, at: u32, raise: u32) -> What {
+        What::Write(Move { from, to, at, len: WORD as u32, raise })
     }
 
-    /// A segment from the own block to another, or a mere signal.
+    /// A segment from the own block to another, or a signal.
     async fn send(
         &self,
         when: (u32, u32),
@@ -282,16 +333,16 @@ impl<'a> Tree<'a> {
         raise: u32,
     ) {
         if len == 0 {
-            return self.post(Some(when), self.signal(to, raise)).await;
+            return self.post(Some(when), self.signal(self.own, to, at, raise)).await;
         }
         for page in pages {
-            let part = self.page(page, len, self.board, to, at, raise);
+            let part = self.page(page, (0, WORD + len), self.own, to, at, raise);
             self.post(Some(when), What::Write(part)).await;
         }
     }
 
-    /// Gives the NIC all that the operation takes. `up`: what is combined on the way up, and how many bytes; `down`: bytes on
-    /// the way down. `counts`: what the set's events have counted so far.
+    /// Gives the NIC all that the operation takes. `up`: what is combined on the way up, and how many bytes;
+    /// `down`: bytes on the way down. `counts`: what the set's events have counted so far.
     async fn start(&self, counts: Events, up: Option<(Operation, usize)>, down: usize) -> Events {
         let me = self.op.rank().id();
         let children = self.children.len() as u32;
@@ -313,7 +364,8 @@ impl<'a> Tree<'a> {
                 && children > 0
             {
                 for (child, page) in (0..children).flat_map(|c| cut.segment(s).map(move |page| (c, page))) {
-                    let part = self.page(page, len, self.slot(child), me, self.board, self.fold(s));
+                    let part =
+                        self.page(page, (WORD, WORD + len), self.slot(child), me, self.own, self.fold(s));
                     self.post(Some(ready), What::Combine(part, how)).await;
                 }
                 more(&mut after.fold[s], children * commands(s, len));
@@ -334,7 +386,7 @@ impl<'a> Tree<'a> {
             }
             let ready = (self.down(s), after.down[s]);
             for &child in &self.children {
-                self.send(ready, (cut.segment(s), down), child, self.board, self.down(s)).await;
+                self.send(ready, (cut.segment(s), down), child, self.own, self.down(s)).await;
             }
         }
         for s in 0..rising {
@@ -347,19 +399,72 @@ impl<'a> Tree<'a> {
 /// An operation whose turn it is.
 struct Turn<'a> {
     tree: Tree<'a>,
+    /// Its number, of those that the team's NICs carry out.
+    operation: u32,
     set: usize,
     /// What the set's events have counted so far.
     counts: Events,
 }
 
 impl<'a> Turn<'a> {
-    async fn begin(op: &'a Op, root: usize) -> Turn<'a> {
+    async fn begin(op: &'a Op, root: usize, beside: bool) -> Turn<'a> {
         debug_assert_eq!(op.path, Path::Nic);
         op.turn().await;
         let port = op.rank().nic_port().expect("planned with a NIC");
         let Counts { operations, sets } = *op.team.nic.counts();
         let set = operations as usize & 1;
-        Turn { tree: Tree::new(op, port, root, set as u32), set, counts: sets[set] }
+        let tree = Tree::new(op, port, root, beside, set as u32);
+        Turn { tree, operation: operations, set, counts: sets[set] }
+    }
+
+    /// What the block of so many bytes begins with that a member sends in this operation.
+    fn word(&self, len: usize) -> u64 {
+        word(self.tree.op.what.short(), self.operation, len)
+    }
+
+    /// Puts the word of blocks of `len` bytes on the board, and so many bytes after it.
+    fn store(&self, at: u32, len: usize, bytes: usize, fill: impl FnOnce(&mut [u8])) {
+        let mut block = vec![0u8; WORD + bytes];
+        block[..WORD].copy_from_slice(&self.word(len).to_le_bytes());
+        fill(&mut block[WORD..]);
+        self.tree.port.store(at, &block);
+    }
+
+    /// Compares the word that has come from a peer, before a block of so many bytes.
+    fn compare(&self, at: u32, peer: RankId, len: usize) {
+        let mut came = [0; WORD];
+        self.tree.port.load(at, &mut came);
+        let (came, mine) = (u64::from_le_bytes(came), self.word(len));
+        if came != mine {
+            self.differ(peer, came, mine);
+        }
+    }
+
+    #[cold]
+    fn differ(&self, peer: RankId, came: u64, mine: u64) -> ! {
+        let op = self.tree.op;
+        let (len, is_of) = (|word: u64| (word >> WHAT) as usize & ((1 << LEN) - 1), |word: u64| word as u32);
+        if came >> (WHAT + LEN) != mine >> (WHAT + LEN) {
+            // Nothing came here; the peer knows why.
+            op.rank().part(&op.team, op.number, op.what, (peer, agree::What::of_short(0)));
+        }
+        if is_of(came) != is_of(mine) {
+            let theirs = agree::What::of_short(is_of(came));
+            op.team.record.differ(op.rank(), op.number, (op.rank().id(), op.what), (peer, theirs));
+        }
+        mail::lengths_differ(op.rank(), (peer, len(came)), (op.rank().id(), len(mine)))
+    }
+
+    /// Compares the words of parent and children in the tree, which has brought blocks of so many bytes up,
+    /// down, or both.
+    fn compare_tree(&self, len: usize) {
+        let tree = &self.tree;
+        if let Some((parent, _)) = tree.parent {
+            self.compare(tree.own, parent, len);
+        }
+        for (&child, at) in tree.children.iter().zip(0..) {
+            self.compare(tree.slot(at), child, len);
+        }
     }
 
     /// From here on a sleeping wait is woken by the down events of so many segments.
@@ -398,7 +503,8 @@ impl<'a> Turn<'a> {
     }
 }
 
-/// Runs one operation by a tree: `fill` puts this rank's bytes on its block, `take` takes the result from there.
+/// Runs one operation by a tree: `fill` puts this rank's bytes on its block, `take` takes the result from
+/// there.
 async fn run(
     op: &Op,
     root: usize,
@@ -408,22 +514,19 @@ async fn run(
     take: impl FnOnce(&[u8]),
 ) {
     let up = up.filter(|u| u.1 > 0);
-    let turn = Turn::begin(op, root).await;
-    let (port, board) = (turn.tree.port, turn.tree.board);
-    let brings = up.map_or(if op.me() == root { down } else { 0 }, |u| u.1);
-    if brings > 0 {
-        let mut block = vec![0u8; brings];
-        fill(&mut block);
-        port.store(board, &block);
-    }
-    let segments = Cut::new(brings.max(down)).segments;
+    let turn = Turn::begin(op, root, false).await;
+    let brings = up.map_or(0, |u| u.1);
+    let len = brings.max(down);
+    turn.store(turn.tree.own, len, if op.me() == root { len } else { brings }, fill);
+    let segments = Cut::new(len).segments;
     turn.watch(segments);
     let after = turn.tree.start(turn.counts, up, down).await;
     turn.wait(segments, &after).await;
+    turn.compare_tree(len);
     let brought = down.max(if op.me() == root { brings } else { 0 });
     if brought > 0 {
         let mut block = vec![0u8; brought];
-        port.load(board, &mut block);
+        turn.tree.port.load(turn.tree.own + WORD as u32, &mut block);
         take(&block);
     }
     turn.end(after);
@@ -440,10 +543,11 @@ fn pieces(here: u32, there: u32, len: usize) -> impl Iterator<Item = (u32, u32)>
     })
 }
 
-/// Runs one operation whose blocks go straight: `out` to other members, `back` from them, none of them empty. `place` says where the block from a
-/// member to another is on the boards of the one and the other; what starts at the same place is the same. `meet`: everybody sends
-/// everybody else something, be it a signal; without it a tree has the members wait for each other. Pieces that are to come are counted by the
-/// down event of segment 1; that tree has segment 0 only.
+/// Runs one operation whose blocks go straight: `out` to other members, `back` from them, none of them empty.
+/// `place` says where the block from a member to another is on the boards of the one and the other; what
+/// starts at the same place is the same. `meet`: everybody sends everybody else something, be it a signal;
+/// without it a tree has the members wait for each other. Pieces that are to come are counted by the down
+/// event of segment 1; that tree has segment 0 only.
 async fn straight(
     op: &Op,
     place: impl Fn(usize, usize) -> (u32, u32),
@@ -452,19 +556,19 @@ async fn straight(
     back: Vec<Part>,
 ) {
     const COME: usize = 1;
-    let turn = Turn::begin(op, 0).await;
+    let turn = Turn::begin(op, 0, true).await;
     let (tree, mut after) = (&turn.tree, turn.counts);
     let (port, me) = (tree.port, op.me());
     turn.watch(1 + COME);
+    turn.store(if meet { tree.signal_of(me) } else { tree.own }, 0, 0, |_| ());
     let mut stored = None;
     for part in &out {
         let (here, there) = place(me, part.peer);
         if stored.replace(here) != Some(here) {
-            let mut block = vec![0u8; part.len];
-            get(&mut block, 0, part.at, part.len);
-            port.store(tree.board + here, &block);
+            let (at, len) = (tree.board + here, part.len);
+            turn.store(at, len, len, |block| get(block, 0, part.at, len));
         }
-        for (at, len) in pieces(here, there, part.len) {
+        for (at, len) in pieces(here, there, WORD + part.len) {
             let (from, at) = (tree.board + here + at, tree.board + there + at);
             let piece = Move { from, to: op.team.ranks[part.peer], at, len, raise: tree.down(COME) };
             tree.post(None, What::Write(piece)).await;
@@ -472,15 +576,20 @@ async fn straight(
     }
     let arrivals = |part: &Part| {
         let (here, there) = place(part.peer, me);
-        pieces(here, there, part.len).count()
+        pieces(here, there, WORD + part.len).count()
     };
     let mut come = back.iter().map(arrivals).sum::<usize>();
+    // Members that no block goes to, or comes from.
+    let without = |parts: &[Part]| {
+        let mut without = vec![true; op.size()];
+        without[me] = false;
+        parts.iter().for_each(|part| without[part.peer] = false);
+        (0..op.size()).filter(move |peer| without[*peer])
+    };
     if meet {
-        let mut silent = vec![true; op.size()];
-        silent[me] = false;
-        out.iter().for_each(|part| silent[part.peer] = false);
-        for peer in (0..op.size()).filter(|peer| silent[*peer]) {
-            tree.post(None, tree.signal(op.team.ranks[peer], tree.down(COME))).await;
+        let at = tree.signal_of(me);
+        for peer in without(&out) {
+            tree.post(None, tree.signal(at, op.team.ranks[peer], at, tree.down(COME))).await;
         }
         come += op.size() - 1 - back.len();
     } else {
@@ -488,9 +597,16 @@ async fn straight(
     }
     after.down[COME] = after.down[COME].wrapping_add(come as u32);
     turn.wait(1 + COME, &after).await;
+    if meet {
+        without(&back).for_each(|peer| turn.compare(tree.signal_of(peer), op.team.ranks[peer], 0));
+    } else {
+        turn.compare_tree(0);
+    }
     for part in back {
+        let at = tree.board + place(part.peer, me).1;
+        turn.compare(at, op.team.ranks[part.peer], part.len);
         let mut block = vec![0u8; part.len];
-        port.load(tree.board + place(part.peer, me).1, &mut block);
+        port.load(at + WORD as u32, &mut block);
         put(&block, 0, part.at, part.len);
     }
     turn.end(after);
@@ -551,13 +667,15 @@ pub(super) async fn by_places(op: &Op, places: Places, out: Vec<Part>, back: Vec
     straight(op, |from, to| places.of(size, from, to), meet, out, back).await;
 }
 
-/// All members' blocks at every member: everybody sends everybody else its own, one after the other on all boards.
+/// All members' blocks at every member: everybody sends everybody else its own, one after the other on all
+/// boards.
 pub(super) async fn gather_all_v(op: &Op, dst: Ptr, src: Ptr, blocks: &[(usize, usize)]) {
     let me = op.me();
     let mut end = 0;
     let place = |b: &(usize, usize)| {
-        end += words(b.1);
-        (end - words(b.1)) as u32
+        let start = end;
+        end += WORD + words(b.1);
+        start as u32
     };
     let at: Vec<u32> = blocks.iter().map(place).collect();
     let others = || (1..op.size()).map(|i| (me + i) % op.size());
@@ -612,16 +730,17 @@ mod tests {
             [(2, 124 << 10, 124 << 10, 60 << 10), (4, 84 << 10, 60 << 10, 28 << 10)]
                 .into_iter()
                 .chain([(8, 60 << 10, 28 << 10, 12 << 10), (150, 28 << 10, 1360, 816)])
+                .map(|(size, a, b, c)| (size, a - WORD, b - WORD, c - WORD))
         {
-            let all = (252 << 10) / size;
+            let all = (252 << 10) / size / 8 * 8 - WORD;
             for (shape, most) in [
                 (Shape::Broadcast as fn(usize) -> Shape, broadcast),
                 (|n| Shape::ReduceAll(n, true), broadcast),
                 (Shape::Scatter, scatter),
                 (|n| Shape::Reduce(n, false), scatter),
                 (Shape::Exchange, exchange),
-                (Shape::GatherAll, all / 8 * 8),
-                (|n| Shape::ReduceAll(n, false), all / 8 * 8),
+                (Shape::GatherAll, all),
+                (|n| Shape::ReduceAll(n, false), all),
             ] {
                 assert!(
                     fits(shape(most), size) && !fits(shape(most + 1), size),
@@ -632,11 +751,12 @@ mod tests {
         }
     }
 
-    /// Blocks that are on a board at a time have places of their own, before the page of signals, and short ones cross no page.
+    /// Blocks that are on a board at a time have places of their own, before the page of signals, and short
+    /// ones cross no page.
     #[test]
     fn places_are_apart() {
         for size in (2..80).chain([126, 127, 150, 500, 1000, 4096]) {
-            for (places, at_least) in [(Places::Rooted(size / 2), 56), (Places::Mutual, 24)] {
+            for (places, at_least) in [(Places::Rooted(size / 2), 48), (Places::Mutual, 16)] {
                 let most = places.most(size);
                 assert!(most >= at_least, "{most} bytes among {size}");
                 let others = || (0..size).filter(|m| *m != size / 2);
@@ -649,9 +769,10 @@ mod tests {
                     Places::Mutual => taken.extend(come),
                 }
                 taken.sort_unstable();
-                assert!(taken.windows(2).all(|w| w[0] as usize + most <= w[1] as usize), "{size}: {taken:?}");
-                assert!(taken.last().is_some_and(|last| *last as usize + most <= SIGNAL as usize));
-                let in_page = |at: &u32| *at as usize % PAGE + most <= PAGE;
+                let all = WORD + most;
+                assert!(taken.windows(2).all(|w| w[0] as usize + all <= w[1] as usize), "{size}: {taken:?}");
+                assert!(taken.last().is_some_and(|last| *last as usize + all <= SIGNAL as usize));
+                let in_page = |at: &u32| *at as usize % PAGE + all <= PAGE;
                 assert!(taken.iter().all(|at| (*at as usize).is_multiple_of(PAGE) || in_page(at)), "{size}");
                 assert!(taken.iter().all(|at| at.is_multiple_of(8)) && most.is_multiple_of(8));
             }

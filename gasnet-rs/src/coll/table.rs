@@ -1,11 +1,13 @@
 //! Tables: memory that the members of a team on one host share, for operations on small blocks.
 //!
-//! A table is a [`CentralBarrier`] and two *areas* that phases use in turn. In a phase every member leaves its bytes in its part of the area and
-//! arrives; the last to arrive may leave a result; then all read. Whoever enters the next phase uses the other area, and nobody gets to
-//! the one after before all have arrived in the next, which is after they have read: so two areas are enough.
+//! A table is a [`CentralBarrier`] and two *areas* that phases use in turn. In a phase every member leaves
+//! its bytes in its part of the area and arrives; the last to arrive may leave a result; then all read.
+//! Whoever enters the next phase uses the other area, and nobody gets to the one after before all have
+//! arrived in the next, which is after they have read: so two areas are enough.
 //!
-//! A host has [`TABLES`] tables, with a bitmap of those in use. The first belongs to the team of all ranks; the leader of another team
-//! takes one, and the last member that gives the team up gives it back. A team that gets none uses messages.
+//! A host has [`TABLES`] tables, with a bitmap of those in use. The first belongs to the team of all ranks;
+//! the leader of another team takes one, and the last member that gives the team up gives it back. A team
+//! that gets none uses messages.
 #![expect(unsafe_code, reason = "overlays tables on a shared mapping")]
 
 use crate::barrier::{CentralBarrier, WITH_ARRIVALS, WITH_PHASE};
@@ -68,8 +70,8 @@ impl Tables {
     /// Tables in memory that was zero when the job began.
     ///
     /// # Safety
-    /// 1. `at` is valid for [`Tables::BYTES`] as long as the process lives, aligned to a page, used by this type only (owed by the
-    ///    caller).
+    /// 1. `at` is valid for [`Tables::BYTES`] as long as the process lives, aligned to a page, used by this
+    ///    type only (owed by the caller).
     pub(crate) unsafe fn at(at: *mut u8) -> &'static Tables {
         // SAFETY: (1); atomics and bytes are valid whatever the memory holds.
         unsafe { &*at.cast::<Tables>() }
@@ -88,7 +90,8 @@ impl Tables {
             if free == TABLES {
                 return None;
             }
-            // ORDER: Acquire; pairs with Release in `give_back`: the members that had it before are done with it.
+            // ORDER: Acquire; pairs with Release in `give_back`: the members that had it before are done with
+            // it.
             match self.taken.compare_exchange(taken, taken | 1 << free, Ordering::Acquire, Ordering::Relaxed)
             {
                 Ok(_) => {
@@ -113,7 +116,8 @@ impl Tables {
 }
 
 impl Table {
-    /// The area of a phase for so many bytes, at most [`AREA`]. A few lie beside the word that members arrive at anyway.
+    /// The area of a phase for so many bytes, at most [`AREA`]. A few lie beside the word that members arrive
+    /// at anyway.
     #[inline]
     pub(crate) fn area(&self, phase: u32, bytes: usize) -> *mut u8 {
         match bytes {
@@ -131,11 +135,11 @@ impl Table {
         }
     }
 
-    /// This member's bytes are in the area. `part` says what it takes part in: a short word of the operation, and above it up to
-    /// [`PART`] - 32 bits of which one and which step.
+    /// This member's bytes are in the area. `part` says what it takes part in: a short word of the operation,
+    /// and above it up to [`PART`] - 32 bits of which one and which step.
     ///
-    /// Members are counted in the lowest bits of a word, above which their parts are added up. All who come compare the sum of those before with
-    /// as many of their own: so if all find it equal, all parts are.
+    /// Members are counted in the lowest bits of a word, above which their parts are added up. All who come
+    /// compare the sum of those before with as many of their own: so if all find it equal, all parts are.
     #[inline]
     pub(crate) fn arrive(&self, phase: u32, members: u32, part: u64) -> Arrival {
         let before = self.barrier.count_in(phase, part << COUNT | 1);

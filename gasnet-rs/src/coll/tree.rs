@@ -1,13 +1,14 @@
 //! Who talks to whom.
 //!
-//! Members of a team on one host talk through shared memory, where a message costs little and a hop costs a turn of the scheduler:
-//! they hang on their host's *leader* directly, in groups of [`ARITY`]. Leaders form a binomial tree over the hosts, or exchange
-//! rounds, since there the number of rounds counts.
+//! Members of a team on one host talk through shared memory, where a message costs little and a hop costs a
+//! turn of the scheduler: they hang on their host's *leader* directly, in groups of [`ARITY`]. Leaders form a
+//! binomial tree over the hosts, or exchange rounds, since there the number of rounds counts.
 
 /// Children of a member within its host.
 const ARITY: usize = 8;
 
-/// Which members are on one host: `hosts[h]` are the members of host `h` in ascending order; every member is in one.
+/// Which members are on one host: `hosts[h]` are the members of host `h` in ascending order; every member is
+/// in one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Hosts {
     hosts: Vec<Vec<usize>>,
@@ -84,8 +85,8 @@ impl Hosts {
     }
 }
 
-/// The binomial tree over `0..count` rooted at 0, in which every subtree is a range: the parent of `v`, and its children with the
-/// number of nodes below and including each, largest first.
+/// The binomial tree over `0..count` rooted at 0, in which every subtree is a range: the parent of `v`, and
+/// its children with the number of nodes below and including each, largest first.
 pub(crate) fn binomial(v: usize, count: usize) -> (Option<usize>, Vec<(usize, usize)>) {
     let low = if v == 0 { count.next_power_of_two() } else { v & v.wrapping_neg() };
     let mut children = Vec::new();

@@ -26,8 +26,8 @@ macro_rules! words {
 }
 words!(i32: I32, u32: U32, i64: I64, u64: U64, f32: F32, f64: F64);
 
-/// Blocks of these many elements, one after the other: (offset, bytes) of each. Wraps where they do not fit into memory: members whose
-/// counts do not count give any.
+/// Blocks of these many elements, one after the other: (offset, bytes) of each. Wraps where they do not fit
+/// into memory: members whose counts do not count give any.
 fn packed<T>(counts: &[usize]) -> Vec<(usize, usize)> {
     let mut at = 0usize;
     let block = |&n: &usize| {
@@ -38,8 +38,8 @@ fn packed<T>(counts: &[usize]) -> Vec<(usize, usize)> {
     counts.iter().map(block).collect()
 }
 
-/// A non-blocking collective operation and its result. Dropping it waits; forgetting it, and dropping it while the thread panics, leaks the
-/// buffers.
+/// A non-blocking collective operation and its result. Dropping it waits; forgetting it, and dropping it
+/// while the thread panics, leaks the buffers.
 #[must_use = "dropping the handle waits for the operation"]
 pub struct PendingCollective<T: Shared> {
     rank: &'static Rank,
@@ -87,7 +87,8 @@ impl<T: Shared> core::fmt::Debug for PendingCollective<T> {
     }
 }
 
-/// Combines element by element. A panic in `f` ends the job: peers are in the middle of the operation, and write to its buffers.
+/// Combines element by element. A panic in `f` ends the job: peers are in the middle of the operation, and
+/// write to its buffers.
 fn elementwise<T: Shared>(
     rank: &'static Rank,
     f: impl Fn(T, T) -> T + Send + Sync + 'static,
@@ -177,7 +178,8 @@ impl Team {
         self.pending(values, len, |d, s| unsafe { self.broadcast_raw_nb(root, d, s, n, SyncMode::MY) })
     }
 
-    /// Member i gets the i-th of the equal parts of the root's `values`; the other members' are ignored. `mine` is where it goes.
+    /// Member i gets the i-th of the equal parts of the root's `values`; the other members' are ignored.
+    /// `mine` is where it goes.
     ///
     /// # Collective
     pub fn scatter<T: Shared>(&self, root: usize, values: &[T], mine: &mut [T]) {
@@ -239,7 +241,8 @@ impl Team {
         self.pending(mine, results, |d, s| unsafe { self.gather_all_raw_nb(d, s, n, SyncMode::MY) })
     }
 
-    /// All to all: the j-th of the equal parts of member i's `values` becomes the i-th part of member j's result.
+    /// All to all: the j-th of the equal parts of member i's `values` becomes the i-th part of member j's
+    /// result.
     ///
     /// # Collective
     pub fn exchange<T: Shared>(&self, values: &[T]) -> Vec<T> {
@@ -260,8 +263,8 @@ impl Team {
         self.pending(values, results, |d, s| unsafe { self.exchange_raw_nb(d, s, n, SyncMode::MY) })
     }
 
-    /// The root gets `f` over the members' values, element by element and in the order of the team; the others get nothing. `f` has to
-    /// be associative.
+    /// The root gets `f` over the members' values, element by element and in the order of the team; the
+    /// others get nothing. `f` has to be associative.
     ///
     /// # Collective
     pub fn reduce<T: Shared>(
@@ -307,7 +310,8 @@ impl Team {
         self.pending(mine, results, |d, s| unsafe { self.reduce_raw_nb(root, d, s, n, how, SyncMode::MY) })
     }
 
-    /// Every member gets `f` over the members' values, element by element and in the order of the team. `f` has to be associative.
+    /// Every member gets `f` over the members' values, element by element and in the order of the team. `f`
+    /// has to be associative.
     ///
     /// # Collective
     pub fn reduce_all<T: Shared>(&self, mine: &[T], f: impl Fn(T, T) -> T + Send + Sync + 'static) -> Vec<T> {
@@ -345,7 +349,8 @@ impl Team {
         self.pending(mine, results, |d, s| unsafe { self.reduce_all_raw_nb(d, s, n, how, SyncMode::MY) })
     }
 
-    /// The root gets the values combined by a function on words, element by element; the others get nothing. NICs know these functions.
+    /// The root gets the values combined by a function on words, element by element; the others get nothing.
+    /// NICs know these functions.
     ///
     /// # Collective
     /// # Panics
@@ -375,7 +380,8 @@ impl Team {
         self.pending(mine, results, |d, s| unsafe { self.reduce_all_raw_nb(d, s, n, how, SyncMode::MY) })
     }
 
-    /// [`Team::scatter`] of parts of different lengths: the root's `counts` say how long each is. `mine` is as long as this member's.
+    /// [`Team::scatter`] of parts of different lengths: the root's `counts` say how long each is. `mine` is
+    /// as long as this member's.
     ///
     /// # Collective
     pub fn scatter_v<T: Shared>(&self, root: usize, values: &[T], counts: &[usize], mine: &mut [T]) {
@@ -468,7 +474,8 @@ impl Team {
         self.pending(mine, results, |d, s| unsafe { self.gather_all_v_raw_nb(d, s, &blocks, SyncMode::MY) })
     }
 
-    /// [`Team::exchange`] of parts of different lengths: `to` says how many elements go to each member, `from` how many come.
+    /// [`Team::exchange`] of parts of different lengths: `to` says how many elements go to each member,
+    /// `from` how many come.
     ///
     /// # Collective
     pub fn exchange_v<T: Shared>(&self, values: &[T], to: &[usize], from: &[usize]) -> Vec<T> {

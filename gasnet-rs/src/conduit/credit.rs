@@ -1,21 +1,23 @@
-//! What a rank may still send to a peer, and what it owes it: for conduits whose network does not bound what is under way by itself.
+//! What a rank may still send to a peer, and what it owes it: for conduits whose network does not bound what
+//! is under way by itself.
 //!
-//! Every peer has room for [`Terms::window`] units of frames of each channel from every other rank, and a frame costs at least
-//! [`Terms::least`]. The room comes back when the frame has been handled: with whatever is sent to its sender next, or in a
-//! message of its own when half a window is owed. So what a rank has to keep for frames that it does not look at is bounded, whatever the
-//! others do.
+//! Every peer has room for [`Terms::window`] units of frames of each channel from every other rank, and a
+//! frame costs at least [`Terms::least`]. The room comes back when the frame has been handled: with whatever
+//! is sent to its sender next, or in a message of its own when half a window is owed. So what a rank has to
+//! keep for frames that it does not look at is bounded, whatever the others do.
 //!
-//! **The rule that keeps this from locking up**: a conduit reads what a message returns when the message *arrives*, in a poll of either
-//! channel, whether or not anybody wants its frame yet. Then credits may ride on anything. A handler that waits for room to reply polls
-//! replies only; were the credits on a request counted when that is handled, they could be the ones that the handler waits for.
+//! **The rule that keeps this from locking up**: a conduit reads what a message returns when the message
+//! *arrives*, in a poll of either channel, whether or not anybody wants its frame yet. Then credits may ride
+//! on anything. A handler that waits for room to reply polls replies only; were the credits on a request
+//! counted when that is handled, they could be the ones that the handler waits for.
 
 use super::Channel;
 
 /// The terms of all accounts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terms {
-    /// Units of one channel under way to one peer: at least two of the largest frames, so that a frame can always be sent while less than
-    /// half a window is owed.
+    /// Units of one channel under way to one peer: at least two of the largest frames, so that a frame can
+    /// always be sent while less than half a window is owed.
     pub window: u32,
     /// Units that a frame costs at least: where each fills a buffer, small ones must not be many.
     pub least: u32,
@@ -99,8 +101,8 @@ mod tests {
         assert_eq!((terms.cost(0), terms.cost(8), terms.cost(9)), (8, 8, 9));
     }
 
-    /// With room for two of the largest frames, a sender whose frames are all handled can always send one more, though credits
-    /// are returned late; and never more is under way than the window.
+    /// With room for two of the largest frames, a sender whose frames are all handled can always send one
+    /// more, though credits are returned late; and never more is under way than the window.
     #[test]
     fn nobody_starves_and_nobody_floods() {
         const LARGEST: usize = 1031;
@@ -129,7 +131,8 @@ mod tests {
         assert!(!sender.returned([0, terms.window + 1], terms), "more than was ever lent");
     }
 
-    /// One of two ranks that send each other requests, some of which are answered by a reply, in steps as small as they come.
+    /// One of two ranks that send each other requests, some of which are answered by a reply, in steps as
+    /// small as they come.
     #[derive(Clone, PartialEq, Eq, Hash)]
     struct Party {
         account: Account,
@@ -185,7 +188,8 @@ mod tests {
             }
         }
 
-        /// Takes a step, if it can. `early`: credits are counted when a message arrives, else when its frame is taken.
+        /// Takes a step, if it can. `early`: credits are counted when a message arrives, else when its frame
+        /// is taken.
         fn step(&mut self, other: &mut Party, kind: usize, terms: Terms, early: bool) -> bool {
             match kind {
                 // A poll of either channel sees what arrives.
@@ -261,20 +265,15 @@ mod tests {
         }
     }
 
-    /// Many requests in random orders: credits that count when they arrive always lead to an end; those on requests that nobody takes
-    /// do not, as they would have to.
+    /// Many requests in random orders: credits that count when they arrive always lead to an end; those on
+    /// requests that nobody takes do not, as they would have to.
     #[test]
     fn nobody_waits_for_credits_that_have_come() {
         // The first seed that leads to a lock-up.
         let locked = |early: bool, seeds: u64| {
             (1..=seeds).find(|seed| {
-                let mut x = 0x9e37_79b9_7f4a_7c15u64.wrapping_mul(*seed);
-                let mut random = |below: usize| {
-                    x ^= x << 13;
-                    x ^= x >> 7;
-                    x ^= x << 17;
-                    (x >> 20) as usize % below
-                };
+                let mut generator = fastrand::Rng::with_seed(*seed);
+                let mut random = |below: usize| generator.usize(..below);
                 let terms = Terms { window: 4 + 2 * random(5) as u32, least: 1 };
                 // Some steps are rare: somebody who is slow at something.
                 let weights: Vec<usize> = (0..STEPS).map(|_| 1 << random(6)).collect();

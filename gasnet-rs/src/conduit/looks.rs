@@ -1,7 +1,7 @@
 //! Who asks the network: one look serves all kinds of polls.
 //!
-//! A look can cost system calls, and brings requests, replies and completions alike. The core polls for each of
-//! them in turn; a poll that follows one of another kind's look need not look again.
+//! A look can cost system calls, and brings requests, replies and completions alike. The core polls for each
+//! of them in turn; a poll that follows one of another kind's look need not look again.
 
 /// Which kinds of polls came since the last look.
 #[derive(Debug, Default)]

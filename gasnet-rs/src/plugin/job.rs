@@ -1,4 +1,5 @@
-//! What a job lends to a conduit or a program on the other side: its exchange, its overseer, and what they start with.
+//! What a job lends to a conduit or a program on the other side: its exchange, its overseer, and what they
+//! start with.
 #![expect(unsafe_code, reason = "calls across a C border; see the parent module")]
 
 use super::{ABI, Bytes, ConduitTable, Entry, Object, Sayer, Take, answer, check, export, hear};
@@ -185,8 +186,8 @@ impl OpenTable {
     }
 }
 
-/// The plugin's half of [`OpenTable::call`], for [`export_conduit!`](crate::export_conduit). The settings are read from the environment,
-/// which both halves share.
+/// The plugin's half of [`OpenTable::call`], for [`export_conduit!`](crate::export_conduit). The settings are
+/// read from the environment, which both halves share.
 ///
 /// # Safety
 /// 1. The arguments are those of an [`Entry`], as [`OpenTable::call`] passes them (owed by the caller).
@@ -246,8 +247,9 @@ pub unsafe fn enter(
     unsafe { answer(result, sayer) as i32 }
 }
 
-/// A job's rank that was made by somebody else, for a program that is a shared object of its own: what its [`Boot`] will say, and its
-/// conduit. Lent for as long as the program runs, but for the conduit, which is given away.
+/// A job's rank that was made by somebody else, for a program that is a shared object of its own: what its
+/// [`Boot`] will say, and its conduit. Lent for as long as the program runs, but for the conduit, which is
+/// given away.
 #[repr(C)]
 #[derive(Debug)]
 pub struct EmbedTable {
@@ -263,13 +265,15 @@ pub struct EmbedTable {
     conduit: ConduitTable,
 }
 
-// SAFETY: what its parts point to may be used from any thread: a conduit, an exchange and an overseer are Send and Sync.
+// SAFETY: what its parts point to may be used from any thread: a conduit, an exchange and an overseer are
+// Send and Sync.
 unsafe impl Send for EmbedTable {}
 // SAFETY: as above.
 unsafe impl Sync for EmbedTable {}
 
 impl EmbedTable {
-    /// A rank that is a host of its own, behind `conduit`. The memory files are duplicated by [`EmbedTable::accept`].
+    /// A rank that is a host of its own, behind `conduit`. The memory files are duplicated by
+    /// [`EmbedTable::accept`].
     pub fn new(
         boot: &Boot,
         exchange: &&dyn Exchange,
@@ -293,8 +297,8 @@ impl EmbedTable {
     /// The rank's start and its conduit, on the program's side.
     ///
     /// # Safety
-    /// 1. Made by [`EmbedTable::new`] of this or another copy of this crate; what it borrows outlives the rank; accepted once (owed by
-    ///    the caller).
+    /// 1. Made by [`EmbedTable::new`] of this or another copy of this crate; what it borrows outlives the
+    ///    rank; accepted once (owed by the caller).
     ///
     /// # Errors
     /// Another version of the interface, or no descriptors left.
@@ -311,7 +315,7 @@ impl EmbedTable {
         let boot = Boot {
             rank: self.rank,
             size: self.size,
-            neighbours: vec![self.rank],
+            host_ranks: vec![self.rank],
             exchange: Some(exchange),
             shm: file(self.shm)?,
             segments: file(self.segments)?,

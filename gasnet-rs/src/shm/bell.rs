@@ -1,14 +1,16 @@
 //! A doorbell: wakes a thread of another process that sleeps until messages come.
 //!
-//! A word in shared memory for each rank that receives. Who has published a message *rings*: if the receiver sleeps, it is woken, by a
-//! system call; else ringing is a load, and a fence where the receiver sleeps at times. The receiver *lies down*, looks for messages once
-//! more, and only then sleeps, while the word says so.
+//! A word in shared memory for each rank that receives. Who has published a message *rings*: if the receiver
+//! sleeps, it is woken, by a system call; else ringing is a load, and a fence where the receiver sleeps at
+//! times. The receiver *lies down*, looks for messages once more, and only then sleeps, while the word says
+//! so.
 //!
-//! **No lost wake-up.** The sender publishes, then looks at the word; the sleeper changes the word, then looks for messages; full fences
-//! between. So the message is seen, or the sleeper is woken, or both.
+//! **No lost wake-up.** The sender publishes, then looks at the word; the sleeper changes the word, then
+//! looks for messages; full fences between. So the message is seen, or the sleeper is woken, or both.
 //!
-//! **Who never sleeps** hangs no bell: its word stays [`NOBODY`], and ringing costs the senders a load of a line that nobody writes. The
-//! bell is hung before the first message can come, so that no sender takes a sleeper for nobody.
+//! **Who never sleeps** hangs no bell: its word stays [`NOBODY`], and ringing costs the senders a load of a
+//! line that nobody writes. The bell is hung before the first message can come, so that no sender takes a
+//! sleeper for nobody.
 //!
 //! One thread of a rank sleeps here at a time.
 #![expect(unsafe_code, reason = "overlays words on a shared mapping")]
@@ -20,7 +22,8 @@ use crate::error::Error;
 use crate::prim::{AtomicU32, Ordering, fence};
 use std::time::Duration;
 
-/// The doorbells of all ranks, for conduits without a descriptor whose receivers sleep at times. Those of other hosts never hang.
+/// The doorbells of all ranks, for conduits without a descriptor whose receivers sleep at times. Those of
+/// other hosts never hang.
 pub struct Bells {
     me: usize,
     bells: &'static [Bell],
@@ -43,7 +46,8 @@ impl Bells {
     pub unsafe fn open(cx: &OpenContext<'_>) -> Result<Bells, Error> {
         map::grow(cx.shm, cx.shm_offset + Bells::bytes(cx.size) as u64)?;
         let at = map::map_shared(cx.shm, cx.shm_offset, Bells::bytes(cx.size))?;
-        // SAFETY: just mapped, page-aligned, for as long as the process lives; bells are atomics, for which any bytes are valid.
+        // SAFETY: just mapped, page-aligned, for as long as the process lives; bells are atomics, for which
+        // any bytes are valid.
         let bells = unsafe { core::slice::from_raw_parts(at.cast::<Bell>(), cx.size as usize) };
         Ok(Bells { me: cx.rank.0 as usize, bells })
     }
@@ -64,8 +68,8 @@ impl Bells {
         self.bells[to.0 as usize].ring();
     }
 
-    /// Sleeps until somebody rings, unless there is a message already, at most so long. Whether there may be one; `false`, at once, without
-    /// [`Bells::expect_sleeper`]. One thread of the rank at a time.
+    /// Sleeps until somebody rings, unless there is a message already, at most so long. Whether there may be
+    /// one; `false`, at once, without [`Bells::expect_sleeper`]. One thread of the rank at a time.
     pub fn doze(&self, there_is_one: impl FnOnce() -> bool, longest: Duration) -> bool {
         let bell = &self.bells[self.me];
         bell.hangs() && bell.sleep(there_is_one, longest)
@@ -119,7 +123,8 @@ impl Bell {
         fence(Ordering::SeqCst);
     }
 
-    /// Sleeps until somebody rings, unless there is a message; at most so long. Whether it is for a message that the sleep ended.
+    /// Sleeps until somebody rings, unless there is a message; at most so long. Whether it is for a message
+    /// that the sleep ended.
     pub(crate) fn sleep(&self, there_is_one: impl FnOnce() -> bool, longest: Duration) -> bool {
         self.lie_down();
         let seen = there_is_one();
@@ -135,7 +140,8 @@ mod loom_tests {
     use super::*;
     use crate::shm::ring::{Producer, Slot};
 
-    /// A sender publishes and rings while the receiver lies down and looks: it never sleeps on a message without being woken.
+    /// A sender publishes and rings while the receiver lies down and looks: it never sleeps on a message
+    /// without being woken.
     #[test]
     fn loom_nobody_sleeps_on_a_message() {
         loom::model(|| {
@@ -174,7 +180,8 @@ mod tests {
     use core::sync::atomic::AtomicU64;
     use std::time::Instant;
 
-    /// Numbers handed to a sleeper one by one, each after the last was taken: had one been slept on, the sleep would end by its time only.
+    /// Numbers handed to a sleeper one by one, each after the last was taken: had one been slept on, the
+    /// sleep would end by its time only.
     #[test]
     fn every_message_wakes_the_sleeper() {
         const ROUNDS: u64 = 20_000;

@@ -1,5 +1,5 @@
-//! Frames over shared-memory links: what a conduit between the ranks of one host is made of. Behind the links lies a
-//! [doorbell](super::bell) for each rank.
+//! Frames over shared-memory links: what a conduit between the ranks of one host is made of. Behind the links
+//! lies a [doorbell](super::bell) for each rank.
 #![expect(unsafe_code, reason = "keeps a link's sending end taken between reserve and commit")]
 
 use super::bell::Bells;
@@ -21,11 +21,12 @@ pub struct FrameGrid {
 const FRAME: u8 = 1;
 
 impl FrameGrid {
-    /// Maps the links in the conduit's part of the host's shared memory; collective over the ranks of the host.
+    /// Maps the links in the conduit's part of the host's shared memory; collective over the ranks of the
+    /// host.
     ///
     /// # Safety
-    /// 1. Nothing else uses the shared memory from `cx.shm_offset` on, and each rank opens its grid there once (owed by the
-    ///    caller).
+    /// 1. Nothing else uses the shared memory from `cx.shm_offset` on, and each rank opens its grid there
+    ///    once (owed by the caller).
     ///
     /// # Errors
     /// The memory cannot be had.
@@ -42,8 +43,8 @@ impl FrameGrid {
         self.bells.expect_sleeper();
     }
 
-    /// Sleeps until a frame may have come, at most so long. Whether one may; `false`, at once, without [`FrameGrid::expect_sleeper`]. One
-    /// thread of the rank at a time.
+    /// Sleeps until a frame may have come, at most so long. Whether one may; `false`, at once, without
+    /// [`FrameGrid::expect_sleeper`]. One thread of the rank at a time.
     pub fn doze(&self, longest: Duration) -> bool {
         self.bells.doze(|| self.grid.has_message(), longest)
     }
@@ -63,7 +64,8 @@ impl FrameGrid {
     /// Sends a reserved frame, to be delivered at `not_before` (in terms of [`FrameGrid::now`]) or later.
     ///
     /// # Safety
-    /// 1. `slot` is as [`FrameGrid::reserve`] of this grid returned it, its bytes filled in (owed by the caller).
+    /// 1. `slot` is as [`FrameGrid::reserve`] of this grid returned it, its bytes filled in (owed by the
+    ///    caller).
     pub unsafe fn commit(&self, slot: RawSlot, not_before: u64) {
         // SAFETY: by (1) `reserve` suspended exactly this sending; a slot is used up by value.
         let mut sending =

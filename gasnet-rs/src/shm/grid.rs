@@ -1,15 +1,16 @@
 //! All links between the ranks of a host: for every ordered pair of ranks a request link and a reply link.
 //!
-//! Few ranks: a poll looks at the front of every incoming link, which is one cache line per peer that stays in the poller's
-//! cache while nothing arrives. Many ranks: a sender also sets its bit in the receiver's *pending* words, and a poll looks at
-//! the links of set bits only. The bit is set after the message was published and cleared before the link is drained, so a
-//! message is never left behind a cleared bit.
+//! Few ranks: a poll looks at the front of every incoming link, which is one cache line per peer that stays
+//! in the poller's cache while nothing arrives. Many ranks: a sender also sets its bit in the receiver's
+//! *pending* words, and a poll looks at the links of set bits only. The bit is set after the message was
+//! published and cleared before the link is drained, so a message is never left behind a cleared bit.
 //!
-//! **Made when first used.** A rank makes its end of a link when it first sends there, or first sees something come: what a rank does and
-//! touches at start does not depend on how many others there are, but for a word or two for each.
+//! **Made when first used.** A rank makes its end of a link when it first sends there, or first sees
+//! something come: what a rank does and touches at start does not depend on how many others there are, but
+//! for a word or two for each.
 //!
-//! **Fairness.** A poll that uses up its budget is continued by the next one behind the sender it stopped at, so a sender that
-//! fills its link as fast as it is drained cannot keep others waiting for more than a round.
+//! **Fairness.** A poll that uses up its budget is continued by the next one behind the sender it stopped at,
+//! so a sender that fills its link as fast as it is drained cannot keep others waiting for more than a round.
 #![expect(
     unsafe_code,
     reason = "lays out links in shared memory and gives out their exclusive ends under locks"
@@ -26,8 +27,8 @@ use core::cell::UnsafeCell;
 use std::os::fd::BorrowedFd;
 use std::sync::OnceLock;
 
-/// Ranks up to which a poll looks at every link, if they have a processor each. Where they share one, the links' lines are gone from
-/// its cache when a rank's turn comes, and the pending words are fewer.
+/// Ranks up to which a poll looks at every link, if they have a processor each. Where they share one, the
+/// links' lines are gone from its cache when a rank's turn comes, and the pending words are fewer.
 const SCAN_ALL: u32 = 16;
 
 /// Where the links of a host lie in its shared memory file.
@@ -75,7 +76,8 @@ impl GridLayout {
     }
 
     /// # Safety
-    /// 1. `base` is where the links are mapped. 2. As [`Inbox::new`]: no other inbox of this link is made (both owed by the caller).
+    /// 1. `base` is where the links are mapped. 2. As [`Inbox::new`]: no other inbox of this link is made
+    ///    (both owed by the caller).
     unsafe fn inbox(&self, base: Base, from: u32, to: u32, channel: Channel) -> Inbox {
         // SAFETY: (1), (2); laid out inside the mapping.
         unsafe { Inbox::new(self.shape, self.link(base.0, from, to, channel)) }
@@ -84,7 +86,8 @@ impl GridLayout {
     #[inline]
     fn pending(&self, base: *mut u8, of: u32, channel: Channel) -> &'static [AtomicU64] {
         let at = base.wrapping_add((of as usize * 2 + channel as usize) * self.pending_bytes());
-        // SAFETY: inside the mapping, which lives as long as the process; atomics accept any bytes; page-aligned base.
+        // SAFETY: inside the mapping, which lives as long as the process; atomics accept any bytes;
+        // page-aligned base.
         unsafe { core::slice::from_raw_parts(at.cast::<AtomicU64>(), self.pending_bytes() / 8) }
     }
 }
@@ -107,7 +110,8 @@ impl<T> Locked<T> {
 #[derive(Clone, Copy)]
 struct Base(*mut u8);
 
-// SAFETY: an address; what lies there is shared between processes anyway, and reached under the rules of links.
+// SAFETY: an address; what lies there is shared between processes anyway, and reached under the rules of
+// links.
 unsafe impl Send for Base {}
 // SAFETY: as above.
 unsafe impl Sync for Base {}
@@ -121,7 +125,8 @@ pub(crate) struct Grid {
     /// `out[channel][to]`, made when first used; never for this rank itself.
     out: [Outboxes; 2],
     inn: [Locked<Inboxes>; 2],
-    /// Rings of the incoming links, to see without the lock that nothing came; empty when there are pending words.
+    /// Rings of the incoming links, to see without the lock that nothing came; empty when there are pending
+    /// words.
     rings: [Vec<Ring<Msg>>; 2],
     /// This rank's own pending words, per channel; `None` when polls look at every link.
     pending: Option<[&'static [AtomicU64]; 2]>,
@@ -200,9 +205,9 @@ impl Grid {
         Sending { grid: self, slot, to, channel }
     }
 
-    /// Offers up to `budget` messages of one channel to `take`, oldest first per sender; a message for which `take` answers
-    /// `false` stays. Returns how many were taken. Does nothing while another thread (or a handler further up this stack)
-    /// polls the same channel.
+    /// Offers up to `budget` messages of one channel to `take`, oldest first per sender; a message for which
+    /// `take` answers `false` stays. Returns how many were taken. Does nothing while another thread (or a
+    /// handler further up this stack) polls the same channel.
     #[inline]
     pub(crate) fn poll(
         &self,
@@ -260,7 +265,8 @@ impl Grid {
         self.layout.size
     }
 
-    /// Whether a message of any channel waits for this rank: a hint, but a message that was there before the call is seen.
+    /// Whether a message of any channel waits for this rank: a hint, but a message that was there before the
+    /// call is seen.
     pub(crate) fn has_message(&self) -> bool {
         let bit = |w: &AtomicU64| w.load(Ordering::Relaxed) != 0;
         self.rings.iter().flatten().any(Ring::has_message)
@@ -293,8 +299,8 @@ fn poll_pending(
         if done == budget || word.load(Ordering::Relaxed) & mask == 0 {
             continue;
         }
-        // ORDER: AcqRel; pairs with fetch_or in Sending::wake: the messages behind a cleared bit are visible, and a bit
-        // set after this belongs to a message this drain may miss.
+        // ORDER: AcqRel; pairs with fetch_or in Sending::wake: the messages behind a cleared bit are visible,
+        // and a bit set after this belongs to a message this drain may miss.
         let mut bits = word.fetch_and(!mask, Ordering::AcqRel) & mask;
         let mut left = 0;
         while bits != 0 {
@@ -387,7 +393,8 @@ impl Sending<'_> {
         if grid.pending.is_some() {
             let words = grid.layout.pending(grid.base.0, self.to, self.channel);
             let word = &words[grid.me as usize / 64];
-            // ORDER: Release; pairs with the swap in Grid::poll; the published message is visible to who sees the bit.
+            // ORDER: Release; pairs with the swap in Grid::poll; the published message is visible to who sees
+            // the bit.
             word.fetch_or(1 << (grid.me % 64), Ordering::Release);
         }
     }
@@ -422,8 +429,8 @@ mod loom_tests {
     use crate::shm::link::Msg;
     use crate::shm::ring::{Consumer, Producer, Slot};
 
-    /// A sender publishes and sets its bit while the receiver clears bits, drains with a small budget, and puts back what is
-    /// left: when the sender has finished, polling until nothing comes finds every message.
+    /// A sender publishes and sets its bit while the receiver clears bits, drains with a small budget, and
+    /// puts back what is left: when the sender has finished, polling until nothing comes finds every message.
     #[test]
     fn loom_no_message_stays_behind_a_cleared_bit() {
         loom::model(|| {
@@ -478,8 +485,8 @@ mod tests {
         true
     }
 
-    /// Ranks 0 and 1 keep their links full; a message of each other rank still arrives within a round, and every message of the
-    /// flood exactly once and in order.
+    /// Ranks 0 and 1 keep their links full; a message of each other rank still arrives within a round, and
+    /// every message of the flood exactly once and in order.
     #[test]
     fn a_flood_does_not_keep_others_waiting() {
         for size in [5, SCAN_ALL, 70, 130] {
@@ -514,7 +521,8 @@ mod tests {
         }
     }
 
-    /// A rank's ends are made when they are used: starting costs no rank more for having many others, and no page of a link is touched.
+    /// A rank's ends are made when they are used: starting costs no rank more for having many others, and no
+    /// page of a link is touched.
     #[test]
     fn ends_are_made_when_first_used() {
         const RANKS: u32 = 300;

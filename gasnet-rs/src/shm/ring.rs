@@ -1,20 +1,23 @@
 //! A single-producer single-consumer ring of fixed slots in memory that two processes share.
 //!
-//! **Vocabulary.** A *position* counts messages since the start and never wraps in practice (64 bits); position `p` lives in
-//! slot `p mod capacity`. A slot's *stamp* is the lap of the message in it: `p / capacity + 1`, so the zero-filled memory a
-//! ring starts in holds no message. *head* is the first position not yet released by the consumer.
+//! **Vocabulary.** A *position* counts messages since the start and never wraps in practice (64 bits);
+//! position `p` lives in slot `p mod capacity`. A slot's *stamp* is the lap of the message in it: `p /
+//! capacity + 1`, so the zero-filled memory a ring starts in holds no message. *head* is the first position
+//! not yet released by the consumer.
 //!
-//! **Protocol.** The producer fills the slot of its `tail` and stores the stamp (Release); the consumer reads the stamp of its
-//! `head` (Acquire), uses the slot in place, and publishes the new `head` (Release) when it is done with some. The producer keeps a
-//! private copy of `head` and looks at the shared one only when its copy says "full": in steady state a message costs one
-//! cache-line transfer, and the consumer polls a single line that nobody else writes until there is a message.
+//! **Protocol.** The producer fills the slot of its `tail` and stores the stamp (Release); the consumer reads
+//! the stamp of its `head` (Acquire), uses the slot in place, and publishes the new `head` (Release) when it
+//! is done with some. The producer keeps a private copy of `head` and looks at the shared one only when its
+//! copy says "full": in steady state a message costs one cache-line transfer, and the consumer polls a single
+//! line that nobody else writes until there is a message.
 //!
-//! **Why laps.** Nothing has to reset a slot, so a line moves only from producer to consumer. A stamp can only be the current
-//! lap or an older one, because the producer may not write a slot before the consumer released it.
+//! **Why laps.** Nothing has to reset a slot, so a line moves only from producer to consumer. A stamp can
+//! only be the current lap or an older one, because the producer may not write a slot before the consumer
+//! released it.
 //!
-//! **Invariants.** `head <= tail <= head + capacity`; only the producer writes slots in `[tail, head + capacity)`, only the
-//! consumer reads slots in `[head, tail)`. One [`Producer`] and one [`Consumer`] exist per ring, in whatever process; giving
-//! out a second one is the (unsafe) mistake.
+//! **Invariants.** `head <= tail <= head + capacity`; only the producer writes slots in `[tail, head +
+//! capacity)`, only the consumer reads slots in `[head, tail)`. One [`Producer`] and one [`Consumer`] exist
+//! per ring, in whatever process; giving out a second one is the (unsafe) mistake.
 #![expect(
     unsafe_code,
     reason = "slots are shared with another process; the stamp protocol above is the deed"
@@ -48,7 +51,8 @@ impl<T> Clone for Ring<T> {
 }
 impl<T> Copy for Ring<T> {}
 
-// SAFETY: a `Ring` is only a place; access goes through Producer and Consumer, whose uniqueness their constructors demand.
+// SAFETY: a `Ring` is only a place; access goes through Producer and Consumer, whose uniqueness their
+// constructors demand.
 unsafe impl<T: Send> Send for Ring<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Ring<T> {}
@@ -60,8 +64,9 @@ impl<T> Ring<T> {
         Ring { slots, head, mask: slots.len() as u64 - 1, shift: slots.len().trailing_zeros() }
     }
 
-    /// Whether a message waits for the consumer: a hint for the rank that receives, from any of its threads. A message that
-    /// was there before the call is seen; what it says is to be read through [`Consumer::front`].
+    /// Whether a message waits for the consumer: a hint for the rank that receives, from any of its threads.
+    /// A message that was there before the call is seen; what it says is to be read through
+    /// [`Consumer::front`].
     #[inline]
     pub(crate) fn has_message(&self) -> bool {
         let head = self.head.0.load(Ordering::Relaxed);
@@ -70,7 +75,8 @@ impl<T> Ring<T> {
 
     #[inline]
     fn slot(&self, pos: u64) -> &'static Slot<T> {
-        // The mask keeps the index in range; the compiler cannot see that, and a bounds check is one predictable branch.
+        // The mask keeps the index in range; the compiler cannot see that, and a bounds check is one
+        // predictable branch.
         &self.slots[(pos & self.mask) as usize]
     }
 
@@ -88,7 +94,8 @@ pub(crate) struct Producer<T: 'static> {
 
 impl<T> Producer<T> {
     /// # Safety
-    /// 1. The only producer of this ring in any process (owed by the caller). 2. No message was ever sent on it.
+    /// 1. The only producer of this ring in any process (owed by the caller). 2. No message was ever sent on
+    ///    it.
     pub(crate) unsafe fn new(ring: Ring<T>) -> Producer<T> {
         Producer { ring, tail: 0, head_seen: 0 }
     }
@@ -106,7 +113,8 @@ impl<T> Producer<T> {
     /// Looks at the consumer's head again.
     #[cold]
     pub(crate) fn refresh(&mut self) {
-        // ORDER: Acquire; pairs with Release in Consumer::flush; the consumer's reads of the slots below it are over.
+        // ORDER: Acquire; pairs with Release in Consumer::flush; the consumer's reads of the slots below it
+        // are over.
         self.head_seen = self.ring.head.0.load(Ordering::Acquire);
     }
 
@@ -126,7 +134,8 @@ impl<T> Producer<T> {
         assert!(self.tail - self.head_seen <= self.ring.mask, "push into a full ring");
         let slot = self.ring.slot(self.tail);
         slot.body.with_mut(f);
-        // ORDER: Release; pairs with Acquire in Consumer::front; publishes the slot (and any payload written before).
+        // ORDER: Release; pairs with Acquire in Consumer::front; publishes the slot (and any payload written
+        // before).
         slot.stamp.store(self.ring.stamp(self.tail), Ordering::Release);
         self.tail += 1;
     }
@@ -138,13 +147,14 @@ pub(crate) struct Consumer<T: 'static> {
     head: u64,
 }
 
-/// Slots that a consumer may be done with before it says so. Saying it for each one would take the line of `head` to and fro: a
-/// producer that waits for room looks at it all the time.
+/// Slots that a consumer may be done with before it says so. Saying it for each one would take the line of
+/// `head` to and fro: a producer that waits for room looks at it all the time.
 const BATCH: u64 = 16;
 
 impl<T> Consumer<T> {
     /// # Safety
-    /// 1. The only consumer of this ring in any process (owed by the caller). 2. Nothing was ever received from it.
+    /// 1. The only consumer of this ring in any process (owed by the caller). 2. Nothing was ever received
+    ///    from it.
     pub(crate) unsafe fn new(ring: Ring<T>) -> Consumer<T> {
         Consumer { ring, head: 0 }
     }
@@ -165,7 +175,8 @@ impl<T> Consumer<T> {
         Some(slot.body.with(f))
     }
 
-    /// Done with the oldest message; its slot goes back to the producer now or, at the latest, by [`Consumer::flush`].
+    /// Done with the oldest message; its slot goes back to the producer now or, at the latest, by
+    /// [`Consumer::flush`].
     #[inline]
     pub(crate) fn release(&mut self) {
         self.head += 1;
@@ -177,7 +188,8 @@ impl<T> Consumer<T> {
     /// Gives the slots of all released messages back. Comes after the last [`Consumer::release`] of a poll.
     #[inline]
     pub(crate) fn flush(&mut self) {
-        // ORDER: Release; pairs with Acquire in Producer::refresh; our reads of the slot and payload come before.
+        // ORDER: Release; pairs with Acquire in Producer::refresh; our reads of the slot and payload come
+        // before.
         self.ring.head.0.store(self.head, Ordering::Release);
     }
 }
@@ -196,8 +208,9 @@ impl<T: Default> Slot<T> {
 mod tests {
     use super::*;
 
-    /// Every interleaving of a producer and a consumer over a ring of two slots and two laps: messages arrive once, in
-    /// order and whole, and loom's cells see no access of one side while the other may touch the slot.
+    /// Every interleaving of a producer and a consumer over a ring of two slots and two laps: messages arrive
+    /// once, in order and whole, and loom's cells see no access of one side while the other may touch the
+    /// slot.
     #[cfg(loom)]
     #[test]
     fn loom_ring_delivers_in_order() {

@@ -1,7 +1,7 @@
 //! Backtraces: the client's own function if it has one, else glibc's.
 //!
-//! Called from signal handlers too, so nothing here allocates after [`gasneti_backtrace_init`] has run once (glibc's
-//! first `backtrace` call loads a library; the init call takes that cost).
+//! Called from signal handlers too, so nothing here allocates after [`gasneti_backtrace_init`] has run once
+//! (glibc's first `backtrace` call loads a library; the init call takes that cost).
 
 #![expect(unsafe_code, reason = "exported to C by name; calls libc and the client's function")]
 
@@ -32,7 +32,7 @@ pub unsafe extern "C" fn gasneti_backtrace_init(_exe: *const c_char, user: *cons
     if !user.is_null() {
         USER.store(user.cast_mut(), Relaxed);
     }
-    let wanted = std::env::var("GASNET_BACKTRACE").is_ok_and(|value| super::env::says_yes(&value));
+    let wanted = crate::settings::is_on("GASNET_BACKTRACE") == Some(true);
     ENABLED.store(wanted, Relaxed);
     if wanted {
         let mut frames = [std::ptr::null_mut::<c_void>(); 1];

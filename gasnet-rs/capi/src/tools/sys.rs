@@ -2,6 +2,7 @@
 
 #![expect(unsafe_code, reason = "exported to C by name; calls libc")]
 
+use gasnet_sys::processors::{self, numbers, run_on, set_of};
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::OnceLock;
 
@@ -11,25 +12,17 @@ pub extern "C" fn gasnett_cpu_count() -> c_int {
     std::thread::available_parallelism().map_or(0, |n| n.get() as c_int)
 }
 
-/// Physical memory in bytes; 0 when unknown.
+/// Physical memory in bytes. Asking cannot fail on Linux.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnett_getPhysMemSz(failure_is_fatal: c_int) -> u64 {
-    // SAFETY: sysconf takes any name and touches no memory of ours.
-    let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
-    if pages > 0 && size > 0 {
-        return pages as u64 * size as u64;
-    }
-    if failure_is_fatal != 0 {
-        crate::fatal::die("cannot find out the size of physical memory");
-    }
-    0
+    let _ = failure_is_fatal;
+    gasnet_sys::limits::physical_memory()
 }
 
 /// Writes out what stdio holds back.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnett_flush_streams() {
-    // SAFETY: a null stream means all of them.
-    unsafe { libc::fflush(std::ptr::null_mut()) };
+    gasnet_sys::stdio::flush();
 }
 
 /// Flushes and closes the standard streams.
@@ -45,8 +38,7 @@ pub extern "C" fn gasnett_close_streams() {
 /// Ends this process at once, without cleaning up.
 #[unsafe(no_mangle)]
 pub extern "C" fn gasnett_killmyprocess(code: c_int) -> ! {
-    // SAFETY: never returns.
-    unsafe { libc::_exit(code) }
+    gasnet_sys::process::exit_now(code)
 }
 
 /// A 64-bit checksum (FNV-1a), the same on every rank.
@@ -65,28 +57,15 @@ pub unsafe extern "C" fn gasnett_checksum(p: *const c_void, n: usize) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |sum, &byte| (sum ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
-/// Binds the calling thread to one processor, chosen by `rank` round robin among those allowed. Best effort.
+/// Binds the calling thread to one processor, chosen by `rank` round robin among those that it had at the
+/// first call. 0 if the system did so.
 #[unsafe(no_mangle)]
-pub extern "C" fn gasnett_set_affinity(rank: c_int) {
-    // SAFETY: an all-zero cpu_set_t is a valid empty set.
-    let mut allowed: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    let size = size_of::<libc::cpu_set_t>();
-    // SAFETY: the set is ours and `size` is its size.
-    if unsafe { libc::sched_getaffinity(0, size, &mut allowed) } != 0 {
-        return;
-    }
-    // SAFETY: indices stay below the set's capacity.
-    let cpus: Vec<usize> =
-        (0..libc::CPU_SETSIZE as usize).filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &allowed) }).collect();
-    if cpus.is_empty() {
-        return;
-    }
-    // SAFETY: as above.
-    let mut one: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // SAFETY: the index came out of a set of this size.
-    unsafe { libc::CPU_SET(cpus[rank.unsigned_abs() as usize % cpus.len()], &mut one) };
-    // SAFETY: the set is ours and `size` is its size.
-    unsafe { libc::sched_setaffinity(0, size, &one) };
+pub extern "C" fn gasnett_set_affinity(rank: c_int) -> c_int {
+    static ALLOWED: OnceLock<Vec<usize>> = OnceLock::new();
+    let allowed = ALLOWED.get_or_init(|| numbers(&processors::allowed()).collect());
+    let turn = (rank.unsigned_abs() as usize).checked_rem(allowed.len());
+    let bound = turn.is_some_and(|turn| run_on(&set_of([allowed[turn]])));
+    c_int::from(!bound)
 }
 
 /// This host's name, in storage that lives for ever.
@@ -250,7 +229,7 @@ pub unsafe extern "C" fn gasnett_freezeForDebuggerNow(flag: *mut c_int, name: *c
 
 /// Freezes for a debugger if this setting says yes.
 pub fn freeze_if(setting: &str) {
-    if std::env::var(setting).is_ok_and(|value| super::env::says_yes(&value)) {
+    if crate::settings::is_on(setting) == Some(true) {
         let mut flag: c_int = 1;
         // SAFETY: both point to live data.
         unsafe { gasnett_freezeForDebuggerNow(&mut flag, c"the local variable flag".as_ptr()) };

@@ -2,14 +2,16 @@
 //!
 //! C code reads the counter inline as long as `gasneti_tick_source` says so; conversion to time happens here.
 //!
-//! **Rate.** Both clocks are read when the program is loaded, and again when somebody wants to know what a tick is. No call waits for that. The
-//! longer ago the first reading is, the more precise is the rate, and from [`BASELINE`] on it stays as it is: within 10 ppm of
-//! `CLOCK_MONOTONIC`. Before that it is as wrong as readings are, 100 ns, in all the time since the first one; an interval that the program has
-//! measured is part of that. So whatever is converted, and whenever: the error is less than 100 ns and 10 ppm.
+//! **Rate.** Both clocks are read when the program is loaded, and again when somebody wants to know what a
+//! tick is. No call waits for that. The longer ago the first reading is, the more precise is the rate, and
+//! from [`BASELINE`] on it stays as it is: within 10 ppm of `CLOCK_MONOTONIC`. Before that it is as wrong as
+//! readings are, 100 ns, in all the time since the first one; an interval that the program has measured is
+//! part of that. So whatever is converted, and whenever: the error is less than 100 ns and 10 ppm.
 //!
-//! **Moments.** Many programs convert readings of the counter first and subtract then. A reading counts from the start of the machine, and in
-//! all that time a rate that is still changing would make milliseconds. So what came before the first reading is converted at one rate for
-//! all, and only the rest, which is the program's own time, at the rate of the moment.
+//! **Moments.** Many programs convert readings of the counter first and subtract then. A reading counts from
+//! the start of the machine, and in all that time a rate that is still changing would make milliseconds. So
+//! what came before the first reading is converted at one rate for all, and only the rest, which is the
+//! program's own time, at the rate of the moment.
 
 #![expect(unsafe_code, reason = "exported to C by name; reads the processor's counter")]
 

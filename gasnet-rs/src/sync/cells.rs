@@ -2,8 +2,9 @@
 
 use crate::{GlobalPtr, RankId};
 
-/// The cells of a job: in every segment, at the same places, so many that each of a rank's waits can have one of its own. A *process* is
-/// the number of a cell, from 1; who waits in a line waits at its cell: a word for who is behind it, and one for its turn.
+/// The cells of a job: in every segment, at the same places, so many that each of a rank's waits can have one
+/// of its own. A *process* is the number of a cell, from 1; who waits in a line waits at its cell: a word for
+/// who is behind it, and one for its turn.
 #[derive(Debug, Clone, Copy)]
 pub struct Cells {
     /// Offset of a rank's first cell.
@@ -20,8 +21,8 @@ impl Cells {
         Cells { base, stride: 0, bits: 0 }
     }
 
-    /// `1 << bits` for each rank, from `base` on in its segment and `stride` apart: 16 bytes each, zero, aligned to 16. Processes must
-    /// fit in 32 bits: `(ranks + 1) << bits` does.
+    /// `1 << bits` for each rank, from `base` on in its segment and `stride` apart: 16 bytes each, zero,
+    /// aligned to 16. Processes must fit in 32 bits: `(ranks + 1) << bits` does.
     pub fn new(base: u64, stride: u64, bits: u32) -> Cells {
         Cells { base, stride, bits }
     }

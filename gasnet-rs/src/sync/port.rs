@@ -1,17 +1,20 @@
-//! The seam to a NIC that works by itself: atomics at their home, event counts, and commands that wait for them.
+//! The seam to a NIC that works by itself: atomics at their home, event counts, and commands that wait for
+//! them.
 //!
-//! A conduit whose NIC has a processor of its own (netvm) says so by [`Conduit::nic`](crate::conduit::Conduit::nic). Everything here is
-//! about three things that each rank's NIC has beside its segment:
+//! A conduit whose NIC has a processor of its own (netvm) says so by
+//! [`Conduit::nic`](crate::conduit::Conduit::nic). Everything here is about three things that each rank's NIC
+//! has beside its segment:
 //!
 //! - a *board*: some memory that the NICs of all ranks reach, at the same offsets; zero at first;
 //! - *events*: counts that commands raise, those of peers among them, after their bytes are in place;
-//! - *commands* that may carry a [`Trigger`]: the NIC keeps them, and carries them out when an event of its own has been raised
-//!   so often. One that is armed late is carried out at once; each exactly once.
+//! - *commands* that may carry a [`Trigger`]: the NIC keeps them, and carries them out when an event of its
+//!   own has been raised so often. One that is armed late is carried out at once; each exactly once.
 //!
 //! The core's collectives ([`crate::coll`], `GASNET_COLL=nic`) are made of these.
 //!
-//! A NIC reaches more than boards, and raises more events than the core's: what conduits keep for themselves is next to them. So whatever a
-//! program asks for is [checked](Limits) first; [`crate::Rank::nic`] ends the job with a message about what is wrong.
+//! A NIC reaches more than boards, and raises more events than the core's: what conduits keep for themselves
+//! is next to them. So whatever a program asks for is [checked](Limits) first; [`crate::Rank::nic`] ends the
+//! job with a message about what is wrong.
 
 use crate::atomics::{Function, Operation};
 use crate::{Rank, RankId};
@@ -22,7 +25,8 @@ pub const BOARD: u32 = 2560 << 10;
 /// Events that the core needs.
 pub const EVENTS: u32 = 120;
 
-/// When a command is carried out: as soon as the event has been raised so often, in total since the job began, modulo 2^32.
+/// When a command is carried out: as soon as the event has been raised so often, in total since the job
+/// began, modulo 2^32.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trigger {
     /// Which event of the own NIC.
@@ -53,8 +57,8 @@ pub enum What {
     Raise(u32),
     /// Copy.
     Write(Move),
-    /// Fold into the words that are there, which are the first operands: add, multiply, min, max, and, or, xor. No two operations on the same
-    /// words at the same time.
+    /// Fold into the words that are there, which are the first operands: add, multiply, min, max, and, or,
+    /// xor. No two operations on the same words at the same time.
     Combine(Move, Operation),
 }
 
@@ -87,7 +91,8 @@ pub enum HomeOp {
     Dequeue = 7,
     /// Queue: this process is the head now; replies (1, left) if it must be woken at once.
     NewHead = 8,
-    /// Semaphore (a queue, then its value): take one, or append the process; replies (the one before it, old value).
+    /// Semaphore (a queue, then its value): take one, or append the process; replies (the one before it, old
+    /// value).
     SemP = 9,
     /// Semaphore: wake one, or give one; replies (head, left, value).
     SemV = 10,
@@ -215,7 +220,8 @@ impl Limits {
     }
 }
 
-/// For conduits: what comes to them was checked, or is the core's own and right. Anything else would reach what they keep for themselves.
+/// For conduits: what comes to them was checked, or is the core's own and right. Anything else would reach
+/// what they keep for themselves.
 ///
 /// # Panics
 /// Something was wrong.
@@ -240,8 +246,8 @@ pub trait NicPort: Send + Sync {
     /// Events that are the core's: at least [`EVENTS`], the same numbers at all ranks.
     fn events(&self) -> Range<u32>;
 
-    /// How often an event of this rank has been raised, modulo 2^32. What came before is visible. From the first call on, a sleeping wait
-    /// is woken when it is raised.
+    /// How often an event of this rank has been raised, modulo 2^32. What came before is visible. From the
+    /// first call on, a sleeping wait is woken when it is raised.
     fn count(&self, event: u32) -> u32;
 
     /// Gives the NIC a command. `false`: there is no room now; poll, and try again.
@@ -250,16 +256,17 @@ pub trait NicPort: Send + Sync {
     /// Commands that this rank has given its NIC so far, of all kinds.
     fn posted(&self) -> u64;
 
-    /// Starts an operation on the words at an offset of a rank's segment, which is a multiple of the operand's size rounded up to a power
-    /// of two. Returns its cookie; `None`: there is no room now; poll, and try again.
+    /// Starts an operation on the words at an offset of a rank's segment, which is a multiple of the
+    /// operand's size rounded up to a power of two. Returns its cookie; `None`: there is no room now; poll,
+    /// and try again.
     fn atomic(&self, home: RankId, offset: u64, op: HomeOp, args: [u32; 4]) -> Option<u32>;
 
     /// Takes the reply to the operation with this cookie, if it is there.
     fn reply(&self, cookie: u32) -> Option<[u32; 3]>;
 }
 
-/// The NIC of a rank, as programs use it ([`crate::Rank::nic`]): a call that would leave the board, a segment or the core's events, and one
-/// before [`crate::Rank::attach`], ends the job with a message.
+/// The NIC of a rank, as programs use it ([`crate::Rank::nic`]): a call that would leave the board, a segment
+/// or the core's events, and one before [`crate::Rank::attach`], ends the job with a message.
 #[derive(Clone, Copy)]
 pub struct Nic<'r> {
     rank: &'r Rank,

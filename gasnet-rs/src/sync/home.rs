@@ -1,12 +1,12 @@
-//! The words at an object's home, and how they are changed: by compare-and-swap of one packed word ([`Line`]), over any conduit; or, where the
-//! conduit's NICs do such operations by themselves ([`port`](super::port)), by the home's NIC, with no processor but the caller's.
+//! The words at an object's home, and how they are changed: by compare-and-swap of one packed word
+//! ([`Line`]), over any conduit; or, where the conduit's NICs do such operations by themselves
+//! ([`port`](super::port)), by the home's NIC, with no processor but the caller's.
 //!
-//! NICs have words of 32 bits: head, tail, waiters, promised wake-ups, value. Only they touch them once an object is made. Cells are
-//! reached by puts there, which NICs carry out as well.
+//! NICs have words of 32 bits: head, tail, waiters, promised wake-ups, value. Only they touch them once an
+//! object is made. Cells are reached by puts there, which NICs carry out as well.
 
 use super::line::{Line, Signal, VALUE};
 use super::port::{HomeOp, NicPort};
-use super::{load, set, swap};
 use crate::{GlobalPtr, Rank};
 
 /// Words from the first of a NIC's to others.
@@ -189,7 +189,7 @@ impl<'r> Home<'r> {
     /// The last in a lock's line; sets it.
     pub(super) fn swap(&self, process: u64) -> u64 {
         match self.rank.nic_port() {
-            None => swap(self.rank, self.at, process),
+            None => self.rank.swap_word(self.at, process),
             Some(port) => self.nic(port, 0, HomeOp::Swap, [process as u32, 0])[0].into(),
         }
     }
@@ -205,7 +205,7 @@ impl<'r> Home<'r> {
     /// The last in a lock's line.
     pub(super) fn last(&self) -> u64 {
         match self.rank.nic_port() {
-            None => load(self.rank, self.at),
+            None => self.rank.load_word(self.at),
             Some(_) => self.word(0).into(),
         }
     }
@@ -214,7 +214,7 @@ impl<'r> Home<'r> {
 /// Writes a word of a process's cell, after all that this rank did before.
 pub(super) fn tell(rank: &Rank, cell: GlobalPtr<u64>, word: u64) {
     match rank.nic_port() {
-        None => set(rank, cell, word),
+        None => rank.set_word(cell, word),
         // By the NICs; what came before is in place, since blocking puts are.
         Some(_) => rank.write(cell, word),
     }

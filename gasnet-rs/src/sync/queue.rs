@@ -2,11 +2,11 @@
 
 use super::home::{Home, tell};
 use super::line::{RANKS, Signal, VALUE};
-use super::{Cells, EMPTY, HOME, McsLock, OBJECT, load, set};
+use super::{Cells, EMPTY, HOME, McsLock, OBJECT};
 use crate::{Error, GlobalPtr, Rank, RankId};
 
-/// The parts that queues and semaphores share: the home word and the cells. What is done here is done by a process that has a cell to
-/// itself until it is woken.
+/// The parts that queues and semaphores share: the home word and the cells. What is done here is done by a
+/// process that has a cell to itself until it is woken.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Waiters<'r> {
     pub(super) rank: &'r Rank,
@@ -51,7 +51,7 @@ impl<'r> Waiters<'r> {
     }
 
     pub(super) fn clear(&self, me: u64) {
-        set(self.rank, self.next(me), EMPTY);
+        self.rank.set_word(self.next(me), EMPTY);
     }
 
     /// Tells the one before that this is behind it.
@@ -63,14 +63,14 @@ impl<'r> Waiters<'r> {
 
     /// Waits until woken, and makes the one behind the head.
     pub(super) fn wait(&self, me: u64, what: &'static str) {
-        self.rank.wait_until(what, || load(self.rank, self.woken(me)) != 0);
-        let behind = load(self.rank, self.woken(me)) - 1;
-        set(self.rank, self.woken(me), 0);
+        self.rank.wait_until(what, || self.rank.load_word(self.woken(me)) != 0);
+        let behind = self.rank.load_word(self.woken(me)) - 1;
+        self.rank.set_word(self.woken(me), 0);
         if behind == 0 {
             return;
         }
-        self.rank.wait_until("the next in a queue", || load(self.rank, self.next(me)) != EMPTY);
-        let next = load(self.rank, self.next(me));
+        self.rank.wait_until("the next in a queue", || self.rank.load_word(self.next(me)) != EMPTY);
+        let next = self.rank.load_word(self.next(me));
         if let Some(left) = self.home.new_head(next) {
             self.wake(next, left);
         }
@@ -207,7 +207,8 @@ pub struct Monitor<'r> {
 }
 
 impl<'r> Monitor<'r> {
-    /// A monitor at home on a rank. For more conditions, make more [`WaitQueue`]s and use [`wait_for`](Self::wait_for).
+    /// A monitor at home on a rank. For more conditions, make more [`WaitQueue`]s and use
+    /// [`wait_for`](Self::wait_for).
     ///
     /// # Collective
     /// # Errors

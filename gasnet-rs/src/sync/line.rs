@@ -1,9 +1,9 @@
-//! The home word of wait queues and semaphores: head and tail of the line, how many wait, wake-ups that are promised, and a
-//! semaphore's value. All in 64 bits, so that a compare-and-swap does an operation.
+//! The home word of wait queues and semaphores: head and tail of the line, how many wait, wake-ups that are
+//! promised, and a semaphore's value. All in 64 bits, so that a compare-and-swap does an operation.
 //!
-//! Who is woken makes the one behind it the head. Until it has done so the head is *in flux*: whoever signals then leaves a promise,
-//! which the new head is woken by. Promises are only made to waiters that have none (`count - promised`): promising more is what loses
-//! wake-ups in the published algorithm.
+//! Who is woken makes the one behind it the head. Until it has done so the head is *in flux*: whoever signals
+//! then leaves a promise, which the new head is woken by. Promises are only made to waiters that have none
+//! (`count - promised`): promising more is what loses wake-ups in the published algorithm.
 
 /// The most ranks a line can name.
 pub(super) const RANKS: u32 = 4095;
@@ -77,7 +77,8 @@ impl Line {
         Some(self.count)
     }
 
-    /// Takes one from the value. `None`: it is 0, and the process was appended; else as for [`enqueue`](Self::enqueue).
+    /// Takes one from the value. `None`: it is 0, and the process was appended; else as for
+    /// [`enqueue`](Self::enqueue).
     pub(super) fn take(&mut self, process: u64) -> Option<u64> {
         if self.value > 0 {
             self.value -= 1;
@@ -129,13 +130,10 @@ mod tests {
     fn lines_are_queues() {
         let mut line = Line::default();
         let mut queue = std::collections::VecDeque::new();
-        let mut random = 1u64;
+        let mut random = fastrand::Rng::with_seed(1);
         let mut next = 0;
         for _ in 0..10_000 {
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
-            if random.is_multiple_of(2) && queue.len() < 4000 {
+            if random.bool() && queue.len() < 4000 {
                 next = next % 4095 + 1;
                 assert_eq!(line.enqueue(next), queue.back().copied().unwrap_or(0));
                 queue.push_back(next);
@@ -249,7 +247,8 @@ mod tests {
         }
     }
 
-    /// Every interleaving of four ranks that wait and four that signal: none waits for ever, none is passed over.
+    /// Every interleaving of four ranks that wait and four that signal: none waits for ever, none is passed
+    /// over.
     #[test]
     fn semaphores_lose_no_wake_up() {
         for (waiters, signals, value) in [(1, 1, 0), (2, 3, 0), (3, 3, 0), (4, 3, 1), (4, 4, 0)] {

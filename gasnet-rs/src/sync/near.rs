@@ -1,16 +1,19 @@
-//! A lock's line where all segments of the job are mapped here: each process watches the cell of the one before it (after Craig, Landin and
-//! Hagersten).
+//! A lock's line where all segments of the job are mapped here: each process watches the cell of the one
+//! before it (after Craig, Landin and Hagersten).
 //!
-//! A *turn* is a process and how many times it has joined the line; the home word is the last turn. A process's cell says how many of
-//! its turns are over. Who joins learns whose turn comes before its own, and waits until that one is over.
+//! A *turn* is a process and how many times it has joined the line; the home word is the last turn. A
+//! process's cell says how many of its turns are over. Who joins learns whose turn comes before its own, and
+//! waits until that one is over.
 //!
-//! A line whose processes know the next one ([`super::lock`]) needs, between one holder and the next, that the next has written itself into the
-//! holder's cell: three transfers of cache lines one after the other when two processes take turns. Here the holder only says that it
-//! is done: one transfer. The waiting process looks at another's memory, which costs nothing where that lies in its own cache, until
-//! it is written; so only where a cell is memory here, for every rank. As there, each cell is watched by one process at most, and first
-//! come is first served. A turn comes again after so many others of its process that nobody remembers it.
+//! A line whose processes know the next one ([`super::lock`]) needs, between one holder and the next, that
+//! the next has written itself into the holder's cell: three transfers of cache lines one after the other
+//! when two processes take turns. Here the holder only says that it is done: one transfer. The waiting
+//! process looks at another's memory, which costs nothing where that lies in its own cache, until it is
+//! written; so only where a cell is memory here, for every rank. As there, each cell is watched by one
+//! process at most, and first come is first served. A turn comes again after so many others of its process
+//! that nobody remembers it.
 
-use super::{Cells, EMPTY, load, set, swap};
+use super::{Cells, EMPTY};
 use crate::{GlobalPtr, Rank};
 
 /// Bits of a turn that count; the others are the process.
@@ -48,19 +51,19 @@ impl<'r> NearLine<'r> {
 
     /// Whether this turn is over.
     fn is_over(&self, turn: u64) -> bool {
-        turn == EMPTY || load(self.rank, self.cells.of(turn >> COUNT)) == turn
+        turn == EMPTY || self.rank.load_word(self.cells.of(turn >> COUNT)) == turn
     }
 
     /// Takes the lock, waiting for its turn.
     pub(super) fn acquire(&mut self, what: &'static str) {
         self.turn = next(self.turn);
-        let before = swap(self.rank, self.last, self.turn);
+        let before = self.rank.swap_word(self.last, self.turn);
         self.rank.wait_until(what, || self.is_over(before));
     }
 
     /// Takes the lock if it is free.
     pub(super) fn try_acquire(&mut self) -> bool {
-        let last = load(self.rank, self.last);
+        let last = self.rank.load_word(self.last);
         // Nobody has joined since, if the word is still the same.
         if self.is_over(last) && self.rank.compare_swap(self.last, last, next(self.turn)) == last {
             self.turn = next(self.turn);
@@ -73,7 +76,7 @@ impl<'r> NearLine<'r> {
 
     /// Says that this turn is over.
     pub(super) fn release(&mut self) {
-        set(self.rank, self.cells.of(self.turn >> COUNT), self.turn);
+        self.rank.set_word(self.cells.of(self.turn >> COUNT), self.turn);
     }
 }
 
@@ -160,7 +163,8 @@ mod tests {
         }
     }
 
-    /// Every interleaving of processes that take the lock or try to: one inside at a time, in the order of joining, and nobody waits for ever.
+    /// Every interleaving of processes that take the lock or try to: one inside at a time, in the order of
+    /// joining, and nobody waits for ever.
     #[test]
     fn one_at_a_time_and_in_turn() {
         // From the beginning, and where counts begin again.

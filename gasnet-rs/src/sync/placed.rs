@@ -1,11 +1,14 @@
-//! Locks and semaphores whose words the caller has placed, for runtimes that make theirs one at a time and not collectively, and whose
-//! ranks may be in many lines at once (UPC's). Only where NICs do the operations: processes are too long for the packed word.
+//! Locks and semaphores whose words the caller has placed, for runtimes that make theirs one at a time and
+//! not collectively, and whose ranks may be in many lines at once (UPC's). Only where NICs do the operations:
+//! processes are too long for the packed word.
 //!
-//! A call is given the number of one of the own [cells](Cells), which nothing else uses until the lock is released, or the wait over.
+//! A call is given the number of one of the own [cells](Cells), which nothing else uses until the lock is
+//! released, or the wait over.
 //!
-//! **Many at a time.** A NIC's semaphore keeps that nobody waits while there is a value. Giving many adds to the value in one step and
-//! may break that for a moment; so who gave looks for waiters afterwards, and as long as there are any it takes one from the value
-//! and gives it to the line. Whoever came to wait before the step is seen by this look; whoever came after it found the value.
+//! **Many at a time.** A NIC's semaphore keeps that nobody waits while there is a value. Giving many adds to
+//! the value in one step and may break that for a moment; so who gave looks for waiters afterwards, and as
+//! long as there are any it takes one from the value and gives it to the line. Whoever came to wait before
+//! the step is seen by this look; whoever came after it found the value.
 
 use super::home::{Home, VALUE_AT};
 use super::line::{Signal, VALUE};

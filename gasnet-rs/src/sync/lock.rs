@@ -1,13 +1,13 @@
-//! A lock after Mellor-Crummey and Scott: the home word is the last of a line of processes; each hands over to the next. Between
-//! ranks that all share memory the line is another one ([`NearLine`]).
+//! A lock after Mellor-Crummey and Scott: the home word is the last of a line of processes; each hands over
+//! to the next. Between ranks that all share memory the line is another one ([`NearLine`]).
 
 use super::home::{Home, tell};
 use super::near::NearLine;
-use super::{Cells, EMPTY, HOME, OBJECT, load, set};
+use super::{Cells, EMPTY, HOME, OBJECT};
 use crate::{Error, GlobalPtr, Rank, RankId};
 
-/// The words of a lock: the last in line at its home, and cells. What is done here is done by a process that has a cell to itself
-/// until it has left the line.
+/// The words of a lock: the last in line at its home, and cells. What is done here is done by a process that
+/// has a cell to itself until it has left the line.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line<'r> {
     rank: &'r Rank,
@@ -32,15 +32,15 @@ impl<'r> Line<'r> {
 
     /// Joins the line; who is before, or nobody: then it has the lock.
     pub(super) fn join(&self, me: u64) -> u64 {
-        set(self.rank, self.next(me), EMPTY);
+        self.rank.set_word(self.next(me), EMPTY);
         self.last.swap(me)
     }
 
     /// Waits for its turn behind another.
     pub(super) fn follow(&self, me: u64, before: u64, what: &'static str) {
         tell(self.rank, self.next(before), me);
-        self.rank.wait_until(what, || load(self.rank, self.turn(me)) != 0);
-        set(self.rank, self.turn(me), 0);
+        self.rank.wait_until(what, || self.rank.load_word(self.turn(me)) != 0);
+        self.rank.set_word(self.turn(me), 0);
     }
 
     /// Takes the lock if it is free.
@@ -50,25 +50,25 @@ impl<'r> Line<'r> {
             self.rank.poll();
             return false;
         }
-        set(self.rank, self.next(me), EMPTY);
+        self.rank.set_word(self.next(me), EMPTY);
         self.last.compare_swap(EMPTY, me) == EMPTY
     }
 
     /// Hands over to the next, or leaves the lock free.
     pub(super) fn leave(&self, me: u64) {
-        if load(self.rank, self.next(me)) == EMPTY {
+        if self.rank.load_word(self.next(me)) == EMPTY {
             if self.last.compare_swap(me, EMPTY) == me {
                 return;
             }
             // Somebody is between joining the line and telling us.
-            self.rank.wait_until("the next holder of a lock", || load(self.rank, self.next(me)) != EMPTY);
+            self.rank.wait_until("the next holder of a lock", || self.rank.load_word(self.next(me)) != EMPTY);
         }
-        tell(self.rank, self.turn(load(self.rank, self.next(me))), 1);
+        tell(self.rank, self.turn(self.rank.load_word(self.next(me))), 1);
     }
 }
 
-/// A lock. First come, first served; taking and giving back need at most two operations on other ranks each, and a waiting rank looks at
-/// its own memory only, or at memory that is in its cache until its turn comes.
+/// A lock. First come, first served; taking and giving back need at most two operations on other ranks each,
+/// and a waiting rank looks at its own memory only, or at memory that is in its cache until its turn comes.
 #[derive(Debug)]
 pub struct McsLock<'r>(Kind<'r>);
 

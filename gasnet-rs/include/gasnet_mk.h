@@ -1,0 +1,43 @@
+/* GASNet-EX: memory kinds. This library has memory of the host (GEX_MK_HOST, in gasnetex.h); the types for devices are
+ * here so that programs compile, and gex_MK_Create returns GASNET_ERR_BAD_ARG for them. So no
+ * GASNET_HAVE_MK_CLASS_* is defined. */
+#ifndef _GASNET_MK_H
+#define _GASNET_MK_H
+#define _INCLUDED_GASNET_MK_H 1
+
+#include "gasnetex.h"
+
+GASNETT_BEGIN_EXTERNC
+
+typedef enum {
+  GEX_MK_CLASS_HOST,
+  GEX_MK_CLASS_CUDA_UVA,
+  GEX_MK_CLASS_HIP,
+  GEX_MK_CLASS_ZE
+} gex_MK_Class_t;
+
+typedef struct {
+  uint64_t gex_flags; /* 0 */
+  gex_MK_Class_t gex_class;
+  union {
+    struct {
+      int gex_CUdevice;
+    } gex_class_cuda_uva;
+    struct {
+      int gex_hipDevice;
+    } gex_class_hip;
+    struct {
+      void *gex_zeDevice;
+      void *gex_zeContext;
+      uint32_t gex_zeMemoryOrdinal;
+    } gex_class_ze;
+  } gex_args;
+} gex_MK_Create_args_t;
+
+extern int gex_MK_Create(gex_MK_t *memkind_p, gex_Client_t client, const gex_MK_Create_args_t *args,
+                         gex_Flags_t flags);
+extern void gex_MK_Destroy(gex_MK_t memkind, gex_Flags_t flags);
+
+GASNETT_END_EXTERNC
+
+#endif

@@ -1,0 +1,65 @@
+/* Memory of other ranks that this process maps, and values in registers: what the inline transfers of GASNet-1 and
+ * GASNet-EX are made of. Part of gasnetex.h; do not include it alone. */
+#ifndef _GASNET_NEAR_H
+#define _GASNET_NEAR_H
+
+#include "gasnet_types.h"
+#include "gasnet_membar.h"
+
+#include <string.h>
+
+GASNETT_BEGIN_EXTERNC
+
+/* Our address of [p, p+nbytes) on that node, or null when there is none. */
+GASNETT_INLINE(gasneti_near)
+char *gasneti_near(gasnet_node_t node, const void *p, size_t nbytes) {
+  if (GASNETT_PREDICT_TRUE(node < gasneti_abi.size)) {
+    const gasneti_peer_t *peer = &gasneti_abi.peer[node];
+    const uintptr_t offset = (uintptr_t)p - peer->base;
+    if (GASNETT_PREDICT_TRUE(nbytes <= peer->near && offset <= peer->near - nbytes))
+      return (char *)((uintptr_t)p + (uintptr_t)peer->delta);
+  }
+  return NULL;
+}
+
+/* Other processes change this memory: the compiler must neither remember it nor delay it. Words are stored once, where
+ * the library's memcpy and memset may store them twice: their owner may have seen the first and written something else. */
+GASNETT_INLINE(gasneti_copy)
+void gasneti_copy(void *dest, const void *src, size_t nbytes) {
+  gasnett_compiler_fence();
+  switch (nbytes) {
+    case 1: memcpy(dest, src, 1); break;
+    case 2: memcpy(dest, src, 2); break;
+    case 4: memcpy(dest, src, 4); break;
+    case 8: memcpy(dest, src, 8); break;
+    default: memcpy(dest, src, nbytes);
+  }
+  gasnett_compiler_fence();
+}
+GASNETT_INLINE(gasneti_fill)
+void gasneti_fill(void *dest, int val, size_t nbytes) {
+  if (nbytes <= 8 && (nbytes & (nbytes - 1)) == 0) {
+    const uint32_t half = 0x01010101u * (unsigned char)val;
+    const uint64_t word = (uint64_t)half << 32 | half;
+    gasneti_copy(dest, &word, nbytes);
+  } else {
+    gasnett_compiler_fence();
+    memset(dest, val, nbytes);
+    gasnett_compiler_fence();
+  }
+}
+
+extern void gasneti_bad_value_size(size_t nbytes);
+/* the low-order nbytes of a register */
+GASNETT_INLINE(gasneti_value_bytes)
+const char *gasneti_value_bytes(const gasnet_register_value_t *value, size_t nbytes) {
+  if (GASNETT_PREDICT_FALSE(nbytes - 1 >= sizeof(*value))) gasneti_bad_value_size(nbytes);
+#if PLATFORM_ARCH_BIG_ENDIAN
+  return (const char *)value + (sizeof(*value) - nbytes);
+#else
+  return (const char *)value;
+#endif
+}
+GASNETT_END_EXTERNC
+
+#endif

@@ -1,0 +1,670 @@
+//! Regions: memory of a rank that others may reach as long as it is exported.
+//!
+//! A *region* is any range of bytes of one rank: a part of its segment, a vector, memory of its program.
+//! Exporting it makes a [`RegionKey`], plain data that may be sent anywhere. Whoever has the key may put, get
+//! and operate atomically within the range, in the modes it was exported with, from any rank. Revoking the
+//! region (dropping its guard) ends that: when it returns, nobody touches the memory any more, and no copy of
+//! the key works again.
+//!
+//! ```text
+//! Free --export--> Live --revoke--> Ending --last access over--> Free, next generation
+//!                   |  ^ first access with the key of a ONCE region: Used
+//! ```
+//!
+//! **Checks.** The rank that owns the memory checks every access when it arrives ([`Regions::access`]): slot,
+//! generation, secret, modes, range. A key is a weak capability: it stops accidents and accesses that come
+//! too late, not somebody who reads the wire.
+//!
+//! **Transport.** Accesses from other ranks are active messages, over shared memory as over a network
+//! ([`ops`]); long messages may be aimed at a region as well ([`long`]). **Order**: none between operations.
+#![expect(unsafe_code, reason = "exports and frees memory that others read and write")]
+
+mod long;
+pub(crate) mod ops;
+
+pub use ops::RegionOp;
+
+use crate::prim::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use crate::segment::{GlobalPtr, Shared};
+use crate::slots::{Slot, Slots};
+use crate::{Rank, RankId};
+use core::mem::ManuallyDrop;
+use std::alloc::{self, Layout};
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+/// What a region's memory may be used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Modes(u32);
+
+impl Modes {
+    /// Others may get.
+    pub const READ: Modes = Modes(1);
+    /// Others may put.
+    pub const WRITE: Modes = Modes(2);
+    /// Others may operate atomically.
+    pub const ATOMIC: Modes = Modes(4);
+    /// The first access that is allowed is the only one. It is of one message at most
+    /// ([`crate::am::MAX_MEDIUM`] bytes).
+    pub const ONCE: Modes = Modes(8);
+    /// Reading, writing and atomic operations, any number of times.
+    pub const ALL: Modes = Modes(7);
+
+    /// Whether all of `other` is among these.
+    pub fn has(self, other: Modes) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+impl core::ops::BitOr for Modes {
+    type Output = Modes;
+    fn bitor(self, other: Modes) -> Modes {
+        Modes(self.0 | other.0)
+    }
+}
+
+/// Names a region: whoever has it may access the region from any rank. It is plain data and may be sent and
+/// stored.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RegionKey {
+    rank: u32,
+    slot: u32,
+    generation: u32,
+    modes: u32,
+    len: u64,
+    secret: u64,
+}
+
+// SAFETY: six integers without padding; any bytes are a key, if hardly one that works.
+unsafe impl bytemuck::Zeroable for RegionKey {}
+// SAFETY: as above.
+unsafe impl bytemuck::Pod for RegionKey {}
+
+/// Without the secret: what is logged is read by others.
+impl core::fmt::Debug for RegionKey {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let RegionKey { rank, slot, generation, len, .. } = self;
+        write!(f, "RegionKey({slot}.{generation} of rank {rank}, {len} bytes, {:?})", self.modes())
+    }
+}
+
+impl RegionKey {
+    /// The key of no region.
+    pub const NONE: RegionKey =
+        RegionKey { rank: u32::MAX, slot: u32::MAX, generation: 0, modes: 0, len: 0, secret: 0 };
+
+    /// Whose memory it is.
+    pub fn rank(&self) -> RankId {
+        RankId(self.rank)
+    }
+
+    /// Bytes of the region.
+    #[expect(clippy::len_without_is_empty, reason = "the length of what it names")]
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// What the region may be used for.
+    pub fn modes(&self) -> Modes {
+        Modes(self.modes)
+    }
+
+    /// What an access names: the owner looks up the rest.
+    fn grant(&self) -> Grant {
+        let secret = sealed(self.secret, self.len, Modes(self.modes));
+        Grant { slot: self.slot, generation: self.generation, secret }
+    }
+
+    /// What can be told of an access without asking the owner.
+    fn check(&self, modes: Modes, at: u64, len: usize) -> Result<(), RegionError> {
+        if !self.modes().has(modes) {
+            return Err(RegionError::Access);
+        }
+        in_range(self.len, at, len, self.modes())
+    }
+}
+
+/// Why a region was not accessed, exported or found. Nothing was read or written then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RegionError {
+    /// The key names no region: it was revoked, or there never was one of this key.
+    #[error("the region was revoked, or the key is none of this job")]
+    Revoked,
+    /// The one access that the region was exported for has been made.
+    #[error("the region was exported for one access, which has been made")]
+    Used,
+    /// The access reaches beyond the region, or is longer than one message where there may be one only.
+    #[error("the access reaches beyond the region")]
+    Range,
+    /// The region was not exported for this kind of access.
+    #[error("the region was not exported for this kind of access")]
+    Access,
+    /// An atomic operation on a word that is not aligned to its width.
+    #[error("the word is not aligned to its width")]
+    Unaligned,
+    /// The job has no such rank, or it has left.
+    #[error("the region's rank has left, or the job has no such rank")]
+    Gone,
+    /// There are too many regions, or no memory.
+    #[error("there is no room for another region")]
+    NoRoom,
+    /// The rank has published another region under this name.
+    #[error("the name is taken by another region")]
+    NameTaken,
+}
+
+impl RegionError {
+    const ALL: [RegionError; 8] = [
+        RegionError::Revoked,
+        RegionError::Used,
+        RegionError::Range,
+        RegionError::Access,
+        RegionError::Unaligned,
+        RegionError::Gone,
+        RegionError::NoRoom,
+        RegionError::NameTaken,
+    ];
+
+    /// As a message carries it: not 0.
+    fn code(self) -> u32 {
+        self as u32 + 1
+    }
+
+    fn from_code(code: u32) -> Option<RegionError> {
+        RegionError::ALL.get(code.checked_sub(1)? as usize).copied()
+    }
+}
+
+/// The secret of a key together with its length and modes: a key in which one of them was changed does not
+/// work at all.
+fn sealed(secret: u64, len: u64, modes: Modes) -> u64 {
+    // Odd numbers: another length gives another product, and so do other modes.
+    secret ^ len.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(modes.0).wrapping_mul(0xd6e8_feb8_6659_fd93)
+}
+
+/// The part of a key that its owner needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Grant {
+    slot: u32,
+    generation: u32,
+    secret: u64,
+}
+
+fn in_range(region: u64, at: u64, len: usize, modes: Modes) -> Result<(), RegionError> {
+    let fits = len as u64 <= region && at <= region - len as u64;
+    let one_message = !modes.has(Modes::ONCE) || len <= crate::am::MAX_MEDIUM;
+    if fits && one_message { Ok(()) } else { Err(RegionError::Range) }
+}
+
+/// The bits of a slot's word below the generation: its phase, then the accesses under way.
+const PHASE: u64 = 3 << 30;
+const FREE: u64 = 0;
+const LIVE: u64 = 1 << 30;
+const USED: u64 = 2 << 30;
+const ENDING: u64 = 3 << 30;
+const UNDER_WAY: u64 = LIVE - 1;
+
+/// A region, or room for one.
+#[derive(Debug)]
+struct Entry {
+    /// High half: generation. Below: phase, accesses under way.
+    word: AtomicU64,
+    base: AtomicPtr<u8>,
+    len: AtomicU64,
+    modes: AtomicU32,
+    secret: AtomicU64,
+    next: AtomicU32,
+}
+
+impl Slot for Entry {
+    fn new() -> Entry {
+        Entry {
+            word: AtomicU64::new(FREE),
+            base: AtomicPtr::new(core::ptr::null_mut()),
+            len: AtomicU64::new(0),
+            modes: AtomicU32::new(0),
+            secret: AtomicU64::new(0),
+            next: AtomicU32::new(0),
+        }
+    }
+    fn next(&self) -> &AtomicU32 {
+        &self.next
+    }
+}
+
+impl Entry {
+    /// Opens a free entry; its generation.
+    fn open(&self, base: *mut u8, len: usize, modes: Modes, secret: u64) -> u32 {
+        self.base.store(base, Ordering::Relaxed);
+        self.len.store(len as u64, Ordering::Relaxed);
+        self.modes.store(modes.0, Ordering::Relaxed);
+        self.secret.store(sealed(secret, len as u64, modes), Ordering::Relaxed);
+        // Relaxed: nobody else changes the word of a free entry.
+        let generation = self.word.load(Ordering::Relaxed) >> 32;
+        // ORDER: Release; pairs with Acquire in begin: what the entry says.
+        self.word.store(generation << 32 | LIVE, Ordering::Release);
+        generation as u32
+    }
+
+    /// Counts an access: the entry and its memory stay until [`Entry::end`].
+    fn begin(&self, generation: u32) -> Result<(), RegionError> {
+        let mut word = self.word.load(Ordering::Relaxed);
+        loop {
+            let open = matches!(word & PHASE, LIVE | USED);
+            if (word >> 32) as u32 != generation || !open || word & UNDER_WAY == UNDER_WAY {
+                return Err(RegionError::Revoked);
+            }
+            // ORDER: Acquire; pairs with Release in open.
+            match self.word.compare_exchange(word, word + 1, Ordering::Acquire, Ordering::Relaxed) {
+                Ok(_) => return Ok(()),
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    fn end(&self) {
+        // ORDER: Release; pairs with Acquire in is_quiet: the access comes before what the owner does with
+        // the memory.
+        self.word.fetch_sub(1, Ordering::Release);
+    }
+
+    /// Takes the one access of a ONCE region.
+    fn take(&self) -> Result<(), RegionError> {
+        let once = |word: u64| (word & PHASE == LIVE).then_some(word & !PHASE | USED);
+        // Relaxed: one of those who access gets it, and nothing is handed on.
+        match self.word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, once) {
+            Ok(_) => Ok(()),
+            Err(word) if word & PHASE == USED => Err(RegionError::Used),
+            Err(_) => Err(RegionError::Revoked),
+        }
+    }
+
+    /// Lets no further access begin.
+    fn close(&self) {
+        // Relaxed: accesses end with Release.
+        self.word.fetch_or(ENDING, Ordering::Relaxed);
+    }
+
+    /// Whether a closed entry has no access under way.
+    fn is_quiet(&self) -> bool {
+        // ORDER: Acquire; pairs with Release in end.
+        self.word.load(Ordering::Acquire) & UNDER_WAY == 0
+    }
+
+    /// Makes a closed, quiet entry free.
+    fn free(&self) {
+        // Relaxed: nobody else changes it; giving the entry back hands it on.
+        let generation = (self.word.load(Ordering::Relaxed) >> 32).wrapping_add(1);
+        self.word.store(generation << 32 | FREE, Ordering::Relaxed);
+    }
+}
+
+/// The regions of a rank.
+pub(crate) struct Regions {
+    entries: Slots<Entry>,
+    /// What is published under a name: key and note.
+    names: Mutex<HashMap<u64, (RegionKey, u64)>>,
+    /// Whether this rank has ever had operations on regions of others under way, or a segment that its
+    /// neighbours do not map.
+    away: AtomicU32,
+    longs: long::Longs,
+}
+
+/// An access under way: the memory stays until it is dropped.
+struct Access<'a> {
+    entry: &'a Entry,
+    at: *mut u8,
+}
+
+impl Drop for Access<'_> {
+    fn drop(&mut self) {
+        self.entry.end();
+    }
+}
+
+impl Regions {
+    pub(crate) fn new() -> Regions {
+        Regions {
+            entries: Slots::new(20),
+            names: Mutex::default(),
+            away: AtomicU32::new(0),
+            longs: long::Longs::default(),
+        }
+    }
+
+    /// From now on operations may be outstanding even if all segments that were attached are mapped here.
+    pub(crate) fn goes_away(&self) {
+        // Relaxed: of the thread that starts an operation; whoever else waits for it was told of it.
+        self.away.store(1, Ordering::Relaxed);
+    }
+
+    /// Whether [`Regions::goes_away`] was called.
+    #[inline]
+    pub(crate) fn went_away(&self) -> bool {
+        self.away.load(Ordering::Relaxed) != 0
+    }
+
+    /// Begins an access to `[at, at + len)` of a region, if it may be made now.
+    fn access(&self, grant: Grant, modes: Modes, at: u64, len: usize) -> Result<Access<'_>, RegionError> {
+        let entry = self.entries.get(grant.slot).ok_or(RegionError::Revoked)?;
+        entry.begin(grant.generation)?;
+        // Relaxed, all: constant while an access is under way.
+        let base = entry.base.load(Ordering::Relaxed);
+        let access = Access { entry, at: base.wrapping_add(at as usize) };
+        if entry.secret.load(Ordering::Relaxed) != grant.secret {
+            return Err(RegionError::Revoked);
+        }
+        let allowed = Modes(entry.modes.load(Ordering::Relaxed));
+        if !allowed.has(modes) {
+            return Err(RegionError::Access);
+        }
+        in_range(entry.len.load(Ordering::Relaxed), at, len, allowed)?;
+        if allowed.has(Modes::ONCE) {
+            entry.take()?;
+        }
+        Ok(access)
+    }
+
+    /// Whether a region is still exported.
+    fn is_live(&self, grant: Grant) -> bool {
+        let word = self.entries.get(grant.slot).map_or(0, |entry| entry.word.load(Ordering::Relaxed));
+        (word >> 32) as u32 == grant.generation && matches!(word & PHASE, LIVE | USED)
+    }
+
+    fn revoke(&self, slot: u32) {
+        let Some(entry) = self.entries.get(slot) else { return };
+        entry.close();
+        // Accesses are copies of other threads, of a message each: nothing of this thread is among them.
+        while !entry.is_quiet() {
+            std::thread::yield_now();
+        }
+        entry.free();
+        self.entries.give_back(slot);
+    }
+}
+
+/// A number that nobody can guess.
+fn secret() -> u64 {
+    let mut secret = 0u64;
+    loop {
+        // SAFETY: fills the eight bytes of `secret`.
+        let n = unsafe { libc::getrandom((&raw mut secret).cast(), size_of::<u64>(), 0) };
+        if n == size_of::<u64>() as isize {
+            return secret;
+        }
+        // Interrupted by a signal before the system had gathered enough, early after boot.
+        std::thread::yield_now();
+    }
+}
+
+/// An exported region. Dropping it revokes it: then no rank can access it any more, and none does.
+///
+/// A region that is forgotten stays exported.
+#[must_use = "dropping a region revokes it"]
+pub struct Region<'a> {
+    rank: &'a Rank,
+    key: RegionKey,
+    base: usize,
+    /// Memory of the region's own.
+    pages: Option<Layout>,
+}
+
+impl core::fmt::Debug for Region<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Region").field("key", &self.key).finish_non_exhaustive()
+    }
+}
+
+impl Region<'_> {
+    /// What others need to access it.
+    pub fn key(&self) -> RegionKey {
+        self.key
+    }
+
+    /// Its first byte.
+    pub fn address(&self) -> *mut u8 {
+        self.base as *mut u8
+    }
+
+    /// Revokes it; the same as dropping it.
+    pub fn revoke(self) {}
+}
+
+impl Drop for Region<'_> {
+    fn drop(&mut self) {
+        self.rank.regions.revoke(self.key.slot);
+        if let Some(layout) = self.pages {
+            // SAFETY: allocated with this layout by `export_pages`; nobody accesses it any more.
+            unsafe { alloc::dealloc(self.base as *mut u8, layout) }
+        }
+    }
+}
+
+/// A vector that is exported. Dropping it revokes the region and frees the vector; forgetting it leaks both.
+#[must_use = "dropping it revokes the region"]
+pub struct Exported<'a, T: Shared> {
+    region: ManuallyDrop<Region<'a>>,
+    memory: ManuallyDrop<Vec<T>>,
+}
+
+/// Says nothing of the vector, which others may be writing.
+impl<T: Shared> core::fmt::Debug for Exported<'_, T> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Exported").field("key", &self.region.key).finish_non_exhaustive()
+    }
+}
+
+impl<'a, T: Shared> Exported<'a, T> {
+    /// What others need to access it.
+    pub fn key(&self) -> RegionKey {
+        self.region.key
+    }
+
+    /// The region.
+    pub fn region(&self) -> &Region<'a> {
+        &self.region
+    }
+
+    /// Revokes the region and gives the vector back, which nobody else can write any more.
+    pub fn into_vec(self) -> Vec<T> {
+        let mut this = ManuallyDrop::new(self);
+        // SAFETY: neither is used again, `this` being forgotten; the region is revoked first.
+        unsafe {
+            ManuallyDrop::drop(&mut this.region);
+            ManuallyDrop::take(&mut this.memory)
+        }
+    }
+}
+
+impl<T: Shared> Drop for Exported<'_, T> {
+    fn drop(&mut self) {
+        // SAFETY: dropped once, here, the region first.
+        unsafe {
+            ManuallyDrop::drop(&mut self.region);
+            ManuallyDrop::drop(&mut self.memory);
+        }
+    }
+}
+
+impl Rank {
+    /// Exports `len` bytes of any memory of this process.
+    ///
+    /// # Safety
+    /// 1. The bytes are valid for reads and writes until the region is revoked, and until then are accessed
+    ///    by means only that may meet accesses of others: calls of the runtime, atomics, raw pointers where
+    ///    the program keeps them apart (owed by the caller).
+    ///
+    /// # Errors
+    /// Too many regions.
+    pub unsafe fn export_raw(
+        &self,
+        at: *mut u8,
+        len: usize,
+        modes: Modes,
+    ) -> Result<Region<'_>, RegionError> {
+        let (slot, entry) = self.regions.entries.take().ok_or(RegionError::NoRoom)?;
+        let secret = secret();
+        let generation = entry.open(at, len, modes, secret);
+        let (rank, len) = (self.id().0, len as u64);
+        let key = RegionKey { rank, slot, generation, modes: modes.0, len, secret };
+        Ok(Region { rank: self, key, base: at as usize, pages: None })
+    }
+
+    /// Exports a vector, which the guard owns from then on.
+    ///
+    /// # Errors
+    /// As [`Rank::export_raw`].
+    pub fn export_vec<T: Shared>(
+        &self,
+        memory: Vec<T>,
+        modes: Modes,
+    ) -> Result<Exported<'_, T>, RegionError> {
+        let mut memory = ManuallyDrop::new(memory);
+        let (at, len) = (memory.as_mut_ptr().cast(), size_of_val(memory.as_slice()));
+        // SAFETY: the guard owns the vector, gives it up when the region has been revoked, and lets nobody
+        // touch it until then.
+        match unsafe { self.export_raw(at, len, modes) } {
+            Ok(region) => Ok(Exported { region: ManuallyDrop::new(region), memory }),
+            Err(e) => {
+                drop(ManuallyDrop::into_inner(memory));
+                Err(e)
+            }
+        }
+    }
+
+    /// Exports `len` bytes of new memory, zero at first, that begin at a page; rounded up to pages. The
+    /// region owns them.
+    ///
+    /// # Errors
+    /// No memory, or as [`Rank::export_raw`].
+    pub fn export_pages(&self, len: usize, modes: Modes) -> Result<Region<'_>, RegionError> {
+        let page = crate::shm::map::PAGE;
+        let len = len.max(1).checked_next_multiple_of(page).ok_or(RegionError::NoRoom)?;
+        let layout = Layout::from_size_align(len, page).map_err(|_| RegionError::NoRoom)?;
+        // SAFETY: the size is not 0.
+        let at = unsafe { alloc::alloc_zeroed(layout) };
+        if at.is_null() {
+            return Err(RegionError::NoRoom);
+        }
+        // SAFETY: the region owns the memory, and frees it when it has been revoked.
+        match unsafe { self.export_raw(at, len, modes) } {
+            Ok(mut region) => {
+                region.pages = Some(layout);
+                Ok(region)
+            }
+            Err(e) => {
+                // SAFETY: allocated above, and nobody knows of it.
+                unsafe { alloc::dealloc(at, layout) };
+                Err(e)
+            }
+        }
+    }
+
+    /// Exports `n` elements of this rank's own segment.
+    ///
+    /// # Errors
+    /// They are not in this rank's segment ([`RegionError::Range`]); else as [`Rank::export_raw`].
+    pub fn export_segment<T: Shared>(
+        &self,
+        at: GlobalPtr<T>,
+        n: usize,
+        modes: Modes,
+    ) -> Result<Region<'_>, RegionError> {
+        let own = self.address(at, n).filter(|_| at.rank() == self.id()).ok_or(RegionError::Range)?;
+        // SAFETY: inside the own segment, which stays as long as the rank, and to which nobody has
+        // references.
+        unsafe { self.export_raw(own.cast(), n * size_of::<T>(), modes) }
+    }
+
+    /// Lets other ranks find a region under a name of this rank, together with a note: any number, such as an
+    /// address. It is found until the region is revoked.
+    ///
+    /// # Errors
+    /// Another region has the name and is not revoked.
+    pub fn publish(&self, name: u64, region: &Region<'_>, note: u64) -> Result<(), RegionError> {
+        let mut names = self.regions.names.lock().unwrap_or_else(PoisonError::into_inner);
+        match names.get(&name) {
+            Some((key, _)) if *key != region.key && self.regions.is_live(key.grant()) => {
+                Err(RegionError::NameTaken)
+            }
+            _ => {
+                names.insert(name, (region.key, note));
+                Ok(())
+            }
+        }
+    }
+
+    /// What this rank has published under a name: absent, there, or revoked.
+    fn published(&self, name: u64) -> Result<Option<(RegionKey, u64)>, RegionError> {
+        let names = self.regions.names.lock().unwrap_or_else(PoisonError::into_inner);
+        match names.get(&name) {
+            None => Ok(None),
+            Some((key, _)) if !self.regions.is_live(key.grant()) => Err(RegionError::Revoked),
+            Some(found) => Ok(Some(*found)),
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use crate::prim::UnsafeCell;
+    use loom::sync::Arc;
+
+    struct Model(Entry, UnsafeCell<u8>);
+    // SAFETY: for the test: loom tells who accesses the cell out of turn.
+    unsafe impl Sync for Model {}
+    // SAFETY: as above.
+    unsafe impl Send for Model {}
+
+    /// Who gets in is done before the owner has the memory back.
+    #[test]
+    fn loom_no_access_after_revoke() {
+        loom::model(|| {
+            let model = Arc::new(Model(Entry::new(), UnsafeCell::new(0)));
+            let generation = model.0.open(core::ptr::null_mut(), 1, Modes::ALL, 5);
+            let other = model.clone();
+            let thread = loom::thread::spawn(move || {
+                if other.0.begin(generation).is_ok() {
+                    // SAFETY: for loom to look at: an access that was let in.
+                    other.1.with_mut(|p| unsafe { *p = 1 });
+                    other.0.end();
+                }
+            });
+            model.0.close();
+            while !model.0.is_quiet() {
+                loom::thread::yield_now();
+            }
+            // SAFETY: as above: the owner has its memory back.
+            model.1.with_mut(|p| unsafe { *p = 2 });
+            model.0.free();
+            thread.join().unwrap();
+            assert!(model.0.begin(generation).is_err());
+        });
+    }
+
+    /// Of two accesses to a ONCE region one is made.
+    #[test]
+    fn loom_one_access_is_made_once() {
+        loom::model(|| {
+            let entry = Arc::new(Entry::new());
+            let generation = entry.open(core::ptr::null_mut(), 1, Modes::WRITE | Modes::ONCE, 5);
+            let access = move |entry: &Entry| {
+                let taken = entry.begin(generation).is_ok_and(|()| {
+                    let taken = entry.take().is_ok();
+                    entry.end();
+                    taken
+                });
+                u32::from(taken)
+            };
+            let other = entry.clone();
+            let thread = loom::thread::spawn(move || access(&other));
+            assert_eq!(access(&entry) + thread.join().unwrap(), 1);
+        });
+    }
+}

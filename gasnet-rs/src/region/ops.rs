@@ -1,0 +1,682 @@
+//! Puts, gets and atomic operations on regions, by active messages.
+//!
+//! A request names the slot, the generation and the secret of a region besides its
+//! [transfer](crate::transfer), as those of [`crate::amref`] name an offset in a segment; the answers are the
+//! same. What the owner refuses is answered with a code, and nothing was read or written. To the own rank an
+//! operation is the same check and a copy, without a message.
+//!
+//! **Who hears of a refusal.** Operations that return a [`RegionError`] return it; of a transfer of several
+//! messages some may have been made then. Those that return an [`Event`], and implicit ones, have nobody to
+//! tell: they end the job with a message.
+#![expect(unsafe_code, reason = "copies between regions, message payloads and user memory")]
+
+use super::{Access, Grant, Modes, RegionError, RegionKey};
+use crate::am::{Kind, Message, Token};
+use crate::amref::{self, nonsense};
+use crate::atomics::{self, Operation};
+use crate::event::{Event, Implicit};
+use crate::prim::{Ordering, fence};
+use crate::segment::Shared;
+use crate::transfer::{Answer, Away, Plan};
+use crate::vis::{self, Shape};
+use crate::{Rank, RankId, bytes};
+use core::mem::ManuallyDrop;
+
+/// Messages of regions, as numbers of the core's own messages.
+pub(crate) const FIRST: u8 = 32;
+const PUT: u8 = FIRST;
+const GET: u8 = FIRST + 1;
+const ATOMIC: u8 = FIRST + 2;
+const NAME: u8 = FIRST + 3;
+const REFUSED: u8 = FIRST + 4;
+pub(super) const LONG: u8 = FIRST + 5;
+/// The last of them.
+pub(crate) const LAST: u8 = LONG;
+
+/// What [`event::Op::refused`] says: nobody asks for a refusal; somebody does; a refusal, as its code plus
+/// this.
+const STRICT: u32 = 0;
+const LENIENT: u32 = 1;
+/// That a name is nobody's, in place of a refusal.
+const ABSENT: u32 = u32::MAX;
+
+/// Bytes of what is published under a name: key and note.
+const PUBLISHED: usize = size_of::<RegionKey>() + size_of::<u64>();
+
+fn halves(word: u64) -> [u32; 2] {
+    [word as u32, (word >> 32) as u32]
+}
+
+impl Grant {
+    fn of(&[slot, generation, low, high]: &[u32; 4]) -> Grant {
+        Grant { slot, generation, secret: amref::join(low, high) }
+    }
+
+    fn words(self) -> [u32; 4] {
+        let [low, high] = halves(self.secret);
+        [self.slot, self.generation, low, high]
+    }
+}
+
+impl Rank {
+    /// Starts an operation with an event, in parts that count in its op.
+    fn region_op(&self, peer: RankId, asks: u32, start: impl FnOnce(u32)) -> Event {
+        let index = self.ops.start_with(peer);
+        // Relaxed: nobody else knows the op yet.
+        self.ops.op(index).refused.store(asks, Ordering::Relaxed);
+        start(index);
+        // Who asks looks at the op once more.
+        if asks == STRICT { self.ops.started(index) } else { self.ops.event(index) }
+    }
+
+    /// What became of an operation that somebody asks for; `None` while it is under way.
+    fn region_result(&self, event: Event) -> Option<Result<(), RegionError>> {
+        // Relaxed: finish published it.
+        let ended = self.ops.take(event, |op| op.refused.load(Ordering::Relaxed));
+        let Some(ended) = ended else {
+            self.fatal("an event was waited for twice, or is no event of this rank")
+        };
+        let code = ended?.saturating_sub(LENIENT);
+        Some(RegionError::from_code(code).map_or(Ok(()), Err))
+    }
+
+    /// Starts an operation and waits for its end.
+    fn region_wait(&self, peer: RankId, start: impl FnOnce(u32)) -> Result<(), RegionError> {
+        self.check_context("wait for an operation");
+        let event = self.region_op(peer, LENIENT, start);
+        let mut result = None;
+        self.wait_for(crate::rma::WHAT, Some(peer), || {
+            result = self.region_result(event);
+            result.is_some()
+        });
+        result.unwrap_or(Ok(()))
+    }
+
+    /// Counts an operation of `op` as refused; ends the job if nobody asks.
+    fn region_refused(&self, op: u32, peer: RankId, why: RegionError) {
+        let refused = &self.ops.op(op).refused;
+        match refused.load(Ordering::Relaxed) {
+            STRICT => self.fatal(&format!("an operation on a region of rank {peer} was refused: {why}")),
+            // Relaxed: the first refusal, or any; finish publishes it.
+            _ => refused.store(why.code() + LENIENT, Ordering::Relaxed),
+        }
+    }
+
+    /// What can be told of an operation here. `Some` of the answer if there is nothing to be sent.
+    fn region_check(&self, key: &RegionKey, modes: Modes, at: u64, len: usize) -> Result<(), RegionError> {
+        if key.rank >= self.size() || (self.has_left(key.rank()) && key.rank() != self.id()) {
+            return Err(RegionError::Gone);
+        }
+        key.check(modes, at, len)
+    }
+
+    /// An access to the own memory, by name.
+    fn own_access(
+        &self,
+        key: &RegionKey,
+        modes: Modes,
+        at: u64,
+        len: usize,
+    ) -> Result<Access<'_>, RegionError> {
+        self.regions.access(key.grant(), modes, at, len)
+    }
+
+    /// Puts in parts that count in `op`.
+    ///
+    /// # Safety
+    /// 1. `src` is valid for `len` bytes during the call (owed by the caller).
+    unsafe fn start_region_put(&self, op: u32, key: &RegionKey, at: u64, src: *const u8, len: usize) {
+        let peer = key.rank();
+        if let Err(e) = self.region_check(key, Modes::WRITE, at, len) {
+            return self.region_refused(op, peer, e);
+        }
+        if peer == self.id() {
+            match self.own_access(key, Modes::WRITE, at, len) {
+                // SAFETY: inside a region that stays until the access is dropped; (1).
+                Ok(access) => unsafe {
+                    bytes::store(access.at, src, len);
+                    // ORDER: Release; pairs with whatever tells others: the data comes before it.
+                    fence(Ordering::Release);
+                },
+                Err(e) => self.region_refused(op, peer, e),
+            }
+            return;
+        }
+        self.regions.goes_away();
+        let [slot, owner, low, high] = key.grant().words();
+        let put = Away { op, peer, offset: at, len, immediate: false };
+        let sent =
+            self.in_pieces(put, Plan::message(peer, op, Answer::Done), |[name, generation], done, n, _| {
+                let [at_low, at_high] = halves(at + done as u64);
+                let args = [name, generation, slot, owner, low, high, at_low, at_high];
+                // SAFETY: (1).
+                unsafe { self.request(peer, Kind::Medium, PUT, &args, (src.wrapping_add(done), n)) };
+                Ok(())
+            });
+        debug_assert!(sent.is_ok(), "not immediate");
+    }
+
+    /// Gets in parts that count in `op`; `dst` is written until the op is done.
+    ///
+    /// # Safety
+    /// 1. `dst` is valid for `len` bytes and used by nobody until the op is done (owed by the caller).
+    unsafe fn start_region_get(&self, op: u32, dst: *mut u8, key: &RegionKey, at: u64, len: usize) {
+        let peer = key.rank();
+        if let Err(e) = self.region_check(key, Modes::READ, at, len) {
+            return self.region_refused(op, peer, e);
+        }
+        if peer == self.id() {
+            match self.own_access(key, Modes::READ, at, len) {
+                // SAFETY: inside a region that stays until the access is dropped; (1).
+                Ok(access) => unsafe {
+                    // ORDER: Acquire; pairs with the Release of whatever told us that the data is there.
+                    fence(Ordering::Acquire);
+                    bytes::load(dst, access.at, len);
+                },
+                Err(e) => self.region_refused(op, peer, e),
+            }
+            return;
+        }
+        self.regions.goes_away();
+        let [slot, owner, low, high] = key.grant().words();
+        let plan = Plan { at: dst, ..Plan::message(peer, op, Answer::Data) };
+        let get = Away { op, peer, offset: at, len, immediate: false };
+        let sent = self.in_pieces(get, plan, |[name, generation], done, n, immediate| {
+            let [at_low, at_high] = halves(at + done as u64);
+            let args = [name, generation, slot, owner, low, high, at_low, at_high, n as u32];
+            self.message(peer, GET, &args, immediate)
+        });
+        debug_assert!(sent.is_ok(), "not immediate");
+    }
+
+    /// Copies `len` bytes from `src` to byte `at` of a region.
+    ///
+    /// # One-sided
+    /// # Completion
+    /// On return the data is in place, or nothing of the first message's was written.
+    ///
+    /// # Safety
+    /// 1. `src` is valid for `len` bytes (owed by the caller). 2. As for [`Rank::put`].
+    ///
+    /// # Errors
+    /// The owner refused the access.
+    pub unsafe fn region_put(
+        &self,
+        key: &RegionKey,
+        at: u64,
+        src: *const u8,
+        len: usize,
+    ) -> Result<(), RegionError> {
+        // SAFETY: (1).
+        self.region_wait(key.rank(), |op| unsafe { self.start_region_put(op, key, at, src, len) })
+    }
+
+    /// Copies `len` bytes at byte `at` of a region to `dst`.
+    ///
+    /// # One-sided
+    /// # Completion
+    /// On return the data is at `dst`.
+    ///
+    /// # Safety
+    /// 1. `dst` is valid for writes of `len` bytes (owed by the caller). 2. As for [`Rank::put`].
+    ///
+    /// # Errors
+    /// The owner refused the access; what is at `dst` is then undefined.
+    pub unsafe fn region_get(
+        &self,
+        dst: *mut u8,
+        key: &RegionKey,
+        at: u64,
+        len: usize,
+    ) -> Result<(), RegionError> {
+        // SAFETY: (1); we wait before returning.
+        self.region_wait(key.rank(), |op| unsafe { self.start_region_get(op, dst, key, at, len) })
+    }
+
+    /// Starts a put. `src` may be reused on return.
+    ///
+    /// # Safety
+    /// As [`Rank::region_put`].
+    ///
+    /// # Panics
+    /// Ends the job when the owner refuses the access.
+    pub unsafe fn region_put_nb(&self, key: &RegionKey, at: u64, src: *const u8, len: usize) -> Event {
+        // SAFETY: owed by the caller.
+        self.region_op(key.rank(), STRICT, |op| unsafe { self.start_region_put(op, key, at, src, len) })
+    }
+
+    /// Starts a get. `dst` is undefined until the event is done.
+    ///
+    /// # Safety
+    /// As [`Rank::region_get`], until the event is done.
+    ///
+    /// # Panics
+    /// As [`Rank::region_put_nb`].
+    pub unsafe fn region_get_nb(&self, dst: *mut u8, key: &RegionKey, at: u64, len: usize) -> Event {
+        // SAFETY: owed by the caller.
+        self.region_op(key.rank(), STRICT, |op| unsafe { self.start_region_get(op, dst, key, at, len) })
+    }
+
+    /// Starts an implicit put: it counts in this thread's puts, or in its open access region. `src` may be
+    /// reused on return.
+    ///
+    /// # Safety
+    /// As [`Rank::region_put`].
+    ///
+    /// # Panics
+    /// As [`Rank::region_put_nb`].
+    pub unsafe fn region_put_nbi(&self, key: &RegionKey, at: u64, src: *const u8, len: usize) {
+        // SAFETY: owed by the caller.
+        unsafe { self.start_region_put(self.ops.implicit(Implicit::Puts), key, at, src, len) }
+    }
+
+    /// Starts an implicit get.
+    ///
+    /// # Safety
+    /// As [`Rank::region_get`], until the implicit gets of this thread (or the access region) are
+    /// synchronised.
+    ///
+    /// # Panics
+    /// As [`Rank::region_put_nb`].
+    pub unsafe fn region_get_nbi(&self, dst: *mut u8, key: &RegionKey, at: u64, len: usize) {
+        // SAFETY: owed by the caller.
+        unsafe { self.start_region_get(self.ops.implicit(Implicit::Gets), dst, key, at, len) }
+    }
+
+    /// Starts to copy the bytes of `from`, addresses here, to `to`, places in a region of which `origin` is
+    /// the first: piece by piece. Their bytes may be reused on return.
+    ///
+    /// # Safety
+    /// 1. The local pieces are valid (owed by the caller). 2. As for [`Rank::put`].
+    ///
+    /// # Panics
+    /// As [`Rank::region_put_nb`], and when the sides have different numbers of bytes.
+    pub unsafe fn region_put_shape_nb(
+        &self,
+        key: &RegionKey,
+        to: Shape<'_>,
+        origin: usize,
+        from: Shape<'_>,
+    ) -> Event {
+        self.region_shapes_nb(to, from, key, |op, at, local, n| {
+            // SAFETY: (1).
+            unsafe { self.start_region_put(op, key, at.wrapping_sub(origin) as u64, local, n) }
+        })
+    }
+
+    /// Starts to copy the bytes of `from`, places in a region of which `origin` is the first, to `to`,
+    /// addresses here.
+    ///
+    /// # Safety
+    /// 1. The local pieces are valid for writes, and used by nobody, until the event is done, and do not
+    ///    overlap (owed by the caller).
+    /// 2. As for [`Rank::put`].
+    ///
+    /// # Panics
+    /// As [`Rank::region_put_shape_nb`].
+    pub unsafe fn region_get_shape_nb(
+        &self,
+        to: Shape<'_>,
+        key: &RegionKey,
+        from: Shape<'_>,
+        origin: usize,
+    ) -> Event {
+        self.region_shapes_nb(from, to, key, |op, at, local, n| {
+            // SAFETY: (1).
+            unsafe { self.start_region_get(op, local, key, at.wrapping_sub(origin) as u64, n) }
+        })
+    }
+
+    fn region_shapes_nb(
+        &self,
+        remote: Shape<'_>,
+        local: Shape<'_>,
+        key: &RegionKey,
+        start: impl Fn(u32, usize, *mut u8, usize),
+    ) -> Event {
+        let mut agree = true;
+        let event = self.region_op(key.rank(), STRICT, |op| {
+            agree = vis::matched(remote, local, |at, here, n| start(op, at, here as *mut u8, n));
+        });
+        if !agree {
+            self.fatal("a transfer of pieces: source and destination have different numbers of bytes");
+        }
+        event
+    }
+
+    /// Writes values to a region, from byte `at` on.
+    ///
+    /// # One-sided
+    /// # Completion
+    /// On return the data is in place. Whoever reads at the same time may see a part of it.
+    ///
+    /// # Errors
+    /// The access is refused; of values that take several messages some may have been written.
+    pub fn region_write<T: Shared>(&self, key: &RegionKey, at: u64, values: &[T]) -> Result<(), RegionError> {
+        // SAFETY: a slice is valid for its size.
+        unsafe { self.region_put(key, at, values.as_ptr().cast(), size_of_val(values)) }
+    }
+
+    /// Reads values of a region, from byte `at` on.
+    ///
+    /// # Errors
+    /// The access is refused; `values` are then undefined.
+    pub fn region_read<T: Shared>(
+        &self,
+        key: &RegionKey,
+        at: u64,
+        values: &mut [T],
+    ) -> Result<(), RegionError> {
+        // SAFETY: a slice is valid for its size; any bytes are a T.
+        unsafe { self.region_get(values.as_mut_ptr().cast(), key, at, size_of_val(values)) }
+    }
+
+    /// Starts to write values to a region. The handle owns them until it is waited for.
+    pub fn region_write_nb<T: Shared>(&self, key: &RegionKey, at: u64, values: Vec<T>) -> RegionOp<'_, T> {
+        let (src, len) = (values.as_ptr().cast(), size_of_val(values.as_slice()));
+        // SAFETY: valid during the call.
+        let start = |op| unsafe { self.start_region_put(op, key, at, src, len) };
+        let event = self.region_op(key.rank(), LENIENT, start);
+        RegionOp {
+            rank: self,
+            peer: key.rank(),
+            event: Some(event),
+            result: Ok(()),
+            buffer: ManuallyDrop::new(values),
+        }
+    }
+
+    /// Starts to read `n` values of a region into a buffer that the handle owns until it is waited for.
+    pub fn region_read_nb<T: Shared>(&self, key: &RegionKey, at: u64, n: usize) -> RegionOp<'_, T> {
+        let mut values = vec![T::zeroed(); n];
+        let (dst, len) = (values.as_mut_ptr().cast(), size_of_val(values.as_slice()));
+        // SAFETY: the handle owns the buffer, gives it up only when the operation is complete, and leaks it
+        // if forgotten.
+        let start = |op| unsafe { self.start_region_get(op, dst, key, at, len) };
+        let event = self.region_op(key.rank(), LENIENT, start);
+        RegionOp {
+            rank: self,
+            peer: key.rank(),
+            event: Some(event),
+            result: Ok(()),
+            buffer: ManuallyDrop::new(values),
+        }
+    }
+
+    /// Does an atomic operation on the word at byte `at` of a region and returns the old value as bits
+    /// (32-bit types zero-extended).
+    ///
+    /// # One-sided
+    /// # Errors
+    /// The access is refused, or the word is not aligned.
+    ///
+    /// # Panics
+    /// Ends the job when the word's type lacks the function.
+    pub fn region_atomic(
+        &self,
+        key: &RegionKey,
+        at: u64,
+        op: Operation,
+        a: u64,
+        b: u64,
+    ) -> Result<u64, RegionError> {
+        if !op.is_defined() {
+            self.fatal(&format!("atomic {:?} on {:?}: defined for integers only", op.function, op.word));
+        }
+        let peer = key.rank();
+        self.region_check(key, Modes::ATOMIC, at, op.width())?;
+        if peer == self.id() {
+            return self.own_atomic(key.grant(), at, op, a, b);
+        }
+        self.regions.goes_away();
+        self.check_context("wait for an operation");
+        let mut old = 0u64;
+        let at_old = (&raw mut old).cast();
+        let event = self.region_op(peer, LENIENT, |index| {
+            // `old` stays until the operation is over, which is waited for.
+            let plan = Plan { at: at_old, ..Plan::message(peer, index, Answer::Value) };
+            let [name, generation] = self.transfer(&plan).piece(0);
+            let [slot, owner, low, high] = key.grant().words();
+            let ([at_low, at_high], [a_low, a_high], [b_low, b_high]) = (halves(at), halves(a), halves(b));
+            let args = [
+                name,
+                generation,
+                slot,
+                owner,
+                low,
+                high,
+                at_low,
+                at_high,
+                op.encode(),
+                a_low,
+                a_high,
+                b_low,
+                b_high,
+            ];
+            // Never refused: it waits for room.
+            let _ = self.message(peer, ATOMIC, &args, false);
+        });
+        let mut result = None;
+        self.wait_for(crate::rma::WHAT, Some(peer), || {
+            result = self.region_result(event);
+            result.is_some()
+        });
+        // SAFETY: the operation is over: nobody writes it any more.
+        result.unwrap_or(Ok(())).map(|()| unsafe { (&raw const old).read_volatile() })
+    }
+
+    fn own_atomic(&self, grant: Grant, at: u64, op: Operation, a: u64, b: u64) -> Result<u64, RegionError> {
+        let access = self.regions.access(grant, Modes::ATOMIC, at, op.width())?;
+        if !access.at.addr().is_multiple_of(op.width()) {
+            return Err(RegionError::Unaligned);
+        }
+        // SAFETY: inside a region that stays until the access is dropped, and aligned.
+        Ok(unsafe { atomics::apply(access.at, op, a, b) })
+    }
+
+    /// The key and the note that a rank has published under a name; `None` if it has published nothing under
+    /// it.
+    ///
+    /// # One-sided
+    /// # Errors
+    /// What was published has been revoked, or there is no such rank.
+    pub fn import(&self, of: RankId, name: u64) -> Result<Option<(RegionKey, u64)>, RegionError> {
+        if of == self.id() {
+            return self.published(name);
+        }
+        if of.0 >= self.size() || self.has_left(of) {
+            return Err(RegionError::Gone);
+        }
+        self.regions.goes_away();
+        let mut found = [0u8; PUBLISHED];
+        let mut absent = false;
+        self.check_context("wait for an operation");
+        let event = self.region_op(of, LENIENT, |op| {
+            let at = found.as_mut_ptr();
+            let plan = Plan { at, len: PUBLISHED, step: PUBLISHED, ..Plan::message(of, op, Answer::Data) };
+            let [number, generation] = self.transfer(&plan).piece(0);
+            let [low, high] = halves(name);
+            let args = [number, generation, low, high];
+            // Never refused: it waits for room.
+            let _ = self.message(of, NAME, &args, false);
+        });
+        let mut ended = None;
+        self.wait_for(crate::rma::WHAT, Some(of), || {
+            ended = self.ops.take(event, |op| op.refused.load(Ordering::Relaxed)).flatten();
+            ended.is_some()
+        });
+        match ended.unwrap_or(LENIENT) {
+            ABSENT => absent = true,
+            refused => RegionError::from_code(refused.saturating_sub(LENIENT)).map_or(Ok(()), Err)?,
+        }
+        let (key, note) = found.split_at(size_of::<RegionKey>());
+        let entry = (bytemuck::pod_read_unaligned(key), bytemuck::pod_read_unaligned(note));
+        Ok((!absent).then_some(entry))
+    }
+}
+
+/// Serves a message of regions.
+pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>) {
+    use Kind::{Medium, Short};
+    let asked = token.is_request();
+    let refuse = |name: u32, generation: u32, why: u32| token.answer(REFUSED, &[name, generation, why]);
+    let result = match (index, m.kind, m.args) {
+        (PUT, Medium, &[name, generation, ref grant @ .., low, high]) if asked && grant.len() == 4 => {
+            let at = amref::join(low, high);
+            match rank.regions.access(grant_of(grant), Modes::WRITE, at, m.len) {
+                Ok(access) => {
+                    // SAFETY: inside a region that stays until the access is dropped; the payload is valid
+                    // while the handler runs.
+                    unsafe { bytes::store(access.at, m.payload, m.len) };
+                    drop(access);
+                    token.answer(amref::ACK, &[name, generation])
+                }
+                Err(e) => refuse(name, generation, e.code()),
+            }
+        }
+        (GET, Short, &[name, generation, ref grant @ .., low, high, n]) if asked && grant.len() == 4 => {
+            if n as usize > crate::am::MAX_MEDIUM {
+                nonsense(rank, token, "a get of more bytes than a message holds");
+            }
+            let (at, n) = (amref::join(low, high), n as usize);
+            match rank.regions.access(grant_of(grant), Modes::READ, at, n) {
+                Ok(access) => {
+                    // Sending may have to wait for room, for which nobody who revokes the region waits.
+                    let mut copy = Vec::<u8>::with_capacity(n);
+                    // SAFETY: inside a region that stays until the access is dropped; there is room for `n`
+                    // bytes, which are all written.
+                    unsafe {
+                        bytes::load(copy.as_mut_ptr(), access.at, n);
+                        copy.set_len(n);
+                    }
+                    drop(access);
+                    // SAFETY: the vector is valid for its length.
+                    unsafe { token.answer_with(amref::DATA, &[name, generation], copy.as_ptr(), n) }
+                }
+                Err(e) => refuse(name, generation, e.code()),
+            }
+        }
+        (
+            ATOMIC,
+            Short,
+            &[name, generation, ref grant @ .., low, high, what, a_low, a_high, b_low, b_high],
+        ) if asked && grant.len() == 4 => {
+            let Some(what) = Operation::decode(what) else {
+                nonsense(rank, token, "an atomic operation that there is not");
+            };
+            let (a, b) = (amref::join(a_low, a_high), amref::join(b_low, b_high));
+            match rank.own_atomic(grant_of(grant), amref::join(low, high), what, a, b) {
+                Ok(old) => {
+                    let [low, high] = halves(old);
+                    token.answer(amref::VALUE, &[name, generation, low, high])
+                }
+                Err(e) => refuse(name, generation, e.code()),
+            }
+        }
+        (NAME, Short, &[number, generation, low, high]) if asked => {
+            match rank.published(amref::join(low, high)) {
+                Ok(Some((key, note))) => {
+                    let found = [bytemuck::bytes_of(&key), bytemuck::bytes_of(&note)].concat();
+                    // SAFETY: the vector is valid for its length.
+                    unsafe {
+                        token.answer_with(amref::DATA, &[number, generation], found.as_ptr(), found.len())
+                    }
+                }
+                Ok(None) => refuse(number, generation, ABSENT),
+                Err(e) => refuse(number, generation, e.code()),
+            }
+        }
+        (REFUSED, Short, &[name, generation, why]) if !asked => {
+            let piece = rank.answered(token, [name, generation], Answer::Refusal, 0);
+            match RegionError::from_code(why) {
+                Some(e) => rank.region_refused(piece.op, token.source(), e),
+                None if why == ABSENT && rank.ops.op(piece.op).refused.load(Ordering::Relaxed) == LENIENT => {
+                    rank.ops.op(piece.op).refused.store(ABSENT, Ordering::Relaxed);
+                }
+                None => nonsense(rank, token, "a refusal for no reason that there is"),
+            }
+            rank.piece_done(&piece);
+            Ok(())
+        }
+        (LONG, Medium, args) => {
+            rank.long_arrived(token, args, m.bytes());
+            Ok(())
+        }
+        _ => {
+            nonsense(rank, token, &format!("a {:?} message {index} with {} arguments", m.kind, m.args.len()))
+        }
+    };
+    if let Err(e) = result {
+        rank.fatal(&format!("answering rank {}: {e}", token.source()));
+    }
+}
+
+/// The four words that name a region in a request.
+fn grant_of(words: &[u32]) -> Grant {
+    words.try_into().map_or(Grant { slot: u32::MAX, generation: 0, secret: 0 }, Grant::of)
+}
+
+/// An operation on a region under way, and the buffer it uses. Dropping it waits; forgetting it, and dropping
+/// it while the thread panics, leaks the buffer and harms nothing.
+#[must_use = "dropping the handle waits for the operation"]
+pub struct RegionOp<'a, T: Shared> {
+    rank: &'a Rank,
+    peer: RankId,
+    /// `None` when it is over.
+    event: Option<Event>,
+    result: Result<(), RegionError>,
+    buffer: ManuallyDrop<Vec<T>>,
+}
+
+impl<T: Shared> RegionOp<'_, T> {
+    fn look(&mut self) -> bool {
+        if let Some(result) = self.event.and_then(|event| self.rank.region_result(event)) {
+            (self.event, self.result) = (None, result);
+        }
+        self.event.is_none()
+    }
+
+    fn wait_here(&mut self) {
+        if self.event.is_some() {
+            self.rank.check_context("wait for an operation");
+            let (rank, peer) = (self.rank, self.peer);
+            rank.wait_for(crate::rma::WHAT, Some(peer), || self.look());
+        }
+    }
+
+    /// Waits for the operation and gives the buffer back: what was read, or what was written and may be
+    /// reused.
+    ///
+    /// # Errors
+    /// The owner refused the access; of several messages some may have been served.
+    pub fn wait(mut self) -> Result<Vec<T>, RegionError> {
+        self.wait_here();
+        let buffer = core::mem::take(&mut *self.buffer);
+        self.result.map(|()| buffer)
+    }
+
+    /// Polls once and says whether the operation is over; [`RegionOp::wait`] then returns at once.
+    pub fn test(&mut self) -> bool {
+        self.rank.poll();
+        self.look()
+    }
+}
+
+/// Says nothing of the buffer, which is not to be looked at yet.
+impl<T: Shared> core::fmt::Debug for RegionOp<'_, T> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("RegionOp").field("peer", &self.peer).finish_non_exhaustive()
+    }
+}
+
+impl<T: Shared> Drop for RegionOp<'_, T> {
+    fn drop(&mut self) {
+        // A panic ends the job, which must not wait for peers first.
+        if std::thread::panicking() {
+            return;
+        }
+        self.wait_here();
+        // SAFETY: dropped once, here; the operation is over.
+        unsafe { ManuallyDrop::drop(&mut self.buffer) }
+    }
+}

@@ -1,0 +1,80 @@
+//! Synchronisation as a NIC would do it: atomics, locks, wait queues, monitors, semaphores. Here they are
+//! made of the core's one-sided operations, so they work over every conduit. Where the conduit's NICs do the
+//! operations of a home by themselves ([`port`], netvm), locks, queues, monitors and semaphores use these,
+//! and no processor but the callers' takes part.
+//!
+//! Objects are *collective* to make: all ranks make the same ones in the same order ([`Rank::allocate`] gives
+//! each a place at the same offset everywhere). One rank is an object's *home*: the word that decides lies
+//! there. Every rank has a *cell* of it in its own segment, and waits by looking at that only. A rank's
+//! object is for one thread at a time (`&mut`); share it under a mutex.
+//!
+//! What a rank did before it releases, signals, sends or notifies is visible to whoever that lets go on.
+//!
+//! ```no_run
+//! # fn demo(rank: &gasnet::Rank) -> Result<(), gasnet::Error> {
+//! use gasnet::RankId;
+//! use gasnet::sync::Semaphore;
+//! // At most two ranks at a time.
+//! let mut room = Semaphore::new(rank, RankId(0), 2)?;
+//! room.wait();
+//! // ...
+//! room.signal()?;
+//! # Ok(()) }
+//! ```
+
+mod atomics;
+mod cells;
+mod home;
+mod line;
+mod lock;
+mod near;
+mod placed;
+pub mod port;
+mod queue;
+
+pub use atomics::Atomics;
+pub use cells::Cells;
+pub use lock::McsLock;
+pub use placed::{PlacedLock, PlacedSemaphore};
+pub use queue::{Monitor, Semaphore, WaitQueue};
+
+use crate::atomics::{Function, Operation, WordType};
+use crate::{GlobalPtr, Rank};
+use core::sync::atomic::{Ordering, fence};
+
+/// No process.
+const EMPTY: u64 = 0;
+
+/// Bytes of an object at every rank, and where the home word is. What others write lies before it, with a
+/// line of memory between: processors fetch lines in pairs.
+const OBJECT: u64 = 256;
+const HOME: u64 = 128;
+
+fn word(function: Function) -> Operation {
+    Operation { function, word: WordType::U64 }
+}
+
+impl Rank {
+    /// Reads a word of any rank; what was done before it was set is visible then. One-sided; done when it
+    /// returns.
+    pub fn load_word(&self, at: GlobalPtr<u64>) -> u64 {
+        self.atomic(at.rank(), at.offset(), word(Function::Get), 0, 0)
+    }
+
+    /// Sets a word of any rank, after all that was done before. One-sided; the word may change later.
+    pub fn set_word(&self, at: GlobalPtr<u64>, value: u64) {
+        if self.all_mapped() {
+            // A swap would wait for the line; a store does not.
+            // ORDER: Release; pairs with the Acquire of `load_word`.
+            fence(Ordering::Release);
+            self.write(at, value);
+        } else {
+            self.swap_word(at, value);
+        }
+    }
+
+    /// As [`Rank::set_word`], done when it returns; returns what the word was.
+    pub fn swap_word(&self, at: GlobalPtr<u64>, value: u64) -> u64 {
+        self.atomic(at.rank(), at.offset(), word(Function::Set), value, 0)
+    }
+}
