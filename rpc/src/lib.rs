@@ -1,0 +1,818 @@
+//! The engine of remote calls. It carries opaque records between ranks, runs the functions that they name,
+//! brings answers back, and tells when all of it is over. The crate `pgas` puts types on it; programs use
+//! that one.
+//!
+//! # Vocabulary
+//! *Record*: a header and a body of bytes, the unit that is sent. *Service*: the function of the program that
+//! a record names ([`Service`]). *Call*: a record that is to be answered; its state waits in the table of
+//! calls ([`Call`]). *Reply*: the right, and the duty, to answer one call ([`Reply`]); it can be sent on in
+//! another record. *Batch*: records to one rank that travel in one active message. *Payload*: bytes of any
+//! size that belong to a record, and are in place before it. *Serving*: running the services of records that
+//! have arrived. *Task*: an `async` function that a service has started.
+//!
+//! # Layers
+//! ```text
+//! lib       Engine: sends, receives, serves, waits
+//! settle    when all records everywhere have been served
+//! outbox    batches on their way out, and how much may be under way to a rank
+//! calls     calls that wait for their answers; replies
+//! threads   threads that serve beside the program
+//! payload   bytes of any size, in place before their record
+//! tasks     futures that the rank drives
+//! wire      records as bytes
+//! service   functions as numbers that mean the same on all ranks
+//! lock      small things that all use
+//! ```
+//!
+//! # One call, traced
+//! [`Engine::call`] enters the call into the table (`calls.rs`), appends a record to the batch for the target
+//! and sends the batch as one active message (`outbox.rs`). The target's handler only queues it (`lib.rs`):
+//! handlers may neither wait nor send. When the target next waits for something in this engine, or serves, it
+//! takes the record, finds the service (`service.rs`), and runs it in the program's context, with a
+//! [`Reply`]. The answer is a record, too. The handler at the caller recognises it, and completes the call at
+//! once: to take an answer needs no service, no room and no lock that anybody holds for long.
+//!
+//! # No deadlock
+//! 1. A handler only queues, or completes calls. So each rank that is inside the runtime drains its network.
+//! 2. Who sends from the program waits while too many bytes are under way to the target ([`WINDOW_BYTES`]),
+//!    and serves meanwhile. Who sends from a service or a task never waits: its record is queued. So serving
+//!    always ends, and gives way to those who wait.
+//! 3. A service may not wait for a call (it would serve nothing meanwhile): that is told at once. It may
+//!    start a task, which may.
+//!
+//! Memory is bounded by what services send beyond what they receive, as with any message queue.
+//!
+//! # Two hops
+//! In a job of many ranks few records go from one rank to another. So the ranks form a square ([`way`]), and
+//! what is sent goes first to the rank in the own row that is in the target's column, and from there to the
+//! target. A rank has batches to two times the square root of the ranks then, and they fill. Calls and
+//! answers, which somebody waits for, go straight. Who is between waits for room at the target as long as
+//! need be, and does not count the record as served until it has left, so that its sender waits in turn.
+//!
+//! # Order
+//! None between records, even to the same rank.
+
+mod calls;
+mod lock;
+mod outbox;
+mod payload;
+pub mod service;
+mod settle;
+mod tasks;
+mod threads;
+mod wire;
+
+pub use calls::{Answered, Call, CallError, Reply};
+pub use outbox::WINDOW_BYTES;
+pub use payload::{MOST_PAYLOADS, Payload, Source};
+pub use service::Service;
+pub use tasks::Task;
+
+use calls::Calls;
+use core::any::Any;
+use core::cell::Cell;
+use gasnet::am::FIRST_CLIENT_HANDLER;
+use gasnet::{Error, Handler, Message, Rank, RankId, Token};
+use lock::lock;
+use outbox::Outbox;
+use payload::{Ended, Held, Payloads};
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use tasks::Tasks;
+use threads::Servers;
+use wire::To;
+
+/// The handler of batches: the last of the libraries'.
+const BATCH: u8 = FIRST_CLIENT_HANDLER - 1;
+/// The handler of a rank's word that it has served so many bytes of the sender's.
+const SERVED: u8 = FIRST_CLIENT_HANDLER - 2;
+/// The handler of offers of payloads, and that of the keys they are answered with.
+const OFFER: u8 = FIRST_CLIENT_HANDLER - 3;
+const GRANT: u8 = FIRST_CLIENT_HANDLER - 4;
+/// Batches that one turn of serving takes at most.
+const TURN_BATCHES: usize = 64;
+/// From so many ranks on, what is sent goes by way of a third rank, so that more of it travels together.
+const TWO_HOPS_FROM: u32 = 64;
+
+thread_local! {
+    /// The thread runs a service or a task.
+    static SERVING: Cell<bool> = const { Cell::new(false) };
+    /// The thread serves several records that came together: their answers travel together, too.
+    static TOGETHER: Cell<bool> = const { Cell::new(false) };
+    /// For records that travel alone; taken while it is used.
+    static ALONE: Cell<wire::Buffer> = const { Cell::new(wire::Buffer::new()) };
+}
+
+/// A batch that has arrived.
+struct Arrived {
+    from: RankId,
+    bytes: wire::Buffer,
+}
+
+/// A thread of the program that waits, and serves: those that serve beside it need not.
+struct Here(Option<&'static Engine>);
+
+impl Here {
+    #[inline]
+    fn waiting(engine: &'static Engine) -> Here {
+        let beside = !engine.servers.none();
+        if beside {
+            engine.servers.waiter_comes();
+        }
+        Here(beside.then_some(engine))
+    }
+}
+
+impl Drop for Here {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(engine) = self.0 {
+            engine.servers.waiter_goes();
+            if engine.has_work() {
+                engine.servers.work();
+            }
+        }
+    }
+}
+
+/// A record on its way to another rank.
+struct Parked {
+    /// Who has sent it here, and as how many bytes.
+    by: RankId,
+    bytes: usize,
+    /// Who has sent it first, and whom it is for.
+    from: RankId,
+    to: RankId,
+    service: [u32; 2],
+    body: Vec<u8>,
+}
+
+/// The rank by way of which a record goes; `None`: straight.
+fn way(size: u32, me: u32, to: u32) -> Option<u32> {
+    let side = f64::from(size).sqrt().ceil() as u32;
+    let in_own_row = me / side * side + to % side;
+    // The last row may not be full; who is in it goes by the target's row.
+    let way = if in_own_row < size { in_own_row } else { to / side * side + me % side };
+    (way != me && way != to).then_some(way)
+}
+
+/// What a service is called with.
+pub struct Incoming<'a> {
+    /// The engine that serves it.
+    pub engine: &'static Engine,
+    /// The rank that sent the record.
+    pub from: RankId,
+    /// The duty to answer, if the record is a call.
+    pub reply: Option<Reply>,
+    /// The bytes that came, from an address that is a multiple of 8.
+    pub body: &'a [u8],
+    /// What came besides.
+    pub payloads: Vec<Payload>,
+}
+
+/// The engine of one rank. It lives as long as the process.
+pub struct Engine {
+    rank: &'static Rank,
+    outbox: Outbox,
+    calls: Calls,
+    tasks: Arc<Tasks>,
+    servers: Servers,
+    inbox: Mutex<VecDeque<Arrived>>,
+    /// Batches in `inbox`, for a look without the lock.
+    waiting: AtomicUsize,
+    payloads: Payloads,
+    /// Records sent to services, and records whose services (and their tasks) are over.
+    sent: AtomicU64,
+    served: AtomicU64,
+    /// Records for other ranks that have no room: who has sent each, and the bytes it counts there.
+    parked: Mutex<VecDeque<Parked>>,
+    parked_count: AtomicUsize,
+    /// With `GASNET_STATS=1`: what the program has asked for, and active messages sent for it.
+    counts: Option<[AtomicU64; 2]>,
+    context: OnceLock<&'static (dyn Any + Send + Sync)>,
+}
+
+impl core::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Engine").field("rank", &self.rank.id()).finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    /// Starts the engine of this rank.
+    ///
+    /// # Collective
+    /// Over all ranks.
+    ///
+    /// # Errors
+    /// There is an engine already, or ranks run different builds of the program, whose functions have
+    /// different addresses.
+    pub fn start(rank: &'static Rank) -> Result<&'static Engine, Error> {
+        let engine: &'static Engine = Box::leak(Box::new(Engine {
+            rank,
+            outbox: Outbox::new(rank.size()),
+            calls: Calls::default(),
+            tasks: Arc::default(),
+            servers: Servers::default(),
+            inbox: Mutex::default(),
+            waiting: AtomicUsize::new(0),
+            payloads: Payloads::default(),
+            sent: AtomicU64::new(0),
+            served: AtomicU64::new(0),
+            parked: Mutex::default(),
+            parked_count: AtomicUsize::new(0),
+            counts: rank.config().stats.then(Default::default),
+            context: OnceLock::new(),
+        }));
+        rank.register_library(BATCH, Handler::new(|token, m| engine.receive(token.source(), m)))?;
+        rank.register_library(OFFER, Handler::new(|token, m| engine.offered(token, m)))?;
+        rank.register_library(GRANT, Handler::new(|token, m| engine.granted(token.source(), m)))?;
+        rank.register_library(
+            SERVED,
+            Handler::new(|token, m| {
+                engine.outbox.told_served(token.source(), m.args);
+                engine.servers.work();
+            }),
+        )?;
+        engine.compare_builds()?;
+        if rank.config().progress_thread {
+            engine.serve_by_threads(1)?;
+        }
+        Ok(engine)
+    }
+
+    /// Ranks of different builds would take each other's functions for others.
+    fn compare_builds(&self) -> Result<(), Error> {
+        let mine = service::identity();
+        let all = self.rank_team().gather_all(&[mine]);
+        let Some(other) = all.iter().position(|&identity| identity != mine) else { return Ok(()) };
+        let me = self.rank.id();
+        Err(Error::job(format!(
+            "ranks {me} and {other} run different builds of the program: a remote call names a function by its place in \
+             the executable, so start the same file on all hosts"
+        )))
+    }
+
+    fn rank_team(&self) -> gasnet::Team {
+        self.rank.team_all()
+    }
+
+    /// The rank whose engine it is.
+    pub fn rank(&self) -> &'static Rank {
+        self.rank
+    }
+
+    /// Leaves a value for services to find ([`Engine::context`]). Once.
+    pub fn set_context(&self, context: &'static (dyn Any + Send + Sync)) {
+        let _ = self.context.set(context);
+    }
+
+    /// What [`Engine::set_context`] left.
+    pub fn context(&self) -> Option<&'static (dyn Any + Send + Sync)> {
+        self.context.get().copied()
+    }
+
+    /// Sends a record that nobody answers: `service` runs on `to` with `body`, which is taken if it is long,
+    /// and with at most [`MOST_PAYLOADS`] payloads.
+    ///
+    /// # One-sided
+    /// Returns when the record is queued; it leaves at the next call of the engine that makes progress, or
+    /// when enough of them are together. May wait, and serve meanwhile, unless called by a service or a task.
+    #[track_caller]
+    pub fn send(
+        &'static self,
+        to: RankId,
+        service: &'static Service,
+        body: &mut Vec<u8>,
+        payloads: Vec<Arc<dyn Source>>,
+    ) {
+        self.check_rank(to);
+        self.count(1);
+        if self.rank.size() >= TWO_HOPS_FROM
+            && payloads.is_empty()
+            && body.len() <= outbox::LARGEST_IN_BATCH
+            && !self.rank.is_neighbour(to)
+            && let Some(way) = way(self.rank.size(), self.rank.id().0, to.0)
+        {
+            return self.send_by_way(RankId(way), to, service, body);
+        }
+        self.make_room(to);
+        // Relaxed: settling reads it on the thread that serves, after what it counts.
+        self.sent.fetch_add(1, Ordering::Relaxed);
+        self.post(
+            to,
+            To::Service { service: service::number(self.rank, service), answer: None },
+            body,
+            payloads,
+        );
+    }
+
+    fn send_by_way(&'static self, way: RankId, to: RankId, service: &'static Service, body: &[u8]) {
+        self.make_room(way);
+        // Relaxed: as in `send`.
+        self.sent.fetch_add(1, Ordering::Relaxed);
+        let what = To::Onward { service: service::number(self.rank, service), from: self.rank.id(), to };
+        if self.outbox.append(way, &what, &[], false, body) {
+            self.flush_to(way);
+        }
+    }
+
+    /// Counts `n` more things that the program has asked for ([`Engine::counted`]): some that travel in one
+    /// record.
+    pub fn count(&self, n: usize) {
+        if let Some([asked, _]) = &self.counts {
+            // Relaxed: a count.
+            asked.fetch_add(n as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// With `GASNET_STATS=1`: how much the program has asked for, and how many active messages were sent for
+    /// it, to answer included.
+    pub fn counted(&self) -> Option<[u64; 2]> {
+        // Relaxed: counts.
+        self.counts.as_ref().map(|counts| [0, 1].map(|i| counts[i].load(Ordering::Relaxed)))
+    }
+
+    /// Sends a record that is to be answered.
+    ///
+    /// # One-sided
+    /// Returns when the record is on its way; the answer completes the [`Call`]. May wait as
+    /// [`Engine::send`].
+    #[track_caller]
+    pub fn call(
+        &'static self,
+        to: RankId,
+        service: &'static Service,
+        body: &mut Vec<u8>,
+        payloads: Vec<Arc<dyn Source>>,
+    ) -> Call {
+        self.check_rank(to);
+        self.make_room(to);
+        let (call, answer) = self.calls.open(self.rank.id(), to);
+        // Relaxed: as in `send`.
+        self.sent.fetch_add(1, Ordering::Relaxed);
+        let what = To::Service { service: service::number(self.rank, service), answer: Some(answer) };
+        self.count(1);
+        self.post_now(to, what, body, payloads);
+        call
+    }
+
+    /// Before anything is counted: a panic leaves nothing behind that is waited for.
+    #[track_caller]
+    fn check_rank(&self, to: RankId) {
+        assert!(to.0 < self.rank.size(), "rank {to} of {}: ranks are numbered from 0", self.rank.size());
+    }
+
+    /// Answers a call.
+    pub(crate) fn answer(
+        &'static self,
+        answer: wire::Answer,
+        outcome: u8,
+        body: &mut Vec<u8>,
+        payloads: Vec<Arc<dyn Source>>,
+    ) {
+        let what = To::Call { answer, outcome };
+        if TOGETHER.get() {
+            self.post(answer.origin, what, body, payloads);
+        } else {
+            self.post_now(answer.origin, what, body, payloads);
+        }
+    }
+
+    /// Sends a record by itself, at once.
+    fn post_now(&self, to: RankId, what: To, body: &mut Vec<u8>, payloads: Vec<Arc<dyn Source>>) {
+        if body.len() > outbox::LARGEST_IN_BATCH || !payloads.is_empty() {
+            return self.post(to, what, body, payloads);
+        }
+        let mut record = ALONE.take();
+        record.clear();
+        wire::append(&mut record, &what, &[], false, body);
+        self.outbox.count(to, record.len());
+        self.send_batch(to, &record);
+        ALONE.set(record);
+    }
+
+    /// Queues a record.
+    fn post(&self, to: RankId, what: To, body: &mut Vec<u8>, mut payloads: Vec<Arc<dyn Source>>) {
+        let whole = body.len() > outbox::LARGEST_IN_BATCH;
+        if whole {
+            payloads.insert(0, Arc::new(core::mem::take(body)));
+        }
+        if !payloads.is_empty() {
+            let body = core::mem::take(body);
+            return self.offer(Held { to, what, whole, body, sources: payloads });
+        }
+        if self.outbox.append(to, &what, &[], false, body) {
+            self.flush_to(to);
+        }
+    }
+
+    /// Holds a record back and asks for room for its payloads.
+    fn offer(&self, held: Held) {
+        let to = held.to;
+        self.outbox.count(to, held.len());
+        // Relaxed: as in `send`. A record that is held counts until it leaves, so that settling waits for
+        // answers, too.
+        self.sent.fetch_add(1, Ordering::Relaxed);
+        let (number, lengths) = self.payloads.hold(held);
+        let lengths = bytemuck::cast_slice(&lengths);
+        self.sent_or_fatal(self.rank.request_medium(to, OFFER, &[number], lengths));
+    }
+
+    /// Goes on with records that wait for their payloads.
+    fn advance_payloads(&self) -> usize {
+        let ended = self.payloads.advance(self.rank);
+        let count = ended.len();
+        for record in ended {
+            match record {
+                Ended::InPlace(held, keys) => {
+                    self.outbox.append(held.to, &held.what, &keys, held.whole, &held.body);
+                    self.flush_to(held.to);
+                }
+                Ended::Refused(held) => self.refused(&held),
+            }
+            self.has_served_one();
+        }
+        count
+    }
+
+    /// The other end has no memory for a record's payloads.
+    #[cold]
+    fn refused(&self, held: &Held) {
+        let to = held.to;
+        self.outbox.uncount(to, held.len());
+        match held.what {
+            To::Service { answer: Some(answer), .. } => {
+                self.calls.complete(to, answer, calls::NO_ROOM, Answered::default());
+                self.has_served_one();
+            }
+            To::Service { answer: None, .. } | To::Onward { .. } | To::From { .. } => {
+                self.rank.fatal(&format!(
+                    "rank {to} has no memory for the {} bytes of arguments of a function that was sent to it",
+                    held.len()
+                ));
+            }
+            To::Call { answer, .. } => {
+                let what = To::Call { answer, outcome: calls::NO_ROOM };
+                self.outbox.append(to, &what, &[], false, &[]);
+                self.flush_to(to);
+            }
+        }
+    }
+
+    /// Who sends from the program waits while too much is under way to a rank.
+    fn make_room(&'static self, to: RankId) {
+        if SERVING.get() || self.outbox.has_room(to) {
+            return;
+        }
+        self.flush_to(to);
+        self.rank.wait_for("a rank that is to serve remote calls", Some(to), || {
+            self.serve();
+            self.outbox.has_room(to)
+        });
+    }
+
+    /// Sends what is queued for a rank.
+    fn flush_to(&self, to: RankId) {
+        if let Some(batch) = self.outbox.take(to) {
+            self.send_batch(to, &batch);
+            self.outbox.recycle(batch);
+        }
+    }
+
+    fn send_batch(&self, to: RankId, batch: &wire::Buffer) {
+        if let Some([_, messages]) = &self.counts {
+            // Relaxed: a count.
+            messages.fetch_add(1, Ordering::Relaxed);
+        }
+        self.sent_or_fatal(self.rank.request_medium(to, BATCH, &[], batch.bytes()));
+    }
+
+    /// Sends everything that is queued.
+    pub fn flush(&self) {
+        while let Some(to) = self.outbox.next_dirty() {
+            self.flush_to(to);
+        }
+    }
+
+    fn sent_or_fatal(&self, sent: Result<(), Error>) {
+        if let Err(e) = sent {
+            self.rank.fatal(&format!("remote calls: {e}"));
+        }
+    }
+
+    /// Handler: a batch.
+    fn receive(&self, from: RankId, m: &Message<'_>) {
+        let bytes = m.bytes();
+        let mut for_services = 0;
+        for record in wire::records(bytes) {
+            match record.map(|record| record.to) {
+                Ok(To::Call { .. }) => {}
+                Ok(_) => for_services += 1,
+                Err(why) => return self.garbled(from, why),
+            }
+        }
+        let mut kept = (for_services > 0).then(|| self.outbox.buffer());
+        for record in wire::records(bytes).flatten() {
+            let To::Call { answer, outcome } = record.to else { continue };
+            let (long_body, payloads) = match self.take_payloads(from, &record) {
+                Ok(taken) => taken,
+                Err(why) => return self.garbled(from, why),
+            };
+            self.calls.complete(
+                from,
+                answer,
+                outcome,
+                Answered { body: record.body.to_vec(), long_body, payloads },
+            );
+        }
+        match &mut kept {
+            None => self.outbox.has_served(from, bytes.len()),
+            Some(buffer) => buffer.copy_from(bytes),
+        }
+        if let Some(bytes) = kept {
+            self.queue(Arrived { from, bytes });
+        }
+        self.servers.work();
+    }
+
+    /// Handler: a record is to come, with payloads of these lengths.
+    fn offered(&'static self, token: &Token<'_>, m: &Message<'_>) {
+        let from = token.source();
+        let (&[number], true) = (m.args, m.len <= 8 * (MOST_PAYLOADS + 1)) else {
+            return self.garbled(from, "an offer that is none");
+        };
+        let keys = self.payloads.make_rooms(self.rank, from, m.bytes()).unwrap_or_default();
+        self.sent_or_fatal(token.reply_medium(GRANT, &[number], bytemuck::cast_slice(&keys)));
+    }
+
+    /// Handler: the keys for the payloads of a record.
+    fn granted(&self, from: RankId, m: &Message<'_>) {
+        let keys = m.bytes().chunks_exact(size_of::<gasnet::RegionKey>()).map(bytemuck::pod_read_unaligned);
+        let known = match m.args {
+            &[number] => self.payloads.granted(from, number, keys.collect()),
+            _ => false,
+        };
+        if !known {
+            self.garbled(from, "keys for payloads that it was not offered");
+        }
+        self.servers.work();
+    }
+
+    /// The long body and the other payloads of a record.
+    fn take_payloads(
+        &self,
+        from: RankId,
+        record: &wire::Record<'_>,
+    ) -> Result<(Option<Payload>, Vec<Payload>), &'static str> {
+        let mut payloads = Vec::new();
+        for key in record.keys() {
+            let payload = self.payloads.take(from, key).ok_or("a record whose payload is not here")?;
+            self.outbox.has_served(from, payload.bytes().len());
+            payloads.push(payload);
+        }
+        if !record.whole {
+            return Ok((None, payloads));
+        }
+        if payloads.is_empty() {
+            return Err("a record without its body");
+        }
+        Ok((Some(payloads.remove(0)), payloads))
+    }
+
+    fn queue(&self, batch: Arrived) {
+        let mut inbox = lock(&self.inbox);
+        inbox.push_back(batch);
+        // Relaxed: a hint; the lock hands the batches over.
+        self.waiting.store(inbox.len(), Ordering::Relaxed);
+    }
+
+    #[cold]
+    fn garbled(&self, from: RankId, why: &str) {
+        self.rank.fatal(&format!("remote calls: rank {from} has sent {why}"));
+    }
+
+    /// Serves what has arrived, gives tasks that can go on a turn, and sends what is queued. Returns how many
+    /// batches and tasks had their turn; nothing when the thread is serving already.
+    pub fn serve(&'static self) -> usize {
+        if SERVING.get() {
+            return 0;
+        }
+        let mut done = 0;
+        // Relaxed: a hint, as where it is stored.
+        while done < TURN_BATCHES && self.waiting.load(Ordering::Relaxed) > 0 {
+            let next = {
+                let mut inbox = lock(&self.inbox);
+                let next = inbox.pop_front();
+                // Relaxed: a hint, as where it is read.
+                self.waiting.store(inbox.len(), Ordering::Relaxed);
+                next
+            };
+            let Some(batch) = next else { break };
+            self.serve_batch(batch);
+            done += 1;
+        }
+        done += Engine::without_waiting(|| self.tasks.run()) + self.advance_payloads();
+        self.go_on_with_parked();
+        self.flush();
+        self.outbox.tell_served(self.rank, SERVED);
+        done
+    }
+
+    /// Whether there is something for [`Engine::serve`] to do, as far as can be told without locks.
+    fn has_work(&self) -> bool {
+        // Relaxed: hints; who relies on them has a fence.
+        self.waiting.load(Ordering::Relaxed) > 0
+            || self.parked_count.load(Ordering::Relaxed) > 0
+            || self.tasks.can_go_on()
+            || self.payloads.is_busy()
+            || self.outbox.is_dirty()
+    }
+
+    fn serve_batch(&'static self, batch: Arrived) {
+        let mut bytes = batch.bytes.len();
+        let several = wire::records(batch.bytes.bytes()).nth(1).is_some();
+        let before = TOGETHER.replace(several);
+        for record in wire::records(batch.bytes.bytes()).flatten() {
+            let (service, from, answer) = match record.to {
+                To::Service { service, answer } => (service, batch.from, answer),
+                To::From { service, from } => (service, from, None),
+                To::Onward { service, from, to } => {
+                    if to.0 >= self.rank.size() {
+                        self.garbled(batch.from, "a record for a rank that there is not");
+                    }
+                    let own = record.size();
+                    bytes -= own;
+                    let (by, body) = (batch.from, record.body.to_vec());
+                    self.go_on(Parked { by, bytes: own, from, to, service, body });
+                    continue;
+                }
+                To::Call { .. } => continue,
+            };
+            let Some(service) = service::find(service) else {
+                self.garbled(batch.from, "a record for a function that this program does not have");
+                return;
+            };
+            let (long_body, payloads) = match self.take_payloads(batch.from, &record) {
+                Ok(taken) => taken,
+                Err(why) => return self.garbled(batch.from, why),
+            };
+            let reply = answer.map(|answer| Reply::new(self, answer));
+            let body = long_body.as_ref().map_or(record.body, Payload::bytes);
+            let incoming = Incoming { engine: self, from, reply, body, payloads };
+            let outcome =
+                Engine::without_waiting(|| catch_unwind(AssertUnwindSafe(|| service.run(incoming))));
+            if outcome.is_err() {
+                let me = self.rank.id();
+                let name = service.name();
+                self.rank.fatal(&format!(
+                    "a function that rank {from} has sent to rank {me} has panicked there: {name}"
+                ));
+            }
+            self.has_served_one();
+        }
+        TOGETHER.set(before);
+        self.outbox.has_served(batch.from, bytes);
+        self.outbox.recycle(batch.bytes);
+    }
+
+    /// Sends a record on, or keeps it until there is room.
+    fn go_on(&self, record: Parked) {
+        if !self.outbox.has_room(record.to) {
+            let mut parked = lock(&self.parked);
+            parked.push_back(record);
+            // Relaxed: a hint; the lock hands the records over.
+            self.parked_count.store(parked.len(), Ordering::Relaxed);
+            return;
+        }
+        let Parked { by, bytes, from, to, service, body } = record;
+        if self.outbox.append(to, &To::From { service, from }, &[], false, &body) {
+            self.flush_to(to);
+        }
+        self.outbox.has_served(by, bytes);
+    }
+
+    /// Looks again whether there is room for records on their way to others.
+    fn go_on_with_parked(&self) {
+        // Relaxed: a hint, as where it is stored.
+        if self.parked_count.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        let parked = {
+            let mut parked = lock(&self.parked);
+            self.parked_count.store(0, Ordering::Relaxed);
+            core::mem::take(&mut *parked)
+        };
+        parked.into_iter().for_each(|record| self.go_on(record));
+    }
+
+    /// One record less to be served.
+    pub(crate) fn has_served_one(&self) {
+        // ORDER: Release; pairs with Acquire in `settle`: what the service has sent is counted before it
+        // counts as served.
+        self.served.fetch_add(1, Ordering::Release);
+    }
+
+    /// Runs something that may not wait: what it sends is queued, whatever is under way.
+    pub fn without_waiting<T>(run: impl FnOnce() -> T) -> T {
+        struct Restore(bool);
+        impl Drop for Restore {
+            fn drop(&mut self) {
+                SERVING.set(self.0);
+            }
+        }
+        let _restore = Restore(SERVING.replace(true));
+        run()
+    }
+
+    /// Whether the calling thread runs a service or a task, where nothing may wait.
+    pub fn is_serving() -> bool {
+        SERVING.get()
+    }
+
+    /// Starts a task: the rank drives the future whenever it serves. Called by a service, the record that it
+    /// serves counts as served when the task is over.
+    pub fn spawn(&'static self, future: impl Future<Output = ()> + Send + 'static) {
+        // Relaxed: as in `send`.
+        self.sent.fetch_add(1, Ordering::Relaxed);
+        self.tasks.spawn(async move {
+            future.await;
+            self.has_served_one();
+        });
+    }
+
+    /// Waits until a condition holds, and serves meanwhile. `what` names the wait in reports.
+    ///
+    /// # Panics
+    /// In a service, which may not wait: it would keep others from being served.
+    #[track_caller]
+    pub fn wait_until(&'static self, what: &'static str, mut condition: impl FnMut() -> bool) {
+        self.wait_for(what, None, &mut condition);
+    }
+
+    /// [`Engine::wait_until`] where it is known which rank will end the wait.
+    ///
+    /// # Panics
+    /// As [`Engine::wait_until`].
+    #[track_caller]
+    pub fn wait_for(
+        &'static self,
+        what: &'static str,
+        peer: Option<RankId>,
+        mut condition: impl FnMut() -> bool,
+    ) {
+        assert!(
+            !SERVING.get(),
+            "a function that another rank has called may not wait ({what}): make it async, and await"
+        );
+        self.flush();
+        let _here = Here::waiting(self);
+        self.rank.wait_for(what, peer, || condition() || (self.serve() > 0 && condition()));
+    }
+
+    /// A barrier of all ranks, at which this rank serves while it waits.
+    ///
+    /// # Collective
+    ///
+    /// # Panics
+    /// In a service. Ends the job when ranks name the barrier differently: they are in different places of
+    /// the program.
+    pub fn barrier(&'static self, name: i32, what: &'static str) {
+        assert!(!SERVING.get(), "a function that another rank has called may not enter a barrier");
+        self.rank.barrier_notify(name, 0);
+        let mut outcome = None;
+        self.wait_until(what, || {
+            outcome = outcome.take().or_else(|| self.rank.barrier_test(name, 0));
+            outcome.is_some()
+        });
+        if outcome == Some(gasnet::barrier::Outcome::Mismatched) {
+            self.rank.fatal(&format!(
+                "{what}: ranks have met that are in different places of the program. All ranks must make the same \
+                 collective calls in the same order"
+            ));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::way;
+    use std::collections::HashSet;
+
+    #[test]
+    fn ways_are_short_and_few() {
+        for size in [2u32, 5, 64, 67, 100, 1000] {
+            let side = f64::from(size).sqrt().ceil() as usize;
+            for me in 0..size {
+                let next = |to| way(size, me, to).unwrap_or(to);
+                // From a rank between, the rest of the way is straight.
+                assert!((0..size).all(|to| next(to) == to || way(size, next(to), to).is_none()));
+                let others: HashSet<u32> = (0..size).map(next).collect();
+                // Its row, its column, and those who would meet it in the row that is not full.
+                assert!(others.len() <= 3 * side, "{} of {size}", others.len());
+            }
+        }
+    }
+}

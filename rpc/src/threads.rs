@@ -1,0 +1,164 @@
+//! Threads that serve beside the program.
+//!
+//! As long as a thread of the program waits in the engine it serves, and these sleep. Else whoever brings
+//! work (a handler, as a rule in the rank's progress thread) wakes one of them; that one wakes the next only
+//! if there is more to do than it has taken on. So one event never wakes a crowd, a burst is served by one
+//! thread, and when that is held up by a service another takes over.
+
+use crate::Engine;
+use crate::lock::lock;
+use gasnet::Error;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Longest sleep: what the program has queued leaves then.
+const FLUSH: Duration = Duration::from_millis(5);
+/// Between looks at the network where no progress thread does that.
+const LOOK: Duration = Duration::from_micros(100);
+
+/// Threads that serve, and those of the program that do while they wait.
+#[derive(Debug, Default)]
+pub(crate) struct Servers {
+    /// Threads that were started.
+    threads: AtomicUsize,
+    /// Those of them that are awake and have not begun a service.
+    awake: AtomicUsize,
+    /// Threads of the program that wait in the engine.
+    waiters: AtomicUsize,
+    /// Wakes that nobody has taken yet.
+    wakes: Mutex<usize>,
+    wake: Condvar,
+    stopped: AtomicBool,
+}
+
+impl Servers {
+    /// There is work. Wakes a thread, if no one sees to it anyhow.
+    pub(crate) fn work(&self) {
+        if self.none() {
+            return;
+        }
+        // ORDER: SeqCst; pairs with the fence in `sleep` and that in `waiter_goes`: who brings work looks for
+        // one who is awake after having brought it, and one who ceases to be looks for work after having said
+        // so. One of the two sees the other.
+        fence(Ordering::SeqCst);
+        if self.waiters.load(Ordering::Relaxed) > 0 || self.awake.load(Ordering::Relaxed) > 0 {
+            return;
+        }
+        let mut wakes = lock(&self.wakes);
+        *wakes = (*wakes + 1).min(self.threads.load(Ordering::Relaxed));
+        self.wake.notify_one();
+    }
+
+    /// Whether there are no such threads.
+    #[inline]
+    pub(crate) fn none(&self) -> bool {
+        // Relaxed: a thread that has just been started looks for work itself.
+        self.threads.load(Ordering::Relaxed) == 0
+    }
+
+    /// A thread of the program waits in the engine from now on.
+    pub(crate) fn waiter_comes(&self) {
+        // Relaxed: it serves whatever it finds.
+        self.waiters.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// It does not wait any more: it is to look whether there is work.
+    pub(crate) fn waiter_goes(&self) {
+        self.waiters.fetch_sub(1, Ordering::Relaxed);
+        // ORDER: SeqCst; pairs with the fence in `work`.
+        fence(Ordering::SeqCst);
+    }
+
+    /// Has the threads end, and waits for that.
+    pub(crate) fn stop(&self) {
+        // Relaxed: a wish.
+        self.stopped.store(true, Ordering::Relaxed);
+        // ORDER: Acquire; pairs with Release where a thread ends: it has done all it does.
+        while self.threads.load(Ordering::Acquire) > 0 {
+            *lock(&self.wakes) += 1;
+            self.wake.notify_all();
+            std::thread::yield_now();
+        }
+    }
+
+    /// A thread that serves begins to run services, which may take long: others see to what comes.
+    fn busy(&self) {
+        // Relaxed: who relies on it has a fence.
+        self.awake.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// It looks for work again.
+    fn looks(&self) {
+        // Relaxed: it looks for work after this, whoever has seen it.
+        self.awake.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Sleeps until there is work, or for a while.
+    fn sleep(&self, longest: Duration, has_work: impl Fn() -> bool) {
+        let mut wakes = lock(&self.wakes);
+        self.busy();
+        // ORDER: SeqCst; pairs with the fence in `work`.
+        fence(Ordering::SeqCst);
+        if *wakes == 0 && (!has_work() || self.waiters.load(Ordering::Relaxed) > 0) {
+            let slept = self.wake.wait_timeout(wakes, longest);
+            wakes = slept.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        *wakes = wakes.saturating_sub(1);
+        self.looks();
+    }
+}
+
+impl Engine {
+    /// Starts `n` more threads that serve beside the program, whatever it does: services then run while the
+    /// program computes, and at the same time as each other. With `GASNET_PROGRESS=thread` there is one from
+    /// the start.
+    ///
+    /// # Errors
+    /// The system refuses a thread.
+    pub fn serve_by_threads(&'static self, n: usize) -> Result<(), Error> {
+        for _ in 0..n {
+            // Relaxed: what the thread needs to know it finds in the engine.
+            self.servers.threads.fetch_add(1, Ordering::Relaxed);
+            self.servers.looks();
+            let thread = std::thread::Builder::new().name("gasnet-serve".into());
+            let made = thread.spawn(move || self.serve_beside());
+            if let Err(e) = made {
+                self.servers.threads.fetch_sub(1, Ordering::Relaxed);
+                self.servers.busy();
+                return Err(Error::op(format!("cannot start a thread that serves: {e}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the threads of [`Engine::serve_by_threads`]. Not called by one of them.
+    pub fn stop_threads(&self) {
+        self.servers.stop();
+    }
+
+    /// One thread that serves. Without a progress thread it looks at the network itself: each does, since any
+    /// of them may be held up.
+    fn serve_beside(&'static self) {
+        let looks = !self.rank.config().progress_thread;
+        let longest = if looks { LOOK } else { FLUSH };
+        // Relaxed, both loads: a wish, and a hint.
+        while !self.servers.stopped.load(Ordering::Relaxed) {
+            let mut done = 0;
+            if self.servers.waiters.load(Ordering::Relaxed) == 0 {
+                done += if looks { self.rank.poll() } else { 0 };
+                // Services may take long: others see to what comes meanwhile.
+                self.servers.busy();
+                done += self.serve();
+                self.servers.looks();
+            }
+            if done == 0 {
+                std::thread::yield_now();
+                self.servers.sleep(longest, || self.has_work());
+            }
+        }
+        self.servers.busy();
+        // ORDER: Release; pairs with Acquire in `stop`.
+        self.servers.threads.fetch_sub(1, Ordering::Release);
+    }
+}

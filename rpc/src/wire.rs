@@ -1,0 +1,236 @@
+//! Records as bytes. A batch is one record after the other. Each begins at a multiple of 8:
+//! ```text
+//! 0   service, or 0 for an answer                 4   check word of the service, or the outcome
+//! 8   bytes of the body; number of payloads << 24; whether the first of them is the body, << 23
+//!                                                 12  the call's place in the table of its origin
+//! 16  the call's generation; 0: not to be answered   20  the origin: the rank whose call it is
+//!     A record that is not to be answered and goes by way of another rank has at 12 the rank it is for, and at 20 the rank that has sent it,
+//!     both plus 1.
+//! 24  the keys of the payloads, 32 bytes each; then the body, and zeros up to a multiple of 8
+//! ```
+//! All ranks of a job have the same byte order.
+
+use gasnet::{RankId, RegionKey};
+
+/// Bytes of a record before its body.
+pub(crate) const HEAD: usize = 24;
+const KEY: usize = size_of::<RegionKey>();
+/// Parts of the word that tells the lengths.
+const PAYLOADS_SHIFT: u32 = 24;
+const WHOLE: u32 = 1 << 23;
+
+/// Bytes at an address that is a multiple of 8.
+#[derive(Debug, Default)]
+pub(crate) struct Buffer {
+    words: Vec<u64>,
+    len: usize,
+}
+
+impl Buffer {
+    pub(crate) const fn new() -> Buffer {
+        Buffer { words: Vec::new(), len: 0 }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.words.clear();
+        self.len = 0;
+    }
+
+    /// Words that there is room for without another allocation.
+    pub(crate) fn capacity(&self) -> usize {
+        self.words.capacity()
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &bytemuck::cast_slice(&self.words)[..self.len]
+    }
+
+    #[cfg(test)]
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut bytemuck::cast_slice_mut(&mut self.words)[..self.len]
+    }
+
+    pub(crate) fn copy_from(&mut self, bytes: &[u8]) {
+        self.clear();
+        self.append(bytes);
+    }
+
+    /// Appends bytes; the end is then a multiple of 8, and padded with zeros.
+    fn append(&mut self, bytes: &[u8]) {
+        let whole = bytes.len() / 8;
+        self.words.reserve(whole + 1);
+        let (words, rest) = bytes.split_at(whole * 8);
+        self.words.extend(
+            words.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().unwrap_or_default())),
+        );
+        if !rest.is_empty() {
+            let mut last = [0; 8];
+            last[..rest.len()].copy_from_slice(rest);
+            self.words.push(u64::from_ne_bytes(last));
+        }
+        self.len = self.words.len() * 8;
+    }
+}
+
+/// Names a call at the rank that made it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) origin: RankId,
+    pub(crate) place: u32,
+    /// Never 0.
+    pub(crate) generation: u32,
+}
+
+impl Answer {
+    pub(crate) fn words(self) -> [u32; 3] {
+        [self.origin.0, self.place, self.generation]
+    }
+    pub(crate) fn from_words([origin, place, generation]: [u32; 3]) -> Answer {
+        Answer { origin: RankId(origin), place, generation }
+    }
+}
+
+/// What a record is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum To {
+    /// A service, by its number and check word; and whose call it is to answer.
+    Service { service: [u32; 2], answer: Option<Answer> },
+    /// A service of another rank, which whoever gets this sends it on to.
+    Onward { service: [u32; 2], from: RankId, to: RankId },
+    /// A service that was sent by way of another rank.
+    From { service: [u32; 2], from: RankId },
+    /// A call that waits.
+    Call { answer: Answer, outcome: u8 },
+}
+
+/// A record that has arrived.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Record<'a> {
+    pub(crate) to: To,
+    keys: &'a [u8],
+    /// The first payload is the body.
+    pub(crate) whole: bool,
+    pub(crate) body: &'a [u8],
+}
+
+impl Record<'_> {
+    /// Bytes that it takes.
+    pub(crate) fn size(&self) -> usize {
+        HEAD + self.keys.len() + self.body.len().next_multiple_of(8)
+    }
+
+    /// The keys of its payloads.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = RegionKey> {
+        self.keys.chunks_exact(KEY).map(bytemuck::pod_read_unaligned)
+    }
+}
+
+/// Appends a record: fewer than 256 keys, and a body of less than 8 MiB.
+pub(crate) fn append(buffer: &mut Buffer, to: &To, keys: &[RegionKey], whole: bool, body: &[u8]) {
+    debug_assert!(keys.len() < 256 && body.len() < WHOLE as usize, "parts of a word");
+    let len = (keys.len() as u32) << PAYLOADS_SHIFT | if whole { WHOLE } else { 0 } | body.len() as u32;
+    let ([first, second], [origin, place, generation]) = match *to {
+        To::Service { service, answer } => (service, answer.map_or([0; 3], Answer::words)),
+        To::Onward { service, from, to } => (service, [from.0 + 1, to.0 + 1, 0]),
+        To::From { service, from } => (service, [from.0 + 1, 0, 0]),
+        To::Call { answer, outcome } => ([0, u32::from(outcome)], answer.words()),
+    };
+    let pair = |low: u32, high: u32| bytemuck::cast::<[u32; 2], u64>([low, high]);
+    buffer.words.extend([pair(first, second), pair(len, place), pair(generation, origin)]);
+    buffer.append(bytemuck::cast_slice(keys));
+    buffer.append(body);
+}
+
+/// The records of a batch. Ends after the first one that is wrong.
+pub(crate) fn records(bytes: &[u8]) -> impl Iterator<Item = Result<Record<'_>, &'static str>> {
+    let mut rest = bytes;
+    core::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let record = take(&mut rest);
+        if record.is_err() {
+            rest = &[];
+        }
+        Some(record)
+    })
+}
+
+fn take<'a>(rest: &mut &'a [u8]) -> Result<Record<'a>, &'static str> {
+    let (head, after) = rest.split_at_checked(HEAD).ok_or("a record that is cut off")?;
+    let word = |i: usize| u32::from_ne_bytes(head[4 * i..4 * i + 4].try_into().unwrap_or_default());
+    let [first, second, len, place, generation, origin] = [0, 1, 2, 3, 4, 5].map(word);
+    let (payloads, whole, len) = (len >> PAYLOADS_SHIFT, len & WHOLE != 0, (len & (WHOLE - 1)) as usize);
+    let (keys, after) =
+        after.split_at_checked(payloads as usize * KEY).ok_or("a record longer than its message")?;
+    let padded = len.next_multiple_of(8);
+    let (body, after) = after.split_at_checked(padded).ok_or("a record longer than its message")?;
+    *rest = after;
+    let answer = (generation != 0).then(|| Answer::from_words([origin, place, generation]));
+    let to = match (first, answer) {
+        (0, None) => return Err("an answer to no call"),
+        (0, Some(answer)) => To::Call { answer, outcome: second as u8 },
+        (number, None) if origin > 0 => {
+            let (service, from) = ([number, second], RankId(origin - 1));
+            match place {
+                0 => To::From { service, from },
+                to => To::Onward { service, from, to: RankId(to - 1) },
+            }
+        }
+        (number, answer) => To::Service { service: [number, second], answer },
+    };
+    Ok(Record { to, keys, whole, body: &body[..len] })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_come_back() {
+        let mut random = fastrand::Rng::with_seed(7);
+        for _ in 0..200 {
+            let mut buffer = Buffer::default();
+            let sent: Vec<(To, Vec<RegionKey>, Vec<u8>)> = (0..random.usize(1..9))
+                .map(|_| {
+                    let answer = Answer {
+                        origin: RankId(random.u32(..)),
+                        place: random.u32(..),
+                        generation: random.u32(1..),
+                    };
+                    let service = [random.u32(1..), random.u32(..)];
+                    let rank = |random: &mut fastrand::Rng| RankId(random.u32(..1000));
+                    let to = match random.u32(..5) {
+                        3 => To::From { service, from: rank(&mut random) },
+                        4 => To::Onward { service, from: rank(&mut random), to: rank(&mut random) },
+                        0 => To::Service { service, answer: None },
+                        1 => To::Service { service, answer: Some(answer) },
+                        _ => To::Call { answer, outcome: random.u8(..) },
+                    };
+                    let keys = vec![RegionKey::NONE; random.usize(..3)];
+                    (to, keys, (0..random.usize(..70)).map(|_| random.u8(..)).collect())
+                })
+                .collect();
+            for (to, keys, body) in &sent {
+                append(&mut buffer, to, keys, keys.len() == 2, body);
+            }
+            let all: Vec<_> = records(buffer.bytes()).map(Result::unwrap).collect();
+            assert_eq!(all.len(), sent.len());
+            for (record, (to, keys, body)) in all.iter().zip(&sent) {
+                assert_eq!((record.to, record.body, record.whole), (*to, &body[..], keys.len() == 2));
+                assert!(record.keys().eq(keys.iter().copied()));
+            }
+            assert_eq!(buffer.len(), all.iter().map(Record::size).sum::<usize>());
+            // Cut anywhere, and with any bit flipped, it is read without a panic.
+            let cut = random.usize(..buffer.len());
+            let _ = records(&buffer.bytes()[..cut]).count();
+            let bit = random.usize(..8 * buffer.len());
+            buffer.bytes_mut()[bit / 8] ^= 1 << (bit % 8);
+            let _ = records(buffer.bytes()).count();
+        }
+    }
+}
