@@ -1,0 +1,67 @@
+//! A value behind a lock that notices when its own thread comes again.
+
+use core::cell::RefCell;
+use std::sync::{Mutex, PoisonError};
+
+thread_local! {
+    /// Addresses of the values that the thread uses now.
+    static USED: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A rank's part of a collection. A closure of the program that has it may, by waiting, come to serve a call
+/// that wants it, too: that is told, where a mutex alone would wait for ever.
+pub(super) struct Own<T>(Mutex<T>);
+
+impl<T> Own<T> {
+    pub(super) fn new(value: T) -> Own<T> {
+        Own(Mutex::new(value))
+    }
+
+    /// Uses the value.
+    ///
+    /// # Panics
+    /// The thread uses it already.
+    #[track_caller]
+    pub(super) fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        struct Used;
+        impl Drop for Used {
+            fn drop(&mut self) {
+                USED.with_borrow_mut(|used| used.pop());
+            }
+        }
+        let me = core::ptr::from_ref(self) as usize;
+        let again = USED.with_borrow(|used| used.contains(&me));
+        assert!(
+            !again,
+            "a closure that is given this rank's part of a collection has waited, or has used the collection: it may not, \
+             since calls that come meanwhile want the part as well"
+        );
+        let mut value = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        USED.with_borrow_mut(|used| used.push(me));
+        let _used = Used;
+        f(&mut value)
+    }
+
+    /// Takes the value and leaves an empty one.
+    #[track_caller]
+    pub(super) fn take(&self) -> T
+    where
+        T: Default,
+    {
+        self.with(core::mem::take)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn again_by_the_same_thread_panics_and_leaves_it_usable() {
+        let (a, b) = (Own::new(1), Own::new(2));
+        assert_eq!(a.with(|a| b.with(|b| *a + *b)), 3);
+        let twice = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| a.with(|_| a.with(|a| *a))));
+        assert!(twice.is_err());
+        assert_eq!(a.with(|a| *a), 1);
+    }
+}

@@ -1,0 +1,188 @@
+//! Programs over many ranks, in Rust: remote calls, shared objects, arrays in phases, collections. One
+//! dependency, no `unsafe`, no macros, nothing to register.
+//!
+//! # Ten minutes
+//! **Hello.** A program is started once on each *rank*; ranks are processes, on one machine or on many.
+//! `Cargo.toml` names one dependency, `pgas`, and `main` is:
+//! ```no_run
+//! pgas::run(|world| {
+//!     println!("rank {} of {}", world.rank(), world.size());
+//! })
+//! ```
+//! `gasnetrun -n 4 target/release/hello` starts four; so does `GASNET_PSHM_NODES=4 cargo run --release`, on
+//! one machine, without a launcher.
+//!
+//! **Remote calls.** [`World::call`] runs a function on another rank and brings its result back:
+//! ```no_run
+//! # pgas::run(|world| {
+//! let there = world.call(1, |world, x: u32| x * 2 + world.rank(), 20).wait();
+//! assert_eq!(there, 41);
+//! # })
+//! ```
+//! The function is a closure that captures nothing, or a plain function. What it needs it gets as an
+//! argument: anything that `serde` can write and read, several as a tuple. Many calls can be under way; each
+//! [`Pending`] is waited for when its result is wanted:
+//! ```no_run
+//! # pgas::run(|world| {
+//! let squares: Vec<_> = world.ranks().map(|rank| world.call(rank, |_, x: u32| x * x, 7 + rank)).collect();
+//! let sum: u32 = squares.into_iter().map(pgas::Pending::wait).sum();
+//! # let _ = sum;
+//! # })
+//! ```
+//! [`World::send`] is for functions without a result; it is cheaper, since many of them travel together.
+//! [`World::settle`] returns when all that was called or sent anywhere has run, and all that this has called
+//! and sent in turn.
+//!
+//! **Shared objects.** What does a called function work on? [`World::share`] makes an object on each rank,
+//! under one name:
+//! ```no_run
+//! # pgas::run(|world| {
+//! use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+//! let count = world.share(AtomicU64::new(0));
+//! for rank in world.ranks() {
+//!     count.send(rank, |count, n: u64| _ = count.fetch_add(n, Relaxed), 5); // the count of that rank
+//! }
+//! world.settle();
+//! assert_eq!(count.load(Relaxed), 5 * u64::from(world.size())); // the count of this one
+//! # })
+//! ```
+//! The function is given the object of the rank that it runs on. The name itself, [`Shared`], is a small
+//! value that can be copied, and sent as an argument. An object of one rank only is made by
+//! [`World::remote`]; it is dropped with the last reference to it, wherever that is.
+//!
+//! **A distributed hash table** is a table on each rank, and a rule which rank has which key:
+//! ```no_run
+//! use std::collections::HashMap;
+//! use std::sync::Mutex;
+//! # let words: Vec<String> = Vec::new();
+//! fn owner(word: &str, world: pgas::World) -> u32 {
+//!     word.bytes().fold(7u32, |hash, byte| hash.wrapping_mul(31) ^ u32::from(byte)) % world.size()
+//! }
+//! # pgas::run(move |world| {
+//! let table = world.share(Mutex::new(HashMap::<String, u32>::new()));
+//! for word in words {
+//!     table.send(owner(&word, world), |t, w: String| *t.lock().unwrap().entry(w).or_default() += 1, word);
+//! }
+//! world.settle();
+//! let n = table.call(owner("the", world), |t, w: &str| t.lock().unwrap().get(w).copied(), pgas::lend("the")).wait();
+//! # let _ = n;
+//! # })
+//! ```
+//! That is all there is to it. (What is [lent](lend) is not copied on its way: the function reads it in the
+//! message.)
+//!
+//! **Collections.** [`DistMap`] is that table, ready-made; [`DistVec`] grows on all ranks and can be sorted
+//! as a whole; [`WorkPool`] shares work that makes more work among the ranks:
+//! ```no_run
+//! # let words: Vec<String> = Vec::new();
+//! # pgas::run(move |world| {
+//! let table = pgas::DistMap::<String, u32>::new(world);
+//! words.iter().for_each(|word| table.update(word.clone(), |count, n: u32| *count += n, 1));
+//! world.settle();
+//! let counts = table.get_many(["the".to_string(), "a".to_string()]);
+//! # let _ = counts;
+//! # })
+//! ```
+//!
+//! **Arrays.** [`World::array`] spreads elements over the ranks. They are used in *phases*: a closure, with a
+//! barrier of all ranks at both ends, in which all elements are only read, or only updated by operations that
+//! may come in any order, or each rank has its own part for itself:
+//! ```no_run
+//! # use pgas::{Layout, World};
+//! # let samples: Vec<usize> = Vec::new();
+//! # pgas::run(move |world| {
+//! let mut bins = world.array::<u64>(1 << 20, Layout::Cyclic);
+//! bins.update(|bins| samples.iter().for_each(|&s| bins.add(s, 1)));
+//! let some = bins.read(|bins| bins.gather(&[5, 7, 11]));
+//! bins.local(|mine: &mut [u64]| mine.sort());
+//! # let _ = some;
+//! # })
+//! ```
+//! The borrow checker sees to it that a rank is in one phase at a time; the barriers see to it that all ranks
+//! are in the same. So there is no data race to be had.
+//!
+//! An array has any [`Layout`], is copied to others ([`Array::copy_to`]), made longer or shorter
+//! ([`Array::resize`]), read from one end to the other ([`Reading::iter`]), and kept in files
+//! ([`Array::save`], [`World::load`]). [`Matrix`] has two dimensions.
+//!
+//! **Much data, few objects, some ranks.** [`Bulk`] data goes straight from the memory of one rank to that of
+//! another. [`Remote`] is a counted reference to an object that one rank has made. A [`Team`] is some of the
+//! ranks: what is called on it runs on each.
+//!
+//! # Where calls run
+//! On the called rank, one after the other, whenever that rank waits for something in this crate: an answer,
+//! a phase, [`World::settle`], [`World::progress`]. Or beside the program, on threads for that
+//! ([`World::serve_by_threads`], `GASNET_PROGRESS=thread`). They must not wait themselves. A function that
+//! needs to is called with [`World::call_async`] and awaits: it becomes a task of the rank.
+//!
+//! Sends travel together: a batch leaves when it is full, when the rank makes progress, and with threads that
+//! serve, after some milliseconds. From 64 ranks on they go in two hops, so that batches fill.
+//! `GASNET_STATS=1` says at the end how much was asked for, and how many messages it took.
+//!
+//! # Errors
+//! A function that panics answers with [`CallError::Panicked`]; [`Pending::wait`] then panics here,
+//! [`Pending::result`] returns the error. A function without a result has nobody to tell: if it panics the
+//! job ends, with a message that names both ranks.
+//!
+//! # Features
+//! `rand`: [`World::random`](crate::World::random), streams of random numbers for the crate `rand`.
+//! `tracing`: spans of the crate `tracing` around waits and around what others call. Neither is on by
+//! default. The crate `serde` is there as [`serde`]: a program that derives its traits depends on it itself,
+//! or says `#[serde(crate = "pgas::serde")]`.
+//!
+//! # Vocabulary
+//! *Rank*, *job*, *team*: as in the crate `gasnet`. *World*: the job as a program sees it. *Phase*: a closure
+//! between two barriers. *Part*: the elements of an array that lie on one rank.
+
+/// What documents show of this crate must compile.
+#[cfg(doctest)]
+mod documents {
+    #[doc = include_str!("../../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../docs/from-lamellar.md")]
+    struct FromLamellar;
+    #[doc = include_str!("../../docs/from-upcxx.md")]
+    struct FromUpcxx;
+    #[doc = include_str!("../../docs/from-mpi.md")]
+    struct FromMpi;
+}
+
+mod args;
+mod array;
+mod body;
+mod bulk;
+mod collections;
+mod copies;
+mod file;
+mod heap;
+mod layout;
+mod matrix;
+mod meeting;
+mod memory;
+mod objects;
+mod pending;
+mod phases;
+#[cfg(feature = "rand")]
+mod random;
+mod remote;
+mod reply;
+mod shared;
+mod team;
+mod trace;
+mod world;
+
+pub use args::{Args, Data, Lend, Plain, lend};
+pub use array::Array;
+pub use bulk::Bulk;
+pub use collections::{DistMap, DistVec, Key, Todo, WorkPool};
+pub use gasnet_rpc::CallError;
+pub use layout::Layout;
+pub use matrix::{ExchangingMatrix, Matrix, ReadingMatrix, Tile, Tiling, UpdatingMatrix};
+pub use objects::Remote;
+pub use pending::{Pending, PendingAll};
+pub use phases::{Exchanging, Number, Reading, Updating};
+pub use reply::Reply;
+pub use serde;
+pub use shared::Shared;
+pub use team::Team;
+pub use world::{World, run};

@@ -1,0 +1,143 @@
+//! Slices of a rank's own part of an array, and updates of parts that are mapped here.
+#![expect(unsafe_code, reason = "makes slices of memory that phases guard, and updates it")]
+
+use crate::args::Plain;
+use crate::array::Array;
+use gasnet::RankId;
+use gasnet::atomics::{self, Function, Operation};
+use gasnet::coll::Word;
+
+/// Whether this rank's part can be had as a slice. Elsewhere its pages come and go, and it has to be copied.
+pub(crate) fn has_part<T: Plain>(array: &Array<T>) -> bool {
+    array.local_len() == 0 || array.world.0.rank.address(array.first, array.local_len()).is_some()
+}
+
+/// This rank's part, in a phase in which nobody else touches it.
+pub(crate) fn part<T: Plain>(array: &mut Array<T>, len: usize) -> Option<&mut [T]> {
+    if len == 0 {
+        return Some(&mut []);
+    }
+    let at = array.world.0.rank.address(array.first, len)?;
+    // SAFETY: the memory of the part, which no other array uses before this one is dropped; any bytes are a
+    // value. Only phases of this array reach it. The caller is in one of them, `local`, in which ranks use
+    // their own parts only, and the array is borrowed for as long as the slice is.
+    Some(unsafe { core::slice::from_raw_parts_mut(at, len) })
+}
+
+/// This rank's part, in a phase in which nobody writes it.
+pub(crate) fn shared_part<T: Plain>(array: &Array<T>, len: usize) -> &[T] {
+    let Some(at) = array.world.0.rank.address(array.first, len).filter(|_| len > 0) else { return &[] };
+    // SAFETY: as in `part`; the caller is in the phase `read`, in which nobody writes.
+    unsafe { core::slice::from_raw_parts(at, len) }
+}
+
+/// Updates that are decided and not made: their words are on their way into the cache.
+const DEPTH: usize = 64;
+
+/// Updates of elements whose memory is mapped here. An update's word is fetched when it comes, and operated
+/// on some updates later: a locked instruction waits for its word and lets nothing else begin, so the word
+/// had better be there.
+pub(crate) struct Window<'a, T: Word> {
+    array: &'a Array<T>,
+    /// The first byte of each rank's part; null where it is not mapped.
+    parts: Box<[*mut u8]>,
+    function: Function,
+    /// A ring; null where there is none.
+    waiting: [(*mut u8, u64); DEPTH],
+    next: usize,
+}
+
+// SAFETY: addresses of words that are updated by atomic instructions, from whatever thread.
+unsafe impl<T: Word> Send for Window<'_, T> {}
+
+impl<T: Word> core::fmt::Debug for Window<'_, T> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Window").finish_non_exhaustive()
+    }
+}
+
+impl<'a, T: Word> Window<'a, T> {
+    /// In the phase `update` of an array.
+    pub(crate) fn new(array: &'a Array<T>) -> Self {
+        let world = array.world;
+        // As long as each rank's part may be: all of it is inside the segment.
+        let len = array.map.largest_part();
+        let first = |rank| world.0.rank.address(array.first.on(RankId(rank)), len);
+        let part = |rank| if len == 0 { None } else { first(rank) };
+        let parts =
+            world.ranks().map(|rank| part(rank).map_or(core::ptr::null_mut(), |at| at.cast())).collect();
+        Window {
+            array,
+            parts,
+            function: Function::Add,
+            waiting: [(core::ptr::null_mut(), 0); DEPTH],
+            next: 0,
+        }
+    }
+
+    /// Updates the element of number `at` on a rank; `false` if that is not mapped here.
+    ///
+    /// # Panics
+    /// There is no such element.
+    #[inline]
+    pub(crate) fn update(&mut self, rank: u32, at: usize, function: Function, value: u64) -> bool {
+        let part = self.parts[rank as usize];
+        if part.is_null() {
+            return false;
+        }
+        debug_assert!(at < self.array.map.part(rank), "the map places elements in parts");
+        if function as u32 != self.function as u32 {
+            self.change(function);
+        }
+        let word = part.wrapping_add(at * size_of::<T>());
+        prefetch(word);
+        let waiting = core::mem::replace(&mut self.waiting[self.next % DEPTH], (word, value));
+        self.next += 1;
+        self.make(waiting);
+        true
+    }
+
+    #[inline]
+    fn make(&self, (word, value): (*mut u8, u64)) {
+        if !word.is_null() {
+            let op = Operation { function: self.function, word: T::TYPE };
+            // SAFETY: a word of the array, which is mapped as long as the array is borrowed: the map has
+            // placed it in its part (`Map::place` checks the index, ranks have agreed on the map, and
+            // `largest_part` elements are mapped). Aligned, as parts begin at multiples of 64 and elements
+            // are words. In this phase all accesses are atomic.
+            unsafe { atomics::apply(word, op, value, 0) };
+        }
+    }
+
+    /// Makes all updates, and goes on with another function.
+    #[cold]
+    fn change(&mut self, function: Function) {
+        self.flush();
+        if !(Operation { function, word: T::TYPE }).is_defined() {
+            self.array
+                .world
+                .abort(&format!("an update by {function:?} of {:?}: it is for integers only", T::TYPE));
+        }
+        self.function = function;
+    }
+
+    /// Makes all updates.
+    pub(crate) fn flush(&mut self) {
+        for i in 0..DEPTH {
+            let waiting =
+                core::mem::replace(&mut self.waiting[(self.next + i) % DEPTH], (core::ptr::null_mut(), 0));
+            self.make(waiting);
+        }
+    }
+}
+
+#[inline]
+fn prefetch(at: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a hint, which accesses nothing.
+    unsafe {
+        core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(at.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
+}

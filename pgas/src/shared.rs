@@ -1,0 +1,155 @@
+//! Objects that each rank has one of, under one name.
+
+use crate::args::{Args, Data};
+use crate::pending::Pending;
+use crate::remote;
+use crate::reply::Reply;
+use crate::world::World;
+use core::marker::PhantomData;
+use core::ops::Deref;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+/// The name of an object that each rank has one of: see [`World::share`]. It can be copied, and sent as an
+/// argument. It derefs to this rank's object.
+///
+/// What is called gets a `&T`, of the rank it runs on; other calls and this rank's own threads may have one
+/// at the same time, so `T` is something like a `Mutex` or an atomic if it is to change.
+pub struct Shared<T> {
+    world: World,
+    number: u32,
+    object: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for Shared<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Shared<T> {}
+
+impl<T> core::fmt::Debug for Shared<T> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "shared object {} ({})", self.number, core::any::type_name::<T>())
+    }
+}
+
+/// The object of a number.
+fn object<T: 'static>(world: World, number: u32) -> &'static T {
+    match world.object(number) {
+        Some(object) => object,
+        None => world.abort(&format!(
+            "there is no shared object {number} of type {} on rank {}: all ranks must share the same objects in the same order",
+            core::any::type_name::<T>(),
+            world.rank()
+        )),
+    }
+}
+
+impl<T: Send + Sync + 'static> Shared<T> {
+    pub(crate) fn new(world: World, number: u32) -> Shared<T> {
+        Shared { world, number, object: PhantomData }
+    }
+
+    /// The world that the object is in.
+    pub fn world(self) -> World {
+        self.world
+    }
+
+    /// This rank's object.
+    pub fn local(self) -> &'static T {
+        object(self.world, self.number)
+    }
+
+    /// Runs a function on a rank's object, with these arguments; its result comes back. As [`World::call`].
+    ///
+    /// # One-sided
+    ///
+    /// # Panics
+    /// As [`World::call`].
+    #[track_caller]
+    pub fn call<A: Args, R: Data, F>(self, rank: u32, f: F, args: A) -> Pending<R>
+    where
+        F: for<'a> Fn(&'static T, A::Of<'a>) -> R + Copy + Send + 'static,
+    {
+        remote::call(
+            self.world,
+            rank,
+            self.number,
+            move |world, number, args| f(object(world, number), args),
+            args,
+        )
+    }
+
+    /// Runs a function without a result on a rank's object. As [`World::send`].
+    ///
+    /// # One-sided
+    ///
+    /// # Panics
+    /// As [`World::call`].
+    #[track_caller]
+    pub fn send<A: Args, F>(self, rank: u32, f: F, args: A)
+    where
+        F: for<'a> Fn(&'static T, A::Of<'a>) + Copy + Send + 'static,
+    {
+        remote::send(
+            self.world,
+            rank,
+            self.number,
+            move |world, number, args| f(object(world, number), args),
+            args,
+        );
+    }
+
+    /// Runs a function on a rank's object that answers later, or has another rank answer. As [`World::ask`].
+    ///
+    /// # One-sided
+    ///
+    /// # Panics
+    /// As [`World::call`].
+    #[track_caller]
+    pub fn ask<A: Args, R: Data, F>(self, rank: u32, f: F, args: A) -> Pending<R>
+    where
+        F: for<'a> Fn(&'static T, Reply<R>, A::Of<'a>) + Copy + Send + 'static,
+    {
+        let step = move |world, number, reply, args: A::Of<'_>| f(object(world, number), reply, args);
+        remote::ask(self.world, rank, self.number, step, args)
+    }
+
+    /// Runs an `async` function on a rank's object, as a task there. As [`World::call_async`].
+    ///
+    /// # One-sided
+    ///
+    /// # Panics
+    /// As [`World::call`].
+    #[track_caller]
+    pub fn call_async<A: Data, R: Data, U, F>(self, rank: u32, f: F, args: A) -> Pending<R>
+    where
+        F: Fn(&'static T, A) -> U + Copy + Send + 'static,
+        U: Future<Output = R> + Send + 'static,
+    {
+        let step = move |world, number, args| f(object(world, number), args);
+        remote::call_async(self.world, rank, self.number, step, args)
+    }
+}
+
+impl<T: Send + Sync + 'static> Deref for Shared<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        self.local()
+    }
+}
+
+impl<T> Serialize for Shared<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.number.serialize(serializer)
+    }
+}
+
+impl<'de, T> Deserialize<'de> for Shared<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let number = u32::deserialize(deserializer)?;
+        let world = World::reading()
+            .ok_or_else(|| de::Error::custom("a shared object's name outside a remote call"))?;
+        Ok(Shared { world, number, object: PhantomData })
+    }
+}

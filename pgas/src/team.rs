@@ -1,0 +1,178 @@
+//! Some of the ranks.
+
+use crate::args::{Args, Data, Kept, Plain};
+use crate::pending::PendingAll;
+use crate::remote;
+use crate::world::World;
+use gasnet::RankId;
+
+/// Some of the ranks, in an order: see [`World::all`], [`World::team`] and [`Team::split`]. A rank's place in
+/// that order is its *member* number.
+///
+/// Its collective calls are made by all of its members, in the same order.
+#[derive(Clone)]
+pub struct Team {
+    world: World,
+    team: gasnet::Team,
+}
+
+impl core::fmt::Debug for Team {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_list().entries(self.ranks()).finish()
+    }
+}
+
+impl Team {
+    pub(crate) fn all(world: World) -> Team {
+        Team { world, team: world.0.rank.team_all() }
+    }
+
+    /// This rank's member number.
+    pub fn member(&self) -> u32 {
+        self.team.me() as u32
+    }
+
+    /// The number of members.
+    pub fn size(&self) -> u32 {
+        self.team.size() as u32
+    }
+
+    /// The ranks, by member number.
+    pub fn ranks(&self) -> impl Iterator<Item = u32> {
+        (0..self.team.size()).filter_map(|member| self.team.rank_of(member)).map(|rank| rank.0)
+    }
+
+    /// The rank that is a member.
+    ///
+    /// # Panics
+    /// There is no such member.
+    #[track_caller]
+    pub fn rank(&self, member: u32) -> u32 {
+        match self.team.rank_of(member as usize) {
+            Some(rank) => rank.0,
+            None => panic!("member {member} of a team of {}: members are numbered from 0", self.size()),
+        }
+    }
+
+    /// The member number of a rank, if it is one.
+    pub fn member_of(&self, rank: u32) -> Option<u32> {
+        self.team.member(RankId(rank)).map(|member| member as u32)
+    }
+
+    /// Makes teams of the members that give the same color, each ordered by key, then by member number here.
+    /// `None` as color: no team.
+    ///
+    /// # Collective
+    ///
+    /// # Panics
+    /// As [`World::barrier`].
+    pub fn split(&self, color: Option<u32>, key: u32) -> Option<Team> {
+        // What follows waits without serving: it begins when all are here, and needs nobody else.
+        self.barrier();
+        let team = self.team.split(color, key)?;
+        Some(Team { world: self.world, team })
+    }
+
+    pub(crate) fn create(&self, ranks: &[u32]) -> Option<Team> {
+        self.barrier();
+        let ranks: Vec<RankId> = ranks.iter().map(|&rank| RankId(rank)).collect();
+        let team = self.team.create(&ranks)?;
+        Some(Team { world: self.world, team })
+    }
+
+    /// Returns when all members have called it. Serves calls meanwhile.
+    ///
+    /// # Collective
+    ///
+    /// # Panics
+    /// In a remote function.
+    pub fn barrier(&self) {
+        let rank = self.world.0.rank;
+        let event = self.team.barrier_nb();
+        self.world.0.engine.wait_until("a barrier of a team", || rank.test_quietly(event));
+    }
+
+    /// What the values of all members are together, on all of them.
+    ///
+    /// # Collective
+    ///
+    /// # Panics
+    /// As [`Team::barrier`].
+    pub fn reduce<T: Plain>(&self, mine: T, f: impl Fn(T, T) -> T + Send + Sync + 'static) -> T {
+        self.reduce_slice(vec![mine], f)[0]
+    }
+
+    /// [`Team::reduce`], element by element; as many on all members.
+    pub(crate) fn reduce_slice<T: Plain>(
+        &self,
+        mine: Vec<T>,
+        f: impl Fn(T, T) -> T + Send + Sync + 'static,
+    ) -> Vec<T> {
+        let mut all = self.team.reduce_all_nb(mine, f);
+        self.world.0.engine.wait_until("a reduction", || all.test());
+        all.wait()
+    }
+
+    /// A value of member `root`, on all members.
+    ///
+    /// # Collective
+    ///
+    /// # Panics
+    /// As [`Team::barrier`].
+    pub fn broadcast<T: Plain>(&self, root: u32, mine: T) -> T {
+        self.broadcast_slice(root, vec![mine])[0]
+    }
+
+    /// [`Team::broadcast`] of several values; as many on all members.
+    pub(crate) fn broadcast_slice<T: Plain>(&self, root: u32, mine: Vec<T>) -> Vec<T> {
+        let mut all = self.team.broadcast_nb(root as usize, mine);
+        self.world.0.engine.wait_until("a broadcast", || all.test());
+        all.wait()
+    }
+
+    /// The values of all members, on all of them, by member number.
+    ///
+    /// # Collective
+    ///
+    /// # Panics
+    /// As [`Team::barrier`].
+    pub fn gather_all<T: Plain>(&self, mine: T) -> Vec<T> {
+        let mut all = self.team.gather_all_nb(vec![mine]);
+        self.world.0.engine.wait_until("a gathering", || all.test());
+        all.wait()
+    }
+
+    /// Runs a function on every member, this rank included, with these arguments; the results come back, by
+    /// member number. As [`World::call`] for each: what can be sent once, such as a [`Reply`](crate::Reply),
+    /// cannot be an argument where there are several.
+    ///
+    /// # One-sided
+    ///
+    /// # Panics
+    /// As [`World::call`].
+    #[track_caller]
+    pub fn call<A: Args, R: Data, F>(&self, f: F, args: A) -> PendingAll<R>
+    where
+        F: for<'a> Fn(World, A::Of<'a>) -> R + Copy + Send + 'static,
+    {
+        let call =
+            |rank| remote::call(self.world, rank, 0, move |world, _, args| f(world, args), Kept(&args));
+        PendingAll::new(self.ranks().map(call).collect())
+    }
+
+    /// Runs a function without a result on every member, this rank included. As [`World::send`] for each.
+    ///
+    /// # One-sided
+    ///
+    /// # Panics
+    /// As [`Team::call`].
+    #[track_caller]
+    pub fn send<A: Args, F>(&self, f: F, args: A)
+    where
+        F: for<'a> Fn(World, A::Of<'a>) + Copy + Send + 'static,
+    {
+        self.ranks().for_each(|rank| {
+            remote::send(self.world, rank, 0, move |world, _, args| f(world, args), Kept(&args));
+        });
+    }
+}

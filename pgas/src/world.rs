@@ -1,0 +1,396 @@
+//! The job as a program sees it.
+
+use crate::args::{Args, Data, Plain};
+use crate::array::{Array, Arrays};
+use crate::body;
+use crate::layout::Layout;
+use crate::matrix::{Matrix, Tiling};
+use crate::meeting::Meeting;
+use crate::objects::{Objects, Remote};
+use crate::pending::Pending;
+use crate::remote;
+use crate::reply::Reply;
+use crate::shared::Shared;
+use crate::team::Team;
+use crate::trace::span;
+use core::any::Any;
+use core::cell::Cell;
+use core::pin::pin;
+use core::task::{Context, Poll};
+use gasnet::{Rank, RankId};
+use gasnet_rpc::{Engine, Payload};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::task::{Wake, Waker};
+
+pub(crate) struct Inner {
+    pub(crate) rank: &'static Rank,
+    pub(crate) engine: &'static Engine,
+    pub(crate) remotes: Objects,
+    objects: RwLock<Vec<&'static (dyn Any + Send + Sync)>>,
+    pub(crate) arrays: Arrays,
+}
+
+/// The job, on this rank. It is a handle that can be copied freely; wherever it came from it is the same.
+#[derive(Clone, Copy)]
+pub struct World(pub(crate) &'static Inner);
+
+impl core::fmt::Debug for World {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "rank {} of {}", self.rank(), self.size())
+    }
+}
+
+thread_local! {
+    /// Whose messages the thread reads: names that arrive mean objects of this world.
+    static READING: Cell<Option<World>> = const { Cell::new(None) };
+}
+
+/// Runs a program: `body` on every rank. The process ends with it.
+///
+/// # Collective
+/// At its end all calls everywhere are served ([`World::settle`]). The exit status is 0; 1 when the job could
+/// not start; 101 when a rank has panicked, which ends the whole job.
+pub fn run(body: impl FnOnce(World)) -> ! {
+    gasnet_conduits::run(|rank| {
+        let world = World::start(rank);
+        body(world);
+        world.settle();
+        world.0.engine.stop_threads();
+        if let Some([asked, messages]) = world.0.engine.counted() {
+            let (me, size) = (world.rank(), world.size());
+            eprintln!(
+                "pgas: rank {me} of {size}: {asked} calls, sends and far elements asked for, {messages} messages sent"
+            );
+        }
+    })
+}
+
+impl World {
+    fn start(rank: &'static Rank) -> World {
+        let engine = Engine::start(rank).unwrap_or_else(|e| rank.fatal(&e.to_string()));
+        let inner: &'static Inner = Box::leak(Box::new(Inner {
+            rank,
+            engine,
+            remotes: Objects::default(),
+            objects: RwLock::default(),
+            arrays: Arrays::default(),
+        }));
+        engine.set_context(inner);
+        // Nobody calls a rank that does not know its world yet.
+        rank.barrier();
+        World(inner)
+    }
+
+    /// The world that an engine belongs to.
+    pub(crate) fn of(engine: &'static Engine) -> World {
+        let inner = engine.context().and_then(|context| context.downcast_ref());
+        World(
+            inner.unwrap_or_else(|| engine.rank().fatal("a remote call has come before the world was made")),
+        )
+    }
+
+    /// The world whose messages the thread reads.
+    pub(crate) fn reading() -> Option<World> {
+        READING.get()
+    }
+
+    /// Reads a message with which these payloads have come.
+    pub(crate) fn read<T>(self, payloads: Vec<Payload>, read: impl FnOnce() -> T) -> T {
+        let before = READING.replace(Some(self));
+        let value = if payloads.is_empty() { read() } else { body::read(payloads, read) };
+        READING.set(before);
+        value
+    }
+
+    /// This rank's number, from 0.
+    pub fn rank(self) -> u32 {
+        self.0.rank.id().0
+    }
+
+    /// The number of ranks.
+    pub fn size(self) -> u32 {
+        self.0.rank.size()
+    }
+
+    /// The numbers of all ranks.
+    pub fn ranks(self) -> core::ops::Range<u32> {
+        0..self.size()
+    }
+
+    /// Whether a rank shares memory with this one: its parts of arrays are then read and updated by plain
+    /// instructions.
+    pub fn is_neighbour(self, rank: u32) -> bool {
+        self.0.rank.is_neighbour(RankId(rank))
+    }
+
+    /// The name of the network of the job.
+    pub fn network(self) -> &'static str {
+        self.0.rank.conduit_name()
+    }
+
+    /// Runs a function on a rank, with these arguments; its result comes back.
+    ///
+    /// The function is a function item or a closure that captures nothing; it does not compile otherwise. It
+    /// runs when the called rank makes progress (see [the front page](crate#where-calls-run)), and must not
+    /// wait.
+    ///
+    /// # One-sided
+    /// Returns when the call is on its way.
+    ///
+    /// # Panics
+    /// There is no such rank, or the arguments cannot be written.
+    #[track_caller]
+    pub fn call<A: Args, R: Data, F>(self, rank: u32, f: F, args: A) -> Pending<R>
+    where
+        F: for<'a> Fn(World, A::Of<'a>) -> R + Copy + Send + 'static,
+    {
+        remote::call(self, rank, 0, move |world, _, args| f(world, args), args)
+    }
+
+    /// Runs a function without a result on a rank. Sent functions travel together: they leave when enough of
+    /// them are there, or when this rank makes progress.
+    ///
+    /// # One-sided
+    /// Nothing tells that the function has run but [`World::settle`]. Waits while very much is under way to
+    /// that rank.
+    ///
+    /// # Panics
+    /// As [`World::call`].
+    #[track_caller]
+    pub fn send<A: Args, F>(self, rank: u32, f: F, args: A)
+    where
+        F: for<'a> Fn(World, A::Of<'a>) + Copy + Send + 'static,
+    {
+        remote::send(self, rank, 0, move |world, _, args| f(world, args), args);
+    }
+
+    /// Runs a function on a rank that answers later, or has another rank answer: see [`Reply`].
+    ///
+    /// # One-sided
+    /// As [`World::call`].
+    ///
+    /// # Panics
+    /// As [`World::call`].
+    #[track_caller]
+    pub fn ask<A: Args, R: Data, F>(self, rank: u32, f: F, args: A) -> Pending<R>
+    where
+        F: for<'a> Fn(World, Reply<R>, A::Of<'a>) + Copy + Send + 'static,
+    {
+        remote::ask(self, rank, 0, move |world, _, reply, args| f(world, reply, args), args)
+    }
+
+    /// Runs an `async` function on a rank, as a task there: it may call others and await them.
+    ///
+    /// # One-sided
+    /// As [`World::call`].
+    ///
+    /// # Panics
+    /// As [`World::call`].
+    #[track_caller]
+    pub fn call_async<A: Data, R: Data, T, F>(self, rank: u32, f: F, args: A) -> Pending<R>
+    where
+        F: Fn(World, A) -> T + Copy + Send + 'static,
+        T: Future<Output = R> + Send + 'static,
+    {
+        remote::call_async(self, rank, 0, move |world, _, args| f(world, args), args)
+    }
+
+    /// Runs a future on this rank, beside everything else: whenever the rank makes progress.
+    pub fn spawn(self, future: impl Future<Output = ()> + Send + 'static) {
+        self.0.engine.spawn(future);
+    }
+
+    /// Runs a future to its end, and serves calls meanwhile.
+    ///
+    /// # Panics
+    /// In a remote function: it must not wait.
+    #[track_caller]
+    pub fn block_on<T>(self, future: impl Future<Output = T>) -> T {
+        struct Flag(AtomicBool);
+        impl Wake for Flag {
+            fn wake(self: Arc<Self>) {
+                // ORDER: Release; pairs with Acquire below: what was done before the wake is seen by the poll
+                // after it.
+                self.0.store(true, Ordering::Release);
+            }
+        }
+        let flag = Arc::new(Flag(AtomicBool::new(true)));
+        let waker = Waker::from(flag.clone());
+        let mut future = pin!(future);
+        let mut outcome = None;
+        self.0.engine.wait_until("a future", || {
+            // ORDER: Acquire; pairs with Release in `wake`.
+            if flag.0.swap(false, Ordering::Acquire)
+                && let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(&waker))
+            {
+                outcome = Some(value);
+            }
+            outcome.is_some()
+        });
+        outcome.unwrap_or_else(|| self.0.rank.fatal("a wait for a future has ended without it"))
+    }
+
+    /// Has `n` more threads of this rank serve calls, beside the program: calls then run while the program
+    /// computes, and at the same time as each other. Functions that take long or block hold up one thread
+    /// each. With `GASNET_PROGRESS=thread` there is one such thread from the start; without it, each of them
+    /// looks at the network every 100 microseconds.
+    ///
+    /// # Panics
+    /// Ends the job when the system refuses a thread.
+    pub fn serve_by_threads(self, n: usize) {
+        self.0.engine.serve_by_threads(n).unwrap_or_else(|e| self.abort(&e.to_string()));
+    }
+
+    /// Makes progress: serves calls that have come, gives tasks a turn, sends what is queued. Returns whether
+    /// there was anything to do.
+    pub fn progress(self) -> bool {
+        let handled = self.0.rank.poll();
+        self.0.engine.serve() + handled > 0
+    }
+
+    /// Returns when all calls that any rank has made before have run, and all that they have made, tasks
+    /// included.
+    ///
+    /// # Collective
+    ///
+    /// # Panics
+    /// In a remote function.
+    pub fn settle(self) {
+        span!("settle", rank = self.rank());
+        self.0.engine.settle();
+    }
+
+    /// Returns when all ranks have called it. Serves calls meanwhile.
+    ///
+    /// # Collective
+    ///
+    /// # Panics
+    /// In a remote function. Ends the job when ranks are in different collective calls.
+    pub fn barrier(self) {
+        self.meet(Meeting::Barrier, 0);
+    }
+
+    /// A barrier that is told apart from those of other collective calls and other objects: kind and number
+    /// are all of its name.
+    pub(crate) fn meet(self, what: Meeting, object: u32) {
+        span!("barrier", rank = self.rank(), of = what.name());
+        if object >= 1 << 26 {
+            self.abort("more than 67 million shared objects and arrays");
+        }
+        self.0.engine.barrier((object << 5 | what as u32) as i32, what.name());
+    }
+
+    /// Makes an object on each rank, under one name. It lives as long as the job.
+    ///
+    /// # Collective
+    /// Each rank gives its own value; on return it can be called from everywhere.
+    ///
+    /// # Panics
+    /// As [`World::barrier`].
+    pub fn share<T: Send + Sync + 'static>(self, value: T) -> Shared<T> {
+        let number = self.register(value);
+        self.meet(Meeting::Share, number);
+        Shared::new(self, number)
+    }
+
+    /// Makes an object on this rank that others can call as long as they have a reference: see [`Remote`].
+    pub fn remote<T: Send + Sync + 'static>(self, value: T) -> Remote<T> {
+        Remote::new(self, value)
+    }
+
+    /// The team of all ranks: what is called or sent goes to each of them.
+    pub fn all(self) -> Team {
+        Team::all(self)
+    }
+
+    /// Makes a team of these ranks, in this order, this rank among them; or, with an empty list, takes part
+    /// in the making of others' teams. All members of a team give the same list. [`Team::split`] makes teams
+    /// by color.
+    ///
+    /// # Collective
+    ///
+    /// # Panics
+    /// As [`World::barrier`]. Ends the job when the list is none, or members give different ones.
+    pub fn team(self, ranks: &[u32]) -> Option<Team> {
+        Team::all(self).create(ranks)
+    }
+
+    pub(crate) fn register<T: Send + Sync + 'static>(self, value: T) -> u32 {
+        let object: &'static T = Box::leak(Box::new(value));
+        let mut objects = self.0.objects.write().unwrap_or_else(PoisonError::into_inner);
+        objects.push(object);
+        (objects.len() - 1) as u32
+    }
+
+    /// An object by its name. The type is the one it was shared with: names have it.
+    pub(crate) fn object<T: 'static>(self, number: u32) -> Option<&'static T> {
+        let objects = self.0.objects.read().unwrap_or_else(PoisonError::into_inner);
+        objects.get(number as usize).and_then(|&object| object.downcast_ref())
+    }
+
+    /// Makes an array of `len` elements, all zero, spread over the ranks.
+    ///
+    /// # Collective
+    /// With the same length and layout on all ranks.
+    ///
+    /// # Panics
+    /// As [`World::barrier`], and for a layout that is none of that length. Ends the job when ranks differ,
+    /// or the segments have no room for it.
+    #[track_caller]
+    pub fn array<T: Plain>(self, len: usize, layout: Layout<'_>) -> Array<T> {
+        Array::new(self, len, layout)
+    }
+
+    /// Makes a matrix, all zero, spread over the ranks.
+    ///
+    /// # Collective
+    /// With the same numbers and tiling on all ranks.
+    ///
+    /// # Panics
+    /// As [`World::array`].
+    #[track_caller]
+    pub fn matrix<T: Plain>(self, rows: usize, columns: usize, tiling: Tiling) -> Matrix<T> {
+        Matrix::new(self, rows, columns, tiling)
+    }
+
+    /// What the values of all ranks are together, on all ranks.
+    ///
+    /// # Collective
+    ///
+    /// # Panics
+    /// As [`World::barrier`].
+    pub fn reduce<T: Plain>(self, mine: T, f: impl Fn(T, T) -> T + Send + Sync + 'static) -> T {
+        self.all().reduce(mine, f)
+    }
+
+    /// A value of rank `root`, on all ranks.
+    ///
+    /// # Collective
+    ///
+    /// # Panics
+    /// As [`World::barrier`].
+    pub fn broadcast<T: Plain>(self, root: u32, mine: T) -> T {
+        self.all().broadcast(root, mine)
+    }
+
+    /// The values of all ranks, on all ranks.
+    ///
+    /// # Collective
+    ///
+    /// # Panics
+    /// As [`World::barrier`].
+    pub fn gather_all<T: Plain>(self, mine: T) -> Vec<T> {
+        self.all().gather_all(mine)
+    }
+
+    /// Ends the whole job with this status.
+    pub fn exit(self, status: i32) -> ! {
+        self.0.rank.global_exit(status)
+    }
+
+    /// Ends the job, with a message on standard error.
+    pub fn abort(self, text: &str) -> ! {
+        self.0.rank.fatal(text)
+    }
+}
