@@ -1,11 +1,14 @@
 //! A small printer of the AST, for tests and for looking at what the front end made of a program.
 //!
-//! One line per declaration or statement, indented; expressions as `(operator operand ...)`, with implicit conversions shown
-//! (`load`, `get` for a shared load, `decay`, ...), `!` behind a strict access and `:type` where a conversion gives one.
+//! One line per declaration or statement, indented; expressions as `(operator operand ...)`, with implicit
+//! conversions shown (`load`, `get` for a shared load, `decay`, ...), `!` behind a strict access and `:type`
+//! where a conversion gives one.
 
-use crate::ast::*;
-use crate::types::Block;
-use crate::types::*;
+pub mod ir;
+
+use crate::front::ast::*;
+use crate::front::types::Block;
+use crate::front::types::*;
 use std::fmt::Write;
 
 /// The whole unit, system headers' items left out.
@@ -172,7 +175,7 @@ impl Dump<'_> {
         self.block(&f.body);
     }
 
-    fn block(&mut self, b: &crate::ast::Block) {
+    fn block(&mut self, b: &crate::front::ast::Block) {
         self.indent += 1;
         for s in &b.stmts {
             self.stmt(s);
@@ -341,10 +344,10 @@ impl Dump<'_> {
                     format!("({} {w})", self.expr(expr))
                 }
             }
-            ExprKind::Binary { op, lhs, rhs } => two(crate::sema::ops::op_text(*op), lhs, rhs),
+            ExprKind::Binary { op, lhs, rhs } => two(crate::front::ops::op_text(*op), lhs, rhs),
             ExprKind::Assign { lhs, rhs } => two("=", lhs, rhs),
             ExprKind::CompoundAssign { op, lhs, rhs, compute } => {
-                let w = format!("{}=:{}", crate::sema::ops::op_text(*op), ty(self.u, *compute));
+                let w = format!("{}=:{}", crate::front::ops::op_text(*op), ty(self.u, *compute));
                 two(&w, lhs, rhs)
             }
             ExprKind::Cond { cond, then, els } => {

@@ -1,20 +1,36 @@
 //! A UPC-to-C compiler.
+//!
+//! | stage | from | to |
+//! |---|---|---|
+//! | [`driver`] | a command line | commands: preprocess, translate, compile, link ([`link`]: facts that objects carry) |
+//! | [`front`] | preprocessed text | the typed tree, or diagnostics |
+//! | [`lower`] | the typed tree | the [intermediate form](ir): where shared objects are, what is done to them |
+//! | [`opt`] | statements, places | the code of the intermediate form: what becomes of loops and accesses |
+//! | [`emit`] | that code | C, against `upcc_abi.h` |
+//!
+//! What uses no UPC is emitted as the tokens that were read. The rest, traced for `for (i = 0; i < n; i++) x
+//! += a[i + 1];`:
+//!
+//! - [`front`] makes a `for` statement of it, in which `a[i + 1]` is a node with an id, below a conversion
+//!   that loads it.
+//! - [`lower`] says that it reads `element(start(a), [i + 1], 64 x 8)`.
+//! - [`opt`] finds that the loop counts `i` up, and that this element moves on by one with it: the statement
+//!   becomes a `Loop` with a `Run`, in stretches that end where blocks do. The body is made for a context in
+//!   which that node is known by its run.
+//! - [`emit`] writes the loop over stretches, and the body, in which the node is `pointer[index]`.
+//!
+//! `upcc --dump=ir` prints what is lowered and what each pass makes of it. Stages refer to expressions by
+//! their ids.
 #![forbid(unsafe_code)]
 
-pub mod ast;
 pub mod cc;
-mod consteval;
-pub mod cpp;
 pub mod diag;
 pub mod driver;
 pub mod dump;
 pub mod emit;
+pub mod front;
 pub mod hash;
-mod lex;
+pub mod ir;
 pub mod link;
+pub mod lower;
 pub mod opt;
-mod parse;
-mod sema;
-pub mod source;
-pub mod token;
-pub mod types;

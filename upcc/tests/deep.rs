@@ -1,12 +1,12 @@
-//! Deep and long inputs are translated, in a time that does not double with each level: every construct that nests, nested so
-//! deeply that otherwise no end would come, and chains of thousands.
+//! Deep and long inputs are translated, in a time that does not double with each level: every construct that
+//! nests, nested so deeply that otherwise no end would come, and chains of thousands.
 
 use std::fmt::Write as _;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use upcc::ast::{FrontOptions, check, on_big_stack};
 use upcc::emit::{EmitOptions, emit};
+use upcc::front::{ast::FrontOptions, check, on_big_stack};
 use upcc::opt::Passes;
 
 const DEPTH: usize = 60;

@@ -1,5 +1,5 @@
-//! The driver `upcc` as a user meets it: files, messages, exit statuses. Everything up to the object file; programs are linked
-//! and run by the suite of UPC programs.
+//! The driver `upcc` as a user meets it: files, messages, exit statuses. Everything up to the object file;
+//! programs are linked and run by the suite of UPC programs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,8 @@ impl Place {
         for d in ["bin", "include/upc", "work", "tmp"] {
             fs::create_dir_all(dir.join(d)).unwrap();
         }
-        // No copy: while another test starts a process, that holds the new file open for writing, and it cannot be run.
+        // No copy: while another test starts a process, that holds the new file open for writing, and it
+        // cannot be run.
         fs::hard_link(env!("CARGO_BIN_EXE_upcc"), dir.join("bin/upcc")).unwrap();
         let headers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../upc-rt/include");
         copy_all(&headers, &dir.join("include/upc"));
@@ -122,8 +123,8 @@ fn predefines_the_macros_of_both_environments() {
     }
 }
 
-/// Every header is the one that gcc takes, whatever folders are named in whatever order; but `<...>` also finds what lies beside the
-/// source, last of all.
+/// Every header is the one that gcc takes, whatever folders are named in whatever order; but `<...>` also
+/// finds what lies beside the source, last of all.
 #[test]
 fn headers_are_searched_for_as_gcc_does() {
     let p = Place::new("folders");
@@ -180,7 +181,8 @@ fn headers_are_searched_for_as_gcc_does() {
                 cc.args(&words).arg("-isystem").arg(&include).args(more).current_dir(&work);
                 lines(&cc.envs(env).output().unwrap())
             };
-            // Beside the source comes what is nowhere else; not if the user wants that folder for quoted names alone.
+            // Beside the source comes what is nowhere else; not if the user wants that folder for quoted
+            // names alone.
             let quoted = folders.iter().any(|w| w.starts_with("-iquote"));
             let beside = || if quoted { None } else { gcc(&["-idirafter", "src"]) };
             let expected = gcc(&[]).or_else(beside);

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 use std::process::Command;
-use upcc::ast::{FrontOptions, check};
 use upcc::dump;
+use upcc::front::{ast::FrontOptions, check};
 
 fn dumped(text: &str, threads: Option<u32>) -> String {
     let opts = FrontOptions { static_threads: threads, ..FrontOptions::default() };
@@ -73,7 +73,8 @@ fn pragmas_decide_what_no_qualifier_does() {
     );
 }
 
-/// What the preprocessor makes of a text, with our `upc_strict.h` and `upc_relaxed.h` around an empty `upc.h`.
+/// What the preprocessor makes of a text, with our `upc_strict.h` and `upc_relaxed.h` around an empty
+/// `upc.h`.
 fn preprocessed(name: &str, text: &str) -> String {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("ast-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&dir).unwrap();
@@ -258,7 +259,7 @@ fn a_node_without_upc_says_so() {
     let r = check(text, &FrontOptions::default());
     let upc: Vec<bool> = r.unit.items.iter().map(|i| i.has_upc).collect();
     assert_eq!(upc, [true, false, false, true]);
-    let upcc::ast::ItemKind::Func(f) = &r.unit.items[3].kind else { panic!() };
+    let upcc::front::ast::ItemKind::Func(f) = &r.unit.items[3].kind else { panic!() };
     let stmts: Vec<bool> = f.body.stmts.iter().map(|s| s.has_upc).collect();
     assert_eq!(stmts, [false, true]);
 }

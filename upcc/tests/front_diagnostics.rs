@@ -1,9 +1,11 @@
-//! Golden diagnostics: each `diagnostics/*.upc` is checked as it stands and must draw exactly the text of its `.txt`.
+//! Golden diagnostics: each `diagnostics/*.upc` is checked as it stands and must draw exactly the text of its
+//! `.txt`.
 //!
-//! A first line `// threads: N` selects the static environment, `// -Wall` the warnings of `-Wall`, `// -Wupc` those of `-Wupc`. `UPCC_BLESS=1` rewrites the expectations.
+//! A first line `// threads: N` selects the static environment, `// -Wall` the warnings of `-Wall`, `//
+//! -Wupc` those of `-Wupc`. `UPCC_BLESS=1` rewrites the expectations.
 
 use std::path::Path;
-use upcc::ast::{FrontOptions, check};
+use upcc::front::{ast::FrontOptions, check};
 
 #[test]
 fn golden() {

@@ -1,7 +1,7 @@
 //! No input makes the front end panic, hang or overflow its stack: truncations, mutations, deep nesting.
 
 use std::fmt::Write as _;
-use upcc::ast::{FrontOptions, check};
+use upcc::front::{ast::FrontOptions, check};
 
 const SEED_TEXT: &str = r#"
 # 1 "a.upc"
@@ -62,7 +62,7 @@ fn run(text: &str, threads: Option<u32>, seed: &str) {
             let _ = upcc::dump::unit(&r.unit);
         }
     };
-    let r = std::panic::catch_unwind(|| upcc::ast::on_big_stack(body));
+    let r = std::panic::catch_unwind(|| upcc::front::on_big_stack(body));
     assert!(r.is_ok(), "panic with {seed} on:\n{text}");
 }
 

@@ -1,10 +1,10 @@
-//! All headers of the C library and of the compiler, in one unit, must be read without a word, and their struct layouts and
-//! constants must agree with the C compiler's.
+//! All headers of the C library and of the compiler, in one unit, must be read without a word, and their
+//! struct layouts and constants must agree with the C compiler's.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use upcc::ast::{FrontOptions, check};
+use upcc::front::{ast::FrontOptions, check};
 
 const HEADERS: &str = "aio alloca ar argp argz arpa/inet assert byteswap complex cpio ctype dirent dlfcn elf endian envz err \
     errno error execinfo fcntl features fenv float fmtmsg fnmatch fstab fts ftw getopt glob gnu/libc-version grp iconv ifaddrs \

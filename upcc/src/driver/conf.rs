@@ -9,7 +9,8 @@ pub fn from_environment(name: &str) -> Vec<OsString> {
     split_words(&text).into_iter().map(OsString::from).collect()
 }
 
-/// The words of `default_options` in the configuration files of a tool: those of the installation (or `conf` instead), then the user's.
+/// The words of `default_options` in the configuration files of a tool: those of the installation (or `conf`
+/// instead), then the user's.
 pub fn from_files(tool: &str, etc: &Path, conf: Option<&Path>, norc: bool) -> Result<Vec<OsString>, String> {
     let mut words = Vec::new();
     for (path, must) in conf_files(tool, etc, conf, norc) {

@@ -1,17 +1,18 @@
 //! The driver `upcc`: command line, then preprocess, translate, compile, link.
 
 pub mod conf;
+pub mod cpp;
 pub mod layout;
 pub mod options;
 pub mod run;
 pub mod temp;
 
-use crate::ast::{self, FrontOptions, Warnings};
 use crate::cc::{self, Cc};
-use crate::types::PtsLayout;
-use crate::{cpp, emit, link};
+use crate::front::ast::{FrontOptions, Warnings};
+use crate::front::types::PtsLayout;
+use crate::{dump, emit, front, link};
 use layout::Layout;
-use options::{Info, Input, InputKind, LinkItem, Options, Stage};
+use options::{Form, Info, Input, InputKind, LinkItem, Options, Stage};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
@@ -34,6 +35,7 @@ Compiles UPC 1.3 (.upc, .c, preprocessed .i) and links it with objects and libra
   -noopt                  no UPC optimisations; -fno-upc-NAME: one of them less, with NAME among
                           forall privatise coalesce split-phase arithmetic hoist outline vector
   --explain               print, for each source line, the shared accesses that are not made faster, and why
+  --dump=ir               print each shared access in the compiler's intermediate form, and what passes make of it; --dump=ast: the tree
   -fsanitize=upc          check pointers-to-shared at every access, as the program runs
   -save-temps             keep the emitted C (foo.trans.c) and the preprocessed text (foo.i)
   -nolines                no #line in the emitted C
@@ -216,7 +218,7 @@ impl Driver<'_> {
         }
         let text = if input.kind == InputKind::Preprocessed {
             let b = std::fs::read(&input.path).map_err(|e| format!("{}: {e}", input.path.display()))?;
-            Some(crate::source::decode(b))
+            Some(crate::front::source::decode(b))
         } else {
             cpp::preprocess(&self.cc, o, &self.layout, &input.path, &object)?
         };
@@ -265,7 +267,7 @@ impl Driver<'_> {
     /// Front end and emission: UPC text to C text. Prints the diagnostics.
     fn translate(&self, text: &str, path: &Path) -> Result<String, String> {
         let o = self.o;
-        let front = FrontOptions {
+        let settings = FrontOptions {
             static_threads: o.threads,
             max_block: cpp::max_block(o.pts_struct),
             pts: if o.pts_struct { PtsLayout::Struct } else { PtsLayout::Packed },
@@ -286,8 +288,8 @@ impl Driver<'_> {
             extern_main: o.extern_main,
             iso_inline: o.iso_inline(),
         };
-        ast::on_big_stack(|| {
-            let r = ast::check(text, &front);
+        front::on_big_stack(|| {
+            let r = front::check(text, &settings);
             let mut errors = 0;
             for d in &r.diagnostics {
                 errors += usize::from(d.is_error());
@@ -298,6 +300,11 @@ impl Driver<'_> {
                     eprintln!("{}: {errors} errors", path.display());
                 }
                 return Err(String::new());
+            }
+            match o.dump {
+                Some(Form::Ast) => print!("{}", dump::unit(&r.unit)),
+                Some(Form::Ir) => print!("{}", dump::ir::unit(&r.unit, how.passes)),
+                None => {}
             }
             let (mut text, remarks) = emit::emit(&r.unit, &how);
             // The process ends soon, and takes less time over the tree than we would.
@@ -386,8 +393,8 @@ impl Driver<'_> {
             a.push(cpp::std_flag(o).into());
         }
         a.push(o.opt_flag().into());
-        // Structures pass through temporaries of the emitted C; copied member by member they would lose their padding, which
-        // programs compare.
+        // Structures pass through temporaries of the emitted C; copied member by member they would lose their
+        // padding, which programs compare.
         a.push("--param=sra-max-scalarization-size-Ospeed=0".into());
         a.extend(o.debug.iter().map(OsString::from));
         a.extend(o.cc.iter().chain(&o.cc_only).map(OsString::from));
@@ -528,7 +535,8 @@ fn variable(name: &str, o: &Options, layout: &Layout) -> Result<String, String> 
     let threads = || o.threads.map(|n| format!("-D__UPC_STATIC_THREADS={n}").into());
     let pointers = || o.pts_struct.then(|| "-D__UPC_PTS_STRUCT=1".into());
     Ok(match name {
-        // What scripts compile C with and link programs with by themselves: $(GASNET_LD) $(GASNET_LDFLAGS) objects $(LIBS).
+        // What scripts compile C with and link programs with by themselves: $(GASNET_LD) $(GASNET_LDFLAGS)
+        // objects $(LIBS).
         "CC" | "GASNET_CC" | "GASNET_LD" => show(&Cc::find(o.cc_program.as_deref())?.program),
         "GASNET_CFLAGS" => line(vec![o.opt_flag().into()]),
         "GASNET_CPPFLAGS" => {
@@ -573,6 +581,6 @@ fn remove_output(path: &Path) {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {
-    std::fs::write(path, crate::source::encode(text))
+    std::fs::write(path, crate::front::source::encode(text))
         .map_err(|e| format!("cannot write '{}': {e}", path.display()))
 }

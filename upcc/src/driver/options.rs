@@ -1,7 +1,7 @@
 //! The command line of `upcc`.
 //!
-//! gcc's options mean what they mean to gcc; Berkeley UPC's long options are taken with one or two dashes; anything else goes to
-//! the C compiler, unless it is close to the spelling of an option of ours.
+//! gcc's options mean what they mean to gcc; Berkeley UPC's long options are taken with one or two dashes;
+//! anything else goes to the C compiler, unless it is close to the spelling of an option of ours.
 
 mod parser;
 mod spelling;
@@ -81,6 +81,15 @@ pub enum Info {
     AskCc(String),
 }
 
+/// A form of the program that can be printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// The typed AST.
+    Ast,
+    /// The intermediate form.
+    Ir,
+}
+
 /// A parsed command line.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -134,6 +143,8 @@ pub struct Options {
     pub disabled: Vec<String>,
     /// `--explain`
     pub explain: bool,
+    /// `--dump=ast`, `--dump=ir`
+    pub dump: Option<Form>,
     /// `-fsanitize=upc`
     pub sanitize: bool,
     /// `-shared-heap=SZ` in bytes.

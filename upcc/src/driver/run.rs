@@ -1,10 +1,12 @@
-//! The driver `upcrun`: runs a UPC program, or compiles UPC sources, keeps the program in a cache, and runs it.
+//! The driver `upcrun`: runs a UPC program, or compiles UPC sources, keeps the program in a cache, and runs
+//! it.
 
 use super::conf;
+use super::cpp;
 use super::layout::Layout;
 use super::options::{self, Options};
 use crate::cc::{self, Cc};
-use crate::{cpp, link};
+use crate::link;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -341,8 +343,8 @@ fn launch(
     Ok(cmd)
 }
 
-/// The command that the user gave for a network: `%N` stands for the number of threads, `%P` for the program, `%A` for its arguments, `%C` for
-/// both, `%%` for a percent sign.
+/// The command that the user gave for a network: `%N` stands for the number of threads, `%P` for the program,
+/// `%A` for its arguments, `%C` for both, `%%` for a percent sign.
 fn spawn_command(text: &str, ranks: u32, program: &Path, args: &[OsString]) -> Result<Command, String> {
     let mut words: Vec<OsString> = Vec::new();
     let mut named = false;

@@ -1,29 +1,30 @@
 //! Accesses to shared objects, and remarks on those that remain.
 
 use super::Emitter;
-use super::expr::{Frag, binop, fr};
-use super::place::OUT;
-use crate::ast::{BinOp, Expr, ExprKind};
-use crate::types::{Scalar, TypeId, TypeKind};
+use super::at::{At, Outline};
+use super::expr::{Frag, Shape, binop, fr};
+use crate::front::ast::{BinOp, Expr, ExprKind};
+use crate::front::types::{TypeId, TypeKind};
+use crate::ir::{Carrier, Order};
+use crate::lower;
 
 impl Emitter<'_> {
-    /// `S`, `V` or nothing: the kind of access to this lvalue.
+    /// `S`, `V` or nothing: what macros for accesses to this lvalue have in their names.
     pub(super) fn access(&self, lv: &Expr) -> &'static str {
-        if lv.strict {
-            "S"
-        } else if self.u.types.quals(lv.ty).is_volatile {
-            "V"
-        } else {
-            ""
+        match lower::order(self.u, lv) {
+            Order::Strict => "S",
+            Order::Volatile => "V",
+            Order::Relaxed => "",
         }
     }
 
-    /// For a bit-field: the macro arguments `T, place, field, lo, n`, the place as given or that of the record.
-    pub(super) fn bit_args(&mut self, lv: &Expr, at: Option<&str>) -> Option<String> {
+    /// For a bit-field: the macro arguments `T, place, field, lo, n`, the place as given or that of the
+    /// record.
+    pub(super) fn bit_args(&mut self, lv: &Expr, at: Option<&At>) -> Option<String> {
         lv.bit_field(&self.u.types)?;
         let ExprKind::Member { record, path, .. } = &lv.unparen().kind else { return None };
         let w = match at {
-            Some(a) => a.to_string(),
+            Some(a) => a.clone(),
             None => self.bit_base(lv)?,
         };
         let mut rec = *record;
@@ -49,35 +50,55 @@ impl Emitter<'_> {
     }
 
     /// The place of the record that holds a bit-field.
-    pub(super) fn bit_base(&mut self, lv: &Expr) -> Option<String> {
+    pub(super) fn bit_base(&mut self, lv: &Expr) -> Option<At> {
         let ExprKind::Member { base, arrow, .. } = &lv.unparen().kind else { return None };
         Some(if *arrow { self.pplace(base) } else { self.place(base) })
     }
 
+    /// The private C lvalue of a shared lvalue that is used through a pointer here.
+    pub(super) fn privatised(&mut self, lv: &Expr) -> Option<Frag> {
+        if lv.strict {
+            return None;
+        }
+        match &lv.kind {
+            ExprKind::Paren(x) => self.privatised(x),
+            ExprKind::Member { base, arrow: false, record, path } => {
+                let b = self.privatised(base)?;
+                let m = self.member_names(*record, path);
+                Some(fr(if m.is_empty() { b.s } else { format!("{}.{m}", b.s) }, 16))
+            }
+            ExprKind::Index { .. } => {
+                let (pointer, index) = self.pointers.get(lv)?;
+                Some(fr(format!("{pointer}[{index}]"), 16))
+            }
+            _ => None,
+        }
+    }
+
     /// A load of the shared lvalue `lv`, from `at` if its place has been computed.
-    pub fn load(&mut self, lv: &Expr, at: Option<&str>) -> Frag {
+    pub fn load(&mut self, lv: &Expr, at: Option<&At>) -> Frag {
         if let Some(local) = self.privatised(lv) {
             return local;
         }
         if at.is_none()
-            && let Some(there) = self.ahead.get(&(std::ptr::from_ref(lv) as usize)).cloned()
+            && let Some(there) = self.known.get(&lv.id).cloned()
         {
-            self.remark_why(lv, "read", "", Some("made at the same time as those around it"));
-            return fr(there, 15);
+            self.remark_why(lv, "read", "", Some(there.why));
+            return there.lvalue;
         }
         self.remark(lv, "read");
         let a = self.access(lv);
         if let Some(args) = self.bit_args(lv, at) {
             let s = if a == "S" { "S" } else { "" };
-            return fr(format!("__UPC_BFGET{s}({args})"), 16);
+            return Frag { shape: Shape::BitField, ..fr(format!("__UPC_BFGET{s}({args})"), 16) };
         }
-        let w = at.map_or_else(|| self.place(lv), String::from);
+        let w = at.map_or_else(|| self.place(lv), At::clone);
         let t = self.access_type(lv.ty);
         if let ("", Some(form)) = (a, self.form(lv.ty)) {
             if let Some((name, args)) = self.outlined_access(&w, "ld", form) {
                 return fr(format!("({t}){name}({args})"), 14);
             }
-            let x = if self.compact { "X" } else { "" };
+            let x = if self.compact() { "X" } else { "" };
             return fr(format!("__UPC_LD{x}({t}, {form}, {w})"), 16);
         }
         // A variable that has read-only members cannot be assigned to.
@@ -86,7 +107,7 @@ impl Emitter<'_> {
     }
 
     /// A store of `v` to the shared lvalue `lv`; its value is the value stored.
-    pub(super) fn store(&mut self, lv: &Expr, at: Option<&str>, v: &str) -> Frag {
+    pub(super) fn store(&mut self, lv: &Expr, at: Option<&At>, v: &str) -> Frag {
         if let Some(local) = self.privatised(lv) {
             return fr(format!("{} = {v}", local.s), 2);
         }
@@ -94,49 +115,48 @@ impl Emitter<'_> {
         let a = self.access(lv);
         if let Some(args) = self.bit_args(lv, at) {
             let s = if a == "S" { "S" } else { "" };
-            return fr(format!("__UPC_BFPUT{s}({args}, {v})"), 16);
+            return Frag { shape: Shape::BitField, ..fr(format!("__UPC_BFPUT{s}({args}, {v})"), 16) };
         }
-        let w = at.map_or_else(|| self.place(lv), String::from);
+        let w = at.map_or_else(|| self.place(lv), At::clone);
         let t = self.access_type(lv.ty);
         if let ("", Some(form)) = (a, self.form(lv.ty)) {
             if let Some((name, args)) = self.outlined_access(&w, "st", form) {
                 return fr(format!("__UPC_STO({t}, {form}, {name}, {args}, {v})"), 16);
             }
-            let x = if self.compact { "X" } else { "" };
+            let x = if self.compact() { "X" } else { "" };
             return fr(format!("__UPC_ST{x}({t}, {form}, {w}, {v})"), 16);
         }
         fr(format!("__UPC_PUT{a}({t}, {w}, {v})"), 16)
     }
 
     /// Function and arguments for an access to a place that a function computes.
-    pub fn outlined_access(&mut self, w: &str, what: &str, form: &str) -> Option<(String, String)> {
-        let (inner, offset) = match w.strip_prefix("__upc_off(") {
-            Some(rest) => rest.strip_suffix(')')?.rsplit_once(", ")?,
-            None => (w, "0"),
+    pub fn outlined_access(
+        &mut self,
+        w: &At,
+        what: &'static str,
+        form: &'static str,
+    ) -> Option<(String, String)> {
+        let (place, offset) = match w {
+            At::Offset(from, bytes) => (&**from, *bytes),
+            _ => (w, 0),
         };
-        let (key, args) = inner.strip_prefix(OUT)?.strip_suffix("))")?.split_once('(')?;
-        self.outlines.insert(format!("{key} {what} {form}"));
-        Some((format!("__upc_{what}{key}_{form}"), format!("{args}, {offset}")))
+        let At::Outlined { spread, args } = place else { return None };
+        let outline = Outline::new(*spread, what, form);
+        let name = format!("__upc_{what}{}_{form}", outline.key);
+        self.outlines.insert(outline);
+        Some((name, format!("{args}, {offset}")))
     }
 
-    /// How a scalar passes to and from the functions for remote accesses: its size, or a floating type.
-    pub fn form(&self, t: TypeId) -> Option<&'static str> {
-        use Scalar::*;
-        match self.u.types.as_scalar(t) {
-            Some(Float) => Some("f"),
-            Some(Double) => Some("d"),
-            Some(s) if s.is_integer() => match s.size() {
-                1 => Some("1"),
-                2 => Some("2"),
-                4 => Some("4"),
-                8 => Some("8"),
-                _ => None,
-            },
-            Some(_) => None,
-            None if !self.u.types.is_pointer(t) => None,
-            None if self.is_pts(t) && self.o.pts_struct => None,
-            None => Some("8"),
-        }
+    /// How a scalar passes to and from the functions for far accesses, as their names have it.
+    pub(super) fn form(&self, t: TypeId) -> Option<&'static str> {
+        Some(match lower::carrier(self.u, t)? {
+            Carrier::Float => "f",
+            Carrier::Double => "d",
+            Carrier::Bytes(1) => "1",
+            Carrier::Bytes(2) => "2",
+            Carrier::Bytes(4) => "4",
+            Carrier::Bytes(_) => "8",
+        })
     }
 
     /// Whether `lv op= v` can read and write the object in one piece.
@@ -167,7 +187,7 @@ impl Emitter<'_> {
         fr(format!("__UPC_RMW{o}({t}, {place}, {cast}, {}, {ty}, {v})", binop(op).0), 16)
     }
 
-    pub(super) fn bit_base_or_place(&mut self, x: &Expr) -> String {
+    pub(super) fn bit_base_or_place(&mut self, x: &Expr) -> At {
         if x.bit_field(&self.u.types).is_some()
             && let Some(w) = self.bit_base(x)
         {
@@ -183,7 +203,7 @@ impl Emitter<'_> {
 
     /// The same, `when` it is one, and with a reason of its own.
     pub fn remark_why(&mut self, lv: &Expr, what: &str, when: &str, why: Option<&str>) {
-        if self.compact || self.quiet || lv.toks.is_empty() {
+        if self.compact() || self.quiet || lv.toks.is_empty() {
             return;
         }
         let tb = &self.u.tokens;

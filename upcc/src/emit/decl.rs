@@ -1,33 +1,59 @@
-//! Declarations: tags, private objects, and the shared objects, which become proxies, records and initialisation functions.
+//! Declarations: tags, private objects, and the shared objects, which become proxies, records and
+//! initialisation functions.
 
 use super::Emitter;
-use crate::ast::{
+use crate::front::ast::{
     ConstValue, Conv, DeclId, DeclKind, DeclSpec, Declaration, Definition, Expr, ExprKind, Init,
     InitDeclarator, Linkage, PathElem, Storage, TagId, TypeName,
 };
-use crate::token::TokRange;
-use crate::types::{ArrayLen, RecordId, TypeId, TypeKind};
+use crate::front::token::TokRange;
+use crate::front::types::{ArrayLen, RecordId, TypeId, TypeKind};
 
-/// Assignments to make at start-up, since C cannot express the values as constants: lvalue and value.
-pub type Patches = Vec<(String, String)>;
-
-/// What a leaf of a static initialiser sets: a place, inside loops over the range designators that lead to it.
+/// What a leaf of a static initialiser sets: a place, inside loops over the range designators that lead to
+/// it.
 #[derive(Clone, Debug, Default)]
-pub struct Target {
-    loops: String,
+pub(super) struct Target {
+    /// First and last index of each loop.
+    loops: Vec<(u64, u64)>,
     place: String,
 }
 
 impl Target {
     fn new(place: &str) -> Target {
-        Target { loops: String::new(), place: place.to_string() }
+        Target { loops: Vec::new(), place: place.to_string() }
     }
 
     /// Adds a loop from `first` to `last` and returns its variable.
     fn over(&mut self, first: u64, last: u64) -> String {
-        let i = format!("__upc_r{}", self.loops.matches("for (").count());
-        self.loops.push_str(&format!("for (unsigned long {i} = {first}; {i} <= {last}; {i}++) "));
-        i
+        self.loops.push((first, last));
+        format!("__upc_r{}", self.loops.len() - 1)
+    }
+
+    /// The heads of the loops.
+    fn heads(&self) -> String {
+        let head = |(n, (first, last)): (usize, &(u64, u64))| {
+            format!("for (unsigned long __upc_r{n} = {first}; __upc_r{n} <= {last}; __upc_r{n}++) ")
+        };
+        self.loops.iter().enumerate().map(head).collect()
+    }
+}
+
+/// An assignment to make at start-up, since C cannot express the value as a constant.
+#[derive(Clone, Debug)]
+pub(super) struct Patch {
+    target: Target,
+    /// The type of what is set.
+    ty: String,
+    value: String,
+    /// A variable that holds its address, where its name is not known.
+    held: Option<String>,
+}
+
+impl Patch {
+    fn text(&self) -> String {
+        let Patch { target, ty, value, held } = self;
+        let at = held.clone().unwrap_or_else(|| format!("&{}", target.place));
+        format!(" {}*({ty} *){at} = {value};", target.heads())
     }
 }
 
@@ -101,9 +127,7 @@ impl Emitter<'_> {
             return;
         }
         let mut body = String::new();
-        for (l, v) in &patches {
-            body.push_str(&format!(" {l} = {v};"));
-        }
+        body.extend(patches.iter().map(Patch::text));
         if block {
             let once = self.fresh("once");
             self.out.put(&format!(" static char {once}; if (!{once}) {{ {once} = 1;{body} }}"));
@@ -139,9 +163,14 @@ impl Emitter<'_> {
         s
     }
 
-    /// An initialiser as C. For a static object, `patches` takes what C cannot express as a constant; the lvalues begin with the
-    /// given text.
-    pub fn init_text(&mut self, init: &Init, ty: TypeId, patches: Option<(&mut Patches, Target)>) -> String {
+    /// An initialiser as C. For a static object, `patches` takes what C cannot express as a constant; the
+    /// lvalues begin with the given text.
+    pub(super) fn init_text(
+        &mut self,
+        init: &Init,
+        ty: TypeId,
+        patches: Option<(&mut Vec<Patch>, Target)>,
+    ) -> String {
         match init {
             Init::Expr(e) => match patches {
                 Some((p, lv)) => self.static_leaf(e, ty, p, &lv),
@@ -180,11 +209,12 @@ impl Emitter<'_> {
     }
 
     /// A leaf of a static initialiser.
-    fn static_leaf(&mut self, e: &Expr, ty: TypeId, patches: &mut Patches, lv: &Target) -> String {
+    fn static_leaf(&mut self, e: &Expr, ty: TypeId, patches: &mut Vec<Patch>, lv: &Target) -> String {
         if self.u.types.is_pts(ty) {
             if !is_null(e) {
                 let v = self.rv(e).p(2);
-                patches.push((format!("{}*(__upc_pts *)&{}", lv.loops, lv.place), v));
+                let ty = "__upc_pts".into();
+                patches.push(Patch { target: lv.clone(), ty, value: v, held: None });
             }
             return "__UPC_NULLINIT".into();
         }
@@ -192,7 +222,7 @@ impl Emitter<'_> {
             // Written without typedefs: those of a block have no name where the value is set.
             let t = self.access_type(self.u.types.canon(ty));
             let v = self.rv(e).p(2);
-            patches.push((format!("{}*({t} *)&{}", lv.loops, lv.place), v));
+            patches.push(Patch { target: lv.clone(), ty: t, value: v, held: None });
             return "0".into();
         }
         self.rv(e).p(2)
@@ -237,7 +267,8 @@ impl Emitter<'_> {
         self.type_name(t)
     }
 
-    /// Definitions of structures, unions and enumerations that stand in specifiers which are not emitted as read.
+    /// Definitions of structures, unions and enumerations that stand in specifiers which are not emitted as
+    /// read.
     pub fn defines(&mut self, tags: &[TagId]) {
         let u = self.u;
         let toks = |t: &TagId| match t {
@@ -389,8 +420,8 @@ impl Emitter<'_> {
         let alias = self.shared_alias(i.decl);
         let (b, e) = (u.types.block(ty).map_or(0, |b| b.size()), self.elem_size(ty));
         let image = format!("__upc_i_{short}");
-        // The image is a private object with the same initialiser. Its first bound comes from that, so that a multiple of
-        // THREADS does not matter there.
+        // The image is a private object with the same initialiser. Its first bound comes from that, so that a
+        // multiple of THREADS does not matter there.
         let (bound, is_array, inner) = match u.types.ckind(ty) {
             TypeKind::Array { elem, len } => {
                 let n = match len {
@@ -409,13 +440,17 @@ impl Emitter<'_> {
         let mut patches = Vec::new();
         let v = self.init_text(init, ty, Some((&mut patches, Target::new(&image))));
         let t = self.ctype_plain(inner, &format!("{image}{bound}"));
-        let v =
-            if is_array || v.starts_with('{') || !u.types.is_record(ty) { v } else { format!("{{ {v} }}") };
+        let v = if is_array || matches!(init, Init::List(_)) || !u.types.is_record(ty) {
+            v
+        } else {
+            format!("{{ {v} }}")
+        };
         let c = if patches.is_empty() { "const " } else { "" };
         let local = decl.scope > 0;
         let (mut img, mut count) = (format!("&{image}"), format!("sizeof({image}) / {e}"));
-        if local && patches.iter().all(|(l, _)| l.starts_with("*(")) {
-            // What it is made of may have a name only here: the image stays, and is known by its symbol elsewhere.
+        if local && patches.iter().all(|p| p.target.loops.is_empty()) {
+            // What it is made of may have a name only here: the image stays, and is known by its symbol
+            // elsewhere.
             let number = format!("{image}_n");
             self.out.put(&format!(
                 " static {c}{t} __asm__(\"{image}\") __attribute__((__used__)) = {v}; \
@@ -435,23 +470,20 @@ impl Emitter<'_> {
                 ));
             }
             // So are the places that are set at start-up.
-            for (k, (l, _)) in patches.iter_mut().enumerate() {
-                let Some((cast, place)) = l.split_once(")&") else { continue };
-                let at = format!("{image}_p{k}");
+            for (k, patch) in patches.iter_mut().enumerate() {
+                let (at, place) = (format!("{image}_p{k}"), &patch.target.place);
                 self.out.put(&format!(
                     " static void *const {at} __asm__(\"{at}\") __attribute__((__used__)) = (void *)&{place};"
                 ));
                 self.after.push_str(&format!("extern void *const {at} __asm__(\"{at}\");\n"));
-                *l = format!("{cast}){at}");
+                patch.held = Some(at);
             }
             (img, count) = (format!("{image}_b"), number);
         } else {
             self.after.push_str(&format!("static {c}{t} = {v};\n"));
         }
         let mut body = String::new();
-        for (l, v) in &patches {
-            body.push_str(&format!(" {l} = {v};"));
-        }
+        body.extend(patches.iter().map(Patch::text));
         body.push_str(&format!(" __upc_spread(__UPC_VAR({alias}), {img}, {count}, {full}, {b}, {e});"));
         self.start_up(&short, &body);
     }
@@ -490,7 +522,7 @@ impl Emitter<'_> {
             }
             let v = self.rv(e).p(2);
             let at = self.access_type(lty);
-            let loops = target.loops;
+            let loops = target.heads();
             body.push_str(&format!(
                 " {loops}{{ const struct __upc_w __upc_a = __upc_off2(__upc_add(__UPC_VAR({alias}), (long)({index}), {b}, {es}), {off}); \
                  if (__upc_ismine(__upc_a)) __UPC_MINE({at}, __upc_a) = {v}; }}"
@@ -512,24 +544,6 @@ impl Emitter<'_> {
             && decl.is_static
             && decl.storage != Storage::Typedef
             && self.u.types.is_shared(decl.ty)
-    }
-
-    /// Bytes of a shared object on the thread that has most of it.
-    pub fn bytes_per_thread(&self, ty: TypeId) -> u64 {
-        let e = self.elem_size(ty);
-        let b = self.u.types.block(ty).map_or(0, |b| b.size());
-        let Some((n, times)) = self.u.types.total_elems(ty) else { return e };
-        let n = n.max(1);
-        if b == 0 {
-            return n.saturating_mul(e);
-        }
-        let blocks = n.div_ceil(b);
-        let mine = match (times, self.o.threads) {
-            (true, _) => blocks,
-            (false, Some(t)) => blocks.div_ceil(u64::from(t.max(1))),
-            (false, None) => blocks,
-        };
-        mine.saturating_mul(b).min(if times { u64::MAX } else { n.max(b.min(n)) }).saturating_mul(e)
     }
 
     /// Whether the object is defined here.
@@ -556,11 +570,11 @@ fn is_null(e: &Expr) -> bool {
     }
 }
 
-/// Whether a constant of C's abstract machine is one that C itself cannot compute: it goes through a pointer-to-shared, or
-/// THREADS in the dynamic environment.
+/// Whether a constant of C's abstract machine is one that C itself cannot compute: it goes through a
+/// pointer-to-shared, or THREADS in the dynamic environment.
 fn runtime_value(e: &Expr) -> bool {
     let mut found = false;
-    super::walk::expr(e, &mut |_| {}, &mut |x| {
+    crate::front::ast::walk::expr(e, &mut |_| {}, &mut |x| {
         found |= matches!(
             x.kind,
             ExprKind::Implicit { conv: Conv::PtsToPtr | Conv::PtsToInt | Conv::PtsToBool, .. }

@@ -1,17 +1,35 @@
-//! Expressions. A *place* is C text of type `struct __upc_w`: where a shared object is. `rv` makes the C expression of a value (or
-//! of a private lvalue), `place` the place of a shared lvalue, `pplace` the place that a pointer-to-shared value points to.
+//! Expressions. A *place* is C text of type `struct __upc_w`: where a shared object is. `rv` makes the C
+//! expression of a value (or of a private lvalue), `place` the place of a shared lvalue, `pplace` the place
+//! that a pointer-to-shared value points to.
 
+use super::at::{At, By};
 use super::{Emitter, out};
-use crate::ast::{BinOp, Cat, ConstValue, Conv, Definition, Expr, ExprKind, SizeArg, SizeOp, UnOp};
-use crate::types::{PtsKind, RecordId, Scalar, Size, TypeId, TypeKind};
+use crate::front::ast::{
+    BinOp, Cat, ConstValue, Conv, Definition, Expr, ExprKind, SizeArg, SizeOp, UnOp, walk,
+};
+use crate::front::types::{PtsKind, RecordId, Scalar, Size, TypeId, TypeKind};
 
-/// Text of an expression and how tightly it binds (16 primary and postfix, 15 unary, 14 cast, 13 `*`, ... 3 `?:`, 2 `=`, 1 `,`).
+/// Text of an expression and how tightly it binds (16 primary and postfix, 15 unary, 14 cast, 13 `*`, ... 3
+/// `?:`, 2 `=`, 1 `,`).
 #[derive(Clone, Debug)]
 pub struct Frag {
     /// C text.
     pub s: String,
     /// Precedence.
     pub prec: u8,
+    /// What else is known of it.
+    pub(super) shape: Shape,
+}
+
+/// What is known of the text of an expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// A statement expression, in its parentheses.
+    Statements,
+    /// An access to a bit-field of a shared object.
+    BitField,
+    /// Nothing.
+    Other,
 }
 
 impl Frag {
@@ -19,14 +37,15 @@ impl Frag {
     pub fn p(self, min: u8) -> String {
         if self.prec < min { format!("({})", self.s) } else { self.s }
     }
-    /// As an argument of one of our macros: no comma outside parentheses.
-    pub fn arg(self) -> String {
-        if self.prec < 2 || self.s.contains([',', '{']) { format!("({})", self.s) } else { self.s }
-    }
 }
 
 pub(super) fn fr(s: impl Into<String>, prec: u8) -> Frag {
-    Frag { s: s.into(), prec }
+    Frag { s: s.into(), prec, shape: Shape::Other }
+}
+
+/// A statement expression.
+fn statements(s: &str) -> Frag {
+    Frag { s: format!("({{ {s} }})"), prec: 16, shape: Shape::Statements }
 }
 
 /// Spelling and precedence of a binary operator.
@@ -63,7 +82,7 @@ impl Emitter<'_> {
     }
 
     /// Tokens as one line.
-    pub fn verbatim(&self, r: crate::token::TokRange) -> String {
+    pub fn verbatim(&self, r: crate::front::token::TokRange) -> String {
         out::flat(&self.u.tokens, r, &self.out.tags).trim().to_string()
     }
 
@@ -164,18 +183,14 @@ impl Emitter<'_> {
             ExprKind::MyThread => fr("__UPC_MYTHREAD", 16),
             ExprKind::Paren(x) => {
                 let f = self.rv(x);
-                if f.s.starts_with('(') && f.prec == 16 && f.s.ends_with("})") {
-                    f
-                } else {
-                    fr(format!("({})", f.s), 16)
-                }
+                if f.shape == Shape::Statements { f } else { fr(format!("({})", f.s), 16) }
             }
             ExprKind::Unary { op, expr } => self.unary(e, *op, expr),
             ExprKind::IncDec { inc, prefix, expr } => self.inc_dec(*inc, *prefix, expr),
             ExprKind::Binary { op, lhs, rhs } => self.binary(*op, lhs, rhs),
             ExprKind::Assign { lhs, rhs } => {
                 if self.u.types.is_shared(lhs.ty) {
-                    let v = self.rv(rhs).arg();
+                    let v = self.argument(rhs);
                     return self.store(lhs, None, &v);
                 }
                 let l = self.rv(lhs).p(15);
@@ -250,7 +265,7 @@ impl Emitter<'_> {
             ExprKind::SizeOf { op, arg } => self.sizeof(*op, arg),
             ExprKind::StmtExpr(b) => {
                 let s = self.flat_block(b);
-                fr(format!("({s})"), 16)
+                Frag { s: format!("({s})"), prec: 16, shape: Shape::Statements }
             }
             ExprKind::Generic { chosen } | ExprKind::Choose { chosen } => {
                 let f = self.rv(chosen);
@@ -270,6 +285,15 @@ impl Emitter<'_> {
             ExprKind::TypesCompatible(_) => fr("0", 16),
             ExprKind::Error => fr("0", 16),
         }
+    }
+
+    /// A value as an argument of a function that may be a macro of ours: no comma outside of parentheses,
+    /// such as compound literals have.
+    fn argument(&mut self, e: &Expr) -> String {
+        let f = self.rv(e);
+        let mut literal = false;
+        walk::expr(e, &mut |_| {}, &mut |x| literal |= matches!(x.kind, ExprKind::CompoundLit { .. }));
+        if literal { format!("({})", f.s) } else { f.p(2) }
     }
 
     /// An expression whose value is not used.
@@ -353,7 +377,7 @@ impl Emitter<'_> {
                 let l = self.rv(x).p(15);
                 return if prefix { fr(format!("{sign}{l}"), 15) } else { fr(format!("{l}{sign}"), 16) };
             }
-            return self.update_private_pts(x, fr("1", 16), !inc, prefix);
+            return self.update_private_pts(x, &By::one(!inc), prefix);
         }
         let local = self.privatised(x);
         if let (Some(l), false) = (local, pts) {
@@ -366,45 +390,46 @@ impl Emitter<'_> {
         }
         let (w, o) = (self.fresh("w"), self.fresh("o"));
         let place = self.bit_base_or_place(x);
-        let get = self.load(x, Some(&w)).s;
+        let get = self.load(x, Some(&At::held(&w))).s;
         let new = if pts {
-            let s = self.step(&format!("__upc_u({o})"), fr("1", 16), !inc, x.ty);
+            let s = self.step_from(&o, &By::one(!inc), x.ty);
             format!("__upc_p({s})")
         } else {
             format!("{o} {} 1", if inc { '+' } else { '-' })
         };
-        let put = self.store(x, Some(&w), &new).s;
+        let put = self.store(x, Some(&At::held(&w)), &new).s;
         let tail = if prefix { format!("{put};") } else { format!("(void){put}; {o};") };
-        fr(format!("({{ const struct __upc_w {w} = {place}; const __auto_type {o} = {get}; {tail} }})"), 16)
+        statements(&format!("const struct __upc_w {w} = {place}; const __auto_type {o} = {get}; {tail}"))
     }
 
     /// `x += n` (or `-=`) for a private `x` of pointer-to-shared type.
-    fn update_private_pts(&mut self, x: &Expr, n: Frag, back: bool, prefix: bool) -> Frag {
+    fn update_private_pts(&mut self, x: &Expr, by: &By, prefix: bool) -> Frag {
         let lv = self.rv(x).p(15);
         if Self::simple(x) {
             if prefix {
-                let s = self.step(&format!("__upc_u({lv})"), n, back, x.ty);
+                let s = self.step_from(&lv, by, x.ty);
                 return fr(format!("{lv} = __upc_p({s})"), 2);
             }
             let o = self.fresh("o");
-            let s = self.step(&format!("__upc_u({o})"), n, back, x.ty);
-            return fr(format!("({{ const __upc_pts {o} = {lv}; {lv} = __upc_p({s}); {o}; }})"), 16);
+            let s = self.step_from(&o, by, x.ty);
+            return statements(&format!("const __upc_pts {o} = {lv}; {lv} = __upc_p({s}); {o};"));
         }
         let (l, o) = (self.fresh("l"), self.fresh("o"));
-        let s = self.step(&format!("__upc_u({o})"), n, back, x.ty);
+        let s = self.step_from(&o, by, x.ty);
         let tail =
             if prefix { format!("*{l} = __upc_p({s});") } else { format!("*{l} = __upc_p({s}); {o};") };
-        fr(format!("({{ __upc_pts *const {l} = &{lv}; const __upc_pts {o} = *{l}; {tail} }})"), 16)
+        statements(&format!("__upc_pts *const {l} = &{lv}; const __upc_pts {o} = *{l}; {tail}"))
     }
 
     fn compound(&mut self, op: BinOp, lhs: &Expr, rhs: &Expr, compute: TypeId) -> Frag {
         let (sign, prec) = binop(op);
         let pts = self.is_pts(lhs.ty);
         if !self.u.types.is_shared(lhs.ty) {
-            let r = self.rv(rhs);
             if pts {
-                return self.update_private_pts(lhs, r, op == BinOp::Sub, true);
+                let by = self.by(rhs, op == BinOp::Sub);
+                return self.update_private_pts(lhs, &by, true);
             }
+            let r = self.rv(rhs);
             let l = self.rv(lhs).p(15);
             return fr(format!("{l} {sign}= {}", r.p(2)), 2);
         }
@@ -419,22 +444,22 @@ impl Emitter<'_> {
             String::new()
         };
         if self.in_one_piece(lhs) {
-            let v = self.rv(rhs).arg();
+            let v = self.argument(rhs);
             let ty = self.access_type(rhs.ty);
             return self.update(lhs, op, (&cast, &ty, &v), false);
         }
         let (w, o) = (self.fresh("w"), self.fresh("o"));
         let place = self.bit_base_or_place(lhs);
-        let get = self.load(lhs, Some(&w)).s;
-        let r = self.rv(rhs);
+        let get = self.load(lhs, Some(&At::held(&w))).s;
         let new = if pts {
-            let s = self.step(&format!("__upc_u({o})"), r, op == BinOp::Sub, lhs.ty);
+            let by = self.by(rhs, op == BinOp::Sub);
+            let s = self.step_from(&o, &by, lhs.ty);
             format!("__upc_p({s})")
         } else {
-            format!("({cast}{o} {sign} {})", r.p(prec + 1))
+            format!("({cast}{o} {sign} {})", self.rv(rhs).p(prec + 1))
         };
-        let put = self.store(lhs, Some(&w), &new).s;
-        fr(format!("({{ const struct __upc_w {w} = {place}; const __auto_type {o} = {get}; {put}; }})"), 16)
+        let put = self.store(lhs, Some(&At::held(&w)), &new).s;
+        statements(&format!("const struct __upc_w {w} = {place}; const __auto_type {o} = {get}; {put};"))
     }
 
     fn binary(&mut self, op: BinOp, lhs: &Expr, rhs: &Expr) -> Frag {
@@ -477,13 +502,7 @@ impl Emitter<'_> {
     }
 
     fn call(&mut self, callee: &Expr, args: &[Expr]) -> Frag {
-        let args: Vec<String> = args
-            .iter()
-            .map(|a| {
-                let f = self.rv(a);
-                if f.s.contains("__UPC_") || f.s.contains('{') { f.arg() } else { f.p(2) }
-            })
-            .collect();
+        let args: Vec<String> = args.iter().map(|a| self.argument(a)).collect();
         let args = args.join(", ");
         if let ExprKind::Name(d) = &callee_name(callee).kind {
             let decl = self.u.decl(*d);
@@ -525,9 +544,10 @@ impl Emitter<'_> {
                 fr(format!("(void)({s})"), 14)
             }
             Conv::Arith => {
-                // A statement expression does not keep the declared type of a bit-field; where the type matters, say it.
+                // A statement expression does not keep the declared type of a bit-field; where the type
+                // matters, say it.
                 let f = self.rv(x);
-                if f.s.starts_with("__UPC_BF") {
+                if f.shape == Shape::BitField {
                     let t = self.ctype_plain(e.ty, "");
                     return fr(format!("({t}){}", f.p(14)), 14);
                 }

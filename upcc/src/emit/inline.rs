@@ -1,12 +1,12 @@
 //! Inline definitions without an external one.
 //!
-//! In C99 a function whose declarations all say `inline` and never `extern` is an inline definition: a call may use it or a
-//! definition in another file. Programs forget that other definition, and then it depends on the optimiser whether they link.
-//! Emitted as `static` such a function always serves its own file.
+//! In C99 a function whose declarations all say `inline` and never `extern` is an inline definition: a call
+//! may use it or a definition in another file. Programs forget that other definition, and then it depends on
+//! the optimiser whether they link. Emitted as `static` such a function always serves its own file.
 
 use super::Emitter;
-use crate::ast::{DeclId, DeclSpec, ItemKind, Linkage, Storage, TranslationUnit};
-use crate::token::{TokIdx, TokRange};
+use crate::front::ast::{DeclId, DeclSpec, ItemKind, Linkage, Storage, TranslationUnit};
+use crate::front::token::{TokIdx, TokRange};
 use std::collections::{HashMap, HashSet};
 
 /// The `inline` token of declaration specifiers.

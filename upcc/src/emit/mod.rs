@@ -1,35 +1,49 @@
-//! Emission of C. The typed AST is kept to the end and lowered here: what uses no UPC is emitted as the tokens read, the rest is
-//! written anew, against `upcc_abi.h`.
+//! Emission of C: what uses no UPC is emitted as the tokens that were read, the rest is written anew, against
+//! `upcc_abi.h`.
 //!
 //! - `expr`: values
-//! - `place`, `access`: where a shared object is; loads and stores
-//! - `stmt`: statements, functions, `upc_forall`
+//! - `place`, `at`: places of the [intermediate form](crate::ir) as C
+//! - `access`: loads and stores
+//! - `stmt`: statements and functions
+//! - `ahead`, `stretches`, `share`: what passes made of statements and loops
 //! - `decl`: declarations, tags, shared objects and their initialisation
 //! - `types`: types as C spells them
 //! - `out`: the text, in step with the lines of the source
 //!
-//! Names of ours all begin with `__upc_`. For a shared variable `x`: `__upc_v_x` is its proxy (the symbol), `__upc_k_x` the constant
-//! alias that code reads, `__upc_i_x` the private image of its initialiser.
+//! Names of ours all begin with `__upc_`. For a shared variable `x`: `__upc_v_x` is its proxy (the symbol),
+//! `__upc_k_x` the constant alias that code reads, `__upc_i_x` the private image of its initialiser.
 
 mod access;
+mod ahead;
+mod at;
 mod decl;
 mod expr;
 mod inline;
 mod out;
 mod place;
+mod pointers;
+mod share;
 mod stmt;
+mod stretches;
 mod types;
-pub mod walk;
 
+pub use at::{At, Outline};
 pub use expr::Frag;
-pub use stmt::may_nest;
 
-use crate::ast::{DeclId, DeclKind, Definition, ItemKind, Linkage, TranslationUnit};
-use crate::token::Sym;
-use crate::types::{ExprId, RecordId, Scalar, TypeKind};
+use crate::front::ast::{DeclId, DeclKind, Definition, ItemKind, Linkage, NodeId, TranslationUnit, walk};
+use crate::front::token::Sym;
+use crate::front::types::{ExprId, RecordId, Scalar, TypeKind};
+use crate::ir::{Context, Style};
+use crate::lower;
+use crate::opt::Optimiser;
 use out::Out;
+use pointers::Pointers;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
+use std::rc::Rc;
+
+/// Alignment of every shared array on every thread.
+const ARRAY_ALIGN: u64 = 64;
 
 /// How to emit.
 #[derive(Clone, Debug)]
@@ -62,7 +76,8 @@ pub fn emit(u: &TranslationUnit, o: &EmitOptions) -> (String, BTreeSet<Remark>) 
     loop {
         let mut e = Emitter::new(u, o, tags.clone());
         e.items();
-        // A record without tag was named in text made anew: emit again, with a tag given to it where it is defined.
+        // A record without tag was named in text made anew: emit again, with a tag given to it where it is
+        // defined.
         let before = tags.len();
         for r in &e.need_tags {
             let rec = &u.types.records[r.0 as usize];
@@ -75,6 +90,15 @@ pub fn emit(u: &TranslationUnit, o: &EmitOptions) -> (String, BTreeSet<Remark>) 
             return (e.assemble(), remarks);
         }
     }
+}
+
+/// A read that has been made beforehand.
+#[derive(Clone, Debug)]
+struct Known {
+    /// The C lvalue that holds what was read.
+    lvalue: Frag,
+    /// What to say about the read.
+    why: &'static str,
 }
 
 /// The state of an emission.
@@ -93,7 +117,8 @@ pub struct Emitter<'a> {
     record_typedef: HashMap<RecordId, DeclId>,
     /// Names of typedefs that mean something else in some blocks.
     shadowed: HashSet<Sym>,
-    /// Tags of file scope that mean something else in some blocks, and the structures that have another name therefore.
+    /// Tags of file scope that mean something else in some blocks, and the structures that have another name
+    /// therefore.
     shadowed_tags: HashSet<Sym>,
     tag_aliases: BTreeSet<RecordId>,
     /// The types of parameters of a prototype are being spelled.
@@ -104,22 +129,15 @@ pub struct Emitter<'a> {
     laid_out: BTreeSet<RecordId>,
     anonymous: HashSet<RecordId>,
     own_files: Vec<bool>,
-    /// Depth of `upc_forall` bodies being emitted.
-    pub in_forall: u32,
-    /// Accesses go through functions of this file, one for each kind: in code that is no small loop.
-    pub outlined: bool,
-    /// In this function, that may be.
-    pub outlining: bool,
-    /// Those functions.
-    pub outlines: BTreeSet<String>,
-    /// Accesses are emitted as calls: for code that hardly ever runs.
-    pub compact: bool,
-    /// Elements used through pointers in the loop being emitted.
-    pub local: crate::opt::Locals,
-    /// Places are made of elements that might be before the first of an array.
-    pub before_first: bool,
-    /// Reads that have been made beforehand: for the address of the AST node of the lvalue, the C lvalue.
-    pub ahead: HashMap<usize, String>,
+    opt: Optimiser<'a>,
+    /// What holds around the code being emitted.
+    context: Rc<Context>,
+    /// The functions of this file that accesses go through.
+    outlines: BTreeSet<Outline>,
+    /// Elements used through pointers in the code being emitted.
+    pointers: Pointers,
+    /// Shared lvalues that have been read beforehand.
+    known: HashMap<NodeId, Known>,
     /// Why the loops being emitted keep their accesses; innermost last, empty if they do not.
     pub loops: Vec<&'static str>,
     /// The optimisations to make.
@@ -216,19 +234,21 @@ impl<'a> Emitter<'a> {
             laid_out: BTreeSet::new(),
             anonymous,
             own_files,
-            local: crate::opt::Locals::default(),
-            before_first: false,
-            ahead: HashMap::new(),
+            opt: Optimiser::new(u, o.passes),
+            context: Rc::default(),
+            pointers: Pointers::default(),
+            known: HashMap::new(),
             loops: Vec::new(),
             passes: o.passes,
             remarks: BTreeSet::new(),
             quiet: false,
-            in_forall: 0,
-            compact: false,
-            outlined: false,
-            outlining: false,
             outlines: BTreeSet::new(),
         }
+    }
+
+    /// Whether the code being emitted is another version of what usually runs.
+    fn compact(&self) -> bool {
+        self.context.style == Style::Compact
     }
 
     fn items(&mut self) {
@@ -306,23 +326,12 @@ impl<'a> Emitter<'a> {
 
     /// The functions that accesses go through.
     fn outlined_functions(&self, s: &mut String) {
-        let mut moves = BTreeSet::new();
-        for o in &self.outlines {
-            let mut words = o.split(' ');
-            let (Some(key), Some(what), Some(form)) = (words.next(), words.next(), words.next()) else {
-                continue;
-            };
-            let Some((b, e)) = key.split_once('_') else { continue };
-            if what == "mv" {
-                moves.insert(key);
-            } else {
-                s.push_str(&format!("__UPC_OUT_{}({key}, {form}, {b}, {e})\n", what.to_uppercase()));
-            }
+        let (moves, rest): (Vec<_>, Vec<_>) = self.outlines.iter().partition(|o| o.what == "mv");
+        for Outline { key, what, form, block, size } in rest {
+            s.push_str(&format!("__UPC_OUT_{}({key}, {form}, {block}, {size})\n", what.to_uppercase()));
         }
-        for key in moves {
-            if let Some((b, e)) = key.split_once('_') {
-                s.push_str(&format!("__UPC_OUT_MV({key}, {b}, {e})\n"));
-            }
+        for Outline { key, block, size, .. } in moves {
+            s.push_str(&format!("__UPC_OUT_MV({key}, {block}, {size})\n"));
         }
     }
 
@@ -354,14 +363,14 @@ impl<'a> Emitter<'a> {
                 let e = u.types.ultimate_elem(decl.ty);
                 let mut align = u.types.align_of(e).max(decl.align.unwrap_or(1));
                 if u.types.is_array(decl.ty) {
-                    align = align.max(crate::opt::ARRAY_ALIGN);
+                    align = align.max(ARRAY_ALIGN);
                 }
                 s.push_str(&format!("{storage}struct __upc_shvar {proxy}{value};\n"));
                 s.push_str(&format!(
                     "static struct __upc_shrec __upc_r_{} __attribute__((__section__(\"upc_shvars\"), __used__, __aligned__(8))) = \
                      {{ &{proxy}, {}ul, {align}, \"{name}\", 0 }};\n",
                     &proxy[crate::link::PROXY.len()..],
-                    self.bytes_per_thread(decl.ty),
+                    lower::bytes_per_thread(u, decl.ty),
                 ));
             }
             if self.aliases.contains(&d) {
@@ -409,7 +418,7 @@ impl<'a> Emitter<'a> {
     /// Shared objects with an initialiser.
     fn initialised(&self) -> HashSet<DeclId> {
         let mut set = HashSet::new();
-        let mut decl = |d: &crate::ast::Declaration| {
+        let mut decl = |d: &crate::front::ast::Declaration| {
             set.extend(d.declarators.iter().filter(|i| i.init.is_some()).map(|i| i.decl));
         };
         for i in &self.u.items {
@@ -420,7 +429,7 @@ impl<'a> Emitter<'a> {
                         walk::stmt(
                             s,
                             &mut |s| {
-                                if let crate::ast::StmtKind::Decl(d) = &s.kind {
+                                if let crate::front::ast::StmtKind::Decl(d) = &s.kind {
                                     decl(d);
                                 }
                             },

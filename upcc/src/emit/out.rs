@@ -1,6 +1,6 @@
 //! The text being emitted, and where the C compiler believes it is.
 
-use crate::token::{TokIdx, TokKind, TokRange, TokenBuf};
+use crate::front::token::{TokIdx, TokKind, TokRange, TokenBuf};
 use std::collections::HashMap;
 
 impl Out {

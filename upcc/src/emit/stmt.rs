@@ -1,75 +1,65 @@
 //! Statements and function definitions.
 
 use super::{Emitter, out::Out};
-use crate::ast::{Affinity, Asm, Block, Expr, ExprKind, ForInit, Forall, FuncDef, Stmt, StmtKind, Storage};
-use crate::token::TokRange;
-use crate::types::Scalar;
-
-/// Tokens of loop bodies and functions in which shared accesses are inline code.
-const SMALL_LOOP: u32 = 100;
-const SMALL_FUNCTION: u32 = 200;
-
-/// Why accesses in a `while` or `do` loop remain.
-const NO_FOR: &str = "the loop is no `for` loop that counts up by one";
+use crate::front::ast::{Asm, Block, Expr, ForInit, FuncDef, Stmt, StmtKind, Storage};
+use crate::front::token::TokRange;
+use crate::ir::{Code, Form};
 
 impl Emitter<'_> {
-    /// A statement by itself.
-    pub fn stmt(&mut self, s: &Stmt) {
-        if matches!(s.kind, StmtKind::Decl(_)) {
-            return self.plain_stmt(s);
-        }
-        match self.group(std::slice::from_ref(s)) {
-            None => self.plain_stmt(s),
-            Some((_, reads)) => {
-                self.at(s.toks);
-                self.out.put("{");
-                self.start_group(&reads);
-                self.plain_stmt(s);
-                self.end_group(&reads);
-                self.out.put(" }");
-            }
-        }
+    /// A statement that is part of another.
+    pub(super) fn stmt(&mut self, code: &Code<'_>) {
+        let Some(ahead) = &code.ahead else { return self.alone(code) };
+        self.at(code.stmt.toks);
+        self.out.put("{");
+        self.start_reads(&ahead.reads);
+        self.alone(code);
+        self.end_reads(&ahead.reads);
+        self.out.put(" }");
     }
 
     /// Statements that follow each other.
-    fn sequence(&mut self, stmts: &[Stmt]) {
-        let mut n = 0;
-        while n < stmts.len() {
-            let Some((count, reads)) = self.group(&stmts[n..]) else {
-                self.plain_stmt(&stmts[n]);
-                n += 1;
+    fn sequence(&mut self, codes: &[Code<'_>]) {
+        let mut rest = codes;
+        while let Some(code) = rest.first() {
+            let Some(ahead) = &code.ahead else {
+                self.alone(code);
+                rest = &rest[1..];
                 continue;
             };
-            self.at(stmts[n].toks);
-            self.start_group(&reads);
-            stmts[n..n + count].iter().for_each(|s| self.plain_stmt(s));
-            self.end_group(&reads);
-            n += count;
+            let (group, others) = rest.split_at(ahead.statements);
+            self.at(code.stmt.toks);
+            self.start_reads(&ahead.reads);
+            group.iter().for_each(|c| self.alone(c));
+            self.end_reads(&ahead.reads);
+            rest = others;
         }
     }
 
-    fn plain_stmt(&mut self, s: &Stmt) {
+    /// A statement, after what is read ahead.
+    fn alone(&mut self, code: &Code<'_>) {
+        let around = std::mem::replace(&mut self.context, code.context.clone());
+        match &code.form {
+            Form::Written(parts) => self.written(code.stmt, parts),
+            Form::Kept(why, body) => self.kept(code.stmt, why, body),
+            Form::Loop(made) => {
+                self.at(code.stmt.toks);
+                self.counted(made);
+            }
+            Form::Share(share) => {
+                self.at(code.stmt.toks);
+                self.share(share);
+            }
+        }
+        self.context = around;
+    }
+
+    /// A statement that no pass changed.
+    fn written(&mut self, s: &Stmt, parts: &[Code<'_>]) {
         let u = self.u;
         if !s.has_upc && !matches!(s.kind, StmtKind::UpcPragma) {
             self.out.tokens(&u.tokens, s.toks);
             return;
         }
-        let body = match &s.kind {
-            StmtKind::While { body, .. } | StmtKind::DoWhile { body, .. } | StmtKind::For { body, .. } => {
-                body
-            }
-            StmtKind::Forall(f) => &f.body,
-            _ => return self.any_stmt(s),
-        };
-        // Small inner loops are worth the code of their accesses.
-        let around = self.outlined;
-        self.outlined = self.outlining && !(body.toks.end - body.toks.start <= SMALL_LOOP && innermost(body));
-        self.any_stmt(s);
-        self.outlined = around;
-    }
-
-    fn any_stmt(&mut self, s: &Stmt) {
-        let u = self.u;
         match &s.kind {
             StmtKind::Expr(e) => {
                 self.at(s.toks);
@@ -79,73 +69,44 @@ impl Emitter<'_> {
             }
             StmtKind::Empty => self.line(s.toks, ";"),
             StmtKind::Decl(d) => self.declaration(d, true),
-            StmtKind::Block(b) => self.block(b),
-            StmtKind::If { cond, then, els } => {
+            StmtKind::Block(b) => {
+                self.at(b.toks);
+                self.out.put("{");
+                self.sequence(parts);
+                self.close(b);
+            }
+            StmtKind::If { cond, .. } => {
                 self.at(s.toks);
                 let c = self.cond(cond).s;
                 self.out.put(&format!("if ({c})"));
-                self.stmt(then);
-                if let Some(e) = els {
+                self.stmt(&parts[0]);
+                if let Some(e) = parts.get(1) {
                     self.out.space();
                     self.out.put("else");
                     self.stmt(e);
                 }
             }
-            StmtKind::While { cond, body } => {
-                self.at(s.toks);
-                self.loops.push(NO_FOR);
-                let c = self.cond(cond).s;
-                self.out.put(&format!("while ({c})"));
-                self.stmt(body);
-                self.loops.pop();
-            }
-            StmtKind::DoWhile { body, cond } => {
-                self.at(s.toks);
-                self.out.put("do");
-                self.loops.push(NO_FOR);
-                self.stmt(body);
-                self.at(cond.toks);
-                let c = self.cond(cond).s;
-                self.out.put(&format!("while ({c});"));
-                self.loops.pop();
-            }
-            StmtKind::For { init, cond, step, body } => {
-                self.at(s.toks);
-                let Err(why) = self.stream_for(init, cond.as_deref(), step.as_deref(), body) else { return };
-                let wrapped = self.for_init(init);
-                let i = if wrapped { String::new() } else { self.for_init_text(init) };
-                self.loops.push(why);
-                let c = cond.as_ref().map_or(String::new(), |c| self.cond(c).s);
-                let t = step.as_ref().map_or(String::new(), |t| self.discard(t));
-                self.out.put(&format!("for ({i}; {c}; {t})"));
-                self.stmt(body);
-                self.loops.pop();
-                if wrapped {
-                    self.out.put(" }");
-                }
-            }
-            StmtKind::Forall(f) => self.forall(f, s.toks),
-            StmtKind::Switch { value, body } => {
+            StmtKind::Switch { value, .. } => {
                 self.at(s.toks);
                 let v = self.rv(value).s;
                 self.out.put(&format!("switch ({v})"));
-                self.stmt(body);
+                self.stmt(&parts[0]);
             }
-            StmtKind::Case { lo, hi, body } => {
+            StmtKind::Case { lo, hi, .. } => {
                 self.at(s.toks);
                 let l = self.rv(lo).s;
                 let h = hi.as_ref().map(|h| format!(" ... {}", self.rv(h).s)).unwrap_or_default();
                 self.out.put(&format!("case {l}{h}:"));
-                self.stmt(body);
+                self.stmt(&parts[0]);
             }
-            StmtKind::Default { body } => {
+            StmtKind::Default { .. } => {
                 self.line(s.toks, "default:");
-                self.stmt(body);
+                self.stmt(&parts[0]);
             }
-            StmtKind::Label { name, attrs, body } => {
+            StmtKind::Label { name, attrs, .. } => {
                 let a = self.verbatim(*attrs);
                 self.line(s.toks, &format!("{}: {a}", u.name(*name)));
-                self.stmt(body);
+                self.stmt(&parts[0]);
             }
             StmtKind::Goto(l) => self.line(s.toks, &format!("goto {};", u.name(*l))),
             StmtKind::GotoPtr(e) => {
@@ -169,7 +130,52 @@ impl Emitter<'_> {
                 self.out.tokens(&u.tokens, s.toks)
             }
             StmtKind::NestedFunc(f) => self.function(f),
+            StmtKind::While { .. }
+            | StmtKind::DoWhile { .. }
+            | StmtKind::For { .. }
+            | StmtKind::Forall(_) => {
+                unreachable!("loops are kept or changed")
+            }
         }
+    }
+
+    /// A loop that no pass changed.
+    fn kept(&mut self, s: &Stmt, why: &'static str, body: &Code<'_>) {
+        self.at(s.toks);
+        let mut init = (false, String::new());
+        if let StmtKind::For { init: first, .. } = &s.kind {
+            // What comes before the loop is not in it.
+            init.0 = self.for_init(first);
+            init.1 = if init.0 { String::new() } else { self.for_init_text(first) };
+        }
+        self.loops.push(why);
+        match &s.kind {
+            StmtKind::While { cond, .. } => {
+                let c = self.cond(cond).s;
+                self.out.put(&format!("while ({c})"));
+                self.stmt(body);
+            }
+            StmtKind::DoWhile { cond, .. } => {
+                self.out.put("do");
+                self.stmt(body);
+                self.at(cond.toks);
+                let c = self.cond(cond).s;
+                self.out.put(&format!("while ({c});"));
+            }
+            StmtKind::For { cond, step, .. } => {
+                let (wrapped, i) = init;
+                let c = cond.as_ref().map_or(String::new(), |c| self.cond(c).s);
+                let t = step.as_ref().map_or(String::new(), |t| self.discard(t));
+                self.out.put(&format!("for ({i}; {c}; {t})"));
+                self.stmt(body);
+                if wrapped {
+                    self.out.put(" }");
+                }
+            }
+            StmtKind::Forall(f) => self.forall(f, body, false),
+            _ => unreachable!("only loops are kept"),
+        }
+        self.loops.pop();
     }
 
     /// Brings the output to the line where `r` begins.
@@ -194,19 +200,6 @@ impl Emitter<'_> {
         self.out.put(&format!("__upc_{what}({args});"));
     }
 
-    /// A block, braces included.
-    pub fn block(&mut self, b: &Block) {
-        let u = self.u;
-        if !b.has_upc {
-            self.out.tokens(&u.tokens, b.toks);
-            return;
-        }
-        self.at(b.toks);
-        self.out.put("{");
-        self.sequence(&b.stmts);
-        self.close(b);
-    }
-
     fn close(&mut self, b: &Block) {
         self.at(TokRange::new(b.toks.end.saturating_sub(1), b.toks.end));
         self.out.put("}");
@@ -217,20 +210,23 @@ impl Emitter<'_> {
         let flat = Out::new(false, 1, self.out.tags.clone());
         let saved = std::mem::replace(&mut self.out, flat);
         self.out.put("{");
-        for (i, s) in b.stmts.iter().enumerate() {
-            match &s.kind {
-                StmtKind::Expr(e) if s.has_upc && i + 1 == b.stmts.len() => {
+        let (opt, around) = (self.opt, self.context.clone());
+        let codes = opt.inside_expression(b, &around);
+        for (i, code) in codes.iter().enumerate() {
+            match &code.stmt.kind {
+                StmtKind::Expr(e) if code.stmt.has_upc && i + 1 == codes.len() => {
                     let t = self.rv(e).s;
                     self.out.put(&format!(" {t};"));
                 }
-                _ => self.stmt(s),
+                _ => self.stmt(code),
             }
         }
         self.out.put(" }");
         std::mem::replace(&mut self.out, saved).text
     }
 
-    /// Opens a block with the declarations of a `for` that cannot stand inside the parentheses. Whether it did.
+    /// Opens a block with the declarations of a `for` that cannot stand inside the parentheses. Whether it
+    /// did.
     pub fn for_init(&mut self, init: &ForInit) -> bool {
         if let ForInit::Decl(d) = init
             && d.has_upc
@@ -243,74 +239,11 @@ impl Emitter<'_> {
         false
     }
 
-    fn for_init_text(&mut self, init: &ForInit) -> String {
+    pub(super) fn for_init_text(&mut self, init: &ForInit) -> String {
         match init {
             ForInit::None => String::new(),
             ForInit::Expr(e) => self.discard(e),
             ForInit::Decl(d) => self.verbatim(d.toks).trim_end_matches(';').to_string(),
-        }
-    }
-
-    fn forall(&mut self, f: &Forall, toks: TokRange) {
-        self.at(toks);
-        let Err(why) = self.forall_optimised(f) else { return };
-        self.in_forall += 1;
-        self.loops.push(why);
-        self.forall_plain(f, false);
-        self.loops.pop();
-        self.in_forall -= 1;
-    }
-
-    /// The plain lowering. `started`: the first clause has been done already.
-    pub fn forall_plain(&mut self, f: &Forall, started: bool) {
-        let saved = self.fresh("forall");
-        let wrapped = !started && self.for_init(&f.init);
-        let controls = !matches!(f.affinity, Affinity::Always);
-        let calls = controls && may_nest(&f.body, self.u);
-        if controls {
-            let restore = if calls { " __attribute__((__cleanup__(__upc_forall_end)))" } else { "" };
-            self.out.put(&format!(" {{ const int {saved}{restore} = __upc_forall_depth; "));
-        }
-        let i = if wrapped || started { String::new() } else { self.for_init_text(&f.init) };
-        let c = f.cond.as_ref().map_or(String::new(), |c| self.cond(c).s);
-        let mut t = f.step.as_ref().map_or(String::new(), |t| self.discard(t));
-        if calls {
-            let reset = format!("__upc_forall_depth = {saved}");
-            t = if t.is_empty() { reset } else { format!("{reset}, {t}") };
-        }
-        self.out.put(&format!("for ({i}; {c}; {t})"));
-        match &f.affinity {
-            Affinity::Always => self.stmt(&f.body),
-            Affinity::Int(e) => {
-                let a = self.rv(e).p(2);
-                // Beyond the range of long.
-                let wide =
-                    self.u.types.as_scalar(e.ty).is_some_and(|s| matches!(s, Scalar::ULong | Scalar::ULLong));
-                let turn = if wide { "__upc_turnu" } else { "__upc_turn" };
-                self.out.put(&format!(" if ({turn}({a}) | {saved} != 0)"));
-                self.controlled(&f.body, calls);
-            }
-            Affinity::Pts(e) => {
-                let w = self.pplace(e);
-                self.out.put(&format!(" if (__upc_ismine({w}) | {saved} != 0)"));
-                self.controlled(&f.body, calls);
-            }
-        }
-        if controls {
-            self.out.put(" }");
-        }
-        if wrapped {
-            self.out.put(" }");
-        }
-    }
-
-    fn controlled(&mut self, body: &Stmt, calls: bool) {
-        if calls {
-            self.out.put(" { __upc_forall_depth = 1;");
-        }
-        self.stmt(body);
-        if calls {
-            self.out.put(" }");
         }
     }
 
@@ -348,8 +281,8 @@ impl Emitter<'_> {
             let start = if f.spec.toks.is_empty() { f.declarator.start } else { f.spec.toks.start };
             self.out.tokens(&u.tokens, TokRange::new(start.min(f.toks.start), f.body.toks.start));
         }
-        self.outlining = self.passes.outline && f.body.toks.end - f.body.toks.start > SMALL_FUNCTION;
-        self.outlined = self.outlining;
+        let opt = self.opt;
+        let around = std::mem::replace(&mut self.context, opt.function(f));
         self.at(f.body.toks);
         self.out.put("{");
         if f.sig_upc {
@@ -357,12 +290,14 @@ impl Emitter<'_> {
             self.out.put(&s);
         }
         if f.body.has_upc {
-            self.sequence(&f.body.stmts);
+            let codes = opt.sequence(&f.body.stmts, &self.context);
+            self.sequence(&codes);
         } else {
             self.out
                 .tokens(&u.tokens, TokRange::new(f.body.toks.start + 1, f.body.toks.end.saturating_sub(1)));
         }
         self.close(&f.body);
+        self.context = around;
     }
 
     /// The head of a function definition, made from types.
@@ -406,7 +341,7 @@ impl Emitter<'_> {
     }
 
     /// Storage class, function specifiers and attributes of declaration specifiers, with a blank at the end.
-    pub fn spec_words(&mut self, spec: &crate::ast::DeclSpec) -> String {
+    pub fn spec_words(&mut self, spec: &crate::front::ast::DeclSpec) -> String {
         let mut s = String::new();
         if spec.extension {
             s.push_str("__extension__ ");
@@ -470,7 +405,7 @@ impl Emitter<'_> {
     }
 
     /// Declares variables that hold the bounds of variable-length arrays, whose types cannot hold them in C.
-    pub fn stash_bounds(&mut self, bounds: &[crate::types::ExprId]) -> String {
+    pub fn stash_bounds(&mut self, bounds: &[crate::front::types::ExprId]) -> String {
         let mut s = String::new();
         for &b in bounds {
             let u = self.u;
@@ -482,43 +417,4 @@ impl Emitter<'_> {
         }
         s
     }
-}
-
-/// Whether a `upc_forall` may run while this statement does: it holds one, or calls something.
-pub fn may_nest(s: &Stmt, u: &crate::ast::TranslationUnit) -> bool {
-    let (mut found, mut call) = (false, false);
-    super::walk::stmt(
-        s,
-        &mut |s| {
-            found |= matches!(
-                s.kind,
-                StmtKind::Forall(_) | StmtKind::Asm(_) | StmtKind::Return(_) | StmtKind::Goto(_)
-            )
-        },
-        &mut |e| {
-            if let ExprKind::Call { callee, .. } = &e.kind {
-                call |= !crate::opt::pure_call(callee, u);
-            }
-        },
-    );
-    found || call
-}
-
-/// Whether a loop body holds no loop.
-fn innermost(s: &Stmt) -> bool {
-    let mut found = false;
-    super::walk::stmt(
-        s,
-        &mut |s| {
-            found |= matches!(
-                s.kind,
-                StmtKind::Forall(_)
-                    | StmtKind::For { .. }
-                    | StmtKind::While { .. }
-                    | StmtKind::DoWhile { .. }
-            )
-        },
-        &mut |_| {},
-    );
-    !found
 }

@@ -1,8 +1,9 @@
-//! Types as C spells them: `shared` is left out, a pointer-to-shared is a typedef name that tells element and block size.
+//! Types as C spells them: `shared` is left out, a pointer-to-shared is a typedef name that tells element and
+//! block size.
 
 use super::Emitter;
-use crate::ast::{DeclId, DeclKind};
-use crate::types::{ArrayLen, ExprId, PtsKind, Quals, RecordId, TypeId, TypeKind};
+use crate::front::ast::{DeclId, DeclKind};
+use crate::front::types::{ArrayLen, ExprId, Quals, RecordId, TypeId, TypeKind};
 
 /// Qualifiers of C, with a blank after each.
 pub fn quals(q: Quals) -> String {
@@ -131,7 +132,8 @@ impl Emitter<'_> {
                 if self.u.types.is_array(under) || q.is_empty() {
                     self.ctype_q(under, &inner, keep)
                 } else {
-                    // Qualifiers stand before a non-pointer and after a pointer: both may be written after the base.
+                    // Qualifiers stand before a non-pointer and after a pointer: both may be written after
+                    // the base.
                     self.ctype_q(under, &inner, keep)
                 }
             }
@@ -212,7 +214,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// The bound of a variable-length array: the variable that holds it, if it was evaluated at a declaration.
+    /// The bound of a variable-length array: the variable that holds it, if it was evaluated at a
+    /// declaration.
     pub fn vla_len(&mut self, e: ExprId) -> String {
         if let Some(v) = self.vla_vars.get(&e) {
             return v.clone();
@@ -293,18 +296,12 @@ impl Emitter<'_> {
 
     /// Bytes of an ultimate element of `t`.
     pub fn elem_size(&self, t: TypeId) -> u64 {
-        let e = self.u.types.ultimate_elem(t);
-        self.u.types.const_size(e).unwrap_or(1).max(1)
+        crate::lower::element_size(self.u, t)
     }
 
     /// Block size and ultimate element size for arithmetic on a pointer-to-shared type.
     pub fn pts_params(&self, pts: TypeId) -> (u64, u64) {
-        let Some(p) = self.u.types.pointee(pts) else { return (0, 1) };
-        let b = match self.u.types.pts_kind(pts) {
-            Some(PtsKind::Blocked(n)) => n,
-            Some(PtsKind::Cyclic) => 1,
-            _ => 0,
-        };
-        (b, self.elem_size(p))
+        let crate::ir::Spread { block, size } = crate::lower::spread(self.u, pts);
+        (block, size)
     }
 }

@@ -1,7 +1,8 @@
-//! What objects and programs say of themselves, as `ident` shows it: texts `$Name: (file) value $`, as Berkeley's tools leave them.
+//! What objects and programs say of themselves, as `ident` shows it: texts `$Name: (file) value $`, as
+//! Berkeley's tools leave them.
 //!
-//! `$UPCRConfig` is the interface that an object was compiled for. All objects of a program must agree on it, those of other translators
-//! and the library included.
+//! `$UPCRConfig` is the interface that an object was compiled for. All objects of a program must agree on it,
+//! those of other translators and the library included.
 
 use std::path::Path;
 

@@ -1,8 +1,10 @@
-//! The link step's checks. Every object that upcc makes carries facts about itself as text in the section `.upc_info`; the
-//! linker joins them, and what they say must agree.
+//! The link step's checks. Every object that upcc makes carries facts about itself as text in the section
+//! `.upc_info`; the linker joins them, and what they say must agree.
 //!
-//! One line each: `L network` is the network that the program was linked for; `U abi pts threads source` begins an object; `M` says that it defines main; `V how elems per-threads block elemsize name` is a shared variable
-//! of external linkage, `how` being `i` initialised, `d` defined, `e` declared; `elems` is 0 where the size was not known.
+//! One line each: `L network` is the network that the program was linked for; `U abi pts threads source`
+//! begins an object; `M` says that it defines main; `V how elems per-threads block elemsize name` is a shared
+//! variable of external linkage, `how` being `i` initialised, `d` defined, `e` declared; `elems` is 0 where
+//! the size was not known.
 
 mod elf;
 pub mod ident;

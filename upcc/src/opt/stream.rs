@@ -1,24 +1,36 @@
 //! Loops over runs of shared elements: `x[i + c]` in a loop that counts `i` up.
 //!
-//! The elements that such an access visits are consecutive in memory as long as the loop stays inside one block of the array
-//! (or, with block size 1, if the loop steps by THREADS). So the loop is cut into *stretches* in which that holds for all of
-//! its accesses, and at the head of each it is found out once whether the elements are near. If so the stretch runs over C
-//! pointers. If not, and if nobody can tell the difference, the elements are brought into buffers in bulk, all transfers under
-//! way at the same time; the loop runs over the buffers, and those that it writes are taken back.
+//! **Matches** loops that count up by one and hold no other, with elements of declared arrays, or through
+//! pointers that stay the same, at the loop variable plus something that stays the same. The elements that
+//! such an access visits are consecutive in memory as long as the loop stays inside one block of the array
+//! (or, with block size 1, if the loop steps by THREADS). So the loop is cut into *stretches* in which that
+//! holds for all of its accesses, and at the head of each it is found out once whether the elements are near.
+//! If so the stretch runs over C pointers (`privatise`). If not, and if nobody can tell the difference, the
+//! elements are brought into buffers in bulk (`coalesce`), all transfers under way at the same time
+//! (`split-phase`); the loop runs over the buffers, and those that it writes are taken back.
 //!
-//! Nobody can tell the difference if
+//! **Nobody can tell** if
 //! - every iteration reads (or writes) the element, so that nothing else is touched;
 //! - nothing in the body synchronises: no call, strict access, fence; nothing leaves the loop;
-//! - what the loop writes is no other name for what is buffered: different declared arrays, or private memory, which a test at
-//!   run time makes sure of for private pointers.
+//! - what the loop writes is no other name for what is buffered: different declared arrays, or private
+//!   memory, which a test at run time makes sure of for private pointers.
 //!
-//! Accesses that do not run along, such as `x[index[i]]`, are fetched beforehand too if they are only read: one transfer for
-//! each, all at the same time.
+//! Accesses that do not run along, such as `x[index[i]]`, are fetched beforehand too if they are only read
+//! (*gathered*): one transfer for each, all at the same time.
+//!
+//! ```text
+//! for (i < n; i++)                                                            before
+//!     run: element(at(p), [i], 64 x 8) by 1, fetched                          after
+//!     coalesce: stretches that are far are brought, 2048 at a time, if private: to
+//! ```
 
-use super::vector::Vectors;
-use super::{Count, Element, Facts, breaks, is_array, names, strip};
-use crate::ast::{BinOp, Conv, DeclId, Expr, ExprKind, ForInit, Stmt, StmtKind, UnOp};
-use crate::emit::{Emitter, walk};
+use super::facts::{Element, Facts, accessed, breaks, is_array, names, strip};
+use super::same::same;
+use super::{LEFT_ALONE, Optimiser};
+use crate::front::ast::{BinOp, Conv, DeclId, Expr, ExprKind, ForInit, Stmt, StmtKind, UnOp, walk};
+use crate::ir::{Context, Iterations, Loop, Pace, Place, Run, Step, Stretches, Style};
+use crate::lower;
+use std::rc::Rc;
 
 /// Buffers that the runtime has, and their size in bytes.
 const BUFFERS: usize = 8;
@@ -28,38 +40,21 @@ const SHORT_BLOCK: u64 = 16;
 /// Loop bodies of more tokens are not emitted twice.
 const LONG_BODY: u32 = 600;
 
-/// How the loop variable moves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
-    One,
-    Threads,
-}
-
-/// A loop to emit: so many iterations from the present value of the variable on.
-pub(super) struct Runs {
-    pub var: DeclId,
-    /// Iterations, as C of type long.
-    pub left: String,
-    pub step: Step,
-    /// A counter that goes along.
-    pub own: Option<String>,
-}
-
 /// An element of the thread's own, used in place: what is known of it, and whether it is written.
-pub(super) type Own<'a> = (&'a Expr, Option<Element>, bool);
+pub(super) type Own<'a> = (&'a Expr, Option<Element<'a>>, bool);
 
 /// Accesses to the same run.
 pub(super) struct Stream<'a> {
-    pub element: Element,
+    pub element: Element<'a>,
     pub nodes: Vec<&'a Expr>,
-    reads: bool,
+    pub reads: bool,
     pub writes: bool,
     /// Each iteration accesses it, reads it, writes it as a whole.
-    always: bool,
-    always_read: bool,
-    always_written: bool,
+    pub always: bool,
+    pub always_read: bool,
+    pub always_written: bool,
     /// Only a part of an element is written somewhere.
-    partly: bool,
+    pub partly: bool,
 }
 
 /// What a body accesses.
@@ -84,28 +79,27 @@ struct Scan<'a> {
     bars: Option<&'static str>,
 }
 
-/// How to emit a loop.
-struct Plan<'a> {
-    streams: Vec<Stream<'a>>,
-    /// Other reads to be made beforehand.
-    gathers: Vec<&'a Expr>,
-    /// The far form can be used: if these pointers are private.
-    far: Result<Vec<&'a Expr>, &'static str>,
-    /// Near elements are not used in place: blocks are too short.
-    short: bool,
-    /// The loop can be computed several iterations at a time: how.
-    vectors: Option<Vectors>,
+impl<'a> Scan<'a> {
+    /// The shared lvalues that are written.
+    fn written(&self) -> Vec<&'a Expr> {
+        let runs = self.streams.iter().filter(|s| s.writes).flat_map(|s| s.nodes.iter().copied());
+        let own = self.own.iter().filter(|(_, _, written)| *written).map(|(e, _, _)| *e);
+        self.stores.iter().copied().chain(runs).chain(own).collect()
+    }
 }
 
-struct Scanner<'s, 'e> {
-    e: &'s Emitter<'e>,
+struct Scanner<'s, 'a> {
+    o: &'s Optimiser<'a>,
+    around: &'s Context,
     var: DeclId,
     step: Step,
     facts: &'s Facts,
 }
 
-impl Scanner<'_, '_> {
-    fn stmt<'a>(&self, s: &'a Stmt, always: bool, out: &mut Scan<'a>) {
+impl<'a> Scanner<'_, 'a> {
+    fn stmt(&self, s: &'a Stmt, always: bool, out: &mut Scan<'a>) {
+        // What follows a `continue` is not for every iteration.
+        let always = always && !out.continues;
         match &s.kind {
             StmtKind::Block(b) => b.stmts.iter().for_each(|s| self.stmt(s, always, out)),
             StmtKind::If { cond, then, els } => {
@@ -144,8 +138,9 @@ impl Scanner<'_, '_> {
         }
     }
 
-    fn expr<'a>(&self, e: &'a Expr, always: bool, out: &mut Scan<'a>) {
+    fn expr(&self, e: &'a Expr, always: bool, out: &mut Scan<'a>) {
         match &e.kind {
+            ExprKind::Implicit { conv: Conv::SharedLoad, expr } if self.facts.reads_once(expr) => return,
             ExprKind::Implicit { conv: Conv::SharedLoad, expr } => {
                 return self.access(expr, (true, false), always, out);
             }
@@ -161,7 +156,7 @@ impl Scanner<'_, '_> {
             ExprKind::IncDec { expr, .. } => return self.change(expr, true, always, out),
             ExprKind::Call { callee, .. } => {
                 out.branches = true;
-                if !super::pure_call(callee, self.e.u) {
+                if !lower::pure_call(callee, self.o.u) {
                     out.bars = Some("the loop calls a function");
                 }
             }
@@ -174,8 +169,8 @@ impl Scanner<'_, '_> {
     }
 
     /// A lvalue is written, and read before.
-    fn change<'a>(&self, lv: &'a Expr, reads: bool, always: bool, out: &mut Scan<'a>) {
-        if self.e.u.types.is_shared(lv.ty) {
+    fn change(&self, lv: &'a Expr, reads: bool, always: bool, out: &mut Scan<'a>) {
+        if self.o.u.types.is_shared(lv.ty) {
             self.access(lv, (reads, true), always, out);
         } else {
             self.private(lv, true, always, out);
@@ -183,7 +178,7 @@ impl Scanner<'_, '_> {
     }
 
     /// Operands of the lvalue of a private access, and the access.
-    fn private<'a>(&self, lv: &'a Expr, store: bool, always: bool, out: &mut Scan<'a>) {
+    fn private(&self, lv: &'a Expr, store: bool, always: bool, out: &mut Scan<'a>) {
         if through_pointer(lv) {
             if store { &mut out.private_stores } else { &mut out.private_loads }.push(lv);
         }
@@ -193,26 +188,26 @@ impl Scanner<'_, '_> {
         self.expr(lv, always, out);
     }
 
-    fn access<'a>(&self, lv: &'a Expr, (reads, writes): (bool, bool), always: bool, out: &mut Scan<'a>) {
-        let types = &self.e.u.types;
-        let target = super::accessed(lv);
-        let whole = std::ptr::eq(target, lv.unparen());
+    fn access(&self, lv: &'a Expr, (reads, writes): (bool, bool), always: bool, out: &mut Scan<'a>) {
+        let types = &self.o.u.types;
+        let target = accessed(lv);
+        let whole = target.id == lv.unparen().id;
         if lv.strict || target.strict {
             out.bars = Some("the loop holds a strict access");
         } else if types.quals(lv.ty).is_volatile {
             out.bars = Some("the loop accesses a volatile object");
         }
         self.expr(target, always, out);
-        let element = self.e.element(target, self.var, self.facts);
-        if self.e.local.of(target).is_some() {
+        let element = self.o.element(target, self.var, self.facts);
+        if self.around.bound.contains(&target.id) {
             out.own.push((target, element, writes));
             return;
         }
         let fits = |x: &Element| match self.step {
             Step::One => true,
-            Step::Threads => x.block == 1,
+            Step::Threads => x.spread.block == 1,
         };
-        match element.filter(|x| fits(x) && x.size <= BUFFER_BYTES / 16) {
+        match element.filter(|x| fits(x) && x.spread.size <= BUFFER_BYTES / 16) {
             Some(element) => {
                 let at = match out.streams.iter().position(|s| s.element.key == element.key) {
                     Some(at) => at,
@@ -283,7 +278,7 @@ fn pointer_root(lv: &Expr) -> Option<&Expr> {
     }
 }
 
-impl Emitter<'_> {
+impl<'a> Optimiser<'a> {
     /// The shared array that a shared lvalue is part of, if it is a declared one.
     pub(super) fn root_array(&self, lv: &Expr) -> Option<DeclId> {
         match &lv.unparen().kind {
@@ -297,15 +292,34 @@ impl Emitter<'_> {
         }
     }
 
-    fn plan<'a>(
+    /// Iterations of a body with these facts, whose accesses run along with a variable. Or why they are as
+    /// written.
+    pub(super) fn iterations(
         &self,
         body: &'a Stmt,
         var: DeclId,
         step: Step,
         facts: &Facts,
-    ) -> Result<Plan<'a>, &'static str> {
-        let mut scan = Scan::default();
-        Scanner { e: self, var, step, facts }.stmt(body, true, &mut scan);
+        around: &Rc<Context>,
+    ) -> Result<Iterations<'a>, &'static str> {
+        let scan = |facts: &Facts| {
+            let mut scan = Scan::default();
+            Scanner { o: self, around, var, step, facts }.stmt(body, true, &mut scan);
+            scan
+        };
+        let mut found = scan(facts);
+        let once = match found.bars {
+            None if !found.loops => self.steady_reads(&found.loads, &found.written(), var, facts, around),
+            _ => Vec::new(),
+        };
+        let mut facts = facts;
+        let with_reads;
+        if !once.is_empty() {
+            let read_once = once.iter().map(|lv| lv.id).collect();
+            with_reads = Facts { read_once, ..facts.clone() };
+            facts = &with_reads;
+            found = scan(facts);
+        }
         let Scan {
             streams,
             loads,
@@ -318,15 +332,13 @@ impl Emitter<'_> {
             loops,
             continues,
             bars,
-        } = scan;
+        } = found;
         if loops {
             return Err("the loop holds another");
         }
         let mut far = match bars {
             Some(why) => Err(why),
-            None if !self.passes.coalesce && !self.passes.split_phase => {
-                Err("such loops are left alone (-noopt or -fno-upc-...)")
-            }
+            None if !self.passes.coalesce && !self.passes.split_phase => Err(LEFT_ALONE),
             None if facts.calls => Err("the loop calls a function"),
             None => Ok(Vec::new()),
         };
@@ -369,7 +381,7 @@ impl Emitter<'_> {
         // Reads that do not run along.
         if self.passes.split_phase && stores.is_empty() {
             for (lv, always) in &loads {
-                let once = !gathers.iter().any(|g: &&Expr| std::ptr::eq(*g, *lv));
+                let once = !gathers.iter().any(|g: &&Expr| g.id == lv.id);
                 let scalar = lv.bit_field(&self.u.types).is_none()
                     && self.u.types.const_size(lv.ty).is_some_and(|n| n <= BUFFER_BYTES / 16)
                     && !self.u.types.is_array(lv.ty)
@@ -383,7 +395,7 @@ impl Emitter<'_> {
                     && once
                     && scalar
                     && apart_from_writes
-                    && self.depends(lv, var)
+                    && names(lv, var)
                     && self.foreseen(lv, var, facts, &private_changes)
                 {
                     gathers.push(*lv);
@@ -398,8 +410,7 @@ impl Emitter<'_> {
             for x in suspects {
                 match pointer_root(x) {
                     Some(p) if self.invariant(p, facts) => {
-                        let same = |c: &&Expr| self.verbatim(c.toks) == self.verbatim(p.toks);
-                        if !checks.iter().any(same) {
+                        if !checks.iter().any(|c: &&Expr| same(c, p)) {
                             checks.push(p);
                         }
                     }
@@ -410,8 +421,19 @@ impl Emitter<'_> {
                 }
             }
         }
+        let code = |around: Context| self.statement(body, &Rc::new(around));
+        let mut within = (**around).clone();
+        within.known.extend(once.iter().map(|lv| lv.id));
+        let once = alike(once);
+        let one_by_one = |once: Vec<Vec<&'a Expr>>, within: Context, why| {
+            if once.is_empty() {
+                return Err(why);
+            }
+            let pace = Pace::Single(why, Box::new(code(within)));
+            Ok(Iterations { var, step, once, pace })
+        };
         if streams.is_empty() && gathers.is_empty() {
-            return Err(bars.unwrap_or("no access runs along with the loop variable"));
+            return one_by_one(once, within, bars.unwrap_or("no access runs along with the loop variable"));
         }
         if streams.len() + gathers.len() > BUFFERS {
             gathers.clear();
@@ -421,9 +443,12 @@ impl Emitter<'_> {
         }
         let short = streams.is_empty()
             || !self.passes.privatise
-            || step == Step::One && streams.iter().any(|s| (1..SHORT_BLOCK).contains(&s.element.block));
+            || step == Step::One
+                && streams.iter().any(|s| (1..SHORT_BLOCK).contains(&s.element.spread.block));
         if short {
-            far.as_ref().map_err(|e| *e)?;
+            if let Err(why) = far {
+                return one_by_one(once, within, why);
+            }
         } else {
             gathers.clear();
         }
@@ -434,25 +459,72 @@ impl Emitter<'_> {
             && !branches
             && bars.is_none();
         let vectors = if alone && !short { self.vectors(body, var, &streams, &own, facts) } else { None };
-        Ok(Plan { streams, gathers, far, short, vectors })
+        let near = short.then(|| code(Context { in_order: true, ..within.clone() }));
+        // Private pointers that are to shared memory after all, or far elements that are not brought.
+        let rare = !short && far.as_ref().map_or(true, |checks| !checks.is_empty());
+        let rare = rare.then(|| code(Context { style: Style::Compact, ..within.clone() }));
+        within.bound.extend(streams.iter().flat_map(|s| &s.nodes).chain(&gathers).map(|e| e.id));
+        let sizes = gathers.iter().map(|g| self.u.types.const_size(g.ty).unwrap_or(BUFFER_BYTES));
+        let most = sizes.chain(streams.iter().map(|s| s.element.spread.size)).max().unwrap_or(1).max(1);
+        let stretches = Stretches {
+            body: code(within),
+            runs: streams.into_iter().map(|s| self.run(s)).collect(),
+            gathers,
+            far,
+            most: BUFFER_BYTES / most,
+            vectors,
+            near,
+            rare,
+        };
+        Ok(Iterations { var, step, once, pace: Pace::Stretches(Box::new(stretches)) })
     }
 
-    /// Whether the expression names the variable.
-    fn depends(&self, e: &Expr, var: DeclId) -> bool {
-        names(e, var)
+    fn run(&self, s: Stream<'a>) -> Run<'a> {
+        let mut first = self.place(s.nodes[0]);
+        if !s.always {
+            // The first iteration may leave out an access to what would be before the array.
+            may_not_exist(&mut first);
+        }
+        Run {
+            first,
+            spread: s.element.spread,
+            ty: s.element.ty,
+            // What every iteration writes before it reads need not be fetched; to know that takes more than
+            // this.
+            fetched: s.reads || !s.always_written,
+            written: s.writes,
+            nodes: s.nodes,
+        }
+    }
+
+    /// The iterations, one by one if there is no better way.
+    pub(super) fn best_iterations(
+        &self,
+        body: &'a Stmt,
+        var: DeclId,
+        step: Step,
+        facts: &Facts,
+        around: &Rc<Context>,
+    ) -> Iterations<'a> {
+        let small = body.toks.end - body.toks.start <= LONG_BODY && !facts.returns;
+        let made =
+            if small { self.iterations(body, var, step, facts, around) } else { Err("the loop is too long") };
+        made.unwrap_or_else(|why| {
+            let pace = Pace::Single(why, Box::new(self.statement(body, around)));
+            Iterations { var, step, once: Vec::new(), pace }
+        })
     }
 
     /// Whether the place of a shared lvalue can be computed some iterations earlier.
     fn foreseen(&self, lv: &Expr, var: DeclId, facts: &Facts, stores: &[&Expr]) -> bool {
         let t = &self.u.types;
         let mut ok = true;
-        let top = std::ptr::from_ref(lv);
         walk::expr(lv, &mut |_| {}, &mut |x| {
             ok &= match &x.kind {
                 ExprKind::Name(d) => {
                     *d == var || self.steady(*d, facts) || t.is_array(x.ty) && !facts.declared.contains(d)
                 }
-                ExprKind::Index { .. } if std::ptr::eq(x, top) => true,
+                ExprKind::Index { .. } if x.id == lv.id => true,
                 // A private array that holds the index: nothing stored may be of its kind.
                 ExprKind::Index { .. } => {
                     let root = private_root(x);
@@ -482,259 +554,68 @@ impl Emitter<'_> {
         ok
     }
 
-    /// A `for` loop over runs of shared elements. Whether it was emitted.
-    pub fn stream_for(
-        &mut self,
-        init: &ForInit,
-        cond: Option<&Expr>,
+    /// A `for` loop over runs of shared elements, or why it is as written.
+    pub(super) fn stream(
+        &self,
+        init: &'a ForInit,
+        cond: Option<&'a Expr>,
         step: Option<&Expr>,
-        body: &Stmt,
-    ) -> Result<(), &'static str> {
-        if self.compact || !(self.passes.privatise || self.passes.coalesce || self.passes.split_phase) {
-            return Err("such loops are left alone (-noopt or -fno-upc-...)");
+        body: &'a Stmt,
+        around: &Rc<Context>,
+    ) -> Result<Loop<'a>, &'static str> {
+        let any = self.passes.privatise || self.passes.coalesce || self.passes.split_phase;
+        if around.style == Style::Compact || !any {
+            return Err(LEFT_ALONE);
         }
         if !body.has_upc || body.toks.end - body.toks.start > LONG_BODY {
             return Err("the loop is too long");
         }
-        let Some(c) = self.count(cond, step) else { return Err("the loop does not count up by one") };
+        let count = self.count(cond, step).ok_or("the loop does not count up by one")?;
         let facts = Facts::of(body, self.u);
         if facts.labels || facts.returns || breaks(body) {
             return Err("the loop may end early");
         }
-        if !self.counts(c.var, &facts) {
+        if !self.counts(count.var, &facts) {
             return Err("the loop variable may change in the loop");
         }
-        if !self.invariant(c.hi, &facts) {
+        if !self.invariant(count.bound, &facts) {
             return Err("the bound may change in the loop");
         }
-        let plan = self.plan(body, c.var, Step::One, &facts)?;
-        let var = self.u.name(self.u.decl(c.var).name).to_string();
-        self.out.put("{ ");
-        let wrapped = match init {
-            ForInit::None => false,
-            ForInit::Expr(e) => {
-                let t = self.discard(e);
-                self.out.put(&format!("{t}; "));
-                false
-            }
-            ForInit::Decl(d) if d.has_upc => self.for_init(init),
-            ForInit::Decl(d) => {
-                let t = self.verbatim(d.toks);
-                self.out.put(&format!("{t} "));
-                false
-            }
-        };
-        let n = self.next_number();
-        let hi = self.bound(&Count { var: c.var, hi: c.hi, inclusive: c.inclusive, compared: c.compared });
-        self.out.put(&format!("long __upc_m{n} = {hi} - (long){var};"));
-        let runs = Runs { var: c.var, left: format!("__upc_m{n}"), step: Step::One, own: None };
-        self.emit_plan(&runs, plan, body, n);
-        self.out.put(if wrapped { " } }" } else { " }" });
-        Ok(())
+        let each = self.iterations(body, count.var, Step::One, &facts, around)?;
+        Ok(Loop { init, count, each })
     }
+}
 
-    /// Emits the loop in the best form there is.
-    pub(super) fn runs(&mut self, r: Runs, body: &Stmt, facts: &Facts) {
-        let n = self.next_number();
-        let small = body.toks.end - body.toks.start <= LONG_BODY && !facts.returns;
-        let plan = if small { self.plan(body, r.var, r.step, facts) } else { Err("the loop is too long") };
-        match plan {
-            Ok(plan) => {
-                self.out.put(&format!(" {{ long __upc_m{n} = {};", r.left));
-                let runs = Runs { left: format!("__upc_m{n}"), ..r };
-                self.emit_plan(&runs, plan, body, n);
-                self.out.put(" }");
-            }
-            Err(why) => {
-                self.loops.push(why);
-                self.plain(&r, &r.left, n, body);
-                self.loops.pop();
-            }
+/// Those that are written alike together.
+fn alike(reads: Vec<&Expr>) -> Vec<Vec<&Expr>> {
+    let mut lists: Vec<Vec<&Expr>> = Vec::new();
+    for lv in reads {
+        match lists.iter_mut().find(|list| same(list[0], lv)) {
+            Some(list) => list.push(lv),
+            None => lists.push(vec![lv]),
         }
     }
+    lists
+}
 
-    /// A loop of so many iterations.
-    fn plain(&mut self, r: &Runs, count: &str, n: u32, body: &Stmt) {
-        let next = self.advance(r);
-        self.out.put(&format!(" for (long __upc_x{n} = {count}; __upc_x{n} > 0; __upc_x{n}--, {next})"));
-        self.stmt(body);
-    }
-
-    pub(super) fn advance(&mut self, r: &Runs) -> String {
-        let decl = self.u.decl(r.var);
-        let var = self.u.name(decl.name).to_string();
-        let t = self.ctype_plain(decl.ty, "");
-        let mut s = match r.step {
-            Step::One => format!("{var}++"),
-            Step::Threads => format!("{var} = ({t})({var} + __UPC_T)"),
-        };
-        if let Some(k) = &r.own {
-            s.push_str(&format!(", {k}++"));
+/// Takes note that elements on the way to the place may be before the first of an array.
+fn may_not_exist(place: &mut Place<'_>) {
+    match place {
+        Place::Element { from, exists, .. } => {
+            *exists = false;
+            may_not_exist(from);
         }
-        s
-    }
-
-    /// `r.left` is a variable that counts the iterations that are left.
-    fn emit_plan(&mut self, r: &Runs, plan: Plan, body: &Stmt, n: u32) {
-        let Plan { streams, gathers, far, short, vectors } = plan;
-        let left = &r.left;
-        let next = self.advance(r);
-        let bytes = streams.iter().map(|s| s.element.size);
-        let sizes = gathers.iter().map(|g| self.u.types.const_size(g.ty).unwrap_or(BUFFER_BYTES));
-        let chunk = BUFFER_BYTES / bytes.chain(sizes).max().unwrap_or(1).max(1);
-        let mut private = String::new();
-        for p in far.iter().flatten() {
-            let p = self.rv(p).p(2);
-            private.push_str(&format!(" && __upc_is_private({p})"));
+        Place::Start(of)
+        | Place::NoPhase(of)
+        | Place::After(_, of)
+        | Place::Moved { from: of, .. }
+        | Place::Member { of, .. }
+        | Place::Part { of, .. } => may_not_exist(of),
+        Place::Either(_, a, b) | Place::OrElse(a, b) => {
+            may_not_exist(a);
+            may_not_exist(b);
         }
-        if short {
-            // All near: the loop as it is.
-            self.out.put(" if (__UPC_LIKELY(__upc_rt.mapped == __upc_rt.threads)");
-            if !private.is_empty() {
-                self.out.put(&format!(" || !({})", &private[4..]));
-            }
-            self.out.put(") {");
-            let quiet = std::mem::replace(&mut self.quiet, true);
-            self.plain(r, left, n, body);
-            self.quiet = quiet;
-            self.out.put(" } else");
-        }
-        self.out.put(&format!(" while ({left} > 0) {{ long __upc_n{n} = {left};"));
-        let mut near = Vec::new();
-        for (m, s) in streams.iter().enumerate() {
-            // The first iteration may leave out an access to what would be before the array.
-            self.before_first = !s.always;
-            let at = self.place(s.nodes[0]);
-            self.before_first = false;
-            self.out.put(&format!(" const struct __upc_w __upc_w{n}_{m} = {at};"));
-            near.push(format!("__upc_near(__upc_w{n}_{m})"));
-        }
-        for (m, s) in streams.iter().enumerate() {
-            let ty = self.access_type(s.element.ty);
-            self.out.put(&format!(" {ty} *__upc_p{n}_{m};"));
-        }
-        for (m, g) in gathers.iter().enumerate() {
-            let (m, ty) = (m + streams.len(), self.access_type(g.ty));
-            self.out.put(&format!(" {ty} *const __upc_p{n}_{m} = ({ty} *)__upc_buffer({m});"));
-        }
-        let whole = if r.step == Step::Threads { " " } else { "" };
-        let mut limits = String::new();
-        for (m, s) in streams.iter().enumerate().filter(|(_, s)| s.element.block > 1 && whole.is_empty()) {
-            let b = s.element.block;
-            limits.push_str(&format!(
-                " if (__upc_n{n} > (long)({b} - __upc_w{n}_{m}.ph)) __upc_n{n} = (long)({b} - __upc_w{n}_{m}.ph);"
-            ));
-        }
-        let direct: String = (0..streams.len())
-            .map(|m| format!(" __upc_p{n}_{m} = (void *)__upc_at(__upc_w{n}_{m});"))
-            .collect();
-        let is_far = format!("__upc_far{n}");
-        let keep = self.local.clone();
-        if !short {
-            // Checked one by one if each is to be reported.
-            let all = if self.o.sanitize { "" } else { "__upc_rt.mapped == __upc_rt.threads || " };
-            self.out.put(&format!(
-                " const int {is_far} = !__UPC_LIKELY({all}({})); if (!{is_far}) {{{limits}{direct} }} else",
-                near.join(" & ")
-            ));
-        }
-        match &far {
-            Ok(_) => {
-                if !private.is_empty() && !short {
-                    self.out.put(&format!(" if (!({}))", &private[4..]));
-                    self.far_plain(r, n, body);
-                    self.out.put(" else");
-                }
-                self.bring(r, &streams, &gathers, n, chunk);
-            }
-            Err(why) => {
-                for s in streams.iter().flat_map(|s| &s.nodes) {
-                    self.loops.push(why);
-                    self.remark_why(s, "access", " if it is far", None);
-                    self.loops.pop();
-                }
-                self.far_plain(r, n, body);
-            }
-        }
-        self.loops.push("");
-        for (m, s) in streams.iter().enumerate() {
-            let to = self.local.add(format!("__upc_p{n}_{m}"), &format!("__upc_j{n}"));
-            s.nodes.iter().for_each(|e| self.local.bind(e, to));
-        }
-        for (m, g) in gathers.iter().enumerate() {
-            let m = m + streams.len();
-            let to = self.local.add(format!("__upc_p{n}_{m}"), &format!("__upc_j{n}"));
-            self.local.bind(g, to);
-        }
-        let first = match vectors {
-            Some(v) => self.in_vectors_of(&v, r, body, n),
-            None => "0".into(),
-        };
-        self.out
-            .put(&format!(" for (long __upc_j{n} = {first}; __upc_j{n} < __upc_n{n}; __upc_j{n}++, {next})"));
-        self.stmt(body);
-        self.loops.pop();
-        self.local = keep;
-        let written: Vec<usize> = (0..streams.len()).filter(|&m| streams[m].writes).collect();
-        if far.is_ok() && !written.is_empty() {
-            let test = if short { String::new() } else { format!("if ({is_far}) ") };
-            self.out.put(&format!(" {test}{{"));
-            for m in written {
-                let args = self.run_args(&streams[m], m, r.step, n);
-                self.out.put(&format!(" __upc_scatter({args}, {});", self.how(0)));
-            }
-            self.out.put(" __upc_moved(); }");
-        }
-        self.out.put(&format!(" {left} -= __upc_n{n}; }}"));
-    }
-
-    /// All the iterations left one by one, and out of the loop over stretches.
-    fn far_plain(&mut self, r: &Runs, n: u32, body: &Stmt) {
-        self.out.put(" {");
-        let compact = std::mem::replace(&mut self.compact, true);
-        self.plain(r, &r.left, n, body);
-        self.compact = compact;
-        self.out.put(" break; }");
-    }
-
-    /// Brings a stretch into buffers.
-    fn bring(&mut self, r: &Runs, streams: &[Stream], gathers: &[&Expr], n: u32, chunk: u64) {
-        self.out.put(&format!(" {{ if (__upc_n{n} > {chunk}) __upc_n{n} = {chunk};"));
-        for (m, s) in streams.iter().enumerate() {
-            let args = self.run_args(s, m, r.step, n);
-            // What every iteration writes before it reads need not be fetched; to know that takes more than this.
-            let how = self.how(u32::from(s.reads || !s.always_written));
-            self.out.put(&format!(" __upc_p{n}_{m} = __upc_gather({args}, {how});"));
-        }
-        if !gathers.is_empty() {
-            let decl = self.u.decl(r.var);
-            let (var, t) = (self.u.name(decl.name).to_string(), self.ctype_plain(decl.ty, ""));
-            let next = self.advance(&Runs { own: None, left: String::new(), ..*r });
-            self.out.put(&format!(
-                " const {t} __upc_v{n} = {var}; for (long __upc_x{n} = 0; __upc_x{n} < __upc_n{n}; __upc_x{n}++, {next}) {{"
-            ));
-            for (m, g) in gathers.iter().enumerate() {
-                let w = self.place(g);
-                let size = self.u.types.const_size(g.ty).unwrap_or(1);
-                self.out.put(&format!(
-                    " {{ const struct __upc_w __upc_a = {w}; __upc_start({}, __upc_x{n}, (unsigned)__upc_a.t, __upc_a.o, {size}); }}",
-                    m + streams.len()
-                ));
-            }
-            self.out.put(&format!(" }} {var} = __upc_v{n};"));
-        }
-        self.out.put(" __upc_moved(); }");
-    }
-
-    fn run_args(&self, s: &Stream, m: usize, step: Step, n: u32) -> String {
-        let b = if step == Step::Threads { 0 } else { s.element.block };
-        let w = format!("__upc_w{n}_{m}");
-        format!("{m}, (unsigned){w}.t, {w}.o, {w}.ph, __upc_n{n}, {b}, {}", s.element.size)
-    }
-
-    /// The argument that says how to transfer.
-    fn how(&self, read: u32) -> u32 {
-        read | if self.passes.split_phase { 0 } else { 2 } | if self.passes.coalesce { 0 } else { 4 }
+        Place::Variable(_) | Place::Pointer(_) | Place::Null => {}
     }
 }
 

@@ -1,15 +1,30 @@
 //! Loops over runs of elements, in a form that C compilers vectorise.
 //!
-//! At `-O2` compilers vectorise a loop only if the vectors take its place altogether: the number of iterations is a multiple of
-//! their length, and nothing has to be tested at run time. So a stretch is computed in two loops, the first of which has a
-//! number of iterations that is seen to be such a multiple, and says that its iterations do not depend on each other. UPC knows
-//! that where C does not: shared arrays with different names are different memory.
+//! **Matches** loops over runs, and own elements, that access nothing else but automatic variables, write a
+//! declared array, and reduce nothing of floating type.
+//!
+//! **Nobody can tell**: what is written is no other element of what is accessed, so iterations do not depend
+//! on each other, and each does what it did.
+//!
+//! At `-O2` compilers vectorise a loop only if the vectors take its place altogether: the number of
+//! iterations is a multiple of their length, and nothing has to be tested at run time. So a stretch is
+//! computed in two loops, the first of which has a number of iterations that is seen to be such a multiple,
+//! and says that its iterations do not depend on each other. UPC knows that where C does not: shared arrays
+//! with different names are different memory.
+//!
+//! ```text
+//! for (i < n; i++)                                 before
+//!     vector: a multiple of 8, in one piece        after
+//! ```
 
-use super::stream::{Own, Runs, Step, Stream};
-use super::{Element, Facts, names};
-use crate::ast::{DeclId, Expr, ExprKind, Stmt};
-use crate::emit::{Emitter, walk};
-use crate::types::TypeId;
+use super::Optimiser;
+use super::facts::{Element, Facts, names};
+use super::stream::{Own, Stream};
+use crate::front::ast::{DeclId, ExprKind, NodeId, Stmt, walk};
+use crate::front::types::TypeId;
+use crate::ir::Vectors;
+use crate::lower;
+use std::collections::HashSet;
 
 /// Loop bodies of more tokens are not emitted once more.
 const SHORT_BODY: u32 = 120;
@@ -18,27 +33,13 @@ const VECTOR: u64 = 64;
 /// Fewest iterations that are done together.
 const FEWEST: u64 = 8;
 /// Bytes in a strip.
-const PAGE: u64 = 4096;
+pub(crate) const PAGE: u64 = 4096;
 /// Arrays with more bytes than this on a thread are likely in memory.
 const LARGE: u64 = 8 << 20;
 
-/// How a loop is computed in vectors.
-#[derive(Debug)]
-pub(super) struct Vectors {
-    /// The multiple: elements of the smallest type in a vector.
-    chunk: u64,
-    /// The loop variable is used as such, not only to find the elements.
-    counted: bool,
-    /// In strips of so many elements.
-    strip: Option<u64>,
-    /// Runs so close to another that they are in its pages, or with block size 1 in those of the next thread: touching these too
-    /// costs more than it brings.
-    close: Vec<usize>,
-}
-
-impl Emitter<'_> {
-    /// Whether iterations over the runs and the thread's own elements, which are all that the body accesses but for automatic
-    /// variables, do not depend on each other.
+impl<'a> Optimiser<'a> {
+    /// Whether iterations over the runs and the thread's own elements, which are all that the body accesses
+    /// but for automatic variables, do not depend on each other.
     pub(super) fn vectors(
         &self,
         body: &Stmt,
@@ -77,18 +78,14 @@ impl Emitter<'_> {
         if !writes || !facts.assigned.iter().all(whole) || !all().all(|(x, _)| scalar(x.ty)) {
             return None;
         }
-        let least = all().map(|(x, _)| x.size).min()?;
+        let least = all().map(|(x, _)| x.spread.size).min()?;
         // Names of the variable elsewhere than in an index that goes along.
         let (mut named, mut along) = (0, 0);
-        let nodes: Vec<*const Expr> = streams
-            .iter()
-            .flat_map(|s| &s.nodes)
-            .chain(own.iter().map(|o| &o.0))
-            .map(|e| std::ptr::from_ref(*e))
-            .collect();
+        let nodes = streams.iter().flat_map(|s| &s.nodes).chain(own.iter().map(|o| &o.0));
+        let nodes: HashSet<NodeId> = nodes.map(|e| e.id).collect();
         walk::stmt(body, &mut |_| {}, &mut |e| match &e.kind {
             ExprKind::Name(d) if *d == var => named += 1,
-            ExprKind::Index { .. } if nodes.contains(&std::ptr::from_ref(e)) => {
+            ExprKind::Index { .. } if nodes.contains(&e.id) => {
                 along += usize::from(names(e, var));
             }
             _ => {}
@@ -98,10 +95,8 @@ impl Emitter<'_> {
         let mut close = Vec::new();
         for (m, s) in streams.iter().enumerate() {
             let same = |x: &&Stream| {
-                let (a, b) = (&x.element.key, &s.element.key);
-                let gap = (a.index.constant - b.index.constant).unsigned_abs() * u128::from(s.element.size);
-                (&a.base, &a.outer, &a.index.rest) == (&b.base, &b.outer, &b.index.rest)
-                    && gap < u128::from(VECTOR)
+                let gap = x.element.key.apart(&s.element.key);
+                gap.is_some_and(|gap| gap * u128::from(s.element.spread.size) < u128::from(VECTOR))
             };
             if streams[..m].iter().any(|x| same(&x)) {
                 close.push(m);
@@ -111,74 +106,13 @@ impl Emitter<'_> {
     }
 
     /// Elements in a strip, if these are of arrays that no cache holds.
-    pub(super) fn strip<'a>(&self, elements: impl Iterator<Item = &'a Element> + Clone) -> Option<u64> {
-        let bytes =
-            elements.clone().filter_map(|x| x.array).map(|d| self.bytes_per_thread(self.u.decl(d).ty));
-        let least = elements.map(|x| x.size).min()?;
+    pub(super) fn strip<'e>(&self, elements: impl Iterator<Item = &'e Element<'a>> + Clone) -> Option<u64>
+    where
+        'a: 'e,
+    {
+        let arrays = elements.clone().filter_map(|x| x.array);
+        let bytes = arrays.map(|d| lower::bytes_per_thread(self.u, self.u.decl(d).ty));
+        let least = elements.map(|x| x.spread.size).min()?;
         (bytes.max()? > LARGE).then_some(PAGE / least.max(1))
-    }
-
-    /// Opens the loop over strips: what they begin at, and the text of a strip's iterations.
-    pub(super) fn open_strips(&mut self, strip: u64, count: &str, chunk: u64, n: u32) -> (String, String) {
-        let (f, e) = (format!("__upc_f{n}"), format!("__upc_e{n}"));
-        self.out.put(&format!(
-            " for (long {f} = 0; {f} < {count}; {f} += {strip}) {{ \
-             const long {e} = ({count} - {f} < {strip} ? {count} - {f} : {strip}) & -{chunk}l;"
-        ));
-        (f, e)
-    }
-
-    /// Has what lies a strip ahead of the pointer fetched.
-    pub(super) fn touch(&mut self, p: &str) {
-        self.out.put(&format!(" __upc_touch({p}, {PAGE});"));
-    }
-
-    /// Emits the first of the two loops; the iteration that the other begins with.
-    pub(super) fn in_vectors_of(&mut self, v: &Vectors, r: &Runs, body: &Stmt, n: u32) -> String {
-        let decl = self.u.decl(r.var);
-        let (var, t) = (self.u.name(decl.name).to_string(), self.ctype_plain(decl.ty, ""));
-        let (j, end) = (format!("__upc_j{n}"), format!("__upc_c{n}"));
-        self.out.put(&format!(" const long {end} = __upc_n{n} & -{}l;", v.chunk));
-        let keep = self.local.clone();
-        if let Some(k) = &r.own {
-            for (m, (p, _)) in self.local.along(k) {
-                let q = format!("{p}v{n}");
-                self.out.put(&format!(" __typeof__(&*{p}) {q} = {p} + {k};"));
-                self.local.refs[m] = (q, j.clone());
-            }
-        }
-        let next = match (v.counted, r.step) {
-            (false, _) => String::new(),
-            (true, _) => format!(", {}", self.advance(&Runs { own: None, left: String::new(), ..*r })),
-        };
-        let count = match v.strip {
-            Some(strip) => {
-                let (f, e) = self.open_strips(strip, &end, v.chunk, n);
-                for (m, (p, _)) in self.local.along(&j) {
-                    let q = format!("{p}f");
-                    self.out.put(&format!(" __typeof__(&*{p}) {q} = {p} + {f};"));
-                    if !v.close.iter().any(|m| p == format!("__upc_p{n}_{m}")) {
-                        self.touch(&q);
-                    }
-                    self.local.refs[m] = (q, j.clone());
-                }
-                e
-            }
-            None => end.clone(),
-        };
-        self.out.put(&format!(" _Pragma(\"GCC ivdep\") for (long {j} = 0; {j} < {count}; {j}++{next})"));
-        self.stmt(body);
-        if v.strip.is_some() {
-            self.out.put(" }");
-        }
-        self.local = keep;
-        if let Some(k) = &r.own {
-            self.out.put(&format!(" {k} += {end};"));
-        }
-        if !v.counted {
-            let step = if r.step == Step::One { "" } else { " * (long)__UPC_T" };
-            self.out.put(&format!(" {var} = ({t})({var} + {end}{step});"));
-        }
-        end
     }
 }

@@ -1,8 +1,8 @@
 //! The allocator of `upcc`: a syntax tree is a million small pieces that come and go.
 //!
-//! Pieces of up to [`LARGEST`] bytes are cut from chunks and kept in a list for each size when they are given back, by thread. A
-//! piece that another thread gives back goes to that thread's list. Chunks are never returned: the process ends soon. Larger
-//! memory, and more strictly aligned, is the system's affair.
+//! Pieces of up to [`LARGEST`] bytes are cut from chunks and kept in a list for each size when they are given
+//! back, by thread. A piece that another thread gives back goes to that thread's list. Chunks are never
+//! returned: the process ends soon. Larger memory, and more strictly aligned, is the system's affair.
 #![expect(unsafe_code, reason = "an allocator")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -53,7 +53,8 @@ impl Lists {
         if first.is_null() {
             return self.cut((n + 1) * STEP);
         }
-        // SAFETY: a free piece holds the address of the next, written by `give`; it is aligned and large enough.
+        // SAFETY: a free piece holds the address of the next, written by `give`; it is aligned and large
+        // enough.
         self.free[n].set(unsafe { first.cast::<*mut u8>().read() });
         first
     }
@@ -74,7 +75,8 @@ impl Lists {
                 return chunk;
             }
             if huge {
-                // SAFETY: the memory is ours; this advice does not change it. Without huge pages it is memory as any.
+                // SAFETY: the memory is ours; this advice does not change it. Without huge pages it is memory
+                // as any.
                 unsafe { madvise(chunk, bytes, HUGE) };
             }
             self.next.set(chunk);
@@ -87,8 +89,8 @@ impl Lists {
     }
 }
 
-// SAFETY: pieces are cut from chunks of the system, do not overlap, are aligned to `STEP`, and are handed out again only after
-// `dealloc`. Lists have no destructor, so they can be used until the thread is gone.
+// SAFETY: pieces are cut from chunks of the system, do not overlap, are aligned to `STEP`, and are handed out
+// again only after `dealloc`. Lists have no destructor, so they can be used until the thread is gone.
 unsafe impl GlobalAlloc for Pool {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -118,7 +120,8 @@ unsafe impl GlobalAlloc for Pool {
             }
             (Some(a), Some(b)) if a == b => piece,
             _ => {
-                // SAFETY: both pieces are valid for the smaller size and do not overlap; the old one is given back once.
+                // SAFETY: both pieces are valid for the smaller size and do not overlap; the old one is given
+                // back once.
                 unsafe {
                     let to = self.alloc(new);
                     if !to.is_null() {

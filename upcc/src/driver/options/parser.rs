@@ -285,6 +285,17 @@ impl Parser {
             "nolines" => self.o.no_lines = true,
             "extern-main" => self.o.extern_main = true,
             "explain" => self.o.explain = true,
+            "dump" => {
+                self.o.dump = match val.unwrap_or_default().as_str() {
+                    "ast" => Some(Form::Ast),
+                    "ir" => Some(Form::Ir),
+                    other => {
+                        return Err(format!(
+                            "there is no form '{other}' to dump: '--dump=ast' or '--dump=ir'"
+                        ));
+                    }
+                }
+            }
             "show-sizes" => self.o.show_sizes = true,
             "opt" => self.o.disabled.retain(|d| d != "all"),
             "noopt" => self.o.disabled.push("all".into()),
@@ -316,7 +327,8 @@ impl Parser {
                     v.parse::<u32>().map_err(|_| format!("'{w}': '{v}' is not a number of threads"))?;
                 }
             }
-            // The others choose between translators, back ends, builds and caches of which there is one here or none.
+            // The others choose between translators, back ends, builds and caches of which there is one here
+            // or none.
             _ => {}
         }
         Ok(true)

@@ -1,7 +1,7 @@
 //! How options are spelled: ours, gcc's that take a word, and which of ours a word was meant to be.
 
-/// Our long options, taken with one or two dashes: name and whether they take a value (`=V`, or the next argument when it is
-/// required).
+/// Our long options, taken with one or two dashes: name and whether they take a value (`=V`, or the next
+/// argument when it is required).
 pub(super) const LONG: &[(&str, Value)] = &[
     ("help", Value::No),
     ("version", Value::No),
@@ -20,6 +20,7 @@ pub(super) const LONG: &[(&str, Value)] = &[
     ("nolink-cache", Value::No),
     ("smart-output", Value::No),
     ("explain", Value::No),
+    ("dump", Value::Must),
     ("show-sizes", Value::No),
     ("echo-var", Value::Must),
     ("print-include-dir", Value::No),

@@ -1,0 +1,250 @@
+//! `upc_forall`.
+
+use super::Emitter;
+use super::stretches::Counter;
+use crate::front::ast::{Affinity, ForInit, Forall};
+use crate::front::types::Scalar;
+use crate::ir::{Blocks, Code, Count, Memory, Own, Place, Share};
+use crate::lower;
+
+/// A multiple of the elements in a vector.
+const CHUNK: u32 = 16;
+
+impl Emitter<'_> {
+    /// The loop through the thread's own elements, and for the case that a `upc_forall` encloses it, the one
+    /// that tests each.
+    pub(super) fn share(&mut self, share: &Share<'_>) {
+        let u = self.u;
+        let n = self.next_number();
+        let c = &share.count;
+        let var = u.name(u.decl(c.var).name).to_string();
+        self.out.put("{ ");
+        match &share.forall.init {
+            ForInit::Decl(d) => {
+                let text = self.verbatim(d.toks);
+                self.out.put(&format!("{text} "));
+            }
+            ForInit::Expr(e) => {
+                let text = self.discard(e);
+                self.out.put(&format!("{text}; "));
+            }
+            ForInit::None => {}
+        }
+        let hi = self.bound(c);
+        self.out.put(&format!(
+            "const long __upc_lo{n} = (long){var}, __upc_hi{n} = {hi}; if (__UPC_LIKELY(__upc_forall_depth == 0"
+        ));
+        if let Own::Turns(e, _) = &share.own {
+            // Numbers below zero have no owner.
+            let a = self.rv(e).p(11);
+            self.out.put(&format!(" && {a} >= 0"));
+        }
+        self.out.put(&format!(")) {{ if (__upc_lo{n} < __upc_hi{n}) {{"));
+        if share.nests {
+            let saved = self.fresh("forall");
+            // Only a jump could leave the loop without coming by its end.
+            let restore = if share.returns { " __attribute__((__cleanup__(__upc_forall_end)))" } else { "" };
+            self.out.put(&format!(" const int {saved}{restore} = 0; __upc_forall_depth = 1;"));
+        }
+        self.loops.push("");
+        let keep = self.pointers.clone();
+        match &share.own {
+            Own::Turns(e, each) => {
+                let a = self.rv(e).p(14);
+                let (d, t) = (format!("__upc_d{n}"), self.ctype_plain(u.decl(c.var).ty, ""));
+                self.out.put(&format!(
+                    " const long {d} = __upc_turns((long){a}); {var} = ({t})(__upc_lo{n} + {d}); \
+                     const long __upc_m{n} = __upc_share(__upc_hi{n} - __upc_lo{n} - {d});"
+                ));
+                self.iterations(each, &Counter { left: format!("__upc_m{n}"), own: None });
+            }
+            Own::Rows { at, row, blocks } => {
+                let at = self.at_place(at);
+                self.out.put(&format!(
+                    " const struct __upc_w __upc_a{n} = __upc_row({at}, {row}); const long __upc_n{n} = __upc_hi{n} - __upc_lo{n};"
+                ));
+                self.blocks(c, blocks, n);
+            }
+            Own::Blocks(at, blocks) => {
+                self.counted_from(at, n);
+                self.blocks(c, blocks, n);
+            }
+            Own::Memory(at, memory) => {
+                self.counted_from(at, n);
+                self.memory(memory, n);
+            }
+        }
+        self.loops.pop();
+        self.pointers = keep;
+        if share.nests {
+            self.out.put(" __upc_forall_depth = 0;");
+        }
+        self.out.put(&format!(" {var} = __upc_hi{n}; }} }} else"));
+        let around = std::mem::replace(&mut self.context, share.rare.context.clone());
+        self.forall(share.forall, &share.rare, true);
+        self.context = around;
+        self.out.put(" }");
+    }
+
+    fn counted_from(&mut self, at: &Place<'_>, n: u32) {
+        let at = self.at_place(at);
+        self.out.put(&format!(
+            " const struct __upc_w __upc_a{n} = {at}; const long __upc_n{n} = __upc_hi{n} - __upc_lo{n};"
+        ));
+    }
+
+    /// The thread's own elements (or rows) block by block.
+    fn blocks(&mut self, c: &Count<'_>, blocks: &Blocks<'_>, n: u32) {
+        let u = self.u;
+        let b = blocks.block;
+        let (var, w) = (u.name(u.decl(c.var).name).to_string(), format!("__upc_a{n}"));
+        let t = self.ctype_plain(u.decl(c.var).ty, "");
+        let k = format!("__upc_k{n}");
+        self.out.put(&format!(" long __upc_s{n} = __upc_first({w}, {b});"));
+        for (m, o) in blocks.elements.iter().enumerate() {
+            let p = format!("__upc_p{n}_{m}");
+            let ty = self.access_type(o.ty);
+            let at = o.at.as_ref().map_or_else(|| w.clone(), |at| self.at_place(at).to_string());
+            self.out.put(&format!(" {ty} *{p} = ({ty} *)__upc_own({at}, {b}, {});", o.size));
+            self.pointers.add(&o.nodes, p, &k);
+        }
+        let counter = Counter { left: format!("__upc_m{n}"), own: Some(k.clone()) };
+        if b == 1 {
+            self.out.put(&format!(
+                " {var} = ({t})(__upc_lo{n} + __upc_s{n}); const long __upc_m{n} = __upc_share(__upc_n{n} - __upc_s{n}); long {k} = 0;"
+            ));
+            self.iterations(&blocks.each, &counter);
+        } else {
+            self.out.put(&format!(
+                " for (; __upc_s{n} < __upc_n{n}; __upc_s{n} += {b}l * (long)__UPC_T) {{ long {k} = __upc_s{n} < 0 ? -__upc_s{n} : 0; \
+                 const long __upc_m{n} = (__upc_n{n} - __upc_s{n} < {b}l ? __upc_n{n} - __upc_s{n} : {b}l) - {k}; \
+                 {var} = ({t})(__upc_lo{n} + __upc_s{n} + {k});"
+            ));
+            self.iterations(&blocks.each, &counter);
+            for m in 0..blocks.elements.len() {
+                self.out.put(&format!(" __upc_p{n}_{m} += {b};"));
+            }
+            self.out.put(" }");
+        }
+    }
+
+    /// The loop in two parts that take turns: single iterations up to an aligned index and at the end, and
+    /// between them a number of iterations that is seen to be a multiple of every vector's length, over
+    /// aligned memory. That is what a C compiler vectorises at `-O2`.
+    fn memory(&mut self, memory: &Memory<'_>, n: u32) {
+        let b = memory.block;
+        let (k, end, j) = (format!("__upc_k{n}"), format!("__upc_end{n}"), format!("__upc_j{n}"));
+        let (most, stop) = (format!("__upc_m{n}"), format!("__upc_stop{n}"));
+        let own = &memory.elements;
+        // All arrays are alike: index k in the local part of the one is index k in that of the others.
+        let first = own[0].array.map(|d| self.shared_alias(d)).unwrap_or_default();
+        let at = own[0].at.as_ref().map(|at| self.at_place(at).to_string()).unwrap_or_default();
+        self.out.put(&format!(
+            " const long __upc_s{n} = __upc_first(__upc_a{n}, {b}); long {k} = (long)(__upc_own({at}, {b}, {size_0}) - \
+             __upc_mine({first}.offset)) / {size_0}l + (__upc_s{n} < 0 ? -__upc_s{n} : 0); \
+             const long {end} = {k} + __upc_owned(__upc_s{n}, __upc_n{n}, {b});",
+            size_0 = own[0].size
+        ));
+        let mut pointers = Vec::new();
+        for (m, o) in own.iter().enumerate() {
+            let p = format!("__upc_p{n}_{m}");
+            let ty = self.access_type(o.ty);
+            let a = o.array.map(|d| self.shared_alias(d)).unwrap_or_default();
+            self.out.put(&format!(" {ty} *const {p} = ({ty} *)__upc_mine({a}.offset);"));
+            pointers.push((self.pointers.add(&o.nodes, p.clone(), &k), p, o.size));
+        }
+        self.out.put(&format!(
+            " while ({k} < {end}) {{ long {stop} = ({k} + {0}) & -{CHUNK}l; if ({end} - {stop} < {CHUNK}) {stop} = {end}; \
+             for (; {k} < {stop}; {k}++)",
+            CHUNK - 1
+        ));
+        self.stmt(&memory.body);
+        self.out.put(&format!(" const long {most} = ({end} - {k}) & -{CHUNK}l;"));
+        let (from, count) = match memory.strip {
+            Some(strip) => {
+                let (f, e) = self.open_strips(strip, &most, u64::from(CHUNK), n);
+                (format!("{k} + {f}"), e)
+            }
+            None => (k.clone(), most.clone()),
+        };
+        for (at, p, size) in pointers {
+            let q = format!("{p}q");
+            let align =
+                1u64 << (size * u64::from(CHUNK)).trailing_zeros().min(super::ARRAY_ALIGN.trailing_zeros());
+            self.out.put(&format!(
+                " __typeof__({p}) {q} = (__typeof__({p}))__builtin_assume_aligned({p} + {from}, {align});"
+            ));
+            if memory.strip.is_some() {
+                self.touch(&q);
+            }
+            self.pointers.set(at, q, &j);
+        }
+        self.out.put(&format!(" _Pragma(\"GCC ivdep\") for (long {j} = 0; {j} < {count}; {j}++)"));
+        self.stmt(&memory.body);
+        if memory.strip.is_some() {
+            self.out.put(" }");
+        }
+        self.out.put(&format!(" {k} += {most}; }}"));
+    }
+
+    /// A `upc_forall` that tests each iteration. `started`: the first clause has been done already.
+    pub(super) fn forall(&mut self, f: &Forall, body: &Code<'_>, started: bool) {
+        let saved = self.fresh("forall");
+        let wrapped = !started && self.for_init(&f.init);
+        let controls = !matches!(f.affinity, Affinity::Always);
+        let calls = controls && lower::may_nest(&f.body, self.u);
+        if controls {
+            let restore = if calls { " __attribute__((__cleanup__(__upc_forall_end)))" } else { "" };
+            self.out.put(&format!(" {{ const int {saved}{restore} = __upc_forall_depth; "));
+        }
+        let i = if wrapped || started { String::new() } else { self.for_init_text(&f.init) };
+        let c = f.cond.as_ref().map_or(String::new(), |c| self.cond(c).s);
+        let mut t = f.step.as_ref().map_or(String::new(), |t| self.discard(t));
+        if calls {
+            let reset = format!("__upc_forall_depth = {saved}");
+            t = if t.is_empty() { reset } else { format!("{reset}, {t}") };
+        }
+        self.out.put(&format!("for ({i}; {c}; {t})"));
+        match &f.affinity {
+            Affinity::Always => self.stmt(body),
+            Affinity::Int(e) => {
+                let a = self.rv(e).p(2);
+                // Beyond the range of long.
+                let wide =
+                    self.u.types.as_scalar(e.ty).is_some_and(|s| matches!(s, Scalar::ULong | Scalar::ULLong));
+                let turn = if wide { "__upc_turnu" } else { "__upc_turn" };
+                self.out.put(&format!(" if ({turn}({a}) | {saved} != 0)"));
+                self.controlled(body, calls);
+            }
+            Affinity::Pts(e) => {
+                let w = self.pplace(e);
+                self.out.put(&format!(" if (__upc_ismine({w}) | {saved} != 0)"));
+                self.controlled(body, calls);
+            }
+        }
+        if controls {
+            self.out.put(" }");
+        }
+        if wrapped {
+            self.out.put(" }");
+        }
+    }
+
+    fn controlled(&mut self, body: &Code<'_>, calls: bool) {
+        if calls {
+            self.out.put(" { __upc_forall_depth = 1;");
+        }
+        self.stmt(body);
+        if calls {
+            self.out.put(" }");
+        }
+    }
+
+    /// The first number that the loop variable does not reach, as `long`.
+    pub(super) fn bound(&mut self, c: &Count<'_>) -> String {
+        let hi = self.rv(c.bound).p(14);
+        let t = self.ctype_plain(c.compared, "");
+        let plus = if c.inclusive { " + 1" } else { "" };
+        format!("(long)({t}){hi}{plus}")
+    }
+}

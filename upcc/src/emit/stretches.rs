@@ -1,0 +1,313 @@
+//! Loops over runs of elements.
+
+use super::Emitter;
+use crate::front::ast::{Expr, ForInit};
+use crate::ir::{Code, Iterations, Loop, Pace, Run, Step, Stretches, Vectors};
+use crate::opt::PAGE;
+
+/// How the iterations of a loop are counted.
+pub(super) struct Counter {
+    /// How many are left, as C of type long.
+    pub left: String,
+    /// A counter that goes along.
+    pub own: Option<String>,
+}
+
+impl Emitter<'_> {
+    /// A `for` over runs.
+    pub(super) fn counted(&mut self, made: &Loop<'_>) {
+        let var = self.u.name(self.u.decl(made.count.var).name).to_string();
+        self.out.put("{ ");
+        let wrapped = match made.init {
+            ForInit::None => false,
+            ForInit::Expr(e) => {
+                let t = self.discard(e);
+                self.out.put(&format!("{t}; "));
+                false
+            }
+            ForInit::Decl(d) if d.has_upc => self.for_init(made.init),
+            ForInit::Decl(d) => {
+                let t = self.verbatim(d.toks);
+                self.out.put(&format!("{t} "));
+                false
+            }
+        };
+        let n = self.next_number();
+        let hi = self.bound(&made.count);
+        self.out.put(&format!("long __upc_m{n} = {hi} - (long){var};"));
+        self.numbered(&made.each, &Counter { left: format!("__upc_m{n}"), own: None }, n);
+        self.out.put(if wrapped { " } }" } else { " }" });
+    }
+
+    /// Iterations from the present value of the variable on.
+    pub(super) fn iterations(&mut self, each: &Iterations<'_>, c: &Counter) {
+        let n = self.next_number();
+        if let (Pace::Single(why, body), true) = (&each.pace, each.once.is_empty()) {
+            self.single(each, c, why, body, n);
+            return;
+        }
+        self.out.put(&format!(" {{ long __upc_m{n} = {};", c.left));
+        self.numbered(each, &Counter { left: format!("__upc_m{n}"), own: c.own.clone() }, n);
+        self.out.put(" }");
+    }
+
+    /// The same, where a variable counts the iterations that are left, and `n` is in the names of all
+    /// variables.
+    fn numbered(&mut self, each: &Iterations<'_>, c: &Counter, n: u32) {
+        self.make_reads(&each.once, &c.left, n);
+        match &each.pace {
+            Pace::Single(why, body) => self.single(each, c, why, body, n),
+            Pace::Stretches(made) => self.stretches(each, made, c, n),
+        }
+        each.once.iter().for_each(|alike| self.end_reads(alike));
+    }
+
+    fn single(&mut self, each: &Iterations<'_>, c: &Counter, why: &'static str, body: &Code<'_>, n: u32) {
+        self.loops.push(why);
+        self.one_by_one(each, c, n, body);
+        self.loops.pop();
+    }
+
+    /// All the iterations left, one by one.
+    fn one_by_one(&mut self, each: &Iterations<'_>, c: &Counter, n: u32, body: &Code<'_>) {
+        let next = self.advance(each, c.own.as_deref());
+        let count = &c.left;
+        self.out.put(&format!(" for (long __upc_x{n} = {count}; __upc_x{n} > 0; __upc_x{n}--, {next})"));
+        self.stmt(body);
+    }
+
+    /// The same, and out of the loop over stretches.
+    fn rare(&mut self, each: &Iterations<'_>, c: &Counter, n: u32, body: Option<&Code<'_>>) {
+        let Some(body) = body else { return };
+        self.out.put(" {");
+        self.one_by_one(each, c, n, body);
+        self.out.put(" break; }");
+    }
+
+    /// How the variable, and a counter that goes along, move.
+    fn advance(&mut self, each: &Iterations<'_>, own: Option<&str>) -> String {
+        let decl = self.u.decl(each.var);
+        let var = self.u.name(decl.name).to_string();
+        let t = self.ctype_plain(decl.ty, "");
+        let mut s = match each.step {
+            Step::One => format!("{var}++"),
+            Step::Threads => format!("{var} = ({t})({var} + __UPC_T)"),
+        };
+        if let Some(k) = own {
+            s.push_str(&format!(", {k}++"));
+        }
+        s
+    }
+
+    fn stretches(&mut self, each: &Iterations<'_>, made: &Stretches<'_>, c: &Counter, n: u32) {
+        let Stretches { runs, gathers, far, most, body, vectors, near, rare } = made;
+        let left = &c.left;
+        let next = self.advance(each, c.own.as_deref());
+        let mut private = Vec::new();
+        for p in far.iter().flatten() {
+            let p = self.rv(p).p(2);
+            private.push(format!("__upc_is_private({p})"));
+        }
+        let private = private.join(" && ");
+        if let Some(near) = near {
+            // All near: the loop as it is.
+            self.out.put(" if (__UPC_LIKELY(__upc_rt.mapped == __upc_rt.threads)");
+            if !private.is_empty() {
+                self.out.put(&format!(" || !({private})"));
+            }
+            self.out.put(") {");
+            let quiet = std::mem::replace(&mut self.quiet, true);
+            self.one_by_one(each, c, n, near);
+            self.quiet = quiet;
+            self.out.put(" } else");
+        }
+        self.out.put(&format!(" while ({left} > 0) {{ long __upc_n{n} = {left};"));
+        let mut tests = Vec::new();
+        for (m, run) in runs.iter().enumerate() {
+            let at = self.at_place(&run.first);
+            self.out.put(&format!(" const struct __upc_w __upc_w{n}_{m} = {at};"));
+            tests.push(format!("__upc_near(__upc_w{n}_{m})"));
+        }
+        for (m, run) in runs.iter().enumerate() {
+            let ty = self.access_type(run.ty);
+            self.out.put(&format!(" {ty} *__upc_p{n}_{m};"));
+        }
+        for (m, g) in gathers.iter().enumerate() {
+            let (m, ty) = (m + runs.len(), self.access_type(g.ty));
+            self.out.put(&format!(" {ty} *const __upc_p{n}_{m} = ({ty} *)__upc_buffer({m});"));
+        }
+        let mut limits = String::new();
+        for (m, run) in runs.iter().enumerate().filter(|(_, r)| r.spread.block > 1 && each.step == Step::One)
+        {
+            let b = run.spread.block;
+            limits.push_str(&format!(
+                " if (__upc_n{n} > (long)({b} - __upc_w{n}_{m}.ph)) __upc_n{n} = (long)({b} - __upc_w{n}_{m}.ph);"
+            ));
+        }
+        let direct: String =
+            (0..runs.len()).map(|m| format!(" __upc_p{n}_{m} = (void *)__upc_at(__upc_w{n}_{m});")).collect();
+        let is_far = format!("__upc_far{n}");
+        if near.is_none() {
+            // Checked one by one if each is to be reported.
+            let all = if self.o.sanitize { "" } else { "__upc_rt.mapped == __upc_rt.threads || " };
+            self.out.put(&format!(
+                " const int {is_far} = !__UPC_LIKELY({all}({})); if (!{is_far}) {{{limits}{direct} }} else",
+                tests.join(" & ")
+            ));
+        }
+        match far {
+            Ok(_) => {
+                if rare.is_some() {
+                    self.out.put(&format!(" if (!({private}))"));
+                    self.rare(each, c, n, rare.as_ref());
+                    self.out.put(" else");
+                }
+                self.bring(each, runs, gathers, n, *most);
+            }
+            Err(why) => {
+                for s in runs.iter().flat_map(|r| &r.nodes) {
+                    self.loops.push(why);
+                    self.remark_why(s, "access", " if it is far", None);
+                    self.loops.pop();
+                }
+                self.rare(each, c, n, rare.as_ref());
+            }
+        }
+        self.loops.push("");
+        let pointed = || runs.iter().map(|r| &r.nodes[..]).chain(gathers.iter().map(std::slice::from_ref));
+        let j = format!("__upc_j{n}");
+        let keep = self.pointers.clone();
+        for (m, nodes) in pointed().enumerate() {
+            self.pointers.add(nodes, format!("__upc_p{n}_{m}"), &j);
+        }
+        let first = match vectors {
+            Some(v) => self.in_vectors(v, each, c, body, n),
+            None => "0".into(),
+        };
+        self.out.put(&format!(" for (long {j} = {first}; {j} < __upc_n{n}; {j}++, {next})"));
+        self.stmt(body);
+        self.loops.pop();
+        self.pointers = keep;
+        let mut written = runs.iter().enumerate().filter(|(_, r)| r.written).peekable();
+        if far.is_ok() && written.peek().is_some() {
+            let test = if near.is_some() { String::new() } else { format!("if ({is_far}) ") };
+            self.out.put(&format!(" {test}{{"));
+            for (m, run) in written {
+                let args = run_args(run, m, each.step, n);
+                self.out.put(&format!(" __upc_scatter({args}, {});", self.how(false)));
+            }
+            self.out.put(" __upc_moved(); }");
+        }
+        self.out.put(&format!(" {left} -= __upc_n{n}; }}"));
+    }
+
+    /// Brings a stretch into buffers.
+    fn bring(&mut self, each: &Iterations<'_>, runs: &[Run<'_>], gathers: &[&Expr], n: u32, most: u64) {
+        self.out.put(&format!(" {{ if (__upc_n{n} > {most}) __upc_n{n} = {most};"));
+        for (m, run) in runs.iter().enumerate() {
+            let args = run_args(run, m, each.step, n);
+            let how = self.how(run.fetched);
+            self.out.put(&format!(" __upc_p{n}_{m} = __upc_gather({args}, {how});"));
+        }
+        if !gathers.is_empty() {
+            let decl = self.u.decl(each.var);
+            let (var, t) = (self.u.name(decl.name).to_string(), self.ctype_plain(decl.ty, ""));
+            let next = self.advance(each, None);
+            self.out.put(&format!(
+                " const {t} __upc_v{n} = {var}; for (long __upc_x{n} = 0; __upc_x{n} < __upc_n{n}; __upc_x{n}++, {next}) {{"
+            ));
+            for (m, g) in gathers.iter().enumerate() {
+                let w = self.place(g);
+                let size = self.u.types.const_size(g.ty).unwrap_or(1);
+                self.out.put(&format!(
+                    " {{ const struct __upc_w __upc_a = {w}; __upc_start({}, __upc_x{n}, (unsigned)__upc_a.t, __upc_a.o, {size}); }}",
+                    m + runs.len()
+                ));
+            }
+            self.out.put(&format!(" }} {var} = __upc_v{n};"));
+        }
+        self.out.put(" __upc_moved(); }");
+    }
+
+    /// The argument that says how to transfer.
+    fn how(&self, fetch: bool) -> u32 {
+        u32::from(fetch)
+            | if self.passes.split_phase { 0 } else { 2 }
+            | if self.passes.coalesce { 0 } else { 4 }
+    }
+
+    /// Opens the loop over strips: what they begin at, and the text of a strip's iterations.
+    pub(super) fn open_strips(&mut self, strip: u64, count: &str, chunk: u64, n: u32) -> (String, String) {
+        let (f, e) = (format!("__upc_f{n}"), format!("__upc_e{n}"));
+        self.out.put(&format!(
+            " for (long {f} = 0; {f} < {count}; {f} += {strip}) {{ \
+             const long {e} = ({count} - {f} < {strip} ? {count} - {f} : {strip}) & -{chunk}l;"
+        ));
+        (f, e)
+    }
+
+    /// Has what lies a strip ahead of the pointer fetched.
+    pub(super) fn touch(&mut self, p: &str) {
+        self.out.put(&format!(" __upc_touch({p}, {PAGE});"));
+    }
+
+    /// The first of two loops, whose number of iterations is seen to be a multiple; the iteration that the
+    /// other begins with.
+    fn in_vectors(
+        &mut self,
+        v: &Vectors,
+        each: &Iterations<'_>,
+        c: &Counter,
+        body: &Code<'_>,
+        n: u32,
+    ) -> String {
+        let decl = self.u.decl(each.var);
+        let (var, t) = (self.u.name(decl.name).to_string(), self.ctype_plain(decl.ty, ""));
+        let (j, end) = (format!("__upc_j{n}"), format!("__upc_c{n}"));
+        self.out.put(&format!(" const long {end} = __upc_n{n} & -{}l;", v.chunk));
+        let keep = self.pointers.clone();
+        if let Some(k) = &c.own {
+            for (m, p) in self.pointers.along(k) {
+                let q = format!("{p}v{n}");
+                self.out.put(&format!(" __typeof__(&*{p}) {q} = {p} + {k};"));
+                self.pointers.set(m, q, &j);
+            }
+        }
+        let next = if v.counted { format!(", {}", self.advance(each, None)) } else { String::new() };
+        let count = match v.strip {
+            Some(strip) => {
+                let (f, e) = self.open_strips(strip, &end, v.chunk, n);
+                for (m, p) in self.pointers.along(&j) {
+                    let q = format!("{p}f");
+                    self.out.put(&format!(" __typeof__(&*{p}) {q} = {p} + {f};"));
+                    if !v.close.iter().any(|m| p == format!("__upc_p{n}_{m}")) {
+                        self.touch(&q);
+                    }
+                    self.pointers.set(m, q, &j);
+                }
+                e
+            }
+            None => end.clone(),
+        };
+        self.out.put(&format!(" _Pragma(\"GCC ivdep\") for (long {j} = 0; {j} < {count}; {j}++{next})"));
+        self.stmt(body);
+        if v.strip.is_some() {
+            self.out.put(" }");
+        }
+        self.pointers = keep;
+        if let Some(k) = &c.own {
+            self.out.put(&format!(" {k} += {end};"));
+        }
+        if !v.counted {
+            let step = if each.step == Step::One { "" } else { " * (long)__UPC_T" };
+            self.out.put(&format!(" {var} = ({t})({var} + {end}{step});"));
+        }
+        end
+    }
+}
+
+fn run_args(run: &Run<'_>, m: usize, step: Step, n: u32) -> String {
+    let b = if step == Step::Threads { 0 } else { run.spread.block };
+    let w = format!("__upc_w{n}_{m}");
+    format!("{m}, (unsigned){w}.t, {w}.o, {w}.ph, __upc_n{n}, {b}, {}", run.spread.size)
+}

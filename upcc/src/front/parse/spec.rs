@@ -1,0 +1,698 @@
+//! Declaration specifiers, qualifier lists, layout qualifiers, type names.
+
+use super::*;
+use crate::front::types::Block;
+
+/// Qualifiers being collected from one list.
+#[derive(Default)]
+pub(crate) struct QualList {
+    pub(crate) quals: Quals,
+    /// Token of `strict` or `relaxed`.
+    pub(crate) reference: Option<TokIdx>,
+    /// Token of a `shared` with a layout.
+    pub(crate) layout: Option<TokIdx>,
+    pub(crate) has_upc: bool,
+}
+
+#[derive(Default)]
+struct Words {
+    void: bool,
+    bool: bool,
+    char: bool,
+    short: bool,
+    int: bool,
+    long: u8,
+    float: bool,
+    double: bool,
+    signed: bool,
+    unsigned: bool,
+    complex: bool,
+    int128: bool,
+    scalar: Option<Scalar>,
+}
+
+impl Cx<'_> {
+    /// Whether token `i` begins declaration specifiers (a typedef name counts if it is one here).
+    pub(crate) fn starts_type(&self, i: TokIdx) -> bool {
+        use Kw::*;
+        match self.kw_at(i) {
+            Some(
+                Char | Const | Double | Enum | Float | Int | Long | Restrict | Short | Signed | Struct
+                | Union | Unsigned | Void | Volatile | Bool | Complex | Imaginary | Atomic | Typeof
+                | AutoType | Int128 | Int128T | UInt128T | BFloat16 | Float16 | Float32 | Float64 | Float32x
+                | Float64x | Float128 | Float80 | Decimal32 | Decimal64 | Decimal128 | VaListT | Shared
+                | Strict | Relaxed,
+            ) => true,
+            Some(_) => false,
+            None => self.ident_at(i).is_some_and(|s| self.is_typedef(s)),
+        }
+    }
+
+    pub(crate) fn is_typedef(&self, s: Sym) -> bool {
+        self.lookup(s).is_some_and(|d| self.decls[d.0 as usize].kind == DeclKind::Typedef)
+    }
+
+    /// Whether the current token begins a declaration in a block or at file scope.
+    pub(crate) fn starts_decl(&self) -> bool {
+        use Kw::*;
+        match self.kw() {
+            Some(Auto | Extern | Inline | Register | Static | Typedef | Alignas | Noreturn | ThreadLocal) => {
+                true
+            }
+            _ if self.is_attribute() => {
+                // Before a label or statement it would be `__attribute__((fallthrough));`.
+                let i = self.after_attributes();
+                if self.is(Punct::LBracket) {
+                    // They may stand before any statement.
+                    return self.starts_type(i)
+                        || self
+                            .kw_at(i)
+                            .is_some_and(|k| storage(k).is_some() || k == Inline || k == Extension);
+                }
+                !matches!(self.toks.tok(i).kind, TokKind::Punct(Punct::Semi))
+            }
+            Some(Extension) => {
+                let mut n = 1;
+                while self.kw_ahead(n) == Some(Extension) {
+                    n += 1;
+                }
+                let i = self.ahead_idx(n);
+                self.starts_type(i)
+                    || matches!(
+                        self.kw_at(i),
+                        Some(
+                            Auto | Extern
+                                | Inline
+                                | Register
+                                | Static
+                                | Typedef
+                                | Alignas
+                                | Noreturn
+                                | ThreadLocal
+                                | Attribute
+                        )
+                    )
+            }
+            Some(_) => self.starts_type(self.pos()),
+            None => {
+                // `name :` is a label even if the name is a typedef's.
+                self.starts_type(self.pos()) && self.ahead(1) != TokKind::Punct(Punct::Colon)
+            }
+        }
+    }
+
+    fn after_attributes(&self) -> TokIdx {
+        self.past_attributes(self.pos())
+    }
+
+    /// The token after the attributes that stand at token `i`, if any.
+    pub(crate) fn past_attributes(&self, mut i: TokIdx) -> TokIdx {
+        let next = |mut i: TokIdx| {
+            i += 1;
+            while self.toks.tok(i).kind == TokKind::Pragma {
+                i += 1;
+            }
+            i
+        };
+        let double = |i: TokIdx| {
+            let open = |i: TokIdx| self.toks.tok(i).kind == TokKind::Punct(Punct::LBracket);
+            open(i) && open(next(i))
+        };
+        while self.kw_at(i) == Some(Kw::Attribute) || double(i) {
+            let mut depth = i32::from(double(i));
+            loop {
+                i = next(i);
+                match self.toks.tok(i).kind {
+                    TokKind::Punct(Punct::LParen | Punct::LBracket) => depth += 1,
+                    TokKind::Punct(Punct::RParen | Punct::RBracket) => depth -= 1,
+                    // Never closed.
+                    TokKind::Punct(Punct::Semi | Punct::LBrace | Punct::RBrace) | TokKind::Eof => return i,
+                    _ => {}
+                }
+                if depth <= 0 {
+                    break;
+                }
+            }
+            i = next(i);
+        }
+        i
+    }
+
+    /// One type qualifier, if the current token is one.
+    pub(crate) fn qualifier(&mut self, q: &mut QualList) -> PResult<bool> {
+        let at = self.pos();
+        match self.kw() {
+            Some(Kw::Const) => q.quals.is_const = true,
+            Some(Kw::Volatile) => q.quals.is_volatile = true,
+            Some(Kw::Restrict) => q.quals.is_restrict = true,
+            Some(Kw::Atomic) if self.ahead(1) != TokKind::Punct(Punct::LParen) => q.quals.is_atomic = true,
+            Some(k @ (Kw::Strict | Kw::Relaxed)) => {
+                let r = if k == Kw::Strict { Ref::Strict } else { Ref::Relaxed };
+                if q.quals.reference.is_some_and(|o| o != r) {
+                    self.error(at, "`strict` and `relaxed` exclude each other; keep one of them");
+                }
+                q.quals.reference = Some(r);
+                q.reference = Some(at);
+                q.has_upc = true;
+            }
+            Some(Kw::Shared) => {
+                self.bump();
+                if self.is(Punct::LBracket) {
+                    q.layout = Some(at);
+                }
+                let block = self.layout()?;
+                q.has_upc = true;
+                match q.quals.shared {
+                    Some(old) if old != block => {
+                        self.error(
+                            at,
+                            format!(
+                                "two different layouts in one declaration: {} and {}; keep one of them",
+                                layout_text(old),
+                                layout_text(block)
+                            ),
+                        );
+                    }
+                    _ => q.quals.shared = Some(block),
+                }
+                return Ok(true);
+            }
+            _ => return Ok(false),
+        }
+        self.bump();
+        Ok(true)
+    }
+
+    /// The layout qualifier after `shared`, if any.
+    fn layout(&mut self) -> PResult<Block> {
+        if !self.is(Punct::LBracket) {
+            return Ok(Block::N(1));
+        }
+        self.bump();
+        if self.eat(Punct::RBracket) {
+            return Ok(Block::Indefinite);
+        }
+        if self.is(Punct::Star) && self.ahead(1) == TokKind::Punct(Punct::RBracket) {
+            self.bump();
+            self.bump();
+            return Ok(Block::Star);
+        }
+        let at = self.pos();
+        let e = self.conditional_rvalue()?;
+        if !self.is(Punct::RBracket) {
+            let found = self.found();
+            self.error(self.pos(), format!("expected `]` after the block size, found {found}"));
+            return Err(Bad);
+        }
+        self.bump();
+        if self.types.is_error(e.ty) {
+            return Ok(Block::N(1));
+        }
+        let value = if self.types.is_integer(e.ty) { e.int() } else { None };
+        Ok(match value {
+            Some(0) => Block::Indefinite,
+            Some(n) if n < 0 => {
+                self.error(at, format!("a block size must not be negative, this is {n}"));
+                Block::N(1)
+            }
+            Some(n) if n > i128::from(self.opts.max_block) => {
+                self.error(at, self.block_too_big(n));
+                Block::N(1)
+            }
+            Some(n) => Block::N(n as u64),
+            None if !self.types.is_integer(e.ty) => {
+                let t = self.show(e.ty);
+                self.error(at, format!("a block size must be an integer constant, this is of type `{t}`"));
+                Block::N(1)
+            }
+            None => {
+                let mut text = "a block size must be an integer constant expression".to_owned();
+                if self.threads_form(&e).is_some() {
+                    text.push_str("; THREADS is one only in the static environment (`-T N`)");
+                }
+                self.error(at, text);
+                Block::N(1)
+            }
+        })
+    }
+
+    pub(crate) fn block_too_big(&self, n: i128) -> String {
+        format!("block size {n} is larger than UPC_MAX_BLOCK_SIZE, which is {}", self.opts.max_block)
+    }
+
+    /// Adds the qualifiers of a list to the type they apply to, checking what one list may not say.
+    pub(crate) fn apply_quals(&mut self, ty: TypeId, q: &QualList, at: TokIdx) -> TypeId {
+        let old = self.types.quals(ty);
+        let mut quals = q.quals;
+        if quals.is_restrict && !self.is_system(at) {
+            let inner = self.types.ultimate_elem(ty);
+            let object = self.types.pointee(inner).is_some_and(|p| !self.types.is_function(p));
+            if !object && !self.types.is_error(inner) {
+                self.error(at, "`restrict` qualifies pointers to objects only");
+                quals.is_restrict = false;
+            }
+        }
+        if let Some(tok) = q.layout
+            && self.types.is_void(ty)
+        {
+            self.error(tok, "a pointer to shared void takes no layout; write `shared void *`");
+            quals.shared = Some(Block::N(1));
+        }
+        if quals.shared.is_some() && self.types.is_function(ty) {
+            self.error(at, "a function cannot be shared");
+            quals.shared = None;
+            quals.reference = None;
+        }
+        if let (Some(a), Some(b)) = (old.shared, quals.shared)
+            && a != b
+        {
+            self.error(
+                at,
+                format!(
+                    "two different layouts in one declaration: {} of the type `{}` and {}; keep one of them",
+                    layout_text(a),
+                    self.show(ty),
+                    layout_text(b)
+                ),
+            );
+            quals.shared = old.shared;
+        }
+        if let Some(r) = quals.reference {
+            let tok = q.reference.unwrap_or(at);
+            if quals.shared.is_none() && old.shared.is_none() {
+                let w = if r == Ref::Strict { "strict" } else { "relaxed" };
+                self.error(tok, format!("`{w}` qualifies shared types only; add `shared`"));
+                quals.reference = None;
+            } else if old.reference.is_some_and(|o| o != r) {
+                self.error(
+                    tok,
+                    "`strict` and `relaxed` exclude each other; one of them comes with the typedef",
+                );
+                quals.reference = None;
+            }
+        }
+        self.types.qualified(ty, quals)
+    }
+
+    /// Declaration specifiers.
+    pub(crate) fn specs(&mut self, place: Place) -> PResult<Specs> {
+        let start = self.pos();
+        let outer_defs = std::mem::take(&mut self.tag_defs);
+        let err = self.types.error();
+        let mut spec = self.plain_spec(err);
+        let mut attrs = Attrs::default();
+        let mut words = Words::default();
+        let mut quals = QualList::default();
+        let mut other: Option<TypeId> = None;
+        let mut any = false;
+        let mut auto_type = false;
+        let mut align: Option<u64> = None;
+        loop {
+            let at = self.pos();
+            if self.qualifier(&mut quals)? {
+                continue;
+            }
+            if self.is_attribute() {
+                self.attributes(&mut attrs)?;
+                continue;
+            }
+            let Some(k) = self.kw() else {
+                let Some(s) = self.ident() else { break };
+                if any || other.is_some() {
+                    break;
+                }
+                let Some(d) = self.lookup(s) else { break };
+                let decl = &self.decls[d.0 as usize];
+                if decl.kind != DeclKind::Typedef {
+                    break;
+                }
+                let under = decl.ty;
+                if self.types.is_shared(under) {
+                    spec.has_upc = true;
+                }
+                self.decls[d.0 as usize].used = true;
+                other = Some(self.types.intern(TypeKind::Typedef { decl: d, under }, Quals::NONE));
+                self.bump();
+                continue;
+            };
+            if let Some(st) = storage(k) {
+                if !matches!(place, Place::File | Place::Block | Place::Param) {
+                    self.error(at, format!("`{}` is not allowed here", self.toks.spelling(at)));
+                } else if spec.storage != Storage::None && spec.storage != st {
+                    self.error(at, "a declaration takes one storage class only");
+                }
+                spec.storage = st;
+                self.bump();
+                continue;
+            }
+            match k {
+                Kw::Inline => spec.inline = true,
+                Kw::Noreturn => spec.noreturn = true,
+                Kw::ThreadLocal => spec.thread_local = true,
+                Kw::Extension => spec.extension = true,
+                Kw::Alignas => {
+                    self.bump();
+                    self.expect(Punct::LParen, "after `_Alignas`")?;
+                    let v = if self.starts_type(self.pos()) {
+                        let t = self.type_name()?;
+                        Some(self.types.align_of(t.ty))
+                    } else {
+                        self.const_int("as an alignment")?.map(|v| u64::try_from(v).unwrap_or(u64::MAX))
+                    };
+                    self.expect(Punct::RParen, "after the alignment")?;
+                    if v.is_some_and(|v| v != 0 && (!v.is_power_of_two() || v > 1 << 28)) {
+                        self.error(at, "an alignment must be a power of two, or 0");
+                    }
+                    align = align.max(v.filter(|v| v.is_power_of_two() && *v <= 1 << 28));
+                    spec.alignas.push(self.since(at));
+                    continue;
+                }
+                _ => {
+                    if !self.type_word(k, &mut words, &mut any, &mut other, &mut auto_type, &mut spec, at)? {
+                        break;
+                    }
+                    continue;
+                }
+            }
+            self.bump();
+        }
+        let mut implicit_int = false;
+        let mut ty = match other {
+            Some(t) => t,
+            None if auto_type => err,
+            None if any => {
+                let at = start;
+                self.words_type(&words, at)
+            }
+            None => {
+                implicit_int = true;
+                if matches!(place, Place::TypeName | Place::Member) && quals.quals.is_none() {
+                    let found = self.found();
+                    let what = match self.ident() {
+                        Some(_) => format!("unknown type name {found}"),
+                        None => format!("expected a type, found {found}"),
+                    };
+                    self.error(self.pos(), what);
+                    self.tag_defs.splice(0..0, outer_defs);
+                    return Err(Bad);
+                }
+                self.types.int()
+            }
+        };
+        if attrs.mode.is_some() || attrs.vector.is_some() {
+            ty = self.apply_attrs(ty, &attrs);
+        }
+        ty = self.apply_quals(ty, &quals, start);
+        spec.has_upc |= quals.has_upc;
+        spec.ty = ty;
+        spec.toks = self.since(start);
+        spec.attrs.clone_from(&attrs.ranges);
+        spec.defines = std::mem::replace(&mut self.tag_defs, outer_defs);
+        for d in &spec.defines {
+            spec.has_upc |= match d {
+                TagId::Record(r) => self.types.records[r.0 as usize].has_upc,
+                TagId::Enum(e) => self.types.enums[e.0 as usize].has_upc,
+            };
+        }
+        // Whoever encloses these specifiers (a member list, a typeof) defines what they define.
+        let defines = spec.defines.clone();
+        self.tag_defs.extend(defines);
+        Ok(Specs { spec, attrs, align, auto_type, implicit_int })
+    }
+
+    /// One word of a type specifier; false if `k` is none.
+    #[expect(clippy::too_many_arguments, reason = "the state of one loop")]
+    fn type_word(
+        &mut self,
+        k: Kw,
+        w: &mut Words,
+        any: &mut bool,
+        other: &mut Option<TypeId>,
+        auto_type: &mut bool,
+        spec: &mut DeclSpec,
+        at: TokIdx,
+    ) -> PResult<bool> {
+        use Scalar::*;
+        let set = |slot: &mut bool| {
+            let dup = *slot;
+            *slot = true;
+            dup
+        };
+        let dup = match k {
+            Kw::Void => set(&mut w.void),
+            Kw::Bool => set(&mut w.bool),
+            Kw::Char => set(&mut w.char),
+            Kw::Short => set(&mut w.short),
+            Kw::Int => set(&mut w.int),
+            Kw::Float => set(&mut w.float),
+            Kw::Double => set(&mut w.double),
+            Kw::Signed => {
+                w.signed = true;
+                w.unsigned
+            }
+            Kw::Unsigned => {
+                w.unsigned = true;
+                w.signed
+            }
+            Kw::Complex => set(&mut w.complex),
+            Kw::Int128 => set(&mut w.int128),
+            Kw::Long => {
+                w.long += 1;
+                w.long > 2
+            }
+            Kw::Int128T
+            | Kw::UInt128T
+            | Kw::BFloat16
+            | Kw::Float16
+            | Kw::Float32
+            | Kw::Float64
+            | Kw::Float32x
+            | Kw::Float64x
+            | Kw::Float128
+            | Kw::Float80
+            | Kw::Decimal32
+            | Kw::Decimal64
+            | Kw::Decimal128 => {
+                let s = match k {
+                    Kw::Int128T => Int128,
+                    Kw::UInt128T => UInt128,
+                    Kw::BFloat16 => BFloat16,
+                    Kw::Float16 => Float16,
+                    Kw::Float32 => Float32,
+                    Kw::Float64 => Float64,
+                    Kw::Float32x => Float32x,
+                    Kw::Float64x => Float64x,
+                    Kw::Float128 => Float128,
+                    Kw::Decimal32 => Decimal32,
+                    Kw::Decimal64 => Decimal64,
+                    Kw::Decimal128 => Decimal128,
+                    _ => LongDouble,
+                };
+                w.scalar.replace(s).is_some()
+            }
+            Kw::Struct | Kw::Union => {
+                let fresh = !*any && other.is_none();
+                let r = self.nested(|cx| cx.record_spec(spec))?;
+                if fresh {
+                    *other = Some(r);
+                } else {
+                    self.two_types(at);
+                }
+                return Ok(true);
+            }
+            Kw::Enum => {
+                let fresh = !*any && other.is_none();
+                let r = self.enum_spec(spec)?;
+                if fresh {
+                    *other = Some(r);
+                } else {
+                    self.two_types(at);
+                }
+                return Ok(true);
+            }
+            Kw::Typeof => {
+                let t = self.typeof_spec(spec)?;
+                if *any || other.is_some() {
+                    self.two_types(at);
+                } else {
+                    *other = Some(t);
+                }
+                return Ok(true);
+            }
+            Kw::Atomic => {
+                self.bump();
+                self.expect(Punct::LParen, "after `_Atomic`")?;
+                let t = self.type_name()?;
+                self.expect(Punct::RParen, "after the type")?;
+                spec.has_upc |= t.has_upc;
+                *other = Some(self.types.qualified(t.ty, Quals { is_atomic: true, ..Quals::NONE }));
+                return Ok(true);
+            }
+            Kw::AutoType => {
+                *auto_type = true;
+                self.bump();
+                return Ok(true);
+            }
+            Kw::VaListT => {
+                *other = Some(self.types.intern(TypeKind::VaList, Quals::NONE));
+                self.bump();
+                return Ok(true);
+            }
+            Kw::Imaginary => {
+                self.error(at, "`_Imaginary` types are not supported");
+                false
+            }
+            _ => return Ok(false),
+        };
+        self.bump();
+        if dup && k != Kw::Signed && k != Kw::Unsigned {
+            self.error(at, format!("`{}` is one word too many in this type", self.toks.spelling(at)));
+        } else if dup {
+            self.error(at, "`signed` and `unsigned` exclude each other");
+        } else if other.is_some() {
+            self.two_types(at);
+        }
+        *any = true;
+        Ok(true)
+    }
+
+    fn two_types(&mut self, at: TokIdx) {
+        self.error(at, "this declaration names two types; is a `;` missing before it?");
+    }
+
+    fn words_type(&mut self, w: &Words, at: TokIdx) -> TypeId {
+        use Scalar::*;
+        let bases = [w.void, w.bool, w.char, w.float, w.double, w.int128, w.scalar.is_some()];
+        let n = bases.iter().filter(|b| **b).count();
+        let sign = w.signed || w.unsigned;
+        let bad = n > 1
+            || (n == 1 && w.int)
+            || (n == 1 && w.short)
+            || (w.long > 0 && ((n == 1 && !(w.double && w.long == 1)) || w.short))
+            || (sign && (w.void || w.bool || w.float || w.double || w.scalar.is_some_and(Scalar::is_float)));
+        if bad {
+            self.error(at, "these words do not name a type together");
+        }
+        let u = w.unsigned;
+        let s = if w.void {
+            Void
+        } else if w.bool {
+            Bool
+        } else if w.char {
+            match (w.signed, u) {
+                (_, true) => UChar,
+                (true, _) => SChar,
+                _ => Char,
+            }
+        } else if w.float {
+            Float
+        } else if w.double {
+            if w.long > 0 { LongDouble } else { Double }
+        } else if w.int128 {
+            if u { UInt128 } else { Int128 }
+        } else if let Some(s) = w.scalar {
+            match (s, u) {
+                (Int128, true) => UInt128,
+                _ => s,
+            }
+        } else if w.short {
+            if u { UShort } else { Short }
+        } else if w.long >= 2 {
+            if u { ULLong } else { LLong }
+        } else if w.long == 1 {
+            if u { ULong } else { Long }
+        } else if w.complex && !w.int && !sign {
+            Double
+        } else if u {
+            UInt
+        } else {
+            Int
+        };
+        if w.complex {
+            if s == Void || s == Bool {
+                self.error(at, "`_Complex` goes with an arithmetic type");
+            }
+            return self.types.intern(TypeKind::Complex(s), Quals::NONE);
+        }
+        self.types.scalar(s)
+    }
+
+    /// `typeof (expression or type)`
+    fn typeof_spec(&mut self, spec: &mut DeclSpec) -> PResult<TypeId> {
+        let start = self.bump();
+        self.expect(Punct::LParen, "after `typeof`")?;
+        let under = if self.starts_type(self.pos()) {
+            let t = self.type_name()?;
+            spec.has_upc |= t.has_upc;
+            t.ty
+        } else {
+            self.unevaluated += 1;
+            let e = self.expression();
+            self.unevaluated -= 1;
+            let e = e?;
+            spec.has_upc |= e.has_upc;
+            if e.bit_field(&self.types).is_some() {
+                self.error(e.toks.start, "`typeof` does not go with a bit-field");
+            }
+            e.ty
+        };
+        self.expect(Punct::RParen, "after the operand of `typeof`")?;
+        let toks = self.since(start);
+        Ok(self.types.intern(TypeKind::Typeof { toks, under }, Quals::NONE))
+    }
+
+    /// A type name, as in a cast (without the parentheses).
+    pub(crate) fn type_name(&mut self) -> PResult<TypeName> {
+        let start = self.pos();
+        let outer_vla = std::mem::take(&mut self.vla);
+        let specs = self.specs(Place::TypeName)?;
+        let d = self.declarator(true)?;
+        if let Some((_, tok)) = d.name {
+            self.error(tok, "a name is not expected in a type name");
+        }
+        let mut attrs = Attrs::default();
+        self.attributes(&mut attrs)?;
+        let base = self.apply_attrs(specs.spec.ty, &d.attrs);
+        let ty = self.apply_declarator(base, &d, start);
+        let mut ty = self.apply_attrs(ty, &attrs);
+        if self.types.block(ty) == Some(Block::Star) {
+            if !self.types.is_array(ty) {
+                self.error(start, "the layout `[*]` divides the elements of an array: this type is none");
+            }
+            ty = self.resolve_star(ty, start);
+        }
+        self.check_threads_type(ty, start);
+        let vla = std::mem::replace(&mut self.vla, outer_vla);
+        // An enclosing declaration evaluates these bounds too.
+        self.vla.extend_from_slice(&vla);
+        let has_upc = specs.spec.has_upc || d.has_upc;
+        Ok(TypeName { ty, toks: self.since(start), spec: Box::new(specs.spec), vla, has_upc })
+    }
+
+    /// `ty` with another layout.
+    pub(crate) fn set_block(&mut self, ty: TypeId, block: Block) -> TypeId {
+        let q = self.types.quals(ty);
+        self.types.with_quals(ty, Quals { shared: Some(block), ..q })
+    }
+}
+
+fn storage(k: Kw) -> Option<Storage> {
+    Some(match k {
+        Kw::Auto => Storage::Auto,
+        Kw::Register => Storage::Register,
+        Kw::Static => Storage::Static,
+        Kw::Extern => Storage::Extern,
+        Kw::Typedef => Storage::Typedef,
+        _ => return None,
+    })
+}
+
+/// A layout qualifier for a message.
+pub(crate) fn layout_text(b: Block) -> String {
+    match b {
+        Block::Indefinite => "`shared []`".to_owned(),
+        Block::N(1) => "`shared` (block size 1)".to_owned(),
+        Block::N(n) => format!("`shared [{n}]`"),
+        Block::Star => "`shared [*]`".to_owned(),
+    }
+}

@@ -1,0 +1,114 @@
+//! Names that are not declared: what may have been meant, and what keeps one mistake from drawing more
+//! messages.
+
+use crate::front::ast::*;
+use crate::front::parse::Cx;
+use crate::front::token::{Punct, Sym, TokIdx, TokKind};
+
+/// Words of UPC that a name may be meant to be.
+const WORDS: [&str; 7] =
+    ["MYTHREAD", "THREADS", "upc_forall", "upc_barrier", "upc_notify", "upc_wait", "upc_fence"];
+
+/// Beginnings of names, the header that declares such names, and one of them. The first that fits counts.
+const HEADERS: [(&str, &str, &str); 14] = [
+    ("upc_tick", "upc_tick.h", "upc_ticks_now"),
+    ("upc_atomic", "upc_atomic.h", "upc_atomic_strict"),
+    ("upc_all_atomic", "upc_atomic.h", "upc_atomic_strict"),
+    ("upc_cast", "upc_castable.h", "upc_cast"),
+    ("upc_thread_info", "upc_castable.h", "upc_cast"),
+    ("upc_all_alloc", "upc.h", "upc_alloc"),
+    ("upc_all_free", "upc.h", "upc_alloc"),
+    ("upc_all_lock", "upc.h", "upc_alloc"),
+    ("upc_file", "upc_io.h", "upc_all_fopen"),
+    ("upc_all_f", "upc_io.h", "upc_all_fopen"),
+    ("upc_all_", "upc_collective.h", "upc_all_broadcast"),
+    ("upc_", "upc.h", "upc_alloc"),
+    ("bupc_", "upc.h", "upc_alloc"),
+    ("gasnett_", "gasnet_tools.h", "gasnett_sched_yield"),
+];
+
+impl Cx<'_> {
+    /// What to do about a name that is not declared, as the end of a message.
+    pub(crate) fn advice(&self, name: &str) -> String {
+        if let "barrier" | "barrier_notify" | "barrier_wait" | "fence" | "forall" = name {
+            let new = name.trim_start_matches("barrier_");
+            return format!("; since UPC 1.1 the statement is written `upc_{new}`");
+        }
+        if let Some(near) = self.similar_name(name) {
+            return format!("; did you mean `{near}`?");
+        }
+        self.header_of(name).map_or(String::new(), |h| format!("; include <{h}>"))
+    }
+
+    /// The header, not yet included, that declares such names.
+    pub(crate) fn header_of(&self, name: &str) -> Option<&'static str> {
+        let (_, header, one) = HEADERS.iter().find(|(start, ..)| name.starts_with(start))?;
+        let included = self.toks.syms.get(one).is_some_and(|s| self.lookup(s).is_some());
+        (!included).then_some(header)
+    }
+
+    /// A visible name that differs from `name` by one letter.
+    fn similar_name(&self, name: &str) -> Option<String> {
+        if name.len() < 3 {
+            return None;
+        }
+        let near = |other: &str| {
+            let (a, b) = (name.as_bytes(), other.as_bytes());
+            let head = a.iter().zip(b).take_while(|(x, y)| x == y).count();
+            let tail = a[head..].iter().rev().zip(b[head..].iter().rev()).take_while(|(x, y)| x == y).count();
+            a.len().max(b.len()) - head - tail <= 1
+        };
+        let visible = self.decls.iter().rev().filter(|d| {
+            !d.system && self.lookup(d.name).is_some_and(|v| self.decls[v.0 as usize].tok == d.tok)
+        });
+        visible.map(|d| self.name(d.name)).chain(WORDS).find(|n| *n != name && near(n)).map(str::to_owned)
+    }
+
+    /// Makes a name known as something about which nothing more is said.
+    pub(crate) fn bind_unknown(&mut self, s: Sym, at: TokIdx) {
+        let ty = self.types.error();
+        let d = self.new_decl(s, DeclKind::Var, ty, at);
+        self.bind(s, d);
+    }
+
+    /// If a declaration begins here whose type is not declared, as `name *p = ...;` or `name int x;`: reports
+    /// that, and makes what it declares known.
+    pub(crate) fn unknown_type(&mut self) -> bool {
+        let Some(s) = self.ident() else { return false };
+        if self.lookup(s).is_some() {
+            return false;
+        }
+        let star = |cx: &Self, n| cx.ahead(n) == TokKind::Punct(Punct::Star);
+        let mut n = 1;
+        while self.starts_type(self.ahead_idx(n)) || star(self, n) {
+            n += 1;
+        }
+        let first = n;
+        let ends = |k| matches!(k, TokKind::Punct(Punct::Semi | Punct::Comma | Punct::Eq | Punct::LBracket));
+        if self.ident_at(self.ahead_idx(n)).is_none() || !ends(self.ahead(n + 1)) {
+            return false;
+        }
+        let name = self.name(s).to_owned();
+        let text = format!("unknown type name `{name}`{}", self.advice(&name));
+        self.error(self.pos(), text);
+        let mut depth = 0;
+        // Looking ahead counts tokens anew each time: far enough for what people write.
+        while n < 200 && depth >= 0 {
+            let at = self.ahead_idx(n);
+            if depth == 0
+                && let Some(declared) = self.ident_at(at)
+                && (n == first || star(self, n - 1) || self.ahead(n - 1) == TokKind::Punct(Punct::Comma))
+            {
+                self.bind_unknown(declared, at);
+            }
+            match self.ahead(n) {
+                TokKind::Eof | TokKind::Punct(Punct::Semi) => break,
+                TokKind::Punct(Punct::LParen | Punct::LBracket | Punct::LBrace) => depth += 1,
+                TokKind::Punct(Punct::RParen | Punct::RBracket | Punct::RBrace) => depth -= 1,
+                _ => {}
+            }
+            n += 1;
+        }
+        true
+    }
+}

@@ -1,0 +1,42 @@
+//! What code may do besides what is written in it.
+
+use crate::front::ast::{Conv, Definition, Expr, ExprKind, Stmt, StmtKind, TranslationUnit, walk};
+
+/// Functions of the C library that only compute.
+const PURE: &[&str] = &[
+    "abs", "labs", "llabs", "fabs", "fabsf", "sqrt", "sqrtf", "cbrt", "exp", "expf", "exp2", "log", "logf",
+    "log2", "log10", "pow", "powf", "sin", "sinf", "cos", "cosf", "tan", "asin", "acos", "atan", "atan2",
+    "sinh", "cosh", "tanh", "hypot", "floor", "floorf", "ceil", "ceilf", "trunc", "round", "rint", "fmod",
+    "fmin", "fmax", "fma", "copysign",
+];
+
+/// Whether a call only computes a value from its arguments (`errno` aside, which no loop here reads).
+pub fn pure_call(callee: &Expr, u: &TranslationUnit) -> bool {
+    let mut e = callee.unparen();
+    if let ExprKind::Implicit { conv: Conv::FuncDecay, expr } = &e.kind {
+        e = expr.unparen();
+    }
+    let ExprKind::Name(d) = e.kind else { return false };
+    let decl = u.decl(d);
+    (decl.system || decl.builtin) && decl.def == Definition::Declared && PURE.contains(&u.name(decl.name))
+}
+
+/// Whether a `upc_forall` may run while this statement does: it holds one, or calls something.
+pub fn may_nest(s: &Stmt, u: &TranslationUnit) -> bool {
+    let (mut found, mut call) = (false, false);
+    walk::stmt(
+        s,
+        &mut |s| {
+            found |= matches!(
+                s.kind,
+                StmtKind::Forall(_) | StmtKind::Asm(_) | StmtKind::Return(_) | StmtKind::Goto(_)
+            )
+        },
+        &mut |e| {
+            if let ExprKind::Call { callee, .. } = &e.kind {
+                call |= !pure_call(callee, u);
+            }
+        },
+    );
+    found || call
+}
