@@ -13,7 +13,7 @@ pub const PACKED_OFFSET_BITS: u32 = 34;
 /// ... and thread numbers below this.
 pub const PACKED_THREADS: u32 = 1 << 10;
 
-/// `struct __upc_rt`: what emitted C needs to know of the running program.
+/// `struct __upc_rt`: the facts about the running program that emitted C needs.
 #[repr(C)]
 pub struct Rt {
     /// MYTHREAD.
@@ -24,9 +24,9 @@ pub struct Rt {
     pub first: c_uint,
     /// Number of directly addressable threads.
     pub mapped: c_uint,
-    /// Address of (t, o) less `t * stride + o`.
+    /// Address of (t, o) minus `t * stride + o`.
     pub base: *mut c_char,
-    /// Distance of the segments.
+    /// Distance between segments.
     pub stride: u64,
     /// For division by the number of threads: `ceil(2^(63 + shift) / threads)`.
     pub recip: u64,
@@ -38,7 +38,8 @@ pub struct Rt {
 #[repr(transparent)]
 pub struct RtCell(UnsafeCell<Rt>);
 
-// SAFETY: written once, by the only thread of the process, before user code can start others; read only afterwards.
+// SAFETY: written once, by the only thread of the process, before user code can start others; read only
+// afterwards.
 unsafe impl Sync for RtCell {}
 
 /// The variable that emitted C reads.
@@ -55,7 +56,7 @@ pub static __upc_rt: RtCell = RtCell(UnsafeCell::new(Rt {
 }));
 
 impl RtCell {
-    /// Fills it in.
+    /// Sets the value.
     ///
     /// # Safety
     /// 1. No other thread of this process runs user code yet (owed by the caller).
@@ -91,7 +92,7 @@ pub struct Shrec {
     pub flags: c_uint,
 }
 
-/// `struct __upc_image`: what a program says of itself.
+/// `struct __upc_image`: a program's description of itself.
 #[repr(C)]
 pub struct Image {
     /// [`ABI`].
@@ -104,29 +105,29 @@ pub struct Image {
     pub main: extern "C" fn(c_int, *mut *mut c_char) -> c_int,
     /// Registered variables.
     pub shrec_begin: *const Shrec,
-    /// End of them.
+    /// End of the registered variables.
     pub shrec_end: *const Shrec,
     /// Functions that initialise shared data.
     pub init_begin: *const Option<extern "C" fn()>,
-    /// End of them.
+    /// End of the functions.
     pub init_end: *const Option<extern "C" fn()>,
     /// Heap per thread asked for at compile time, or 0.
     pub heap_bytes: u64,
     /// The program's name.
     pub name: *const c_char,
-    /// What was said when linking, or null.
+    /// Settings from linking, or null.
     pub linked: *const Linked,
 }
 
-/// `struct __upc_linked`: what was said when the program was linked.
+/// `struct __upc_linked`: settings given when the program was linked.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Linked {
     /// Heap per thread, or 0.
     pub heap_bytes: u64,
-    /// Less heap than that is an error: 1 or 0, or -1 if nothing was said.
+    /// Whether less heap than that is an error: 1 or 0, or -1 if unset.
     pub require_size: c_int,
-    /// Less heap than that is worth a warning: likewise.
+    /// Whether less heap than that causes a warning: 1 or 0, or -1 if unset.
     pub size_warn: c_int,
 }
 

@@ -1,22 +1,23 @@
-//! `upc_alloc`, `upc_global_alloc`, `upc_all_alloc` and `upc_free`: which heap, where it runs, how it grows.
+//! `upc_alloc`, `upc_global_alloc`, `upc_all_alloc` and `upc_free`: which heap serves a call, where, and how
+//! heaps grow.
 //!
 //! Each thread has a *local* heap in its own segment. One *global* heap, whose bookkeeping is in thread 0's
-//! segment, hands out offsets that are free on all threads. Whoever has the bookkeeping mapped works on it
-//! directly, so no thread has to answer for another to allocate; otherwise the owner does it in an
-//! active-message handler (the same code, on the same bookkeeping).
+//! segment, returns offsets that are free on all threads. A thread that has the bookkeeping mapped works on
+//! it directly, so no other thread has to answer. Otherwise the owner does the work in an active-message
+//! handler (the same code, on the same bookkeeping).
 //!
-//! The heaps share one range, local from the bottom and global from the top. Each thread's [`Boundary`] says
-//! how far they have come there. A local heap grows with one compare-and-swap of its own boundary. The
-//! global heap moves the boundary of every thread, under the `grow` lock of thread 0; if one thread's local
-//! heap is in the way, the boundaries already moved go back.
+//! The heaps share one range: the local heap grows from the bottom, the global one from the top. Each
+//! thread's [`Boundary`] records their ends. A local heap grows with one compare-and-swap of its own
+//! boundary. The global heap moves the boundary of every thread, under the `grow` lock of thread 0; if one
+//! thread's local heap is in the way, the boundaries that were already moved go back.
 
 use crate::control::field;
-use crate::core::Op;
-use crate::heap::{FreeError, Heap, NeedPages, PAGE};
+use crate::core::WordOp;
+use crate::heap::{FreeError, Heap, NeedPages, PAGE_BYTES};
 use crate::state::Upc;
 
-/// Growth beyond what is asked, so that it is rare: pages.
-const CHUNK: u32 = 256;
+/// Pages by which a heap grows beyond the request, so that growing is rare.
+const MIN_GROWTH_PAGES: u32 = 256;
 
 /// Pages in use at the bottom (`..local_hi`) and at the top (`global_lo..`) of the heap range of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,9 +39,9 @@ impl Boundary {
     }
 }
 
-/// What a thread asks of the owner of a heap it cannot reach itself.
+/// A request to the owner of a heap that the requesting thread cannot reach itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Request {
+pub enum HeapRequest {
     /// Allocate in the global heap.
     Alloc { bytes: u64 },
     /// Give pages to the global heap.
@@ -51,7 +52,7 @@ pub enum Request {
 
 /// The owner's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reply {
+pub enum HeapReply {
     /// Done; for an allocation, the offset.
     Ok(u64),
     /// The heap has to grow by this many pages first.
@@ -62,44 +63,44 @@ pub enum Reply {
     Inside(u64),
 }
 
-impl Reply {
+impl HeapReply {
     /// As (kind, value).
     pub fn encode(self) -> (u32, u64) {
         match self {
-            Reply::Ok(off) => (0, off),
-            Reply::Grow(n) => (1, n.into()),
-            Reply::NotAllocated => (2, 0),
-            Reply::Inside(off) => (3, off),
+            HeapReply::Ok(off) => (0, off),
+            HeapReply::Grow(n) => (1, n.into()),
+            HeapReply::NotAllocated => (2, 0),
+            HeapReply::Inside(off) => (3, off),
         }
     }
 
     /// The inverse of [`encode`](Self::encode).
-    pub fn decode(kind: u32, value: u64) -> Reply {
+    pub fn decode(kind: u32, value: u64) -> HeapReply {
         match kind {
-            0 => Reply::Ok(value),
-            1 => Reply::Grow(value as u32),
-            3 => Reply::Inside(value),
-            _ => Reply::NotAllocated,
+            0 => HeapReply::Ok(value),
+            1 => HeapReply::Grow(value as u32),
+            3 => HeapReply::Inside(value),
+            _ => HeapReply::NotAllocated,
         }
     }
 }
 
-impl Request {
+impl HeapRequest {
     /// As (kind, first, second).
     pub fn encode(self) -> (u32, u64, u64) {
         match self {
-            Request::Alloc { bytes } => (0, bytes, 0),
-            Request::Donate { from, to } => (1, from.into(), to.into()),
-            Request::Free { off } => (2, off, 0),
+            HeapRequest::Alloc { bytes } => (0, bytes, 0),
+            HeapRequest::Donate { from, to } => (1, from.into(), to.into()),
+            HeapRequest::Free { off } => (2, off, 0),
         }
     }
 
     /// The inverse of [`encode`](Self::encode).
-    pub fn decode(kind: u32, a: u64, b: u64) -> Request {
+    pub fn decode(kind: u32, a: u64, b: u64) -> HeapRequest {
         match kind {
-            0 => Request::Alloc { bytes: a },
-            1 => Request::Donate { from: a as u32, to: b as u32 },
-            _ => Request::Free { off: a },
+            0 => HeapRequest::Alloc { bytes: a },
+            1 => HeapRequest::Donate { from: a as u32, to: b as u32 },
+            _ => HeapRequest::Free { off: a },
         }
     }
 }
@@ -107,10 +108,10 @@ impl Request {
 impl Upc {
     /// Prepares this thread's heaps; every thread does so before the barrier that precedes user code.
     pub fn init_heaps(&self) {
-        let (lo, hi) = ((self.layout.heap_lo / PAGE) as u32, (self.layout.heap_hi / PAGE) as u32);
+        let (lo, hi) = ((self.layout.heap_lo / PAGE_BYTES) as u32, (self.layout.heap_hi / PAGE_BYTES) as u32);
         self.local_heap(self.me).init(lo, false);
         let boundary = Boundary { local_hi: lo, global_lo: hi };
-        self.amo(self.me, field!(boundary), Op::Set, boundary.encode(), 0);
+        self.amo(self.me, field!(boundary), WordOp::Set, boundary.encode(), 0);
         if self.me == 0 {
             self.global_heap().init(hi, true);
         }
@@ -148,26 +149,32 @@ impl Upc {
         })
     }
 
-    /// Bytes that start where `UPC_SHARED_ALLOC_ALIGN` wants them: what a page is cut into lies at multiples of its size if that is a
-    /// power of two, and what is larger has pages of its own.
+    /// Bytes to allocate so that the object starts at the alignment of `UPC_SHARED_ALLOC_ALIGN`. Slab objects
+    /// whose size is a power of two are at multiples of their size, and larger objects have pages of their
+    /// own.
     fn aligned(&self, bytes: u64) -> u64 {
         let align = self.settings.align;
-        if align > 16 && bytes >= align && bytes <= PAGE / 2 { bytes.next_power_of_two() } else { bytes }
+        if align > 16 && bytes >= align && bytes <= PAGE_BYTES / 2 {
+            bytes.next_power_of_two()
+        } else {
+            bytes
+        }
     }
 
     fn alloc_everywhere(&self, function: &str, nblocks: u64, block: u64, per_thread: Option<u64>) -> u64 {
         let what = || format!("{nblocks} blocks of {block} bytes");
         let Some(bytes) = per_thread else { self.out_of_memory(function, &what(), u64::MAX) };
         let bytes = self.aligned(bytes);
-        if let Reply::Ok(off) = self.ask(0, Request::Alloc { bytes }) {
+        if let HeapReply::Ok(off) = self.ask(0, HeapRequest::Alloc { bytes }) {
             return off;
         }
         let off = self.growing(|| {
             loop {
-                // Once more at first: somebody else may have made room while we waited for our turn.
-                match self.ask(0, Request::Alloc { bytes }) {
-                    Reply::Ok(off) => return Some(off),
-                    Reply::Grow(n) if self.grow_global(n) => {}
+                // The first retry needs no growth: another thread may have made room while we waited for our
+                // turn.
+                match self.ask(0, HeapRequest::Alloc { bytes }) {
+                    HeapReply::Ok(off) => return Some(off),
+                    HeapReply::Grow(n) if self.grow_global(n) => {}
                     _ => return None,
                 }
             }
@@ -175,12 +182,13 @@ impl Upc {
         off.unwrap_or_else(|| self.out_of_memory(function, &what(), bytes))
     }
 
-    /// Runs `f` as the only thread that makes the global heap grow.
+    /// Runs `f` while no other thread makes the global heap grow.
     fn growing<R>(&self, f: impl FnOnce() -> R) -> R {
         let me = u64::from(self.me) + 1;
-        self.core.wait_until("growth of the global heap", || self.amo(0, field!(grow), Op::Cas, 0, me) == 0);
+        self.core
+            .wait_until("growth of the global heap", || self.amo(0, field!(grow), WordOp::Cas, 0, me) == 0);
         let result = f();
-        self.amo(0, field!(grow), Op::Set, 0, 0);
+        self.amo(0, field!(grow), WordOp::Set, 0, 0);
         result
     }
 
@@ -190,7 +198,7 @@ impl Upc {
             return;
         }
         if collective {
-            // The object must stay until all have entered.
+            // The object must stay until all threads have entered.
             self.meet_agreeing("upc_all_free", &[("thread", t.into()), ("ptr", off)]);
             if self.me != 0 {
                 return;
@@ -201,12 +209,12 @@ impl Upc {
                 "upc_free: thread {t}, offset {off:#x} is no shared address (a corrupted pointer?)"
             ));
         }
-        if (crate::layout::FIRST..self.layout.heap_lo).contains(&off) {
+        if (crate::layout::STATICS_OFFSET..self.layout.heap_lo).contains(&off) {
             self.fatal("upc_free: the pointer is to a shared variable, not to something that upc_alloc, upc_global_alloc or upc_all_alloc returned");
         }
-        match self.ask(t, Request::Free { off }) {
-            Reply::Ok(_) => {}
-            Reply::Inside(start) => self.fatal(&format!(
+        match self.ask(t, HeapRequest::Free { off }) {
+            HeapReply::Ok(_) => {}
+            HeapReply::Inside(start) => self.fatal(&format!(
                 "upc_free: the pointer is {} bytes inside an allocated object; only the start of an object can be freed (thread {t}, offset {off:#x})",
                 off - start
             )),
@@ -216,29 +224,29 @@ impl Upc {
         }
     }
 
-    /// Has thread `t` serve `request`: here if its bookkeeping is mapped, else there.
-    fn ask(&self, t: u32, request: Request) -> Reply {
+    /// Lets thread `t` serve `request`: directly if its bookkeeping is mapped, else by a message.
+    fn ask(&self, t: u32, request: HeapRequest) -> HeapReply {
         if self.core.near(t) { self.serve(t, request) } else { self.call(t, request) }
     }
 
-    /// Serves a request on the heaps of thread `t`, which are mapped. Never blocks; handlers call it.
-    pub fn serve(&self, t: u32, request: Request) -> Reply {
+    /// Serves a request on the heaps of thread `t`, which are mapped. Never blocks, because handlers call it.
+    pub fn serve(&self, t: u32, request: HeapRequest) -> HeapReply {
         match request {
-            Request::Alloc { bytes } => match self.global_heap().alloc(bytes) {
-                Ok(off) => Reply::Ok(off),
-                Err(NeedPages(n)) => Reply::Grow(n),
+            HeapRequest::Alloc { bytes } => match self.global_heap().alloc(bytes) {
+                Ok(off) => HeapReply::Ok(off),
+                Err(NeedPages(n)) => HeapReply::Grow(n),
             },
-            Request::Donate { from, to } => {
+            HeapRequest::Donate { from, to } => {
                 self.global_heap().donate(from, to);
-                Reply::Ok(0)
+                HeapReply::Ok(0)
             }
-            Request::Free { off } => {
+            HeapRequest::Free { off } => {
                 let local = self.local_heap(t);
                 let heap = if t == 0 && !local.covers(off) { self.global_heap() } else { local };
                 match heap.free(off) {
-                    Ok(()) => Reply::Ok(0),
-                    Err(FreeError::Inside(start)) => Reply::Inside(start),
-                    Err(FreeError::Outside | FreeError::NotAllocated) => Reply::NotAllocated,
+                    Ok(()) => HeapReply::Ok(0),
+                    Err(FreeError::Inside(start)) => HeapReply::Inside(start),
+                    Err(FreeError::Outside | FreeError::NotAllocated) => HeapReply::NotAllocated,
                 }
             }
         }
@@ -255,10 +263,11 @@ impl Upc {
     }
 
     fn boundary(&self, t: u32) -> Boundary {
-        Boundary::decode(self.amo(t, field!(boundary), Op::Get, 0, 0))
+        Boundary::decode(self.amo(t, field!(boundary), WordOp::Get, 0, 0))
     }
 
-    /// Moves this thread's boundary up by about `n` pages; less may do, next to free ones. False if it cannot.
+    /// Moves this thread's boundary up by about `n` pages; fewer may be enough next to free ones. Returns
+    /// false if that is impossible.
     fn grow_local(&self, n: u32) -> bool {
         loop {
             let b = self.boundary(self.me);
@@ -266,17 +275,17 @@ impl Upc {
             if room == 0 {
                 return false;
             }
-            let to = b.local_hi + n.max(CHUNK).min(room);
+            let to = b.local_hi + n.max(MIN_GROWTH_PAGES).min(room);
             let new = Boundary { local_hi: to, ..b };
-            if self.amo(self.me, field!(boundary), Op::Cas, b.encode(), new.encode()) == b.encode() {
+            if self.amo(self.me, field!(boundary), WordOp::Cas, b.encode(), new.encode()) == b.encode() {
                 self.local_heap(self.me).donate(b.local_hi, to);
                 return true;
             }
         }
     }
 
-    /// Moves every thread's boundary down by about `n` pages; less may do, next to free ones. False if it cannot.
-    /// Only while [`growing`](Self::growing).
+    /// Moves every thread's boundary down by about `n` pages; fewer may be enough next to free ones. Returns
+    /// false if that is impossible. To be called only inside [`growing`](Self::growing).
     fn grow_global(&self, n: u32) -> bool {
         loop {
             let from = self.boundary(0).global_lo;
@@ -284,10 +293,10 @@ impl Upc {
             if room == 0 {
                 return false;
             }
-            let to = from - n.max(CHUNK).min(room);
+            let to = from - n.max(MIN_GROWTH_PAGES).min(room);
             let moved = (0..self.size).take_while(|&t| self.lower(t, from, to)).count() as u32;
             if moved == self.size {
-                self.ask(0, Request::Donate { from: to, to: from });
+                self.ask(0, HeapRequest::Donate { from: to, to: from });
                 return true;
             }
             // A local heap grew meanwhile.
@@ -297,8 +306,8 @@ impl Upc {
         }
     }
 
-    /// Moves the lower end of the global heap on thread `t` from page `from` down to `to`, unless the local heap
-    /// is there already.
+    /// Moves the lower end of the global heap on thread `t` from page `from` down to `to`, unless the local
+    /// heap is already there.
     fn lower(&self, t: u32, from: u32, to: u32) -> bool {
         loop {
             let b = self.boundary(t);
@@ -307,7 +316,7 @@ impl Upc {
                 return false;
             }
             let new = Boundary { global_lo: to, ..b };
-            if self.amo(t, field!(boundary), Op::Cas, b.encode(), new.encode()) == b.encode() {
+            if self.amo(t, field!(boundary), WordOp::Cas, b.encode(), new.encode()) == b.encode() {
                 return true;
             }
         }
@@ -318,7 +327,7 @@ impl Upc {
             let b = self.boundary(t);
             debug_assert_eq!(b.global_lo, from);
             let new = Boundary { global_lo: to, ..b };
-            if self.amo(t, field!(boundary), Op::Cas, b.encode(), new.encode()) == b.encode() {
+            if self.amo(t, field!(boundary), WordOp::Cas, b.encode(), new.encode()) == b.encode() {
                 return;
             }
         }
@@ -328,9 +337,10 @@ impl Upc {
     fn out_of_memory(&self, function: &str, what: &str, per_thread: u64) -> ! {
         let heap = self.layout.heap_hi - self.layout.heap_lo;
         let b = self.boundary(self.me);
-        let mut free = u64::from(b.global_lo - b.local_hi) * PAGE + self.local_heap(self.me).free_bytes();
+        let mut free =
+            u64::from(b.global_lo - b.local_hi) * PAGE_BYTES + self.local_heap(self.me).free_bytes();
         if function != "upc_alloc" && self.core.near(0) {
-            free = u64::from(b.global_lo - b.local_hi) * PAGE + self.global_heap().free_bytes();
+            free = u64::from(b.global_lo - b.local_hi) * PAGE_BYTES + self.global_heap().free_bytes();
         }
         let want = heap.saturating_add(per_thread).div_ceil(1 << 20);
         let advice = if per_thread == u64::MAX || want > self.max_heap >> 20 {
@@ -349,7 +359,7 @@ impl Upc {
             human(free),
             human(heap),
         );
-        // Threads run out of it together; one says so.
+        // Threads run out of memory together; only one prints the message.
         self.fatal_about(Some("out of shared memory"), &text)
     }
 }
@@ -370,16 +380,18 @@ mod tests {
     #[test]
     fn requests_and_replies_survive_the_wire() {
         for r in [
-            Request::Alloc { bytes: 1 << 40 },
-            Request::Donate { from: 3, to: u32::MAX },
-            Request::Free { off: (1 << 34) - 16 },
+            HeapRequest::Alloc { bytes: 1 << 40 },
+            HeapRequest::Donate { from: 3, to: u32::MAX },
+            HeapRequest::Free { off: (1 << 34) - 16 },
         ] {
             let (k, a, b) = r.encode();
-            assert_eq!(Request::decode(k, a, b), r);
+            assert_eq!(HeapRequest::decode(k, a, b), r);
         }
-        for r in [Reply::Ok(1 << 33), Reply::Grow(7), Reply::NotAllocated, Reply::Inside(4096)] {
+        for r in
+            [HeapReply::Ok(1 << 33), HeapReply::Grow(7), HeapReply::NotAllocated, HeapReply::Inside(4096)]
+        {
             let (k, v) = r.encode();
-            assert_eq!(Reply::decode(k, v), r);
+            assert_eq!(HeapReply::decode(k, v), r);
         }
         let b = Boundary { local_hi: 17, global_lo: u32::MAX };
         assert_eq!(Boundary::decode(b.encode()), b);

@@ -1,28 +1,28 @@
 //! `upc_atomic.h`: domains, and operations over the core's remote atomics.
 //!
-//! A domain is a small object at the same offset on all threads; each thread reads the type and the operations in its own
-//! copy. Arguments that do not fit the operation are errors, in every build.
+//! A domain is a small object at the same offset on all threads; each thread reads the type and the
+//! operations in its own copy. Arguments that do not match the operation are errors, in every build.
 //!
-//! Where the core's atomics differ from UPC's: a compare-and-swap of floats compares values (`-0.0 == 0.0`), one of
-//! pointers-to-shared ignores phases; both loop over a compare-and-swap of bits. Pointers of 16 bytes
-//! (`-fupc-pts=struct`) are wider than any remote atomic, so they are changed under a lock, the domain's
-//! [`TURN`] word on the target's thread.
+//! The core's atomics differ from UPC's in two points: a compare-and-swap of floats compares values (`-0.0 ==
+//! 0.0`), and one of pointers-to-shared ignores phases. Both are loops over a compare-and-swap of bits.
+//! Pointers of 16 bytes (`-fupc-pts=struct`) are wider than any remote atomic, so they are changed under a
+//! lock: the domain's [`TURN_OFFSET`] word on the target's thread.
 #![expect(unsafe_code, reason = "reads operands and writes results through the user's pointers")]
 
-use crate::core::Op;
+use crate::core::WordOp;
 use crate::state::Upc;
 use gasnet::atomics::{Function, Operation, WordType};
 use std::sync::atomic::{Ordering::*, fence};
 
-/// Words of a domain, as offsets from its start.
-const KIND: u64 = 0;
-const TURN: u64 = 8;
-const BYTES: u64 = 64;
-/// In the upper half of [`KIND`]: the object is a domain.
-const MARK: u64 = 0x5550_4344;
+/// Words of a domain, as offsets from its start in bytes.
+const KIND_OFFSET: u64 = 0;
+const TURN_OFFSET: u64 = 8;
+const DOMAIN_BYTES: u64 = 64;
+/// In the upper half of [`KIND_OFFSET`]: the object is a domain.
+const DOMAIN_MARK: u64 = 0x5550_4344;
 
 /// Operations of `upc_types.h` and `upc_atomic.h`, by bit.
-const OPS: [(u32, &str, Function); 13] = [
+const OPERATIONS: [(u32, &str, Function); 13] = [
     (0, "UPC_ADD", Function::Add),
     (1, "UPC_MULT", Function::Mul),
     (2, "UPC_AND", Function::And),
@@ -40,7 +40,7 @@ const OPS: [(u32, &str, Function); 13] = [
 const AND_OR_XOR: u32 = 1 << 2 | 1 << 3 | 1 << 4;
 const ACCESSORS: u32 = 1 << 16 | 1 << 17 | 1 << 18;
 
-/// What a domain is about: a word of the core, or a pointer-to-shared.
+/// The type of a domain: a word of the core, or a pointer-to-shared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Object {
     Word(WordType),
@@ -48,7 +48,7 @@ enum Object {
 }
 
 impl Object {
-    /// By number of `upc_types.h`.
+    /// The type with this number of `upc_types.h`.
     fn of(upc_type: u32) -> Option<Object> {
         use Object::{Pointer, Word};
         Some(match upc_type {
@@ -63,9 +63,9 @@ impl Object {
         })
     }
 
-    /// Operations there are for it, as bits.
+    /// The operations allowed on it, as bits.
     fn allowed(self) -> u32 {
-        let all = OPS.iter().map(|o| 1 << o.0).sum::<u32>();
+        let all = OPERATIONS.iter().map(|o| 1 << o.0).sum::<u32>();
         match self {
             Object::Word(WordType::F32 | WordType::F64) => all & !AND_OR_XOR,
             Object::Word(_) => all,
@@ -77,7 +77,7 @@ impl Object {
 /// The operands of one call, as the user gave them.
 #[derive(Debug, Clone, Copy)]
 pub struct Operands {
-    /// Where the old value goes, or null.
+    /// Destination of the old value, or null.
     pub fetch: *mut u8,
     /// First operand, or null.
     pub first: *const u8,
@@ -96,20 +96,20 @@ impl Upc {
         let wrong = ops & !object.allowed();
         if wrong != 0 {
             let bit = wrong.trailing_zeros();
-            let op = OPS.iter().find(|o| o.0 == bit).map_or("this operation", |o| o.1);
+            let op = OPERATIONS.iter().find(|o| o.0 == bit).map_or("this operation", |o| o.1);
             self.fatal(&format!("upc_all_atomicdomain_alloc: {op} does not exist for type {upc_type}"));
         }
-        let off = self.alloc_global(self.size.into(), BYTES, true);
-        self.core.amo(self.me, off + TURN, Op::Set, 0, 0);
-        // The word fits: operations have bits up to 21, types numbers up to 22.
+        let off = self.alloc_global(self.size.into(), DOMAIN_BYTES, true);
+        self.core.amo(self.me, off + TURN_OFFSET, WordOp::Set, 0, 0);
+        // The word has room: operations have bits up to 21, types numbers up to 22.
         self.core.amo(
             self.me,
-            off + KIND,
-            Op::Set,
-            MARK << 32 | u64::from(ops) << 8 | u64::from(upc_type),
+            off + KIND_OFFSET,
+            WordOp::Set,
+            DOMAIN_MARK << 32 | u64::from(ops) << 8 | u64::from(upc_type),
             0,
         );
-        // Nobody may use the turn words of others before they are set.
+        // No thread may use the turn words of others before they are set.
         let arguments = [("type", upc_type.into()), ("ops", ops.into())];
         self.meet_agreeing("upc_all_atomicdomain_alloc", &arguments);
         off
@@ -119,7 +119,7 @@ impl Upc {
     pub fn domain_free(&self, off: u64) {
         if off != 0 {
             self.meet_agreeing("upc_all_atomicdomain_free", &[("ptr", off)]);
-            self.core.amo(self.me, off + KIND, Op::Set, 0, 0);
+            self.core.amo(self.me, off + KIND_OFFSET, WordOp::Set, 0, 0);
             self.free(0, off, true);
         }
     }
@@ -131,7 +131,8 @@ impl Upc {
     pub unsafe fn atomic(&self, domain: u64, op: u32, (t, o): (u32, u64), x: Operands, strict: bool) {
         let (object, op) = self.check_operands(domain, op, x);
         if strict {
-            // ORDER: SeqCst; the strict read and write that the operation stands for; pairs with other strict accesses.
+            // ORDER: SeqCst; the strict read and write that the operation stands for; pairs with other strict
+            // accesses.
             fence(SeqCst);
         }
         // SAFETY: (1) in all of these.
@@ -203,16 +204,16 @@ impl Upc {
         old
     }
 
-    /// The domain's type and the function, if everything fits.
+    /// The domain's type and the function, if all arguments match.
     fn check_operands(&self, domain: u64, op: u32, x: Operands) -> (Object, Function) {
         let inside =
             domain >= self.layout.heap_lo && domain < self.layout.heap_hi && domain.is_multiple_of(16);
-        let kind = if inside { self.core.amo(self.me, domain + KIND, Op::Get, 0, 0) } else { 0 };
+        let kind = if inside { self.core.amo(self.me, domain + KIND_OFFSET, WordOp::Get, 0, 0) } else { 0 };
         let object = Object::of(kind as u32 & 0xff);
-        let (MARK, Some(object)) = (kind >> 32, object) else {
+        let (DOMAIN_MARK, Some(object)) = (kind >> 32, object) else {
             self.fatal("upc_atomic: the domain is null, freed, or no domain");
         };
-        let Some((_, name, function)) = OPS.iter().find(|o| 1 << o.0 == op) else {
+        let Some((_, name, function)) = OPERATIONS.iter().find(|o| 1 << o.0 == op) else {
             self.fatal(&format!("upc_atomic: {op:#x} is no operation"));
         };
         if u64::from(op) & (kind >> 8 & 0xff_ffff) == 0 {
@@ -258,7 +259,7 @@ impl Upc {
         self.swap_if(WordType::U64, at, b, |old| (old ^ a) & WITHOUT_PHASE == 0)
     }
 
-    /// Becomes `new` if `equal` says so of the old value, which is returned.
+    /// Sets the word to `new` if `equal` holds for the old value; returns the old value.
     fn swap_if(&self, word: WordType, at: (u32, u64), new: u64, equal: impl Fn(u64) -> bool) -> u64 {
         let mut old = self.core.atomic(at, Operation { function: Function::Get, word }, 0, 0);
         while equal(old) {
@@ -276,9 +277,10 @@ impl Upc {
     /// # Safety
     /// 1. The operands are null or valid for 16 bytes (owed by the caller).
     unsafe fn wide_pointer_op(&self, domain: u64, function: Function, (t, o): (u32, u64), x: Operands) {
-        let turn = domain + TURN;
-        self.core
-            .wait_until("an atomic operation on a pointer", || self.core.amo(t, turn, Op::Cas, 0, 1) == 0);
+        let turn = domain + TURN_OFFSET;
+        self.core.wait_until("an atomic operation on a pointer", || {
+            self.core.amo(t, turn, WordOp::Cas, 0, 1) == 0
+        });
         // SAFETY: (1); 16 bytes of a local buffer.
         unsafe {
             let mut old = [0u64; 2];
@@ -301,7 +303,7 @@ impl Upc {
                 x.fetch.cast::<[u64; 2]>().write_unaligned(old);
             }
         }
-        self.core.amo(t, turn, Op::Set, 0, 0);
+        self.core.amo(t, turn, WordOp::Set, 0, 0);
     }
 }
 

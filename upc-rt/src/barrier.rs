@@ -1,13 +1,13 @@
-//! `upc_notify`, `upc_wait`, `upc_barrier`, and where collective functions meet.
+//! `upc_notify`, `upc_wait`, `upc_barrier`, and the meetings of collective functions.
 //!
-//! The core's split-phase barrier does the work and merges the names given by all threads into a consensus; this
-//! module adds UPC's rules: strict alternation of notify and wait, what a mismatch is, and that a thread which
-//! has ended can never arrive. The implicit barriers at start and end are of other kinds (the start uses the core
-//! before user code runs, the end counts threads, see [`crate::exit`]), so they cannot match a barrier of the user.
+//! The core's split-phase barrier does the work, and merges the names given by all threads into a consensus.
+//! This module adds UPC's rules: strict alternation of notify and wait, what a mismatch is, and that a thread
+//! that has ended never arrives. The implicit barriers at start and end cannot match a barrier of the user:
+//! the start uses the core before user code runs, and the end counts threads (see [`crate::exit`]).
 
 use crate::collectives::Arguments;
 use crate::control::field;
-use crate::core::Op;
+use crate::core::WordOp;
 use crate::state::Upc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*, fence};
 
@@ -16,11 +16,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*, fence};
 pub struct BarrierState {
     /// Barriers joined so far.
     joined: AtomicU64,
-    /// Between notify and wait.
+    /// Whether the thread is between notify and wait.
     inside: AtomicBool,
     /// Collective results read so far.
     results: AtomicU64,
-    /// A mismatch was reported and the program goes on: say so once.
+    /// A mismatch was reported as a warning: do not repeat it.
     warned: AtomicBool,
 }
 
@@ -48,7 +48,7 @@ impl Upc {
         }
         self.core.poll();
         let Some(agreed) = self.core.barrier_test(name) else {
-            // Tried in a loop, most likely: let those run that are still to arrive.
+            // Programs probably try in a loop: let the threads run that have not arrived.
             std::thread::yield_now();
             return false;
         };
@@ -105,19 +105,20 @@ impl Upc {
         }
     }
 
-    /// Collective: the value of `f` on thread 0, on all threads.
+    /// Collective: `f` runs on thread 0, and all threads get its value.
     pub fn collective(&self, function: &str, arguments: Arguments<'_>, f: impl FnOnce() -> u64) -> u64 {
         let count = self.barrier.results.load(Relaxed);
         self.barrier.results.store(count + 1, Relaxed);
-        // Two slots: a fast thread 0 may be one call ahead of a thread that still reads, never two.
+        // Two slots are enough: a fast thread 0 may be one call ahead of a thread that still reads, never
+        // two.
         let slot = field!(results) + count % 2 * 8;
         let mut value = 0;
         if self.me == 0 {
             value = f();
-            self.amo(0, slot, Op::Set, value, 0);
+            self.amo(0, slot, WordOp::Set, value, 0);
         }
         self.meet_agreeing(function, arguments);
-        if self.me == 0 { value } else { self.amo(0, slot, Op::Get, 0, 0) }
+        if self.me == 0 { value } else { self.amo(0, slot, WordOp::Get, 0, 0) }
     }
 
     fn join(&self, name: Option<i32>) {
@@ -134,7 +135,7 @@ impl Upc {
         }
     }
 
-    /// Waits for the end of the phase; whether all agree.
+    /// Waits for the end of the phase; returns whether all names agree.
     fn finish(&self, name: Option<i32>) -> bool {
         let joined = self.barrier.joined.load(Relaxed);
         let mut agreed = None;
@@ -142,7 +143,7 @@ impl Upc {
             agreed = self.core.barrier_test(name);
             agreed.is_some() || self.somebody_missing(joined)
         });
-        // Somebody may have completed the phase between the two looks, and then ended.
+        // A thread may have completed the phase between the two looks, and then ended.
         match agreed.or_else(|| self.core.barrier_test(name)) {
             Some(agreed) => {
                 self.left();
@@ -162,7 +163,7 @@ impl Upc {
         fence(Acquire);
     }
 
-    /// Whether a thread has ended that joined fewer barriers than this one.
+    /// Whether some thread has ended after fewer barriers than this one has joined.
     fn somebody_missing(&self, joined: u64) -> bool {
         let early = self.control.ended_early.load(Relaxed);
         early != 0 && u64::MAX - early < joined
@@ -188,7 +189,7 @@ impl Upc {
             self.fatal(&text);
         }
         if !self.barrier.warned.swap(true, Relaxed) {
-            // Asked for by UPC_BARRIER_MISMATCH_WARNS, and so said even to users who want to hear nothing else.
+            // UPC_BARRIER_MISMATCH_WARNS asks for it explicitly, so UPC_QUIET does not suppress it.
             crate::error::warn(&text);
         }
     }

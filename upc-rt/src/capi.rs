@@ -1,6 +1,7 @@
-//! The functions that emitted C calls (`include/upcc_abi.h`). Each checks nothing and calls the state object.
+//! The functions that emitted C calls (`include/upcc_abi.h`). They check nothing and call the state object.
 //!
-//! A panic inside them is a bug of this library; it ends the process with a message, since nothing may unwind into C.
+//! A panic inside them is a bug of this library; it ends the process with a message, since nothing may unwind
+//! into C.
 #![expect(unsafe_code, reason = "exports functions to C")]
 
 use crate::abi::Image;
@@ -35,7 +36,7 @@ pub unsafe extern "C" fn __upc_put(t: c_uint, o: c_ulong, src: *const c_void, n:
     unsafe { upc().core.put(t, o, src.cast(), n) }
 }
 
-/// Copies to thread `t`, at the latest by the next fence or access to the same bytes.
+/// Copies to thread `t`; complete at the latest by the next fence or access to the same bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __upc_put_later(t: c_uint, o: c_ulong, src: *const c_void, n: c_ulong) {
     upc().check_transfer(t, o, n);
@@ -43,11 +44,11 @@ pub unsafe extern "C" fn __upc_put_later(t: c_uint, o: c_ulong, src: *const c_vo
     unsafe { upc().core.put_later(t, o, src.cast(), n) }
 }
 
-/// Starts to copy from thread `t`; it is there after [`__upc_arrived`].
+/// Starts to copy from thread `t`; complete after [`__upc_arrived`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __upc_get_ahead(dst: *mut c_void, t: c_uint, o: c_ulong, n: c_ulong) {
     upc().check_transfer(t, o, n);
-    // SAFETY: a variable of the emitted code that is not looked at until then.
+    // SAFETY: a variable of the emitted code, which does not use it until then.
     unsafe { upc().core.get_nbi(dst.cast(), t, o, n) }
 }
 
@@ -93,13 +94,14 @@ pub extern "C" fn __upc_before_look() {
     full_fence();
 }
 
-/// After a strict read of `n` bytes of thread `t`: a full fence, and progress. Programs wait in loops of such reads.
+/// After a strict read of `n` bytes of thread `t`: a full fence, and progress. Programs wait in loops of such
+/// reads.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __upc_look(t: c_uint, o: c_ulong, value: *const c_void, n: c_ulong) {
-    /// Where all are near, emitted C tells of one read in so many.
-    const READS: u32 = 64;
+    /// If all threads are near, emitted C reports one read in this many.
+    const NEAR_READS_PER_REPORT: u32 = 64;
     if upc().core.all_near() {
-        upc().core.begin_look(READS);
+        upc().core.begin_look(NEAR_READS_PER_REPORT);
     }
     full_fence();
     let done = upc().core.poll();
@@ -110,8 +112,8 @@ pub unsafe extern "C" fn __upc_look(t: c_uint, o: c_ulong, value: *const c_void,
     upc().core.looked(found(t, o, u64::from_ne_bytes(word)), Some(done));
 }
 
-/// What a program looks at that reads shared memory in a loop with fences or polls: anything.
-const ANYTHING: u64 = 1;
+/// The key of a program that reads shared memory in a loop with fences or polls: any location.
+const ANY_LOCATION_KEY: u64 = 1;
 
 /// `upc_fence`: a full fence, and progress.
 #[unsafe(no_mangle)]
@@ -119,7 +121,7 @@ pub extern "C" fn __upc_fence() {
     upc().core.begin_look(1);
     full_fence();
     let done = upc().core.poll();
-    upc().core.looked(ANYTHING, Some(done));
+    upc().core.looked(ANY_LOCATION_KEY, Some(done));
 }
 
 /// Progress.
@@ -127,7 +129,7 @@ pub extern "C" fn __upc_fence() {
 pub extern "C" fn __upc_poll() {
     upc().core.begin_look(1);
     let done = upc().core.poll();
-    upc().core.looked(ANYTHING, Some(done));
+    upc().core.looked(ANY_LOCATION_KEY, Some(done));
 }
 
 fn name(value: c_int, named: c_int) -> Option<i32> {
@@ -209,7 +211,7 @@ pub extern "C" fn __upc_global_exit(status: c_int) -> ! {
     upc().global_exit(status)
 }
 
-/// Ends the job with a message: the text as it is, not a format.
+/// Ends the job with a message, printed as it is (not a format).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __upc_error(text: *const c_char) -> ! {
     // SAFETY: emitted C passes a string.
@@ -345,7 +347,7 @@ pub extern "C" fn __upc_all_permute(
     upc().permute((dt, d), (st, s), (pt, p), n, flags as u32);
 }
 
-/// What a reduction says of itself, for messages and checks: `struct __upc_reduction` of `upcc_lib.h`.
+/// The description of a reduction, for messages and checks: `struct __upc_reduction` of `upcc_lib.h`.
 #[repr(C)]
 pub struct ReductionArguments {
     name: *const c_char,
@@ -401,7 +403,8 @@ pub unsafe extern "C" fn __upc_reduce_exit(arguments: *const ReductionArguments)
     }
 }
 
-/// Combines the values of the threads that have one; whether this thread, `root` or any if `root` is negative, gets a result.
+/// Combines the values of the threads that have one. Returns whether this thread gets a result: `root`, or
+/// every thread if `root` is negative.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __upc_reduce_combine(
     value: *mut c_void,

@@ -43,7 +43,7 @@ pub extern "C" fn __upc_plain_atomic(
     upc().plain_atomic(op, word, (t, o), a, b, strict != 0)
 }
 
-/// Starts a copy to thread `t`; `how` has the bits of [`How`]. A handle.
+/// Starts a copy to thread `t`; `how` has the bits of [`How`]. Returns a handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __upc_start_put(
     t: c_uint,
@@ -53,11 +53,11 @@ pub unsafe extern "C" fn __upc_start_put(
     how: c_int,
 ) -> c_ulong {
     upc().check_transfer(t, o, n);
-    // SAFETY: the user's buffer, which the rules of the function called leave alone.
+    // SAFETY: the user's buffer, which the program does not use before the end of the transfer.
     unsafe { upc().core.start_put(t, o, src.cast(), n, How::from_bits(how)) }
 }
 
-/// Starts a copy from thread `t`; a handle.
+/// Starts a copy from thread `t`. Returns a handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __upc_start_get(
     dst: *mut c_void,
@@ -71,7 +71,7 @@ pub unsafe extern "C" fn __upc_start_get(
     unsafe { upc().core.start_get(dst.cast(), t, o, n, How::from_bits(how)) }
 }
 
-/// Starts a copy between threads; a handle.
+/// Starts a copy between threads. Returns a handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn __upc_start_copy(
     dt: c_uint,
@@ -86,20 +86,20 @@ pub extern "C" fn __upc_start_copy(
     upc().core.start_copy((dt, d), (st, s), n, How::from_bits(how))
 }
 
-/// Starts to fill memory of thread `t`; a handle.
+/// Starts to fill memory of thread `t`. Returns a handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn __upc_start_set(t: c_uint, o: c_ulong, c: c_int, n: c_ulong, how: c_int) -> c_ulong {
     upc().check_transfer(t, o, n);
     upc().core.start_set(t, o, c as u8, n, How::from_bits(how))
 }
 
-/// Whether a handle's transfer is complete; waits until it is if `wait`.
+/// Whether a handle's transfer is complete; with `wait` it waits for that.
 #[unsafe(no_mangle)]
 pub extern "C" fn __upc_sync(handle: c_ulong, wait: c_int) -> c_int {
     upc().core.end_transfer(handle, wait != 0).into()
 }
 
-/// The same for all of several handles, or for any.
+/// The same for several handles: all of them, or any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __upc_sync_list(
     handles: *mut c_ulong,
@@ -195,7 +195,8 @@ pub unsafe extern "C" fn __upc_allv_broadcast(value: *mut c_void, n: c_ulong, ro
     unsafe { upc().broadcast_value(value.cast(), n, root as u32) }
 }
 
-/// `bupc_allv_gather`, and `bupc_allv_gather_all` if `root` is negative: values of `n` bytes, by thread.
+/// `bupc_allv_gather`, and `bupc_allv_gather_all` if `root` is negative: values of `n` bytes, in the order of
+/// threads.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __upc_allv_gather(
     value: *const c_void,
@@ -203,7 +204,7 @@ pub unsafe extern "C" fn __upc_allv_gather(
     root: c_int,
     array: *mut c_void,
 ) {
-    // SAFETY: emitted C passes a variable, and the user's array of THREADS elements where the values go.
+    // SAFETY: emitted C passes a variable, and the user's array of THREADS elements for the values.
     unsafe { upc().gather_values(value.cast(), n, u32::try_from(root).ok(), array.cast()) }
 }
 
@@ -219,14 +220,16 @@ pub unsafe extern "C" fn __upc_allv_scatter(
     unsafe { upc().scatter_values(value.cast(), n, root as u32, array.cast()) }
 }
 
-/// `bupc_allv_permute`: sends the value of `n <= 8` bytes to thread `to`, receives the one sent here.
+/// `bupc_allv_permute`: sends the value of `n <= 8` bytes to thread `to`, and receives the value sent to this
+/// thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __upc_allv_permute(value: *mut c_void, n: c_ulong, to: c_int) {
     // SAFETY: emitted C passes a variable.
     unsafe { upc().permute_value(value.cast(), n, to as u32) }
 }
 
-/// `bupc_allv_reduce_all`, and `bupc_allv_prefix_reduce` if `prefix`; `kind` is 0, 1, 2 for unsigned, signed, float.
+/// `bupc_allv_reduce_all`, and `bupc_allv_prefix_reduce` if `prefix`; `kind` is 0, 1, 2 for unsigned, signed,
+/// float.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __upc_allv_reduce(
     value: *mut c_void,

@@ -1,17 +1,18 @@
-//! `upc_collective.h`: moving data, and what reductions exchange (their arithmetic is C, in `upcc_lib.h`, since it needs
-//! the types of C).
+//! `upc_collective.h`: moving data, and the exchanges of reductions (their arithmetic is C, in `upcc_lib.h`,
+//! since it needs the types of C).
 //!
-//! Where all threads are near, each copies what is its own job, directly between segments: it pulls what comes to it from several
-//! threads, and pushes what only it knows the way of; a reduction reads all partial results. Between an entry and an exit barrier, as
-//! the flags ask, that is all; MYSYNC is served as ALLSYNC there. Where threads are away, the core's collectives bring the data
-//! ([`gasnet::coll`]): trees over the hosts, and no exit barrier for MYSYNC.
+//! If all threads are near, each copies its own share directly between segments: it pulls data that comes to
+//! it from several threads, and pushes data whose destination only it knows. In a reduction each thread reads
+//! all partial results. That happens between an entry and an exit barrier, as the flags ask; MYSYNC is
+//! treated as ALLSYNC there. If some threads are far, the core's collectives move the data
+//! ([`gasnet::coll`]): by trees over the hosts, and without an exit barrier for MYSYNC.
 //!
-//! **Arguments** that all threads must give alike are checked in the first barrier the flags ask for: its name is made of them. With
-//! neither barrier they are checked under `-fsanitize=upc` only.
+//! **Arguments** that must be the same on all threads are checked in the first barrier that the flags ask
+//! for, whose name is made of them. Without either barrier they are checked only under `-fsanitize=upc`.
 #![expect(unsafe_code, reason = "copies between segments and memory of the caller")]
 
 use crate::control::field;
-use crate::core::Op;
+use crate::core::WordOp;
 use crate::state::Upc;
 use gasnet::coll::{Reduction, SyncMode, When};
 use gasnet::{RankId, Team};
@@ -19,21 +20,21 @@ use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::*;
 
-/// A shared address.
-pub type Place = (u32, u64);
+/// A shared address: thread and offset.
+pub type SharedAddress = (u32, u64);
 
 /// Flags of `upc_types.h`.
 const IN_NOSYNC: u32 = 4;
 const OUT_MYSYNC: u32 = 16;
 const OUT_NOSYNC: u32 = 32;
-const IN: u32 = 7;
-const OUT: u32 = 56;
-/// Operations on different slots of the same data may not be confused.
-const SLOTS: u64 = 2;
-/// Bytes of a partial result.
-const PARTIAL: u64 = 16;
+const IN_FLAGS: u32 = 7;
+const OUT_FLAGS: u32 = 56;
+/// Slots of partial results, so that two operations in a row do not use the same one.
+const PARTIAL_SLOTS: u64 = 2;
+/// Bytes of the largest partial result.
+const MAX_PARTIAL_BYTES: u64 = 16;
 
-/// Which collective that only moves data.
+/// A collective that only moves data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Move {
     /// One block to all threads.
@@ -48,7 +49,7 @@ pub enum Move {
     Exchange,
 }
 
-/// Arguments of a collective function that all threads must give alike, with their names.
+/// Arguments of a collective function that must be the same on all threads, with their names.
 pub type Arguments<'a> = &'a [(&'static str, u64)];
 
 /// Combines the second value into the first; `context` is the caller's.
@@ -57,7 +58,10 @@ pub type Mix = unsafe extern "C" fn(context: *const c_void, first: *mut c_void, 
 impl Upc {
     /// Entry of a collective function.
     pub fn enter(&self, function: &str, flags: u32, arguments: Arguments<'_>) {
-        if flags & !(IN | OUT) != 0 || (flags & IN).count_ones() > 1 || (flags & OUT).count_ones() > 1 {
+        if flags & !(IN_FLAGS | OUT_FLAGS) != 0
+            || (flags & IN_FLAGS).count_ones() > 1
+            || (flags & OUT_FLAGS).count_ones() > 1
+        {
             self.fatal(&format!(
                 "{function}: {flags:#x} is no combination of one UPC_IN_ and one UPC_OUT_ flag"
             ));
@@ -70,7 +74,7 @@ impl Upc {
 
     /// Exit of a collective function.
     pub fn exit(&self, function: &str, flags: u32, arguments: Arguments<'_>) {
-        // Through the core, a thread's own data is done with when its part is.
+        // In the core's collectives, a thread's own data is complete when its own part is.
         let parts = if self.all_near() { OUT_NOSYNC } else { OUT_NOSYNC | OUT_MYSYNC };
         if flags & parts == 0 {
             if flags & IN_NOSYNC == 0 || self.sanitized() {
@@ -85,8 +89,8 @@ impl Upc {
         self.core.all_near()
     }
 
-    /// `upc_all_broadcast` and its like; `n` bytes a block.
-    pub fn move_all(&self, what: Move, (dt, d): Place, (st, s): Place, n: u64, flags: u32) {
+    /// `upc_all_broadcast` and similar functions; `n` bytes a block.
+    pub fn move_all(&self, what: Move, (dt, d): SharedAddress, (st, s): SharedAddress, n: u64, flags: u32) {
         let function = match what {
             Move::Broadcast => "upc_all_broadcast",
             Move::Scatter => "upc_all_scatter",
@@ -115,7 +119,7 @@ impl Upc {
         self.exit(function, flags, &arguments);
     }
 
-    /// Distributed sides start on thread 0.
+    /// Distributed sides must start on thread 0.
     fn check_start(&self, function: &str, what: Move, dt: u32, st: u32) {
         let distributed = match what {
             Move::Broadcast | Move::Scatter => dt,
@@ -129,7 +133,7 @@ impl Upc {
         }
     }
 
-    fn move_near(&self, what: Move, (dt, d): Place, (st, s): Place, n: u64) {
+    fn move_near(&self, what: Move, (dt, d): SharedAddress, (st, s): SharedAddress, n: u64) {
         let me = u64::from(self.me);
         match what {
             Move::Broadcast => self.core.copy((self.me, d), (st, s), n),
@@ -148,7 +152,8 @@ impl Upc {
         }
     }
 
-    /// Starts a movement among the members of a team; of a one-sided end the first number is the member it is on.
+    /// Starts a movement among the members of a team. For a one-sided end, the first number is the member it
+    /// is on.
     ///
     /// # Safety
     /// 1. The ranges stay allocated until the operation is complete (owed by the program).
@@ -169,7 +174,7 @@ impl Upc {
             Move::GatherAll => (0, all, n),
             Move::Exchange => (0, all, all),
         };
-        // Ends that do not concern this member are not looked at.
+        // Ends that do not concern this member are ignored.
         let dst =
             if what == Move::Gather && me != root { std::ptr::null_mut() } else { self.core.own(d, to) };
         let one_sided = matches!(what, Move::Broadcast | Move::Scatter);
@@ -189,7 +194,7 @@ impl Upc {
     }
 
     /// `upc_all_permute`; `perm` is the offset of this thread's target on every thread.
-    pub fn permute(&self, d: Place, s: Place, perm: Place, n: u64, flags: u32) {
+    pub fn permute(&self, d: SharedAddress, s: SharedAddress, perm: SharedAddress, n: u64, flags: u32) {
         let function = "upc_all_permute";
         if d.0.max(s.0).max(perm.0) != 0 {
             self.fatal("upc_all_permute: all three arguments must start on thread 0");
@@ -208,8 +213,8 @@ impl Upc {
             ));
         }
         self.core.copy((target, d.1), (self.me, s.1), n);
-        // The own data is changed by somebody else here.
-        let flags = if flags & OUT_MYSYNC != 0 { flags & !OUT } else { flags };
+        // Another thread changes the own data here.
+        let flags = if flags & OUT_MYSYNC != 0 { flags & !OUT_FLAGS } else { flags };
         self.exit(function, flags, &arguments);
     }
 
@@ -218,7 +223,7 @@ impl Upc {
     /// # Safety
     /// 1. `handle` is 0 or comes from [`Upc::team_split`] (owed by the caller).
     unsafe fn team_of(&self, handle: *const Team) -> &Team {
-        // SAFETY: (1); teams are not given up.
+        // SAFETY: (1); teams are not freed.
         unsafe { handle.as_ref() }.unwrap_or(&self.team)
     }
 
@@ -232,7 +237,7 @@ impl Upc {
         team.map_or(std::ptr::null(), |t| Box::into_raw(Box::new(t)))
     }
 
-    /// `bupc_team_broadcast` and its like: starts the movement; the word of its event.
+    /// `bupc_team_broadcast` and similar functions: starts the movement; returns the word of its event.
     ///
     /// # Safety
     /// As [`Upc::team_of`].
@@ -240,8 +245,8 @@ impl Upc {
         &self,
         team: *const Team,
         what: Move,
-        (dt, d): Place,
-        (st, s): Place,
+        (dt, d): SharedAddress,
+        (st, s): SharedAddress,
         n: u64,
         flags: u32,
     ) -> u64 {
@@ -252,7 +257,7 @@ impl Upc {
                 self.fatal(&format!("a collective function of a team: thread {t} is not in the team"))
             })
         };
-        // Only a one-sided end names a thread; a distributed one lies at the same offset on all members.
+        // Only a one-sided end names a thread; a distributed one is at the same offset on all members.
         let dt = if what == Move::Gather { member(dt) } else { 0 };
         let st = if matches!(what, Move::Broadcast | Move::Scatter) { member(st) } else { 0 };
         let when = |no: u32, my: u32| match flags {
@@ -265,17 +270,18 @@ impl Upc {
         unsafe { self.start_move(team, what, (dt, d), (st, s), n, mode) }
     }
 
-    /// All threads, this one first, so that not all go to the same one at a time.
+    /// All threads, this one first, so that they do not all access the same one at the same time.
     fn threads_from_here(&self) -> impl Iterator<Item = u32> + use<> {
         let (me, size) = (self.me, self.size);
         (0..size).map(move |i| (me + i) % size)
     }
 
-    /// Combines the threads' values of `n` bytes, of those that have one, with `mix`. The result comes to `root`, or to everybody: whether
-    /// there is one.
+    /// Combines the values of `n` bytes of the threads that have one, with `mix`. The result goes to `root`,
+    /// or to all threads; returns whether this thread has one.
     ///
     /// # Safety
-    /// 1. `value` is valid for `n <= PARTIAL` bytes, `mix` can be called with `context` and values (owed by the caller).
+    /// 1. `value` is valid for `n <= MAX_PARTIAL_BYTES` bytes, `mix` can be called with `context` and values
+    ///    (owed by the caller).
     pub unsafe fn combine(
         &self,
         value: *mut u8,
@@ -342,24 +348,26 @@ impl Upc {
         unsafe { self.team.gather_all_raw(all, mine, n as usize, SyncMode::MY) }
     }
 
-    /// Offset of the words for the exchange under way, the same on all threads.
+    /// Offset of the words for the present exchange, the same on all threads.
     pub fn partial_slot(&self) -> u64 {
-        self.layout.control + field!(partials) + self.partials.load(Relaxed) % SLOTS * 2 * PARTIAL
+        self.layout.control
+            + field!(partials)
+            + self.partials.load(Relaxed) % PARTIAL_SLOTS * 2 * MAX_PARTIAL_BYTES
     }
 
-    /// Publishes this thread's partial result of a reduction (none if it has no elements) and meets the others; then
-    /// [`Upc::partial`] reads anybody's, until the next call but one.
+    /// Publishes this thread's partial result of a reduction (none if it has no elements) and meets the
+    /// others. Then [`Upc::partial`] reads the result of any thread, until the next call but one.
     ///
     /// # Safety
-    /// 1. `value` is null or valid for `n <= PARTIAL` bytes (owed by the caller).
+    /// 1. `value` is null or valid for `n <= MAX_PARTIAL_BYTES` bytes (owed by the caller).
     unsafe fn publish_partial(&self, value: *const u8, n: u64) {
         self.partials.fetch_add(1, Relaxed);
         let at = self.partial_slot();
         let have = !value.is_null();
-        self.core.amo(self.me, at, Op::Set, have.into(), 0);
+        self.core.amo(self.me, at, WordOp::Set, have.into(), 0);
         if have {
             // SAFETY: (1).
-            unsafe { self.core.put(self.me, at + PARTIAL, value, n) };
+            unsafe { self.core.put(self.me, at + MAX_PARTIAL_BYTES, value, n) };
         }
         self.meet("a reduction");
     }
@@ -367,14 +375,14 @@ impl Upc {
     /// Reads thread `t`'s partial result; false if it had none.
     ///
     /// # Safety
-    /// 1. `value` is valid for `n <= PARTIAL` bytes (owed by the caller).
+    /// 1. `value` is valid for `n <= MAX_PARTIAL_BYTES` bytes (owed by the caller).
     unsafe fn partial(&self, t: u32, value: *mut u8, n: u64) -> bool {
         let at = self.partial_slot();
-        if self.core.amo(t, at, Op::Get, 0, 0) == 0 {
+        if self.core.amo(t, at, WordOp::Get, 0, 0) == 0 {
             return false;
         }
         // SAFETY: (1).
-        unsafe { self.core.get(value, t, at + PARTIAL, n) };
+        unsafe { self.core.get(value, t, at + MAX_PARTIAL_BYTES, n) };
         true
     }
 }
@@ -383,8 +391,8 @@ impl Upc {
 #[repr(C, align(16))]
 #[derive(Default, Clone, Copy)]
 struct Partial {
-    value: [u8; PARTIAL as usize],
-    /// There is one.
+    value: [u8; MAX_PARTIAL_BYTES as usize],
+    /// Whether there is one.
     have: u64,
 }
 

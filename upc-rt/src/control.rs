@@ -1,22 +1,22 @@
 //! The runtime's own words in every segment.
 //!
-//! All fields are atomics and zero at start. Other ranks reach them like any shared memory: directly where the
-//! segment is mapped, by remote atomics where it is not (see [`crate::core::Core`]). Fields marked *(0)* are used in
-//! rank 0's segment only.
+//! All fields are atomics and zero at start. Other ranks reach them like any shared memory: directly where
+//! the segment is mapped, by remote atomics where it is not (see [`crate::core::Core`]). Fields marked *(0)*
+//! are used in rank 0's segment only.
 
 use crate::heap::Root;
 use std::mem::offset_of;
 use std::sync::atomic::AtomicU64;
 
 /// Locks a thread can hold or wait for at the same time.
-pub const NODES: usize = 1 << NODE_BITS;
+pub const LOCK_NODES: usize = 1 << LOCK_NODE_BITS;
 /// Bits of a node's number.
-pub const NODE_BITS: u32 = 16;
+pub const LOCK_NODE_BITS: u32 = 16;
 
-/// A thread's place in the queue of one lock (see [`crate::locks`]).
+/// A thread's element in the queue of one lock (see [`crate::locks`]).
 #[repr(C, align(64))]
-pub struct Node {
-    /// Who comes after this one; 0 for nobody yet.
+pub struct LockNode {
+    /// The next thread in the queue; 0 if there is none yet.
     pub next: AtomicU64,
     /// Set by the predecessor when it hands the lock over.
     pub granted: AtomicU64,
@@ -25,7 +25,7 @@ pub struct Node {
 /// The start of the control area.
 #[repr(C, align(128))]
 pub struct Control {
-    /// How far the two heaps have come on this rank: see [`Boundary`](crate::alloc::Boundary).
+    /// The ends of the two heaps on this rank: see [`Boundary`](crate::alloc::Boundary).
     pub boundary: AtomicU64,
     /// (0) Lock over the growth of the global heap; holds the rank plus one.
     pub grow: AtomicU64,
@@ -33,11 +33,11 @@ pub struct Control {
     pub results: [AtomicU64; 2],
     /// (0) Threads that have ended.
     pub ended: AtomicU64,
-    /// Smallest number of barriers joined by a thread that has ended, complemented; 0 if none has.
+    /// Complement of the smallest number of barriers joined by a thread that has ended; 0 if none has.
     pub ended_early: AtomicU64,
     /// Non-zero when all threads have ended.
     pub all_ended: AtomicU64,
-    /// Lock nodes of this thread that others gave back: index plus one, linked by [`Node::next`].
+    /// Lock nodes of this thread that others gave back: index plus one, linked by [`LockNode::next`].
     pub returned: AtomicU64,
     /// Partial results of the last two reductions: presence, then the value in the third and fourth word.
     pub partials: [AtomicU64; 8],
@@ -45,8 +45,8 @@ pub struct Control {
     pub local: Root,
     /// (0) Bookkeeping of the heap of distributed objects.
     pub global: Root,
-    /// Places in queues of locks.
-    pub nodes: [Node; NODES],
+    /// Elements of queues of locks.
+    pub nodes: [LockNode; LOCK_NODES],
 }
 
 /// Offset of a field from the start of the control area.
@@ -59,6 +59,6 @@ pub(crate) use field;
 
 /// Offset of `next` and `granted` of a node from the start of the control area.
 pub fn node_fields(index: u32) -> (u64, u64) {
-    let node = offset_of!(Control, nodes) + index as usize * size_of::<Node>();
-    ((node + offset_of!(Node, next)) as u64, (node + offset_of!(Node, granted)) as u64)
+    let node = offset_of!(Control, nodes) + index as usize * size_of::<LockNode>();
+    ((node + offset_of!(LockNode, next)) as u64, (node + offset_of!(LockNode, granted)) as u64)
 }

@@ -1,69 +1,71 @@
-//! What this crate needs of the core, in UPC's terms: threads, offsets and 64-bit words.
+//! The core's operations that this crate uses, in UPC's terms: threads, offsets and 64-bit words.
 //!
-//! A thread is a rank. Threads `first .. first + mapped` are *near*: their segments lie at `base + t * stride` in this
-//! process, and everything here works on them directly, with the processor's own atomics. The others are reached by the
-//! core's one-sided operations.
+//! A thread is a rank. Threads `first .. first + mapped` are *near*: their segments are at `base + t *
+//! stride` in this process, and everything here accesses them directly, with the processor's own atomics. The
+//! others are *far*, and reached by the core's one-sided operations.
 //!
-//! A relaxed write to a far thread may be *under way* when the call that made it has returned ([`Core::put_later`]). Whatever
-//! orders accesses (a fence, a barrier, a lock, an atomic operation, a collective), and whatever touches the same bytes, first
-//! waits for it ([`Core::settle`]): near accesses never touch what is under way, because a thread is near or far for good.
+//! A relaxed write to a far thread may still be *under way* when the call that made it has returned
+//! ([`Core::put_later`]). Every operation that orders accesses (a fence, a barrier, a lock, an atomic
+//! operation, a collective), and every access to the same bytes, first waits for it ([`Core::settle`]). Near
+//! accesses never touch bytes under way, because a thread is always near or always far.
 #![expect(unsafe_code, reason = "copies to and from segments and overlays atomics on them")]
 
 mod transfers;
 
 use gasnet::atomics::{Function, Operation, WordType};
 use gasnet::barrier::{ANONYMOUS, Consensus, Outcome};
-use gasnet::nic::{Cells, PlacedLock, PlacedSemaphore};
+use gasnet::sync::{Cells, PlacedLock, PlacedSemaphore};
 use gasnet::{GlobalPtr, Rank, RankId, Spins, bytes};
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 pub use transfers::How;
 
 /// Most writes under way.
-const LATER: usize = 64;
+const MAX_WRITES_UNDER_WAY: usize = 64;
 
-/// Writes under way: thread, offset and length. Without a destructor, since it is asked as the process ends.
+/// Writes under way: thread, offset and length. It has no destructor, since it is used while the process
+/// ends.
 struct UnderWay {
-    writes: [Cell<(u32, u64, u64)>; LATER],
+    writes: [Cell<(u32, u64, u64)>; MAX_WRITES_UNDER_WAY],
     count: Cell<usize>,
 }
 
 thread_local! {
-    /// Those of this thread of the process.
+    /// The writes under way of this operating-system thread.
     static UNDER_WAY: UnderWay =
-        const { UnderWay { writes: [const { Cell::new((0, 0, 0)) }; LATER], count: Cell::new(0) } };
+        const { UnderWay { writes: [const { Cell::new((0, 0, 0)) }; MAX_WRITES_UNDER_WAY], count: Cell::new(0) } };
 }
 
 thread_local! {
-    /// What this thread of the process looks at in a loop, perhaps.
+    /// The locations that this operating-system thread may be reading in a loop.
     static SPINS: RefCell<Spins> = const { RefCell::new(Spins::new()) };
 }
 
-/// What a look of the program found: a value at a place, for [`Core::looked`].
+/// The result of a read in a loop, for [`Core::looked`]: a value at a location.
 pub fn found(t: u32, o: u64, value: u64) -> u64 {
-    // Odd constants, so that neighbouring places and values make different keys.
+    // Odd constants, so that neighbouring locations and values make different keys.
     let place = (o ^ u64::from(t) << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     place ^ value.wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_left(31)
 }
 
 /// An atomic operation on a 64-bit word; `a` and `b` are its operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Op {
-    /// The value.
+pub enum WordOp {
+    /// Returns the value.
     Get,
-    /// Becomes `a`. The result is not defined.
+    /// Sets the value to `a`. The result is undefined.
     Set,
-    /// Becomes `a`.
+    /// Sets the value to `a`.
     Swap,
-    /// Becomes `b` if it is `a`.
+    /// Sets the value to `b` if it is `a`.
     Cas,
-    /// Grows by `a`.
+    /// Adds `a`.
     Add,
-    /// Becomes the larger of it and `a`.
+    /// Sets the value to the maximum of it and `a`.
     Max,
 }
 
-/// Where the near segments are.
+/// The location of the near segments.
 #[derive(Debug, Clone, Copy)]
 pub struct Near {
     /// First near thread.
@@ -72,7 +74,7 @@ pub struct Near {
     pub mapped: u32,
     /// Address of thread 0's segment if it were near.
     pub base: *mut u8,
-    /// Distance of the segments.
+    /// Distance between segments.
     pub stride: u64,
 }
 
@@ -82,20 +84,21 @@ pub struct Core {
     near: Near,
     /// Bytes of each segment.
     bytes: u64,
-    /// NICs synchronise by themselves.
+    /// Whether NICs synchronise by themselves.
     nics: bool,
-    /// Handles of transfers that are in use.
+    /// Number of handles in use.
     handles: AtomicU32,
 }
 
-// SAFETY: the pointer in `near` is to mappings that live as long as the process; access to them is as for any shared
+// SAFETY: the pointer in `near` is to mappings that live as long as the process; like all shared memory they
+// are accessed by raw copies and atomics.
 // memory, by raw copies and atomics.
 unsafe impl Send for Core {}
 // SAFETY: as above.
 unsafe impl Sync for Core {}
 
 impl Core {
-    /// Attaches segments of `bytes` bytes, `stride` apart where that matters.
+    /// Attaches segments of `bytes` bytes, `stride` apart if one is given.
     pub fn attach(rank: &'static Rank, bytes: u64, stride: Option<u64>) -> Result<Core, gasnet::Error> {
         let table = rank.attach(bytes as usize, stride)?;
         let me = rank.id().0;
@@ -118,23 +121,23 @@ impl Core {
         Ok(Core { rank, near: Near { first, mapped, base, stride }, bytes, nics, handles: AtomicU32::new(0) })
     }
 
-    /// The lock at offset `o` of thread `t`, where NICs synchronise by themselves.
+    /// The lock at offset `o` of thread `t`, if NICs synchronise by themselves.
     pub fn nic_lock(&self, t: u32, o: u64, cells: Cells) -> Option<PlacedLock<'static>> {
         let home = || GlobalPtr::new(self.target("lock", t), o);
         if self.nics { PlacedLock::new(self.rank, home(), cells) } else { None }
     }
 
-    /// The semaphore there.
+    /// The semaphore at offset `o` of thread `t`, if NICs synchronise by themselves.
     pub fn nic_semaphore(&self, t: u32, o: u64, cells: Cells) -> Option<PlacedSemaphore<'static>> {
         let home = || GlobalPtr::new(self.target("semaphore", t), o);
         if self.nics { PlacedSemaphore::new(self.rank, home(), cells) } else { None }
     }
 
-    /// The word at offset `o` of thread `t`, which one thread at a time sets: by the NIC where those synchronise by themselves, so that
-    /// no processor of thread `t` takes part.
+    /// The word at offset `o` of thread `t`, which only one thread at a time sets. If NICs synchronise by
+    /// themselves they do it, without a processor of thread `t`.
     pub fn word(&self, t: u32, o: u64) -> u64 {
         if !self.nics || self.near(t) {
-            return self.amo(t, o, Op::Get, 0, 0);
+            return self.amo(t, o, WordOp::Get, 0, 0);
         }
         let mut word = 0u64;
         // SAFETY: room for eight bytes.
@@ -142,17 +145,17 @@ impl Core {
         word
     }
 
-    /// Sets such a word; with NICs others need not see it before [`Core::settle`].
+    /// Sets such a word; with NICs others may not see it before [`Core::settle`].
     pub fn set_word(&self, t: u32, o: u64, word: u64) {
         if !self.nics || self.near(t) {
-            self.amo(t, o, Op::Set, word, 0);
+            self.amo(t, o, WordOp::Set, word, 0);
             return;
         }
         // SAFETY: eight bytes.
         unsafe { self.put_later(t, o, (&raw const word).cast(), 8) };
     }
 
-    /// Where the near segments are.
+    /// The location of the near segments.
     pub fn near_segments(&self) -> Near {
         self.near
     }
@@ -171,8 +174,8 @@ impl Core {
         (near && o > 0 && o < self.bytes).then_some((t as u32, o))
     }
 
-    /// Address of `n` bytes at offset `o` of thread `t`, if it is near. `what` names the operation in the message about
-    /// a range that is not inside the segment.
+    /// Address of `n` bytes at offset `o` of thread `t`, if it is near. `what` names the operation in the
+    /// message about a range outside of the segment.
     #[inline]
     fn address(&self, what: &str, t: u32, o: u64, n: u64) -> Option<*mut u8> {
         if !self.near(t) {
@@ -206,11 +209,11 @@ impl Core {
     #[cold]
     fn settle_away(&self) {
         if UNDER_WAY.with(|u| u.count.take() > 0) {
-            self.rank.wait_implicit(true, false);
+            self.rank.wait_implicit(gasnet::Categories::PUTS);
         }
     }
 
-    /// The same if one of them touches these bytes of a far thread.
+    /// Waits for all writes under way if one of them touches these bytes of a far thread.
     fn settle_over(&self, t: u32, o: u64, n: u64) {
         let over = |w: &Cell<(u32, u64, u64)>| {
             let (there, from, bytes) = w.get();
@@ -221,7 +224,8 @@ impl Core {
         }
     }
 
-    /// Copies `n` bytes to thread `t`; they need not be there before [`Core::settle`]. `src` may be reused at once.
+    /// Copies `n` bytes to thread `t`; complete at the latest after [`Core::settle`]. `src` may be reused at
+    /// once.
     ///
     /// # Safety
     /// 1. `src` is valid for reads of `n` bytes (owed by the caller).
@@ -231,7 +235,7 @@ impl Core {
             Some(to) => unsafe { bytes::store(to, src, n as usize) },
             None => {
                 self.settle_over(t, o, n);
-                if UNDER_WAY.with(|u| u.count.get() == LATER) {
+                if UNDER_WAY.with(|u| u.count.get() == MAX_WRITES_UNDER_WAY) {
                     self.settle_away();
                 }
                 // SAFETY: (1).
@@ -265,8 +269,8 @@ impl Core {
     /// A typed view of memory of a near thread.
     ///
     /// # Safety
-    /// 1. `T` is made of atomics, for which any bytes are a value (owed by the caller). 2. The range was laid out for
-    ///    `T`s by this crate, aligned (owed by the caller).
+    /// 1. `T` is made of atomics, for which any bytes are a value (owed by the caller). 2. The range was laid
+    ///    out for `T`s by this crate, aligned (owed by the caller).
     pub unsafe fn view<T>(&self, t: u32, o: u64, count: usize) -> &[T] {
         let Some(at) = self.address("access", t, o, (count * size_of::<T>()) as u64) else {
             self.abort(&format!("internal error: the bookkeeping of thread {t} is not mapped here"));
@@ -275,10 +279,10 @@ impl Core {
         unsafe { std::slice::from_raw_parts(at.cast(), count) }
     }
 
-    /// An atomic operation on the word at offset `o` of thread `t`; the old value. Read-modify-writes are sequentially
-    /// consistent, `Get` acquires, `Set` releases.
+    /// An atomic operation on the word at offset `o` of thread `t`; returns the old value. Read-modify-writes
+    /// are sequentially consistent, `Get` acquires, `Set` releases.
     #[inline]
-    pub fn amo(&self, t: u32, o: u64, op: Op, a: u64, b: u64) -> u64 {
+    pub fn amo(&self, t: u32, o: u64, op: WordOp, a: u64, b: u64) -> u64 {
         self.settle();
         let Some(at) = self.address("atomic operation", t, o, 8) else {
             return self.amo_away(t, o, op, a, b);
@@ -288,32 +292,32 @@ impl Core {
         let word = unsafe { &*at.cast::<AtomicU64>() };
         // ORDER: as documented above; the partners are the other calls of this function on the same word.
         match op {
-            Op::Get => word.load(Acquire),
-            Op::Set => {
+            WordOp::Get => word.load(Acquire),
+            WordOp::Set => {
                 word.store(a, Release);
                 0
             }
-            Op::Swap => word.swap(a, SeqCst),
-            Op::Cas => word.compare_exchange(a, b, SeqCst, SeqCst).unwrap_or_else(|old| old),
-            Op::Add => word.fetch_add(a, SeqCst),
-            Op::Max => word.fetch_max(a, SeqCst),
+            WordOp::Swap => word.swap(a, SeqCst),
+            WordOp::Cas => word.compare_exchange(a, b, SeqCst, SeqCst).unwrap_or_else(|old| old),
+            WordOp::Add => word.fetch_add(a, SeqCst),
+            WordOp::Max => word.fetch_max(a, SeqCst),
         }
     }
 
     #[cold]
-    fn amo_away(&self, t: u32, o: u64, op: Op, a: u64, b: u64) -> u64 {
+    fn amo_away(&self, t: u32, o: u64, op: WordOp, a: u64, b: u64) -> u64 {
         let function = match op {
-            Op::Get => Function::Get,
-            Op::Set | Op::Swap => Function::Set,
-            Op::Cas => Function::CompareSwap,
-            Op::Add => Function::Add,
-            Op::Max => Function::Max,
+            WordOp::Get => Function::Get,
+            WordOp::Set | WordOp::Swap => Function::Set,
+            WordOp::Cas => Function::CompareSwap,
+            WordOp::Add => Function::Add,
+            WordOp::Max => Function::Max,
         };
         let operation = Operation { function, word: WordType::U64 };
         self.rank.atomic(self.target("atomic operation", t), o, operation, a, b)
     }
 
-    /// Any atomic operation of the core on offset `o` of thread `t`; the old value.
+    /// An atomic operation of the core on offset `o` of thread `t`; returns the old value.
     #[inline]
     pub fn atomic(&self, (t, o): (u32, u64), op: Operation, a: u64, b: u64) -> u64 {
         self.begin_look(1);
@@ -374,7 +378,7 @@ impl Core {
         self.address("access", t, o, n)
     }
 
-    /// Starts to copy `n` bytes from thread `t`; they are there after [`Core::sync`].
+    /// Starts to copy `n` bytes from thread `t`; complete after [`Core::sync`].
     ///
     /// # Safety
     /// 1. `dst` is valid for writes of `n` bytes and nobody uses it until then (owed by the caller).
@@ -390,7 +394,7 @@ impl Core {
         }
     }
 
-    /// Starts to copy `n` bytes to thread `t`; they are there after [`Core::sync`]. `src` may be reused at once.
+    /// Starts to copy `n` bytes to thread `t`; complete after [`Core::sync`]. `src` may be reused at once.
     ///
     /// # Safety
     /// 1. `src` is valid for reads of `n` bytes (owed by the caller).
@@ -406,14 +410,14 @@ impl Core {
         }
     }
 
-    /// Waits for all that `get_nbi` started.
+    /// Waits for everything that `get_nbi` started.
     pub fn arrived(&self) {
-        self.rank.wait_implicit(false, true);
+        self.rank.wait_implicit(gasnet::Categories::GETS);
     }
 
-    /// Waits for all that `get_nbi` and `put_nbi` started.
+    /// Waits for everything that `get_nbi` and `put_nbi` started.
     pub fn sync(&self) {
-        self.rank.wait_implicit(true, true);
+        self.rank.wait_implicit(gasnet::Categories::ALL);
     }
 
     /// Sets `n` bytes of thread `t`; complete at the target on return.
@@ -423,7 +427,7 @@ impl Core {
             Some(to) => unsafe { bytes::fill(to, c, n as usize) },
             None => {
                 self.settle_over(t, o, n);
-                // SAFETY: no memory of ours is involved.
+                // SAFETY: no local memory is involved.
                 unsafe { self.rank.memset(self.target("memset", t), o, c, n as usize) }
             }
         }
@@ -452,7 +456,7 @@ impl Core {
         }
     }
 
-    /// Names thread `t` to the core, or ends the job if there is no such thread.
+    /// The core's name of thread `t`; ends the job if there is no such thread.
     fn target(&self, what: &str, t: u32) -> RankId {
         if t >= self.rank.size() {
             self.abort(&format!(
@@ -469,7 +473,8 @@ impl Core {
         self.rank.poll()
     }
 
-    /// The program looks at something that others change, or has done so `reads` times of which nothing was said. It may do so in a loop.
+    /// The program has read a location that others change, perhaps in a loop; or `reads` times without a
+    /// report.
     #[inline]
     pub fn begin_look(&self, reads: u32) {
         SPINS.with(|s| {
@@ -479,13 +484,15 @@ impl Core {
         });
     }
 
-    /// What it found, as [`found`] says; whether it did so often enough that this thread has polled and given others a chance.
+    /// Reports the result of a read, made by [`found`]. Returns whether there were enough equal ones that
+    /// this thread has polled and yielded.
     #[inline]
     pub fn looked(&self, key: u64, polled: Option<usize>) -> bool {
         SPINS.with(|s| s.try_borrow_mut().is_ok_and(|mut s| self.rank.looked(&mut s, key, polled)))
     }
 
-    /// The same where others are far. For what programs wait with in loops of their own: near memory changes only when those
+    /// [`looked`](Self::looked) if some threads are far, for loops in which programs wait: near memory
+    /// changes only when the requests of far threads are served.
     /// far away are served.
     #[inline]
     pub fn attend(&self) {
@@ -494,30 +501,30 @@ impl Core {
         }
     }
 
-    /// Polls, politely, until `condition` holds.
+    /// Waits, with polls, until `condition` holds.
     pub fn wait_until(&self, what: &'static str, condition: impl FnMut() -> bool) {
         self.rank.wait_until(what, condition);
     }
 
-    /// [`Core::wait_until`] that handles messages even if there is nothing to wait for.
+    /// [`Core::wait_until`] that handles messages even if `condition` holds at once.
     pub fn poll_until(&self, what: &'static str, condition: impl FnMut() -> bool) {
         self.rank.poll_until(what, condition);
     }
 
-    /// Joins the barrier, with a name or without.
+    /// Joins the barrier, with or without a name.
     pub fn barrier_notify(&self, name: Option<i32>) {
         self.settle();
         let (id, flags) = named(name);
         self.rank.barrier_notify(id, flags);
     }
 
-    /// Once all threads have joined, as polls show: whether their names and this wait's agree.
+    /// Once polls show that all threads have joined: whether their names and this wait's agree.
     pub fn barrier_test(&self, name: Option<i32>) -> Option<bool> {
         let (id, flags) = named(name);
         Some(self.rank.barrier_test(id, flags)? == Outcome::Agreed)
     }
 
-    /// The name all threads gave to the last barrier, if they agreed on one.
+    /// The name that all threads gave to the last barrier, if they agreed on one.
     pub fn barrier_name(&self) -> Option<i32> {
         match self.rank.barrier_result() {
             Some(Consensus::Named(id)) => Some(id),
@@ -550,13 +557,14 @@ impl Core {
         self.rank.fatal_with("UPC Runtime error: ", text)
     }
 
-    /// Likewise for an error that threads meet together: one with the same `subject` prints its text.
+    /// Ends the job because of an error that threads meet together: only one of those with the same `subject`
+    /// prints its text.
     pub fn abort_about(&self, subject: &str, text: &str) -> ! {
         self.rank.fatal_about("UPC Runtime error: ", subject, text)
     }
 }
 
-/// A barrier's name as the core wants it.
+/// A barrier's name in the core's form.
 fn named(name: Option<i32>) -> (i32, u32) {
     name.map_or((0, ANONYMOUS), |id| (id, 0))
 }

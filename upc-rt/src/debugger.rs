@@ -1,12 +1,12 @@
-//! For debuggers: the gdb script of this library, inside every program that is linked with it (gdb loads it where auto-loading is
-//! allowed), and waiting for a debugger.
+//! Support for debuggers: the gdb script of this library, included in every program that is linked with it
+//! (gdb loads it if auto-loading is allowed); and waiting for a debugger.
 #![expect(unsafe_code, reason = "names the section that gdb looks into, and a variable")]
 
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
 const TEXT: &[u8; include_bytes!("../gdb/upc.py").len()] = include_bytes!("../gdb/upc.py");
 
-/// An entry of the section: Python in the file itself, its name in the first line.
+/// An entry of the section: Python in the file itself, with its name in the first line.
 #[repr(C)]
 struct Script {
     kind: u8,
@@ -20,12 +20,12 @@ struct Script {
 #[unsafe(link_section = ".debug_gdb_scripts")]
 static SCRIPT: Script = Script { kind: 4, name: *b"upc.py\n", text: *TEXT, end: 0 };
 
-/// Called at start, so that linkers take the section along.
+/// Called at the start, so that linkers keep the section.
 pub fn keep() {
     std::hint::black_box(&raw const SCRIPT);
 }
 
-/// A debugger sets this to 0 for a thread that waits for it to go on.
+/// A debugger sets this to 0 to let a waiting thread continue.
 #[unsafe(no_mangle)]
 pub static __upc_frozen: AtomicI32 = AtomicI32::new(0);
 
@@ -46,7 +46,7 @@ pub fn freeze(who: &str) {
     }
 }
 
-/// Whether a setting of the core that is a flag says yes.
+/// Whether a boolean setting of the core is set.
 pub fn wanted(name: &str) -> bool {
     std::env::var(name).is_ok_and(|v| gasnet::config::parse_flag(&v) == Some(true))
 }

@@ -10,7 +10,8 @@ impl Upc {
         self.fatal_about(None, text)
     }
 
-    /// Likewise for an error that threads meet together and see differently: one with the same `subject` prints its text.
+    /// Ends the job because of an error that threads meet together and see differently: only one of those
+    /// with the same `subject` prints its text.
     #[cold]
     pub fn fatal_about(&self, subject: Option<&str>, text: &str) -> ! {
         use std::sync::atomic::Ordering::Relaxed;
@@ -21,7 +22,7 @@ impl Upc {
         self.core.abort_about(subject.unwrap_or(&text), &text)
     }
 
-    /// What users ask for to find out why a thread fails.
+    /// What settings ask for before a thread fails, to find out why.
     fn before_the_end(&self, text: &str) {
         let frozen = crate::debugger::wanted("GASNET_FREEZE_ON_ERROR");
         if frozen || self.settings.abort {
@@ -38,7 +39,7 @@ impl Upc {
         }
     }
 
-    /// Warns, unless the user wants to hear nothing; the program goes on.
+    /// Prints a warning, unless the user asked for quiet; the program continues.
     #[cold]
     pub fn warn(&self, text: &str) {
         if !self.settings.quiet {
@@ -47,16 +48,16 @@ impl Upc {
     }
 }
 
-/// Ends a process whose job could not even start.
+/// Ends a process whose job could not start.
 #[cold]
 pub fn fatal_at_start(text: &str) -> ! {
-    // All threads find the same; one says it.
+    // All threads find the same error; one prints it.
     gasnet_conduits::refuse(text);
     say(&format!("UPC Runtime error: {text}"));
     std::process::exit(1)
 }
 
-/// Warns; the program goes on.
+/// Prints a warning in any case; the program continues.
 #[cold]
 pub fn warn(text: &str) {
     say(&format!("UPC Runtime warning: {text}"));

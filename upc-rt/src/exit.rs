@@ -1,14 +1,14 @@
 //! How a thread ends.
 //!
-//! Returning from `main` and `exit` are the same: `__upc_run` calls `exit(main())`, and an `on_exit` hook does the
-//! rest. The hook flushes C's streams, counts this thread as ended, and keeps the thread polling, so that the
-//! others reach its memory, until all have ended. Then the process leaves with its own status.
+//! Returning from `main` and `exit` are the same: `__upc_run` calls `exit(main())`, and an `on_exit` hook
+//! does the rest. The hook flushes C's streams, counts this thread as ended, and keeps the thread polling, so
+//! that the others can reach its memory, until all have ended. Then the process exits with its own status.
 //!
 //! A child made by `fork` inherits the hook; the hook does nothing there.
 #![expect(unsafe_code, reason = "registers a hook with the C library and flushes its streams")]
 
 use crate::control::field;
-use crate::core::Op;
+use crate::core::WordOp;
 use crate::state::Upc;
 use libc::{c_int, c_void};
 use std::sync::atomic::Ordering::*;
@@ -18,23 +18,24 @@ unsafe extern "C" {
     static mut stdout: *mut libc::FILE;
 }
 
-/// Makes C's standard output line buffered, so that a finished line is out whatever happens to the job.
+/// Makes C's standard output line buffered, so that a finished line is written whatever happens to the job.
 pub fn line_buffer_stdout() {
-    // SAFETY: no output was produced yet, as setvbuf demands; `stdout` is a valid stream in a hosted C program.
+    // SAFETY: no output was produced yet, as setvbuf requires; `stdout` is a valid stream in a hosted C
+    // program.
     unsafe {
         libc::setvbuf(stdout, std::ptr::null_mut(), libc::_IOLBF, 1 << 13);
     }
 }
 
-/// Writes out what C's streams hold.
+/// Writes out the buffers of C's streams.
 pub fn flush_streams() {
-    // SAFETY: a null stream means all of them.
+    // SAFETY: a null stream means all streams.
     unsafe {
         libc::fflush(std::ptr::null_mut());
     }
 }
 
-/// Arms the end of this thread: from here on `exit` is an orderly end.
+/// Registers the hook: from here on `exit` is an orderly end.
 pub fn arm() {
     // SAFETY: `hook` neither unwinds nor uses its argument.
     let failed = unsafe { on_exit(hook, std::ptr::null_mut()) };
@@ -54,17 +55,17 @@ impl Upc {
     fn end(&self, status: i32) {
         flush_streams();
         self.io_end();
-        // Tell everybody how many barriers they can still expect of this thread.
+        // Tell all threads how many barriers they can still expect of this thread.
         let early = u64::MAX - self.barriers_joined();
         for t in 0..self.size {
-            self.amo(t, field!(ended_early), Op::Max, early, 0);
+            self.amo(t, field!(ended_early), WordOp::Max, early, 0);
         }
-        if self.amo(0, field!(ended), Op::Add, 1, 0) + 1 == u64::from(self.size) {
+        if self.amo(0, field!(ended), WordOp::Add, 1, 0) + 1 == u64::from(self.size) {
             for t in 0..self.size {
-                self.amo(t, field!(all_ended), Op::Set, 1, 0);
+                self.amo(t, field!(all_ended), WordOp::Set, 1, 0);
             }
         }
-        // ORDER: Acquire; pairs with the store above; nothing of the others is pending after it.
+        // ORDER: Acquire; pairs with the store above; after it nothing of the other threads is pending.
         self.core.wait_until("the end of all threads", || self.control.all_ended.load(Acquire) != 0);
         self.core.done(status);
     }

@@ -1,20 +1,21 @@
 //! The allocator of shared memory.
 //!
-//! A *heap* hands out pieces of a range of 4 KiB pages. All its bookkeeping is out of band: one 64-byte
-//! [`Page`] descriptor for each page and one [`Root`], kept together far above the user's data, so that a
-//! write past the end of an object meets other user data and never a list of ours. A page belongs to
+//! A *heap* allocates from a range of 4 KiB pages. All its bookkeeping is out of band: one 64-byte
+//! [`PageDescriptor`] descriptor for each page and one [`Root`], stored together far above the user's data. A
+//! write past the end of an object therefore meets other user data and never the allocator's lists. A page
+//! belongs to
 //! - a *run*: consecutive pages that are free, or one large object;
-//! - a *slab*: one page cut into equal objects of a small *size class*, with one bit for each object.
+//! - a *slab*: one page divided into equal objects of a small *size class*, with one bit for each object.
 //!
-//! Free runs are kept in two-level segregated lists ([`runs`]) and coalesce with their free neighbours at
-//! once. A slab whose last object goes away becomes a free page again, unless it is the only one of its
-//! class with room.
+//! Free runs are in two-level segregated lists ([`runs`]) and coalesce with their free neighbours at once. A
+//! slab whose last object is freed becomes a free page again, unless it is the only one of its class with
+//! room.
 //!
 //! Invariants
 //! - Everything behind `root` and `pages` changes only while `root.lock` is held. The fields are atomics
-//!   because other processes map the same memory; the lock orders them, so they are accessed relaxed.
-//! - Nothing here blocks except on that lock, and the holder never calls out: an active-message handler may
-//!   take it.
+//!   because other processes map the same memory; the lock orders them, so accesses are relaxed.
+//! - Nothing here blocks except on that lock, and its holder never calls out, so an active-message handler
+//!   may take it.
 //! - A heap covers the pages `root.lo..root.hi`. It grows by [`Heap::donate`]; runs never merge across the
 //!   ends of that range, because another heap may use the same descriptor table beyond them.
 //!
@@ -27,38 +28,38 @@ mod tests;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
 /// Bytes in a page, the unit of large objects.
-pub const PAGE: u64 = 4096;
+pub const PAGE_BYTES: u64 = 4096;
 
-/// Largest object that comes from a slab.
-const SMALL: u64 = 2048;
+/// Largest object in a slab, in bytes.
+const MAX_SLAB_OBJECT_BYTES: u64 = 2048;
 
-/// Sizes of the objects in slabs; multiples of 16, so every object is 16-byte aligned.
-const CLASSES: [u16; 21] =
+/// Sizes of slab objects in bytes; multiples of 16, so every object is 16-byte aligned.
+const CLASS_BYTES: [u16; 21] =
     [16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 640, 768, 1024, 1360, 2048];
 
-/// What a page descriptor says about its page.
+/// The kinds of page descriptors.
 mod kind {
-    /// Not the start of anything: inside a run, or outside every heap.
+    /// Not the start of a run, slab or object: inside a run, or outside every heap.
     pub const NONE: u32 = 0;
     /// First or last page of a free run.
     pub const FREE: u32 = 1;
     /// First page of a large object.
     pub const LARGE: u32 = 2;
-    /// A slab; the class follows from here.
+    /// A slab; the size class is added to this.
     pub const SLAB: u32 = 16;
 }
 
 /// Bookkeeping of one page. All zero means "not used".
 #[repr(C, align(64))]
 #[derive(Default)]
-pub struct Page {
+pub struct PageDescriptor {
     /// Slab: bit set = object in use (or beyond the last object of the page).
     bits: [AtomicU64; 4],
     /// One of [`kind`], for slabs plus the size class.
     kind: AtomicU32,
     /// Pages in the run (first and last page of a free run, first page of a large object).
     len: AtomicU32,
-    /// Links of the list this run or slab is in, as page numbers; 0 ends the list.
+    /// Links in the list of this run or slab, as page numbers; 0 ends the list.
     prev: AtomicU32,
     next: AtomicU32,
     /// Slab: objects in use.
@@ -78,11 +79,11 @@ pub struct Root {
     /// Pages in free runs.
     free_pages: AtomicU32,
     /// Slabs with at least one free object, by class.
-    partial: [AtomicU32; CLASSES.len()],
+    partial: [AtomicU32; CLASS_BYTES.len()],
     free: runs::Lists,
 }
 
-/// Why an allocation cannot be served from the pages the heap has.
+/// An allocation failed because the heap needs this many more pages.
 #[derive(Debug, PartialEq, Eq)]
 pub struct NeedPages(pub u32);
 
@@ -97,12 +98,12 @@ pub enum FreeError {
     Inside(u64),
 }
 
-/// A handle on a heap: where its bookkeeping is mapped in this process.
+/// A handle on a heap: the mapping of its bookkeeping in this process.
 #[derive(Clone, Copy)]
 pub struct Heap<'a> {
     root: &'a Root,
     /// Descriptors of all pages of the segment, indexed by page number.
-    pages: &'a [Page],
+    pages: &'a [PageDescriptor],
 }
 
 /// Holds the heap's lock.
@@ -117,7 +118,7 @@ impl Drop for Guard<'_> {
 
 impl<'a> Heap<'a> {
     /// A heap over existing bookkeeping.
-    pub fn new(root: &'a Root, pages: &'a [Page]) -> Self {
+    pub fn new(root: &'a Root, pages: &'a [PageDescriptor]) -> Self {
         Self { root, pages }
     }
 
@@ -142,12 +143,12 @@ impl<'a> Heap<'a> {
         g.free_run(from, to - from);
     }
 
-    /// Allocates `bytes` (at least 1): the offset of the object, 16-byte aligned, or how many pages more
-    /// the heap must get (by [`donate`](Self::donate)) before trying again.
+    /// Allocates `bytes` (at least 1). Returns the offset of the object, 16-byte aligned, or how many more
+    /// pages the heap needs (by [`donate`](Self::donate)) before another try.
     pub fn alloc(&self, bytes: u64) -> Result<u64, NeedPages> {
         debug_assert!(bytes > 0);
         let g = self.lock();
-        if bytes <= SMALL {
+        if bytes <= MAX_SLAB_OBJECT_BYTES {
             return g.alloc_small(class_of(bytes));
         }
         let n = pages_for(bytes);
@@ -155,51 +156,51 @@ impl<'a> Heap<'a> {
         let p = g.page(first);
         p.kind.store(kind::LARGE, Relaxed);
         p.len.store(n, Relaxed);
-        Ok(u64::from(first) * PAGE)
+        Ok(u64::from(first) * PAGE_BYTES)
     }
 
     /// Frees the object that starts at `off`.
     pub fn free(&self, off: u64) -> Result<(), FreeError> {
         let g = self.lock();
         let (lo, hi) = g.range();
-        let number = u32::try_from(off / PAGE).unwrap_or(u32::MAX);
+        let number = u32::try_from(off / PAGE_BYTES).unwrap_or(u32::MAX);
         if number < lo || number >= hi {
             return Err(FreeError::Outside);
         }
         let p = g.page(number);
         match p.kind.load(Relaxed) {
-            kind::LARGE if off.is_multiple_of(PAGE) => {
+            kind::LARGE if off.is_multiple_of(PAGE_BYTES) => {
                 p.kind.store(kind::NONE, Relaxed);
                 g.free_run(number, p.len.load(Relaxed));
                 Ok(())
             }
-            kind::LARGE => Err(FreeError::Inside(u64::from(number) * PAGE)),
-            k if k >= kind::SLAB => g.free_small(number, (k - kind::SLAB) as usize, off % PAGE),
+            kind::LARGE => Err(FreeError::Inside(u64::from(number) * PAGE_BYTES)),
+            k if k >= kind::SLAB => g.free_small(number, (k - kind::SLAB) as usize, off % PAGE_BYTES),
             _ => Err(FreeError::NotAllocated),
         }
     }
 
-    /// Whether `off` lies in the range this heap has grown to.
+    /// Whether `off` is in the range that this heap has grown to.
     pub fn covers(&self, off: u64) -> bool {
-        let number = off / PAGE;
+        let number = off / PAGE_BYTES;
         let (lo, hi) = (self.root.lo.load(Relaxed), self.root.hi.load(Relaxed));
         number >= lo.into() && number < hi.into()
     }
 
     /// Bytes in whole free pages.
     pub fn free_bytes(&self) -> u64 {
-        u64::from(self.root.free_pages.load(Relaxed)) * PAGE
+        u64::from(self.root.free_pages.load(Relaxed)) * PAGE_BYTES
     }
 
     /// Bytes the heap has grown to.
     #[cfg(test)]
     pub fn bytes(&self) -> u64 {
-        u64::from(self.root.hi.load(Relaxed) - self.root.lo.load(Relaxed)) * PAGE
+        u64::from(self.root.hi.load(Relaxed) - self.root.lo.load(Relaxed)) * PAGE_BYTES
     }
 
     fn lock(&self) -> Guard<'a> {
         let mut tries = 0u32;
-        // ORDER: Acquire; pairs with the Release in `Guard::drop`; the bookkeeping of the last holder is seen.
+        // ORDER: Acquire; pairs with the Release in `Guard::drop`; the last holder's changes are seen.
         while self.root.lock.swap(1, Acquire) != 0 {
             while self.root.lock.load(Relaxed) != 0 {
                 tries += 1;
@@ -215,7 +216,7 @@ impl<'a> Heap<'a> {
 }
 
 impl Guard<'_> {
-    fn page(&self, number: u32) -> &Page {
+    fn page(&self, number: u32) -> &PageDescriptor {
         &self.0.pages[number as usize]
     }
 
@@ -245,7 +246,7 @@ impl Guard<'_> {
                 self.unlink(head, number);
             }
             let index = w as u64 * 64 + u64::from(bit);
-            return Ok(u64::from(number) * PAGE + index * u64::from(CLASSES[class]));
+            return Ok(u64::from(number) * PAGE_BYTES + index * u64::from(CLASS_BYTES[class]));
         }
         unreachable!("a slab in the list of slabs with room is full")
     }
@@ -264,7 +265,7 @@ impl Guard<'_> {
     }
 
     fn free_small(&self, number: u32, class: usize, within: u64) -> Result<(), FreeError> {
-        let size = u64::from(CLASSES[class]);
+        let size = u64::from(CLASS_BYTES[class]);
         let (index, rest) = (within / size, within % size);
         if index >= per_page(class).into() {
             return Err(FreeError::NotAllocated);
@@ -276,7 +277,7 @@ impl Guard<'_> {
             return Err(FreeError::NotAllocated);
         }
         if rest != 0 {
-            return Err(FreeError::Inside(u64::from(number) * PAGE + index * size));
+            return Err(FreeError::Inside(u64::from(number) * PAGE_BYTES + index * size));
         }
         word.store(bits & !bit, Relaxed);
         let used = p.used.load(Relaxed);
@@ -320,15 +321,15 @@ impl Guard<'_> {
     }
 }
 
-/// Pages that hold `bytes`; saturates, which no heap can satisfy.
+/// Pages for `bytes`; saturates at a number that no heap can satisfy.
 fn pages_for(bytes: u64) -> u32 {
-    u32::try_from(bytes.div_ceil(PAGE)).unwrap_or(u32::MAX)
+    u32::try_from(bytes.div_ceil(PAGE_BYTES)).unwrap_or(u32::MAX)
 }
 
 fn class_of(bytes: u64) -> usize {
-    CLASSES.partition_point(|&c| u64::from(c) < bytes)
+    CLASS_BYTES.partition_point(|&c| u64::from(c) < bytes)
 }
 
 fn per_page(class: usize) -> u32 {
-    PAGE as u32 / u32::from(CLASSES[class])
+    PAGE_BYTES as u32 / u32::from(CLASS_BYTES[class])
 }

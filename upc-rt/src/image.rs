@@ -1,16 +1,17 @@
-//! The shared variables of a program: where each lies in the segments.
+//! The shared variables of a program, and their offsets in the segments.
 //!
 //! Every object file registers each shared variable that it defines, tentatively or not, in the ELF section
-//! `upc_shvars`. Records with the same proxy are the same variable; the largest size and alignment count. All threads run
-//! the same executable, so the same records in the same order give the same offsets everywhere.
+//! `upc_shvars`. Records with the same proxy are the same variable; the largest size and alignment count. All
+//! threads run the same executable, so the same records in the same order give the same offsets on all
+//! threads.
 
-use crate::layout::FIRST;
+use crate::layout::STATICS_OFFSET;
 use std::collections::HashMap;
 
 /// Smallest alignment of a variable; a cache line, so that variables of different threads do not share one.
-const ALIGN: u64 = 64;
+const MIN_ALIGNMENT_BYTES: u64 = 64;
 
-/// What one record says of its variable.
+/// The record of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record {
     /// Identifies the variable.
@@ -26,11 +27,11 @@ pub struct Record {
 pub struct Placement {
     /// Proxy and offset of each variable, in order of first registration.
     pub offsets: Vec<(usize, u64)>,
-    /// Bytes all of them take, from [`FIRST`] on; `None` if that overflows.
+    /// Bytes of all variables together, from [`STATICS_OFFSET`] on; `None` if that overflows.
     pub bytes: Option<u64>,
 }
 
-/// Places all variables.
+/// Assigns offsets to all variables.
 pub fn place(records: impl Iterator<Item = Record>) -> Placement {
     let mut index: HashMap<usize, usize> = HashMap::new();
     let mut variables: Vec<Record> = Vec::new();
@@ -43,16 +44,16 @@ pub fn place(records: impl Iterator<Item = Record>) -> Placement {
         v.bytes = v.bytes.max(r.bytes);
         v.align = v.align.max(r.align);
     }
-    let mut end = Some(FIRST);
+    let mut end = Some(STATICS_OFFSET);
     let mut offsets = Vec::with_capacity(variables.len());
     for v in variables {
-        let align = v.align.max(ALIGN).next_power_of_two();
+        let align = v.align.max(MIN_ALIGNMENT_BYTES).next_power_of_two();
         let start = end.and_then(|e| e.checked_next_multiple_of(align));
-        offsets.push((v.proxy, start.unwrap_or(FIRST)));
+        offsets.push((v.proxy, start.unwrap_or(STATICS_OFFSET)));
         // Even an empty variable has an address of its own.
         end = start.and_then(|s| s.checked_add(v.bytes.max(1)));
     }
-    Placement { offsets, bytes: end.map(|e| e - FIRST) }
+    Placement { offsets, bytes: end.map(|e| e - STATICS_OFFSET) }
 }
 
 #[cfg(test)]
@@ -68,17 +69,17 @@ mod tests {
             let records: Vec<_> =
                 raw.iter().map(|&(proxy, bytes, a)| Record { proxy, bytes, align: 1 << a }).collect();
             let p = place(records.iter().copied());
-            let end = FIRST + p.bytes.unwrap();
+            let end = STATICS_OFFSET + p.bytes.unwrap();
             let mut spans = Vec::new();
             for (proxy, off) in &p.offsets {
                 let same = records.iter().filter(|r| r.proxy == *proxy);
                 let size = same.clone().map(|r| r.bytes).max().unwrap();
-                prop_assert!(same.clone().all(|r| off % r.align == 0) && off % ALIGN == 0);
+                prop_assert!(same.clone().all(|r| off % r.align == 0) && off % MIN_ALIGNMENT_BYTES == 0);
                 spans.push((*off, off + size.max(1)));
             }
             spans.sort_unstable();
             prop_assert!(spans.windows(2).all(|w| w[0].1 <= w[1].0));
-            prop_assert!(spans.iter().all(|s| s.0 >= FIRST && s.1 <= end));
+            prop_assert!(spans.iter().all(|s| s.0 >= STATICS_OFFSET && s.1 <= end));
             prop_assert!(records.iter().all(|r| p.offsets.iter().any(|o| o.0 == r.proxy)));
         }
     }

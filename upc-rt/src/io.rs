@@ -1,12 +1,12 @@
 //! `upc_io.h`: files that all threads read and write together.
 //!
-//! Every thread has the file open itself and transfers its own part with `pread` and `pwrite`. A handle is a small shared
-//! object, so that it is the same pointer everywhere; it names an entry of this thread's table. A common file pointer is
-//! kept by every thread alike, which works because the calls that move it have the same arguments on all threads and
-//! agree on the number of bytes.
+//! Every thread opens the file itself and transfers its own part with `pread` and `pwrite`. A handle is a
+//! small shared object, so that it is the same pointer on all threads; it names an entry of each thread's
+//! table. Every thread keeps its own copy of a common file pointer. The copies agree, because the calls that
+//! move it have the same arguments on all threads and agree on the number of bytes.
 //!
-//! An asynchronous transfer is made when it is started; what its result is, and the exit synchronisation of its flags,
-//! wait for `upc_all_fwait_async` or `upc_all_ftest_async`.
+//! An asynchronous transfer is made when it is started. Its result, and the exit synchronisation of its
+//! flags, wait for `upc_all_fwait_async` or `upc_all_ftest_async`.
 #![expect(unsafe_code, reason = "copies between files and memory of the caller")]
 
 use crate::state::Upc;
@@ -33,15 +33,15 @@ mod flag {
     pub const KNOWN: u32 = (1 << 11) - 1;
 }
 
-/// In the flags of a transfer: it is asynchronous.
-const ASYNC: u32 = 1 << 6;
-/// Bytes that go through a buffer at a time.
-const PIECE: u64 = 1 << 20;
+/// Flag of a transfer: it is asynchronous.
+const ASYNC_FLAG: u32 = 1 << 6;
+/// Bytes that go through a buffer in one step.
+const IO_BUFFER_BYTES: u64 = 1 << 20;
 
-/// Bytes, or an error number.
+/// A number of bytes, or an error number.
 type Outcome = Result<i64, i32>;
 
-/// Part of memory, as emitted C describes it (`struct __upc_iovec`).
+/// A part of memory, as emitted C describes it (`struct __upc_iovec`).
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct Memory {
@@ -49,7 +49,7 @@ pub struct Memory {
     thread: u64,
     /// Offset on that thread, or private address.
     at: u64,
-    /// Bytes of a block; 0 for one block.
+    /// Bytes of a block; 0 if there is one block.
     block: u64,
     /// Bytes.
     len: u64,
@@ -61,13 +61,13 @@ impl Memory {
         Memory { thread: u64::MAX, at: at as u64, block: 0, len }
     }
 
-    /// Shared memory in blocks, from the start of a block on.
+    /// Shared memory in blocks, beginning at the start of a block.
     pub fn shared(t: u32, o: u64, block: u64, len: u64) -> Memory {
         Memory { thread: t.into(), at: o, block, len }
     }
 }
 
-/// Part of a file (`struct upc_filevec`).
+/// A part of a file (`struct upc_filevec`).
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct Range {
@@ -90,17 +90,17 @@ struct Open {
     flags: u32,
     /// The file pointer.
     at: i64,
-    /// The asynchronous transfer under way: its outcome and its flags.
+    /// The asynchronous transfer under way: its result and its flags.
     pending: Option<(Outcome, u32)>,
     hints: Vec<(CString, CString)>,
-    /// `hints` as C sees them.
+    /// `hints` in the form of C.
     hint_table: Vec<Hint>,
 }
 
-// SAFETY: the pointers in `hint_table` are into `hints`, whose strings move with it.
+// SAFETY: the pointers in `hint_table` are into `hints`, whose strings keep their addresses.
 unsafe impl Send for Open {}
 
-/// The files this thread has open, by offset of the handle.
+/// The files that this thread has open, by offset of the handle.
 #[derive(Default)]
 pub struct IoState(Mutex<HashMap<u64, Open>>);
 
@@ -198,7 +198,7 @@ impl Upc {
         Ok(0)
     }
 
-    /// What is left to do about files when a thread ends.
+    /// Handles the files that are open when a thread ends.
     pub fn io_end(&self) {
         for (_, f) in self.files().drain() {
             if f.flags & flag::DELETE_ON_CLOSE != 0 && self.me == 0 {
@@ -211,7 +211,7 @@ impl Upc {
     pub fn io_sync(&self, handle: u64) -> Outcome {
         self.with_file(handle, |f| {
             let failed = f.file.sync_data().err().map(|e| os_error(&e));
-            // A file that cannot be synchronised (a pipe) has nothing to write back either.
+            // A file that cannot be synchronised (a pipe) has no buffers to write either.
             self.agree_on_error(failed.filter(|e| *e != libc::EINVAL))?;
             Ok(0)
         })
@@ -223,7 +223,7 @@ impl Upc {
             let base = match origin {
                 1 => 0,
                 2 => f.at,
-                // With a common pointer all threads must see the same size.
+                // With a common pointer all threads must use the same size.
                 4 if f.common() => self.words(f.size()? as u64)[0] as i64,
                 4 => f.size()?,
                 _ => return Err(libc::EINVAL),
@@ -233,7 +233,7 @@ impl Upc {
         })
     }
 
-    /// `upc_all_fset_size`, or `upc_all_fpreallocate` if it may `only_grow`.
+    /// `upc_all_fset_size`, or `upc_all_fpreallocate` with `only_grow`.
     pub fn io_set_size(&self, handle: u64, size: i64, only_grow: bool) -> Outcome {
         self.with_file(handle, |f| {
             self.meet("upc_all_fset_size");
@@ -280,7 +280,7 @@ impl Upc {
                 // SAFETY: (1) for both.
                 7 => unsafe { *arg.cast::<*const c_char>() = f.name.as_ptr() },
                 8 => {
-                    // Who wants their number alone passes null.
+                    // A caller that wants only their number passes null.
                     if !arg.is_null() {
                         // SAFETY: (1).
                         unsafe { *arg.cast::<*const Hint>() = f.hint_table.as_ptr() };
@@ -295,8 +295,8 @@ impl Upc {
         })
     }
 
-    /// Reads or writes between the file pointer and one part of memory. With a common file pointer, which goes with shared
-    /// memory only, it is one transfer of all threads.
+    /// Reads or writes between the file pointer and one part of memory. With a common file pointer, which
+    /// requires shared memory, all threads make one transfer together.
     ///
     /// # Safety
     /// 1. `memory`, if private, is valid for its length (owed by the caller).
@@ -316,7 +316,7 @@ impl Upc {
             // SAFETY: (1).
             let mine =
                 unsafe { self.move_bytes(&f.file, f.at + from as i64, memory, from, to - from, write) };
-            // Errors travel as negative numbers.
+            // Errors are sent as negative numbers.
             let all = self.words(mine.unwrap_or_else(|e| -i64::from(e)) as u64);
             if let Some(e) = all.iter().map(|w| *w as i64).find(|w| *w < 0) {
                 return Err(-e as i32);
@@ -340,7 +340,7 @@ impl Upc {
         flags: u32,
     ) -> Outcome {
         self.run(handle, flags, |f| {
-            // Parts without bytes take part in nothing, wherever they are.
+            // Parts without bytes are ignored, wherever they are.
             let file = || file.iter().filter(|r| r.len > 0);
             let end = |r: &Range| r.offset.checked_add(i64::try_from(r.len).ok()?);
             let placed = file().all(|r| r.offset >= 0 && end(r).is_some());
@@ -392,10 +392,11 @@ impl Upc {
         outcome
     }
 
-    /// The common frame of transfers: synchronisation as the flags ask, now or, for an asynchronous one, partly later.
+    /// The common frame of transfers: synchronises as the flags ask, at once or, for an asynchronous
+    /// transfer, partly later.
     fn run(&self, handle: u64, flags: u32, transfer: impl FnOnce(&mut Open) -> Outcome) -> Outcome {
-        let later = flags & ASYNC != 0;
-        let mut sync = flags & !ASYNC;
+        let later = flags & ASYNC_FLAG != 0;
+        let mut sync = flags & !ASYNC_FLAG;
         let result = self.with_file(handle, |f| {
             if f.flags & flag::STRONG_CA != 0 {
                 sync = 0;
@@ -414,7 +415,8 @@ impl Upc {
         result
     }
 
-    /// Moves `n` bytes between the file from `at` on and a part of memory from its byte `from` on; reads may end early.
+    /// Moves `n` bytes between the file from `at` on and a part of memory from its byte `from` on; a read may
+    /// end early.
     ///
     /// # Safety
     /// 1. Private memory is valid for its length (owed by the caller).
@@ -427,10 +429,10 @@ impl Upc {
         n: u64,
         write: bool,
     ) -> Outcome {
-        let mut buffer = vec![0u8; n.min(PIECE) as usize];
+        let mut buffer = vec![0u8; n.min(IO_BUFFER_BYTES) as usize];
         let mut done = 0;
         while done < n {
-            let now = (n - done).min(PIECE) as usize;
+            let now = (n - done).min(IO_BUFFER_BYTES) as usize;
             let position = at as u64 + done;
             if write {
                 // SAFETY: (1); the buffer has room for `now` bytes.
@@ -486,13 +488,13 @@ impl Upc {
         }
     }
 
-    /// Others may have changed this thread's data, so MYSYNC counts as ALLSYNC.
+    /// Other threads may have changed this thread's data, so MYSYNC is treated as ALLSYNC.
     fn exit_io(&self, function: &str, flags: u32) {
         const OUT_MYSYNC: u32 = 16;
         self.exit(function, flags & !OUT_MYSYNC, &[("flags", flags.into())]);
     }
 
-    /// Every thread's word.
+    /// The words of all threads.
     fn words(&self, mine: u64) -> Vec<u64> {
         let mut all = vec![0u64; self.size as usize];
         // SAFETY: words of 8 bytes.
@@ -500,7 +502,7 @@ impl Upc {
         all
     }
 
-    /// Collective: an error of one thread becomes everybody's.
+    /// Collective: an error of one thread becomes the error of all.
     fn agree_on_error(&self, mine: Option<i32>) -> Result<(), i32> {
         match self.words(mine.unwrap_or(0) as u64).into_iter().find(|e| *e != 0) {
             Some(e) => Err(e as i32),
@@ -514,7 +516,7 @@ impl Upc {
 
     /// Works on an open file on which no asynchronous transfer is under way.
     fn with_file(&self, handle: u64, f: impl FnOnce(&mut Open) -> Outcome) -> Outcome {
-        // Out of the table meanwhile: `f` meets other threads, and nothing may be locked then.
+        // It is out of the table meanwhile: `f` meets other threads, and then no lock may be held.
         let Some(mut open) = self.files().remove(&handle) else { return Err(libc::EBADF) };
         let outcome = if open.pending.is_some() { Err(libc::EINPROGRESS) } else { f(&mut open) };
         self.files().insert(handle, open);
@@ -522,12 +524,13 @@ impl Upc {
     }
 }
 
-/// The sum of lengths, if it is a number of bytes.
+/// The sum of lengths, if it fits into a number of bytes.
 fn sum(mut lengths: impl Iterator<Item = u64>) -> Option<u64> {
     lengths.try_fold(0, u64::checked_add)
 }
 
-/// Where byte `x` of blocked shared memory lies, and how many bytes from there on lie side by side.
+/// The thread and offset of byte `x` of blocked shared memory, and how many bytes from there on are
+/// contiguous.
 fn place(m: Memory, x: u64, threads: u64) -> (u32, u64, u64) {
     if m.block == 0 {
         return (m.thread as u32, m.at + x, u64::MAX);

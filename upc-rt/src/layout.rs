@@ -1,22 +1,22 @@
-//! What lies where in a segment.
+//! The layout of a segment.
 //!
 //! Every rank's segment has the same layout, so an offset means the same on all of them:
 //! ```text
-//! 0          one page that is never handed out (offset 0 is the null pointer)
+//! 0          one page that is never allocated (offset 0 is the null pointer)
 //! FIRST      static shared data, in order of registration
 //! heap_lo    heap: objects of upc_alloc grow up, objects of upc_global_alloc and upc_all_alloc grow down
-//! heap_hi    a gap, so that running over the end of the heap's last object meets nothing of ours
-//! control    the runtime's own: [`Control`], then a descriptor for every page of the segment
+//! heap_hi    a gap, so that running over the end of the heap's last object meets no bookkeeping
+//! control    the runtime's words: [`Control`], then a descriptor for every page of the segment
 //! ```
 
 use crate::control::Control;
-use crate::heap::{PAGE, Page};
+use crate::heap::{PAGE_BYTES, PageDescriptor};
 
 /// Offset of the static shared data.
-pub const FIRST: u64 = PAGE;
+pub const STATICS_OFFSET: u64 = PAGE_BYTES;
 
 /// Bytes between the heap and the control area.
-const GAP: u64 = 64 << 10;
+const HEAP_GAP_BYTES: u64 = 64 << 10;
 
 /// Offsets of the parts of a segment, all multiples of the page size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,16 +32,16 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The layout for `statics` bytes of static data (from [`FIRST`] on) and `heap` bytes of heap, or `None`
-    /// if that exceeds `limit` bytes.
+    /// The layout for `statics` bytes of static data (from [`STATICS_OFFSET`] on) and `heap` bytes of heap,
+    /// or `None` if that exceeds `limit` bytes.
     pub fn new(statics: u64, heap: u64, limit: u64) -> Option<Layout> {
-        let heap_lo = FIRST.checked_add(statics)?.checked_next_multiple_of(PAGE)?;
-        let heap_hi = heap_lo.checked_add(heap.checked_next_multiple_of(PAGE)?)?;
-        let control = heap_hi.checked_add(GAP)?;
-        let descriptors = (heap_hi / PAGE).checked_mul(size_of::<Page>() as u64)?;
-        let own = (size_of::<Control>() as u64 + descriptors).next_multiple_of(PAGE);
+        let heap_lo = STATICS_OFFSET.checked_add(statics)?.checked_next_multiple_of(PAGE_BYTES)?;
+        let heap_hi = heap_lo.checked_add(heap.checked_next_multiple_of(PAGE_BYTES)?)?;
+        let control = heap_hi.checked_add(HEAP_GAP_BYTES)?;
+        let descriptors = (heap_hi / PAGE_BYTES).checked_mul(size_of::<PageDescriptor>() as u64)?;
+        let own = (size_of::<Control>() as u64 + descriptors).next_multiple_of(PAGE_BYTES);
         let total = control.checked_add(own)?;
-        (total <= limit && heap_hi / PAGE < u64::from(u32::MAX)).then_some(Layout {
+        (total <= limit && heap_hi / PAGE_BYTES < u64::from(u32::MAX)).then_some(Layout {
             heap_lo,
             heap_hi,
             control,
@@ -49,15 +49,15 @@ impl Layout {
         })
     }
 
-    /// The layout with the largest heap within `limit` bytes, of at most `heap` bytes.
+    /// The layout within `limit` bytes that has the largest heap, of at most `heap` bytes.
     pub fn largest(statics: u64, heap: u64, limit: u64) -> Option<Layout> {
         if let Some(l) = Layout::new(statics, heap, limit) {
             return Some(l);
         }
         let bare = Layout::new(statics, 0, limit)?;
         // A page of heap costs itself and its descriptor.
-        let pages = (limit - bare.total) / (PAGE + size_of::<Page>() as u64);
-        let fitting = pages.saturating_sub(1) * PAGE;
+        let pages = (limit - bare.total) / (PAGE_BYTES + size_of::<PageDescriptor>() as u64);
+        let fitting = pages.saturating_sub(1) * PAGE_BYTES;
         Layout::new(statics, fitting.min(heap), limit)
     }
 
@@ -68,7 +68,7 @@ impl Layout {
 
     /// Pages with a descriptor.
     pub fn pages(&self) -> usize {
-        (self.heap_hi / PAGE) as usize
+        (self.heap_hi / PAGE_BYTES) as usize
     }
 }
 
@@ -81,15 +81,15 @@ mod tests {
         #[test]
         fn parts_do_not_overlap(statics in 0..1u64 << 34, heap in 0..1u64 << 35, limit in 0..1u64 << 34) {
             if let Some(l) = Layout::largest(statics, heap, limit) {
-                prop_assert!(l.heap_lo >= PAGE + statics && l.heap_lo <= l.heap_hi);
+                prop_assert!(l.heap_lo >= PAGE_BYTES + statics && l.heap_lo <= l.heap_hi);
                 prop_assert!(l.heap_hi < l.control && l.total <= limit);
-                let table_end = l.table() + (l.pages() * size_of::<Page>()) as u64;
+                let table_end = l.table() + (l.pages() * size_of::<PageDescriptor>()) as u64;
                 prop_assert!(table_end <= l.total);
                 for part in [l.heap_lo, l.heap_hi, l.control, l.total] {
-                    prop_assert_eq!(part % PAGE, 0);
+                    prop_assert_eq!(part % PAGE_BYTES, 0);
                 }
                 let got = l.heap_hi - l.heap_lo;
-                prop_assert!(got >= heap || limit - l.total < 4 * PAGE, "{} of {}", got, heap);
+                prop_assert!(got >= heap || limit - l.total < 4 * PAGE_BYTES, "{} of {}", got, heap);
             } else {
                 prop_assert!(Layout::new(statics, 0, limit).is_none());
             }

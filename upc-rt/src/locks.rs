@@ -1,65 +1,69 @@
-//! `upc_lock_t`: queue locks (after Mellor-Crummey and Scott), fair, each waiter watching a word of its own.
+//! `upc_lock_t`: fair queue locks (after Mellor-Crummey and Scott), in which each waiter reads a word of its
+//! own.
 //!
-//! A lock is 64 bytes of shared memory: [`TAIL`] names the last thread in line (0: the lock is free),
-//! [`HOLDER`] the one that has it, [`MARK`] tells a lock from other memory. A name is a thread and one of its
-//! [nodes](crate::control::Node), which live in the thread's own control area.
+//! A lock is 64 bytes of shared memory: [`TAIL_OFFSET`] names the last thread in the queue (0: the lock is
+//! free), [`HOLDER_OFFSET`] the thread that has the lock, and [`MARK_OFFSET`] distinguishes a lock from other
+//! memory. A name is a thread and one of its [nodes](crate::control::LockNode), which are in the thread's own
+//! control area.
 //!
-//! - *Lock*: swap my name into the tail. If it was empty, the lock is mine. Else put my name into the `next` of
-//!   whoever was there and wait for my `granted`.
-//! - *Unlock*: if the tail is still me, empty it. Else wait for my `next` and set that thread's `granted`.
+//! - *Lock*: swap my name into the tail. If the tail was empty, the lock is mine. Else put my name into the
+//!   `next` of the previous tail and wait for my `granted`.
+//! - *Unlock*: if the tail is still my name, empty it. Else wait for my `next` and set that thread's
+//!   `granted`.
 //!
-//! Only remote atomics on single words are used, so a lock works whether its memory is mapped here or not. Where NICs synchronise by
-//! themselves (the conduit netvm), the line is one of [`gasnet::nic`], and no processor but that of the calling thread takes part.
-//! The holder word makes locking twice, and unlocking what one does not hold, errors instead of hangs.
+//! Only remote atomics on single words are used, so it does not matter whether a lock's memory is mapped
+//! here. If NICs synchronise by themselves (the conduit netvm), the queue is one of [`gasnet::sync`], and
+//! only the processor of the calling thread takes part. The holder word turns locking twice, and unlocking a
+//! lock that the thread does not hold, into errors instead of hangs.
 //!
-//! A lock may be freed while it is held. The node that its holder used is then given back to it: by the
-//! holder's own free list, or through the `returned` list of its control area.
+//! A lock may be freed while it is held. Its holder's node then goes back to the holder: to the holder's own
+//! free list, or through the `returned` list of its control area.
 #![expect(unsafe_code, reason = "asks the C library for the number of processors")]
 
-use crate::control::{NODE_BITS, NODES, Node, field, node_fields};
-use crate::core::{Op, found};
+use crate::control::{LOCK_NODE_BITS, LOCK_NODES, LockNode, field, node_fields};
+use crate::core::{WordOp, found};
 use crate::state::Upc;
-use gasnet::nic::{Cells, PlacedLock};
+use gasnet::sync::{Cells, PlacedLock};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::*, compiler_fence, fence};
 
-/// Words of a lock, as offsets from its start.
-const MARK: u64 = 0;
-const TAIL: u64 = 8;
-const HOLDER: u64 = 16;
+/// Words of a lock, as offsets from its start in bytes.
+const MARK_OFFSET: u64 = 0;
+const TAIL_OFFSET: u64 = 8;
+const HOLDER_OFFSET: u64 = 16;
 /// Bytes of a lock.
-const BYTES: u64 = 64;
-/// Value of [`MARK`] while the lock exists.
-const ALIVE: u64 = 0x6b63_6f6c_5f63_7075;
+const LOCK_BYTES: u64 = 64;
+/// Value of [`MARK_OFFSET`] while the lock exists.
+const LOCK_MARK: u64 = 0x6b63_6f6c_5f63_7075;
 
 /// Attempts to take a lock out of turn (see [`Upc::barge`]).
-const BARGE: u32 = 200;
+const MAX_BARGING_ATTEMPTS: u32 = 200;
 
 /// This thread's side of its locks.
 #[derive(Default)]
 pub struct LockState {
-    /// Threads outnumber processors.
+    /// Whether threads outnumber processors.
     crowded: bool,
-    /// The node most recently put back, plus one; 0 for none. Saves the mutex in the common case.
+    /// The node freed most recently, plus one; 0 for none. It saves the mutex in the common case.
     spare: AtomicU32,
     nodes: Mutex<FreeNodes>,
-    /// Failed attempts in a row.
+    /// Number of failed attempts in a row.
     failed: AtomicU32,
-    /// Locks made, where they lie with all threads in turn.
+    /// Number of locks made; with `UPC_LOCKS_RR` it selects the next lock's thread.
     made: AtomicU32,
 }
 
 impl LockState {
     /// For a job of `threads` threads on this host.
     pub fn new(threads: u32) -> LockState {
-        // Of the host, not of this thread, which may be bound to one.
+        // The processors of the host, not those of this thread, which may be bound to one.
         // SAFETY: plain query.
         let processors = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
         LockState { crowded: i64::from(threads) > processors, ..LockState::default() }
     }
 }
 
-/// Nodes not in use: those given back, and all from `fresh` on.
+/// Free nodes: those given back, and all from `fresh` on.
 #[derive(Default)]
 struct FreeNodes {
     list: Vec<u32>,
@@ -87,13 +91,13 @@ impl Upc {
     /// `upc_global_lock_alloc`, and `upc_all_lock_alloc` if `collective`: thread and offset of a new lock.
     pub fn lock_alloc(&self, collective: bool) -> (u32, u64) {
         if collective {
-            // Collective locks all come from thread 0, which the result need not name.
+            // Collective locks are all on thread 0, so the result need not name a thread.
             let off = self.collective("upc_all_lock_alloc", &[], || self.new_lock());
             return (0, off);
         }
         if self.settings.locks_in_turn {
-            // Room on every thread; the lock is on one of them.
-            let off = self.alloc_global(self.size.into(), BYTES, false);
+            // Memory on every thread; the lock is on one of them.
+            let off = self.alloc_global(self.size.into(), LOCK_BYTES, false);
             let t = (self.me + self.locks.made.fetch_add(1, Relaxed)) % self.size;
             self.make_lock(t, off);
             return (t, off);
@@ -102,26 +106,26 @@ impl Upc {
     }
 
     fn new_lock(&self) -> u64 {
-        let off = self.alloc_local(BYTES);
+        let off = self.alloc_local(LOCK_BYTES);
         self.make_lock(self.me, off);
         off
     }
 
     fn make_lock(&self, t: u32, off: u64) {
-        for (word, value) in [(TAIL, 0), (HOLDER, 0), (MARK, ALIVE)] {
+        for (word, value) in [(TAIL_OFFSET, 0), (HOLDER_OFFSET, 0), (MARK_OFFSET, LOCK_MARK)] {
             self.core.set_word(t, off + word, value);
         }
         self.core.settle();
     }
 
-    /// The places in lines: each thread's nodes.
+    /// The elements of queues: each thread's nodes.
     pub(crate) fn cells(&self) -> Cells {
-        Cells::new(self.layout.control + node_fields(0).0, size_of::<Node>() as u64, NODE_BITS)
+        Cells::new(self.layout.control + node_fields(0).0, size_of::<LockNode>() as u64, LOCK_NODE_BITS)
     }
 
-    /// The line of a lock, if NICs keep it.
+    /// The queue of a lock, if NICs manage it.
     fn nic_line(&self, t: u32, off: u64) -> Option<PlacedLock<'static>> {
-        self.core.nic_lock(t, off + TAIL, self.cells())
+        self.core.nic_lock(t, off + TAIL_OFFSET, self.cells())
     }
 
     /// `upc_lock_free`, and `upc_all_lock_free` if `collective`.
@@ -136,12 +140,12 @@ impl Upc {
             }
         }
         self.check_lock("upc_lock_free", t, off);
-        self.core.set_word(t, off + MARK, 0);
+        self.core.set_word(t, off + MARK_OFFSET, 0);
         self.core.settle();
-        if let Some(holder) = Name::decode(self.core.word(t, off + HOLDER)) {
+        if let Some(holder) = Name::decode(self.core.word(t, off + HOLDER_OFFSET)) {
             if holder.thread == self.me { self.put_node(holder.node) } else { self.return_node(holder) }
         }
-        // Room that was taken on all threads is given back as that.
+        // Memory that was allocated on all threads is freed so.
         self.free(if self.settings.locks_in_turn { 0 } else { t }, off, false);
     }
 
@@ -160,24 +164,24 @@ impl Upc {
             }
             None if self.locks.crowded && self.barge(me, t, off) => {}
             None => {
-                let before = self.core.amo(t, off + TAIL, Op::Swap, me.encode(), 0);
+                let before = self.core.amo(t, off + TAIL_OFFSET, WordOp::Swap, me.encode(), 0);
                 if let Some(before) = Name::decode(before) {
                     self.queue_behind(before, me, t, off);
                 }
             }
         }
-        self.core.set_word(t, off + HOLDER, me.encode());
+        self.core.set_word(t, off + HOLDER_OFFSET, me.encode());
         after_rmw();
     }
 
-    /// Where threads outnumber processors, the next in line is seldom running: handing over to it costs a round of the
-    /// scheduler. So threads try for a while to take a lock that is free at the moment, before they join the line. The
-    /// bound keeps it fair: nobody is passed over for longer than that.
+    /// If threads outnumber processors, the next thread in the queue seldom runs, so handing the lock to it
+    /// costs a round of the scheduler. So threads try for a while to take a lock that is free at the moment,
+    /// before they join the queue. The bound keeps it fair: no thread is passed over for longer than that.
     #[cold]
     fn barge(&self, me: Name, t: u32, off: u64) -> bool {
-        for _ in 0..BARGE {
-            if self.core.amo(t, off + TAIL, Op::Get, 0, 0) == 0
-                && self.core.amo(t, off + TAIL, Op::Cas, 0, me.encode()) == 0
+        for _ in 0..MAX_BARGING_ATTEMPTS {
+            if self.core.amo(t, off + TAIL_OFFSET, WordOp::Get, 0, 0) == 0
+                && self.core.amo(t, off + TAIL_OFFSET, WordOp::Cas, 0, me.encode()) == 0
             {
                 return true;
             }
@@ -190,16 +194,16 @@ impl Upc {
     #[cold]
     fn queue_behind(&self, before: Name, me: Name, t: u32, off: u64) {
         self.check_not_mine(t, off);
-        self.amo(before.thread, node_fields(before.node).0, Op::Set, me.encode(), 0);
+        self.amo(before.thread, node_fields(before.node).0, WordOp::Set, me.encode(), 0);
         let granted = &self.control.nodes[me.node as usize].granted;
         // ORDER: Acquire; pairs with the store in `hand_over`; the holder's writes are seen.
         self.core.wait_until("upc_lock", || granted.load(Acquire) != 0);
     }
 
-    /// The lock that this thread is about to wait for is not its own.
+    /// Reports that this thread would wait for a lock that it holds.
     #[cold]
     fn check_not_mine(&self, t: u32, off: u64) {
-        let holder = Name::decode(self.core.word(t, off + HOLDER));
+        let holder = Name::decode(self.core.word(t, off + HOLDER_OFFSET));
         if holder.is_some_and(|h| h.thread == self.me) {
             self.fatal("upc_lock: the calling thread already holds this lock (locks are not recursive)");
         }
@@ -221,25 +225,26 @@ impl Upc {
                 me
             }
             None => {
-                // A look first: failing attempts in a loop should not write to the holder's cache line.
-                if self.core.amo(t, off + TAIL, Op::Get, 0, 0) != 0 {
+                // Read first: failing attempts in a loop should not write to the holder's cache line.
+                if self.core.amo(t, off + TAIL_OFFSET, WordOp::Get, 0, 0) != 0 {
                     return self.attempt_failed(t, off);
                 }
                 let me = self.take_node();
-                if self.core.amo(t, off + TAIL, Op::Cas, 0, me.encode()) != 0 {
+                if self.core.amo(t, off + TAIL_OFFSET, WordOp::Cas, 0, me.encode()) != 0 {
                     self.put_node(me.node);
                     return self.attempt_failed(t, off);
                 }
                 me
             }
         };
-        self.core.set_word(t, off + HOLDER, me.encode());
+        self.core.set_word(t, off + HOLDER_OFFSET, me.encode());
         self.locks.failed.store(0, Relaxed);
         after_rmw();
         true
     }
 
-    /// Attempts come in loops: make progress for others, and let the holder run if it shares our processor.
+    /// Attempts are made in loops: make progress for others, and let the holder run if it shares our
+    /// processor.
     fn attempt_failed(&self, t: u32, off: u64) -> bool {
         let done = self.core.poll();
         let n = self.locks.failed.load(Relaxed).wrapping_add(1);
@@ -253,7 +258,7 @@ impl Upc {
     /// `upc_unlock`.
     pub fn unlock(&self, t: u32, off: u64) {
         self.check_lock("upc_unlock", t, off);
-        let me = match Name::decode(self.core.word(t, off + HOLDER)) {
+        let me = match Name::decode(self.core.word(t, off + HOLDER_OFFSET)) {
             Some(h) if h.thread == self.me => h,
             Some(h) => self.fatal(&format!(
                 "upc_unlock: thread {} does not hold this lock, thread {} does",
@@ -263,7 +268,7 @@ impl Upc {
                 self.fatal(&format!("upc_unlock: thread {} does not hold this lock, nobody does", self.me))
             }
         };
-        self.core.set_word(t, off + HOLDER, 0);
+        self.core.set_word(t, off + HOLDER_OFFSET, 0);
         if let Some(line) = self.nic_line(t, off) {
             self.core.settle();
             // The strict write that an unlock implies.
@@ -275,7 +280,9 @@ impl Upc {
         // The strict write that an unlock implies.
         before_rmw();
         // ORDER: Acquire; pairs with the store of `next` in `queue_behind`.
-        if next.load(Acquire) == 0 && self.core.amo(t, off + TAIL, Op::Cas, me.encode(), 0) == me.encode() {
+        if next.load(Acquire) == 0
+            && self.core.amo(t, off + TAIL_OFFSET, WordOp::Cas, me.encode(), 0) == me.encode()
+        {
             self.put_node(me.node);
             return;
         }
@@ -287,10 +294,11 @@ impl Upc {
         let next = &self.control.nodes[me.node as usize].next;
         // ORDER: Acquire; pairs with the store of `next` in `queue_behind`.
         self.core.wait_until("upc_unlock", || next.load(Acquire) != 0);
-        // ORDER: SeqCst; the strict write that an unlock implies; pairs with the strict read of the heir.
+        // ORDER: SeqCst; the strict write that an unlock implies; pairs with the strict read of the next
+        // holder.
         fence(SeqCst);
         let Some(heir) = Name::decode(next.load(Relaxed)) else { unreachable!("waited for it") };
-        self.amo(heir.thread, node_fields(heir.node).1, Op::Set, 1, 0);
+        self.amo(heir.thread, node_fields(heir.node).1, WordOp::Set, 1, 0);
         self.put_node(me.node);
     }
 
@@ -299,7 +307,8 @@ impl Upc {
             && off >= self.layout.heap_lo
             && off < self.layout.heap_hi
             && off.is_multiple_of(16);
-        if !inside || self.core.near(t) && self.core.amo(t, off + MARK, Op::Get, 0, 0) != ALIVE {
+        if !inside || self.core.near(t) && self.core.amo(t, off + MARK_OFFSET, WordOp::Get, 0, 0) != LOCK_MARK
+        {
             self.not_a_lock(function, t, off);
         }
     }
@@ -341,8 +350,8 @@ impl Upc {
         if let Some(node) = free.list.pop() {
             return node;
         }
-        if free.fresh as usize == NODES {
-            self.fatal(&format!("upc_lock: one thread holds more than {NODES} locks"));
+        if free.fresh as usize == LOCK_NODES {
+            self.fatal(&format!("upc_lock: one thread holds more than {LOCK_NODES} locks"));
         }
         free.fresh += 1;
         free.fresh - 1
@@ -355,14 +364,14 @@ impl Upc {
         }
     }
 
-    /// Gives a node back to the thread whose lock was freed while it held it.
+    /// Gives a node back to the thread that held the freed lock.
     #[cold]
     fn return_node(&self, owner: Name) {
         let own = u64::from(owner.node) + 1;
         loop {
-            let head = self.amo(owner.thread, field!(returned), Op::Get, 0, 0);
-            self.amo(owner.thread, node_fields(owner.node).0, Op::Set, head, 0);
-            if self.amo(owner.thread, field!(returned), Op::Cas, head, own) == head {
+            let head = self.amo(owner.thread, field!(returned), WordOp::Get, 0, 0);
+            self.amo(owner.thread, node_fields(owner.node).0, WordOp::Set, head, 0);
+            if self.amo(owner.thread, field!(returned), WordOp::Cas, head, own) == head {
                 return;
             }
         }
@@ -372,7 +381,7 @@ impl Upc {
 /// The strict read that acquiring a lock implies, after the atomic operation that acquired it.
 fn after_rmw() {
     if cfg!(target_arch = "x86_64") {
-        // There, an atomic read-modify-write is a full fence already: only the compiler has to be told.
+        // An atomic read-modify-write is a full fence on this processor: only the compiler needs a fence.
         // ORDER: SeqCst; as below.
         compiler_fence(SeqCst);
     } else {
@@ -394,7 +403,7 @@ mod tests {
     fn names_are_never_zero() {
         let first = Name { thread: 0, node: 0 };
         assert_ne!(first.encode(), 0);
-        for name in [first, Name { thread: 1023, node: NODES as u32 - 1 }] {
+        for name in [first, Name { thread: 1023, node: LOCK_NODES as u32 - 1 }] {
             assert_eq!(Name::decode(name.encode()), Some(name));
         }
         assert_eq!(Name::decode(0), None);

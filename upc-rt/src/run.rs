@@ -8,7 +8,7 @@ use crate::image::{Record, place};
 use crate::layout::Layout;
 use crate::settings::Settings;
 use crate::state::Upc;
-use gasnet::{OneThread, Rank, Threading};
+use gasnet::{Config, OneThread, Rank, Threading};
 use gasnet_conduits::BootOptions;
 use std::collections::HashMap;
 use std::ffi::{c_char, c_int};
@@ -28,7 +28,7 @@ pub unsafe fn run(argc: c_int, argv: *mut *mut c_char, image: *const Image) -> !
     unsafe { libc::exit(code) }
 }
 
-/// Makes this process a thread of the program that `image` describes; its main is not called.
+/// Makes this process a thread of the program that `image` describes, without calling the program's main.
 ///
 /// # Safety
 /// As [`run`], of the image.
@@ -50,7 +50,7 @@ pub unsafe fn start(image: &Image) {
     };
     let threads = u32::try_from(image.static_threads).ok().filter(|n| *n > 0);
     let wide = image.struct_pts != 0;
-    let rank = boot(threads);
+    let rank = boot(threads, &settings);
     check_threads(rank, threads, wide);
     // SAFETY: (1).
     let records = unsafe { slice(image.shrec_begin, image.shrec_end) };
@@ -90,18 +90,18 @@ fn said(flag: c_int) -> Option<bool> {
     (flag >= 0).then_some(flag != 0)
 }
 
-/// The heap that a program is to have.
+/// The heap that a program asks for.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked {
-    /// Bytes per thread; else what there is.
+    /// Bytes per thread; `None`: what is available.
     pub heap: Option<u64>,
-    /// Less is an error.
+    /// Whether less is an error.
     pub require: bool,
-    /// Less is worth a warning.
+    /// Whether less causes a warning.
     pub warn: bool,
 }
 
-/// Makes everything ready for user code. Collective.
+/// Prepares everything for user code. Collective.
 pub fn begin(upc: &Upc) {
     crate::debugger::keep();
     fill_rt(upc);
@@ -110,7 +110,7 @@ pub fn begin(upc: &Upc) {
     upc.meet("start");
 }
 
-/// What settings ask of this thread.
+/// Applies the settings for this thread.
 fn prepare(upc: &Upc) {
     if let Some(bytes) = upc.settings.stack {
         let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
@@ -134,11 +134,12 @@ fn prepare(upc: &Upc) {
         upc.warn(&format!("UPC_FREEZE={thread}: no such thread; there are 0 to {}", upc.size - 1));
     }
     if upc.settings.debug_malloc {
-        // SAFETY: plain call; memory that malloc hands out is filled with the complement, what it takes back with this byte.
+        // SAFETY: plain call; malloc fills memory that it returns with the complement, and memory that it
+        // takes back with this byte.
         unsafe { libc::mallopt(libc::M_PERTURB, 0x5a) };
     }
     if upc.settings.touch_statics {
-        upc.touch(crate::layout::FIRST, upc.layout.heap_lo);
+        upc.touch(crate::layout::STATICS_OFFSET, upc.layout.heap_lo);
     }
     if upc.settings.touch_heap {
         upc.touch(upc.layout.heap_lo, upc.layout.heap_hi);
@@ -158,21 +159,27 @@ unsafe fn slice<T>(begin: *const T, end: *const T) -> &'static [T] {
     unsafe { std::slice::from_raw_parts(begin, count) }
 }
 
-/// Starts this rank: on as many threads as the launcher says, else as the program was compiled for, else one.
-pub fn boot(threads: Option<u32>) -> &'static Rank {
+/// Starts this rank: in a job of as many threads as the launcher says, else as the program was compiled for,
+/// else one.
+pub fn boot(threads: Option<u32>, settings: &Settings) -> &'static Rank {
     // A panic is a bug of this library; it cannot unwind into C, so the process aborts and the job ends.
     std::panic::set_hook(Box::new(|panic| say(&format!("UPC Runtime error: internal error: {panic}"))));
     let options = BootOptions { default_ranks: threads.unwrap_or(1), static_ranks: threads };
     // SAFETY: a UPC thread is a process; the language has no other threads that could call the runtime.
     let threading = Threading::Serial(unsafe { OneThread::always_the_same() });
-    match gasnet_conduits::init(&options, threading) {
+    let (polite, quiet) = (settings.polite, settings.quiet_below);
+    let change = |config: Config| {
+        let spin = config.spin.or(polite.then_some(0));
+        Config { spin, quiet: config.quiet | quiet, ..config }
+    };
+    match gasnet_conduits::init_with(&options, threading, change) {
         Ok(rank) => rank,
         Err(e) => fatal_at_start(&e.to_string()),
     }
 }
 
-/// Ends the job if the program cannot run on this many threads: `compiled` says for how many it was compiled, if for
-/// a fixed number, `wide` whether its pointers have 16 bytes.
+/// Ends the job if the program cannot run on this many threads. `compiled`: the number of threads it was
+/// compiled for, if fixed; `wide`: whether its pointers have 16 bytes.
 pub fn check_threads(rank: &Rank, compiled: Option<u32>, wide: bool) {
     let threads = rank.size();
     let quiet = rank.id().0 != 0;
@@ -195,8 +202,8 @@ pub fn check_threads(rank: &Rank, compiled: Option<u32>, wide: bool) {
     }
 }
 
-/// Lays out and attaches the segments: the heap that was asked for, or what there is; `statics` bytes of static data (`None`:
-/// more than can be counted). Collective.
+/// Lays out and attaches the segments, with the requested heap or what is available; `statics` bytes of
+/// static data (`None`: more than can be counted). Collective.
 pub fn attach(
     rank: &'static Rank,
     wide: bool,
@@ -215,13 +222,13 @@ pub fn attach(
             limit >> 30
         ));
     };
-    let statics = bare.heap_lo - crate::layout::FIRST;
+    let statics = bare.heap_lo - crate::layout::STATICS_OFFSET;
     let max_heap = Layout::largest(statics, u64::MAX >> 1, limit).map_or(0, |l| l.heap_hi - l.heap_lo);
     let layout = match asked.heap {
         Some(bytes) => match Layout::new(statics, bytes, limit) {
             Some(layout) => layout,
             None if !asked.require => {
-                // Who asks for this warning by its name is told, and so is not quiet.
+                // A user who asks for this warning by its name gets it even with UPC_QUIET.
                 let quiet = settings.quiet && settings.size_warn != Some(true);
                 if asked.warn && !quiet && rank.id().0 == 0 {
                     crate::error::warn(&format!(
@@ -241,7 +248,7 @@ pub fn attach(
                 ))
             }
         },
-        // Else a thread's share of physical memory: only what is touched costs anything.
+        // Else a thread's share of physical memory: only pages that are touched use memory.
         None => match Layout::largest(statics, share, limit) {
             Some(layout) => layout,
             None => bare,

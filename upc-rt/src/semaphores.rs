@@ -1,39 +1,46 @@
-//! Berkeley's semaphores: a counter in shared memory of the thread that allocated it. Where NICs synchronise by themselves (the conduit
-//! netvm), a semaphore of [`gasnet::nic`]: who waits for one stands in its line; who waits for more tries until they are there.
+//! Berkeley's semaphores: a counter in shared memory of the thread that allocated it. If NICs synchronise by
+//! themselves (the conduit netvm), it is a semaphore of [`gasnet::sync`]: a thread that waits for one unit
+//! stands in its queue; a thread that waits for more tries until they are there.
 
-use crate::core::{Op, found};
+use crate::core::{WordOp, found};
 use crate::state::Upc;
-use gasnet::nic::PlacedSemaphore;
+use gasnet::sync::PlacedSemaphore;
 use std::sync::atomic::{Ordering::*, fence};
 
-/// Words of a semaphore, as offsets from its start.
-const KIND: u64 = 0;
-const VALUE: u64 = 8;
-const BYTES: u64 = 64;
+/// Words of a semaphore, as offsets from its start in bytes.
+const KIND_OFFSET: u64 = 0;
+const VALUE_OFFSET: u64 = 8;
+const SEMAPHORE_BYTES: u64 = 64;
 
 /// Offset of a NIC's words; objects are aligned to 16.
 fn nic_words(off: u64) -> u64 {
     (off + 16).next_multiple_of(PlacedSemaphore::ALIGN)
 }
-const _: () = assert!(32 + PlacedSemaphore::BYTES <= BYTES && PlacedSemaphore::ALIGN == 32);
+const _: () = assert!(32 + PlacedSemaphore::BYTES <= SEMAPHORE_BYTES && PlacedSemaphore::ALIGN == 32);
 
-/// In the upper half of [`KIND`]: the object is a semaphore. Below: 1 if it is boolean.
-const MARK: u64 = 0x5550_4353;
+/// In the upper half of [`KIND_OFFSET`]: marks a semaphore. The lower half is 1 if it is boolean.
+const SEMAPHORE_MARK: u64 = 0x5550_4353;
 /// Flags of `bupc_extensions.h`.
 const BOOLEAN: u32 = 1;
-const KNOWN: u32 = 63;
+const KNOWN_FLAGS: u32 = 63;
 const MAX_VALUE: u64 = 65535;
 
 impl Upc {
     /// `bupc_sem_alloc`: offset on this thread.
     pub fn sem_alloc(&self, flags: u32) -> u64 {
-        if flags & !KNOWN != 0 || flags & 3 == 3 {
+        if flags & !KNOWN_FLAGS != 0 || flags & 3 == 3 {
             self.fatal(&format!("bupc_sem_alloc: {flags:#x} is no combination of BUPC_SEM_ flags"));
         }
-        let off = self.alloc_local(BYTES);
-        self.core.amo(self.me, off + VALUE, Op::Set, 0, 0);
+        let off = self.alloc_local(SEMAPHORE_BYTES);
+        self.core.amo(self.me, off + VALUE_OFFSET, WordOp::Set, 0, 0);
         self.core.set(self.me, nic_words(off), 0, PlacedSemaphore::BYTES);
-        self.core.amo(self.me, off + KIND, Op::Set, MARK << 32 | u64::from(flags & BOOLEAN), 0);
+        self.core.amo(
+            self.me,
+            off + KIND_OFFSET,
+            WordOp::Set,
+            SEMAPHORE_MARK << 32 | u64::from(flags & BOOLEAN),
+            0,
+        );
         off
     }
 
@@ -41,7 +48,7 @@ impl Upc {
     pub fn sem_free(&self, t: u32, off: u64) {
         if t != 0 || off != 0 {
             self.sem_is_boolean(t, off);
-            self.core.set_word(t, off + KIND, 0);
+            self.core.set_word(t, off + KIND_OFFSET, 0);
             self.core.settle();
             self.free(t, off, false);
         }
@@ -50,7 +57,8 @@ impl Upc {
     /// `bupc_sem_postN`.
     pub fn sem_post(&self, t: u32, off: u64, n: u64) {
         let boolean = self.sem_is_boolean(t, off);
-        // ORDER: SeqCst; what comes before the post is seen after the matching wait; pairs with the fence in `sem_take`.
+        // ORDER: SeqCst; accesses before the post are seen after the matching wait; pairs with the fence in
+        // `sem_take`.
         fence(SeqCst);
         self.check_count(!boolean || n == 1, n);
         if let Some(semaphore) = self.nic_semaphore(t, off) {
@@ -65,8 +73,8 @@ impl Upc {
                 self.too_many();
             }
         } else if boolean {
-            self.core.amo(t, off + VALUE, Op::Set, 1, 0);
-        } else if self.core.amo(t, off + VALUE, Op::Add, n, 0).saturating_add(n) > MAX_VALUE {
+            self.core.amo(t, off + VALUE_OFFSET, WordOp::Set, 1, 0);
+        } else if self.core.amo(t, off + VALUE_OFFSET, WordOp::Add, n, 0).saturating_add(n) > MAX_VALUE {
             self.too_many();
         }
     }
@@ -80,7 +88,7 @@ impl Upc {
         self.core.nic_semaphore(t, nic_words(off), self.cells())
     }
 
-    /// [`Upc::sem_take`] from a NIC's semaphore.
+    /// [`Upc::sem_take`] on a NIC's semaphore.
     fn take_by_nic(&self, semaphore: &PlacedSemaphore<'static>, n: u64, block: bool) -> bool {
         self.core.settle();
         let n = u32::try_from(n).unwrap_or(u32::MAX);
@@ -97,7 +105,7 @@ impl Upc {
         true
     }
 
-    /// `bupc_sem_waitN`, and `bupc_sem_tryN` unless `block`: whether `n` were taken.
+    /// `bupc_sem_waitN`, and `bupc_sem_tryN` unless `block`: returns whether `n` were taken.
     pub fn sem_take(&self, t: u32, off: u64, n: u64, block: bool) -> bool {
         if !block {
             self.core.begin_look(1);
@@ -110,7 +118,7 @@ impl Upc {
             fence(SeqCst);
             return taken;
         }
-        let mut value = self.core.amo(t, off + VALUE, Op::Get, 0, 0);
+        let mut value = self.core.amo(t, off + VALUE_OFFSET, WordOp::Get, 0, 0);
         loop {
             if value < n {
                 if !block {
@@ -119,11 +127,11 @@ impl Upc {
                     return false;
                 }
                 self.core.wait_until("bupc_sem_wait", || {
-                    value = self.core.amo(t, off + VALUE, Op::Get, 0, 0);
+                    value = self.core.amo(t, off + VALUE_OFFSET, WordOp::Get, 0, 0);
                     value >= n
                 });
             }
-            let was = self.core.amo(t, off + VALUE, Op::Cas, value, value - n);
+            let was = self.core.amo(t, off + VALUE_OFFSET, WordOp::Cas, value, value - n);
             if was == value {
                 break;
             }
@@ -145,8 +153,8 @@ impl Upc {
             && off >= self.layout.heap_lo
             && off < self.layout.heap_hi
             && off.is_multiple_of(16);
-        let kind = if inside { self.core.word(t, off + KIND) } else { 0 };
-        if kind >> 32 != MARK {
+        let kind = if inside { self.core.word(t, off + KIND_OFFSET) } else { 0 };
+        if kind >> 32 != SEMAPHORE_MARK {
             self.fatal("bupc_sem: the pointer is to no semaphore: null, or freed already?");
         }
         kind & 1 != 0

@@ -1,23 +1,30 @@
-//! Settings read from the environment: everything this crate reads is here.
+//! All environment settings that this crate reads.
 
-use gasnet::config::{parse_flag, parse_size};
+mod rows;
 
-/// What the environment says.
+use gasnet::Error;
+use gasnet::config::{Reader, parse_size};
+
+/// The values of the settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings {
     /// `UPC_SHARED_HEAP_SIZE`: bytes of shared heap per thread (a bare number counts MiB).
     pub heap: Option<u64>,
-    /// `UPC_REQUIRE_SHARED_SIZE`: less heap than was asked for is an error.
+    /// `UPC_REQUIRE_SHARED_SIZE`: less heap than requested is an error.
     pub require_size: Option<bool>,
-    /// `UPC_SIZE_WARN`: less heap than was asked for is worth a warning.
+    /// `UPC_SIZE_WARN`: less heap than requested causes a warning.
     pub size_warn: Option<bool>,
     /// `UPC_BARRIER_MISMATCH_WARNS`: a barrier mismatch is a warning, not an error.
     pub mismatch_warns: bool,
     /// `UPC_NO_WARN` or `UPC_QUIET`: no warnings.
     pub quiet: bool,
-    /// `UPC_LOCKS_RR`: locks of one thread lie with all in turn.
+    /// `UPC_QUIET`: no warnings of the layers below either.
+    pub quiet_below: bool,
+    /// `UPC_POLITE_SYNC`: waiting threads give up the processor.
+    pub polite: bool,
+    /// `UPC_LOCKS_RR`: successive locks of a thread are placed on all threads in turn.
     pub locks_in_turn: bool,
-    /// `UPC_SHARED_ALLOC_ALIGN`: objects at least this large start at a multiple of it.
+    /// `UPC_SHARED_ALLOC_ALIGN`: objects of at least this size start at a multiple of it.
     pub align: u64,
     /// `UPC_STACK_SIZE` in bytes.
     pub stack: Option<u64>,
@@ -25,7 +32,7 @@ pub struct Settings {
     pub touch_statics: bool,
     /// `UPC_FORCETOUCH`: threads touch their heap at start.
     pub touch_heap: bool,
-    /// `UPC_DEBUG_MALLOC`: malloc fills what it hands out and takes back.
+    /// `UPC_DEBUG_MALLOC`: malloc fills memory that it returns and takes back.
     pub debug_malloc: bool,
     /// `UPC_FREEZE`: this thread waits for a debugger at start.
     pub freeze: Option<u32>,
@@ -34,58 +41,47 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Reads the environment. What is no UTF-8 is refused like other nonsense, not taken for unset.
+    /// Reads the environment. A value that is not UTF-8 is refused like other invalid ones, not taken for
+    /// unset.
     pub fn from_env() -> Result<Settings, String> {
         Settings::from_lookup(|name| Some(std::env::var_os(name)?.to_string_lossy().into_owned()))
     }
 
-    /// Reads settings from any source. The error names the variable and what it takes.
+    /// Reads settings from any source. The error names the variable and the values it accepts.
     pub fn from_lookup(get: impl Fn(&str) -> Option<String>) -> Result<Settings, String> {
-        let get = |name: &str| get(name).map(|v| v.trim().to_string()).filter(|v| !v.is_empty());
-        let said = |name: &str| match get(name) {
-            None => Ok(None),
-            Some(v) => match parse_flag(&v) {
-                None => Err(format!("{name}={v}: not understood; it takes yes or no")),
-                known => Ok(known),
-            },
-        };
-        let flag = |name: &str| said(name).map(|v| v.unwrap_or(false));
-        let size = |name: &str, read: &dyn Fn(&str) -> Option<u64>, example: &str| match get(name) {
-            None => Ok(None),
-            Some(v) => match read(&v) {
-                None => Err(format!("{name}={v}: not understood; it takes {example}")),
-                known => Ok(known),
-            },
-        };
-        // Of the days when threads of a process shared memory, and heaps had to lie away from other mappings: no meaning here, but
-        // what is written should be right.
-        size("UPC_SHARED_HEAP_OFFSET", &heap_size, "a size such as 64, 64MB or 2GB")?;
-        let count = |v: &str| v.parse().ok();
-        size("UPC_PTHREADS_PER_PROC", &count, "a number")?;
-        let align = |v: &str| parse_size(v).filter(|n| n.is_power_of_two() && *n <= crate::heap::PAGE);
-        let heap = size("UPC_SHARED_HEAP_SIZE", &heap_size, "a size per thread such as 64, 64MB or 2GB")?;
+        Settings::read(&Reader::of(rows::SETTINGS, &get)).map_err(|error| error.to_string())
+    }
+
+    fn read(env: &Reader<'_>) -> Result<Settings, Error> {
+        let flag = |name: &str| env.flag(name).map(|v| v.unwrap_or(false));
+        // From the time when threads of a process shared memory, and heaps had to be away from other
+        // mappings: without effect here, but the values are checked.
+        env.read("UPC_SHARED_HEAP_OFFSET", heap_size)?;
+        env.number("UPC_PTHREADS_PER_PROC")?;
+        let align = |v: &str| parse_size(v).filter(|n| n.is_power_of_two() && *n <= crate::heap::PAGE_BYTES);
         Ok(Settings {
-            heap,
-            require_size: said("UPC_REQUIRE_SHARED_SIZE")?,
-            size_warn: said("UPC_SIZE_WARN")?,
+            heap: env.read("UPC_SHARED_HEAP_SIZE", heap_size)?,
+            require_size: env.flag("UPC_REQUIRE_SHARED_SIZE")?,
+            size_warn: env.flag("UPC_SIZE_WARN")?,
             mismatch_warns: flag("UPC_BARRIER_MISMATCH_WARNS")?,
             quiet: flag("UPC_NO_WARN")? | flag("UPC_QUIET")?,
+            quiet_below: flag("UPC_QUIET")?,
+            polite: flag("UPC_POLITE_SYNC")?,
             locks_in_turn: flag("UPC_LOCKS_RR")?,
-            align: size("UPC_SHARED_ALLOC_ALIGN", &align, "a power of two up to 4096")?.unwrap_or(1),
-            stack: size("UPC_STACK_SIZE", &heap_size, "a size such as 64, 64MB or 512KB")?,
+            align: env.read("UPC_SHARED_ALLOC_ALIGN", align)?.unwrap_or(1),
+            stack: env.read("UPC_STACK_SIZE", heap_size)?,
             touch_statics: flag("UPC_FIRSTTOUCH")?,
             touch_heap: flag("UPC_FORCETOUCH")?,
             debug_malloc: flag("UPC_DEBUG_MALLOC")?,
-            freeze: size("UPC_FREEZE", &count, "the number of a thread")?
-                .map(|n| n.min(u32::MAX.into()) as u32),
+            freeze: env.number("UPC_FREEZE")?.map(|n| n.min(u32::MAX.into()) as u32),
             abort: flag("UPC_ABORT")?,
         })
     }
 }
 
-/// A size whose unit is MiB unless it names one.
+/// A size in MiB, unless it has a unit.
 fn heap_size(v: &str) -> Option<u64> {
-    // The upcc and upcrun options mark the offset part of old settings with a slash; it has no meaning here.
+    // Old settings of upcc and upcrun have an offset behind a slash, which is ignored.
     let v = v.split('/').next().unwrap_or(v).trim();
     let bare = v.chars().all(|c| c.is_ascii_digit() || c == '.');
     parse_size(&if bare { format!("{v}M") } else { v.to_string() }).filter(|n| *n > 0)

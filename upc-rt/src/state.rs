@@ -2,16 +2,16 @@
 #![expect(unsafe_code, reason = "overlays the control area, which is made of atomics, on the segment")]
 
 use crate::abi::PACKED_OFFSET_BITS;
-use crate::alloc::{Reply, Request};
+use crate::alloc::{HeapReply, HeapRequest};
 use crate::barrier::BarrierState;
 use crate::control::Control;
-use crate::core::{Core, Op};
-use crate::heap::Page;
+use crate::core::{Core, WordOp};
+use crate::heap::PageDescriptor;
 use crate::io::IoState;
 use crate::layout::Layout;
 use crate::locks::LockState;
-use crate::sanitize::Site;
 use crate::settings::Settings;
+use crate::site::Site;
 use gasnet::am::{FIRST_LIBRARY_HANDLER, Handler, Message, Token};
 use gasnet::{Error, Rank, Team};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
@@ -29,13 +29,13 @@ pub struct Upc {
     pub me: u32,
     /// THREADS.
     pub size: u32,
-    /// What lies where in every segment.
+    /// The layout of every segment.
     pub layout: Layout,
-    /// Largest heap a thread could have been given.
+    /// Largest heap that a thread could have.
     pub max_heap: u64,
-    /// Pointers-to-shared have 16 bytes.
+    /// Whether pointers-to-shared have 16 bytes.
     pub struct_pts: bool,
-    /// What the environment says.
+    /// The environment settings.
     pub settings: Settings,
     /// This thread's own control area.
     pub control: &'static Control,
@@ -43,7 +43,7 @@ pub struct Upc {
     pub barrier: BarrierState,
     /// State of locks.
     pub locks: LockState,
-    /// Reductions so far.
+    /// Number of reductions so far.
     pub partials: AtomicU64,
     /// All threads, for the core's collectives.
     pub team: Team,
@@ -51,11 +51,11 @@ pub struct Upc {
     pub io: IoState,
     /// The process that is this thread; children that it forks are not.
     pub pid: u32,
-    /// The program was compiled with `-fsanitize=upc`.
+    /// Whether the program was compiled with `-fsanitize=upc`.
     pub checks: AtomicBool,
-    /// Where the program called the library last, in a program compiled so.
+    /// The location of the last call of the library, in a program compiled with `-fsanitize=upc`.
     pub site: Site,
-    /// The end of this thread has begun.
+    /// Whether the end of this thread has begun.
     pub leaving: AtomicBool,
     calls: Calls,
 }
@@ -80,7 +80,7 @@ pub fn upc() -> &'static Upc {
     }
 }
 
-/// The state of this thread, if it runs.
+/// The state of this thread, if it has started.
 pub fn get() -> Option<&'static Upc> {
     UPC.get()
 }
@@ -93,7 +93,8 @@ fn not_running() -> ! {
 }
 
 impl Upc {
-    /// Attaches the segments and makes the state; nothing in it works before [`Upc::init_heaps`] and a barrier.
+    /// Attaches the segments and makes the state, which is usable only after [`Upc::init_heaps`] and a
+    /// barrier.
     ///
     /// # Collective
     pub fn start(
@@ -103,15 +104,15 @@ impl Upc {
         struct_pts: bool,
         settings: Settings,
     ) -> Result<&'static Upc, Error> {
-        // Handlers have to be there before a peer can send to them.
+        // The handlers must exist before a peer can send to them.
         rank.register_library(HEAP_REQUEST, Handler::new(|token, m| upc().handle_request(token, m)))?;
         rank.register_library(HEAP_REPLY, Handler::new(|_, m| upc().handle_reply(m)))?;
-        // Emitted code finds packed offsets and threads side by side in one address.
+        // In emitted code, packed offset and thread together are the address.
         let stride = (!struct_pts).then_some(1 << PACKED_OFFSET_BITS);
         let core = Core::attach(rank, layout.total, stride)?;
         let me = rank.id().0;
-        // SAFETY: the control area of the own segment, which is always mapped, laid out for a Control; Control is made of
-        // atomics. The mapping lives as long as the process.
+        // SAFETY: the control area of the own segment, which is always mapped, laid out for a Control;
+        // Control is made of atomics. The mapping lives as long as the process.
         let control: &'static Control =
             unsafe { &*std::ptr::from_ref(&core.view::<Control>(me, layout.control, 1)[0]) };
         let upc = Upc {
@@ -138,17 +139,17 @@ impl Upc {
         Ok(self::upc())
     }
 
-    /// Whether everything is checked that can be.
+    /// Whether every possible check is made.
     pub fn sanitized(&self) -> bool {
         self.checks.load(Relaxed)
     }
 
     /// The control area and the page descriptors of a near thread.
-    pub fn bookkeeping(&self, t: u32) -> (&Control, &[Page]) {
+    pub fn bookkeeping(&self, t: u32) -> (&Control, &[PageDescriptor]) {
         // SAFETY: laid out for these types in every segment; both are made of atomics.
         unsafe {
             let control = &self.core.view::<Control>(t, self.layout.control, 1)[0];
-            (control, self.core.view::<Page>(t, self.layout.table(), self.layout.pages()))
+            (control, self.core.view::<PageDescriptor>(t, self.layout.table(), self.layout.pages()))
         }
     }
 
@@ -159,12 +160,14 @@ impl Upc {
         (near.base.wrapping_add(offset as usize), (self.layout.heap_hi - self.layout.heap_lo) as usize)
     }
 
-    /// Writes to the pages of this thread's segment between two offsets, so that they lie near it. Before others use them.
+    /// Writes to the pages of this thread's segment between two offsets, so that they are allocated near it.
+    /// To be called before others use them.
     pub fn touch(&self, from: u64, to: u64) {
         let near = self.core.near_segments();
         let start = near.base.wrapping_add((u64::from(self.me) * near.stride) as usize);
-        for offset in (from..to).step_by(crate::heap::PAGE as usize) {
-            // SAFETY: within this thread's own segment, which is mapped; no user code runs yet, and the value stays.
+        for offset in (from..to).step_by(crate::heap::PAGE_BYTES as usize) {
+            // SAFETY: within this thread's own segment, which is mapped; no user code runs yet, and the
+            // values stay.
             unsafe {
                 let at = start.wrapping_add(offset as usize);
                 at.write_volatile(at.read_volatile());
@@ -174,12 +177,12 @@ impl Upc {
 
     /// An atomic operation on a word of a thread's control area.
     #[inline]
-    pub fn amo(&self, t: u32, field: u64, op: Op, a: u64, b: u64) -> u64 {
+    pub fn amo(&self, t: u32, field: u64, op: WordOp, a: u64, b: u64) -> u64 {
         self.core.amo(t, self.layout.control + field, op, a, b)
     }
 
-    /// Has the owner of a heap serve a request, in a handler.
-    pub fn call(&self, t: u32, request: Request) -> Reply {
+    /// Lets the owner of a heap serve a request, in a handler.
+    pub fn call(&self, t: u32, request: HeapRequest) -> HeapReply {
         let _turn = self.calls.turn.lock().unwrap_or_else(|e| e.into_inner());
         self.calls.answered.store(false, Relaxed);
         let (kind, a, b) = request.encode();
@@ -187,12 +190,12 @@ impl Upc {
         self.core.request(t, HEAP_REQUEST, &args);
         // ORDER: Acquire; pairs with the Release in `handle_reply`; the answer is seen.
         self.core.wait_until("an answer of the owner of a heap", || self.calls.answered.load(Acquire));
-        Reply::decode(self.calls.kind.load(Relaxed) as u32, self.calls.value.load(Relaxed))
+        HeapReply::decode(self.calls.kind.load(Relaxed) as u32, self.calls.value.load(Relaxed))
     }
 
     fn handle_request(&self, token: &Token<'_>, message: &Message<'_>) {
         let &[kind, a1, a0, b1, b0] = message.args else { return };
-        let reply = self.serve(self.me, Request::decode(kind, wide(a1, a0), wide(b1, b0)));
+        let reply = self.serve(self.me, HeapRequest::decode(kind, wide(a1, a0), wide(b1, b0)));
         let (kind, value) = reply.encode();
         if let Err(e) = token.reply_short(HEAP_REPLY, &[kind, (value >> 32) as u32, value as u32]) {
             self.core.abort(&e.to_string());

@@ -1,10 +1,12 @@
-//! Runs of elements of a shared array, moved in few transfers: what `upcc` makes of loops over another thread's memory.
+//! Runs of elements of a shared array, moved in few transfers: `upcc` uses them for loops over another
+//! thread's memory.
 //!
-//! A *run* is `n` consecutive elements of an array of block size `b` (0: indefinite). It consists of *pieces*: blocks or parts
-//! of them. Piece j + THREADS follows piece j in the memory of the same thread, so of one thread all pieces are one transfer.
+//! A *run* is `n` consecutive elements of an array of block size `b` (0: indefinite). It consists of
+//! *pieces*: blocks or parts of them. Piece j + THREADS follows piece j in the memory of the same thread, so
+//! all pieces of a thread are one transfer.
 //!
-//! `gather` brings a run into a buffer of this library (there are [`BUFFERS`]), `scatter` takes it back. A run that is one piece
-//! of a near thread is used in place by both.
+//! `gather` copies a run into a buffer of this library (there are [`BUFFER_COUNT`]), `scatter` copies it
+//! back. Both use a run that is one piece of a near thread in place.
 #![expect(unsafe_code, reason = "copies between segments and buffers")]
 
 use crate::core::Core;
@@ -12,27 +14,27 @@ use crate::state::upc;
 use std::cell::UnsafeCell;
 use std::ffi::{c_uint, c_ulong, c_void};
 
-/// Buffers that exist.
-const BUFFERS: usize = 8;
-/// Bytes of each; `upcc` asks for no more.
-const BYTES: usize = 16 << 10;
+/// Number of buffers.
+const BUFFER_COUNT: usize = 8;
+/// Bytes of each buffer; `upcc` uses no more.
+const BUFFER_BYTES: usize = 16 << 10;
 
-/// `how`: the old values are wanted.
+/// Bit of `how`: the old values are needed.
 const READ: c_uint = 1;
-/// `how`: one transfer at a time.
+/// Bit of `how`: one transfer at a time.
 const BLOCKING: c_uint = 2;
-/// `how`: a transfer for every element.
+/// Bit of `how`: a transfer for every element.
 const SINGLY: c_uint = 4;
 
 /// Aligned for every type, vectors included.
 #[repr(align(64))]
-struct Buffer(UnsafeCell<[u8; BYTES]>);
+struct Buffer(UnsafeCell<[u8; BUFFER_BYTES]>);
 
 thread_local! {
-    static BUFFER: [Buffer; BUFFERS] = const { [const { Buffer(UnsafeCell::new([0; BYTES])) }; BUFFERS] };
+    static BUFFER: [Buffer; BUFFER_COUNT] = const { [const { Buffer(UnsafeCell::new([0; BUFFER_BYTES])) }; BUFFER_COUNT] };
 }
 
-/// A run of elements, in bytes but for the counts.
+/// A run of elements; sizes are in bytes.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     t: u32,
@@ -43,7 +45,7 @@ struct Run {
     e: u64,
 }
 
-/// Consecutive bytes of one thread: where they are there, and where in the run.
+/// Consecutive bytes of one thread: their offset there, and in the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Piece {
     t: u32,
@@ -53,7 +55,7 @@ struct Piece {
 }
 
 impl Run {
-    /// Whether it is one piece.
+    /// Whether the run is one piece.
     fn single(&self) -> bool {
         self.b == 0 || self.n <= self.b - self.phase
     }
@@ -76,7 +78,7 @@ impl Run {
         }
     }
 
-    /// The pieces of each thread, that is by the number of the first of them: (bytes in all, pieces).
+    /// The pieces of each thread, in the order of their first pieces.
     fn by_thread(&self, threads: u32) -> Vec<Vec<Piece>> {
         let mut all: Vec<Vec<Piece>> = Vec::new();
         let mut number = 0;
@@ -92,7 +94,7 @@ impl Run {
     }
 }
 
-/// Where the pieces meet the network.
+/// Moves pieces over the network.
 struct Mover<'a> {
     core: &'a Core,
     how: c_uint,
@@ -124,7 +126,7 @@ impl Mover<'_> {
     }
 }
 
-/// Splits a piece into elements if that is how.
+/// Splits a piece into elements if `how` asks for it.
 fn parts(how: c_uint, e: u64, p: Piece, mut f: impl FnMut(Piece)) {
     let step = if how & SINGLY != 0 { e } else { p.bytes };
     let mut done = 0;
@@ -134,7 +136,7 @@ fn parts(how: c_uint, e: u64, p: Piece, mut f: impl FnMut(Piece)) {
     }
 }
 
-/// The run's elements, in place or in buffer `m`; there at the latest after `__upc_moved`.
+/// The run's elements, in place or in buffer `m`; complete at the latest after `__upc_moved`.
 #[unsafe(no_mangle)]
 pub extern "C" fn __upc_gather(
     m: c_uint,
@@ -153,8 +155,8 @@ pub extern "C" fn __upc_gather(
     {
         return here.cast();
     }
-    let buffer = BUFFER.with(|all| all[m as usize % BUFFERS].0.get()).cast::<u8>();
-    assert!(n * e <= BYTES as u64, "a run is longer than its buffer");
+    let buffer = BUFFER.with(|all| all[m as usize % BUFFER_COUNT].0.get()).cast::<u8>();
+    assert!(n * e <= BUFFER_BYTES as u64, "a run is longer than its buffer");
     if how & READ == 0 {
         return buffer.cast();
     }
@@ -168,13 +170,13 @@ pub extern "C" fn __upc_gather(
         });
         return buffer.cast();
     }
-    // Many small pieces: all of a thread at once, then each to its place.
+    // Many small pieces: all those of a thread in one transfer, then each to its position.
     let lists = run.by_thread(threads);
     let mut packed = vec![0u8; (n * e) as usize];
     let mut start = 0;
     for list in &lists {
         let bytes: u64 = list.iter().map(|p| p.bytes).sum();
-        // SAFETY: the lists together are as long as the run; `sync` comes before anybody looks.
+        // SAFETY: the lists together are as long as the run; nobody reads before `sync`.
         unsafe { mover.get(Piece { bytes, ..list[0] }, packed.as_mut_ptr().add(start)) };
         start += bytes as usize;
     }
@@ -189,7 +191,7 @@ pub extern "C" fn __upc_gather(
     buffer.cast()
 }
 
-/// Takes a run that `__upc_gather` gave to where it belongs; it is there after `__upc_moved`.
+/// Writes back a run that `__upc_gather` returned; complete after `__upc_moved`.
 #[unsafe(no_mangle)]
 pub extern "C" fn __upc_scatter(
     m: c_uint,
@@ -206,8 +208,8 @@ pub extern "C" fn __upc_scatter(
     if run.single() && core.here(t, o, n * e).is_some() {
         return;
     }
-    let buffer = BUFFER.with(|all| all[m as usize % BUFFERS].0.get()).cast::<u8>();
-    assert!(n * e <= BYTES as u64, "a run is longer than its buffer");
+    let buffer = BUFFER.with(|all| all[m as usize % BUFFER_COUNT].0.get()).cast::<u8>();
+    assert!(n * e <= BUFFER_BYTES as u64, "a run is longer than its buffer");
     let mover = Mover { core, how };
     if how & SINGLY != 0 || run.single() || n.div_ceil(b) <= u64::from(threads) {
         run.pieces(threads, |p| {
@@ -232,11 +234,11 @@ pub extern "C" fn __upc_scatter(
     }
 }
 
-/// Starts to bring element `k`, of `e` bytes, into buffer `m`.
+/// Starts to copy element `k`, of `e` bytes, into buffer `m`.
 #[unsafe(no_mangle)]
 pub extern "C" fn __upc_start(m: c_uint, k: c_ulong, t: c_uint, o: c_ulong, e: c_ulong) {
-    assert!((k + 1) * e <= BYTES as u64, "a run is longer than its buffer");
-    let buffer = BUFFER.with(|all| all[m as usize % BUFFERS].0.get()).cast::<u8>();
+    assert!((k + 1) * e <= BUFFER_BYTES as u64, "a run is longer than its buffer");
+    let buffer = BUFFER.with(|all| all[m as usize % BUFFER_COUNT].0.get()).cast::<u8>();
     // SAFETY: inside the buffer, which nobody uses before `__upc_moved`.
     unsafe { upc().core.get_nbi(buffer.add((k * e) as usize), t, o, e) };
 }
@@ -244,7 +246,7 @@ pub extern "C" fn __upc_start(m: c_uint, k: c_ulong, t: c_uint, o: c_ulong, e: c
 /// Buffer `m`.
 #[unsafe(no_mangle)]
 pub extern "C" fn __upc_buffer(m: c_uint) -> *mut c_void {
-    BUFFER.with(|all| all[m as usize % BUFFERS].0.get()).cast()
+    BUFFER.with(|all| all[m as usize % BUFFER_COUNT].0.get()).cast()
 }
 
 /// Waits for everything that was started.
@@ -253,7 +255,7 @@ pub extern "C" fn __upc_moved() {
     upc().core.sync();
 }
 
-/// Whether the object at an address is private: no store to it changes shared memory.
+/// Whether the object at an address is private, so that stores to it do not change shared memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn __upc_is_private(p: *const c_void) -> c_uint {
     upc().core.locate(p.cast()).is_none().into()
@@ -285,7 +287,7 @@ mod tests {
                 next += p.bytes / e;
             });
             prop_assert_eq!(next, n);
-            // The pieces of a thread follow each other.
+            // The pieces of a thread are contiguous.
             for list in run.by_thread(threads) {
                 for pair in list.windows(2) {
                     prop_assert_eq!(pair[0].t, pair[1].t);

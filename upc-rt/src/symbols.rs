@@ -1,4 +1,4 @@
-//! The symbols of the running executable: translated files have start-up functions whose names say what they are.
+//! The symbols of the running executable: translated files have start-up functions with special names.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;

@@ -1,4 +1,5 @@
-//! Behind GASNet's tools for UPC programs (`include/upcc_tools.h`): those that are more than a call of the C library.
+//! The functions behind GASNet's tools for UPC programs (`include/upcc_tools.h`) that are more than a call of
+//! the C library.
 #![expect(unsafe_code, reason = "exports functions to C; reads its strings and environment")]
 
 use crate::state::upc;
@@ -8,13 +9,13 @@ use std::ffi::{CStr, c_char, c_int, c_long, c_ulong, c_void};
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
-/// Sleeps at least that long, interrupted or not.
+/// Sleeps for at least the given time, even if interrupted.
 #[unsafe(no_mangle)]
 pub extern "C" fn __upc_nsleep(ns: c_ulong) {
     std::thread::sleep(Duration::from_nanos(ns));
 }
 
-/// Tells the processor that this is a loop that waits.
+/// Tells the processor that this loop waits.
 #[unsafe(no_mangle)]
 pub extern "C" fn __upc_pause() {
     std::hint::spin_loop();
@@ -26,13 +27,13 @@ pub extern "C" fn __upc_time_of_day() -> c_ulong {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_micros() as u64)
 }
 
-/// Processors this process may run on.
+/// Number of processors that this process may run on.
 #[unsafe(no_mangle)]
 pub extern "C" fn __upc_processors() -> c_int {
     std::thread::available_parallelism().map_or(0, |n| n.get() as c_int)
 }
 
-/// Bytes of physical memory; 0, or the end of the job, if they cannot be found out.
+/// Bytes of physical memory. If they cannot be found out, returns 0 or ends the job.
 #[unsafe(no_mangle)]
 pub extern "C" fn __upc_memory(fatal: c_int) -> c_ulong {
     // SAFETY: plain calls.
@@ -44,7 +45,7 @@ pub extern "C" fn __upc_memory(fatal: c_int) -> c_ulong {
     }
 }
 
-/// This host's name, in storage that lives for ever.
+/// This host's name, in storage that is never freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn __upc_host_name() -> *const c_char {
     static NAME: OnceLock<[u8; 256]> = OnceLock::new();
@@ -57,7 +58,7 @@ pub extern "C" fn __upc_host_name() -> *const c_char {
     name.as_ptr().cast()
 }
 
-/// A checksum (FNV-1a), the same on every thread.
+/// A checksum (FNV-1a), equal on all threads.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __upc_checksum(p: *const c_void, n: c_ulong) -> c_ulong {
     let bytes: &[u8] = match n {
@@ -68,7 +69,7 @@ pub unsafe extern "C" fn __upc_checksum(p: *const c_void, n: c_ulong) -> c_ulong
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, b| (sum ^ u64::from(*b)).wrapping_mul(0x100_0000_01b3))
 }
 
-/// The value of an environment variable, if it has one that is not blank.
+/// The value of an environment variable, if it is set and not blank.
 ///
 /// # Safety
 /// 1. `name` is a string (owed by the caller).
@@ -81,14 +82,14 @@ unsafe fn variable<'a>(name: *const c_char) -> Option<Cow<'a, str>> {
     Some(text).filter(|t| !t.trim().is_empty())
 }
 
-/// Whether a variable says yes.
+/// The value of a boolean variable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __upc_env_yes(name: *const c_char, default: c_int) -> c_int {
     // SAFETY: the user's string.
     unsafe { variable(name) }.map_or(default != 0, |v| number::says_yes(&v)).into()
 }
 
-/// A variable as a whole number; one without a unit counts `multiplier`, if that is not 0.
+/// A variable as a whole number; a value without a unit counts `multiplier`, if that is not 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __upc_env_number(
     name: *const c_char,
@@ -106,7 +107,7 @@ pub unsafe extern "C" fn __upc_env_real(name: *const c_char, default: f64) -> f6
     unsafe { variable(name) }.and_then(|v| v.trim().parse().ok()).unwrap_or(default)
 }
 
-/// A number as text, cut to the buffer; as a size of memory with its unit.
+/// Formats a number, truncated to the buffer; with a unit if it is a size of memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __upc_format_number(value: c_long, buf: *mut c_char, size: c_ulong, is_size: c_int) {
     let text = number::format(value, is_size != 0);
@@ -121,7 +122,7 @@ pub unsafe extern "C" fn __upc_format_number(value: c_long, buf: *mut c_char, si
     }
 }
 
-/// A text as a number.
+/// Parses a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __upc_parse_number(text: *const c_char, multiplier: c_ulong) -> c_long {
     if text.is_null() {

@@ -1,8 +1,9 @@
-//! The parts of `upcr.h` (Berkeley's runtime interface) that are not inline: starting in pieces, and ending.
+//! The parts of `upcr.h` (Berkeley's runtime interface) that are not inline: starting in several calls, and
+//! ending.
 //!
 //! `upcr_startup_init` boots the rank, `upcr_startup_attach` makes the [`Upc`](crate::state::Upc) object, and
-//! `upcr_startup_spawn` calls the client's hooks in order and its main function. Static shared data comes out of the
-//! heap there, since nobody knows its size before the hooks run.
+//! `upcr_startup_spawn` calls the client's hooks in order and its main function. Static shared data is
+//! allocated from the heap, since its size is unknown before the hooks run.
 #![expect(unsafe_code, reason = "exports functions to C and calls the client's hooks")]
 
 use crate::abi::Image;
@@ -13,14 +14,15 @@ use gasnet::Rank;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
 
-/// Take the heap's size from the environment, where it says.
+/// The environment may set the heap's size.
 const ENV_OVERRIDE: c_int = 1;
-/// Less heap than that is an error.
+/// Whether less heap than that is an error.
 const REQUIRE_SIZE: c_int = 2;
-/// Less heap than that is worth a warning.
+/// Whether less heap than that causes a warning.
 const SIZE_WARN: c_int = 4;
 
-/// What the library was made for, for `ident` and for the check of objects when linking: any pointers and thread counts.
+/// The library's configuration, for `ident` and for the link-time check of objects: any pointers and thread
+/// counts.
 #[used]
 static CONFIG: [u8; CONFIG_TEXT.len()] = *CONFIG_TEXT;
 const CONFIG_TEXT: &[u8; 133] =
@@ -54,7 +56,7 @@ fn settings() -> Settings {
     Settings::from_env().unwrap_or_else(|text| fatal_at_start(&text))
 }
 
-/// Boots this thread. Zero static threads means any number.
+/// Boots this thread. `static_threads` 0 means any number.
 #[unsafe(no_mangle)]
 pub extern "C" fn upcr_startup_init(
     _argc: *mut c_int,
@@ -66,7 +68,7 @@ pub extern "C" fn upcr_startup_init(
     init(static_threads, false);
 }
 
-/// [`upcr_startup_init`] of files compiled for 16-byte pointers.
+/// [`upcr_startup_init`] for files compiled with 16-byte pointers.
 #[unsafe(no_mangle)]
 pub extern "C" fn __upcr_startup_init_wide(
     _argc: *mut c_int,
@@ -80,10 +82,10 @@ pub extern "C" fn __upcr_startup_init_wide(
 
 fn init(static_threads: c_uint, wide: bool) {
     crate::exit::line_buffer_stdout();
-    settings();
+    let settings = settings();
     // The interface has an unsigned number here; clients pass 0 or -1 for "any".
     let threads = (static_threads > 0 && static_threads as c_int > 0).then_some(static_threads);
-    let rank = crate::run::boot(threads);
+    let rank = crate::run::boot(threads, &settings);
     if BOOTED.set((rank, wide)).is_err() {
         fatal_at_start("upcr_startup_init was called twice");
     }
@@ -105,7 +107,7 @@ pub extern "C" fn upcr_startup_attach(size: usize, _offset: usize, flags: c_int)
     crate::run::begin(upc);
 }
 
-/// Runs the hooks, then the main function if there is one; that does not return.
+/// Runs the hooks, then the main function if there is one; it does not return then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn upcr_startup_spawn(
     argc: *mut c_int,
@@ -142,7 +144,7 @@ pub extern "C" fn upcr_exit(status: c_int) -> ! {
     unsafe { libc::exit(status) }
 }
 
-/// The process's number: that of its thread.
+/// The number of the process, which is its thread's.
 #[unsafe(no_mangle)]
 pub extern "C" fn __upcr_mynode() -> c_uint {
     BOOTED.get().map_or_else(|| upc().me, |b| b.0.id().0)
@@ -176,8 +178,8 @@ pub unsafe extern "C" fn __upcr_own_heap(bytes: *mut usize) -> *mut c_void {
     heap.cast()
 }
 
-/// Calls the functions of the executable whose names begin with `prefix`, in the order they lie in; `anchor` is the address of the one
-/// called `anchor_name`.
+/// Calls the functions of the executable whose names begin with `prefix`, in the order of their addresses;
+/// `anchor` is the address of the function called `anchor_name`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __upcr_run_found(
     prefix: *const c_char,
@@ -193,7 +195,8 @@ pub unsafe extern "C" fn __upcr_run_found(
     };
     for f in list {
         let at = (anchor as usize).wrapping_add(f.wrapping_sub(value) as usize);
-        // SAFETY: a function of this executable, named as translators name functions without arguments.
+        // SAFETY: a function of this executable; its name follows the translators' convention for functions
+        // without arguments.
         let f: extern "C" fn() = unsafe { std::mem::transmute(at) };
         f();
     }

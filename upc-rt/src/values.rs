@@ -1,8 +1,8 @@
-//! Collective functions on private values (`bupc_collectivev.h`), by the core's collectives; a permutation puts each value where
-//! it goes, into a word of the runtime's own.
+//! Collective functions on private values (`bupc_collectivev.h`), by the core's collectives. A permutation
+//! sends each value to a word of the runtime's on its target.
 #![expect(unsafe_code, reason = "reads and writes values of the caller")]
 
-use crate::core::Op;
+use crate::core::WordOp;
 use crate::state::Upc;
 use gasnet::coll::{Reduction, SyncMode};
 use std::sync::Arc;
@@ -88,21 +88,22 @@ impl Upc {
     /// Collects the threads' values at `root`, or everywhere.
     ///
     /// # Safety
-    /// 1. `value` is valid for `n` bytes; `array` for one element per thread, where it is filled, or null (owed by the caller).
+    /// 1. `value` is valid for `n` bytes; `array` for one element per thread, where it is filled, or null
+    ///    (owed by the caller).
     pub unsafe fn gather_values(&self, value: *const u8, n: u64, root: Option<u32>, array: *mut u8) {
         let mut unwanted = Vec::new();
         let array = match root {
             Some(r) if array.is_null() && r == self.me => {
                 self.fatal("bupc_allv_gather: the root must give an array for the values")
             }
-            // Who does not want what all get takes part all the same.
+            // A thread that does not want the result takes part all the same.
             None if array.is_null() => {
                 unwanted.resize(n as usize * self.size as usize, 0);
                 unwanted.as_mut_ptr()
             }
             _ => array,
         };
-        // SAFETY: (1); what replaces the array is as large.
+        // SAFETY: (1); the replacement for the array is as large.
         unsafe {
             match root {
                 Some(r) => self.team.gather_raw(r as usize, array, value, n as usize, SyncMode::MY),
@@ -114,7 +115,8 @@ impl Upc {
     /// Every thread gets element MYTHREAD of `root`'s array of elements of `n` bytes.
     ///
     /// # Safety
-    /// 1. `value` is valid for `n` bytes; `array` for one element per thread, on the root, or null (owed by the caller).
+    /// 1. `value` is valid for `n` bytes; `array` for one element per thread, on the root, or null (owed by
+    ///    the caller).
     pub unsafe fn scatter_values(&self, value: *mut u8, n: u64, root: u32, array: *const u8) {
         if array.is_null() && root == self.me {
             self.fatal("bupc_allv_scatter: the root must give an array of values");
@@ -123,7 +125,7 @@ impl Upc {
         unsafe { self.team.scatter_raw(root as usize, value, array, n as usize, SyncMode::MY) }
     }
 
-    /// Sends `value` to thread `to` and receives the one that is sent here.
+    /// Sends `value` to thread `to` and receives the value sent to this thread.
     ///
     /// # Safety
     /// 1. `value` is valid for `n` bytes (owed by the caller).
@@ -139,13 +141,13 @@ impl Upc {
         // SAFETY: (1); `n` is at most 8.
         unsafe {
             std::ptr::copy_nonoverlapping(value, word.as_mut_ptr(), n as usize);
-            self.core.amo(to, at + 16, Op::Set, u64::from_le_bytes(word), 0);
-            self.core.amo(to, at, Op::Set, mark, 0);
+            self.core.amo(to, at + 16, WordOp::Set, u64::from_le_bytes(word), 0);
+            self.core.amo(to, at, WordOp::Set, mark, 0);
             self.meet("bupc_allv_permute");
-            if self.core.amo(self.me, at, Op::Get, 0, 0) != mark {
+            if self.core.amo(self.me, at, WordOp::Get, 0, 0) != mark {
                 self.fatal(&format!("bupc_allv_permute: no thread sends to thread {}", self.me));
             }
-            word = self.core.amo(self.me, at + 16, Op::Get, 0, 0).to_le_bytes();
+            word = self.core.amo(self.me, at + 16, WordOp::Get, 0, 0).to_le_bytes();
             std::ptr::copy_nonoverlapping(word.as_ptr(), value, n as usize);
         }
     }
@@ -168,10 +170,10 @@ impl Upc {
                 // SAFETY: two values of 8 bytes.
                 let (x, y) = unsafe { (a.cast::<[u8; 8]>().read(), b.cast::<[u8; 8]>().read()) };
                 let (x, y) = (Number::read(x, n, kind), Number::read(y, n, kind));
-                // There is a result: the operation was checked. SAFETY: as above.
+                // There is a result, since the operation was checked. SAFETY: as above.
                 unsafe { a.cast::<[u8; 8]>().write(x.combine(op, y).unwrap_or(x).bytes()) };
             }),
-            // In order, so that sums of floats are those of a loop.
+            // In order, so that sums of floats equal those of a loop.
             commutes: false,
             element: 8,
             known: None,

@@ -1,25 +1,27 @@
-//! Transfers that go on after the call that started them: `upc_nb.h`, Berkeley's asynchronous copies, and the like of `upcr.h`.
+//! Transfers that continue after the call that started them: `upc_nb.h`, Berkeley's asynchronous copies, and
+//! those of `upcr.h`.
 //!
-//! A transfer with a near thread is complete when its call returns. Of the rest, *explicit* ones have a handle, which is the word of an
-//! event of the core, 0 where the transfer is complete (one for all pieces of a strided or listed one); *implicit* ones count among those of this thread of the process. Neither
-//! fences nor barriers wait for them. What was written before to the same bytes is waited for first.
+//! A transfer with a near thread is complete when its call returns. Of the others, *explicit* ones have a
+//! handle: the word of an event of the core, or 0 if the transfer is complete (one handle for all pieces of a
+//! strided or listed one). *Implicit* ones are counted for each operating-system thread. Neither fences nor
+//! barriers wait for them. A transfer first waits for earlier writes to the same bytes.
 
 use super::{Core, found};
-use gasnet::Event;
+use gasnet::{Categories, Event};
 use std::ffi::c_int;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Most handles in use: transfers beyond them are complete when they return. The core has a million.
-const HANDLES: u32 = 1 << 19;
+/// Most handles in use: a transfer beyond them is complete when its call returns.
+const MAX_HANDLES: u32 = 1 << 19;
 
-/// What a program looks at that tests handles of a list, or implicit transfers.
-const LIST: u64 = 2;
-const IMPLICIT: u64 = 3;
+/// Keys of programs that test, in a loop, the handles of a list, or implicit transfers.
+const LIST_KEY: u64 = 2;
+const IMPLICIT_KEY: u64 = 3;
 
-/// How a transfer is waited for.
+/// The kind of a transfer.
 #[derive(Debug, Clone, Copy)]
 pub struct How {
-    /// With others, without a handle.
+    /// It has no handle, and is waited for with others.
     implicit: bool,
     /// The source of a put may change as soon as the call returns.
     reused: bool,
@@ -33,11 +35,11 @@ impl How {
 }
 
 impl Core {
-    /// Starts to copy `n` bytes to thread `t`; a handle.
+    /// Starts to copy `n` bytes to thread `t`; returns a handle.
     ///
     /// # Safety
-    /// 1. `src` is valid for reads of `n` bytes, and does not change before the end of the transfer unless `how` says so (owed by the
-    ///    caller).
+    /// 1. `src` is valid for reads of `n` bytes, and does not change before the end of the transfer unless
+    ///    `how` allows it (owed by the caller).
     pub unsafe fn start_put(&self, t: u32, o: u64, src: *const u8, n: u64, how: How) -> u64 {
         if self.near(t) {
             // SAFETY: (1).
@@ -58,10 +60,11 @@ impl Core {
         0
     }
 
-    /// Starts to copy `n` bytes from thread `t`; a handle.
+    /// Starts to copy `n` bytes from thread `t`; returns a handle.
     ///
     /// # Safety
-    /// 1. `dst` is valid for writes of `n` bytes, and nobody uses it before the end of the transfer (owed by the caller).
+    /// 1. `dst` is valid for writes of `n` bytes, and nobody uses it before the end of the transfer (owed by
+    ///    the caller).
     pub unsafe fn start_get(&self, dst: *mut u8, t: u32, o: u64, n: u64, how: How) -> u64 {
         if self.near(t) || how.implicit {
             // SAFETY: (1).
@@ -73,7 +76,7 @@ impl Core {
         self.handle(unsafe { self.rank.get_nb(dst, self.target("get", t), o, n as usize) })
     }
 
-    /// Starts to set `n` bytes of thread `t`; a handle.
+    /// Starts to set `n` bytes of thread `t`; returns a handle.
     pub fn start_set(&self, t: u32, o: u64, c: u8, n: u64, how: How) -> u64 {
         if self.near(t) {
             self.set(t, o, c, n);
@@ -81,7 +84,7 @@ impl Core {
         }
         self.settle_over(t, o, n);
         let (to, n) = (self.target("memset", t), n as usize);
-        // SAFETY: no memory of ours is involved.
+        // SAFETY: no local memory is involved.
         unsafe {
             if !how.implicit {
                 return self.handle(self.rank.memset_nb(to, o, c, n));
@@ -91,9 +94,10 @@ impl Core {
         0
     }
 
-    /// Starts to copy `n` bytes between two threads; a handle. Between two far ones it is complete on return.
+    /// Starts to copy `n` bytes between two threads; returns a handle. Between two far threads it is complete
+    /// on return.
     pub fn start_copy(&self, (dt, d): (u32, u64), (st, s): (u32, u64), n: u64, how: How) -> u64 {
-        // SAFETY: both are inside mapped segments, and the program leaves them alone.
+        // SAFETY: both ranges are inside mapped segments, and the program does not use them meanwhile.
         unsafe {
             if let Some(from) = self.address("copy", st, s, n) {
                 return self.start_put(dt, d, from, n, how);
@@ -106,10 +110,11 @@ impl Core {
         0
     }
 
-    /// Begins a transfer of several pieces. Until [`Core::end_pieces`] this thread does nothing but start them, as implicit ones.
+    /// Begins a transfer of several pieces. Until [`Core::end_pieces`] this thread only starts pieces, as
+    /// implicit transfers.
     pub fn begin_pieces(&self) {
         if self.near.mapped < self.rank.size() {
-            // Inside the region there is no waiting for implicit operations.
+            // Inside an access region, implicit operations cannot be waited for.
             self.settle();
             self.rank.begin_region();
         }
@@ -122,14 +127,14 @@ impl Core {
 
     fn handle(&self, event: Event) -> u64 {
         let handle = event.into_raw();
-        if handle == 0 || self.handles.fetch_add(1, Relaxed) < HANDLES {
+        if handle == 0 || self.handles.fetch_add(1, Relaxed) < MAX_HANDLES {
             return handle;
         }
         self.end_transfer(handle, true);
         0
     }
 
-    /// Whether the transfer of a handle is complete, which uses the handle up; waits until it is if `wait`.
+    /// Whether the transfer of a handle is complete; then the handle is freed. With `wait` it waits for that.
     pub fn end_transfer(&self, handle: u64, wait: bool) -> bool {
         let event = Event::from_raw(handle);
         if wait {
@@ -147,7 +152,8 @@ impl Core {
         true
     }
 
-    /// The same for several handles: whether all are complete, or else any of them. Those that are become 0, as those that were 0 stay.
+    /// Whether the transfers of several handles are complete: all of them, or any. Handles of complete ones
+    /// become 0, and a handle of 0 stays so.
     pub fn end_transfers(&self, handles: &mut [u64], all: bool, wait: bool) -> bool {
         let mut ended = || {
             let (mut ended, mut left) = (0, 0);
@@ -171,22 +177,24 @@ impl Core {
         let done = self.poll();
         let all = ended();
         if !all {
-            self.looked(LIST, Some(done));
+            self.looked(LIST_KEY, Some(done));
         }
         all
     }
 
-    /// Whether all implicit puts (with memsets), gets, or both are complete; waits until they are if `wait`.
+    /// Whether all implicit puts (with memsets), gets, or both are complete; with `wait` it waits for that.
     pub fn end_implicit(&self, puts: bool, gets: bool, wait: bool) -> bool {
+        let bit = |is: bool, kind: Categories| if is { kind.bits() } else { 0 };
+        let kinds = Categories::from_bits(bit(puts, Categories::PUTS) | bit(gets, Categories::GETS));
         if wait {
             self.poll();
-            self.rank.wait_implicit(puts, gets);
+            self.rank.wait_implicit(kinds);
             return true;
         }
         self.begin_look(1);
-        let complete = self.rank.test_implicit(puts, gets);
+        let complete = self.rank.test_implicit(kinds);
         if !complete {
-            self.looked(IMPLICIT, None);
+            self.looked(IMPLICIT_KEY, None);
         }
         complete
     }

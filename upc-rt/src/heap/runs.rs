@@ -1,16 +1,16 @@
 //! Free runs of pages, in lists by length (two-level segregated fit).
 //!
-//! Lengths below 16 pages have a list each; above, every power of two is cut into 16 lists. Two bitmaps
-//! find the first list that is not empty, so taking and freeing cost the same whatever the heap holds.
-//! The first and the last page of a free run are marked and carry its length: that is how a run that is
-//! freed finds free neighbours to merge with.
+//! Lengths below 16 pages have a list each; above, every power of two is divided into 16 lists. Two bitmaps
+//! find the first list that is not empty, so taking and freeing cost the same for any contents. The first and
+//! the last page of a free run are marked and carry its length, so a run that is freed finds free neighbours
+//! to merge with.
 
 use super::{Guard, kind};
 use std::sync::atomic::{AtomicU32, Ordering::*};
 
-const SUB: usize = 16;
+const LISTS_PER_LEVEL: usize = 16;
 /// Level 0 holds lengths 0..16, level `k` lengths `16 << (k-1) .. 16 << k`.
-const LEVELS: usize = 29;
+const LEVEL_COUNT: usize = 29;
 
 #[repr(C)]
 #[derive(Default)]
@@ -18,22 +18,22 @@ pub(super) struct Lists {
     /// Bit `k`: level `k` has a run.
     levels: AtomicU32,
     /// For each level, bit `s`: list `s` has a run.
-    subs: [AtomicU32; LEVELS],
-    heads: [[AtomicU32; SUB]; LEVELS],
+    subs: [AtomicU32; LEVEL_COUNT],
+    heads: [[AtomicU32; LISTS_PER_LEVEL]; LEVEL_COUNT],
 }
 
 /// The list of runs of `len` pages.
 fn list_of(len: u32) -> (usize, usize) {
-    if len < SUB as u32 {
+    if len < LISTS_PER_LEVEL as u32 {
         return (0, len as usize);
     }
     let top = len.ilog2();
-    ((top - 3) as usize, (len >> (top - 4)) as usize & (SUB - 1))
+    ((top - 3) as usize, (len >> (top - 4)) as usize & (LISTS_PER_LEVEL - 1))
 }
 
 /// The first list in which every run has at least `len` pages.
 fn list_at_least(len: u32) -> Option<(usize, usize)> {
-    if len < SUB as u32 {
+    if len < LISTS_PER_LEVEL as u32 {
         return Some((0, len as usize));
     }
     let round = (1u32 << (len.ilog2() - 4)) - 1;
@@ -45,7 +45,7 @@ impl Guard<'_> {
         &self.0.root.free
     }
 
-    /// Takes `len` pages out of the free runs; the first page.
+    /// Takes `len` pages out of the free runs; returns the first page.
     pub(super) fn take_run(&self, len: u32) -> Option<u32> {
         let start = self.find(len)?;
         let have = self.page(start).len.load(Relaxed);
@@ -90,7 +90,7 @@ impl Guard<'_> {
             let sub = l.subs[level].load(Relaxed).trailing_zeros() as usize;
             return Some(l.heads[level][sub].load(Relaxed));
         }
-        // The list that `len` itself belongs to may still hold a run that is long enough.
+        // The list of `len` itself may also have a run that is long enough.
         let (level, sub) = list_of(len);
         let mut at = l.heads[level][sub].load(Relaxed);
         while at != 0 && self.page(at).len.load(Relaxed) < len {
@@ -148,7 +148,7 @@ mod tests {
             last = at;
             assert!(list_at_least(len).unwrap() >= at);
         }
-        assert_eq!(list_of(u32::MAX), (LEVELS - 1, SUB - 1));
+        assert_eq!(list_of(u32::MAX), (LEVEL_COUNT - 1, LISTS_PER_LEVEL - 1));
         assert_eq!(list_at_least(u32::MAX), None);
     }
 }

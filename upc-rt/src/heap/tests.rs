@@ -1,4 +1,4 @@
-//! The allocator against an obviously correct model: a list of the intervals that are in use.
+//! The allocator is compared with an obviously correct model: a list of the intervals in use.
 
 use super::*;
 use proptest::prelude::*;
@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 const TABLE: usize = 4096;
 
-fn table() -> (Root, Vec<Page>) {
-    (Root::default(), (0..TABLE).map(|_| Page::default()).collect())
+fn table() -> (Root, Vec<PageDescriptor>) {
+    (Root::default(), (0..TABLE).map(|_| PageDescriptor::default()).collect())
 }
 
 /// Objects in use, by offset.
@@ -73,7 +73,7 @@ fn run(down: bool, steps: Vec<Step>) {
             Step::Alloc(n) => {
                 if let Some(off) = alloc(&h, down, n) {
                     assert_eq!(off % 16, 0);
-                    assert!(off >= PAGE && h.covers(off) && h.covers(off + n - 1));
+                    assert!(off >= PAGE_BYTES && h.covers(off) && h.covers(off + n - 1));
                     gone.retain(|&g| g < off || g >= off + n);
                     model.add(off, n);
                 }
@@ -101,8 +101,8 @@ fn run(down: bool, steps: Vec<Step>) {
     for off in model.0.into_keys() {
         assert_eq!(h.free(off), Ok(()));
     }
-    // Everything merged again: only the last slab of each class may still hold a page.
-    let kept = (h.bytes() - h.free_bytes()) / PAGE;
+    // Everything has merged again: only the last slab of each class may still hold a page.
+    let kept = (h.bytes() - h.free_bytes()) / PAGE_BYTES;
     let slabs = root.partial.iter().filter(|p| p.load(Relaxed) != 0).count() as u64;
     assert_eq!(kept, slabs);
     let runs: usize = (0..TABLE).filter(|&p| pages[p].kind.load(Relaxed) == kind::FREE).count();
@@ -128,7 +128,7 @@ fn all_of_a_full_heap_comes_back() {
         while let Ok(off) = h.alloc(bytes) {
             all.push(off);
         }
-        let room = (TABLE as u64 - 1) * PAGE;
+        let room = (TABLE as u64 - 1) * PAGE_BYTES;
         assert!(all.len() as u64 * bytes.max(16) > room / 2 - 300_000, "{bytes}: {}", all.len());
         all.reverse();
         all.sort_by_key(|o| o.wrapping_mul(0x9E37_79B9_7F4A_7C15));
@@ -148,13 +148,13 @@ fn neighbouring_heaps_in_one_table_never_merge() {
     b.init(TABLE as u32, true);
     a.donate(1, 2000);
     b.donate(2000, TABLE as u32);
-    assert_eq!(a.alloc(2000 * PAGE), Err(NeedPages(2000)));
-    let (x, y) = (a.alloc(1999 * PAGE).unwrap(), b.alloc(2096 * PAGE).unwrap());
-    assert_eq!((x, y), (PAGE, 2000 * PAGE));
+    assert_eq!(a.alloc(2000 * PAGE_BYTES), Err(NeedPages(2000)));
+    let (x, y) = (a.alloc(1999 * PAGE_BYTES).unwrap(), b.alloc(2096 * PAGE_BYTES).unwrap());
+    assert_eq!((x, y), (PAGE_BYTES, 2000 * PAGE_BYTES));
     assert_eq!(a.free(y), Err(FreeError::Outside));
     a.free(x).unwrap();
     b.free(y).unwrap();
-    assert_eq!(a.free_bytes() + b.free_bytes(), (TABLE as u64 - 1) * PAGE);
+    assert_eq!(a.free_bytes() + b.free_bytes(), (TABLE as u64 - 1) * PAGE_BYTES);
 }
 
 #[test]
@@ -186,5 +186,5 @@ fn threads_share_a_heap() {
     for off in all.into_inner().unwrap() {
         h.free(off).unwrap();
     }
-    assert!(h.bytes() - h.free_bytes() <= CLASSES.len() as u64 * PAGE);
+    assert!(h.bytes() - h.free_bytes() <= CLASS_BYTES.len() as u64 * PAGE_BYTES);
 }
