@@ -1,4 +1,4 @@
-/* Helpers of the C test programs. Include gasnet.h before it. */
+/* Helpers of the C test programs. Include gasnet.h or gasnetex.h before it. */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -63,10 +63,12 @@ MAYBE_UNUSED static char *segment_of(gasnet_node_t node) {
   return address;
 }
 
+#ifdef _INCLUDED_GASNET_H
 MAYBE_UNUSED static void start(int *argc, char ***argv, gasnet_handlerentry_t *handlers, int count) {
   OK(gasnet_init(argc, argv));
   OK(gasnet_attach(handlers, count, SEGMENT_BYTES, 0));
 }
+#endif
 
 /* A table entry for a handler of any type. */
 #define HANDLER(index, function) { (index), (void (*)())(function) }

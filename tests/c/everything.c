@@ -11,6 +11,7 @@
   #error wrong segment mode
 #endif
 #define BYTES 200000
+#define LONGEST 150000
 
 static unsigned char initialised[BYTES] = { 1 }, common[BYTES];
 static struct { void *data, *bss, *heap, *stack; } theirs, ours;
@@ -85,5 +86,12 @@ int main(int argc, char **argv) {
   OK(gasnet_AMRequestLong1(right_neighbour(), 203, NULL, 0, (char *)theirs.heap + 9, 0));
   GASNET_BLOCKUNTIL(long_arrived == 2);
   CHECK(long_place == (char *)ours.heap + 9);
+  barrier();
+  /* longer than any medium message */
+  CHECK(gasnet_AMMaxLongRequest() >= LONGEST);
+  memset(stack, 7, LONGEST);
+  OK(gasnet_AMRequestLong1(right_neighbour(), 203, stack, LONGEST, (char *)theirs.heap + 1, LONGEST));
+  GASNET_BLOCKUNTIL(long_arrived == 3);
+  CHECK(long_place == (char *)ours.heap + 1 && ((char *)ours.heap)[1] == 7 && ((char *)ours.heap)[LONGEST] == 7);
   finish();
 }

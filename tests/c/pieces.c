@@ -25,6 +25,7 @@ static void texts(void) {
   gasnet_memvec_t list[2];
   void *const addrs[2] = {(void *)(uintptr_t)-1, (void *)(uintptr_t)-1};
   const size_t strides[2] = {(size_t)-1, (size_t)-1}, count[3] = {8, 3, 2};
+  const ptrdiff_t far_apart[2] = {-8, 4096};
   list[0].addr = list[1].addr = (void *)(uintptr_t)-1;
   list[0].len = (size_t)-1;
   list[1].len = 8;
@@ -34,7 +35,17 @@ static void texts(void) {
   CHECK(strlen(buf) < gasnett_format_addrlist_bufsz(2) && strstr(buf, "2 pieces of 5 bytes:"));
   CHECK(gasnett_format_putsgets(buf, NULL, 1, addrs[0], strides, addrs[1], strides, count, 2) == 48);
   CHECK(strlen(buf) < gasnett_format_putsgets_bufsz(2) && strstr(buf, "48 bytes, node 1") && strstr(buf, "count=[8, 3, 2]"));
-  CHECK(gasnett_release_version() == 1320000 && strcmp(gasnett_release_version_str(), "1.32.0") == 0);
+  CHECK(gasnett_format_putvgetv(buf, 3, 2, list, 1, list) == 7);
+  CHECK(strlen(buf) < gasnett_format_putvgetv_bufsz(2, 1) && strstr(buf, "node 3, to 2 pieces, 7 bytes:") &&
+        strstr(buf, ", from 1 pieces,"));
+  CHECK(gasnett_format_putvgetv(buf, (gex_TM_t)NULL, 3, 2, list, 1, list) == 7 && strstr(buf, "node 3, to 2 pieces"));
+  CHECK(gasnett_format_putigeti(buf, 4, 2, addrs, 5, 1, addrs, 10) == 10);
+  CHECK(strlen(buf) < gasnett_format_putigeti_bufsz(2, 1) && strstr(buf, "node 4, to 2 pieces of 5 bytes:") &&
+        strstr(buf, ", from 1 pieces of 10 bytes:"));
+  CHECK(gasnett_format_putigeti(buf, (gex_TM_t)NULL, 4, 2, addrs, 5, 1, addrs, 10) == 10);
+  gasnett_format_strides(buf, 2, far_apart);
+  CHECK(strlen(buf) < gasnett_format_strides_bufsz(2) && strstr(buf, "[-8, 4096]"));
+  CHECK(gasnett_release_version() == 2025080000 && strcmp(gasnett_release_version_str(), "2025.8.0") == 0);
 }
 
 int main(int argc, char **argv) {

@@ -1,10 +1,13 @@
 // The tools alone, without gasnet.h: timers, numbers, atomics, locks, keys, counting, backtraces.
 // mode: tools
 // std: gnu11 gnu++98
+// flags: -D_GNU_SOURCE=1
 // run: 1 | says passed | says my own backtrace
+#include <gasnet_fwd.h>
 #include <gasnet_tools.h>
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,6 +131,33 @@ static void atomics(void) {
   CHECK(d == 2.0);
 }
 
+/* every processor of the process in turn, also after the thread was bound to one */
+static void affinity(void) {
+  const int processors = gasnett_cpu_count();
+  int turn, rank, seen[3];
+  for (turn = 0; turn < 2; turn++) {
+    for (rank = 0; rank < 3; rank++) {
+      CHECK(gasnett_set_affinity(rank) == 0);
+      seen[rank] = sched_getcpu();
+    }
+    CHECK((seen[0] == seen[1]) == (processors == 1));
+    CHECK((seen[0] == seen[2]) == (processors <= 2));
+  }
+}
+
+static void names(void) {
+  char text[100];
+  CHECK(gasnett_format_dt(NULL, GEX_DT_I32 | GEX_DT_USER) == sizeof("GEX_DT_I32|GEX_DT_USER"));
+  CHECK(gasnett_format_dt(text, GEX_DT_I32 | GEX_DT_USER) == 23 && strcmp(text, "GEX_DT_I32|GEX_DT_USER") == 0);
+  CHECK(gasnett_format_op(text, GEX_OP_SWAP | GEX_OP_FADD | GEX_OP_USER_NC) == strlen(text) + 1);
+  CHECK(strcmp(text, "GEX_OP_FADD|GEX_OP_SWAP|GEX_OP_USER_NC") == 0);
+  CHECK(gasnett_format_ti(text, GEX_TI_EP | GEX_TI_SRCRANK) == strlen(text) + 1);
+  CHECK(strcmp(text, "GEX_TI_SRCRANK|GEX_TI_EP") == 0);
+  CHECK(gasnett_format_ti(text, 0) == 8 && strcmp(text, "(empty)") == 0);
+  CHECK(gasnett_format_ti(text, GEX_TI_ALL + 1) == 10 && strcmp(text, "(invalid)") == 0);
+  CHECK(gasnett_format_dt(text, GEX_DT_USER << 1) == 10 && gasnett_format_op(text, 1U << 12) == 10);
+}
+
 int main(void) {
   static int numbers_of[THREADS];
   pthread_t threads[THREADS];
@@ -144,7 +174,11 @@ int main(void) {
   for (i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
   CHECK(gasnett_atomic_read(&shared, 0) == THREADS * EACH && plain == THREADS * EACH);
   CHECK(gasnett_atomic64_read(&wide, 0) == (((uint64_t)1 << 32) + 1) * THREADS * EACH);
+  gasnett_threadkey_init(key);
   CHECK(gasnett_threadkey_get_noinit(key) == NULL);
+  /* Realm names these */
+  (void)_gasneti_threadkey_init;
+  (void)_gasnett_trace_printf_noop;
 
   memset(zeros, 0, sizeof(zeros));
   zeros[3] = zeros[50] = 1;
@@ -157,7 +191,8 @@ int main(void) {
   CHECK(gasnett_gethostname()[0] != 0 && strstr(gasnett_exe_name(), "tools") != NULL);
   CHECK((uintptr_t)gasnett_mmap(GASNETT_PAGESIZE) % GASNETT_PAGESIZE == 0);
   CHECK(1 << GASNETT_PAGESHIFT == GASNETT_PAGESIZE);
-  gasnett_set_affinity(1);
+  affinity();
+  names();
   gasnett_local_mb();
   gasnett_spinloop_hint();
   gasnett_backtrace_init("tools");

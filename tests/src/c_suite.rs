@@ -225,7 +225,7 @@ fn compile(options: &Options, build: &Build, source: &Path, object: &Path) -> Re
         .args(["-O2", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", "-c", "-o"])
         .arg(object)
         .arg(format!("-std={}", build.std))
-        .arg(format!("-I{}", options.prefix.join("include/gasnet").display()))
+        .arg(format!("-I{}", options.prefix.join("include").display()))
         .args(&build.flags);
     if build.mode != "tools" {
         command.arg(format!("-DGASNET_{}", build.mode.to_uppercase()));
@@ -278,7 +278,8 @@ fn check(options: &Options, test: &Test) -> Result<(), String> {
     Ok(())
 }
 
-/// The run names its conduit, and all are to go over some other one: it belongs to a suite that leaves it the choice.
+/// The run names its conduit, and all are to go over some other one: it belongs to a suite that leaves it the
+/// choice.
 fn has_network_of_its_own(run: &Run, options: &Options) -> bool {
     let names = |env: &[(String, String)]| env.iter().any(|(name, _)| name == "GASNET_CONDUIT");
     names(&run.env) && names(&options.env)
@@ -312,7 +313,8 @@ fn execute(options: &Options, program: &Path, expected: &Run, ranks: u32) -> Res
 
 /// What is wrong with the end or the output of a run, if anything.
 fn complaint(expected: &Run, outcome: &Outcome, took: Duration) -> Option<String> {
-    // A shell would report death by a signal as 128 + its number; a job that runs in this process has no shell.
+    // A shell would report death by a signal as 128 + its number; a job that runs in this process has no
+    // shell.
     if outcome.status.is_some_and(|status| status != expected.status)
         || (outcome.status.is_none() && expected.status < 128)
         || outcome.timed_out

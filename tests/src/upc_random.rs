@@ -1,17 +1,20 @@
 //! Random UPC programs with a sequential oracle inside.
 //!
-//! A program has shared arrays and, for each, a private *mirror* of the same shape in plain C on every thread. It is a row of
-//! phases between barriers. In a phase either one thread works on the shared arrays, or all of them share out a loop; every
-//! thread does the same work, in sequence, on its mirrors. In the end, and now and then, all threads compare all elements with
-//! their mirrors. The statement is the same text on both sides but for names and types, so a difference is an error of the
-//! compiler or of the runtime (or of the C compiler).
+//! A program has shared arrays and, for each, a private *mirror* of the same shape in plain C on every
+//! thread. It is a row of phases between barriers. In a phase either one thread works on the shared arrays,
+//! or all of them share out a loop; every thread does the same work, in sequence, on its mirrors. In the end,
+//! and now and then, all threads compare all elements with their mirrors. The statement is the same text on
+//! both sides but for names and types, so a difference is an error of the compiler or of the runtime (or of
+//! the C compiler).
 
 use std::fmt::Write;
 
+mod directories;
 mod passes;
 mod private;
 
-/// A small generator of random numbers (splitmix64), so that a seed gives the same program everywhere.
+/// A small generator of random numbers (splitmix64), so that a seed gives the same program everywhere, and
+/// with every version of a package.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
@@ -155,13 +158,20 @@ struct Maker {
     arrays: Vec<Array>,
     /// What the links point into.
     linked: Option<Array>,
+    /// What the directory points into.
+    pointed: Option<Array>,
     text: String,
 }
 
 /// The text of the program that a seed stands for.
 pub fn program(seed: u64) -> String {
-    let mut maker =
-        Maker { random: Random::new(seed), arrays: Vec::new(), linked: None, text: String::new() };
+    let mut maker = Maker {
+        random: Random::new(seed),
+        arrays: Vec::new(),
+        linked: None,
+        pointed: None,
+        text: String::new(),
+    };
     maker.make(seed);
     maker.text
 }
@@ -208,6 +218,7 @@ static int least(int a, int b, int c)
             self.arrays.push(array);
         }
         self.links();
+        self.directory();
         self.private_objects();
         self.compare_function();
         self.helper_functions();
@@ -215,7 +226,7 @@ static int least(int a, int b, int c)
         self.text += "\nint main(void)\n{\n    the_lock = upc_all_lock_alloc();\n    for (int i = 0; i < 4096; i++)\n        order[i] = i * 37 % 4096;\n";
         let phases = 20 + self.random.below(30);
         for phase in 0..phases {
-            match self.random.below(11) {
+            match self.random.below(12) {
                 0 => self.shared_out_loop(),
                 1 => self.stencil(),
                 2 if self.random.one_in(3) => self.rows_loop(),
@@ -225,6 +236,7 @@ static int least(int a, int b, int c)
                 4 | 5 => self.alike_loop(),
                 6 => self.aliases(),
                 8 => self.private_pointers(),
+                9 => self.directory_loops(),
                 7 => match self.random.below(5) {
                     0 => self.own_sums(),
                     1 => self.locked(),
@@ -401,7 +413,8 @@ static struct mirror_link ml[{most}];
         }
     }
 
-    /// A whole number in terms of elements; the same text for both sides but for names. `side_text` holds one string a side.
+    /// A whole number in terms of elements; the same text for both sides but for names. `side_text` holds one
+    /// string a side.
     fn value(&mut self, depth: u64) -> [String; 2] {
         if depth == 0 || self.random.one_in(4) {
             return if self.random.one_in(3) {
@@ -619,7 +632,8 @@ static struct mirror_link ml[{most}];
         // The mirrors are ahead of the shared arrays only until the barrier.
     }
 
-    /// A loop of one thread through shared arrays: what upcc cuts into stretches, brings into buffers, or must leave alone.
+    /// A loop of one thread through shared arrays: what upcc cuts into stretches, brings into buffers, or
+    /// must leave alone.
     fn loop_of_one(&mut self) {
         let arrays = self.arrays.clone();
         let who = self.random.below(8);
@@ -760,7 +774,8 @@ static struct mirror_link ml[{most}];
         );
     }
 
-    /// Reads and writes of one thread, one after the other: some of the reads can be under way at the same time.
+    /// Reads and writes of one thread, one after the other: some of the reads can be under way at the same
+    /// time.
     fn straight_code(&mut self) {
         let arrays = self.arrays.clone();
         let who = self.random.below(8);
@@ -793,7 +808,8 @@ static struct mirror_link ml[{most}];
         );
     }
 
-    /// A upc_forall whose iterations are independent: each writes one element and reads only arrays that none writes.
+    /// A upc_forall whose iterations are independent: each writes one element and reads only arrays that none
+    /// writes.
     fn shared_out_loop(&mut self) {
         let arrays = self.arrays.clone();
         let target = self.random.pick(&arrays).clone();

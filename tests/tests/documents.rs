@@ -27,15 +27,18 @@ fn function(line: &str) -> Option<&str> {
     (declares && !name.is_empty()).then_some(name)
 }
 
-/// Every function of the core with an ordering above `Relaxed` has a row in `docs/orderings.md`, and every row a function.
+/// Every function of the core and of `gasnet-clan` with an ordering above `Relaxed` has a row in
+/// `docs/orderings.md`, and every row a function.
 #[test]
 fn orderings_are_listed() {
     let src = root().join("gasnet-rs/src");
     let mut files = Vec::new();
     sources(&src, &mut files);
+    sources(&root().join("clan/src"), &mut files);
     let mut found = BTreeSet::new();
     for path in files {
-        let file = path.strip_prefix(&src).expect("below src").display().to_string();
+        let file = path.strip_prefix(&src).or_else(|_| path.strip_prefix(root())).expect("below the root");
+        let file = file.display().to_string();
         let text = std::fs::read_to_string(&path).expect("readable");
         let mut name = String::new();
         for line in text.lines() {
@@ -67,4 +70,124 @@ fn orderings_are_listed() {
         missing.is_empty() && stale.is_empty(),
         "missing in docs/orderings.md: {missing:?}\nnot in the source: {stale:?}"
     );
+}
+
+/// The name in `struct name`, `enum name`, ..., if the line declares a type that a module shows others, or
+/// has for itself.
+fn type_name(line: &str) -> Option<&str> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let nested = line.starts_with(char::is_whitespace);
+    let (shown, rest) = match words.split_first()? {
+        (word, rest) if word.starts_with("pub") => (true, rest),
+        _ => (false, &words[..]),
+    };
+    let rest = rest.strip_prefix(&["unsafe"]).unwrap_or(rest);
+    let (kind, rest) = rest.split_first()?;
+    let declares = ["struct", "enum", "trait", "type", "union"].contains(kind) && (shown || !nested);
+    let name = rest.first()?.split(|c: char| !c.is_alphanumeric() && c != '_').next()?;
+    (declares && !name.is_empty()).then_some(name)
+}
+
+/// Every word of `docs/glossary.md` links to a file with the type that stands for it, and lists all other
+/// types of that name: a second thing of one name is seen when it comes.
+#[test]
+fn words_of_the_glossary_are_types() {
+    let shipped = [
+        "gasnet-sys",
+        "gasnet-rs/src",
+        "clan",
+        "conduits",
+        "firehose/src",
+        "firehose/live",
+        "netvm-fw/src",
+        "sim",
+        "upc-rt/src",
+    ];
+    let mut types: BTreeSet<(String, String)> = BTreeSet::new();
+    for folder in shipped {
+        let mut files = Vec::new();
+        sources(&root().join(folder), &mut files);
+        for path in files {
+            let file = path.strip_prefix(root()).expect("below the root").display().to_string();
+            if file.contains("/tests/") || file.contains("/benches/") {
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).expect("readable");
+            types.extend(text.lines().filter_map(type_name).map(|name| (name.to_string(), file.clone())));
+        }
+    }
+    let document = std::fs::read_to_string(root().join("docs/glossary.md")).expect("readable");
+    let rows = document.lines().filter(|line| line.starts_with("| ") && line.contains("](../"));
+    let mut words = Vec::new();
+    for row in rows {
+        let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+        let (name, rest) = cells[1].strip_prefix("[`").and_then(|c| c.split_once("`](../")).expect("a link");
+        let file = rest.trim_end_matches(')');
+        let listed: BTreeSet<&str> =
+            cells.get(3).map_or("", |c| *c).split('`').skip(1).step_by(2).chain([file]).collect();
+        let found: BTreeSet<&str> =
+            types.iter().filter(|(n, _)| n == name).map(|(_, file)| file.as_str()).collect();
+        assert_eq!(listed, found, "docs/glossary.md, {}: files that have a type {name}", cells[0]);
+        words.push(cells[0].to_lowercase());
+    }
+    assert!(words.len() > 20 && words.is_sorted(), "in the order of the alphabet: {words:?}");
+}
+
+/// The front page of the core says which file has which of `Rank`'s methods.
+#[test]
+fn files_with_methods_of_rank_are_on_the_front_page() {
+    let core = root().join("gasnet-rs/src");
+    let read = |file: &Path| std::fs::read_to_string(file).unwrap();
+    let front = read(&core.join("lib.rs"));
+    let listed =
+        |name: &str| front.lines().any(|l| l.starts_with("//! | `") && l.contains(&format!("`{name}`")));
+    let mut files = Vec::new();
+    sources(&core, &mut files);
+    let mut found = 0;
+    for file in files {
+        let name = file.strip_prefix(&core).unwrap().display().to_string();
+        let mut inside = false;
+        let has_methods = read(&file).lines().any(|line| {
+            if line.starts_with("impl") {
+                inside = line == "impl Rank {";
+            }
+            inside && (line.starts_with("    pub fn ") || line.starts_with("    pub unsafe fn "))
+        });
+        let folder = name.split_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
+        assert!(!has_methods || listed(&name) || listed(&folder), "{name} has methods of Rank");
+        found += u32::from(has_methods);
+    }
+    assert!(found > 10);
+}
+
+/// Comments are not wider than code, which the formatter keeps at 110 columns. Rows of tables and what stands
+/// between fences cannot be broken.
+#[test]
+fn comments_are_not_wider_than_code() {
+    const COLUMNS: usize = 110;
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(root()).expect("a directory").flatten() {
+        let name = entry.file_name();
+        if entry.path().is_dir() && name != "target" && !name.to_string_lossy().starts_with('.') {
+            sources(&entry.path(), &mut files);
+        }
+    }
+    let mut wide = Vec::new();
+    for path in &files {
+        let text = std::fs::read_to_string(path).expect("readable");
+        let mut fenced = false;
+        for (number, line) in (1..).zip(text.lines()) {
+            let Some(comment) = line.trim_start().strip_prefix("//") else {
+                fenced = false;
+                continue;
+            };
+            let comment = comment.trim_start_matches(['/', '!', ' ']);
+            fenced ^= comment.starts_with("```");
+            if !fenced && !comment.starts_with('|') && line.chars().count() > COLUMNS {
+                wide.push(format!("{}:{number}", path.display()));
+            }
+        }
+    }
+    assert!(files.len() > 300, "{files:?}");
+    assert!(wide.is_empty(), "comments wider than {COLUMNS} columns: {wide:#?}");
 }

@@ -1,4 +1,5 @@
-//! Programs on segments larger than the memory they are allowed, in every registration mode of the netvm conduit.
+//! Programs on segments larger than the memory they are allowed, in every registration mode of the netvm
+//! conduit.
 
 use std::collections::HashMap;
 use std::process::Command;
@@ -128,7 +129,8 @@ fn rendezvous_without_unpinning_says_how_much_too_much_it_took() {
     }
 }
 
-/// Leases keep pages in memory only as long as nobody needs their frames; whose firehoses were for them asks again.
+/// Leases keep pages in memory only as long as nobody needs their frames; whose firehoses were for them asks
+/// again.
 #[test]
 fn leases_are_taken_back_and_asked_for_again() {
     let settings = [("GASNET_MAX_SEGSIZE", "8M"), ("GASNET_NETVM_MEMORY", "1M"), ("GASNET_TEST_RECALL", "1")];

@@ -1,5 +1,5 @@
-//! A program without unsafe code that sends the runtime's own messages, to itself, to a peer and as replies: all are refused, and no memory
-//! changes. `tests/failures.rs` runs it.
+//! A program without unsafe code that sends the runtime's own messages, to itself, to a peer and as replies:
+//! all are refused, and no memory changes. `tests/failures.rs` runs it.
 #![forbid(unsafe_code)]
 
 use gasnet::am::FIRST_LIBRARY_HANDLER;

@@ -1,4 +1,5 @@
-//! What starting costs a rank: prints the most that any rank of the job used, `reads MOST`, `mappings MOST`, `faults MOST`.
+//! What starting costs a rank: prints the most that any rank of the job used, `reads MOST`, `mappings MOST`,
+//! `faults MOST`.
 
 use gasnet::{GlobalPtr, Rank, RankId};
 

@@ -3,7 +3,7 @@
 
 use gasnet::atomics::{Function, Operation, WordType};
 use gasnet::barrier::ANONYMOUS;
-use gasnet::nic::port::{BOARD, Command, HomeOp, Move, Nic, NicPort, What};
+use gasnet::sync::port::{BOARD, Command, HomeOp, Move, Nic, NicPort, What};
 use gasnet::{GlobalPtr, Handler, Rank, RankId, Threading};
 use gasnet_conduits::BootOptions;
 use gasnet_tests::run::signal;
@@ -14,7 +14,8 @@ fn nic(r: &Rank) -> Nic<'_> {
 
 type Role = (&'static str, fn(&'static Rank));
 
-/// Roles of rank 0, or of all if they are called so; the other ranks go to the barrier that they will never leave.
+/// Roles of rank 0, or of all if they are called so; the other ranks go to the barrier that they will never
+/// leave.
 const ROLES: &[Role] = &[
     // SAFETY (of all unsafe calls here): local memory is valid; that the rest is wrong is the point.
     ("put", |r| r.write(GlobalPtr::new(other(r), size(r) - 8), [1u64; 2])),
@@ -85,7 +86,7 @@ const ROLES: &[Role] = &[
     ("region-not-open", |r| _ = r.end_region()),
     ("wait-in-region", |r| {
         r.begin_region();
-        r.wait_implicit(true, true);
+        r.wait_implicit(gasnet::Categories::ALL);
     }),
     ("notify-twice", |r| {
         r.barrier_notify(0, ANONYMOUS);
@@ -169,7 +170,7 @@ const ROLES: &[Role] = &[
         let mut bytes = [0u8; 9];
         // SAFETY: see above.
         unsafe { r.get_nbi(bytes.as_mut_ptr(), other(r), 0, 9) }
-        r.wait_implicit(true, true);
+        r.wait_implicit(gasnet::Categories::ALL);
     }),
     ("gone-atomic", |r| _ = r.fetch_add(GlobalPtr::new(other(r), 0), 1)),
     ("gone-message", |r| r.request_short(other(r), 132, &[]).expect("nothing wrong with it")),
@@ -184,7 +185,7 @@ const ROLES: &[Role] = &[
         // SAFETY: see above.
         unsafe { r.get_nbi(bytes.as_mut_ptr(), other(r), 0, 8) }
         set_mark("begun");
-        r.wait_implicit(true, true);
+        r.wait_implicit(gasnet::Categories::ALL);
         println!("[{}]", u64::from_ne_bytes(bytes));
     }),
     ("leaving-message", |r| {
@@ -210,6 +211,11 @@ const ROLES: &[Role] = &[
         for _ in 0..5 {
             r.team_all().exchange_v(&vec![7u64; to.iter().sum()], &to, &from);
         }
+    }),
+    ("all-disagree-about-a-word", |r| {
+        let me = r.id().0 as usize;
+        let (to, from) = ([[0, 2], [1, 0]][me], [[0, 1], [1, 0]][me]);
+        r.team_all().exchange_v(&vec![7u64; to.iter().sum()], &to, &from);
     }),
     ("all-mismatch", mismatch),
     // These are no misbehaviour.
@@ -262,23 +268,24 @@ fn leave_as(name: &str, r: &Rank) -> ! {
         // What has begun is outstanding by then, or a queue is full; nothing depends on it.
         std::thread::sleep(std::time::Duration::from_millis(300));
     }
+    // It says that it leaves before it waits for others, as MPI has it do.
+    std::thread::spawn(|| {
+        std::thread::sleep(std::time::Duration::from_secs(1));
+        set_mark("left");
+    });
     r.done(0);
     set_mark("left");
     std::process::exit(0)
 }
 
-/// One rank does another collective operation than the others, both of which follow from a number in the arguments.
+/// One rank does another collective operation than the others, both of which follow from a number in the
+/// arguments.
 fn mismatch(r: &'static Rank) {
     const SIZES: [usize; 4] = [1, 2, 500, 2500];
     const KINDS: usize = 11;
     let seed: u64 = std::env::args().nth(2).and_then(|s| s.parse().ok()).expect("a number");
-    let mut x = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut draw = |n: usize| {
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
-        (x >> 20) as usize % n
-    };
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut draw = |n: usize| random.usize(..n);
     let (team, size) = (r.team_all(), r.size() as usize);
     let mut operation = || (draw(KINDS), SIZES[draw(SIZES.len())], draw(size), draw(2) == 1);
     let usual = operation();
@@ -442,7 +449,8 @@ fn sizes() -> ! {
     finish(rank)
 }
 
-/// Ranks 0 and 1 wait for each other, 2 is in a barrier, 3 does something else until it finds a file, and then ends the job.
+/// Ranks 0 and 1 wait for each other, 2 is in a barrier, 3 does something else until it finds a file, and
+/// then ends the job.
 fn stuck() -> ! {
     let rank = start();
     rank.attach(4096, None).expect("memory");
@@ -461,7 +469,7 @@ fn stuck() -> ! {
 
 /// Rank 1 leaves last words and is killed; rank 0 is told them, and is blocked no longer.
 fn last_words() -> ! {
-    use gasnet::nic::Endpoints;
+    use gasnet_clan::Endpoints;
     let rank = start();
     rank.attach(1 << 20, None).expect("memory");
     // The job ends when a rank is killed, but whoever does not mind has half a second.

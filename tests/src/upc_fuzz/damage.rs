@@ -1,7 +1,8 @@
 //! Pieces of the UPC test programs, damaged.
 //!
-//! A piece is a declaration of a program or one statement in its function, with as much of what stands before it as its names need:
-//! undamaged, most pieces have little wrong with them, so that what is damaged gets far.
+//! A piece is a declaration of a program or one statement in its function, with as much of what stands before
+//! it as its names need: undamaged, most pieces have little wrong with them, so that what is damaged gets
+//! far.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -202,7 +203,7 @@ impl Pieces {
         let mut all = Vec::new();
         for path in paths {
             let bytes = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-            let text = upcc::source::decode(bytes);
+            let text = upcc::front::source::decode(bytes);
             let code: Vec<&str> =
                 text.lines().filter(|l| !l.starts_with("//") && !l.trim_start().starts_with('#')).collect();
             cut(&tokens(&code.join("\n")), &mut all);
@@ -364,7 +365,8 @@ fn chunks(tokens: &[String]) -> Vec<Chunk<'_>> {
             b')' | b']' | b'}' => depth -= 1,
             _ => {}
         }
-        // A brace that begins after a parenthesis is that of a function or a statement, any other one needs a semicolon.
+        // A brace that begins after a parenthesis is that of a function or a statement, any other one needs a
+        // semicolon.
         let closes =
             token.starts_with('}') && body.is_some_and(|b| b == 0 || tokens[start + b - 1].trim_end() == ")");
         if depth <= 0 && (token.starts_with(';') || closes) {

@@ -1,7 +1,8 @@
 //! Units made from a grammar: small, mostly of valid form, of types drawn at random.
 //!
-//! A unit uses names of a fixed list. What each of them is, is drawn for every unit anew, so that the checker meets every operator
-//! with operands of all kinds: shared and private, of every layout, arrays, functions, structs, pointers to each other.
+//! A unit uses names of a fixed list. What each of them is, is drawn for every unit anew, so that the checker
+//! meets every operator with operands of all kinds: shared and private, of every layout, arrays, functions,
+//! structs, pointers to each other.
 
 use crate::upc_random::Random;
 

@@ -1,9 +1,9 @@
 //! Inputs for the compiler's front end, and what it may do with them.
 //!
-//! Half of them follow a [`grammar`], the others are damaged pieces of the test programs ([`damage`]); some of the former are damaged,
-//! too, and a few are noise. All are small, so that lexer, parser and checker read very many a second: defects show in small units. The
-//! front end must return: no panic, no endless loop, no more memory than a small unit needs. So must the emitter, where it gets
-//! a unit that was accepted.
+//! Half of them follow a [`grammar`], the others are damaged pieces of the test programs ([`damage`]); some
+//! of the former are damaged, too, and a few are noise. All are small, so that lexer, parser and checker read
+//! very many a second: defects show in small units. The front end must return: no panic, no endless loop, no
+//! more memory than a small unit needs. So must the emitter, where it gets a unit that was accepted.
 
 mod damage;
 mod grammar;
@@ -12,8 +12,8 @@ mod library;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use upcc::ast::{FrontOptions, check_here};
 use upcc::emit::{EmitOptions, emit};
+use upcc::front::{ast::FrontOptions, check_here};
 use upcc::opt::Passes;
 
 use crate::upc_random::Random;
@@ -127,7 +127,7 @@ mod tests {
     fn inputs_are_read_to_the_end() {
         let stock = Stock::new(&Path::new(env!("CARGO_MANIFEST_DIR")).join("upc")).unwrap();
         let mut stages = [0; 5];
-        upcc::ast::on_big_stack(|| {
+        upcc::front::on_big_stack(|| {
             let mut room = Room::default();
             let first = stock.input(5, &mut room).to_string();
             assert_eq!(first, stock.input(5, &mut room));

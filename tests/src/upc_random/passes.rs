@@ -1,5 +1,6 @@
-//! Phases made for passes of upcc's optimiser: runs and rows that are long enough to be worth stretches and vectors, other names
-//! for the same memory, writes that another thread waits for, `upc_forall` inside `upc_forall`.
+//! Phases made for passes of upcc's optimiser: runs and rows that are long enough to be worth stretches and
+//! vectors, other names for the same memory, writes that another thread waits for, `upc_forall` inside
+//! `upc_forall`.
 
 use std::fmt::Write;
 
@@ -213,7 +214,8 @@ impl Maker {
         );
     }
 
-    /// Work that goes from thread to thread: what one has written the next one finds, and the other way round.
+    /// Work that goes from thread to thread: what one has written the next one finds, and the other way
+    /// round.
     pub(super) fn hand_over(&mut self, phase: u64) {
         let way = self.random.below(3);
         let mut mirrored = String::new();

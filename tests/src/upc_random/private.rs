@@ -1,7 +1,7 @@
 //! Phases with pointers to private memory in shared objects, two levels deep.
 //!
-//! Such a pointer means something to the thread that stored it only. So a phase sets all of them first, and the thread that did
-//! compares what they lead to with the mirrors in the end.
+//! Such a pointer means something to the thread that stored it only. So a phase sets all of them first, and
+//! the thread that did compares what they lead to with the mirrors in the end.
 
 use std::fmt::Write;
 

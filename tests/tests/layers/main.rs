@@ -1,9 +1,10 @@
 //! Imports go one way: `docs/architecture.md`, section "Layers", held against the sources.
 //!
-//! The document has a table of crates and a table of modules, each from the top layer down. A crate or module imports from its own
-//! layer and from those below, never in a circle. In the table of modules a name stands for the file and all that is below it, but for what
-//! is listed by itself. A module and its children may import from each other, being one subject in several files; siblings may not do
-//! so in a circle. A *spine* is the type that all modules of a crate extend (`Rank`): importing it is no import of its module.
+//! The document has a table of crates and a table of modules, each from the top layer down. A crate or module
+//! imports from its own layer and from those below, never in a circle. In the table of modules a name stands
+//! for the file and all that is below it, but for what is listed by itself. A module and its children may
+//! import from each other, being one subject in several files; siblings may not do so in a circle. A *spine*
+//! is the type that all modules of a crate extend (`Rank`): importing it is no import of its module.
 
 mod modules;
 

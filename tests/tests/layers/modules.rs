@@ -1,8 +1,9 @@
 //! The modules of a crate and who imports from whom, read from its sources.
 //!
-//! A *node* is a source file; modules written inside a file belong to it. An *import* is a path that starts at `crate`, `self`, `super`
-//! or a child module, in a `use`, in code, or among the tokens of a macro call. A path that goes through a re-export counts
-//! for the file that defines the name. Tests (`#[cfg(test)]`) do not count, nor does a module that passes on names of its children (`pub use`).
+//! A *node* is a source file; modules written inside a file belong to it. An *import* is a path that starts
+//! at `crate`, `self`, `super` or a child module, in a `use`, in code, or among the tokens of a macro call. A
+//! path that goes through a re-export counts for the file that defines the name. Tests (`#[cfg(test)]`) do
+//! not count, nor does a module that passes on names of its children (`pub use`).
 
 use proc_macro2::{TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,6 +68,10 @@ impl Modules {
                 continue;
             }
             if let syn::Item::Mod(inner) = item {
+                // A file of another crate, whose module it is in the table.
+                if inner.attrs.iter().any(|attribute| attribute.path().is_ident("path")) {
+                    continue;
+                }
                 let name = inner.ident.to_string();
                 let below = folder.join(&name);
                 let child = match inner.content {

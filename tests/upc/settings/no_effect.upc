@@ -4,7 +4,6 @@
 // env: UPC_ENVPREFIX=MY_
 // env: MY_OWN=7
 // env: UPC_QUIET_UPCIO=yes
-// env: GASNET_TRACEMASK=GP
 // expect-never: warning
 #include "check.h"
 #include <string.h>

@@ -1,8 +1,9 @@
-//! Active messages: every kind, number of arguments and length of payload, in both directions; every handler index.
+//! Active messages: every kind, number of arguments and length of payload, in both directions; every handler
+//! index.
 #![expect(unsafe_code, reason = "payloads in segments")]
 
 use crate::support::{Cx, Rng, State, mix, same};
-use crate::{flood, rules, threads};
+use crate::{flood, immediate, rules, threads};
 use gasnet::am::{FIRST_CLIENT_HANDLER, Kind, MAX_ARGUMENTS, MAX_MEDIUM};
 use gasnet::{Handler, Message, RankId, Token};
 use std::sync::atomic::Ordering;
@@ -18,10 +19,11 @@ pub const THREAD: u8 = 136;
 pub const THREAD_REPLY: u8 = 137;
 pub const RULES: u8 = 138;
 pub const RULES_REPLY: u8 = 139;
+pub const IMMEDIATE: u8 = 142;
 const LONG: u8 = 140;
 const LONG_REPLY: u8 = 141;
 /// From here on, handlers that know their index only.
-const PLAIN: u8 = 142;
+const PLAIN: u8 = 143;
 
 /// Longest payload of a long message that is tried.
 const LONGEST: usize = 4 << 20;
@@ -38,7 +40,7 @@ struct Shape {
 
 fn shape(from: RankId, to: RankId, kind: Kind, reply: bool, nargs: usize, len: usize) -> Shape {
     let key = [u64::from(from.0), u64::from(to.0), kind as u64, u64::from(reply), nargs as u64, len as u64];
-    let mut rng = Rng(key.into_iter().fold(1, |h, k| mix(h ^ k)));
+    let mut rng = Rng::new(key.into_iter().fold(1, |h, k| mix(h ^ k)));
     let args = (0..nargs).map(|_| rng.next() as u32).collect();
     Shape { args, payload: rng.bytes(len) }
 }
@@ -135,6 +137,7 @@ pub fn register(cx: &Cx) {
     flood::register(state, &add);
     threads::register(state, &add);
     rules::register(state, &add);
+    immediate::register(state, &add);
     for index in PLAIN..=255 {
         add(
             index,

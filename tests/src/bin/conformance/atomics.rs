@@ -1,4 +1,5 @@
-//! Remote atomics: each function on each type against a definition written down here, and totals under contention.
+//! Remote atomics: each function on each type against a definition written down here, and totals under
+//! contention.
 
 use crate::support::{Cx, Rng};
 use gasnet::GlobalPtr;
@@ -106,6 +107,7 @@ fn operand(rng: &mut Rng, word: WordType) -> u64 {
         WordType::F32 => u64::from(((rng.below(4000) as f32 - 2000.0) / 4.0).to_bits()),
         WordType::F64 => ((rng.below(1 << 20) as f64 - 5e5) / 4.0).to_bits(),
         _ => {
+            let any = rng.next();
             let v = *rng.pick(&[
                 0,
                 1,
@@ -115,8 +117,8 @@ fn operand(rng: &mut Rng, word: WordType) -> u64 {
                 1 << 63,
                 i64::MAX as u64,
                 i32::MAX as u64,
-                rng.0,
-                rng.0 >> 40,
+                any,
+                any >> 40,
             ]);
             if is_wide(word) { v } else { u64::from(v as u32) }
         }
@@ -266,5 +268,135 @@ fn tickets(cx: &Cx, k: u64) {
     cx.rank.barrier();
     for ticket in (0..k * n).filter(|t| t % n == u64::from(cx.me())) {
         assert_eq!(cx.rank.read::<u64>(GlobalPtr::new(cx.rank.id(), marks + 8 * ticket)), 1);
+    }
+}
+
+/// A random program of each type's domain: every rank has words of its own on other ranks, which one
+/// operation at a time is on, and knows what they hold.
+pub fn domains(cx: &Cx) {
+    domain::<i32>(cx);
+    domain::<u32>(cx);
+    domain::<i64>(cx);
+    domain::<u64>(cx);
+    domain::<f32>(cx);
+    domain::<f64>(cx);
+}
+
+fn domain<T: gasnet::coll::Word>(cx: &Cx) {
+    use gasnet::domain::PendingWord;
+    const WORDS: usize = 24;
+    let all = cx.rank.team_all();
+    let functions: Vec<Function> =
+        FUNCTIONS.into_iter().filter(|f| Operation { function: *f, word: T::TYPE }.is_defined()).collect();
+    let domain = gasnet::AtomicDomain::<T>::new(&all, &functions);
+    assert_eq!(domain.team().size(), cx.size() as usize);
+    let base =
+        cx.take_zeroed(u64::from(cx.size()) * 8 * WORDS as u64) + u64::from(cx.me()) * 8 * WORDS as u64;
+    let mut rng = cx.rng("domains");
+    let targets = cx.targets();
+    let place =
+        |i: usize| GlobalPtr::<T>::new(targets[i % targets.len()], base + (i * size_of::<T>()) as u64);
+    let value = |bits: u64| -> T { bytemuck::pod_read_unaligned(&bits.to_le_bytes()[..size_of::<T>()]) };
+    let number = |value: T| {
+        let mut bits = [0; 8];
+        bits[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&value));
+        u64::from_le_bytes(bits)
+    };
+    let mut model = [0u64; WORDS];
+    let mut flying: Vec<(usize, u64, PendingWord<'_, T>)> = Vec::new();
+    let mut updates: Vec<(usize, gasnet::Event)> = Vec::new();
+    for _ in 0..if cx.quick { 150 } else { 1500 } {
+        while flying.len() + updates.len() > 10 || rng.below(3) == 0 && !flying.is_empty() {
+            if !updates.is_empty() && (flying.is_empty() || rng.below(2) == 0) {
+                cx.rank.wait(updates.swap_remove(rng.below(updates.len())).1);
+                continue;
+            }
+            let (i, old, mut pending) = flying.swap_remove(rng.below(flying.len()));
+            if rng.below(2) == 0 {
+                while !pending.test() {}
+            }
+            assert_eq!(
+                number(pending.wait()),
+                old,
+                "the old value of word {i} ({:?}), seed {}",
+                T::TYPE,
+                cx.seed
+            );
+        }
+        let i = rng.below(WORDS);
+        if flying.iter().any(|f| f.0 == i) || updates.iter().any(|u| u.0 == i) {
+            continue;
+        }
+        let function = *rng.pick(&functions);
+        let (mut a, b) = (operand(&mut rng, T::TYPE), operand(&mut rng, T::TYPE));
+        if function == Function::CompareSwap && rng.below(2) == 0 {
+            a = model[i];
+        }
+        let old = model[i];
+        model[i] = expected(Operation { function, word: T::TYPE }, old, a, b);
+        let (at, a, b) = (place(i), value(a), value(b));
+        match rng.below(3) {
+            0 => assert_eq!(number(domain.apply(at, function, a, b)), old),
+            1 => flying.push((i, old, domain.start(at, function, a, b))),
+            _ => updates.push((i, domain.update(at, function, a, b))),
+        }
+    }
+    updates.into_iter().for_each(|u| cx.rank.wait(u.1));
+    flying.into_iter().for_each(|(i, old, pending)| assert_eq!(number(pending.wait()), old, "word {i}"));
+    for (i, want) in model.iter().enumerate() {
+        let is = domain.apply(place(i), Function::Get, value(0), value(0));
+        assert_eq!(number(is), *want, "word {i} ({:?}), seed {}", T::TYPE, cx.seed);
+    }
+    implicit(cx, T::TYPE, base);
+    cx.rank.barrier();
+}
+
+/// Implicit operations count by what they do, and in access regions; the old values are there when those are
+/// over.
+#[expect(unsafe_code, reason = "the old values' memory is the caller's")]
+fn implicit(cx: &Cx, word: WordType, base: u64) {
+    let op = |function| Operation { function, word };
+    let one = bits(word, if is_float(word) { Number::Float(1.0) } else { Number::Integer(1) });
+    for round in 0..8 {
+        let region = round % 2 == 0;
+        let mut old = [u64::MAX; 5];
+        let mut at = old.as_mut_ptr();
+        let to = cx.right(round);
+        if region {
+            cx.rank.begin_region();
+        }
+        // SAFETY: `old` is looked at after the operations have been waited for.
+        unsafe {
+            for function in [Function::Set, Function::Set, Function::Set] {
+                cx.rank.atomic_nbi(to, base, op(function), [one, 0], at.cast());
+                at = at.add(1);
+            }
+        }
+        if region {
+            let event = cx.rank.end_region();
+            cx.rank.wait(event);
+        } else {
+            cx.rank.wait_implicit(gasnet::Categories::ALL);
+        }
+        assert_eq!(cx.rank.atomic(to, base, op(Function::Inc), 0, 0), one);
+        if region {
+            cx.rank.begin_region();
+        }
+        // SAFETY: as above.
+        unsafe {
+            cx.rank.atomic_nbi(to, base, op(Function::Get), [0; 2], at.cast());
+            cx.rank.atomic_nbi(to, base + 8, op(Function::Get), [0; 2], std::ptr::null_mut());
+        }
+        if region {
+            let event = cx.rank.end_region();
+            cx.rank.wait(event);
+        } else {
+            cx.rank.wait_implicit(gasnet::Categories::ALL);
+        }
+        let two = expected(op(Function::Inc), one, 0, 0);
+        let mask = if is_wide(word) { u64::MAX } else { u64::from(u32::MAX) };
+        // What lies behind a narrow value is left alone.
+        assert_eq!(old[3], if is_wide(word) { two } else { two | !mask }, "{word:?}");
+        assert_eq!(old[4], u64::MAX);
     }
 }

@@ -76,8 +76,8 @@ fn expected(all: &[Says]) -> Consensus {
     }
 }
 
-/// What was written before a notify is seen after the wait; a fast rank cannot run into a slow one's phase; transfers and messages
-/// go on between notify and wait.
+/// What was written before a notify is seen after the wait; a fast rank cannot run into a slow one's phase;
+/// transfers and messages go on between notify and wait.
 pub fn split_phase(cx: &Cx) {
     let r = cx.rank;
     let n = u64::from(cx.size());

@@ -1,7 +1,8 @@
-//! Tripwires, event queues, ordered connections: one section for each item of CLAN's acceptance list that fits here.
+//! Tripwires, event queues, ordered connections: one section for each item of CLAN's acceptance list that
+//! fits here.
 
 use gasnet::RankId;
-use gasnet::nic::{Access, Endpoints, EventQueue, MESSAGE, Mode, RING, Tripwire, Watch};
+use gasnet_clan::{Access, Endpoints, EventQueue, MAX_MESSAGE_BYTES, Mode, RING_MESSAGES, Tripwire, Watch};
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -17,7 +18,8 @@ fn left(cx: &Cx) -> RankId {
     cx.right(cx.size() - 1)
 }
 
-/// A8: what one rank writes to another is seen in the order of writing: words, blocks before their flag, and words after blocks.
+/// A8: what one rank writes to another is seen in the order of writing: words, blocks before their flag, and
+/// words after blocks.
 pub fn a08_writes_of_a_pair_are_seen_in_order(cx: &Cx) {
     const BLOCK: usize = 9000;
     let slot = |r: u32| u64::from(r) * 32768;
@@ -62,8 +64,8 @@ pub fn a08_writes_of_a_pair_are_seen_in_order(cx: &Cx) {
     cx.rank.barrier();
 }
 
-/// A13: a tripwire looks at addresses, whatever is written; not at those beside it; reads, writes or both; ranges and strides; of many in
-/// a page only the one touched.
+/// A13: a tripwire looks at addresses, whatever is written; not at those beside it; reads, writes or both;
+/// ranges and strides; of many in a page only the one touched.
 pub fn a13_tripwires_are_on_addresses(cx: &Cx) {
     let mut watch = Watch::new(cx.rank, 8192, 40).expect("room");
     let mut wire = |range, access| watch.tripwire(range, access).expect("room");
@@ -102,8 +104,8 @@ pub fn a13_tripwires_are_on_addresses(cx: &Cx) {
     cx.rank.barrier();
 }
 
-/// A14: look, arm, look again: no touch is lost, whenever it comes. (The protocol itself is explored in all orders by
-/// `loom_a14_look_arm_look_again_loses_no_touch`.)
+/// A14: look, arm, look again: no touch is lost, whenever it comes. (The protocol itself is explored in all
+/// orders by `loom_a14_look_arm_look_again_loses_no_touch`.)
 pub fn a14_look_arm_look_again_loses_no_wake_up(cx: &Cx) {
     let mut watch = Watch::new(cx.rank, 64, 1).expect("room");
     let mut wire = watch.tripwire(0..8, Access::Write).expect("room");
@@ -141,7 +143,8 @@ pub fn a15_once_is_once(cx: &Cx) {
     }
 }
 
-/// A16: a tripwire in the middle of a message wakes its receiver before the message is published; the rest is still to be waited for.
+/// A16: a tripwire in the middle of a message wakes its receiver before the message is published; the rest is
+/// still to be waited for.
 pub fn a16_early_wake_up(cx: &Cx) {
     const BYTES: usize = 3 * 4096;
     const FLAG: u64 = BYTES as u64;
@@ -166,8 +169,8 @@ pub fn a16_early_wake_up(cx: &Cx) {
     cx.rank.barrier();
 }
 
-/// A17: at most one entry of each source, first in first out, no overflow with ten thousand sources; what happens after an entry was taken
-/// makes a new one.
+/// A17: at most one entry of each source, first in first out, no overflow with ten thousand sources; what
+/// happens after an entry was taken makes a new one.
 pub fn a17_event_queues_cannot_overflow(cx: &Cx) {
     let sources = if cx.quick { 1000 } else { 10_000 };
     let mut queue = EventQueue::new(cx.rank, sources).expect("room");
@@ -268,8 +271,8 @@ fn readable(fds: [i32; 2], wait: Duration) -> [bool; 2] {
     polled.map(|p| p.revents & libc::POLLIN != 0)
 }
 
-/// A19: a queue is a descriptor that is readable if there is an entry, to be waited for with others; an entry of a source that was given
-/// back since shows.
+/// A19: a queue is a descriptor that is readable if there is an entry, to be waited for with others; an entry
+/// of a source that was given back since shows.
 pub fn a19_a_queue_is_a_descriptor(cx: &Cx) {
     let mut queue = EventQueue::new(cx.rank, 2).expect("room");
     let first = queue.attach(5).expect("a source");
@@ -299,8 +302,8 @@ pub fn a19_a_queue_is_a_descriptor(cx: &Cx) {
     cx.rank.barrier();
 }
 
-/// A21: messages that find the ring full are dropped and the rest is intact; a close wakes all that sleep, and whoever would block
-/// afterwards gets an error at once.
+/// A21: messages that find the ring full are dropped and the rest is intact; a close wakes all that sleep,
+/// and whoever would block afterwards gets an error at once.
 pub fn a21_a_close_is_sticky(cx: &Cx) {
     let mut ends = Endpoints::new(cx.rank).expect("room");
     let mut watch = Watch::new(cx.rank, 64, 1).expect("room");
@@ -314,9 +317,13 @@ pub fn a21_a_close_is_sticky(cx: &Cx) {
         0 => {
             let mut end = ends.open(RankId(1)).expect("once");
             assert!(ends.open(RankId(1)).is_err());
-            assert!(end.message(&[0; MESSAGE + 1]).is_err());
-            let sent: Vec<bool> = (0..RING + 3).map(|i| end.message(&[i as u8; 9]).expect("open")).collect();
-            assert!(sent.iter().enumerate().all(|(i, sent)| *sent == ((i as u64) < RING)), "{sent:?}");
+            assert!(end.message(&[0; MAX_MESSAGE_BYTES + 1]).is_err());
+            let sent: Vec<bool> =
+                (0..RING_MESSAGES + 3).map(|i| end.message(&[i as u8; 9]).expect("open")).collect();
+            assert!(
+                sent.iter().enumerate().all(|(i, sent)| *sent == ((i as u64) < RING_MESSAGES)),
+                "{sent:?}"
+            );
             cx.rank.barrier();
             end.last_words(b"not said").expect("short");
             end.close(b"good bye").expect("open");
@@ -324,7 +331,7 @@ pub fn a21_a_close_is_sticky(cx: &Cx) {
         1 => {
             let mut end = ends.open(RankId(0)).expect("once");
             cx.rank.barrier();
-            for i in 0..RING {
+            for i in 0..RING_MESSAGES {
                 assert_eq!(end.wait_message().expect("in the ring"), [i as u8; 9]);
             }
             // Two threads asleep on different things, and this one.
@@ -354,8 +361,8 @@ pub fn a21_a_close_is_sticky(cx: &Cx) {
     cx.rank.barrier();
 }
 
-/// A22, the orderly half: a close delivers its own message, not the last words, and a connection without a close stays open. (The other half,
-/// a process that is killed, is `failures::last_words_of_a_killed_rank`.)
+/// A22, the orderly half: a close delivers its own message, not the last words, and a connection without a
+/// close stays open. (The other half, a process that is killed, is `failures::last_words_of_a_killed_rank`.)
 pub fn a22_orderly_ends_say_it_once(cx: &Cx) {
     let mut ends = Endpoints::new(cx.rank).expect("room");
     if cx.size() == 1 {

@@ -1,5 +1,5 @@
-//! Teams and collective operations against sequential oracles: random teams, roots, sizes, modes, buffers in and out of segments,
-//! blocking and several at a time.
+//! Teams and collective operations against sequential oracles: random teams, roots, sizes, modes, buffers in
+//! and out of segments, blocking and several at a time.
 
 use crate::support::{Cx, Rng, mix, same};
 use gasnet::coll::{Reduction, SyncMode, When};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// Bytes that member `i` brings to operation `seed`.
 fn input(seed: u64, i: usize, n: usize) -> Vec<u8> {
-    Rng(mix(seed ^ (i as u64 + 1))).bytes(n)
+    Rng::new(mix(seed ^ (i as u64 + 1))).bytes(n)
 }
 
 /// A 2 x 2 matrix of bytes per element: associative, and the order counts.
@@ -111,7 +111,8 @@ struct Case {
     n: usize,
     mode: SyncMode,
     ordered: bool,
-    /// Bit 0: sources in segments, bit 1: destinations; bit 2: sources in their places of the destinations, where there is one.
+    /// Bit 0: sources in segments, bit 1: destinations; bit 2: sources in their places of the destinations,
+    /// where there is one.
     places: usize,
 }
 
@@ -428,12 +429,13 @@ pub fn random(cx: &Cx) {
             (0..team.size()).map(|m| u64::from(team.rank_of(m).expect("a member").0)).collect();
         assert_eq!(ranks, expected.iter().map(|e| e.1).collect::<Vec<_>>());
         assert_eq!(team.member(cx.rank.id()), Some(team.me()));
-        let mut shared = Rng(mix(seed ^ u64::from(color.unwrap_or(0)) << 50));
+        let mut shared = Rng::new(mix(seed ^ u64::from(color.unwrap_or(0)) << 50));
         program(cx, &team, &mut shared, &mut own, cases / 3);
         if round % 2 == 0 {
             let half = team.split(Some((team.me() % 2) as u32), (team.size() - team.me()) as u32);
             let half = half.expect("a color was given");
-            let mut shared = Rng(mix(seed ^ (team.me() as u64 % 2) << 60 ^ u64::from(color.unwrap_or(0))));
+            let mut shared =
+                Rng::new(mix(seed ^ (team.me() as u64 % 2) << 60 ^ u64::from(color.unwrap_or(0))));
             program(cx, &half, &mut shared, &mut own, cases / 6);
             assert!(half.free().is_ok());
         }
@@ -441,12 +443,14 @@ pub fn random(cx: &Cx) {
     assert!(all.free().is_err());
 }
 
-/// Operations of several teams under way at a time, with split-phase barriers of the job and of the teams between their beginnings and ends.
+/// Operations of several teams under way at a time, with split-phase barriers of the job and of the teams
+/// between their beginnings and ends.
 pub fn several_teams(cx: &Cx) {
     use gasnet::barrier::Outcome;
     let all = cx.rank.team_all();
     let (me, size) = (cx.me(), cx.size());
-    // Halves in turn, halves in one piece, all in another order, alone; and all. NICs may work for the first three and the last.
+    // Halves in turn, halves in one piece, all in another order, alone; and all. NICs may work for the first
+    // three and the last.
     let colors = [me % 2, u32::from(me < size / 2), 0, me];
     let mut teams: Vec<(u32, Team)> =
         colors.map(|c| (c, all.split(Some(c), size - me).expect("a color was given"))).into();
@@ -468,7 +472,7 @@ pub fn several_teams(cx: &Cx) {
             }
             entered[which] = !entered[which];
         } else {
-            let mut rng = Rng(mix(seed ^ u64::from(*color) << 40));
+            let mut rng = Rng::new(mix(seed ^ u64::from(*color) << 40));
             let case = Case::random(&mut rng, team.size(), true);
             let blocking = own.below(4) == 0;
             flying.push((which, Running::new(cx, team, case, blocking)));
@@ -485,6 +489,56 @@ pub fn several_teams(cx: &Cx) {
     }
     for (i, (_, team)) in teams.iter().enumerate().filter(|(i, _)| entered[*i]) {
         assert_eq!(team.barrier_wait(i as i32, 0), Outcome::Agreed);
+    }
+    all.barrier();
+}
+
+/// Teams made of lists: of all ranks backwards, and disjoint ones at a time, some ranks in none; many
+/// barriers and reductions under way in each.
+pub fn created(cx: &Cx) {
+    use gasnet::RankId;
+    let all = cx.rank.team_all();
+    let mut rng = cx.rng_of("created", 0);
+    for round in 0..if cx.quick { 4 } else { 20 } {
+        // What part each rank is in, the same on all; the last part has no team.
+        let parts = 1 + rng.below(3);
+        let part: Vec<usize> = (0..cx.size()).map(|_| rng.below(parts + 1)).collect();
+        let mut lists: Vec<Vec<RankId>> = vec![Vec::new(); parts];
+        for rank in (0..cx.size()).rev() {
+            if let Some(list) = lists.get_mut(part[rank as usize]) {
+                list.push(RankId(rank));
+            }
+        }
+        let mine = part[cx.me() as usize];
+        let list = lists.get(mine).cloned().unwrap_or_default();
+        let team = all.create(&list);
+        assert_eq!(team.is_some(), mine < parts);
+        let Some(team) = team else { continue };
+        assert_eq!((0..team.size()).map(|m| team.rank_of(m).expect("a member")).collect::<Vec<_>>(), list);
+        for rank in cx.rank.ranks().chain([RankId(cx.size()), RankId(u32::MAX)]) {
+            assert_eq!(team.member(rank), list.iter().position(|r| *r == rank), "rank {rank}");
+        }
+        let mut flying = Vec::new();
+        for k in 0..20u64 {
+            let barrier = team.barrier_nb();
+            flying.push((k, barrier, team.reduce_all_nb(vec![k + team.me() as u64; 3], |a: u64, b| a + b)));
+        }
+        let n = team.size() as u64;
+        while !flying.is_empty() {
+            let (k, barrier, sum) = flying.swap_remove((round * 7 + flying.len() * 5) % flying.len());
+            cx.rank.wait(barrier);
+            assert_eq!(sum.wait(), [k * n + n * (n - 1) / 2; 3]);
+        }
+        if team.size() > 1 {
+            let turned =
+                [team.rank_of(team.size() - 1).expect("a member"), team.rank_of(0).expect("a member")];
+            let two = team.create(if turned.contains(&cx.rank.id()) { &turned } else { &[] });
+            assert_eq!(two.map(|two| two.gather_all(&[cx.me()])), {
+                let ranks = vec![turned[0].0, turned[1].0];
+                turned.contains(&cx.rank.id()).then_some(ranks)
+            });
+        }
+        assert!(team.free().is_ok());
     }
     all.barrier();
 }
@@ -600,10 +654,11 @@ pub fn team_barriers(cx: &Cx) {
     }
 }
 
-/// Where NICs carry out operations by themselves: between entry and exit no host gives its NIC a command, or runs a handler.
+/// Where NICs carry out operations by themselves: between entry and exit no host gives its NIC a command, or
+/// runs a handler.
 pub fn by_nics(cx: &Cx) {
     use gasnet::atomics::Function;
-    use gasnet::nic::port::NicPort;
+    use gasnet::sync::port::NicPort;
     let Some(nic) = cx.rank.nic().filter(|_| cx.rank.config().coll_nic && cx.size() > 1) else { return };
     let team = cx.rank.team_all();
     let (me, size) = (team.me(), team.size());
@@ -641,7 +696,8 @@ pub fn by_nics(cx: &Cx) {
             let want = (0..size).flat_map(|m| vec![m as u64; counts[m]]);
             assert!(all.take().expect("once").wait().into_iter().eq(want));
         });
-        // What a member has for another is known to the two of them: nothing, some words, some pages, as far as there is room.
+        // What a member has for another is known to the two of them: nothing, some words, some pages, as far
+        // as there is room.
         let most = if size > 31 { 64 } else { 31 / size * 512 };
         let of = |a: usize, b: usize| [0, 3, 0, 600, 1, 1500][(a * 3 + b + i as usize) % 6].min(most);
         let block = |a: usize, b: usize| vec![(a << 32 | b << 16) as u64 + i; of(a, b)];

@@ -39,7 +39,7 @@ struct Plan {
 
 impl Plan {
     fn of(from: RankId, to: RankId, id: u32) -> Plan {
-        let mut rng = Rng(mix(u64::from(from.0) << 40 | u64::from(to.0) << 32 | u64::from(id)));
+        let mut rng = Rng::new(mix(u64::from(from.0) << 40 | u64::from(to.0) << 32 | u64::from(id)));
         let kinds = [Kind::Short, Kind::Medium, Kind::Long];
         let kind = *rng.pick(&kinds);
         let lengths = [0, 1, 40, 64, 65, 500, LONG];
@@ -128,7 +128,8 @@ pub fn register(state: &'static State, add: &dyn Fn(u8, Handler)) {
     );
 }
 
-/// Every rank floods every rank, itself among them; each request is answered with a medium of the largest size.
+/// Every rank floods every rank, itself among them; each request is answered with a medium of the largest
+/// size.
 pub fn max_mediums(cx: &Cx) {
     cx.state.forget();
     cx.rank.barrier();
@@ -149,7 +150,8 @@ pub fn mixed(cx: &Cx) {
     mixed_by(cx, 1);
 }
 
-/// The same from several threads of each rank: senders share links, and whoever polls runs the handlers of all.
+/// The same from several threads of each rank: senders share links, and whoever polls runs the handlers of
+/// all.
 pub fn mixed_by_threads(cx: &Cx) {
     mixed_by(cx, 4);
 }

@@ -1,4 +1,5 @@
-//! One transfer of more bytes than a C int counts, or than 32 bits do. It needs more memory than tests may take, so it runs only when it is named.
+//! One transfer of more bytes than a C int counts, or than 32 bits do. It needs more memory than tests may
+//! take, so it runs only when it is named.
 #![expect(unsafe_code, reason = "puts and gets by pointer, and looks into the segment")]
 
 use crate::support::{Cx, mix};
@@ -12,7 +13,8 @@ fn word(k: usize) -> u64 {
     mix(k as u64)
 }
 
-/// Rank 0 puts all of a buffer into the segment of rank 1, which looks at it, and gets it back; then it fills it. Others wait.
+/// Rank 0 puts all of a buffer into the segment of rank 1, which looks at it, and gets it back; then it fills
+/// it. Others wait.
 pub fn giant(cx: &Cx) {
     let len = if cx.quick { QUICK } else { WHOLE };
     let at =

@@ -1,9 +1,10 @@
-//! Recorded histories of atomics, semaphores and locks: every rank notes when it began an operation, when it ended and what came of it; then
-//! there must be an order of all operations, each between its two times, in which one after the other would have given the same.
+//! Recorded histories of atomics, semaphores and locks: every rank notes when it began an operation, when it
+//! ended and what came of it; then there must be an order of all operations, each between its two times, in
+//! which one after the other would have given the same.
 
 use crate::support::{Cx, Rng};
 use gasnet::RankId;
-use gasnet::nic::{Atomics, McsLock, Semaphore};
+use gasnet::sync::{Atomics, McsLock, Semaphore};
 use std::collections::HashSet;
 
 /// Began, ended (nanoseconds), what, two arguments, result.

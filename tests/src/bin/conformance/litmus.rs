@@ -21,7 +21,8 @@ pub fn litmus(cx: &Cx) {
     wholeness(cx);
 }
 
-/// Data, then a flag; who sees the flag sees the data. In pairs, both directions, by atomics or by plain writes of words.
+/// Data, then a flag; who sees the flag sees the data. In pairs, both directions, by atomics or by plain
+/// writes of words.
 fn message_passing(cx: &Cx, len: usize, atomic: bool) {
     let r = cx.rank;
     let base = cx.take_zeroed(16384);
@@ -104,7 +105,8 @@ fn store_buffering(cx: &Cx, atomic: bool) {
     r.barrier();
 }
 
-/// Rank 0 writes data to rank 1's segment and tells rank 2, which reads it there: causality through a third rank.
+/// Rank 0 writes data to rank 1's segment and tells rank 2, which reads it there: causality through a third
+/// rank.
 fn third_party(cx: &Cx) {
     let r = cx.rank;
     let base = cx.take_zeroed(4096);
@@ -153,7 +155,8 @@ fn coherence(cx: &Cx) {
     assert_eq!(r.read(GlobalPtr::<u64>::new(home, word)), rounds);
 }
 
-/// A word that its owner writes is read whole, wherever its bytes go: to memory of the program, or over a page's end of the own segment.
+/// A word that its owner writes is read whole, wherever its bytes go: to memory of the program, or over a
+/// page's end of the own segment.
 fn wholeness(cx: &Cx) {
     let r = cx.rank;
     let base = cx.take_zeroed(3 * 4096);

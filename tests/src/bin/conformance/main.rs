@@ -1,17 +1,21 @@
-//! Conformance of the Rust API over real ranks: every rank runs every section, with a barrier between sections.
+//! Conformance of the Rust API over real ranks: every rank runs every section, with a barrier between
+//! sections.
 //!
-//! `GASNET_PSHM_NODES=4 conformance [--seed N] [--quick] [--repeat N] [SECTION...]`; without names all sections run. `--list` names them.
-//! A failed check panics, which ends the job with 101; the seed of the random sections is printed at the start. The integration test
-//! `tests/conformance.rs` runs this program with several numbers of ranks, over shared memory and over frames.
+//! `GASNET_PSHM_NODES=4 conformance [--seed N] [--quick] [--repeat N] [SECTION...]`; without names all
+//! sections run. `--list` names them. A failed check panics, which ends the job with 101; the seed of the
+//! random sections is printed at the start. The integration test `tests/conformance.rs` runs this program
+//! with several numbers of ranks, over shared memory and over frames.
 
 mod am;
 mod atomics;
 mod barriers;
 mod clan;
 mod collectives;
+mod exported;
 mod flood;
 mod giant;
 mod history;
+mod immediate;
 mod litmus;
 mod nic;
 mod oracle;
@@ -35,12 +39,15 @@ const SECTIONS: &[Section] = &[
     ("events", rma::many_events),
     ("vis", vis::shapes),
     ("regions", rma::regions),
+    ("exported", exported::exported),
     ("pending", pending::pending),
     ("atomics", atomics::by_definition),
     ("contention", atomics::contention),
+    ("domains", atomics::domains),
     ("am", am::all_shapes),
     ("indices", am::all_indices),
     ("long", am::long),
+    ("immediate", immediate::immediate),
     ("flood", flood::max_mediums),
     ("flood-mixed", flood::mixed),
     ("flood-threads", flood::mixed_by_threads),
@@ -49,6 +56,7 @@ const SECTIONS: &[Section] = &[
     ("collectives", collectives::random),
     ("collectives-teams", collectives::several_teams),
     ("collectives-typed", collectives::typed),
+    ("teams-created", collectives::created),
     ("team-barriers", collectives::team_barriers),
     ("collectives-nic", collectives::by_nics),
     ("litmus", litmus::litmus),
@@ -152,7 +160,8 @@ fn main() {
         }
         if options.repeat > 2 {
             let peak = peak_memory();
-            // What windows allow depends on who got how far: a few messages to each peer. Without them it would be gigabytes.
+            // What windows allow depends on who got how far: a few messages to each peer. Without them it
+            // would be gigabytes.
             assert!(peak <= settled + (16 << 10), "memory grew from {settled} to {peak} KiB");
         }
         // Where NICs carry the job, nothing went around them.

@@ -1,10 +1,8 @@
-//! `gasnet::nic`: locks, queues, semaphores, monitors, channels, notifications.
+//! `gasnet::sync` and `gasnet_clan`: locks, queues, semaphores, monitors; channels, notifications.
 
-use gasnet::nic::{
-    Atomics, Cells, Channel, McsLock, Monitor, Notification, ONE_SHOT, PlacedLock, PlacedSemaphore,
-    Semaphore, WaitQueue,
-};
+use gasnet::sync::{Atomics, Cells, McsLock, Monitor, PlacedLock, PlacedSemaphore, Semaphore, WaitQueue};
 use gasnet::{GlobalPtr, RankId};
+use gasnet_clan::{Channel, FIRST_ONE_SHOT, Notification};
 
 use crate::support::Cx;
 
@@ -38,7 +36,8 @@ pub fn objects(cx: &Cx) {
     notifications(cx);
 }
 
-/// Locks and semaphores whose words the caller has placed, where there are NICs for them: several at a time in each rank's hands.
+/// Locks and semaphores whose words the caller has placed, where there are NICs for them: several at a time
+/// in each rank's hands.
 pub fn placed(cx: &Cx) {
     const LOCKS: usize = 3;
     let at = words(cx, 64);
@@ -255,7 +254,8 @@ fn monitor(cx: &Cx) {
     buffer(cx, 3, rounds(cx) / 4);
 }
 
-/// A buffer of so many numbers in a monitor: half of the ranks put in, the others take out, each pair of them so many.
+/// A buffer of so many numbers in a monitor: half of the ranks put in, the others take out, each pair of them
+/// so many.
 fn buffer(cx: &Cx, size: u64, numbers: u64) {
     let mut monitor = Monitor::new(cx.rank, RankId(0)).expect("room");
     let mut room = WaitQueue::new(cx.rank, RankId(0)).expect("room");
@@ -370,11 +370,11 @@ fn notifications(cx: &Cx) {
         cx.rank.barrier();
         assert_eq!(armed.dispatch(), 0);
         armed.disarm(1);
-        assert!(armed.notify(right, 2).is_err() && armed.notify(right, ONE_SHOT).is_err());
+        assert!(armed.notify(right, 2).is_err() && armed.notify(right, FIRST_ONE_SHOT).is_err());
     }
     assert_eq!(calls.into_inner(), n);
     // One-shot: in the order of sending, for each sender.
-    let ids = |rank: u32| (0..20).map(move |i| ONE_SHOT + rank * 1000 + i);
+    let ids = |rank: u32| (0..20).map(move |i| FIRST_ONE_SHOT + rank * 1000 + i);
     ids(cx.me()).for_each(|id| notes.notify(right, id).expect("a number"));
     let mut got = Vec::new();
     cx.rank.wait_until("one-shot notifications", || {
@@ -385,10 +385,10 @@ fn notifications(cx: &Cx) {
     assert_eq!(notes.next_one_shot(), None);
     cx.rank.barrier();
     // More than there is room for: the last ones are kept.
-    (0..100).for_each(|i| notes.notify(right, ONE_SHOT + i).expect("a number"));
+    (0..100).for_each(|i| notes.notify(right, FIRST_ONE_SHOT + i).expect("a number"));
     cx.rank.barrier();
     let kept: Vec<u32> = std::iter::from_fn(|| notes.next_one_shot()).collect();
-    assert!(kept.into_iter().eq((36..100).map(|i| ONE_SHOT + i)));
+    assert!(kept.into_iter().eq((36..100).map(|i| FIRST_ONE_SHOT + i)));
     cx.rank.barrier();
 }
 
@@ -401,13 +401,8 @@ fn check(cx: &Cx, notes: &mut Notification<'_>, at: GlobalPtr<u64>, seen: &mut u
 
 /// A hunt for lost wake-ups: all ranks take turns in every way that waits, with random pauses.
 pub fn hunt(cx: &Cx) {
-    let mut random = cx.seed ^ u64::from(cx.me()) << 17 | 1;
-    let mut below = |n: u64| {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        random % n
-    };
+    let mut random = fastrand::Rng::with_seed(cx.seed ^ u64::from(cx.me()) << 17);
+    let mut below = |n: u64| random.u64(..n);
     let home = RankId(cx.size() / 2);
     let mut lock = McsLock::new(cx.rank, home).expect("room");
     let mut two = Semaphore::new(cx.rank, home, 2).expect("room");

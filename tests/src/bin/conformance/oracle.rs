@@ -1,8 +1,8 @@
-//! Random programs of puts, gets, memsets and atomics against an obviously correct model: one byte array that every rank keeps
-//! of all memory of the job and brings up to date with what every rank does.
+//! Random programs of puts, gets, memsets and atomics against an obviously correct model: one byte array that
+//! every rank keeps of all memory of the job and brings up to date with what every rank does.
 //!
-//! In an epoch each block of the job's memory has one rank that may touch it, so the model needs no order between ranks; blocks
-//! change hands from epoch to epoch, with a barrier between.
+//! In an epoch each block of the job's memory has one rank that may touch it, so the model needs no order
+//! between ranks; blocks change hands from epoch to epoch, with a barrier between.
 
 use crate::rma::{WAYS, get, put};
 use crate::support::{Cx, Rng, mix, same};
@@ -62,7 +62,7 @@ fn blocks(seed: u64, size: usize, epoch: u64, me: usize) -> Vec<(usize, usize)> 
 
 /// What a rank does in an epoch.
 fn program(cx: &Cx, epoch: u64, who: u32) -> Vec<Act> {
-    let mut rng = Rng(mix(cx.rng_of("oracle", who).0 ^ mix(epoch)));
+    let mut rng = Rng::new(cx.rng_of("oracle", who).next() ^ mix(epoch));
     let mut mine = blocks(cx.seed, cx.size() as usize, epoch, who as usize);
     let mut acts = Vec::new();
     // A third of the blocks for open transfers, each used once.

@@ -30,8 +30,8 @@ pub fn pending(cx: &Cx) {
     forgotten(cx, p);
 }
 
-/// Forgetting a handle leaks its buffer and nothing else: the reply may come at any later time, and new allocations must not be
-/// where it goes.
+/// Forgetting a handle leaks its buffer and nothing else: the reply may come at any later time, and new
+/// allocations must not be where it goes.
 fn forgotten(cx: &Cx, p: GlobalPtr<u64>) {
     let r = cx.rank;
     let before = r.write_nb(p, vec![0xAAAA_AAAA_AAAA_AAAA; 8192]);

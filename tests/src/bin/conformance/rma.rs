@@ -3,7 +3,7 @@
 
 use crate::support::{Cx, Rng, same};
 use gasnet::am::MAX_MEDIUM;
-use gasnet::{Event, GlobalPtr, RankId};
+use gasnet::{Categories, Event, GlobalPtr, Local, RankId, Refused};
 
 /// How a transfer is made and completed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -16,9 +16,17 @@ pub enum Way {
     Region,
     Slice,
     Pending,
+    /// The source is written again when the leaf is done.
+    Leaf,
+    /// When those of the thread are.
+    Group,
+    /// When the leaf of the region is.
+    RegionGroup,
+    /// Tried until it is not refused.
+    Immediate,
 }
 
-pub const WAYS: [Way; 8] = [
+pub const WAYS: [Way; 12] = [
     Way::Blocking,
     Way::Event,
     Way::TestedEvent,
@@ -27,6 +35,10 @@ pub const WAYS: [Way; 8] = [
     Way::Region,
     Way::Slice,
     Way::Pending,
+    Way::Leaf,
+    Way::Group,
+    Way::RegionGroup,
+    Way::Immediate,
 ];
 
 const LENGTHS: &[usize] = &[
@@ -85,11 +97,11 @@ pub fn put(cx: &Cx, way: Way, to: RankId, at: u64, data: &[u8]) {
             Way::Event | Way::TestedEvent => complete(cx, way, r.put_nb(to, at, p, n)),
             Way::Implicit => {
                 r.put_nbi(to, at, p, n);
-                r.wait_implicit(true, false);
+                r.wait_implicit(Categories::PUTS);
             }
             Way::TestedImplicit => {
                 r.put_nbi(to, at, p, n);
-                until(cx, || r.test_implicit(true, true));
+                until(cx, || r.test_implicit(Categories::ALL));
             }
             Way::Region => {
                 r.begin_region();
@@ -99,6 +111,60 @@ pub fn put(cx: &Cx, way: Way, to: RankId, at: u64, data: &[u8]) {
             }
             Way::Slice => r.write_slice(GlobalPtr::new(to, at), data),
             Way::Pending => same(&r.write_nb(GlobalPtr::new(to, at), data.to_vec()).wait(), data, "source"),
+            Way::Leaf | Way::Group | Way::RegionGroup | Way::Immediate => {
+                put_and_reuse(cx, way, to, at, data.to_vec())
+            }
+        }
+    }
+}
+
+/// Puts `data`, which is overwritten as soon as that is allowed and before the put is complete.
+fn put_and_reuse(cx: &Cx, way: Way, to: RankId, at: u64, mut data: Vec<u8>) {
+    let r = cx.rank;
+    let (p, n) = (data.as_ptr(), data.len());
+    // SAFETY: the source is left alone until it may be written; nobody else uses the destination (the
+    // callers' layout).
+    unsafe {
+        match way {
+            Way::Leaf => {
+                let event = r.start_put(to, at, p, n, Local::Leaf, false).expect("not immediate");
+                let leaf = r.query_leaf(event);
+                if leaf == Event::DONE {
+                    assert_eq!(r.query_leaf(event), Event::DONE);
+                }
+                r.wait(leaf);
+                r.wait(leaf);
+                data.fill(0xBB);
+                r.wait(event);
+            }
+            Way::Group => {
+                r.start_put_implicit(to, at, p, n, Local::Group, false).expect("not immediate");
+                r.wait_implicit(Categories::LOCAL);
+                data.fill(0xBB);
+                r.wait_implicit(Categories::PUTS);
+            }
+            Way::RegionGroup => {
+                r.begin_region();
+                r.start_put_implicit(to, at, p, n, Local::Group, false).expect("not immediate");
+                let event = r.end_region();
+                let mut list = [event, r.query_leaf(event)];
+                while list[1] != Event::DONE {
+                    r.poll();
+                    r.test_each(&mut list);
+                }
+                data.fill(0xBB);
+                r.wait(list[0]);
+            }
+            _ => {
+                let event = loop {
+                    match r.start_put(to, at, p, n, Local::Now, true) {
+                        Ok(event) => break event,
+                        Err(Refused) => r.poll(),
+                    };
+                };
+                data.fill(0xBB);
+                complete(cx, Way::Event, event);
+            }
         }
     }
 }
@@ -113,15 +179,30 @@ pub fn get(cx: &Cx, way: Way, from: RankId, at: u64, len: usize, skew: usize) ->
         match way {
             Way::Blocking => r.get(p, from, at, len),
             Way::Event | Way::TestedEvent => complete(cx, way, r.get_nb(p, from, at, len)),
-            Way::Implicit => {
+            Way::Implicit | Way::Group => {
                 r.get_nbi(p, from, at, len);
-                r.wait_implicit(false, true);
+                r.wait_implicit(Categories::GETS);
+            }
+            Way::Leaf => {
+                let event = r.get_nb(p, from, at, len);
+                // A get has no source of this rank's.
+                assert_eq!(r.query_leaf(event), Event::DONE);
+                r.wait(event);
+            }
+            Way::Immediate => {
+                let event = loop {
+                    match r.start_get(p, from, at, len, true) {
+                        Ok(event) => break event,
+                        Err(Refused) => r.poll(),
+                    };
+                };
+                r.wait(event);
             }
             Way::TestedImplicit => {
                 r.get_nbi(p, from, at, len);
-                until(cx, || r.test_implicit(false, true));
+                until(cx, || r.test_implicit(Categories::GETS));
             }
-            Way::Region => {
+            Way::Region | Way::RegionGroup => {
                 r.begin_region();
                 r.get_nbi(p, from, at, len);
                 let event = r.end_region();
@@ -147,14 +228,14 @@ fn memset(cx: &Cx, way: Way, to: RankId, at: u64, value: u8, len: usize) {
     // SAFETY: nobody else uses the destination.
     unsafe {
         match way {
-            Way::Event | Way::TestedEvent | Way::Pending => {
+            Way::Event | Way::TestedEvent | Way::Pending | Way::Leaf | Way::Immediate => {
                 complete(cx, way, r.memset_nb(to, at, value, len))
             }
-            Way::Implicit | Way::TestedImplicit => {
+            Way::Implicit | Way::TestedImplicit | Way::Group => {
                 r.memset_nbi(to, at, value, len);
-                r.wait_implicit(true, true);
+                r.wait_implicit(Categories::ALL);
             }
-            Way::Region => {
+            Way::Region | Way::RegionGroup => {
                 r.begin_region();
                 r.memset_nbi(to, at, value, len);
                 let event = r.end_region();
@@ -293,7 +374,8 @@ pub fn many_events(cx: &Cx) {
         let mut rng = cx.rng("events");
         let mut events: Vec<Event> = Vec::with_capacity(n);
         for (i, v) in values.iter().enumerate() {
-            // SAFETY: the source lives; each word has one writer (ranks 0 and 2 would share, but target different ranks).
+            // SAFETY: the source lives; each word has one writer (ranks 0 and 2 would share, but target
+            // different ranks).
             events.push(unsafe { cx.rank.put_nb(to, at + 8 * i as u64, std::ptr::from_ref(v).cast(), 8) });
         }
         finish(cx, &mut rng, events);
@@ -347,7 +429,7 @@ pub fn regions(cx: &Cx) {
         while !open.is_empty() {
             open.retain(|e| !r.test(*e));
         }
-        r.wait_implicit(true, true);
+        r.wait_implicit(Categories::ALL);
     }
     for (k, b) in back.iter().enumerate() {
         same(b, &data[k * 4096..(k + 1) * 4096], "region");
@@ -356,9 +438,9 @@ pub fn regions(cx: &Cx) {
     }
     same(&get(cx, Way::Blocking, to, base + (1 << 17), 1000, 0), &data[..1000], "outside the region");
     // Nothing outstanding: all of these return at once.
-    r.wait_implicit(true, false);
-    r.wait_implicit(false, true);
-    assert!(r.test_implicit(true, true));
+    r.wait_implicit(Categories::PUTS);
+    r.wait_implicit(Categories::GETS);
+    assert!(r.test_implicit(Categories::ALL));
     r.wait(Event::DONE);
     assert!(r.test(Event::DONE));
 }

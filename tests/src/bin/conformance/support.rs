@@ -70,7 +70,8 @@ impl Cx {
         t
     }
 
-    /// `bytes` bytes at the same offset of every segment, until the section ends; their contents are what was there.
+    /// `bytes` bytes at the same offset of every segment, until the section ends; their contents are what was
+    /// there.
     pub fn take(&self, bytes: u64) -> u64 {
         let at = self.used.get().next_multiple_of(4096);
         assert!(at + bytes <= ARENA, "the section wants {bytes} bytes more than there are");
@@ -106,7 +107,7 @@ impl Cx {
     pub fn rng_of(&self, section: &str, rank: u32) -> Rng {
         let mut h = self.seed ^ (u64::from(rank) << 32);
         section.bytes().for_each(|b| h = mix(h ^ u64::from(b)));
-        Rng(mix(h))
+        Rng::new(h)
     }
 
     /// Waits until a counter of handlers reaches a value, and checks that it does not pass it.
@@ -124,19 +125,22 @@ pub fn mix(mut x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// A small generator.
+/// A generator, the same on all ranks that give it the same seed.
 #[derive(Debug, Clone)]
-pub struct Rng(pub u64);
+pub struct Rng(fastrand::Rng);
 
 impl Rng {
+    pub fn new(seed: u64) -> Rng {
+        Rng(fastrand::Rng::with_seed(seed))
+    }
+
     pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(1);
-        mix(self.0)
+        self.0.u64(..)
     }
 
     /// A number below `n`.
     pub fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
+        self.0.usize(..n)
     }
 
     pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
@@ -144,11 +148,8 @@ impl Rng {
     }
 
     pub fn bytes(&mut self, n: usize) -> Vec<u8> {
-        let mut v: Vec<u8> = Vec::with_capacity(n + 8);
-        while v.len() < n {
-            v.extend_from_slice(&self.next().to_le_bytes());
-        }
-        v.truncate(n);
+        let mut v = vec![0; n];
+        self.0.fill(&mut v);
         v
     }
 }

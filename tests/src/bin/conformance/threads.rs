@@ -42,7 +42,7 @@ pub fn threads(cx: &Cx) {
             // A `Cx` is for one thread: each gets its own with the same seed.
             let (rank, seed, quick) = (cx.rank, cx.seed, cx.quick);
             s.spawn(move || {
-                let rng = Rng(mix(seed ^ (u64::from(rank.id().0) << 8 | thread as u64)));
+                let rng = Rng::new(mix(seed ^ (u64::from(rank.id().0) << 8 | thread as u64)));
                 let w = Worker { rank, rng, thread, at: slots + SLOT * thread as u64, counters, seed, quick };
                 w.work(rounds, give, take);
             });
@@ -86,7 +86,8 @@ impl Worker {
             put(&cx, a, to, self.at + skew as u64, &data);
             same(&get(&cx, b, to, self.at + skew as u64, len, skew), &data, "a thread's own slot");
 
-            // The old values a thread sees of a shared counter only grow: a stale or mixed-up answer would show.
+            // The old values a thread sees of a shared counter only grow: a stale or mixed-up answer would
+            // show.
             let was = r.fetch_add(GlobalPtr::new(RankId(0), self.counters), 1);
             assert!(last < Some(was), "{was} after {last:?}");
             last = Some(was);

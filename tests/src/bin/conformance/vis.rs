@@ -1,8 +1,9 @@
-//! Vector, indexed and strided transfers against a byte-by-byte oracle: random shapes on both sides, in all three forms.
+//! Vector, indexed and strided transfers against a byte-by-byte oracle: random shapes on both sides, in all
+//! three forms.
 
 use crate::support::{Cx, Rng, same};
 use gasnet::vis::{Piece, Shape};
-use gasnet::{Event, GlobalPtr};
+use gasnet::{Event, GlobalPtr, Local};
 
 /// A shape with the memory it points to.
 #[derive(Debug, Clone)]
@@ -30,7 +31,8 @@ impl Owned {
             Owned::Strided(at, strides, count) => {
                 let mut starts = vec![*at];
                 for (s, c) in strides.iter().zip(&count[1..]).rev() {
-                    starts = starts.iter().flat_map(|b| (0..*c).map(move |i| b + i * s)).collect();
+                    let row = |b: usize| (0..*c).map(move |i| b.wrapping_add(i.wrapping_mul(*s)));
+                    starts = starts.iter().flat_map(|b| row(*b)).collect();
                 }
                 starts.iter().flat_map(|&b| run(b, count[0])).collect()
             }
@@ -110,7 +112,20 @@ fn random(rng: &mut Rng, total: usize) -> Owned {
                 strides.push(size);
                 size *= (*c).max(1);
             }
-            Owned::Strided(0, strides, count)
+            // Some dimensions backwards, and in another order.
+            let mut at = 0;
+            for (stride, c) in strides.iter_mut().zip(&count[1..]) {
+                if *c > 0 && rng.below(3) == 0 {
+                    at += *stride * (c - 1);
+                    *stride = stride.wrapping_neg();
+                }
+            }
+            if rng.below(2) == 0 && strides.len() > 1 {
+                let (i, j) = (rng.below(strides.len()), rng.below(strides.len()));
+                strides.swap(i, j);
+                count.swap(i + 1, j + 1);
+            }
+            Owned::Strided(at, strides, count)
         }
     }
 }
@@ -150,10 +165,18 @@ pub fn shapes(cx: &Cx) {
         // SAFETY: the shapes are inside the buffer and this rank's part of the segment.
         unsafe {
             let event = match (rng.below(4), put) {
-                (0, true) => rank.put_shape_nb(to, r, origin, l),
+                (0, true) => {
+                    rank.put_shape_nb(to, r, origin, l, *rng.pick(&[Local::Defer, Local::Now, Local::Leaf]))
+                }
                 (0, false) => rank.get_shape_nb(l, to, r, origin),
                 (1, true) => {
-                    rank.put_shape_nbi(to, r, origin, l);
+                    rank.put_shape_nbi(
+                        to,
+                        r,
+                        origin,
+                        l,
+                        *rng.pick(&[Local::Defer, Local::Now, Local::Group]),
+                    );
                     Event::DONE
                 }
                 (1, false) => {
@@ -163,7 +186,7 @@ pub fn shapes(cx: &Cx) {
                 (2, _) => {
                     rank.begin_region();
                     if put {
-                        rank.put_shape_nbi(to, r, origin, l)
+                        rank.put_shape_nbi(to, r, origin, l, *rng.pick(&[Local::Defer, Local::Group]))
                     } else {
                         rank.get_shape_nbi(l, to, r, origin)
                     }
@@ -179,7 +202,7 @@ pub fn shapes(cx: &Cx) {
                 }
             };
             rank.wait(event);
-            rank.wait_implicit(true, true);
+            rank.wait_implicit(gasnet::Categories::ALL);
         }
         let mut got = vec![0; far];
         rank.read_slice(GlobalPtr::new(to, mine as u64), &mut got);

@@ -1,8 +1,9 @@
-//! Jobs that are started through other people's programs, as they are on real machines: an sshd, Slurm's `srun`.
+//! Jobs that are started through other people's programs, as they are on real machines: an sshd, Slurm's
+//! `srun`.
 //!
-//! Each is started here with settings, keys and ports of its own in a scratch folder, beside what the system may run, and ended with all
-//! that it started. Prints a line `ok NAME` or `FAILED NAME` for each test, as the suites do, and says what is missing where a program
-//! is not installed.
+//! Each is started here with settings, keys and ports of its own in a scratch folder, beside what the system
+//! may run, and ended with all that it started. Prints a line `ok NAME` or `FAILED NAME` for each test, as
+//! the suites do, and says what is missing where a program is not installed.
 
 mod slurm;
 mod sshd;

@@ -1,5 +1,5 @@
-//! `gasnetrun --hosts` against a real sshd. It listens on this machine's loop-back addresses, of which each stands for a host; keys, settings
-//! and port are made here, and who connects uses nothing of the user's own.
+//! `gasnetrun --hosts` against a real sshd. It listens on this machine's loop-back addresses, of which each
+//! stands for a host; keys, settings and port are made here, and who connects uses nothing of the user's own.
 
 use super::{GONE, MARK, Test, below, beside, ended, find, free_port, marked, outcome, scratch, soon, write};
 use gasnet_tests::run::{Outcome, run, signal};
@@ -191,7 +191,8 @@ impl Sshd {
             .map_err(|why| format!("{why}; left: {:?} and sessions {:?}", marked(mark), below(daemon)))
     }
 
-    /// Starts a job of ranks that say who they are, and waits for all of them: the monitor, its output from there on, the ranks, the mark.
+    /// Starts a job of ranks that say who they are, and waits for all of them: the monitor, its output from
+    /// there on, the ranks, the mark.
     fn sleeping(&self) -> Result<Sleeping, String> {
         let script = "echo pid $$; exec sleep 100";
         let (mut command, mark) = self.run("ssh_config", &["-H", "one,two", "-n", "4", "sh", "-c", script]);

@@ -1,4 +1,5 @@
-//! Somebody on the wire who sees what a host sends: sends it again, sends it changed, and sends rubbish in its name.
+//! Somebody on the wire who sees what a host sends: sends it again, sends it changed, and sends rubbish in
+//! its name.
 #![expect(unsafe_code, reason = "packet sockets and a signal handler")]
 
 use std::process::ExitCode;
@@ -27,11 +28,8 @@ pub fn run(interface: &str) -> ExitCode {
     };
     let mut kept: Vec<Vec<u8>> = Vec::new();
     let (mut again, mut changed, mut rubbish) = (0u64, 0u64, 0u64);
-    let mut x = 1u64;
-    let mut random = move || {
-        x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        x >> 33
-    };
+    let mut generator = fastrand::Rng::with_seed(1);
+    let mut random = move || generator.u64(..1 << 31);
     let mut buffer = [0u8; 65536];
     while !STOP.load(Relaxed) {
         // SAFETY: fills in the buffer and the address, up to the lengths given; any bytes are an address.
@@ -43,7 +41,8 @@ pub fn run(interface: &str) -> ExitCode {
         };
         let Ok(n) = usize::try_from(n) else { continue };
         if from.sll_pkttype != libc::PACKET_OUTGOING {
-            // To send it from here would tell the bridge that its sender has moved here, which is another attack.
+            // To send it from here would tell the bridge that its sender has moved here, which is another
+            // attack.
             continue;
         }
         let is_udp = n > PAYLOAD && buffer[12..14] == [8, 0] && buffer[ETHERNET] == 0x45 && buffer[23] == 17;
@@ -71,7 +70,8 @@ pub fn run(interface: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// A socket that sees all packets of an interface, in both directions, and sends any; it waits no longer than 100 ms.
+/// A socket that sees all packets of an interface, in both directions, and sends any; it waits no longer than
+/// 100 ms.
 fn open(interface: &str) -> Option<libc::c_int> {
     let name = std::ffi::CString::new(interface).ok()?;
     let all = u16::to_be(libc::ETH_P_ALL as u16);

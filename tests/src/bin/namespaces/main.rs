@@ -1,8 +1,8 @@
-//! Jobs on several hosts: network namespaces joined by a bridge, as root. Plain, with losses, with a cut link, with a host
-//! that dies, and with an attacker on the wire.
+//! Jobs on several hosts: network namespaces joined by a bridge, as root. Plain, with losses, with a cut
+//! link, with a host that dies, and with an attacker on the wire.
 //!
-//! Prints a line `ok NAME` or `FAILED NAME` for each test, as the suites do, or says what is missing to make namespaces. With a
-//! task as its first argument it is a part of a test: a rank, or the attacker.
+//! Prints a line `ok NAME` or `FAILED NAME` for each test, as the suites do, or says what is missing to make
+//! namespaces. With a task as its first argument it is a part of a test: a rank, or the attacker.
 
 mod attack;
 
@@ -158,7 +158,8 @@ fn dead_host(net: &Net) -> Result<String, String> {
     ends(net, &[], "", || drop(net.hosts.kill_all(1)))
 }
 
-/// Whatever two hosts send is seen by somebody who sends it again, sends it changed, and sends rubbish in its place.
+/// Whatever two hosts send is seen by somebody who sends it again, sends it changed, and sends rubbish in its
+/// place.
 fn attacker(net: &Net) -> Result<String, String> {
     let mut attacks = Vec::new();
     for host in 0..2 {
@@ -181,7 +182,8 @@ fn attacker(net: &Net) -> Result<String, String> {
     if all.iter().all(enough) { Ok(all.join("; ")) } else { Err(format!("hardly an attack: {all:?}")) }
 }
 
-/// NICs of several hosts, with little memory: pages come and go at both ends of the network. The program looks at its counters.
+/// NICs of several hosts, with little memory: pages come and go at both ends of the network. The program
+/// looks at its counters.
 fn netvm(net: &Net) -> Result<String, String> {
     for mode in ["shadow-lock", "firehose"] {
         let mut job = net.conformance(3, 6, SHORT);

@@ -1,7 +1,9 @@
-//! The allocator of this program: what reading one input takes is handed out in a row, and the row begins anew for the next one.
+//! The allocator of this program: what reading one input takes is handed out in a row, and the row begins
+//! anew for the next one.
 //!
-//! Each thread has a row of its own; a count of the objects in it says whether it may begin anew. What lives longer keeps it
-//! from doing so, which costs memory and nothing else; a full row sends everything to the system's allocator.
+//! Each thread has a row of its own; a count of the objects in it says whether it may begin anew. What lives
+//! longer keeps it from doing so, which costs memory and nothing else; a full row sends everything to the
+//! system's allocator.
 #![expect(unsafe_code, reason = "an allocator deals in raw memory")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -51,8 +53,8 @@ impl Row {
     }
 }
 
-// SAFETY: the pieces of a row do not overlap while one of them is alive, since `used` goes back to 0 only when none is; everything
-// else is the system's.
+// SAFETY: the pieces of a row do not overlap while one of them is alive, since `used` goes back to 0 only
+// when none is; everything else is the system's.
 unsafe impl GlobalAlloc for Arena {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let row = HERE.get();
@@ -88,7 +90,8 @@ unsafe impl GlobalAlloc for Arena {
             HERE.set(Row { used: start + size, ..row });
             return at;
         }
-        // SAFETY: the new piece has another place and room for what is copied; the old one is given back once.
+        // SAFETY: the new piece has another place and room for what is copied; the old one is given back
+        // once.
         unsafe {
             let new = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
             if !new.is_null() {

@@ -1,4 +1,5 @@
-//! Feeds small units, damaged or made up, to the compiler's front end, in this process, as fast as it reads them.
+//! Feeds small units, damaged or made up, to the compiler's front end, in this process, as fast as it reads
+//! them.
 
 mod arena;
 
@@ -82,7 +83,8 @@ impl Tally {
     }
 }
 
-/// Estimates how many different texts there were, by the rarest hashes of 2^14 groups (HyperLogLog; within 1 or 2 %).
+/// Estimates how many different texts there were, by the rarest hashes of 2^14 groups (HyperLogLog; within 1
+/// or 2 %).
 struct Distinct(Vec<u8>);
 
 impl Default for Distinct {
@@ -133,7 +135,7 @@ fn main() -> ExitCode {
         }
     };
     if options.print > 0 {
-        upcc::ast::on_big_stack(|| print(&options, &stock));
+        upcc::front::on_big_stack(|| print(&options, &stock));
         return ExitCode::SUCCESS;
     }
     // A panic is reported with the input that caused it.
@@ -147,7 +149,7 @@ fn main() -> ExitCode {
             let (options, stock, next, running, tally, over) =
                 (&options, &stock, &next, &running, &tally, &over);
             scope.spawn(move || {
-                upcc::ast::on_big_stack(|| {
+                upcc::front::on_big_stack(|| {
                     let mut room = Room::default();
                     // What stays for good is made here.
                     drop(attempt(stock.input(0, &mut room), 0));
@@ -242,7 +244,8 @@ fn memory_kb() -> u64 {
 /// Processor time of this process: on a busy machine the clock would blame the input for it.
 fn processor_time() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // After the name in parentheses: user and system time are the 12th and 13th field, in hundredths of a second.
+    // After the name in parentheses: user and system time are the 12th and 13th field, in hundredths of a
+    // second.
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
     let ticks = |at: usize| fields.get(at).and_then(|f| f.parse::<u64>().ok()).unwrap_or(0);
     Duration::from_millis(10 * (ticks(11) + ticks(12)))

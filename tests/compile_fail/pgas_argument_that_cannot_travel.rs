@@ -1,0 +1,13 @@
+// error: E0277
+// says: `Raw` cannot be an argument of a remote function
+//! An argument is written by serde.
+#[cfg(not(fixed))]
+pub struct Raw(*const u8);
+#[cfg(fixed)]
+pub struct Raw(pub usize);
+pub fn case(world: pgas::World, raw: Raw) {
+    #[cfg(not(fixed))]
+    world.send(1, |_, _: Raw| (), raw);
+    #[cfg(fixed)]
+    world.send(1, |_, _: usize| (), raw.0);
+}

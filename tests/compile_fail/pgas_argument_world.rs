@@ -1,0 +1,9 @@
+// error: E0277
+// says: `World` cannot be an argument of a remote function
+//! The world is not sent: each rank has its own.
+pub fn case(world: pgas::World) {
+    #[cfg(not(fixed))]
+    world.send(1, |_, other: pgas::World| println!("{other:?}"), world);
+    #[cfg(fixed)]
+    world.send(1, |world, ()| println!("{world:?}"), ());
+}

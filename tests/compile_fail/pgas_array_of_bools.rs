@@ -1,0 +1,9 @@
+// error: E0277
+// says: the trait bound `bool: Plain` is not satisfied
+//! Any bytes must be an element.
+pub fn case(world: pgas::World) {
+    #[cfg(not(fixed))]
+    let _ = world.array::<bool>(10, pgas::Layout::Block);
+    #[cfg(fixed)]
+    let _ = world.array::<u8>(10, pgas::Layout::Block);
+}

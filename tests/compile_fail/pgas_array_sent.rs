@@ -1,0 +1,9 @@
+// error: E0277
+// says: `pgas::Array<u32>` cannot be an argument of a remote function
+//! An array is not data: it lies on all ranks already.
+pub fn case(world: pgas::World, array: pgas::Array<u32>) {
+    #[cfg(not(fixed))]
+    world.send(1, |_, _: pgas::Array<u32>| (), array);
+    #[cfg(fixed)]
+    world.send(1, |_, _: usize| (), array.len());
+}

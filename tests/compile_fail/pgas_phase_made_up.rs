@@ -1,0 +1,9 @@
+// error: E0451
+// says: fields `array` and `copy` of struct `Reading` are private
+//! Only a phase gives what it permits.
+pub fn case(array: &pgas::Array<u32>) {
+    #[cfg(not(fixed))]
+    let _ = pgas::Reading::<u32> { array, copy: None };
+    #[cfg(fixed)]
+    let _ = array.len();
+}

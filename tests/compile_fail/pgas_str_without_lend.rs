@@ -1,0 +1,9 @@
+// error: none
+// says: implementation of `Deserialize` is not general enough
+//! A string slice is lent, or sent as a `String`.
+pub fn case(world: pgas::World) {
+    #[cfg(not(fixed))]
+    world.send(1, |_, text: &str| println!("{text}"), "text");
+    #[cfg(fixed)]
+    world.send(1, |_, text: &str| println!("{text}"), pgas::lend("text"));
+}
