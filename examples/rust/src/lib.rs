@@ -1,17 +1,34 @@
 //! What the Rust examples share: sizes from the command line, the verdict, reproducible random numbers.
 
-use std::ops::RangeInclusive;
+pub mod core;
 
-use gasnet::Rank;
+use pgas::World;
+use std::ops::RangeInclusive;
 
 /// One positional argument: its name, its default, and what it may be.
 pub type Size = (&'static str, u64, RangeInclusive<u64>);
 
-/// The sizes given on the command line, or their defaults. `None` after `--help`: return from the program then. A bad
-/// argument ends the job with status 2.
+/// The sizes given on the command line, or their defaults. `None` after `--help`: return from the program
+/// then. A bad argument ends the job with status 2.
 ///
 /// All ranks see the same arguments and take the same way; rank 0 speaks.
-pub fn sizes<const N: usize>(rank: &Rank, wanted: [Size; N]) -> Option<[u64; N]> {
+pub fn sizes<const N: usize>(world: World, wanted: [Size; N]) -> Option<[u64; N]> {
+    given(wanted, world.rank() == 0).unwrap_or_else(|()| {
+        world.barrier();
+        world.exit(2)
+    })
+}
+
+/// No rank has found an answer wrong, which would have ended the job: rank 0 says so. Collective.
+pub fn passed(world: World) {
+    world.barrier();
+    if world.rank() == 0 {
+        println!("verification: passed");
+    }
+}
+
+/// What the command line says; one rank speaks. Fails where an argument is bad.
+fn given<const N: usize>(wanted: [Size; N], speaks: bool) -> Result<Option<[u64; N]>, ()> {
     let mut args = std::env::args();
     let program = args.next().unwrap_or_default();
     let program = program.rsplit('/').next().unwrap_or_default().to_string();
@@ -28,10 +45,10 @@ pub fn sizes<const N: usize>(rank: &Rank, wanted: [Size; N]) -> Option<[u64; N]>
     let mut problem = None;
     for (i, arg) in args.enumerate() {
         if arg == "--help" || arg == "-h" {
-            if rank.id().0 == 0 {
+            if speaks {
                 println!("{usage}");
             }
-            return None;
+            return Ok(None);
         }
         match (wanted.get(i), arg.parse::<u64>()) {
             (Some((_, _, range)), Ok(value)) if range.contains(&value) => values[i] = value,
@@ -40,38 +57,16 @@ pub fn sizes<const N: usize>(rank: &Rank, wanted: [Size; N]) -> Option<[u64; N]>
         }
     }
     if let Some(problem) = problem {
-        if rank.id().0 == 0 {
+        if speaks {
             eprintln!("{program}: {problem}\n{usage}");
         }
-        rank.barrier();
-        rank.global_exit(2);
+        return Err(());
     }
-    Some(values)
+    Ok(Some(values))
 }
 
-/// The answer is wrong: say how, and end the job with status 1.
-pub fn wrong(rank: &Rank, what: &str) -> ! {
-    eprintln!("rank {}: {what}", rank.id());
-    rank.global_exit(1)
-}
-
-/// Ends the job if the answer of any rank is wrong; else rank 0 prints the verdict. Collective.
-pub fn passed(rank: &Rank) {
-    rank.barrier();
-    if rank.id().0 == 0 {
-        println!("verification: passed");
-    }
-}
-
-/// Unwraps a result of the runtime; an error ends the job.
-pub fn sure<T>(rank: &Rank, result: Result<T, gasnet::Error>) -> T {
-    match result {
-        Ok(value) => value,
-        Err(problem) => rank.fatal(&problem.to_string()),
-    }
-}
-
-/// A mixing function: random numbers that depend on the index alone, so that the input is the same for any number of ranks.
+/// A mixing function: random numbers that depend on the index alone, so that the input is the same for any
+/// number of ranks.
 pub fn mix(index: u64) -> u64 {
     let mut x = index.wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

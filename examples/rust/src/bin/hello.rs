@@ -1,34 +1,28 @@
-//! Hello: every rank greets, then writes to its right neighbour's memory, some rounds long.
+//! Hello: every rank greets, then a value goes round: each rank hands it to its right neighbour, some rounds
+//! long.
 //!
-//! Shows: starting a job, a value at the same place in every segment, a remote write, barriers.
+//! Shows: starting a job, an object on each rank, functions that run on another rank.
 
-use gasnet::{GlobalPtr, RankId};
-use gasnet_examples::{passed, sizes, sure, wrong};
+use gasnet_examples::{passed, sizes};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 fn main() {
-    gasnet_conduits::run(|rank| {
-        let Some([rounds]) = sizes(rank, [("ROUNDS", 3, 1..=1_000_000)]) else { return };
-        println!("hello from rank {} of {}", rank.id(), rank.size());
+    pgas::run(|world| {
+        let Some([rounds]) = sizes(world, [("ROUNDS", 3, 1..=1_000_000)]) else { return };
+        println!("hello from rank {} of {}", world.rank(), world.size());
 
-        let (me, size) = (u64::from(rank.id().0), u64::from(rank.size()));
-        let right = RankId(((me + 1) % size) as u32);
-        // All ranks allocate the same, so the offset is the same everywhere.
-        let mine: GlobalPtr<u64> = sure(rank, rank.allocate_array(1));
-        rank.write(mine, me);
+        let (me, size) = (u64::from(world.rank()), u64::from(world.size()));
+        let right = (world.rank() + 1) % world.size();
+        let cell = world.share(AtomicU64::new(me));
         for _ in 0..rounds {
-            rank.barrier(); // all are written
-            let value = rank.read(mine);
-            rank.barrier(); // all are read
-            rank.write(mine.on(right), value + 1);
+            let value = cell.load(Relaxed);
+            world.barrier(); // all have read theirs
+            cell.send(right, |cell, value| cell.store(value, Relaxed), value + 1);
+            world.settle(); // all are stored
         }
-        rank.barrier();
 
         // What is here now began `rounds` ranks to the left and grew by one at each step.
-        let expected = (me + size - rounds % size) % size + rounds;
-        let found = rank.read(mine);
-        if found != expected {
-            wrong(rank, &format!("found {found}, expected {expected}"));
-        }
-        passed(rank);
-    });
+        assert_eq!(cell.load(Relaxed), (me + size - rounds % size) % size + rounds);
+        passed(world);
+    })
 }

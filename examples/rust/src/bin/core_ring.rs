@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
 use gasnet::{Handler, RankId};
-use gasnet_examples::{passed, sizes, sure, wrong};
+use gasnet_examples::core::{passed, sizes, sure, wrong};
 
 const TOKEN: u8 = 200;
 
@@ -51,7 +51,7 @@ fn main() {
         }
         if me == 0 {
             let hop = elapsed.as_secs_f64() * 1e6 / (rounds * size) as f64;
-            println!("ring: {rounds} rounds of {size} ranks, {hop:.2} us a hop");
+            println!("core_ring: {rounds} rounds of {size} ranks, {hop:.2} us a hop");
         }
         passed(rank);
     });
