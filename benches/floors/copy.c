@@ -1,5 +1,6 @@
-/* copy: 8-byte stores to and loads from another process's memory through a common mapping, and
-   memcpy of 1 MiB into it. Prints ns per store and load, and GB/s. */
+/* copy: 8-byte stores to and loads from another process's memory through a common mapping, memcpy of
+   1 MiB into it, and of 64 rows of 64 bytes that are a kilobyte apart on both sides. Prints ns per
+   store, load and 64 rows, and GB/s. */
 #include "floor.h"
 
 #define MIB (1 << 20)
@@ -20,6 +21,14 @@ static NOINLINE void blocks(char *to, const char *from, long count)
 {
     for (long i = 0; i < count; i++) {
         memcpy(to, from, MIB);
+        __asm__ volatile("" ::: "memory");
+    }
+}
+static NOINLINE void rows(char *to, const char *from, long count)
+{
+    for (long i = 0; i < count; i++) {
+        for (int row = 0; row < 64; row++)
+            memcpy(to + 1024 * row, from + 1024 * row, 64);
         __asm__ volatile("" ::: "memory");
     }
 }
@@ -49,10 +58,14 @@ int main(void)
             start = now_ns();
             blocks(memory + MIB, source, copies);
             const double rate = (double)copies * MIB / (now_ns() - start);
+            start = now_ns();
+            rows(memory + MIB, source, 200 * copies);
+            const double box = (now_ns() - start) / (200.0 * (double)copies);
             if (batch >= 0) {
                 report("store8", store);
                 report("load8", load);
                 report("memcpy_1m", rate);
+                report("rows", box);
             }
         }
         (void)consume;

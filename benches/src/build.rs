@@ -29,6 +29,8 @@ pub enum Program {
     MpiFloor(&'static str),
     /// `pgas-bench-rank`.
     Rust,
+    /// `pgas-bench-calls`.
+    Calls,
     /// `pgas-bench-rank`, by the launcher of an MPI.
     MpiRust(&'static str),
     /// `clients/NAME.c`, over `gasnet.h`.
@@ -117,7 +119,8 @@ impl Tools {
         Ok(lines)
     }
 
-    /// Runs a program on two hosts: network namespaces, joined by wires without offloads that lose so many of 10 000 packets.
+    /// Runs a program on two hosts: network namespaces, joined by wires without offloads that lose so many of
+    /// 10 000 packets.
     fn between(&mut self, program: &Path, loss: u32, ranks: u32) -> Result<Command, String> {
         let hosts = match self.hosts.take() {
             Some(hosts) => hosts,
@@ -158,9 +161,10 @@ impl Tools {
                 self.output(&mut command)?;
                 Ok(output)
             }
-            Program::Rust | Program::MpiRust(_) | Program::RustBetween(_) => {
+            Program::Rust | Program::Calls | Program::MpiRust(_) | Program::RustBetween(_) => {
                 let own = std::env::current_exe().map_err(|error| error.to_string())?;
-                let rank = own.with_file_name("pgas-bench-rank");
+                let calls = *program == Program::Calls;
+                let rank = own.with_file_name(if calls { "pgas-bench-calls" } else { "pgas-bench-rank" });
                 if rank.exists() { Ok(rank) } else { Err(format!("{} is not built", rank.display())) }
             }
             Program::Client(name) => {
@@ -192,7 +196,7 @@ impl Tools {
         if !library.exists() {
             return Err(format!("{} is not installed", library.display()));
         }
-        let include = self.prefix.join("include/gasnet");
+        let include = self.prefix.join("include");
         let mut flags = vec!["-DGASNET_PAR".to_string(), format!("-I{}", include.display())];
         flags.push(library.display().to_string());
         flags.extend(["-lpthread", "-ldl", "-lm"].map(String::from));
@@ -304,7 +308,8 @@ fn within(limit: Duration, command: &mut Command) -> Result<Output, String> {
     }
 }
 
-/// Ask `upcc` (with `-###`) how it calls the C compiler, and leave out what concerns files and the preprocessor.
+/// Ask `upcc` (with `-###`) how it calls the C compiler, and leave out what concerns files and the
+/// preprocessor.
 fn code_flags(prefix: &Path) -> Vec<String> {
     let asked = Command::new(prefix.join("bin/upcc")).args(["-###", "-c", "any.upc"]).output();
     let said = asked.map(|output| String::from_utf8_lossy(&output.stderr).into_owned()).unwrap_or_default();

@@ -17,7 +17,9 @@ pub const SETS: &[Set] = &[
     ("mpi", mpi),
     ("ofi", ofi),
     ("ofi-registration", ofi_registration),
+    ("pgas", pgas),
     ("attentiveness", attentiveness),
+    ("ex", ex),
 ];
 
 fn words(text: &str) -> Vec<String> {
@@ -218,6 +220,156 @@ pub fn coll(_: &Options) -> Vec<Group> {
     groups
 }
 
+/// GASNet-EX in C: each row beside the raw floor, and beside GASNet-1's call of the same kind, in the same
+/// process.
+pub fn ex(_: &Options) -> Vec<Group> {
+    type Row = (&'static str, &'static [&'static str], Option<&'static str>, &'static str);
+    let client =
+        |ranks, env, args: &str| Probe { program: Program::Client("ex"), args: words(args), ranks, env };
+    // Name and key, the floor's keys, GASNet-1's key, and the bar beside GASNet-1.
+    let group = |name: &str, floor: Probe, probe: Probe, scale, rows: &[Row]| {
+        let (unit, ranks) = (if scale == 1.0 { "ns" } else { "us" }, probe.ranks);
+        let figures = rows.iter().flat_map(|(key, floors, other, bar)| {
+            let row =
+                Figure { scale, bar: "reported", ..time(&format!("{name}{key}"), unit, ranks, key, floors) };
+            let beside = other.map(|other| Figure {
+                name: format!("{}_beside_{other}", row.name),
+                floor: (1, vec![other].leak()),
+                bar,
+                ..row.clone()
+            });
+            std::iter::once(row).chain(beside)
+        });
+        Group { figures: figures.collect(), probes: vec![floor, probe], rounds: 0, note: None }
+    };
+    let (close, rtt) = ("value - floor <= 1 ns", "ratio <= 1.05");
+    let (store, load): (&[_], &[_]) = (&["store8"], &["load8"]);
+    let line: &[_] = &["tight", "pause"];
+    let mut groups = vec![
+        group(
+            "",
+            floor("copy", ""),
+            client(2, &[], "near"),
+            1.0,
+            &[
+                ("ex_put8", store, Some("g1_put8"), close),
+                ("ex_get8", load, Some("g1_get8"), close),
+                ("ex_put_nb", store, Some("g1_put_nb"), close),
+                ("ex_get_nb", load, Some("g1_get_nb"), close),
+                ("ex_put_nbi", store, Some("g1_put_nbi"), close),
+                ("ex_put_val", store, Some("g1_put_val"), close),
+                ("ex_get_val", load, Some("g1_get_val"), close),
+                ("ex_test", load, Some("g1_test"), close),
+            ],
+        ),
+        group(
+            "",
+            floor("pingpong", "1"),
+            client(2, &[], "messages"),
+            1e-3,
+            &[("ex_short", line, Some("g1_short"), rtt)],
+        ),
+        group(
+            "",
+            floor("pingpong", "1 4096"),
+            client(2, &[], "messages"),
+            1e-3,
+            &[("ex_long", line, Some("g1_long"), rtt)],
+        ),
+        group(
+            "",
+            floor("assemble", ""),
+            client(2, &[], "messages"),
+            1e-3,
+            &[
+                ("ex_medium", &["copied"], Some("g1_medium"), rtt),
+                ("ex_prepared", &["in_place"], Some("ex_medium"), "ratio <= 0.87"),
+            ],
+        ),
+        group(
+            "",
+            floor("copy", ""),
+            client(2, &[], "refusal"),
+            1.0,
+            &[
+                ("ex_refusal", load, None, ""),
+                ("ex_refusal_medium", load, None, ""),
+                ("ex_refusal_prepared", load, None, ""),
+            ],
+        ),
+        group(
+            "",
+            floor("copy", ""),
+            client(2, &[], "pieces"),
+            1.0,
+            &[
+                ("ex_strided", &["rows"], Some("g1_strided"), rtt),
+                ("ex_indexed", &["rows"], Some("g1_indexed"), rtt),
+            ],
+        ),
+        group(
+            "",
+            floor("fadd", "1"),
+            client(2, &[], "atomics"),
+            1.0,
+            &[("ex_fadd_alone", &["fadd"], None, ""), ("ex_add_nbi", &["fadd"], None, "")],
+        ),
+        group("", floor("fadd", "2"), client(2, &[], "atomics"), 1.0, &[("ex_fadd", &["fadd"], None, "")]),
+        group(
+            "udp_",
+            floor("udp_pingpong", "96"),
+            client(2, UDP, "messages 3000"),
+            1e-3,
+            &[("ex_short", &["spin", "yield", "block", "stages"], Some("g1_short"), rtt)],
+        ),
+        group(
+            "udp_",
+            floor("udp_pingpong", "4176"),
+            client(2, UDP, "messages 3000"),
+            1e-3,
+            &[
+                ("ex_medium", &["spin", "yield", "block", "stages"], Some("g1_medium"), rtt),
+                ("ex_prepared", &["spin", "yield", "block", "stages"], Some("ex_medium"), "reported"),
+            ],
+        ),
+    ];
+    // What a copy less is worth at most.
+    let assembled =
+        groups.iter_mut().find(|group| group.figures.iter().any(|figure| figure.name == "ex_prepared"));
+    if let Some(group) = assembled {
+        let floor = time("assemble_copied_beside_in_place", "us", 2, "copied", &["in_place"]);
+        group.figures.push(Figure {
+            value: (0, "copied"),
+            scale: 1e-3,
+            bar: "the limit of ex_prepared",
+            ..floor
+        });
+    }
+    for ranks in [2, 4] {
+        let mut teams = group(
+            "",
+            floor("barrier", &ranks.to_string()),
+            client(ranks, &[], "teams"),
+            1e-3,
+            &[
+                ("ex_barrier", &["barrier"], Some("g1_barrier"), "reported"),
+                ("ex_barrier_team", &["barrier"], Some("ex_barrier"), "reported"),
+                ("ex_broadcast", &["barrier"], Some("g1_broadcast"), "reported"),
+                ("ex_reduce", &["barrier"], None, ""),
+                ("ex_reduce_team", &["barrier"], Some("ex_reduce"), "reported"),
+            ],
+        );
+        teams.figures.iter_mut().for_each(|figure| figure.name += &format!("_{ranks}"));
+        groups.push(teams);
+    }
+    for figure in groups.iter_mut().flat_map(|group| &mut group.figures) {
+        if figure.name.starts_with("ex_refusal") {
+            figure.bar = "<= 20 ns";
+        }
+    }
+    groups
+}
+
 /// Every rank alone, over sockets.
 const UDP: Env = &[("GASNET_CONDUIT", "udp"), ("GASNET_NEIGHBORHOOD", "off")];
 /// With payloads authenticated.
@@ -373,8 +525,8 @@ pub fn ofi(_: &Options) -> Vec<Group> {
     groups
 }
 
-/// The ways to registered local memory, over providers that are made to want it, and pin it as a card's driver does: puts from the program's own
-/// memory, beside the same where nothing has to be registered.
+/// The ways to registered local memory, over providers that are made to want it, and pin it as a card's
+/// driver does: puts from the program's own memory, beside the same where nothing has to be registered.
 pub fn ofi_registration(_: &Options) -> Vec<Group> {
     let mut groups = Vec::new();
     for (provider, plain) in [("tcp", OFI), ("shm", OFI_SHM)] {
@@ -475,8 +627,8 @@ fn has_libfabric() -> bool {
     folders.iter().any(|folder| std::path::Path::new(folder).join("libfabric.so.1").exists())
 }
 
-/// What a put and a get cost while the target computes, beside what they cost while it waits in the runtime: one after the other, and puts with
-/// time between them, for each of which a progress thread has to be woken.
+/// What a put and a get cost while the target computes, beside what they cost while it waits in the runtime:
+/// one after the other, and puts with time between them, for each of which a progress thread has to be woken.
 pub fn attentiveness(_: &Options) -> Vec<Group> {
     let mut conduits = vec![("smp", Program::Rust, SMP, SMP_THREAD), ("udp", Program::Rust, UDP, UDP_THREAD)];
     if has_libfabric() {
@@ -627,8 +779,9 @@ pub fn upc(options: &Options) -> Vec<Group> {
 
 /// A 5-point stencil, in the second-level cache and in memory.
 ///
-/// The floor keeps the rows of a rank together, as one writes it by hand. Where rows or elements are dealt to the threads in turn,
-/// every thread reads all of the array; what that costs in memory shows in a second floor, by hand too, with the same layout.
+/// The floor keeps the rows of a rank together, as one writes it by hand. Where rows or elements are dealt to
+/// the threads in turn, every thread reads all of the array; what that costs in memory shows in a second
+/// floor, by hand too, with the same layout.
 fn stencils(ranks: u32, quick: bool) -> Vec<Group> {
     let mut groups = Vec::new();
     let (memory, note) = if quick { ((512, 1024), None) } else { large_shape(ranks) };
@@ -699,6 +852,95 @@ fn stencils(ranks: u32, quick: bool) -> Vec<Group> {
     groups
 }
 
+/// Figures of the crate `pgas`: each beside what it is made of.
+pub fn pgas(options: &Options) -> Vec<Group> {
+    let calls = |ranks, env, args: &str| Probe { program: Program::Calls, args: words(args), ranks, env };
+    let one = |probes: [Probe; 2], figure| Group {
+        probes: probes.into(),
+        figures: vec![figure],
+        rounds: 0,
+        note: None,
+    };
+    let us = |figure: Figure| Figure { scale: 1e-3, ..figure };
+    let bytes: u64 = if options.quick { 1 << 24 } else { 1 << 31 };
+    let rate = |name: &str, ranks: u32, key, floor, bar| Figure {
+        better: Better::Higher,
+        scale: -1e3 * f64::from(ranks),
+        bar,
+        ..time(name, "M/s", ranks, key, floor)
+    };
+    let table = format!("-DN={}L", bytes / 8 / 2);
+    let updates = calls(2, &[("GASNET_MAX_SEGSIZE", "3G")], &format!("updates {}", bytes / 8));
+    let mut groups = vec![
+        one(
+            [rank(2, "am_short"), calls(2, &[], "call")],
+            us(Figure { bar: "ratio <= 1.5", ..time("pgas_call", "us", 2, "call", &["rtt"]) }),
+        ),
+        one(
+            [rank(8, "am_short"), calls(8, &[], "call")],
+            us(Figure { bar: "reported", ..time("pgas_call_8", "us", 8, "call", &["rtt"]) }),
+        ),
+        one(
+            [Probe { env: UDP, ..rank(2, "am_short") }, calls(2, UDP, "call")],
+            us(Figure { bar: "ratio <= 1.15", ..time("pgas_call_udp", "us", 2, "call", &["rtt"]) }),
+        ),
+        one(
+            [rank(2, "am_flood"), calls(2, &[], "send")],
+            Figure { bar: "<= 0.06 us", ..time("pgas_send", "us", 2, "send_us", &["flood"]) },
+        ),
+        one(
+            [Probe { env: UDP, ..rank(2, "am_flood") }, calls(2, UDP, "send")],
+            Figure { bar: "reported", ..time("pgas_send_udp", "us", 2, "send_us", &["flood"]) },
+        ),
+        one(
+            [Probe { program: Program::Floor("gups", vec![table]), ..floor("gups", "2") }, updates],
+            rate("pgas_updates", 2, "updates", &["gups"], "ratio >= 0.8"),
+        ),
+        one(
+            [Probe { env: UDP, ..rank(2, "am_flood") }, calls(2, UDP, "updates 1048576")],
+            Figure { bar: "reported", ..time("pgas_update_udp", "us", 2, "updates_us", &["flood"]) },
+        ),
+    ];
+    groups.extend(bale(options));
+    groups
+}
+
+/// The programs of bale over `pgas` (`bale.rs`), each beside the same work by one rank with plain loops.
+fn bale(options: &Options) -> Vec<Group> {
+    let programs: [(&str, &'static str, &'static [&'static str], u64); 6] = [
+        ("histogram", "histogram", &["histogram"], 4_000_000),
+        ("index_gather", "gather", &["gather"], 4_000_000),
+        ("randperm", "randperm", &["randperm"], 1_000_000),
+        ("toposort", "toposort", &["toposort"], 32_768),
+        ("triangle", "triangle", &["triangle"], 50_000),
+        ("transpose", "transpose", &["transpose"], 100_000),
+    ];
+    let networks: [(&str, u32, &[_]); 4] =
+        [("", 2, &[]), ("_8", 8, &[]), ("_udp", 2, UDP), ("_udp_8", 8, UDP)];
+    let mut groups = Vec::new();
+    for (name, key, floor, size) in programs {
+        for (suffix, ranks, env) in networks {
+            let size = if options.quick { size / 16 } else { size * 2 / u64::from(ranks) };
+            let probe = |task: &str, ranks, env| Probe {
+                program: Program::Calls,
+                args: words(&format!("{task} {size}")),
+                ranks,
+                env,
+            };
+            groups.push(Group {
+                probes: vec![probe(&format!("{key}_alone"), 1, &[]), probe(key, ranks, env)],
+                figures: vec![Figure {
+                    bar: "reported",
+                    ..time(&format!("pgas_{name}{suffix}"), "ns", ranks, key, floor)
+                }],
+                rounds: 3,
+                note: None,
+            });
+        }
+    }
+    groups
+}
+
 /// Random updates of a table of four times the last-level cache, or what fits.
 fn updates(ranks: u32, quick: bool) -> Vec<Group> {
     let cache = last_level_cache();
@@ -734,7 +976,8 @@ fn updates(ranks: u32, quick: bool) -> Vec<Group> {
     vec![group]
 }
 
-/// A naive loop over another thread's block, 5 us of round trip away, beside the same without the passes that help it.
+/// A naive loop over another thread's block, 5 us of round trip away, beside the same without the passes that
+/// help it.
 fn coalescing() -> Group {
     let far = &[("GASNET_NEIGHBORHOOD", "off"), ("GASNET_SMP_DELAY", "2500ns")];
     let probe = |flags: &[&str]| Probe {
@@ -784,8 +1027,8 @@ fn straight() -> Group {
     }
 }
 
-/// Elements of one array on one rank so that the array has four times the last-level cache, or what fits: three arrays on all
-/// ranks take at most a quarter of the memory. And a remark that says so.
+/// Elements of one array on one rank so that the array has four times the last-level cache, or what fits:
+/// three arrays on all ranks take at most a quarter of the memory. And a remark that says so.
 fn large_elements(ranks: u32, quick: bool) -> (u64, String) {
     let wanted = 4 * last_level_cache() / u64::from(ranks) / 8;
     let most = memory_bytes() / 4 / 3 / u64::from(ranks) / 8;
@@ -802,8 +1045,8 @@ fn large_elements(ranks: u32, quick: bool) -> (u64, String) {
     (chosen, note)
 }
 
-/// Rows a rank and columns of the stencil in memory: two arrays of four times the last-level cache, or what fits in a quarter
-/// of the memory.
+/// Rows a rank and columns of the stencil in memory: two arrays of four times the last-level cache, or what
+/// fits in a quarter of the memory.
 fn large_shape(ranks: u32) -> ((u64, u64), Option<String>) {
     const COLUMNS: u64 = 8192;
     let row = COLUMNS * 8 * u64::from(ranks);

@@ -1,8 +1,9 @@
 //! `pgas-bench`: figures of the runtime and the compiler, each beside a floor measured in the same run.
 //!
-//! A *probe* is a program that measures and prints lines `KEY VALUE`, one a batch: a floor (C on libc alone, `floors/`), a
-//! program of this project in Rust (`pgas-bench-rank`), C (`clients/`) or UPC (`upc/`). A *group* is a set of probes that run
-//! in turn, several rounds; a *figure* is the median of one key of one probe beside the median of a floor's key.
+//! A *probe* is a program that measures and prints lines `KEY VALUE`, one a batch: a floor (C on libc alone,
+//! `floors/`), a program of this project in Rust (`pgas-bench-rank`, `pgas-bench-calls`), C (`clients/`) or
+//! UPC (`upc/`). A *group* is a set of probes that run in turn, several rounds; a *figure* is the median of
+//! one key of one probe beside the median of a floor's key.
 
 mod build;
 mod figures;
@@ -31,6 +32,8 @@ Measured here; without a SET: smp and upc
   mpi                the mpi conduit: beside the same in C on each MPI that is installed
   ofi                the ofi conduit over libfabric's tcp and shm: beside the same in C on libfabric
   ofi-registration   ways to registered memory outside the segment: beside memory that is registered already
+  pgas               remote calls and updates of the crate pgas: beside the messages and stores they are made of
+  ex                 GASNet-EX in C: beside loads, stores, a cache line tossed, raw datagrams, and beside GASNet-1's calls
   attentiveness      puts and gets to a rank that computes, over every conduit
   netvm-live         registration modes on real memory that pages: beside what is predicted for this host
 

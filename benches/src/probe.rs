@@ -44,8 +44,8 @@ pub struct Figure {
     pub floor: (usize, &'static [&'static str]),
     /// The bar it is held against, in words.
     pub bar: &'static str,
-    /// Value and floor are multiplied by this: to turn times into rates, its sign is negative and the result is
-    /// `-scale / sample`.
+    /// Value and floor are multiplied by this: to turn times into rates, its sign is negative and the result
+    /// is `-scale / sample`.
     pub scale: f64,
 }
 

@@ -66,7 +66,8 @@ static double work_{number}(int n, shared {pointed} double *p, const char *name)
     text
 }
 
-/// The same work in C for one process of several: arrays are its own, a `upc_forall` takes every THREADS-th iteration.
+/// The same work in C for one process of several: arrays are its own, a `upc_forall` takes every THREADS-th
+/// iteration.
 pub fn plain(lines: usize) -> String {
     let text = generate(lines);
     let mut c = String::from("extern int MYTHREAD, THREADS;\nvoid upc_barrier(int);\n");

@@ -1,9 +1,10 @@
-//! What is measured on real memory and simulated alike. Every task runs on all ranks, takes its times from the job's clock
-//! ([`Rank::now`], virtual in a simulation), and returns microseconds, which count on rank 0.
+//! What is measured on real memory and simulated alike. Every task runs on all ranks, takes its times from
+//! the job's clock ([`Rank::now`], virtual in a simulation), and returns microseconds, which count on rank 0.
 
 use gasnet::atomics::Function;
-use gasnet::nic::{Atomics, McsLock, Notification, Semaphore, WaitQueue};
+use gasnet::sync::{Atomics, McsLock, Semaphore, WaitQueue};
 use gasnet::{GlobalPtr, Rank, RankId};
+use gasnet_clan::Notification;
 use gasnet_sim::{Rng, Zipf};
 
 /// Bytes of a page.
@@ -63,7 +64,8 @@ fn mixed(pages: &[u64]) -> Vec<u64> {
     pages.chunks_exact(4).flat_map(|cold| cold.iter().copied().chain(0..12)).collect()
 }
 
-/// Puts to few pages, which are there whatever the memory, and wanted too often to leave: one at a time, and sixteen.
+/// Puts to few pages, which are there whatever the memory, and wanted too often to leave: one at a time, and
+/// sixteen.
 pub fn hits(rank: &Rank) -> [f64; 2] {
     let few: Vec<u64> = (0..2048).map(|i| i % HOT).collect();
     puts(rank, &few, 16);
@@ -78,14 +80,16 @@ pub fn hits_alone(rank: &Rank) -> [f64; 2] {
     took
 }
 
-/// The parts of which the time of a put over the netvm conduit is made. Rank 1 has memory for a quarter of `pages` pages.
+/// The parts of which the time of a put over the netvm conduit is made. Rank 1 has memory for a quarter of
+/// `pages` pages.
 pub fn parts(rank: &Rank, pages: u64) -> Vec<(&'static str, f64)> {
     let mut parts = Vec::new();
     if rank.id().0 == 0 {
         let all: Vec<u64> = scattered(pages).into_iter().filter(|page| *page >= HOT).collect();
         let [hit, hit16] = hits(rank);
         parts.extend([("hit", hit), ("hit16", hit16)]);
-        // All are in the backing store, and those in memory are as they are there: fewer than have a place there are put to then.
+        // All are in the backing store, and those in memory are as they are there: fewer than have a place
+        // there are put to then.
         let cold = &all[..pages as usize / 16];
         puts(rank, &all, 16);
         gets(rank, &all, 16);

@@ -1,4 +1,5 @@
-//! The measured half of `pgas-bench smp` in Rust: one subcommand a run, results as lines `KEY VALUE` from rank 0.
+//! The measured half of `pgas-bench smp` in Rust: one subcommand a run, results as lines `KEY VALUE` from
+//! rank 0.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -100,7 +101,8 @@ fn ns_each(start: Instant, count: u64) -> f64 {
 fn rma(rank: &Rank) {
     const MIB: usize = 1 << 20;
     let at: GlobalPtr<u64> = GlobalPtr::new(RankId(1 % rank.size()), allocate(rank, MIB as u64));
-    // The first large allocation, as in the floor: malloc maps it; what comes after one was freed lies elsewhere.
+    // The first large allocation, as in the floor: malloc maps it; what comes after one was freed lies
+    // elsewhere.
     let source = vec![1u64; MIB / 8];
     rank.write_slice(at.on(rank.id()), &vec![2; MIB / 8]);
     let (words, copies) = (2_000_000u64, 100);
@@ -157,7 +159,8 @@ fn operations(rank: &'static Rank, all: &[workload::Operation]) {
     }
 }
 
-/// Puts into a working set of rank 1, some pages of which are wanted much more often than others; then loads from as many own pages.
+/// Puts into a working set of rank 1, some pages of which are wanted much more often than others; then loads
+/// from as many own pages.
 fn netvm_puts(rank: &Rank) {
     const PAGE: u64 = workload::PAGE;
     let (pages, puts) = (argument(2, 64), argument(3, 1000));
@@ -194,7 +197,8 @@ fn netvm_puts(rank: &Rank) {
     });
 }
 
-/// Puts and gets of 8 bytes to a rank that waits in the runtime, or that computes and does not call it; and puts with 200 us between them.
+/// Puts and gets of 8 bytes to a rank that waits in the runtime, or that computes and does not call it; and
+/// puts with 200 us between them.
 fn attentiveness(rank: &Rank, keys: [&'static str; 3], computes: bool) {
     let at: GlobalPtr<u64> = GlobalPtr::new(RankId(1), allocate(rank, 64));
     // Rank 1 computes for longer than rank 0 measures, if that gets its answers meanwhile.
@@ -253,7 +257,8 @@ fn put_large(rank: &Rank, bytes: usize, enough: fn(u64, Duration) -> bool) {
 }
 
 #[inline(never)]
-/// Puts from memory that is not the segment's: from one buffer again and again, from many in turn, and from new ones.
+/// Puts from memory that is not the segment's: from one buffer again and again, from many in turn, and from
+/// new ones.
 fn private(rank: &Rank) {
     const LARGE: usize = 1 << 20;
     const MANY: usize = 64;
@@ -543,7 +548,7 @@ fn bcast_1m(rank: &'static Rank) {
 
 /// All take a lock in turn: a hand-over each.
 fn lock(rank: &Rank) {
-    let mut lock = match gasnet::nic::McsLock::new(rank, RankId(0)) {
+    let mut lock = match gasnet::sync::McsLock::new(rank, RankId(0)) {
         Ok(lock) => lock,
         Err(problem) => rank.fatal(&problem.to_string()),
     };
@@ -561,7 +566,7 @@ fn lock(rank: &Rank) {
 
 /// Two ranks wake each other in turn.
 fn semaphore(rank: &Rank) {
-    use gasnet::nic::Semaphore;
+    use gasnet::sync::Semaphore;
     let make = |home| match Semaphore::new(rank, RankId(home), 0) {
         Ok(semaphore) => semaphore,
         Err(problem) => rank.fatal(&problem.to_string()),
@@ -597,7 +602,8 @@ fn fadd(rank: &Rank) {
     assert_eq!(rank.read(word), count * u64::from(rank.size()) * (BATCHES as u64 + 1));
 }
 
-/// 100 barriers; then what this rank occupies. The launcher's own time is in the figure: it began before this process.
+/// 100 barriers; then what this rank occupies. The launcher's own time is in the figure: it began before this
+/// process.
 fn start(rank: &Rank, begun: Instant) {
     for _ in 0..100 {
         rank.barrier();

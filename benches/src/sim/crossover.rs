@@ -1,11 +1,11 @@
-//! What the papers lack: every registration mode on the same puts, for working sets, localities and machines; and from which hit
-//! rate on Firehose is better than a NIC that locks pages by itself.
+//! What the papers lack: every registration mode on the same puts, for working sets, localities and machines;
+//! and from which hit rate on Firehose is better than a NIC that locks pages by itself.
 
 use super::programs::own;
 use super::table::{Chart, Curve, Progress, Row, number};
 use gasnet::{Rank, RankId};
 use gasnet_sim::{
-    Budget, Cluster, CostModel, Kind, Measured, Registration, Rng, Time, Zipf, now, registration,
+    Budget, Cluster, CostModel, Measured, Registration, Rng, StrategyKind, Time, Zipf, now, registration,
 };
 
 /// Where puts go.
@@ -38,7 +38,7 @@ const SETS: [u64; 4] = [50, 100, 150, 400];
 /// The eight registration modes.
 pub fn modes() -> Vec<(String, Registration)> {
     let budget = Budget { m: M * PAGE, victim: VICTIMS * PAGE, bucket: PAGE, adaptive: false };
-    let mut all: Vec<_> = Kind::ALL
+    let mut all: Vec<_> = StrategyKind::ALL
         .into_iter()
         .map(|kind| (kind.name().to_string(), Registration::Pinned(kind, budget)))
         .collect();
@@ -136,9 +136,9 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Makes both NICs of a model equally fast: a put to pinned memory takes the same time as one under the firmware that locks
-    /// nothing. Where the difference is the way of the acknowledgement, the locking NIC's network gets shorter; where it is the
-    /// firmware's work, the pinning NIC has it too.
+    /// Makes both NICs of a model equally fast: a put to pinned memory takes the same time as one under the
+    /// firmware that locks nothing. Where the difference is the way of the acknowledgement, the locking NIC's
+    /// network gets shorter; where it is the firmware's work, the pinning NIC has it too.
     pub fn fair(model: &CostModel) -> Result<Machine, String> {
         let (mut pinning, mut locking) = (model.clone(), model.clone());
         let free = CostModel { firmware: model.firmware.pinned(), ..model.clone() };
@@ -230,7 +230,7 @@ pub fn crossover(puts: u64, progress: &mut Progress) -> Result<(Vec<Row>, Chart)
         let locks = cost(&model, Registration::ShadowLock { frames: 0 }, Locality::Uniform, M, puts)?.each;
         let mut points = Vec::new();
         for percent in [50, 113, 120, 130, 150, 200, 400, 1000] {
-            let mode = Registration::Pinned(Kind::Firehose, budget);
+            let mode = Registration::Pinned(StrategyKind::Firehose, budget);
             let c = cost(&model, mode, Locality::Uniform, M * percent / 100, puts)?;
             points.push((c.hits * 100.0, c.each));
         }

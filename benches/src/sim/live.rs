@@ -1,8 +1,9 @@
-//! The netvm conduit on real memory: every registration mode on the same puts, for working sets below and above the memory that a
-//! segment is allowed; synchronisation and collectives; what a page costs that has to come. Each beside the prediction for this host.
+//! The netvm conduit on real memory: every registration mode on the same puts, for working sets below and
+//! above the memory that a segment is allowed; synchronisation and collectives; what a page costs that has to
+//! come. Each beside the prediction for this host.
 //!
-//! **The prediction.** The *parts* of a put are measured by themselves, on puts whose pages are in a fixed order, in modes that are not
-//! compared, or without any put:
+//! **The prediction.** The *parts* of a put are measured by themselves, on puts whose pages are in a fixed
+//! order, in modes that are not compared, or without any put:
 //!
 //! | part | how | goes into |
 //! |---|---|---|
@@ -13,13 +14,14 @@
 //! | asked16 | `rendezvous-nounpin`, likewise: a question and its answer more | a message between strategies |
 //! | hold | a pager alone: pages kept by `mlock`, and let go | pinning and unpinning |
 //!
-//! What the simulated machine then says of the modes that are compared, of hit rates, queues, moves and pins, follows from the same
-//! strategies, firmware and page states in virtual time ([`Registration::Held`]). As in the live conduit where a host has fewer processors than
-//! threads, a rank has one for its program, its NIC's firmware and its paging thread ([`FirmwareCosts::attended`]). Parts that are
-//! not fitted to (in_4_of_16, driven, asked, ...) stand beside the others, to show how good the machine is.
+//! What the simulated machine then says of the modes that are compared, of hit rates, queues, moves and pins,
+//! follows from the same strategies, firmware and page states in virtual time ([`Registration::Held`]). As in
+//! the live conduit where a host has fewer processors than threads, a rank has one for its program, its NIC's
+//! firmware and its paging thread ([`FirmwareCosts::attended`]). Parts that are not fitted to (in_4_of_16,
+//! driven, asked, ...) stand beside the others, to show how good the machine is.
 //!
-//! Measured on whatever runs beside it, so absolute figures say little on a machine with fewer processors than threads; what can be
-//! compared are the modes with each other.
+//! Measured on whatever runs beside it, so absolute figures say little on a machine with fewer processors
+//! than threads; what can be compared are the modes with each other.
 
 use super::table::{Chart, Curve, Progress, Row, number};
 use crate::Options;
@@ -28,8 +30,8 @@ use crate::workload::{self, PAGE};
 use gasnet::{Config, Rank};
 use gasnet_netvm::pager::{costs, holdable};
 use gasnet_sim::{
-    Budget, Cluster, CostModel, Failure, FirmwareCosts, Kind, Measured, PinCosts, Registration, Report, Rng,
-    Time,
+    Budget, Cluster, CostModel, Failure, FirmwareCosts, Measured, PinCosts, Registration, Report, Rng,
+    StrategyKind, Time,
 };
 use netvm_fw::shadow::{self, Geometry};
 use netvm_fw::{Key, PortId, Ppn, Vpn};
@@ -60,13 +62,13 @@ fn modes(pages: u64) -> Vec<(&'static str, Registration)> {
     let all = |kind| Registration::Held { kind, budget: budget(segment), frames: 0, pins: true };
     vec![
         ("shadow-lock", Registration::ShadowLock { frames: BUDGET as u32 }),
-        ("firehose-over-locks", held(Kind::Firehose, false)),
-        ("firehose", held(Kind::Firehose, true)),
-        ("rendezvous", held(Kind::RendezvousUnpin, true)),
-        ("pindown-cache", held(Kind::PinDownCache, true)),
-        ("bounce", held(Kind::Bounce, false)),
-        ("rendezvous-nounpin", all(Kind::RendezvousNoUnpin)),
-        ("pin-everything", all(Kind::PinEverything)),
+        ("firehose-over-locks", held(StrategyKind::Firehose, false)),
+        ("firehose", held(StrategyKind::Firehose, true)),
+        ("rendezvous", held(StrategyKind::RendezvousUnpin, true)),
+        ("pindown-cache", held(StrategyKind::PinDownCache, true)),
+        ("bounce", held(StrategyKind::Bounce, false)),
+        ("rendezvous-nounpin", all(StrategyKind::RendezvousNoUnpin)),
+        ("pin-everything", all(StrategyKind::PinEverything)),
     ]
 }
 
@@ -165,14 +167,14 @@ fn first<T>(report: Result<Report<T>, Failure>) -> Result<T, String> {
 const HITS: [(&str, [&str; 2]); 2] =
     [("pin-everything", ["driven", "driven16"]), ("rendezvous-nounpin", ["asked", "asked16"])];
 /// Pages of such a run.
-const FEW: u64 = 64;
+const PAGES_OF_HITS: u64 = 64;
 
 /// The parts of a put there.
 fn simulated_parts(model: &CostModel, pages: u64) -> Result<Vec<(&'static str, f64)>, String> {
     let shadow = mode("shadow-lock", pages);
     let mut parts = first(cluster(model, shadow, pages).run(|rank: &Rank| workload::parts(rank, pages)))?;
     for (name, keys) in HITS {
-        let hits = first(cluster(model, mode(name, FEW), FEW).run(workload::hits_alone))?;
+        let hits = first(cluster(model, mode(name, PAGES_OF_HITS), PAGES_OF_HITS).run(workload::hits_alone))?;
         parts.extend(keys.into_iter().zip(hits));
     }
     Ok(parts)
@@ -182,7 +184,7 @@ fn simulated_parts(model: &CostModel, pages: u64) -> Result<Vec<(&'static str, f
 fn measured_parts(live: &Live, pages: u64) -> Result<Values, String> {
     let mut parts = live.least(&["netvm_parts", &pages.to_string()], pages, &[])?;
     for (name, keys) in HITS {
-        let hits = live.least(&["netvm_hits"], FEW, &[("GASNET_NETVM_REGISTRATION", name)])?;
+        let hits = live.least(&["netvm_hits"], PAGES_OF_HITS, &[("GASNET_NETVM_REGISTRATION", name)])?;
         for (key, part) in keys.into_iter().zip(["hit", "hit16"]) {
             parts.insert(key.to_string(), of(&hits, part)?);
         }
@@ -253,8 +255,8 @@ fn fit(parts: &Values, pin: [Time; 2], pages: u64) -> Result<(CostModel, Fit), S
         found = simulated.iter().map(beside).collect::<Result<_, String>>()?;
         let part = |part: &str| found.iter().find(|f| f.0 == part).map_or((1.0, 1.0), |f| (f.1, f.2));
         let more = |name: &str| part(name).0 - part(name).1;
-        // Each part has what follows from it; those before it are right after a few rounds. Many puts at a time are held up by who posts
-        // them, a single one by all that comes after.
+        // Each part has what follows from it; those before it are right after a few rounds. Many puts at a
+        // time are held up by who posts them, a single one by all that comes after.
         let (hit, simulated) = part("hit");
         let longer = (hit - post).max(0.1) / (simulated - post).max(0.1);
         firmware = firmware.scaled(longer.clamp(0.3, 3.0));
@@ -504,8 +506,8 @@ fn working_sets(
     Ok((rows, charts, text))
 }
 
-/// What firehose adds to a put whose page it keeps: it and the mode without any bookkeeping, run in turn, since a machine has better and worse
-/// minutes.
+/// What firehose adds to a put whose page it keeps: it and the mode without any bookkeeping, run in turn,
+/// since a machine has better and worse minutes.
 fn kept(live: &Live, puts: u64, progress: &mut Progress) -> Result<(Vec<Row>, Vec<String>), String> {
     const ROUNDS: usize = 7;
     const MODES: [&str; 2] = ["firehose", "pin-everything"];
@@ -735,7 +737,8 @@ mod tests {
         assert!((a.1 / b.1 - 1.0).abs() < 0.1, "{a:?} {b:?}");
     }
 
-    /// A program that polls all the time leaves the processor to its NIC now and then: all operations come to their end.
+    /// A program that polls all the time leaves the processor to its NIC now and then: all operations come to
+    /// their end.
     #[test]
     fn programs_that_poll_get_on() {
         let ib = CostModel::modern_ib();
@@ -748,7 +751,8 @@ mod tests {
         }
     }
 
-    /// Pinned modes page: beyond the memory every mode is slower than within it, and rendezvous slowest of those that ask.
+    /// Pinned modes page: beyond the memory every mode is slower than within it, and rendezvous slowest of
+    /// those that ask.
     #[test]
     fn held_modes_page() {
         let ib = CostModel::modern_ib();

@@ -1,15 +1,18 @@
 //! NetVM: the tables and figures of Ong's thesis (2003), predicted from [`LanaiInputs`].
 //!
-//! **Honesty.** Table 24 (times of single steps), Table 25 (pinning), DMA and wire rates, the interrupt and three calibration rows
-//! (a pinned write and a pinned read of 4 bytes, test-and-set) go in and print without `paper`. What operating system, library and
-//! signals cost is not published as a component; rows that need it say so.
+//! **Honesty.** Table 24 (times of single steps), Table 25 (pinning), DMA and wire rates, the interrupt and
+//! three calibration rows (a pinned write and a pinned read of 4 bytes, test-and-set) go in and print without
+//! `paper`. What operating system, library and signals cost is not published as a component; rows that need
+//! it say so.
 
 mod atomics;
 
 use super::table::{Chart, Curve, Progress, Row};
 use gasnet::Rank;
 use gasnet_sim::sync;
-use gasnet_sim::{Cell, Cluster, CostModel, FirmwareCosts, LanaiInputs, Netvm, Op, Registration, Time, now};
+use gasnet_sim::{
+    AtomicOp, Cell, Cluster, CostModel, FirmwareCosts, LanaiInputs, Netvm, Registration, Time, now,
+};
 use netvm_fw::shadow::{Geometry, Mapped, table};
 use netvm_fw::{Key, PortId, Ppn, Vpn};
 
@@ -161,7 +164,8 @@ fn read_rate(s: &Setup, pinned: bool, len: u64) -> Result<f64, String> {
     })
 }
 
-/// Latency of something that rank 0 does with rank 1's NIC, and how long that NIC works for it, in microseconds.
+/// Latency of something that rank 0 does with rank 1's NIC, and how long that NIC works for it, in
+/// microseconds.
 fn at_home(s: &Setup, times: u64, what: impl Fn(&Netvm, u64)) -> Result<(f64, f64), String> {
     s.run(false, |rank, netvm| {
         if rank.id().0 != 0 {
@@ -231,8 +235,8 @@ pub fn memory_rows(s: &Setup) -> Vec<Row> {
 const SYSCALL: [f64; 4] = [4.21, 5.13, 7.05, 10.41];
 const INTERRUPT: [f64; 4] = [4.92, 5.37, 7.42, 10.96];
 
-/// How many entries a full row has pushed out, as a share, when `n` pages have been put into `rows` rows of `depth`: of each row
-/// (the thesis's formula, in which empty rows count), or of the entries.
+/// How many entries a full row has pushed out, as a share, when `n` pages have been put into `rows` rows of
+/// `depth`: of each row (the thesis's formula, in which empty rows count), or of the entries.
 fn pushed_out(n: f64, rows: f64, depth: u32, of_rows: bool) -> f64 {
     let p = 1.0 / rows;
     let mut share = (n * (-p).ln_1p()).exp();
@@ -251,7 +255,8 @@ const FRAMES: u32 = 1 << 16;
 /// What the figures of the simulated machine were made on.
 const SIMULATED: &str = "simulated: LANai 9 on Myrinet 2000 with the firmware of NetVM, as in the thesis";
 
-/// Figure 9: how rarely the shadow table pushes a resident page out, for three shapes of the same size; and what the table does.
+/// Figure 9: how rarely the shadow table pushes a resident page out, for three shapes of the same size; and
+/// what the table does.
 pub fn figure_9() -> Chart {
     let loads = || (6..=20).map(|k| f64::from(k) * 0.05);
     let frames = f64::from(FRAMES);
@@ -534,7 +539,8 @@ fn channel(s: &Setup, len: u64, detect: Detect) -> Result<(f64, f64), String> {
     Ok((latency, rate))
 }
 
-/// Figures 23 and 24: latency and throughput against size; Figures 25 to 27: the same of 4 KiB against misalignment.
+/// Figures 23 and 24: latency and throughput against size; Figures 25 to 27: the same of 4 KiB against
+/// misalignment.
 pub fn figures(s: &Setup, progress: &mut Progress) -> Result<Vec<Chart>, String> {
     let mut sizes: Vec<u64> = (0..=32).map(|k| (k * 256).max(4)).collect();
     sizes.extend([64, 128, 4100, 5600, 5900]);

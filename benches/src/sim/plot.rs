@@ -1,5 +1,6 @@
-//! Plots, as SVG files. The legend has a panel of its own beside the axes, so it hides nothing; an axis ends where its values end. Curves differ
-//! in colour, mark and dashes, so that those that coincide, or are printed in grey, can be told apart.
+//! Plots, as SVG files. The legend has a panel of its own beside the axes, so it hides nothing; an axis ends
+//! where its values end. Curves differ in colour, mark and dashes, so that those that coincide, or are
+//! printed in grey, can be told apart.
 
 use super::table::{Chart, Curve};
 use plotters::coord::Shift;

@@ -1,7 +1,7 @@
 //! The programs that the papers measured, over the runtime, to be run on the simulated cluster.
 //!
-//! Both applications move their data word by word with blocking puts, as the paper's did, and are sized so that their put counts
-//! are the paper's. What they compute is checked.
+//! Both applications move their data word by word with blocking puts, as the paper's did, and are sized so
+//! that their put counts are the paper's. What they compute is checked.
 
 use gasnet::{GlobalPtr, Rank, RankId};
 use gasnet_sim::{PutTimes, Registered, Rng, Time, compute, now, registration};
@@ -142,8 +142,9 @@ impl Cannon {
         ((row * 7 + column * 3 + which as usize * 5) % 11) as f64 - 5.0
     }
 
-    /// Runs it. The blocks lie one place off where they are needed first, and get there in bulk: the areas that later receive
-    /// the words are then its source. (The paper's mean handler time says that the pages of its moves had been pinned before.)
+    /// Runs it. The blocks lie one place off where they are needed first, and get there in bulk: the areas
+    /// that later receive the words are then its source. (The paper's mean handler time says that the pages
+    /// of its moves had been pinned before.)
     pub fn run(&self, rank: &Rank) -> Outcome {
         let (p, b) = (self.grid, self.block);
         let words = b * b;
@@ -275,9 +276,10 @@ impl Bitonic {
         5 * self.area() as usize
     }
 
-    /// Sorts; each rank ends with its part of the sorted whole. In an exchange each rank sends the upper half of its keys and gets
-    /// back what it keeps instead: as many puts as it has keys, to half as much memory. The keys of a rank are made by its
-    /// predecessor and handed over in bulk, so what they are sent from later has been a source before, as in [`Cannon::run`].
+    /// Sorts; each rank ends with its part of the sorted whole. In an exchange each rank sends the upper half
+    /// of its keys and gets back what it keeps instead: as many puts as it has keys, to half as much memory.
+    /// The keys of a rank are made by its predecessor and handed over in bulk, so what they are sent from
+    /// later has been a source before, as in [`Cannon::run`].
     pub fn run(&self, rank: &Rank) -> (Outcome, Vec<u32>) {
         let me = rank.id().0;
         let half = self.keys / 2;
@@ -317,7 +319,8 @@ impl Bitonic {
                     rank.barrier();
                     got
                 };
-                // Pair my i-th key with the peer's i-th from the end. Each rank decides the pairs of its own lower half.
+                // Pair my i-th key with the peer's i-th from the end. Each rank decides the pairs of its own
+                // lower half.
                 let theirs = send(&mine[half..]);
                 let mut back = vec![0; half];
                 for i in 0..half {

@@ -1,13 +1,13 @@
-//! Firehose and its rivals: Table 3 and Figures 3 to 5 of Bell and Bonachea (2003), predicted from the component costs of the
-//! same paper ([`GmComponents`]).
+//! Firehose and its rivals: Table 3 and Figures 3 to 5 of Bell and Bonachea (2003), predicted from the
+//! component costs of the same paper ([`GmComponents`]).
 //!
-//! One figure of each application goes in, because the paper does not say how long the computing takes: the run time without
-//! unpinning. Its rows print without `paper`.
+//! One figure of each application goes in, because the paper does not say how long the computing takes: the
+//! run time without unpinning. Its rows print without `paper`.
 
 use super::programs::{Bitonic, Cannon, Outcome, Puts, Scatter};
 use super::table::{Chart, Curve, Progress, Row};
 use gasnet::Rank;
-use gasnet_sim::{Budget, Cluster, CostModel, GmComponents, Kind, Registration, Report, Time};
+use gasnet_sim::{Budget, Cluster, CostModel, GmComponents, Registration, Report, StrategyKind, Time};
 
 /// What is run, and how large.
 #[derive(Debug, Clone)]
@@ -55,7 +55,7 @@ impl Setup {
         self.cannon.block == Cannon::PAPER.block && self.bitonic.keys == Bitonic::PAPER.keys
     }
 
-    fn cluster(&self, ranks: u32, kind: Kind, segment: usize) -> Cluster {
+    fn cluster(&self, ranks: u32, kind: StrategyKind, segment: usize) -> Cluster {
         Cluster::new(ranks, CostModel::gm(&self.components))
             .registration(Registration::Pinned(kind, self.budget))
             .segment(segment)
@@ -63,10 +63,10 @@ impl Setup {
 }
 
 /// The three strategies that the paper compares.
-const KINDS: [(Kind, &str); 3] = [
-    (Kind::RendezvousUnpin, "with_unpin"),
-    (Kind::RendezvousNoUnpin, "no_unpin"),
-    (Kind::Firehose, "firehose"),
+const KINDS: [(StrategyKind, &str); 3] = [
+    (StrategyKind::RendezvousUnpin, "with_unpin"),
+    (StrategyKind::RendezvousNoUnpin, "no_unpin"),
+    (StrategyKind::Firehose, "firehose"),
 ];
 
 fn run<T>(cluster: &Cluster, program: impl Fn(&Rank) -> T) -> Result<Report<T>, String> {
@@ -93,14 +93,14 @@ fn app_run(results: &[Outcome], c: &GmComponents) -> AppRun {
 }
 
 /// Cannon under a strategy.
-pub fn cannon(setup: &Setup, kind: Kind, compute: Time) -> Result<AppRun, String> {
+pub fn cannon(setup: &Setup, kind: StrategyKind, compute: Time) -> Result<AppRun, String> {
     let app = Cannon { compute, ..setup.cannon };
     let report = run(&setup.cluster(app.grid * app.grid, kind, app.segment()), |rank| app.run(rank))?;
     Ok(app_run(&report.results, &setup.components))
 }
 
 /// Bitonic sort under a strategy.
-pub fn bitonic(setup: &Setup, kind: Kind, compute: Time) -> Result<AppRun, String> {
+pub fn bitonic(setup: &Setup, kind: StrategyKind, compute: Time) -> Result<AppRun, String> {
     let app = Bitonic { compute, ..setup.bitonic };
     let report = run(&setup.cluster(app.ranks, kind, app.segment()), |rank| app.run(rank).0)?;
     Ok(app_run(&report.results, &setup.components))
@@ -151,7 +151,7 @@ pub fn table_3(setup: &Setup, progress: &mut Progress) -> Result<Vec<Row>, Strin
         };
         progress.step(&format!("Table 3: {}, how long it computes", p.app));
         // The computing goes in so that the run without unpinning takes what it took.
-        let bare = go(Kind::RendezvousNoUnpin, Time::ZERO)?;
+        let bare = go(StrategyKind::RendezvousNoUnpin, Time::ZERO)?;
         let compute = Time::us((p.runtime[1] - bare.runtime).max(0.0) * 1e6);
         for (i, (kind, name)) in KINDS.into_iter().enumerate() {
             progress.step(&format!("Table 3: {}, {}", p.app, kind.name()));
@@ -305,7 +305,7 @@ fn scatter(
             progress.step(&format!("{figure}: {}, {percent} % of M", kind.name()));
             let set = (setup.budget.m / 100 * percent).next_multiple_of((bytes as u64).max(4096));
             // Every put unpins under this strategy: a few say it all.
-            let puts = if kind == Kind::RendezvousUnpin { puts / 20 } else { puts };
+            let puts = if kind == StrategyKind::RendezvousUnpin { puts / 20 } else { puts };
             let s = Scatter { set, bytes, puts };
             let report = run(&setup.cluster(2, kind, s.segment()), |rank| s.run(rank))?;
             points.push((set as f64 / f64::from(1 << 20), value(&report.results[0], bytes)));
@@ -417,7 +417,7 @@ mod tests {
     /// Latencies of the two applications, in the order of the paper's table.
     #[test]
     fn table_3_latencies_hold() {
-        for (p, go) in TABLE_3.iter().zip([cannon as fn(&Setup, Kind, Time) -> _, bitonic]) {
+        for (p, go) in TABLE_3.iter().zip([cannon as fn(&Setup, StrategyKind, Time) -> _, bitonic]) {
             let run = |kind| go(&tiny(), kind, Time::ZERO).unwrap();
             let [unpin, no_unpin, firehose] = KINDS.map(|(kind, _)| run(kind));
             let near =
@@ -476,19 +476,22 @@ mod tests {
             |c: GmComponents, kind| cannon(&Setup { components: c, ..tiny() }, kind, Time::ZERO).unwrap();
         let p = GmComponents::PAPER;
         let [unpin, no_unpin, firehose] = KINDS.map(|(kind, _)| run(p, kind));
-        let trip = run(GmComponents { am_round_trip_us: 24.0, ..p }, Kind::RendezvousNoUnpin);
+        let trip = run(GmComponents { am_round_trip_us: 24.0, ..p }, StrategyKind::RendezvousNoUnpin);
         assert!((trip.puts.mean_us() - no_unpin.puts.mean_us() - 4.0).abs() < 0.2);
-        let put = run(GmComponents { one_sided_us: 28.0, ..p }, Kind::Firehose);
+        let put = run(GmComponents { one_sided_us: 28.0, ..p }, StrategyKind::Firehose);
         assert!((put.puts.hit_us() - firehose.puts.hit_us() - 14.0).abs() < 1.0);
-        let reuse = run(GmComponents { move_reuse_us: 10.0, ..p }, Kind::Firehose);
+        let reuse = run(GmComponents { move_reuse_us: 10.0, ..p }, StrategyKind::Firehose);
         assert!((reuse.puts.miss_us() - firehose.puts.miss_us() - 5.0).abs() < 1.5);
-        let cheap = run(GmComponents { unpin_us: 600.0, ..p }, Kind::RendezvousUnpin);
+        let cheap = run(GmComponents { unpin_us: 600.0, ..p }, StrategyKind::RendezvousUnpin);
         assert!(cheap.runtime < 0.15 * unpin.runtime);
-        let books = run(GmComponents { bookkeeping_us: 5.0, ..p }, Kind::Firehose);
+        let books = run(GmComponents { bookkeeping_us: 5.0, ..p }, StrategyKind::Firehose);
         assert!((books.puts.hit_us() - firehose.puts.hit_us() - 4.5).abs() < 0.1);
         let dear = GmComponents { move_pin_us: 400.0, ..p };
         let pinned = |c| {
-            bitonic(&Setup { components: c, ..tiny() }, Kind::Firehose, Time::ZERO).unwrap().puts.miss_us()
+            bitonic(&Setup { components: c, ..tiny() }, StrategyKind::Firehose, Time::ZERO)
+                .unwrap()
+                .puts
+                .miss_us()
         };
         assert!(pinned(dear) > pinned(p) + 100.0);
     }

@@ -124,7 +124,8 @@ fn item_37_notifications() {
     }
 }
 
-/// 38, 39: atomics cost little more than a read; extended ones and calls made of one atomic hardly more than that.
+/// 38, 39: atomics cost little more than a read; extended ones and calls made of one atomic hardly more than
+/// that.
 #[test]
 fn items_38_and_39_atomics_and_synchronization() {
     let s = setup();
@@ -164,7 +165,8 @@ fn a_wrong_constant_moves_the_results() {
     let wait = |s: &Setup| write_latency(s, false, 4, 0, Detect::Wait).unwrap();
     assert!((wait(&with(late)) - wait(&s) - 10.0).abs() < 0.5);
     let atomic = LanaiInputs { test_and_set: [12.5, 4.2], ..p };
-    let add =
-        |s: &Setup| at_home(s, 10, |n, _| assert_eq!(n.atomic(1, 4096, Op::Incr, [0; 4])[1], 0)).unwrap().0;
+    let add = |s: &Setup| {
+        at_home(s, 10, |n, _| assert_eq!(n.atomic(1, 4096, AtomicOp::Incr, [0; 4])[1], 0)).unwrap().0
+    };
     assert!((add(&with(atomic)) - add(&s) - 2.0).abs() < 0.1);
 }

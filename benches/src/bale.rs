@@ -1,0 +1,450 @@
+//! The programs of bale, Cray's and IDA's collection of small programs with irregular communication, over
+//! `pgas`: each in the form that sends much at once. Each checks what it has done. `NAME` is over all ranks,
+//! `NAME_alone` the same work by one rank with plain loops: the floor. Results are ns for each operation of a
+//! rank: an update, an index, an element, a nonzero, a wedge.
+
+use pgas::{DistVec, Layout, Shared, World, lend};
+use std::collections::VecDeque;
+use std::hint::black_box;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Instant;
+
+/// Nonzeros of a row, but the diagonal.
+const DEGREE: u64 = 10;
+/// Words that a rank gathers for another before it sends them.
+const BATCH: usize = 1000;
+
+/// Runs a program by its name, with a size for each rank; whether there is one.
+pub fn run(world: World, task: &str, size: usize) -> bool {
+    let work: fn(World, usize) -> (f64, usize) = match task {
+        "histogram" => histogram,
+        "histogram_alone" => histogram_alone,
+        "gather" => gather,
+        "gather_alone" => gather_alone,
+        "randperm" => randperm,
+        "randperm_alone" => randperm_alone,
+        "toposort" => toposort,
+        "toposort_alone" => toposort_alone,
+        "triangle" => triangle,
+        "triangle_alone" => triangle_alone,
+        "transpose" => transpose,
+        "transpose_alone" => transpose_alone,
+        _ => return false,
+    };
+    for round in 0..4 {
+        let (ns, operations) = work(world, size);
+        // The first warms up.
+        if world.rank() == 0 && round > 0 {
+            let key = task.trim_end_matches("_alone");
+            println!("{key} {:.6}", ns / operations.max(1) as f64);
+        }
+    }
+    true
+}
+
+/// Random numbers of an index.
+fn mix(index: u64) -> u64 {
+    let mut x = index.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// How long all ranks take.
+fn timed<T>(world: World, work: impl FnOnce() -> T) -> (f64, T) {
+    world.barrier();
+    let start = Instant::now();
+    let result = work();
+    world.barrier();
+    (start.elapsed().as_nanos() as f64, result)
+}
+
+/// Places in a table of a thousand words for each rank, as bale has it.
+fn places(world: World, count: usize) -> (usize, Vec<usize>) {
+    let table = 1000 * world.size() as usize;
+    let seed = u64::from(world.rank()) << 40;
+    (table, (0..count as u64).map(|i| (mix(seed + i) % table as u64) as usize).collect())
+}
+
+fn histogram(world: World, count: usize) -> (f64, usize) {
+    let (table, places) = places(world, count);
+    let mut counts = world.array::<u64>(table, Layout::Cyclic);
+    let (ns, ()) = timed(world, || counts.update(|counts| places.iter().for_each(|&i| counts.add(i, 1))));
+    let sum = counts.local(|mine| mine.iter().sum());
+    assert_eq!(world.reduce(sum, |a: u64, b| a + b), count as u64 * u64::from(world.size()));
+    (ns, count)
+}
+
+fn histogram_alone(world: World, count: usize) -> (f64, usize) {
+    let (table, places) = places(world, count);
+    let mut counts = vec![0u64; table];
+    let (ns, ()) = timed(world, || black_box(&places).iter().for_each(|&i| counts[i] += 1));
+    assert_eq!(counts.iter().sum::<u64>(), count as u64);
+    (ns, count)
+}
+
+fn gather(world: World, count: usize) -> (f64, usize) {
+    let (table, places) = places(world, count);
+    let mut array = world.array::<u64>(table, Layout::Cyclic);
+    let first = u64::from(world.rank());
+    let ranks = u64::from(world.size());
+    array.local(|mine| mine.iter_mut().zip(0..).for_each(|(value, at)| *value = 3 * (at * ranks + first)));
+    let (ns, values) = timed(world, || array.read(|array| array.gather(&places)));
+    assert!(values.iter().zip(&places).all(|(&value, &i)| value == 3 * i as u64));
+    (ns, count)
+}
+
+fn gather_alone(world: World, count: usize) -> (f64, usize) {
+    let (table, places) = places(world, count);
+    let array: Vec<u64> = (0..table as u64).map(|i| 3 * i).collect();
+    let (ns, values) = timed(world, || black_box(&places).iter().map(|&i| array[i]).collect::<Vec<_>>());
+    assert!(values.iter().zip(&places).all(|(&value, &i)| value == 3 * i as u64));
+    (ns, count)
+}
+
+/// Words on their way to the ranks. What they do there is a function of a shared object.
+struct Lanes<T: 'static> {
+    object: Shared<T>,
+    lanes: Vec<Vec<u64>>,
+    apply: fn(Shared<T>, u32, &[u64]),
+}
+
+impl<T: Send + Sync + 'static> Lanes<T> {
+    fn new(object: Shared<T>, apply: fn(Shared<T>, u32, &[u64])) -> Lanes<T> {
+        Lanes { object, lanes: object.world().ranks().map(|_| Vec::new()).collect(), apply }
+    }
+
+    fn push(&mut self, rank: u32, words: &[u64]) {
+        let lane = &mut self.lanes[rank as usize];
+        lane.extend_from_slice(words);
+        if lane.len() >= BATCH {
+            (self.apply)(self.object, rank, lane);
+            lane.clear();
+        }
+    }
+
+    fn flush(&mut self) {
+        for (rank, lane) in (0..).zip(&mut self.lanes).filter(|(_, lane)| !lane.is_empty()) {
+            (self.apply)(self.object, rank, lane);
+            lane.clear();
+        }
+    }
+}
+
+/// Each number goes to a rank at random, which then shuffles what it has: with that all orders are equally
+/// likely.
+fn randperm(world: World, count: usize) -> (f64, usize) {
+    let (ranks, me) = (u64::from(world.size()), u64::from(world.rank()));
+    let seed = mix(0xace1);
+    let (ns, mine) = timed(world, || {
+        let part = world.share(Mutex::new(Vec::<u64>::with_capacity(count + count / 8)));
+        let mut lanes = Lanes::new(part, |part, rank, words| {
+            part.send(rank, |part, words: &[u64]| part.lock().unwrap().extend_from_slice(words), lend(words));
+        });
+        for number in me * count as u64..(me + 1) * count as u64 {
+            lanes.push((mix(seed ^ number) % ranks) as u32, &[number]);
+        }
+        lanes.flush();
+        world.settle();
+        let mut mine = core::mem::take(&mut *part.lock().unwrap());
+        shuffle(&mut mine, me);
+        let permutation = DistVec::new(world);
+        permutation.extend(mine);
+        permutation.balance();
+        permutation.take_local()
+    });
+    let sum = mine.iter().fold(0u64, |sum, &n| sum.wrapping_add(mix(n)));
+    let all = (0..ranks * count as u64).fold(0u64, |sum, n| sum.wrapping_add(mix(n)));
+    assert_eq!(world.reduce(sum, u64::wrapping_add), all, "no permutation");
+    assert_eq!(mine.len(), count);
+    (ns, count)
+}
+
+fn shuffle(numbers: &mut [u64], seed: u64) {
+    for i in (1..numbers.len()).rev() {
+        numbers.swap(i, (mix(seed << 40 ^ i as u64) % (i as u64 + 1)) as usize);
+    }
+}
+
+fn randperm_alone(world: World, count: usize) -> (f64, usize) {
+    let (ns, numbers) = timed(world, || {
+        let mut numbers: Vec<u64> = (0..count as u64).collect();
+        shuffle(&mut numbers, 1);
+        numbers
+    });
+    black_box(numbers);
+    (ns, count)
+}
+
+/// Columns below the diagonal that a row has something in, in order.
+fn row(i: u64) -> Vec<u64> {
+    let mut columns: Vec<u64> = (0..DEGREE.min(i)).map(|k| mix(i << 8 | k) % i).collect();
+    columns.sort();
+    columns.dedup();
+    columns
+}
+
+/// The rows of each column: each rank has the rows, and then the columns, whose number modulo the ranks is
+/// its own.
+fn transpose(world: World, count: usize) -> (f64, usize) {
+    let (ranks, me) = (u64::from(world.size()), u64::from(world.rank()));
+    let rows: Vec<(u64, Vec<u64>)> =
+        (0..count as u64).map(|at| at * ranks + me).map(|i| (i, row(i))).collect();
+    let nonzeros: usize = rows.iter().map(|(_, columns)| columns.len()).sum();
+    let (ns, columns) = timed(world, || {
+        let columns = world.share(Mutex::new(vec![Vec::<u64>::new(); count]));
+        let mut lanes = Lanes::new(columns, |columns, rank, words| {
+            let add = |columns: &'static Mutex<Vec<Vec<u64>>>, words: &[u64]| {
+                let mut columns = columns.lock().unwrap();
+                words.as_chunks::<2>().0.iter().for_each(|&[at, i]| columns[at as usize].push(i));
+            };
+            columns.send(rank, add, lend(words));
+        });
+        for (i, row) in &rows {
+            row.iter().for_each(|j| lanes.push((j % ranks) as u32, &[j / ranks, *i]));
+        }
+        lanes.flush();
+        world.settle();
+        columns
+    });
+    let columns = columns.lock().unwrap();
+    let there = columns.iter().map(|rows| rows.len() as u64).sum();
+    assert_eq!(world.reduce(there, |a: u64, b| a + b), world.reduce(nonzeros as u64, |a, b| a + b));
+    let right = |at: usize| columns[at].iter().all(|&i| row(i).contains(&(at as u64 * ranks + me)));
+    assert!((0..count).step_by(17).all(right), "a column has a row that has it not");
+    (ns, nonzeros)
+}
+
+fn transpose_alone(world: World, count: usize) -> (f64, usize) {
+    let rows: Vec<Vec<u64>> = (0..count as u64).map(row).collect();
+    let nonzeros = rows.iter().map(Vec::len).sum();
+    let (ns, columns) = timed(world, || {
+        let mut columns = vec![Vec::<u64>::new(); count];
+        for (i, row) in (0..).zip(&rows) {
+            row.iter().for_each(|&j| columns[j as usize].push(i));
+        }
+        columns
+    });
+    black_box(columns);
+    (ns, nonzeros)
+}
+
+/// For each two neighbours `k < j` of `i` that are smaller: are they neighbours? They are asked together, by
+/// `j`.
+fn triangle(world: World, count: usize) -> (f64, usize) {
+    let (ranks, me) = (u64::from(world.size()), u64::from(world.rank()));
+    struct Graph {
+        rows: Vec<Vec<u64>>,
+        found: AtomicU64,
+    }
+    let rows: Vec<Vec<u64>> = (0..count as u64).map(|at| row(at * ranks + me)).collect();
+    let wedges: usize = rows.iter().map(|row| row.len() * row.len().saturating_sub(1) / 2).sum();
+    let graph = world.share(Graph { rows, found: AtomicU64::new(0) });
+    let (ns, ()) = timed(world, || {
+        // Number of the row there, how many follow, those.
+        let mut lanes = Lanes::new(graph, |graph, rank, words| {
+            let ask = |graph: &'static Graph, mut words: &[u64]| {
+                let mut found = 0;
+                while let [at, many, rest @ ..] = words {
+                    let (asked, rest) = rest.split_at(*many as usize);
+                    let row = &graph.rows[*at as usize];
+                    found += asked.iter().filter(|k| row.binary_search(k).is_ok()).count();
+                    words = rest;
+                }
+                graph.found.fetch_add(found as u64, Relaxed);
+            };
+            graph.send(rank, ask, lend(words));
+        });
+        let mut words = Vec::new();
+        for row in &graph.rows {
+            for (smaller, &j) in row.iter().enumerate().skip(1) {
+                words.clear();
+                words.extend([j / ranks, smaller as u64]);
+                words.extend_from_slice(&row[..smaller]);
+                lanes.push((j % ranks) as u32, &words);
+            }
+        }
+        lanes.flush();
+        world.settle();
+    });
+    let found = world.reduce(graph.found.load(Relaxed), |a, b| a + b);
+    if world.rank() == 0 {
+        assert_eq!(found, triangles(&(0..count as u64 * ranks).map(row).collect::<Vec<_>>()));
+    }
+    (ns, wedges)
+}
+
+fn triangles(rows: &[Vec<u64>]) -> u64 {
+    let mut found = 0;
+    for row in rows {
+        for (smaller, &j) in row.iter().enumerate() {
+            let other = &rows[j as usize];
+            found += row[..smaller].iter().filter(|k| other.binary_search(k).is_ok()).count() as u64;
+        }
+    }
+    found
+}
+
+fn triangle_alone(world: World, count: usize) -> (f64, usize) {
+    let rows: Vec<Vec<u64>> = (0..count as u64).map(row).collect();
+    let wedges = rows.iter().map(|row| row.len() * row.len().saturating_sub(1) / 2).sum();
+    let (ns, found) = timed(world, || triangles(black_box(&rows)));
+    black_box(found);
+    (ns, wedges)
+}
+
+/// A rank's rows and columns of a matrix that can be made triangular.
+struct Part {
+    /// Of each column: the rows that have something in it.
+    columns: Vec<Vec<u64>>,
+    rows: Mutex<Rows>,
+    /// Rows and their columns, by the step in which they were found.
+    order: DistVec<(u64, u64, u64)>,
+}
+
+/// Of each row: how many columns are left, their sum, and the step after the one in which the latest was
+/// taken.
+#[derive(Default)]
+struct Rows {
+    left: Vec<u32>,
+    sum: Vec<u64>,
+    step: Vec<u64>,
+}
+
+/// Row number `i` of a triangular matrix, and its columns, after rows and columns have been permuted. `n` is
+/// a power of two.
+fn permuted(i: u64, n: u64) -> (u64, Vec<u64>) {
+    let place = |i: u64, by: u64| i.wrapping_mul(by) & (n - 1);
+    (place(i, 0x85eb_ca6b), row(i).into_iter().chain([i]).map(|j| place(j, 0x9e37_79b1)).collect())
+}
+
+/// Finds an order of rows and columns that makes a matrix triangular: a row with one column left is next, and
+/// its column is taken out of all other rows.
+fn toposort(world: World, count: usize) -> (f64, usize) {
+    let (ranks, me) = (u64::from(world.size()), u64::from(world.rank()));
+    let n = (count as u64 * ranks).next_power_of_two();
+    let places = n.div_ceil(ranks) as usize;
+    let (mut columns, mut rows) = (vec![Vec::new(); places], Rows::default());
+    (rows.left, rows.sum, rows.step) = (vec![0; places], vec![0; places], vec![0; places]);
+    let mut mine = Vec::new();
+    for (r, taken) in (0..n).map(|i| permuted(i, n)) {
+        for &c in taken.iter().filter(|&c| c % ranks == me) {
+            columns[(c / ranks) as usize].push(r);
+        }
+        if r % ranks == me {
+            rows.left[(r / ranks) as usize] = taken.len() as u32;
+            rows.sum[(r / ranks) as usize] = taken.iter().sum();
+            mine.extend(taken.into_iter().map(|c| (r, c)));
+        }
+    }
+    let ready: Vec<u64> =
+        mine.iter().map(|&(r, _)| r).filter(|r| rows.left[(r / ranks) as usize] == 1).collect();
+    let order = DistVec::new(world);
+    let part = world.share(Part { columns, rows: Mutex::new(rows), order });
+    let (ns, ()) = timed(world, || {
+        take(part, ready);
+        world.settle();
+        order.sort();
+    });
+    // Where rows and columns are in the order; then each rank looks at its nonzeros.
+    let mut place_of_row = world.array::<u64>(n as usize, Layout::Cyclic);
+    let mut place_of_column = world.array::<u64>(n as usize, Layout::Cyclic);
+    let found = order.take_local();
+    let before: u64 = world.gather_all(found.len() as u64)[..me as usize].iter().sum();
+    let in_order = || (before..).zip(&found);
+    place_of_row.exchange(|rows| in_order().for_each(|(at, &(_, r, _))| rows.put(r as usize, at)));
+    place_of_column.exchange(|columns| in_order().for_each(|(at, &(.., c))| columns.put(c as usize, at)));
+    assert_eq!(world.reduce(found.len() as u64, |a, b| a + b), n, "rows are missing");
+    let (of, at): (Vec<usize>, Vec<usize>) = mine.iter().map(|&(r, c)| (r as usize, c as usize)).unzip();
+    let rows = place_of_row.read(|rows| rows.gather(&of));
+    let columns = place_of_column.read(|columns| columns.gather(&at));
+    assert!(columns.iter().zip(&rows).all(|(column, row)| column <= row), "not triangular");
+    (ns, mine.len())
+}
+
+/// These rows have one column left: it is taken out of the others.
+fn take(part: Shared<Part>, ready: Vec<u64>) {
+    let world = part.world();
+    let ranks = u64::from(world.size());
+    let mut lanes = vec![Vec::new(); world.size() as usize];
+    {
+        let rows = part.rows.lock().unwrap();
+        for r in ready {
+            let at = (r / ranks) as usize;
+            let (c, step) = (rows.sum[at], rows.step[at]);
+            part.order.push((step, r, c));
+            lanes[(c % ranks) as usize].push((c, step));
+        }
+    }
+    for (rank, taken) in (0..).zip(lanes).filter(|(_, taken)| !taken.is_empty()) {
+        world.send(rank, |_, (part, taken)| is_taken(part, taken), (part, taken));
+    }
+}
+
+/// These columns are taken, in these steps: their rows are told.
+fn is_taken(part: Shared<Part>, taken: Vec<(u64, u64)>) {
+    let world = part.world();
+    let ranks = u64::from(world.size());
+    let mut lanes = vec![Vec::new(); world.size() as usize];
+    for (c, step) in taken {
+        let rows = &part.columns[(c / ranks) as usize];
+        rows.iter().for_each(|r| lanes[(r % ranks) as usize].push((*r, c, step)));
+    }
+    for (rank, lost) in (0..).zip(lanes).filter(|(_, lost)| !lost.is_empty()) {
+        world.send(rank, |_, (part, lost)| lose(part, lost), (part, lost));
+    }
+}
+
+/// These rows lose a column each.
+fn lose(part: Shared<Part>, lost: Vec<(u64, u64, u64)>) {
+    let ranks = u64::from(part.world().size());
+    let mut ready = Vec::new();
+    {
+        let mut rows = part.rows.lock().unwrap();
+        for (r, c, step) in lost {
+            let at = (r / ranks) as usize;
+            // The row that took the column has none left then.
+            rows.left[at] -= 1;
+            rows.sum[at] -= c;
+            rows.step[at] = rows.step[at].max(step + 1);
+            if rows.left[at] == 1 {
+                ready.push(r);
+            }
+        }
+    }
+    if !ready.is_empty() {
+        take(part, ready);
+    }
+}
+
+fn toposort_alone(world: World, count: usize) -> (f64, usize) {
+    let n = (count as u64).next_power_of_two();
+    let mut columns = vec![Vec::new(); n as usize];
+    let (mut left, mut sum) = (vec![0u32; n as usize], vec![0u64; n as usize]);
+    let mut nonzeros = 0;
+    for (r, taken) in (0..n).map(|i| permuted(i, n)) {
+        left[r as usize] = taken.len() as u32;
+        sum[r as usize] = taken.iter().sum();
+        nonzeros += taken.len();
+        taken.into_iter().for_each(|c| columns[c as usize].push(r));
+    }
+    let (ns, order) = timed(world, || {
+        let mut order = Vec::with_capacity(n as usize);
+        let mut ready: VecDeque<u64> = (0..n).filter(|&r| left[r as usize] == 1).collect();
+        while let Some(r) = ready.pop_front() {
+            let c = sum[r as usize];
+            order.push((r, c));
+            for &other in &columns[c as usize] {
+                left[other as usize] -= 1;
+                sum[other as usize] -= c;
+                if left[other as usize] == 1 {
+                    ready.push_back(other);
+                }
+            }
+        }
+        order
+    });
+    assert_eq!(order.len() as u64, n);
+    (ns, nonzeros)
+}

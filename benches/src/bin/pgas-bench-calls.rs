@@ -1,0 +1,92 @@
+//! The measured half of `pgas-bench pgas`: one subcommand a run, results as lines `KEY VALUE` from rank 0, in
+//! ns; those of `KEY_us` in us.
+
+use pgas::{Layout, World};
+use std::hint::black_box;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Instant;
+
+#[path = "../bale.rs"]
+mod bale;
+
+const BATCHES: i32 = 5;
+
+fn main() {
+    pgas::run(|world| {
+        let mut args = std::env::args().skip(1);
+        let task = args.next().unwrap_or_default();
+        let number = args.next().and_then(|n| n.parse().ok()).unwrap_or(0);
+        match task.as_str() {
+            "call" => call(world),
+            "send" => send(world),
+            "updates" => updates(world, number),
+            other if bale::run(world, other, number) => {}
+            other => world.abort(&format!("pgas-bench-calls: no task `{other}`")),
+        }
+    })
+}
+
+/// Run the batches: `work` returns the ns of each operation; the first warms up.
+fn batches(world: World, key: &str, mut work: impl FnMut() -> f64) {
+    for batch in -1..BATCHES {
+        world.barrier();
+        let each = work();
+        if world.rank() == 0 && batch >= 0 {
+            println!("{key} {each:.6}\n{key}_us {:.6}", each / 1e3);
+        }
+    }
+}
+
+fn ns_each(start: Instant, count: u64) -> f64 {
+    start.elapsed().as_nanos() as f64 / count as f64
+}
+
+/// Even ranks call, odd ranks are called, with 8 bytes there and back.
+fn call(world: World) {
+    let count = if world.size() == 2 { 30_000 } else { 2_000 };
+    batches(world, "call", || {
+        let start = Instant::now();
+        if world.rank().is_multiple_of(2) {
+            for i in 0..count {
+                black_box(world.call(world.rank() ^ 1, |_, x: u64| x + 1, i).wait());
+            }
+        }
+        let took = ns_each(start, count);
+        world.barrier();
+        took
+    });
+}
+
+/// Rank 0 sends functions of 8 bytes to rank 1, until all have run.
+fn send(world: World) {
+    let sum = world.share(AtomicU64::new(0));
+    let count = 1_000_000;
+    batches(world, "send", || {
+        let start = Instant::now();
+        if world.rank() == 0 {
+            for i in 0..count {
+                sum.send(1, |sum, x: u64| sum.store(sum.load(Relaxed) + x, Relaxed), i);
+            }
+        }
+        world.settle();
+        ns_each(start, count)
+    });
+}
+
+/// All ranks update an array of so many words at random places.
+fn updates(world: World, words: usize) {
+    let mut table = world.array::<u64>(words, Layout::Block);
+    let count = 4_000_000u64.min(words as u64);
+    let mut random = 0x0123_4567_89ab_cdefu64 + 0x9e37_79b9_7f4a_7c15 * u64::from(world.rank());
+    table.local(|mine| mine.iter_mut().zip(0..).for_each(|(word, i)| *word = i));
+    batches(world, "updates", || {
+        let start = Instant::now();
+        table.update(|table| {
+            for _ in 0..count {
+                random = random << 1 ^ if (random as i64) < 0 { 7 } else { 0 };
+                table.xor(random as usize & (words - 1), random);
+            }
+        });
+        ns_each(start, count)
+    });
+}
