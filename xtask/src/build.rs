@@ -1,15 +1,15 @@
-//! Building programs against what is staged: C programs and the Rust examples.
+//! Builds programs against the staged layout: C programs and the Rust examples.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use crate::clients;
 use crate::sh;
-use crate::stage;
 
-/// Longest time of a C compiler.
-const COMPILE: Duration = Duration::from_secs(300);
+/// Time limit of a C compiler.
+const COMPILE_LIMIT: Duration = Duration::from_secs(300);
 
 /// The files of a folder with this extension, in order.
 pub fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
@@ -26,10 +26,10 @@ pub fn compile_c(prefix: &Path, files: &[&Path], program: &Path, flags: &[&str])
     fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let mut command = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
     command.args(["-O2", "-Wall", "-Wextra"]).args(flags);
-    command.arg("-I").arg(prefix.join("include/gasnet")).args(files);
-    command.arg("-o").arg(program).arg(prefix.join("lib/libgasnet.a")).args(stage::system_libraries());
+    command.arg("-I").arg(prefix.join("include")).args(files);
+    command.arg("-o").arg(program).arg(prefix.join("lib/libgasnet.a")).args(clients::system_libraries());
     let shown = sh::show(&command);
-    let outcome = sh::capture(command, COMPILE)?;
+    let outcome = sh::capture(command, COMPILE_LIMIT)?;
     if outcome.status != Some(0) {
         return Err(format!("{shown}\n{}", outcome.report()));
     }
@@ -42,7 +42,7 @@ pub fn rust_examples() -> Vec<String> {
     sources.iter().map(|path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned()).collect()
 }
 
-/// Builds Rust examples and says where they are.
+/// Builds Rust examples and returns their paths.
 pub fn build_rust_examples(names: &[String]) -> Result<Vec<PathBuf>, String> {
     let mut build = sh::cargo(&["build", "--release", "-p", "gasnet-examples"]);
     for name in names {

@@ -1,4 +1,4 @@
-//! Programs in C and UPC on the simulated cluster: they verify themselves, and a seed repeats their trace.
+//! Runs C and UPC programs on the simulated cluster: they verify themselves, and a seed repeats their trace.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,10 +7,10 @@ use std::time::Duration;
 use crate::programs::Tally;
 use crate::sh;
 
-/// Longest time for a run, compiling included.
-const RUN: Duration = Duration::from_secs(600);
+/// Time limit of a run, including compilation.
+const RUN_LIMIT: Duration = Duration::from_secs(600);
 
-/// Programs, ranks and options of the runs. Programs that put words one by one in large numbers are left out.
+/// Programs, ranks and options of the runs. Programs that put very many single words are left out.
 const RUNS: &[(&str, u32, &[&str])] = &[
     ("examples/c/ring.c", 4, &[]),
     ("examples/c/putget.c", 3, &["--mode", "firehose", "--model", "gm-myrinet2000"]),
@@ -21,7 +21,7 @@ const RUNS: &[(&str, u32, &[&str])] = &[
     ("examples/upc/matmul.upc", 4, &["--mode", "firehose-over-locks"]),
 ];
 
-/// Runs them all, each twice.
+/// Runs all of them, each twice.
 pub fn run(prefix: &Path, tally: &mut Tally) -> Result<(), String> {
     sh::pass(sh::cargo(&["build", "-q", "-p", "gasnet-sim", "--bins"]), Duration::from_secs(1500))?;
     for (program, ranks, options) in RUNS {
@@ -29,7 +29,7 @@ pub fn run(prefix: &Path, tally: &mut Tally) -> Result<(), String> {
             let mut command = Command::new(sh::target().join("debug/netvm-run"));
             command.arg("--prefix").arg(prefix).arg("-n").arg(ranks.to_string()).args(["--seed", "7"]);
             command.args(*options).arg(sh::root().join(program));
-            (sh::show(&command), sh::capture(command, RUN))
+            (sh::show(&command), sh::capture(command, RUN_LIMIT))
         };
         let ((shown, first), (_, again)) = (go(), go());
         let (first, again) = (first?, again?);

@@ -1,7 +1,8 @@
-//! What tests have passed, and whether `docs/upc-conformance.md` may say so.
+//! Records which tests have passed, and checks `docs/upc-conformance.md` against that.
 //!
-//! Every step that runs tests with names leaves the names of those that passed in a file of its own under `target/passed`.
-//! The document has a table row for each rule; a row with the status `yes` must name tests, and each of them must have passed:
+//! Every step that runs named tests writes the names of those that passed to a file of its own under
+//! `target/passed`. The document has a table row for each rule. A row with the status `yes` must name tests,
+//! and each of them must have passed:
 //!
 //! - `folder/test` or `folder/test:rule`: a program under `tests/upc`, or one rule in it;
 //! - `c/test`: a program under `tests/c`;
@@ -17,13 +18,13 @@ fn folder() -> PathBuf {
     sh::target().join("passed")
 }
 
-/// Forgets what a step left before.
+/// Removes what a step recorded before.
 pub fn forget(step: &str) {
-    // It may have left nothing.
+    // It may have recorded nothing.
     drop(fs::remove_file(folder().join(step)));
 }
 
-/// Leaves the names of the tests that passed in a step.
+/// Records the names of the tests that passed in a step.
 pub fn record(step: &str, names: &BTreeSet<String>) -> Result<(), String> {
     let path = folder().join(step);
     let text: String = names.iter().map(|name| format!("{name}\n")).collect();
@@ -31,7 +32,7 @@ pub fn record(step: &str, names: &BTreeSet<String>) -> Result<(), String> {
     written.map_err(|e| format!("{}: {e}", path.display()))
 }
 
-/// The step that runs the tests of a name's kind, over the conduit that is the default.
+/// The step that runs the tests of a name's kind, over the default conduit.
 fn step_of(name: &str) -> &'static str {
     match name.split_once('/') {
         Some(("c", _)) => "c-clients",
@@ -40,33 +41,33 @@ fn step_of(name: &str) -> &'static str {
     }
 }
 
-/// Steps that have left names.
+/// Steps that have recorded names.
 fn steps() -> BTreeSet<String> {
     let files = fs::read_dir(folder()).into_iter().flatten().flatten();
     files.filter_map(|file| file.file_name().into_string().ok()).collect()
 }
 
-/// All names that steps have left.
+/// All recorded names.
 fn passed() -> BTreeSet<String> {
     let files = fs::read_dir(folder()).into_iter().flatten().flatten();
     let texts = files.filter_map(|file| fs::read_to_string(file.path()).ok());
     texts.flat_map(|text| text.lines().map(String::from).collect::<Vec<_>>()).collect()
 }
 
-/// How the document stands.
+/// The result of the check.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Standing {
     /// Rows with the status yes.
     pub yes: usize,
     /// The rules of rows with the status no.
     pub no: Vec<String>,
-    /// What is wrong, by line.
+    /// The errors, by line.
     pub problems: Vec<String>,
-    /// Steps that have to run before anything can be said of their tests.
+    /// Steps that have to run before their tests can be checked.
     pub missing: BTreeSet<&'static str>,
 }
 
-/// Reads the document against what has passed.
+/// Checks the document against the tests that passed.
 pub fn check() -> Result<Standing, String> {
     let path = sh::root().join("docs/upc-conformance.md");
     let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -99,7 +100,7 @@ fn judge(text: &str, steps: &BTreeSet<String>, passed: &BTreeSet<String>) -> Sta
             "no" => standing.no.push(rule.clone()),
             "yes" => {
                 standing.yes += 1;
-                // Names stand in backquotes.
+                // Names are in backquotes.
                 let names: Vec<&str> = tests.split('`').skip(1).step_by(2).collect();
                 if names.is_empty() {
                     problem(format!("no test for: {rule}"));

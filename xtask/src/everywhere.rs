@@ -1,5 +1,5 @@
-//! One executable on every network: a UPC program is compiled once, its hash printed, and that file runs over each conduit, under
-//! each MPI's own launcher, and on four hosts, which are network namespaces.
+//! One executable on every network: a UPC program is compiled once, its hash printed, and the same file runs
+//! over each conduit, under each MPI's own launcher, and on four hosts, which are network namespaces.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,21 +8,21 @@ use std::time::Duration;
 use crate::plugins;
 use crate::sh;
 
-/// Longest time of a run.
-const RUN: Duration = Duration::from_secs(600);
-/// Longest time for a build.
-const BUILD: Duration = Duration::from_secs(1500);
-/// What the program prints when its answer is right.
+/// Time limit of a run.
+const RUN_LIMIT: Duration = Duration::from_secs(600);
+/// Time limit of a build.
+const BUILD_LIMIT: Duration = Duration::from_secs(1500);
+/// The program prints this when its answer is right.
 const RIGHT: &str = "verification: passed";
 
-/// The ways a program can be started, as commands without it.
+/// A way to start a program: the command without the program.
 struct Way {
     name: String,
     command: Command,
 }
 
-/// Runs the executable in every way there is here. Returns its hash, the ways it ran, and those that could not be tried with
-/// the reason.
+/// Runs the executable in every way that is possible here. Returns its hash, the ways it ran, and the ways
+/// that could not be tried, with the reason.
 pub fn run(prefix: &Path) -> Result<(String, Vec<String>, Vec<String>), String> {
     let program = sh::target().join("everywhere").join("heat");
     if let Some(folder) = program.parent() {
@@ -30,7 +30,7 @@ pub fn run(prefix: &Path) -> Result<(String, Vec<String>, Vec<String>), String> 
     }
     let mut compile = Command::new(prefix.join("bin/upcc"));
     compile.arg("-o").arg(&program).arg(sh::root().join("examples/upc/heat.upc"));
-    sh::pass(compile, RUN)?;
+    sh::pass(compile, RUN_LIMIT)?;
     links_no_network(&program)?;
     let before = hash(&program)?;
     println!("sha256 {before} {}", program.display());
@@ -60,7 +60,7 @@ fn ways(prefix: &Path) -> (Vec<Way>, Vec<String>) {
         let mut command = Command::new(prefix.join("bin/upcrun"));
         command.args(["-q", "-n", "4"]);
         if let Some(conduit) = conduit {
-            // Otherwise neighbours would never use it.
+            // Otherwise neighbours would never use the conduit.
             command.args(["--conduit", conduit]).env("GASNET_NEIGHBORHOOD", "off");
         }
         Way { name: conduit.unwrap_or("upcrun").to_string(), command }
@@ -91,7 +91,7 @@ fn ways(prefix: &Path) -> (Vec<Way>, Vec<String>) {
 
 fn finds_the_answer(command: Command) -> Result<(), String> {
     let shown = sh::show(&command);
-    let outcome = sh::capture(command, RUN)?;
+    let outcome = sh::capture(command, RUN_LIMIT)?;
     if outcome.status == Some(0) && outcome.stdout.contains(RIGHT) {
         return Ok(());
     }
@@ -101,10 +101,10 @@ fn finds_the_answer(command: Command) -> Result<(), String> {
 /// Runs it on four hosts. The inner error says why this machine cannot.
 fn on_hosts(prefix: &Path, program: &Path) -> Result<Result<(), String>, String> {
     sh::install_namespaces();
-    sh::pass(sh::cargo(&["build", "--quiet", "-p", "gasnet-tests", "--bin", "namespaces"]), BUILD)?;
+    sh::pass(sh::cargo(&["build", "--quiet", "-p", "gasnet-tests", "--bin", "namespaces"]), BUILD_LIMIT)?;
     let mut job = Command::new(sh::target().join("debug/namespaces"));
     job.arg("upc").arg("--prefix").arg(prefix).arg("--program").arg(program);
-    let outcome = sh::capture(job, RUN * 2)?;
+    let outcome = sh::capture(job, RUN_LIMIT * 2)?;
     if outcome.status != Some(0) {
         return Err(outcome.report());
     }
@@ -114,11 +114,11 @@ fn on_hosts(prefix: &Path, program: &Path) -> Result<Result<(), String>, String>
     }
 }
 
-/// A network's library in the executable itself would tie it to machines that have that library.
+/// If the executable itself had a network's library, it would only run on machines with that library.
 fn links_no_network(program: &Path) -> Result<(), String> {
     let mut ask = Command::new("readelf");
     ask.arg("-d").arg(program);
-    let outcome = sh::capture(ask, RUN)?;
+    let outcome = sh::capture(ask, RUN_LIMIT)?;
     let strange = ["libmpi", "libmpich", "libfabric", "libucp"];
     match strange.into_iter().find(|name| outcome.stdout.contains(name)) {
         Some(name) => Err(format!("{} needs {name}", program.display())),
@@ -130,7 +130,7 @@ fn links_no_network(program: &Path) -> Result<(), String> {
 fn hash(program: &Path) -> Result<String, String> {
     let mut sum = Command::new("sha256sum");
     sum.arg(program);
-    let outcome = sh::capture(sum, RUN)?;
+    let outcome = sh::capture(sum, RUN_LIMIT)?;
     let hash = outcome.stdout.split_whitespace().next().map(str::to_string);
     hash.filter(|hash| hash.len() == 64).ok_or_else(|| outcome.report())
 }

@@ -1,10 +1,14 @@
-//! Tasks of this repository: `cargo xtask run | test | stage | install | bench | soak`.
+//! Tasks of this repository: `cargo xtask run | test | stage | install | package | bench | soak`.
 
 mod build;
+mod clients;
 mod cluster;
 mod conformance;
 mod everywhere;
+mod files;
+mod man;
 mod netvm;
+mod package;
 mod plugins;
 mod programs;
 mod run;
@@ -26,8 +30,9 @@ usage: cargo xtask TASK [options]
                                             a .c file over gasnet.h, or a Rust example's name
   test [STEP]... [--quick]                  runs all tests
   stage                                     brings target/stage up to date: bin, include, lib
-  install --prefix DIR                      installs upcc, upcrun, gasnetrun, headers, libraries
-  bench smp|upc|coll|udp|udp-loss|mpi|ofi|ofi-registration|attentiveness [--json]  measures
+  install --prefix DIR                      installs upcc, upcrun, gasnetrun, headers, libraries, manual pages
+  package deb                               makes a Debian package of the same
+  bench smp|upc|coll|udp|udp-loss|mpi|ofi|ofi-registration|attentiveness|pgas|ex [--json]  measures
   bench registration|netvm [--json]         simulates what the papers measured
   bench netvm-live [--json]                 registration modes on real memory, beside predictions
   soak [--minutes M]                        random and long tests
@@ -42,15 +47,21 @@ usage: cargo xtask stage
 ";
 
 const INSTALL_HELP: &str = "\
-Builds and installs upcc, upcrun, gasnetrun, headers, libraries and pkg-config files.
+Builds and installs upcc, upcrun, gasnetrun, headers, libraries, manual pages, and what the builds of clients read:
+pkg-config files, fragments for make, a package for CMake.
 
-usage: cargo xtask install --prefix DIR
+usage: cargo xtask install --prefix DIR [--cc PROGRAM] [--cxx PROGRAM] [--destdir DIR]
+
+  --prefix DIR    where it will be used
+  --cc PROGRAM    the C compiler that builds of clients are told to use (cc); one library serves all compilers
+  --cxx PROGRAM   the same for C++ (c++)
+  --destdir DIR   put the files below DIR/PREFIX, for those who pack them
 ";
 
 const BENCH_HELP: &str = "\
 Measures, each figure beside a floor measured in the same run (program pgas-bench in benches/).
 
-usage: cargo xtask bench smp|upc|coll|udp|udp-loss|mpi|ofi|ofi-registration|attentiveness|registration|netvm|netvm-live [--json] [options of pgas-bench]
+usage: cargo xtask bench smp|upc|coll|udp|udp-loss|mpi|ofi|ofi-registration|attentiveness|pgas|ex|registration|netvm|netvm-live [--json] [options of pgas-bench]
 
 registration and netvm simulate what the papers measured, print paper | here | difference, and write
 plots and values under target/bench/plots. netvm-live measures the same modes on real memory.
@@ -77,6 +88,7 @@ fn main() -> ExitCode {
         "stage" => plain(parser, STAGE_HELP)
             .and_then(|go| if go { stage::stage(&stage::folder(), stage::Parts::ALL) } else { Ok(()) }),
         "install" => install(parser),
+        "package" => package::main(parser),
         "bench" => bench(parser),
         "soak" => soak::main(parser),
         "help" => {
@@ -107,10 +119,20 @@ fn plain(mut parser: lexopt::Parser, help: &str) -> Result<bool, String> {
 }
 
 fn install(mut parser: lexopt::Parser) -> Result<(), String> {
-    let mut prefix = None::<PathBuf>;
+    let (mut prefix, mut destdir) = (None::<PathBuf>, None::<PathBuf>);
+    let (mut cc, mut cxx) = (None, None);
+    let compiler = |name: std::ffi::OsString| {
+        let path = PathBuf::from(&name);
+        let found = if path.components().count() > 1 { std::path::absolute(&path).ok() } else { None };
+        let found = found.or_else(|| sh::which(&name.to_string_lossy())).filter(|path| path.is_file());
+        found.ok_or_else(|| format!("{}: there is no such compiler", path.display()))
+    };
     while let Some(argument) = parser.next().map_err(|e| e.to_string())? {
         match argument {
             Long("prefix") => prefix = Some(parser.value().map_err(|e| e.to_string())?.into()),
+            Long("destdir") => destdir = Some(parser.value().map_err(|e| e.to_string())?.into()),
+            Long("cc") => cc = Some(compiler(parser.value().map_err(|e| e.to_string())?)?),
+            Long("cxx") => cxx = Some(compiler(parser.value().map_err(|e| e.to_string())?)?),
             Short('h') | Long("help") => {
                 print!("{INSTALL_HELP}");
                 return Ok(());
@@ -120,10 +142,18 @@ fn install(mut parser: lexopt::Parser) -> Result<(), String> {
     }
     let prefix = prefix.ok_or_else(|| format!("where to?\n\n{INSTALL_HELP}"))?;
     let prefix = std::path::absolute(&prefix).map_err(|e| format!("{}: {e}", prefix.display()))?;
-    stage::stage(&prefix, stage::Parts::ALL)?;
-    stage::stage_firehose(&prefix)?;
-    plugins::stage_all(&prefix);
-    println!("installed in {0}; try {0}/bin/upcc --help", prefix.display());
+    let mut site = stage::site(&prefix)?;
+    site.cc = cc.unwrap_or(site.cc);
+    site.cxx = cxx.unwrap_or(site.cxx);
+    let place = match destdir {
+        Some(folder) => folder.join(prefix.strip_prefix("/").unwrap_or(&prefix)),
+        None => prefix,
+    };
+    stage::stage_for(&place, &site, stage::Parts::ALL)?;
+    stage::stage_firehose(&place)?;
+    man::lay_down(&place)?;
+    plugins::stage_all(&place);
+    println!("installed in {0}; try {0}/bin/upcc --help", place.display());
     Ok(())
 }
 
@@ -151,6 +181,8 @@ const SUITES: &[(&str, Needs)] = &[
     ("ofi", Needs::Ofi),
     ("ofi-registration", Needs::Ofi),
     ("attentiveness", Needs::Plugins),
+    ("pgas", Needs::Tools),
+    ("ex", Needs::Tools),
     ("registration", Needs::Nothing),
     ("netvm", Needs::Nothing),
     ("netvm-live", Needs::Nothing),

@@ -1,5 +1,6 @@
-//! Programs on the netvm conduit: one whose shared heap is sixteen times the memory it is allowed, in every registration mode, and what
-//! `tests/upc` and `tests/c` have, spread over the modes and over amounts of memory.
+//! Programs on the netvm conduit: one whose shared heap is sixteen times the memory it is allowed, in every
+//! registration mode, and what `tests/upc` and `tests/c` have, spread over the modes and over amounts of
+//! memory.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -14,16 +15,18 @@ const BOUNDED: [&str; 6] =
 /// Shared heap of a thread, and what of it may be in memory.
 const HEAP: &str = "4M";
 const MEMORY: &str = "256K";
-/// Twice what is used: everything fits, but for `pin-everything`, which wants room for the bookkeeping as well.
+/// Twice what is used: everything fits, but for `pin-everything`, which wants room for the bookkeeping as
+/// well.
 const PLENTY: &str = "8M";
 /// A matrix that takes most of two such heaps.
 const SIZE: &str = "700";
-const RUN: Duration = Duration::from_secs(600);
+const RUN_LIMIT: Duration = Duration::from_secs(600);
 
 /// What every rank of a job must have counted: nothing goes around the NICs.
 const COUNTS: &[&str] = &["commands", "packets sent", "packets received"];
 
-/// All modes, and memory of a rank. The bookkeeping of a rank alone takes 4 MiB, so the least is 5 % and less.
+/// All modes, and memory of a rank. The bookkeeping of a rank alone takes 4 MiB, so the least is 5 % and
+/// less.
 const MODES: [(&str, &str); 8] = [
     ("shadow-lock", "256K"),
     ("firehose", "512K"),
@@ -48,7 +51,8 @@ const UPC: [&[&str]; 8] = [
 ];
 
 /// Parts of `tests/c`.
-const C: [&[&str]; 3] = [&["rma", "nic", "locks"], &["pieces", "barriers"], &["counters", "collectives"]];
+const C: [&[&str]; 4] =
+    [&["rma", "nic", "locks"], &["pieces", "barriers"], &["counters", "collectives"], &["random"]];
 
 /// A part of a suite, and how it goes.
 pub struct Part {
@@ -62,7 +66,8 @@ pub struct Part {
     pub filters: &'static [&'static str],
 }
 
-/// All parts, each in a mode of its own as far as there are enough: always the same, so that what fails here fails everywhere.
+/// All parts, each in a mode of its own as far as there are enough: always the same, so that what fails here
+/// fails everywhere.
 pub fn parts() -> Vec<Part> {
     (0..UPC.len() + C.len()).map(|i| part(i, i)).collect()
 }
@@ -116,14 +121,14 @@ pub fn run() -> Result<usize, String> {
     std::fs::create_dir_all(sh::target().join("programs")).map_err(|e| e.to_string())?;
     let mut compile = Command::new(stage::folder().join("bin/upcc"));
     compile.arg(sh::root().join("examples/upc/transpose.upc")).arg("-o").arg(&program);
-    sh::pass(compile, RUN)?;
+    sh::pass(compile, RUN_LIMIT)?;
     let mut jobs = 0;
     let little =
         BOUNDED.into_iter().chain(["rendezvous-nounpin", "pin-everything"]).map(|mode| (mode, MEMORY));
     for (mode, memory) in little.chain(BOUNDED.map(|mode| (mode, PLENTY))) {
         let command = transpose(&program, mode, memory);
         let shown = sh::show(&command);
-        let outcome = sh::capture(command, RUN)?;
+        let outcome = sh::capture(command, RUN_LIMIT)?;
         let report = || format!("{shown}\n{}", outcome.report());
         let passed = outcome.status == Some(0) && outcome.stdout.contains("verification: passed");
         let has = |name: &str| counter(&outcome.stderr, name);

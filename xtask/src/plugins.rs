@@ -1,15 +1,15 @@
-//! Conduits that are shared objects: built where the library they need is found, and left out, with a word, where it is not.
+//! Conduits in shared objects: each is built if its library is found, and left out with a message if not.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::{sh, stage};
+use crate::{files, sh};
 
-/// Longest time for a build.
-const BUILD: Duration = Duration::from_secs(1500);
-/// Longest time for a question to a compiler.
-const QUESTION: Duration = Duration::from_secs(20);
+/// Time limit of a build.
+const BUILD_LIMIT: Duration = Duration::from_secs(1500);
+/// Time limit of a query to a compiler.
+const QUERY_LIMIT: Duration = Duration::from_secs(20);
 
 /// An MPI that is installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,17 +30,17 @@ pub fn mpis() -> Vec<Mpi> {
                 (sh::which(&format!("mpicc{suffix}"))?, sh::which(&format!("mpirun{suffix}"))?);
             (kind(&mpicc)? == name).then_some(Mpi { name, mpicc, mpirun })
         };
-        // Debian's names where both are installed, then whatever is first in the path.
+        // Debian's names if both are installed, then the first in the path.
         one(&format!(".{name}")).or_else(|| one(""))
     };
     ["openmpi", "mpich"].into_iter().filter_map(find).collect()
 }
 
-/// Which MPI a compiler is for.
+/// The MPI that a compiler is for.
 fn kind(mpicc: &Path) -> Option<&'static str> {
     let mut ask = Command::new(mpicc);
     ask.arg("-show");
-    let shown = sh::capture(ask, QUESTION).ok()?.stdout;
+    let shown = sh::capture(ask, QUERY_LIMIT).ok()?.stdout;
     ["openmpi", "mpich"].into_iter().find(|name| shown.contains(name))
 }
 
@@ -61,12 +61,12 @@ fn stage_one(
     let (package, target) = (format!("gasnet-{conduit}"), sh::target().join("plugin").join(folder));
     let mut build = sh::cargo(&["build", "--release", "--quiet", "-p", &package, "--features", "link"]);
     build.envs(env.iter().copied()).env("CARGO_TARGET_DIR", &target);
-    let outcome = sh::capture(build, BUILD)?;
+    let outcome = sh::capture(build, BUILD_LIMIT)?;
     if outcome.status != Some(0) {
         return Err(outcome.report());
     }
     let plugin = prefix.join("lib").join(file);
-    stage::copy(&target.join(format!("release/libgasnet_{conduit}.so")), &plugin)?;
+    files::copy(&target.join(format!("release/libgasnet_{conduit}.so")), &plugin)?;
     Ok(plugin)
 }
 
@@ -74,7 +74,7 @@ fn stage_one(
 pub fn has_libfabric() -> bool {
     let mut ask = Command::new("cc");
     ask.args(["-E", "-include", "rdma/fabric.h", "-x", "c", "/dev/null"]);
-    sh::capture(ask, QUESTION).is_ok_and(|outcome| outcome.status == Some(0))
+    sh::capture(ask, QUERY_LIMIT).is_ok_and(|outcome| outcome.status == Some(0))
 }
 
 /// Builds the plugin over libfabric and puts it into `PREFIX/lib`.
@@ -109,25 +109,26 @@ pub fn stage_all(prefix: &Path) {
     }
 }
 
-/// Compiles the program that uses an MPI and the staged C interface both, in a mode of that (`SEQ`, `PAR`).
+/// Compiles the program that uses both an MPI and the staged C interface, in a mode of the latter (`SEQ`,
+/// `PAR`).
 pub fn compile_both(prefix: &Path, mpi: &Mpi, mode: &str, program: &Path) -> Result<(), String> {
     let mut compile = Command::new(&mpi.mpicc);
-    compile.args(["-Wall", "-Wextra", "-Werror", "-I"]).arg(prefix.join("include/gasnet"));
+    compile.args(["-Wall", "-Wextra", "-Werror", "-I"]).arg(prefix.join("include"));
     compile.arg(format!("-DGASNET_{mode}=1"));
     compile.arg("-o").arg(program).arg(sh::root().join("tests/mpi/both.c"));
     compile.arg("-L").arg(prefix.join("lib")).args(["-l:libgasnet.a", "-lpthread", "-ldl", "-lm", "-lgcc_s"]);
-    sh::pass(compile, BUILD)
+    sh::pass(compile, BUILD_LIMIT)
 }
 
-/// Compiles the layer over an MPI in which things go wrong.
+/// Compiles the library that injects faults into an MPI.
 pub fn compile_faults(mpi: &Mpi, library: &Path) -> Result<(), String> {
     let mut compile = Command::new(&mpi.mpicc);
     compile.args(["-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o"]).arg(library);
     compile.arg(sh::root().join("tests/mpi/faults.c"));
-    sh::pass(compile, BUILD)
+    sh::pass(compile, BUILD_LIMIT)
 }
 
-/// What Open MPI wants to be told when it runs as root, and on fewer processors than ranks.
+/// Settings for Open MPI to run as root, and with more ranks than processors.
 pub fn oversubscribed(run: &mut Command) {
     run.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     run.env("OMPI_MCA_rmaps_base_oversubscribe", "1");

@@ -1,5 +1,5 @@
-//! The example programs, and how they are run as tests: small sizes, several numbers of ranks, with and without
-//! neighbourhood. Each checks its own answer.
+//! The example programs, and how they are run as tests: small sizes, several numbers of ranks, with and
+//! without neighbourhood. Each checks its own answer.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,6 +7,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::build;
+use crate::clients;
 use crate::sh;
 use crate::stage;
 
@@ -14,11 +15,12 @@ use crate::stage;
 pub const RANKS: [u32; 5] = [1, 2, 3, 5, 8];
 
 /// Longest time of one run.
-const RUN: Duration = Duration::from_secs(300);
-const COMPILE: Duration = Duration::from_secs(120);
+const RUN_LIMIT: Duration = Duration::from_secs(300);
+const COMPILE_LIMIT: Duration = Duration::from_secs(120);
 
-/// Sizes that keep a run short, by name of the example (the same in every language). Others run with their defaults.
-const SIZES: [(&str, &[&str]); 14] = [
+/// Sizes that keep a run short, by name of the example (the same in every language). Others run with their
+/// defaults.
+const SIZES: [(&str, &[&str]); 18] = [
     ("hello", &["3"]),
     ("heat", &["48", "40", "60"]),
     ("matmul", &["96"]),
@@ -29,8 +31,12 @@ const SIZES: [(&str, &[&str]); 14] = [
     ("uts", &["100"]),
     ("pi", &["200000"]),
     ("ring", &["20"]),
+    ("core_ring", &["20"]),
+    ("core_heat", &["48", "40", "60"]),
+    ("service", &["5", "20"]),
     ("histogram", &[]),
-    ("hashtable", &[]),
+    ("hashtable", &["20000"]),
+    ("wordcount", &["20000"]),
     ("putget", &[]),
     ("am", &[]),
 ];
@@ -88,7 +94,7 @@ impl Program {
     pub fn run(&self, ranks: u32, neighbourhood: bool) -> Result<(), String> {
         let command = self.command(ranks, neighbourhood);
         let shown = sh::show(&command);
-        let outcome = sh::capture(command, RUN)?;
+        let outcome = sh::capture(command, RUN_LIMIT)?;
         let said = outcome.stdout.lines().any(|line| line.contains(self.expect));
         if outcome.status == Some(0) && said {
             return Ok(());
@@ -140,7 +146,7 @@ fn build(compile: Command, path: &Path) -> Result<(), String> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let shown = sh::show(&compile);
-    let outcome = sh::capture(compile, COMPILE)?;
+    let outcome = sh::capture(compile, COMPILE_LIMIT)?;
     if outcome.status == Some(0) && outcome.stdout.is_empty() && outcome.stderr.is_empty() {
         return Ok(());
     }
@@ -160,6 +166,47 @@ pub fn c_examples(prefix: &Path, tally: &mut Tally) -> Vec<Program> {
                     tally.failed += 1;
                     println!("FAILED to compile {name}; to repeat:\n{report}");
                 }
+            }
+        }
+    }
+    programs
+}
+
+/// Compiles the Fortran examples with coarrays, over the runtime Caffeine.
+pub fn fortran_examples(prefix: &Path, flang: &Path, caffeine: &Path, tally: &mut Tally) -> Vec<Program> {
+    let mut programs = Vec::new();
+    for source in build::files(&sh::root().join("examples/fortran"), "f90") {
+        let name = stem(&source);
+        let path = sh::target().join("programs").join(format!("fortran-{name}"));
+        let mut compile = Command::new(flang);
+        // Those that call the runtime interface themselves need its module, the others the compiler's own
+        // calls.
+        if name.starts_with("prif_") {
+            compile.arg("-I").arg(caffeine.join("include"));
+        } else {
+            compile.arg("-fcoarray");
+        }
+        compile.args(["-O2", "-o"]).arg(&path).arg(&source);
+        compile.arg(caffeine.join("lib/libcaffeine-smp-seq.a"));
+        compile.arg(format!("-L{}", prefix.join("lib").display())).arg("-lgasnet-smp-seq");
+        compile.args(clients::system_libraries());
+        let shown = sh::show(&compile);
+        // flang warns that coarrays are experimental.
+        let folder = fs::create_dir_all(sh::target().join("programs"));
+        match folder.map_err(|e| e.to_string()).and_then(|()| sh::capture(compile, COMPILE_LIMIT)) {
+            Ok(outcome) if outcome.status == Some(0) => {
+                // The sizes are those of the program's own, not of its namesakes in other languages.
+                let launcher = prefix.join("bin/gasnetrun");
+                let expect = "verification: passed";
+                programs.push(Program { name, path, arguments: Vec::new(), launcher, expect });
+            }
+            Ok(outcome) => {
+                tally.failed += 1;
+                println!("FAILED to compile {name}; to repeat:\n{shown}\n{}", outcome.report());
+            }
+            Err(why) => {
+                tally.failed += 1;
+                println!("FAILED to compile {name}: {why}");
             }
         }
     }
@@ -229,7 +276,7 @@ pub fn upc_random(seed: u64, count: u64, tally: &mut Tally) -> Result<(), String
     command.arg("--prefix").arg(stage::folder());
     command.args(["--seed", &seed.to_string(), "--count", &count.to_string()]);
     let shown = sh::show(&command);
-    let outcome = sh::capture(command, RUN * count as u32 + COMPILE)?;
+    let outcome = sh::capture(command, RUN_LIMIT * count as u32 + COMPILE_LIMIT)?;
     // The last line: "20 programs, 0 failed, 12.3 s".
     let words: Vec<&str> =
         outcome.stdout.lines().next_back().unwrap_or_default().split_whitespace().collect();

@@ -1,4 +1,4 @@
-//! Running commands, bounded in time.
+//! Runs commands with a time limit.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
@@ -14,7 +14,7 @@ pub fn root() -> PathBuf {
     manifest.parent().unwrap_or(&manifest).to_path_buf()
 }
 
-/// Where cargo puts what it builds (this program runs from its `debug` folder).
+/// The folder of cargo's build output (this program runs from its `debug` folder).
 pub fn target() -> PathBuf {
     let own = std::env::current_exe().ok();
     match own.as_deref().and_then(Path::parent).and_then(Path::parent) {
@@ -23,8 +23,8 @@ pub fn target() -> PathBuf {
     }
 }
 
-/// Takes back what cargo added to the loader's path for this program: there, plugins would be found as cargo's own builds left
-/// them, which are without their library.
+/// Removes what cargo added to the loader's path for this program: plugins would be found there as cargo's
+/// own builds left them, without their library.
 pub fn restore_loader_path(command: &mut Command) {
     const PATH: &str = "LD_LIBRARY_PATH";
     let Some(path) = std::env::var_os(PATH) else { return };
@@ -40,7 +40,7 @@ pub fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments).current_dir(root());
     command.env("CARGO_TARGET_DIR", target());
-    // What `cargo run` set for this program is not meant for others, and would make cargo rebuild.
+    // Variables that `cargo run` set for this program are not for others, and would make cargo rebuild.
     for name in ["CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH", "CARGO_PKG_NAME", "CARGO_PKG_VERSION"] {
         command.env_remove(name);
     }
@@ -50,10 +50,10 @@ pub fn cargo(arguments: &[&str]) -> Command {
 /// Lines of output shown in a failure report, at the start and at the end.
 const SHOWN: usize = 10;
 
-/// What a finished command left.
+/// The result of a finished command.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The exit status as a shell has it; `None` when the time limit struck.
+    /// The exit status as a shell reports it; `None` after the time limit.
     pub status: Option<i32>,
     /// All of standard output.
     pub stdout: String,
@@ -90,12 +90,12 @@ impl Outcome {
     }
 }
 
-/// Runs a command without input and collects what it says.
+/// Runs a command without input and collects its output.
 pub fn capture(command: Command, limit: Duration) -> Result<Outcome, String> {
     watch(command, limit, |_| {})
 }
 
-/// The same; `line` sees every line of standard output as it comes.
+/// [`capture`] that calls `line` with every line of standard output as it arrives.
 pub fn watch(mut command: Command, limit: Duration, mut line: impl FnMut(&str)) -> Result<Outcome, String> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|e| format!("{}: {e}", show(&command)))?;
@@ -123,7 +123,7 @@ pub fn watch(mut command: Command, limit: Duration, mut line: impl FnMut(&str)) 
     Ok(Outcome { status: status.map(code), stdout, stderr })
 }
 
-/// Runs a command that talks to the user itself. An error unless it exits with 0.
+/// Runs a command that communicates with the user itself. An error unless it exits with 0.
 pub fn pass(mut command: Command, limit: Duration) -> Result<(), String> {
     let mut child = command.spawn().map_err(|e| format!("{}: {e}", show(&command)))?;
     match wait(&mut child, limit)?.map(code) {
@@ -138,7 +138,8 @@ pub fn code(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
 }
 
-/// Waits; after the limit the process is asked to end (a launcher then ends its ranks), and killed two seconds later.
+/// Waits; after the time limit the process is asked to end (a launcher then ends its ranks), and killed two
+/// seconds later.
 fn wait(child: &mut Child, limit: Duration) -> Result<Option<ExitStatus>, String> {
     let start = Instant::now();
     let mut asked = None::<Instant>;
@@ -149,7 +150,7 @@ fn wait(child: &mut Child, limit: Duration) -> Result<Option<ExitStatus>, String
         }
         match asked {
             None if start.elapsed() > limit => {
-                // The shell's own: small systems lack the command.
+                // The shell's built-in: small systems have no such command.
                 let _ = Command::new("sh").args(["-c", &format!("kill -TERM {}", child.id())]).status();
                 asked = Some(Instant::now());
             }
@@ -163,7 +164,7 @@ fn wait(child: &mut Child, limit: Duration) -> Result<Option<ExitStatus>, String
     }
 }
 
-/// A command as one can type it (in the repository).
+/// A command in the form in which it can be typed (in the repository).
 pub fn show(command: &Command) -> String {
     let root = root();
     let root = root.to_string_lossy();
@@ -197,7 +198,7 @@ pub fn which(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
-/// Installs what makes network namespaces that lose packets.
+/// Installs the tools for network namespaces that lose packets.
 pub fn install_namespaces() {
     for (program, package) in [("nft", "nftables"), ("ethtool", "ethtool"), ("ip", "iproute2")] {
         if capture(Command::new(program), Duration::from_secs(10)).is_err() {
@@ -206,7 +207,8 @@ pub fn install_namespaces() {
     }
 }
 
-/// Installs Debian packages where that is possible without asking (as root, with apt-get); whether it worked shows later.
+/// Installs Debian packages if that is possible without asking (as root, with apt-get); later checks show
+/// whether it worked.
 pub fn install_debian(packages: &[&str]) {
     let root = capture(
         {

@@ -1,17 +1,19 @@
 //! `cargo xtask soak`: random and long tests, for as long as one likes.
 //!
 //! - *random programs*: UPC programs that check themselves.
-//! - *conformance*: the core's conformance program (floods, random one-sided programs, barriers) with random seeds, numbers of
-//!   ranks, conduits, registration modes, delays and ways of waiting.
+//! - *conformance*: the core's conformance program (floods, random one-sided programs, barriers) with random
+//!   seeds, numbers of ranks, conduits, registration modes, delays and ways of waiting.
+//! - *EX*: random programs over `gasnetex.h` against a model of everybody's memory, likewise.
 //! - *netvm*: parts of `tests/upc` and `tests/c` over the netvm conduit, in random registration modes.
 //! - *programs*: examples with random numbers of ranks, with and without neighbourhood.
 //! - *compiler*: damaged UPC sources; the compiler must end by itself, with errors and without a crash.
 //! - *stale*: the stale-registration adversary of Firehose, with random seeds.
 //! - *pager*: programs and a NIC in one paged segment, all that they read compared.
-//! - *messages*: damaged and impossible messages, heads, packets and commands, for Firehose and for NetVM's firmware.
+//! - *messages*: damaged and impossible messages, heads, packets and commands, for Firehose and for NetVM's
+//!   firmware.
 //! - *front end*: many more damaged pieces, read in one process (`upc-fuzz`).
-//! - *csmith*: random C programs, compiled by upcc and by the C compiler, must print the same; *shared csmith*: likewise with
-//!   their global variables turned shared.
+//! - *csmith*: random C programs, compiled by upcc and by the C compiler, must print the same; *shared
+//!   csmith*: likewise with their global variables turned shared.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -42,12 +44,12 @@ usage: cargo xtask soak [--minutes M] [--seed S] [--stale N | --flood SECONDS | 
 ";
 
 /// Longest time for one compile.
-const COMPILE: Duration = Duration::from_secs(30);
+const COMPILE_LIMIT: Duration = Duration::from_secs(30);
 
 /// Longest time for one conformance run: many ranks share few cores.
-const CONFORMANCE: Duration = Duration::from_secs(300);
+const CONFORMANCE_LIMIT: Duration = Duration::from_secs(300);
 /// Longest time for a build.
-const BUILD: Duration = Duration::from_secs(1500);
+const BUILD_LIMIT: Duration = Duration::from_secs(1500);
 
 /// How often each kind of test ran and failed.
 type Score = BTreeMap<&'static str, (usize, usize)>;
@@ -118,8 +120,9 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
     let mut tally = Tally::default();
     let examples = programs::upc_examples(&prefix, &mut tally);
     let sources = sources();
-    sh::pass(sh::cargo(&["build", "--release", "-p", "gasnet-tests", "--bin", "conformance"]), BUILD)?;
-    sh::pass(sh::cargo(&["build", "--release", "-p", "gasnet-tests", "--bin", "upc-fuzz"]), BUILD)?;
+    sh::pass(sh::cargo(&["build", "--release", "-p", "gasnet-tests", "--bin", "conformance"]), BUILD_LIMIT)?;
+    sh::pass(sh::cargo(&["build", "--release", "-p", "gasnet-tests", "--bin", "upc-fuzz"]), BUILD_LIMIT)?;
+    let random_ex = ex_random_program(&prefix)?;
     let csmith = sh::which("csmith").is_some();
     let mut score: Score = BTreeMap::new();
     if tally.failed > 0 {
@@ -147,6 +150,7 @@ pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
             count("programs", program.run(ranks, random.usize(..3) > 0));
         }
         count("conformance", conformance(&prefix, &mut random));
+        count("EX", ex_random(&prefix, &random_ex, &mut random));
         count("netvm", netvm_part(&prefix, &mut random));
         count("stale", stale(2_000_000, random.u64(..) >> 16));
         count("messages", messages(20_000));
@@ -195,6 +199,45 @@ fn append(line: &str) -> Result<(), String> {
 /// One run of the conformance program.
 fn conformance(prefix: &Path, random: &mut fastrand::Rng) -> Result<(), String> {
     let mut command = Command::new(prefix.join("bin/gasnetrun"));
+    any_way(&mut command, random);
+    command.arg("-n").arg((1 + random.usize(..8)).to_string());
+    command.arg(sh::target().join("release/conformance"));
+    command.args(["--quick", "--seed", &(random.u64(..) >> 32).to_string()]);
+    let shown = sh::show(&command);
+    let outcome = sh::capture(command, CONFORMANCE_LIMIT)?;
+    if outcome.status == Some(0) && outcome.stdout.ends_with("conformance: passed\n") {
+        return Ok(());
+    }
+    Err(format!("{shown}\n{}", outcome.report()))
+}
+
+/// A random GASNet-EX program, from the program that the C suite runs with few seeds.
+fn ex_random(prefix: &Path, program: &Path, random: &mut fastrand::Rng) -> Result<(), String> {
+    let mut command = Command::new(prefix.join("bin/gasnetrun"));
+    any_way(&mut command, random);
+    command.arg("-n").arg((1 + random.usize(..6)).to_string()).arg(program);
+    command.args([(random.u64(..) >> 32).to_string(), "20".to_string()]);
+    let shown = sh::show(&command);
+    let outcome = sh::capture(command, CONFORMANCE_LIMIT)?;
+    if outcome.status == Some(0) && outcome.stdout.ends_with("passed\n") {
+        return Ok(());
+    }
+    Err(format!("{shown}\n{}", outcome.report()))
+}
+
+/// Compiles it.
+fn ex_random_program(prefix: &Path) -> Result<PathBuf, String> {
+    let program = sh::target().join("soak-ex-random");
+    let mut compile = Command::new("cc");
+    compile.args(["-O2", "-DGASNET_PAR", "-o"]).arg(&program).arg("-I").arg(prefix.join("include"));
+    compile.arg(sh::root().join("tests/c/ex_random.c")).arg(prefix.join("lib/libgasnet.a"));
+    compile.args(["-lpthread", "-ldl", "-lm"]);
+    sh::pass(compile, COMPILE_LIMIT)?;
+    Ok(program)
+}
+
+/// Some conduit, and some way of waiting.
+fn any_way(command: &mut Command, random: &mut fastrand::Rng) {
     command.env("GASNET_MAX_SEGSIZE", "64M");
     match random.usize(..5) {
         0 | 1 => {}
@@ -214,15 +257,6 @@ fn conformance(prefix: &Path, random: &mut fastrand::Rng) -> Result<(), String> 
         1 => drop(command.env("GASNET_CHECK", "1")),
         _ => {}
     }
-    command.arg("-n").arg((1 + random.usize(..8)).to_string());
-    command.arg(sh::target().join("release/conformance"));
-    command.args(["--quick", "--seed", &(random.u64(..) >> 32).to_string()]);
-    let shown = sh::show(&command);
-    let outcome = sh::capture(command, CONFORMANCE)?;
-    if outcome.status == Some(0) && outcome.stdout.ends_with("conformance: passed\n") {
-        return Ok(());
-    }
-    Err(format!("{shown}\n{}", outcome.report()))
 }
 
 /// A part of the suites over netvm.
@@ -230,12 +264,12 @@ fn netvm_part(prefix: &Path, random: &mut fastrand::Rng) -> Result<(), String> {
     let part = netvm::any_part(|n| random.usize(..n));
     let mut command = sh::cargo(&["run", "--quiet", "-p", "gasnet-tests", "--bin", part.suite, "--"]);
     command.arg("--prefix").arg(prefix).args(part.arguments());
-    sh::pass(command, BUILD)
+    sh::pass(command, BUILD_LIMIT)
 }
 
 /// Floods of 16 ranks over udp, for so many seconds in one job; what happened.
 fn flood(seconds: f64) -> Result<String, String> {
-    sh::pass(sh::cargo(&["build", "--release", "-p", "gasnet-tests", "--bin", "conformance"]), BUILD)?;
+    sh::pass(sh::cargo(&["build", "--release", "-p", "gasnet-tests", "--bin", "conformance"]), BUILD_LIMIT)?;
     let job = |rounds: u32, limit: Duration| {
         let mut job = Command::new(sh::target().join("release/conformance"));
         job.args(["--repeat", &rounds.to_string(), "flood"]);
@@ -248,7 +282,7 @@ fn flood(seconds: f64) -> Result<String, String> {
         }
         Err(format!("{shown}\n{}", outcome.report()))
     };
-    let (mut rounds, mut took) = (10, job(10, CONFORMANCE)?);
+    let (mut rounds, mut took) = (10, job(10, CONFORMANCE_LIMIT)?);
     while took < seconds {
         rounds = (1.1 * f64::from(rounds) * seconds / took) as u32 + 1;
         took = job(rounds, Duration::from_secs_f64(10.0 * seconds + 60.0))?;
@@ -258,7 +292,8 @@ fn flood(seconds: f64) -> Result<String, String> {
     ))
 }
 
-/// Transfers of more than 4 GiB between two ranks, over all conduits but `netvm`, whose segments are as large as its memory.
+/// Transfers of more than 4 GiB between two ranks, over all conduits but `netvm`, whose segments are as large
+/// as its memory.
 fn giant() -> Result<String, String> {
     /// What two ranks take.
     const MEMORY: u64 = 10 << 30;
@@ -271,7 +306,7 @@ fn giant() -> Result<String, String> {
     let prefix = stage::folder();
     stage::stage(&prefix, Parts { upc: false, c: false })?;
     plugins::stage_all(&prefix);
-    sh::pass(sh::cargo(&["build", "--release", "-p", "gasnet-tests", "--bin", "conformance"]), BUILD)?;
+    sh::pass(sh::cargo(&["build", "--release", "-p", "gasnet-tests", "--bin", "conformance"]), BUILD_LIMIT)?;
     let conformance = sh::target().join("release/conformance");
     let own = |conduit: &str, provider: &str| {
         let mut job = Command::new(prefix.join("bin/gasnetrun"));
@@ -295,7 +330,7 @@ fn giant() -> Result<String, String> {
         job.arg("giant").env("GASNET_MAX_SEGSIZE", "4500M").env("GASNET_NEIGHBORHOOD", neighborhood);
         job.env("GASNET_PLUGIN_PATH", prefix.join("lib"));
         let (start, shown) = (Instant::now(), sh::show(&job));
-        let outcome = sh::capture(job, CONFORMANCE)?;
+        let outcome = sh::capture(job, CONFORMANCE_LIMIT)?;
         if outcome.status != Some(0) || !outcome.stdout.ends_with("conformance: passed\n") {
             return Err(format!("{shown}\n{}", outcome.report()));
         }
@@ -312,17 +347,17 @@ fn stale(accesses: u64, seed: u64) -> Result<(), String> {
     let mut test = sh::cargo(&["test", "-q", "--release", "-p", "firehose", "--test", "adversary"]);
     test.args(["--", "--nocapture"]);
     test.env("FIREHOSE_ACCESSES", accesses.to_string()).env("FIREHOSE_SEED", (seed >> 1).to_string());
-    let outcome = sh::capture(test, BUILD + Duration::from_secs(accesses / 200_000))?;
+    let outcome = sh::capture(test, BUILD_LIMIT + Duration::from_secs(accesses / 200_000))?;
     if outcome.status == Some(0) { Ok(()) } else { Err(outcome.report()) }
 }
 
-/// So many bytes of a segment that is larger than its memory, written and read by two threads and by DMA while pages come and go, and
-/// compared.
+/// So many bytes of a segment that is larger than its memory, written and read by two threads and by DMA
+/// while pages come and go, and compared.
 fn pager(bytes: u64, seed: u64) -> Result<(), String> {
     let mut test = sh::cargo(&["test", "-q", "--release", "-p", "gasnet-netvm", "--lib", "--"]);
     test.args(["--ignored", "--exact", "--nocapture", "pager::tests::soak_dma_and_paging"]);
     test.env("PAGER_BYTES", bytes.to_string()).env("PAGER_SEED", seed.to_string());
-    let outcome = sh::capture(test, BUILD + Duration::from_secs(bytes / 2_000_000))?;
+    let outcome = sh::capture(test, BUILD_LIMIT + Duration::from_secs(bytes / 2_000_000))?;
     // A filter that fits no test passes as well.
     if outcome.status == Some(0) && outcome.stdout.contains("bytes compared") {
         Ok(())
@@ -338,7 +373,7 @@ fn messages(cases: u32) -> Result<(), String> {
     for arguments in [&firehose[..], &firmware[..]] {
         let mut test = sh::cargo(&["test", "-q", "--release"]);
         test.args(arguments).env("PROPTEST_CASES", cases.to_string());
-        let outcome = sh::capture(test, BUILD)?;
+        let outcome = sh::capture(test, BUILD_LIMIT)?;
         if outcome.status != Some(0) {
             return Err(outcome.report());
         }
@@ -392,7 +427,7 @@ fn damaged(prefix: &Path, sources: &[PathBuf], random: &mut fastrand::Rng) -> Re
     let mut compile = Command::new(prefix.join("bin/upcc"));
     compile.arg("-c").arg(&input).arg("-o").arg(folder.join("damaged.o"));
     compile.arg("-I").arg(path.parent().unwrap_or(Path::new(".")));
-    let outcome = sh::capture(compile, COMPILE)?;
+    let outcome = sh::capture(compile, COMPILE_LIMIT)?;
     let said = &outcome.stderr;
     let ended = matches!(outcome.status, Some(0 | 1));
     let sound = !said.contains("panicked") && !said.contains("bug in upcc") && !said.contains("internal");
@@ -430,7 +465,7 @@ fn front_end(seed: u64) -> (usize, usize) {
     let mut command = Command::new(sh::target().join("release/upc-fuzz"));
     command.args(["--seconds", "10", "--seed", &seed.to_string()]);
     let shown = sh::show(&command);
-    let said = match sh::capture(command, COMPILE * 2) {
+    let said = match sh::capture(command, COMPILE_LIMIT * 2) {
         Ok(outcome) if outcome.status == Some(0) => outcome.stdout,
         Ok(outcome) => {
             println!("FAILED front end\n{shown}\n{}", outcome.report());
@@ -446,8 +481,8 @@ fn front_end(seed: u64) -> (usize, usize) {
     (inputs.unwrap_or(0), 0)
 }
 
-/// A random C program must print the same whether upcc or the C compiler compiled it. With `shared`, upcc gets it with its
-/// global variables in shared memory.
+/// A random C program must print the same whether upcc or the C compiler compiled it. With `shared`, upcc
+/// gets it with its global variables in shared memory.
 fn csmith_program(prefix: &Path, seed: u64, shared: bool) -> Result<(), String> {
     let folder = sh::target().join("soak");
     fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
@@ -460,7 +495,7 @@ fn csmith_program(prefix: &Path, seed: u64, shared: bool) -> Result<(), String> 
         // Addresses of shared objects are of another type: no pointers.
         make.args(["--no-pointers", "--no-const-pointers", "--max-funcs", "5", "--max-block-depth", "3"]);
     }
-    if sh::capture(make, COMPILE)?.status != Some(0) {
+    if sh::capture(make, COMPILE_LIMIT)?.status != Some(0) {
         return Ok(());
     }
     let mut flags = vec!["-O1"];
@@ -519,7 +554,8 @@ fn csmith_program(prefix: &Path, seed: u64, shared: bool) -> Result<(), String> 
     Err(format!("{} ({})\n{}\n{}", kept.display(), flags.join(" "), outputs[0], outputs[1]))
 }
 
-/// A csmith program whose global variables are shared. Thread 0 does all the work, so that the answer stays the same.
+/// A csmith program whose global variables are shared. Thread 0 does all the work, so that the answer stays
+/// the same.
 fn share_globals(text: &str, layout: &str) -> String {
     let mut shared = String::new();
     for line in text.lines() {

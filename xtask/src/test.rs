@@ -1,6 +1,7 @@
 //! `cargo xtask test`: everything there is to test, step by step.
 
 mod engines;
+mod installed;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -19,9 +20,9 @@ use crate::sh;
 use crate::stage::{self, Parts};
 
 /// Longest time of a cargo step.
-const CARGO: Duration = Duration::from_secs(1500);
+const CARGO_LIMIT: Duration = Duration::from_secs(1500);
 /// Longest time for a run of a program.
-const RUN: Duration = Duration::from_secs(200);
+const RUN_LIMIT: Duration = Duration::from_secs(200);
 
 /// How a step ended.
 enum End {
@@ -116,6 +117,7 @@ const STEPS: &[Step] = &[
     Step { name: "doctest", about: "examples in the documentation", quick: false, run: doctest },
     Step { name: "hwloc", about: "the feature hwloc of the launcher", quick: false, run: hwloc },
     Step { name: "loom", about: "models of the lock-free parts", quick: false, run: loom },
+    Step { name: "miri", about: "the core's unit tests under Miri", quick: false, run: miri },
     Step { name: "stage", about: "release build of tools and libraries", quick: true, run: stage },
     Step { name: "mpi", about: "the conduit mpi, over each MPI there is", quick: false, run: engines::mpi },
     Step {
@@ -125,11 +127,23 @@ const STEPS: &[Step] = &[
         run: engines::ofi,
     },
     Step { name: "symbols", about: "what the installed libraries let be seen", quick: true, run: symbols },
+    Step {
+        name: "installed",
+        about: "clients built by what an installation tells them, manual pages, the Debian package",
+        quick: false,
+        run: installed::run,
+    },
     Step { name: "c-clients", about: "C and C++ programs over gasnet.h", quick: true, run: c_clients },
     Step { name: "tour", about: "the UPC and C programs in README.md", quick: true, run: tour },
     Step { name: "c-examples", about: "examples/c", quick: true, run: c_examples },
     Step { name: "rust-examples", about: "examples/rust", quick: true, run: rust_examples },
     Step { name: "upc-examples", about: "examples/upc", quick: true, run: upc_examples },
+    Step {
+        name: "fortran",
+        about: "examples/fortran, where there is flang and CAFFEINE_PREFIX says where Caffeine is",
+        quick: false,
+        run: fortran,
+    },
     Step {
         name: "cluster",
         about: "C and UPC programs on the simulated cluster",
@@ -296,22 +310,25 @@ fn fmt(_: &mut Context) -> End {
     if !has_cargo("fmt") {
         return End::Untested("no rustfmt; try: rustup component add rustfmt".to_string());
     }
-    sh::pass(sh::cargo(&["fmt", "--all", "--check"]), CARGO).into()
+    sh::pass(sh::cargo(&["fmt", "--all", "--check"]), CARGO_LIMIT).into()
 }
 
 fn clippy(_: &mut Context) -> End {
     if !has_cargo("clippy") {
         return End::Untested("no clippy; try: rustup component add clippy".to_string());
     }
-    sh::pass(sh::cargo(&["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]), CARGO)
-        .into()
+    sh::pass(
+        sh::cargo(&["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+        CARGO_LIMIT,
+    )
+    .into()
 }
 
 fn docs(_: &mut Context) -> End {
     let mut doc = sh::cargo(&["doc", "--quiet", "--workspace", "--no-deps"]);
     // Links to private items are for those who read the source; public pages show them as plain text.
     doc.env("RUSTDOCFLAGS", "-D warnings -A rustdoc::private-intra-doc-links");
-    sh::pass(doc, CARGO).into()
+    sh::pass(doc, CARGO_LIMIT).into()
 }
 
 fn unit(context: &mut Context) -> End {
@@ -322,7 +339,7 @@ fn unit(context: &mut Context) -> End {
         sh::cargo(&["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"])
     };
     let shown = sh::show(&test);
-    let outcome = match sh::capture(test, CARGO) {
+    let outcome = match sh::capture(test, CARGO_LIMIT) {
         Ok(outcome) => outcome,
         Err(why) => return End::Failed(why),
     };
@@ -345,7 +362,7 @@ fn unit(context: &mut Context) -> End {
 fn counted(command: Command) -> Result<usize, String> {
     let shown = sh::show(&command);
     let mut tests = 0;
-    let outcome = sh::watch(command, CARGO, |line| {
+    let outcome = sh::watch(command, CARGO_LIMIT, |line| {
         tests += usize::from(line.starts_with("test ") && line.ends_with(" ok"));
     })?;
     match outcome.status {
@@ -359,7 +376,7 @@ fn counted(command: Command) -> Result<usize, String> {
 }
 
 fn layers(_: &mut Context) -> End {
-    sh::pass(sh::cargo(&["test", "--quiet", "-p", "gasnet-tests", "--test", "layers"]), CARGO).into()
+    sh::pass(sh::cargo(&["test", "--quiet", "-p", "gasnet-tests", "--test", "layers"]), CARGO_LIMIT).into()
 }
 
 fn doctest(_: &mut Context) -> End {
@@ -375,7 +392,7 @@ fn hwloc(_: &mut Context) -> End {
         let mut ask = Command::new("pkg-config");
         // Debian's hwloc is linked with libudev, and its package does not bring that with it.
         ask.args(["--exists", "--static", "hwloc >= 2.0.4", "libudev"]);
-        sh::pass(ask, CARGO).is_ok()
+        sh::pass(ask, CARGO_LIMIT).is_ok()
     };
     if !present() {
         sh::install_debian(&["libhwloc-dev", "libudev-dev", "pkg-config"]);
@@ -392,12 +409,48 @@ fn hwloc(_: &mut Context) -> End {
 }
 
 fn loom(_: &mut Context) -> End {
-    let mut test = sh::cargo(&["test", "-p", "gasnet", "-p", "netvm-fw", "-p", "firehose", "--lib", "loom_"]);
+    let mut test = sh::cargo(&[
+        "test",
+        "-p",
+        "gasnet",
+        "-p",
+        "gasnet-clan",
+        "-p",
+        "netvm-fw",
+        "-p",
+        "firehose",
+        "--lib",
+        "loom_",
+    ]);
     let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
     test.env("RUSTFLAGS", format!("{flags} --cfg loom").trim());
     test.env("CARGO_TARGET_DIR", sh::target().join("loom"));
     match counted(test) {
         Ok(tests) => End::Passed(format!("{tests} models")),
+        Err(why) => End::Failed(why),
+    }
+}
+
+/// Tests the core under Miri, which a nightly toolchain may have. What asks the system for memory or time is
+/// ignored there.
+fn miri(_: &mut Context) -> End {
+    let mut ask = Command::new("cargo");
+    ask.args(["+nightly", "miri", "--version"]);
+    // Asking must not install it.
+    ask.env("RUSTUP_AUTO_INSTALL", "0");
+    if sh::pass(ask, CARGO_LIMIT).is_err() {
+        return End::Untested("no Miri: rustup toolchain install nightly -c miri".to_string());
+    }
+    // The toolchain is chosen by rustup's cargo, not by the one that runs this program.
+    let mut test = Command::new("cargo");
+    test.args(["+nightly", "miri", "test", "-p", "gasnet", "--lib"]).current_dir(sh::root());
+    test.env("CARGO_TARGET_DIR", sh::target().join("miri"));
+    test.env("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-permissive-provenance");
+    for name in ["CARGO", "RUSTUP_TOOLCHAIN"] {
+        test.env_remove(name);
+    }
+    match counted(test) {
+        Ok(tests) => End::Passed(format!("{tests} tests")),
         Err(why) => End::Failed(why),
     }
 }
@@ -475,6 +528,23 @@ fn upc_examples(context: &mut Context) -> End {
     })
 }
 
+/// Fortran needs a compiler that knows coarrays and a runtime for them, built against an installation of this
+/// project.
+fn fortran(context: &mut Context) -> End {
+    let Some(flang) = ["flang-22", "flang"].into_iter().find_map(sh::which) else {
+        return End::Untested("no flang that knows coarrays (Debian's: flang-22)".to_string());
+    };
+    let Some(caffeine) = std::env::var_os("CAFFEINE_PREFIX").map(std::path::PathBuf::from) else {
+        return End::Untested(
+            "CAFFEINE_PREFIX does not say where Caffeine is; docs/clients.md has the commands that build it"
+                .to_string(),
+        );
+    };
+    staged(context, Parts { upc: false, c: true }, |context| {
+        context.programs(|tally| programs::fortran_examples(&stage::folder(), &flang, &caffeine, tally))
+    })
+}
+
 fn simulated(context: &mut Context) -> End {
     staged(context, Parts::ALL, |context| {
         let mut tally = Tally::default();
@@ -501,7 +571,7 @@ fn upc_tests_off(context: &mut Context) -> End {
 fn namespaces(context: &mut Context) -> End {
     sh::install_namespaces();
     staged(context, Parts { upc: true, c: false }, |context| {
-        match sh::pass(sh::cargo(&["build", "--quiet", "-p", "gasnet-tests", "--bins"]), CARGO) {
+        match sh::pass(sh::cargo(&["build", "--quiet", "-p", "gasnet-tests", "--bins"]), CARGO_LIMIT) {
             Ok(()) => suite(context, "namespaces", &[]),
             Err(why) => End::Failed(why),
         }
@@ -516,7 +586,7 @@ fn launchers(context: &mut Context) -> End {
         }
     }
     staged(context, Parts { upc: true, c: false }, |context| {
-        match sh::pass(sh::cargo(&["build", "--quiet", "-p", "gasnet-tests", "--bins"]), CARGO) {
+        match sh::pass(sh::cargo(&["build", "--quiet", "-p", "gasnet-tests", "--bins"]), CARGO_LIMIT) {
             Ok(()) => suite(context, "launchers", &[]),
             Err(why) => End::Failed(why),
         }
@@ -558,7 +628,8 @@ fn c_clients_udp(context: &mut Context) -> End {
 const OVER_UDP: &[&str] =
     &["--env", "GASNET_NEIGHBORHOOD=off", "--env", "GASNET_CONDUIT=udp", "--ranks", "2 4"];
 
-/// Four ranks, of which two and two share memory: what goes both ways within one operation, and barriers of leaders.
+/// Four ranks, of which two and two share memory: what goes both ways within one operation, and barriers of
+/// leaders.
 const OVER_UDP_IN_PAIRS: &[&str] = &[
     "--env",
     "GASNET_NEIGHBORHOOD=2",
@@ -611,8 +682,8 @@ fn conformance(_: &mut Context) -> End {
     }
 }
 
-/// Runs a suite of the package `gasnet-tests`. It prints a line `ok NAME`, `FAILED NAME` or `skipped NAME` for each test,
-/// and reports after that.
+/// Runs a suite of the package `gasnet-tests`. It prints a line `ok NAME`, `FAILED NAME` or `skipped NAME`
+/// for each test, and reports after that.
 fn suite(context: &mut Context, name: &str, arguments: &[&str]) -> End {
     let mut command = sh::cargo(&["run", "--quiet", "-p", "gasnet-tests", "--bin", name, "--", "--prefix"]);
     command.arg(stage::folder()).args(arguments);
@@ -630,7 +701,7 @@ fn suite(context: &mut Context, name: &str, arguments: &[&str]) -> End {
         let name = line.split_once(' ').map_or("", |(_, name)| name.trim());
         names.insert(format!("{prefix}{}", name.replacen(".upc", "", 1)));
     };
-    let outcome = sh::watch(command, CARGO, |line| match line.split_whitespace().next() {
+    let outcome = sh::watch(command, CARGO_LIMIT, |line| match line.split_whitespace().next() {
         Some("ok") => {
             tally.passed += 1;
             pass(line);

@@ -1,14 +1,62 @@
 //! Steps for the conduits over engines that users have: each MPI, and libfabric.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{CARGO, Context, End, RUN, suite};
+use super::{CARGO_LIMIT, Context, End, RUN_LIMIT, suite};
 use crate::plugins;
 use crate::sh;
 use crate::stage::{self, Parts};
 
-/// Builds the conduit for each MPI, installing those first where this may, and runs the conformance program and a UPC program on it.
+/// Builds the programs of these steps.
+const PROGRAMS: [&str; 8] =
+    ["build", "--quiet", "-p", "gasnet-tests", "--bin", "conformance", "--bin", "misbehave"];
+
+fn misbehave() -> PathBuf {
+    sh::target().join("debug/misbehave")
+}
+
+/// Runs jobs of two in which one rank leaves and the other needs it: they end with a message, beside a
+/// progress thread, too. `start` begins a command for the program; who waits in a barrier is told `in_vain`.
+/// How many jobs.
+fn departures(in_vain: &str, start: &(dyn Fn() -> Command + Sync)) -> Result<usize, String> {
+    let gone = |what: &str| format!("rank 0 of 2: {what} needs rank 1, which has left the job");
+    let jobs = [
+        ("gone-put", gone("a put")),
+        ("gone-get", gone("a get")),
+        ("gone-atomic", gone("an atomic operation")),
+        ("gone-message", gone("a message for handler 132")),
+        ("leaves-a-barrier-out", in_vain.to_string()),
+    ];
+    // Each of them waits for most of its time: together they take as long as one.
+    let each = &|role: &str, says: &str, progress: &str| -> Result<(), String> {
+        let mark = format!("engines-{}-{role}-{progress}", std::process::id());
+        let mut run = start();
+        run.args([role, &*mark]).env("GASNET_PROGRESS", progress).env("GASNET_NEIGHBORHOOD", "off");
+        run.env("GASNET_MAX_SEGSIZE", "1M");
+        let shown = sh::show(&run);
+        let outcome = sh::capture(run, RUN_LIMIT)?;
+        drop(std::fs::remove_file(std::env::temp_dir().join(format!("gasnet-misbehave-{mark}-left"))));
+        if outcome.status != Some(1) || !outcome.stderr.contains(says) || !outcome.stdout.is_empty() {
+            return Err(format!("{shown}\n{}", outcome.report()));
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let all =
+            jobs.iter().flat_map(|(role, says)| ["none", "thread"].map(|progress| (*role, says, progress)));
+        let running: Vec<_> =
+            all.map(|(role, says, progress)| scope.spawn(move || each(role, says, progress))).collect();
+        let runs = running.len();
+        let ends = running
+            .into_iter()
+            .map(|job| job.join().unwrap_or_else(|_| Err("a job's thread has panicked".into())));
+        ends.collect::<Result<Vec<()>, String>>().map(|_| runs)
+    })
+}
+
+/// Builds the conduit for each MPI, installing those first where this may, and runs the conformance program
+/// and a UPC program on it.
 pub(super) fn mpi(_: &mut Context) -> End {
     if plugins::mpis().len() < 2 {
         sh::install_debian(&["openmpi-bin", "libopenmpi-dev", "mpich", "libmpich-dev", "libclang-dev"]);
@@ -22,10 +70,8 @@ pub(super) fn mpi(_: &mut Context) -> End {
     let mut compile = Command::new(prefix.join("bin/upcc"));
     compile.arg("-o").arg(&heat).arg(sh::root().join("examples/upc/heat.upc"));
     let built = stage::stage(&prefix, Parts { upc: true, c: true })
-        .and_then(|()| {
-            sh::pass(sh::cargo(&["build", "--quiet", "-p", "gasnet-tests", "--bin", "conformance"]), CARGO)
-        })
-        .and_then(|()| sh::pass(compile, RUN));
+        .and_then(|()| sh::pass(sh::cargo(&PROGRAMS), CARGO_LIMIT))
+        .and_then(|()| sh::pass(compile, RUN_LIMIT));
     if let Err(why) = built {
         return End::Failed(why);
     }
@@ -74,7 +120,7 @@ pub(super) fn mpi(_: &mut Context) -> End {
                 run.envs(settings.iter().copied());
                 plugins::oversubscribed(&mut run);
                 let shown = sh::show(&run);
-                match sh::capture(run, RUN) {
+                match sh::capture(run, RUN_LIMIT) {
                     Ok(outcome)
                         if (outcome.status == Some(0)) == says.ends_with("passed")
                             && (outcome.stdout.contains(says) || outcome.stderr.contains(says)) =>
@@ -98,12 +144,24 @@ pub(super) fn mpi(_: &mut Context) -> End {
             Ok(faults) => runs += faults,
             Err(why) => return End::Failed(why),
         }
+        let left = departures("others have not for 12 s", &|| {
+            let mut run = Command::new(&mpi.mpirun);
+            run.args(["-n", "2"]).arg(misbehave()).env("GASNET_CONDUIT", "mpi");
+            run.env("GASNET_PLUGIN_PATH", prefix.join("lib"));
+            plugins::oversubscribed(&mut run);
+            run
+        });
+        match left {
+            Ok(left) => runs += left,
+            Err(why) => return End::Failed(format!("{}: {why}", mpi.name)),
+        }
     }
     let names: Vec<_> = mpis.iter().map(|mpi| mpi.name).collect();
     End::Passed(format!("{runs} jobs over {}", names.join(", ")))
 }
 
-/// Starts a statically linked program, which is not in `PREFIX/bin`, by the installed launcher: nobody but that knows where the plugin is.
+/// Starts a statically linked program, which is not in `PREFIX/bin`, by the installed launcher: nobody but
+/// that knows where the plugin is.
 fn mpi_by_gasnetrun(mpi: &plugins::Mpi, prefix: &Path) -> Result<(), String> {
     let mut run = Command::new(prefix.join("bin/gasnetrun"));
     run.args(["-n", "2", "--conduit", "mpi"]).arg(sh::target().join(format!("mpi-both-{}", mpi.name)));
@@ -111,14 +169,15 @@ fn mpi_by_gasnetrun(mpi: &plugins::Mpi, prefix: &Path) -> Result<(), String> {
     run.env("GASNET_NEIGHBORHOOD", "off").env_remove("GASNET_PLUGIN_PATH");
     plugins::oversubscribed(&mut run);
     let shown = sh::show(&run);
-    let outcome = sh::capture(run, RUN)?;
+    let outcome = sh::capture(run, RUN_LIMIT)?;
     match outcome.status == Some(0) && outcome.stdout.contains("both: passed") {
         true => Ok(()),
         false => Err(format!("{}: {shown}\n{}", mpi.name, outcome.report())),
     }
 }
 
-/// Runs the conformance program over an MPI that does not do what it should: it must do without, or end with a message. How many jobs.
+/// Runs the conformance program over an MPI that does not do what it should: it must do without, or end with
+/// a message. How many jobs.
 fn mpi_faults(mpi: &plugins::Mpi, prefix: &Path, conformance: &Path) -> Result<usize, String> {
     const MESSAGES: &str = "puts and gets go by messages";
     const WINDOWS: &str = "puts and gets through windows";
@@ -149,7 +208,7 @@ fn mpi_faults(mpi: &plugins::Mpi, prefix: &Path, conformance: &Path) -> Result<u
         run.env("GASNET_PLUGIN_PATH", prefix.join("lib")).env("GASNET_MAX_SEGSIZE", "64M");
         plugins::oversubscribed(&mut run);
         let shown = sh::show(&run);
-        let outcome = sh::capture(run, RUN)?;
+        let outcome = sh::capture(run, RUN_LIMIT)?;
         let passed = outcome.status == Some(0) && outcome.stdout.contains("conformance: passed");
         let windows = outcome.stderr.contains(WINDOWS);
         if passed != passes || windows != (says == WINDOWS) || !outcome.stderr.contains(says) {
@@ -162,8 +221,8 @@ fn mpi_faults(mpi: &plugins::Mpi, prefix: &Path, conformance: &Path) -> Result<u
 /// Providers of libfabric that run on any machine.
 const PROVIDERS: [&str; 4] = ["tcp", "shm", "sockets", "udp"];
 
-/// Builds the conduit over libfabric, installing that first where this may, and runs the conformance program over each provider, plain and
-/// with faults, and UPC programs.
+/// Builds the conduit over libfabric, installing that first where this may, and runs the conformance program
+/// over each provider, plain and with faults, and UPC programs.
 pub(super) fn ofi(context: &mut Context) -> End {
     if !plugins::has_libfabric() || sh::which("fi_info").is_none() {
         sh::install_debian(&["libfabric-dev", "libfabric-bin", "libclang-dev"]);
@@ -176,11 +235,9 @@ pub(super) fn ofi(context: &mut Context) -> End {
     let mut compile = Command::new(prefix.join("bin/upcc"));
     compile.arg("-o").arg(&heat).arg(sh::root().join("examples/upc/heat.upc"));
     let built = stage::stage(&prefix, Parts { upc: true, c: false })
-        .and_then(|()| {
-            sh::pass(sh::cargo(&["build", "--quiet", "-p", "gasnet-tests", "--bin", "conformance"]), CARGO)
-        })
+        .and_then(|()| sh::pass(sh::cargo(&PROGRAMS), CARGO_LIMIT))
         .and_then(|()| plugins::stage_ofi(&prefix))
-        .and_then(|_| sh::pass(compile, RUN));
+        .and_then(|_| sh::pass(compile, RUN_LIMIT));
     if let Err(why) = built {
         return End::Failed(why);
     }
@@ -237,12 +294,25 @@ pub(super) fn ofi(context: &mut Context) -> End {
                 && (!short || text.contains("copied for want of registration"))
         };
         let shown = sh::show(&run);
-        match sh::capture(run, RUN) {
+        match sh::capture(run, RUN_LIMIT) {
             Ok(outcome)
                 if outcome.status == Some(0)
                     && outcome.stdout.contains(passed(program))
                     && says(&outcome.stderr) => {}
             Ok(outcome) => return End::Failed(format!("{shown}\n{}", outcome.report())),
+            Err(why) => return End::Failed(why),
+        }
+    }
+    let mut left = 0;
+    for provider in ["tcp", "shm", "sockets"] {
+        let ended = departures("nobody else can go on: rank 1 waits in barrier 1", &|| {
+            let mut run = Command::new(prefix.join("bin/gasnetrun"));
+            run.args(["-n", "2", "--conduit", "ofi"]).arg(misbehave()).env("GASNET_OFI_PROVIDER", provider);
+            run.env("GASNET_PLUGIN_PATH", prefix.join("lib"));
+            run
+        });
+        match ended {
+            Ok(ended) => left += ended,
             Err(why) => return End::Failed(why),
         }
     }
@@ -270,5 +340,6 @@ pub(super) fn ofi(context: &mut Context) -> End {
         end => return end,
     };
     let providers = PROVIDERS.join(", ");
-    End::Passed(format!("{} jobs over {providers}; UPC programs: {programs}; tcp: {hosts}", jobs.len()))
+    let jobs = jobs.len() + left;
+    End::Passed(format!("{jobs} jobs over {providers}; UPC programs: {programs}; tcp: {hosts}"))
 }

@@ -1,0 +1,235 @@
+//! Manual pages, made of what is written already: the `--help` of each tool, and the comments and
+//! declarations of each header.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use crate::clients::CONDUITS;
+use crate::files::write;
+use crate::sh;
+
+/// The tools that have pages, and what the list of pages says about each.
+const TOOLS: [(&str, &str); 3] = [
+    ("upcc", "compile and link UPC programs"),
+    ("upcrun", "run UPC programs"),
+    ("gasnetrun", "start the ranks of a PGAS program"),
+];
+
+/// Text with nothing in it that roff takes for its own.
+fn plain(text: &str) -> String {
+    let text = text.replace('\\', "\\e").replace('-', "\\-");
+    if text.starts_with(['.', '\'']) { format!("\\&{text}") } else { text }
+}
+
+fn head(name: &str, section: u8, brief: &str) -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    format!(".TH {name} {section} \"\" \"gasnet\\-rs {version}\"\n.SH NAME\n{name} \\- {}\n", plain(brief))
+}
+
+fn verbatim(lines: &[&str]) -> String {
+    let lines: String = lines.iter().map(|line| plain(line) + "\n").collect();
+    format!(".nf\n{lines}.fi\n")
+}
+
+/// Where the explanation starts in a line like `  -o FILE      output`: after the last gap of two blanks.
+fn gap(line: &str) -> Option<usize> {
+    let text = line.trim_start();
+    let indent = line.len() - text.len();
+    let at = text.rfind("  ")? + indent;
+    Some(at + 2)
+}
+
+fn is_option(line: &str) -> bool {
+    let text = line.trim_start();
+    text.len() < line.len() && text.starts_with('-')
+}
+
+/// The page of a tool whose `--help` has a `usage:` line, options of the form ` -o FILE explanation`, and
+/// paragraphs.
+pub fn tool_page(name: &str, brief: &str, help: &str) -> String {
+    // Most explanations start at one column; a long option leaves a single blank before it.
+    let mut columns: Vec<usize> = help.lines().filter(|line| is_option(line)).filter_map(gap).collect();
+    columns.sort_unstable();
+    let column = columns.get(columns.len() / 2).copied().unwrap_or(0);
+    let (mut synopsis, mut body) = (Vec::new(), String::new());
+    let (mut in_usage, mut in_options, mut fresh) = (false, false, true);
+    for line in help.lines() {
+        let indent = line.len() - line.trim_start().len();
+        if line.trim().is_empty() {
+            (in_usage, in_options, fresh) = (false, false, true);
+        } else if let Some(usage) = line.strip_prefix("usage: ") {
+            in_usage = true;
+            synopsis.push(usage);
+        } else if in_usage && indent > 0 {
+            synopsis.push(line.trim_start());
+        } else if is_option(line) {
+            let at = line.get(column - 1..).is_some_and(|rest| {
+                let mut rest = rest.chars();
+                rest.next() == Some(' ') && rest.next().is_some_and(|c| c != ' ')
+            });
+            let at = if at { Some(column) } else { gap(line) };
+            let (term, text) = at.map_or((line, ""), |at| line.split_at(at));
+            body += &format!(".TP\n.B {}\n{}\n", plain(term.trim()), plain(text.trim()));
+            in_options = true;
+        } else if in_options && indent > 0 {
+            body += &format!("{}\n", plain(line.trim_start()));
+        } else {
+            if fresh || in_options {
+                body += ".PP\n";
+            }
+            body += &format!("{}\n", plain(line.trim()));
+            (in_options, fresh) = (false, false);
+        }
+    }
+    let synopsis = format!(".SH SYNOPSIS\n{}", verbatim(&synopsis));
+    format!("{}{synopsis}.SH DESCRIPTION\n{}", head(name, 1, brief), body.trim_start_matches(".PP\n"))
+}
+
+/// The words of a comment that starts at the head of `text`, without its stars, a line each.
+fn comment(text: &str) -> Option<Vec<&str>> {
+    let inner = text.trim_start().strip_prefix("/*")?.split_once("*/")?.0;
+    let line = |line: &'_ str| -> usize {
+        line.len() - line.trim_start().trim_start_matches('*').trim_start().len()
+    };
+    Some(inner.lines().map(|text| text[line(text)..].trim_end()).collect())
+}
+
+/// The name that a declaration declares: what stands before its first bracket.
+fn declared(text: &str) -> &str {
+    let before = text.split(['(', '[']).next().unwrap_or_default();
+    before.rsplit([' ', '*']).next().unwrap_or_default().trim_end_matches(';')
+}
+
+/// Whether clients may use the name.
+fn is_public(name: &str) -> bool {
+    !name.is_empty() && !name.starts_with('_') && !name.to_lowercase().starts_with("gasneti")
+}
+
+/// The page of a header: its first comment, then what it declares, under the titles that comments of the form
+/// `---- title ----` give.
+pub fn header_page(name: &str, text: &str) -> Option<String> {
+    let about = comment(text)?;
+    let all = about.join(" ");
+    let brief = all.split_once(". ").map_or(all.as_str(), |(first, _)| first).trim().trim_end_matches('.');
+    let mut page = head(name, 3, brief);
+    page += &format!(".SH SYNOPSIS\n.B #include <{name}>\n.SH DESCRIPTION\n");
+    for line in &about {
+        page +=
+            &if line.is_empty() { ".PP\n".to_string() } else { format!("{}\n", plain(line.trim_start())) };
+    }
+    let mut sections: Vec<(String, Vec<String>)> = vec![("Declarations".to_string(), Vec::new())];
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let found = if let Some(title) = line.strip_prefix("/* ----") {
+            let title = title.split("*/").next().unwrap_or_default().trim_matches(['-', ' ']).to_string();
+            sections.push((title, Vec::new()));
+            None
+        } else if line.starts_with("extern ") && !line.contains("extern \"C\"") {
+            let mut all = line.trim_start_matches("extern ").to_string();
+            while !all.contains(';') {
+                let Some(more) = lines.next() else { break };
+                all += &format!(" {}", more.trim());
+            }
+            let end = all.find(';').map_or(all.len(), |at| at + 1);
+            is_public(declared(&all)).then(|| all[..end].to_string())
+        } else if line.starts_with("GASNETT_PLEASE_INLINE(") {
+            let mut all = String::new();
+            while !all.contains('{') {
+                let Some(more) = lines.next() else { break };
+                all += &format!("{}{}", if all.is_empty() { "" } else { " " }, more.trim());
+            }
+            let all = all.split('{').next().unwrap_or_default().trim().to_string();
+            is_public(declared(&all)).then(|| format!("{all};"))
+        } else if let Some(macro_) = line.trim_start().strip_prefix("#define ") {
+            let end = macro_.find([' ', '(']).unwrap_or(macro_.len());
+            let end = match macro_[end..].find(')') {
+                Some(at) if macro_[end..].starts_with('(') => end + at + 1,
+                _ => end,
+            };
+            is_public(&macro_[..end]).then(|| format!("#define {}", &macro_[..end]))
+        } else if line.starts_with("typedef ") && line.trim_end().ends_with(';') {
+            Some(line.to_string())
+        } else {
+            None
+        };
+        if let (Some(found), Some((_, list))) = (found, sections.last_mut())
+            && !list.contains(&found)
+        {
+            list.push(found);
+        }
+    }
+    page += ".SH DECLARATIONS\n";
+    for (title, list) in sections.iter().filter(|(_, list)| !list.is_empty()) {
+        let list: Vec<&str> = list.iter().map(String::as_str).collect();
+        page += &format!(".SS {}\n{}", plain(title), verbatim(&list));
+    }
+    Some(page)
+}
+
+/// Writes the pages of an installation, of its own tools and headers, under `share/man`.
+pub fn lay_down(prefix: &Path) -> Result<(), String> {
+    let man = prefix.join("share/man");
+    for (name, brief) in TOOLS {
+        let mut ask = Command::new(prefix.join("bin").join(name));
+        ask.arg("--help");
+        let help = sh::capture(ask, Duration::from_secs(20))?;
+        if help.status != Some(0) {
+            return Err(format!("{name} --help\n{}", help.report()));
+        }
+        write(&man.join(format!("man1/{name}.1")), &tool_page(name, brief, &help.stdout))?;
+    }
+    for name in
+        CONDUITS.map(|conduit| format!("gasnetrun_{conduit}")).iter().map(String::as_str).chain(["amudprun"])
+    {
+        write(&man.join(format!("man1/{name}.1")), ".so man1/gasnetrun.1\n")?;
+    }
+    for folder in ["include", "include/upc"] {
+        for header in crate::build::files(&prefix.join(folder), "h") {
+            let text = fs::read_to_string(&header).map_err(|e| format!("{}: {e}", header.display()))?;
+            let name = header.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            // Others' headers may lie beside ours.
+            let ours = ["gasnet", "upc", "firehose", "bupc"].iter().any(|start| name.starts_with(start));
+            // Headers of UPC that stand in for those of the C interface have no page of their own.
+            let hidden = folder != "include" && prefix.join("include").join(&name).exists();
+            if let Some(page) = header_page(&name, &text).filter(|_| ours && !hidden) {
+                write(&man.join(format!("man3/{name}.3")), &page)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_become_items() {
+        let help = "usage: tool [options] file\n       tool --x\n\nDoes a thing.\nAnd more.\n\n  -c  -S      stop\n              early\n  \
+                    -o FILE     output\n  --long FILE write\n\nThe end.\n";
+        let page = tool_page("tool", "does a thing", help);
+        let expected = ".SH NAME\ntool \\- does a thing\n.SH SYNOPSIS\n.nf\ntool [options] file\ntool \\-\\-x\n.fi\n.SH DESCRIPTION\n\
+                        Does a thing.\nAnd more.\n.TP\n.B \\-c  \\-S\nstop\nearly\n.TP\n.B \\-o FILE\noutput\n.TP\n.B \\-\\-long FILE\nwrite\n\
+                        .PP\nThe end.\n";
+        assert!(page.ends_with(expected), "{page}");
+    }
+
+    #[test]
+    fn headers_become_pages() {
+        let header = "/* Things: how they\n * are done. More of it. */\n#ifndef _T_H\n#define _T_H\n/* ---- first ---- */\n\
+                      extern int gasnet_one(int a,\n    int b);\nextern int gasneti_own(void);\nGASNETT_PLEASE_INLINE(gasnet_two)\n\
+                      void gasnet_two(\n  void *p) {\n}\n#define GASNET_THREE(a, b) 1\n  #define GASNETI_FOUR 2\ntypedef int gasnet_t;\n#endif\n";
+        let page = header_page("t.h", header).unwrap();
+        for expected in [
+            "t.h \\- Things: how they are done\n",
+            ".B #include <t.h>\n",
+            ".SS first\n.nf\nint gasnet_one(int a, int b);\nvoid gasnet_two( void *p);\n#define GASNET_THREE(a, b)\ntypedef int gasnet_t;\n.fi\n",
+        ] {
+            assert!(page.contains(expected), "{page}");
+        }
+        assert!(!page.contains("_own") && !page.contains("FOUR") && !page.contains("_T_H"), "{page}");
+        assert!(header_page("t.h", "int x;").is_none());
+    }
+}

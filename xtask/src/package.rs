@@ -1,0 +1,213 @@
+//! `cargo xtask package deb`: a Debian package of the whole installation, made with `dpkg-deb` alone.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use lexopt::prelude::*;
+
+use crate::clients::Site;
+use crate::stage::{self, Parts};
+use crate::{files, man, plugins, sh};
+
+const HELP: &str = "\
+Makes a package of everything that 'cargo xtask install' installs.
+
+usage: cargo xtask package deb [--output DIR] [--no-plugins]
+
+  --output DIR   where to put it (target/package)
+  --no-plugins   without the conduits mpi and ofi, which are otherwise in it if they can be built here
+
+Then, as root: apt install DIR/gasnet-rs_VERSION_ARCHITECTURE.deb, and to be rid of it: apt remove gasnet-rs.
+";
+
+/// Longest time for a tool.
+const TOOL_LIMIT: Duration = Duration::from_secs(300);
+
+/// Reads the command line and packs.
+pub fn main(mut parser: lexopt::Parser) -> Result<(), String> {
+    let (mut output, mut with_plugins, mut kind) = (sh::target().join("package"), true, None);
+    while let Some(argument) = parser.next().map_err(|e| e.to_string())? {
+        match argument {
+            Long("output") => output = parser.value().map_err(|e| e.to_string())?.into(),
+            Long("no-plugins") => with_plugins = false,
+            Short('h') | Long("help") => {
+                print!("{HELP}");
+                return Ok(());
+            }
+            Value(value) if kind.is_none() => kind = Some(value),
+            other => return Err(format!("{}\n\n{HELP}", other.unexpected())),
+        }
+    }
+    if kind.is_none_or(|kind| kind != "deb") {
+        return Err(format!("which kind of package?\n\n{HELP}"));
+    }
+    let package = deb(&output, with_plugins)?;
+    println!("made {0}; as root: apt install {0}", package.display());
+    Ok(())
+}
+
+/// Debian's name of this processor.
+fn architecture() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    }
+}
+
+fn tool(mut command: Command, folder: &Path) -> Result<String, String> {
+    command.current_dir(folder);
+    let shown = sh::show(&command);
+    let outcome = sh::capture(command, TOOL_LIMIT)?;
+    if outcome.status == Some(0) { Ok(outcome.stdout) } else { Err(format!("{shown}\n{}", outcome.report())) }
+}
+
+/// Every file and link below a folder, as paths relative to it, in order.
+pub fn tree(folder: &Path) -> Vec<PathBuf> {
+    fn walk(folder: &Path, base: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                walk(&path, base, found);
+            } else if let Ok(below) = path.strip_prefix(base) {
+                found.push(below.to_path_buf());
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(folder, folder, &mut found);
+    found.sort();
+    found
+}
+
+/// The newest version of the C library whose symbols a file asks for: it stands in the file as `GLIBC_2.34`.
+fn c_library(bytes: &[u8]) -> Option<(u32, u32)> {
+    let start = b"GLIBC_";
+    let versions = bytes.windows(start.len()).enumerate().filter(|(_, window)| window == start);
+    let versions = versions.filter_map(|(at, _)| {
+        let text = &bytes[at + start.len()..bytes.len().min(at + start.len() + 8)];
+        let text: String =
+            text.iter().map(|&b| b as char).take_while(|c| c.is_ascii_digit() || *c == '.').collect();
+        let (major, minor) = text.split_once('.')?;
+        Some((major.parse().ok()?, minor.split('.').next()?.parse().ok()?))
+    });
+    versions.max()
+}
+
+/// Makes the package in `output` and says where it is.
+pub fn deb(output: &Path, with_plugins: bool) -> Result<PathBuf, String> {
+    let io = |path: &Path| {
+        let path = path.display().to_string();
+        move |e: std::io::Error| format!("{path}: {e}")
+    };
+    let root = sh::target().join("package/root");
+    let _ = fs::remove_dir_all(&root);
+    let usr = root.join("usr");
+    let site = Site { prefix: "/usr".into(), ..stage::site(Path::new("/usr"))? };
+    // Debian's alternatives, whatever is first in this user's path.
+    let site = Site { cc: "/usr/bin/cc".into(), cxx: "/usr/bin/c++".into(), ..site };
+    stage::stage_for(&usr, &site, Parts::ALL)?;
+    stage::stage_firehose(&usr)?;
+    man::lay_down(&usr)?;
+    if with_plugins {
+        plugins::stage_all(&usr);
+    }
+
+    let mut needs = (2, 17);
+    for file in tree(&usr).iter().map(|file| usr.join(file)).filter(|file| !file.is_symlink()) {
+        let bytes = fs::read(&file).map_err(io(&file))?;
+        if !bytes.starts_with(b"\x7fELF") {
+            continue;
+        }
+        needs = needs.max(c_library(&bytes).unwrap_or(needs));
+        let mut strip = Command::new("strip");
+        strip.arg("--strip-unneeded").arg(&file);
+        tool(strip, &usr)?;
+    }
+    for page in tree(&usr.join("share/man")) {
+        let mut pack = Command::new("gzip");
+        pack.args(["-9", "-n", "-f"]).arg(usr.join("share/man").join(page));
+        tool(pack, &usr)?;
+    }
+    let doc = usr.join("share/doc/gasnet-rs");
+    let mut licences =
+        "gasnet-rs, under the MIT licence or the Apache licence 2.0, as you like.\n".to_string();
+    for name in ["LICENSE-MIT", "LICENSE-APACHE"] {
+        let from = sh::root().join(name);
+        licences += &format!("\n{}", fs::read_to_string(&from).map_err(io(&from))?);
+    }
+    files::write(&doc.join("copyright"), &licences)?;
+
+    let files = tree(&root);
+    let mut sums = Command::new("md5sum");
+    sums.args(files.iter().filter(|file| !root.join(file).is_symlink()));
+    let sums = tool(sums, &root)?;
+    let size: u64 =
+        files.iter().filter_map(|file| fs::symlink_metadata(root.join(file)).ok()).map(|m| m.len()).sum();
+    let (version, architecture) = (env!("CARGO_PKG_VERSION"), architecture());
+    let control = format!(
+        "Package: gasnet-rs\n\
+         Version: {version}\n\
+         Architecture: {architecture}\n\
+         Maintainer: gasnet-rs developers <gasnet-rs@localhost>\n\
+         Installed-Size: {}\n\
+         Depends: libc6 (>= {}.{}), libgcc-s1\n\
+         Recommends: gcc | c-compiler\n\
+         Suggests: libopenmpi3 | libmpich12, libfabric1, openssh-client, pkg-config\n\
+         Section: devel\n\
+         Priority: optional\n\
+         Description: runtime and compiler for programs in a partitioned global address space\n \
+          The UPC compiler upcc, the launchers upcrun and gasnetrun, and the library, headers and\n \
+          build files of GASNet for C, over shared memory, UDP, MPI and libfabric.\n",
+        size.div_ceil(1024),
+        needs.0,
+        needs.1,
+    );
+    files::write(&root.join("DEBIAN/control"), &control)?;
+    files::write(&root.join("DEBIAN/md5sums"), &sums)?;
+    files::write(&root.join("DEBIAN/triggers"), "activate-noawait ldconfig\n")?;
+    for file in ["control", "md5sums", "triggers"] {
+        let file = root.join("DEBIAN").join(file);
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).map_err(io(&file))?;
+    }
+    fs::create_dir_all(output).map_err(io(output))?;
+    let package = output.join(format!("gasnet-rs_{version}_{architecture}.deb"));
+    let mut pack = Command::new("dpkg-deb");
+    pack.args(["--root-owner-group", "--build"]).arg(&root).arg(&package);
+    tool(pack, &root)?;
+    Ok(package)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The recipe for Spack knows this version and only words that `install` knows.
+    #[test]
+    fn the_recipe_for_spack_is_up_to_date() {
+        let recipe = sh::root().join("packaging/spack/packages/gasnet_rs/package.py");
+        let text = fs::read_to_string(&recipe).unwrap();
+        assert!(text.contains(&format!("version(\"{}\"", env!("CARGO_PKG_VERSION"))), "not this version");
+        let install = text.split_once("cargo(\"xtask\"").unwrap().1.lines().next().unwrap();
+        let words: Vec<&str> = install.split('"').filter(|word| word.starts_with("--")).collect();
+        assert_eq!(words, ["--prefix", "--cc", "--cxx"]);
+        for word in words {
+            assert!(crate::INSTALL_HELP.contains(&format!("{word} ")), "install has no {word}");
+        }
+        // A language that may not be there; where it is, it must accept the text.
+        let mut parse = Command::new("python3");
+        parse.args(["-c", "import ast,sys; ast.parse(open(sys.argv[1]).read())"]).arg(&recipe);
+        if let Ok(status) = parse.status() {
+            assert!(status.success(), "python3 does not accept the recipe");
+        }
+    }
+
+    #[test]
+    fn the_newest_c_library_counts() {
+        assert_eq!(c_library(b"xGLIBC_2.4\0GLIBC_2.34\0GLIBC_2.2.5\0GLIBC_PRIVATE"), Some((2, 34)));
+        assert_eq!(c_library(b"no such thing"), None);
+    }
+}
