@@ -23,7 +23,7 @@
 //! use gasnet::RankId;
 //! use gasnet_clan::Notification;
 //! let mut note = Notification::new(rank, 4, 64)?;
-//! Earlier writes of rank 0 are visible when rank 1 continues.
+//! // Earlier writes of rank 0 are visible when rank 1 continues.
 //! match rank.id() {
 //!     RankId(0) => note.notify(RankId(1), 3)?,
 //!     _ => note.wait(3),

@@ -109,13 +109,21 @@ pub struct End {
     free_at: u64,
 }
 
+/// A datagram on its way.
+struct Flying {
+    to: usize,
+    bytes: Vec<u8>,
+    /// The wire changed it where it is authenticated.
+    broken: bool,
+}
+
 pub struct Pair {
     pub now: u64,
     pub ends: [End; 2],
     pub wire: Wire,
     pub rng: Rng,
-    /// By time and serial number: to whom, what.
-    flying: BTreeMap<(u64, u64), (usize, Vec<u8>)>,
+    /// By time and serial number.
+    flying: BTreeMap<(u64, u64), Flying>,
     serial: u64,
     batch: Batch,
     /// Datagrams that arrived, for replays.
@@ -149,6 +157,15 @@ pub fn setup_of(rank: u32, peer: u32, window: u64, in_flight: u64, coverage: Cov
         sizes: SIZES.to_vec(),
         patience: SILENCE_LIMIT_NS,
     }
+}
+
+/// How many bytes of a datagram are authenticated whatever the settings: all but bulk data.
+fn covered_bytes(datagram: &[u8]) -> usize {
+    let bulk = Packet::new_checked(datagram).is_ok_and(|packet| {
+        matches!(packet.kind(), Some(PacketKind::Put | PacketKind::Data))
+            && packet.payload().len() > MIN_BULK_BYTES
+    });
+    if bulk { HEADER_BYTES } else { datagram.len() }
 }
 
 impl Pair {
@@ -211,14 +228,17 @@ impl Pair {
         if self.rng.chance(duplicate) {
             let again = at + self.rng.below(one_way * 10);
             self.serial += 1;
-            self.flying.insert((again, self.serial), (1 - from, datagram.clone()));
+            let bytes = datagram.clone();
+            self.flying.insert((again, self.serial), Flying { to: 1 - from, bytes, broken: false });
         }
+        let mut broken = false;
         if self.rng.chance(corrupt) {
             let bit = self.rng.below(datagram.len() as u64 * 8) as usize;
+            broken = bit / 8 < covered_bytes(&datagram);
             datagram[bit / 8] ^= 1 << (bit % 8);
         }
         self.serial += 1;
-        self.flying.insert((at, self.serial), (1 - from, datagram));
+        self.flying.insert((at, self.serial), Flying { to: 1 - from, bytes: datagram, broken });
     }
 
     /// Hands a datagram in; nobody may break the protocol.
@@ -234,13 +254,8 @@ impl Pair {
 
     /// Hands in a datagram that is due with one bit changed, once for each byte outside of bulk data.
     fn tamper_with(&mut self, to: usize, datagram: &[u8]) {
-        let bulk = Packet::new_checked(datagram).is_ok_and(|packet| {
-            matches!(packet.kind(), Some(PacketKind::Put | PacketKind::Data))
-                && packet.payload().len() > MIN_BULK_BYTES
-        });
-        let covered = if bulk { HEADER_BYTES } else { datagram.len() };
         let mut changed = datagram.to_vec();
-        for at in 0..covered {
+        for at in 0..covered_bytes(datagram) {
             let bit = 1 << self.rng.below(8);
             changed[at] ^= bit;
             assert!(
@@ -268,11 +283,12 @@ impl Pair {
             if entry.key().0 > self.now {
                 break;
             }
-            let (to, datagram) = entry.remove();
+            let Flying { to, bytes: datagram, broken } = entry.remove();
             if self.tamper {
                 self.tamper_with(to, &datagram);
             }
-            self.hand_in(to, &datagram);
+            let taken = self.hand_in(to, &datagram);
+            assert!(!(taken && broken), "a changed datagram was taken");
             if self.heard.len() < 2000 {
                 self.heard.push(datagram);
             }
