@@ -361,7 +361,8 @@ pub unsafe trait Rma: Send + Sync {
 
     /// Reports completions, up to `budget`; returns how many, or 1 where there were none but bytes of puts
     /// and gets have come or gone, those of peers among them: a wait then goes on as one that has something
-    /// to do. Called from any thread; `complete` calls nothing of the conduit.
+    /// to do. Called from any thread, and from several at once: the call of `complete` for `Local` has
+    /// returned before the one for `Remote` of the same put begins. `complete` calls nothing of the conduit.
     fn poll(&self, budget: usize, complete: &mut dyn FnMut(u64, Completion)) -> usize;
 }
 

@@ -750,24 +750,23 @@ unsafe impl Rma for Mpi {
             return guard.as_mut().map_or(0, |engine| usize::from(std::mem::take(&mut engine.nudged)));
         }
         let mut done = Vec::new();
-        {
-            let mut guard = self.lock();
-            let Some(engine) = guard.as_mut() else { return 0 };
-            let Some(window) = engine.window.as_mut() else { return 0 };
-            let polled = window.poll(budget, &mut done).and_then(|slow| match slow {
-                Some(to) => {
-                    let word = Head { credits: [0; 2], what: NUDGE, len: 0 }.word();
-                    calls::send_word(word, to as i32, engine.comm)
-                }
-                None => Ok(()),
-            });
-            self.ops.store(window.under_way(), Relaxed);
-            if let Err(error) = polled {
-                drop(guard);
-                eprintln!("gasnet: {error}");
-                std::process::abort();
+        let mut guard = self.lock();
+        let Some(engine) = guard.as_mut() else { return 0 };
+        let Some(window) = engine.window.as_mut() else { return 0 };
+        let polled = window.poll(budget, &mut done).and_then(|slow| match slow {
+            Some(to) => {
+                let word = Head { credits: [0; 2], what: NUDGE, len: 0 }.word();
+                calls::send_word(word, to as i32, engine.comm)
             }
+            None => Ok(()),
+        });
+        self.ops.store(window.under_way(), Relaxed);
+        if let Err(error) = polled {
+            drop(guard);
+            eprintln!("gasnet: {error}");
+            std::process::abort();
         }
+        // Under the lock: the reports of a put come in order, whichever threads poll.
         done.iter().for_each(|&(token, how)| complete(token, how));
         done.len()
     }

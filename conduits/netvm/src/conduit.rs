@@ -507,17 +507,23 @@ unsafe impl Rma for Live {
     }
 
     fn poll(&self, budget: usize, complete: &mut dyn FnMut(u64, Completion)) -> usize {
-        let mut done = 0;
-        let next = || match self.driver(|driver, _| driver.done.pop_front()) {
-            Some(next) => next,
-            None => self.side(Side::completed).flatten(),
+        let Some(at) = self.attached() else { return 0 };
+        // The lock stays taken during `complete`: of two threads that poll, none reports that a put is over
+        // while the other one still reports that its source is free.
+        let mut report = |next: &mut dyn FnMut() -> Option<(u64, Completion)>| {
+            let reported = core::iter::from_fn(next).take(budget).map(|(token, what)| complete(token, what));
+            reported.count()
         };
-        while done < budget {
-            let Some((token, what)) = next() else { break };
-            complete(token, what);
-            done += 1;
+        match &at.driver {
+            Some(driver) => {
+                let mut driver = lock(driver);
+                report(&mut || driver.done.pop_front())
+            }
+            None => {
+                let mut side = lock(&at.side);
+                report(&mut || side.completed())
+            }
         }
-        done
     }
 }
 
