@@ -36,6 +36,7 @@ pub(crate) mod tree;
 mod typed;
 
 use crate::event::{Event, REMOTE};
+use crate::shm::map::last_tick;
 use crate::{Rank, context};
 use core::future::{Future, poll_fn};
 use core::pin::{Pin, pin};
@@ -137,13 +138,16 @@ impl Shape {
     }
 }
 
-/// Advances after which a program that does not wait, but tests, asks.
-const TESTS: u32 = 1 << 16;
+/// Of this many advances, one looks at how long the operations under way have taken: a program may test and
+/// never wait.
+const ADVANCES_PER_LOOK_AT_AGES: u32 = 1 << 16;
 
 /// A non-blocking operation under way.
 struct Task {
     future: Pin<Box<dyn Future<Output = ()> + Send>>,
     op: u32,
+    /// When it was started, on the host's clock.
+    since: Duration,
 }
 
 /// The state of all collective operations of a rank.
@@ -159,8 +163,8 @@ pub(crate) struct Engine {
     seen: AtomicUsize,
     /// When a wait asks again what others do, in milliseconds of the host's clock.
     pub(crate) ask_at: AtomicU64,
-    /// Advances without anything new, of a program that tests again and again.
-    idle: AtomicU32,
+    /// Advances so far.
+    advances: AtomicU32,
     teams: Mutex<Vec<Weak<Members>>>,
     /// Number for the next team that this rank takes part in; 0 is the team of all ranks.
     pub(crate) next_team: AtomicU32,
@@ -175,7 +179,7 @@ impl Engine {
             busy: AtomicUsize::new(0),
             seen: AtomicUsize::new(usize::MAX),
             ask_at: AtomicU64::new(0),
-            idle: AtomicU32::new(0),
+            advances: AtomicU32::new(0),
             teams: Mutex::default(),
             next_team: AtomicU32::new(1),
         }
@@ -257,8 +261,10 @@ impl Rank {
     #[cold]
     fn advance_tasks(&self) {
         // Relaxed: a count.
-        if self.coll.idle.fetch_add(1, Ordering::Relaxed) % TESTS == TESTS - 1 {
-            self.ask_about_collectives(Duration::MAX);
+        if (self.coll.advances.fetch_add(1, Ordering::Relaxed).wrapping_add(1))
+            .is_multiple_of(ADVANCES_PER_LOOK_AT_AGES)
+        {
+            self.ask_about_collectives(self.age_of_oldest_task());
         }
         // A function of the program is to return first.
         if !context::in_program() {
@@ -284,6 +290,13 @@ impl Rank {
         });
     }
 
+    /// How long the oldest operation under way has taken; zero if a thread is advancing them.
+    fn age_of_oldest_task(&self) -> Duration {
+        let Ok(tasks) = self.coll.tasks.try_lock() else { return Duration::ZERO };
+        let since = tasks.iter().map(|task| task.since).min();
+        since.map_or(Duration::ZERO, |since| last_tick().saturating_sub(since))
+    }
+
     /// Starts an operation in the background.
     pub(crate) fn spawn_collective(&self, future: impl Future<Output = ()> + Send + 'static) -> Event {
         let mut future: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(future);
@@ -297,7 +310,11 @@ impl Rank {
     }
 
     fn add_task(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>, op: u32) {
-        self.coll.fresh.lock().unwrap_or_else(PoisonError::into_inner).push(Task { future, op });
+        self.coll.fresh.lock().unwrap_or_else(PoisonError::into_inner).push(Task {
+            future,
+            op,
+            since: last_tick(),
+        });
         self.coll.busy.fetch_add(1, Ordering::Relaxed);
         // What came between its first turn and now must not wait for the next arrival.
         self.coll.seen.store(usize::MAX, Ordering::Relaxed);
