@@ -115,10 +115,7 @@ jobs! {
     netvm_rendezvous_nounpin: 2, [NETVM, ("GASNET_NETVM_REGISTRATION", "rendezvous-nounpin")], ["--quick"];
     netvm_bounce: 3, [NETVM, ("GASNET_NETVM_REGISTRATION", "bounce")], ["--quick"];
     netvm_over_udp: 3, [NETVM, WIRE], ["--quick"];
-    // Open faults, seen over the network beside other load: with NICs a message may come between entry and
-    // exit of a collective (section `collectives-nic`), with Firehose several threads may hang (`threads`).
-    netvm_over_udp_with_firehose: 2, [NETVM, WIRE, ("GASNET_NETVM_REGISTRATION", "firehose")],
-        ["--quick", "rma", "huge", "events", "vis", "regions", "exported", "atomics", "am", "indices", "long", "flood", "barriers", "collectives", "oracle"];
+    netvm_over_udp_in_two_modes: 2, [NETVM, NICS, WIRE, ("GASNET_NETVM_REGISTRATION", "firehose")], ["--quick"];
     netvm_over_a_bad_network: 3, [NETVM, WIRE, FULL, BAD_NETWORK], ["--quick", "indices", "flood", "flood-mixed", "barriers", "oracle", "collectives", "nic"];
     netvm_pindown_cache: 2, [NETVM, ("GASNET_NETVM_REGISTRATION", "pindown-cache")], ["--quick"];
     sixteen_flood_on_over_udp: 16, [UDP, FRAMES, ("GASNET_UDP_WINDOW", "0")], ["--quick", "--repeat", "3", "flood"];
