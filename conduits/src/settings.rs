@@ -1,4 +1,4 @@
-//! The settings of all crates in one table: for the documentation, and for names that nobody reads.
+//! The settings of all crates in one table, for the documentation and for warnings about unknown names.
 
 use gasnet::Error;
 use gasnet::config::{Reader, Setting, setting};
@@ -8,13 +8,16 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "GASNET_CONDUIT",
         "smp (default on one host), udp (default on several), mpi, ofi, netvm",
-        "Network to use between hosts. netvm is a NIC in software for every rank; udp joins those of several hosts.",
+        "Network between ranks that share no memory. netvm simulates a NIC in software for every rank, and \
+         uses udp between hosts.",
     ),
     setting(
         "GASNET_PLUGIN_PATH",
-        "directories, separated by colons",
-        "Where to look first for conduits that are loaded at run time: mpi, ofi. What is there is loaded unseen, whoever can write it; elsewhere \
-         libraries and their folders must be root's or the program's owner's, and nobody else may be able to write them.",
+        "directories, separated by colons; default none",
+        "Directories that are searched first for the conduits mpi and ofi, which are loaded at run time. \
+         Libraries in these directories are loaded without a check of their owner. Elsewhere a library and \
+         its directory must belong to root or to the owner of the program, and nobody else may have \
+         permission to write them.",
     ),
 ];
 
@@ -85,8 +88,13 @@ pub fn unknown_settings() -> Vec<String> {
 #[cfg(test)]
 fn environment_markdown() -> String {
     let mut text = String::from(
-        "# Environment\n\nGenerated from the tables of all crates (`conduits/src/settings.rs` joins them). An unknown name that starts `GASNET_` earns a \
-         warning.\n\n| Name | Values | Meaning |\n|---|---|---|\n",
+        "# Environment\n\nThis page is generated from the tables of all crates; `conduits/src/settings.rs` joins them. \
+         A name that starts with `GASNET_` and is not in the table causes a warning.\n\n\
+         - A *size* is a number of bytes, or a number with the unit K, M, G or T (powers of 1024). \
+         In variables that start with `UPC_` a size without a unit counts MB.\n\
+         - A *time* is a number of nanoseconds, or a number with the unit ns, us, ms or s.\n\
+         - A setting that takes 0 and 1, or yes and no, also takes on and off, true and false.\n\n\
+         | Name | Values | Meaning |\n|---|---|---|\n",
     );
     for s in settings() {
         text.push_str(&format!("| `{}` | {} | {} |\n", s.name, s.values.replace('|', "\\|"), s.meaning));

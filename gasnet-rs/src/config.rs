@@ -35,46 +35,50 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "GASNET_NEIGHBORHOOD",
         "on (default), off, 1..",
-        "`off` sends everything between ranks of one host as frames through the conduit instead of shared memory; a number has \
-         only so many ranks of a host share memory, as if it were several hosts.",
+        "Which ranks of a host share memory. `off`: none; everything between them passes through the \
+         conduit. A number: groups of at most this many ranks, as if each group were a host.",
     ),
     setting(
         "GASNET_SUPERNODE_MAXSIZE",
         "0 (default), 1..",
-        "GASNet's name for a number in `GASNET_NEIGHBORHOOD`, which comes first; 0 is no limit.",
+        "Largest number of ranks of a host that share memory; 0 is no limit. It is GASNet's name for a \
+         number in `GASNET_NEIGHBORHOOD`, and is ignored if that is set.",
     ),
     setting(
         "GASNET_COLL",
         "auto (default), nic",
-        "How collective operations on small blocks go: as the core chooses, or by the NICs alone, without hosts between entry and exit, where the \
-         conduit has such NICs (netvm).",
+        "How collective operations on small blocks are carried out. `auto`: the core chooses. `nic`: the \
+         NICs do it alone between entry and exit, where the conduit has such NICs (netvm).",
     ),
     setting(
         "GASNET_MAX_SEGSIZE",
         "size: 64M, 2G; default physical memory / ranks of the host",
-        "Largest segment a rank can attach.",
+        "Size of the largest segment that a rank can attach. A fraction such as 0.85 is a share of the \
+         physical memory.",
     ),
     setting(
         "GASNET_CHECK",
         "0 (default), 1",
-        "Check the calling rules of active messages, locks and barriers.",
+        "Check the calling rules of active messages, locks and barriers at run time.",
     ),
     setting(
         "GASNET_SPIN",
         "0..; default 2000, and 2 when ranks outnumber processors",
-        "Polls of a wait before it starts to give up the processor.",
+        "Number of polls after which a waiting rank starts to give up the processor.",
     ),
     setting(
         "GASNET_PROGRESS",
         "none (default), thread",
-        "`thread` has every rank make progress while the program computes; docs/progress.md says what needs it.",
+        "`thread` starts a thread in every rank that makes progress while the program computes; \
+         docs/progress.md says what needs it.",
     ),
-    setting("GASNET_STATS", "0 (default), 1", "Print what the conduit has counted when a rank ends."),
-    setting("GASNET_QUIET", "0 (default), 1", "No warnings."),
+    setting("GASNET_STATS", "0 (default), 1", "Print the counters of the conduit when a rank ends."),
+    setting("GASNET_QUIET", "0 (default), 1", "Print no warnings."),
     setting(
         "GASNET_WAIT_REPORT",
-        "seconds",
-        "Report what all ranks are blocked in, and who waits for whom, when a wait takes longer than this. `SIGUSR1` to `gasnetrun` does it at once.",
+        "seconds; default no report",
+        "Wait time after which a report says what every rank waits for, and which rank waits for which. \
+         The signal `SIGUSR1` to `gasnetrun` prints the report at once.",
     ),
 ];
 

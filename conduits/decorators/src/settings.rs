@@ -9,14 +9,16 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "GASNET_FAULTY",
         "list: drop=1%,duplicate=1%,reorder=5%,delay=2%,by=200us,corrupt=1%,seed=7; default none",
-        "Faults in the frames of any conduit. Programs tolerate frames that are reordered or delayed.",
+        "Faults to inject into the frames of any conduit. Programs tolerate frames that are reordered or \
+         delayed, and no other faults.",
     ),
     setting(
         "GASNET_TRACED",
         "path; default none",
-        "Write what passes through any conduit to the file `path.RANK`, or `path` with the rank for every `%` in it.",
+        "Write a trace of the operations of the conduit to the file `path.RANK`; a `%` in the path is \
+         replaced by the rank instead.",
     ),
-    setting("GASNET_TRACEFILE", "path", "As GASNET_TRACED."),
+    setting("GASNET_TRACEFILE", "path; default none", "The same as `GASNET_TRACED`, which is read first."),
 ];
 
 /// What they ask for.

@@ -6,39 +6,52 @@ use gasnet::config::{Setting, setting};
 pub const SETTINGS: &[Setting] = &[
     setting(
         "GASNET_PSHM_NODES",
-        "1..65536",
-        "Number of ranks of a program started directly, without `gasnetrun`.",
+        "1..65536; default 1, or the number a UPC program was compiled for",
+        "Number of ranks of a program that is started directly, without `gasnetrun`.",
     ),
     setting(
         "GASNET_BIND",
         "core (default), none",
-        "Placement of ranks started with `GASNET_PSHM_NODES`: a core each if there are enough, or anywhere.",
+        "Placement of ranks that are started with `GASNET_PSHM_NODES`. `core` binds each rank to a core of \
+         its own if there are enough cores; `none` leaves the placement to the system.",
     ),
     setting(
         "GASNET_HOSTS",
-        "list: a,b or a:2,b:4",
-        "Hosts that `gasnetrun` and `upcrun` use, as with `gasnetrun --hosts`.",
+        "list: a,b or a:2,b:4; default this host",
+        "Hosts on which `gasnetrun` and `upcrun` start ranks. `HOST:N` gives the host N slots. The option \
+         is `gasnetrun --hosts`.",
     ),
-    setting("GASNET_HOSTFILE", "file", "The same from a file, as with `gasnetrun --hostfile`."),
+    setting(
+        "GASNET_HOSTFILE",
+        "path; default none",
+        "File with one host per line, read if `GASNET_HOSTS` is not set. The option is `gasnetrun \
+         --hostfile`.",
+    ),
     setting(
         "GASNET_SSH",
         "words; default `ssh -x -T -o BatchMode=yes -o ConnectTimeout=10`",
-        "What runs a command on another host: it is given the host and the command.",
+        "Command that runs another command on another host. Its last two arguments are the host and the \
+         command to run there.",
     ),
-    setting("GASNET_MPIRUN", "words; default `mpirun`", "What starts programs under the mpi conduit."),
+    setting(
+        "GASNET_MPIRUN",
+        "words; default `mpirun`",
+        "Command that starts programs under the mpi conduit.",
+    ),
     setting(
         "GASNET_SPAWNFN",
         "L, S",
-        "What `amudprun` and `gasnetrun_CONDUIT` do: start ranks on this host (L), or by ssh on the hosts of `GASNET_SSH_SERVERS` (S).",
+        "How `amudprun` and `gasnetrun_CONDUIT` start ranks: on this host (L), or by ssh on the hosts of \
+         `GASNET_SSH_SERVERS` (S).",
     ),
     setting(
         "GASNET_SSH_SERVERS",
-        "list: a,b",
-        "Hosts for `amudprun` and `gasnetrun_CONDUIT`, as `GASNET_HOSTS`.",
+        "list: a,b; default none",
+        "Hosts on which `amudprun` and `gasnetrun_CONDUIT` start ranks.",
     ),
     setting(
         "GASNET_MASTERIP",
         "address",
-        "Read by GASNet; here launchers find their addresses by themselves.",
+        "No effect. GASNet reads it; the launchers of this project find their addresses without it.",
     ),
 ];

@@ -10,22 +10,26 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "GASNET_NETVM_MEMORY",
         "size: 64M, 1G; default a quarter of the rank's share of memory, at least 64M",
-        "Memory that the pages of a rank's segment may take at a time; the others are in a file (netvm conduit).",
+        "Memory for the pages of a rank's segment. Pages for which there is no room are in a file (netvm \
+         conduit).",
     ),
     setting(
         "GASNET_NETVM_REGISTRATION",
         "shadow-lock (default), firehose, firehose-over-locks, pin-everything, rendezvous, rendezvous-nounpin, bounce, pindown-cache",
-        "How the netvm conduit keeps pages in place during a transfer; docs/netvm-live.md compares the modes.",
+        "How the netvm conduit keeps pages in memory during a transfer; docs/netvm-live.md compares the \
+         modes.",
     ),
     setting(
         "GASNET_NETVM_BACKING",
-        "folder; default that of temporary files",
-        "Where the netvm conduit puts the file with the pages of segments that have no room in memory.",
+        "directory; default that of temporary files",
+        "Directory of the file that holds the pages of segments for which there is no room in memory \
+         (netvm conduit).",
     ),
     setting(
         "GASNET_NETVM_WIRE",
         "rings (default), network",
-        "What joins the NICs of one host in the netvm conduit: rings in shared memory, or the network (udp) that joins those of several.",
+        "What connects the NICs of one host (netvm conduit): `rings` in shared memory, or the `network` \
+         (udp) that connects the NICs of different hosts.",
     ),
 ];
 

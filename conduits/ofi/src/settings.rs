@@ -9,26 +9,29 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "GASNET_OFI_PROVIDER",
         "name: tcp, verbs, ...; default the first that all ranks have of cxi, efa, verbs, ucx, psm3, psm2, psm, opx, tcp, net, udp, shm, sockets",
-        "Provider of libfabric that the ofi conduit uses; `fi_info -l` lists them.",
+        "Provider of libfabric that the ofi conduit uses; `fi_info -l` lists the providers.",
     ),
     setting(
         "GASNET_OFI_DOMAIN",
         "name: eth0, mlx5_0, ...; default the provider's first",
-        "Network device or interface that the ofi conduit uses; `fi_info` shows them as domains.",
+        "Network device or interface that the ofi conduit uses; `fi_info` shows the devices as domains.",
     ),
     setting(
         "GASNET_OFI_NATIVE",
         "puts (default), all, none",
-        "What the ofi conduit leaves to the provider: puts and gets; atomics, too; or nothing, everything goes by messages. Atomics of a \
-         network card need not go together with those of processors: `all` is for programs whose processors leave such words alone.",
+        "Operations that the ofi conduit leaves to the provider. `puts`: puts and gets. `all`: atomics as \
+         well. `none`: everything is sent as messages. Atomics of a network card may not be atomic with \
+         respect to those of processors, so `all` is for programs whose processors do not access such \
+         words.",
     ),
     setting(
         "GASNET_OFI_REGISTRATION",
         "auto (default), firehose, provider, bounce",
-        "Where a provider of libfabric reaches registered memory only (FI_MR_LOCAL): how the ofi conduit comes by memory of the program outside \
-         the segment. What was registered is kept (firehose); the provider is asked each time and may have a cache (provider: FI_MR_CACHE_*); it is \
-         copied (bounce); or the one that a measurement at start finds cheapest. \
-         `GASNET_STATS=1` says which, and what was measured.",
+        "How the ofi conduit reaches memory of the program outside the segment if the provider accesses \
+         registered memory only (FI_MR_LOCAL). `firehose`: register the memory and keep the registration. \
+         `provider`: ask the provider each time, which may have a cache (FI_MR_CACHE_*). `bounce`: copy \
+         the data. `auto`: the cheapest of these, measured at start; `GASNET_STATS=1` prints the choice \
+         and the measurements.",
     ),
 ];
 

@@ -7,7 +7,7 @@ use gasnet::config::{Reader, Setting, setting};
 pub const SETTINGS: &[Setting] = &[setting(
     "GASNET_SMP_DELAY",
     "time: 0 (default), 500ns, 20us, 1ms",
-    "Delay of every frame of the smp conduit.",
+    "Time by which the smp conduit delays every frame.",
 )];
 
 /// What it asks for, in nanoseconds.

@@ -8,28 +8,32 @@ use gasnet_decorators::Plan;
 pub const SETTINGS: &[Setting] = &[
     setting(
         "GASNET_UDP_FAULTY",
-        "as GASNET_FAULTY",
-        "Faults in the datagrams of the udp conduit, which it repairs (corrupted bulk data with GASNET_UDP_AUTH=full).",
+        "as GASNET_FAULTY; default none",
+        "Faults to inject into the datagrams of the udp conduit, which repairs them. It repairs corrupted \
+         bulk data only with `GASNET_UDP_AUTH=full`.",
     ),
     setting(
         "GASNET_UDP_INTERFACE",
-        "address or name of an interface; default the loop-back's on one host, else the first that leaves it",
-        "Where the udp conduit can be reached.",
+        "address or name of an interface; default the loopback interface on one host, else the first that leaves the host",
+        "Interface at which other ranks reach this one (udp conduit).",
     ),
     setting(
         "GASNET_UDP_AUTH",
         "messages, full; default full between hosts, messages on one host",
-        "What the udp conduit authenticates: all but the bulk data of puts and gets, or all.",
+        "What the udp conduit authenticates. `full`: everything. `messages`: everything except the bulk \
+         data of puts and gets.",
     ),
     setting(
         "GASNET_UDP_WINDOW",
         "size: 1M (default); at least two of the largest messages",
-        "Messages of each peer and kind that may wait at a rank to be handled (udp conduit).",
+        "Bytes of messages, for each peer and each kind (requests, replies), that may wait at a rank until \
+         it handles them (udp conduit).",
     ),
     setting(
         "GASNET_UDP_TIMEOUT",
         "time: 20s (default), 0: never",
-        "Silence after which the udp conduit asks the system of a peer's host whether the peer is there, and ends the job if it is not or nobody answers.",
+        "Time without a packet from a peer after which the udp conduit asks the system of the peer's host \
+         whether the peer still runs. The job ends if it does not, or if nobody answers.",
     ),
 ];
 

@@ -7,11 +7,15 @@ use gasnet::config::{Reader, Setting, setting};
 /// The rows of this crate's settings.
 pub const SETTINGS: &[Setting] = &[
     setting("GASNET_BACKTRACE", "0 (default), 1", "Print a backtrace on a fatal error (C and UPC programs)."),
-    setting("GASNET_BACKTRACE_TYPE", "list", "How to make the backtrace (C programs)."),
+    setting(
+        "GASNET_BACKTRACE_TYPE",
+        "list of names; default all",
+        "Backtrace functions of the client that may be called, by name (C programs).",
+    ),
     setting(
         "GASNET_BACKTRACE_SIGNAL",
-        "signal name",
-        "Print a backtrace when this signal arrives (C programs).",
+        "SIGUSR1, SIGUSR2, SIGHUP or a number; default none",
+        "Signal that prints a backtrace when it arrives (C programs).",
     ),
     setting("GASNET_FREEZE", "0 (default), 1", "Wait for a debugger at start (C and UPC programs)."),
     setting(
@@ -22,14 +26,15 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "GASNET_CATCH_EXIT",
         "1 (default), 0",
-        "Returning from `main` and `exit` end the job in order (C programs).",
+        "With 1, a call of `exit` or a return from `main` ends the job in order. With 0, it does not (C \
+         programs).",
     ),
     setting(
         "GASNET_NO_CATCH_SIGNAL",
-        "list of signals, or *",
-        "Signals the runtime leaves alone (C programs).",
+        "list of signals, or *; default none",
+        "Signals for which the runtime installs no handler (C programs).",
     ),
-    setting("GASNET_VERBOSEENV", "0 (default), 1", "Report settings as they are read (C programs)."),
+    setting("GASNET_VERBOSEENV", "0 (default), 1", "Print each setting when it is read (C programs)."),
 ];
 
 /// Whether a setting that is yes or no was made, and which.
