@@ -26,47 +26,47 @@ use lexopt::prelude::*;
 const HELP: &str = "\
 usage: cargo xtask TASK [options]
 
-  run [--conduit C] -n N FILE [arguments]   builds what is needed and runs a program: a .upc file,
-                                            a .c file over gasnet.h, or a Rust example's name
+  run [--conduit C] -n N FILE [arguments]   builds and runs a program: a .upc file, a .c file
+                                            that includes gasnet.h, or the name of a Rust example
   test [STEP]... [--quick]                  runs all tests
-  stage                                     brings target/stage up to date: bin, include, lib
+  stage                                     updates target/stage: bin, include, lib
   install --prefix DIR                      installs upcc, upcrun, gasnetrun, headers, libraries, manual pages
-  package deb                               makes a Debian package of the same
+  package deb                               makes a Debian package of the same files
   bench smp|upc|coll|udp|udp-loss|mpi|ofi|ofi-registration|attentiveness|pgas|ex [--json]  measures
-  bench registration|netvm [--json]         simulates what the papers measured
+  bench registration|netvm [--json]         simulates the measurements of the papers
   bench netvm-live [--json]                 registration modes on real memory, beside predictions
-  soak [--minutes M]                        random and long tests
+  soak [--minutes M]                        runs random and long tests
 
-'cargo xtask TASK --help' says more.
+'cargo xtask TASK --help' describes the options of a task.
 ";
 
 const STAGE_HELP: &str = "\
-Builds the tools and libraries, and brings the layout under target/stage up to date.
+Builds the tools and libraries, and updates their layout under target/stage.
 
 usage: cargo xtask stage
 ";
 
 const INSTALL_HELP: &str = "\
-Builds and installs upcc, upcrun, gasnetrun, headers, libraries, manual pages, and what the builds of clients read:
+Builds and installs upcc, upcrun, gasnetrun, headers, libraries, manual pages, and files for the builds of clients:
 pkg-config files, fragments for make, a package for CMake.
 
 usage: cargo xtask install --prefix DIR [--cc PROGRAM] [--cxx PROGRAM] [--destdir DIR]
 
-  --prefix DIR    where it will be used
-  --cc PROGRAM    the C compiler that builds of clients are told to use (cc); one library serves all compilers
-  --cxx PROGRAM   the same for C++ (c++)
-  --destdir DIR   put the files below DIR/PREFIX, for those who pack them
+  --prefix DIR    directory under which the files will be used (required)
+  --cc PROGRAM    C compiler for the builds of clients (default cc); one library serves all compilers
+  --cxx PROGRAM   C++ compiler for the builds of clients (default c++)
+  --destdir DIR   put the files under DIR/PREFIX, for packaging (default: no DIR)
 ";
 
 const BENCH_HELP: &str = "\
-Measures, each figure beside a floor measured in the same run (program pgas-bench in benches/).
+Runs the benchmarks (program pgas-bench in benches/). Each figure is printed beside a floor measured in the same run.
 
 usage: cargo xtask bench smp|upc|coll|udp|udp-loss|mpi|ofi|ofi-registration|attentiveness|pgas|ex|registration|netvm|netvm-live [--json] [options of pgas-bench]
 
-registration and netvm simulate what the papers measured, print paper | here | difference, and write
+registration and netvm simulate the measurements of the papers, print paper | here | difference, and write
 plots and values under target/bench/plots. netvm-live measures the same modes on real memory.
 
-cargo xtask bench smp --help says what each suite compares, and the options: --list, --filter TEXT, --quick, --rounds N, ...
+'cargo xtask bench smp --help' describes each set and the options: --list, --filter TEXT, --quick, --rounds N, ...
 ";
 
 fn main() -> ExitCode {

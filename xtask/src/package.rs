@@ -13,14 +13,15 @@ use crate::stage::{self, Parts};
 use crate::{files, man, plugins, sh};
 
 const HELP: &str = "\
-Makes a package of everything that 'cargo xtask install' installs.
+Makes a Debian package of the files that 'cargo xtask install' installs.
 
 usage: cargo xtask package deb [--output DIR] [--no-plugins]
 
-  --output DIR   where to put it (target/package)
-  --no-plugins   without the conduits mpi and ofi, which are otherwise in it if they can be built here
+  --output DIR   directory for the package (default target/package)
+  --no-plugins   leave out the conduits mpi and ofi (default: include those that can be built here)
 
-Then, as root: apt install DIR/gasnet-rs_VERSION_ARCHITECTURE.deb, and to be rid of it: apt remove gasnet-rs.
+To install it, as root: apt install DIR/gasnet-rs_VERSION_ARCHITECTURE.deb
+To remove it, as root: apt remove gasnet-rs
 ";
 
 /// Longest time for a tool.

@@ -13,17 +13,17 @@ use crate::sh;
 use crate::stage::{self, Parts};
 
 pub const HELP: &str = "\
-Builds what is needed, and runs a program on N ranks of this host.
+Builds a program and the tools that it needs, and runs it on N ranks of this host.
 
 usage: cargo xtask run [--conduit NAME] -n N FILE [arguments]
 
 FILE is one of
   a UPC program (.upc)               compiled by upcc, run by upcrun
-  a C program over gasnet.h (.c)     compiled against libgasnet, run by gasnetrun
+  a C program with gasnet.h (.c)     compiled against libgasnet, run by gasnetrun
   the name of an example in examples/rust
 
   -n N              number of ranks
-  --conduit NAME    network to use
+  --conduit NAME    network: smp (default), udp, mpi, ofi or netvm
 ";
 
 /// Reads the command line and runs. Returns only on failure: the program takes this process's place.

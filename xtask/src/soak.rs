@@ -30,17 +30,19 @@ use crate::sh;
 use crate::stage::{self, Parts};
 
 const HELP: &str = "\
-Random and long tests. Failing inputs are kept under target/soak.
+Runs random and long tests. Inputs that fail are kept under target/soak.
 
 usage: cargo xtask soak [--minutes M] [--seed S] [--stale N | --flood SECONDS | --giant] [--record]
 
-  --minutes M   for how long (default 10)
-  --seed S      start of the random numbers (default: from the clock)
-  --stale N     instead, N simulated accesses against changing mappings (a million takes about a second)
-  --flood S     instead, S seconds (or more) of floods between all pairs of 16 ranks over udp, with the smallest windows: it must
-                not hang, and memory must not grow
-  --giant       instead, a put, a get and a fill of more than 4 GiB over each conduit that is built, which takes 10 GiB of memory
+  --minutes M   duration in minutes (default 10)
+  --seed S      seed of the random numbers (default: from the clock)
   --record      add the result to docs/soak.md
+
+Instead of the random tests:
+  --stale N     N simulated accesses to pages whose mappings change (a million takes about a second)
+  --flood S     floods of messages between all pairs of 16 ranks over udp for at least S seconds, with the smallest windows;
+                the job must not hang, and memory must not grow
+  --giant       a put, a get and a fill of more than 4 GiB over each conduit that is built; needs 10 GiB of memory
 ";
 
 /// Longest time for one compile.

@@ -20,30 +20,31 @@ usage: gasnetrun -n N [options] PROGRAM [arguments]
        gasnetrun --doctor [--hosts A,B]
 
   -n, --ranks N         number of ranks (-np works too)
-  -H, --hosts A,B:2     hosts to run on, started by ssh; HOST:N has N slots for ranks, else all hosts have
-                        the same share (GASNET_HOSTS says the same)
-      --nodes N         use the first N of these hosts only
-      --hostfile FILE   the same from a file: a host a line, with 'slots=N' if it matters
-                        (GASNET_HOSTFILE)
-      --bind=core|none  placement: 'core' (default) gives each rank a core of its own, if there are
-                        enough for all; 'none' leaves it to the system
-      --conduit NAME    network to use: smp, udp, mpi, ofi or netvm (sets GASNET_CONDUIT)
-  -e, --env NAME=VALUE  sets a variable for the ranks; may be repeated
-  -t, --timeout SECS    ends the job after this time, with status 124
-  -v, --verbose         says which host, process and processor each rank has
-      --dry-run         only says what would be run where
-      --doctor          looks for what could keep jobs from running here, and says what to do
-  -q, --quiet           no notices from the runtime (sets GASNET_QUIET)
-  -h, --help            this text
-  -V, --version         version
+  -H, --hosts A,B:2     hosts on which to start ranks, by ssh; HOST:N gives the host N slots for ranks,
+                        and without slots all hosts get the same share (variable GASNET_HOSTS)
+      --nodes N         use only the first N of these hosts
+      --hostfile FILE   file with the hosts, one per line, each with an optional 'slots=N'
+                        (variable GASNET_HOSTFILE)
+      --bind=core|none  placement: 'core' (default) binds each rank to a core of its own if there are
+                        enough cores; 'none' leaves the placement to the system
+      --conduit NAME    network: smp (default on one host), udp (default on several), mpi, ofi or netvm
+                        (sets GASNET_CONDUIT)
+  -e, --env NAME=VALUE  set a variable for the ranks; may be repeated
+  -t, --timeout SECS    end the job after this time in seconds, with status 124 (default: no limit)
+  -v, --verbose         print the host, process and processor of each rank
+      --dry-run         print what would be run where, and run nothing
+      --doctor          look for problems that prevent jobs from running here, and print what to do
+  -q, --quiet           print no warnings of the runtime (sets GASNET_QUIET)
+  -h, --help            print this text
+  -V, --version         print the version
 
-Output of the ranks appears in whole lines. Rank 0 reads standard input, the others read nothing.
-The exit status is that of the first rank that ends with another status than 0; 128 + S if a signal S
+The output of the ranks is printed in whole lines. Rank 0 reads standard input; for the other ranks it is empty.
+The exit status is that of the first rank that ends with a status other than 0, or 128 + S if a signal S
 ended a rank or the job.
 
-On other hosts the program runs in the same directory, with the same path and environment. gasnetrun has to be
-installed there under the same path as here. GASNET_SSH names another command than ssh: it is given the host and a
-command to run there.
+On other hosts the program runs in the same directory, with the same path and environment. gasnetrun must be
+installed there under the same path as here. The variable GASNET_SSH names the command to use in place of ssh; its
+last two arguments are the host and the command to run there.
 ";
 
 /// The request on the command line.

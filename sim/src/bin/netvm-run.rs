@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 const USAGE: &str = "\
-Runs a program over the runtime on simulated hosts, one for each rank, in virtual time.
+Runs a program on simulated hosts, one for each rank, in virtual time.
 
 usage: netvm-run -n N [options] PROGRAM [arguments]
 
-PROGRAM is a shared object, or a .c file over gasnet.h or a .upc file, which is compiled first.
+PROGRAM is a shared object, a .c file that includes gasnet.h, or a .upc file. Sources are compiled first.
 
   -n N              number of ranks
-  --model NAME      machine: gm-myrinet2000, lanai9-netvm, modern-ib (default), this-host
-  --mode NAME       registration: none (default), shadow-lock, firehose, firehose-over-locks, pin-everything, rendezvous,
+  --model NAME      simulated machine: gm-myrinet2000, lanai9-netvm, modern-ib (default), this-host
+  --mode NAME       registration mode: none (default), shadow-lock, firehose, firehose-over-locks, pin-everything, rendezvous,
                     rendezvous-nounpin, bounce, pindown-cache
-  --seed N          seed of all chance
-  --unreliable      a network that loses, doubles and reorders
-  --prefix DIR      where the compiler, headers and libraries are (default: target/stage)
+  --seed N          seed of the random numbers (default 1)
+  --unreliable      simulate a network that loses, duplicates and reorders packets
+  --prefix DIR      directory of the compiler, headers and libraries (default target/stage)
 ";
 
 fn main() -> ExitCode {

@@ -17,30 +17,31 @@ pub const HELP: &str = "\
 usage: upcrun [options] program [arguments]
        upcrun [options] [compiler options] file.upc... [arguments]
 
-Runs a UPC program on N threads, or compiles UPC sources (as upcc does; programs are kept in a cache) and runs the result.
+Runs a UPC program on N threads. Given UPC sources, it first compiles them as upcc does; the programs are kept in a cache.
 
-  -n N, -np N             threads; may be left out if the program was compiled with -T
-  -N HOSTS                on the first HOSTS of the hosts that GASNET_HOSTS or GASNET_HOSTFILE names
-  -network=NAME           what to use between hosts: smp, udp, mpi, ofi, netvm
-  -pshm-width N           only so many threads share memory
-  -shared-heap=SIZE       shared heap of each thread (MB; suffixes KB, MB, GB)
+  -n N, -np N             number of threads; may be omitted if the program was compiled with -T
+  -N HOSTS                number of hosts: the first HOSTS of those in GASNET_HOSTS or GASNET_HOSTFILE (default: all)
+  -network=NAME           network: smp (default on one host), udp (default on several), mpi, ofi, netvm
+  -pshm-width N           largest number of threads of a host that share memory (default: all of the host)
+  -shared-heap=SIZE       size of the shared heap of each thread, in MB or with KB, MB or GB
   -bind-threads           bind threads to processors
   -polite-sync            yield the processor while waiting
   -backtrace              print a backtrace of a thread that fails
   -abort                  end a thread that fails with a core file
-  -freeze[=T]             have thread T (0) wait for a debugger at start; -freeze-early: all, before anything else
-  -freeze-on-error        stop a thread that fails, for a debugger
-  -trace, -tracefile FILE write what passes through the network to upc_trace.T or FILE.T (FILE, with T for %); -traceall: all that
-                          threads have to do with each other
-  -q, -quiet              nothing but the program's own output
-  -v                      say what is run
-  -t, -show               print the command, run nothing
+  -freeze[=T]             thread T (default 0) waits for a debugger at start; with -freeze-early all threads do, before anything else
+  -freeze-on-error        a thread that fails waits for a debugger
+  -trace, -tracefile FILE write a trace of the network to upc_trace.T or FILE.T for each thread T (a % in FILE is replaced by T);
+                          -traceall traces all accesses between threads
+  -q, -quiet              print only the output of the program
+  -v                      print the command and run it
+  -t, -show               print the command and run nothing
   -i, -info               print what the program was compiled for
-  -version, -help         this text
+  -version, -help         print the version, or this text
 
 -O, -g, -D, -I, -U, -T, -l and -L before a source file are for the compiler.
-Berkeley UPC's other upcrun options are accepted, with one or two dashes. `default_options = ...` in ~/.upcrunrc (unless -norc) and
-the variable UPCRUN_FLAGS hold options, too. UPC_MPI_SPAWNCMD, for instance 'mpirun -np %N %C', starts programs for that network.
+Berkeley UPC's other upcrun options are accepted, with one or two dashes. Further options are read from the line
+`default_options = ...` of ~/.upcrunrc (unless -norc is given) and from the variable UPCRUN_FLAGS. The variable
+UPC_MPI_SPAWNCMD, for instance 'mpirun -np %N %C', is the command that starts programs with -network=mpi.
 ";
 
 #[derive(Debug, Default)]
