@@ -54,7 +54,7 @@ pub const FIRST_LIBRARY_HANDLER: u8 = 96;
 /// Serves messages of the core by their handler number: each module that sends some has a function.
 pub(crate) type Serve = [fn(&Rank, &Token<'_>, u8, &Message<'_>); FIRST_LIBRARY_HANDLER as usize];
 /// Largest payload of a long message to a rank whose segment is mapped.
-const MAX_LONG_MAPPED: usize = 0x7fff_ffff;
+const MAX_MAPPED_LONG_BYTES: usize = 0x7fff_ffff;
 /// Messages of one channel a poll handles at most.
 pub(crate) const POLL_BUDGET: usize = 64;
 
@@ -374,7 +374,7 @@ impl Rank {
     pub fn max_long(&self, to: RankId) -> usize {
         match self.route(to) {
             Route::Conduit => parts::MAX_LONG_IN_PARTS.max(self.max_frame(to, MAX_ARGUMENTS)),
-            _ => MAX_LONG_MAPPED,
+            _ => MAX_MAPPED_LONG_BYTES,
         }
     }
 

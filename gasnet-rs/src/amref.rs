@@ -18,7 +18,7 @@ use crate::conduit::Channel;
 use crate::event::{REMOTE, Refused};
 use crate::prim::{AtomicU64, Ordering};
 use crate::segment::Place;
-use crate::transfer::{self, Answer, Away, Name, PIECES, Plan};
+use crate::transfer::{self, Answer, Away, MAX_PIECES, Name, Plan};
 use crate::{Rank, RankId, bytes};
 use std::sync::Mutex;
 
@@ -145,7 +145,7 @@ impl Rank {
         let step = self.fragment(plan.peer);
         let mut done = 0;
         while done < all.len {
-            let part = (all.len - done).min(step * PIECES as usize);
+            let part = (all.len - done).min(step * MAX_PIECES as usize);
             let pieces = part.div_ceil(step) as u32;
             // What brings no data has no bytes to be counted.
             let (part_len, step_len) = if plan.answer == Answer::Data { (part, step) } else { (0, 0) };
@@ -356,8 +356,8 @@ pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>)
     }
 }
 
-/// Marks an arrived round; zero means nothing came yet.
-const HERE: u64 = 1 << 63;
+/// Bit of a round that has arrived. A word of 0 means that nothing has arrived.
+const ARRIVED: u64 = 1 << 63;
 
 /// The state of the dissemination barrier.
 pub(crate) struct Rounds {
@@ -388,7 +388,7 @@ impl Rounds {
         // ORDER: Release; pairs with Acquire in advance_rounds: what the sender did before its barrier comes
         // before ours.
         self.inbox[parity][round]
-            .compare_exchange(0, word | HERE, Ordering::Release, Ordering::Relaxed)
+            .compare_exchange(0, word | ARRIVED, Ordering::Release, Ordering::Relaxed)
             .is_ok()
     }
 }
@@ -398,7 +398,7 @@ impl Rank {
     pub(crate) fn rounds_begin(&self, all: u64) {
         // ORDER: Release; pairs with Acquire in advance_rounds: what all of the neighbourhood did before
         // their notify is visible.
-        self.leader_block().gathered.store(all | HERE, Ordering::Release);
+        self.leader_block().gathered.store(all | ARRIVED, Ordering::Release);
         if self.neighbourhood.leads() {
             self.advance_rounds();
         }
@@ -413,7 +413,7 @@ impl Rank {
             && parity < 2
             && round < self.rounds.inbox[0].len()
             && leaders[(own + n - (1 << round)) % n] == from.0
-            && word & HERE == 0
+            && word & ARRIVED == 0
             && self.rounds.arrived(parity, round, word)
     }
 
@@ -442,7 +442,7 @@ impl Rank {
             if word == 0 {
                 return;
             }
-            (s.active, s.round, s.merged) = (true, 0, word & !HERE);
+            (s.active, s.round, s.merged) = (true, 0, word & !ARRIVED);
             self.rounds.active.store(1, Ordering::Relaxed);
             self.send_round(&s);
         }
@@ -459,7 +459,7 @@ impl Rank {
             }
             // ORDER: Acquire; pairs with Release in `arrived`.
             let word = slot.swap(0, Ordering::Acquire);
-            s.merged = Consensus::decode(s.merged).merge(Consensus::decode(word & !HERE)).encode();
+            s.merged = Consensus::decode(s.merged).merge(Consensus::decode(word & !ARRIVED)).encode();
             s.round += 1;
             self.send_round(&s);
         }

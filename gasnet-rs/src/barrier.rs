@@ -138,8 +138,8 @@ pub(crate) const WITH_ARRIVALS: usize = 56;
 /// See [`WITH_ARRIVALS`].
 pub(crate) const WITH_PHASE: usize = 16;
 
-/// Bit of a count of arrivals: somebody sleeps until the phase is over.
-const SLEEPERS: u64 = 1 << 63;
+/// Bit in a count of arrivals: a rank sleeps until the phase is over.
+const SLEEPERS_BIT: u64 = 1 << 63;
 
 const _: () = assert!(cfg!(loom) || size_of::<Arrived>() == 64 && size_of::<Phase>() <= 64);
 
@@ -162,8 +162,8 @@ impl CentralBarrier {
         // Relaxed: the changes of one word have one order. Either the last arrival comes later and sees the
         // bit, or we see here that it has come. (The bit may then stay for the next phase but one, whose end
         // wakes nobody for it.)
-        let count = self.arrived.0[(phase & 1) as usize].count.fetch_or(SLEEPERS, Ordering::Relaxed);
-        let open = (1..u64::from(size)).contains(&(count & !SLEEPERS));
+        let count = self.arrived.0[(phase & 1) as usize].count.fetch_or(SLEEPERS_BIT, Ordering::Relaxed);
+        let open = (1..u64::from(size)).contains(&(count & !SLEEPERS_BIT));
         if open {
             map::sleep_while(&self.phase.0.number, phase, longest);
         }
@@ -185,7 +185,7 @@ impl CentralBarrier {
             self.merge_name(parity, mine);
         }
         let before = self.count_in(phase, 1);
-        if before & !SLEEPERS != u64::from(size - 1) {
+        if before & !SLEEPERS_BIT != u64::from(size - 1) {
             return None;
         }
         self.count_again(phase);
@@ -193,7 +193,7 @@ impl CentralBarrier {
         if name != 0 {
             self.names.0[parity].store(0, Ordering::Relaxed);
         }
-        Some((name, before & SLEEPERS != 0))
+        Some((name, before & SLEEPERS_BIT != 0))
     }
 
     /// Adds to the count of a phase; what it was before.

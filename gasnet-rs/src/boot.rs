@@ -147,10 +147,10 @@ impl Blocked {
 /// Longest packet that is ever sent on the link; longer abort texts are cut.
 pub const MAX_PACKET: usize = 4096;
 /// Longest part of an exchange in one packet.
-pub const MAX_EXCHANGE: usize = MAX_PACKET - HEADER;
+pub const MAX_EXCHANGE: usize = MAX_PACKET - HEADER_BYTES;
 
 /// The fixed part of a packet.
-const HEADER: usize = 8;
+const HEADER_BYTES: usize = 8;
 
 impl ToMonitor {
     /// The packet's bytes, at most [`MAX_PACKET`].
@@ -178,11 +178,11 @@ impl ToMonitor {
             ToMonitor::Attached => (4, 0, ""),
             ToMonitor::Joined => (5, 0, ""),
         };
-        let mut cut = text.len().min(MAX_PACKET - HEADER);
+        let mut cut = text.len().min(MAX_PACKET - HEADER_BYTES);
         while !text.is_char_boundary(cut) {
             cut -= 1;
         }
-        let mut packet = Vec::with_capacity(HEADER + cut);
+        let mut packet = Vec::with_capacity(HEADER_BYTES + cut);
         packet.extend_from_slice(&kind.to_le_bytes());
         packet.extend_from_slice(&code.to_le_bytes());
         packet.extend_from_slice(&text.as_bytes()[..cut]);
@@ -196,17 +196,17 @@ impl ToMonitor {
         match kind {
             1 => Some(ToMonitor::GlobalExit(code)),
             2 => Some(ToMonitor::Done(code)),
-            3 => Some(ToMonitor::Abort(code, String::from_utf8_lossy(&packet[HEADER..]).into_owned())),
-            8 => Some(ToMonitor::Refused(String::from_utf8_lossy(&packet[HEADER..]).into_owned())),
+            3 => Some(ToMonitor::Abort(code, String::from_utf8_lossy(&packet[HEADER_BYTES..]).into_owned())),
+            8 => Some(ToMonitor::Refused(String::from_utf8_lossy(&packet[HEADER_BYTES..]).into_owned())),
             4 => Some(ToMonitor::Attached),
             5 => Some(ToMonitor::Joined),
             7 => {
-                let wait = Blocked::decode(&String::from_utf8_lossy(&packet[HEADER..]))?;
+                let wait = Blocked::decode(&String::from_utf8_lossy(&packet[HEADER_BYTES..]))?;
                 Some(ToMonitor::Blocked(code == 1, wait))
             }
-            6 => Some(ToMonitor::Exchange(code == 1, packet[HEADER..].to_vec())),
+            6 => Some(ToMonitor::Exchange(code == 1, packet[HEADER_BYTES..].to_vec())),
             9 => {
-                let wait = Blocked::decode(&String::from_utf8_lossy(&packet[HEADER..]))?;
+                let wait = Blocked::decode(&String::from_utf8_lossy(&packet[HEADER_BYTES..]))?;
                 Some(ToMonitor::Waits(code as u32, wait))
             }
             10 => Some(ToMonitor::Barriers(code as u32)),

@@ -138,8 +138,8 @@ impl Shape {
     }
 }
 
-/// Of this many advances, one looks at how long the operations under way have taken: a program may test and
-/// never wait.
+/// Number of advances for each check of how long outstanding operations have taken. The check is needed
+/// because a program may test and never wait.
 const ADVANCES_PER_LOOK_AT_AGES: u32 = 1 << 16;
 
 /// A non-blocking operation under way.

@@ -10,8 +10,8 @@
 //! mapped, so puts and gets to it go on.
 //!
 //! **Outstanding.** What the rank answered before it left may be under way still, and counts. So a wait
-//! believes that an answer will not come only when the rank has been gone for [`LAST_ANSWERS`], and polls
-//! find nothing.
+//! believes that an answer will not come only when the rank has been gone for [`MAX_TIME_TO_LAST_ANSWER`],
+//! and polls find nothing.
 //!
 //! **What nobody misses** is dropped without a word: replies to a rank that did not wait for them, and the
 //! rounds of a barrier that a rank has left out, of which the monitor says more. Messages of collective
@@ -27,8 +27,9 @@ use crate::shm::map;
 use crate::{Error, Rank, RankId, amref, vis};
 use std::time::Duration;
 
-/// How long answers of a rank that has left may take to arrive: longer than any conduit takes to close.
-const LAST_ANSWERS: Duration = Duration::from_secs(8);
+/// Longest time that answers of a rank that has left may take to arrive. It is longer than any conduit takes
+/// to close.
+const MAX_TIME_TO_LAST_ANSWER: Duration = Duration::from_secs(8);
 
 /// What to do about it.
 const ADVICE: &str = "ranks that others still talk to must stay, for example in a barrier before the end";
@@ -96,7 +97,7 @@ impl Rank {
     /// left.
     #[cold]
     pub(crate) fn check_outstanding(&self, what: &str, peer: Option<RankId>) {
-        let gone = |r: &RankId| self.left_for(*r).is_some_and(|since| since > LAST_ANSWERS);
+        let gone = |r: &RankId| self.left_for(*r).is_some_and(|since| since > MAX_TIME_TO_LAST_ANSWER);
         // An event may be that of a collective operation.
         let collective = peer.is_none() && [crate::coll::WHAT, crate::rma::WHAT].contains(&what);
         let needed = if collective { self.coll.mail.lost_to() } else { peer };

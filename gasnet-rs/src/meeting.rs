@@ -21,17 +21,17 @@ use crate::shm::map;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-/// Bytes of a speech that lie in the table.
-const SHORT: usize = 56;
-/// An entry of the table: the length, and a short speech.
-const ENTRY: usize = 8 + SHORT;
-/// Bytes a rank can say in one round.
-const CHUNK: usize = 64 << 10;
-/// How often all ranks together yield in a meeting before they sleep.
-const YIELDS: u32 = 1000;
-/// Longest sleep. Whoever comes last ends it; the limit is for ranks that others serve meanwhile (see
-/// `idle`).
-const LONGEST: Duration = Duration::from_secs(1);
+/// Largest number of bytes of a contribution that is in the table itself.
+const INLINE_SPEECH_BYTES: usize = 56;
+/// Bytes of an entry of the table: the length, and a short contribution.
+const ENTRY_BYTES: usize = 8 + INLINE_SPEECH_BYTES;
+/// Number of bytes that a rank can contribute in one round.
+const BYTES_PER_ROUND: usize = 64 << 10;
+/// Number of yields of all ranks together in a meeting before they sleep.
+const YIELDS_BEFORE_SLEEP: u32 = 1000;
+/// Longest sleep. The last rank to arrive ends it. The limit is for ranks that have to serve others meanwhile
+/// (see `idle`).
+const MAX_SLEEP: Duration = Duration::from_secs(1);
 
 /// The ranks of a host at start.
 pub(crate) struct Meeting {
@@ -59,7 +59,7 @@ impl Meeting {
     /// Bytes of a table, and of an area.
     fn parts(count: u32) -> (u64, u64) {
         let count = count as usize;
-        ((count * ENTRY).next_multiple_of(map::PAGE) as u64, (count * CHUNK) as u64)
+        ((count * ENTRY_BYTES).next_multiple_of(map::PAGE_BYTES) as u64, (count * BYTES_PER_ROUND) as u64)
     }
 
     /// Bytes of the board.
@@ -73,7 +73,7 @@ impl Meeting {
         // Relaxed: one thread of a rank starts it.
         let phase = self.phase.fetch_add(1, Ordering::Relaxed);
         self.barrier.notify(phase, self.count, Consensus::Anonymous);
-        let mut yields = YIELDS / self.count;
+        let mut yields = YIELDS_BEFORE_SLEEP / self.count;
         while self.barrier.done(phase).is_none() {
             if idle() {
                 continue;
@@ -82,7 +82,7 @@ impl Meeting {
                 yields -= 1;
                 std::thread::yield_now();
             } else {
-                self.barrier.sleep(phase, self.count, LONGEST);
+                self.barrier.sleep(phase, self.count, MAX_SLEEP);
             }
         }
     }
@@ -92,14 +92,14 @@ impl Meeting {
         // Relaxed: as in `meet`.
         let turn = self.exchanges.fetch_add(1, Ordering::Relaxed) & 1;
         let at = self.offset + u64::from(turn) * Meeting::parts(self.count).0;
-        let mut entry = [0; ENTRY];
+        let mut entry = [0; ENTRY_BYTES];
         entry[..8].copy_from_slice(&(mine.len() as u64).to_le_bytes());
-        if mine.len() <= SHORT {
+        if mine.len() <= INLINE_SPEECH_BYTES {
             entry[8..8 + mine.len()].copy_from_slice(mine);
         }
-        map::write_at(board, at + u64::from(self.me) * ENTRY as u64, &entry)?;
+        map::write_at(board, at + u64::from(self.me) * ENTRY_BYTES as u64, &entry)?;
         self.meet(idle);
-        let mut table = vec![0; self.count as usize * ENTRY];
+        let mut table = vec![0; self.count as usize * ENTRY_BYTES];
         map::read_at(board, at, &mut table)?;
         Ok(table)
     }
@@ -115,7 +115,7 @@ impl Meeting {
             return Ok(vec![mine]);
         }
         let table = self.table(board, &mine.to_le_bytes(), idle)?;
-        Ok(table.chunks_exact(ENTRY).map(|entry| word(&entry[8..])).collect())
+        Ok(table.chunks_exact(ENTRY_BYTES).map(|entry| word(&entry[8..])).collect())
     }
 
     /// What every rank of the host says, in order of rank.
@@ -129,23 +129,27 @@ impl Meeting {
             return Ok(vec![mine.to_vec()]);
         }
         let table = self.table(board, mine, idle)?;
-        let entries = || table.chunks_exact(ENTRY).map(|entry| (word(entry) as usize, &entry[8..]));
+        let entries = || table.chunks_exact(ENTRY_BYTES).map(|entry| (word(entry) as usize, &entry[8..]));
         let mut all: Vec<Vec<u8>> =
             entries().map(|(len, short)| short.get(..len).unwrap_or_default().to_vec()).collect();
         let longest = entries().map(|(len, _)| len).max().unwrap_or(0);
-        if longest <= SHORT {
+        if longest <= INLINE_SPEECH_BYTES {
             return Ok(all);
         }
         let (table, area) = Meeting::parts(self.count);
-        for round in 0..longest.div_ceil(CHUNK) {
+        for round in 0..longest.div_ceil(BYTES_PER_ROUND) {
             let at = self.offset + 2 * table + (round as u64 & 1) * area;
             let part = |len: usize| {
-                if len <= SHORT { 0 } else { len.saturating_sub(round * CHUNK).min(CHUNK) }
+                if len <= INLINE_SPEECH_BYTES {
+                    0
+                } else {
+                    len.saturating_sub(round * BYTES_PER_ROUND).min(BYTES_PER_ROUND)
+                }
             };
             let before: usize = entries().take(self.me as usize).map(|(len, _)| part(len)).sum();
             let own = part(mine.len());
             if own > 0 {
-                map::write_at(board, at + before as u64, &mine[round * CHUNK..][..own])?;
+                map::write_at(board, at + before as u64, &mine[round * BYTES_PER_ROUND..][..own])?;
             }
             self.meet(idle);
             let mut text = vec![0; entries().map(|(len, _)| part(len)).sum()];
@@ -193,7 +197,16 @@ mod tests {
         #[expect(unsafe_code, reason = "makes a memory file")]
         // SAFETY: a system call; the descriptor is new and ours.
         let file = unsafe { OwnedFd::from_raw_fd(libc::memfd_create(c"meeting-test".as_ptr(), 0)) };
-        let lengths = [0, 8, SHORT, SHORT + 1, 1000, CHUNK, CHUNK + 1, 3 * CHUNK + 5];
+        let lengths = [
+            0,
+            8,
+            INLINE_SPEECH_BYTES,
+            INLINE_SPEECH_BYTES + 1,
+            1000,
+            BYTES_PER_ROUND,
+            BYTES_PER_ROUND + 1,
+            3 * BYTES_PER_ROUND + 5,
+        ];
         let speech = |r: u32, i: usize| -> Vec<u8> {
             (0..lengths[(r as usize * 3 + i) % lengths.len()]).map(|k| (k + i) as u8 ^ r as u8).collect()
         };

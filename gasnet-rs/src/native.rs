@@ -8,8 +8,8 @@
 //! them is used again, so that starting and completing an operation allocates nothing.
 //!
 //! **Sources.** A conduit reads the source of a put until [`Completion::Local`]. Where the caller may write
-//! it on return ([`Local::Now`]), a small source is copied: up to [`INLINE`] bytes into the entry, up to
-//! [`BOUNCE`] into a *bounce buffer*. A larger one is waited for.
+//! it on return ([`Local::Now`]), a small source is copied: up to [`MAX_INLINE_SOURCE_BYTES`] into the entry,
+//! up to [`BOUNCE_BUFFER_BYTES`] into a *bounce buffer*. A larger one is waited for.
 #![expect(unsafe_code, reason = "hands memory to the conduit")]
 
 use crate::am::POLL_BUDGET;
@@ -26,10 +26,11 @@ use core::cell::UnsafeCell;
 use std::sync::OnceLock;
 
 /// Largest source that is copied into the entry of its piece.
-const INLINE: usize = 64;
+const MAX_INLINE_SOURCE_BYTES: usize = 64;
 /// Largest source that is copied at all.
-const BOUNCE: usize = 16 << 10;
-/// Bits of a bounce buffer's number: there are 256, and beyond them sources are waited for.
+const BOUNCE_BUFFER_BYTES: usize = 16 << 10;
+/// Bits of a bounce buffer's number. There are 256 buffers; when all are in use, an operation waits until its
+/// source has been read.
 const BOUNCE_BITS: u32 = 9;
 /// Bits of a piece's number.
 const PIECE_BITS: u32 = 31;
@@ -67,7 +68,7 @@ struct Piece {
     width: AtomicU32,
     result: AtomicPtr<u8>,
     /// The copy of a source, or the old value of a word.
-    inline: Aligned<INLINE>,
+    inline: Aligned<MAX_INLINE_SOURCE_BYTES>,
     next: AtomicU32,
 }
 
@@ -90,7 +91,7 @@ impl Slot for Piece {
 
 /// A bounce buffer.
 struct Bounce {
-    bytes: OnceLock<Box<Aligned<BOUNCE>>>,
+    bytes: OnceLock<Box<Aligned<BOUNCE_BUFFER_BYTES>>>,
     next: AtomicU32,
 }
 
@@ -160,9 +161,9 @@ impl Native {
     ///    not been started (owed by the caller).
     #[inline]
     unsafe fn copy(&self, piece: &Piece, src: *const u8, len: usize) -> Option<*const u8> {
-        let to = if len <= INLINE {
+        let to = if len <= MAX_INLINE_SOURCE_BYTES {
             piece.inline.at()
-        } else if len <= BOUNCE {
+        } else if len <= BOUNCE_BUFFER_BYTES {
             let (number, bounce) = self.bounces.take()?;
             piece.source.store(number, Ordering::Relaxed);
             bounce.bytes.get_or_init(|| Box::new(Aligned::new())).at()
@@ -382,20 +383,20 @@ mod tests {
     #[test]
     fn sources_are_copied_where_they_fit() {
         let native = Native::with_step(1);
-        let source = vec![7u8; BOUNCE + 1];
+        let source = vec![7u8; BOUNCE_BUFFER_BYTES + 1];
         // SAFETY: the vector has as many bytes, and no piece is started.
         let copy = |piece: &Piece, len| unsafe { native.copy(piece, source.as_ptr(), len) };
         let (token, piece) = native.begin(9, RankId(3));
-        assert_eq!(copy(piece, INLINE), Some(piece.inline.at().cast_const()));
+        assert_eq!(copy(piece, MAX_INLINE_SOURCE_BYTES), Some(piece.inline.at().cast_const()));
         assert_eq!(piece.source.load(Ordering::Relaxed), FREE);
-        assert_eq!(copy(piece, BOUNCE + 1), None);
+        assert_eq!(copy(piece, BOUNCE_BUFFER_BYTES + 1), None);
         let held: Vec<(u64, &Piece)> = (0..256).map(|_| native.begin(9, RankId(4))).collect();
-        assert!(held.iter().all(|(_, piece)| copy(piece, INLINE + 1).is_some()));
-        assert_eq!(copy(piece, BOUNCE), None, "all are in use");
+        assert!(held.iter().all(|(_, piece)| copy(piece, MAX_INLINE_SOURCE_BYTES + 1).is_some()));
+        assert_eq!(copy(piece, BOUNCE_BUFFER_BYTES), None, "all are in use");
         assert_eq!(native.source_read(held[0].1), 0);
-        let at = copy(piece, BOUNCE).expect("one that was given back");
+        let at = copy(piece, BOUNCE_BUFFER_BYTES).expect("one that was given back");
         // SAFETY: the copy just made.
-        assert_eq!(unsafe { at.add(BOUNCE - 1).read() }, 7);
+        assert_eq!(unsafe { at.add(BOUNCE_BUFFER_BYTES - 1).read() }, 7);
         assert_eq!(native.outstanding(|r| r.0 == 4), Some((RankId(4), 256)));
         assert_eq!(native.outstanding(|r| r.0 < 4), Some((RankId(3), 1)));
         native.end(token);

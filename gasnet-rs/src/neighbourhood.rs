@@ -8,14 +8,14 @@
 use crate::{Error, RankId};
 
 /// Marks a rank that is no neighbour.
-const AWAY: u32 = u32::MAX;
+const NOT_A_NEIGHBOUR: u32 = u32::MAX;
 
 /// This rank's view of all neighbourhoods of the job.
 #[derive(Debug)]
 pub(crate) struct Neighbourhood {
     /// Ranks in it, ascending.
     members: Box<[u32]>,
-    /// Number of a rank in `members`, or [`AWAY`].
+    /// Number of a rank in `members`, or [`NOT_A_NEIGHBOUR`].
     index: Box<[u32]>,
     /// Number of this rank in `members`.
     pub(crate) me: u32,
@@ -54,7 +54,7 @@ impl Neighbourhood {
         };
         let full = (limit.max(1) as usize).min(host.len());
         let members: Box<[u32]> = host.chunks(full).nth(at / full).unwrap_or_default().into();
-        let mut index = vec![AWAY; size as usize].into_boxed_slice();
+        let mut index = vec![NOT_A_NEIGHBOUR; size as usize].into_boxed_slice();
         for (i, r) in (0..).zip(&members) {
             index[*r as usize] = i;
         }
@@ -81,7 +81,7 @@ impl Neighbourhood {
     /// The number of a neighbour among its like; `None` if the rank is none.
     #[inline]
     pub(crate) fn index(&self, rank: RankId) -> Option<u32> {
-        self.index.get(rank.0 as usize).copied().filter(|i| *i != AWAY)
+        self.index.get(rank.0 as usize).copied().filter(|i| *i != NOT_A_NEIGHBOUR)
     }
 
     /// The number among the ranks of the host of a neighbour, given by its number among the neighbours.

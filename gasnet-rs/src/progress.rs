@@ -34,18 +34,18 @@ use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Messages put aside from which requests stay in the network.
-const MANY: usize = 1024;
-/// Sleep where there is no descriptor to wait for.
-const NAP: Duration = Duration::from_micros(20);
-/// Polls after the last message before the thread lies down: about what it takes to wake it.
-const LINGER: Duration = Duration::from_micros(10);
-/// How often the thread looks where the program runs.
-const FOLLOW: Duration = Duration::from_millis(1);
-/// Sleep while the program polls by itself.
-const BESIDE: Duration = Duration::from_micros(200);
+/// Number of messages put aside above which requests stay in the network.
+const MAX_DEFERRED_MESSAGES: usize = 1024;
+/// Length of a sleep if the conduit has no descriptor to wait for.
+const SLEEP_WITHOUT_DESCRIPTOR: Duration = Duration::from_micros(20);
+/// Time of polling after the last message before the thread sleeps. It is about the time to wake the thread.
+const POLL_TIME_AFTER_MESSAGE: Duration = Duration::from_micros(10);
+/// Time between two checks of the processor on which the program runs.
+const TIME_BETWEEN_LOOKS_AT_PROCESSOR: Duration = Duration::from_millis(1);
+/// Length of a sleep while the program itself polls.
+const SLEEP_WHILE_PROGRAM_POLLS: Duration = Duration::from_micros(200);
 /// Longest sleep on a descriptor.
-const LONG: Duration = Duration::from_millis(50);
+const MAX_SLEEP_ON_DESCRIPTOR: Duration = Duration::from_millis(50);
 
 thread_local! {
     /// A fact of the thread: whichever rank it works for, it is none of the program's.
@@ -86,7 +86,7 @@ impl Program {
 
     /// Has the calling thread run there, unless it was seen to of late.
     fn follow(&mut self) {
-        if self.looked.elapsed() < FOLLOW {
+        if self.looked.elapsed() < TIME_BETWEEN_LOOKS_AT_PROCESSOR {
             return;
         }
         self.looked = Instant::now();
@@ -204,7 +204,7 @@ impl Rank {
         gasnet_sys::thread::sleep_exactly();
         // A kernel that does not know that wakes the thread as it did.
         let _ = gasnet_sys::thread::run_when_woken();
-        let linger = if crate::wait::has_own_processors() { LINGER } else { Duration::ZERO };
+        let linger = if crate::wait::has_own_processors() { POLL_TIME_AFTER_MESSAGE } else { Duration::ZERO };
         let mut seen = 0;
         // When there was something to do last, and whether there was since the last sleep.
         let (mut last, mut useful) = (Instant::now(), true);
@@ -212,10 +212,10 @@ impl Rank {
             let polls = progress.polls.load(Ordering::Relaxed);
             if polls != seen {
                 seen = polls;
-                std::thread::sleep(BESIDE);
+                std::thread::sleep(SLEEP_WHILE_PROGRAM_POLLS);
                 continue;
             }
-            let full = progress.waiting.load(Ordering::Relaxed) as usize >= MANY;
+            let full = progress.waiting.load(Ordering::Relaxed) as usize >= MAX_DEFERRED_MESSAGES;
             let done = match (full, progress.parallel) {
                 (true, _) => self.poll_replies(),
                 (false, true) => self.poll(),
@@ -238,7 +238,7 @@ impl Rank {
                     program.follow();
                 }
             } else {
-                std::thread::sleep(NAP);
+                std::thread::sleep(SLEEP_WITHOUT_DESCRIPTOR);
             }
             useful = !woken;
         }
@@ -248,7 +248,7 @@ impl Rank {
     fn sleep_until_woken(&self) -> bool {
         let Some(conduit) = &self.conduit else { return false };
         // Neighbours' messages wake nobody.
-        let longest = if self.grid.is_none() { LONG } else { NAP };
+        let longest = if self.grid.is_none() { MAX_SLEEP_ON_DESCRIPTOR } else { SLEEP_WITHOUT_DESCRIPTOR };
         match conduit.descriptor() {
             Some(fd) if fd.as_raw_fd() >= 0 => map::wait_readable(fd, longest),
             _ => conduit.doze(longest),

@@ -35,10 +35,10 @@ use std::time::Duration;
 /// Opens the conduit a job was asked to use; `Ok(None)` where the ranks of this host need none.
 pub type OpenConduit<'a> = &'a dyn Fn(&OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error>;
 
-/// Address at which every rank tries to put the segments, far from where kernels and sanitizers put things.
-const SEGMENT_HINT: usize = 0x2000_0000_0000;
+/// Address at which every rank tries to map the segments, far from addresses that kernels and sanitizers use.
+const SEGMENT_HINT_ADDRESS: usize = 0x2000_0000_0000;
 /// Longest sleep of a wait that only the conduit can end.
-const LONG_SLEEP: Duration = Duration::from_millis(50);
+const MAX_SLEEP_ON_CONDUIT: Duration = Duration::from_millis(50);
 /// See [`Rank::attaching`].
 const BOUND: u32 = 1;
 const ATTACHED: u32 = 2;
@@ -232,7 +232,7 @@ impl Rank {
         host.tell_processors();
         let mut shm_offset = Host::bytes(on_host);
         let meeting = Meeting::new(shm_offset, &host.header.start, own as u32, on_host);
-        shm_offset += Meeting::bytes(on_host).next_multiple_of(map::PAGE as u64);
+        shm_offset += Meeting::bytes(on_host).next_multiple_of(map::PAGE_BYTES as u64);
         let on_board = meeting.exchange(boot.shm.as_fd());
         let exchange: &dyn Exchange = boot.exchange.as_deref().unwrap_or(&on_board);
         let neighbourhood = Neighbourhood::new(id.0, size, &boot.host_ranks, config.neighborhood, |m| {
@@ -489,7 +489,7 @@ impl Rank {
         let mut woken = false;
         waiter.step_or(|sleep| match conduit.descriptor() {
             // Only the network can end the wait.
-            Some(fd) if self.alone => woken = map::wait_readable(fd, LONG_SLEEP),
+            Some(fd) if self.alone => woken = map::wait_readable(fd, MAX_SLEEP_ON_CONDUIT),
             Some(fd) => woken = map::wait_readable(fd, sleep),
             None => self.nap(sleep),
         });
@@ -510,7 +510,7 @@ impl Rank {
     pub fn max_local_segment(&self) -> usize {
         let bytes =
             self.config.max_segment.unwrap_or(map::physical_memory() / self.boot.host_ranks.len() as u64);
-        (bytes as usize & !(map::PAGE - 1)).max(map::PAGE)
+        (bytes as usize & !(map::PAGE_BYTES - 1)).max(map::PAGE_BYTES)
     }
 
     /// Attaches a segment of `bytes` bytes, rounded up to pages; ranks may choose different sizes, 0 among
@@ -528,7 +528,7 @@ impl Rank {
     /// cannot go on: other ranks may be waiting in their call.
     pub fn attach(&self, bytes: usize, stride: Option<u64>) -> Result<&SegmentTable, Error> {
         let size = bytes
-            .checked_next_multiple_of(map::PAGE)
+            .checked_next_multiple_of(map::PAGE_BYTES)
             .ok_or_else(|| Error::op(format!("a segment of {bytes} bytes is too large")))?;
         let entries = self.map_segments(size, stride)?;
         if let Some(rma) = self.conduit.as_ref().and_then(|conduit| conduit.rma()) {
@@ -577,7 +577,7 @@ impl Rank {
             self.gather_number(0)?;
             owned.as_ptr()
         } else if self.id.0 == first {
-            let base = map::reserve(SEGMENT_HINT, span_here)?;
+            let base = map::reserve(SEGMENT_HINT_ADDRESS, span_here)?;
             self.gather_number(base as u64)?;
             base
         } else {
@@ -666,7 +666,7 @@ impl Rank {
         *lock(&self.heap) = (0, 0);
         self.regions.goes_away();
         // A local address of null says that a segment is not mapped, so it does not begin there.
-        let base = core::ptr::with_exposed_provenance_mut::<u8>(map::PAGE);
+        let base = core::ptr::with_exposed_provenance_mut::<u8>(map::PAGE_BYTES);
         let local = |r: u32| if r == self.id.0 { base } else { core::ptr::null_mut() };
         let entry = |r| SegmentEntry { addr: base.addr(), size: usize::MAX, local: local(r) };
         let [pid, probe] = Processes::own_probe();
@@ -891,7 +891,7 @@ fn map_shared(
     let room = if full > 1 { layout(full, 0).bytes() } else { 0 };
     let links = *offset + u64::from(part) * room;
     let teams = *offset + parts * room;
-    let bytes = Tables::BYTES.next_multiple_of(map::PAGE);
+    let bytes = Tables::BYTES.next_multiple_of(map::PAGE_BYTES);
     *offset = teams + bytes as u64;
     if neighbourhood.len() == 1 {
         return Ok((None, None));

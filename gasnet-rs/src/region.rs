@@ -540,7 +540,7 @@ impl Rank {
     /// # Errors
     /// No memory, or as [`Rank::export_raw`].
     pub fn export_pages(&self, len: usize, modes: Modes) -> Result<Region<'_>, RegionError> {
-        let page = crate::shm::map::PAGE;
+        let page = crate::shm::map::PAGE_BYTES;
         let len = len.max(1).checked_next_multiple_of(page).ok_or(RegionError::NoRoom)?;
         let layout = Layout::from_size_align(len, page).map_err(|_| RegionError::NoRoom)?;
         // SAFETY: the size is not 0.

@@ -16,9 +16,9 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 pub use crate::question::question;
 
-/// How often a wait for others tells the monitor that it goes on, in seconds.
-const TELL: u32 = 1;
-/// Waits that have done so.
+/// Seconds between two notes to the monitor that a wait for other ranks continues.
+const SECONDS_BETWEEN_NOTES: u32 = 1;
+/// Number of waits that have sent such notes.
 static TOLD: AtomicU32 = AtomicU32::new(0);
 
 /// Functions that are the runtime's, by the beginnings of their names: the first one that is not is where the
@@ -88,7 +88,7 @@ impl Rank {
     /// meanwhile.
     fn tell_wait(&self, waiter: &mut Waiter, what: &'static str, peer: Option<RankId>) {
         let now = map::last_tick().as_secs() as u32;
-        let told = waiter.told.get_or_insert(Told { due: now + TELL + 1, number: 0 });
+        let told = waiter.told.get_or_insert(Told { due: now + SECONDS_BETWEEN_NOTES + 1, number: 0 });
         if now < told.due {
             return;
         }
@@ -97,7 +97,7 @@ impl Rank {
             told.due = u32::MAX;
             return;
         }
-        told.due = now + TELL;
+        told.due = now + SECONDS_BETWEEN_NOTES;
         if told.number == 0 {
             told.number = TOLD.fetch_add(1, Relaxed).wrapping_add(1);
         }

@@ -77,7 +77,7 @@ impl Host {
     /// Bytes of header and blocks: where the grid starts.
     pub(crate) fn bytes(size: u32) -> u64 {
         let each = size_of::<RankBlock>() + size_of::<Station>();
-        (size_of::<HostHeader>() + size as usize * each).next_multiple_of(map::PAGE) as u64
+        (size_of::<HostHeader>() + size as usize * each).next_multiple_of(map::PAGE_BYTES) as u64
     }
 
     pub(crate) fn map(shm: BorrowedFd<'_>, size: u32) -> Result<Host, Error> {

@@ -12,16 +12,16 @@ use std::sync::OnceLock;
 /// Bits of a number in the first chunk.
 const CHUNK_BITS: u32 = 8;
 /// Entries in the first chunk.
-const CHUNK: usize = 1 << CHUNK_BITS;
+const FIRST_CHUNK_ENTRIES: usize = 1 << CHUNK_BITS;
 /// No entry.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// Where an entry lies: its chunk, and its place there.
 #[inline]
 fn place(number: u32) -> (usize, usize) {
-    let i = number as usize + CHUNK;
-    let chunk = (i / CHUNK).ilog2() as usize;
-    (chunk, i - (CHUNK << chunk))
+    let i = number as usize + FIRST_CHUNK_ENTRIES;
+    let chunk = (i / FIRST_CHUNK_ENTRIES).ilog2() as usize;
+    (chunk, i - (FIRST_CHUNK_ENTRIES << chunk))
 }
 
 /// What can lie in the table.
@@ -111,7 +111,8 @@ impl<T: Slot> Slots<T> {
         let fresh = |n: u32| (place(n).0 < self.chunks.len()).then_some(n + 1);
         let number = self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fresh).ok()?;
         let (chunk, at) = place(number);
-        let entries = self.chunks[chunk].get_or_init(|| (0..CHUNK << chunk).map(|_| T::new()).collect());
+        let entries =
+            self.chunks[chunk].get_or_init(|| (0..FIRST_CHUNK_ENTRIES << chunk).map(|_| T::new()).collect());
         Some((number, &entries[at]))
     }
 

@@ -7,29 +7,31 @@
 //!
 //! A loop that does a little work between two looks at what never changes may be taken for one that waits. So
 //! its yields are no reason to sleep; it sleeps only where yields are dear, until something arrives, and
-//! [`SLEEP_PER_WAKE`] times as long as it is awake at the most.
+//! [`SLEEP_TO_AWAKE_RATIO`] times as long as it is awake at the most.
 //!
-//! The first [`UNTIMED`] looks cost a comparison, so that who looks at something else each time pays nothing.
+//! The first [`UNTIMED_LOOKS`] looks cost a comparison, so that who looks at something else each time pays
+//! nothing.
 
 use crate::rank::Rank;
 use crate::shm::map;
 use crate::wait::{WaitPolicy, Waiter};
 use std::time::Duration;
 
-/// Looks that find the same before their times are taken.
-const UNTIMED: u32 = 16;
+/// Number of equal looks after which looks are timed.
+const UNTIMED_LOOKS: u32 = 16;
 /// Longest time between two looks of a program that does nothing else, in nanoseconds.
-const GAP: u64 = 500;
-/// The same for one of the reads of a look that stands for many.
-const READ: u64 = 50;
-/// What a short gap adds to the score, up to [`HIGHEST_SCORE`], and a long one takes off: some are long
-/// because others had the processor.
-const LONG_GAP: u32 = 4;
+const MAX_GAP_NS: u64 = 500;
+/// The same for each further read of a look with several reads, in nanoseconds.
+const MAX_GAP_PER_READ_NS: u64 = 50;
+/// Amount by which a long gap lowers the score. A short gap raises it by 1. Long gaps are tolerated, because
+/// another thread may have had the processor.
+const LONG_GAP_PENALTY: u32 = 4;
+/// Upper limit of the score.
 const HIGHEST_SCORE: u32 = 64;
-/// The score from which on looks are steps of a wait.
+/// Lowest score with which looks are steps of a wait.
 const WAIT_FROM_SCORE: u32 = 16;
-/// So much longer than it is awake such a loop may sleep.
-const SLEEP_PER_WAKE: u32 = 16;
+/// Largest ratio of the time that such a loop sleeps to the time that it is awake.
+const SLEEP_TO_AWAKE_RATIO: u32 = 16;
 
 /// What a thread of the program looks at, and since when: one for each.
 pub struct Spins {
@@ -70,13 +72,13 @@ impl Spins {
     /// A look begins, or ends so many reads that it stands for.
     #[inline]
     pub fn begin(&mut self, reads: u32) {
-        if self.looks > UNTIMED {
+        if self.looks > UNTIMED_LOOKS {
             self.began_at(now(), reads);
         }
     }
 
     fn began_at(&mut self, now: u64, reads: u32) {
-        (self.began, self.allowed) = (now, GAP + READ * u64::from(reads - 1));
+        (self.began, self.allowed) = (now, MAX_GAP_NS + MAX_GAP_PER_READ_NS * u64::from(reads - 1));
     }
 
     /// A look found what `key` stands for: the place and its value. Whether it is one of those that are
@@ -88,7 +90,7 @@ impl Spins {
             return false;
         }
         self.looks = self.looks.saturating_add(1);
-        self.looks > UNTIMED
+        self.looks > UNTIMED_LOOKS
     }
 
     fn found_other(&mut self, key: u64) {
@@ -101,8 +103,11 @@ impl Spins {
         // The first has none to be compared with.
         if self.began > 0 {
             let short = self.began.saturating_sub(self.ended) <= self.allowed;
-            self.score =
-                if short { (self.score + 1).min(HIGHEST_SCORE) } else { self.score.saturating_sub(LONG_GAP) };
+            self.score = if short {
+                (self.score + 1).min(HIGHEST_SCORE)
+            } else {
+                self.score.saturating_sub(LONG_GAP_PENALTY)
+            };
         }
         if self.score < WAIT_FROM_SCORE {
             self.wait = None;
@@ -116,7 +121,7 @@ impl Wait {
     fn share(&self, now: u64) -> Duration {
         let passed = Duration::from_nanos(now.saturating_sub(self.since));
         let awake = passed.saturating_sub(self.slept);
-        (awake * SLEEP_PER_WAKE).saturating_sub(self.slept)
+        (awake * SLEEP_TO_AWAKE_RATIO).saturating_sub(self.slept)
     }
 }
 
@@ -187,7 +192,7 @@ mod tests {
         let mut vain = 0;
         for gap in gaps {
             // As `begin` and `looked_again` take the times.
-            if spins.looks > UNTIMED {
+            if spins.looks > UNTIMED_LOOKS {
                 spins.began_at(spins.ended + gap, 1);
             }
             if spins.again(key) {
@@ -202,7 +207,7 @@ mod tests {
     fn a_loop_that_does_nothing_else_waits() {
         let mut spins = Spins::new();
         let n = 1000;
-        let first = (1 + UNTIMED + 1 + WAIT_FROM_SCORE - 1) as usize;
+        let first = (1 + UNTIMED_LOOKS + 1 + WAIT_FROM_SCORE - 1) as usize;
         assert_eq!(looks(&mut spins, 7, std::iter::repeat_n(20, n)), n - first, "all but the first");
         assert_eq!(
             looks(&mut spins, 8, std::iter::repeat_n(20, first)),
@@ -214,9 +219,9 @@ mod tests {
     #[test]
     fn a_loop_that_works_does_not_wait() {
         let mut spins = Spins::new();
-        assert_eq!(looks(&mut spins, 7, std::iter::repeat_n(GAP + 1, 10_000)), 0);
+        assert_eq!(looks(&mut spins, 7, std::iter::repeat_n(MAX_GAP_NS + 1, 10_000)), 0);
         // Nor one that works every fourth time, nor one that looks at two things in turn.
-        assert_eq!(looks(&mut spins, 9, (0..10_000).map(|i| if i % 4 == 0 { GAP + 1 } else { 0 })), 0);
+        assert_eq!(looks(&mut spins, 9, (0..10_000).map(|i| if i % 4 == 0 { MAX_GAP_NS + 1 } else { 0 })), 0);
         for key in 0..10_000 {
             assert_eq!(looks(&mut spins, key % 2, std::iter::once(0)), 0);
         }
@@ -229,7 +234,7 @@ mod tests {
         assert!(looks(&mut spins, 7, std::iter::repeat_n(20, 100)) > 0);
         let gaps = (0..1000).map(|i| if i % 50 == 0 { 4_000_000 } else { 20 });
         assert_eq!(looks(&mut spins, 7, gaps), 1000);
-        assert!(looks(&mut spins, 7, std::iter::repeat_n(GAP + 1, 1000)) < 20);
+        assert!(looks(&mut spins, 7, std::iter::repeat_n(MAX_GAP_NS + 1, 1000)) < 20);
     }
 
     #[test]

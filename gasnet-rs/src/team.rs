@@ -65,7 +65,7 @@ impl Rank {
     /// Makes the team whose barrier is the job's, if NICs are to carry that out.
     pub(crate) fn make_barrier_team(&'static self) {
         if self.config.coll_nic && self.size() > 1 && self.nic_port().is_some() {
-            let members = self.members(nic::JOB, self.ranks().collect());
+            let members = self.members(nic::JOB_BARRIER_TEAM, self.ranks().collect());
             self.nic_barrier.get_or_init(|| Team { members });
         }
     }

@@ -12,7 +12,7 @@
 //! have brought them, and from the one rank that could have sent them anyway. The real answer comes second
 //! then, and ends the job.
 //!
-//! **Pieces.** A transfer has up to [`PIECES`]; longer ones are several transfers. One word holds the
+//! **Pieces.** A transfer has up to [`MAX_PIECES`]; longer ones are several transfers. One word holds the
 //! generation and a bit for each piece that was answered, so one compare-and-swap decides. Whoever sets a
 //! piece's bit copies its data, and counts the piece as done afterwards. Until all are done, the transfer
 //! stays: nobody who has claimed a piece can lose it.
@@ -21,10 +21,10 @@ use crate::RankId;
 use crate::prim::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use crate::slots::{Slot, Slots};
 
-/// Most pieces of a transfer.
-pub(crate) const PIECES: u32 = 32;
+/// Largest number of pieces of a transfer.
+pub(crate) const MAX_PIECES: u32 = 32;
 /// Bits of a transfer's number: what a piece's number leaves of 32.
-const NUMBER_BITS: u32 = 32 - PIECES.trailing_zeros();
+const NUMBER_BITS: u32 = 32 - MAX_PIECES.trailing_zeros();
 /// The word of a transfer that is over: all pieces answered.
 const NO_PIECE_LEFT: u64 = u32::MAX as u64;
 
@@ -210,7 +210,7 @@ impl Transfers {
 
     /// Enters a transfer; `None` when the table is full, with more than a hundred million under way.
     pub(crate) fn start(&self, plan: &Plan) -> Option<Name> {
-        debug_assert!((1..=PIECES).contains(&plan.pieces));
+        debug_assert!((1..=MAX_PIECES).contains(&plan.pieces));
         let (number, transfer) = self.0.take()?;
         Some(Name { number, generation: transfer.start(plan).wrapping_add(spread(number)) })
     }
@@ -326,10 +326,10 @@ mod tests {
     #[test]
     fn all_pieces_that_fit_in_a_word() {
         let all = Transfers::new();
-        let name = all.start(&plan(Answer::Done, 0, 0, PIECES)).unwrap();
-        for piece in 0..PIECES {
+        let name = all.start(&plan(Answer::Done, 0, 0, MAX_PIECES)).unwrap();
+        for piece in 0..MAX_PIECES {
             let taken = all.answered(name.piece(piece), PEER, Answer::Done, 0).unwrap();
-            assert_eq!(all.done(&taken).is_some(), piece == PIECES - 1);
+            assert_eq!(all.done(&taken).is_some(), piece == MAX_PIECES - 1);
         }
     }
 

@@ -2,9 +2,9 @@
 //!
 //! Each side of a transfer is a [`Shape`], a sequence of pieces; the bytes of one side in order become those
 //! of the other. Pieces that follow each other on both sides count as one. **Locality** is decided piece by
-//! piece ([`crate::segment`]): what is mapped is copied at once. To other ranks, pieces of [`DIRECT`] bytes
-//! and more go on their own; smaller ones are packed into messages, with a list of where they belong, and
-//! unpacked by a handler.
+//! piece ([`crate::segment`]): what is mapped is copied at once. To other ranks, pieces of
+//! [`MIN_UNPACKED_PIECE_BYTES`] and more go on their own; smaller ones are packed into messages, with a list
+//! of where they belong, and unpacked by a handler.
 #![expect(unsafe_code, reason = "copies between segments, message payloads and user memory")]
 
 use crate::am::{FIRST_CLIENT_HANDLER, Kind, MAX_MEDIUM, Message, Outgoing, Token};
@@ -25,9 +25,9 @@ const NOTIFY: u8 = FIRST + 3;
 pub(crate) const LAST: u8 = NOTIFY;
 
 /// Pieces of this size are not packed.
-const DIRECT: usize = 4096;
+const MIN_UNPACKED_PIECE_BYTES: usize = 4096;
 /// Bytes of an entry in a list: offset and length.
-const ENTRY: usize = 12;
+const ENTRY_BYTES: usize = 12;
 
 /// A range of bytes. C's `gasnet_memvec_t` has this layout.
 #[repr(C)]
@@ -208,7 +208,7 @@ impl Packet {
 
 /// Entry `i` of a list: offset and length.
 fn entry(list: &[u8], i: usize) -> (u64, usize) {
-    let e = &list[i * ENTRY..][..ENTRY];
+    let e = &list[i * ENTRY_BYTES..][..ENTRY_BYTES];
     let word = u64::from_le_bytes([e[0], e[1], e[2], e[3], e[4], e[5], e[6], e[7]]);
     (word, u32::from_le_bytes([e[8], e[9], e[10], e[11]]) as usize)
 }
@@ -354,7 +354,7 @@ impl Rank {
             (Some(Place::Here(_)), Way::Put(_)) => unsafe { self.put(rank, offset as u64, at, n) },
             // SAFETY: see above.
             (Some(Place::Here(_)), Way::Get) => unsafe { self.get(at, rank, offset as u64, n) },
-            (Some(Place::Away), _) if n >= DIRECT => {
+            (Some(Place::Away), _) if n >= MIN_UNPACKED_PIECE_BYTES => {
                 let away = Away { op, peer: rank, offset: offset as u64, len: n, immediate: false };
                 // Never refused. SAFETY: see above.
                 let _ = unsafe {
@@ -368,8 +368,10 @@ impl Rank {
                 let (mut offset, mut at, mut n) = (offset, at, n);
                 while n > 0 {
                     let room = match way {
-                        Way::Put(_) => most.saturating_sub(packet.list.len() + packet.data.len() + ENTRY),
-                        Way::Get if packet.list.len() + ENTRY > most => 0,
+                        Way::Put(_) => {
+                            most.saturating_sub(packet.list.len() + packet.data.len() + ENTRY_BYTES)
+                        }
+                        Way::Get if packet.list.len() + ENTRY_BYTES > most => 0,
                         Way::Get => most - packet.bytes,
                     };
                     if room == 0 {
@@ -436,7 +438,7 @@ impl Rank {
 
 /// The list that a request begins with, as offsets and lengths, and what follows it; `None` if it is none.
 fn parse(count: u32, payload: &[u8]) -> Option<(impl Iterator<Item = (u64, usize)>, usize, &[u8])> {
-    let (list, rest) = payload.split_at_checked((count as usize).checked_mul(ENTRY)?)?;
+    let (list, rest) = payload.split_at_checked((count as usize).checked_mul(ENTRY_BYTES)?)?;
     let entries = move || (0..count as usize).map(move |i| entry(list, i));
     // As many as there are entries of 32 bits: it does not wrap.
     Some((entries(), entries().map(|(_, n)| n).sum(), rest))

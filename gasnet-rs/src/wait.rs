@@ -257,12 +257,12 @@ impl WaitPolicy {
     }
 }
 
-/// Yields after which a wait can be asked what it is for.
-const REPORTABLE: u32 = 200;
-/// Turns after which a wait that takes a while asks whether the ranks that it needs are there still.
+/// Number of yields after which a wait answers questions about what it waits for.
+const YIELDS_BEFORE_REPORT: u32 = 200;
+/// Number of turns between two checks of a long wait that the ranks it needs have not left.
 const TURNS_PER_LOOK_AT_PEERS: u32 = 16;
-/// Spins between two pause instructions.
-const PAUSE_EVERY: u32 = 8;
+/// Number of spins between two pause instructions.
+const SPINS_PER_PAUSE: u32 = 8;
 
 /// Where the steps of a wait begin.
 #[inline]
@@ -332,7 +332,7 @@ impl Waiter {
             self.steps += 1;
             // The poll between two steps is a pause in itself; the instruction is long, more so in a virtual
             // machine.
-            if self.steps.is_multiple_of(PAUSE_EVERY) {
+            if self.steps.is_multiple_of(SPINS_PER_PAUSE) {
                 core::hint::spin_loop();
             }
         } else {
@@ -355,7 +355,7 @@ impl Waiter {
         if let Some(presence) = self.presence {
             if self.watched < self.patience && presence.may_come(self.turns() > 0) {
                 self.watched += 1;
-                if self.watched.is_multiple_of(PAUSE_EVERY) {
+                if self.watched.is_multiple_of(SPINS_PER_PAUSE) {
                     core::hint::spin_loop();
                 }
                 return;
@@ -369,7 +369,7 @@ impl Waiter {
         self.steps = self.steps.saturating_add(1);
         let slow = self.turns();
         // Turns of a loaded machine can be long: a wait is worth a report well before it sleeps.
-        if slow == REPORTABLE {
+        if slow == YIELDS_BEFORE_REPORT {
             self.since.get_or_insert_with(Instant::now);
         }
         let dear = yields_are_expensive();

@@ -194,7 +194,11 @@ fn append(line: &str) -> Result<(), String> {
     let new = !path.exists();
     let open = fs::OpenOptions::new().create(true).append(true).open(&path);
     let mut file = open.map_err(|e| format!("{}: {e}", path.display()))?;
-    let head = if new { "# Soak runs\n\nResults of random and long tests. `cargo xtask soak --record` appends a line for each run.\n\n" } else { "" };
+    let head = if new {
+        "# Soak runs\n\nResults of random and long tests. `cargo xtask soak --record` appends a line for each run.\n\n"
+    } else {
+        ""
+    };
     file.write_all(format!("{head}{line}").as_bytes()).map_err(|e| format!("{}: {e}", path.display()))
 }
 

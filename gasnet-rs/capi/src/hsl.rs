@@ -21,8 +21,9 @@ const FREE: u32 = 0;
 const TAKEN: u32 = 1;
 const AWAITED: u32 = 2;
 
-/// Tries before a waiting thread sleeps. The holder runs no handler and does not block, so it is soon done.
-const SPINS: u32 = 200;
+/// Number of attempts before a waiting thread sleeps. The holder runs no handler and does not block, so that
+/// it releases the lock soon.
+const SPINS_BEFORE_SLEEP: u32 = 200;
 
 fn try_take(lock: &AtomicU32) -> bool {
     // ORDER: Acquire; pairs with Release in `release`: what the last holder wrote is visible.
@@ -30,7 +31,7 @@ fn try_take(lock: &AtomicU32) -> bool {
 }
 
 fn take(lock: &AtomicU32) {
-    for _ in 0..SPINS {
+    for _ in 0..SPINS_BEFORE_SLEEP {
         if lock.load(Ordering::Relaxed) == FREE && try_take(lock) {
             return;
         }

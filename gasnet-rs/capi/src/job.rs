@@ -243,7 +243,8 @@ init_entry! {
     gasneti_init_2_PAR_EVERYTHING: parallel, true;
 }
 
-const PAGE: usize = 4096;
+/// Bytes of a page.
+const PAGE_BYTES: usize = 4096;
 
 /// Registers handlers and attaches the segment.
 ///
@@ -284,10 +285,10 @@ pub unsafe extern "C" fn gasnet_attach(
 /// What a call that attaches a segment of this size returns, if it cannot.
 fn refuse_size(state: &State, call: &str, bytes: usize) -> Option<c_int> {
     let most = state.rank.max_local_segment();
-    if bytes.is_multiple_of(PAGE) && bytes <= most {
+    if bytes.is_multiple_of(PAGE_BYTES) && bytes <= most {
         return None;
     }
-    let why = format!("a segment of {bytes} bytes; it must be a multiple of {PAGE} and at most {most}");
+    let why = format!("a segment of {bytes} bytes; it must be a multiple of {PAGE_BYTES} and at most {most}");
     if state.check {
         crate::fatal::die(&format!("{call}: {why}"));
     }

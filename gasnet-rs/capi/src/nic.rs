@@ -369,13 +369,13 @@ methods! { Tripwire<'static>:
 }
 
 /// Bytes of a counter's name in [`CCounter`], its end included.
-const NAME: usize = 56;
+const NAME_BYTES: usize = 56;
 
 /// `gasnet_nic_counter_t`.
 #[repr(C)]
 #[derive(Debug)]
 pub struct CCounter {
-    name: [c_char; NAME],
+    name: [c_char; NAME_BYTES],
     value: u64,
 }
 
@@ -387,8 +387,8 @@ pub struct CCounter {
 pub unsafe extern "C" fn gasnet_nic_counters(into: *mut CCounter, room: usize) -> usize {
     let counters = rank("gasnet_nic_counters").counters();
     for (i, (name, value)) in counters.iter().enumerate().take(room) {
-        let mut entry = CCounter { name: [0; NAME], value: *value };
-        for (to, byte) in entry.name[..NAME - 1].iter_mut().zip(name.bytes()) {
+        let mut entry = CCounter { name: [0; NAME_BYTES], value: *value };
+        for (to, byte) in entry.name[..NAME_BYTES - 1].iter_mut().zip(name.bytes()) {
             *to = byte as c_char;
         }
         // SAFETY: the caller's promise.

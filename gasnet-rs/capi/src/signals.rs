@@ -7,7 +7,7 @@
 //! | SIGINT SIGTERM SIGHUP | become SIGQUIT here; a second one ends the process at once |
 //! | SIGQUIT (also how the job's monitor says that it is over) | a client's own handler, else the exit below |
 //!
-//! A rank told to end by the monitor gets `GRACE` to reach an exit of its own: when all ranks call
+//! A rank told to end by the monitor gets `GRACE_MS` to reach an exit of its own: when all ranks call
 //! `gasnet_exit` at about the same time, those behind may still print what they were about to.
 //!
 //! Handlers use only what may be used in one: system calls, and stdio's locks without waiting for them.
@@ -32,8 +32,8 @@ const CRASHES: [(c_int, &str); 5] = [
 const REQUESTS: [(c_int, &str); 3] =
     [(libc::SIGINT, "SIGINT"), (libc::SIGTERM, "SIGTERM"), (libc::SIGHUP, "SIGHUP")];
 
-/// Milliseconds between being told to end and ending.
-const GRACE: libc::suseconds_t = 100;
+/// Milliseconds that a rank has from the request to end until it is ended.
+const GRACE_MS: libc::suseconds_t = 100;
 
 /// Crashes wait for a debugger (`GASNET_FREEZE_ON_ERROR`); read beforehand, because a handler must not.
 static FREEZE: AtomicBool = AtomicBool::new(false);
@@ -218,7 +218,7 @@ extern "C" fn on_quit(_: c_int) {
     if request != 0 {
         exit::job_exit(128 + request);
     }
-    let grace = libc::timeval { tv_sec: 0, tv_usec: GRACE * 1000 };
+    let grace = libc::timeval { tv_sec: 0, tv_usec: GRACE_MS * 1000 };
     let once = libc::itimerval { it_interval: grace, it_value: grace };
     // SAFETY: our own handler; the timer's setting is ours.
     unsafe {

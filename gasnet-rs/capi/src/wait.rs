@@ -28,8 +28,8 @@ const FRESH: u64 = 0;
 const WAITING: u64 = 1;
 
 /// `gasneti_waiter_t` has this many words.
-const WORDS: usize = 15;
-const _: () = assert!(size_of::<CWaiter>() <= WORDS * 8 && align_of::<CWaiter>() <= 8);
+const WAITER_WORDS: usize = 15;
+const _: () = assert!(size_of::<CWaiter>() <= WAITER_WORDS * 8 && align_of::<CWaiter>() <= 8);
 
 /// Spin, without ever giving up the processor.
 const SPIN: u32 = 0;

@@ -38,7 +38,7 @@ impl Kind {
 }
 
 /// Bytes before the arguments.
-const HEAD: usize = 16;
+const HEAD_BYTES: usize = 16;
 
 /// The mark of a part of a long message.
 const PART: u8 = 1;
@@ -47,7 +47,7 @@ const PADDED: u8 = 2;
 
 /// Where the payload starts in a frame with this many arguments.
 pub(crate) const fn payload_at(nargs: usize) -> usize {
-    (HEAD + nargs * 4).next_multiple_of(16)
+    (HEAD_BYTES + nargs * 4).next_multiple_of(16)
 }
 
 /// The arguments of a frame, as handlers see them.
@@ -74,7 +74,7 @@ impl FrameHead {
             | (self.nargs as u64) << 16
             | u64::from(self.part) << 24
             | u64::from(self.len as u32) << 32;
-        let (head, rest) = out.split_at_mut(HEAD);
+        let (head, rest) = out.split_at_mut(HEAD_BYTES);
         head[..8].copy_from_slice(&word.to_le_bytes());
         head[8..].copy_from_slice(&self.dst.to_le_bytes());
         if let Some(last) = rest.len().checked_sub(16) {
@@ -94,7 +94,7 @@ impl FrameHead {
     /// Reads a frame's head, and its arguments into `args`; `None` if the frame is not one.
     #[inline]
     pub(crate) fn parse(frame: &[u8], args: &mut Arguments) -> Option<FrameHead> {
-        let (head, rest) = frame.split_at_checked(HEAD)?;
+        let (head, rest) = frame.split_at_checked(HEAD_BYTES)?;
         let word = u64::from_le_bytes(head[..8].try_into().ok()?);
         let kind = Kind::from_u8(word as u8)?;
         let nargs = (word >> 16) as usize & 0xff;
@@ -120,7 +120,7 @@ impl FrameHead {
 }
 
 /// Bytes of a [`PartHead`].
-pub(crate) const PART_HEAD: usize = 16;
+pub(crate) const PART_HEAD_BYTES: usize = 16;
 
 /// What the payload of a part begins with. Little endian, u32 each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,8 +136,8 @@ pub(crate) struct PartHead {
 }
 
 impl PartHead {
-    pub(crate) fn emit(&self) -> [u8; PART_HEAD] {
-        let mut bytes = [0; PART_HEAD];
+    pub(crate) fn emit(&self) -> [u8; PART_HEAD_BYTES] {
+        let mut bytes = [0; PART_HEAD_BYTES];
         for (b, word) in bytes.chunks_exact_mut(4).zip([self.number, self.at, self.total, self.step]) {
             b.copy_from_slice(&word.to_le_bytes());
         }
@@ -146,7 +146,7 @@ impl PartHead {
 
     /// Reads the head of a part, and what follows it.
     pub(crate) fn parse(payload: &[u8]) -> Option<(PartHead, &[u8])> {
-        let (head, data) = payload.split_at_checked(PART_HEAD)?;
+        let (head, data) = payload.split_at_checked(PART_HEAD_BYTES)?;
         let word = |i: usize| u32::from_le_bytes([head[i], head[i + 1], head[i + 2], head[i + 3]]);
         Some((PartHead { number: word(0), at: word(4), total: word(8), step: word(12) }, data))
     }
@@ -177,7 +177,7 @@ mod tests {
                 // What was there before does not matter.
                 let mut frame = vec![0xee; payload_at(nargs)];
                 head.emit(&args[..nargs], &mut frame);
-                assert!(frame[HEAD + 4 * nargs..].iter().all(|b| *b == 0));
+                assert!(frame[HEAD_BYTES + 4 * nargs..].iter().all(|b| *b == 0));
                 frame.resize(payload_at(nargs) + len, 7);
                 let mut back = [0; MAX_ARGUMENTS];
                 assert_eq!(FrameHead::parse(&frame, &mut back), Some(head));

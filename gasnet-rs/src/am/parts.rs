@@ -10,7 +10,7 @@
 //! segment; else the job ends with a message that names the sender.
 #![expect(unsafe_code, reason = "copies payloads between user memory, frames and segments")]
 
-use super::frame::{FrameHead, PART_HEAD, PartHead, payload_at};
+use super::frame::{FrameHead, PART_HEAD_BYTES, PartHead, payload_at};
 use super::{FIRST_LIBRARY_HANDLER, MAX_MEDIUM, Message, Outgoing};
 use crate::conduit::{Channel, Frame, Peer};
 use crate::event::Refused;
@@ -23,10 +23,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Largest payload of a long message that goes in frames.
 pub(crate) const MAX_LONG_IN_PARTS: usize = 4 << 20;
 /// Least bytes of every part but the last: every frame has room for more.
-const LEAST_STEP: usize = MAX_MEDIUM / 2;
+const MIN_PART_BYTES: usize = MAX_MEDIUM / 2;
 /// A bit for each part.
 type Bits = u128;
-const _: () = assert!(MAX_LONG_IN_PARTS.div_ceil(LEAST_STEP) <= Bits::BITS as usize);
+const _: () = assert!(MAX_LONG_IN_PARTS.div_ceil(MIN_PART_BYTES) <= Bits::BITS as usize);
 
 /// Whose message a part belongs to, and which one of theirs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -68,7 +68,7 @@ fn check(head: &FrameHead, part: &PartHead, data: &[u8]) -> Option<(FrameHead, u
     let (at, total, step) = (part.at as usize, part.total as usize, part.step as usize);
     let fits = head.handler >= FIRST_LIBRARY_HANDLER
         && total <= MAX_LONG_IN_PARTS
-        && step >= LEAST_STEP
+        && step >= MIN_PART_BYTES
         && at < total
         && at.is_multiple_of(step)
         && data.len() == step.min(total - at);
@@ -92,12 +92,12 @@ impl Rank {
         let (nargs, peer) = (out.args.len(), Peer { rank: to, endpoint: 0 });
         let payload = payload_at(nargs);
         // Whole cache lines.
-        let step = (self.max_frame(to, nargs).min(MAX_MEDIUM) - PART_HEAD) & !63;
+        let step = (self.max_frame(to, nargs).min(MAX_MEDIUM) - PART_HEAD_BYTES) & !63;
         let number = self.parts.sent.fetch_add(1, Ordering::Relaxed);
         let mut waiter = None;
         for at in (0..out.len).step_by(step) {
             let n = step.min(out.len - at);
-            let len = PART_HEAD + n;
+            let len = PART_HEAD_BYTES + n;
             let (kind, handler, dst) = (out.kind, out.handler, out.dst);
             let head = FrameHead { kind, handler, nargs, len, dst, part: true };
             let part = PartHead { number, at: at as u32, total: out.len as u32, step: step as u32 };
@@ -113,10 +113,10 @@ impl Rank {
             // SAFETY: the slot has `payload + len` bytes that are ours until commit; the source is owed by
             // the caller; what is committed is the slot reserved above, filled in.
             unsafe {
-                let to = core::slice::from_raw_parts_mut(slot.buf.as_ptr(), payload + PART_HEAD);
+                let to = core::slice::from_raw_parts_mut(slot.buf.as_ptr(), payload + PART_HEAD_BYTES);
                 head.emit(out.args, &mut to[..payload]);
                 to[payload..].copy_from_slice(&part.emit());
-                bytes::load(slot.buf.as_ptr().add(payload + PART_HEAD), out.src.wrapping_add(at), n);
+                bytes::load(slot.buf.as_ptr().add(payload + PART_HEAD_BYTES), out.src.wrapping_add(at), n);
                 conduit.commit(slot);
             }
         }

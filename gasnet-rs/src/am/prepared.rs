@@ -12,7 +12,7 @@ use super::frame::{FrameHead, MAX_ARGUMENTS, MAX_MEDIUM, payload_at};
 use super::{Kind, Message, Outgoing, Route, Token};
 use crate::conduit::{Channel, Peer, RawSlot};
 use crate::context::{self, Entered, Inside};
-use crate::shm::link::{Body, INLINE};
+use crate::shm::link::{Body, INLINE_BYTES};
 use crate::{Error, Rank, RankId};
 use core::cell::Cell;
 use core::marker::PhantomData;
@@ -181,7 +181,7 @@ impl Rank {
         let grid = self.grid.as_ref().expect("a neighbour has links");
         let mut sending = grid.sending(index, channel);
         // So large that it lies in the arena, where it can be filled in.
-        let claim = sending.claim(len.max(INLINE + 1), nargs)?;
+        let claim = sending.claim(len.max(INLINE_BYTES + 1), nargs)?;
         sending.suspend();
         Some((claim.payload, claim.end()))
     }

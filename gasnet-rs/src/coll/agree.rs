@@ -128,16 +128,16 @@ impl fmt::Display for What {
     }
 }
 
-/// Operations that a record remembers.
-const REMEMBERED: usize = 32;
+/// Number of operations that a record remembers.
+const MAX_REMEMBERED_OPERATIONS: usize = 32;
 
 /// Which time around an operation's place in the record is used.
 fn round(number: u32) -> u8 {
-    (number / REMEMBERED as u32) as u8
+    (number / MAX_REMEMBERED_OPERATIONS as u32) as u8
 }
 
 fn place(number: u32) -> usize {
-    number as usize % REMEMBERED
+    number as usize % MAX_REMEMBERED_OPERATIONS
 }
 
 /// What was asked of a peer.
@@ -156,10 +156,10 @@ pub(crate) struct Record {
     /// Operations started here.
     started: AtomicU32,
     /// The last of them, by number; 0 where there was none yet.
-    done: [AtomicU64; REMEMBERED],
+    done: [AtomicU64; MAX_REMEMBERED_OPERATIONS],
     /// What messages belong to that came before the operation was started here: short word, rank (24 bits),
     /// round; or 0.
-    early: [AtomicU64; REMEMBERED],
+    early: [AtomicU64; MAX_REMEMBERED_OPERATIONS],
     asked: Mutex<HashMap<u32, Asked>>,
 }
 
@@ -213,11 +213,14 @@ impl Record {
         let mine = self.done[place].load(Relaxed);
         // Others may be any number of operations ahead.
         let behind = self.started().wrapping_sub(number);
-        if (1..=REMEMBERED as u32).contains(&behind) && mine != 0 && (mine >> ROUND) as u8 == round(number) {
+        if (1..=MAX_REMEMBERED_OPERATIONS as u32).contains(&behind)
+            && mine != 0
+            && (mine >> ROUND) as u8 == round(number)
+        {
             let mine = What(mine & ((1 << ROUND) - 1));
             return (mine.short() != short).then_some((None, mine));
         }
-        if number.wrapping_sub(self.started()) >= REMEMBERED as u32 {
+        if number.wrapping_sub(self.started()) >= MAX_REMEMBERED_OPERATIONS as u32 {
             return None;
         }
         let from_bits = u64::from(from.0 & 0xff_ffff) << 32;
@@ -247,16 +250,18 @@ impl Record {
 
     /// Compares with the record of a peer, which has started so many.
     fn compare(&self, rank: &Rank, peer: RankId, started: u32, theirs: &[u8]) {
-        let mut words = [0u64; REMEMBERED];
+        let mut words = [0u64; MAX_REMEMBERED_OPERATIONS];
         for (word, bytes) in words.iter_mut().zip(theirs.as_chunks().0) {
             *word = u64::from_le_bytes(*bytes);
         }
         // Farther apart, they have no operation in common.
-        if started.wrapping_sub(self.started()).cast_signed().unsigned_abs() > REMEMBERED as u32 {
+        if started.wrapping_sub(self.started()).cast_signed().unsigned_abs()
+            > MAX_REMEMBERED_OPERATIONS as u32
+        {
             return;
         }
         // The first one where they part.
-        for back in (1..=REMEMBERED as u32).rev() {
+        for back in (1..=MAX_REMEMBERED_OPERATIONS as u32).rev() {
             let number = started.wrapping_sub(back);
             let (mine, other) = (self.done[place(number)].load(Relaxed), words[place(number)]);
             let known = |entry: u64| entry != 0 && (entry >> ROUND) as u8 == round(number);
@@ -282,7 +287,7 @@ impl Record {
             }
             state.open = true;
         }
-        let mut words = [[0u8; 8]; REMEMBERED];
+        let mut words = [[0u8; 8]; MAX_REMEMBERED_OPERATIONS];
         for (word, entry) in words.iter_mut().zip(&self.done) {
             *word = entry.load(Relaxed).to_le_bytes();
         }
@@ -336,8 +341,8 @@ pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>)
     }
 }
 
-/// How long a wait takes before it asks, and how often it does.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Length of a wait before it asks other members, and time between its questions.
+const TIME_BEFORE_QUESTION: Duration = Duration::from_secs(1);
 
 impl Rank {
     /// Called by waits that take long: asks the members on whom this rank's collective operations depend
@@ -346,10 +351,10 @@ impl Rank {
     pub(crate) fn ask_about_collectives(&self, waited: Duration) {
         let now = map::last_tick().as_millis() as u64;
         let due = self.coll.ask_at.load(Relaxed);
-        if waited < PATIENCE || now < due {
+        if waited < TIME_BEFORE_QUESTION || now < due {
             return;
         }
-        let next = now + PATIENCE.as_millis() as u64;
+        let next = now + TIME_BEFORE_QUESTION.as_millis() as u64;
         // Relaxed: that one thread does it is all.
         if self.coll.ask_at.compare_exchange(due, next, Relaxed, Relaxed).is_err() {
             return;
@@ -376,7 +381,7 @@ impl Rank {
         }
         let since = map::monotonic();
         self.wait_until("the reason why collective operations do not match", || {
-            map::monotonic().saturating_sub(since) > 5 * PATIENCE
+            map::monotonic().saturating_sub(since) > 5 * TIME_BEFORE_QUESTION
         });
         // They do not listen.
         team.record.differ(self, number, (self.id(), what), other)
@@ -394,7 +399,7 @@ mod tests {
         let (record, barrier) = (Record::new(0), What::new(Shape::Barrier, None, SyncMode::MY));
         let broadcast = What::new(Shape::Broadcast(8), Some(1), SyncMode::MY);
         let from = RankId(3);
-        for number in 0..3 * 256 * REMEMBERED as u32 {
+        for number in 0..3 * 256 * MAX_REMEMBERED_OPERATIONS as u32 {
             let said = match number {
                 5 => {
                     assert_eq!(record.take_in(5, from, broadcast.short()), None);
@@ -416,7 +421,11 @@ mod tests {
         }
         // Who is far ahead, or behind, is not compared with what has the same place.
         assert_eq!(
-            record.take_in(record.started() + 256 * REMEMBERED as u32 - 1, from, broadcast.short()),
+            record.take_in(
+                record.started() + 256 * MAX_REMEMBERED_OPERATIONS as u32 - 1,
+                from,
+                broadcast.short()
+            ),
             None
         );
         let last = record.started() - 1;

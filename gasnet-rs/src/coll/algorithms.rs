@@ -5,7 +5,7 @@
 //! have the same number: the upper bits name the part of the operation, the lower ones a round or a segment.
 #![expect(unsafe_code, reason = "works on buffers of callers")]
 
-use super::mail::{EAGER, Flying, Op, Part, Ptr, Way};
+use super::mail::{Flying, MAX_EAGER_BYTES, Op, Part, Ptr, Way};
 use super::nic::Places;
 use super::tree::{below, binomial};
 use super::{Path, SyncMode, When, flat, nic};
@@ -76,14 +76,14 @@ const BODY: u32 = 2 << 27;
 const BACK: u32 = 3 << 27;
 const LEAVE: u32 = 4 << 27;
 
-/// Broadcasts between hosts go in segments of this size, so that all levels of the tree work at once.
-const SEGMENT: usize = 128 << 10;
-/// Blocks up to this size travel in bundles, in a logarithmic number of messages.
-const BUNDLE: usize = 1024;
-/// Vectors above this size are reduced in slices, each by one member.
-const SLICED: usize = 32 << 10;
-/// Members from which bundles pay.
-const MANY: usize = 5;
+/// Size of the segments of a broadcast between hosts. Segments let all levels of the tree work at once.
+const BROADCAST_SEGMENT_BYTES: usize = 128 << 10;
+/// Largest block that is sent in bundles, in a logarithmic number of messages.
+const MAX_BUNDLED_BLOCK_BYTES: usize = 1024;
+/// Largest vector that is reduced whole. Larger ones are reduced in slices, each by one member.
+const MAX_UNSLICED_VECTOR_BYTES: usize = 32 << 10;
+/// Smallest number of members with which bundles are faster.
+const MIN_MEMBERS_FOR_BUNDLES: usize = 5;
 
 /// Wraps an operation in the barriers its mode asks for.
 pub(crate) async fn synchronised<T>(op: &Op, mode: SyncMode, body: impl Future<Output = T>) -> T {
@@ -151,7 +151,7 @@ pub(crate) async unsafe fn broadcast(op: &Op, root: usize, dst: Ptr, src: Ptr, n
 async unsafe fn spread(op: &Op, root: usize, data: Ptr, n: usize, step: u32) {
     let place = op.team.hosts.place(root, op.me());
     // On one host every copy is one copy; segments would only multiply messages.
-    let segment = if op.team.hosts.one() { n.max(1) } else { SEGMENT };
+    let segment = if op.team.hosts.one() { n.max(1) } else { BROADCAST_SEGMENT_BYTES };
     let count = n.div_ceil(segment).max(1);
     let part = |i: usize| (data.at(i * segment), segment.min(n - (i * segment).min(n)));
     let mut flying = Flying::default();
@@ -187,7 +187,7 @@ pub(crate) async unsafe fn scatter(op: &Op, root: usize, dst: Ptr, src: Ptr, n: 
         if op.path == Path::Nic {
             return scatter_v(op, root, dst, n, src, &equal(op, n)).await;
         }
-        if n <= BUNDLE && size >= MANY && !op.team.hosts.one() {
+        if n <= MAX_BUNDLED_BLOCK_BYTES && size >= MIN_MEMBERS_FOR_BUNDLES && !op.team.hosts.one() {
             let v = (me + size - root) % size;
             let (parent, children) = binomial(v, size);
             let mut mine = vec![0u8; below(v, size) * n];
@@ -227,7 +227,7 @@ pub(crate) async unsafe fn gather(op: &Op, root: usize, dst: Ptr, src: Ptr, n: u
         if op.path == Path::Nic {
             return gather_v(op, root, dst, src, n, &equal(op, n)).await;
         }
-        if n <= BUNDLE && size >= MANY && !op.team.hosts.one() {
+        if n <= MAX_BUNDLED_BLOCK_BYTES && size >= MIN_MEMBERS_FOR_BUNDLES && !op.team.hosts.one() {
             let v = (me + size - root) % size;
             let (parent, children) = binomial(v, size);
             let mut mine = vec![0u8; below(v, size) * n];
@@ -273,7 +273,7 @@ pub(crate) async unsafe fn gather_all(op: &Op, dst: Ptr, src: Ptr, n: usize) {
             Path::Nic => return gather_all_v(op, dst, src, &equal(op, n)).await,
             Path::Mail => {}
         }
-        if n <= BUNDLE && size >= MANY && !op.team.hosts.one() {
+        if n <= MAX_BUNDLED_BLOCK_BYTES && size >= MIN_MEMBERS_FOR_BUNDLES && !op.team.hosts.one() {
             // Bruck: in each round twice as many blocks, from this member's own on.
             let mut all = vec![0u8; size * n];
             let at = Ptr(all.as_mut_ptr());
@@ -295,7 +295,7 @@ pub(crate) async unsafe fn gather_all(op: &Op, dst: Ptr, src: Ptr, n: usize) {
             return;
         }
         src.copy_to(dst.at(me * n), n);
-        if op.team.hosts.one() || n <= EAGER {
+        if op.team.hosts.one() || n <= MAX_EAGER_BYTES {
             return everybody(op, BODY, |i| (dst.at(me * n), n, dst.at(i * n), n)).await;
         }
         // A ring: every link carries every block once.
@@ -362,7 +362,7 @@ pub(crate) async unsafe fn exchange(op: &Op, dst: Ptr, src: Ptr, n: usize) {
             }
             Path::Mail => {}
         }
-        if n * size <= BUNDLE && size >= MANY && !op.team.hosts.one() {
+        if n * size <= MAX_BUNDLED_BLOCK_BYTES && size >= MIN_MEMBERS_FOR_BUNDLES && !op.team.hosts.one() {
             // Bruck: a block goes the distance to its target bit by bit.
             let mut all = vec![0u8; size * n];
             let at = Ptr(all.as_mut_ptr());
@@ -471,7 +471,7 @@ pub(crate) async unsafe fn reduce_all(op: &Op, dst: Ptr, src: Ptr, n: usize, how
             Path::Nic => return operands(op, dst, src, n, size, how).await,
             Path::Mail => {}
         }
-        if n <= SLICED || size < 3 || n / how.element.max(1) < size {
+        if n <= MAX_UNSLICED_VECTOR_BYTES || size < 3 || n / how.element.max(1) < size {
             reduce(op, 0, dst, src, n, how).await;
             return spread(op, 0, dst, n, LEAVE + (1 << 26)).await;
         }
@@ -692,7 +692,7 @@ pub(crate) async unsafe fn gather_all_v(op: &Op, dst: Ptr, src: Ptr, blocks: &[(
         if op.path == Path::Nic {
             return nic::gather_all_v(op, dst, src, blocks).await;
         }
-        if op.team.hosts.one() || blocks.iter().all(|b| b.1 <= EAGER) {
+        if op.team.hosts.one() || blocks.iter().all(|b| b.1 <= MAX_EAGER_BYTES) {
             return everybody(op, BODY, |i| (dst.at(own), n, dst.at(blocks[i].0), blocks[i].1)).await;
         }
         // A ring, as for blocks of one size.

@@ -6,21 +6,21 @@
 use super::agree::What;
 use super::algorithms::Reduction;
 use super::mail::{Op, Ptr};
-use super::table::{AREA, Arrival, MOST, RESULT, Table};
+use super::table::{AREA_BYTES, Arrival, MAX_MEMBERS, RESULT_BYTES, Table};
 use super::{Path, Shape};
 use core::future::poll_fn;
 use core::task::Poll;
 
 /// Whether a table can do an operation among so many members.
 pub(super) fn fits(shape: Shape, size: usize) -> bool {
-    if size > MOST {
+    if size > MAX_MEMBERS {
         return false;
     }
     match shape {
         Shape::Barrier => true,
-        Shape::GatherAll(n) | Shape::Scan(n) => n * size <= AREA,
-        Shape::ReduceAll(n, _) => n * size <= AREA && n <= RESULT,
-        Shape::Exchange(n) => n * size * size <= AREA,
+        Shape::GatherAll(n) | Shape::Scan(n) => n * size <= AREA_BYTES,
+        Shape::ReduceAll(n, _) => n * size <= AREA_BYTES && n <= RESULT_BYTES,
+        Shape::Exchange(n) => n * size * size <= AREA_BYTES,
         // Their roots need not wait for everybody.
         Shape::Broadcast(_) | Shape::Scatter(_) | Shape::Gather(_) | Shape::Reduce(..) => false,
         Shape::GatherAllV(_) | Shape::ScatterV(_) | Shape::GatherV(_) | Shape::ExchangeV => false,

@@ -3,7 +3,7 @@
 //! A message is named by team, operation, step and sender. It may arrive before its receiver has come to ask
 //! for it, so it goes into a slot that either side makes; the receiver *posts* a buffer there.
 //!
-//! **Small** messages (up to [`EAGER`] bytes) are sent at once, and copied once more if they come early.
+//! **Small** messages (up to [`MAX_EAGER_BYTES`]) are sent at once, and copied once more if they come early.
 //!
 //! **Large** ones never wait in between. Who starts depends on what both sides know, so that nothing is sent
 //! in vain:
@@ -44,8 +44,8 @@ pub(crate) const TOLD: u8 = FIRST + 6;
 /// The last of them.
 pub(crate) const LAST: u8 = TOLD;
 
-/// Largest message that is sent without asking.
-pub(crate) const EAGER: usize = 8192;
+/// Largest message that is sent without an offer.
+pub(crate) const MAX_EAGER_BYTES: usize = 8192;
 
 /// Marks the slot in which a sender waits for `READY` or `DONE`.
 const SENDER: u32 = 1 << 31;
@@ -120,9 +120,9 @@ struct Slot {
 impl Slot {
     /// Takes in a fragment; `None` if it does not fit, or has come already in part.
     fn fragment(&mut self, at: u64, data: &[u8]) -> Option<()> {
-        let room = self.buffer.map_or(EAGER, |(_, len)| len);
+        let room = self.buffer.map_or(MAX_EAGER_BYTES, |(_, len)| len);
         let at = usize::try_from(at).ok().filter(|at| *at <= room && data.len() <= room - at)?;
-        if room <= EAGER {
+        if room <= MAX_EAGER_BYTES {
             // It is the whole message, and may come before its buffer is posted.
             (at == 0 && !self.some).then_some(())?;
         } else {
@@ -143,7 +143,8 @@ impl Slot {
 
     /// Takes in that the peer has put all of `len` bytes into the posted buffer.
     fn placed(&mut self, len: u64) -> Option<()> {
-        let (_, posted) = self.buffer.filter(|(_, posted)| *posted as u64 == len && *posted > EAGER)?;
+        let (_, posted) =
+            self.buffer.filter(|(_, posted)| *posted as u64 == len && *posted > MAX_EAGER_BYTES)?;
         if self.some {
             return None;
         }
@@ -451,7 +452,7 @@ impl Op {
     /// 1. `from` is valid for `len` bytes until the future is over (owed by the caller).
     pub(crate) async unsafe fn send(&self, to: usize, step: u32, from: Ptr, len: usize, way: Way) {
         debug_assert_ne!(to, self.me());
-        if len <= EAGER {
+        if len <= MAX_EAGER_BYTES {
             return self.fragments(to, step, from, len);
         }
         let key = self.key(step | SENDER, to);
@@ -529,7 +530,7 @@ impl Op {
             unsafe { Ptr::of(early.as_ptr()).copy_to(to, early.len()) };
             slot.buffer = Some((to, len));
         }
-        if len > EAGER && !self.offers(from, way) {
+        if len > MAX_EAGER_BYTES && !self.offers(from, way) {
             self.ready(from, step, to, len);
         }
         Receive { op: self, key, from, step, to, len, way }
@@ -570,7 +571,7 @@ impl Future for Receive<'_> {
             }
             slot.word.take().map(|(_, word)| word)
         };
-        if offer.is_some() && !(self.len > EAGER && self.op.offers(self.from, self.way)) {
+        if offer.is_some() && !(self.len > MAX_EAGER_BYTES && self.op.offers(self.from, self.way)) {
             disagree(rank, self.op.team.ranks[self.from]);
         }
         match offer {

@@ -14,17 +14,18 @@
 //! down = 1              -> send the block to each child, raising its down;       my host goes on
 //! ```
 //!
-//! **Segments.** A command moves a page at most. A block of several pages goes in up to [`SEGMENTS`] parts
-//! with events of their own, so that one is on its way up while others are folded or on their way down;
+//! **Segments.** A command moves a page at most. A block of several pages goes in up to [`MAX_SEGMENTS`]
+//! parts with events of their own, so that one is on its way up while others are folded or on their way down;
 //! events count a part's pages.
 //!
 //! **Straight.** A block that somebody else gets as it is (scatter, gather, exchange, of blocks of one size
 //! or of many, and all-gather) goes from its owner's board to the other's in one step. The two know how long
 //! it is, and nobody else has to: each member knows from its own sizes what to give its NIC, and how many
 //! pieces are to come, which an event counts. Where not all know all sizes, a block's [place](Places) depends
-//! on its two members only, and all places are equally long. Empty blocks do not travel, but among [`FEW`]
-//! members everybody sends everybody else something, be it a signal, so that nobody ends before all have
-//! begun. Among more of them a tree without bytes goes beside. A barrier is that alone.
+//! on its two members only, and all places are equally long. Empty blocks do not travel, but among
+//! [`MAX_MEMBERS_ALL_TO_ALL`] members everybody sends everybody else something, be it a signal, so that
+//! nobody ends before all have begun. Among more of them a tree without bytes goes beside. A barrier is that
+//! alone.
 //!
 //! **What it is.** Each block begins with a [word](Turn::word) that says which operation it belongs to, of
 //! which kind and size; a signal is such a word alone. Before an operation ends, hosts compare the words that
@@ -43,14 +44,14 @@
 //! longer; short broadcasts go straight there, too.
 //!
 //! **The job's own barrier**, by name or without one, is a reduction of a team that is there for nothing else
-//! ([`JOB`]).
+//! ([`JOB_BARRIER_TEAM`]).
 //!
-//! **What goes another way**, by messages: all operations of teams after the first [`TEAMS`]; and what does
-//! not fit ([`fits`]). Of two, four and eight members: 124, 84 and 60 KiB that are broadcast, or combined by
-//! a function that NICs know; 124, 60 and 28 KiB a block of scatter and gather, and 60, 28 and 12 KiB one of
-//! exchange; 252 KiB of all members' together in all-gather and scan; each block with its word. Where blocks
-//! differ, members cannot agree on a way, as nobody knows all; but the two that a block concerns can, so just
-//! those that are longer than their place ([`Places::most`]) go by messages, beside the others.
+//! **What goes another way**, by messages: all operations of teams after the first [`MAX_TEAMS`]; and what
+//! does not fit ([`fits`]). Of two, four and eight members: 124, 84 and 60 KiB that are broadcast, or
+//! combined by a function that NICs know; 124, 60 and 28 KiB a block of scatter and gather, and 60, 28 and 12
+//! KiB one of exchange; 252 KiB of all members' together in all-gather and scan; each block with its word.
+//! Where blocks differ, members cannot agree on a way, as nobody knows all; but the two that a block concerns
+//! can, so just those that are longer than their place ([`Places::most`]) go by messages, beside the others.
 
 use super::algorithms::Reduction;
 use super::mail::{self, Op, Part, Ptr};
@@ -63,52 +64,58 @@ use core::future::poll_fn;
 use core::task::Poll;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Teams that NICs work for: those with numbers below.
-pub(super) const TEAMS: u32 = 4;
+/// Number of teams whose operations NICs carry out: those with lower numbers.
+pub(super) const MAX_TEAMS: u32 = 4;
 /// Number of the team of the job's own barrier.
-pub(crate) const JOB: u32 = u32::MAX;
-/// Teams with events and places.
-const PLACES: u32 = TEAMS + 1;
-/// No command crosses a page.
-const PAGE: usize = 4096;
+pub(crate) const JOB_BARRIER_TEAM: u32 = u32::MAX;
+/// Number of teams with events and places: the teams above, and that of the job's barrier.
+const TEAMS_WITH_PLACES: u32 = MAX_TEAMS + 1;
+/// Bytes of a page, which no command crosses.
+const PAGE_BYTES: usize = 4096;
 /// Board of a set: the own block, the children's, and a page for words that are signals, one of each member
 /// or child.
-const SET: u32 = BOARD / (2 * PLACES) / PAGE as u32 * PAGE as u32;
-const SIGNAL: u32 = SET - PAGE as u32;
-/// Bytes of the word that a block begins with.
-const WORD: usize = 8;
-/// Most parts that a block goes in, each with events of its own.
-const SEGMENTS: usize = 4;
-/// Among so many members signals from all to all are faster than a tree; among twice as many if most would
-/// get something anyway.
-const FEW: usize = 16;
-/// Up to so many bytes of all of them together, blocks from all to all are.
-const SHORT: usize = 4 * PAGE;
-/// Events of a set.
-const EVENTS_OF_SET: u32 = 3 * SEGMENTS as u32;
+const SET: u32 = BOARD / (2 * TEAMS_WITH_PLACES) / PAGE_BYTES as u32 * PAGE_BYTES as u32;
+const SIGNAL: u32 = SET - PAGE_BYTES as u32;
+/// Bytes of the word at the start of a block.
+const WORD_BYTES: usize = 8;
+/// Largest number of parts of a block. Each part has events of its own.
+const MAX_SEGMENTS: usize = 4;
+/// Largest number of members for which signals from all to all are faster than a tree. It is twice as large
+/// for operations in which most pairs exchange data anyway.
+const MAX_MEMBERS_ALL_TO_ALL: usize = 16;
+/// Largest sum of the members' blocks for which blocks from all to all are faster than a tree.
+const MAX_BYTES_ALL_TO_ALL: usize = 4 * PAGE_BYTES;
+/// Number of events in a set.
+const EVENTS_PER_SET: u32 = 3 * MAX_SEGMENTS as u32;
 
-const _: () = assert!(2 * PLACES * EVENTS_OF_SET <= EVENTS && stride(4096) > PAGE && stride(2) < 160 * PAGE);
-const _: () = assert!(2 * FEW * WORD <= PAGE && SIGNAL < 1 << LEN);
+const _: () = assert!(
+    2 * TEAMS_WITH_PLACES * EVENTS_PER_SET <= EVENTS
+        && stride(4096) > PAGE_BYTES
+        && stride(2) < 160 * PAGE_BYTES
+);
+const _: () = assert!(2 * MAX_MEMBERS_ALL_TO_ALL * WORD_BYTES <= PAGE_BYTES && SIGNAL < 1 << LEN_BITS);
 
 /// Bytes from a block of a tree to the next among so many members: their tree's root has so many children.
 const fn stride(size: usize) -> usize {
     let blocks = 1 + size.next_power_of_two().trailing_zeros() as usize;
-    SIGNAL as usize / blocks / PAGE * PAGE
+    SIGNAL as usize / blocks / PAGE_BYTES * PAGE_BYTES
 }
 
 /// Most bytes of a block there, beside its word.
 const fn room(size: usize) -> usize {
-    stride(size) - WORD
+    stride(size) - WORD_BYTES
 }
 
-/// Bits of a word: what the operation is, in short; bytes of the block; which of the operations of the team
+/// A word has three fields. The first is the short description of the operation, with this number of bits;
+/// then come the bytes of the block ([`LEN_BITS`]), and the number of the operation among those of the team
 /// that NICs carry out.
-const WHAT: u32 = 32;
-const LEN: u32 = 18;
+const WHAT_BITS: u32 = 32;
+/// Number of bits of the second field of a word.
+const LEN_BITS: u32 = 18;
 
 /// The word of a block of so many bytes.
 fn word(short: u32, operation: u32, len: usize) -> u64 {
-    u64::from(short) | (len as u64) << WHAT | u64::from(operation) << (WHAT + LEN)
+    u64::from(short) | (len as u64) << WHAT_BITS | u64::from(operation) << (WHAT_BITS + LEN_BITS)
 }
 
 /// Where blocks that go straight lie on boards.
@@ -124,7 +131,7 @@ pub(crate) enum Places {
 impl Places {
     /// Pages that the places of all members share.
     fn pages(self) -> usize {
-        SIGNAL as usize / PAGE / if matches!(self, Places::Rooted(_)) { 1 } else { 2 }
+        SIGNAL as usize / PAGE_BYTES / if matches!(self, Places::Rooted(_)) { 1 } else { 2 }
     }
 
     /// Places on a page among so many members; 1 if each has a page at least.
@@ -135,20 +142,20 @@ impl Places {
     /// Bytes of a place among so many members: a number of pages, or a part of one.
     fn bytes(self, size: usize) -> usize {
         match self.on_page(size) {
-            1 => self.pages() / size * PAGE,
-            n => PAGE / n / 8 * 8,
+            1 => self.pages() / size * PAGE_BYTES,
+            n => PAGE_BYTES / n / 8 * 8,
         }
     }
 
     /// The longest block that has room there, beside its word.
     pub(super) fn most(self, size: usize) -> usize {
-        self.bytes(size).saturating_sub(WORD)
+        self.bytes(size).saturating_sub(WORD_BYTES)
     }
 
     fn place(self, size: usize, i: usize) -> usize {
         match self.on_page(size) {
             1 => i * self.bytes(size),
-            n => i / n * PAGE + i % n * self.bytes(size),
+            n => i / n * PAGE_BYTES + i % n * self.bytes(size),
         }
     }
 
@@ -156,7 +163,7 @@ impl Places {
     fn of(self, size: usize, from: usize, to: usize) -> (u32, u32) {
         let (here, there) = match self {
             Places::Rooted(root) => (self.place(size, from + to - root), self.place(size, from + to - root)),
-            Places::Mutual => (self.pages() * PAGE + self.place(size, to), self.place(size, from)),
+            Places::Mutual => (self.pages() * PAGE_BYTES + self.place(size, to), self.place(size, from)),
         };
         (here as u32, there as u32)
     }
@@ -165,8 +172,8 @@ impl Places {
 /// The number of a team's events and places, if it has any.
 pub(super) fn place(team: u32) -> Option<u32> {
     match team {
-        JOB => Some(TEAMS),
-        team => (team < TEAMS).then_some(team),
+        JOB_BARRIER_TEAM => Some(MAX_TEAMS),
+        team => (team < MAX_TEAMS).then_some(team),
     }
 }
 
@@ -188,9 +195,9 @@ struct Counts {
 
 #[derive(Debug, Default, Clone, Copy)]
 struct Events {
-    up: [u32; SEGMENTS],
-    fold: [u32; SEGMENTS],
-    down: [u32; SEGMENTS],
+    up: [u32; MAX_SEGMENTS],
+    fold: [u32; MAX_SEGMENTS],
+    down: [u32; MAX_SEGMENTS],
 }
 
 /// How a block of so many bytes is cut, with its word.
@@ -202,8 +209,8 @@ struct Cut {
 
 impl Cut {
     fn new(len: usize) -> Cut {
-        let pages = (WORD + len).div_ceil(PAGE);
-        Cut { pages, segments: pages.min(SEGMENTS) }
+        let pages = (WORD_BYTES + len).div_ceil(PAGE_BYTES);
+        Cut { pages, segments: pages.min(MAX_SEGMENTS) }
     }
 
     /// Pages of a segment.
@@ -221,7 +228,7 @@ fn words(n: usize) -> usize {
 pub(super) fn fits(shape: Shape, size: usize) -> bool {
     let room = room(size);
     let rooted = Places::Rooted(0).most(size);
-    let all = |n: usize| (WORD + words(n)) * size <= SIGNAL as usize;
+    let all = |n: usize| (WORD_BYTES + words(n)) * size <= SIGNAL as usize;
     match shape {
         Shape::Barrier => true,
         Shape::Broadcast(n) | Shape::Reduce(n, true) | Shape::ReduceAll(n, true) => n <= room,
@@ -229,7 +236,7 @@ pub(super) fn fits(shape: Shape, size: usize) -> bool {
         Shape::Exchange(n) => n <= Places::Mutual.most(size),
         Shape::GatherAll(n) | Shape::Scan(n) | Shape::ReduceAll(n, false) => all(n),
         // Each in whole words.
-        Shape::GatherAllV(all) => all + (WORD + 7) * size <= SIGNAL as usize,
+        Shape::GatherAllV(all) => all + (WORD_BYTES + 7) * size <= SIGNAL as usize,
         Shape::ScatterV(_) | Shape::GatherV(_) | Shape::ExchangeV => {
             shape.places().is_some_and(|places| places.most(size) > 0)
         }
@@ -264,10 +271,10 @@ impl<'a> Tree<'a> {
         Tree {
             op,
             port,
-            event: port.events().start + EVENTS_OF_SET * index,
+            event: port.events().start + EVENTS_PER_SET * index,
             board: SET * index,
             own: SET * index + if beside { SIGNAL } else { 0 },
-            stride: if beside { WORD as u32 } else { stride(size) as u32 },
+            stride: if beside { WORD_BYTES as u32 } else { stride(size) as u32 },
             parent,
             children: children.into_iter().map(|c| rank(c.0)).collect(),
         }
@@ -287,7 +294,7 @@ impl<'a> Tree<'a> {
     }
     /// Where a member's signal is on the boards of all where everybody sends everybody something.
     fn signal_of(&self, member: usize) -> u32 {
-        self.board + SIGNAL + (WORD * member) as u32
+        self.board + SIGNAL + (WORD_BYTES * member) as u32
     }
 
     async fn post(&self, when: Option<(u32, u32)>, what: What) {
@@ -313,14 +320,14 @@ impl<'a> Tree<'a> {
         at: u32,
         raise: u32,
     ) -> Move {
-        let start = first.max(page * PAGE);
-        let len = (len.min((page + 1) * PAGE) - start) as u32;
+        let start = first.max(page * PAGE_BYTES);
+        let len = (len.min((page + 1) * PAGE_BYTES) - start) as u32;
         Move { from: from + start as u32, to, at: at + start as u32, len, raise }
     }
 
     /// A word alone.
     fn signal(&self, from: u32, to: RankId, at: u32, raise: u32) -> What {
-        What::Write(Move { from, to, at, len: WORD as u32, raise })
+        What::Write(Move { from, to, at, len: WORD_BYTES as u32, raise })
     }
 
     /// A segment from the own block to another, or a signal.
@@ -336,7 +343,7 @@ impl<'a> Tree<'a> {
             return self.post(Some(when), self.signal(self.own, to, at, raise)).await;
         }
         for page in pages {
-            let part = self.page(page, (0, WORD + len), self.own, to, at, raise);
+            let part = self.page(page, (0, WORD_BYTES + len), self.own, to, at, raise);
             self.post(Some(when), What::Write(part)).await;
         }
     }
@@ -364,8 +371,14 @@ impl<'a> Tree<'a> {
                 && children > 0
             {
                 for (child, page) in (0..children).flat_map(|c| cut.segment(s).map(move |page| (c, page))) {
-                    let part =
-                        self.page(page, (WORD, WORD + len), self.slot(child), me, self.own, self.fold(s));
+                    let part = self.page(
+                        page,
+                        (WORD_BYTES, WORD_BYTES + len),
+                        self.slot(child),
+                        me,
+                        self.own,
+                        self.fold(s),
+                    );
                     self.post(Some(ready), What::Combine(part, how)).await;
                 }
                 more(&mut after.fold[s], children * commands(s, len));
@@ -424,15 +437,15 @@ impl<'a> Turn<'a> {
 
     /// Puts the word of blocks of `len` bytes on the board, and so many bytes after it.
     fn store(&self, at: u32, len: usize, bytes: usize, fill: impl FnOnce(&mut [u8])) {
-        let mut block = vec![0u8; WORD + bytes];
-        block[..WORD].copy_from_slice(&self.word(len).to_le_bytes());
-        fill(&mut block[WORD..]);
+        let mut block = vec![0u8; WORD_BYTES + bytes];
+        block[..WORD_BYTES].copy_from_slice(&self.word(len).to_le_bytes());
+        fill(&mut block[WORD_BYTES..]);
         self.tree.port.store(at, &block);
     }
 
     /// Compares the word that has come from a peer, before a block of so many bytes.
     fn compare(&self, at: u32, peer: RankId, len: usize) {
-        let mut came = [0; WORD];
+        let mut came = [0; WORD_BYTES];
         self.tree.port.load(at, &mut came);
         let (came, mine) = (u64::from_le_bytes(came), self.word(len));
         if came != mine {
@@ -443,8 +456,9 @@ impl<'a> Turn<'a> {
     #[cold]
     fn differ(&self, peer: RankId, came: u64, mine: u64) -> ! {
         let op = self.tree.op;
-        let (len, is_of) = (|word: u64| (word >> WHAT) as usize & ((1 << LEN) - 1), |word: u64| word as u32);
-        if came >> (WHAT + LEN) != mine >> (WHAT + LEN) {
+        let (len, is_of) =
+            (|word: u64| (word >> WHAT_BITS) as usize & ((1 << LEN_BITS) - 1), |word: u64| word as u32);
+        if came >> (WHAT_BITS + LEN_BITS) != mine >> (WHAT_BITS + LEN_BITS) {
             // Nothing came here; the peer knows why.
             op.rank().part(&op.team, op.number, op.what, (peer, agree::What::of_short(0)));
         }
@@ -526,7 +540,7 @@ async fn run(
     let brought = down.max(if op.me() == root { brings } else { 0 });
     if brought > 0 {
         let mut block = vec![0u8; brought];
-        turn.tree.port.load(turn.tree.own + WORD as u32, &mut block);
+        turn.tree.port.load(turn.tree.own + WORD_BYTES as u32, &mut block);
         take(&block);
     }
     turn.end(after);
@@ -536,7 +550,7 @@ async fn run(
 fn pieces(here: u32, there: u32, len: usize) -> impl Iterator<Item = (u32, u32)> {
     let mut at = 0;
     core::iter::from_fn(move || {
-        let room = |place: u32| PAGE as u32 - (place + at) % PAGE as u32;
+        let room = |place: u32| PAGE_BYTES as u32 - (place + at) % PAGE_BYTES as u32;
         let piece = (at, room(here).min(room(there)).min(len as u32 - at));
         at += piece.1;
         (piece.1 > 0).then_some(piece)
@@ -555,11 +569,12 @@ async fn straight(
     out: Vec<Part>,
     back: Vec<Part>,
 ) {
-    const COME: usize = 1;
+    /// Segment whose down event counts the pieces that arrive.
+    const DATA_SEGMENT: usize = 1;
     let turn = Turn::begin(op, 0, true).await;
     let (tree, mut after) = (&turn.tree, turn.counts);
     let (port, me) = (tree.port, op.me());
-    turn.watch(1 + COME);
+    turn.watch(1 + DATA_SEGMENT);
     turn.store(if meet { tree.signal_of(me) } else { tree.own }, 0, 0, |_| ());
     let mut stored = None;
     for part in &out {
@@ -568,15 +583,15 @@ async fn straight(
             let (at, len) = (tree.board + here, part.len);
             turn.store(at, len, len, |block| get(block, 0, part.at, len));
         }
-        for (at, len) in pieces(here, there, WORD + part.len) {
+        for (at, len) in pieces(here, there, WORD_BYTES + part.len) {
             let (from, at) = (tree.board + here + at, tree.board + there + at);
-            let piece = Move { from, to: op.team.ranks[part.peer], at, len, raise: tree.down(COME) };
+            let piece = Move { from, to: op.team.ranks[part.peer], at, len, raise: tree.down(DATA_SEGMENT) };
             tree.post(None, What::Write(piece)).await;
         }
     }
     let arrivals = |part: &Part| {
         let (here, there) = place(part.peer, me);
-        pieces(here, there, WORD + part.len).count()
+        pieces(here, there, WORD_BYTES + part.len).count()
     };
     let mut come = back.iter().map(arrivals).sum::<usize>();
     // Members that no block goes to, or comes from.
@@ -589,14 +604,14 @@ async fn straight(
     if meet {
         let at = tree.signal_of(me);
         for peer in without(&out) {
-            tree.post(None, tree.signal(at, op.team.ranks[peer], at, tree.down(COME))).await;
+            tree.post(None, tree.signal(at, op.team.ranks[peer], at, tree.down(DATA_SEGMENT))).await;
         }
         come += op.size() - 1 - back.len();
     } else {
         after = tree.start(after, None, 0).await;
     }
-    after.down[COME] = after.down[COME].wrapping_add(come as u32);
-    turn.wait(1 + COME, &after).await;
+    after.down[DATA_SEGMENT] = after.down[DATA_SEGMENT].wrapping_add(come as u32);
+    turn.wait(1 + DATA_SEGMENT, &after).await;
     if meet {
         without(&back).for_each(|peer| turn.compare(tree.signal_of(peer), op.team.ranks[peer], 0));
     } else {
@@ -606,7 +621,7 @@ async fn straight(
         let at = tree.board + place(part.peer, me).1;
         turn.compare(at, op.team.ranks[part.peer], part.len);
         let mut block = vec![0u8; part.len];
-        port.load(at + WORD as u32, &mut block);
+        port.load(at + WORD_BYTES as u32, &mut block);
         put(&block, 0, part.at, part.len);
     }
     turn.end(after);
@@ -629,7 +644,7 @@ fn put(block: &[u8], at: usize, to: Ptr, n: usize) {
 }
 
 pub(super) async fn barrier(op: &Op) {
-    straight(op, |_, _| (0, 0), op.size() <= FEW, Vec::new(), Vec::new()).await;
+    straight(op, |_, _| (0, 0), op.size() <= MAX_MEMBERS_ALL_TO_ALL, Vec::new(), Vec::new()).await;
 }
 
 pub(super) async fn broadcast(op: &Op, root: usize, dst: Ptr, src: Ptr, n: usize) {
@@ -663,7 +678,8 @@ pub(super) async fn broadcast(op: &Op, root: usize, dst: Ptr, src: Ptr, n: usize
 /// Blocks at their [places](Places), none of them empty or longer than those.
 pub(super) async fn by_places(op: &Op, places: Places, out: Vec<Part>, back: Vec<Part>) {
     let size = op.size();
-    let meet = size <= if places == Places::Mutual { 2 * FEW } else { FEW };
+    let meet =
+        size <= if places == Places::Mutual { 2 * MAX_MEMBERS_ALL_TO_ALL } else { MAX_MEMBERS_ALL_TO_ALL };
     straight(op, |from, to| places.of(size, from, to), meet, out, back).await;
 }
 
@@ -674,7 +690,7 @@ pub(super) async fn gather_all_v(op: &Op, dst: Ptr, src: Ptr, blocks: &[(usize, 
     let mut end = 0;
     let place = |b: &(usize, usize)| {
         let start = end;
-        end += WORD + words(b.1);
+        end += WORD_BYTES + words(b.1);
         start as u32
     };
     let at: Vec<u32> = blocks.iter().map(place).collect();
@@ -682,12 +698,12 @@ pub(super) async fn gather_all_v(op: &Op, dst: Ptr, src: Ptr, blocks: &[(usize, 
     let parts = |part: &dyn Fn(usize) -> Part| others().map(part).filter(|p| p.len > 0).collect();
     let out = parts(&|peer| Part { peer, at: src, len: blocks[me].1 });
     let back = parts(&|peer| Part { peer, at: dst.at(blocks[peer].0), len: blocks[peer].1 });
-    straight(op, |from, _| (at[from], at[from]), op.size() <= 2 * FEW, out, back).await;
+    straight(op, |from, _| (at[from], at[from]), op.size() <= 2 * MAX_MEMBERS_ALL_TO_ALL, out, back).await;
 }
 
 /// Whether blocks of `n` bytes go from all to all faster than along a tree.
 fn is_short(n: usize, size: usize) -> bool {
-    size <= FEW && words(n) * size <= SHORT
+    size <= MAX_MEMBERS_ALL_TO_ALL && words(n) * size <= MAX_BYTES_ALL_TO_ALL
 }
 
 /// Whether NICs can combine blocks of `n` bytes by it, if they fit.
@@ -730,9 +746,9 @@ mod tests {
             [(2, 124 << 10, 124 << 10, 60 << 10), (4, 84 << 10, 60 << 10, 28 << 10)]
                 .into_iter()
                 .chain([(8, 60 << 10, 28 << 10, 12 << 10), (150, 28 << 10, 1360, 816)])
-                .map(|(size, a, b, c)| (size, a - WORD, b - WORD, c - WORD))
+                .map(|(size, a, b, c)| (size, a - WORD_BYTES, b - WORD_BYTES, c - WORD_BYTES))
         {
-            let all = (252 << 10) / size / 8 * 8 - WORD;
+            let all = (252 << 10) / size / 8 * 8 - WORD_BYTES;
             for (shape, most) in [
                 (Shape::Broadcast as fn(usize) -> Shape, broadcast),
                 (|n| Shape::ReduceAll(n, true), broadcast),
@@ -769,11 +785,14 @@ mod tests {
                     Places::Mutual => taken.extend(come),
                 }
                 taken.sort_unstable();
-                let all = WORD + most;
+                let all = WORD_BYTES + most;
                 assert!(taken.windows(2).all(|w| w[0] as usize + all <= w[1] as usize), "{size}: {taken:?}");
                 assert!(taken.last().is_some_and(|last| *last as usize + all <= SIGNAL as usize));
-                let in_page = |at: &u32| *at as usize % PAGE + all <= PAGE;
-                assert!(taken.iter().all(|at| (*at as usize).is_multiple_of(PAGE) || in_page(at)), "{size}");
+                let in_page = |at: &u32| *at as usize % PAGE_BYTES + all <= PAGE_BYTES;
+                assert!(
+                    taken.iter().all(|at| (*at as usize).is_multiple_of(PAGE_BYTES) || in_page(at)),
+                    "{size}"
+                );
                 assert!(taken.iter().all(|at| at.is_multiple_of(8)) && most.is_multiple_of(8));
             }
         }

@@ -5,28 +5,28 @@
 //! Whoever enters the next phase uses the other area, and nobody gets to the one after before all have
 //! arrived in the next, which is after they have read: so two areas are enough.
 //!
-//! A host has [`TABLES`] tables, with a bitmap of those in use. The first belongs to the team of all ranks;
-//! the leader of another team takes one, and the last member that gives the team up gives it back. A team
-//! that gets none uses messages.
+//! A host has [`TABLE_COUNT`] tables, with a bitmap of those in use. The first belongs to the team of all
+//! ranks; the leader of another team takes one, and the last member that gives the team up gives it back. A
+//! team that gets none uses messages.
 #![expect(unsafe_code, reason = "overlays tables on a shared mapping")]
 
 use crate::barrier::{CentralBarrier, WITH_ARRIVALS, WITH_PHASE};
 use crate::prim::{AtomicU32, AtomicU64, Ordering};
 
-/// Tables of a host, one bit each.
-const TABLES: usize = 64;
+/// Number of tables of a host: one for each bit of the bitmap.
+const TABLE_COUNT: usize = 64;
 /// Bytes of an area.
-pub(crate) const AREA: usize = 4096;
+pub(crate) const AREA_BYTES: usize = 4096;
 /// Bytes of a result.
-pub(crate) const RESULT: usize = 1024;
+pub(crate) const RESULT_BYTES: usize = 1024;
 
 /// Bits of the count of members, and of what they take part in.
-const COUNT: u32 = 12;
-const PART: u32 = 40;
-/// Most members of a team that has a table.
-pub(crate) const MOST: usize = (1 << COUNT) - 1;
+const MEMBER_COUNT_BITS: u32 = 12;
+const PART_BITS: u32 = 40;
+/// Largest number of members of a team with a table.
+pub(crate) const MAX_MEMBERS: usize = (1 << MEMBER_COUNT_BITS) - 1;
 
-const _: () = assert!(2 * COUNT + PART <= 64);
+const _: () = assert!(2 * MEMBER_COUNT_BITS + PART_BITS <= 64);
 
 /// What a member finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,8 +45,8 @@ pub(crate) struct Table {
     barrier: CentralBarrier,
     /// Members that have not given the team up.
     users: AtomicU32,
-    results: [Bytes<RESULT>; 2],
-    areas: [Bytes<AREA>; 2],
+    results: [Bytes<RESULT_BYTES>; 2],
+    areas: [Bytes<AREA_BYTES>; 2],
 }
 
 /// Bytes that processes write and read in turns.
@@ -60,7 +60,7 @@ unsafe impl<const N: usize> Sync for Bytes<N> {}
 #[repr(C, align(128))]
 pub(crate) struct Tables {
     taken: AtomicU64,
-    tables: [Table; TABLES],
+    tables: [Table; TABLE_COUNT],
 }
 
 impl Tables {
@@ -87,7 +87,7 @@ impl Tables {
         let mut taken = self.taken.load(Ordering::Relaxed);
         loop {
             let free = (!(taken | 1)).trailing_zeros() as usize;
-            if free == TABLES {
+            if free == TABLE_COUNT {
                 return None;
             }
             // ORDER: Acquire; pairs with Release in `give_back`: the members that had it before are done with
@@ -116,8 +116,8 @@ impl Tables {
 }
 
 impl Table {
-    /// The area of a phase for so many bytes, at most [`AREA`]. A few lie beside the word that members arrive
-    /// at anyway.
+    /// The area of a phase for so many bytes, at most [`AREA_BYTES`]. A few lie beside the word that members
+    /// arrive at anyway.
     #[inline]
     pub(crate) fn area(&self, phase: u32, bytes: usize) -> *mut u8 {
         match bytes {
@@ -126,7 +126,7 @@ impl Table {
         }
     }
 
-    /// The result of a phase of so many bytes, at most [`RESULT`]; likewise.
+    /// The result of a phase of so many bytes, at most [`RESULT_BYTES`]; likewise.
     #[inline]
     pub(crate) fn result(&self, phase: u32, bytes: usize) -> *mut u8 {
         match bytes {
@@ -136,16 +136,16 @@ impl Table {
     }
 
     /// This member's bytes are in the area. `part` says what it takes part in: a short word of the operation,
-    /// and above it up to [`PART`] - 32 bits of which one and which step.
+    /// and above it up to [`PART_BITS`] - 32 bits of which one and which step.
     ///
     /// Members are counted in the lowest bits of a word, above which their parts are added up. All who come
     /// compare the sum of those before with as many of their own: so if all find it equal, all parts are.
     #[inline]
     pub(crate) fn arrive(&self, phase: u32, members: u32, part: u64) -> Arrival {
-        let before = self.barrier.count_in(phase, part << COUNT | 1);
-        let count = before & ((1 << COUNT) - 1);
-        if before >> COUNT != count * part {
-            return Arrival::Others((before >> COUNT).checked_div(count).unwrap_or(0) as u32);
+        let before = self.barrier.count_in(phase, part << MEMBER_COUNT_BITS | 1);
+        let count = before & ((1 << MEMBER_COUNT_BITS) - 1);
+        if before >> MEMBER_COUNT_BITS != count * part {
+            return Arrival::Others((before >> MEMBER_COUNT_BITS).checked_div(count).unwrap_or(0) as u32);
         }
         if count as u32 != members - 1 {
             return Arrival::Early;

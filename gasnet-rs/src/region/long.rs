@@ -18,11 +18,11 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Bytes of a head.
-const HEAD: usize = size_of::<Head>();
+const HEAD_BYTES: usize = size_of::<Head>();
 /// Payload of every part but the last.
-const STEP: usize = (MAX_MEDIUM - HEAD) & !63;
+const PART_PAYLOAD_BYTES: usize = (MAX_MEDIUM - HEAD_BYTES) & !63;
 /// Largest payload: as to a mapped segment.
-const MAX: u64 = 0x7fff_ffff;
+const MAX_PAYLOAD_BYTES: u64 = 0x7fff_ffff;
 /// In place of a slot: the receiver's own segment.
 const SEGMENT: u32 = u32::MAX;
 
@@ -143,17 +143,17 @@ impl Rank {
         grant: Grant,
         immediate: bool,
     ) -> Result<Result<(), Refused>, Error> {
-        if out.len as u64 > MAX {
+        if out.len as u64 > MAX_PAYLOAD_BYTES {
             return Err(Error::op(format!(
-                "message with {} bytes of payload: at most {MAX} to {to}",
+                "message with {} bytes of payload: at most {MAX_PAYLOAD_BYTES} to {to}",
                 out.len
             )));
         }
         let number = self.regions.longs.sent.fetch_add(1, Ordering::Relaxed);
-        let mut carried = Vec::with_capacity(HEAD + out.len.min(STEP));
+        let mut carried = Vec::with_capacity(HEAD_BYTES + out.len.min(PART_PAYLOAD_BYTES));
         let mut at = 0;
         loop {
-            let n = STEP.min(out.len - at);
+            let n = PART_PAYLOAD_BYTES.min(out.len - at);
             let head = Head {
                 secret: grant.secret,
                 offset: out.dst,
@@ -170,9 +170,9 @@ impl Rank {
             // caller.
             unsafe {
                 if n > 0 {
-                    bytes::load(carried.as_mut_ptr().add(HEAD), out.src.wrapping_add(at), n);
+                    bytes::load(carried.as_mut_ptr().add(HEAD_BYTES), out.src.wrapping_add(at), n);
                 }
-                carried.set_len(HEAD + n);
+                carried.set_len(HEAD_BYTES + n);
             }
             let (src, len) = (carried.as_ptr(), carried.len());
             // SAFETY: the vector is valid for its length.
@@ -211,24 +211,24 @@ impl Rank {
     /// Takes in a part, and runs the handler if no other is missing.
     pub(super) fn long_arrived(&self, token: &Token<'_>, args: &[u32], carried: &[u8]) {
         let from = token.source();
-        let Some((head, data)) = carried.split_at_checked(HEAD) else {
+        let Some((head, data)) = carried.split_at_checked(HEAD_BYTES) else {
             nonsense(self, token, "a part of a long message without its head");
         };
         let head: Head = bytemuck::pod_read_unaligned(head);
         let (at, total) = (head.at as usize, head.total as usize);
         let fits = (u32::from(FIRST_LIBRARY_HANDLER)..256).contains(&head.handler)
-            && u64::from(head.total) <= MAX
+            && u64::from(head.total) <= MAX_PAYLOAD_BYTES
             && (at < total || total == 0 && at == 0)
-            && at.is_multiple_of(STEP)
-            && data.len() == STEP.min(total - at);
+            && at.is_multiple_of(PART_PAYLOAD_BYTES)
+            && data.len() == PART_PAYLOAD_BYTES.min(total - at);
         if !fits {
             nonsense(self, token, "a part of a long message that is none of it");
         }
         let key = (from, token.is_request(), head.number);
         let whole = Head { at: 0, ..head };
-        let parts = total.div_ceil(STEP);
+        let parts = total.div_ceil(PART_PAYLOAD_BYTES);
         if parts > 1 {
-            let (word, bit) = (at / STEP / 64, 1 << (at / STEP % 64));
+            let (word, bit) = (at / PART_PAYLOAD_BYTES / 64, 1 << (at / PART_PAYLOAD_BYTES % 64));
             let mut arriving = self.regions.longs.arriving();
             let message = arriving.entry(key).or_insert_with(|| Assembly {
                 head: whole,

@@ -41,7 +41,7 @@ const LENIENT: u32 = 1;
 const ABSENT: u32 = u32::MAX;
 
 /// Bytes of what is published under a name: key and note.
-const PUBLISHED: usize = size_of::<RegionKey>() + size_of::<u64>();
+const PUBLISHED_BYTES: usize = size_of::<RegionKey>() + size_of::<u64>();
 
 fn halves(word: u64) -> [u32; 2] {
     [word as u32, (word >> 32) as u32]
@@ -488,12 +488,17 @@ impl Rank {
             return Err(RegionError::Gone);
         }
         self.regions.goes_away();
-        let mut found = [0u8; PUBLISHED];
+        let mut found = [0u8; PUBLISHED_BYTES];
         let mut absent = false;
         self.check_context("wait for an operation");
         let event = self.region_op(of, LENIENT, |op| {
             let at = found.as_mut_ptr();
-            let plan = Plan { at, len: PUBLISHED, step: PUBLISHED, ..Plan::message(of, op, Answer::Data) };
+            let plan = Plan {
+                at,
+                len: PUBLISHED_BYTES,
+                step: PUBLISHED_BYTES,
+                ..Plan::message(of, op, Answer::Data)
+            };
             let [number, generation] = self.transfer(&plan).piece(0);
             let [low, high] = halves(name);
             let args = [number, generation, low, high];

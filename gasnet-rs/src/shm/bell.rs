@@ -54,7 +54,7 @@ impl Bells {
 
     /// The memory they take, a multiple of the page size.
     pub fn bytes(ranks: u32) -> usize {
-        (ranks as usize * size_of::<Bell>()).next_multiple_of(map::PAGE)
+        (ranks as usize * size_of::<Bell>()).next_multiple_of(map::PAGE_BYTES)
     }
 
     /// A thread of this rank will call [`Bells::doze`]. Before any message can come.

@@ -53,7 +53,7 @@ impl FrameGrid {
     pub fn reserve(&self, to: Peer, channel: Channel, len: usize) -> Option<RawSlot> {
         assert!(to.rank.0 < self.grid.size(), "frame to rank {} of {}", to.rank.0, self.grid.size());
         // At least 65 bytes, so that the claim always lies in the arena and can be filled in place.
-        let room = len.max(super::link::INLINE + 1);
+        let room = len.max(super::link::INLINE_BYTES + 1);
         let mut sending = self.grid.sending(to.rank.0, channel);
         let claim = sending.claim(room, 2)?;
         let buf = NonNull::new(claim.payload).expect("a claim of this size has arena space");

@@ -27,9 +27,10 @@ use core::cell::UnsafeCell;
 use std::os::fd::BorrowedFd;
 use std::sync::OnceLock;
 
-/// Ranks up to which a poll looks at every link, if they have a processor each. Where they share one, the
-/// links' lines are gone from its cache when a rank's turn comes, and the pending words are fewer.
-const SCAN_ALL: u32 = 16;
+/// Largest number of ranks with which a poll reads every link, if each rank has a processor. Otherwise a poll
+/// reads the pending words, which are fewer: on a shared processor the lines of the links have left the cache
+/// when the rank runs again.
+const MAX_RANKS_SCANNED: u32 = 16;
 
 /// Where the links of a host lie in its shared memory file.
 #[derive(Debug, Clone, Copy)]
@@ -42,7 +43,12 @@ pub(crate) struct GridLayout {
 
 impl GridLayout {
     pub(crate) fn new(size: u32, max_payload: usize, offset: u64) -> GridLayout {
-        GridLayout { size, scan: size <= SCAN_ALL, shape: Shape::for_ranks(size, max_payload), offset }
+        GridLayout {
+            size,
+            scan: size <= MAX_RANKS_SCANNED,
+            shape: Shape::for_ranks(size, max_payload),
+            offset,
+        }
     }
 
     /// The same for ranks that outnumber the host's `processors`, or not; all ranks must say the same.
@@ -56,7 +62,7 @@ impl GridLayout {
     }
 
     fn pending_total(&self) -> usize {
-        (self.pending_bytes() * 2 * self.size as usize).next_multiple_of(map::PAGE)
+        (self.pending_bytes() * 2 * self.size as usize).next_multiple_of(map::PAGE_BYTES)
     }
 
     /// Total bytes in the shared memory file.
@@ -489,7 +495,7 @@ mod tests {
     /// every message of the flood exactly once and in order.
     #[test]
     fn a_flood_does_not_keep_others_waiting() {
-        for size in [5, SCAN_ALL, 70, 130] {
+        for size in [5, MAX_RANKS_SCANNED, 70, 130] {
             let all = grids(size);
             let (me, others) = (size - 1, 2..size - 1);
             let mut sent = [0u32; 2];
@@ -546,7 +552,7 @@ mod tests {
         // A part of it: asking for all would take an entry for each page.
         let bytes = 64 << 20;
         let first = grid.layout.link(grid.base.0, 0, 250, Channel::Request);
-        let mut pages = vec![0u8; bytes / map::PAGE];
+        let mut pages = vec![0u8; bytes / map::PAGE_BYTES];
         // SAFETY: a page-aligned part of the mapping, and an entry for each of its pages.
         assert_eq!(unsafe { libc::mincore(first.cast(), bytes, pages.as_mut_ptr()) }, 0);
         pages.iter().filter(|p| **p & 1 == 1).count()

@@ -1,11 +1,12 @@
 //! A link: one direction of message traffic between two ranks of a host, made of a [`ring`](super::ring) of
 //! message heads and an arena for payloads.
 //!
-//! A message head holds up to 16 arguments and, where there is room, the payload itself (up to [`INLINE`]
-//! bytes); larger payloads lie in the arena, contiguous and 64-byte aligned, and are read there in place by
-//! the receiver. Arena space is handed out in ring order and comes back in ring order, so one number says how
-//! much of it is in use: the end of the oldest payload not yet released. When nothing is in flight the arena
-//! starts over at 0, so a ping-pong keeps using the same warm lines and a quiet link touches few pages.
+//! A message head holds up to 16 arguments and, where there is room, the payload itself (up to
+//! [`INLINE_BYTES`] bytes); larger payloads lie in the arena, contiguous and 64-byte aligned, and are read
+//! there in place by the receiver. Arena space is handed out in ring order and comes back in ring order, so
+//! one number says how much of it is in use: the end of the oldest payload not yet released. When nothing is
+//! in flight the arena starts over at 0, so a ping-pong keeps using the same warm lines and a quiet link
+//! touches few pages.
 //!
 //! **Two phases.** [`Outbox::claim`] finds room and changes nothing; [`Outbox::publish`] sends. A claim that
 //! is dropped costs nothing and loses nothing.
@@ -19,11 +20,11 @@ use crate::am::frame::MAX_ARGUMENTS;
 use core::ptr::{addr_of, addr_of_mut};
 
 /// Payload bytes that fit in a message head with at most [`INLINE_ARGS`] arguments.
-pub(crate) const INLINE: usize = 64;
+pub(crate) const INLINE_BYTES: usize = 64;
 /// Arguments that lie in the first cache line.
 pub(crate) const INLINE_ARGS: usize = 12;
 /// Arena bytes after which an idle link restarts at 0.
-const WARM: u64 = 16 << 10;
+const WARM_ARENA_BYTES: u64 = 16 << 10;
 /// `Msg::at` of a message whose payload lies in its head.
 const AT_INLINE: u32 = u32::MAX;
 
@@ -173,7 +174,7 @@ impl Outbox {
         if !self.ring.has_room() {
             return None;
         }
-        if len == 0 || (len <= INLINE && nargs <= INLINE_ARGS) {
+        if len == 0 || (len <= INLINE_BYTES && nargs <= INLINE_ARGS) {
             return Some(Claim { payload: core::ptr::null_mut(), at: AT_INLINE, used: self.used });
         }
         self.claim_arena(len as u64)
@@ -181,9 +182,9 @@ impl Outbox {
 
     fn claim_arena(&mut self, len: u64) -> Option<Claim> {
         for attempt in 0..2 {
-            // Looking at the consumer's head costs a cache miss; every WARM bytes it pays, because an idle
-            // arena restarts at 0.
-            if attempt == 1 || self.used >= WARM {
+            // Looking at the consumer's head costs a cache miss; every WARM_ARENA_BYTES it pays, because an
+            // idle arena restarts at 0.
+            if attempt == 1 || self.used >= WARM_ARENA_BYTES {
                 self.ring.refresh();
             }
             self.account();
@@ -442,7 +443,7 @@ mod tests {
         let (mut out, mut inn) = unsafe { (Outbox::new(shape, base), Inbox::new(shape, base)) };
         for _ in 0..10_000 {
             let claim = out.claim(4096, 0).unwrap();
-            assert!(u64::from(claim.at) < WARM + 4096);
+            assert!(u64::from(claim.at) < WARM_ARENA_BYTES + 4096);
             // SAFETY: the claim just made; the payload's bytes do not matter here.
             unsafe { out.publish(claim, 1, 0, &[], Body::Arena(4096)) };
             assert!(inn.front().is_some());

@@ -147,9 +147,9 @@ pub(crate) struct Consumer<T: 'static> {
     head: u64,
 }
 
-/// Slots that a consumer may be done with before it says so. Saying it for each one would take the line of
-/// `head` to and fro: a producer that waits for room looks at it all the time.
-const BATCH: u64 = 16;
+/// Number of slots that a consumer releases with one store to `head`. A store for each slot would move the
+/// cache line of `head` to and fro, because a producer that waits for room reads it all the time.
+const SLOTS_PER_HEAD_UPDATE: u64 = 16;
 
 impl<T> Consumer<T> {
     /// # Safety
@@ -180,7 +180,7 @@ impl<T> Consumer<T> {
     #[inline]
     pub(crate) fn release(&mut self) {
         self.head += 1;
-        if self.head.is_multiple_of(BATCH.min(self.ring.mask)) {
+        if self.head.is_multiple_of(SLOTS_PER_HEAD_UPDATE.min(self.ring.mask)) {
             self.flush();
         }
     }

@@ -16,14 +16,14 @@
 use super::{Cells, EMPTY};
 use crate::{GlobalPtr, Rank};
 
-/// Bits of a turn that count; the others are the process.
-const COUNT: u32 = 44;
-/// The largest process that fits.
-const PROCESSES: u64 = u64::MAX >> COUNT;
+/// Number of bits of a turn that hold the count. The other bits hold the process.
+const COUNT_BITS: u32 = 44;
+/// The largest process number that fits in a turn.
+const MAX_PROCESS: u64 = u64::MAX >> COUNT_BITS;
 
 /// A process's turn after this one. A lock that is taken all the time gets through the numbers in some days.
 fn next(turn: u64) -> u64 {
-    let count = (1 << COUNT) - 1;
+    let count = (1 << COUNT_BITS) - 1;
     turn & !count | (turn + 1) & count
 }
 
@@ -40,18 +40,18 @@ pub(super) struct NearLine<'r> {
 impl<'r> NearLine<'r> {
     /// Before any turn. `None`: these ranks need another line; all are told the same.
     pub(super) fn new(rank: &'r Rank, home: GlobalPtr<u64>, cells: Cells, me: u64) -> Option<NearLine<'r>> {
-        let fits = u64::from(rank.size()) < PROCESSES;
+        let fits = u64::from(rank.size()) < MAX_PROCESS;
         (fits && rank.all_mapped() && rank.nic_port().is_none()).then_some(NearLine {
             rank,
             last: home,
             cells,
-            turn: me << COUNT,
+            turn: me << COUNT_BITS,
         })
     }
 
     /// Whether this turn is over.
     fn is_over(&self, turn: u64) -> bool {
-        turn == EMPTY || self.rank.load_word(self.cells.of(turn >> COUNT)) == turn
+        turn == EMPTY || self.rank.load_word(self.cells.of(turn >> COUNT_BITS)) == turn
     }
 
     /// Takes the lock, waiting for its turn.
@@ -76,19 +76,19 @@ impl<'r> NearLine<'r> {
 
     /// Says that this turn is over.
     pub(super) fn release(&mut self) {
-        self.rank.set_word(self.cells.of(self.turn >> COUNT), self.turn);
+        self.rank.set_word(self.cells.of(self.turn >> COUNT_BITS), self.turn);
     }
 }
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::{COUNT, PROCESSES, next};
+    use super::{COUNT_BITS, MAX_PROCESS, next};
     use std::collections::HashSet;
 
     #[test]
     fn processes_fit() {
-        assert_eq!(PROCESSES, (1 << 20) - 1);
-        assert_eq!((PROCESSES << COUNT) >> COUNT, PROCESSES);
+        assert_eq!(MAX_PROCESS, (1 << 20) - 1);
+        assert_eq!((MAX_PROCESS << COUNT_BITS) >> COUNT_BITS, MAX_PROCESS);
     }
 
     #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -115,7 +115,7 @@ mod tests {
 
     impl State {
         fn is_over(&self, turn: u64) -> bool {
-            turn == 0 || self.cells[(turn >> COUNT) as usize - 1] == turn
+            turn == 0 || self.cells[(turn >> COUNT_BITS) as usize - 1] == turn
         }
 
         /// What may come next of a process: each step touches one word of memory.
@@ -168,11 +168,13 @@ mod tests {
     #[test]
     fn one_at_a_time_and_in_turn() {
         // From the beginning, and where counts begin again.
-        for (processes, times, count) in [(2, 4, 0), (3, 2, 0), (4, 1, 0), (2, 4, (1 << COUNT) - 2)] {
+        for (processes, times, count) in [(2, 4, 0), (3, 2, 0), (4, 1, 0), (2, 4, (1 << COUNT_BITS) - 2)] {
             let first = State {
                 last: 0,
                 cells: vec![0; processes],
-                processes: (1..=processes as u64).map(|me| (At::Out, me << COUNT | count, times)).collect(),
+                processes: (1..=processes as u64)
+                    .map(|me| (At::Out, me << COUNT_BITS | count, times))
+                    .collect(),
                 order: vec![],
             };
             let mut seen = HashSet::from([first.clone()]);

@@ -137,8 +137,8 @@ pub struct Limits {
     pub events: Range<u32>,
 }
 
-/// The bytes of a board that no transfer crosses a multiple of.
-const PIECE: u64 = 4096;
+/// A transfer crosses no multiple of this number of bytes of a board.
+const BOARD_PIECE_BYTES: u64 = 4096;
 
 impl Limits {
     /// Those of a NIC.
@@ -185,9 +185,9 @@ impl Limits {
         self.event(m.raise)?;
         for at in [m.from, m.at] {
             self.bytes(at, m.len as usize)?;
-            if m.len == 0 || u64::from(at) % PIECE + u64::from(m.len) > PIECE {
+            if m.len == 0 || u64::from(at) % BOARD_PIECE_BYTES + u64::from(m.len) > BOARD_PIECE_BYTES {
                 return Err(format!(
-                    "{} bytes at {at:#x} of a board: a transfer has 1 to {PIECE} bytes, and crosses no multiple of that",
+                    "{} bytes at {at:#x} of a board: a transfer has 1 to {BOARD_PIECE_BYTES} bytes, and crosses no multiple of that",
                     m.len
                 ));
             }

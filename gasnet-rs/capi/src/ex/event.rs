@@ -95,8 +95,8 @@ pub extern "C" fn gasneti_event_wait(word: usize) {
     ready(CALL).rank.wait(event(CALL, word));
 }
 
-/// Events that are tested without memory of their own.
-const FEW: usize = 32;
+/// Largest number of events that are tested without an allocation.
+const MAX_EVENTS_ON_STACK: usize = 32;
 
 /// Tests all events of an array; complete ones become invalid. How many have become so, and how many are
 /// left.
@@ -113,9 +113,9 @@ unsafe fn sweep(state: &State, call: &str, events: *mut usize, n: usize) -> (usi
     if words.iter().all(|word| *word == 0) {
         return (0, 0);
     }
-    let mut few = [Event::DONE; FEW];
+    let mut few = [Event::DONE; MAX_EVENTS_ON_STACK];
     let mut many;
-    let list = if n <= FEW {
+    let list = if n <= MAX_EVENTS_ON_STACK {
         &mut few[..n]
     } else {
         many = vec![Event::DONE; n];

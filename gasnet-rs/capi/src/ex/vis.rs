@@ -178,8 +178,8 @@ pub unsafe extern "C" fn gasneti_ex_vis_i(
     }
 }
 
-/// Levels up to which the extents of a box are kept on the stack.
-const FEW: usize = 8;
+/// Largest number of levels whose extents are kept on the stack.
+const MAX_LEVELS_ON_STACK: usize = 8;
 
 /// Strided put or get. Distances are signed numbers of bytes.
 ///
@@ -208,8 +208,8 @@ pub unsafe extern "C" fn gasneti_ex_vis_s(
         )
     };
     let (mut few, many);
-    let extents = if levels < FEW {
-        few = [element; FEW];
+    let extents = if levels < MAX_LEVELS_ON_STACK {
+        few = [element; MAX_LEVELS_ON_STACK];
         few[1..=levels].copy_from_slice(count);
         &few[..=levels]
     } else {

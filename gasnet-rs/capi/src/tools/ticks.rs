@@ -4,9 +4,10 @@
 //!
 //! **Rate.** Both clocks are read when the program is loaded, and again when somebody wants to know what a
 //! tick is. No call waits for that. The longer ago the first reading is, the more precise is the rate, and
-//! from [`BASELINE`] on it stays as it is: within 10 ppm of `CLOCK_MONOTONIC`. Before that it is as wrong as
-//! readings are, 100 ns, in all the time since the first one; an interval that the program has measured is
-//! part of that. So whatever is converted, and whenever: the error is less than 100 ns and 10 ppm.
+//! from [`CALIBRATION_TIME`] on it stays as it is: within 10 ppm of `CLOCK_MONOTONIC`. Before that it is as
+//! wrong as readings are, 100 ns, in all the time since the first one; an interval that the program has
+//! measured is part of that. So whatever is converted, and whenever: the error is less than 100 ns and 10
+//! ppm.
 //!
 //! **Moments.** Many programs convert readings of the counter first and subtract then. A reading counts from
 //! the start of the machine, and in all that time a rate that is still changing would make milliseconds. So
@@ -26,8 +27,8 @@ const COUNTER: i32 = 1;
 /// `CLOCK_MONOTONIC`, in nanoseconds.
 const CLOCK: i32 = 2;
 
-/// The interval after which the rate stays as it is.
-const BASELINE: Duration = Duration::from_millis(10);
+/// Interval of measurement after which the rate does not change.
+const CALIBRATION_TIME: Duration = Duration::from_millis(10);
 
 /// Which counter [`gasneti_ticks_slow`]'s inline twin in `gasnet_tools.h` may read.
 #[unsafe(no_mangle)]
@@ -69,7 +70,7 @@ impl Rate {
         let (now_ticks, now) = simultaneous();
         let elapsed = now.duration_since(start);
         let rate = elapsed.as_nanos() as f64 / now_ticks.wrapping_sub(ticks).max(1) as f64;
-        if elapsed < BASELINE {
+        if elapsed < CALIBRATION_TIME {
             return rate;
         }
         // Of several threads, the first one's holds for all.
@@ -249,7 +250,7 @@ mod tests {
             std::thread::sleep(Duration::from_micros(pause));
             let interval = (counter() - rate.origin.0) as f64;
             let first = interval * rate.ns_per_tick();
-            std::thread::sleep(2 * BASELINE);
+            std::thread::sleep(2 * CALIBRATION_TIME);
             let later = interval * rate.ns_per_tick();
             assert!((first - later).abs() < 1000.0 + later / 1e4, "{first} ns, then {later} ns");
             assert_eq!(rate.ns_per_tick(), rate.ns_per_tick(), "it stays");
@@ -267,7 +268,7 @@ mod tests {
             std::thread::sleep(Duration::from_micros(pause));
             let moment = counter();
             let first = rate.ns(moment);
-            std::thread::sleep(2 * BASELINE);
+            std::thread::sleep(2 * CALIBRATION_TIME);
             let later = rate.ns(moment);
             assert!((first - later).abs() < 2000.0, "{first} ns, then {later} ns");
         }
