@@ -6,7 +6,7 @@
 // run: 2 | env GASNET_NEIGHBORHOOD=off | env GASNET_CONDUIT=udp | says passed
 // run: 2 | env GASNET_CONDUIT=netvm | says passed
 // run: 2 | env GASNET_CHECK=1 | says passed
-// run: 2 | args nowhere | status 1 | says there is no such memory there
+// run: 2 | env GASNET_CONDUIT=smp | args nowhere | status 1 | says there is no such memory there
 #include <gasnetex.h>
 #include <gasnet_ratomic.h>
 #include <gasnet_vis.h>
