@@ -1,22 +1,22 @@
-//! Ranks that have left in order ([`Rank::done`]): what is outstanding with one of them, or is started
-//! towards it, will never be done, and ends the job with a message that names both ranks.
+//! Ranks that have left in order ([`Rank::done`]). An operation that is outstanding with such a rank, or is
+//! started towards it, can never complete. It ends the job with a message that names both ranks.
 //!
-//! **Who knows.** A rank that leaves says so in the shared memory of its host, before it takes its conduit
-//! apart. Of a rank of another host the conduit may know
-//! ([`Conduit::left_for`](crate::conduit::Conduit::left_for)); the monitor knows of all.
+//! **Who knows.** A rank that leaves says so in the shared memory of its host, before it closes its conduit.
+//! The conduit may know of a rank on another host ([`Conduit::left_for`](crate::conduit::Conduit::left_for)).
+//! The monitor knows of all ranks.
 //!
-//! **Started afterwards.** Requests, puts and gets by the conduit, and remote atomics look whether their
-//! target has left: one load of a word that does not change while all are there. Neighbours' memory stays
-//! mapped, so puts and gets to it go on.
+//! **Operations started afterwards.** Requests, puts and gets by the conduit, and remote atomics check
+//! whether their target has left. The check is one load of a word that does not change while all ranks are
+//! there. Neighbours' memory stays mapped, so puts and gets to it still work.
 //!
-//! **Outstanding.** What the rank answered before it left may be under way still, and counts. So a wait
-//! believes that an answer will not come only when the rank has been gone for [`MAX_TIME_TO_LAST_ANSWER`],
+//! **Outstanding operations.** Answers that the rank sent before it left may still be on their way. So a wait
+//! concludes that an answer will not come only when the rank has been gone for [`MAX_TIME_TO_LAST_ANSWER`]
 //! and polls find nothing.
 //!
-//! **What nobody misses** is dropped without a word: replies to a rank that did not wait for them, and the
-//! rounds of a barrier that a rank has left out, of which the monitor says more. Messages of collective
-//! operations are dropped, too, and whoever waits for such an operation is told: who has forgotten one may
-//! end in order.
+//! **Messages that are dropped silently.** Replies to a rank that did not wait for them are dropped, as are
+//! rounds of a barrier that a rank has left out (the monitor reports these in more detail). Messages of
+//! collective operations are dropped, too: a rank that has forgotten such an operation may end in order. A
+//! rank that waits for the operation ends the job with the message.
 
 use crate::am::FIRST_LIBRARY_HANDLER;
 use crate::coll::mail;
@@ -31,11 +31,11 @@ use std::time::Duration;
 /// to close.
 const MAX_TIME_TO_LAST_ANSWER: Duration = Duration::from_secs(8);
 
-/// What to do about it.
+/// Advice to the user at the end of the messages.
 const ADVICE: &str = "ranks that others still talk to must stay, for example in a barrier before the end";
 
 impl Rank {
-    /// Says that this rank takes no part any more.
+    /// Tells the other ranks of the host that this rank has left.
     pub(crate) fn say_goodbye(&self) {
         let Ok(own) = self.boot.host_ranks.binary_search(&self.id().0) else { return };
         let now = map::last_tick().as_millis() as u64;
@@ -52,7 +52,7 @@ impl Rank {
         self.header.left.count.load(Ordering::Relaxed) != 0
     }
 
-    /// How long a rank has been gone, if that is known.
+    /// Time since a rank left, if that is known.
     #[cold]
     pub(crate) fn left_for(&self, rank: RankId) -> Option<Duration> {
         match self.boot.host_ranks.binary_search(&rank.0) {
@@ -72,7 +72,7 @@ impl Rank {
         self.some_left() && self.left_for(rank).is_some()
     }
 
-    /// A message cannot be sent: its target has left. See the module for those that nobody misses.
+    /// A message cannot be sent because its target has left. The module lists the messages that are dropped.
     #[cold]
     pub(crate) fn send_to_nobody(&self, channel: Channel, to: RankId, handler: u8) -> Result<(), Error> {
         match handler {
@@ -87,7 +87,7 @@ impl Rank {
         Ok(())
     }
 
-    /// Ends the job over something started towards a rank that has left.
+    /// Ends the job because of an operation that was started towards a rank that has left.
     #[cold]
     pub(crate) fn fatal_started(&self, what: &str, to: RankId) -> ! {
         self.fatal(&format!("{what} needs rank {to}, which has left the job: {ADVICE}"))
@@ -98,7 +98,7 @@ impl Rank {
     #[cold]
     pub(crate) fn check_outstanding(&self, what: &str, peer: Option<RankId>) {
         let gone = |r: &RankId| self.left_for(*r).is_some_and(|since| since > MAX_TIME_TO_LAST_ANSWER);
-        // An event may be that of a collective operation.
+        // An event may belong to a collective operation.
         let collective = peer.is_none() && [crate::coll::WHAT, crate::rma::WHAT].contains(&what);
         let needed = if collective { self.coll.mail.lost_to() } else { peer };
         if let Some(peer) = needed.filter(gone) {

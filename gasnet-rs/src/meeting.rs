@@ -1,17 +1,16 @@
 //! How the ranks of one host meet and exchange bytes while a job starts.
 //!
-//! The *board* is a part of the host's control file. It holds two *tables*, used in turn, with an entry per
-//! rank: the length of what the rank says, and a short speech itself. In an exchange everybody writes its
-//! entry, meets the others, and reads the table: three system calls, however many ranks there are. Nobody can
-//! write a table anew before all have read it, since that takes the meeting of the exchange between. What is
-//! longer follows in *rounds*, in two areas used in turn likewise: as all know all lengths, speeches lie
-//! there without gaps.
+//! The *board* is a part of the host's control file. It holds two *tables*, used in turn, with an entry for
+//! each rank: the length of the rank's contribution, and the contribution itself if it is short. In an
+//! exchange each rank writes its entry, meets the others, and reads the table. This takes three system calls
+//! with any number of ranks. A rank writes a table again only after the meeting of the exchange in between,
+//! and all ranks have read the table before that. Longer contributions follow in *rounds*, in two areas that
+//! are also used in turn. All ranks know all lengths by then, so the contributions lie there without gaps.
 //!
-//! Who waits in a meeting sleeps: with many ranks those that are there would otherwise keep the processors
-//! from those that are still to come.
+//! A rank that waits in a meeting sleeps. With many ranks, those that have arrived would otherwise keep the
+//! processors from those that have not.
 //!
-//! The board serves where the launcher gives no [`Exchange`], which it need not as long as a job has one
-//! host.
+//! The board serves jobs whose launcher gives no [`Exchange`]. A job on one host needs none.
 
 use crate::Error;
 use crate::barrier::{CentralBarrier, Consensus};
@@ -40,7 +39,7 @@ pub(crate) struct Meeting {
     me: u32,
     count: u32,
     phase: AtomicU32,
-    /// Exchanges so far.
+    /// Number of exchanges so far.
     exchanges: AtomicU32,
 }
 
@@ -68,7 +67,8 @@ impl Meeting {
         2 * (table + area)
     }
 
-    /// Returns when all are here. `idle` is called while waiting; true takes the place of a step of the wait.
+    /// Returns when all ranks of the host are here. It calls `idle` while it waits; if `idle` returns true,
+    /// that replaces a step of the wait.
     pub(crate) fn meet(&self, idle: &dyn Fn() -> bool) {
         // Relaxed: one thread of a rank starts it.
         let phase = self.phase.fetch_add(1, Ordering::Relaxed);
@@ -87,7 +87,7 @@ impl Meeting {
         }
     }
 
-    /// The table with what every rank of the host says.
+    /// The table with the contributions of all ranks of the host.
     fn table(&self, board: BorrowedFd<'_>, mine: &[u8], idle: &dyn Fn() -> bool) -> Result<Vec<u8>, Error> {
         // Relaxed: as in `meet`.
         let turn = self.exchanges.fetch_add(1, Ordering::Relaxed) & 1;
@@ -118,7 +118,7 @@ impl Meeting {
         Ok(table.chunks_exact(ENTRY_BYTES).map(|entry| word(&entry[8..])).collect())
     }
 
-    /// What every rank of the host says, in order of rank.
+    /// The contributions of all ranks of the host, in order of rank.
     pub(crate) fn gather(
         &self,
         board: BorrowedFd<'_>,
@@ -188,8 +188,7 @@ mod tests {
     use crate::shm::Host;
     use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 
-    /// Speeches of all lengths, also of several rounds, one exchange after the other without anything
-    /// between.
+    /// Contributions of all lengths, also of several rounds, in exchanges that follow each other directly.
     #[test]
     #[cfg_attr(miri, ignore = "maps files")]
     fn everybody_hears_everything() {

@@ -1,25 +1,27 @@
 //! `GASNET_PROGRESS=thread`: a thread that makes progress while the program computes.
 //!
-//! It sleeps until the conduit's descriptor is readable or its [doorbell](crate::conduit::Conduit::doze)
-//! rung, or for a short time where there is neither, and then polls as the program would. While the program
-//! itself polls often the thread keeps out of its way. With it, locks that a rank of one thread does without
-//! are taken.
+//! The thread sleeps until the conduit's descriptor is readable or its
+//! [doorbell](crate::conduit::Conduit::doze) is rung, or for a short time if the conduit has neither. Then it
+//! polls as the program would. While the program itself polls often, the thread does nothing. With the
+//! thread, a rank of one thread takes locks that it otherwise does not need.
 //!
-//! **Lingering.** To be woken takes some microseconds, of the processor and of the peer's time. So after a
-//! message the thread of a rank that was given processors of its own polls on for about as long before it
-//! lies down again: a peer that sends one after the other is answered as if this rank waited for it, and the
-//! processor time is at most twice what waking for each would take. Elsewhere it lies down at once: a thread
-//! that may run anywhere is woken on the processor of the very peer that waits for its answer.
+//! **Polling after a message.** Waking the thread takes some microseconds of processor time and of the peer's
+//! time. If the rank was given processors of its own, the thread therefore polls for about as long after each
+//! message before it sleeps. A peer that sends one message after the other gets its answers as if this rank
+//! waited for it, and the processor time is at most twice that of waking for each message. Without processors
+//! of its own, the thread sleeps at once, because a thread that may run anywhere is woken on the processor of
+//! the peer that waits for its answer.
 //!
-//! **Its place.** Where there is a processor for each rank and none for each thread as well, and ranks may
-//! run anywhere, a thread that was woken there would go on to share that processor with the peer: each answer
-//! then takes two turns of it. So it looks from time to time where the thread that started the rank runs, and
-//! goes there: it takes time from its own rank, and the peer runs meanwhile.
+//! **Processor of the thread.** Suppose that there is a processor for each rank but not for each thread, and
+//! ranks may run anywhere. A thread that was woken on the peer's processor would stay there, and each answer
+//! would take two turns of that processor. So the thread checks from time to time on which processor the
+//! thread that started the rank runs, and moves there. It then takes time from its own rank, and the peer
+//! continues to run.
 //!
-//! **Handlers of a rank of one thread** ([`Threading::Serial`](crate::Threading)) expect to run on that
-//! thread, inside calls of the runtime. So on the progress thread only the runtime's own messages are served:
-//! puts, gets, atomics, barriers. Messages for handlers of libraries and programs are put aside, and handled
-//! at the program's next poll; when very many wait, requests stay in the network until then.
+//! **Handlers of a rank of one thread** ([`Threading::Serial`](crate::Threading)) run on that thread, inside
+//! calls of the runtime. So the progress thread serves only the runtime's own messages: puts, gets, atomics,
+//! barriers. It puts aside messages for handlers of libraries and programs, and the program's next poll
+//! handles them. When very many of them wait, requests stay in the network until then.
 #![expect(unsafe_code, reason = "hands payloads on to handlers; keeps signals off the thread")]
 
 use crate::am::{Kind, Message};
@@ -48,11 +50,11 @@ const SLEEP_WHILE_PROGRAM_POLLS: Duration = Duration::from_micros(200);
 const MAX_SLEEP_ON_DESCRIPTOR: Duration = Duration::from_millis(50);
 
 thread_local! {
-    /// A fact of the thread: whichever rank it works for, it is none of the program's.
+    /// Whether this thread is a progress thread, of any rank, and not one of the program.
     static AT_WORK: Cell<bool> = const { Cell::new(false) };
 }
 
-/// A message put aside. A long message's payload is in the segment already.
+/// A message put aside. The payload of a long message is already in the segment.
 struct Aside {
     from: RankId,
     channel: Channel,
@@ -64,27 +66,27 @@ struct Aside {
     len: usize,
 }
 
-/// Where the thread of the program runs that started the rank.
+/// The processor of the program's thread that started the rank.
 struct Program {
     stat: std::fs::File,
     looked: Instant,
 }
 
 impl Program {
-    /// Of the calling thread.
+    /// The calling thread is that thread.
     fn here() -> Option<Program> {
         let stat = std::fs::File::open("/proc/thread-self/stat").ok()?;
         Some(Program { stat, looked: Instant::now() })
     }
 
-    /// Which processor that is, or was last.
+    /// The processor on which the thread runs or ran last.
     fn processor(&self) -> Option<usize> {
         let mut text = [0u8; 1024];
         let len = self.stat.read_at(&mut text, 0).ok()?;
         processor_in(&text[..len])
     }
 
-    /// Has the calling thread run there, unless it was seen to of late.
+    /// Moves the calling thread to that processor, unless it was checked recently.
     fn follow(&mut self) {
         if self.looked.elapsed() < TIME_BETWEEN_LOOKS_AT_PROCESSOR {
             return;
@@ -106,11 +108,11 @@ fn processor_in(stat: &[u8]) -> Option<usize> {
 
 /// State of a rank's progress thread.
 pub(crate) struct Progress {
-    /// Handlers of the program may run on the thread.
+    /// Whether handlers of the program may run on the thread.
     parallel: bool,
-    /// The thread goes where the program runs, unless the rank was given processors of its own.
+    /// Whether the thread moves to the program's processor, unless the rank was given processors of its own.
     follows: bool,
-    /// Polls by the program.
+    /// Number of polls by the program.
     polls: AtomicU32,
     /// Messages put aside, and their number.
     aside: Mutex<VecDeque<Aside>>,
@@ -119,7 +121,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Of a host with so many ranks and processors.
+    /// The state for a host with `ranks` ranks and `processors` processors.
     pub(crate) fn new(parallel: bool, ranks: usize, processors: usize) -> Progress {
         Progress {
             parallel,
@@ -131,7 +133,7 @@ impl Progress {
         }
     }
 
-    /// Has the thread end soon.
+    /// Asks the thread to end.
     pub(crate) fn stop(&self) {
         self.stop.store(1, Ordering::Relaxed);
     }
@@ -157,7 +159,7 @@ impl Progress {
 }
 
 impl Rank {
-    /// Called by polls of the program: handles what was put aside.
+    /// Called by polls of the program: handles the messages that were put aside.
     #[cold]
     pub(crate) fn poll_beside(&self, progress: &Progress) -> usize {
         if AT_WORK.get() {
@@ -202,11 +204,11 @@ impl Rank {
     fn work(&self, progress: &Progress, mut program: Option<Program>) {
         AT_WORK.set(true);
         gasnet_sys::thread::sleep_exactly();
-        // A kernel that does not know that wakes the thread as it did.
+        // Older kernels do not have this call and wake the thread in the usual way.
         let _ = gasnet_sys::thread::run_when_woken();
         let linger = if crate::wait::has_own_processors() { POLL_TIME_AFTER_MESSAGE } else { Duration::ZERO };
         let mut seen = 0;
-        // When there was something to do last, and whether there was since the last sleep.
+        // The time of the last work, and whether there was work since the last sleep.
         let (mut last, mut useful) = (Instant::now(), true);
         while progress.stop.load(Ordering::Relaxed) == 0 {
             let polls = progress.polls.load(Ordering::Relaxed);
@@ -229,8 +231,8 @@ impl Rank {
                 core::hint::spin_loop();
                 continue;
             }
-            // What wakes the thread and is not for it to do (it waits for the program, which has a lock)
-            // would wake it again at once.
+            // An event that the thread cannot handle (it waits for the program, which holds a lock) would
+            // wake it again at once.
             let woken = useful && !full && self.sleep_until_woken();
             if woken {
                 last = Instant::now();
@@ -244,10 +246,10 @@ impl Rank {
         }
     }
 
-    /// Sleeps until the conduit says that there is something to do. Whether it did: it may have no means to.
+    /// Sleeps until the conduit reports work. Returns whether the conduit could wake the thread.
     fn sleep_until_woken(&self) -> bool {
         let Some(conduit) = &self.conduit else { return false };
-        // Neighbours' messages wake nobody.
+        // Messages of neighbours do not wake the thread.
         let longest = if self.grid.is_none() { MAX_SLEEP_ON_DESCRIPTOR } else { SLEEP_WITHOUT_DESCRIPTOR };
         match conduit.descriptor() {
             Some(fd) if fd.as_raw_fd() >= 0 => map::wait_readable(fd, longest),

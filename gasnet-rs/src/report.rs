@@ -1,11 +1,11 @@
-//! Why a rank is blocked: what it waits for, for whom, since when, and where in the program.
+//! Why a rank is blocked: what it waits for, for which rank, since when, and where in the program.
 //!
-//! The monitor asks with a signal, and each thread that has been waiting for a while answers by itself, at
-//! the next step of its wait: so nothing is recorded while all goes well. What a wait is for is known there
-//! anyway; where it is comes from the stack. A wait that only other ranks can end tells the monitor by
-//! itself, every second, that it goes on: when all that is left of a job waits like that for ranks that have
-//! ended, the monitor ends it. `GASNET_WAIT_REPORT=seconds` has a wait that takes longer speak up unasked,
-//! and the monitor then asks everybody.
+//! The monitor asks with a signal. Each thread that has been waiting for a while answers at the next step of
+//! its wait, so that nothing is recorded while all goes well. The wait knows its purpose; the stack shows its
+//! place in the program. A wait that only other ranks can end also tells the monitor every second that it
+//! continues. If all remaining ranks of a job wait in this way for ranks that have ended, the monitor ends
+//! the job. With `GASNET_WAIT_REPORT=seconds`, a wait that takes longer reports without being asked, and the
+//! monitor then asks all ranks.
 
 use crate::boot::{Blocked, ToMonitor};
 use crate::question::asked;
@@ -21,8 +21,8 @@ const SECONDS_BETWEEN_NOTES: u32 = 1;
 /// Number of waits that have sent such notes.
 static TOLD: AtomicU32 = AtomicU32::new(0);
 
-/// Functions that are the runtime's, by the beginnings of their names: the first one that is not is where the
-/// program waits.
+/// Beginnings of the names of the runtime's functions. The first function with another name is the place
+/// where the program waits.
 const RUNTIME: [&str; 16] = [
     "gasnet", "<gasnet", "_<gasnet", "core::", "<core", "std::", "<std", "alloc::", "<alloc", "upc_rt",
     "<upc_rt", "__upc", "upcr", "upc_", "__rust", "<unknown",
@@ -46,7 +46,7 @@ fn place(backtrace: &str) -> Option<String> {
 }
 
 impl Rank {
-    /// Called at steps of a wait that sleeps: answers if asked, or if the wait takes too long.
+    /// Called at steps of a wait that sleeps: reports if the monitor asks, or if the wait takes too long.
     #[cold]
     pub(crate) fn explain_wait(&self, waiter: &mut Waiter, what: &'static str, peer: Option<RankId>) {
         if waiter.for_others {
@@ -84,8 +84,8 @@ impl Rank {
         }
     }
 
-    /// Tells the monitor now and then that a wait for others goes on, unless this rank may do something else
-    /// meanwhile.
+    /// Tells the monitor from time to time that a wait for other ranks continues, unless this rank may do
+    /// something else meanwhile.
     fn tell_wait(&self, waiter: &mut Waiter, what: &'static str, peer: Option<RankId>) {
         let now = map::last_tick().as_secs() as u32;
         let told = waiter.told.get_or_insert(Told { due: now + SECONDS_BETWEEN_NOTES + 1, number: 0 });
@@ -105,7 +105,7 @@ impl Rank {
         self.tell(&ToMonitor::Waits(number, self.blocked(waiter, what, peer)));
     }
 
-    /// Barriers that this rank has joined, apart from those that NICs carried out.
+    /// Number of barriers that this rank has joined, without those that NICs carried out.
     pub(crate) fn barriers_joined(&self) -> u32 {
         let p = self.phases.take();
         p.phase.wrapping_add(u32::from(p.notified && !p.by_nics))

@@ -1,16 +1,16 @@
-//! Loops of the program's own that wait: `while (!flag);` and its like.
+//! Loops of the program that wait, such as `while (!flag);`.
 //!
-//! The core sees of such a loop only that the program looks at something again and again. A look is *in vain*
-//! if it finds what the last one found, and if nearly all of them begin as soon as the last one is over: then
-//! the program does nothing else. Such looks are the steps of a wait ([`crate::wait`]): they poll, and spin,
-//! yield or sleep as the machine asks for.
+//! All that the core sees of such a loop is that the program reads the same place repeatedly. Each of these
+//! reads is a *look*. A look is *in vain* if it finds the same value as the last one, and if nearly all looks
+//! begin as soon as the last one is over, so that the program does nothing else. Such looks are the steps of
+//! a wait ([`crate::wait`]): they poll, and then spin, yield or sleep as the machine requires.
 //!
-//! A loop that does a little work between two looks at what never changes may be taken for one that waits. So
-//! its yields are no reason to sleep; it sleeps only where yields are dear, until something arrives, and
-//! [`SLEEP_TO_AWAKE_RATIO`] times as long as it is awake at the most.
+//! A loop that does a little work between two looks at a value that never changes may be mistaken for one
+//! that waits. So its yields do not lead to sleeps. It sleeps only while yields are expensive, until
+//! something arrives, and at most [`SLEEP_TO_AWAKE_RATIO`] times as long as it is awake.
 //!
-//! The first [`UNTIMED_LOOKS`] looks cost a comparison, so that who looks at something else each time pays
-//! nothing.
+//! The first [`UNTIMED_LOOKS`] looks cost only a comparison, so that a program that looks at another place
+//! each time pays nothing more.
 
 use crate::rank::Rank;
 use crate::shm::map;
@@ -33,19 +33,19 @@ const WAIT_FROM_SCORE: u32 = 16;
 /// Largest ratio of the time that such a loop sleeps to the time that it is awake.
 const SLEEP_TO_AWAKE_RATIO: u32 = 16;
 
-/// What a thread of the program looks at, and since when: one for each.
+/// The place that a thread of the program looks at, and since when. Each thread has one.
 pub struct Spins {
     key: u64,
     looks: u32,
     score: u32,
     began: u64,
     ended: u64,
-    /// How much earlier the last look may have ended.
+    /// Longest time that may have passed since the end of the last look.
     allowed: u64,
     wait: Option<Wait>,
 }
 
-/// The wait that looks are steps of.
+/// The wait whose steps are looks.
 struct Wait {
     waiter: Waiter,
     since: u64,
@@ -64,12 +64,12 @@ impl Default for Spins {
 }
 
 impl Spins {
-    /// Nothing was looked at.
+    /// The state before the first look.
     pub const fn new() -> Spins {
         Spins { key: 0, looks: 0, score: 0, began: 0, ended: 0, allowed: 0, wait: None }
     }
 
-    /// A look begins, or ends so many reads that it stands for.
+    /// A look begins. If `reads` is above 1, the look stands for that many reads, and this is the last one.
     #[inline]
     pub fn begin(&mut self, reads: u32) {
         if self.looks > UNTIMED_LOOKS {
@@ -81,8 +81,7 @@ impl Spins {
         (self.began, self.allowed) = (now, MAX_GAP_NS + MAX_GAP_PER_READ_NS * u64::from(reads - 1));
     }
 
-    /// A look found what `key` stands for: the place and its value. Whether it is one of those that are
-    /// timed.
+    /// A look found `key`, which stands for the place and its value. Returns whether the look is timed.
     #[inline]
     fn again(&mut self, key: u64) -> bool {
         if key != self.key {
@@ -98,9 +97,9 @@ impl Spins {
         self.wait = None;
     }
 
-    /// Whether the look that began last is in vain.
+    /// Whether the last look is in vain.
     fn in_vain(&mut self) -> bool {
-        // The first has none to be compared with.
+        // There is no look before the first one to compare it with.
         if self.began > 0 {
             let short = self.began.saturating_sub(self.ended) <= self.allowed;
             self.score = if short {
@@ -117,7 +116,7 @@ impl Spins {
 }
 
 impl Wait {
-    /// How long it may sleep now.
+    /// Longest sleep that is allowed now.
     fn share(&self, now: u64) -> Duration {
         let passed = Duration::from_nanos(now.saturating_sub(self.since));
         let awake = passed.saturating_sub(self.slept);
@@ -126,8 +125,9 @@ impl Wait {
 }
 
 impl Rank {
-    /// Tells of a look of the program's that found what `key` stands for. Whether it was in vain: then this
-    /// polls, unless the caller has, with so much done, and gives up the processor if it is time to.
+    /// Called when a look of the program found `key`. Returns whether the look was in vain. If it was, this
+    /// call polls, unless the caller has polled (and did as much as it says), and gives up the processor if
+    /// it is time to do so.
     #[inline]
     pub fn looked(&self, spins: &mut Spins, key: u64, polled: Option<usize>) -> bool {
         spins.again(key) && self.looked_again(spins, polled)
@@ -187,7 +187,7 @@ impl Rank {
 mod tests {
     use super::*;
 
-    /// Looks at `key` with these gaps between them; how many were in vain.
+    /// Looks at `key` with these gaps between them. Returns how many were in vain.
     fn looks(spins: &mut Spins, key: u64, gaps: impl Iterator<Item = u64>) -> usize {
         let mut vain = 0;
         for gap in gaps {
@@ -220,14 +220,15 @@ mod tests {
     fn a_loop_that_works_does_not_wait() {
         let mut spins = Spins::new();
         assert_eq!(looks(&mut spins, 7, std::iter::repeat_n(MAX_GAP_NS + 1, 10_000)), 0);
-        // Nor one that works every fourth time, nor one that looks at two things in turn.
+        // The same holds for a loop that works every fourth time, and for one that looks at two places in
+        // turn.
         assert_eq!(looks(&mut spins, 9, (0..10_000).map(|i| if i % 4 == 0 { MAX_GAP_NS + 1 } else { 0 })), 0);
         for key in 0..10_000 {
             assert_eq!(looks(&mut spins, key % 2, std::iter::once(0)), 0);
         }
     }
 
-    /// Who was preempted now and then waits all the same; who begins to work stops to wait soon.
+    /// A loop that is preempted from time to time still waits. A loop that begins to work soon stops waiting.
     #[test]
     fn long_gaps_are_forgiven() {
         let mut spins = Spins::new();

@@ -1,25 +1,26 @@
 //! The wait engine: how a rank spends the time until something happens.
 //!
-//! Every blocking call loops over *condition, poll, step*. A step spins for a while, then gives the processor
-//! to others, then sleeps for short, fixed times: a wait that a peer's plain store can end has nobody who
-//! would wake it. The three lengths depend on one fact, whether ranks outnumber processors: if they do, the
-//! peer we wait for may be waiting for our processor, so spinning only delays it.
+//! Every blocking call loops over *condition, poll, step*. A step first spins, later gives the processor to
+//! others, and finally sleeps for short, fixed times. The sleeps are short because nobody wakes a rank whose
+//! wait ends by a peer's plain store. The lengths of the three stages depend on whether ranks outnumber
+//! processors. If they do, the awaited peer may need this rank's processor, and spinning delays it.
 //!
-//! **Watching.** Unless that peer runs at this very moment on another processor: then its answer is a
-//! fraction of a microsecond away, and giving up the processor would cost a round of everybody's turns. So
-//! where ranks outnumber processors each one keeps a word in shared memory that says on which processor it
-//! runs, or that it has given it up ([`Presence`]), and a rank spins while the peer it sent to last is
-//! running. The word is a hint: it is wrong while a rank is preempted, which costs some polls and never
-//! progress. A rank that waits for all others, as in a barrier, yields once; after that those who share its
-//! processor have had their turn, what is missing comes from other processors, and it spins likewise.
+//! **Watching.** Spinning is better, however, while that peer runs on another processor: its answer then
+//! takes a fraction of a microsecond, and a yield would cost a turn of every other rank. So where ranks
+//! outnumber processors, each rank keeps a word in shared memory ([`Presence`]) with the processor on which
+//! it runs, or 0 when it has given up its processor. A rank spins while the peer to which it sent last is
+//! running. The word is a hint. It is wrong while a rank is preempted, which costs some polls but never
+//! progress. A rank that waits for all others, as in a barrier, yields once. After that the ranks on its
+//! processor have had their turn, the missing messages come from other processors, and it spins as well.
 //!
-//! **Strangers.** A yield is cheap while all who share the processor wait, too. Beside programs that compute
-//! it costs a turn of each of them, tens of milliseconds, and a scheduler that is fair goes on to charge the
-//! yielder for turns it did not use; who sleeps instead is let in soon after it is woken. So yields are
-//! timed, and after a dear one this process sleeps where it would spin or yield, for as long as makes such
-//! yields a small part of its time. And ranks that were given a processor each move about on all of the
-//! job's, until yields are cheap again: next to the peer that wakes it a rank runs when that one sleeps,
-//! elsewhere after all the strangers there.
+//! **Strangers.** A yield is cheap while all threads on the processor wait. If other programs compute there,
+//! a yield costs a turn of each of them, tens of milliseconds, and a fair scheduler also charges the yielding
+//! thread for turns that it did not use. A thread that sleeps instead gets the processor soon after it is
+//! woken. So yields are timed. After an expensive yield, this process sleeps where it would spin or yield,
+//! for so long that such yields take a small part of its time. Ranks that were bound to a processor each may
+//! use all processors of the job until yields are cheap again. A woken rank then runs on the processor of the
+//! peer that woke it, as soon as that peer sleeps; on other processors it would run after all the strangers
+//! there.
 
 use crate::prim::{AtomicU32, Ordering::Relaxed};
 use crate::shm::map;
@@ -32,22 +33,23 @@ use std::time::{Duration, Instant};
 #[repr(C, align(128))]
 pub(crate) struct Station(AtomicU32);
 
-/// Who of the host's ranks is running, and whom this rank waits for: one per rank, if ranks outnumber
-/// processors.
+/// Which ranks of the host are running, and for which peer this rank waits. Each rank has one if ranks
+/// outnumber processors.
 pub(crate) struct Presence {
     me: usize,
     stations: &'static [Station],
     /// The peer that messages were sent to last, or [`NOBODY`].
     watched: AtomicU32,
-    /// There are other processors.
+    /// Whether there are other processors.
     others: bool,
 }
 
 /// No peer to watch.
 const NOBODY: u32 = u32::MAX;
-/// Polls for a running peer before the processor is given up after all; halved each time in vain.
+/// Number of polls for a running peer before a rank gives up the processor. It is halved each time the polls
+/// find nothing.
 const WATCH: u32 = 64;
-/// The same where polls look at a network, too, which takes several times as long.
+/// The same if polls also look at a network, which takes several times as long.
 const WATCH_NETWORK: u32 = 16;
 
 impl Presence {
@@ -59,21 +61,22 @@ impl Presence {
         presence
     }
 
-    /// What this rank will wait for, if anything, comes from that peer.
+    /// Watches this peer: messages that this rank will wait for come from it.
     #[inline]
     pub(crate) fn watch(&self, station: u32) {
-        // Threads of a rank overwrite each other's: a hint.
+        // Threads of a rank overwrite each other's value: it is a hint.
         self.watched.store(station, Relaxed);
     }
 
-    /// What this rank will wait for can come from anyone.
+    /// Watches no single peer: messages that this rank will wait for can come from any rank.
     #[inline]
     pub(crate) fn watch_nobody(&self) {
         self.watched.store(NOBODY, Relaxed);
     }
 
-    /// Whether what this rank waits for may come any moment from another processor: the watched peer runs
-    /// there, or, where it can be anyone, those who share this processor have had their turn (`turns`).
+    /// Whether a message that this rank waits for may come at any moment from another processor. This is so
+    /// if the watched peer runs there, or if no single peer is watched and the ranks that share this
+    /// processor have had their turn (`turns`).
     fn may_come(&self, turns: bool) -> bool {
         let here = self.stations[self.me].0.load(Relaxed);
         match self.watched.load(Relaxed) {
@@ -91,26 +94,28 @@ impl Presence {
     }
 }
 
-/// A yield that took longer was expensive; where ranks crowd, see [`WaitPolicy::dear`].
+/// A yield that took longer was expensive. If many ranks share a processor, see
+/// [`WaitPolicy::tolerated_yield`].
 const EXPENSIVE_YIELD: Duration = Duration::from_millis(1);
-/// What an expensive yield adds to a thread's score. A cheap one takes one off.
+/// Amount by which an expensive yield raises a thread's score. A cheap one lowers it by 1.
 const EXPENSIVE_YIELD_SCORE: u32 = 2;
-/// The score from which on yields are avoided: one expensive yield proves nothing.
+/// Lowest score with which yields are avoided. One expensive yield does not suffice.
 const AVOID_FROM_SCORE: u32 = 8;
-/// The score does not rise above this, so that it falls soon once yields are cheap.
+/// Upper limit of the score, so that it falls soon when yields are cheap again.
 const HIGHEST_SCORE: u32 = 16;
-/// For this many times the length of the last expensive yield nobody yields.
+/// Yields are avoided for this many times the length of the last expensive yield.
 const AVOIDED_YIELD_LENGTHS: u64 = 16;
-/// A sleep that nobody ends lasts this part of the wait so far, but not longer than [`WaitPolicy::longest`]:
-/// polls take processor time from the ranks that are waited for.
+/// A sleep that nobody ends takes the length of the wait so far divided by this, but at most
+/// [`WaitPolicy::longest`]. Shorter sleeps would mean more polls, which take processor time from the ranks
+/// that this rank waits for.
 const SLEEP_PART_OF_WAIT: u32 = 16;
-/// While yields are expensive it may last this long at least.
+/// Lower limit of the longest sleep while yields are expensive.
 const LONGEST_SLEEP_AMONG_STRANGERS: Duration = Duration::from_millis(1);
 
-/// Until when, by the host's clock, nobody yields; 0 once yields have been cheap for a while. A fact of the
-/// machine, so one for all ranks of a process.
+/// Time of the host's clock until which yields are avoided, or 0 when yields have been cheap for a while. All
+/// ranks of a process share it, because it describes the machine.
 static EXPENSIVE_UNTIL_NS: AtomicU64 = AtomicU64::new(0);
-/// The processors of all ranks of the host, if this one was given fewer.
+/// The processors of all ranks of the host, if this rank was given fewer.
 static COMMON: OnceLock<Set> = OnceLock::new();
 
 type Set = [u64; map::SET_WORDS];
@@ -119,15 +124,15 @@ thread_local! {
     static YIELDS: Yields = const { Yields { score: Cell::new(0), place: Cell::new(None) } };
 }
 
-/// How the yields of a thread fared.
+/// The cost of the yields of a thread.
 struct Yields {
     score: Cell<u32>,
-    /// Where it belongs, while it runs on the common processors.
+    /// The thread's own processors, while it runs on the common ones.
     place: Cell<Option<Set>>,
 }
 
-/// Ticks are enough: expensive yields last for several, and so few cheap ones meet one that the score forgets
-/// them.
+/// The time by the clock's ticks, which are precise enough: expensive yields last for several ticks, and few
+/// cheap ones include a tick, so that the score forgets those.
 fn now() -> u64 {
     map::last_tick().as_nanos() as u64
 }
@@ -153,16 +158,16 @@ pub(crate) fn share(processors: Set) {
     }
 }
 
-/// Whether this rank was given processors of its own, and its peers others.
+/// Whether this rank was given processors of its own, and its peers other ones.
 pub(crate) fn has_own_processors() -> bool {
     COMMON.get().is_some()
 }
 
 impl Yields {
-    /// Notes a yield that took so long; `dear` if that was too long.
-    fn note(&self, took: u64, dear: bool, now: u64) {
+    /// Notes a yield that took `took` nanoseconds, and whether that was expensive.
+    fn note(&self, took: u64, expensive: bool, now: u64) {
         let score = self.score.get();
-        if dear {
+        if expensive {
             self.score.set((score + EXPENSIVE_YIELD_SCORE).min(HIGHEST_SCORE));
             if score >= AVOID_FROM_SCORE {
                 EXPENSIVE_UNTIL_NS.store(now + AVOIDED_YIELD_LENGTHS * took, Relaxed);
@@ -183,30 +188,30 @@ impl Yields {
     }
 }
 
-/// Yields, and notes what that cost, more than `dear` being too much; `before` is the time of late, if known.
-/// Returns the time.
-fn yield_timed(before: u64, dear: Duration) -> u64 {
+/// Yields, and notes the cost; a yield that takes longer than `tolerated` is expensive. `before` is a recent
+/// time, if it is known. Returns the time after the yield.
+fn yield_timed(before: u64, tolerated: Duration) -> u64 {
     let before = if before == 0 { now() } else { before };
     std::thread::yield_now();
     let after = now();
     let took = after.saturating_sub(before);
-    YIELDS.with(|yields| yields.note(took, took > dear.as_nanos() as u64, after));
+    YIELDS.with(|yields| yields.note(took, took > tolerated.as_nanos() as u64, after));
     after
 }
 
 /// The lengths of the three stages.
 #[derive(Debug, Clone, Copy)]
 pub struct WaitPolicy {
-    /// Polls before the processor is given up while a watched peer is running (see the module).
+    /// Number of polls before a rank gives up the processor while a watched peer is running (see the module).
     pub watched: u32,
-    /// Polls before the first yield; none when ranks outnumber processors, where a rank *watches* instead
+    /// Number of polls before the first yield. It is 0 if ranks outnumber processors; a rank *watches* then
     /// (see the module).
     pub spins: u32,
-    /// Yields before the first sleep.
+    /// Number of yields before the first sleep.
     pub yields: u32,
     /// Length of a sleep.
     pub sleep: Duration,
-    /// Length of sleeps in a wait that lasts: they grow with it up to this.
+    /// Longest sleep in a long wait. Sleeps grow with the wait up to this length.
     pub longest: Duration,
 }
 
@@ -221,7 +226,7 @@ impl WaitPolicy {
             spins: spins.unwrap_or(if crowded { 0 } else { 2000 }),
             // A yield with nobody else to run returns at once; with others it takes as long as they do.
             yields: 20_000 / per_processor.min(20),
-            // With very many ranks per processor the sleepers' wake-ups alone would keep it busy.
+            // With very many ranks per processor the wake-ups of sleepers alone would keep it busy.
             sleep,
             longest: if per_processor > CROWDED_RANKS_PER_PROCESSOR {
                 sleep.max(TIME_BETWEEN_WAKE_UPS * per_processor)
@@ -232,22 +237,22 @@ impl WaitPolicy {
     }
 }
 
-/// Ranks per processor above which sleeps grow with the wait.
+/// Number of ranks per processor above which sleeps grow with the wait.
 const CROWDED_RANKS_PER_PROCESSOR: u32 = 16;
-/// Time between two wake-ups of sleepers on a processor, once all of them have waited for long: about ten
-/// times what one costs, so that those who have work to do get the rest.
+/// Time between two wake-ups of sleepers on a processor, when all of them have waited for long. It is about
+/// ten times the cost of a wake-up, so that most of the time is left for ranks that have work.
 const TIME_BETWEEN_WAKE_UPS: Duration = Duration::from_micros(50);
 
 impl WaitPolicy {
-    /// Whether so many ranks share a processor that those who wait are to leave it to the others.
+    /// Whether so many ranks share a processor that waiting ranks should leave it to the others.
     #[inline]
     pub(crate) fn many(&self) -> bool {
         self.longest > self.sleep
     }
 
-    /// Longest time that a yield takes if only ranks of the job share the processor: a turn of each takes a
-    /// microsecond or a few.
-    fn dear(&self) -> Duration {
+    /// Longest time that a yield takes if only ranks of the job share the processor. The turn of a waiting
+    /// rank takes a few microseconds.
+    fn tolerated_yield(&self) -> Duration {
         EXPENSIVE_YIELD.max(self.longest / 4)
     }
 
@@ -267,17 +272,18 @@ const SPINS_PER_PAUSE: u32 = 8;
 /// Where the steps of a wait begin.
 #[inline]
 fn first_step(policy: WaitPolicy) -> u32 {
-    // Who was asked to spin for ever does. Among strangers the peer needs the processor, if it is not asleep.
+    // A rank that was asked to spin for ever does so. While strangers compute here, the peer needs the
+    // processor unless it sleeps.
     let spin = policy.spins == u32::MAX || !among_strangers();
     if spin { 0 } else { policy.spins }
 }
 
-/// What the monitor knows of a wait.
+/// What the monitor was told about a wait.
 #[derive(Clone, Copy)]
 pub(crate) struct Told {
-    /// When it is told next, in seconds of the host's clock.
+    /// Time of the next note, in seconds of the host's clock.
     pub(crate) due: u32,
-    /// The number of the wait there; 0 if something has happened since.
+    /// The number of the wait at the monitor, or 0 if something has happened since.
     pub(crate) number: u32,
 }
 
@@ -286,17 +292,18 @@ pub struct Waiter {
     policy: WaitPolicy,
     presence: Option<&'static Presence>,
     steps: u32,
-    /// Polls for a running peer since the last yield, and how many there may be.
+    /// Number of polls for a running peer since the last yield, and its limit.
     watched: u32,
     patience: u32,
-    /// When the last yield was over, if polls alone came after it; else 0.
+    /// Time at the end of the last yield if only polls followed it, else 0.
     yielded: u64,
     since: Option<Instant>,
     /// Only other ranks can end it.
     pub(crate) for_others: bool,
-    /// Once it has taken a while.
+    /// Set when the wait has taken a while.
     pub(crate) told: Option<Told>,
-    /// What the wait has been asked about ([`crate::report`]), and whether it has spoken up by itself.
+    /// The last question that the wait has answered ([`crate::report`]), and whether it has reported without
+    /// a question.
     pub(crate) asked: u32,
     pub(crate) reported: bool,
 }
@@ -330,8 +337,8 @@ impl Waiter {
     pub(crate) fn step_or(&mut self, sleep: impl FnOnce(Duration)) {
         if self.steps < self.policy.spins {
             self.steps += 1;
-            // The poll between two steps is a pause in itself; the instruction is long, more so in a virtual
-            // machine.
+            // The poll between two steps is a pause in itself, and the instruction takes long, especially in
+            // a virtual machine.
             if self.steps.is_multiple_of(SPINS_PER_PAUSE) {
                 core::hint::spin_loop();
             }
@@ -340,7 +347,7 @@ impl Waiter {
         }
     }
 
-    /// Called when a poll did something: what we wait for may be close.
+    /// Called when a poll did something: the awaited event may be close.
     #[inline]
     pub fn progressed(&mut self) {
         self.steps = first_step(self.policy);
@@ -368,17 +375,17 @@ impl Waiter {
         }
         self.steps = self.steps.saturating_add(1);
         let slow = self.turns();
-        // Turns of a loaded machine can be long: a wait is worth a report well before it sleeps.
+        // Turns on a loaded machine can be long, so a wait is reported well before it sleeps.
         if slow == YIELDS_BEFORE_REPORT {
             self.since.get_or_insert_with(Instant::now);
         }
-        let dear = yields_are_expensive();
-        if slow <= self.policy.yields && !dear {
-            self.yielded = yield_timed(self.yielded, self.policy.dear());
+        let expensive = yields_are_expensive();
+        if slow <= self.policy.yields && !expensive {
+            self.yielded = yield_timed(self.yielded, self.policy.tolerated_yield());
         } else {
             self.yielded = 0;
             let waited = self.since.get_or_insert_with(Instant::now).elapsed();
-            let longest = if dear {
+            let longest = if expensive {
                 LONGEST_SLEEP_AMONG_STRANGERS.max(self.policy.longest)
             } else {
                 self.policy.longest
@@ -390,13 +397,13 @@ impl Waiter {
         }
     }
 
-    /// How often this wait has given up the processor since something happened.
+    /// Number of times that this wait has given up the processor since something happened.
     #[inline]
     pub(crate) fn turns(&self) -> u32 {
         self.steps.saturating_sub(self.policy.spins)
     }
 
-    /// Whether it is time to ask whether the ranks that this wait needs are there still.
+    /// Whether it is time to check that the ranks that this wait needs have not left.
     #[inline]
     pub(crate) fn should_look(&self) -> bool {
         self.turns().is_multiple_of(TURNS_PER_LOOK_AT_PEERS)
@@ -408,7 +415,7 @@ impl Waiter {
         self.since.is_some()
     }
 
-    /// How long this wait has taken since it began to be slow, if it got that far.
+    /// Time since this wait became slow, if it has.
     pub fn asleep_for(&self) -> Option<Duration> {
         self.since.map(|t| t.elapsed())
     }

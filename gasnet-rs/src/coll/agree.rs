@@ -1,20 +1,21 @@
 //! Whether the members of a team mean the same operation.
 //!
-//! All members start the operations of a team in the same order, with kinds, sizes, roots and modes that
-//! agree. Who does not is told, with the ranks, kinds and sizes of both sides. Each rank has a [`Record`] of
-//! every team: what its last operations were.
+//! All members start the operations of a team in the same order, with the same kinds, sizes, roots and modes.
+//! If a member does not, the job ends with a message that has the ranks, kinds and sizes of both sides. Each
+//! rank has a [`Record`] of every team, which contains its last operations.
 //!
-//! - *Messages* say which operation they belong to ([`What::short`]). It is compared with the record when
-//!   they come, or when the operation is started here if they come before that.
-//! - *Tables* count members in. The word that counts them also sums up what they are doing
-//!   ([`Table::arrive`](super::table::Table::arrive)): whoever comes compares the sum of those before with
-//!   its own.
-//! - *NICs* carry a word before each block, and as each signal. Hosts compare them when the operation is
-//!   over, before they use what came ([`nic`](super::nic)).
-//! - *Waits* that take longer than a second [ask](crate::Rank::ask_about_collectives) a member on whom they
-//!   depend, with the whole record. So members that wait in different places, at different operations or by
-//!   different paths, are told instead of hanging: of members that wait for each other, two neighbours in
-//!   that chain disagree. Nobody is asked twice at a time, nor again before either has started something.
+//! - *Messages* say which operation they belong to ([`What::short`]). It is compared with the record when a
+//!   message arrives, or when the operation is started here, if that is later.
+//! - *Tables* count the members that arrive. The word of the count also contains the sum of what they are
+//!   doing ([`Table::arrive`](super::table::Table::arrive)). Each member compares the sum of those before it
+//!   with its own value.
+//! - *NICs* send a word before each block, and as each signal. Hosts compare the words when the operation is
+//!   over, before they use the data ([`nic`](super::nic)).
+//! - *Waits* that take longer than a second [ask](crate::Rank::ask_about_collectives) a member on which they
+//!   depend, and send the whole record. So members that wait in different places, at different operations or
+//!   by different paths get an error instead of a hang: in a chain of members that wait for each other, two
+//!   neighbours disagree. A member is not asked again before it has answered, nor before either side has
+//!   started another operation.
 
 use super::mail::{self, ASK, TOLD};
 use super::{Shape, SyncMode, When};

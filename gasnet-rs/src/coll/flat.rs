@@ -1,6 +1,6 @@
-//! Operations on small blocks among members of one host: every member leaves its block in the team's
-//! [table](super::table), the last one to come combines them where that is asked for, and all read what
-//! concerns them. As fast as a barrier of the same memory.
+//! Operations on small blocks among members of one host. Every member writes its block to the team's
+//! [table](super::table), the last member to arrive combines the blocks if the operation needs it, and all
+//! members read their results. Such an operation is as fast as a barrier over the same memory.
 #![expect(unsafe_code, reason = "copies between buffers of callers and shared memory")]
 
 use super::agree::What;

@@ -1,18 +1,19 @@
 //! Messages between members of a team.
 //!
-//! A message is named by team, operation, step and sender. It may arrive before its receiver has come to ask
-//! for it, so it goes into a slot that either side makes; the receiver *posts* a buffer there.
+//! A message is named by team, operation, step and sender. It may arrive before its receiver waits for it, so
+//! it goes into a slot that either side creates. The receiver *posts* a buffer there.
 //!
-//! **Small** messages (up to [`MAX_EAGER_BYTES`]) are sent at once, and copied once more if they come early.
+//! **Small** messages (up to [`MAX_EAGER_BYTES`]) are sent at once. They are copied once more if they arrive
+//! before the buffer is posted.
 //!
-//! **Large** ones never wait in between. Who starts depends on what both sides know, so that nothing is sent
-//! in vain:
-//! - *pull*, between ranks that map each other's segments: the sender offers. From its segment: the receiver
-//!   copies and says `DONE`. From elsewhere: the receiver answers `READY`, and it goes on as a push. Several
-//!   receivers of one block copy side by side.
-//! - *push*, and everything between hosts: the receiver says `READY` when it posts. If its buffer is in its
-//!   segment, the sender puts the data there and says `PLACED`; else it sends fragments, which go straight
-//!   into the posted buffer.
+//! **Large** messages go straight to their destination. Which side starts depends on facts that both sides
+//! know, so that no message is superfluous:
+//! - *pull*, between ranks that map each other's segments: the sender sends `OFFER`. If the data is in the
+//!   sender's segment, the receiver copies it and sends `DONE`. Otherwise the receiver answers `READY`, and
+//!   the transfer continues as a push. Several receivers of one block copy at the same time.
+//! - *push*, and everything between hosts: the receiver sends `READY` when it posts. If its buffer is in its
+//!   segment, the sender puts the data there and sends `PLACED`. Otherwise the sender sends fragments, which
+//!   go straight into the posted buffer.
 #![expect(unsafe_code, reason = "copies between buffers of callers, segments and messages")]
 
 use super::agree::{About, Record, What};

@@ -1,12 +1,13 @@
-//! Operations that NICs carry out by themselves (`GASNET_COLL=nic`), made of their event counts and triggered
-//! commands ([`crate::sync::port`]). A host puts its bytes on the board, gives its NIC all commands of the
-//! operation, those that wait for others included, and raises the first event. From there on no host gives a
-//! command or runs a handler, until it sees that the last event of its own NIC has been raised.
+//! Operations that NICs carry out by themselves (`GASNET_COLL=nic`), with their event counts and triggered
+//! commands ([`crate::sync::port`]). A host writes its bytes to the board, gives its NIC all commands of the
+//! operation, including those that wait for other commands, and raises the first event. After that no host
+//! gives a command or runs a handler until the last event of its own NIC has been raised.
 //!
-//! **Trees.** Broadcasts and reductions, and barriers of many, go up a binomial tree to a root and down
-//! again, with bytes on the way up, on the way down, on both or on neither. An event count with commands
-//! behind it is a semaphore with waiters: a node's *up* event counts its host and its children, its *fold*
-//! event the children's blocks that were combined, its *down* event the word of its parent.
+//! **Trees.** Broadcasts, reductions, and barriers of many members go up a binomial tree to a root and down
+//! again, with bytes on the way up, on the way down, in both directions or in neither. An event count with
+//! commands that wait for it is a semaphore with waiters. A node's *up* event counts its host and its
+//! children, its *fold* event counts the children's blocks that were combined, and its *down* event counts
+//! the word of its parent.
 //!
 //! ```text
 //! up   = children + 1   -> fold each child's block into mine, raising my fold;   without blocks: as if fold were complete
@@ -14,44 +15,46 @@
 //! down = 1              -> send the block to each child, raising its down;       my host goes on
 //! ```
 //!
-//! **Segments.** A command moves a page at most. A block of several pages goes in up to [`MAX_SEGMENTS`]
-//! parts with events of their own, so that one is on its way up while others are folded or on their way down;
-//! events count a part's pages.
+//! **Segments.** A command moves at most a page. A block of several pages is sent in up to [`MAX_SEGMENTS`]
+//! parts with events of their own, so that one part moves up while others are folded or move down. Events
+//! count the pages of a part.
 //!
-//! **Straight.** A block that somebody else gets as it is (scatter, gather, exchange, of blocks of one size
-//! or of many, and all-gather) goes from its owner's board to the other's in one step. The two know how long
-//! it is, and nobody else has to: each member knows from its own sizes what to give its NIC, and how many
-//! pieces are to come, which an event counts. Where not all know all sizes, a block's [place](Places) depends
-//! on its two members only, and all places are equally long. Empty blocks do not travel, but among
-//! [`MAX_MEMBERS_ALL_TO_ALL`] members everybody sends everybody else something, be it a signal, so that
-//! nobody ends before all have begun. Among more of them a tree without bytes goes beside. A barrier is that
-//! alone.
+//! **Direct blocks.** A block that another member gets unchanged goes from its owner's board to the other
+//! board in one step. Scatter, gather and exchange (with blocks of one size or of different sizes) and
+//! all-gather use such blocks. Only the two members of a block need its length: each member derives the
+//! commands for its NIC from its own sizes, and the number of pieces that will arrive, which an event counts.
+//! If no member knows all sizes, a block's [place](Places) depends only on its two members, and all places
+//! have the same length. Empty blocks are not sent. But among up to [`MAX_MEMBERS_ALL_TO_ALL`] members every
+//! member sends every other member at least a signal, so that no member ends before all have begun. With more
+//! members, a tree without bytes runs in addition. A barrier is such an operation without blocks.
 //!
-//! **What it is.** Each block begins with a [word](Turn::word) that says which operation it belongs to, of
-//! which kind and size; a signal is such a word alone. Before an operation ends, hosts compare the words that
-//! have come with their own: who takes part in something else is [told](super::agree). A word of an earlier
-//! operation, where nothing has come, is no word of this one.
+//! **Identification.** Each block begins with a [word](Turn::word) that says to which operation it belongs,
+//! and the kind and size of that operation. A signal is only such a word. Before an operation ends, hosts
+//! compare the received words with their own, and [report](super::agree) a member that takes part in
+//! something else. A word of an earlier operation, at a place where nothing has arrived, is ignored.
 //!
-//! **Two sets.** Events and board places of an operation are those of its team and of one of two sets, in
-//! turn. Nobody ends an operation before all have begun it, and whoever begins the next has read what the
-//! last one left, so what comes early for the next operation finds its own set unused, and for the one after
-//! that nothing can come. So what goes straight waits for nobody: who has not begun the operation has ended
-//! the one before the last. Counts are never set back: each rank knows what they will be.
+//! **Two sets.** An operation uses the events and board places of its team and of one of two sets, in turn.
+//! No member ends an operation before all have begun it, and a member that begins the next operation has read
+//! the results of the last one. So data that arrives early for the next operation finds its own set unused,
+//! and no data can arrive for the operation after that. Therefore direct blocks need no waiting: a member
+//! that has not begun the operation has ended the one before the last. Counts are never reset; each rank
+//! knows their future values.
 //!
-//! **What is combined.** NICs know sums and the like of words ([`Reduction::known`]). No NIC can call a
-//! function of the program: for others the operands go straight to who wants the result, and hosts combine
-//! them when the operation is over. So they do with short ones of few members, where a tree's turns take
-//! longer; short broadcasts go straight there, too.
+//! **Combining.** NICs know sums and similar functions of words ([`Reduction::known`]). No NIC can call a
+//! function of the program. For such functions the operands go directly to the members that need the result,
+//! and hosts combine them when the operation is over. Short operands of few members are treated in the same
+//! way, because the turns of a tree take longer there; short broadcasts are direct as well.
 //!
-//! **The job's own barrier**, by name or without one, is a reduction of a team that is there for nothing else
-//! ([`JOB_BARRIER_TEAM`]).
+//! **The job's own barrier**, with or without a name, is a reduction of a team that exists for this purpose
+//! only ([`JOB_BARRIER_TEAM`]).
 //!
-//! **What goes another way**, by messages: all operations of teams after the first [`MAX_TEAMS`]; and what
-//! does not fit ([`fits`]). Of two, four and eight members: 124, 84 and 60 KiB that are broadcast, or
-//! combined by a function that NICs know; 124, 60 and 28 KiB a block of scatter and gather, and 60, 28 and 12
-//! KiB one of exchange; 252 KiB of all members' together in all-gather and scan; each block with its word.
-//! Where blocks differ, members cannot agree on a way, as nobody knows all; but the two that a block concerns
-//! can, so just those that are longer than their place ([`Places::most`]) go by messages, beside the others.
+//! **Operations by messages.** All operations of teams after the first [`MAX_TEAMS`] use messages, as do
+//! blocks that do not fit ([`fits`]). The limits for two, four and eight members, each block with its word,
+//! are: 124, 84 and 60 KiB for a broadcast, or a combination by a function that NICs know; 124, 60 and 28 KiB
+//! for a block of scatter and gather; 60, 28 and 12 KiB for a block of exchange; 252 KiB for all members'
+//! blocks together in all-gather and scan. If blocks have different sizes, the members cannot agree on a way,
+//! since no member knows all sizes. But the two members of a block can, so only blocks that are longer than
+//! their place ([`Places::most`]) are sent by messages, in addition to the others.
 
 use super::algorithms::Reduction;
 use super::mail::{self, Op, Part, Ptr};

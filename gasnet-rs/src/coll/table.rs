@@ -1,13 +1,13 @@
 //! Tables: memory that the members of a team on one host share, for operations on small blocks.
 //!
-//! A table is a [`CentralBarrier`] and two *areas* that phases use in turn. In a phase every member leaves
-//! its bytes in its part of the area and arrives; the last to arrive may leave a result; then all read.
-//! Whoever enters the next phase uses the other area, and nobody gets to the one after before all have
-//! arrived in the next, which is after they have read: so two areas are enough.
+//! A table is a [`CentralBarrier`] and two *areas* that phases use in turn. In a phase every member writes
+//! its bytes to its part of the area and arrives. The last to arrive may write a result, and then all read. A
+//! member that enters the next phase uses the other area. No member reaches the phase after that before all
+//! have arrived in the next one, and they arrive there after they have read. So two areas are enough.
 //!
-//! A host has [`TABLE_COUNT`] tables, with a bitmap of those in use. The first belongs to the team of all
-//! ranks; the leader of another team takes one, and the last member that gives the team up gives it back. A
-//! team that gets none uses messages.
+//! A host has [`TABLE_COUNT`] tables, and a bitmap of those in use. The first belongs to the team of all
+//! ranks. The leader of another team takes one, and the last member that gives the team up returns it. A team
+//! that gets none uses messages.
 #![expect(unsafe_code, reason = "overlays tables on a shared mapping")]
 
 use crate::barrier::{CentralBarrier, WITH_ARRIVALS, WITH_PHASE};

@@ -1,8 +1,9 @@
-//! Who talks to whom.
+//! The trees along which members of a team send messages.
 //!
-//! Members of a team on one host talk through shared memory, where a message costs little and a hop costs a
-//! turn of the scheduler: they hang on their host's *leader* directly, in groups of [`ARITY`]. Leaders form a
-//! binomial tree over the hosts, or exchange rounds, since there the number of rounds counts.
+//! Members of a team on one host send messages through shared memory, where a message costs little and a hop
+//! costs a turn of the scheduler. They are connected to the *leader* of their host directly, in groups of
+//! [`ARITY`]. Between hosts the number of rounds counts, so that leaders form a binomial tree over the hosts,
+//! or exchange rounds.
 
 /// Children of a member within its host.
 const ARITY: usize = 8;

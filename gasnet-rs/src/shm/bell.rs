@@ -1,16 +1,16 @@
 //! A doorbell: wakes a thread of another process that sleeps until messages come.
 //!
-//! A word in shared memory for each rank that receives. Who has published a message *rings*: if the receiver
-//! sleeps, it is woken, by a system call; else ringing is a load, and a fence where the receiver sleeps at
-//! times. The receiver *lies down*, looks for messages once more, and only then sleeps, while the word says
-//! so.
+//! Each rank that receives has a word in shared memory. A sender that has published a message *rings*. If the
+//! receiver sleeps, a system call wakes it; otherwise ringing is a load, and also a fence if the receiver may
+//! sleep at all. The receiver *lies down*, looks for messages once more, and only then sleeps, as long as the
+//! word says so.
 //!
-//! **No lost wake-up.** The sender publishes, then looks at the word; the sleeper changes the word, then
-//! looks for messages; full fences between. So the message is seen, or the sleeper is woken, or both.
+//! **No lost wake-up.** The sender publishes, then reads the word; the sleeper changes the word, then looks
+//! for messages; full fences are between. So the message is seen, or the sleeper is woken, or both.
 //!
-//! **Who never sleeps** hangs no bell: its word stays [`NOBODY`], and ringing costs the senders a load of a
-//! line that nobody writes. The bell is hung before the first message can come, so that no sender takes a
-//! sleeper for nobody.
+//! **A receiver that never sleeps** has no bell: its word stays [`NOBODY`], and ringing costs the senders a
+//! load of a line that nobody writes. A bell is set up before the first message can come, so that every
+//! sender sees it.
 //!
 //! One thread of a rank sleeps here at a time.
 #![expect(unsafe_code, reason = "overlays words on a shared mapping")]
