@@ -66,6 +66,13 @@ impl Rank {
         }
     }
 
+    /// Whether a rank is known to have left in order ([`Rank::done`]). Puts of it that were done are in
+    /// place. A rank of another host may have left a moment before this is known.
+    pub fn has_departed(&self, rank: RankId) -> bool {
+        self.has_left(rank)
+            || self.boot.host_ranks.binary_search(&rank.0).is_err() && self.left_for(rank).is_some()
+    }
+
     /// Whether a rank of this host has left.
     #[inline]
     pub(crate) fn has_left(&self, rank: RankId) -> bool {

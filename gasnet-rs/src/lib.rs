@@ -42,6 +42,7 @@
 //! | `sync/mod.rs` | words that NICs and programs share |
 //! | `spins.rs` | waiting loops of the program's own |
 //! | `job.rs` | leaving, and errors that end the job |
+//! | `departure.rs` | which ranks have left |
 //!
 //! # One put, traced
 //! [`Rank::put`] (`rma.rs`) asks the segment table (`segment.rs`) where the bytes are. *Mapped here*: one
