@@ -13,24 +13,21 @@
 //! [`close`](Endpoint::close); or, if the process died without closing, the [last
 //! words](Endpoint::last_words) that it had stored for this case in its own memory, which outlives it.
 
+use super::peer::{LIVENESS_CHECK_INTERVAL, Process};
 use super::{EventQueue, Tripwire, Watch};
 use gasnet::{Error, GlobalPtr, Rank, RankId, Shared};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Most bytes in a message.
 pub const MAX_MESSAGE_BYTES: usize = 56;
 /// Messages in a full ring.
 pub const RING_MESSAGES: u64 = 8;
-/// Interval at which a blocked end checks whether the other's process is alive.
-const LIVENESS_CHECK_INTERVAL: Duration = Duration::from_millis(2);
 
-/// Offsets in a block, in words: written, read, closed, process, its start; last words, closing message,
-/// ring.
+/// Offsets in a block, in words: written, read, closed, process; last words, closing message, ring.
 const WRITTEN_WORD: usize = 0;
 const READ_WORD: usize = 8;
 const CLOSED_WORD: usize = 16;
 const PROCESS_WORD: usize = 17;
-const STARTED_WORD: usize = 18;
 const LAST_WORDS_WORD: usize = 24;
 const CLOSING_WORD: usize = 32;
 const RING_WORD: usize = 40;
@@ -46,15 +43,6 @@ pub struct Endpoints<'r> {
     /// A block for each peer: the peer writes to it, and may read it when this rank is gone.
     blocks: GlobalPtr<u64>,
     opened: Vec<bool>,
-}
-
-/// The start time of a process of this host, if it lives.
-fn process(pid: u32) -> Option<u64> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-    let state = fields.next()?;
-    let started = fields.nth(18)?.parse().ok()?;
-    (!matches!(state, "Z" | "X" | "x")).then_some(started)
 }
 
 fn pack(message: &[u8]) -> [u64; 8] {
@@ -82,10 +70,9 @@ impl<'r> Endpoints<'r> {
         let words = BLOCK_WORDS * rank.size() as usize;
         let blocks = GlobalPtr::new(rank.id(), rank.allocate(8 * words as u64, 64)?);
         rank.write_slice(blocks, &vec![0u64; words]);
-        let (pid, started) = (std::process::id(), process(std::process::id()).unwrap_or(0));
+        let process = Process::own();
         for peer in 0..rank.size() as usize {
-            rank.write(blocks.add(BLOCK_WORDS * peer + PROCESS_WORD), pid.into());
-            rank.write(blocks.add(BLOCK_WORDS * peer + STARTED_WORD), started);
+            process.publish(rank, blocks.add(BLOCK_WORDS * peer + PROCESS_WORD));
         }
         rank.barrier();
         Ok(Endpoints { rank, blocks, opened: vec![false; rank.size() as usize] })
@@ -106,11 +93,8 @@ impl<'r> Endpoints<'r> {
         let (me, rank) = (self.rank.id(), self.rank);
         let mine = self.blocks.add(BLOCK_WORDS * peer.0 as usize);
         let theirs = self.blocks.on(peer).add(BLOCK_WORDS * me.0 as usize);
-        let watched = (rank.is_neighbour(peer) && peer != me).then(|| {
-            let pid = rank.load_word(theirs.add(PROCESS_WORD)) as u32;
-            (pid, rank.load_word(theirs.add(STARTED_WORD)))
-        });
-        Ok(Endpoint { rank, peer, mine, theirs, process: watched, sent: 0, received: 0 })
+        let process = Process::of(rank, peer, theirs.add(PROCESS_WORD));
+        Ok(Endpoint { rank, peer, mine, theirs, process, sent: 0, received: 0 })
     }
 }
 
@@ -121,8 +105,8 @@ pub struct Endpoint<'r> {
     peer: RankId,
     mine: GlobalPtr<u64>,
     theirs: GlobalPtr<u64>,
-    /// The other end's process and its start time, if it is on this host.
-    process: Option<(u32, u64)>,
+    /// The other end's process, if it is on this host.
+    process: Option<Process>,
     sent: u64,
     received: u64,
 }
@@ -242,7 +226,7 @@ impl Endpoint<'_> {
 
     /// Checks whether the other end's process is alive.
     fn look(&self) -> bool {
-        let dead = self.process.is_some_and(|(pid, began)| process(pid) != Some(began));
+        let dead = self.process.is_some_and(Process::is_dead);
         if dead && !self.is_closed() {
             // It may have closed just before it ended. Its memory still exists.
             let mut words = [0; 8];
@@ -340,20 +324,5 @@ mod tests {
             assert_eq!(unpack(pack(&message)), Some(message));
         }
         assert!(checked(&[0; MAX_MESSAGE_BYTES + 1]).is_err());
-    }
-
-    #[test]
-    fn processes_are_seen_to_live_and_die() {
-        assert!(process(std::process::id()).is_some());
-        let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("sleep exists");
-        let (pid, began) = (child.id(), process(child.id()));
-        assert!(began.is_some());
-        child.kill().expect("a child");
-        let dead = (0..1000).any(|_| {
-            std::thread::sleep(Duration::from_millis(5));
-            process(pid) != began
-        });
-        assert!(dead, "a zombie is dead");
-        child.wait().expect("it ended");
     }
 }

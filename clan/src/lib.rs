@@ -5,6 +5,7 @@
 //! - [`EventQueue`]: collects events of many sources, in a queue that cannot overflow and that has a
 //!   descriptor.
 //! - [`Endpoints`]: ordered connections whose end is detected, even when a peer dies.
+//! - [`Streams`]: bytes between two ranks, as `std::io::Read` and `std::io::Write`.
 //! - [`Channel`]: messages of one size from one rank to another.
 //! - [`Notification`]: counters that other ranks raise.
 //!
@@ -39,10 +40,13 @@ mod channel;
 mod endpoint;
 mod events;
 mod notification;
+mod peer;
+pub mod stream;
 mod watch;
 
 pub use channel::{Channel, Receiver, Sender};
 pub use endpoint::{Endpoint, Endpoints, MAX_MESSAGE_BYTES, RING_MESSAGES};
 pub use events::{EventQueue, EventSource, MAX_SOURCES, QueuedEvent};
 pub use notification::{FIRST_ONE_SHOT, Notification};
+pub use stream::{Stream, StreamConfig, StreamRx, StreamTx, Streams};
 pub use watch::{Access, Mode, Tripwire, Watch};

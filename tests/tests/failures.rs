@@ -81,6 +81,22 @@ fn last_words_of_a_killed_rank() {
     assert!(outcome.stdout.contains(said), "{}", outcome.report());
 }
 
+/// CLAN-6: every byte that was written is read, then an error says who is gone.
+#[test]
+fn streams_of_ranks_that_are_gone() {
+    let said =
+        "the last bytes; ConnectionReset: rank 1 has left the job or died and did not end its stream\n";
+    let killed = job("2", Shared, "stream-killed", &[]);
+    assert_eq!(killed.status, Some(137), "{}", killed.report());
+    assert!(killed.stdout.contains(said), "{}", killed.report());
+    for mode in BOTH {
+        let left = job("2", *mode, "stream-left", &[]);
+        assert_eq!((left.status, &*left.stdout), (Some(0), said), "{}", left.report());
+    }
+    let left = job("2", Frames, "stream-left", &[("GASNET_CONDUIT", "udp")]);
+    assert_eq!((left.status, &*left.stdout), (Some(0), said), "{}", left.report());
+}
+
 /// Nothing that safe code sends reaches the runtime's own handlers.
 #[test]
 fn safe_code_cannot_send_the_runtimes_own_messages() {

@@ -372,6 +372,8 @@ fn main() {
         "too-large" => too_large(),
         "threads-first" => threads_first(),
         "last-words" => last_words(),
+        "stream-killed" => stream(true),
+        "stream-left" => stream(false),
         _ => {}
     }
     let Some((_, role)) = ROLES.iter().find(|(n, _)| *n == name) else {
@@ -489,6 +491,56 @@ fn last_words() -> ! {
     let words = end.closing_message().unwrap_or_default();
     assert!(end.wait_until("anything", || true).is_err(), "sticky");
     println!("{error}: {}", String::from_utf8_lossy(&words));
+    std::process::exit(0)
+}
+
+/// Rank 1 is killed, or leaves, with a stream open; rank 0 reads all that it has written, and then an error.
+fn stream(killed: bool) -> ! {
+    use gasnet_clan::{StreamConfig, Streams};
+    use std::io::{Read, Write};
+    let rank = start();
+    rank.attach(1 << 19, None).expect("memory");
+    if killed {
+        // SAFETY: no handler.
+        unsafe { libc::signal(libc::SIGTERM, libc::SIG_IGN) };
+    }
+    let streams = Streams::new(rank, 1, StreamConfig::default()).expect("room");
+    if rank.id().0 == 1 {
+        let mut stream = streams.connect(RankId(0)).expect("a slot");
+        stream.write_all(b"the last bytes").expect("open");
+        std::mem::forget(stream);
+        rank.barrier();
+        if killed {
+            signal(std::process::id(), "KILL");
+            rank.barrier();
+        }
+        rank.done(0);
+        std::process::exit(0)
+    }
+    let mut stream = streams.accept(RankId(1)).expect("a slot");
+    rank.barrier();
+    let mut text = Vec::new();
+    let error = loop {
+        let mut piece = [0; 4];
+        match stream.read(&mut piece) {
+            Ok(0) => panic!("there is no end"),
+            Ok(n) => text.extend_from_slice(&piece[..n]),
+            Err(e) => break e,
+        }
+    };
+    println!("{}; {:?}: {error}", String::from_utf8_lossy(&text), error.kind());
+    let again = stream.read(&mut [0]).expect_err("sticky");
+    assert_eq!(again.kind(), error.kind());
+    if !killed {
+        let write = stream.write(b"to nobody").expect_err("nobody reads");
+        assert_eq!(write.kind(), error.kind());
+        drop(stream);
+        assert_eq!(
+            streams.connect(RankId(1)).expect_err("it is gone").kind(),
+            std::io::ErrorKind::ConnectionRefused
+        );
+        rank.done(0);
+    }
     std::process::exit(0)
 }
 

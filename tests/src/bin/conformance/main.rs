@@ -22,6 +22,7 @@ mod oracle;
 mod pending;
 mod rma;
 mod rules;
+mod streams;
 mod support;
 mod threads;
 mod vis;
@@ -74,6 +75,11 @@ const SECTIONS: &[Section] = &[
     ("a19", clan::a19_a_queue_is_a_descriptor),
     ("a21", clan::a21_a_close_is_sticky),
     ("a22", clan::a22_orderly_ends_say_it_once),
+    ("streams", streams::clan_03_streams_are_queues_of_bytes),
+    ("streams-published", streams::clan_03_unpublished_bytes_are_not_seen),
+    ("streams-pieces", streams::clan_05_bytes_come_in_one_piece),
+    ("streams-files", streams::clan_06_streams_are_files),
+    ("streams-end", streams::streams_end),
     ("oracle", oracle::random_programs),
     ("threads", threads::threads),
     ("rules", rules::rules),

@@ -1,0 +1,278 @@
+//! Streams between ranks: one section for each item of CLAN's list that they fulfil. The oracle is always a
+//! queue of bytes, or the generator that the bytes come from.
+
+use gasnet::RankId;
+use gasnet_clan::{Stream, StreamConfig, StreamRx, StreamTx, Streams};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
+
+use crate::support::{Cx, Rng, same};
+
+fn config(ring: u32) -> StreamConfig {
+    StreamConfig { ring, chunk: ring / 2 }
+}
+
+/// The bytes of a stream, from a generator that both ends have.
+struct Source {
+    rng: Rng,
+    left: usize,
+}
+
+impl Source {
+    fn new(cx: &Cx, name: &str, from: u32, left: usize) -> Source {
+        Source { rng: cx.rng_of(name, from), left }
+    }
+
+    fn next(&mut self, n: usize) -> Vec<u8> {
+        assert!(n <= self.left, "{n} bytes, and only {} are left", self.left);
+        self.left -= n;
+        // One at a time: the bytes do not depend on how many are asked for at once.
+        (0..n).map(|_| self.rng.next() as u8).collect()
+    }
+}
+
+/// Compares what is written to it with a source.
+impl Write for Source {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let expected = self.next(bytes.len());
+        same(bytes, &expected, "a stream");
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A step of the writing half at random, without waiting. False: it has ended.
+fn write_some(tx: &mut StreamTx<'_>, source: &mut Source, rng: &mut Rng) -> bool {
+    let n = rng.below(300).min(source.left).min(tx.room().expect("open"));
+    if source.left == 0 {
+        tx.shutdown().expect("open");
+        return false;
+    }
+    match rng.below(3) {
+        0 => {
+            for piece in source.next(n).chunks(rng.below(60) + 1) {
+                tx.reserve(piece.len() + rng.below(9)).expect("open")[..piece.len()].copy_from_slice(piece);
+                tx.commit(piece.len()).expect("open");
+            }
+            tx.publish().expect("open");
+        }
+        _ => tx.write_all(&source.next(n)).expect("open"),
+    }
+    true
+}
+
+/// A step of the reading half at random. False: it has ended.
+fn read_some(rx: &mut StreamRx<'_>, source: &mut Source, rng: &mut Rng, wait: bool) -> bool {
+    if rx.available().expect("intact") == 0 && !wait {
+        return true;
+    }
+    let n = rng.below(300) + 1;
+    let got = if rng.below(2) == 0 {
+        let mut bytes = vec![0; n];
+        let got = rx.read(&mut bytes).expect("open");
+        bytes.truncate(got);
+        bytes
+    } else {
+        let there = rx.fill_buf().expect("open");
+        let bytes = there[..n.min(there.len())].to_vec();
+        rx.consume(bytes.len());
+        bytes
+    };
+    source.write_all(&got).expect("compared");
+    !got.is_empty()
+}
+
+/// CLAN-3, CLAN-6: both ways between all neighbours at the same time, in random pieces: what is written in
+/// all ways comes out in all ways, and then the end.
+pub fn clan_03_streams_are_queues_of_bytes(cx: &Cx) {
+    for ring in [64, 1024] {
+        let streams = Streams::new(cx.rank, 2, config(ring)).expect("room");
+        let to_itself = streams.connect(cx.rank.id()).expect_err("a stream to itself").kind();
+        assert_eq!(to_itself, ErrorKind::InvalidInput);
+        assert_eq!(streams.accept(RankId(cx.size())).expect_err("no rank").kind(), ErrorKind::InvalidInput);
+        if cx.size() == 1 {
+            continue;
+        }
+        let bytes = ring as usize * if cx.quick { 20 } else { 200 };
+        let (right, left) = (cx.right(1), cx.right(cx.size() - 1));
+        let streams = [streams.connect(right).expect("a slot"), streams.accept(left).expect("a slot")];
+        assert_eq!([streams[0].peer(), streams[1].peer()], [right, left]);
+        let [(tx, rx), (back_tx, back_rx)] = streams.map(Stream::split);
+        let source = |name, from: RankId| Source::new(cx, name, from.0, bytes);
+        let me = cx.rank.id();
+        let mut rng = cx.rng(&format!("steps {ring}"));
+        let mut writing = vec![(tx, source("to the right", me)), (back_tx, source("to the left", me))];
+        let mut reading = vec![(rx, source("to the left", right)), (back_rx, source("to the right", left))];
+        while !writing.is_empty() || !reading.is_empty() {
+            writing.retain_mut(|(tx, source)| rng.below(2) == 0 || write_some(tx, source, &mut rng));
+            // Who has written all may wait: the others go on.
+            let wait = writing.is_empty();
+            reading.retain_mut(|(rx, source)| {
+                let more = rng.below(2) == 0 || read_some(rx, source, &mut rng, wait);
+                assert!(more || source.left == 0, "the end comes after the last byte (seed {})", cx.seed);
+                more
+            });
+            std::thread::yield_now();
+        }
+    }
+    cx.rank.barrier();
+}
+
+/// CLAN-6, CLAN-13: much through one stream after the other, in one slot: a buffered reader and `io::copy` at
+/// one end, an answer by the other half, and nothing of an old stream in a new one.
+pub fn clan_06_streams_are_files(cx: &Cx) {
+    let streams = Streams::new(cx.rank, 1, StreamConfig::default()).expect("room");
+    let sessions = if cx.quick { 4 } else { 20 };
+    let bytes = if cx.quick { 100_000 } else { 500_000 };
+    let partner = RankId(cx.me() ^ 1);
+    if partner.0 < cx.size() {
+        let mut rng = cx.rng("pieces");
+        for session in 0..sessions {
+            let mut source = Source::new(cx, &format!("session {session}"), cx.me() & !1, bytes);
+            if cx.me() & 1 == 0 {
+                let (mut tx, mut rx) = streams.connect(partner).expect("a slot").split();
+                while source.left > 0 {
+                    let most = if rng.below(5) == 0 { 100_000 } else { 500 };
+                    let n = (rng.below(most) + 1).min(source.left);
+                    tx.write_all(&source.next(n)).expect("open");
+                }
+                tx.shutdown().expect("open");
+                let mut answer = String::new();
+                assert_eq!(tx.write(b"x").expect_err("shut down").kind(), ErrorKind::BrokenPipe);
+                rx.read_to_string(&mut answer).expect("open");
+                assert_eq!(answer, format!("{bytes} bytes in session {session}"));
+            } else {
+                let mut stream = streams.accept(partner).expect("a slot");
+                let mut reader = BufReader::with_capacity(rng.below(30_000) + 1, stream.rx());
+                let copied = io::copy(&mut reader, &mut source).expect("open");
+                assert_eq!((copied, source.left), (bytes as u64, 0));
+                write!(stream, "{copied} bytes in session {session}").expect("open");
+            }
+        }
+    }
+    cx.rank.barrier();
+}
+
+/// CLAN-5: at every place of a small ring any number of bytes comes in one piece.
+pub fn clan_05_bytes_come_in_one_piece(cx: &Cx) {
+    const RING: usize = 64;
+    let streams = Streams::new(cx.rank, 1, config(RING as u32)).expect("room");
+    let partner = RankId(cx.me() ^ 1);
+    let step = if cx.quick { 7 } else { 1 };
+    let cases =
+        || (0..RING).step_by(step).flat_map(move |at| (1..=2 * RING).step_by(step).map(move |n| (at, n)));
+    if partner.0 < cx.size() {
+        // To each place, and then a message.
+        let mut position = 0;
+        let mut lengths = Vec::new();
+        for (at, n) in cases() {
+            let skip = (at + RING - position % RING) % RING;
+            lengths.push((skip, n));
+            position += skip + n;
+        }
+        let mut source = Source::new(cx, "pieces", cx.me() & !1, position);
+        if cx.me() & 1 == 0 {
+            streams.connect(partner).expect("a slot").write_all(&source.next(position)).expect("open");
+        } else {
+            let mut rx = streams.accept(partner).expect("a slot").split().1;
+            for (skip, n) in lengths {
+                for n in [skip, n] {
+                    let got = rx.fill(n).expect("open");
+                    same(&got[..n], &source.next(n), "a piece");
+                    rx.consume(n);
+                }
+            }
+            assert!(rx.fill(5).expect("open").is_empty(), "the end");
+        }
+    }
+    cx.rank.barrier();
+}
+
+/// CLAN-3: what is not published is not seen; one publication is of many messages.
+pub fn clan_03_unpublished_bytes_are_not_seen(cx: &Cx) {
+    let streams = Streams::new(cx.rank, 1, StreamConfig::default()).expect("room");
+    let partner = RankId(cx.me() ^ 1);
+    let mut stream = (partner.0 < cx.size()).then(|| match cx.me() & 1 {
+        0 => streams.connect(partner).expect("a slot"),
+        _ => streams.accept(partner).expect("a slot"),
+    });
+    cx.rank.barrier();
+    if let Some(stream) = &mut stream {
+        for i in 0..5u8 {
+            stream.tx().reserve(100).expect("open")[..10].fill(i);
+            stream.tx().commit(10).expect("open");
+        }
+    }
+    cx.rank.barrier();
+    if let Some(stream) = &mut stream {
+        assert_eq!(stream.rx().available().expect("intact"), 0, "not published");
+    }
+    cx.rank.barrier();
+    if let Some(stream) = &mut stream {
+        stream.flush().expect("open");
+    }
+    cx.rank.barrier();
+    if let Some(stream) = &mut stream {
+        assert_eq!(stream.rx().available().expect("intact"), 50);
+        let expected: Vec<u8> = (0..5).flat_map(|i| [i; 10]).collect();
+        assert_eq!(stream.rx().fill(50).expect("open"), expected);
+    }
+    drop(stream);
+    cx.rank.barrier();
+}
+
+/// Ends in all orders: of halves, before and after the peer has accepted, with and without room for another.
+pub fn streams_end(cx: &Cx) {
+    let streams = Streams::new(cx.rank, 2, config(64)).expect("room");
+    if cx.size() == 1 {
+        return;
+    }
+    let (zero, one) = (RankId(0), RankId(1));
+    // Taken back before it is accepted.
+    if cx.me() == 0 {
+        drop(streams.connect(one).expect("a slot"));
+    }
+    cx.rank.barrier();
+    if cx.me() == 1 {
+        assert!(streams.try_accept().expect("a slot").is_none(), "taken back");
+    }
+    cx.rank.barrier();
+    match cx.me() {
+        0 => {
+            // As many as there are slots; the second is asked for when the first is accepted.
+            let mut first = streams.connect(one).expect("a slot");
+            assert_eq!(first.tx().room().expect("open"), 0, "not accepted");
+            cx.rank.barrier();
+            let second = streams.connect(one).expect("a slot");
+            let third = streams.connect(one).expect_err("no third").to_string();
+            assert!(third.contains("2 streams are open"), "{third}");
+            // Its reader has ended: sooner or later a write fails.
+            let failed = (0..100).find_map(|_| first.write_all(&[1; 64]).err()).expect("it fails");
+            assert_eq!(
+                (failed.kind(), failed.to_string().contains("rank 1 reads no more")),
+                (ErrorKind::BrokenPipe, true)
+            );
+            let mut byte = [0];
+            assert_eq!(first.read(&mut byte).expect("in order"), 0, "the writer has ended, too");
+            // A half that ends before the peer accepts is told of when it does.
+            let (mut tx, rx) = second.split();
+            tx.shutdown().expect("nothing is left");
+            assert_eq!({ rx }.read(&mut byte).expect("in order"), 1);
+            assert_eq!(byte, [7]);
+        }
+        1 => {
+            cx.rank.barrier();
+            let first = streams.accept_any().expect("a slot");
+            assert_eq!(first.peer(), zero);
+            drop(first);
+            let mut second = streams.accept(zero).expect("a slot");
+            let mut rest = Vec::new();
+            assert_eq!(second.read_to_end(&mut rest).expect("in order"), 0);
+            second.write_all(&[7]).expect("one half is open");
+        }
+        _ => cx.rank.barrier(),
+    }
+    cx.rank.barrier();
+}
