@@ -170,8 +170,8 @@ pub(crate) fn open(
         }
     }
     Err(Error::job(format!(
-        "conduit {name} is not there: {}. `cargo xtask install` builds it where its library is found; \
-         GASNET_PLUGIN_PATH says in which directories to look, whoever can write them",
+        "conduit {name} cannot be loaded: {}. `cargo xtask install` builds it if its library is installed; \
+         GASNET_PLUGIN_PATH names directories to search first, whose owners are not checked",
         problems.join("; ")
     )))
 }

@@ -110,7 +110,7 @@ impl Rank {
         let needed = if collective { self.coll.mail.lost_to() } else { peer };
         if let Some(peer) = needed.filter(gone) {
             self.fatal(&format!(
-                "waits for {what}, which needs rank {peer}, and that has left the job: {ADVICE}"
+                "waits for {what}, which needs rank {peer}, and that rank has left the job: {ADVICE}"
             ));
         }
         let native = self.native.get().and_then(|native| native.outstanding(gone));

@@ -68,7 +68,9 @@ impl Neighbourhood {
         let said = all_gather(&mine)?;
         let word = |text: &Vec<u8>, at: usize| {
             let bytes = text.get(at..at + 4).and_then(|b| b.try_into().ok());
-            bytes.map(u32::from_le_bytes).ok_or_else(|| Error::job("an exchange at start gave nonsense"))
+            bytes
+                .map(u32::from_le_bytes)
+                .ok_or_else(|| Error::job("an exchange at start gave an invalid result"))
         };
         let column = |at| said.iter().map(|text| word(text, at)).collect::<Result<Vec<u32>, Error>>();
         let (hosts, (of, leaders)) = (numbered(&column(0)?).0, numbered(&column(4)?));

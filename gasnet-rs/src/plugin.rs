@@ -543,7 +543,7 @@ fn check(what: &str, abi: u32, bytes: u32, own: usize) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::job(format!(
-        "{what} speaks version {abi} of the plugin interface ({bytes} bytes), this runtime version {ABI} ({own} bytes): build \
+        "{what} has version {abi} of the plugin interface ({bytes} bytes), and this runtime has version {ABI} ({own} bytes): build \
          and install both from the same sources"
     )))
 }

@@ -146,7 +146,7 @@ fn check_conduit(conduit: Option<&dyn Conduit>, near: &Neighbourhood, size: u32)
             Ok(())
         } else {
             Err(Error::job(
-                "no conduit that carries frames to ranks that do not share memory: set GASNET_CONDUIT",
+                "some ranks do not share memory, and there is no conduit between them: set GASNET_CONDUIT",
             ))
         };
     };
@@ -419,7 +419,7 @@ impl Rank {
         let number = |bytes: Vec<u8>| bytes.try_into().ok().map(u64::from_le_bytes);
         let all: Option<Vec<u64>> = said.into_iter().map(number).collect();
         all.filter(|all| all.len() == self.size as usize)
-            .ok_or_else(|| Error::job("an exchange at start gave nonsense"))
+            .ok_or_else(|| Error::job("an exchange at start gave an invalid result"))
     }
 
     /// The block of the rank that leads this neighbourhood.
@@ -683,7 +683,9 @@ impl Rank {
     pub fn learn_segment(&self, rank: RankId, addr: usize, len: usize) -> Result<(), Error> {
         let known = self.segments.get(rank).is_some_and(|e| !e.local.is_null());
         if rank.0 >= self.size || known || self.has_attached() {
-            return Err(Error::op(format!("rank {rank} has no segment of its own making to be told of")));
+            return Err(Error::op(format!(
+                "rank {rank} is not a rank of the job, or its segment was attached: only bound segments can be announced"
+            )));
         }
         self.regions.goes_away();
         let entry = SegmentEntry { addr, size: len, local: core::ptr::null_mut() };
@@ -716,7 +718,7 @@ impl Rank {
     /// The own segment is too small, or not attached yet.
     pub fn allocate(&self, bytes: u64, align: u64) -> Result<u64, Error> {
         let Some(own) = self.segments.known().and_then(|t| t.get(self.id)) else {
-            return Err(Error::op("memory of a segment can be taken after Rank::attach only"));
+            return Err(Error::op("memory of a segment can be allocated only after Rank::attach"));
         };
         let mut heap = lock(&self.heap);
         let size = heap.1.min(own.size as u64);

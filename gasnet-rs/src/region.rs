@@ -130,7 +130,7 @@ impl RegionKey {
 #[non_exhaustive]
 pub enum RegionError {
     /// The key names no region: it was revoked, or there never was one of this key.
-    #[error("the region was revoked, or the key is none of this job")]
+    #[error("the region was revoked, or the key does not belong to this job")]
     Revoked,
     /// The one access that the region was exported for has been made.
     #[error("the region was exported for one access, which has been made")]

@@ -50,7 +50,7 @@ impl Rank {
             if in_vain && self.id().0 == 0 && !self.config.quiet {
                 let name = self.conduit_name();
                 crate::last_words::say(&format!(
-                    "gasnet: warning: GASNET_COLL=nic: the NICs of the {name} conduit do not work by themselves; collectives go as usual"
+                    "gasnet: warning: GASNET_COLL=nic: the NICs of the {name} conduit cannot carry out collectives; the setting has no effect"
                 ));
             }
             let all = self.members(0, self.ranks().collect());
@@ -235,7 +235,7 @@ impl Team {
         if root >= self.size() {
             self.members
                 .rank
-                .fatal(&format!("{what}: the root {root} is no member of a team of {}", self.size()));
+                .fatal(&format!("{what}: the root {root} is not a member of a team of {}", self.size()));
         }
     }
 

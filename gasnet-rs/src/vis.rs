@@ -306,7 +306,7 @@ impl Rank {
     pub fn notify(&self, to: RankId, handler: u8, payload: &[u8]) -> Result<(), Error> {
         if handler < FIRST_CLIENT_HANDLER {
             return Err(Error::op(format!(
-                "handler {handler} is no client's: use {FIRST_CLIENT_HANDLER}..=255"
+                "handler {handler} is not a client's: use {FIRST_CLIENT_HANDLER}..=255"
             )));
         }
         let (src, len, args) = (payload.as_ptr(), payload.len(), [u32::from(handler)]);

@@ -8,7 +8,7 @@
 // run: 2 | env GASNET_NEIGHBORHOOD=off | env GASNET_CONDUIT=udp | says passed
 // run: 1 | args size-0 | status 134 | says gex_Segment_Create: a segment of 0 bytes
 // run: 1 | args no-kind | status 134 | says gex_Segment_Create: the memory kind is GEX_MK_INVALID
-// run: 1 | args flags | status 134 | says gex_Segment_Create: the flags are 0x1; there are none
+// run: 1 | args flags | status 134 | says gex_Segment_Create: the flags are 0x1; this call has none
 // run: 1 | args no-place | status 134 | says gex_Segment_Create: the place for the segment is a null pointer
 // run: 1 | args no-client | status 134 | says gex_Segment_Create: the client is GEX_CLIENT_INVALID
 // run: 1 | args destroy-bound | status 134 | says the segment is bound to an endpoint, which keeps it

@@ -231,7 +231,7 @@ fn blocks_that_members_disagree_about_are_told() {
     let parts = &["rank 0 sends rank 1 a block of 4800 bytes where 8 are expected"];
     ends(BOTH, "all-disagree-about-a-block", 1, parts);
     let nics = [("GASNET_CONDUIT", "netvm"), ("GASNET_COLL", "nic")];
-    let parts = &["more comes than this rank expects"];
+    let parts = &["this rank receives more than it expects"];
     says(&job("2", Frames, "all-disagree-about-a-block", &nics), 1, parts);
     // As many pieces, but not as long.
     let parts = &["rank 0 sends rank 1 a block of 16 bytes where 8 are expected"];

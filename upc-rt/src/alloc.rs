@@ -206,7 +206,7 @@ impl Upc {
         }
         if t >= self.size || off >= self.layout.total {
             self.fatal(&format!(
-                "upc_free: thread {t}, offset {off:#x} is no shared address (a corrupted pointer?)"
+                "upc_free: thread {t}, offset {off:#x} is not a shared address (a corrupted pointer?)"
             ));
         }
         if (crate::layout::STATICS_OFFSET..self.layout.heap_lo).contains(&off) {

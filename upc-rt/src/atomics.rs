@@ -211,10 +211,10 @@ impl Upc {
         let kind = if inside { self.core.amo(self.me, domain + KIND_OFFSET, WordOp::Get, 0, 0) } else { 0 };
         let object = Object::of(kind as u32 & 0xff);
         let (DOMAIN_MARK, Some(object)) = (kind >> 32, object) else {
-            self.fatal("upc_atomic: the domain is null, freed, or no domain");
+            self.fatal("upc_atomic: the domain is null, was freed, or is not a domain");
         };
         let Some((_, name, function)) = OPERATIONS.iter().find(|o| 1 << o.0 == op) else {
-            self.fatal(&format!("upc_atomic: {op:#x} is no operation"));
+            self.fatal(&format!("upc_atomic: {op:#x} is not an operation"));
         };
         if u64::from(op) & (kind >> 8 & 0xff_ffff) == 0 {
             self.fatal(&format!("upc_atomic: {name} is not among the operations of the domain"));

@@ -63,7 +63,7 @@ impl Upc {
             || (flags & OUT_FLAGS).count_ones() > 1
         {
             self.fatal(&format!(
-                "{function}: {flags:#x} is no combination of one UPC_IN_ and one UPC_OUT_ flag"
+                "{function}: {flags:#x} is not a combination of one UPC_IN_ and one UPC_OUT_ flag"
             ));
         }
         self.core.settle();
@@ -208,7 +208,7 @@ impl Upc {
         let target = u32::from_ne_bytes(target);
         if target >= self.size {
             self.fatal(&format!(
-                "upc_all_permute: perm[{}] is {}, which is no thread",
+                "upc_all_permute: perm[{}] is {}, which is not a thread",
                 self.me, target as i32
             ));
         }

@@ -261,12 +261,13 @@ impl Upc {
         let me = match Name::decode(self.core.word(t, off + HOLDER_OFFSET)) {
             Some(h) if h.thread == self.me => h,
             Some(h) => self.fatal(&format!(
-                "upc_unlock: thread {} does not hold this lock, thread {} does",
+                "upc_unlock: thread {} does not hold this lock, but thread {} does",
                 self.me, h.thread
             )),
-            None => {
-                self.fatal(&format!("upc_unlock: thread {} does not hold this lock, nobody does", self.me))
-            }
+            None => self.fatal(&format!(
+                "upc_unlock: thread {} does not hold this lock, and no other thread does",
+                self.me
+            )),
         };
         self.core.set_word(t, off + HOLDER_OFFSET, 0);
         if let Some(line) = self.nic_line(t, off) {
@@ -319,7 +320,7 @@ impl Upc {
             self.fatal(&format!("{function}: the lock is a null pointer"));
         }
         self.fatal(&format!(
-            "{function}: the pointer is to no lock: already freed, or overwritten? (thread {t}, offset {off:#x})"
+            "{function}: the pointer does not point to a lock: already freed, or overwritten? (thread {t}, offset {off:#x})"
         ))
     }
 

@@ -120,7 +120,7 @@ fn prepare(upc: &Upc) {
                 // The stack of the first thread grows up to this limit.
                 if limit.rlim_max < bytes && upc.me == 0 {
                     upc.warn(&format!(
-                        "UPC_STACK_SIZE asks for stacks of {} MB, {} MB is the most: raise the hard limit (ulimit -Hs)",
+                        "UPC_STACK_SIZE asks for stacks of {} MB, and the limit is {} MB: raise the hard limit (ulimit -Hs)",
                         bytes >> 20,
                         limit.rlim_max >> 20
                     ));
@@ -232,7 +232,7 @@ pub fn attach(
                 let quiet = settings.quiet && settings.size_warn != Some(true);
                 if asked.warn && !quiet && rank.id().0 == 0 {
                     crate::error::warn(&format!(
-                        "a heap of {} MB per thread was asked for, {} MB is the most",
+                        "a heap of {} MB per thread was requested, and at most {} MB are available",
                         bytes >> 20,
                         max_heap >> 20
                     ));
@@ -242,7 +242,7 @@ pub fn attach(
             None => {
                 let hint = if packed { "; -fupc-pts=struct lifts the limit" } else { "" };
                 fail(format!(
-                    "could not allocate sufficient shared memory: a heap of {} MB per thread was asked for, {} MB is the most{hint}",
+                    "could not allocate sufficient shared memory: a heap of {} MB per thread was requested, and at most {} MB are available{hint}",
                     bytes >> 20,
                     max_heap >> 20
                 ))

@@ -29,7 +29,7 @@ impl Upc {
     /// `bupc_sem_alloc`: offset on this thread.
     pub fn sem_alloc(&self, flags: u32) -> u64 {
         if flags & !KNOWN_FLAGS != 0 || flags & 3 == 3 {
-            self.fatal(&format!("bupc_sem_alloc: {flags:#x} is no combination of BUPC_SEM_ flags"));
+            self.fatal(&format!("bupc_sem_alloc: {flags:#x} is not a combination of BUPC_SEM_ flags"));
         }
         let off = self.alloc_local(SEMAPHORE_BYTES);
         self.core.amo(self.me, off + VALUE_OFFSET, WordOp::Set, 0, 0);
@@ -155,7 +155,7 @@ impl Upc {
             && off.is_multiple_of(16);
         let kind = if inside { self.core.word(t, off + KIND_OFFSET) } else { 0 };
         if kind >> 32 != SEMAPHORE_MARK {
-            self.fatal("bupc_sem: the pointer is to no semaphore: null, or freed already?");
+            self.fatal("bupc_sem: the pointer does not point to a semaphore: null, or already freed?");
         }
         kind & 1 != 0
     }

@@ -163,7 +163,7 @@ impl Upc {
         unsafe { std::ptr::copy_nonoverlapping(value, mine.as_mut_ptr(), n as usize) };
         let first = Number::read(mine, n, kind);
         if first.combine(op, first).is_none() {
-            self.fatal(&format!("bupc_allv_reduce: {op:#x} is no operation on this type"));
+            self.fatal(&format!("bupc_allv_reduce: {op:#x} is not an operation on this type"));
         }
         let how = Reduction {
             combine: Arc::new(move |a, b, _| {

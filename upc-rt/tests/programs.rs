@@ -102,7 +102,7 @@ fn atomic_operations() {
         ("get-null", "fetch_ptr must not be NULL for UPC_GET"),
         ("foreign-op", "UPC_XOR is not among the operations of the domain"),
         ("pts-null", "operand1 must not be NULL for UPC_SET"),
-        ("no-domain", "no domain"),
+        ("no-domain", "not a domain"),
         ("bad-op", "UPC_ADD does not exist for type 22"),
         ("bad-type", "no atomic operations on type 1"),
     ] {
@@ -183,9 +183,9 @@ fn wrong_programs_end_with_a_message() {
             ("free2", "freed twice"),
             ("free-static", "a shared variable"),
             ("free-inside", "16 bytes inside an allocated object"),
-            ("free-wild", "is no shared address"),
+            ("free-wild", "is not a shared address"),
             ("relock", "already holds this lock"),
-            ("unlock", "nobody does"),
+            ("unlock", "no other thread does"),
             ("unlock-other", "thread 0 does"),
             ("lock-null", "null pointer"),
             ("outside", "outside"),
@@ -197,7 +197,7 @@ fn wrong_programs_end_with_a_message() {
         }
     }
     let (_, stderr, status) = end(&exe, &SHARED, "lock-freed");
-    assert!(stderr.contains("the pointer is to no lock") && status == Some(1), "{stderr}");
+    assert!(stderr.contains("the pointer does not point to a lock") && status == Some(1), "{stderr}");
 }
 
 #[test]

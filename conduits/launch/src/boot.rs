@@ -100,8 +100,8 @@ fn warn_of_srun() {
     let together = number("SLURM_STEP_NUM_TASKS").unwrap_or(1);
     if together > 1 && number("SLURM_PROCID") == Some(0) && setting("GASNET_QUIET").is_none_or(|q| q == "0") {
         eprintln!(
-            "gasnet: warning: srun started {together} processes, and each of them is a job of one rank: let srun introduce them to each \
-             other by --mpi=pmix or --mpi=pmi2 (srun --mpi=list says what there is)"
+            "gasnet: warning: srun started {together} processes, and each of them is a job of one rank: to make them one job, start them \
+             with srun --mpi=pmix or --mpi=pmi2 (srun --mpi=list lists the available types)"
         );
     }
 }

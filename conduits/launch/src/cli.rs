@@ -109,8 +109,9 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<CommandLin
             Long("bind") => {
                 command.bind = match placement(&mut parser)? {
                     None => Bind::Core,
-                    Some(name) => Bind::parse(&name)
-                        .ok_or_else(|| format!("--bind: '{name}' is no placement; use 'none' or 'core'"))?,
+                    Some(name) => Bind::parse(&name).ok_or_else(|| {
+                        format!("--bind: '{name}' is not a placement; use 'none' or 'core'")
+                    })?,
                 };
             }
             Long("conduit") => {

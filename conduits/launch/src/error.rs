@@ -54,7 +54,7 @@ pub enum Error {
     )]
     Version(String, u32),
     /// An unknown value of `GASNET_BIND`.
-    #[error("GASNET_BIND: '{0}' is no placement; use 'none' or 'core'")]
+    #[error("GASNET_BIND: '{0}' is not a placement; use 'none' or 'core'")]
     Bind(String),
     /// No such directory on the host.
     #[error("cannot go to the directory {0}: {1}")]

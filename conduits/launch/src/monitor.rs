@@ -272,7 +272,7 @@ impl Monitor {
             }
             Some(packet) => self.handle(JobEvent::Packet(rank, packet)),
             None => {
-                self.say(&format!("rank {rank} sent a packet of {} bytes that means nothing", packet.len()))
+                self.say(&format!("rank {rank} sent a packet of {} bytes that is not valid", packet.len()))
             }
         }
     }

@@ -53,7 +53,9 @@ pub(crate) fn initialised() -> Result<Option<(Level, bool)>, Error> {
         check("MPI_Finalized", ffi::MPI_Finalized(&mut over))?;
     }
     if over != 0 {
-        return Err(Error::job("mpi: the program has finalised MPI: start gasnet before that"));
+        return Err(Error::job(
+            "mpi: the program has already called MPI_Finalize: start gasnet before that call",
+        ));
     }
     if done == 0 {
         return Ok(None);

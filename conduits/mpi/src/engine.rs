@@ -425,7 +425,7 @@ pub(crate) fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Err
     let (rank, size) = calls::place()?;
     if (rank, size) != (cx.rank.0, cx.size) {
         return Err(Error::job(format!(
-            "mpi: this is rank {} of {} to the job, but process {rank} of {size} to MPI: start the program by the mpirun of that \
+            "mpi: this is rank {} of {} of the job, but process {rank} of {size} in MPI: start the program by the mpirun of that \
              same MPI, or by `gasnetrun --conduit mpi`, which calls it",
             cx.rank, cx.size
         )));
@@ -456,7 +456,7 @@ pub(crate) fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Err
     let sound = window::sound(comm)?;
     if !sound && rank == 0 && !cx.config.quiet {
         eprintln!(
-            "gasnet: warning: mpi: puts and gets go by messages, because the windows of this MPI do not do what they should"
+            "gasnet: warning: mpi: puts and gets go by messages, because the windows of this MPI do not work correctly"
         );
     }
     let native = sound && (!threads || window::needs_no_target(comm)?);
@@ -486,7 +486,7 @@ unsafe extern "C" fn finalising(_: MPI_Comm, _: c_int, value: *mut c_void, _: *m
 
 #[cold]
 fn too_many_credits(from: u32) -> Error {
-    Error::Peer(RankId(from), format!("mpi: rank {from} returned more credits than there are"))
+    Error::Peer(RankId(from), format!("mpi: rank {from} returned more credits than it was given"))
 }
 
 #[cold]

@@ -90,8 +90,8 @@ impl Backing {
         let (pager, table) = Pager::start(config, calls).map_err(|e| Error::job(format!("netvm: {e}")))?;
         if plan.rank == 0 && !pager.serves_system_calls() && pager.budget() < plan.segment {
             gasnet_sys::stdio::say(
-                "gasnet: warning: netvm: system calls fail on pages that are out: this process may not serve the kernel's \
-                 faults\n",
+                "gasnet: warning: netvm: system calls fail on pages that are not in memory, because this process has no \
+                 permission to handle page faults of the kernel\n",
             );
         }
         Ok((Backing { pager, recalled }, table))

@@ -385,7 +385,7 @@ unsafe impl Conduit for Live {
             self.check_wire()?;
             if begun.elapsed() > HELLO_TIMEOUT {
                 return Err(Error::job(format!(
-                    "netvm conduit: ranks of other hosts do not answer by the network {}",
+                    "netvm conduit: ranks of other hosts do not answer over the network {}",
                     far.name()
                 )));
             }

@@ -276,7 +276,7 @@ impl Mail {
                 }
                 let len = head & (SKIP_FLAG - 1);
                 if head >> 32 != (at / RECORD_ALIGNMENT_BYTES) & 0xffff_ffff || len > size {
-                    return Err(Error::Conduit(format!("a frame of rank {peer} arrived in disorder")));
+                    return Err(Error::Conduit(format!("a frame of rank {peer} arrived out of order")));
                 }
                 let data = region.at(rings + at % size + RECORD_ALIGNMENT_BYTES, len as usize);
                 deliver(peer, data, len as usize);

@@ -233,9 +233,10 @@ impl Engine {
         let relation = &mut self.peers[end.from as usize];
         relation.met = true;
         if !relation.account.returned(end.credit, self.terms) {
-            return Err(
-                self.error(Some(end.from), format!("rank {} returned more credits than there are", end.from))
-            );
+            return Err(self.error(
+                Some(end.from),
+                format!("rank {} returned more credits than it was given", end.from),
+            ));
         }
         if end.kind == MessageKind::Frame {
             self.ready[end.channel as usize].push_back(Ready {

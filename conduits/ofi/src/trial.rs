@@ -72,7 +72,7 @@ pub(crate) fn run(engine: &mut Engine, cx: &OpenContext<'_>) -> Result<bool, Err
         Some(rank) => {
             if cx.rank.0 == 0 && !cx.config.quiet {
                 eprintln!(
-                    "gasnet: warning: ofi ({}): puts and gets go by messages, because the provider's own do not work: rank {rank}: {}",
+                    "gasnet: warning: ofi ({}): puts and gets go by messages, because those of the provider do not work: rank {rank}: {}",
                     engine.port.traits.name,
                     String::from_utf8_lossy(&all[rank])
                 );

@@ -23,7 +23,7 @@ pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
     }
     if cx.host.len() < cx.size as usize {
         return Err(Error::job(
-            "the smp conduit does not leave its host, and this job has several: choose a network with GASNET_CONDUIT",
+            "the smp conduit works on one host only, and this job has several: choose a network with GASNET_CONDUIT",
         ));
     }
     // SAFETY: that memory belongs to this conduit, which each rank opens once, at its start.

@@ -92,7 +92,7 @@ fn pick(wanted: Option<&str>, one_host: bool, all: &[Interface]) -> Result<IpAdd
             Ok(ip) => Ok(ip),
             Err(_) => best(&|i| i.name == text).ok_or_else(|| {
                 Error::Conduit(format!(
-                    "udp: GASNET_UDP_INTERFACE={text}: no address and no interface that is up; there are: {}",
+                    "udp: GASNET_UDP_INTERFACE={text}: this is neither an address nor an interface that is up; available: {}",
                     names()
                 ))
             }),
@@ -100,7 +100,7 @@ fn pick(wanted: Option<&str>, one_host: bool, all: &[Interface]) -> Result<IpAdd
         None if one_host => Ok(IpAddr::V4(Ipv4Addr::LOCALHOST)),
         None => best(&|i| !i.loopback).ok_or_else(|| {
             Error::Conduit(format!(
-                "udp: no interface leaves this host (there are: {}): set GASNET_UDP_INTERFACE",
+                "udp: no interface connects this host to others (available: {}): set GASNET_UDP_INTERFACE",
                 names()
             ))
         }),

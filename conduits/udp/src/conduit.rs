@@ -64,7 +64,9 @@ pub fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
     let cards = cx.exchange().all_gather(&card.encode())?;
     let cards: Option<Vec<RankAddress>> = cards.iter().map(|c| RankAddress::decode(c)).collect();
     let cards = cards.filter(|c| c.len() == cx.size as usize).ok_or_else(|| {
-        Error::job("udp: the ranks do not understand each other: are they all of the same version?")
+        Error::job(
+            "udp: the ranks have different versions of the protocol: install the same version on all hosts",
+        )
     })?;
     for (rank, other) in cards.iter().enumerate() {
         let differs = if other.address.is_ipv4() != card.address.is_ipv4() {

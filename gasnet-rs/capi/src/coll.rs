@@ -169,7 +169,7 @@ pub unsafe extern "C" fn gasneti_coll_init(
     let mine = Layout::new(counts.iter().copied(), state.rank.id().0 as usize).mine();
     if !mine.contains(&(image as usize)) {
         die(&format!(
-            "{CALL}: this thread cannot be image {image}: by the array of images this node has {mine:?}"
+            "{CALL}: this thread cannot be image {image}: the array of images gives this node {mine:?}"
         ));
     }
     if counts.iter().all(|count| *count == 1) {

@@ -308,7 +308,7 @@ pub(super) fn send(rank: &Rank, to: RankId, index: u8, args: &[u32], payload: &[
 }
 
 /// What is wrong if something comes that does not fit.
-const DISAGREE: &str = "a collective operation: more comes than this rank expects: the ranks of the team disagree about the \
+const DISAGREE: &str = "a collective operation: this rank receives more than it expects: the ranks of the team disagree about the \
      operation or its size";
 
 #[cold]
@@ -586,7 +586,7 @@ impl Future for Receive<'_> {
                 match rank.table().mapped_at(peer, lent - 1, self.len) {
                     // SAFETY: inside a mapped segment, lent until `DONE`; `receive` was promised the buffer.
                     Some(Place::Here(at)) => unsafe { Ptr(at).copy_to(self.to, self.len) },
-                    _ => rank.fatal(&format!("rank {peer} lends a block outside its segment")),
+                    _ => rank.fatal(&format!("rank {peer} offered a block outside its segment")),
                 }
                 rank.coll.mail.slots().all.remove(&self.key);
                 self.op.tell(self.from, DONE, self.step, 0, self.len);

@@ -500,7 +500,7 @@ impl<'a> Turn<'a> {
             }
             if most > i32::MAX as u32 {
                 op.rank().fatal(
-                    "a collective operation: more comes than this rank expects: the ranks of the team disagree about the operation or \
+                    "a collective operation: this rank receives more than it expects: the ranks of the team disagree about the operation or \
                      its size",
                 );
             }

@@ -139,7 +139,7 @@ impl Team {
     fn share(&self, what: &str, n: usize) -> usize {
         if !n.is_multiple_of(self.size()) {
             self.rank()
-                .fatal(&format!("{what}: {n} elements are no multiple of the {} members", self.size()));
+                .fatal(&format!("{what}: {n} elements are not a multiple of the {} members", self.size()));
         }
         n / self.size()
     }

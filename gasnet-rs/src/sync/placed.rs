@@ -104,7 +104,7 @@ impl<'r> PlacedSemaphore<'r> {
         if n == 0 {
             return Ok(());
         }
-        let full = || Error::op(format!("a semaphore's value goes to {VALUE} at most"));
+        let full = || Error::op(format!("the value of a semaphore is at most {VALUE}"));
         if n == 1 {
             self.waiters.follow(self.home().give().ok_or_else(full)?);
             return Ok(());

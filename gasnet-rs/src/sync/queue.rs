@@ -189,7 +189,7 @@ impl<'r> Semaphore<'r> {
                 self.waiters.follow(signal);
                 Ok(())
             }
-            None => Err(Error::op(format!("a semaphore's value goes to {VALUE} at most"))),
+            None => Err(Error::op(format!("the value of a semaphore is at most {VALUE}"))),
         }
     }
 

@@ -1,7 +1,7 @@
 // A domain that has been freed.
 // threads: 1 2
 // static: no
-// expect-runtime: the domain is null, freed
+// expect-runtime: the domain is null, was freed
 #include <upc_atomic.h>
 #include "check.h"
 shared int target;

@@ -1,7 +1,7 @@
 // Two operations in one call.
 // threads: 1 2
 // static: no
-// expect-runtime: is no operation
+// expect-runtime: is not an operation
 #include <upc_atomic.h>
 #include "check.h"
 shared int target;

@@ -1,7 +1,7 @@
 // Two flags of one kind.
 // threads: 1 2
 // static: no
-// expect-runtime: is no combination
+// expect-runtime: is not a combination
 #include <upc_collective.h>
 #include "check.h"
 shared char src[16*THREADS], dst[16*THREADS];

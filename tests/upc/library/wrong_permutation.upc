@@ -1,7 +1,7 @@
 // A permutation to a thread that does not exist.
 // threads: 2
 // static: no
-// expect-runtime: which is no thread
+// expect-runtime: which is not a thread
 #include <upc_collective.h>
 #include "check.h"
 shared int perm[THREADS];

@@ -3,7 +3,7 @@
 // static: no
 // env: UPC_SHARED_HEAP_SIZE=1TB
 // env: UPC_REQUIRE_SHARED_SIZE=no
-// expect-once: UPC Runtime warning: a heap of 1048576 MB per thread was asked for
+// expect-once: UPC Runtime warning: a heap of 1048576 MB per thread was requested
 #include "check.h"
 int main(void)
 {

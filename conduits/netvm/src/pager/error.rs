@@ -92,7 +92,7 @@ pub enum PagerError {
 #[non_exhaustive]
 pub enum HoldError {
     /// More than can be held at the same time, now or ever.
-    #[error("{need} more pages cannot be held: {held} of at most {most} are")]
+    #[error("{need} more pages cannot be held: {held} pages are held already, of at most {most}")]
     Budget {
         /// Pages asked for that are not held yet.
         need: u64,

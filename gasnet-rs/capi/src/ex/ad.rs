@@ -60,10 +60,10 @@ pub unsafe extern "C" fn gex_AD_Create(
     };
     let each = || (0..32).map(|bit| 1u32 << bit).filter(|op| ops & op != 0);
     if let Some(wrong) = each().find(|op| types::function(*op).is_none()) {
-        die(&format!("{CALL}: {} ({wrong:#x}) is no atomic operation", Name(wrong)));
+        die(&format!("{CALL}: {} ({wrong:#x}) is not an atomic operation", Name(wrong)));
     }
     if ops == 0 {
-        die(&format!("{CALL}: a domain without operations"));
+        die(&format!("{CALL}: the set of operations is empty"));
     }
     let functions: Functions = each().filter_map(types::function).collect();
     for op in each() {
@@ -219,7 +219,7 @@ pub unsafe extern "C" fn gasneti_ad_op(
         }
     }
     let Some(function) = types::function(op) else {
-        die(&format!("{call}: {} is no atomic operation", Name(op)))
+        die(&format!("{call}: {} is not an atomic operation", Name(op)))
     };
     let operation = ad.domain.operation(function);
     let old: *mut u8 = if types::fetches(op) { result.cast() } else { std::ptr::null_mut() };

@@ -83,7 +83,7 @@ pub unsafe fn team<'a>(call: &str, handle: *const Object<Team>) -> &'a Team {
         // SAFETY: the caller's promise.
         Tm::Team(team) => unsafe { team.get() },
         Tm::Pair { .. } => {
-            crate::fatal::die(&format!("{call}: a pair of endpoints (gex_TM_Pair) is no team"))
+            crate::fatal::die(&format!("{call}: a pair of endpoints (gex_TM_Pair) is not a team"))
         }
     }
 }

@@ -138,8 +138,8 @@ fn others(jobrank: u32) -> impl Iterator<Item = Published> {
 #[cold]
 fn unknown(call: &str, jobrank: u32, index: u16) -> ! {
     die(&format!(
-        "{call}: endpoint {index} of rank {jobrank} has no segment that this process knows of: bind one with gex_EP_BindSegment and tell of \
-         it with gex_EP_PublishBoundSegment"
+        "{call}: endpoint {index} of rank {jobrank} has no segment that this process knows of: bind one with gex_EP_BindSegment and \
+         publish it with gex_EP_PublishBoundSegment"
     ))
 }
 
@@ -173,7 +173,7 @@ pub unsafe extern "C" fn gex_EP_Create(
         return refuse(BAD_ARG, CALL, "the place for the endpoint is a null pointer");
     }
     if capabilities == 0 || capabilities & !CAPABILITY_ALL != 0 {
-        return refuse(BAD_ARG, CALL, &format!("there are no capabilities {capabilities:#x}"));
+        return refuse(BAD_ARG, CALL, &format!("invalid capabilities {capabilities:#x}"));
     }
     if capabilities & !CAPABILITIES != 0 {
         let why = "endpoints that are made can have GEX_EP_CAPABILITY_RMA, _AM and _VIS: collectives and atomic domains go by teams, which \
@@ -181,7 +181,7 @@ pub unsafe extern "C" fn gex_EP_Create(
         return refuse(BAD_ARG, CALL, why);
     }
     if flags & !HINTS != 0 {
-        return refuse(BAD_ARG, CALL, &format!("there are no flags {flags:#x}"));
+        return refuse(BAD_ARG, CALL, &format!("invalid flags {flags:#x}"));
     }
     let fresh = |n: u32| ((n as usize) < MAX_ENDPOINTS).then_some(n + 1);
     let Ok(index) = NEXT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fresh) else {
@@ -216,7 +216,7 @@ pub unsafe extern "C" fn gex_EP_BindSegment(
         return refuse(BAD_ARG, CALL, "the segment is GEX_SEGMENT_INVALID");
     }
     if flags != 0 {
-        return refuse(BAD_ARG, CALL, &format!("the flags are {flags:#x}; there are none"));
+        return refuse(BAD_ARG, CALL, &format!("the flags are {flags:#x}; this call has none"));
     }
     // SAFETY: the caller's promise.
     let (ep, what) = unsafe { (resolve(CALL, ep), resolve(CALL, segment)) };

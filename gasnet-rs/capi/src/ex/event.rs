@@ -49,7 +49,7 @@ fn wrong_local(call: &str, lc_opt: usize) -> ! {
         GROUP => "GEX_EVENT_GROUP",
         _ => "a pointer to an event",
     };
-    die(&format!("{call}: lc_opt is {name}, which this call does not take"))
+    die(&format!("{call}: lc_opt is {name}, which this call does not accept"))
 }
 
 /// Writes the event of local completion where C wants one.
@@ -68,7 +68,7 @@ pub unsafe fn give_local(lc_opt: *mut usize, event: Event) {
 fn event(call: &str, word: usize) -> Event {
     if word != 0 && word <= GROUP {
         die(&format!(
-            "{call}: the event is GEX_EVENT_NO_OP, what an operation with GEX_FLAG_IMMEDIATE returns that was not done: there is nothing to wait for"
+            "{call}: the event is GEX_EVENT_NO_OP, which an operation with GEX_FLAG_IMMEDIATE returns if it was not done: there is nothing to wait for"
         ));
     }
     Event::from_raw(word as u64)

@@ -100,7 +100,7 @@ unsafe fn prepare(
     let kind = wish.what & !IS_REPLY;
     if CONTEXT.with(|c| c.prepared.iter().any(|p| !p.get().is_null())) {
         die(&format!(
-            "{call}: this thread has prepared a message and neither committed nor cancelled it: they do not nest"
+            "{call}: this thread has prepared a message and neither committed nor cancelled it: prepared messages do not nest"
         ));
     }
     let largest = max(call, kind, Some(to), wish.nargs);
@@ -278,7 +278,7 @@ fn current(call: &str, sd: *mut SrcDesc, what: Option<c_int>) {
     let own = CONTEXT.with(|c| [c.prepared[0].get(), c.prepared[1].get()]);
     if sd.is_null() || !own.contains(&sd.cast()) {
         die(&format!(
-            "{call}: the descriptor is none of a message that this thread has prepared and neither committed nor cancelled"
+            "{call}: the descriptor does not belong to a message that this thread has prepared and neither committed nor cancelled"
         ));
     }
     // SAFETY: it is alive, as was just found.

@@ -123,7 +123,7 @@ pub unsafe extern "C" fn gex_Segment_Create(
         die(&format!("{CALL}: a segment of 0 bytes"));
     }
     if flags != 0 {
-        die(&format!("{CALL}: the flags are {flags:#x}; there are none"));
+        die(&format!("{CALL}: the flags are {flags:#x}; this call has none"));
     }
     match kind as usize {
         mk::HOST => {}

@@ -121,7 +121,7 @@ pub unsafe extern "C" fn gex_TM_Split(
     }
     let Ok(color) = u32::try_from(color) else {
         die(&format!(
-            "{CALL}: the color is {color}: colors are not negative; who is in no new team passes a null pointer"
+            "{CALL}: the color is {color}: colors are not negative; a rank that joins no new team passes a null pointer"
         ));
     };
     let scratch = (flags & NO_SCRATCH == 0).then_some((scratch as usize, scratch_size));
@@ -234,7 +234,7 @@ pub unsafe extern "C" fn gex_TM_Destroy(tm: *const Object<Team>, scratch: *mut M
     let object = match unsafe { Tm::of(CALL, tm) } {
         Tm::Team(object) => object,
         Tm::Pair { .. } => {
-            die(&format!("{CALL}: a pair of endpoints (gex_TM_Pair) is no team: it need not be destroyed"))
+            die(&format!("{CALL}: a pair of endpoints (gex_TM_Pair) is not a team: it need not be destroyed"))
         }
     };
     if std::ptr::eq(object, primordial(CALL).team) {
