@@ -856,7 +856,7 @@ mod tests {
         for (abi, bytes) in [(ABI + 1, size), (ABI, size - 8), (0, 0)] {
             let text = check("the conduit", abi, bytes as u32, size).unwrap_err().to_string();
             assert!(
-                text.starts_with("the conduit speaks version") && text.contains("same sources"),
+                text.starts_with("the conduit has version") && text.contains("same sources"),
                 "{text}"
             );
         }
