@@ -855,10 +855,7 @@ mod tests {
         assert!(check("x", ABI, size as u32, size).is_ok());
         for (abi, bytes) in [(ABI + 1, size), (ABI, size - 8), (0, 0)] {
             let text = check("the conduit", abi, bytes as u32, size).unwrap_err().to_string();
-            assert!(
-                text.starts_with("the conduit has version") && text.contains("same sources"),
-                "{text}"
-            );
+            assert!(text.starts_with("the conduit has version") && text.contains("same sources"), "{text}");
         }
     }
 }

@@ -7,7 +7,7 @@
 // run: 2 | env GASNET_NEIGHBORHOOD=off | env GASNET_CONDUIT=udp | says passed
 // run: 2 | args nested | status 134 | says gex_AM_PrepareRequestMedium: this thread has prepared a message
 // run: 2 | args wrong-commit | status 134 | says gex_AM_CommitRequestLong: the message was prepared for another call, gex_AM_CommitRequestMedium
-// run: 2 | args twice | status 134 | says gex_AM_CommitRequestMedium: the descriptor is none
+// run: 2 | args twice | status 134 | says gex_AM_CommitRequestMedium: the descriptor does not belong
 // run: 2 | args too-much | status 134 | says gex_AM_CommitRequestMedium: 65 bytes and 1 arguments, where 64 bytes
 // run: 2 | args other-place | status 134 | says was given when it was prepared
 // run: 2 | args poll | env GASNET_CHECK=1 | status 134 | says gasnet_AMPoll was called between preparing a request
