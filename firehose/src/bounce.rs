@@ -6,6 +6,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use slab::Slab;
+
 use crate::action::Action;
 use crate::config::{Config, ConfigError};
 use crate::message::Message;
@@ -14,7 +16,6 @@ use crate::request::StartError;
 use crate::request::{Direction, LocalMemory, OpId, Outcome, Refusal, Request, Side};
 use crate::run::Node;
 use crate::run::{Keys, Run};
-use crate::slab::Slab;
 use crate::strategy::{Stats, Strategy, StrategyKind, Usage};
 
 #[derive(Debug)]
@@ -75,7 +76,7 @@ impl Bounce {
         let peer = &mut self.peers[to as usize];
         while peer.used < self.config.bounce_buffers {
             let Some(&id) = peer.line.front() else { return };
-            let Some(op) = self.ops.get_mut(id) else { return };
+            let Some(op) = self.ops.get_mut(id as usize) else { return };
             let (offset, len) = (op.sent, (op.request.len - op.sent).min(self.config.bounce_bytes));
             op.sent += len;
             if op.sent == op.request.len {
@@ -104,14 +105,14 @@ impl Bounce {
             return;
         }
         self.peers[from as usize].used -= 1;
-        let Some(op) = self.ops.get_mut(fragment.op) else { return };
+        let Some(op) = self.ops.get_mut(fragment.op as usize) else { return };
         if op.request.direction == Direction::Get {
             let (LocalMemory::At(local) | LocalMemory::Registered(local)) = op.request.local;
             out.push(Action::Deliver { from, addr: local + fragment.offset, len: fragment.len });
         }
         op.answered += fragment.len;
         if op.answered == op.request.len
-            && let Some(op) = self.ops.remove(fragment.op)
+            && let Some(op) = self.ops.try_remove(fragment.op as usize)
         {
             out.push(Action::Done { op: OpId(fragment.op), tag: op.request.tag });
         }
@@ -132,9 +133,9 @@ impl Strategy for Bounce {
             return Err(StartError::Child);
         }
         let (peer, len, tag) = (request.peer, request.len, request.tag);
-        let id = self.ops.insert(BounceOperation { request, sent: 0, answered: 0 });
+        let id = self.ops.insert(BounceOperation { request, sent: 0, answered: 0 }) as u32;
         if len == 0 {
-            self.ops.free(id);
+            self.ops.try_remove(id as usize);
             out.push(Action::Done { op: OpId(id), tag });
         } else {
             self.stats.misses += 1;

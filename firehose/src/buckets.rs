@@ -19,6 +19,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use slab::Slab;
+
 use crate::action::Action;
 use crate::config::Config;
 use crate::fifo::{Fifo, Pool};
@@ -27,7 +29,6 @@ use crate::registrar::{Change, PinError};
 use crate::request::{Refusal, Side};
 use crate::run::Node;
 use crate::run::{Held, Keys, Run};
-use crate::slab::Slab;
 use crate::strategy::{Stats, Usage};
 use crate::table::{Slot, Table, VACANT};
 
@@ -370,7 +371,7 @@ impl Buckets {
             return;
         }
         let claim = Claim { who, side, runs, missing: 0, queued: true, failed: Vec::new() };
-        let id = self.claims.insert(claim);
+        let id = self.claims.insert(claim) as u32;
         self.lines[side as usize].push_back(id);
         self.admit(side);
     }
@@ -394,16 +395,16 @@ impl Buckets {
     /// Admits waiting claims in order, as far as the budget goes.
     fn admit(&mut self, side: Side) {
         while let Some(&id) = self.lines[side as usize].front() {
-            let Some(claim) = self.claims.get_mut(id) else { return };
+            let Some(claim) = self.claims.get_mut(id as usize) else { return };
             let runs = std::mem::take(&mut claim.runs);
             let fits = self.fits(side, &runs);
-            let Some(claim) = self.claims.get_mut(id) else { return };
+            let Some(claim) = self.claims.get_mut(id as usize) else { return };
             claim.runs = runs;
             if !fits {
                 return;
             }
             self.lines[side as usize].pop_front();
-            let Some(claim) = self.claims.get_mut(id) else { return };
+            let Some(claim) = self.claims.get_mut(id as usize) else { return };
             claim.queued = false;
             let holders = match claim.who {
                 Who::Peer { node, .. } => holder(node),
@@ -417,7 +418,7 @@ impl Buckets {
                     self.waiting.entry(bucket).or_default().push(id);
                 }
             }
-            let Some(claim) = self.claims.get_mut(id) else { return };
+            let Some(claim) = self.claims.get_mut(id as usize) else { return };
             (claim.runs, claim.missing) = (runs, missing);
             if missing == 0 {
                 self.grant_claim(id);
@@ -426,7 +427,7 @@ impl Buckets {
     }
 
     fn grant_claim(&mut self, id: u32) {
-        let Some(claim) = self.claims.remove(id) else { return };
+        let Some(claim) = self.claims.try_remove(id as usize) else { return };
         let count = claim.runs.iter().map(|run| run.count).sum();
         let mut keys = self.keys(count, claim.runs.iter().copied());
         if !claim.failed.is_empty() {
@@ -460,7 +461,7 @@ impl Buckets {
             // cannot give them back.
             1 if side == Side::Remote
                 && !self.waiting.is_empty()
-                && self.claims.iter().any(|claim| claim.counts_on(side, bucket)) =>
+                && self.claims.iter().any(|(_, claim)| claim.counts_on(side, bucket)) =>
             {
                 return;
             }
@@ -609,7 +610,7 @@ impl Buckets {
     /// Tells claims that wait for a bucket.
     fn wake(&mut self, bucket: u64, error: Option<PinError>) {
         for id in self.waiting.remove(&bucket).unwrap_or_default() {
-            let Some(claim) = self.claims.get_mut(id) else { continue };
+            let Some(claim) = self.claims.get_mut(id as usize) else { continue };
             claim.failed.extend(error.map(|error| (bucket, error)));
             claim.missing -= 1;
             if claim.missing == 0 {
@@ -680,7 +681,7 @@ impl Buckets {
     fn void(&mut self, bucket: u64, voided: &mut Vec<Voided>) {
         let mut left = [0u32; 2];
         let mut holders = 0;
-        for (id, claim) in self.claims.iter_mut() {
+        for (id, claim) in &mut self.claims {
             let times = claim.times(bucket);
             if times == 0 {
                 continue;
@@ -690,7 +691,7 @@ impl Buckets {
                 holders |= holder(node);
             }
             claim.missing += times as u64;
-            self.waiting.entry(bucket).or_default().extend(std::iter::repeat_n(id, times));
+            self.waiting.entry(bucket).or_default().extend(std::iter::repeat_n(id as u32, times));
         }
         let Some(entry) = self.table.get_mut(bucket) else { return };
         // Without a bound, peers may have kept keys of buckets without references.

@@ -17,6 +17,8 @@
 
 use std::collections::HashMap;
 
+use slab::Slab;
+
 use crate::action::Action;
 use crate::buckets::{Buckets, Limits, Who};
 use crate::config::{Config, ConfigError};
@@ -27,7 +29,6 @@ use crate::request::StartError;
 use crate::request::{Direction, Failure, LocalMemory, OpId, Outcome, Refusal, Request, Side};
 use crate::run::Node;
 use crate::run::{Held, Keys, Run};
-use crate::slab::Slab;
 use crate::strategy::{Stats, Strategy, StrategyKind, Usage, over_buckets};
 
 #[derive(Debug)]
@@ -100,7 +101,7 @@ impl Firehose {
         let (request, run) = self.hold_request(addr, len, tag)?;
         let mut op = new_op(request, true);
         (op.part, op.local) = (op.request.len, run);
-        let id = self.ops.insert(op);
+        let id = self.ops.insert(op) as u32;
         self.claim_local(id, run, out);
         self.pump(out);
         Ok(OpId(id))
@@ -134,7 +135,7 @@ impl Firehose {
         let mut op = new_op(request, true);
         (op.part, op.local, op.local_keys, op.local_ready) = (op.request.len, run, keys.clone(), true);
         self.pump(out);
-        Ok(Some((OpId(self.ops.insert(op)), keys)))
+        Ok(Some((OpId(self.ops.insert(op) as u32), keys)))
     }
 
     fn hold_request(&self, addr: u64, len: u64, tag: u64) -> Result<(Request, Run), StartError> {
@@ -184,7 +185,7 @@ impl Firehose {
 
     /// Begins the next part, or puts the operation in line.
     fn begin(&mut self, id: u32, out: &mut Vec<Action>) {
-        let Some(op) = self.ops.get_mut(id) else { return };
+        let Some(op) = self.ops.get_mut(id as usize) else { return };
         let peer = op.request.peer;
         set_part(&self.config, op, self.firehoses.most(), self.buckets.most(Side::Local));
         if !self.firehoses.line(peer).is_empty() || !self.take(id, out) {
@@ -195,7 +196,7 @@ impl Firehose {
 
     /// Takes the firehoses of a part; false if that is not possible now.
     fn take(&mut self, id: u32, out: &mut Vec<Action>) -> bool {
-        let Some(op) = self.ops.get_mut(id) else { return true };
+        let Some(op) = self.ops.get_mut(id as usize) else { return true };
         let peer = op.request.peer;
         match self.firehoses.take(peer, op.remote, id) {
             Taken::Blocked => return false,
@@ -233,7 +234,7 @@ impl Firehose {
     fn claim_local(&mut self, id: u32, run: Run, out: &mut Vec<Action>) {
         match self.buckets.hold(run) {
             Some(keys) => {
-                if let Some(op) = self.ops.get_mut(id) {
+                if let Some(op) = self.ops.get_mut(id as usize) {
                     (op.local_keys, op.local_ready) = (keys, true);
                 }
                 self.ready_to_go(id, out);
@@ -245,7 +246,7 @@ impl Firehose {
     /// Starts the transfer if all firehoses and pins are there.
     #[inline]
     fn ready_to_go(&mut self, id: u32, out: &mut Vec<Action>) {
-        let Some(op) = self.ops.get_mut(id) else { return };
+        let Some(op) = self.ops.get_mut(id as usize) else { return };
         if op.missing > 0 || !op.local_ready {
             return;
         }
@@ -265,14 +266,14 @@ impl Firehose {
     #[cold]
     fn failed(&mut self, id: u32, tag: u64, failure: Failure, out: &mut Vec<Action>) {
         self.give_back(id);
-        self.ops.free(id);
+        self.ops.try_remove(id as usize);
         out.push(Action::Failed { op: OpId(id), tag, failure });
     }
 
     /// Gives back the references of a part.
     #[inline]
     fn give_back(&mut self, id: u32) {
-        let Some(op) = self.ops.get_mut(id) else { return };
+        let Some(op) = self.ops.get_mut(id as usize) else { return };
         for (i, bucket) in op.remote.buckets().enumerate() {
             self.firehoses.release(op.request.peer, bucket, op.remote_keys.of(i));
         }
@@ -310,7 +311,7 @@ impl Firehose {
     }
 
     fn local_granted(&mut self, id: u32, granted: Granted, out: &mut Vec<Action>) {
-        let Some(op) = self.ops.get_mut(id) else { return };
+        let Some(op) = self.ops.get_mut(id as usize) else { return };
         let peer = op.request.peer;
         op.local_keys = granted.keys;
         op.local_ready = true;
@@ -348,7 +349,7 @@ impl Firehose {
             let key = granted.keys.get(i).unwrap_or(0);
             let error = granted.failed.iter().find(|(b, _)| *b == bucket).map_or(PinError::Limit, |f| f.1);
             for op_id in self.firehoses.moved(from, bucket, key) {
-                let Some(op) = self.ops.get_mut(op_id) else { continue };
+                let Some(op) = self.ops.get_mut(op_id as usize) else { continue };
                 op.missing -= 1;
                 if key == 0 {
                     op.fail(Failure { side: Side::Remote, bucket, error }).failed.push(bucket);
@@ -428,7 +429,7 @@ impl Strategy for Firehose {
                 (op.request.len, remote, local, Keys::Uniform(key));
             let registered = matches!(op.request.local, LocalMemory::Registered(_));
             op.local_ready = registered;
-            let id = self.ops.insert(op);
+            let id = self.ops.insert(op) as u32;
             if registered {
                 self.ready_to_go(id, out);
             } else {
@@ -438,9 +439,9 @@ impl Strategy for Firehose {
             return Ok(OpId(id));
         }
         let (len, tag) = (op.request.len, op.request.tag);
-        let id = self.ops.insert(op);
+        let id = self.ops.insert(op) as u32;
         if len == 0 {
-            self.ops.free(id);
+            self.ops.try_remove(id as usize);
             out.push(Action::Done { op: OpId(id), tag });
         } else {
             self.begin(id, out);
@@ -452,7 +453,7 @@ impl Strategy for Firehose {
     #[inline]
     fn transferred(&mut self, op_id: OpId, outcome: Outcome, out: &mut Vec<Action>) {
         let id = op_id.0;
-        let Some(op) = self.ops.get_mut(id) else { return };
+        let Some(op) = self.ops.get_mut(id as usize) else { return };
         let (peer, tag) = (op.request.peer, op.request.tag);
         let registered = matches!(op.request.local, LocalMemory::Registered(_));
         let mut over = false;
@@ -470,7 +471,7 @@ impl Strategy for Firehose {
         }
         self.give_back(id);
         if over {
-            self.ops.free(id);
+            self.ops.try_remove(id as usize);
             out.push(Action::Done { op: op_id, tag });
             if registered && self.firehoses.line(peer).is_empty() {
                 return;

@@ -98,7 +98,6 @@ mod rendezvous;
 mod request;
 mod run;
 mod select;
-mod slab;
 mod strategy;
 mod sync;
 mod table;

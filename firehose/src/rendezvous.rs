@@ -12,6 +12,8 @@
 
 use std::collections::HashMap;
 
+use slab::Slab;
+
 use crate::action::Action;
 use crate::buckets::{Buckets, Idle, Limits, Who};
 use crate::config::{Config, ConfigError};
@@ -21,7 +23,6 @@ use crate::request::StartError;
 use crate::request::{Failure, LocalMemory, OpId, Outcome, Refusal, Request, Side};
 use crate::run::Node;
 use crate::run::{Held, Keys, Run};
-use crate::slab::Slab;
 use crate::strategy::{Stats, Strategy, StrategyKind, Usage, over_buckets};
 
 /// Most buckets of one request. It is the bound when there is none on what is pinned.
@@ -86,7 +87,7 @@ impl Rendezvous {
     }
 
     fn begin(&mut self, id: u32, out: &mut Vec<Action>) {
-        let Some(op) = self.ops.get_mut(id) else { return };
+        let Some(op) = self.ops.get_mut(id as usize) else { return };
         let remote = op.request.remote + op.done;
         let mut len = op.request.len - op.done;
         len =
@@ -110,7 +111,7 @@ impl Rendezvous {
     }
 
     fn locally_ready(&mut self, id: u32, out: &mut Vec<Action>) {
-        let Some(op) = self.ops.get_mut(id) else { return };
+        let Some(op) = self.ops.get_mut(id as usize) else { return };
         if self.kind == StrategyKind::PinEverything && !op.ask {
             let (peer, run) = (op.request.peer, op.remote);
             let known = &self.known;
@@ -129,19 +130,19 @@ impl Rendezvous {
         self.last_ask += 1;
         self.asked.insert(self.last_ask, id);
         let purpose = if self.lets_go() { Purpose::Once } else { Purpose::Keep };
-        let Some(op) = self.ops.get_mut(id) else { return };
+        let Some(op) = self.ops.get_mut(id as usize) else { return };
         let message = Message::Ask { id: self.last_ask, run: op.remote, purpose };
         out.push(Action::Send { to: op.request.peer, message });
     }
 
     fn transfer(&mut self, id: u32, out: &mut Vec<Action>) {
-        let Some(op) = self.ops.get_mut(id) else { return };
+        let Some(op) = self.ops.get_mut(id as usize) else { return };
         let keys = (&op.remote_keys, &op.local_keys);
         out.push(Action::Transfer(op.request.part(OpId(id), op.done, op.part, keys)));
     }
 
     fn release_local(&mut self, id: u32) {
-        if let Some(op) = self.ops.get_mut(id)
+        if let Some(op) = self.ops.get_mut(id as usize)
             && matches!(op.request.local, LocalMemory::At(_))
         {
             self.buckets.release_run(Side::Local, op.local, &op.local_keys);
@@ -150,7 +151,7 @@ impl Rendezvous {
 
     fn fail(&mut self, id: u32, side: Side, failed: (u64, PinError), out: &mut Vec<Action>) {
         self.release_local(id);
-        if let Some(op) = self.ops.remove(id) {
+        if let Some(op) = self.ops.try_remove(id as usize) {
             let failure = Failure { side, bucket: failed.0, error: failed.1 };
             out.push(Action::Failed { op: OpId(id), tag: op.request.tag, failure });
         }
@@ -162,7 +163,7 @@ impl Rendezvous {
             let granted = grant.granted;
             match grant.who {
                 Who::Operation(id) => {
-                    let Some(op) = self.ops.get_mut(id) else { continue };
+                    let Some(op) = self.ops.get_mut(id as usize) else { continue };
                     op.local_keys = granted.keys;
                     match granted.failed.first() {
                         Some(failed) => self.fail(id, Side::Local, *failed, out),
@@ -187,7 +188,7 @@ impl Rendezvous {
 
     fn answered(&mut self, from: Node, id: u64, granted: Granted, out: &mut Vec<Action>) {
         let Some(&op_id) = self.asked.get(&id) else { return };
-        let Some(op) = self.ops.get_mut(op_id).filter(|op| op.request.peer == from) else { return };
+        let Some(op) = self.ops.get_mut(op_id as usize).filter(|op| op.request.peer == from) else { return };
         self.asked.remove(&id);
         if let Some(failed) = granted.failed.first() {
             self.fail(op_id, Side::Remote, *failed, out);
@@ -253,9 +254,9 @@ impl Strategy for Rendezvous {
             local_keys: Keys::Uniform(0),
             ask: false,
         };
-        let id = self.ops.insert(op);
+        let id = self.ops.insert(op) as u32;
         if len == 0 {
-            self.ops.free(id);
+            self.ops.try_remove(id as usize);
             out.push(Action::Done { op: OpId(id), tag });
         } else {
             self.begin(id, out);
@@ -267,7 +268,7 @@ impl Strategy for Rendezvous {
     fn transferred(&mut self, op_id: OpId, outcome: Outcome, out: &mut Vec<Action>) {
         let id = op_id.0;
         let lets_go = self.lets_go();
-        let Some(op) = self.ops.get_mut(id) else { return };
+        let Some(op) = self.ops.get_mut(id as usize) else { return };
         let mut over = false;
         match outcome {
             Outcome::Done => {
@@ -285,7 +286,7 @@ impl Strategy for Rendezvous {
         }
         self.release_local(id);
         if over {
-            if let Some(op) = self.ops.remove(id) {
+            if let Some(op) = self.ops.try_remove(id as usize) {
                 out.push(Action::Done { op: op_id, tag: op.request.tag });
             }
         } else {

@@ -11,7 +11,7 @@
 use crate::firmware::FirmwareCosts;
 use crate::memory::RankMemory;
 use crate::time::Time;
-use crate::world::{Body, Left, Slab, World, WorldEvent};
+use crate::world::{Body, Left, World, WorldEvent};
 use core::any::Any;
 use firehose::Change;
 use netvm_fw::host::{Host, HostAction, HostConfig, HostEvent, HostStats, Segment};
@@ -20,6 +20,7 @@ use netvm_fw::port::{Doorbell, PortMemory, Post};
 use netvm_fw::shadow::{Geometry, Lease, table};
 use netvm_fw::wire::{HEAD_BYTES, Head, Span};
 use netvm_fw::{FrameAddress, Node, PAGE, PageMemory, PortId, Ppn, Vpn};
+use slab::Slab;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -255,7 +256,7 @@ impl SimCard {
 
     fn at(&mut self, w: &mut World, at: Time, later: Later) {
         let tag = self.later.insert(later);
-        w.at(at, WorldEvent::Nic(self.rank, u64::from(tag)));
+        w.at(at, WorldEvent::Nic(self.rank, tag as u64));
     }
 
     /// The port has rung the doorbell.
@@ -660,7 +661,7 @@ impl World {
         let Some(mut card) = self.cards[rank as usize].take() else { return };
         match left {
             Left::Nic(_, tag) => {
-                if let Some(later) = card.later.remove(tag as u32) {
+                if let Some(later) = card.later.try_remove(tag as usize) {
                     card.happen(self, later);
                 }
             }

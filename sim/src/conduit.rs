@@ -49,7 +49,7 @@ unsafe impl Conduit for SimConduit {
         self.shared.alive();
         let mut w = self.shared.world();
         let Some(slot) = w.reserve(self.rank, to.rank.0, channel, len) else { return Ok(None) };
-        let Some(frame) = w.slots.get_mut(slot) else { return Ok(None) };
+        let Some(frame) = w.slots.get_mut(slot as usize) else { return Ok(None) };
         let buf = NonNull::from(&mut frame.lines[0]).cast::<u8>();
         Ok(Some(RawSlot { buf, len, cookie: [u64::from(slot), 0] }))
     }
@@ -61,7 +61,7 @@ unsafe impl Conduit for SimConduit {
 
     unsafe fn cancel(&self, slot: RawSlot) {
         let mut w = self.shared.world();
-        if let Some(frame) = w.slots.remove(slot.cookie[0] as u32) {
+        if let Some(frame) = w.slots.try_remove(slot.cookie[0] as usize) {
             w.recycle(frame);
         }
     }

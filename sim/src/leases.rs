@@ -15,12 +15,13 @@
 use crate::conduit::SimConduit;
 use crate::paging::Paging;
 use crate::sim_nic::Start;
-use crate::world::{Owner, Slab};
+use crate::world::Owner;
 use firehose::{Message, PinError, Run};
 use netvm_fw::atomics::REPLY_WORDS;
 use netvm_fw::library::Library;
 use netvm_fw::shadow::Lease;
 use netvm_fw::{PAGE, Ppn};
+use slab::Slab;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -98,7 +99,9 @@ impl LeaseState {
 
     /// A command has ended.
     fn ended(&mut self, command: Command, failed: bool) {
-        let Some((number, job)) = command.job.and_then(|n| Some((n, self.jobs.get_mut(n)?))) else { return };
+        let Some((number, job)) = command.job.and_then(|n| Some((n, self.jobs.get_mut(n as usize)?))) else {
+            return;
+        };
         job.failed |= failed;
         job.left -= 1;
         if job.left == 0 {
@@ -114,7 +117,7 @@ impl LeaseState {
     }
 
     fn settle(&mut self, number: u32) {
-        let Some(job) = self.jobs.remove(number) else { return };
+        let Some(job) = self.jobs.try_remove(number as usize) else { return };
         let mut result = Ok(());
         if job.failed {
             // All of the pages, or none.
@@ -167,7 +170,7 @@ impl Leases {
     pub(crate) fn ask(&self, run: Run, pin: bool) {
         let all = self.paging.pages();
         let s = &mut *self.state();
-        let number = s.jobs.insert(PinJob { run, pin, left: 0, failed: false });
+        let number = s.jobs.insert(PinJob { run, pin, left: 0, failed: false }) as u32;
         let left = if pin {
             // The last bucket may reach beyond the segment.
             let pages = s.pages(run).filter(|page| *page < all);
@@ -179,7 +182,7 @@ impl Leases {
         } else {
             s.give_back(run, Some(number))
         };
-        match s.jobs.get_mut(number) {
+        match s.jobs.get_mut(number as usize) {
             Some(job) if left > 0 => job.left = left,
             _ => s.settle(number),
         }

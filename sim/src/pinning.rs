@@ -29,12 +29,13 @@ use crate::memory;
 use crate::shared::current;
 use crate::sim_nic::Start;
 use crate::time::Time;
-use crate::world::{Body, Bytes, Claims, HEADER_BYTES, OneSidedOp, Owner, Slab};
+use crate::world::{Body, Bytes, Claims, HEADER_BYTES, OneSidedOp, Owner};
 use firehose::{
     Action, Direction, LocalMemory, Message, Request, Run, Stats, Strategy, StrategyKind, Transfer, Usage,
 };
 use gasnet::conduit::Completion;
 use gasnet_netvm::Budget;
+use slab::Slab;
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -309,7 +310,7 @@ impl Pinning {
         let local = match segment.offset_of(start.local, start.len) {
             // A NIC that locks pages locks its own memory too, without a round trip.
             Some(offset) if !small && !self.leases() => LocalMemory::At(offset),
-            _ => LocalMemory::Registered(PRIVATE_ADDRESS_BIT | u64::from(index) << 32),
+            _ => LocalMemory::Registered(PRIVATE_ADDRESS_BIT | (index as u64) << 32),
         };
         if !small && !self.leases() && matches!(local, LocalMemory::Registered(_)) {
             at.shared.work(at.rank, at.costs.copy.bytes(start.len));
@@ -318,7 +319,7 @@ impl Pinning {
             at.shared.work(at.rank, self.costs.lookup);
         }
         let request = Request {
-            tag: u64::from(index),
+            tag: index as u64,
             peer: start.peer,
             direction: if put { Direction::Put } else { Direction::Get },
             remote: start.offset,
@@ -345,7 +346,7 @@ impl Pinning {
         loop {
             let next = at.shared.world().ranks[at.rank as usize].transferred.pop_front();
             let Some((number, outcome)) = next else { break };
-            let Some(op) = self.state().transfers.remove(number as u32) else { continue };
+            let Some(op) = self.state().transfers.try_remove(number as usize) else { continue };
             self.call(at, &[], |s, out| {
                 s.transferred(op, outcome, out);
                 let over = out.iter().position(|a| matches!(a, Action::Done { .. })).unwrap_or(out.len());
@@ -429,7 +430,7 @@ impl Pinning {
                 Action::Transfer(t) => self.transfer(at, &t),
                 Action::Held { .. } => {}
                 Action::Done { tag, .. } => {
-                    let Some(op) = self.state().ops.remove(tag as u32) else { continue };
+                    let Some(op) = self.state().ops.try_remove(tag as usize) else { continue };
                     let mut w = at.shared.world();
                     let took = w.now.since(op.begun);
                     let puts = &mut w.ranks[at.rank as usize].registration.puts;
@@ -517,10 +518,10 @@ impl Pinning {
         let (number, local, put) = {
             let mut state = self.state();
             let number = state.transfers.insert(t.op);
-            let Some(op) = state.ops.get_mut(t.tag as u32) else { return };
+            let Some(op) = state.ops.get_mut(t.tag as usize) else { return };
             (number, op.place(t), op.put)
         };
-        let (len, token) = (t.len as usize, u64::from(number));
+        let (len, token) = (t.len as usize, number as u64);
         if let Some(leases) = &self.leases {
             let bytes = if put { memory::load(local, len) } else { Vec::new() };
             let start =
@@ -571,7 +572,7 @@ impl Pinning {
     /// The address of private memory.
     fn private(&self, addr: u64) -> Option<usize> {
         let index = (addr & !PRIVATE_ADDRESS_BIT) >> 32;
-        self.state().ops.get_mut(index as u32).map(|op| op.local + (addr as u32) as usize)
+        self.state().ops.get_mut(index as usize).map(|op| op.local + (addr as u32) as usize)
     }
 
     fn read(&self, at: &SimConduit, addr: u64, len: usize) -> Vec<u8> {

@@ -17,6 +17,7 @@ use core::any::Any;
 use core::cmp::Ordering;
 use firehose::{Action, Change, Keys, Outcome, Refusal, Side, Strategy};
 use gasnet::conduit::{Channel, Completion};
+use slab::Slab;
 use std::collections::{BinaryHeap, VecDeque};
 
 /// An event.
@@ -234,39 +235,6 @@ pub struct Stats {
     pub frames: u64,
 }
 
-/// A slab: values by number.
-pub(crate) struct Slab<T> {
-    slots: Vec<Option<T>>,
-    free: Vec<u32>,
-}
-
-impl<T> Slab<T> {
-    pub(crate) const fn new() -> Slab<T> {
-        Slab { slots: Vec::new(), free: Vec::new() }
-    }
-    pub(crate) fn insert(&mut self, value: T) -> u32 {
-        if let Some(i) = self.free.pop() {
-            self.slots[i as usize] = Some(value);
-            return i;
-        }
-        self.slots.push(Some(value));
-        self.slots.len() as u32 - 1
-    }
-    pub(crate) fn get(&self, i: u32) -> Option<&T> {
-        self.slots.get(i as usize)?.as_ref()
-    }
-    pub(crate) fn get_mut(&mut self, i: u32) -> Option<&mut T> {
-        self.slots.get_mut(i as usize)?.as_mut()
-    }
-    pub(crate) fn remove(&mut self, i: u32) -> Option<T> {
-        let value = self.slots.get_mut(i as usize)?.take();
-        if value.is_some() {
-            self.free.push(i);
-        }
-        value
-    }
-}
-
 /// The world.
 pub(crate) struct World {
     pub(crate) now: Time,
@@ -432,7 +400,7 @@ impl World {
         self.stats.bytes += bytes as u64;
         self.stats.lost += u64::from(arrivals.lost);
         let copies = 1 + arrivals.again.is_some() as u8;
-        let packet = self.packets.insert(Packet { from, to, bytes, copies, body: Some(body) });
+        let packet = self.packets.insert(Packet { from, to, bytes, copies, body: Some(body) }) as u32;
         self.at(arrivals.first, WorldEvent::Arrive(packet));
         if let Some(again) = arrivals.again {
             self.at(again, WorldEvent::Arrive(packet));
@@ -450,11 +418,11 @@ impl World {
                 None
             }
             WorldEvent::Arrive(index) => {
-                let p = self.packets.get_mut(index)?;
+                let p = self.packets.get_mut(index as usize)?;
                 p.copies -= 1;
                 let (from, to, bytes, body) = (p.from, p.to, p.bytes, p.body.take());
                 if p.copies == 0 {
-                    self.packets.remove(index);
+                    self.packets.remove(index as usize);
                 }
                 let Some(body) = body else {
                     self.stats.doubled += 1;
@@ -464,7 +432,7 @@ impl World {
                 self.arrive(from, to, body)
             }
             WorldEvent::Done(op) => {
-                let op = self.ops.remove(op)?;
+                let op = self.ops.try_remove(op as usize)?;
                 self.record(8, u64::from(op.from), u64::from(op.to));
                 let r = &mut self.ranks[op.from as usize];
                 r.ops -= 1;
@@ -512,7 +480,7 @@ impl World {
                     self.refused(op, refusal);
                     return None;
                 }
-                if let Some(o) = self.ops.get_mut(op) {
+                if let Some(o) = self.ops.get_mut(op as usize) {
                     crate::memory::store(o.dst, bytes.as_slice());
                 }
                 let now = self.now;
@@ -532,7 +500,7 @@ impl World {
     /// target `offset`. If memory has to be registered, the claims are compared with the present
     /// registrations, and accepted memory must be pinned.
     fn admit(&self, rank: u32, op: u32, offset: u64, len: usize) -> Result<(), Refusal> {
-        let (r, op) = (&self.ranks[rank as usize], self.ops.get(op));
+        let (r, op) = (&self.ranks[rank as usize], self.ops.get(op as usize));
         let (Some(strategy), Some(op)) = (&r.strategy, op) else { return Ok(()) };
         let Some(claims) = &op.claims else { return Ok(()) };
         let side = if op.from == rank { Side::Local } else { Side::Remote };
@@ -550,7 +518,7 @@ impl World {
 
     /// An op that a NIC refused ends for its initiator, which may begin it again.
     pub(crate) fn refused(&mut self, op: u32, refusal: Refusal) {
-        let Some(op) = self.ops.remove(op) else { return };
+        let Some(op) = self.ops.try_remove(op as usize) else { return };
         let r = &mut self.ranks[op.from as usize];
         r.ops -= 1;
         r.transferred.push_back((op.token, Outcome::Refused(refusal)));
@@ -584,7 +552,7 @@ impl World {
     pub(crate) fn put(&mut self, op: OneSidedOp, offset: u64, bytes: Bytes) {
         let (from, to, len) = (op.from, op.to, op.len);
         self.ranks[from as usize].ops += 1;
-        let op = self.ops.insert(op);
+        let op = self.ops.insert(op) as u32;
         if let Err(refusal) = self.admit(from, op, 0, len) {
             return self.refused(op, refusal);
         }
@@ -595,7 +563,7 @@ impl World {
     pub(crate) fn get(&mut self, op: OneSidedOp, offset: u64) {
         let (from, to, len) = (op.from, op.to, op.len);
         self.ranks[from as usize].ops += 1;
-        let op = self.ops.insert(op);
+        let op = self.ops.insert(op) as u32;
         self.send(from, to, HEADER_BYTES, Body::Get { op, offset, len });
     }
 
@@ -614,12 +582,12 @@ impl World {
         let class = class(len);
         let lines = self.pools[class].pop();
         let lines = lines.unwrap_or_else(|| vec![Line([0; 64]); 1 << class].into());
-        Some(self.slots.insert(FrameBuf { lines, len, channel, from, to }))
+        Some(self.slots.insert(FrameBuf { lines, len, channel, from, to }) as u32)
     }
 
     /// Sends a frame whose buffer was reserved.
     pub(crate) fn commit(&mut self, slot: u32, extra: usize) {
-        if let Some(f) = self.slots.remove(slot) {
+        if let Some(f) = self.slots.try_remove(slot as usize) {
             let (from, to, len) = (f.from, f.to, f.len);
             self.ranks[from as usize].frames_out += 1;
             self.send(from, to, len + extra, Body::Frame(f));

@@ -29,7 +29,6 @@ pub mod driver;
 pub mod dump;
 pub mod emit;
 pub mod front;
-pub mod hash;
 pub mod ir;
 pub mod link;
 pub mod lower;

@@ -35,8 +35,9 @@ use gasnet::conduit::Completion;
 use netvm_fw::shadow::Lease;
 use netvm_fw::wire::MAX_INLINE_BYTES;
 use netvm_fw::{Key, Ppn};
+use rustc_hash::FxHashMap;
+use slab::Slab;
 use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -176,16 +177,16 @@ pub(crate) struct Driver {
     holder: Arc<dyn Holder>,
     ended: Arc<Ended>,
     card: Arc<Card>,
-    ops: Slots<ModeOperation>,
-    moving: Slots<Moving>,
+    ops: Slab<ModeOperation>,
+    moving: Slab<Moving>,
     /// Parts that found no room.
     parts: VecDeque<Start>,
     /// Control messages that wait to be sent.
     pub(crate) outgoing: Outbox,
     /// Leases of own pages.
-    leases: HashMap<u64, Lease, ByPage>,
+    leases: FxHashMap<u64, Lease>,
     /// Leases of peers' pages, as received from them.
-    known: HashMap<(u32, u64), Lease, ByPage>,
+    known: FxHashMap<(u32, u64), Lease>,
     /// Buckets that a peer, or this rank, asked for, by the id of the question.
     asked: HashMap<(u32, u64, bool), Vec<Run>>,
     pub(crate) done: VecDeque<(u64, Completion)>,
@@ -258,12 +259,12 @@ impl Driver {
             holder,
             ended: Arc::default(),
             card,
-            ops: Slots::default(),
-            moving: Slots::default(),
+            ops: Slab::new(),
+            moving: Slab::new(),
             parts: VecDeque::new(),
             outgoing: Outbox::default(),
-            leases: HashMap::default(),
-            known: HashMap::default(),
+            leases: FxHashMap::default(),
+            known: FxHashMap::default(),
             asked: HashMap::new(),
             done: VecDeque::new(),
             pins: 0,
@@ -326,15 +327,15 @@ impl Driver {
             remote: start.remote,
             len: start.len,
         };
-        let tag = self.ops.put(op);
+        let tag = self.ops.insert(op);
         let inline = start.put && start.len <= MAX_INLINE_BYTES;
         let inside = region.offset_of(start.local as *const u8, start.len).filter(|_| !inline);
         let local = match inside.filter(|at| at + start.len as u64 <= self.segment) {
             Some(at) => LocalMemory::At(at),
-            None => LocalMemory::Registered(PRIVATE_ADDRESS_BIT | u64::from(tag) << 32),
+            None => LocalMemory::Registered(PRIVATE_ADDRESS_BIT | (tag as u64) << 32),
         };
         let request = Request {
-            tag: u64::from(tag),
+            tag: tag as u64,
             peer: start.peer,
             direction: if start.put { Direction::Put } else { Direction::Get },
             remote: start.remote,
@@ -384,12 +385,12 @@ impl Driver {
     /// The NIC has completed a part of a transfer.
     fn transferred(&mut self, side: &Mutex<Side>, token: u64, what: Completion) {
         let over = what == Completion::Remote && {
-            let moving = self.moving.get(token as u32);
+            let moving = &mut self.moving[token as usize];
             moving.parts -= 1;
             moving.parts == 0
         };
         if over {
-            let op = self.moving.take(token as u32).op;
+            let op = self.moving.remove(token as usize).op;
             self.call(side, &[], |strategy, out| strategy.transferred(op, Outcome::Done, out));
         }
     }
@@ -511,7 +512,7 @@ impl Driver {
             Action::Transfer(transfer) => self.transfer(side, &transfer),
             Action::Held { .. } => {}
             Action::Done { tag, .. } => {
-                let op = self.ops.take(tag as u32);
+                let op = self.ops.remove(tag as usize);
                 if op.put {
                     self.done.push_back((op.token, Completion::Local));
                 }
@@ -537,7 +538,7 @@ impl Driver {
             let region = lock(side).region;
             inside(region, addr, data);
         } else {
-            let op = self.ops.get(((addr & !PRIVATE_ADDRESS_BIT) >> 32) as u32);
+            let op = &self.ops[((addr & !PRIVATE_ADDRESS_BIT) >> 32) as usize];
             let at = addr as u32 as usize;
             assert!(at + data.len() <= op.len, "a strategy stays in its operation");
             outside(op.local + at, data);
@@ -569,10 +570,10 @@ impl Driver {
     }
 
     fn transfer(&mut self, side: &Mutex<Side>, t: &Transfer) {
-        let op = self.ops.get(t.tag as u32);
+        let op = &self.ops[t.tag as usize];
         let (put, local) = (op.put, op.local + (t.remote - op.remote) as usize);
         let cuts = t.remote % BUCKET_BYTES + t.len;
-        let number = self.moving.put(Moving { op: t.op, parts: cuts.div_ceil(BUCKET_BYTES) as u32 });
+        let number = self.moving.insert(Moving { op: t.op, parts: cuts.div_ceil(BUCKET_BYTES) as u32 });
         let mut at = 0;
         while at < t.len {
             let remote = t.remote + at;
@@ -583,7 +584,7 @@ impl Driver {
                 local: local + at as usize,
                 len: len as usize,
                 put,
-                token: u64::from(number),
+                token: number as u64,
                 lease: self.known.get(&(t.peer, remote / BUCKET_BYTES)).copied(),
             };
             at += len;
@@ -645,69 +646,4 @@ fn open(bytes: &[u8]) -> Option<Opened<'_>> {
     let (leases, data) = rest.split_at_checked(count.checked_mul(8)?)?;
     let lease = |l: &[u8]| Some(Lease { ppn: Ppn::new(word(l)?)?, breaks: word(&l[4..])? });
     Some((message, leases.chunks_exact(8).map(lease).collect(), data))
-}
-
-/// Hashes page numbers: every transfer looks one up.
-#[derive(Default)]
-struct PageHasher(u64);
-
-type ByPage = BuildHasherDefault<PageHasher>;
-
-impl Hasher for PageHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
-    }
-
-    fn write_u32(&mut self, n: u32) {
-        self.write_u64(u64::from(n));
-    }
-
-    fn write_u64(&mut self, n: u64) {
-        self.0 = (self.0.rotate_left(5) ^ n).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-
-    fn finish(&self) -> u64 {
-        // Tables use both ends of the hash, and the upper bits are the better ones.
-        self.0 ^ self.0 >> 32
-    }
-}
-
-/// Values by number; numbers are reused.
-struct Slots<T> {
-    all: Vec<Option<T>>,
-    free: Vec<u32>,
-}
-
-impl<T> Default for Slots<T> {
-    fn default() -> Slots<T> {
-        Slots { all: Vec::new(), free: Vec::new() }
-    }
-}
-
-impl<T> Slots<T> {
-    fn put(&mut self, value: T) -> u32 {
-        let number = self.free.pop().unwrap_or(self.all.len() as u32);
-        if number as usize == self.all.len() {
-            self.all.push(None);
-        }
-        self.all[number as usize] = Some(value);
-        number
-    }
-
-    fn get(&mut self, number: u32) -> &mut T {
-        self.all[number as usize].as_mut().expect("a number in use")
-    }
-
-    fn take(&mut self, number: u32) -> T {
-        self.free.push(number);
-        self.all[number as usize].take().expect("a number in use")
-    }
-
-    fn len(&self) -> usize {
-        self.all.len() - self.free.len()
-    }
-
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
 }

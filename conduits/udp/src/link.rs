@@ -41,6 +41,7 @@ use crate::share;
 use crate::window::{Chunks, Packets, Standing, WINDOW_NUMBERS};
 use crate::wire::{ACK, ACK_NOW, Header, Packet, PacketKind, REPLY, WANTS, expand};
 use gasnet::conduit::Channel;
+use slab::Slab;
 use std::collections::{HashMap, VecDeque};
 
 /// Most gets of one rank that another may have to serve at the same time.
@@ -275,55 +276,6 @@ struct Lane {
     told: u64,
 }
 
-/// Values with numbers that are reused.
-#[derive(Debug)]
-struct Slab<T> {
-    all: Vec<Option<T>>,
-    free: Vec<u32>,
-}
-
-impl<T> Default for Slab<T> {
-    fn default() -> Slab<T> {
-        Slab { all: Vec::new(), free: Vec::new() }
-    }
-}
-
-impl<T> Slab<T> {
-    fn insert(&mut self, value: T) -> u32 {
-        match self.free.pop() {
-            Some(n) => {
-                self.all[n as usize] = Some(value);
-                n
-            }
-            None => {
-                self.all.push(Some(value));
-                self.all.len() as u32 - 1
-            }
-        }
-    }
-    /// A value that is known to exist: chunks that are not done keep their parts.
-    fn get(&self, n: u32) -> &T {
-        self.all[n as usize].as_ref().expect("a chunk's frame or stream lives as long as the chunk")
-    }
-    fn get_mut(&mut self, n: u32) -> Option<&mut T> {
-        self.all.get_mut(n as usize)?.as_mut()
-    }
-    fn remove(&mut self, n: u32) -> Option<T> {
-        let value = self.all.get_mut(n as usize)?.take();
-        if value.is_some() {
-            self.free.push(n);
-        }
-        value
-    }
-    fn len(&self) -> usize {
-        self.all.len() - self.free.len()
-    }
-    fn drain(&mut self) -> impl Iterator<Item = T> + '_ {
-        self.free.clear();
-        self.all.drain(..).flatten()
-    }
-}
-
 /// One end of the connection of two ranks.
 #[derive(Debug)]
 pub struct Link {
@@ -342,6 +294,7 @@ pub struct Link {
     /// Number of the first in `chunks`.
     chunk_base: u64,
     lost: VecDeque<u64>,
+    /// What chunks are parts of: a chunk that is not done keeps its frame or its stream here.
     frames: Slab<Outgoing>,
     streams: Slab<Stream>,
     /// Streams with bytes that are not in chunks.
@@ -414,12 +367,12 @@ impl Link {
             chunks: VecDeque::new(),
             chunk_base: 0,
             lost: VecDeque::new(),
-            frames: Slab::default(),
-            streams: Slab::default(),
+            frames: Slab::new(),
+            streams: Slab::new(),
             turn: VecDeque::new(),
             putting: 0,
             serving: 0,
-            gets: Slab::default(),
+            gets: Slab::new(),
             ask: VecDeque::new(),
             packets: Packets::default(),
             received_at: 0,
@@ -548,7 +501,7 @@ impl Link {
         let lane = &mut self.lanes[channel as usize];
         let message = lane.next_message;
         lane.next_message = message.wrapping_add(1);
-        let slot = self.frames.insert(Outgoing { buf: frame, message, channel, cut: 0, acked: 0 });
+        let slot = self.frames.insert(Outgoing { buf: frame, message, channel, cut: 0, acked: 0 }) as u32;
         lane.queue.push_back(slot);
     }
 
@@ -560,9 +513,8 @@ impl Link {
         }
         self.putting += 1;
         let what = Flow::Put { token };
-        let slot =
-            self.streams.insert(Stream { from: OpLocation::Own(src), to, len, cut: 0, acked: 0, what });
-        self.turn.push_back(slot);
+        let stream = Stream { from: OpLocation::Own(src), to, len, cut: 0, acked: 0, what };
+        self.turn.push_back(self.streams.insert(stream) as u32);
         true
     }
 
@@ -572,7 +524,7 @@ impl Link {
         if self.gets.len() >= MAX_GETS || self.left_at().is_some() {
             return false;
         }
-        let id = self.gets.insert(Getting { dst, len, arrived: 0, token });
+        let id = self.gets.insert(Getting { dst, len, arrived: 0, token }) as u32;
         self.ask.push_back((id, from, len));
         true
     }
@@ -711,11 +663,13 @@ impl Link {
                     acked: 0,
                     what: Flow::Serve { id: header.id },
                 });
-                self.turn.push_back(slot);
+                self.turn.push_back(slot as u32);
                 Ok(())
             }
             PacketKind::Data => {
-                let Some(get) = self.gets.get_mut(header.id) else { return broken("data nobody asked for") };
+                let Some(get) = self.gets.get_mut(header.id as usize) else {
+                    return broken("data nobody asked for");
+                };
                 if header.at + payload.len() as u64 > u64::from(get.len) {
                     return broken("data beyond what was asked for");
                 }
@@ -723,7 +677,7 @@ impl Link {
                 get.arrived += payload.len() as u64;
                 if get.arrived == u64::from(get.len) {
                     world.complete(get.token);
-                    self.gets.remove(header.id);
+                    self.gets.remove(header.id as usize);
                 }
                 Ok(())
             }
@@ -777,8 +731,8 @@ impl Link {
         for frame in self.frames.drain() {
             world.pool().give(frame.buf);
         }
-        drop(self.streams.drain());
-        drop(self.gets.drain());
+        self.streams.clear();
+        self.gets.clear();
         (self.putting, self.serving) = (0, 0);
         self.chunk_base += self.chunks.len() as u64;
         self.chunks.clear();
@@ -804,24 +758,24 @@ impl Link {
         entry.progress = Progress::Done;
         match entry.body {
             Body::Frame { slot, len, .. } => {
-                if let Some(frame) = self.frames.get_mut(slot) {
+                if let Some(frame) = self.frames.get_mut(slot as usize) {
                     frame.acked += len as usize;
                     if frame.acked == frame.buf.bytes().len()
-                        && let Some(frame) = self.frames.remove(slot)
+                        && let Some(frame) = self.frames.try_remove(slot as usize)
                     {
                         world.pool().give(frame.buf);
                     }
                 }
             }
             Body::Stream { slot, len, .. } => {
-                if let Some(stream) = self.streams.get_mut(slot) {
+                if let Some(stream) = self.streams.get_mut(slot as usize) {
                     stream.acked += u64::from(len);
                     if stream.acked == stream.len {
                         if let Flow::Put { token } = stream.what {
                             world.complete(token);
                             self.putting -= 1;
                         }
-                        self.streams.remove(slot);
+                        self.streams.remove(slot as usize);
                     }
                 }
             }

@@ -29,6 +29,8 @@ mod trigger;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
+use slab::Slab;
+
 use crate::atomics::{AtomicOp, MAX_OPERAND_WORDS};
 use crate::ids::{FrameAddress, Node, PAGE, PortId, Ppn, Vpn};
 use crate::port::{PortMemory, Post};
@@ -343,8 +345,7 @@ pub struct Nic {
     table: NicTable,
     ports: HashMap<PortId, PortState>,
     peers: Vec<Option<Box<Peer>>>,
-    pending: Vec<Option<Pending>>,
-    free: Vec<u32>,
+    pending: Slab<Pending>,
     /// Locks taken when only the head had arrived.
     early: Vec<(Node, u32, Result<Ppn, LockError>)>,
     /// Frames with an atomic or combining write under way, and the operations that wait for the frame.
@@ -364,8 +365,7 @@ impl Nic {
             table,
             ports: HashMap::new(),
             peers: (0..config.nodes).map(|_| None).collect(),
-            pending: Vec::new(),
-            free: Vec::new(),
+            pending: Slab::new(),
             early: Vec::new(),
             atomics: HashMap::new(),
             parked: Vec::new(),
@@ -404,7 +404,7 @@ impl Nic {
 
     /// Whether nothing is under way: no DMA, no missing page, nothing waiting for a credit.
     pub fn is_idle(&self) -> bool {
-        self.pending.iter().all(Option::is_none)
+        self.pending.is_empty()
             && self.early.is_empty()
             && self.atomics.is_empty()
             && self.parked.is_empty()
@@ -491,22 +491,11 @@ impl Nic {
     // ---- helpers
 
     fn begin(&mut self, pending: Pending) -> OpId {
-        match self.free.pop() {
-            Some(i) => {
-                self.pending[i as usize] = Some(pending);
-                OpId(i)
-            }
-            None => {
-                self.pending.push(Some(pending));
-                OpId(self.pending.len() as u32 - 1)
-            }
-        }
+        OpId(self.pending.insert(pending) as u32)
     }
 
     fn finish(&mut self, op: OpId) -> Pending {
-        let pending = self.pending[op.0 as usize].take().expect("a driver answers what is under way");
-        self.free.push(op.0);
-        pending
+        self.pending.try_remove(op.0 as usize).expect("a driver answers what is under way")
     }
 
     fn peer(&mut self, node: Node) -> &mut Peer {

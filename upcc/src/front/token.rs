@@ -4,7 +4,7 @@
 //! them by index ([`TokIdx`]) or by half-open range ([`TokRange`]). Line markers and white space are not
 //! tokens; a whole `#pragma` line is one token of kind [`TokKind::Pragma`].
 
-use crate::hash::Map;
+use rustc_hash::FxHashMap;
 use std::path::PathBuf;
 
 /// Index of a token in [`TokenBuf::toks`].
@@ -48,7 +48,7 @@ pub struct Sym(pub u32);
 #[derive(Clone, Debug, Default)]
 pub struct Interner {
     base: Option<&'static Interner>,
-    map: Map<Box<str>, Sym>,
+    map: FxHashMap<Box<str>, Sym>,
     names: Vec<Box<str>>,
 }
 

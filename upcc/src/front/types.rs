@@ -11,7 +11,7 @@
 //! *pointer-to-shared* (PTS) is a pointer whose pointee is a shared type, any other pointer is private (PTL).
 
 use crate::front::token::{Sym, TokRange};
-use crate::hash::Map;
+use rustc_hash::FxHashMap;
 
 /// A type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -414,7 +414,7 @@ struct TypeData {
 #[derive(Debug)]
 pub struct Types {
     types: Vec<TypeData>,
-    map: Map<TypeKey, TypeId>,
+    map: FxHashMap<TypeKey, TypeId>,
     /// Structs and unions, by [`RecordId`].
     pub records: Vec<Record>,
     /// Enumerations, by [`EnumId`].
@@ -424,7 +424,7 @@ pub struct Types {
     /// THREADS if static.
     pub static_threads: Option<u32>,
     /// Alignment overrides of typedefs (`typedef int T __attribute__((aligned(64)))`).
-    pub typedef_align: Map<DeclId, u64>,
+    pub typedef_align: FxHashMap<DeclId, u64>,
 }
 
 impl Types {
@@ -432,12 +432,12 @@ impl Types {
     pub fn new(pts: PtsLayout, static_threads: Option<u32>) -> Self {
         Types {
             types: Vec::new(),
-            map: Map::default(),
+            map: FxHashMap::default(),
             records: Vec::new(),
             enums: Vec::new(),
             pts,
             static_threads,
-            typedef_align: Map::default(),
+            typedef_align: FxHashMap::default(),
         }
     }
 

@@ -209,8 +209,8 @@ impl Link {
     /// Whether larger datagrams would be useful.
     fn wants_larger(&self) -> bool {
         let payload = self.mtu.size() - HEADER_BYTES;
-        let long = |slot: &u32| self.frames.get(*slot).buf.bytes().len() > payload;
-        let stream = |slot: &u32| self.streams.get(*slot).len > payload as u64;
+        let long = |slot: &u32| self.frames[*slot as usize].buf.bytes().len() > payload;
+        let stream = |slot: &u32| self.streams[*slot as usize].len > payload as u64;
         self.turn.front().is_some_and(stream) || self.lanes.iter().any(|l| l.queue.front().is_some_and(long))
     }
 
@@ -243,7 +243,7 @@ impl Link {
         }
         let most = self.datagram() - HEADER_BYTES;
         let frame = |slot: u32| {
-            let f = self.frames.get(slot);
+            let f = &self.frames[slot as usize];
             Some(Body::Frame { slot, at: f.cut as u32, len: (f.buf.bytes().len() - f.cut).min(most) as u32 })
         };
         if let Some(&slot) = self.lanes[Channel::Reply as usize].queue.front() {
@@ -256,7 +256,7 @@ impl Link {
             return frame(slot);
         }
         let slot = *self.turn.front()?;
-        let s = self.streams.get(slot);
+        let s = &self.streams[slot as usize];
         // Multiples of 64 keep copies aligned.
         let len = (s.len - s.cut).min(if most > 4096 { most as u64 / 64 * 64 } else { most as u64 });
         Some(Body::Stream { slot, at: s.cut, len: len as u32 })
@@ -266,7 +266,7 @@ impl Link {
     fn cut(&mut self, body: Body) {
         match body {
             Body::Frame { slot, len, .. } => {
-                if let Some(f) = self.frames.get_mut(slot) {
+                if let Some(f) = self.frames.get_mut(slot as usize) {
                     f.cut += len as usize;
                     if f.cut == f.buf.bytes().len() {
                         self.lanes[f.channel as usize].queue.pop_front();
@@ -277,7 +277,7 @@ impl Link {
                 self.ask.pop_front();
             }
             Body::Stream { slot, at, len } => {
-                if let Some(s) = self.streams.get_mut(slot) {
+                if let Some(s) = self.streams.get_mut(slot as usize) {
                     s.cut = at + u64::from(len);
                     if s.cut == s.len {
                         self.serving -= usize::from(matches!(s.what, Flow::Serve { .. }));
@@ -362,7 +362,7 @@ impl Link {
         let (head, payload) = halves(datagram);
         match body {
             Body::Frame { slot, at, len } => {
-                let f = self.frames.get(slot);
+                let f = &self.frames[slot as usize];
                 let bytes = f.buf.bytes();
                 header.kind = PacketKind::Frame;
                 header.flags |= if f.channel == Channel::Reply { REPLY } else { 0 };
@@ -372,7 +372,7 @@ impl Link {
             }
             Body::Get { id, from, len } => (header.id, header.total, header.at) = (id, len, from),
             Body::Stream { slot, at, len } => {
-                let s = self.streams.get(slot);
+                let s = &self.streams[slot as usize];
                 let from = match s.from {
                     OpLocation::Own(address) => OpLocation::Own(address + at),
                     OpLocation::Segment(offset) => OpLocation::Segment(offset + at),
@@ -400,7 +400,7 @@ impl Link {
     /// The address of a chunk that can be sent without a copy.
     fn may_lend(&self, body: Body, world: &mut dyn World) -> Option<u64> {
         let Body::Stream { slot, at, .. } = body else { return None };
-        let OpLocation::Own(address) = self.streams.get(slot).from else { return None };
+        let OpLocation::Own(address) = self.streams[slot as usize].from else { return None };
         (self.setup.send_key.spares(PacketKind::Put, LARGE_DATAGRAM_BYTES - HEADER_BYTES) && world.lend())
             .then_some(address + at)
     }

@@ -726,10 +726,10 @@ impl Cx<'_> {
         self.func = Some(FuncState {
             decl: id,
             ret,
-            labels: Map::default(),
+            labels: FxHashMap::default(),
             gotos: Vec::new(),
             regions: Vec::new(),
-            label_regions: Map::default(),
+            label_regions: FxHashMap::default(),
             loops: 0,
             breaks: Vec::new(),
             switches: Vec::new(),

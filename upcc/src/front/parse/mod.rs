@@ -22,7 +22,7 @@ use crate::front::sema::scope::Scope;
 use crate::front::source::Sources;
 use crate::front::token::*;
 use crate::front::types::*;
-use crate::hash::Map;
+use rustc_hash::FxHashMap;
 use std::cell::Cell;
 
 /// A syntax error, already reported.
@@ -72,9 +72,9 @@ pub(crate) struct Cx<'a> {
     pub(crate) scopes: Vec<Scope>,
     /// Bindings by symbol: innermost last, with the depth of its scope.
     pub(crate) names: Vec<Vec<(u32, DeclId)>>,
-    pub(crate) tags: Map<Sym, Vec<(u32, TagId)>>,
+    pub(crate) tags: FxHashMap<Sym, Vec<(u32, TagId)>>,
     /// Entities with linkage, by name.
-    pub(crate) linked: Map<Sym, DeclId>,
+    pub(crate) linked: FxHashMap<Sym, DeclId>,
     pub(crate) func: Option<FuncState>,
     /// `#pragma upc strict` in force.
     pub(crate) strict: bool,
@@ -119,8 +119,8 @@ impl<'a> Cx<'a> {
             full_expr: None,
             scopes: Vec::new(),
             names: Vec::new(),
-            tags: Map::default(),
-            linked: Map::default(),
+            tags: FxHashMap::default(),
+            linked: FxHashMap::default(),
             func: None,
             strict: false,
             vla: Vec::new(),

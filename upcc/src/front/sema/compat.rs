@@ -1,11 +1,11 @@
 //! Compatible and composite types.
 
 use crate::front::types::*;
-use crate::hash::Map;
+use rustc_hash::FxHashMap;
 
 /// What is known of pairs of function types while a question is answered: functions may take the same type
 /// many times.
-type Known<T> = Map<(TypeId, TypeId), T>;
+type Known<T> = FxHashMap<(TypeId, TypeId), T>;
 
 impl Types {
     /// Whether two types are compatible in the sense of C, layouts of shared types included.

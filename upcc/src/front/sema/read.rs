@@ -3,18 +3,18 @@
 use crate::front::ast::*;
 use crate::front::token::*;
 use crate::front::types::*;
-use crate::hash::Map;
+use rustc_hash::FxHashMap;
 
 /// State of the function body being read.
 pub(crate) struct FuncState {
     pub(crate) decl: DeclId,
     pub(crate) ret: TypeId,
-    pub(crate) labels: Map<Sym, TokIdx>,
+    pub(crate) labels: FxHashMap<Sym, TokIdx>,
     pub(crate) gotos: Vec<Goto>,
     /// What encloses the current place and should not be jumped into.
     pub(crate) regions: Vec<Region>,
     /// Those that enclose the labels.
-    pub(crate) label_regions: Map<Sym, Vec<Region>>,
+    pub(crate) label_regions: FxHashMap<Sym, Vec<Region>>,
     pub(crate) loops: u32,
     /// What encloses the current place and `break` leaves, the innermost last: whether it is a `upc_forall`
     /// with an affinity.
@@ -49,7 +49,7 @@ pub(crate) struct SwitchState {
     pub(crate) regions: usize,
 
     pub(crate) cases: Vec<(i128, i128, TokIdx)>,
-    pub(crate) seen: Map<i128, TokIdx>,
+    pub(crate) seen: FxHashMap<i128, TokIdx>,
     pub(crate) default: Option<TokIdx>,
     pub(crate) ty: Option<TypeId>,
 }
