@@ -12,9 +12,10 @@ use std::time::{Duration, Instant};
 
 use crate::Error;
 use crate::channel::Channel;
+use crate::command::{Command, find};
 use crate::crew::{Crew, Happening};
 use crate::monitor;
-use crate::spawn::{self, Command};
+use crate::spawn;
 use crate::start::Start;
 use crate::wire::{GREETING, Task, ToAgent, ToMonitor};
 use gasnet_sys::fd::{self, Access, Standard};
@@ -117,7 +118,7 @@ fn start(channel: &mut ToFront, task: &Task) -> Result<(Crew, signals::SignalSet
         limit: None,
         hosts: None,
     };
-    let program = spawn::find(&command.program)?;
+    let program = find(&command.program)?;
     let mut start = Start::prepare(task.size, task.ranks.clone(), true, task.bind)?;
     start.job_id = task.job_id;
     for i in 0..task.ranks.len() {

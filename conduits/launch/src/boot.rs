@@ -13,10 +13,10 @@ use gasnet::Boot;
 use gasnet::boot::ToMonitor;
 
 use crate::bind::Bind;
+use crate::command;
 use crate::crew::RankEnd;
 use crate::exchange::LinkExchange;
 use crate::handed;
-use crate::spawn;
 use crate::start::{MESSAGE_VARIABLE, Message, PROTOCOL_VERSION, Start};
 use crate::{Error, MAX_RANKS};
 use gasnet_sys::process::{Fork, die_with_parent, exit_now, fork, parent_pid, thread_count};
@@ -225,7 +225,7 @@ fn start_anew(size: u32, bind: Bind) {
     let words = words.strip_suffix(&[0]).unwrap_or(&words);
     let arguments = words.split(|b| *b == 0).skip(1).map(OsStr::from_bytes);
     let bind = if bind == Bind::None { "--bind=none" } else { "--bind=core" };
-    if let (Ok(launcher), Ok(program)) = (spawn::find("gasnetrun".as_ref()), env::current_exe()) {
+    if let (Ok(launcher), Ok(program)) = (command::find("gasnetrun".as_ref()), env::current_exe()) {
         let mut command = process::Command::new(launcher);
         command.args(["-n", &size.to_string(), bind]).arg(program).args(arguments);
         // After a failure the caller prints what to do.

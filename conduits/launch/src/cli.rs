@@ -8,8 +8,9 @@ use lexopt::prelude::*;
 
 use crate::bind::Bind;
 use crate::boot::parse_ranks;
-use crate::hosts::{self, Host};
-use crate::spawn::Command;
+use crate::command::Command;
+use crate::hosts;
+use crate::place::{self, Host};
 use crate::{Error, MAX_RANKS};
 
 /// Text of `--help`.
@@ -138,7 +139,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<CommandLin
             Short('H') | Long("hosts") => {
                 let list = parser.value().map_err(text)?;
                 command.hosts =
-                    Some(hosts::parse_list(&list.to_string_lossy()).map_err(|e| format!("--hosts: {e}"))?);
+                    Some(place::parse_list(&list.to_string_lossy()).map_err(|e| format!("--hosts: {e}"))?);
             }
             Long("hostfile") => command.hosts = Some(hosts_of(Path::new(&parser.value().map_err(text)?))?),
             Long("nodes") => {
@@ -203,14 +204,14 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<CommandLin
 /// The hosts in a file.
 fn hosts_of(file: &Path) -> Result<Vec<Host>, String> {
     let text = std::fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))?;
-    hosts::parse_file(&text).map_err(|e| format!("{}: {e}", file.display()))
+    place::parse_file(&text).map_err(|e| format!("{}: {e}", file.display()))
 }
 
 /// The hosts that the environment names.
 fn hosts_from_settings() -> Result<Option<Vec<Host>>, String> {
     let setting = |name| std::env::var(name).ok().filter(|v: &String| !v.trim().is_empty());
     if let Some(list) = setting("GASNET_HOSTS") {
-        return hosts::parse_list(&list).map(Some).map_err(|e| format!("GASNET_HOSTS: {e}"));
+        return place::parse_list(&list).map(Some).map_err(|e| format!("GASNET_HOSTS: {e}"));
     }
     setting("GASNET_HOSTFILE").map(|file| hosts_of(Path::new(&file))).transpose()
 }

@@ -7,7 +7,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::hosts::{self, Host};
+use crate::hosts;
+use crate::place::Host;
 use crate::plugin_folder::PluginFolder;
 use crate::pmix;
 use crate::wire::GREETING;

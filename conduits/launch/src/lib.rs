@@ -20,6 +20,7 @@ pub mod bind;
 mod boot;
 mod channel;
 pub mod cli;
+mod command;
 pub mod crew;
 mod doctor;
 mod error;
@@ -31,6 +32,7 @@ pub mod keeper;
 pub mod monitor;
 mod mpirun;
 pub mod output;
+pub mod place;
 pub mod plugin_folder;
 mod pmi;
 mod pmix;
@@ -43,9 +45,10 @@ mod start;
 pub mod wire;
 
 pub use boot::{BootOptions, boot, check_settings, refuse};
+pub use command::Command;
 pub use error::Error;
 pub use settings::SETTINGS;
-pub use spawn::{Command, spawn};
+pub use spawn::spawn;
 
 /// Most ranks a job can have.
 pub const MAX_RANKS: u32 = 1 << 16;

@@ -5,8 +5,9 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process;
 
-use crate::spawn::{self, Command};
-use crate::{Error, hosts};
+use crate::Error;
+use crate::command::{Command, find};
+use crate::place;
 
 /// Names the command that starts MPI programs.
 const MPIRUN_VARIABLE: &str = "GASNET_MPIRUN";
@@ -24,7 +25,7 @@ fn words(mpirun: &str, open_mpi: bool, command: &Command) -> Result<Vec<OsString
     let mut words: Vec<OsString> = mpirun.split_whitespace().map(OsString::from).collect();
     words.extend(["-n".into(), command.ranks.to_string().into()]);
     if let Some(named) = &command.hosts {
-        let placed = hosts::place(named, command.ranks)?;
+        let placed = place::place(named, command.ranks)?;
         let list: Vec<String> =
             placed.iter().map(|(host, ranks)| format!("{host}:{}", ranks.len())).collect();
         words.extend([if open_mpi { "--host" } else { "-hosts" }.into(), list.join(",").into()]);
@@ -49,7 +50,7 @@ fn words(mpirun: &str, open_mpi: bool, command: &Command) -> Result<Vec<OsString
 
 /// The words that would start this job.
 pub(crate) fn plan(command: &Command) -> Result<Vec<OsString>, Error> {
-    spawn::find(&command.program)?;
+    find(&command.program)?;
     let given = std::env::var(MPIRUN_VARIABLE).ok().filter(|words| !words.trim().is_empty());
     let mpirun = given.unwrap_or_else(|| "mpirun".to_string());
     let name = mpirun.split_whitespace().next().unwrap_or("mpirun");
@@ -105,7 +106,7 @@ mod tests {
         };
         assert_eq!(line(true, &command), "mpirun -q -n 3 --oversubscribe -x GASNET_CONDUIT=mpi prog -n");
         assert_eq!(line(false, &command), "mpirun -q -n 3 -env GASNET_CONDUIT mpi prog -n");
-        command.hosts = Some(hosts::parse_list("a,b").unwrap());
+        command.hosts = Some(place::parse_list("a,b").unwrap());
         assert_eq!(line(false, &command), "mpirun -q -n 3 -hosts a:2,b:1 -env GASNET_CONDUIT mpi prog -n");
     }
 }
