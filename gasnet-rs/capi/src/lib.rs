@@ -20,6 +20,7 @@ pub mod ex;
 pub mod exit;
 pub mod fatal;
 pub mod handlers;
+pub mod heap;
 pub mod hsl;
 mod images;
 pub mod info;
