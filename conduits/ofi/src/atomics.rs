@@ -1,23 +1,13 @@
 //! Translates the runtime's atomic operations into the provider's.
 #![expect(unsafe_code, reason = "asks the provider what it has")]
 
-use crate::fabric::Port;
+use crate::fabric::{AtomicCall, Port};
 use crate::ffi;
 use gasnet::atomics::{Function, Operation, WordType};
 
-/// A translated operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Plan {
-    pub(crate) word: ffi::fi_datatype,
-    pub(crate) op: ffi::fi_op,
-    pub(crate) operand: u64,
-    /// The value that a compare-and-swap compares with.
-    pub(crate) expected: Option<u64>,
-}
-
 /// Translates an operation. Operations that only move or compare bits use unsigned integers, whatever the
 /// type.
-pub(crate) fn plan(what: Operation, [a, b]: [u64; 2]) -> Option<Plan> {
+pub(crate) fn plan(what: Operation, [a, b]: [u64; 2]) -> Option<AtomicCall> {
     use Function as F;
     let wide = what.width() == 8;
     let bits = if wide { ffi::FI_UINT64 } else { ffi::FI_UINT32 };
@@ -57,7 +47,7 @@ pub(crate) fn plan(what: Operation, [a, b]: [u64; 2]) -> Option<Plan> {
         _ => return None,
     };
     let expected = (what.function == F::CompareSwap).then_some(a);
-    Some(Plan { word, op, operand, expected })
+    Some(AtomicCall { word, op, operand, expected })
 }
 
 /// The atomic operations of the provider, asked for once.
@@ -97,7 +87,7 @@ impl Have {
         Have(all)
     }
 
-    pub(crate) fn has(&self, plan: &Plan) -> bool {
+    pub(crate) fn has(&self, plan: &AtomicCall) -> bool {
         self.0.contains(&(plan.word, plan.op))
     }
 
@@ -114,7 +104,7 @@ impl Have {
 mod tests {
     use super::*;
 
-    fn of(word: WordType, function: Function, a: u64) -> Plan {
+    fn of(word: WordType, function: Function, a: u64) -> AtomicCall {
         plan(Operation { function, word }, [a, 9]).expect("there is one")
     }
 
@@ -127,7 +117,10 @@ mod tests {
         let dec = of(WordType::F32, Function::Dec, 0);
         assert_eq!(f32::from_bits(dec.operand as u32), -1.0);
         let swap = of(WordType::F32, Function::CompareSwap, 7);
-        assert_eq!(swap, Plan { word: ffi::FI_UINT32, op: ffi::FI_CSWAP, operand: 9, expected: Some(7) });
+        assert_eq!(
+            swap,
+            AtomicCall { word: ffi::FI_UINT32, op: ffi::FI_CSWAP, operand: 9, expected: Some(7) }
+        );
         assert_eq!(plan(Operation { function: Function::Xor, word: WordType::F64 }, [1, 0]), None);
     }
 }

@@ -8,7 +8,6 @@ use crate::onesided::{Known, OneSided, Start};
 use crate::receive::{Arrived, Receiver};
 use crate::send::{Lost, Sender};
 use crate::settings::{Native, Settings};
-use crate::trial;
 use crate::wire::{End, MAX_FRAME_BYTES, MessageKind, UNIT_BYTES, message_len};
 use gasnet::atomics::Operation;
 use gasnet::conduit::credit::{Account, Terms};
@@ -454,13 +453,17 @@ struct Ofi {
     max_transfer: usize,
 }
 
-/// Opens the conduit unless shared memory reaches all ranks.
-pub(crate) fn open(cx: &OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error> {
+/// Opens the conduit unless shared memory reaches all ranks. `trial` finds out whether puts and gets can be
+/// used.
+pub(crate) fn open(
+    cx: &OpenContext<'_>,
+    trial: impl FnOnce(&mut Engine, &OpenContext<'_>) -> Result<bool, Error>,
+) -> Result<Option<Box<dyn Conduit>>, Error> {
     if cx.neighbours.len() == cx.size as usize {
         return Ok(None);
     }
     let mut engine = connect(cx)?;
-    let native = trial::run(&mut engine, cx)?;
+    let native = trial(&mut engine, cx)?;
     let atomics = engine.onesided.as_ref().is_some_and(|o| !o.have.is_empty());
     let traits = &engine.port.traits;
     let local = engine.onesided.as_ref().map(|o| &o.local);

@@ -5,7 +5,6 @@
 //! threading model that was requested.
 #![expect(unsafe_code, reason = "calls C; see the functions of ffi")]
 
-use crate::atomics::Plan;
 use crate::checked::Checked;
 use crate::ffi::{self, AGAIN};
 use crate::offers::{self, Offers, Traits, Use};
@@ -37,6 +36,16 @@ impl Context {
     pub(crate) fn new(what: OperationKind, index: u32) -> Context {
         Context { provider: [ptr::null_mut(); 8], what, index }
     }
+}
+
+/// An atomic operation in the provider's terms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct AtomicCall {
+    pub(crate) word: ffi::fi_datatype,
+    pub(crate) op: ffi::fi_op,
+    pub(crate) operand: u64,
+    /// The value that a compare-and-swap compares with.
+    pub(crate) expected: Option<u64>,
 }
 
 /// The result of an attempt.
@@ -493,7 +502,7 @@ impl Port {
     pub(crate) unsafe fn atomic(
         &self,
         to: Remote,
-        plan: &Plan,
+        call: &AtomicCall,
         words: *mut u64,
         desc: *mut c_void,
         of: &mut Context,
@@ -505,16 +514,16 @@ impl Port {
             to: self.peers[to.peer as usize],
             at: to.at,
             key: to.key,
-            word: plan.word,
-            op: plan.op,
+            word: call.word,
+            op: call.op,
         };
         let context = ptr::from_mut(of).cast();
         // SAFETY: (1).
         Answer::of(unsafe {
             let (operand, expected, old) = (words, words.add(1), words.add(2));
-            operand.write(plan.operand);
+            operand.write(call.operand);
             old.write(0);
-            match plan.expected {
+            match call.expected {
                 None => ffi::atomics::fetch(self.ep, &target, operand, old, desc, context),
                 Some(value) => {
                     expected.write(value);
