@@ -250,6 +250,8 @@ fn references(world: World, random: &mut fastrand::Rng) {
     drop(thing);
     world.settle();
     assert_eq!(DROPPED.load(Relaxed), 0, "a reference is kept elsewhere");
+    // Ranks that go on from here make others drop things, also ranks that have not looked yet.
+    world.barrier();
     // Who keeps them calls them: also those whose maker has none any more. Then each gives its references to
     // the next rank, which drops them.
     let mine = core::mem::take(&mut *kept.lock().unwrap());
@@ -260,6 +262,7 @@ fn references(world: World, random: &mut fastrand::Rng) {
     }
     world.settle();
     assert_eq!(DROPPED.swap(0, Relaxed), 1);
+    world.barrier();
     // A call whose caller lets go of the object at once.
     let things: Vec<_> = world
         .all()
