@@ -6,11 +6,13 @@
 //! - [`c_suite`]: the C programs under `tests/c`, likewise.
 //! - [`suite`]: what the two share.
 //! - [`hosts`]: network namespaces that stand for hosts.
+//! - [`sections`]: the programs of the crate `pgas`, section by section.
 //! - [`run`]: start a command, bounded in time, and collect what it says.
 
 pub mod c_suite;
 pub mod hosts;
 pub mod run;
+pub mod sections;
 pub mod suite;
 pub mod upc_fuzz;
 pub mod upc_random;

@@ -1,4 +1,5 @@
-//! The program `pgas` over several networks, and what it says of mistakes. Each test is one job.
+//! The programs `pgas` and `collections` over several networks, and what they say of mistakes. Each test is
+//! one job.
 
 use gasnet_tests::run::{Outcome, run};
 use std::process::Command;
@@ -7,21 +8,29 @@ use std::time::Duration;
 /// A job that takes so long is stuck.
 const HANGS: Duration = Duration::from_secs(600);
 
-fn job(ranks: u32, settings: &[(&str, &str)], args: &[&str]) -> Outcome {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_pgas"));
+/// A program: its name, and where it is.
+type Program = (&'static str, &'static str);
+
+const PGAS: Program = ("pgas", env!("CARGO_BIN_EXE_pgas"));
+const COLLECTIONS: Program = ("collections", env!("CARGO_BIN_EXE_collections"));
+
+type Settings<'a> = &'a [(&'a str, &'a str)];
+
+fn job((_, path): Program, ranks: u32, settings: Settings, args: &[&str]) -> Outcome {
+    let mut command = Command::new(path);
     command.args(args).env("GASNET_PSHM_NODES", ranks.to_string()).env("GASNET_MAX_SEGSIZE", "64M");
     command.envs(settings.iter().copied());
     run(command, "", HANGS).expect("the program starts")
 }
 
-fn passes(ranks: u32, settings: &[(&str, &str)], args: &[&str]) {
-    let outcome = job(ranks, settings, args);
-    let passed = outcome.status == Some(0) && outcome.stdout.ends_with("pgas: passed\n");
+fn passes(program: Program, ranks: u32, settings: Settings, args: &[&str]) {
+    let outcome = job(program, ranks, settings, args);
+    let passed = outcome.status == Some(0) && outcome.stdout.ends_with(&format!("{}: passed\n", program.0));
     assert!(passed && outcome.stderr.is_empty(), "{}", outcome.report());
 }
 
-fn fails(ranks: u32, settings: &[(&str, &str)], args: &[&str], says: &str) {
-    let outcome = job(ranks, settings, args);
+fn fails(program: Program, settings: Settings, args: &[&str], says: &str) {
+    let outcome = job(program, 2, settings, args);
     assert!(outcome.status != Some(0) && outcome.stderr.contains(says), "{}", outcome.report());
 }
 
@@ -34,52 +43,68 @@ const THREAD: (&str, &str) = ("GASNET_PROGRESS", "thread");
 const LATE: (&str, &str) = ("GASNET_FAULTY", "reorder=10%,delay=5%,by=100us,seed=3");
 
 macro_rules! jobs {
-    ($($name:ident: $ranks:expr, $settings:expr, $args:expr;)*) => {$(
+    ($($name:ident: $program:expr, $ranks:expr, $settings:expr, $args:expr;)*) => {$(
         #[test]
         fn $name() {
-            passes($ranks, &$settings, &$args);
+            passes($program, $ranks, &$settings, &$args);
         }
     )*};
 }
 
 jobs! {
-    alone: 1, [], [];
-    two: 2, [], [];
-    three_over_frames: 3, [FRAMES], [];
-    four_on_two_hosts: 4, [PAIRS], ["--seed", "2"];
-    eight: 8, [], ["--seed", "3"];
-    checked: 3, [PAIRS, CHECK], ["--seed", "4"];
-    with_progress_threads: 3, [PAIRS, THREAD], ["--seed", "5"];
-    two_over_udp: 2, [UDP, FRAMES], [];
-    four_over_udp: 4, [UDP, PAIRS], ["--seed", "6"];
-    late_frames: 3, [FRAMES, LATE], ["--seed", "7"];
-    three_over_netvm: 3, [NETVM], ["--seed", "8"];
-    many_in_two_hops: 66, [FRAMES], ["settle", "table", "updates"];
+    alone: PGAS, 1, [], [];
+    two: PGAS, 2, [], [];
+    three_over_frames: PGAS, 3, [FRAMES], [];
+    four_on_two_hosts: PGAS, 4, [PAIRS], ["--seed", "2"];
+    eight: PGAS, 8, [], ["--seed", "3"];
+    checked: PGAS, 3, [PAIRS, CHECK], ["--seed", "4"];
+    with_progress_threads: PGAS, 3, [PAIRS, THREAD], ["--seed", "5"];
+    two_over_udp: PGAS, 2, [UDP, FRAMES], [];
+    four_over_udp: PGAS, 4, [UDP, PAIRS], ["--seed", "6"];
+    late_frames: PGAS, 3, [FRAMES, LATE], ["--seed", "7"];
+    three_over_netvm: PGAS, 3, [NETVM], ["--seed", "8"];
+    many_in_two_hops: PGAS, 66, [FRAMES], ["settle", "table", "updates"];
+
+    collections_alone: COLLECTIONS, 1, [], [];
+    collections_of_two: COLLECTIONS, 2, [], [];
+    collections_of_three_over_frames: COLLECTIONS, 3, [FRAMES], [];
+    collections_of_five_on_three_hosts: COLLECTIONS, 5, [PAIRS], ["--seed", "2"];
+    collections_of_eight: COLLECTIONS, 8, [], ["--seed", "3"];
+    collections_with_progress_threads: COLLECTIONS, 3, [PAIRS, THREAD], ["--seed", "5"];
+    collections_of_four_over_udp: COLLECTIONS, 4, [UDP, PAIRS], ["--seed", "6"];
+    collections_with_late_frames: COLLECTIONS, 3, [FRAMES, LATE], ["--seed", "7"];
+    collections_of_three_over_netvm: COLLECTIONS, 3, [NETVM], ["--seed", "8"];
 }
 
 macro_rules! mistakes {
-    ($($name:ident: $settings:expr, $args:expr, $says:expr;)*) => {$(
+    ($($name:ident: $program:expr, $settings:expr, $args:expr, $says:expr;)*) => {$(
         #[test]
         fn $name() {
-            fails(2, &$settings, &$args, $says);
+            fails($program, &$settings, &$args, $says);
         }
     )*};
 }
 
 mistakes! {
-    a_panic_of_what_was_sent_names_both: [], ["panic-in-send"], "that rank 0 has sent to rank 1 has panicked there";
-    a_call_may_not_wait: [], ["wait-in-call"], "may not wait (the result of a remote call): make it async, and await";
-    ranks_in_different_phases: [], ["two-phases"], "ranks have met that are in different places of the program";
-    two_puts_to_an_element: [CHECK], ["double-put"], "two puts of one phase to the same element";
-    arrays_of_different_lengths: [], ["other-arrays"], "ranks make different arrays";
-    and_of_floats: [], ["float-and"], "it is for integers only";
-    no_such_element: [], ["element"], "element 10 of an array of 10";
+    a_panic_of_what_was_sent_names_both: PGAS, [], ["panic-in-send"],
+        "that rank 0 has sent to rank 1 has panicked there";
+    a_call_may_not_wait: PGAS, [], ["wait-in-call"],
+        "may not wait (the result of a remote call): make it async, and await";
+    ranks_in_different_phases: PGAS, [], ["two-phases"],
+        "ranks have met that are in different places of the program";
+    two_puts_to_an_element: PGAS, [CHECK], ["double-put"], "two puts of one phase to the same element";
+    arrays_of_different_lengths: PGAS, [], ["other-arrays"], "ranks make different arrays";
+    and_of_floats: PGAS, [], ["float-and"], "it is for integers only";
+    no_such_element: PGAS, [], ["element"], "element 10 of an array of 10";
+    who_has_a_part_may_not_wait: COLLECTIONS, [], ["wait-in-for-each"],
+        "has waited, or has used the collection: it may not";
+    a_panic_in_a_pool_ends_the_job: COLLECTIONS, [], ["panic-in-pool"], "as it is meant to";
 }
 
 /// Many updates make few messages, and `GASNET_STATS` says so.
 #[test]
 fn batches_are_counted() {
-    let outcome = job(3, &[FRAMES, ("GASNET_STATS", "1")], &["flood", "updates"]);
+    let outcome = job(PGAS, 3, &[FRAMES, ("GASNET_STATS", "1")], &["flood", "updates"]);
     let counts = |line: &str| {
         let words: Vec<u64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
         (words[words.len() - 2], words[words.len() - 1])

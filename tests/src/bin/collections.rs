@@ -1,14 +1,11 @@
-//! The collections of the crate `pgas` over real ranks: every rank runs every section.
-//!
-//! `GASNET_PSHM_NODES=4 collections [--seed N] [SECTION...]`; without names all sections run. A failed check
-//! panics, which ends the job with 101. The integration test `tests/collections.rs` runs this program over
-//! several networks. The sections in [`FAILURES`] end the job, and run only if they are named.
+//! The collections of the crate `pgas` over real ranks. [`gasnet_tests::sections`] runs the sections; those
+//! in [`FAILURES`] end the job, and run only if they are named. The integration test `tests/pgas.rs` runs
+//! this program over several networks.
 
+use gasnet_tests::sections::Section;
 use pgas::{DistMap, DistVec, WorkPool, World};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
-
-type Section = (&'static str, fn(World, &mut fastrand::Rng));
 
 const SECTIONS: &[Section] = &[
     ("map", map),
@@ -25,27 +22,7 @@ const SECTIONS: &[Section] = &[
 const FAILURES: &[Section] = &[("wait-in-for-each", wait_in_for_each), ("panic-in-pool", panic_in_pool)];
 
 fn main() {
-    let mut seed = 1;
-    let mut names = Vec::new();
-    let mut args = std::env::args().skip(1);
-    while let Some(arg) = args.next() {
-        match arg.as_str() {
-            "--seed" => seed = args.next().and_then(|n| n.parse().ok()).expect("--seed takes a number"),
-            _ => names.push(arg),
-        }
-    }
-    pgas::run(move |world| {
-        for (name, section) in SECTIONS.iter().chain(FAILURES) {
-            let named = names.iter().any(|n| n == name);
-            if named || (names.is_empty() && !FAILURES.iter().any(|(n, _)| n == name)) {
-                section(world, &mut fastrand::Rng::with_seed(seed * 1000 + u64::from(world.rank())));
-                world.barrier();
-            }
-        }
-        if world.rank() == 0 {
-            println!("collections: passed");
-        }
-    })
+    gasnet_tests::sections::run("collections", SECTIONS, FAILURES);
 }
 
 /// What rank `rank` does to a table, the same wherever it is asked.

@@ -1,17 +1,13 @@
-//! The crate `pgas` over real ranks: every rank runs every section.
-//!
-//! `GASNET_PSHM_NODES=4 pgas [--seed N] [SECTION...]`; without names all sections run. A failed check panics,
-//! which ends the job with
-//! 101. The integration test `tests/pgas.rs` runs this program over several networks. The sections in
-//!      [`FAILURES`] end the job, and run only if they are named.
+//! The crate `pgas` over real ranks. [`gasnet_tests::sections`] runs the sections; those in
+//! [`FAILURES`] end the job, and run only if they are named. The integration test `tests/pgas.rs` runs this
+//! program over several networks.
 
+use gasnet_tests::sections::Section;
 use pgas::{Array, Bulk, CallError, Layout, Pending, Remote, Reply, Shared, Tiling, World, lend};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
-type Section = (&'static str, fn(World, &mut fastrand::Rng));
 
 const SECTIONS: &[Section] = &[
     ("calls", calls),
@@ -51,30 +47,7 @@ const FAILURES: &[Section] = &[
 ];
 
 fn main() {
-    let mut seed = 1;
-    let mut names = Vec::new();
-    let mut args = std::env::args().skip(1);
-    while let Some(arg) = args.next() {
-        match arg.as_str() {
-            "--seed" => seed = args.next().and_then(|n| n.parse().ok()).expect("--seed takes a number"),
-            _ => names.push(arg),
-        }
-    }
-    pgas::run(move |world| {
-        if world.rank() == 0 {
-            println!("pgas: {} ranks over {}, seed {seed}", world.size(), world.network());
-        }
-        for (name, section) in SECTIONS.iter().chain(FAILURES) {
-            let named = names.iter().any(|n| n == name);
-            if named || (names.is_empty() && !FAILURES.iter().any(|(n, _)| n == name)) {
-                section(world, &mut fastrand::Rng::with_seed(seed * 1000 + u64::from(world.rank())));
-                world.barrier();
-            }
-        }
-        if world.rank() == 0 {
-            println!("pgas: passed");
-        }
-    })
+    gasnet_tests::sections::run("pgas", SECTIONS, FAILURES);
 }
 
 fn double(_: World, x: u64) -> u64 {
