@@ -7,6 +7,38 @@
 //! only two of the faults, late and out of order. The other three break the promise, and show how the runtime
 //! reacts. The udp conduit repairs such faults: it applies [`Faults`] to its datagrams, below its protocol
 //! (`GASNET_UDP_FAULTY`).
+//!
+//! # Words
+//!
+//! - *inner*: the conduit that a decorator wraps.
+//! - *plan*: the rate of each fault, and the seed ([`Plan`]).
+//! - *fate*: what happens to one frame ([`Fate`]); the sequence of fates follows from the plan ([`Faults`]).
+//! - *held*: a frame that has arrived, and is delivered later.
+//!
+//! # Layers
+//!
+//! ```text
+//! lib        wraps a conduit as the settings ask; forwards methods
+//! faulty     a conduit whose frames vanish, double, change or come late       settings   reads them
+//! faults     plans and fates, which udp uses too       traced     writes a line for each operation
+//! ```
+//!
+//! # A late frame, traced
+//!
+//! With `GASNET_FAULTY=reorder=5%`, [`wrap`] puts a [`Faulty`] around the conduit of each rank, with a
+//! sequence of fates of its own ([`Plan::of_rank`]). Sending is the inner conduit's: faults happen where
+//! frames arrive. `Faulty::poll` (`faulty.rs`) first delivers held frames that are due. Then it polls the
+//! inner conduit, and draws a fate for each frame (`faults.rs`). A frame that others are to pass is copied
+//! and held. Every further frame of its channel counts it down, and the poll that finds the count at zero
+//! delivers it. If no others come, it is delivered after a number of empty polls.
+//!
+//! # Invariants
+//!
+//! 1. A decorator writes out every method of the traits, its own or forwarded.
+//! 2. No lock is held while a frame is delivered: the core may send and poll in it.
+//! 3. While a frame is held, the rank neither dozes in the inner conduit nor sleeps on its descriptor, which
+//!    would not report that the frame is due.
+//! 4. The same plan gives the same fates, in the order in which frames arrive.
 
 /// Forwards methods to the `inner` conduit. A decorator lists every method, its own or forwarded: a lint
 /// denies methods with the trait's default, so a new method of the trait cannot be forgotten.

@@ -8,6 +8,34 @@
 //! ranks leave together, and a rank that no other follows ends the job with a message. The runtime's messages
 //! use a communicator of their own.
 //!
+//! # Words
+//!
+//! - *engine*: the state for calls of MPI, which one thread at a time uses.
+//! - *receive*: a buffer with its persistent request: posted, with a frame, or idle.
+//! - *head*: the word in front of a frame.
+//! - *ready*: of a frame: it has arrived, and is not handled yet.
+//! - *window*: MPI's, over the segments of all ranks.
+//! - *nudge*: a message that asks a rank to call MPI, because puts wait for it.
+//!
+//! # Layers
+//!
+//! ```text
+//! engine          the conduit: opening and leaving, frames, credits, sleep
+//! window          puts and gets under way, and the tests at the start
+//! calls           MPI's calls, with errors as values
+//! head threads    the head of a message; which level of threads MPI needs
+//! ```
+//!
+//! # A small frame, traced
+//!
+//! `Mpi::send` (`engine.rs`) pays credits for the frame, and writes the head (`head.rs`), which returns the
+//! credits that the receiver is owed. `MPI_Send` (`calls.rs`) takes both at once; then the receiver's
+//! doorbell is rung, if there are progress threads. The receiver's poll tests its oldest posted receive. It
+//! counts the returned credits, inserts the word that was omitted, and delivers the frame from the receive's
+//! buffer. Then the receive is idle, until it is posted again, and its credits are owed to the sender.
+//!
+//! # Protocol
+//!
 //! **Messages**. One communicator serves both channels. A rank keeps receives posted on it. MPI matches
 //! messages to receives in the order in which those were posted, so testing the oldest is enough, and one
 //! look is one call of MPI. A frame for a channel that nobody polls keeps its receive, and another is posted
@@ -36,6 +64,16 @@
 //! **Who must act.** MPI makes progress inside its calls; a put may need the target inside a call several
 //! times. Every wait of the runtime polls. The progress threads of ranks on one host sleep on a doorbell,
 //! which peers ring after they have sent.
+//!
+//! # Invariants
+//!
+//! 1. Once the conduit is open, its calls of MPI are made with the engine taken, by one thread at a time. No
+//!    frame is delivered meanwhile.
+//! 2. A buffer belongs to a posted receive, an active send, a slot, a frame that is not handled, or a list of
+//!    free ones. It is never freed.
+//! 3. Credits bound the memory that a rank needs for frames that it does not poll for, here and in MPI.
+//! 4. A put is complete at its target only after a flush of the window.
+//! 5. A frame that was committed is sent, or the process ends.
 //!
 //! Settings: those of the MPI library, set as the library documents.
 

@@ -3,11 +3,40 @@
 //!
 //! It is a plugin, `libgasnet_ofi.so`: a program needs no other build for it, and no libfabric.
 //!
-//! **Vocabulary.** A *provider* is libfabric's driver for a network, chosen when the job starts (`choice.rs`:
-//! the first in the order of preference that all ranks have; `GASNET_OFI_PROVIDER` names one). The *port* is
-//! this rank's endpoint with the objects below it (`fabric.rs`). A *message* is a frame or a *note* of the
-//! conduit's own; its last bytes say which (`wire.rs`). A *slot* is memory in which a message is written and
-//! from which it is sent (`send.rs`); a *buffer* receives messages (`receive.rs`).
+//! # Words
+//!
+//! - *provider*: libfabric's driver for a network, chosen when the job starts: the first in the order of
+//!   preference that all ranks have; `GASNET_OFI_PROVIDER` names one.
+//! - *port*: this rank's endpoint with the objects below it.
+//! - *message*: a frame, or a *note* of the conduit's own; its last bytes say which.
+//! - *slot*: memory in which a message is written and from which it is sent.
+//! - *buffer*: memory that receives messages.
+//! - *key*: what the provider wants to know of a peer's segment before it reaches that.
+//! - *trial*: the test of puts, gets and atomics at the start.
+//!
+//! # Layers
+//!
+//! ```text
+//! trial                    tests puts and gets at the start
+//! engine                   the conduit: frames, notes, credits, completions, leaving
+//! onesided                 puts, gets and atomics under way
+//! local receive send       local memory of transfers; buffers; slots
+//! atomics memory           the provider's atomics; memory for messages
+//! fabric                   the port, and calls of libfabric on it
+//! offers                   the provider and its properties
+//! choice prices pins       which provider; which way to registered memory; memory kept registered
+//! checked wire settings ffi
+//! ```
+//!
+//! # A put, traced
+//!
+//! `Rma::put` (`engine.rs`) looks up the key of the target's segment (`onesided.rs`). If it is not known, a
+//! note asks for it, and the core tries again. The source is made fit for the provider, if that reaches
+//! registered memory only (`local.rs`). Then the port starts the write (`fabric.rs`). Each poll takes
+//! completions from the queue (`Engine::progress`); that of the put ends the use of its source and is
+//! reported to the core.
+//!
+//! # Protocol
 //!
 //! **Messages.** One endpoint and one completion queue serve both channels, all peers, and one-sided
 //! operations. A frame is written in place into a slot; small messages are injected, others complete. A frame
@@ -36,6 +65,15 @@
 //! memory is registered and kept (`pins.rs`), registered for each transfer, or copied: whatever is cheapest
 //! by a measurement at the start (`prices.rs`). `GASNET_TEST_OFI_REGISTER` makes any provider behave like one
 //! of those (`checked.rs`).
+//!
+//! # Invariants
+//!
+//! 1. One thread at a time makes calls of libfabric: the one that has the engine. No frame is delivered
+//!    meanwhile.
+//! 2. Memory that an operation uses stays valid, and at its address, until the operation is complete.
+//! 3. A buffer is posted again when the provider has released it and all its messages are handled.
+//! 4. Credits bound the memory that a rank needs for frames that it does not poll for.
+//! 5. A put is reported when its data is in place at the target.
 //!
 //! Settings: `GASNET_OFI_*`; providers have settings of their own in libfabric (`FI_*`, see `fi_info -e`).
 
