@@ -1,10 +1,10 @@
-//! Collective operations: what moves between the ranks of a team, and how it gets there.
+//! Collective operations: which data moves between the ranks of a team, and how.
 //!
 //! - [`agree`]: whether members mean the same operation.
 //! - [`mail`]: messages between members, by operation and step; large ones go straight from segment to
 //!   segment.
 //! - [`members`]: what a team is made of.
-//! - [`tree`]: who talks to whom, given which members share a host.
+//! - [`tree`]: the trees along which members send messages, given which members share a host.
 //! - [`algorithms`]: the operations, each an `async fn` over mail and trees, chosen by size and number of
 //!   ranks.
 //! - [`table`], [`flat`]: small blocks among members of one host, in memory that they share.
@@ -17,12 +17,13 @@
 //! one is boxed and put on the rank's list of tasks, which every [`Rank::poll`] advances, so that a rank that
 //! waits for something else still passes messages on. Its end completes an ordinary [`Event`].
 //!
-//! **Synchronisation.** An operation needs of another member what it receives from it, no more: data is read
-//! only when its owner has entered and is written by, or with leave of, its receiver. That is `MYSYNC` (and
-//! more than `NOSYNC`) on both sides. `ALLSYNC` adds a barrier of the team before or after.
+//! **Synchronisation.** A member depends on another member only for the data that it receives from it. Data
+//! is read only after its owner has entered. It is written by its receiver, or with the receiver's
+//! permission. That is `MYSYNC` (and more than `NOSYNC`) on both sides. `ALLSYNC` adds a barrier of the team
+//! before or after.
 //!
-//! **Order.** All members start the operations of a team in the same order; operations are told apart by
-//! counting. Those that go by tables or NICs use the same places again and again, so they take turns: each
+//! **Order.** All members start the operations of a team in the same order, and a count identifies each
+//! operation. Operations by tables or NICs use the same places again and again, so they take turns: each
 //! draws as many tickets as it has steps when it is started.
 
 pub(crate) mod agree;
@@ -54,15 +55,15 @@ pub use typed::Word;
 /// What a wait for one is called.
 pub(crate) const WHAT: &str = "a collective operation";
 
-/// When an operation may begin to touch data, and when it has to be done with it.
+/// When an operation may begin to access data, and when it must have finished with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum When {
     /// Any time between the first member's call and the last member's return.
     No,
-    /// When the members concerned have called; when this member's own data is done with.
+    /// When the members concerned have called; when the operation has finished with this member's data.
     #[default]
     My,
-    /// When all members have called; when all data is done with.
+    /// When all members have called; when the operation has finished with all data.
     All,
 }
 
@@ -78,12 +79,12 @@ pub struct SyncMode {
 impl SyncMode {
     /// A barrier on both sides.
     pub const ALL: SyncMode = SyncMode { enter: When::All, leave: When::All };
-    /// Nothing beyond the data itself.
+    /// No synchronisation beyond the data itself.
     pub const MY: SyncMode = SyncMode { enter: When::My, leave: When::My };
 }
 
-/// What an operation is, as far as it decides how it goes: bytes of a block, and whether NICs know the
-/// function.
+/// The properties of an operation that decide how it is carried out: bytes of a block, and whether NICs know
+/// the function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     Barrier,
@@ -91,19 +92,19 @@ pub(crate) enum Shape {
     Scatter(usize),
     Gather(usize),
     GatherAll(usize),
-    /// Of blocks that differ, the sizes of which all members know: bytes of all together.
+    /// Blocks of different sizes that all members know: bytes of all blocks together.
     GatherAllV(usize),
     Exchange(usize),
     Reduce(usize, bool),
     ReduceAll(usize, bool),
     Scan(usize),
-    /// Of blocks that differ, where each member knows those only that concern it; the root.
+    /// Blocks of different sizes, of which each member knows only its own; the root.
     ScatterV(usize),
     GatherV(usize),
     ExchangeV,
 }
 
-/// How an operation goes; the same for all members.
+/// How an operation is carried out; the same for all members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Path {
     /// By messages.
@@ -115,7 +116,7 @@ pub(crate) enum Path {
 }
 
 impl Shape {
-    /// Where the blocks of an operation lie on boards if they differ.
+    /// The places of the operation's blocks on boards, if the blocks have different sizes.
     pub(crate) fn places(self) -> Option<nic::Places> {
         match self {
             Shape::ScatterV(root) | Shape::GatherV(root) => Some(nic::Places::Rooted(root)),
@@ -124,7 +125,7 @@ impl Shape {
         }
     }
 
-    /// How an operation of this shape goes in a team.
+    /// How an operation of this shape is carried out in a team.
     pub(crate) fn path(self, team: &Members) -> Path {
         let (size, rank) = (team.ranks.len(), team.rank);
         if size == 1 {
@@ -153,17 +154,17 @@ struct Task {
 /// The state of all collective operations of a rank.
 pub(crate) struct Engine {
     pub(crate) mail: Mail,
-    /// Locked while they have their turns, in which handlers may run.
+    /// The operations. Locked during their turns, in which handlers may run.
     tasks: Mutex<Vec<Task>>,
-    /// Those started since the last turn, wherever that was.
+    /// Operations started since the last turn, by any thread.
     fresh: Mutex<Vec<Task>>,
-    /// Tasks in both, for a look without the locks.
+    /// Number of tasks in both lists, to be read without the locks.
     busy: AtomicUsize,
     /// The mail's epoch at the last advance.
     seen: AtomicUsize,
-    /// When a wait asks again what others do, in milliseconds of the host's clock.
+    /// Time of the next question to other members, in milliseconds of the host's clock.
     pub(crate) ask_at: AtomicU64,
-    /// Advances so far.
+    /// Number of advances so far.
     advances: AtomicU32,
     teams: Mutex<Vec<Weak<Members>>>,
     /// Number for the next team that this rank takes part in; 0 is the team of all ranks.
@@ -208,7 +209,7 @@ pub struct Promise {
 }
 
 impl Promise {
-    /// The event, which is done when the promise has been kept. It is waited for once.
+    /// The event, which is complete when the promise is kept. It may be waited for once.
     pub fn event(&self) -> Event {
         self.event
     }
@@ -237,7 +238,7 @@ impl Rank {
                 if self.test_quietly(event) {
                     return Poll::Ready(());
                 }
-                // Nothing that comes announces it.
+                // No message announces it.
                 self.coll.mail.bump();
                 Poll::Pending
             })
@@ -248,8 +249,8 @@ impl Rank {
         self.add_task(Box::pin(task), op);
     }
 
-    /// Gives every non-blocking collective operation a turn, if anything has come for one since the last
-    /// time.
+    /// Gives every non-blocking collective operation a turn, if anything has arrived for one of them since
+    /// the last time.
     #[inline]
     pub(crate) fn advance_collectives(&self) {
         // Relaxed: a hint; what it leads to is under locks.
@@ -266,11 +267,11 @@ impl Rank {
         {
             self.ask_about_collectives(self.age_of_oldest_task());
         }
-        // A function of the program is to return first.
+        // A running function of the program must return first.
         if !context::in_program() {
             return;
         }
-        // Busy: another thread does it, or this one further up its stack.
+        // Busy: another thread does this, or this thread does, further up its stack.
         let Ok(mut tasks) = self.coll.tasks.try_lock() else { return };
         let epoch = self.coll.mail.epoch();
         // Relaxed: under the lock.
@@ -290,7 +291,7 @@ impl Rank {
         });
     }
 
-    /// How long the oldest operation under way has taken; zero if a thread is advancing them.
+    /// Time that the oldest outstanding operation has taken, or zero if a thread is advancing the operations.
     fn age_of_oldest_task(&self) -> Duration {
         let Ok(tasks) = self.coll.tasks.try_lock() else { return Duration::ZERO };
         let since = tasks.iter().map(|task| task.since).min();
@@ -316,7 +317,7 @@ impl Rank {
             since: last_tick(),
         });
         self.coll.busy.fetch_add(1, Ordering::Relaxed);
-        // What came between its first turn and now must not wait for the next arrival.
+        // A message that arrived since its first turn must not wait for the next arrival.
         self.coll.seen.store(usize::MAX, Ordering::Relaxed);
     }
 

@@ -30,7 +30,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// What an operation is, as far as members have to agree about it, in a word of a record. The fields, from
+/// The properties of an operation on which members have to agree, as a word of a record. The fields, from
 /// the lowest bit: kind (4), mode (2), root (18), bytes of a block (32), round of the record (8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct What(u64);
@@ -93,7 +93,7 @@ impl What {
         (self.0 & ((1 << ROOT) - 1) | root << ROOT | size << (32 - SHORT_SIZE)) as u32
     }
 
-    /// What a short word says; its root is not known.
+    /// The properties in a short word, which does not contain the root.
     pub(crate) fn of_short(short: u32) -> What {
         let size = u64::from(short >> (32 - SHORT_SIZE));
         What(u64::from(short) & ((1 << ROOT) - 1) | size << SIZE)
@@ -132,7 +132,7 @@ impl fmt::Display for What {
 /// Number of operations that a record remembers.
 const MAX_REMEMBERED_OPERATIONS: usize = 32;
 
-/// Which time around an operation's place in the record is used.
+/// Number of times that an operation's place in the record has been used.
 fn round(number: u32) -> u8 {
     (number / MAX_REMEMBERED_OPERATIONS as u32) as u8
 }
@@ -141,25 +141,25 @@ fn place(number: u32) -> usize {
     number as usize % MAX_REMEMBERED_OPERATIONS
 }
 
-/// What was asked of a peer.
+/// A question to a peer.
 #[derive(Debug, Clone, Copy, Default)]
 struct Asked {
     /// It has not answered yet.
     open: bool,
-    /// Operations that were compared.
+    /// Number of operations that were compared.
     compared: u32,
 }
 
-/// What this rank has done in a team lately, and what others said that they do.
+/// What this rank has done recently in a team, and what other members report that they do.
 #[derive(Debug)]
 pub(crate) struct Record {
     team: u32,
-    /// Operations started here.
+    /// Number of operations started here.
     started: AtomicU32,
-    /// The last of them, by number; 0 where there was none yet.
+    /// The last of them, by number; 0 if there was none yet.
     done: [AtomicU64; MAX_REMEMBERED_OPERATIONS],
-    /// What messages belong to that came before the operation was started here: short word, rank (24 bits),
-    /// round; or 0.
+    /// The operations of messages that arrived before the operation was started here: short word, rank (24
+    /// bits), round; or 0.
     early: [AtomicU64; MAX_REMEMBERED_OPERATIONS],
     asked: Mutex<HashMap<u32, Asked>>,
 }
@@ -174,8 +174,8 @@ impl Record {
         self.started.load(Relaxed)
     }
 
-    /// Starts the next operation; its number. Threads of a rank take turns; a message that one of them takes
-    /// in at this very moment may escape the comparison.
+    /// Starts the next operation and returns its number. Threads of a rank take turns. A message that another
+    /// thread handles at the same moment may escape the comparison.
     pub(crate) fn start(&self, rank: &Rank, what: What) -> u32 {
         let (number, other) = self.begin(what);
         if let Some(other) = other {
@@ -184,7 +184,8 @@ impl Record {
         number
     }
 
-    /// Of [`start`](Self::start): the operation's number, and who has already said that it is something else.
+    /// The work of [`start`](Self::start). Returns the operation's number, and the member that has already
+    /// reported another operation.
     fn begin(&self, what: What) -> (u32, Option<(RankId, What)>) {
         let number = self.started.fetch_add(1, Relaxed);
         self.done[place(number)].store(what.entry(number), Relaxed);
@@ -193,7 +194,7 @@ impl Record {
         if said == 0 {
             return (number, None);
         }
-        // Rounds come again: nothing stays for the operations after this one, neither what came while an
+        // Rounds repeat. So nothing is kept for later operations, including messages that arrived while an
         // earlier one was started.
         early.store(0, Relaxed);
         let differs = (said >> ROUND) as u8 == round(number) && said as u32 != what.short();
@@ -255,13 +256,13 @@ impl Record {
         for (word, bytes) in words.iter_mut().zip(theirs.as_chunks().0) {
             *word = u64::from_le_bytes(*bytes);
         }
-        // Farther apart, they have no operation in common.
+        // Records that are farther apart have no operation in common.
         if started.wrapping_sub(self.started()).cast_signed().unsigned_abs()
             > MAX_REMEMBERED_OPERATIONS as u32
         {
             return;
         }
-        // The first one where they part.
+        // The first operation that differs.
         for back in (1..=MAX_REMEMBERED_OPERATIONS as u32).rev() {
             let number = started.wrapping_sub(back);
             let (mine, other) = (self.done[place(number)].load(Relaxed), words[place(number)]);
@@ -302,11 +303,11 @@ impl Record {
 /// The message that a member waits for, if it does: for what it asks beside the record.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct About {
-    /// Who asks.
+    /// The member that asks.
     pub(crate) member: u32,
     pub(crate) operation: u32,
     pub(crate) step: u32,
-    /// Bytes it expects.
+    /// Number of bytes that it expects.
     pub(crate) len: usize,
 }
 
@@ -334,7 +335,7 @@ pub(crate) fn handle(rank: &Rank, token: &Token<'_>, index: u8, m: &Message<'_>)
             let record = rank.coll.mail.record(team);
             if let Some(asked) = record.asked().get_mut(&token.source().0) {
                 asked.open = false;
-                // What the peer has not started yet could not be compared.
+                // Operations that the peer has not started yet could not be compared.
                 asked.compared = started;
             }
         }
@@ -374,7 +375,7 @@ impl Rank {
         }
     }
 
-    /// Members have met who do different things, as this one does: one of the others finds out with whom.
+    /// Members that do different things have met at a table. One of the other members finds out which ones.
     #[cold]
     pub(crate) fn part(&self, team: &Members, number: u32, what: What, other: (RankId, What)) -> ! {
         for &peer in team.ranks.iter().filter(|r| **r != self.id()) {
@@ -384,7 +385,7 @@ impl Rank {
         self.wait_until("the reason why collective operations do not match", || {
             map::monotonic().saturating_sub(since) > 5 * TIME_BEFORE_QUESTION
         });
-        // They do not listen.
+        // Those members do not look for messages.
         team.record.differ(self, number, (self.id(), what), other)
     }
 }

@@ -1,8 +1,9 @@
 //! The operations.
 //!
-//! Which algorithm runs depends only on what all members know: the number of members, the size of a block,
-//! who shares a host. Steps of one operation are numbered so that no two messages between the same members
-//! have the same number: the upper bits name the part of the operation, the lower ones a round or a segment.
+//! The choice of an algorithm depends only on facts that all members know: the number of members, the size of
+//! a block, and which members share a host. Steps of one operation are numbered so that no two messages
+//! between the same members have the same number: the upper bits name the part of the operation, the lower
+//! ones a round or a segment.
 #![expect(unsafe_code, reason = "works on buffers of callers")]
 
 use super::mail::{Flying, MAX_EAGER_BYTES, Op, Part, Ptr, Way};
@@ -97,7 +98,8 @@ pub(crate) async fn synchronised<T>(op: &Op, mode: SyncMode, body: impl Future<O
     result
 }
 
-/// Nobody returns before all have called: members to their leader, rounds among the leaders, and back.
+/// No member returns before all have called: members tell their leader, leaders exchange rounds, and tell
+/// their members.
 pub(crate) async fn barrier(op: &Op, step: u32) {
     match op.path {
         Path::Flat => return flat::barrier(op).await,
@@ -150,7 +152,7 @@ pub(crate) async unsafe fn broadcast(op: &Op, root: usize, dst: Ptr, src: Ptr, n
 /// Sends what the root has in `data` down the tree.
 async unsafe fn spread(op: &Op, root: usize, data: Ptr, n: usize, step: u32) {
     let place = op.team.hosts.place(root, op.me());
-    // On one host every copy is one copy; segments would only multiply messages.
+    // On one host each member copies once; segments would only add messages.
     let segment = if op.team.hosts.one() { n.max(1) } else { BROADCAST_SEGMENT_BYTES };
     let count = n.div_ceil(segment).max(1);
     let part = |i: usize| (data.at(i * segment), segment.min(n - (i * segment).min(n)));
@@ -320,8 +322,8 @@ pub(crate) async unsafe fn gather_all(op: &Op, dst: Ptr, src: Ptr, n: usize) {
     }
 }
 
-/// Sends every other member something and receives something of it: `part(i)` says from where and how much,
-/// to where and how much.
+/// Sends a block to every other member and receives one from it: `part(i)` gives the source and length, and
+/// the destination and length.
 async unsafe fn everybody(op: &Op, step: u32, part: impl Fn(usize) -> (Ptr, usize, Ptr, usize)) {
     let (me, size) = (op.me(), op.size());
     // SAFETY: owed by the caller.
@@ -363,7 +365,7 @@ pub(crate) async unsafe fn exchange(op: &Op, dst: Ptr, src: Ptr, n: usize) {
             Path::Mail => {}
         }
         if n * size <= MAX_BUNDLED_BLOCK_BYTES && size >= MIN_MEMBERS_FOR_BUNDLES && !op.team.hosts.one() {
-            // Bruck: a block goes the distance to its target bit by bit.
+            // Bruck: a block moves towards its target by one bit of the distance in each round.
             let mut all = vec![0u8; size * n];
             let at = Ptr(all.as_mut_ptr());
             for i in 0..size {
@@ -440,7 +442,7 @@ pub(crate) async unsafe fn reduce(op: &Op, root: usize, dst: Ptr, src: Ptr, n: u
             .zip(&mut parts)
             .map(|(&c, part)| (part.at(), op.receive(c, BODY, part.at(), n, Way::Push)))
             .collect();
-        // One after the other in a fixed order, so that sums of floats come out the same every time.
+        // One after the other in a fixed order, so that sums of floats give the same result every time.
         for (part, receive) in posted {
             receive.await;
             how.apply(at.0, part.0, n);
@@ -475,7 +477,7 @@ pub(crate) async unsafe fn reduce_all(op: &Op, dst: Ptr, src: Ptr, n: usize, how
             reduce(op, 0, dst, src, n, how).await;
             return spread(op, 0, dst, n, LEAVE + (1 << 26)).await;
         }
-        // Member i combines the i-th slices of all, then everybody collects the slices.
+        // Member i combines the i-th slices of all members, then every member collects the slices.
         let per = (n / how.element).div_ceil(size) * how.element;
         let slice = |i: usize| ((i * per).min(n), per.min(n - (i * per).min(n)));
         let (own, len) = slice(me);
@@ -509,7 +511,7 @@ pub(crate) async unsafe fn scan(op: &Op, dst: Ptr, src: Ptr, n: usize, inclusive
         src.copy_to(sum.at(), n);
         let (mut distance, mut round) = (1, BODY);
         while distance < size {
-            // A copy: the message may still be on its way when the sum grows.
+            // A copy, because the message may still be on its way when the sum changes.
             let mut out = Operands(sum.0.clone());
             let mut flying = Flying::default();
             if me + distance < size {
@@ -553,7 +555,7 @@ async unsafe fn operands(op: &Op, dst: Ptr, src: Ptr, n: usize, count: usize, ho
     }
 }
 
-/// Zeros, aligned as any type of operand that a program's function is given.
+/// Zeros, aligned for any type of operand of a program's function.
 struct Operands(Vec<Line>);
 
 #[derive(Clone, Copy)]
@@ -572,7 +574,7 @@ impl Operands {
 /// The combination of `count` vectors of `n` bytes, in place of the first.
 ///
 /// # Safety
-/// 1. They are there (owed by the caller).
+/// 1. The vectors are valid (owed by the caller).
 unsafe fn folded(all: Ptr, count: usize, n: usize, how: &Reduction) -> Ptr {
     // SAFETY: (1).
     (1..count).for_each(|i| unsafe { how.apply(all.0, all.at(i * n).0, n) });
@@ -584,11 +586,11 @@ fn equal(op: &Op, n: usize) -> Vec<(usize, usize)> {
     (0..op.size()).map(|i| (i * n, n)).collect()
 }
 
-/// Where the blocks of all members lie: (offset, bytes) of each.
+/// The places of all members' blocks: (offset, bytes) of each.
 pub(crate) type Blocks = Arc<[(usize, usize)]>;
 
-/// Sends blocks to other members, and receives blocks from them: by NICs those that have room on their
-/// boards, if they can; by messages the others.
+/// Sends blocks to other members, and receives blocks from them. NICs, if they can, carry those that have
+/// room on their boards; the others are sent as messages.
 ///
 /// # Safety
 /// As [`broadcast`].
@@ -597,7 +599,7 @@ async unsafe fn straight(op: &Op, places: Places, mut out: Vec<Part>, mut back: 
     back.retain(|part| part.len > 0);
     let mut flying = Flying::default();
     if op.path == Path::Nic {
-        // Both members find the same of a block.
+        // Both members of a block come to the same decision.
         let most = places.most(op.size());
         let short = |parts: &mut Vec<Part>| parts.extract_if(.., |part| part.len <= most).collect();
         let (out, back) = (short(&mut out), short(&mut back));
@@ -617,7 +619,7 @@ async unsafe fn straight(op: &Op, places: Places, mut out: Vec<Part>, mut back: 
     flying.land().await;
 }
 
-/// The blocks of other members, of which `blocks` say where they lie at `base`; first that of the member
+/// The blocks of other members, whose places at `base` are in `blocks`. The first is that of the member
 /// `step` places to the right.
 fn parts(op: &Op, base: Ptr, blocks: &[(usize, usize)], step: usize) -> Vec<Part> {
     let (me, size) = (op.me(), op.size());
@@ -625,8 +627,8 @@ fn parts(op: &Op, base: Ptr, blocks: &[(usize, usize)], step: usize) -> Vec<Part
     (1..size).map(|i| part((me + i * step) % size)).collect()
 }
 
-/// [`scatter`] of blocks of any size and place: the root's `blocks` say where in its `src`; this member's has
-/// `n` bytes.
+/// [`scatter`] of blocks of any size and place. The root's `blocks` give their places in its `src`; this
+/// member's block has `n` bytes.
 ///
 /// # Safety
 /// As [`broadcast`]; `src` has the blocks, `dst` has room for `n` bytes.
@@ -652,7 +654,8 @@ pub(crate) async unsafe fn scatter_v(
     }
 }
 
-/// [`gather`] of blocks of any size: the root's `blocks` say where in its `dst`; this member's has `n` bytes.
+/// [`gather`] of blocks of any size. The root's `blocks` give their places in its `dst`; this member's block
+/// has `n` bytes.
 ///
 /// # Safety
 /// As [`broadcast`]; on the root `dst` has room for the blocks.
@@ -713,8 +716,8 @@ pub(crate) async unsafe fn gather_all_v(op: &Op, dst: Ptr, src: Ptr, blocks: &[(
     }
 }
 
-/// [`exchange`] of blocks of any size: `to` says where in `src` each member's block is, `from` where in `dst`
-/// each member's goes.
+/// [`exchange`] of blocks of any size: `to` gives the place of each member's block in `src`, and `from` the
+/// place in `dst` for the block from each member.
 ///
 /// # Safety
 /// As [`broadcast`]; the buffers have the blocks.

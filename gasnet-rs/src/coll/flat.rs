@@ -11,7 +11,7 @@ use super::{Path, Shape};
 use core::future::poll_fn;
 use core::task::Poll;
 
-/// Whether a table can do an operation among so many members.
+/// Whether a table can carry out an operation among `size` members.
 pub(super) fn fits(shape: Shape, size: usize) -> bool {
     if size > MAX_MEMBERS {
         return false;
@@ -21,7 +21,7 @@ pub(super) fn fits(shape: Shape, size: usize) -> bool {
         Shape::GatherAll(n) | Shape::Scan(n) => n * size <= AREA_BYTES,
         Shape::ReduceAll(n, _) => n * size <= AREA_BYTES && n <= RESULT_BYTES,
         Shape::Exchange(n) => n * size * size <= AREA_BYTES,
-        // Their roots need not wait for everybody.
+        // The roots of these operations need not wait for all members.
         Shape::Broadcast(_) | Shape::Scatter(_) | Shape::Gather(_) | Shape::Reduce(..) => false,
         Shape::GatherAllV(_) | Shape::ScatterV(_) | Shape::GatherV(_) | Shape::ExchangeV => false,
     }
@@ -95,7 +95,7 @@ async fn phase(
         if entered.is_over() {
             return Poll::Ready(());
         }
-        // Nothing that comes announces it.
+        // No message announces it.
         op.rank().coll.mail.bump();
         Poll::Pending
     })
@@ -103,7 +103,7 @@ async fn phase(
     entered.leave(take);
 }
 
-/// The same on the caller's stack, without a future: for what is called again and again.
+/// The same on the caller's stack, without a future, for operations that are called often.
 fn phase_now(
     op: &Op,
     bytes: (usize, usize),

@@ -32,14 +32,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Messages of this module, as numbers of the core's own messages.
+/// Numbers of this module's messages among the core's own messages.
 pub(crate) const FIRST: u8 = 16;
 const DATA: u8 = FIRST;
 const OFFER: u8 = FIRST + 1;
 const DONE: u8 = FIRST + 2;
 const READY: u8 = FIRST + 3;
 const PLACED: u8 = FIRST + 4;
-/// Of [`agree`](super::agree): what others do.
+/// Messages of [`agree`](super::agree), about what other members do.
 pub(crate) const ASK: u8 = FIRST + 5;
 pub(crate) const TOLD: u8 = FIRST + 6;
 /// The last of them.
@@ -79,11 +79,11 @@ impl Ptr {
     }
 }
 
-/// A block that goes to another member, or comes from there.
+/// A block that is sent to another member, or received from it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Part {
     pub(crate) peer: usize,
-    /// Where it is in the caller's memory, or goes there.
+    /// Its source or destination in the caller's memory.
     pub(crate) at: Ptr,
     pub(crate) len: usize,
 }
@@ -94,7 +94,7 @@ struct Key {
     op: u32,
     step: u32,
     peer: u32,
-    /// The rank that the peer is. What others send in its name is not looked at.
+    /// The rank of the peer. Messages that other ranks send in its name are ignored.
     from: RankId,
 }
 
@@ -102,24 +102,24 @@ struct Key {
 struct Slot {
     /// The posted buffer.
     buffer: Option<(Ptr, usize)>,
-    /// What came before it was posted.
+    /// Data that arrived before the buffer was posted.
     early: Vec<u8>,
-    /// Bytes that have come.
+    /// Number of bytes that have arrived.
     bytes: usize,
-    /// Something has come: tells an empty message from none.
+    /// Whether anything has arrived: distinguishes an empty message from none.
     some: bool,
-    /// Where fragments ended that came, by where they began, of a large message.
+    /// Ends of the fragments of a large message that have arrived, by their starts.
     parts: BTreeMap<usize, usize>,
     /// An `OFFER`, `READY` or `DONE` and its word.
     word: Option<(u8, u64)>,
-    /// Bytes of the whole message, as its sender or receiver says.
+    /// Bytes of the whole message, according to its sender or receiver.
     total: Option<usize>,
-    /// Bytes of the message that waits for the word here.
+    /// Bytes of the message that waits here for the word.
     sends: Option<usize>,
 }
 
 impl Slot {
-    /// Takes in a fragment; `None` if it does not fit, or has come already in part.
+    /// Stores a fragment; `None` if it does not fit, or if a part of it has arrived before.
     fn fragment(&mut self, at: u64, data: &[u8]) -> Option<()> {
         let room = self.buffer.map_or(MAX_EAGER_BYTES, |(_, len)| len);
         let at = usize::try_from(at).ok().filter(|at| *at <= room && data.len() <= room - at)?;
@@ -142,7 +142,7 @@ impl Slot {
         Some(())
     }
 
-    /// Takes in that the peer has put all of `len` bytes into the posted buffer.
+    /// Notes that the peer has put all of `len` bytes into the posted buffer.
     fn placed(&mut self, len: u64) -> Option<()> {
         let (_, posted) =
             self.buffer.filter(|(_, posted)| *posted as u64 == len && *posted > MAX_EAGER_BYTES)?;
@@ -162,13 +162,13 @@ struct Slots {
     records: BTreeMap<u32, Arc<Record>>,
 }
 
-/// What messages find here.
+/// The state that messages change.
 #[derive(Debug, Default)]
 pub(crate) struct Mail {
     slots: Mutex<Slots>,
-    /// Changes whenever something comes: a reason to look again.
+    /// Changes with every message, so that waits know when to check again.
     epoch: AtomicUsize,
-    /// A rank that a message could not be sent to since it has left, plus one; else 0.
+    /// A rank that has left, so that a message could not be sent to it, plus 1; else 0.
     lost: AtomicU32,
 }
 
@@ -197,7 +197,7 @@ impl Mail {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The word for a sender of so many bytes, if it has come.
+    /// The word for a sender of `len` bytes, if it has arrived.
     fn take_word(&self, rank: &Rank, key: Key, len: usize) -> Option<(u8, u64)> {
         let mut slots = self.slots();
         let slot = slots.all.entry(key).or_default();
@@ -216,7 +216,7 @@ impl Mail {
         self.slots().record(team)
     }
 
-    /// The team is given up here.
+    /// The team is given up on this rank.
     pub(crate) fn forget(&self, team: u32) {
         self.slots().records.remove(&team);
     }
@@ -233,8 +233,8 @@ impl Mail {
         slots.all.iter().filter_map(waits).collect()
     }
 
-    /// Somebody waits for a message of so many bytes from here (team, operation, step and member): a sender
-    /// that waits for leave to send another number of them would wait for ever.
+    /// A member waits for a message of this rank with so many bytes (team, operation, step and member). A
+    /// sender that waits for permission to send another number of bytes would wait for ever.
     pub(crate) fn compare_length(
         &self,
         rank: &Rank,
@@ -307,7 +307,7 @@ pub(super) fn send(rank: &Rank, to: RankId, index: u8, args: &[u32], payload: &[
     }
 }
 
-/// What is wrong if something comes that does not fit.
+/// The error if a message arrives that does not fit.
 const DISAGREE: &str = "a collective operation: this rank receives more than it expects: the ranks of the team disagree about the \
      operation or its size";
 
@@ -316,7 +316,7 @@ fn disagree(rank: &Rank, peer: RankId) -> ! {
     rank.fatal(&format!("{DISAGREE}: rank {peer} sent it"))
 }
 
-/// Whoever sends a block, and whoever receives it, and how many bytes they think that it has.
+/// The sender and the receiver of a block, and the number of bytes that each of them gives for it.
 #[cold]
 pub(super) fn lengths_differ(
     rank: &Rank,
@@ -329,7 +329,7 @@ pub(super) fn lengths_differ(
     ))
 }
 
-/// How large messages of an operation go, see the module.
+/// How large messages of an operation are sent; see the module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
     Pull,
@@ -342,9 +342,9 @@ pub(crate) struct Op {
     pub(crate) number: u32,
     pub(crate) what: What,
     pub(crate) path: super::Path,
-    /// Steps that went by the table so far.
+    /// Number of steps by the table so far.
     pub(crate) steps: AtomicU32,
-    /// Of the next step, unless it goes by messages.
+    /// The ticket of the next step, unless it is carried out by messages.
     pub(crate) ticket: AtomicU32,
 }
 
@@ -367,7 +367,7 @@ impl Op {
             if self.is_next() {
                 return Poll::Ready(());
             }
-            // Nothing that comes announces it.
+            // No message announces it.
             self.rank().coll.mail.bump();
             Poll::Pending
         })
@@ -381,7 +381,7 @@ impl Op {
         self.team.turn.load(Ordering::Acquire) == self.ticket.load(Relaxed)
     }
 
-    /// A step is over.
+    /// Ends a step.
     pub(crate) fn next_turn(&self) {
         let next = self.ticket.load(Relaxed).wrapping_add(1);
         self.ticket.store(next, Relaxed);
@@ -393,9 +393,9 @@ impl Op {
         Key { team: self.team.id, op: self.number, step, peer: peer as u32, from: self.team.ranks[peer] }
     }
 
-    /// What this member takes part in at a table: the operation, which one, and which of its steps.
+    /// What this member takes part in at a table: the kind of operation, its number, and the step.
     pub(crate) fn part(&self) -> u64 {
-        // One step after the other: no read-modify-write, which would cost as much as all else here.
+        // Steps follow each other, so there is no read-modify-write, which would cost as much as the rest.
         let step = self.steps.load(Relaxed);
         self.steps.store(step.wrapping_add(1), Relaxed);
         u64::from(self.what.short()) | u64::from(self.number & 63) << 32 | u64::from(step & 3) << 38
@@ -446,8 +446,8 @@ impl Op {
         (!own.local.is_null() && len <= own.size && at <= own.size - len).then_some(at as u64)
     }
 
-    /// Sends a message. Its bytes may change when the future is over; small ones are gone after its first
-    /// turn.
+    /// Sends a message. Its bytes may change when the future is over. A small message has been sent after the
+    /// future's first turn.
     ///
     /// # Safety
     /// 1. `from` is valid for `len` bytes until the future is over (owed by the caller).
@@ -481,7 +481,7 @@ impl Op {
         self.tell(to, PLACED, step, len as u64, len);
     }
 
-    /// Waits for what a receiver says; ends the job if it says something else.
+    /// Waits for the receiver's answer; ends the job if it is another one.
     async fn word(&self, key: Key, index: u8, len: usize) -> u64 {
         let taken = || self.rank().coll.mail.take_word(self.rank(), key, len);
         let (said, word) = poll_fn(|_| taken().map_or(Poll::Pending, Poll::Ready)).await;
@@ -497,7 +497,7 @@ impl Op {
             if self.rank().test_quietly(event) {
                 return Poll::Ready(());
             }
-            // Nothing that comes announces its end.
+            // No message announces its end.
             self.rank().coll.mail.bump();
             Poll::Pending
         })
@@ -596,12 +596,12 @@ impl Future for Receive<'_> {
     }
 }
 
-/// Sends under way, driven together.
+/// Outstanding sends, which advance together.
 #[derive(Default)]
 pub(crate) struct Flying<'a>(Vec<Pin<Box<dyn Future<Output = ()> + Send + 'a>>>);
 
 impl<'a> Flying<'a> {
-    /// Starts one more; small messages are gone on return.
+    /// Starts one more send. A small message has been sent on return.
     pub(crate) fn push(&mut self, send: impl Future<Output = ()> + Send + 'a) {
         let mut send: Pin<Box<dyn Future<Output = ()> + Send + 'a>> = Box::pin(send);
         if send.as_mut().poll(&mut Context::from_waker(core::task::Waker::noop())).is_pending() {
@@ -609,7 +609,7 @@ impl<'a> Flying<'a> {
         }
     }
 
-    /// Waits for one future while the sends go on.
+    /// Waits for one future while the sends advance.
     pub(crate) async fn during<T>(&mut self, other: impl Future<Output = T>) -> T {
         let mut other = core::pin::pin!(other);
         poll_fn(|cx| {

@@ -20,22 +20,23 @@ pub(crate) const AREA_BYTES: usize = 4096;
 /// Bytes of a result.
 pub(crate) const RESULT_BYTES: usize = 1024;
 
-/// Bits of the count of members, and of what they take part in.
+/// Number of bits of the count of members.
 const MEMBER_COUNT_BITS: u32 = 12;
+/// Number of bits of the description of what members take part in.
 const PART_BITS: u32 = 40;
 /// Largest number of members of a team with a table.
 pub(crate) const MAX_MEMBERS: usize = (1 << MEMBER_COUNT_BITS) - 1;
 
 const _: () = assert!(2 * MEMBER_COUNT_BITS + PART_BITS <= 64);
 
-/// What a member finds.
+/// What a member learns when it arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Arrival {
-    /// Others are missing.
+    /// Other members have not arrived.
     Early,
-    /// Nobody is: the caller has to [publish](Table::publish).
+    /// All have arrived: the caller has to [publish](Table::publish).
     Last,
-    /// Those before take part in something else: this, as a short word.
+    /// The members that arrived before take part in another operation: its short word.
     Others(u32),
 }
 
@@ -43,7 +44,7 @@ pub(crate) enum Arrival {
 #[repr(C, align(128))]
 pub(crate) struct Table {
     barrier: CentralBarrier,
-    /// Members that have not given the team up.
+    /// Number of members that have not given the team up.
     users: AtomicU32,
     results: [Bytes<RESULT_BYTES>; 2],
     areas: [Bytes<AREA_BYTES>; 2],
@@ -56,7 +57,7 @@ struct Bytes<const N: usize>(core::cell::UnsafeCell<[u8; N]>);
 // SAFETY: reached by address only; the protocol of phases keeps writers and readers apart.
 unsafe impl<const N: usize> Sync for Bytes<N> {}
 
-/// All tables of a host: the bitmap, then they.
+/// All tables of a host: the bitmap, then the tables.
 #[repr(C, align(128))]
 pub(crate) struct Tables {
     taken: AtomicU64,
@@ -64,7 +65,7 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// Bytes that they need.
+    /// Bytes of all tables.
     pub(crate) const BYTES: usize = size_of::<Tables>();
 
     /// Tables in memory that was zero when the job began.
@@ -95,7 +96,7 @@ impl Tables {
             match self.taken.compare_exchange(taken, taken | 1 << free, Ordering::Acquire, Ordering::Relaxed)
             {
                 Ok(_) => {
-                    // Messages tell the others.
+                    // The other members learn it by messages.
                     self.tables[free].users.store(members, Ordering::Relaxed);
                     self.tables[free].barrier.restart();
                     return Some(free);
@@ -116,8 +117,8 @@ impl Tables {
 }
 
 impl Table {
-    /// The area of a phase for so many bytes, at most [`AREA_BYTES`]. A few lie beside the word that members
-    /// arrive at anyway.
+    /// The area of a phase for `bytes` bytes, at most [`AREA_BYTES`]. A short area is next to the word at
+    /// which members arrive.
     #[inline]
     pub(crate) fn area(&self, phase: u32, bytes: usize) -> *mut u8 {
         match bytes {
@@ -135,11 +136,12 @@ impl Table {
         }
     }
 
-    /// This member's bytes are in the area. `part` says what it takes part in: a short word of the operation,
-    /// and above it up to [`PART_BITS`] - 32 bits of which one and which step.
+    /// This member's bytes are in the area. `part` says in what it takes part: a short word of the operation,
+    /// and above it, in up to [`PART_BITS`] - 32 bits, the operation's number and step.
     ///
-    /// Members are counted in the lowest bits of a word, above which their parts are added up. All who come
-    /// compare the sum of those before with as many of their own: so if all find it equal, all parts are.
+    /// The lowest bits of a word count the members; the sum of their parts is above. Each member that arrives
+    /// compares the sum of those before it with as many times its own part. If all find it equal, all parts
+    /// are equal.
     #[inline]
     pub(crate) fn arrive(&self, phase: u32, members: u32, part: u64) -> Arrival {
         let before = self.barrier.count_in(phase, part << MEMBER_COUNT_BITS | 1);
@@ -154,13 +156,13 @@ impl Table {
         Arrival::Last
     }
 
-    /// The result is there.
+    /// Announces the result.
     #[inline]
     pub(crate) fn publish(&self, phase: u32) {
         self.barrier.publish(phase, 0);
     }
 
-    /// Whether it is.
+    /// Whether the result of the phase is there.
     #[inline]
     pub(crate) fn done(&self, phase: u32) -> bool {
         self.barrier.done(phase).is_some()

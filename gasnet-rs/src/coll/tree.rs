@@ -5,7 +5,7 @@
 //! [`ARITY`]. Between hosts the number of rounds counts, so that leaders form a binomial tree over the hosts,
 //! or exchange rounds.
 
-/// Children of a member within its host.
+/// Number of children of a member within its host.
 const ARITY: usize = 8;
 
 /// Which members are on one host: `hosts[h]` are the members of host `h` in ascending order; every member is
@@ -20,7 +20,7 @@ pub(crate) struct Hosts {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Place {
     pub(crate) parent: Option<usize>,
-    /// Far ones first, those with most below them before others.
+    /// Members on other hosts first; among them, those with larger subtrees first.
     pub(crate) children: Vec<usize>,
 }
 
