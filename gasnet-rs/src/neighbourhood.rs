@@ -7,7 +7,7 @@
 
 use crate::{Error, RankId};
 
-/// Marks a rank that is no neighbour.
+/// Marks a rank that is not a neighbour.
 const NOT_A_NEIGHBOUR: u32 = u32::MAX;
 
 /// This rank's view of all neighbourhoods of the job.

@@ -1,4 +1,4 @@
-//! The [`Rank`] object: all state of one rank of a job hangs off it (design decision D11).
+//! The [`Rank`] object, which holds all state of one rank of a job (design decision D11).
 
 use crate::am::Handler;
 use crate::barrier::Consensus;
@@ -32,7 +32,7 @@ use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-/// Opens the conduit a job was asked to use; `Ok(None)` where the ranks of this host need none.
+/// Opens the conduit that was chosen for a job; `Ok(None)` if the ranks of this host need none.
 pub type OpenConduit<'a> = &'a dyn Fn(&OpenContext<'_>) -> Result<Option<Box<dyn Conduit>>, Error>;
 
 /// Address at which every rank tries to map the segments, far from addresses that kernels and sanitizers use.
@@ -59,27 +59,27 @@ pub struct Rank {
     pub(crate) pid: u32,
     pub(crate) policy: WaitPolicy,
     pub(crate) presence: Option<&'static Presence>,
-    /// Nothing but the conduit can end a wait: one thread, and no neighbours.
+    /// Whether only the conduit can end a wait: the rank has one thread and no neighbours.
     alone: bool,
     pub(crate) neighbourhood: Neighbourhood,
     leader: &'static RankBlock,
     pub(crate) header: &'static HostHeader,
-    /// Of the ranks of this host, in ascending order.
+    /// Blocks of the ranks of this host, in ascending order.
     pub(crate) blocks: &'static [RankBlock],
     meeting: Meeting,
     pub(crate) grid: Option<Grid>,
     pub(crate) conduit: Option<Box<dyn Conduit>>,
-    /// What the conduit says of itself.
+    /// Properties of the conduit.
     pub(crate) polls_both: bool,
     /// State of the conduit's one-sided operations, if it has any; once the segment is attached.
     pub(crate) native: OnceLock<Native>,
-    /// Processes that can be reached into, where all of memory is the segment.
+    /// Processes whose memory can be accessed directly, if all memory is the segment.
     pub(crate) processes: OnceLock<Processes>,
     /// State of the progress thread, if there is one.
     pub(crate) progress: Option<Progress>,
-    /// The program may call from any number of threads.
+    /// Whether the program may call from any number of threads.
     pub(crate) parallel: bool,
-    /// Threads that were made while this rank started.
+    /// Threads that were created while this rank started.
     pub(crate) own_threads: OnceLock<Box<[u32]>>,
     pub(crate) segments: SegmentTable,
     pub(crate) handlers: Box<[OnceLock<Handler>]>,
@@ -91,18 +91,18 @@ pub struct Rank {
     pub(crate) phases: Turns<Phases>,
     pub(crate) rounds: amref::Rounds,
     pub(crate) coll: Engine,
-    /// What teams of this host share, if there are neighbours.
+    /// Tables that teams of this host share, if there are neighbours.
     pub(crate) tables: Option<&'static Tables>,
     pub(crate) team_all: OnceLock<Arc<Members>>,
-    /// The team of the job's barrier, where NICs carry that out.
+    /// The team of the job's barrier, if NICs carry it out.
     pub(crate) nic_barrier: OnceLock<Team>,
-    /// Bytes of the segment that are taken, and where what may be taken ends.
+    /// Bytes of the segment that are allocated, and the end of the part that may be allocated.
     heap: Mutex<(u64, u64)>,
     /// Whether this rank has a segment: nothing yet, [`BOUND`] (or [`Rank::attach`] has begun), [`ATTACHED`].
     attaching: AtomicU32,
-    /// Address and length of what only [`Rank::dismantle`] unmaps.
+    /// Address and length of mappings that only [`Rank::dismantle`] removes.
     mappings: Mutex<Vec<(usize, usize)>>,
-    /// The box this rank lies in, for the same.
+    /// The box of this rank, for the same purpose.
     own: AtomicPtr<Rank>,
 }
 
@@ -111,9 +111,9 @@ pub struct Rank {
 pub(crate) struct Phases {
     /// Phases completed by hosts.
     pub(crate) phase: u32,
-    /// Notified and not yet waited for.
+    /// Whether this rank has notified and not yet waited.
     pub(crate) notified: bool,
-    /// NICs carry this phase out.
+    /// Whether NICs carry this phase out.
     pub(crate) by_nics: bool,
     /// The last completed phase's consensus.
     pub(crate) result: Option<Consensus>,
@@ -129,7 +129,7 @@ fn lock<T>(m: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     m.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Who serves the core's own messages.
+/// The functions that serve the core's own messages.
 fn serve() -> am::Serve {
     // Numbers that are nobody's are refused there.
     let mut all: am::Serve = [amref::handle; am::FIRST_LIBRARY_HANDLER as usize];
@@ -139,7 +139,7 @@ fn serve() -> am::Serve {
     all
 }
 
-/// Refuses a conduit that cannot serve, or none where one is needed.
+/// Refuses a conduit that is not sufficient, or a job without one that needs it.
 fn check_conduit(conduit: Option<&dyn Conduit>, near: &Neighbourhood, size: u32) -> Result<(), Error> {
     let Some(c) = conduit else {
         return if near.is_whole_job() {
@@ -160,20 +160,20 @@ fn check_conduit(conduit: Option<&dyn Conduit>, near: &Neighbourhood, size: u32)
     }
 }
 
-/// Segments that are mapped by one call: with one for each, the ranks of a host would make as many mappings
-/// as there are pairs of them.
+/// Segments that one call maps. With a call for each segment, the ranks of a host would create as many
+/// mappings as there are pairs of ranks.
 #[derive(Debug, PartialEq, Eq)]
 struct Run {
-    /// Number of the first one's owner among the neighbours.
+    /// Number of the first segment's owner among the neighbours.
     first: usize,
-    /// Bytes from its start to the end of the last one.
+    /// Bytes from its start to the end of the last segment.
     bytes: u64,
 }
 
 impl Run {
     /// The runs of these neighbours' segments. A gap between two segments that only rounding to
-    /// [`SEGMENT_ALIGN`] made is mapped with them; a larger one stays without access, since there are
-    /// mistakes that it shows.
+    /// [`SEGMENT_ALIGN`] made is mapped with them; a larger gap stays without access, so that wrong accesses
+    /// are detected.
     fn all(neighbours: &[u32], sizes: &[u64], stride: u64) -> Vec<Run> {
         let mut runs: Vec<Run> = Vec::new();
         for (i, size) in sizes.iter().copied().enumerate().filter(|(_, size)| *size > 0) {
@@ -202,10 +202,10 @@ impl Rank {
     ///    that job, each of which starts once (owed by the launcher: a second rank of the same number would
     ///    send and receive on the same links).
     ///
-    /// A conduit that cannot be had ends the job: one of the ranks that find so says why.
+    /// If the conduit cannot be opened, the job ends, and one of the ranks prints the reason.
     ///
     /// # Errors
-    /// Shared memory cannot be had.
+    /// Shared memory cannot be created or mapped.
     #[expect(unsafe_code, reason = "declares the obligation; the body has nothing unsafe")]
     pub unsafe fn start(
         boot: Boot,
@@ -218,7 +218,7 @@ impl Rank {
         let on_host = boot.host_ranks.len() as u32;
         let progress = config.progress_thread && size > 1;
         let parallel = threading == Threading::Parallel;
-        // Two threads of the rank are in the runtime then.
+        // With it, two threads of the rank are in the runtime.
         let threading = if progress { Threading::Parallel } else { threading };
         let Some(own) = boot.host_ranks.iter().position(|r| *r == id.0) else {
             return Err(Error::job(format!("the launcher did not put rank {id} on its own host")));
@@ -226,7 +226,7 @@ impl Rank {
         if boot.exchange.is_none() && on_host < size {
             return Err(Error::job("the launcher gave no exchange for a job on several hosts"));
         }
-        // The monitor says it once.
+        // The monitor prints the message once.
         let no_memory = |why| crate::job::refuse_early(&boot, why);
         let host = Host::map(boot.shm.as_fd(), on_host).map_err(no_memory)?;
         host.tell_processors();
@@ -260,7 +260,7 @@ impl Rank {
             Ok(None)
         };
         let opened = opened.and_then(|c| check_conduit(c.as_deref(), &neighbourhood, size).map(|()| c));
-        // As a rule all ranks find the same wrong.
+        // Usually all ranks find the same error.
         let conduit = opened.unwrap_or_else(|why| crate::job::refuse(&boot, host.header, &why));
         let policy = WaitPolicy::new(on_host, processors, config.spin);
         let policy = if conduit.is_some() { policy.over_network() } else { policy };
@@ -374,12 +374,12 @@ impl Rank {
         &self.config
     }
 
-    /// The NIC's own work, if the conduit's NIC has a processor. What is asked of it is checked.
+    /// The operations that the conduit's NIC carries out, if it has a processor. Requests are checked.
     pub fn nic(&self) -> Option<crate::sync::port::Nic<'_>> {
         Some(crate::sync::port::Nic::new(self, self.nic_port()?))
     }
 
-    /// As [`Rank::nic`], for the core, which stays within the limits by itself.
+    /// As [`Rank::nic`], without checks, for the core.
     pub(crate) fn nic_port(&self) -> Option<&dyn crate::sync::port::NicPort> {
         self.conduit.as_ref()?.nic()
     }
@@ -389,12 +389,12 @@ impl Rank {
         self.conduit.as_ref().map_or("smp", |c| c.name())
     }
 
-    /// What the network has counted on this rank, by name; empty where it counts nothing.
+    /// The counters of the network on this rank, by name; empty if it has none.
     pub fn counters(&self) -> Vec<(&'static str, u64)> {
         self.conduit.as_ref().map_or(Vec::new(), |c| c.counters())
     }
 
-    /// What a meeting at start waits for.
+    /// Name of a wait for a meeting at start.
     fn waits_for_start(&self) -> bool {
         self.idle("the other ranks of this host to start")
     }
@@ -455,7 +455,7 @@ impl Rank {
         self.neighbourhood.host_of(RankId(rank.0.min(self.size - 1))).unwrap_or(0)
     }
 
-    /// Tells the conduit that a wait found nothing to do; whether that takes the place of a step of the wait.
+    /// Tells the conduit that a wait found nothing to do. Returns whether that replaces a step of the wait.
     #[inline]
     pub(crate) fn idle(&self, what: &'static str) -> bool {
         self.conduit.as_ref().is_some_and(|c| c.idle(what))
@@ -467,7 +467,7 @@ impl Rank {
         self.pause_for(waiter, what, None);
     }
 
-    /// [`Rank::pause`] where it is known whom the wait is for.
+    /// [`Rank::pause`] of a wait for a known peer.
     #[inline]
     pub(crate) fn pause_for(&self, waiter: &mut Waiter, what: &'static str, peer: Option<RankId>) {
         match &self.conduit {
@@ -494,8 +494,8 @@ impl Rank {
             None => self.nap(sleep),
         });
         if woken {
-            // Puts and gets of others may need this rank, and no poll says that it served them: more of them
-            // are likely.
+            // Puts and gets of other ranks may need this rank, and polls do not report that they served them.
+            // More of them are likely.
             waiter.progressed();
         }
     }
@@ -537,8 +537,8 @@ impl Rank {
         self.enter_segments(entries)
     }
 
-    /// Puts segments in the table. The ranks meet: nobody reaches into a segment before its owner knows of
-    /// it.
+    /// Enters segments in the table. The ranks meet, so that no rank accesses a segment before its owner has
+    /// entered it.
     fn enter_segments(&self, entries: Vec<SegmentEntry>) -> Result<&SegmentTable, Error> {
         self.segments.change(|all| all.copy_from_slice(&entries));
         self.attaching.store(ATTACHED, crate::prim::Ordering::Relaxed);
@@ -571,7 +571,7 @@ impl Rank {
         if owned.is_some() && near.len() > 1 {
             return Err(Error::job("a conduit that owns the memory of segments leaves no neighbours"));
         }
-        // The leader finds a place; the others try to have the same.
+        // The leader chooses an address; the others try to map at the same one.
         let span_here = (stride * u64::from(last - first + 1)) as usize;
         let base = if let Some(owned) = owned {
             self.gather_number(0)?;
@@ -622,8 +622,8 @@ impl Rank {
         self.attaching.load(crate::prim::Ordering::Relaxed) == ATTACHED
     }
 
-    /// Makes memory of the program this rank's segment, in place of [`Rank::attach`]. Others reach it, once
-    /// they have been told of it ([`Rank::learn_segment`]), by messages: nobody maps it.
+    /// Makes memory of the program this rank's segment, in place of [`Rank::attach`]. No other rank maps it.
+    /// Ranks that have learned of it ([`Rank::learn_segment`]) access it by messages.
     ///
     /// # Safety
     /// 1. The bytes are valid for reads and writes as long as the rank lives, and are accessed by means only
@@ -646,8 +646,8 @@ impl Rank {
 
     /// Makes all memory of every rank its segment, in place of [`Rank::attach`]: byte `a - e.addr`, which
     /// wraps, of the segment `e` of a rank is the byte at address `a` of its process. Nobody maps it.
-    /// Neighbours copy from and to it by calls of the system where that allows it; all else goes by messages.
-    /// [`Rank::allocate`] has nothing to take from.
+    /// Neighbours copy from and to it by system calls, if the system allows that; all other accesses are
+    /// messages. [`Rank::allocate`] fails.
     ///
     /// # Collective
     /// Once per job; acts as a barrier.
@@ -660,12 +660,12 @@ impl Rank {
     /// This rank has a segment already.
     #[expect(unsafe_code, reason = "declares the obligation; the body has nothing unsafe")]
     pub unsafe fn attach_everything(&self) -> Result<&SegmentTable, Error> {
-        // Conduits carry messages once they have a segment. Their own puts and gets know that one only, and
-        // are left alone.
+        // Conduits carry messages once they have a segment. Their own puts and gets know only that segment,
+        // and are not used.
         self.map_segments(0, None)?;
         *lock(&self.heap) = (0, 0);
         self.regions.goes_away();
-        // A local address of null says that a segment is not mapped, so it does not begin there.
+        // A null local address means that a segment is not mapped, so a segment does not begin at address 0.
         let base = core::ptr::with_exposed_provenance_mut::<u8>(map::PAGE_BYTES);
         let local = |r: u32| if r == self.id.0 { base } else { core::ptr::null_mut() };
         let entry = |r| SegmentEntry { addr: base.addr(), size: usize::MAX, local: local(r) };
@@ -675,8 +675,8 @@ impl Rank {
         self.enter_segments((0..self.size).map(entry).collect())
     }
 
-    /// Takes in where the segment of another rank is that was bound by [`Rank::bind_segment`]. What is said
-    /// wrong is found out by that rank.
+    /// Records the place of another rank's segment, which that rank bound by [`Rank::bind_segment`]. If the
+    /// place is wrong, that rank detects it.
     ///
     /// # Errors
     /// There is no such rank, or its segment was attached.
@@ -693,7 +693,7 @@ impl Rank {
         Ok(())
     }
 
-    /// The segment of a rank, if it is known: since [`Rank::attach`], or since it was bound or told of.
+    /// The segment of a rank, if it is known: after [`Rank::attach`], or after it was bound or announced.
     #[inline]
     pub fn segment_of(&self, rank: RankId) -> Option<&SegmentEntry> {
         self.segments.get(rank)
@@ -776,7 +776,7 @@ impl Rank {
         done
     }
 
-    /// Goes on with what messages have set off.
+    /// Advances barriers and collective operations after messages have arrived.
     #[inline]
     fn advance(&self) {
         if self.neighbourhood.leads() {
@@ -794,13 +794,13 @@ impl Rank {
         done
     }
 
-    /// How waits of this rank spend their time.
+    /// The policy of this rank's waits.
     #[inline]
     pub fn wait_policy(&self) -> WaitPolicy {
         self.policy
     }
 
-    /// A wait of this rank that begins now and spends its time as `policy` says.
+    /// A wait of this rank that begins now, with the given policy.
     #[inline]
     pub fn begin_wait(&self, policy: WaitPolicy) -> Waiter {
         Waiter::new(policy, self.presence)
@@ -815,9 +815,9 @@ impl Rank {
         self.wait_for(what, None, condition);
     }
 
-    /// [`Rank::wait_until`] for what only other ranks can bring about, such as the end of a meeting. It
-    /// handles messages even if there is nothing to wait for: who is last to every meeting would never answer
-    /// otherwise.
+    /// [`Rank::wait_until`] for conditions that only other ranks can fulfil, such as the end of a meeting. It
+    /// handles messages even if the condition holds already; otherwise a rank that is last in every meeting
+    /// would never answer.
     #[inline]
     pub fn poll_until(&self, what: &'static str, mut condition: impl FnMut() -> bool) {
         if condition() {
@@ -827,7 +827,7 @@ impl Rank {
         }
     }
 
-    /// [`Rank::wait_until`] where it is known who will end the wait.
+    /// [`Rank::wait_until`] with a known peer that will end the wait.
     #[inline]
     pub fn wait_for(&self, what: &'static str, peer: Option<RankId>, mut condition: impl FnMut() -> bool) {
         if !condition() {
@@ -835,7 +835,7 @@ impl Rank {
         }
     }
 
-    /// Waits for a condition that was looked at and does not hold yet.
+    /// Waits for a condition that was checked and does not hold yet.
     #[inline]
     fn wait_in(
         &self,
@@ -847,8 +847,8 @@ impl Rank {
         self.check_context("wait");
         let mut waiter = self.begin_wait(self.policy);
         waiter.for_others = for_others;
-        // As a rule a message ends the wait. So messages come last, with nothing but the condition behind
-        // them; yet every wait has asked for everything before it ends.
+        // Usually a message ends the wait. So messages are polled last, and only the condition is checked
+        // after them. Every wait has polled everything before it ends.
         let mut done = self.poll_rest();
         loop {
             done += self.poll_messages();
@@ -864,7 +864,7 @@ impl Rank {
                 if let Some(waited) = waiter.asleep_for() {
                     self.ask_about_collectives(waited);
                 }
-                // Others have run meanwhile, and who shares memory needs no message.
+                // Other ranks have run meanwhile, and those that share memory need no message.
                 if waiter.turns() > turns && condition() {
                     return;
                 }
@@ -933,7 +933,7 @@ mod tests {
         let sizes = [stride, stride, stride - SEGMENT_ALIGN, stride, 0, 4096];
         let runs = [run(0, 2 * stride + stride - SEGMENT_ALIGN), run(3, stride), run(5, 4096)];
         assert_eq!(Run::all(&near[..6], &sizes, stride), runs);
-        // Another rank's place, on another host, lies between.
+        // The place of another rank, on another host, is between.
         assert_eq!(Run::all(&[0, 1, 3], &[stride; 3], stride), [run(0, 2 * stride), run(2, stride)]);
     }
 }

@@ -75,9 +75,10 @@ pub(crate) const JOB_BARRIER_TEAM: u32 = u32::MAX;
 const TEAMS_WITH_PLACES: u32 = MAX_TEAMS + 1;
 /// Bytes of a page, which no command crosses.
 const PAGE_BYTES: usize = 4096;
-/// Board of a set: the own block, the children's, and a page for words that are signals, one of each member
-/// or child.
+/// Bytes of the board of a set: the rank's own block, the children's blocks, and a page for signals, one for
+/// each member or child.
 const SET: u32 = BOARD / (2 * TEAMS_WITH_PLACES) / PAGE_BYTES as u32 * PAGE_BYTES as u32;
+/// Offset of the page for signals in the board of a set.
 const SIGNAL: u32 = SET - PAGE_BYTES as u32;
 /// Bytes of the word at the start of a block.
 const WORD_BYTES: usize = 8;
@@ -98,13 +99,14 @@ const _: () = assert!(
 );
 const _: () = assert!(2 * MAX_MEMBERS_ALL_TO_ALL * WORD_BYTES <= PAGE_BYTES && SIGNAL < 1 << LEN_BITS);
 
-/// Bytes from a block of a tree to the next among so many members: their tree's root has so many children.
+/// Bytes from a block of a tree to the next one, among `size` members; their number fixes that of the root's
+/// children.
 const fn stride(size: usize) -> usize {
     let blocks = 1 + size.next_power_of_two().trailing_zeros() as usize;
     SIGNAL as usize / blocks / PAGE_BYTES * PAGE_BYTES
 }
 
-/// Most bytes of a block there, beside its word.
+/// Largest number of bytes of a block of a tree, without its word.
 const fn room(size: usize) -> usize {
     stride(size) - WORD_BYTES
 }
@@ -116,18 +118,19 @@ const WHAT_BITS: u32 = 32;
 /// Number of bits of the second field of a word.
 const LEN_BITS: u32 = 18;
 
-/// The word of a block of so many bytes.
+/// The word of a block of `len` bytes.
 fn word(short: u32, operation: u32, len: usize) -> u64 {
     u64::from(short) | (len as u64) << WHAT_BITS | u64::from(operation) << (WHAT_BITS + LEN_BITS)
 }
 
-/// Where blocks that go straight lie on boards.
+/// The places of direct blocks on boards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Places {
-    /// All come from this member, or go there: on both boards at the place of the other one.
+    /// All blocks come from this member, or go to it. On both boards a block is at the place of the other
+    /// member.
     Rooted(usize),
-    /// Anybody's go to anybody: at the place of their sender where they come, and on the second half of the
-    /// board where they start at that of their receiver.
+    /// Any member sends to any other. On the receiver's board a block is at the place of its sender; on the
+    /// sender's board it is in the second half, at the place of its receiver.
     Mutual,
 }
 
@@ -150,7 +153,7 @@ impl Places {
         }
     }
 
-    /// The longest block that has room there, beside its word.
+    /// The longest block that fits in a place, without its word.
     pub(super) fn most(self, size: usize) -> usize {
         self.bytes(size).saturating_sub(WORD_BYTES)
     }
@@ -172,7 +175,7 @@ impl Places {
     }
 }
 
-/// The number of a team's events and places, if it has any.
+/// The number of the set of events and places of a team, if it has one.
 pub(super) fn place(team: u32) -> Option<u32> {
     match team {
         JOB_BARRIER_TEAM => Some(MAX_TEAMS),
@@ -180,7 +183,7 @@ pub(super) fn place(team: u32) -> Option<u32> {
     }
 }
 
-/// What a team remembers: operations so far, and what its events have counted in each set.
+/// What a team remembers: the number of operations so far, and the counts of its events in each set.
 #[derive(Debug, Default)]
 pub(crate) struct State(Mutex<Counts>);
 
@@ -203,7 +206,7 @@ struct Events {
     down: [u32; MAX_SEGMENTS],
 }
 
-/// How a block of so many bytes is cut, with its word.
+/// How a block, with its word, is cut into segments.
 #[derive(Debug, Clone, Copy)]
 struct Cut {
     pages: usize,
@@ -246,14 +249,15 @@ pub(super) fn fits(shape: Shape, size: usize) -> bool {
     }
 }
 
-/// The way of one operation through this rank.
+/// The part of this rank in the tree of one operation.
 struct Tree<'a> {
     op: &'a Op,
     port: &'a dyn NicPort,
     /// First event and first byte of the board of the set.
     event: u32,
     board: u32,
-    /// Where the own block is on the board, before the children's, and bytes from one to the next.
+    /// The place of the rank's own block on the board, before the children's blocks, and the bytes from one
+    /// to the next.
     own: u32,
     stride: u32,
     parent: Option<(RankId, u32)>,
@@ -295,7 +299,7 @@ impl<'a> Tree<'a> {
     fn slot(&self, child: u32) -> u32 {
         self.own + self.stride * (child + 1)
     }
-    /// Where a member's signal is on the boards of all where everybody sends everybody something.
+    /// The place of a member's signal on all boards, in operations where every member sends to every other.
     fn signal_of(&self, member: usize) -> u32 {
         self.board + SIGNAL + (WORD_BYTES * member) as u32
     }
@@ -328,7 +332,7 @@ impl<'a> Tree<'a> {
         Move { from: from + start as u32, to, at: at + start as u32, len, raise }
     }
 
-    /// A word alone.
+    /// A signal: a word without a block.
     fn signal(&self, from: u32, to: RankId, at: u32, raise: u32) -> What {
         What::Write(Move { from, to, at, len: WORD_BYTES as u32, raise })
     }
@@ -362,7 +366,7 @@ impl<'a> Tree<'a> {
         let more = |count: &mut u32, n: u32| *count = count.wrapping_add(n);
         // Commands of a segment with so many bytes: one for each of its pages, or a signal.
         let commands = |s: usize, len: usize| if len == 0 { 1 } else { cut.segment(s).len() as u32 };
-        // Without bytes one signal says that all have come.
+        // Without bytes, one signal says that all members have arrived.
         let rising = if brings > 0 { cut.segments } else { 1 };
         for s in 0..cut.segments {
             let mut ready = (self.up(0), after.up[0]);
@@ -412,10 +416,10 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// An operation whose turn it is.
+/// An operation during its turn.
 struct Turn<'a> {
     tree: Tree<'a>,
-    /// Its number, of those that the team's NICs carry out.
+    /// Its number among the operations that the team's NICs carry out.
     operation: u32,
     set: usize,
     /// What the set's events have counted so far.
@@ -446,7 +450,7 @@ impl<'a> Turn<'a> {
         self.tree.port.store(at, &block);
     }
 
-    /// Compares the word that has come from a peer, before a block of so many bytes.
+    /// Compares the word that has arrived from a peer, before a block of `len` bytes.
     fn compare(&self, at: u32, peer: RankId, len: usize) {
         let mut came = [0; WORD_BYTES];
         self.tree.port.load(at, &mut came);
@@ -462,7 +466,7 @@ impl<'a> Turn<'a> {
         let (len, is_of) =
             (|word: u64| (word >> WHAT_BITS) as usize & ((1 << LEN_BITS) - 1), |word: u64| word as u32);
         if came >> (WHAT_BITS + LEN_BITS) != mine >> (WHAT_BITS + LEN_BITS) {
-            // Nothing came here; the peer knows why.
+            // No word of this operation has arrived. The peer reports the reason.
             op.rank().part(&op.team, op.number, op.what, (peer, agree::What::of_short(0)));
         }
         if is_of(came) != is_of(mine) {
@@ -489,7 +493,7 @@ impl<'a> Turn<'a> {
         (0..segments).for_each(|s| _ = self.tree.port.count(self.tree.down(s)));
     }
 
-    /// Waits until they have counted so much.
+    /// Waits until these events have reached their counts.
     async fn wait(&self, segments: usize, after: &Events) {
         let Tree { op, port, .. } = self.tree;
         poll_fn(|_| {
@@ -510,7 +514,7 @@ impl<'a> Turn<'a> {
         .await;
     }
 
-    /// What came has been read.
+    /// Ends the turn, after the received data has been read.
     fn end(self, after: Events) {
         let mut counts = self.tree.op.team.nic.counts();
         counts.operations = counts.operations.wrapping_add(1);
@@ -560,11 +564,11 @@ fn pieces(here: u32, there: u32, len: usize) -> impl Iterator<Item = (u32, u32)>
     })
 }
 
-/// Runs one operation whose blocks go straight: `out` to other members, `back` from them, none of them empty.
-/// `place` says where the block from a member to another is on the boards of the one and the other; what
-/// starts at the same place is the same. `meet`: everybody sends everybody else something, be it a signal;
-/// without it a tree has the members wait for each other. Pieces that are to come are counted by the down
-/// event of segment 1; that tree has segment 0 only.
+/// Runs one operation with direct blocks: `out` to other members, `back` from them, none of them empty.
+/// `place` gives the place of the block from one member to another on the boards of both; blocks with the
+/// same start are the same block. With `meet`, every member sends every other member at least a signal;
+/// without it, the members wait for each other by a tree. The down event of segment 1 counts the pieces that
+/// arrive; the tree uses segment 0 only.
 async fn straight(
     op: &Op,
     place: impl Fn(usize, usize) -> (u32, u32),
@@ -597,7 +601,7 @@ async fn straight(
         pieces(here, there, WORD_BYTES + part.len).count()
     };
     let mut come = back.iter().map(arrivals).sum::<usize>();
-    // Members that no block goes to, or comes from.
+    // Members without a block from or to this one.
     let without = |parts: &[Part]| {
         let mut without = vec![true; op.size()];
         without[me] = false;
@@ -686,8 +690,8 @@ pub(super) async fn by_places(op: &Op, places: Places, out: Vec<Part>, back: Vec
     straight(op, |from, to| places.of(size, from, to), meet, out, back).await;
 }
 
-/// All members' blocks at every member: everybody sends everybody else its own, one after the other on all
-/// boards.
+/// All members' blocks at every member: every member sends its block to all others. The blocks follow each
+/// other on all boards.
 pub(super) async fn gather_all_v(op: &Op, dst: Ptr, src: Ptr, blocks: &[(usize, usize)]) {
     let me = op.me();
     let mut end = 0;
@@ -704,7 +708,7 @@ pub(super) async fn gather_all_v(op: &Op, dst: Ptr, src: Ptr, blocks: &[(usize, 
     straight(op, |from, _| (at[from], at[from]), op.size() <= 2 * MAX_MEMBERS_ALL_TO_ALL, out, back).await;
 }
 
-/// Whether blocks of `n` bytes go from all to all faster than along a tree.
+/// Whether sending blocks of `n` bytes from all to all is faster than a tree.
 fn is_short(n: usize, size: usize) -> bool {
     size <= MAX_MEMBERS_ALL_TO_ALL && words(n) * size <= MAX_BYTES_ALL_TO_ALL
 }
