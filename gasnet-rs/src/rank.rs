@@ -910,7 +910,7 @@ fn map_shared(
 
 /// Prepares a rank of a host that has more ranks than processors.
 fn crowded(own: usize, stations: &'static [Station], processors: usize) -> &'static Presence {
-    // Ranks that follow each other are likely to talk to each other: they start out on different processors.
+    // Ranks with adjacent numbers often communicate, so they start on different processors.
     map::go_to_processor(own as u32);
     // A rank lives as long as its process.
     Box::leak(Box::new(Presence::new(own, stations, processors)))

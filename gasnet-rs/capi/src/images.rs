@@ -1,27 +1,29 @@
-//! Images: threads of a process that take part in collective operations, each for itself.
+//! Images: threads of a process that take part in collective operations individually.
 //!
 //! # Vocabulary
-//! *Image*: a thread that has called `gasnet_coll_init` with an array of how many each process has. Images
-//! are numbered through the job, those of node 0 first. A team of processes has the images of its *members*,
-//! numbered in the order of the team. *Layout*: how many images each member has. *Meeting*: an operation of a
-//! team in one process, while its images come to it. *Call*: what one of them brings.
+//! *Image*: a thread that has called `gasnet_coll_init` with an array of the numbers of images of all
+//! processes. Images are numbered through the job, those of node 0 first. A team of processes has the images
+//! of its *members*, numbered in the order of the team. *Layout*: the number of images of each member.
+//! *Meeting*: an operation of a team in one process, while its images arrive. *Call*: the arguments of one
+//! image.
 //!
 //! # How it goes
-//! The core knows processes. The images of a process meet, and the last to come starts the operation of the
-//! process. When data may be read, what they brought is packed into one block; what comes of it is dealt out
-//! to all of them before the operation ends ([`Team`]'s methods that end in `around`). Each image has an
-//! event of its own, which is done after that, so waits, tests and lists of handles are those of any
-//! operation. A team whose members have one image each has no meetings: its calls go straight to the core.
+//! The core knows only processes. The images of a process meet, and the last to arrive starts the operation
+//! of the process. When data may be read, the images' data is packed into one block. The result is
+//! distributed to all images before the operation ends ([`Team`]'s methods that end in `around`). Each image
+//! has an event of its own, which completes after that, so that waits, tests and lists of handles work as for
+//! any operation. A team whose members have one image each has no meetings: its calls go straight to the
+//! core.
 //!
 //! # Invariants
 //! 1. All images start the operations of a team in the same order. So the n-th call of an image belongs to
-//!    the n-th meeting, and an image that does something else there than others is told.
+//!    the n-th meeting, and an image that does something else there ends the job with a message.
 //! 2. The operation of a process is started under the lock of the team's meetings. The n-th meeting is
 //!    complete before the next one, so all processes start in the same order.
 //! 3. An image's buffers are used from the last one's arrival until its event is done, by one thread at a
 //!    time.
-//! 4. The forms with lists of addresses differ from the others in how an image says its address, and in
-//!    nothing here: so they can meet.
+//! 4. The forms with lists of addresses differ from the others only in how an image passes its address. So
+//!    images that use different forms can meet.
 
 #![expect(unsafe_code, reason = "copies between the callers' buffers")]
 

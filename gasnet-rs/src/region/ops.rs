@@ -33,11 +33,11 @@ pub(super) const LONG: u8 = FIRST + 5;
 /// The last of them.
 pub(crate) const LAST: u8 = LONG;
 
-/// What [`event::Op::refused`] says: nobody asks for a refusal; somebody does; a refusal, as its code plus
-/// this.
+/// Value of the field `refused` of an operation if a refusal ends the job.
 const STRICT: u32 = 0;
+/// Value of that field if the program asks for refusals. A refusal is stored as its code plus this.
 const LENIENT: u32 = 1;
-/// That a name is nobody's, in place of a refusal.
+/// In place of a refusal: no region has the name.
 const ABSENT: u32 = u32::MAX;
 
 /// Bytes of what is published under a name: key and note.
