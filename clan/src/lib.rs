@@ -6,6 +6,7 @@
 //!   descriptor.
 //! - [`Endpoints`]: ordered connections whose end is detected, even when a peer dies.
 //! - [`Streams`]: bytes between two ranks, as `std::io::Read` and `std::io::Write`.
+//! - [`Posted`]: messages into buffers that the receiver has posted, without a copy.
 //! - [`Channel`]: messages of one size from one rank to another.
 //! - [`Notification`]: counters that other ranks raise.
 //!
@@ -41,6 +42,7 @@ mod endpoint;
 mod events;
 mod notification;
 mod peer;
+mod posted;
 pub mod stream;
 mod watch;
 
@@ -48,5 +50,6 @@ pub use channel::{Channel, Receiver, Sender};
 pub use endpoint::{Endpoint, Endpoints, MAX_MESSAGE_BYTES, RING_MESSAGES};
 pub use events::{EventQueue, EventSource, MAX_SOURCES, QueuedEvent};
 pub use notification::{FIRST_ONE_SHOT, Notification};
+pub use posted::{Arrival, Overrun, Posted, PostedTx};
 pub use stream::{Stream, StreamConfig, StreamRx, StreamTx, Streams};
 pub use watch::{Access, Mode, Tripwire, Watch};

@@ -80,6 +80,8 @@ const SECTIONS: &[Section] = &[
     ("streams-pieces", streams::clan_05_bytes_come_in_one_piece),
     ("streams-files", streams::clan_06_streams_are_files),
     ("streams-end", streams::streams_end),
+    ("posted", streams::clan_14_messages_land_in_posted_buffers),
+    ("posted-overrun", streams::clan_15_overrun_is_found_by_the_sender),
     ("oracle", oracle::random_programs),
     ("threads", threads::threads),
     ("rules", rules::rules),

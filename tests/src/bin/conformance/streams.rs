@@ -2,8 +2,9 @@
 //! queue of bytes, or the generator that the bytes come from.
 
 use gasnet::RankId;
-use gasnet_clan::{Stream, StreamConfig, StreamRx, StreamTx, Streams};
-use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
+use gasnet_clan::{Arrival, Overrun, Posted, PostedTx, Stream, StreamConfig, StreamRx, StreamTx, Streams};
+use std::collections::VecDeque;
+use std::io::{self, BufRead, BufReader, ErrorKind, IoSlice, Read, Write};
 
 use crate::support::{Cx, Rng, same};
 
@@ -273,6 +274,117 @@ pub fn streams_end(cx: &Cx) {
             second.write_all(&[7]).expect("one half is open");
         }
         _ => cx.rank.barrier(),
+    }
+    cx.rank.barrier();
+}
+
+/// A byte of a posted buffer that no message has changed.
+const UNTOUCHED: u8 = 0xee;
+
+/// Bytes in pieces of random lengths, none among them.
+fn pieces<'a>(mut bytes: &'a [u8], rng: &mut Rng) -> Vec<IoSlice<'a>> {
+    let mut pieces = vec![IoSlice::new(&[])];
+    while !bytes.is_empty() {
+        let (piece, rest) = bytes.split_at(rng.below(bytes.len() + 1));
+        pieces.push(IoSlice::new(piece));
+        bytes = rest;
+    }
+    pieces
+}
+
+/// CLAN-14: random messages, of several pieces or of nothing, land at the beginning of the oldest posted
+/// buffer, in order, with their numbers; the rest of the buffer is as it was.
+pub fn clan_14_messages_land_in_posted_buffers(cx: &Cx) {
+    let streams = Streams::new(cx.rank, 1, config(256)).expect("room");
+    let partner = RankId(cx.me() ^ 1);
+    let messages = if cx.quick { 40 } else { 400 };
+    if partner.0 < cx.size() {
+        let mut rng = cx.rng("pieces");
+        // Both ends know lengths and bytes.
+        let mut shared = cx.rng_of("messages", cx.me() & !1);
+        let mut message = || {
+            let room = shared.below(3000);
+            let bytes: Vec<u8> = (0..shared.below(room + 1)).map(|_| shared.next() as u8).collect();
+            (room, bytes)
+        };
+        if cx.me() & 1 == 0 {
+            let mut tx = PostedTx::new(cx.rank, streams.connect(partner).expect("a slot"));
+            for i in 0..messages {
+                let bytes = message().1;
+                tx.send(&pieces(&bytes, &mut rng), i, Overrun::Wait).expect("open");
+            }
+        } else {
+            let mut rx = Posted::new(cx.rank, streams.accept(partner).expect("a slot"));
+            let mut expected = VecDeque::new();
+            let mut posted = 0;
+            let mut received = 0;
+            while received < messages {
+                if posted < messages && rx.len() < rng.below(6) + 1 {
+                    let (room, bytes) = message();
+                    rx.post(vec![UNTOUCHED; room]).expect("room for seven keys");
+                    expected.push_back((room, bytes));
+                    posted += 1;
+                    continue;
+                }
+                let Arrival { buffer, len, immediate } = rx.receive().expect("open").expect("a message");
+                let (room, bytes) = expected.pop_front().expect("posted");
+                assert_eq!((immediate, len, buffer.len()), (received, bytes.len(), room));
+                same(&buffer[..len], &bytes, "a message");
+                assert!(buffer[len..].iter().all(|b| *b == UNTOUCHED), "beyond the message");
+                received += 1;
+            }
+            assert_eq!(rx.receive().expect("in order"), None, "the sender has ended");
+        }
+    }
+    cx.rank.barrier();
+}
+
+/// CLAN-15: without a buffer, with one that is too short, and with one that was taken back, the sender is
+/// told and nothing is sent; more buffers than keys have room are refused when they are posted.
+pub fn clan_15_overrun_is_found_by_the_sender(cx: &Cx) {
+    let streams = Streams::new(cx.rank, 1, config(64)).expect("room");
+    let partner = RankId(cx.me() ^ 1);
+    let paired = partner.0 < cx.size();
+    let kind = |sent: io::Result<()>| sent.expect_err("it is refused").kind();
+    if cx.me() & 1 == 0 {
+        let mut tx = paired.then(|| PostedTx::new(cx.rank, streams.connect(partner).expect("a slot")));
+        if let Some(tx) = &mut tx {
+            assert_eq!(kind(tx.send(&[IoSlice::new(b"x")], 1, Overrun::Refuse)), ErrorKind::WouldBlock);
+            assert_eq!(tx.next_len().expect("open"), None);
+        }
+        cx.rank.barrier();
+        cx.rank.barrier(); // two are posted
+        if let Some(tx) = &mut tx {
+            let long = [1; 11];
+            assert_eq!(tx.next_len().expect("open"), Some(10));
+            for overrun in [Overrun::Refuse, Overrun::Wait] {
+                assert_eq!(kind(tx.send(&[IoSlice::new(&long)], 2, overrun)), ErrorKind::InvalidInput);
+            }
+        }
+        cx.rank.barrier();
+        cx.rank.barrier(); // nothing was sent
+        if let Some(tx) = &mut tx {
+            tx.send(&[IoSlice::new(&[7; 10])], 3, Overrun::Refuse).expect("a buffer of 10");
+        }
+        cx.rank.barrier(); // the receiver has ended
+        if let Some(tx) = &mut tx {
+            assert_eq!(kind(tx.send(&[IoSlice::new(b"y")], 4, Overrun::Refuse)), ErrorKind::BrokenPipe);
+        }
+    } else {
+        let mut rx = Posted::new(cx.rank, streams.accept(partner).expect("a slot"));
+        cx.rank.barrier();
+        rx.post(vec![UNTOUCHED; 10]).expect("room");
+        rx.post(vec![UNTOUCHED; 20]).expect("room");
+        assert_eq!(rx.post(vec![0]).expect_err("two keys fill the ring").kind(), ErrorKind::WouldBlock);
+        assert_eq!(rx.len(), 2);
+        cx.rank.barrier();
+        cx.rank.barrier();
+        assert_eq!(rx.try_receive().expect("open"), None, "nothing was sent");
+        cx.rank.barrier();
+        let arrival = rx.receive().expect("open").expect("a message");
+        assert_eq!(arrival, Arrival { buffer: vec![7; 10], len: 10, immediate: 3 });
+        drop(rx);
+        cx.rank.barrier();
     }
     cx.rank.barrier();
 }
