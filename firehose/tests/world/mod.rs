@@ -5,8 +5,10 @@
 //! pinned; a transfer that passes `Strategy::check` and meets a frame that is not the mapped one is a stale
 //! access, and one that meets no frame is a violation. Both panic, with the seed.
 
-// Each test program includes this file and uses a part of it, never the same one.
-#![allow(dead_code)]
+#![expect(
+    dead_code,
+    reason = "each test program includes this file and uses a part of it, never the same one"
+)]
 
 use std::collections::{BTreeMap, VecDeque};
 
