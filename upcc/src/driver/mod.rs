@@ -8,6 +8,7 @@ pub mod run;
 pub mod temp;
 
 use crate::cc::{self, Cc};
+use crate::emit::abi::{LINKED, PTS_STRUCT, STATIC_THREADS};
 use crate::front::ast::{FrontOptions, Warnings};
 use crate::front::types::PtsLayout;
 use crate::{dump, emit, front, link};
@@ -258,9 +259,9 @@ impl Driver<'_> {
         a.extend(TOLERATED.iter().map(OsString::from));
         a.push(self.o.opt_flag().into());
         a.extend(self.o.debug.iter().map(OsString::from));
-        a.extend(self.o.threads.map(|n| format!("-D__UPC_STATIC_THREADS={n}").into()));
+        a.extend(self.o.threads.map(|n| format!("-D{STATIC_THREADS}={n}").into()));
         if self.o.pts_struct {
-            a.push("-D__UPC_PTS_STRUCT=1".into());
+            a.push(format!("-D{PTS_STRUCT}=1").into());
         }
         a
     }
@@ -342,7 +343,7 @@ impl Driver<'_> {
         let o = self.o;
         let flag = |f: Option<bool>| f.map_or(-1, i32::from);
         let mut c = format!(
-            "const struct {{ unsigned long heap; int require, warn; }} __upc_linked = {{ {}ul, {}, {} }};\n",
+            "const struct {{ unsigned long heap; int require, warn; }} {LINKED} = {{ {}ul, {}, {} }};\n",
             o.shared_heap,
             flag(o.require_size),
             flag(o.size_warn)
@@ -533,8 +534,8 @@ fn variable(name: &str, o: &Options, layout: &Layout) -> Result<String, String> 
     let line = |words: Vec<OsString>| {
         words.iter().map(|w| cc::quote(&w.to_string_lossy())).collect::<Vec<_>>().join(" ")
     };
-    let threads = || o.threads.map(|n| format!("-D__UPC_STATIC_THREADS={n}").into());
-    let pointers = || o.pts_struct.then(|| "-D__UPC_PTS_STRUCT=1".into());
+    let threads = || o.threads.map(|n| format!("-D{STATIC_THREADS}={n}").into());
+    let pointers = || o.pts_struct.then(|| format!("-D{PTS_STRUCT}=1").into());
     Ok(match name {
         // What scripts compile C with and link programs with by themselves: $(GASNET_LD) $(GASNET_LDFLAGS)
         // objects $(LIBS).

@@ -1,6 +1,10 @@
 //! Accesses to shared objects, and remarks on those that remain.
 
 use super::Emitter;
+use super::abi::{
+    GET, GET_BITS, LOAD, PUT, PUT_BITS, STORE, STORE_OUTLINED, UPDATE, UPDATE_OUTLINED, UPDATE_VARIABLES,
+    accessing,
+};
 use super::at::{At, Outline};
 use super::expr::{Frag, Shape, binop, fr};
 use crate::front::ast::{BinOp, Expr, ExprKind};
@@ -90,7 +94,7 @@ impl Emitter<'_> {
         let a = self.access(lv);
         if let Some(args) = self.bit_args(lv, at) {
             let s = if a == "S" { "S" } else { "" };
-            return Frag { shape: Shape::BitField, ..fr(format!("__UPC_BFGET{s}({args})"), 16) };
+            return Frag { shape: Shape::BitField, ..fr(format!("{GET_BITS}{s}({args})"), 16) };
         }
         let w = at.map_or_else(|| self.place(lv), At::clone);
         let t = self.access_type(lv.ty);
@@ -99,11 +103,11 @@ impl Emitter<'_> {
                 return fr(format!("({t}){name}({args})"), 14);
             }
             let x = if self.compact() { "X" } else { "" };
-            return fr(format!("__UPC_LD{x}({t}, {form}, {w})"), 16);
+            return fr(format!("{LOAD}{x}({t}, {form}, {w})"), 16);
         }
         // A variable that has read-only members cannot be assigned to.
         let k = if self.u.types.record(lv.ty).is_some_and(|r| r.has_const) { "K" } else { "" };
-        fr(format!("__UPC_GET{k}{a}({t}, {w})"), 16)
+        fr(format!("{GET}{k}{a}({t}, {w})"), 16)
     }
 
     /// A store of `v` to the shared lvalue `lv`; its value is the value stored.
@@ -115,18 +119,18 @@ impl Emitter<'_> {
         let a = self.access(lv);
         if let Some(args) = self.bit_args(lv, at) {
             let s = if a == "S" { "S" } else { "" };
-            return Frag { shape: Shape::BitField, ..fr(format!("__UPC_BFPUT{s}({args}, {v})"), 16) };
+            return Frag { shape: Shape::BitField, ..fr(format!("{PUT_BITS}{s}({args}, {v})"), 16) };
         }
         let w = at.map_or_else(|| self.place(lv), At::clone);
         let t = self.access_type(lv.ty);
         if let ("", Some(form)) = (a, self.form(lv.ty)) {
             if let Some((name, args)) = self.outlined_access(&w, "st", form) {
-                return fr(format!("__UPC_STO({t}, {form}, {name}, {args}, {v})"), 16);
+                return fr(format!("{STORE_OUTLINED}({t}, {form}, {name}, {args}, {v})"), 16);
             }
             let x = if self.compact() { "X" } else { "" };
-            return fr(format!("__UPC_ST{x}({t}, {form}, {w}, {v})"), 16);
+            return fr(format!("{STORE}{x}({t}, {form}, {w}, {v})"), 16);
         }
-        fr(format!("__UPC_PUT{a}({t}, {w}, {v})"), 16)
+        fr(format!("{PUT}{a}({t}, {w}, {v})"), 16)
     }
 
     /// Function and arguments for an access to a place that a function computes.
@@ -142,7 +146,7 @@ impl Emitter<'_> {
         };
         let At::Outlined { spread, args } = place else { return None };
         let outline = Outline::new(*spread, what, form);
-        let name = format!("__upc_{what}{}_{form}", outline.key);
+        let name = accessing(what, &outline.key, form);
         self.outlines.insert(outline);
         Some((name, format!("{args}, {offset}")))
     }
@@ -181,10 +185,10 @@ impl Emitter<'_> {
         let t = self.access_type(lv.ty);
         let o = if old { "O" } else { "" };
         if let Some((name, args)) = self.outlined_access(&place, "ad", "8") {
-            let at = format!("{name}({args}, &__upc_a, &__upc_s, sizeof(__upc_s))");
-            return fr(format!("__UPC_RMWX{o}({t}, {at}, {cast}, {}, {ty}, {v})", binop(op).0), 16);
+            let at = format!("{name}({args}, {UPDATE_VARIABLES})");
+            return fr(format!("{UPDATE_OUTLINED}{o}({t}, {at}, {cast}, {}, {ty}, {v})", binop(op).0), 16);
         }
-        fr(format!("__UPC_RMW{o}({t}, {place}, {cast}, {}, {ty}, {v})", binop(op).0), 16)
+        fr(format!("{UPDATE}{o}({t}, {place}, {cast}, {}, {ty}, {v})", binop(op).0), 16)
     }
 
     pub(super) fn bit_base_or_place(&mut self, x: &Expr) -> At {

@@ -1,5 +1,6 @@
 //! The C of places, and the functions of a file that compute them and access what is there.
 
+use super::abi::{OFFSET, PACK, UNPACK, VARIABLE, VARIABLE_PACKED, moving};
 use crate::ir::Spread;
 use std::fmt;
 
@@ -32,10 +33,10 @@ impl At {
     /// The place as a pointer.
     pub(super) fn packed(&self) -> String {
         match self {
-            At::Variable(alias) => format!("__UPC_VARP({alias})"),
+            At::Variable(alias) => format!("{VARIABLE_PACKED}({alias})"),
             At::Unpacked(pointer) => pointer.clone(),
-            At::Outlined { spread, args } => format!("__upc_mv{}_{}({args})", spread.block, spread.size),
-            At::Offset(..) | At::Other(_) => format!("__upc_p({self})"),
+            At::Outlined { spread, args } => format!("{}({args})", moving(spread.block, spread.size)),
+            At::Offset(..) | At::Other(_) => format!("{PACK}({self})"),
         }
     }
 }
@@ -43,10 +44,10 @@ impl At {
 impl fmt::Display for At {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            At::Variable(alias) => write!(f, "__UPC_VAR({alias})"),
-            At::Unpacked(pointer) => write!(f, "__upc_u({pointer})"),
-            At::Outlined { .. } => write!(f, "__upc_u({})", self.packed()),
-            At::Offset(from, bytes) => write!(f, "__upc_off({from}, {bytes})"),
+            At::Variable(alias) => write!(f, "{VARIABLE}({alias})"),
+            At::Unpacked(pointer) => write!(f, "{UNPACK}({pointer})"),
+            At::Outlined { .. } => write!(f, "{UNPACK}({})", self.packed()),
+            At::Offset(from, bytes) => write!(f, "{OFFSET}({from}, {bytes})"),
             At::Other(text) => f.write_str(text),
         }
     }

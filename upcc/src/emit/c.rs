@@ -1,6 +1,9 @@
 //! The file around the emitted items: what it includes, its shared objects and what the link step learns of
 //! them, checks of layouts, `main`.
 
+use super::abi::{
+    self, LINKED, PROXY, PTS, PTS_STRUCT, SHARED_RECORD, SHARED_VARIABLE, START_FUNCTION, STATIC_THREADS,
+};
 use super::at::Outline;
 use super::{ARRAY_ALIGN, Emitter, out};
 use crate::front::ast::{DeclId, DeclKind, Definition, ItemKind, Linkage, walk};
@@ -24,10 +27,10 @@ impl Emitter<'_> {
         let source = self.o.source.replace(|c: char| c.is_ascii_control(), "?").replace("*/", "* /");
         s.push_str(&format!("/* made by upcc from {source} */\n"));
         if let Some(n) = self.o.threads {
-            s.push_str(&format!("#define __UPC_STATIC_THREADS {n}\n"));
+            s.push_str(&format!("#define {STATIC_THREADS} {n}\n"));
         }
         if self.o.pts_struct {
-            s.push_str("#define __UPC_PTS_STRUCT 1\n");
+            s.push_str(&format!("#define {PTS_STRUCT} 1\n"));
         }
         if self.passes.split_phase {
             s.push_str("#define __UPC_SPLIT 1\n");
@@ -43,13 +46,13 @@ impl Emitter<'_> {
             s.push_str(" main() __asm__(\"__upc_user_main\");\n");
         }
         for n in &self.pts_names {
-            s.push_str(&format!("typedef __upc_pts {n};\n"));
+            s.push_str(&format!("typedef {PTS} {n};\n"));
         }
         for r in &self.tag_aliases {
             let rec = &self.u.types.records[r.0 as usize];
             let key = if rec.is_union { "union" } else { "struct" };
             let tag = rec.tag.map_or("", |t| self.u.name(t));
-            s.push_str(&format!("typedef {key} {tag} __upc_tag{};\n", r.0));
+            s.push_str(&format!("typedef {key} {tag} {};\n", abi::tag_alias(r.0)));
         }
         self.shared_objects(&mut s);
         self.outlined_functions(&mut s);
@@ -109,18 +112,18 @@ impl Emitter<'_> {
                 if u.types.is_array(decl.ty) {
                     align = align.max(ARRAY_ALIGN);
                 }
-                s.push_str(&format!("{storage}struct __upc_shvar {proxy}{value};\n"));
+                s.push_str(&format!("{storage}{SHARED_VARIABLE} {proxy}{value};\n"));
                 s.push_str(&format!(
-                    "static struct __upc_shrec __upc_r_{} __attribute__((__section__(\"upc_shvars\"), __used__, __aligned__(8))) = \
+                    "static {SHARED_RECORD} __upc_r_{} __attribute__((__section__(\"upc_shvars\"), __used__, __aligned__(8))) = \
                      {{ &{proxy}, {}ul, {align}, \"{name}\", 0 }};\n",
-                    &proxy[crate::link::PROXY.len()..],
+                    &proxy[PROXY.len()..],
                     lower::bytes_per_thread(u, decl.ty),
                 ));
             }
             if self.aliases.contains(&d) {
                 s.push_str(&format!(
-                    "extern const struct __upc_shvar __upc_k_{} __asm__(\"{proxy}\");\n",
-                    &proxy[crate::link::PROXY.len()..]
+                    "extern const {SHARED_VARIABLE} {} __asm__(\"{proxy}\");\n",
+                    abi::alias(&proxy[PROXY.len()..])
                 ));
             }
             if decl.linkage == Linkage::External && (here || decl.used) {
@@ -241,7 +244,7 @@ impl Emitter<'_> {
         };
         let name = PathBuf::from(&self.o.source);
         let name = out::string_literal(&name.file_stem().unwrap_or_default().to_string_lossy());
-        for (t, sec) in [("struct __upc_shrec", "upc_shvars"), ("__upc_initfn", "upc_inits")] {
+        for (t, sec) in [(SHARED_RECORD, "upc_shvars"), (START_FUNCTION, "upc_inits")] {
             for e in ["start", "stop"] {
                 s.push_str(&format!(
                     "extern const {t} __{e}_{sec}[] __attribute__((__weak__, __visibility__(\"hidden\")));\n"
@@ -252,12 +255,12 @@ impl Emitter<'_> {
             s.push_str("extern char **__environ;\n");
         }
         s.push_str(&format!(
-            "extern const struct __upc_linked __upc_linked __attribute__((__weak__, __visibility__(\"hidden\")));\n\
+            "extern const struct __upc_linked {LINKED} __attribute__((__weak__, __visibility__(\"hidden\")));\n\
              static int __upc_call_main(int __upc_argc, char **__upc_argv)\n{{\n  {call}\n}}\n\
              int __upc_c_main(int, char **) __asm__(\"main\");\n\
              int __upc_c_main(int __upc_argc, char **__upc_argv)\n{{\n\
              \x20 static const struct __upc_image __upc_img = {{ __UPC_ABI, {}, {}, __upc_call_main, __start_upc_shvars, \
-             __stop_upc_shvars,\n    __start_upc_inits, __stop_upc_inits, {}ul, {name}, &__upc_linked }};\n\
+             __stop_upc_shvars,\n    __start_upc_inits, __stop_upc_inits, {}ul, {name}, &{LINKED} }};\n\
              \x20 return __upc_run(__upc_argc, __upc_argv, &__upc_img);\n}}\n",
             u8::from(self.o.pts_struct),
             self.o.threads.unwrap_or(0),

@@ -2,6 +2,10 @@
 //! initialisation functions.
 
 use super::Emitter;
+use super::abi::{
+    self, ADD, HERE_PLACE, IS_MINE, MINE_LVALUE, NULL_INIT, OFFSET_KEEPING, PLACE, PROXY, PTS, SPREAD,
+    START_FUNCTION, VARIABLE, local,
+};
 use crate::front::ast::{
     ConstValue, Conv, DeclId, DeclKind, DeclSpec, Declaration, Definition, Expr, ExprKind, Init,
     InitDeclarator, Linkage, PathElem, Storage, TagId, TypeName,
@@ -18,6 +22,11 @@ pub(super) struct Target {
     place: String,
 }
 
+/// The variable of a loop over a range designator, by its depth.
+fn range_variable(depth: usize) -> String {
+    local("r", depth as u32)
+}
+
 impl Target {
     fn new(place: &str) -> Target {
         Target { loops: Vec::new(), place: place.to_string() }
@@ -26,13 +35,14 @@ impl Target {
     /// Adds a loop from `first` to `last` and returns its variable.
     fn over(&mut self, first: u64, last: u64) -> String {
         self.loops.push((first, last));
-        format!("__upc_r{}", self.loops.len() - 1)
+        range_variable(self.loops.len() - 1)
     }
 
     /// The heads of the loops.
     fn heads(&self) -> String {
         let head = |(n, (first, last)): (usize, &(u64, u64))| {
-            format!("for (unsigned long __upc_r{n} = {first}; __upc_r{n} <= {last}; __upc_r{n}++) ")
+            let r = range_variable(n);
+            format!("for (unsigned long {r} = {first}; {r} <= {last}; {r}++) ")
         };
         self.loops.iter().enumerate().map(head).collect()
     }
@@ -140,7 +150,7 @@ impl Emitter<'_> {
     fn start_up(&mut self, name: &str, body: &str) {
         let f = self.fresh(&format!("init_{name}_"));
         let text = format!(
-            "static void {f}(void) {{{body} }}\nstatic __upc_initfn {f}_p __attribute__((__section__(\"upc_inits\"), __used__)) = {f};\n"
+            "static void {f}(void) {{{body} }}\nstatic {START_FUNCTION} {f}_p __attribute__((__section__(\"upc_inits\"), __used__)) = {f};\n"
         );
         self.after.push_str(&text);
     }
@@ -213,10 +223,10 @@ impl Emitter<'_> {
         if self.u.types.is_pts(ty) {
             if !is_null(e) {
                 let v = self.rv(e).p(2);
-                let ty = "__upc_pts".into();
+                let ty = PTS.into();
                 patches.push(Patch { target: lv.clone(), ty, value: v, held: None });
             }
-            return "__UPC_NULLINIT".into();
+            return NULL_INIT.into();
         }
         if e.has_upc && !matches!(e.value, Some(ConstValue::Int(_))) && runtime_value(e) {
             // Written without typedefs: those of a block have no name where the value is set.
@@ -347,7 +357,7 @@ impl Emitter<'_> {
         let tag = match rec.tag {
             Some(t) => u.name(t).to_string(),
             None if inline => String::new(),
-            None => format!("__upc_anon{}", r.0),
+            None => abi::tag(r.0),
         };
         let mut s = format!("{key} {tag} {{");
         for f in &rec.fields {
@@ -398,16 +408,16 @@ impl Emitter<'_> {
         let name = self.u.name(decl.name);
         match decl.function {
             Some(f) if decl.linkage == Linkage::None => {
-                format!("{}{}_{name}_{}", crate::link::PROXY, self.u.name(self.u.decl(f).name), d.0)
+                format!("{}{}_{name}_{}", PROXY, self.u.name(self.u.decl(f).name), d.0)
             }
-            _ => format!("{}{name}", crate::link::PROXY),
+            _ => format!("{}{name}", PROXY),
         }
     }
 
     /// The C name by which code reads the proxy.
     pub fn shared_alias(&mut self, d: DeclId) -> String {
         self.aliases.insert(d);
-        format!("__upc_k_{}", &self.proxy(d)[crate::link::PROXY.len()..])
+        abi::alias(&self.proxy(d)[PROXY.len()..])
     }
 
     /// Initialisation of a shared object.
@@ -416,10 +426,10 @@ impl Emitter<'_> {
         let decl = u.decl(i.decl);
         let ty = decl.ty;
         let proxy = self.proxy(i.decl);
-        let short = proxy[crate::link::PROXY.len()..].to_string();
+        let short = proxy[PROXY.len()..].to_string();
         let alias = self.shared_alias(i.decl);
         let (b, e) = (u.types.block(ty).map_or(0, |b| b.size()), self.elem_size(ty));
-        let image = format!("__upc_i_{short}");
+        let image = abi::image(&short);
         // The image is a private object with the same initialiser. Its first bound comes from that, so that a
         // multiple of THREADS does not matter there.
         let (bound, is_array, inner) = match u.types.ckind(ty) {
@@ -484,14 +494,14 @@ impl Emitter<'_> {
         }
         let mut body = String::new();
         body.extend(patches.iter().map(Patch::text));
-        body.push_str(&format!(" __upc_spread(__UPC_VAR({alias}), {img}, {count}, {full}, {b}, {e});"));
+        body.push_str(&format!(" {SPREAD}({VARIABLE}({alias}), {img}, {count}, {full}, {b}, {e});"));
         self.start_up(&short, &body);
     }
 
     /// Initialises element by element: for arrays whose inner bounds depend on THREADS.
     fn spread_leaves(&mut self, short: &str, ty: TypeId, init: &Init) {
         let mut body = String::new();
-        let alias = format!("__upc_k_{short}");
+        let alias = abi::alias(short);
         let (b, es) = (self.u.types.block(ty).map_or(0, |b| b.size()), self.elem_size(ty));
         for (path, lty, e) in init.leaves(ty) {
             let mut index = String::from("0");
@@ -524,8 +534,8 @@ impl Emitter<'_> {
             let at = self.access_type(lty);
             let loops = target.heads();
             body.push_str(&format!(
-                " {loops}{{ const struct __upc_w __upc_a = __upc_off2(__upc_add(__UPC_VAR({alias}), (long)({index}), {b}, {es}), {off}); \
-                 if (__upc_ismine(__upc_a)) __UPC_MINE({at}, __upc_a) = {v}; }}"
+                " {loops}{{ const {PLACE} {HERE_PLACE} = {OFFSET_KEEPING}({ADD}({VARIABLE}({alias}), (long)({index}), {b}, {es}), {off}); \
+                 if ({IS_MINE}({HERE_PLACE})) {MINE_LVALUE}({at}, {HERE_PLACE}) = {v}; }}"
             ));
         }
         self.start_up(short, &body);

@@ -2,6 +2,10 @@
 //! expression of a value (or of a private lvalue), `place` the place of a shared lvalue, `pplace` the place
 //! that a pointer-to-shared value points to.
 
+use super::abi::{
+    self, DISTANCE, EQUAL, HERE, INTEGER, MYTHREAD, NOT_NULL, PACK, PLACE, PRIVATE, PTS, THREADS,
+    THREADS_LONG, local,
+};
 use super::at::{At, By};
 use super::{Emitter, out};
 use crate::front::ast::{
@@ -89,7 +93,7 @@ impl Emitter<'_> {
     /// An unused name.
     pub fn fresh(&mut self, stem: &str) -> String {
         let n = self.next_number();
-        format!("__upc_{stem}{n}")
+        local(stem, n)
     }
 
     /// A number not used in a name yet.
@@ -102,7 +106,7 @@ impl Emitter<'_> {
     pub fn cond(&mut self, e: &Expr) -> Frag {
         if self.is_pts(e.ty) {
             let w = self.pplace(e);
-            return fr(format!("__upc_nonnull({w})"), 16);
+            return fr(format!("{NOT_NULL}({w})"), 16);
         }
         self.rv(e)
     }
@@ -179,8 +183,8 @@ impl Emitter<'_> {
             ExprKind::Name(d) => fr(self.u.name(self.u.decl(*d).name), 16),
             ExprKind::EnumConst(_) | ExprKind::Number | ExprKind::FuncName => fr(self.verbatim(e.toks), 16),
             ExprKind::Str => fr(self.verbatim(e.toks), 15),
-            ExprKind::Threads => fr("__UPC_THREADS", 16),
-            ExprKind::MyThread => fr("__UPC_MYTHREAD", 16),
+            ExprKind::Threads => fr(THREADS, 16),
+            ExprKind::MyThread => fr(MYTHREAD, 16),
             ExprKind::Paren(x) => {
                 let f = self.rv(x);
                 if f.shape == Shape::Statements { f } else { fr(format!("({})", f.s), 16) }
@@ -239,15 +243,15 @@ impl Emitter<'_> {
                 match conv {
                     Conv::PtsToPtr => {
                         let w = self.pplace(expr);
-                        fr(format!("({t})__upc_priv({w})"), 14)
+                        fr(format!("({t}){PRIVATE}({w})"), 14)
                     }
                     Conv::PtsToInt => {
                         let w = self.pplace(expr);
-                        fr(format!("({t})__upc_int({w})"), 14)
+                        fr(format!("({t}){INTEGER}({w})"), 14)
                     }
                     Conv::PtsToBool => {
                         let w = self.pplace(expr);
-                        fr(format!("({t})__upc_nonnull({w})"), 14)
+                        fr(format!("({t}){NOT_NULL}({w})"), 14)
                     }
                     _ if self.u.types.is_record(e.ty) && *conv == Conv::Same => self.rv(expr),
                     _ => {
@@ -393,13 +397,13 @@ impl Emitter<'_> {
         let get = self.load(x, Some(&At::held(&w))).s;
         let new = if pts {
             let s = self.step_from(&o, &By::one(!inc), x.ty);
-            format!("__upc_p({s})")
+            format!("{PACK}({s})")
         } else {
             format!("{o} {} 1", if inc { '+' } else { '-' })
         };
         let put = self.store(x, Some(&At::held(&w)), &new).s;
         let tail = if prefix { format!("{put};") } else { format!("(void){put}; {o};") };
-        statements(&format!("const struct __upc_w {w} = {place}; const __auto_type {o} = {get}; {tail}"))
+        statements(&format!("const {PLACE} {w} = {place}; const __auto_type {o} = {get}; {tail}"))
     }
 
     /// `x += n` (or `-=`) for a private `x` of pointer-to-shared type.
@@ -408,17 +412,16 @@ impl Emitter<'_> {
         if Self::simple(x) {
             if prefix {
                 let s = self.step_from(&lv, by, x.ty);
-                return fr(format!("{lv} = __upc_p({s})"), 2);
+                return fr(format!("{lv} = {PACK}({s})"), 2);
             }
             let o = self.fresh("o");
             let s = self.step_from(&o, by, x.ty);
-            return statements(&format!("const __upc_pts {o} = {lv}; {lv} = __upc_p({s}); {o};"));
+            return statements(&format!("const {PTS} {o} = {lv}; {lv} = {PACK}({s}); {o};"));
         }
         let (l, o) = (self.fresh("l"), self.fresh("o"));
         let s = self.step_from(&o, by, x.ty);
-        let tail =
-            if prefix { format!("*{l} = __upc_p({s});") } else { format!("*{l} = __upc_p({s}); {o};") };
-        statements(&format!("__upc_pts *const {l} = &{lv}; const __upc_pts {o} = *{l}; {tail}"))
+        let tail = if prefix { format!("*{l} = {PACK}({s});") } else { format!("*{l} = {PACK}({s}); {o};") };
+        statements(&format!("{PTS} *const {l} = &{lv}; const {PTS} {o} = *{l}; {tail}"))
     }
 
     fn compound(&mut self, op: BinOp, lhs: &Expr, rhs: &Expr, compute: TypeId) -> Frag {
@@ -454,12 +457,12 @@ impl Emitter<'_> {
         let new = if pts {
             let by = self.by(rhs, op == BinOp::Sub);
             let s = self.step_from(&o, &by, lhs.ty);
-            format!("__upc_p({s})")
+            format!("{PACK}({s})")
         } else {
             format!("({cast}{o} {sign} {})", self.rv(rhs).p(prec + 1))
         };
         let put = self.store(lhs, Some(&At::held(&w)), &new).s;
-        statements(&format!("const struct __upc_w {w} = {place}; const __auto_type {o} = {get}; {put};"))
+        statements(&format!("const {PLACE} {w} = {place}; const __auto_type {o} = {get}; {put};"))
     }
 
     fn binary(&mut self, op: BinOp, lhs: &Expr, rhs: &Expr) -> Frag {
@@ -479,11 +482,11 @@ impl Emitter<'_> {
                     lhs.ty
                 };
                 return match op {
-                    BinOp::Eq => fr(format!("__upc_eq({l}, {r})"), 16),
-                    BinOp::Ne => fr(format!("!__upc_eq({l}, {r})"), 15),
+                    BinOp::Eq => fr(format!("{EQUAL}({l}, {r})"), 16),
+                    BinOp::Ne => fr(format!("!{EQUAL}({l}, {r})"), 15),
                     _ => {
                         let (b, e) = self.pts_params(ty);
-                        let d = format!("__upc_sub({l}, {r}, {b}, {e})");
+                        let d = format!("{DISTANCE}({l}, {r}, {b}, {e})");
                         if op == BinOp::Sub {
                             let pointee = self.u.types.pointee(ty).unwrap_or(ty);
                             let k = self.count_expr(pointee);
@@ -509,10 +512,10 @@ impl Emitter<'_> {
             let name = self.u.name(decl.name).to_string();
             if self.from_own_header(*d) && decl.def != Definition::Defined && INLINE.contains(&name.as_str())
             {
-                return fr(format!("__{name}({args})"), 16);
+                return fr(format!("{}({args})", abi::inline(&name)), 16);
             }
             if self.o.sanitize && self.from_own_header(*d) && decl.def != Definition::Defined {
-                return fr(format!("(__upc_here(__FILE__, __LINE__), {name}({args}))"), 16);
+                return fr(format!("({HERE}(__FILE__, __LINE__), {name}({args}))"), 16);
             }
             return fr(format!("{name}({args})"), 16);
         }
@@ -525,15 +528,15 @@ impl Emitter<'_> {
             Conv::SharedLoad => self.load(x, None),
             Conv::PtsToPtr => {
                 let w = self.pplace(x);
-                fr(format!("__upc_priv({w})"), 16)
+                fr(format!("{PRIVATE}({w})"), 16)
             }
             Conv::PtsToInt => {
                 let w = self.pplace(x);
-                fr(format!("__upc_int({w})"), 16)
+                fr(format!("{INTEGER}({w})"), 16)
             }
             Conv::PtsToBool => {
                 let w = self.pplace(x);
-                fr(format!("__upc_nonnull({w})"), 16)
+                fr(format!("{NOT_NULL}({w})"), 16)
             }
             Conv::PtrToBool => {
                 let f = self.rv(x).p(9);
@@ -564,7 +567,7 @@ impl Emitter<'_> {
         };
         match (op, self.u.types.size_of(ty)) {
             (SizeOp::Size, Size::Const(n)) => fr(format!("{n}ul"), 16),
-            (SizeOp::Size, Size::Threads(n)) => fr(format!("({n}ul * __UPC_T)"), 16),
+            (SizeOp::Size, Size::Threads(n)) => fr(format!("({n}ul * {THREADS_LONG})"), 16),
             (SizeOp::Size, _) if self.u.types.mentions_shared(ty) || self.has_threads_array(ty) => {
                 let n = self.count_expr(ty);
                 let e = self.elem_size(ty);

@@ -10,10 +10,12 @@
 //! - `types`: types as C spells them
 //! - `c`: the file around all of these
 //! - `out`: the text, in step with the lines of the source
+//! - `abi`: names of ours, which all begin with `__upc_`
 //!
-//! Names of ours all begin with `__upc_`. For a shared variable `x`: `__upc_v_x` is its proxy (the symbol),
-//! `__upc_k_x` the constant alias that code reads, `__upc_i_x` the private image of its initialiser.
+//! For a shared variable `x`: `__upc_v_x` is its proxy (the symbol), `__upc_k_x` the constant alias that code
+//! reads, `__upc_i_x` the private image of its initialiser.
 
+pub(crate) mod abi;
 mod access;
 mod ahead;
 mod at;
@@ -83,7 +85,7 @@ pub fn emit(u: &TranslationUnit, o: &EmitOptions) -> (String, BTreeSet<Remark>) 
         for r in &e.need_tags {
             let rec = &u.types.records[r.0 as usize];
             if !rec.has_upc && !rec.toks.is_empty() {
-                tags.insert(rec.toks.start, format!("__upc_anon{}", r.0));
+                tags.insert(rec.toks.start, abi::tag(r.0));
             }
         }
         if tags.len() == before {

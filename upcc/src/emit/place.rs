@@ -1,6 +1,10 @@
 //! Places in C: text of type `struct __upc_w`, where a shared object is.
 
 use super::Emitter;
+use super::abi::{
+    ADD, ADD_0, ADD_1, ADD_1U, ADD_B, ADD_BU, ELEMENT_0, ELEMENT_1, ELEMENT_B, NO_PHASE, NOT_NULL, NULL,
+    NULL_PLACE, PLACE,
+};
 use super::at::{At, By, Outline};
 use super::expr::{Frag, fr};
 use crate::front::ast::{BinOp, Conv, Expr, ExprKind, UnOp};
@@ -50,7 +54,7 @@ impl Emitter<'_> {
                     }
                     true
                 }
-                Conv::NullToPts => return Some(fr("__UPC_NULL", 16)),
+                Conv::NullToPts => return Some(fr(NULL, 16)),
                 Conv::Same => return Some(self.rv(expr)),
                 _ => false,
             },
@@ -81,7 +85,7 @@ impl Emitter<'_> {
             Place::Variable(d) => At::Variable(self.shared_alias(*d)),
             Place::Start(of) => self.at_place(of),
             Place::Pointer(e) => At::Unpacked(self.rv(e).p(2)),
-            Place::Null => At::Other("__UPC_NULLW".into()),
+            Place::Null => At::Other(NULL_PLACE.into()),
             Place::Element { from, by, spread, exists } => self.at_element(from, by, *spread, *exists),
             Place::Moved { from, by, back, spread } => {
                 let w = self.at_place(from);
@@ -93,7 +97,7 @@ impl Emitter<'_> {
                 At::Offset(Box::new(w), self.member_offset(*record, path))
             }
             Place::Part { of, bytes } => At::Offset(Box::new(self.at_place(of)), *bytes),
-            Place::NoPhase(of) => At::Other(format!("__upc_ph0({})", self.at_place(of))),
+            Place::NoPhase(of) => At::Other(format!("{NO_PHASE}({})", self.at_place(of))),
             Place::After(e, then) => {
                 let l = self.discard(e);
                 let r = self.at_place(then);
@@ -109,7 +113,7 @@ impl Emitter<'_> {
                 let t = self.fresh("w");
                 let c = self.at_place(first);
                 let f = self.at_place(second);
-                At::Other(format!("({{ struct __upc_w {t} = {c}; __upc_nonnull({t}) ? {t} : {f}; }})"))
+                At::Other(format!("({{ {PLACE} {t} = {c}; {NOT_NULL}({t}) ? {t} : {f}; }})"))
             }
         }
     }
@@ -136,9 +140,9 @@ impl Emitter<'_> {
             // No element comes before the first.
             let Spread { block, size } = spread;
             return At::Other(match block {
-                0 => format!("__upc_el0({a}.offset, {delta}, {size})"),
-                1 => format!("__upc_el1({a}.offset, {delta}, {size})"),
-                _ => format!("__upc_elb({a}.offset, {delta}, {block}, {size})"),
+                0 => format!("{ELEMENT_0}({a}.offset, {delta}, {size})"),
+                1 => format!("{ELEMENT_1}({a}.offset, {delta}, {size})"),
+                _ => format!("{ELEMENT_B}({a}.offset, {delta}, {block}, {size})"),
             });
         }
         let w = self.at_place(from);
@@ -180,12 +184,11 @@ impl Emitter<'_> {
             self.outlines.insert(Outline::new(spread, "mv", "-"));
             return At::Outlined { spread, args: format!("{}, {d}", w.packed()) };
         }
-        let u = if up { "u" } else { "" };
         At::Other(match block {
-            _ if !self.passes.arithmetic => format!("__upc_add({w}, {d}, {block}, {size})"),
-            0 => format!("__upc_add0({w}, {d}, {size})"),
-            1 => format!("__upc_add1{u}({w}, {d}, {size})"),
-            _ => format!("__upc_addb{u}({w}, {d}, {block}, {size})"),
+            _ if !self.passes.arithmetic => format!("{ADD}({w}, {d}, {block}, {size})"),
+            0 => format!("{ADD_0}({w}, {d}, {size})"),
+            1 => format!("{}({w}, {d}, {size})", if up { ADD_1U } else { ADD_1 }),
+            _ => format!("{}({w}, {d}, {block}, {size})", if up { ADD_BU } else { ADD_B }),
         })
     }
 }

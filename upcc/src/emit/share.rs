@@ -1,10 +1,14 @@
 //! `upc_forall`.
 
 use super::Emitter;
+use super::abi::{
+    FIRST, FORALL_DEPTH, FORALL_RESTORED, IS_MINE, LIKELY, MINE, OWN, OWNED, PLACE, ROW, SHARE, THREADS_LONG,
+    TURN, TURN_U, TURNS, local, nth,
+};
 use super::stretches::Counter;
 use crate::front::ast::{Affinity, ForInit, Forall};
 use crate::front::types::Scalar;
-use crate::ir::{Blocks, Code, Count, Memory, Own, Place, Share};
+use crate::ir::{Blocks, Code, Count, Memory, Own, Share};
 use crate::lower;
 
 /// A multiple of the elements in a vector.
@@ -30,99 +34,99 @@ impl Emitter<'_> {
             }
             ForInit::None => {}
         }
-        let hi = self.bound(c);
-        self.out.put(&format!(
-            "const long __upc_lo{n} = (long){var}, __upc_hi{n} = {hi}; if (__UPC_LIKELY(__upc_forall_depth == 0"
-        ));
+        let bound = self.bound(c);
+        let (lo, hi) = (local("lo", n), local("hi", n));
+        self.out
+            .put(&format!("const long {lo} = (long){var}, {hi} = {bound}; if ({LIKELY}({FORALL_DEPTH} == 0"));
         if let Own::Turns(e, _) = &share.own {
             // Numbers below zero have no owner.
             let a = self.rv(e).p(11);
             self.out.put(&format!(" && {a} >= 0"));
         }
-        self.out.put(&format!(")) {{ if (__upc_lo{n} < __upc_hi{n}) {{"));
+        self.out.put(&format!(")) {{ if ({lo} < {hi}) {{"));
         if share.nests {
             let saved = self.fresh("forall");
             // Only a jump could leave the loop without coming by its end.
-            let restore = if share.returns { " __attribute__((__cleanup__(__upc_forall_end)))" } else { "" };
-            self.out.put(&format!(" const int {saved}{restore} = 0; __upc_forall_depth = 1;"));
+            let restore = if share.returns { FORALL_RESTORED } else { "" };
+            self.out.put(&format!(" const int {saved}{restore} = 0; {FORALL_DEPTH} = 1;"));
         }
         self.loops.push("");
         let keep = self.pointers.clone();
         match &share.own {
             Own::Turns(e, each) => {
                 let a = self.rv(e).p(14);
-                let (d, t) = (format!("__upc_d{n}"), self.ctype_plain(u.decl(c.var).ty, ""));
+                let (d, left, t) = (local("d", n), local("m", n), self.ctype_plain(u.decl(c.var).ty, ""));
                 self.out.put(&format!(
-                    " const long {d} = __upc_turns((long){a}); {var} = ({t})(__upc_lo{n} + {d}); \
-                     const long __upc_m{n} = __upc_share(__upc_hi{n} - __upc_lo{n} - {d});"
+                    " const long {d} = {TURNS}((long){a}); {var} = ({t})({lo} + {d}); \
+                     const long {left} = {SHARE}({hi} - {lo} - {d});"
                 ));
-                self.iterations(each, &Counter { left: format!("__upc_m{n}"), own: None });
+                self.iterations(each, &Counter { left, own: None });
             }
             Own::Rows { at, row, blocks } => {
                 let at = self.at_place(at);
-                self.out.put(&format!(
-                    " const struct __upc_w __upc_a{n} = __upc_row({at}, {row}); const long __upc_n{n} = __upc_hi{n} - __upc_lo{n};"
-                ));
+                self.counted_from(&format!("{ROW}({at}, {row})"), n);
                 self.blocks(c, blocks, n);
             }
             Own::Blocks(at, blocks) => {
-                self.counted_from(at, n);
+                let at = self.at_place(at);
+                self.counted_from(&at.to_string(), n);
                 self.blocks(c, blocks, n);
             }
             Own::Memory(at, memory) => {
-                self.counted_from(at, n);
+                let at = self.at_place(at);
+                self.counted_from(&at.to_string(), n);
                 self.memory(memory, n);
             }
         }
         self.loops.pop();
         self.pointers = keep;
         if share.nests {
-            self.out.put(" __upc_forall_depth = 0;");
+            self.out.put(&format!(" {FORALL_DEPTH} = 0;"));
         }
-        self.out.put(&format!(" {var} = __upc_hi{n}; }} }} else"));
+        self.out.put(&format!(" {var} = {hi}; }} }} else"));
         let around = std::mem::replace(&mut self.context, share.rare.context.clone());
         self.forall(share.forall, &share.rare, true);
         self.context = around;
         self.out.put(" }");
     }
 
-    fn counted_from(&mut self, at: &Place<'_>, n: u32) {
-        let at = self.at_place(at);
-        self.out.put(&format!(
-            " const struct __upc_w __upc_a{n} = {at}; const long __upc_n{n} = __upc_hi{n} - __upc_lo{n};"
-        ));
+    /// Where the elements of all threads begin, and how many iterations there are.
+    fn counted_from(&mut self, at: &str, n: u32) {
+        let (from, total, lo, hi) = (local("a", n), local("n", n), local("lo", n), local("hi", n));
+        self.out.put(&format!(" const {PLACE} {from} = {at}; const long {total} = {hi} - {lo};"));
     }
 
     /// The thread's own elements (or rows) block by block.
     fn blocks(&mut self, c: &Count<'_>, blocks: &Blocks<'_>, n: u32) {
         let u = self.u;
         let b = blocks.block;
-        let (var, w) = (u.name(u.decl(c.var).name).to_string(), format!("__upc_a{n}"));
+        let (var, w) = (u.name(u.decl(c.var).name).to_string(), local("a", n));
         let t = self.ctype_plain(u.decl(c.var).ty, "");
-        let k = format!("__upc_k{n}");
-        self.out.put(&format!(" long __upc_s{n} = __upc_first({w}, {b});"));
+        let (lo, total, start) = (local("lo", n), local("n", n), local("s", n));
+        let (left, k) = (local("m", n), local("k", n));
+        self.out.put(&format!(" long {start} = {FIRST}({w}, {b});"));
         for (m, o) in blocks.elements.iter().enumerate() {
-            let p = format!("__upc_p{n}_{m}");
+            let p = nth("p", n, m);
             let ty = self.access_type(o.ty);
             let at = o.at.as_ref().map_or_else(|| w.clone(), |at| self.at_place(at).to_string());
-            self.out.put(&format!(" {ty} *{p} = ({ty} *)__upc_own({at}, {b}, {});", o.size));
+            self.out.put(&format!(" {ty} *{p} = ({ty} *){OWN}({at}, {b}, {});", o.size));
             self.pointers.add(&o.nodes, p, &k);
         }
-        let counter = Counter { left: format!("__upc_m{n}"), own: Some(k.clone()) };
+        let counter = Counter { left: left.clone(), own: Some(k.clone()) };
         if b == 1 {
             self.out.put(&format!(
-                " {var} = ({t})(__upc_lo{n} + __upc_s{n}); const long __upc_m{n} = __upc_share(__upc_n{n} - __upc_s{n}); long {k} = 0;"
+                " {var} = ({t})({lo} + {start}); const long {left} = {SHARE}({total} - {start}); long {k} = 0;"
             ));
             self.iterations(&blocks.each, &counter);
         } else {
             self.out.put(&format!(
-                " for (; __upc_s{n} < __upc_n{n}; __upc_s{n} += {b}l * (long)__UPC_T) {{ long {k} = __upc_s{n} < 0 ? -__upc_s{n} : 0; \
-                 const long __upc_m{n} = (__upc_n{n} - __upc_s{n} < {b}l ? __upc_n{n} - __upc_s{n} : {b}l) - {k}; \
-                 {var} = ({t})(__upc_lo{n} + __upc_s{n} + {k});"
+                " for (; {start} < {total}; {start} += {b}l * (long){THREADS_LONG}) {{ long {k} = {start} < 0 ? -{start} : 0; \
+                 const long {left} = ({total} - {start} < {b}l ? {total} - {start} : {b}l) - {k}; \
+                 {var} = ({t})({lo} + {start} + {k});"
             ));
             self.iterations(&blocks.each, &counter);
             for m in 0..blocks.elements.len() {
-                self.out.put(&format!(" __upc_p{n}_{m} += {b};"));
+                self.out.put(&format!(" {} += {b};", nth("p", n, m)));
             }
             self.out.put(" }");
         }
@@ -133,24 +137,25 @@ impl Emitter<'_> {
     /// aligned memory. That is what a C compiler vectorises at `-O2`.
     fn memory(&mut self, memory: &Memory<'_>, n: u32) {
         let b = memory.block;
-        let (k, end, j) = (format!("__upc_k{n}"), format!("__upc_end{n}"), format!("__upc_j{n}"));
-        let (most, stop) = (format!("__upc_m{n}"), format!("__upc_stop{n}"));
+        let (k, end, j) = (local("k", n), local("end", n), local("j", n));
+        let (most, stop) = (local("m", n), local("stop", n));
+        let (from, total, start) = (local("a", n), local("n", n), local("s", n));
         let own = &memory.elements;
         // All arrays are alike: index k in the local part of the one is index k in that of the others.
         let first = own[0].array.map(|d| self.shared_alias(d)).unwrap_or_default();
         let at = own[0].at.as_ref().map(|at| self.at_place(at).to_string()).unwrap_or_default();
         self.out.put(&format!(
-            " const long __upc_s{n} = __upc_first(__upc_a{n}, {b}); long {k} = (long)(__upc_own({at}, {b}, {size_0}) - \
-             __upc_mine({first}.offset)) / {size_0}l + (__upc_s{n} < 0 ? -__upc_s{n} : 0); \
-             const long {end} = {k} + __upc_owned(__upc_s{n}, __upc_n{n}, {b});",
+            " const long {start} = {FIRST}({from}, {b}); long {k} = (long)({OWN}({at}, {b}, {size_0}) - \
+             {MINE}({first}.offset)) / {size_0}l + ({start} < 0 ? -{start} : 0); \
+             const long {end} = {k} + {OWNED}({start}, {total}, {b});",
             size_0 = own[0].size
         ));
         let mut pointers = Vec::new();
         for (m, o) in own.iter().enumerate() {
-            let p = format!("__upc_p{n}_{m}");
+            let p = nth("p", n, m);
             let ty = self.access_type(o.ty);
             let a = o.array.map(|d| self.shared_alias(d)).unwrap_or_default();
-            self.out.put(&format!(" {ty} *const {p} = ({ty} *)__upc_mine({a}.offset);"));
+            self.out.put(&format!(" {ty} *const {p} = ({ty} *){MINE}({a}.offset);"));
             pointers.push((self.pointers.add(&o.nodes, p.clone(), &k), p, o.size));
         }
         self.out.put(&format!(
@@ -194,14 +199,14 @@ impl Emitter<'_> {
         let controls = !matches!(f.affinity, Affinity::Always);
         let calls = controls && lower::may_nest(&f.body, self.u);
         if controls {
-            let restore = if calls { " __attribute__((__cleanup__(__upc_forall_end)))" } else { "" };
-            self.out.put(&format!(" {{ const int {saved}{restore} = __upc_forall_depth; "));
+            let restore = if calls { FORALL_RESTORED } else { "" };
+            self.out.put(&format!(" {{ const int {saved}{restore} = {FORALL_DEPTH}; "));
         }
         let i = if wrapped || started { String::new() } else { self.for_init_text(&f.init) };
         let c = f.cond.as_ref().map_or(String::new(), |c| self.cond(c).s);
         let mut t = f.step.as_ref().map_or(String::new(), |t| self.discard(t));
         if calls {
-            let reset = format!("__upc_forall_depth = {saved}");
+            let reset = format!("{FORALL_DEPTH} = {saved}");
             t = if t.is_empty() { reset } else { format!("{reset}, {t}") };
         }
         self.out.put(&format!("for ({i}; {c}; {t})"));
@@ -212,13 +217,13 @@ impl Emitter<'_> {
                 // Beyond the range of long.
                 let wide =
                     self.u.types.as_scalar(e.ty).is_some_and(|s| matches!(s, Scalar::ULong | Scalar::ULLong));
-                let turn = if wide { "__upc_turnu" } else { "__upc_turn" };
+                let turn = if wide { TURN_U } else { TURN };
                 self.out.put(&format!(" if ({turn}({a}) | {saved} != 0)"));
                 self.controlled(body, calls);
             }
             Affinity::Pts(e) => {
                 let w = self.pplace(e);
-                self.out.put(&format!(" if (__upc_ismine({w}) | {saved} != 0)"));
+                self.out.put(&format!(" if ({IS_MINE}({w}) | {saved} != 0)"));
                 self.controlled(body, calls);
             }
         }
@@ -232,7 +237,7 @@ impl Emitter<'_> {
 
     fn controlled(&mut self, body: &Code<'_>, calls: bool) {
         if calls {
-            self.out.put(" { __upc_forall_depth = 1;");
+            self.out.put(&format!(" {{ {FORALL_DEPTH} = 1;"));
         }
         self.stmt(body);
         if calls {

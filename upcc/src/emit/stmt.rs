@@ -1,5 +1,6 @@
 //! Statements and function definitions.
 
+use super::abi::{self, FENCE};
 use super::{Emitter, out::Out};
 use crate::front::ast::{Asm, Block, Expr, ForInit, FuncDef, Stmt, StmtKind, Storage};
 use crate::front::token::TokRange;
@@ -124,7 +125,7 @@ impl Emitter<'_> {
             StmtKind::Notify(e) => self.barrier(s.toks, "notify", e.as_deref()),
             StmtKind::Wait(e) => self.barrier(s.toks, "wait", e.as_deref()),
             StmtKind::Barrier(e) => self.barrier(s.toks, "barrier", e.as_deref()),
-            StmtKind::Fence => self.line(s.toks, "__upc_fence();"),
+            StmtKind::Fence => self.line(s.toks, &format!("{FENCE}();")),
             StmtKind::UpcPragma | StmtKind::StaticAssert => {}
             StmtKind::Pragma | StmtKind::LocalLabels | StmtKind::Attribute => {
                 self.out.tokens(&u.tokens, s.toks)
@@ -197,7 +198,7 @@ impl Emitter<'_> {
             Some(e) => format!("{}, 1", self.rv(e).p(2)),
             None => "0, 0".into(),
         };
-        self.out.put(&format!("__upc_{what}({args});"));
+        self.out.put(&format!("{}({args});", abi::barrier(what)));
     }
 
     fn close(&mut self, b: &Block) {

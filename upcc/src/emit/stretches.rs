@@ -1,6 +1,10 @@
 //! Loops over runs of elements.
 
 use super::Emitter;
+use super::abi::{
+    ALL_NEAR, AT, BUFFER, GATHER, HERE_PLACE, IS_PRIVATE, LIKELY, MOVED, NEAR, PLACE, SCATTER, START,
+    THREADS_LONG, TOUCH, local, nth,
+};
 use crate::front::ast::{Expr, ForInit};
 use crate::ir::{Code, Iterations, Loop, Pace, Run, Step, Stretches, Vectors};
 use crate::opt::PAGE;
@@ -34,8 +38,9 @@ impl Emitter<'_> {
         };
         let n = self.next_number();
         let hi = self.bound(&made.count);
-        self.out.put(&format!("long __upc_m{n} = {hi} - (long){var};"));
-        self.numbered(&made.each, &Counter { left: format!("__upc_m{n}"), own: None }, n);
+        let left = local("m", n);
+        self.out.put(&format!("long {left} = {hi} - (long){var};"));
+        self.numbered(&made.each, &Counter { left, own: None }, n);
         self.out.put(if wrapped { " } }" } else { " }" });
     }
 
@@ -46,8 +51,9 @@ impl Emitter<'_> {
             self.single(each, c, why, body, n);
             return;
         }
-        self.out.put(&format!(" {{ long __upc_m{n} = {};", c.left));
-        self.numbered(each, &Counter { left: format!("__upc_m{n}"), own: c.own.clone() }, n);
+        let left = local("m", n);
+        self.out.put(&format!(" {{ long {left} = {};", c.left));
+        self.numbered(each, &Counter { left, own: c.own.clone() }, n);
         self.out.put(" }");
     }
 
@@ -72,7 +78,8 @@ impl Emitter<'_> {
     fn one_by_one(&mut self, each: &Iterations<'_>, c: &Counter, n: u32, body: &Code<'_>) {
         let next = self.advance(each, c.own.as_deref());
         let count = &c.left;
-        self.out.put(&format!(" for (long __upc_x{n} = {count}; __upc_x{n} > 0; __upc_x{n}--, {next})"));
+        let x = local("x", n);
+        self.out.put(&format!(" for (long {x} = {count}; {x} > 0; {x}--, {next})"));
         self.stmt(body);
     }
 
@@ -91,7 +98,7 @@ impl Emitter<'_> {
         let t = self.ctype_plain(decl.ty, "");
         let mut s = match each.step {
             Step::One => format!("{var}++"),
-            Step::Threads => format!("{var} = ({t})({var} + __UPC_T)"),
+            Step::Threads => format!("{var} = ({t})({var} + {THREADS_LONG})"),
         };
         if let Some(k) = own {
             s.push_str(&format!(", {k}++"));
@@ -106,12 +113,12 @@ impl Emitter<'_> {
         let mut private = Vec::new();
         for p in far.iter().flatten() {
             let p = self.rv(p).p(2);
-            private.push(format!("__upc_is_private({p})"));
+            private.push(format!("{IS_PRIVATE}({p})"));
         }
         let private = private.join(" && ");
         if let Some(near) = near {
             // All near: the loop as it is.
-            self.out.put(" if (__UPC_LIKELY(__upc_rt.mapped == __upc_rt.threads)");
+            self.out.put(&format!(" if ({LIKELY}({ALL_NEAR})"));
             if !private.is_empty() {
                 self.out.put(&format!(" || !({private})"));
             }
@@ -121,37 +128,39 @@ impl Emitter<'_> {
             self.quiet = quiet;
             self.out.put(" } else");
         }
-        self.out.put(&format!(" while ({left} > 0) {{ long __upc_n{n} = {left};"));
+        let length = local("n", n);
+        self.out.put(&format!(" while ({left} > 0) {{ long {length} = {left};"));
         let mut tests = Vec::new();
         for (m, run) in runs.iter().enumerate() {
             let at = self.at_place(&run.first);
-            self.out.put(&format!(" const struct __upc_w __upc_w{n}_{m} = {at};"));
-            tests.push(format!("__upc_near(__upc_w{n}_{m})"));
+            let w = nth("w", n, m);
+            self.out.put(&format!(" const {PLACE} {w} = {at};"));
+            tests.push(format!("{NEAR}({w})"));
         }
         for (m, run) in runs.iter().enumerate() {
             let ty = self.access_type(run.ty);
-            self.out.put(&format!(" {ty} *__upc_p{n}_{m};"));
+            self.out.put(&format!(" {ty} *{};", nth("p", n, m)));
         }
         for (m, g) in gathers.iter().enumerate() {
             let (m, ty) = (m + runs.len(), self.access_type(g.ty));
-            self.out.put(&format!(" {ty} *const __upc_p{n}_{m} = ({ty} *)__upc_buffer({m});"));
+            self.out.put(&format!(" {ty} *const {} = ({ty} *){BUFFER}({m});", nth("p", n, m)));
         }
         let mut limits = String::new();
         for (m, run) in runs.iter().enumerate().filter(|(_, r)| r.spread.block > 1 && each.step == Step::One)
         {
-            let b = run.spread.block;
-            limits.push_str(&format!(
-                " if (__upc_n{n} > (long)({b} - __upc_w{n}_{m}.ph)) __upc_n{n} = (long)({b} - __upc_w{n}_{m}.ph);"
-            ));
+            let (b, w) = (run.spread.block, nth("w", n, m));
+            limits
+                .push_str(&format!(" if ({length} > (long)({b} - {w}.ph)) {length} = (long)({b} - {w}.ph);"));
         }
-        let direct: String =
-            (0..runs.len()).map(|m| format!(" __upc_p{n}_{m} = (void *)__upc_at(__upc_w{n}_{m});")).collect();
-        let is_far = format!("__upc_far{n}");
+        let direct: String = (0..runs.len())
+            .map(|m| format!(" {} = (void *){AT}({});", nth("p", n, m), nth("w", n, m)))
+            .collect();
+        let is_far = local("far", n);
         if near.is_none() {
             // Checked one by one if each is to be reported.
-            let all = if self.o.sanitize { "" } else { "__upc_rt.mapped == __upc_rt.threads || " };
+            let all = if self.o.sanitize { String::new() } else { format!("{ALL_NEAR} || ") };
             self.out.put(&format!(
-                " const int {is_far} = !__UPC_LIKELY({all}({})); if (!{is_far}) {{{limits}{direct} }} else",
+                " const int {is_far} = !{LIKELY}({all}({})); if (!{is_far}) {{{limits}{direct} }} else",
                 tests.join(" & ")
             ));
         }
@@ -175,16 +184,16 @@ impl Emitter<'_> {
         }
         self.loops.push("");
         let pointed = || runs.iter().map(|r| &r.nodes[..]).chain(gathers.iter().map(std::slice::from_ref));
-        let j = format!("__upc_j{n}");
+        let j = local("j", n);
         let keep = self.pointers.clone();
         for (m, nodes) in pointed().enumerate() {
-            self.pointers.add(nodes, format!("__upc_p{n}_{m}"), &j);
+            self.pointers.add(nodes, nth("p", n, m), &j);
         }
         let first = match vectors {
             Some(v) => self.in_vectors(v, each, c, body, n),
             None => "0".into(),
         };
-        self.out.put(&format!(" for (long {j} = {first}; {j} < __upc_n{n}; {j}++, {next})"));
+        self.out.put(&format!(" for (long {j} = {first}; {j} < {length}; {j}++, {next})"));
         self.stmt(body);
         self.loops.pop();
         self.pointers = keep;
@@ -194,39 +203,40 @@ impl Emitter<'_> {
             self.out.put(&format!(" {test}{{"));
             for (m, run) in written {
                 let args = run_args(run, m, each.step, n);
-                self.out.put(&format!(" __upc_scatter({args}, {});", self.how(false)));
+                self.out.put(&format!(" {SCATTER}({args}, {});", self.how(false)));
             }
-            self.out.put(" __upc_moved(); }");
+            self.out.put(&format!(" {MOVED}(); }}"));
         }
-        self.out.put(&format!(" {left} -= __upc_n{n}; }}"));
+        self.out.put(&format!(" {left} -= {length}; }}"));
     }
 
     /// Brings a stretch into buffers.
     fn bring(&mut self, each: &Iterations<'_>, runs: &[Run<'_>], gathers: &[&Expr], n: u32, most: u64) {
-        self.out.put(&format!(" {{ if (__upc_n{n} > {most}) __upc_n{n} = {most};"));
+        let length = local("n", n);
+        self.out.put(&format!(" {{ if ({length} > {most}) {length} = {most};"));
         for (m, run) in runs.iter().enumerate() {
             let args = run_args(run, m, each.step, n);
             let how = self.how(run.fetched);
-            self.out.put(&format!(" __upc_p{n}_{m} = __upc_gather({args}, {how});"));
+            self.out.put(&format!(" {} = {GATHER}({args}, {how});", nth("p", n, m)));
         }
         if !gathers.is_empty() {
             let decl = self.u.decl(each.var);
             let (var, t) = (self.u.name(decl.name).to_string(), self.ctype_plain(decl.ty, ""));
-            let next = self.advance(each, None);
+            let (next, saved, x) = (self.advance(each, None), local("v", n), local("x", n));
             self.out.put(&format!(
-                " const {t} __upc_v{n} = {var}; for (long __upc_x{n} = 0; __upc_x{n} < __upc_n{n}; __upc_x{n}++, {next}) {{"
+                " const {t} {saved} = {var}; for (long {x} = 0; {x} < {length}; {x}++, {next}) {{"
             ));
             for (m, g) in gathers.iter().enumerate() {
                 let w = self.place(g);
                 let size = self.u.types.const_size(g.ty).unwrap_or(1);
                 self.out.put(&format!(
-                    " {{ const struct __upc_w __upc_a = {w}; __upc_start({}, __upc_x{n}, (unsigned)__upc_a.t, __upc_a.o, {size}); }}",
+                    " {{ const {PLACE} {HERE_PLACE} = {w}; {START}({}, {x}, (unsigned){HERE_PLACE}.t, {HERE_PLACE}.o, {size}); }}",
                     m + runs.len()
                 ));
             }
-            self.out.put(&format!(" }} {var} = __upc_v{n};"));
+            self.out.put(&format!(" }} {var} = {saved};"));
         }
-        self.out.put(" __upc_moved(); }");
+        self.out.put(&format!(" {MOVED}(); }}"));
     }
 
     /// The argument that says how to transfer.
@@ -238,7 +248,7 @@ impl Emitter<'_> {
 
     /// Opens the loop over strips: what they begin at, and the text of a strip's iterations.
     pub(super) fn open_strips(&mut self, strip: u64, count: &str, chunk: u64, n: u32) -> (String, String) {
-        let (f, e) = (format!("__upc_f{n}"), format!("__upc_e{n}"));
+        let (f, e) = (local("f", n), local("e", n));
         self.out.put(&format!(
             " for (long {f} = 0; {f} < {count}; {f} += {strip}) {{ \
              const long {e} = ({count} - {f} < {strip} ? {count} - {f} : {strip}) & -{chunk}l;"
@@ -248,7 +258,7 @@ impl Emitter<'_> {
 
     /// Has what lies a strip ahead of the pointer fetched.
     pub(super) fn touch(&mut self, p: &str) {
-        self.out.put(&format!(" __upc_touch({p}, {PAGE});"));
+        self.out.put(&format!(" {TOUCH}({p}, {PAGE});"));
     }
 
     /// The first of two loops, whose number of iterations is seen to be a multiple; the iteration that the
@@ -263,8 +273,8 @@ impl Emitter<'_> {
     ) -> String {
         let decl = self.u.decl(each.var);
         let (var, t) = (self.u.name(decl.name).to_string(), self.ctype_plain(decl.ty, ""));
-        let (j, end) = (format!("__upc_j{n}"), format!("__upc_c{n}"));
-        self.out.put(&format!(" const long {end} = __upc_n{n} & -{}l;", v.chunk));
+        let (j, end) = (local("j", n), local("c", n));
+        self.out.put(&format!(" const long {end} = {} & -{}l;", local("n", n), v.chunk));
         let keep = self.pointers.clone();
         if let Some(k) = &c.own {
             for (m, p) in self.pointers.along(k) {
@@ -280,7 +290,7 @@ impl Emitter<'_> {
                 for (m, p) in self.pointers.along(&j) {
                     let q = format!("{p}f");
                     self.out.put(&format!(" __typeof__(&*{p}) {q} = {p} + {f};"));
-                    if !v.close.iter().any(|m| p == format!("__upc_p{n}_{m}")) {
+                    if !v.close.iter().any(|&m| p == nth("p", n, m)) {
                         self.touch(&q);
                     }
                     self.pointers.set(m, q, &j);
@@ -299,7 +309,10 @@ impl Emitter<'_> {
             self.out.put(&format!(" {k} += {end};"));
         }
         if !v.counted {
-            let step = if each.step == Step::One { "" } else { " * (long)__UPC_T" };
+            let step = match each.step {
+                Step::One => String::new(),
+                Step::Threads => format!(" * (long){THREADS_LONG}"),
+            };
             self.out.put(&format!(" {var} = ({t})({var} + {end}{step});"));
         }
         end
@@ -308,6 +321,6 @@ impl Emitter<'_> {
 
 fn run_args(run: &Run<'_>, m: usize, step: Step, n: u32) -> String {
     let b = if step == Step::Threads { 0 } else { run.spread.block };
-    let w = format!("__upc_w{n}_{m}");
-    format!("{m}, (unsigned){w}.t, {w}.o, {w}.ph, __upc_n{n}, {b}, {}", run.spread.size)
+    let (w, length) = (nth("w", n, m), local("n", n));
+    format!("{m}, (unsigned){w}.t, {w}.o, {w}.ph, {length}, {b}, {}", run.spread.size)
 }

@@ -2,6 +2,7 @@
 //! block size.
 
 use super::Emitter;
+use super::abi::{self, PTS_VOID, THREADS, THREADS_LONG};
 use crate::front::ast::{DeclId, DeclKind};
 use crate::front::types::{ArrayLen, ExprId, Quals, RecordId, TypeId, TypeKind};
 
@@ -27,9 +28,9 @@ impl Emitter<'_> {
         let t = &self.u.types;
         let b = t.block(pointee).map_or(1, |b| b.size());
         let name = if t.is_void(pointee) {
-            "__upc_p_void".to_string()
+            PTS_VOID.to_string()
         } else {
-            let mut s = format!("__upc_p{b}_");
+            let mut s = abi::pts_prefix(b);
             self.mangle(pointee, &mut s);
             s
         };
@@ -205,8 +206,8 @@ impl Emitter<'_> {
         match len {
             ArrayLen::Incomplete => String::new(),
             ArrayLen::Const(n) => n.to_string(),
-            ArrayLen::Threads(1) => "__UPC_THREADS".into(),
-            ArrayLen::Threads(n) => format!("{n} * __UPC_THREADS"),
+            ArrayLen::Threads(1) => THREADS.into(),
+            ArrayLen::Threads(n) => format!("{n} * {THREADS}"),
             // The names of the parameters that it may depend on are not there.
             ArrayLen::Vla(e) if self.in_prototype && !self.vla_vars.contains_key(&e) => "*".into(),
             ArrayLen::Vla(e) => self.vla_len(e),
@@ -248,7 +249,7 @@ impl Emitter<'_> {
         if let Some(tag) = rec.tag {
             if rec.scope == 0 && self.shadowed_tags.contains(&tag) {
                 self.tag_aliases.insert(r);
-                return format!("__upc_tag{}", r.0);
+                return abi::tag_alias(r.0);
             }
             return format!("{key} {}", self.u.name(tag));
         }
@@ -256,7 +257,7 @@ impl Emitter<'_> {
             return self.u.name(self.u.decl(*d).name).to_string();
         }
         self.need_tags.insert(r);
-        format!("{key} __upc_anon{}", r.0)
+        format!("{key} {}", abi::tag(r.0))
     }
 
     /// The type of an access: unqualified, usable as `T x` and `T *`.
@@ -275,7 +276,7 @@ impl Emitter<'_> {
                 ArrayLen::Const(c) => n = n.saturating_mul(c),
                 ArrayLen::Threads(c) => {
                     n = n.saturating_mul(c);
-                    factors.push("__UPC_T".to_string());
+                    factors.push(THREADS_LONG.to_string());
                 }
                 ArrayLen::Vla(e) => {
                     let v = self.vla_len(e);

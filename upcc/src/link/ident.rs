@@ -4,6 +4,7 @@
 //! `$UPCRConfig` is the interface that an object was compiled for. All objects of a program must agree on it,
 //! those of other translators and the library included.
 
+use crate::emit::abi;
 use std::path::Path;
 
 /// The part of `$UPCRConfig` that is the same for all objects; `UPCR_CONFIG_STRING` of upcr.h begins with it.
@@ -46,7 +47,8 @@ pub fn in_c(file: &Path, texts: &[(&str, String)]) -> String {
             _ => quoted(value),
         };
         c += &format!(
-            "static const char __upc_ident_{n}[] __attribute__((__used__, __unused__)) = \"${name}: ({file}) {value} $\";\n"
+            "static const char {}[] __attribute__((__used__, __unused__)) = \"${name}: ({file}) {value} $\";\n",
+            abi::ident(n)
         );
     }
     c

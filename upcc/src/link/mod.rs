@@ -9,14 +9,13 @@
 mod elf;
 pub mod ident;
 
+use crate::emit::abi::PROXY;
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Name of the section.
 pub const SECTION: &str = ".upc_info";
-/// What the names of proxies of shared variables begin with.
-pub const PROXY: &str = "__upc_v_";
 
 /// An object's facts.
 #[derive(Clone, Debug, PartialEq, Eq)]
