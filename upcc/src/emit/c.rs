@@ -230,8 +230,8 @@ impl Emitter<'_> {
     /// The C `main`.
     fn entry(&self, s: &mut String, main: DeclId) {
         let u = self.u;
-        let args = u.types.signature(u.decl(main).ty).map_or(0, |(_, p, _, _)| p.len());
-        let args = match args {
+        let params = u.types.signature(u.decl(main).ty).map_or(0, |(_, p, _, _)| p.len());
+        let args = match params {
             0 => "",
             1 => "__upc_argc",
             2 => "__upc_argc, __upc_argv",
@@ -251,7 +251,7 @@ impl Emitter<'_> {
                 ));
             }
         }
-        if args.ends_with("__environ") {
+        if params > 2 {
             s.push_str("extern char **__environ;\n");
         }
         s.push_str(&format!(

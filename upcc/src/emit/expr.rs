@@ -32,6 +32,8 @@ pub(super) enum Shape {
     Statements,
     /// An access to a bit-field of a shared object.
     BitField,
+    /// It begins with a `-`, `+` or `&` of its own.
+    Signed,
     /// Nothing.
     Other,
 }
@@ -50,6 +52,11 @@ pub(super) fn fr(s: impl Into<String>, prec: u8) -> Frag {
 /// A statement expression.
 fn statements(s: &str) -> Frag {
     Frag { s: format!("({{ {s} }})"), prec: 16, shape: Shape::Statements }
+}
+
+/// An operand that begins with a sign.
+fn signed(s: String) -> Frag {
+    Frag { s, prec: 15, shape: Shape::Signed }
 }
 
 /// Spelling and precedence of a binary operator.
@@ -163,10 +170,22 @@ impl Emitter<'_> {
         }
     }
 
+    /// Whether an expression that is emitted as read, and binds as tightly as an operand, begins with a sign.
+    fn begins_signed(e: &Expr) -> bool {
+        match &e.kind {
+            ExprKind::Implicit { expr, .. } => Self::begins_signed(expr),
+            ExprKind::Unary { op, .. } => matches!(op, UnOp::Plus | UnOp::Neg | UnOp::AddrOf),
+            ExprKind::IncDec { prefix, .. } => *prefix,
+            ExprKind::LabelAddr(_) => true,
+            _ => false,
+        }
+    }
+
     /// The C expression of a value, or of a private lvalue.
     pub fn rv(&mut self, e: &Expr) -> Frag {
         if !e.has_upc && !e.toks.is_empty() {
-            return fr(self.verbatim(e.toks), Self::prec_of(e));
+            let shape = if Self::begins_signed(e) { Shape::Signed } else { Shape::Other };
+            return Frag { shape, ..fr(self.verbatim(e.toks), Self::prec_of(e)) };
         }
         if let (Some(ConstValue::Int(v)), true) = (e.value, self.u.types.is_integer(e.ty))
             && !matches!(e.kind, ExprKind::Threads | ExprKind::EnumConst(_) | ExprKind::Number)
@@ -275,7 +294,7 @@ impl Emitter<'_> {
                 let f = self.rv(chosen);
                 fr(format!("({})", f.s), 16)
             }
-            ExprKind::LabelAddr(s) => fr(format!("&&{}", self.u.name(*s)), 15),
+            ExprKind::LabelAddr(s) => signed(format!("&&{}", self.u.name(*s))),
             ExprKind::VaArg { list, to } => {
                 let l = self.rv(list).p(2);
                 let t = self.type_name(to);
@@ -345,7 +364,7 @@ impl Emitter<'_> {
             UnOp::AddrOf => {
                 // &*p of a private p, & of a private object or function.
                 let l = self.rv(x).p(15);
-                return fr(format!("&{l}"), 15);
+                return signed(format!("&{l}"));
             }
             UnOp::Deref => "*",
             UnOp::Real => "__real__ ",
@@ -356,10 +375,11 @@ impl Emitter<'_> {
             }
         };
         let _ = e;
-        let x = self.rv(x).p(15);
+        let x = self.rv(x);
         // `- -1` must not become `--1`.
-        let gap = if x.starts_with(['-', '+', '&']) { " " } else { "" };
-        fr(format!("{text}{gap}{x}"), 15)
+        let gap = if x.prec >= 15 && x.shape == Shape::Signed { " " } else { "" };
+        let all = format!("{text}{gap}{}", x.p(15));
+        if matches!(op, UnOp::Plus | UnOp::Neg) { signed(all) } else { fr(all, 15) }
     }
 
     /// Whether evaluating a private lvalue twice is the same as once.
@@ -379,14 +399,14 @@ impl Emitter<'_> {
         if !self.u.types.is_shared(x.ty) {
             if !pts {
                 let l = self.rv(x).p(15);
-                return if prefix { fr(format!("{sign}{l}"), 15) } else { fr(format!("{l}{sign}"), 16) };
+                return if prefix { signed(format!("{sign}{l}")) } else { fr(format!("{l}{sign}"), 16) };
             }
             return self.update_private_pts(x, &By::one(!inc), prefix);
         }
         let local = self.privatised(x);
         if let (Some(l), false) = (local, pts) {
             let l = l.p(15);
-            return if prefix { fr(format!("{sign}{l}"), 15) } else { fr(format!("{l}{sign}"), 16) };
+            return if prefix { signed(format!("{sign}{l}")) } else { fr(format!("{l}{sign}"), 16) };
         }
         let op = if inc { BinOp::Add } else { BinOp::Sub };
         if self.in_one_piece(x) {
@@ -489,8 +509,10 @@ impl Emitter<'_> {
                         let d = format!("{DISTANCE}({l}, {r}, {b}, {e})");
                         if op == BinOp::Sub {
                             let pointee = self.u.types.pointee(ty).unwrap_or(ty);
-                            let k = self.count_expr(pointee);
-                            if k == "1" { fr(d, 16) } else { fr(format!("({d} / (long)({k}))"), 16) }
+                            match self.several(pointee) {
+                                Some(k) => fr(format!("({d} / (long)({k}))"), 16),
+                                None => fr(d, 16),
+                            }
                         } else {
                             fr(format!("({d} {sign} 0)"), 16)
                         }

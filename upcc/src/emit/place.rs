@@ -121,9 +121,12 @@ impl Emitter<'_> {
     fn at_element(&mut self, from: &Place<'_>, by: &[Index<'_>], spread: Spread, exists: bool) -> At {
         let mut deltas = Vec::new();
         for index in by.iter().rev() {
-            let k = self.count_expr(index.of);
+            let k = self.several(index.of);
             let d = self.distance(index.count);
-            deltas.push(if k == "1" { d } else { format!("{d} * (long)({k})") });
+            deltas.push(match k {
+                Some(k) => format!("{d} * (long)({k})"),
+                None => d,
+            });
         }
         deltas.reverse();
         let up = by.iter().all(|index| index.not_negative);
@@ -171,9 +174,11 @@ impl Emitter<'_> {
 
     /// `w` moved by objects of type `of`.
     fn step(&mut self, w: &At, by: &By, of: TypeId, spread: Spread) -> At {
-        let k = self.count_expr(of);
         let d = format!("{}{}", if by.back { "-" } else { "" }, by.distance);
-        let d = if k == "1" { d } else { format!("{d} * (long)({k})") };
+        let d = match self.several(of) {
+            Some(k) => format!("{d} * (long)({k})"),
+            None => d,
+        };
         self.moved(w, &d, by.up, spread)
     }
 

@@ -186,11 +186,10 @@ impl Emitter<'_> {
         let pointed = || runs.iter().map(|r| &r.nodes[..]).chain(gathers.iter().map(std::slice::from_ref));
         let j = local("j", n);
         let keep = self.pointers.clone();
-        for (m, nodes) in pointed().enumerate() {
-            self.pointers.add(nodes, nth("p", n, m), &j);
-        }
+        let slots: Vec<usize> =
+            pointed().enumerate().map(|(m, nodes)| self.pointers.add(nodes, nth("p", n, m), &j)).collect();
         let first = match vectors {
-            Some(v) => self.in_vectors(v, each, c, body, n),
+            Some(v) => self.in_vectors(v, &slots, each, c, body, n),
             None => "0".into(),
         };
         self.out.put(&format!(" for (long {j} = {first}; {j} < {length}; {j}++, {next})"));
@@ -262,10 +261,11 @@ impl Emitter<'_> {
     }
 
     /// The first of two loops, whose number of iterations is seen to be a multiple; the iteration that the
-    /// other begins with.
+    /// other begins with. `slots`: the pointers of the runs.
     fn in_vectors(
         &mut self,
         v: &Vectors,
+        slots: &[usize],
         each: &Iterations<'_>,
         c: &Counter,
         body: &Code<'_>,
@@ -290,7 +290,7 @@ impl Emitter<'_> {
                 for (m, p) in self.pointers.along(&j) {
                     let q = format!("{p}f");
                     self.out.put(&format!(" __typeof__(&*{p}) {q} = {p} + {f};"));
-                    if !v.close.iter().any(|&m| p == nth("p", n, m)) {
+                    if !v.close.iter().any(|&run| slots[run] == m) {
                         self.touch(&q);
                     }
                     self.pointers.set(m, q, &j);

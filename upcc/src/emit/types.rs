@@ -96,6 +96,12 @@ impl Emitter<'_> {
         self.typedef_usable(d) && !self.shadowed.contains(&self.u.decl(d).name)
     }
 
+    /// Whether a type is spelled by the name of the typedef: with qualifiers of its own or without (`keep`).
+    fn spelled_as_typedef(&self, d: DeclId, under: TypeId, keep: bool) -> bool {
+        // Qualifiers inside the typedef cannot be taken off it, and `va_list` and such print by name.
+        self.typedef_named(d) && (keep || quals(self.u.types.quals(under)).is_empty())
+    }
+
     /// An array of `n * THREADS` elements somewhere: at file scope not a type of C.
     pub fn has_threads_array(&self, t: TypeId) -> bool {
         match self.u.types.ckind(t) {
@@ -123,9 +129,7 @@ impl Emitter<'_> {
         match self.u.types.kind(t).clone() {
             TypeKind::Typedef { decl, under } => {
                 let d = self.u.decl(decl);
-                // Qualifiers inside the typedef cannot be taken off it, and `va_list` and such print by name.
-                let hidden = !keep && !quals(self.u.types.quals(under)).is_empty();
-                if self.typedef_named(decl) && !hidden {
+                if self.spelled_as_typedef(decl, under, keep) {
                     return format!("{q}{}{sep}{name}", self.u.name(d.name));
                 }
                 let inner = if q.is_empty() { name.to_string() } else { format!("{q}{name}") };
@@ -167,7 +171,8 @@ impl Emitter<'_> {
                 if self.u.types.is_shared(p) {
                     let n = self.pts_name(p);
                     // To C it is no pointer.
-                    let q = q.replace("__restrict ", "");
+                    let own = Quals { is_restrict: false, ..self.u.types.own_quals(t) };
+                    let q = if keep { quals(own) } else { q };
                     return format!("{q}{n}{sep}{name}");
                 }
                 let direct =
@@ -263,11 +268,32 @@ impl Emitter<'_> {
     /// The type of an access: unqualified, usable as `T x` and `T *`.
     pub fn access_type(&mut self, t: TypeId) -> String {
         let s = self.ctype_plain(t, "");
-        if s.ends_with([')', ']']) { format!("__typeof__({s})") } else { s }
+        if self.encloses_name(t, false) { format!("__typeof__({s})") } else { s }
+    }
+
+    /// Whether a part of the type, spelled with qualifiers of its own or without (`keep`), comes behind the
+    /// name of what has it.
+    fn encloses_name(&self, t: TypeId, keep: bool) -> bool {
+        match self.u.types.kind(t) {
+            TypeKind::Typedef { decl, under } => {
+                !self.spelled_as_typedef(*decl, *under, keep) && self.encloses_name(*under, keep)
+            }
+            TypeKind::Typeof { under, .. } => self.encloses_name(*under, keep),
+            TypeKind::Array { .. } | TypeKind::Function { .. } => true,
+            TypeKind::Pointer(p) => !self.u.types.is_shared(*p) && self.encloses_name(*p, true),
+            // The attribute does, where no pointer to the vector comes between.
+            TypeKind::Vector { .. } => !keep,
+            _ => false,
+        }
     }
 
     /// Number of ultimate elements in an object of type `t`, as C.
     pub fn count_expr(&mut self, t: TypeId) -> String {
+        self.several(t).unwrap_or_else(|| "1".into())
+    }
+
+    /// Number of ultimate elements in an object of type `t`, if it is not seen to be one.
+    pub(super) fn several(&mut self, t: TypeId) -> Option<String> {
         let mut n = 1u64;
         let mut factors = Vec::new();
         let mut t = self.u.types.canon(t);
@@ -287,12 +313,12 @@ impl Emitter<'_> {
             t = elem;
         }
         if factors.is_empty() {
-            return n.to_string();
+            return (n != 1).then(|| n.to_string());
         }
         if n != 1 {
             factors.push(format!("{n}ul"));
         }
-        factors.join(" * ")
+        Some(factors.join(" * "))
     }
 
     /// Bytes of an ultimate element of `t`.
