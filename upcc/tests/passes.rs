@@ -206,6 +206,17 @@ fn far_loops() {
     assert!(c.contains("__upc_addb(__UPC_VAR(__upc_k_a), (long)(i - 1), 64, 8)"), "{c}");
 }
 
+/// Arguments of what may be a macro have no comma outside of parentheses, however deep the literal is that has
+/// it.
+#[test]
+fn literals_in_arguments() {
+    let c = function("own[0] = f(f((double){t, })) + f(t);", Passes::all(true));
+    let inner = "(double){ __UPC_LD(double, d, __UPC_VAR(__upc_k_t)) }";
+    assert!(c.contains(&format!("f((f(({inner})))) + f(__UPC_LD(")), "{c}");
+    let c = function("t = f((f)((double){t, })); s = x;", Passes::all(true));
+    assert!(c.contains(&format!("f((f(({inner}))))")) && c.contains(", x)"), "{c}");
+}
+
 /// What a loop reads again and again from the same place is read once, if there is a first iteration.
 #[test]
 fn reads_once() {

@@ -9,9 +9,40 @@ use super::abi::{
 use super::at::{At, By};
 use super::{Emitter, out};
 use crate::front::ast::{
-    BinOp, Cat, ConstValue, Conv, Definition, Expr, ExprKind, SizeArg, SizeOp, UnOp, walk,
+    BinOp, Cat, ConstValue, Conv, Definition, Expr, ExprKind, NodeId, SizeArg, SizeOp, UnOp, walk,
 };
 use crate::front::types::{PtsKind, RecordId, Scalar, Size, TypeId, TypeKind};
+use std::collections::HashSet;
+
+/// Where compound literals are, as far as arguments have been looked through. What is inside of an argument
+/// is not looked through again when it is an argument itself.
+#[derive(Debug, Default)]
+pub(super) struct Literals {
+    seen: HashSet<NodeId>,
+    around: HashSet<NodeId>,
+}
+
+impl Literals {
+    /// Whether the expression holds one.
+    fn within(&mut self, e: &Expr) -> bool {
+        if !self.seen.contains(&e.id) {
+            // Those around the present expression that are not known to hold one.
+            let mut open: Vec<NodeId> = Vec::new();
+            walk::around(e, &mut |x, before| {
+                if before {
+                    self.seen.insert(x.id);
+                    open.push(x.id);
+                    if matches!(x.kind, ExprKind::CompoundLit { .. }) {
+                        self.around.extend(open.drain(..));
+                    }
+                } else if open.last() == Some(&x.id) {
+                    open.pop();
+                }
+            });
+        }
+        self.around.contains(&e.id)
+    }
+}
 
 /// Text of an expression and how tightly it binds (16 primary and postfix, 15 unary, 14 cast, 13 `*`, ... 3
 /// `?:`, 2 `=`, 1 `,`).
@@ -313,9 +344,8 @@ impl Emitter<'_> {
     /// A value as an argument of a function that may be a macro of ours: no comma outside of parentheses,
     /// such as compound literals have.
     fn argument(&mut self, e: &Expr) -> String {
+        let literal = self.literals.within(e);
         let f = self.rv(e);
-        let mut literal = false;
-        walk::expr(e, &mut |_| {}, &mut |x| literal |= matches!(x.kind, ExprKind::CompoundLit { .. }));
         if literal { format!("({})", f.s) } else { f.p(2) }
     }
 

@@ -141,6 +141,7 @@ pub struct Emitter<'a> {
     pointers: Pointers,
     /// Shared lvalues that have been read beforehand.
     known: HashMap<NodeId, Known>,
+    literals: expr::Literals,
     /// Why the loops being emitted keep their accesses; innermost last, empty if they do not.
     pub loops: Vec<&'static str>,
     /// The optimisations to make.
@@ -241,6 +242,7 @@ impl<'a> Emitter<'a> {
             context: Rc::default(),
             pointers: Pointers::default(),
             known: HashMap::new(),
+            literals: expr::Literals::default(),
             loops: Vec::new(),
             passes: o.passes,
             remarks: BTreeSet::new(),

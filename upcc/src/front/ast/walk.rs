@@ -4,32 +4,55 @@ use super::{Affinity, BinOp, Block, Declaration, Expr, ExprKind, ForInit, Init, 
 
 /// Calls `fs` on `s` and every statement in it, `fe` on every expression.
 pub fn stmt<'a>(s: &'a Stmt, fs: &mut dyn FnMut(&'a Stmt), fe: &mut dyn FnMut(&'a Expr)) {
+    in_stmt(s, fs, &mut |e, before| {
+        if before {
+            fe(e);
+        }
+    });
+}
+
+/// Calls `fe` on `e` and everything in it that is evaluated.
+pub fn expr<'a>(e: &'a Expr, fs: &mut dyn FnMut(&'a Stmt), fe: &mut dyn FnMut(&'a Expr)) {
+    in_expr(e, fs, &mut |e, before| {
+        if before {
+            fe(e);
+        }
+    });
+}
+
+/// Calls `f` on `e` and everything in it that is evaluated: before all that is in an expression (`true`), and
+/// after.
+pub fn around<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Expr, bool)) {
+    in_expr(e, &mut |_| {}, f);
+}
+
+fn in_stmt<'a>(s: &'a Stmt, fs: &mut dyn FnMut(&'a Stmt), fe: &mut dyn FnMut(&'a Expr, bool)) {
     fs(s);
-    let opt = |e: &'a Option<Box<Expr>>, fs: &mut dyn FnMut(&'a Stmt), fe: &mut dyn FnMut(&'a Expr)| {
+    let opt = |e: &'a Option<Box<Expr>>, fs: &mut dyn FnMut(&'a Stmt), fe: &mut dyn FnMut(&'a Expr, bool)| {
         if let Some(e) = e {
-            expr(e, fs, fe);
+            in_expr(e, fs, fe);
         }
     };
     match &s.kind {
-        StmtKind::Expr(e) | StmtKind::GotoPtr(e) => expr(e, fs, fe),
+        StmtKind::Expr(e) | StmtKind::GotoPtr(e) => in_expr(e, fs, fe),
         StmtKind::Decl(d) => declaration(d, fs, fe),
         StmtKind::Block(b) => block(b, fs, fe),
         StmtKind::If { cond, then, els } => {
-            expr(cond, fs, fe);
-            stmt(then, fs, fe);
+            in_expr(cond, fs, fe);
+            in_stmt(then, fs, fe);
             if let Some(e) = els {
-                stmt(e, fs, fe);
+                in_stmt(e, fs, fe);
             }
         }
         StmtKind::While { cond, body } | StmtKind::DoWhile { body, cond } => {
-            expr(cond, fs, fe);
-            stmt(body, fs, fe);
+            in_expr(cond, fs, fe);
+            in_stmt(body, fs, fe);
         }
         StmtKind::For { init, cond, step, body } => {
             for_init(init, fs, fe);
             opt(cond, fs, fe);
             opt(step, fs, fe);
-            stmt(body, fs, fe);
+            in_stmt(body, fs, fe);
         }
         StmtKind::Forall(f) => {
             for_init(&f.init, fs, fe);
@@ -37,21 +60,21 @@ pub fn stmt<'a>(s: &'a Stmt, fs: &mut dyn FnMut(&'a Stmt), fe: &mut dyn FnMut(&'
             opt(&f.step, fs, fe);
             match &f.affinity {
                 Affinity::Always => {}
-                Affinity::Int(e) | Affinity::Pts(e) => expr(e, fs, fe),
+                Affinity::Int(e) | Affinity::Pts(e) => in_expr(e, fs, fe),
             }
-            stmt(&f.body, fs, fe);
+            in_stmt(&f.body, fs, fe);
         }
         StmtKind::Switch { value, body } => {
-            expr(value, fs, fe);
-            stmt(body, fs, fe);
+            in_expr(value, fs, fe);
+            in_stmt(body, fs, fe);
         }
         StmtKind::Case { body, .. } | StmtKind::Default { body } | StmtKind::Label { body, .. } => {
-            stmt(body, fs, fe)
+            in_stmt(body, fs, fe)
         }
         StmtKind::Return(e) | StmtKind::Notify(e) | StmtKind::Wait(e) | StmtKind::Barrier(e) => {
             opt(e, fs, fe)
         }
-        StmtKind::Asm(a) => a.operands.iter().for_each(|o| expr(&o.expr, fs, fe)),
+        StmtKind::Asm(a) => a.operands.iter().for_each(|o| in_expr(&o.expr, fs, fe)),
         StmtKind::NestedFunc(f) => block(&f.body, fs, fe),
         StmtKind::Empty
         | StmtKind::Goto(_)
@@ -66,23 +89,23 @@ pub fn stmt<'a>(s: &'a Stmt, fs: &mut dyn FnMut(&'a Stmt), fe: &mut dyn FnMut(&'
     }
 }
 
-fn for_init<'a>(i: &'a ForInit, fs: &mut dyn FnMut(&'a Stmt), fe: &mut dyn FnMut(&'a Expr)) {
+fn for_init<'a>(i: &'a ForInit, fs: &mut dyn FnMut(&'a Stmt), fe: &mut dyn FnMut(&'a Expr, bool)) {
     match i {
         ForInit::None => {}
-        ForInit::Expr(e) => expr(e, fs, fe),
+        ForInit::Expr(e) => in_expr(e, fs, fe),
         ForInit::Decl(d) => declaration(d, fs, fe),
     }
 }
 
-fn block<'a>(b: &'a Block, fs: &mut dyn FnMut(&'a Stmt), fe: &mut dyn FnMut(&'a Expr)) {
+fn block<'a>(b: &'a Block, fs: &mut dyn FnMut(&'a Stmt), fe: &mut dyn FnMut(&'a Expr, bool)) {
     for s in &b.stmts {
-        stmt(s, fs, fe);
+        in_stmt(s, fs, fe);
     }
 }
 
-fn declaration<'a>(d: &'a Declaration, fs: &mut dyn FnMut(&'a Stmt), fe: &mut dyn FnMut(&'a Expr)) {
+fn declaration<'a>(d: &'a Declaration, fs: &mut dyn FnMut(&'a Stmt), fe: &mut dyn FnMut(&'a Expr, bool)) {
     for i in d.declarators.iter().filter_map(|i| i.init.as_ref()) {
-        init(i, &mut |e| expr(e, fs, fe));
+        init(i, &mut |e| in_expr(e, fs, fe));
     }
 }
 
@@ -93,17 +116,17 @@ fn init<'a>(i: &'a Init, f: &mut dyn FnMut(&'a Expr)) {
     }
 }
 
-/// Calls `fe` on `e` and everything in it that is evaluated.
-pub fn expr<'a>(e: &'a Expr, fs: &mut dyn FnMut(&'a Stmt), fe: &mut dyn FnMut(&'a Expr)) {
-    fe(e);
+fn in_expr<'a>(e: &'a Expr, fs: &mut dyn FnMut(&'a Stmt), fe: &mut dyn FnMut(&'a Expr, bool)) {
+    fe(e, true);
     match &e.kind {
         ExprKind::StmtExpr(b) => block(b, fs, fe),
         // Operands of the sizeof family are not evaluated, but may name things.
-        ExprKind::SizeOf { arg: SizeArg::Expr(x), .. } => expr(x, fs, fe),
+        ExprKind::SizeOf { arg: SizeArg::Expr(x), .. } => in_expr(x, fs, fe),
         _ => {
-            operands(e, &mut |x, _| expr(x, fs, fe));
+            operands(e, &mut |x, _| in_expr(x, fs, fe));
         }
     }
+    fe(e, false);
 }
 
 /// Calls `f` on each expression that is evaluated directly for `e`, as written from left to right, with
