@@ -124,6 +124,12 @@
 //! [`Pending::result`] returns the error. A function without a result has nobody to tell: if it panics the
 //! job ends, with a message that names both ranks.
 //!
+//! **A rank that ends.** No rank leaves a job by itself. One whose function has returned from [`run`]'s `body`
+//! goes on serving calls until all have. What others ask of it is done, then; but a barrier, a phase or another
+//! collective call that it does not make ends the job, with a message, on the rank that waits there. A rank that
+//! dies, panics or exits ends the whole job, with a message that names it and with its status: nobody gets an
+//! error for a rank that is no more, and nobody waits for one.
+//!
 //! # Features
 //! `rand`: [`World::random`](crate::World::random), streams of random numbers for the crate `rand`.
 //! `tracing`: spans of the crate `tracing` around waits and around what others call. Neither is on by

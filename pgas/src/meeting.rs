@@ -15,6 +15,7 @@ pub(crate) enum Meeting {
     ExchangeEnd,
     Update,
     File,
+    End,
 }
 
 impl Meeting {
@@ -32,6 +33,7 @@ impl Meeting {
             Meeting::ExchangeEnd => "the end of a phase that puts to an array",
             Meeting::Update => "a phase that updates an array",
             Meeting::File => "an array's file",
+            Meeting::End => "the end of the program",
         }
     }
 }

@@ -49,13 +49,14 @@ thread_local! {
 /// Runs a program: `body` on every rank. The process ends with it.
 ///
 /// # Collective
-/// At its end all calls everywhere are served ([`World::settle`]). The exit status is 0; 1 when the job could
-/// not start; 101 when a rank has panicked, which ends the whole job.
+/// A rank whose `body` has returned serves calls until all have, and all calls everywhere are served then
+/// ([`World::settle`]). The exit status is 0; 1 when the job could not start; 101 when a rank has panicked,
+/// which ends the whole job.
 pub fn run(body: impl FnOnce(World)) -> ! {
     gasnet_conduits::run(|rank| {
         let world = World::start(rank);
         body(world);
-        world.settle();
+        world.0.engine.finish(Meeting::End as i32, Meeting::End.name());
         world.0.engine.stop_threads();
         if let Some([asked, messages]) = world.0.engine.counted() {
             let (me, size) = (world.rank(), world.size());

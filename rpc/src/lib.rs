@@ -782,17 +782,27 @@ impl Engine {
     pub fn barrier(&'static self, name: i32, what: &'static str) {
         assert!(!SERVING.get(), "a function that another rank has called may not enter a barrier");
         self.rank.barrier_notify(name, 0);
+        self.end_barrier(name, what);
+    }
+
+    /// The second half of a barrier.
+    fn end_barrier(&'static self, name: i32, what: &'static str) {
         let mut outcome = None;
         self.wait_until(what, || {
             outcome = outcome.take().or_else(|| self.rank.barrier_test(name, 0));
             outcome.is_some()
         });
         if outcome == Some(gasnet::barrier::Outcome::Mismatched) {
-            self.rank.fatal(&format!(
-                "{what}: ranks have met that are in different places of the program. All ranks must make the same \
-                 collective calls in the same order"
-            ));
+            self.in_different_places(what);
         }
+    }
+
+    #[cold]
+    fn in_different_places(&self, what: &str) -> ! {
+        self.rank.fatal(&format!(
+            "{what}: ranks have met that are in different places of the program. All ranks must make the same \
+             collective calls in the same order"
+        ));
     }
 }
 

@@ -5,6 +5,10 @@
 //! times. Two waves do (Mattern's four counters): if as many were served by the first as were sent by the
 //! second, then nothing was under way between them. A wave is a reduction, O(log N) steps; ranks serve while
 //! they wait for it.
+//!
+//! A rank whose program is over goes on serving until all are ([`Engine::finish`]). It says in its waves that
+//! it is at its end, and enters a barrier beside them: so one that is still in the middle of its program, and
+//! waits for all ranks in either way, is told instead of waiting for ever.
 
 use crate::Engine;
 use gasnet::atomics::Function;
@@ -21,6 +25,26 @@ impl Engine {
     /// In a service.
     pub fn settle(&'static self) {
         assert!(!Engine::is_serving(), "a function that another rank has called may not wait for all ranks");
+        self.settle_in_waves(false);
+    }
+
+    /// [`Engine::settle`] at the end of a program, after which there is nothing more to be served. `name` and
+    /// `what` are those of a barrier ([`Engine::barrier`]) that no other has.
+    ///
+    /// # Collective
+    /// Over all ranks.
+    ///
+    /// # Panics
+    /// In a service. Ends the job when another rank settles, or is in a barrier, in the middle of its
+    /// program.
+    pub fn finish(&'static self, name: i32, what: &'static str) {
+        assert!(!Engine::is_serving(), "a function that another rank has called may not end the program");
+        self.rank().barrier_notify(name, 0);
+        self.settle_in_waves(true);
+        self.end_barrier(name, what);
+    }
+
+    fn settle_in_waves(&'static self, at_end: bool) {
         let team = self.rank().team_all();
         let mut served_before = None;
         loop {
@@ -29,9 +53,12 @@ impl Engine {
             // served records have sent is counted.
             let served = self.served.load(Ordering::Acquire);
             let sent = self.sent.load(Ordering::Acquire);
-            let mut wave = team.reduce_all_nb_with(vec![sent, served], Function::Add);
+            let mut wave = team.reduce_all_nb_with(vec![sent, served, u64::from(at_end)], Function::Add);
             self.wait_until("all remote calls to be served", || wave.test());
-            let &[sent, served] = &wave.wait()[..] else { return };
+            let &[sent, served, at_end] = &wave.wait()[..] else { return };
+            if at_end != 0 && at_end != u64::from(self.rank().size()) {
+                self.in_different_places("the end of all remote calls");
+            }
             if served_before == Some(sent) {
                 return;
             }

@@ -63,6 +63,8 @@ jobs! {
     four_over_udp: PGAS, 4, [UDP, PAIRS], ["--seed", "6"];
     late_frames: PGAS, 3, [FRAMES, LATE], ["--seed", "7"];
     three_over_netvm: PGAS, 3, [NETVM], ["--seed", "8"];
+    ranks_at_their_end_serve: PGAS, 3, [], ["alone-calls"];
+    ranks_at_their_end_serve_over_udp: PGAS, 3, [UDP, PAIRS], ["alone-calls"];
     many_in_two_hops: PGAS, 66, [FRAMES], ["settle", "table", "updates"];
 
     collections_alone: COLLECTIONS, 1, [], [];
@@ -92,6 +94,13 @@ mistakes! {
         "may not wait (the result of a remote call): make it async, and await";
     ranks_in_different_phases: PGAS, [], ["two-phases"],
         "ranks have met that are in different places of the program";
+    a_barrier_without_ranks_at_their_end: PGAS, [], ["alone-barrier"],
+        "ranks have met that are in different places of the program";
+    a_settlement_without_ranks_at_their_end: PGAS, [FRAMES], ["alone-settle"],
+        "ranks have met that are in different places of the program";
+    a_phase_without_ranks_at_their_end: PGAS, [FRAMES], ["alone-phase"],
+        "ranks have met that are in different places of the program";
+    a_sum_without_ranks_at_their_end: PGAS, [], ["alone-sum"], "collective operations do not match";
     two_puts_to_an_element: PGAS, [CHECK], ["double-put"], "two puts of one phase to the same element";
     arrays_of_different_lengths: PGAS, [], ["other-arrays"], "ranks make different arrays";
     and_of_floats: PGAS, [], ["float-and"], "it is for integers only";

@@ -36,6 +36,15 @@ const SECTIONS: &[Section] = &[
     ("collectives", collectives),
 ];
 
+/// What rank 0 does alone, the programs of the others being over. These run only if they are named.
+const ALONE: &[Section] = &[
+    ("alone-calls", alone_calls),
+    ("alone-barrier", |world, _| world.barrier()),
+    ("alone-settle", |world, _| world.settle()),
+    ("alone-phase", |world, _| world.array::<u32>(10, Layout::Block).read(|array| _ = array.get(9))),
+    ("alone-sum", |world, _| _ = world.reduce(world.rank(), |a, b| a + b)),
+];
+
 const FAILURES: &[Section] = &[
     ("panic-in-send", panic_in_send),
     ("wait-in-call", wait_in_call),
@@ -47,7 +56,15 @@ const FAILURES: &[Section] = &[
 ];
 
 fn main() {
-    gasnet_tests::sections::run("pgas", SECTIONS, FAILURES);
+    // The programs of all ranks but 0 are over at once.
+    let alone = ALONE.iter().find(|(name, _)| std::env::args().any(|arg| arg == *name));
+    let Some((_, section)) = alone else { return gasnet_tests::sections::run("pgas", SECTIONS, FAILURES) };
+    pgas::run(|world| {
+        if world.rank() == 0 {
+            section(world, &mut fastrand::Rng::with_seed(1));
+            println!("pgas: passed");
+        }
+    })
 }
 
 fn double(_: World, x: u64) -> u64 {
@@ -453,6 +470,24 @@ fn restless(world: World, _: &mut fastrand::Rng) {
     assert!(nobody.is_err());
     heard.send((world.rank() + 1) % world.size(), |heard, ()| heard.store(1, Relaxed), ());
     world.settle();
+}
+
+/// Who has come to its end serves: small calls and large ones, tasks, and what others of its kind ask of it.
+fn alone_calls(world: World, _: &mut fastrand::Rng) {
+    for round in 0..200u64 {
+        for to in world.ranks() {
+            assert_eq!(world.call(to, double, round).wait(), 2 * round);
+            world.send((to + 1) % world.size(), |world, ()| drop(world.call(0, double, 1)), ());
+        }
+    }
+    for to in world.ranks() {
+        let bytes = world.call(to, |_, data: Bulk<u8>| data.len(), Bulk::from(vec![1u8; 100_000]));
+        assert_eq!(bytes.wait(), 100_000);
+        let ask_next = |world: World, x: u64| async move {
+            world.call((world.rank() + 1) % world.size(), double, x).await.unwrap()
+        };
+        assert_eq!(world.call_async(to, ask_next, 4).wait(), 8);
+    }
 }
 
 /// More than a window of small ones to one rank, which must all arrive.
