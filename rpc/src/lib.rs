@@ -22,6 +22,7 @@
 //! wire      records as bytes
 //! service   functions as numbers that mean the same on all ranks
 //! lock      small things that all use
+//! prim      atomics and locks, the standard library's or loom's
 //! ```
 //!
 //! # One call, traced
@@ -56,6 +57,7 @@ mod calls;
 mod lock;
 mod outbox;
 mod payload;
+mod prim;
 pub mod service;
 mod settle;
 mod tasks;
@@ -81,7 +83,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use tasks::Tasks;
-use threads::Servers;
+use threads::{Inbox, Servers};
 use wire::To;
 
 /// The handler of batches: the last of the libraries'.
@@ -179,9 +181,7 @@ pub struct Engine {
     calls: Calls,
     tasks: Arc<Tasks>,
     servers: Servers,
-    inbox: Mutex<VecDeque<Arrived>>,
-    /// Batches in `inbox`, for a look without the lock.
-    waiting: AtomicUsize,
+    inbox: Inbox<Arrived>,
     payloads: Payloads,
     /// Records sent to services, and records whose services (and their tasks) are over.
     sent: AtomicU64,
@@ -216,8 +216,7 @@ impl Engine {
             calls: Calls::default(),
             tasks: Arc::default(),
             servers: Servers::default(),
-            inbox: Mutex::default(),
-            waiting: AtomicUsize::new(0),
+            inbox: Inbox::default(),
             payloads: Payloads::default(),
             sent: AtomicU64::new(0),
             served: AtomicU64::new(0),
@@ -533,7 +532,7 @@ impl Engine {
             Some(buffer) => buffer.copy_from(bytes),
         }
         if let Some(bytes) = kept {
-            self.queue(Arrived { from, bytes });
+            self.inbox.push(Arrived { from, bytes });
         }
         self.servers.work();
     }
@@ -582,13 +581,6 @@ impl Engine {
         Ok((Some(payloads.remove(0)), payloads))
     }
 
-    fn queue(&self, batch: Arrived) {
-        let mut inbox = lock(&self.inbox);
-        inbox.push_back(batch);
-        // Relaxed: a hint; the lock hands the batches over.
-        self.waiting.store(inbox.len(), Ordering::Relaxed);
-    }
-
     #[cold]
     fn garbled(&self, from: RankId, why: &str) {
         self.rank.fatal(&format!("remote calls: rank {from} has sent {why}"));
@@ -601,16 +593,9 @@ impl Engine {
             return 0;
         }
         let mut done = 0;
-        // Relaxed: a hint, as where it is stored.
-        while done < TURN_BATCHES && self.waiting.load(Ordering::Relaxed) > 0 {
-            let next = {
-                let mut inbox = lock(&self.inbox);
-                let next = inbox.pop_front();
-                // Relaxed: a hint, as where it is read.
-                self.waiting.store(inbox.len(), Ordering::Relaxed);
-                next
-            };
-            let Some(batch) = next else { break };
+        while done < TURN_BATCHES
+            && let Some(batch) = self.inbox.pop()
+        {
             self.serve_batch(batch);
             done += 1;
         }
@@ -624,7 +609,7 @@ impl Engine {
     /// Whether there is something for [`Engine::serve`] to do, as far as can be told without locks.
     fn has_work(&self) -> bool {
         // Relaxed: hints; who relies on them has a fence.
-        self.waiting.load(Ordering::Relaxed) > 0
+        !self.inbox.is_empty()
             || self.parked_count.load(Ordering::Relaxed) > 0
             || self.tasks.can_go_on()
             || self.payloads.is_busy()

@@ -6,16 +6,56 @@
 //! thread, and when that is held up by a service another takes over.
 
 use crate::Engine;
-use crate::lock::lock;
+use crate::prim::{AtomicBool, AtomicUsize, Condvar, Mutex, Ordering, fence, lock, yield_now};
 use gasnet::Error;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::collections::VecDeque;
+use std::sync::PoisonError;
 use std::time::Duration;
 
 /// Longest sleep: what the program has queued leaves then.
 const FLUSH: Duration = Duration::from_millis(5);
 /// Between looks at the network where no progress thread does that.
 const LOOK: Duration = Duration::from_micros(100);
+
+/// What has arrived and waits to be served.
+#[derive(Debug)]
+pub(crate) struct Inbox<T> {
+    items: Mutex<VecDeque<T>>,
+    /// Their number, for a look without the lock.
+    waiting: AtomicUsize,
+}
+
+impl<T> Default for Inbox<T> {
+    fn default() -> Inbox<T> {
+        Inbox { items: Mutex::default(), waiting: AtomicUsize::new(0) }
+    }
+}
+
+impl<T> Inbox<T> {
+    pub(crate) fn push(&self, item: T) {
+        let mut items = lock(&self.items);
+        items.push_back(item);
+        // Relaxed: a hint; the lock hands the items over.
+        self.waiting.store(items.len(), Ordering::Relaxed);
+    }
+
+    pub(crate) fn pop(&self) -> Option<T> {
+        if self.is_empty() {
+            return None;
+        }
+        let mut items = lock(&self.items);
+        let next = items.pop_front();
+        // Relaxed: a hint, as where it is read.
+        self.waiting.store(items.len(), Ordering::Relaxed);
+        next
+    }
+
+    /// Whether nothing waits, as far as can be told without the lock.
+    pub(crate) fn is_empty(&self) -> bool {
+        // Relaxed: a hint; who relies on it has a fence.
+        self.waiting.load(Ordering::Relaxed) == 0
+    }
+}
 
 /// Threads that serve, and those of the program that do while they wait.
 #[derive(Debug, Default)]
@@ -78,8 +118,49 @@ impl Servers {
         while self.threads.load(Ordering::Acquire) > 0 {
             *lock(&self.wakes) += 1;
             self.wake.notify_all();
-            std::thread::yield_now();
+            yield_now();
         }
+    }
+
+    /// One more thread that serves: it runs [`Servers::serve`].
+    fn begin(&self) {
+        // Relaxed: what the thread needs to know it finds in the engine.
+        self.threads.fetch_add(1, Ordering::Relaxed);
+        self.looks();
+    }
+
+    /// One less.
+    fn end(&self) {
+        self.busy();
+        // ORDER: Release; pairs with Acquire in `stop`.
+        self.threads.fetch_sub(1, Ordering::Release);
+    }
+
+    /// What a thread that serves does until it is to stop. It looks for work by `look`, where nobody else does,
+    /// runs services by `serve`, and sleeps at most so long; `look` and `serve` tell how much they did.
+    fn serve(
+        &self,
+        longest: Duration,
+        look: impl Fn() -> usize,
+        serve: impl Fn() -> usize,
+        has_work: impl Fn() -> bool,
+    ) {
+        // Relaxed, both loads: a wish, and a hint.
+        while !self.stopped.load(Ordering::Relaxed) {
+            let mut done = 0;
+            if self.waiters.load(Ordering::Relaxed) == 0 {
+                done += look();
+                // Services may take long: others see to what comes meanwhile.
+                self.busy();
+                done += serve();
+                self.looks();
+            }
+            if done == 0 {
+                yield_now();
+                self.sleep(longest, &has_work);
+            }
+        }
+        self.end();
     }
 
     /// A thread that serves begins to run services, which may take long: others see to what comes.
@@ -118,14 +199,10 @@ impl Engine {
     /// The system refuses a thread.
     pub fn serve_by_threads(&'static self, n: usize) -> Result<(), Error> {
         for _ in 0..n {
-            // Relaxed: what the thread needs to know it finds in the engine.
-            self.servers.threads.fetch_add(1, Ordering::Relaxed);
-            self.servers.looks();
+            self.servers.begin();
             let thread = std::thread::Builder::new().name("gasnet-serve".into());
-            let made = thread.spawn(move || self.serve_beside());
-            if let Err(e) = made {
-                self.servers.threads.fetch_sub(1, Ordering::Relaxed);
-                self.servers.busy();
+            if let Err(e) = thread.spawn(move || self.serve_beside()) {
+                self.servers.end();
                 return Err(Error::op(format!("cannot start a thread that serves: {e}")));
             }
         }
@@ -142,23 +219,7 @@ impl Engine {
     fn serve_beside(&'static self) {
         let looks = !self.rank.config().progress_thread;
         let longest = if looks { LOOK } else { FLUSH };
-        // Relaxed, both loads: a wish, and a hint.
-        while !self.servers.stopped.load(Ordering::Relaxed) {
-            let mut done = 0;
-            if self.servers.waiters.load(Ordering::Relaxed) == 0 {
-                done += if looks { self.rank.poll() } else { 0 };
-                // Services may take long: others see to what comes meanwhile.
-                self.servers.busy();
-                done += self.serve();
-                self.servers.looks();
-            }
-            if done == 0 {
-                std::thread::yield_now();
-                self.servers.sleep(longest, || self.has_work());
-            }
-        }
-        self.servers.busy();
-        // ORDER: Release; pairs with Acquire in `stop`.
-        self.servers.threads.fetch_sub(1, Ordering::Release);
+        let look = || if looks { self.rank.poll() } else { 0 };
+        self.servers.serve(longest, look, || Engine::serve(self), || self.has_work());
     }
 }

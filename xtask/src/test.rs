@@ -416,6 +416,8 @@ fn loom(_: &mut Context) -> End {
         "-p",
         "gasnet-clan",
         "-p",
+        "gasnet-rpc",
+        "-p",
         "netvm-fw",
         "-p",
         "firehose",
