@@ -72,7 +72,12 @@ pub const SETTINGS: &[Setting] = &[
         "`thread` starts a thread in every rank that makes progress while the program computes; \
          docs/progress.md says what needs it.",
     ),
-    setting("GASNET_STATS", "0 (default), 1", "Print the counters of the conduit when a rank ends."),
+    setting(
+        "GASNET_STATS",
+        "0 (default), 1",
+        "Print the counters of the conduit when a rank ends. A program of the crate `pgas` also prints, in one line for each rank, \
+         how many calls, sends and far elements it asked for, and how many messages it sent for them.",
+    ),
     setting("GASNET_QUIET", "0 (default), 1", "Print no warnings."),
     setting(
         "GASNET_WAIT_REPORT",
