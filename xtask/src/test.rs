@@ -116,6 +116,7 @@ const STEPS: &[Step] = &[
     },
     Step { name: "doctest", about: "examples in the documentation", quick: false, run: doctest },
     Step { name: "hwloc", about: "the feature hwloc of the launcher", quick: false, run: hwloc },
+    Step { name: "features", about: "the features rand and tracing of pgas", quick: false, run: features },
     Step { name: "loom", about: "models of the lock-free parts", quick: false, run: loom },
     Step { name: "miri", about: "the core's unit tests under Miri", quick: false, run: miri },
     Step { name: "stage", about: "release build of tools and libraries", quick: true, run: stage },
@@ -404,6 +405,27 @@ fn hwloc(_: &mut Context) -> End {
     }
     match counted(sh::cargo(&["test", "-p", "gasnet-launch", "--features", "hwloc", "--lib", "bind"])) {
         Ok(tests) => End::Passed(format!("{tests} tests")),
+        Err(why) => End::Failed(why),
+    }
+}
+
+/// Tests what the features of `pgas` add. The test of spans is a program of one rank, which says what it saw.
+fn features(_: &mut Context) -> End {
+    let test = |what: &[&str]| {
+        sh::cargo(&[["test", "-p", "pgas", "--features", "rand,tracing"].as_slice(), what].concat())
+    };
+    let spans = test(&["--test", "spans"]);
+    let shown = sh::show(&spans);
+    match sh::capture(spans, CARGO_LIMIT) {
+        Ok(outcome) if outcome.status == Some(0) && outcome.stdout.contains("spans: ") => {}
+        Ok(outcome) => {
+            println!("{shown}\n{}{}", outcome.stdout, outcome.stderr);
+            return End::Failed(format!("{shown}: {}", outcome.end()));
+        }
+        Err(why) => return End::Failed(why),
+    }
+    match counted(test(&["--lib", "streams"])) {
+        Ok(tests) => End::Passed(format!("{} tests", tests + 1)),
         Err(why) => End::Failed(why),
     }
 }
