@@ -594,7 +594,7 @@ impl Engine {
         }
         let mut done = 0;
         while done < TURN_BATCHES
-            && let Some(batch) = self.inbox.pop()
+            && let Some(batch) = self.servers.take(&self.inbox)
         {
             self.serve_batch(batch);
             done += 1;

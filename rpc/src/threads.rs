@@ -90,6 +90,15 @@ impl Servers {
         self.wake.notify_one();
     }
 
+    /// Takes the next item, for one who may be held up by it. Another thread sees to those behind it.
+    pub(crate) fn take<T>(&self, inbox: &Inbox<T>) -> Option<T> {
+        let item = inbox.pop()?;
+        if !inbox.is_empty() {
+            self.work();
+        }
+        Some(item)
+    }
+
     /// Whether there are no such threads.
     #[inline]
     pub(crate) fn none(&self) -> bool {
@@ -136,8 +145,8 @@ impl Servers {
         self.threads.fetch_sub(1, Ordering::Release);
     }
 
-    /// What a thread that serves does until it is to stop. It looks for work by `look`, where nobody else does,
-    /// runs services by `serve`, and sleeps at most so long; `look` and `serve` tell how much they did.
+    /// What a thread that serves does until it is to stop. It looks for work by `look`, where nobody else
+    /// does, runs services by `serve`, and sleeps at most so long; `look` and `serve` tell how much they did.
     fn serve(
         &self,
         longest: Duration,
@@ -156,6 +165,8 @@ impl Servers {
                 self.looks();
             }
             if done == 0 {
+                // Loom would have it wait for all others there, and miss that they wait for it.
+                #[cfg(not(loom))]
                 yield_now();
                 self.sleep(longest, &has_work);
             }
@@ -221,5 +232,118 @@ impl Engine {
         let longest = if looks { LOOK } else { FLUSH };
         let look = || if looks { self.rank.poll() } else { 0 };
         self.servers.serve(longest, look, || Engine::serve(self), || self.has_work());
+    }
+}
+
+/// Nobody's sleep times out in these models: who is not woken sleeps for ever, and loom says so.
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use loom::model::Builder;
+    use loom::sync::{Arc, mpsc};
+    use loom::thread;
+
+    type Item = Box<dyn FnOnce() + Send>;
+
+    /// The threads of an engine whose services are these.
+    #[derive(Default)]
+    struct Rank {
+        servers: Servers,
+        inbox: Inbox<Item>,
+    }
+
+    impl Rank {
+        fn start(rank: &Arc<Rank>, threads: usize) -> Vec<thread::JoinHandle<()>> {
+            let start = |_| {
+                rank.servers.begin();
+                let rank = rank.clone();
+                thread::spawn(move || {
+                    let has_work = || !rank.inbox.is_empty();
+                    rank.servers.serve(Duration::MAX, || 0, || rank.turn(), has_work);
+                })
+            };
+            (0..threads).map(start).collect()
+        }
+
+        /// One turn of serving.
+        fn turn(&self) -> usize {
+            let mut done = 0;
+            while let Some(item) = self.servers.take(&self.inbox) {
+                item();
+                done += 1;
+            }
+            done
+        }
+
+        /// What a handler does.
+        fn bring(&self, item: impl FnOnce() + Send + 'static) {
+            self.inbox.push(Box::new(item));
+            self.servers.work();
+        }
+
+        /// What a thread of the program does that has waited.
+        fn cease_to_wait(&self) {
+            self.servers.waiter_goes();
+            if !self.inbox.is_empty() {
+                self.servers.work();
+            }
+        }
+
+        fn end(&self, threads: Vec<thread::JoinHandle<()>>) {
+            self.servers.stop();
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+        }
+    }
+
+    fn model(preemptions: usize, check: impl Fn() + Send + Sync + 'static) {
+        let mut builder = Builder::new();
+        builder.preemption_bound = Some(preemptions);
+        builder.check(check);
+    }
+
+    #[test]
+    fn loom_no_work_is_left_to_sleepers() {
+        model(3, || {
+            let rank = Arc::new(Rank::default());
+            let threads = Rank::start(&rank, 1);
+            let (send, served) = mpsc::channel();
+            rank.bring(move || send.send(1).unwrap());
+            assert_eq!(served.recv(), Ok(1));
+            rank.end(threads);
+        });
+    }
+
+    /// Work that comes while a thread of the program waits, and is about to go on without having served it.
+    #[test]
+    fn loom_who_ceases_to_wait_leaves_no_work_behind() {
+        model(3, || {
+            let rank = Arc::new(Rank::default());
+            let threads = Rank::start(&rank, 1);
+            let (send, served) = mpsc::channel();
+            rank.servers.waiter_comes();
+            let other = rank.clone();
+            let handler = thread::spawn(move || other.bring(move || send.send(1).unwrap()));
+            rank.cease_to_wait();
+            assert_eq!(served.recv(), Ok(1));
+            handler.join().unwrap();
+            rank.end(threads);
+        });
+    }
+
+    /// The first of two services, both left behind by a thread of the program, waits for the second.
+    #[test]
+    fn loom_another_thread_takes_over_from_one_that_is_held_up() {
+        model(1, || {
+            let rank = Arc::new(Rank::default());
+            let threads = Rank::start(&rank, 2);
+            let (second, first) = mpsc::channel();
+            let (send, served) = mpsc::channel();
+            rank.servers.waiter_comes();
+            rank.bring(move || send.send(first.recv().unwrap()).unwrap());
+            rank.bring(move || second.send(2).unwrap());
+            rank.cease_to_wait();
+            assert_eq!(served.recv(), Ok(2));
+            rank.end(threads);
+        });
     }
 }
