@@ -115,6 +115,16 @@
 //! ([`World::serve_by_threads`], `GASNET_PROGRESS=thread`). They must not wait themselves. A function that
 //! needs to is called with [`World::call_async`] and awaits: it becomes a task of the rank.
 //!
+//! **What may be captured.** The function is not sent: its type is, and the called rank makes a value of that
+//! type from nothing, since it has no bytes. So a closure can have captured a *token*, a value without bytes
+//! that is `Copy` and `Send`, and the called rank has the token, too, even if nobody there was ever given
+//! one. `Send` says that a value may be had by any thread; a remote call takes that to be any thread of any
+//! rank. It does not say that what the token stands for has happened on the called rank. A token for one
+//! thread ("this is the main thread") is not `Send`, one of which there is one is not `Copy`: both do not
+//! compile. A token for one *process* ("the library was initialised here") that is `Copy` and `Send` does,
+//! and proves nothing on another rank: what `unsafe` code relies on has to hold on all ranks, or to be held
+//! by a value that has a byte.
+//!
 //! Sends travel together: a batch leaves when it is full, when the rank makes progress, and with threads that
 //! serve, after some milliseconds. From 64 ranks on they go in two hops, so that batches fill.
 //! `GASNET_STATS=1` says at the end how much was asked for, and how many messages it took.
@@ -124,9 +134,9 @@
 //! [`Pending::result`] returns the error. A function without a result has nobody to tell: if it panics the
 //! job ends, with a message that names both ranks.
 //!
-//! **A rank that ends.** No rank leaves a job by itself. One whose function has returned from [`run`]'s `body`
-//! goes on serving calls until all have. What others ask of it is done, then; but a barrier, a phase or another
-//! collective call that it does not make ends the job, with a message, on the rank that waits there. A rank that
+//! **A rank that ends.** No rank leaves a job by itself. One whose function has returned from [`run`]'s
+//! `body` goes on serving calls until all have. What others ask of it is done, then; but a barrier, a phase
+//! or another collective call of all ranks that it does not make ends the job, with a message. A rank that
 //! dies, panics or exits ends the whole job, with a message that names it and with its status: nobody gets an
 //! error for a rank that is no more, and nobody waits for one.
 //!

@@ -134,7 +134,8 @@ impl World {
     ///
     /// The function is a function item or a closure that captures nothing; it does not compile otherwise. It
     /// runs when the called rank makes progress (see [the front page](crate#where-calls-run)), and must not
-    /// wait.
+    /// wait. It may have captured tokens, values without bytes that are `Copy` and `Send`: the called rank
+    /// makes its own, which is no proof that something has happened there.
     ///
     /// # One-sided
     /// Returns when the call is on its way.

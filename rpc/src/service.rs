@@ -32,6 +32,9 @@ impl Service {
     /// The service that calls `f`, a function item or a closure that captures nothing: each rank calls its
     /// own copy of the code.
     ///
+    /// It may have captured values without bytes that are `Copy` and `Send`. `Send` promises that any thread
+    /// may have such a value; here that means any thread of any rank, on which it is made from nothing.
+    ///
     /// # Panics
     /// Does not compile where `f` captures something.
     pub fn of<F: Fn(Incoming<'_>) + Copy + Send + 'static>(f: F) -> &'static Service {

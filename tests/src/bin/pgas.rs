@@ -17,6 +17,8 @@ const SECTIONS: &[Section] = &[
     ("errors", errors),
     ("table", table),
     ("delegation", delegation),
+    ("ring", ring),
+    ("tokens", tokens),
     ("references", references),
     ("teams", teams),
     ("tasks", tasks),
@@ -353,7 +355,7 @@ fn delegation(world: World, _: &mut fastrand::Rng) {
         }
         world.send((world.rank() + 1) % world.size(), pass_on, (left - 1, path, reply));
     }
-    for hops in 0..9 {
+    for hops in (0..9).chain([40]) {
         let first = (world.rank() + 1) % world.size();
         let path = world
             .ask(first, |world, reply, hops: u32| pass_on(world, (hops, Vec::new(), reply)), hops)
@@ -375,6 +377,44 @@ fn delegation(world: World, _: &mut fastrand::Rng) {
     }
     for (to, pending) in world.ranks().zip(pending) {
         assert_eq!(pending.wait(), to);
+    }
+}
+
+/// Every rank floods every other with questions that go round the ring before they are answered, with more
+/// bytes than there are windows: who sends one on never waits, so it ends.
+fn ring(world: World, random: &mut fastrand::Rng) {
+    fn pass_on(world: World, (left, sum, data, reply): (u32, u64, Vec<u64>, Reply<u64>)) {
+        let sum = sum.wrapping_add(checksum(&data));
+        if left == 0 {
+            return reply.answer(&sum);
+        }
+        world.send((world.rank() + 1) % world.size(), pass_on, (left - 1, sum, data, reply));
+    }
+    let ask =
+        |world: World, reply: Reply<u64>, data: Vec<u64>| pass_on(world, (world.size() - 1, 0, data, reply));
+    for _ in 0..4 {
+        let mut pending = Vec::new();
+        for to in world.ranks().flat_map(|to| [to; 30]) {
+            let data: Vec<u64> = (0..random.usize(..1200)).map(|_| random.u64(..)).collect();
+            let sum = checksum(&data).wrapping_mul(u64::from(world.size()));
+            pending.push((sum, world.ask(to, ask, data)));
+        }
+        for (sum, pending) in pending {
+            assert_eq!(pending.wait(), sum);
+        }
+    }
+}
+
+/// What has no bytes may be captured: the called rank has one of its own, where such a value may lie.
+fn tokens(world: World, _: &mut fastrand::Rng) {
+    #[derive(Clone, Copy)]
+    #[repr(align(64))]
+    struct Token(());
+    let token = Token(());
+    for to in world.ranks() {
+        let address = world.call(to, move |_, ()| core::ptr::from_ref(&token).addr(), ()).wait();
+        assert!(address > 0 && address.is_multiple_of(align_of::<Token>()), "{address:#x}");
+        let () = world.call(to, move |_, ()| token.0, ()).wait();
     }
 }
 
