@@ -246,3 +246,49 @@ impl Drop for Reply {
         self.end(ABANDONED, &mut Vec::new(), Vec::new());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(body: &[u8]) -> Answered {
+        Answered { body: body.to_vec(), ..Answered::default() }
+    }
+
+    /// Answers that are repeated, late (nobody waits any more, or somebody else at the same place), or made
+    /// up.
+    #[test]
+    fn an_answer_completes_its_own_call_once() {
+        let calls = Calls::default();
+        let (me, to) = (RankId(0), RankId(1));
+        let (mut first, answer) = calls.open(me, to);
+        calls.complete(to, answer, ANSWERED, bytes(b"first"));
+        calls.complete(to, answer, PANICKED, bytes(b"again"));
+        assert_eq!(first.take().unwrap().unwrap().bytes(), b"first");
+        assert!(first.take().is_none(), "an answer is taken once");
+
+        let (mut second, next) = calls.open(me, to);
+        assert_eq!(answer.place, next.place, "or this shows nothing");
+        calls.complete(to, answer, ANSWERED, bytes(b"late"));
+        calls.complete(to, Answer { place: 77, ..next }, ANSWERED, bytes(b"made up"));
+        assert!(!second.is_done() && second.take().is_none());
+        drop(second);
+        calls.complete(to, next, ANSWERED, bytes(b"nobody waits"));
+        assert!(lock(&calls.table).open.is_empty());
+    }
+
+    #[test]
+    fn each_way_to_fail_is_an_error_of_its_own() {
+        let (calls, rank) = (Calls::default(), RankId(3));
+        let end = |outcome| {
+            let (mut call, answer) = calls.open(RankId(0), rank);
+            calls.complete(rank, answer, outcome, bytes("\u{e4}".as_bytes()));
+            call.take().unwrap().unwrap_err()
+        };
+        let message = "\u{e4}".to_string();
+        assert_eq!(end(PANICKED), CallError::Panicked { rank, message: message.clone() });
+        assert_eq!(end(ABANDONED), CallError::Abandoned { rank });
+        assert_eq!(end(NO_ROOM), CallError::NoRoom { rank });
+        assert_eq!(end(UNREADABLE), CallError::Codec { rank, message });
+    }
+}

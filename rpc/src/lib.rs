@@ -52,6 +52,18 @@
 //!
 //! # Order
 //! None between records, even to the same rank.
+//!
+//! # After Trapeze
+//! Delegation and payloads that are in place before their record are those of Trapeze's remote calls. What
+//! was done otherwise:
+//!
+//! | There | Here |
+//! |---|---|
+//! | messages of 128 bytes | records of any length: a body that no message holds is a payload |
+//! | at most 8 hops, credits of their own | any number of hops: who sends from a service never waits |
+//! | continuations on a stack, deferred if a lock is held | futures and tasks, which await; a service that waits is told at once |
+//! | waiters time out, calls nobody waits for are evicted | conduits lose nothing, and the death of a rank ends the job; an answer that comes late finds no call |
+//! | marshalling into remote memory, or once more into a buffer | a body is written once, into the batch that is sent |
 
 mod calls;
 mod lock;
