@@ -14,9 +14,9 @@ use crate::state::upc;
 use std::cell::UnsafeCell;
 use std::ffi::{c_uint, c_ulong, c_void};
 
-/// Number of buffers.
+/// Number of buffers on each thread.
 const BUFFER_COUNT: usize = 8;
-/// Bytes of each buffer; `upcc` uses no more.
+/// Bytes of each buffer. `upcc` has the same numbers, and uses no more; a test below compares.
 const BUFFER_BYTES: usize = 16 << 10;
 
 /// Bit of `how`: the old values are needed.
@@ -265,6 +265,11 @@ pub extern "C" fn __upc_is_private(p: *const c_void) -> c_uint {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn emitted_code_counts_on_these_buffers() {
+        assert_eq!((BUFFER_COUNT, BUFFER_BYTES as u64), (upcc::opt::BUFFERS, upcc::opt::BUFFER_BYTES));
+    }
 
     /// Thread and offset of element i of an array that starts at offset 0.
     fn place(i: u64, b: u64, e: u64, threads: u32) -> (u32, u64) {

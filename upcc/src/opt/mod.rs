@@ -30,6 +30,7 @@ mod same;
 mod stream;
 mod vector;
 
+pub use stream::{BUFFER_BYTES, BUFFERS};
 pub(crate) use vector::PAGE;
 
 use crate::front::ast::{Block, Expr, FuncDef, Stmt, StmtKind, TranslationUnit};

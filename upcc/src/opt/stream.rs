@@ -32,9 +32,10 @@ use crate::ir::{Context, Iterations, Loop, Pace, Place, Run, Step, Stretches, St
 use crate::lower;
 use std::rc::Rc;
 
-/// Buffers that the runtime has, and their size in bytes.
-const BUFFERS: usize = 8;
-const BUFFER_BYTES: u64 = 16 << 10;
+/// Buffers that the runtime has on each thread; a test of `upc-rt` compares.
+pub const BUFFERS: usize = 8;
+/// Their size in bytes; likewise.
+pub const BUFFER_BYTES: u64 = 16 << 10;
 /// Blocks shorter than this make no stretches worth their while.
 const SHORT_BLOCK: u64 = 16;
 /// Loop bodies of more tokens are not emitted twice.
