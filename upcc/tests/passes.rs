@@ -206,8 +206,8 @@ fn far_loops() {
     assert!(c.contains("__upc_addb(__UPC_VAR(__upc_k_a), (long)(i - 1), 64, 8)"), "{c}");
 }
 
-/// Arguments of what may be a macro have no comma outside of parentheses, however deep the literal is that has
-/// it.
+/// Arguments of what may be a macro have no comma outside of parentheses, however deep the literal is that
+/// has it.
 #[test]
 fn literals_in_arguments() {
     let c = function("own[0] = f(f((double){t, })) + f(t);", Passes::all(true));
