@@ -299,3 +299,48 @@ mod tests {
         assert_eq!(writer.learn(word(3, false)), Err(Nonsense));
     }
 }
+
+/// Two threads over a ring of two bytes: what is read is what was written, in all orders.
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use loom::sync::Arc;
+    use loom::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
+
+    #[test]
+    fn loom_clan_01_a_ring_hands_bytes_over() {
+        loom::model(|| {
+            let words = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
+            let ring = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
+            let (theirs, places) = (words.clone(), ring.clone());
+            let writing = loom::thread::spawn(move || {
+                let mut writer = Writer::new(2);
+                for byte in 1..=3 {
+                    while writer.room() == 0 {
+                        // ORDER: Acquire; pairs with the reader's Release: the place was read.
+                        writer.learn(theirs[1].load(Acquire)).unwrap();
+                        loom::thread::yield_now();
+                    }
+                    let [(at, _), _] = writer.place(1);
+                    places[at].store(byte, Relaxed);
+                    // ORDER: Release; pairs with the reader's Acquire: the byte is there.
+                    theirs[0].store(writer.publish(byte == 3), Release);
+                }
+            });
+            let mut reader = Reader::new(2);
+            let mut next = 1;
+            while !(reader.is_over() && reader.ready() == 0) {
+                reader.learn(words[0].load(Acquire)).unwrap();
+                while reader.ready() > 0 {
+                    let [(at, _), _] = reader.take(1);
+                    assert_eq!(ring[at].load(Relaxed), next);
+                    next += 1;
+                    words[1].store(reader.tell(false), Release);
+                }
+                loom::thread::yield_now();
+            }
+            assert_eq!(next, 4);
+            writing.join().unwrap();
+        });
+    }
+}
