@@ -137,6 +137,16 @@ impl Here {
         }
         Here(beside.then_some(engine))
     }
+
+    /// Serves. A service may hold this thread up, so others see to what comes meanwhile.
+    #[inline]
+    fn serve(&self, engine: &'static Engine) -> usize {
+        match self.0 {
+            None => engine.serve(),
+            Some(_) if !engine.has_work() => 0,
+            Some(_) => engine.servers.serve_in_wait(|| engine.serve()),
+        }
+    }
 }
 
 impl Drop for Here {
@@ -765,8 +775,8 @@ impl Engine {
             "a function that another rank has called may not wait ({what}): make it async, and await"
         );
         self.flush();
-        let _here = Here::waiting(self);
-        self.rank.wait_for(what, peer, || condition() || (self.serve() > 0 && condition()));
+        let here = Here::waiting(self);
+        self.rank.wait_for(what, peer, || condition() || (here.serve(self) > 0 && condition()));
     }
 
     /// A barrier of all ranks, at which this rank serves while it waits.

@@ -1,9 +1,9 @@
 //! Threads that serve beside the program.
 //!
-//! As long as a thread of the program waits in the engine it serves, and these sleep. Else whoever brings
-//! work (a handler, as a rule in the rank's progress thread) wakes one of them; that one wakes the next only
-//! if there is more to do than it has taken on. So one event never wakes a crowd, a burst is served by one
-//! thread, and when that is held up by a service another takes over.
+//! As long as a thread of the program waits in the engine it serves, and these sleep. Else, or while that
+//! thread runs a service, whoever brings work (a handler, as a rule in the rank's progress thread) wakes one
+//! of them; that one wakes the next only if there is more to do than it has taken on. So one event never
+//! wakes a crowd, a burst is served by one thread, and when that is held up by a service another takes over.
 
 use crate::Engine;
 use crate::prim::{AtomicBool, AtomicUsize, Condvar, Mutex, Ordering, fence, lock, yield_now};
@@ -117,6 +117,15 @@ impl Servers {
         self.waiters.fetch_sub(1, Ordering::Relaxed);
         // ORDER: SeqCst; pairs with the fence in `work`.
         fence(Ordering::SeqCst);
+    }
+
+    /// A thread of the program that waits runs services, which may take long: it does not count as one that
+    /// waits meanwhile.
+    pub(crate) fn serve_in_wait(&self, serve: impl FnOnce() -> usize) -> usize {
+        self.waiter_goes();
+        let done = serve();
+        self.waiter_comes();
+        done
     }
 
     /// Has the threads end, and waits for that.
@@ -325,6 +334,26 @@ mod loom_tests {
             let handler = thread::spawn(move || other.bring(move || send.send(1).unwrap()));
             rank.cease_to_wait();
             assert_eq!(served.recv(), Ok(1));
+            handler.join().unwrap();
+            rank.end(threads);
+        });
+    }
+
+    /// A thread of the program serves while it waits, and the service waits for another one.
+    #[test]
+    fn loom_another_thread_takes_over_from_one_that_waits() {
+        model(1, || {
+            let rank = Arc::new(Rank::default());
+            let threads = Rank::start(&rank, 2);
+            let (second, first) = mpsc::channel();
+            let (send, served) = mpsc::channel();
+            rank.servers.waiter_comes();
+            rank.bring(move || send.send(first.recv().unwrap()).unwrap());
+            let other = rank.clone();
+            let handler = thread::spawn(move || other.bring(move || second.send(2).unwrap()));
+            rank.servers.serve_in_wait(|| rank.turn());
+            rank.cease_to_wait();
+            assert_eq!(served.recv(), Ok(2));
             handler.join().unwrap();
             rank.end(threads);
         });

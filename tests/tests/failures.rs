@@ -536,8 +536,8 @@ fn a_conduit_that_does_not_open_says_why_once() {
             &[("GASNET_CONDUIT", "netvm"), ("GASNET_NETVM_REGISTRATION", "prayer")][..],
             "GASNET_NETVM_REGISTRATION=prayer: not understood; it takes: shadow-lock (default), ",
         ),
-        (&[("GASNET_CONDUIT", "ofi")], "conduit ofi is not there"),
-        (&[("GASNET_CONDUIT", "mpi")], "conduit mpi is not there"),
+        (&[("GASNET_CONDUIT", "ofi")], "conduit ofi cannot be loaded"),
+        (&[("GASNET_CONDUIT", "mpi")], "conduit mpi cannot be loaded"),
         (&[("GASNET_FAULTY", "rain")], "GASNET_FAULTY=rain"),
     ] {
         let all: Vec<_> = nowhere.iter().chain(settings).copied().collect();
@@ -578,7 +578,7 @@ fn planted_libraries_are_not_loaded() {
     let settings = [("LD_LIBRARY_PATH", ""), ("GASNET_PLUGIN_PATH", "/nowhere"), ("GASNET_CONDUIT", "ofi")];
     let ends = |program: &str, is_loaded: bool, part: &str| {
         let outcome = job_of(&at(program), "2", Frames, "fine", &settings);
-        says(&outcome, 1, &["conduit ofi is not there", part]);
+        says(&outcome, 1, &["conduit ofi cannot be loaded", part]);
         assert_eq!(outcome.stderr.contains("loaded!"), is_loaded, "{}", outcome.report());
     };
     ends("tools/program", false, "is in no folder with the name bin");

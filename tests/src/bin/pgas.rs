@@ -567,11 +567,9 @@ fn threads(world: World, _: &mut fastrand::Rng) {
 fn beside(world: World, _: &mut fastrand::Rng) {
     static STOP: AtomicU64 = AtomicU64::new(0);
     static SERVED_BY: Mutex<Vec<std::thread::ThreadId>> = Mutex::new(Vec::new());
-    world.serve_by_threads(2);
-    world.barrier();
-    if world.rank() == 0 {
+    // From rank 0: the first call is over when the third has been made, which waits for the second.
+    let hold_up = || {
         for to in 1..world.size() {
-            // This one is over when the next one runs.
             let held_up = world.call(
                 to,
                 |_, ()| {
@@ -585,6 +583,17 @@ fn beside(world: World, _: &mut fastrand::Rng) {
             world.send(to, |_, ()| STOP.store(1, Relaxed), ());
             held_up.wait();
         }
+    };
+    let clear = || {
+        world.settle();
+        STOP.store(0, Relaxed);
+        SERVED_BY.lock().unwrap().clear();
+        world.barrier();
+    };
+    world.serve_by_threads(2);
+    world.barrier();
+    if world.rank() == 0 {
+        hold_up();
     } else {
         // No call of the runtime.
         while STOP.load(Relaxed) == 0 {
@@ -592,9 +601,12 @@ fn beside(world: World, _: &mut fastrand::Rng) {
         }
         assert_ne!(SERVED_BY.lock().unwrap()[0], std::thread::current().id());
     }
-    world.settle();
-    STOP.store(0, Relaxed);
-    SERVED_BY.lock().unwrap().clear();
+    clear();
+    // Others wait in the runtime: the thread that waits may be the one that is held up.
+    if world.rank() == 0 {
+        hold_up();
+    }
+    clear();
 }
 
 /// Random updates by all ranks against the same made by one.
