@@ -211,8 +211,9 @@ fn predict(model: &CostModel, mode: Registration, pages: u64, puts: u64) -> Resu
 /// What a machine is fitted to, and how well it fits: part, measured, simulated.
 type Fit = Vec<(&'static str, f64, f64)>;
 
-/// This host, from the measured parts of a put, and what a page takes to be pinned and unpinned.
-fn fit(parts: &Values, pin: [Time; 2], pages: u64) -> Result<(CostModel, Fit), String> {
+/// This host, from the measured parts of a put, what a page takes to be pinned and unpinned, and the costs of
+/// its own that [`own_costs`] measures.
+fn fit(parts: &Values, pin: [Time; 2], pages: u64, own: FirmwareCosts) -> Result<(CostModel, Fit), String> {
     let ib = CostModel::modern_ib();
     let lookup = Time::ZERO;
     let pin = PinCosts {
@@ -228,10 +229,9 @@ fn fit(parts: &Values, pin: [Time; 2], pages: u64) -> Result<(CostModel, Fit), S
         synchronous: true,
         attended: true,
         page_out: Time::ZERO,
-        wake: wake(),
         // Copies.
         dma: Time::ns(30),
-        ..table_costs(ib.firmware)
+        ..own
     };
     let (mut post, mut page_in, mut page_out, mut interrupt) = (0.3_f64, 20.0_f64, 10.0_f64, 5.0_f64);
     let (mut lookup, mut message) = (0.1_f64, 0.3_f64);
@@ -281,6 +281,11 @@ fn halves(both: Duration) -> [Time; 2] {
         if pin + unpin > 0.0 { pin / (pin + unpin) } else { 0.5 }
     });
     [Time::us(us * share), Time::us(us * (1.0 - share))]
+}
+
+/// What wakes and steps in the shadow table take on this host.
+fn own_costs() -> FirmwareCosts {
+    FirmwareCosts { wake: wake(), ..table_costs(CostModel::modern_ib().firmware) }
 }
 
 /// What the host's steps in the shadow table take where that is memory, not a NIC's.
@@ -354,7 +359,7 @@ pub fn run(options: &Options, progress: &mut Progress) -> Result<Figures, String
     let folder = std::env::temp_dir();
     let holding = costs::holding(&folder).map_err(|e| e.to_string())?;
     let holding = holding.ok_or("pages cannot be pinned here: set the limit of locked memory higher")?;
-    let (model, found) = fit(&parts, halves(holding.page), largest)?;
+    let (model, found) = fit(&parts, halves(holding.page), largest, own_costs())?;
     let mut text = table(&["part of a put", "measured us", "fitted us"]);
     for (part, measured, fitted) in &found {
         rows.push(Row::new(format!("live_part_{part}"), "us", 2, *measured));
@@ -699,7 +704,20 @@ mod tests {
             page_in: Time::us(30.0),
             page_out: Time::ZERO,
             page_out_page: Time::us(9.0),
-            ..table_costs(firmware)
+            ..table(firmware)
+        }
+    }
+
+    /// Costs of a host as [`own_costs`] measures them, but the same on all machines.
+    fn table(firmware: FirmwareCosts) -> FirmwareCosts {
+        FirmwareCosts {
+            map: Time::ns(60),
+            unmap: Time::ns(15),
+            unmap_locked: Time::ns(10),
+            clean: Time::ns(5),
+            dirty: Time::ns(5),
+            wake: Time::us(5.0),
+            ..firmware
         }
     }
 
@@ -724,7 +742,7 @@ mod tests {
         let pages = 4 * BUDGET;
         let parts = simulated_parts(&truth, pages).unwrap();
         let parts: Values = parts.into_iter().map(|(part, value)| (part.to_string(), value)).collect();
-        let (model, found) = fit(&parts, pin, pages).unwrap();
+        let (model, found) = fit(&parts, pin, pages, table(ib.firmware)).unwrap();
         for (part, measured, fitted) in &found {
             assert!((fitted / measured - 1.0).abs() < 0.03, "{part}: {measured} {fitted}");
         }
