@@ -264,6 +264,8 @@ fn leave_as(name: &str, r: &Rank) -> ! {
         if name == "leaving-unasked" {
             r.request_short(RankId(0), 133, &[]).expect("a request");
         }
+        // It is out of the barrier, and serves nothing from now on.
+        set_mark("idle");
         wait_for_mark("begun");
         // What has begun is outstanding by then, or a queue is full; nothing depends on it.
         std::thread::sleep(std::time::Duration::from_millis(300));
@@ -395,9 +397,7 @@ fn main() {
             if rank.id() == other(rank) {
                 leave_as(&name, rank);
             }
-            if name.starts_with("gone-") {
-                wait_for_mark("left");
-            }
+            wait_for_mark(if name.starts_with("gone-") { "left" } else { "idle" });
         }
         if rank.id().0 == 0 || name.starts_with("all-") {
             role(rank);
