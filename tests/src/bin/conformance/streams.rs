@@ -316,15 +316,24 @@ pub fn clan_14_messages_land_in_posted_buffers(cx: &Cx) {
         } else {
             let mut rx = Posted::new(cx.rank, streams.accept(partner).expect("a slot"));
             let mut expected = VecDeque::new();
+            let mut next = None;
             let mut posted = 0;
             let mut received = 0;
             while received < messages {
                 if posted < messages && rx.len() < rng.below(6) + 1 {
-                    let (room, bytes) = message();
-                    rx.post(vec![UNTOUCHED; room]).expect("room for seven keys");
-                    expected.push_back((room, bytes));
-                    posted += 1;
-                    continue;
+                    let (room, bytes) = next.take().unwrap_or_else(&mut message);
+                    match rx.post(vec![UNTOUCHED; room]) {
+                        Ok(()) => {
+                            expected.push_back((room, bytes));
+                            posted += 1;
+                            continue;
+                        }
+                        // The sender has not told yet that it has taken the keys of earlier ones.
+                        Err(e) if e.kind() == ErrorKind::WouldBlock && !rx.is_empty() => {
+                            next = Some((room, bytes));
+                        }
+                        Err(e) => panic!("a buffer cannot be posted: {e}"),
+                    }
                 }
                 let Arrival { buffer, len, immediate } = rx.receive().expect("open").expect("a message");
                 let (room, bytes) = expected.pop_front().expect("posted");
