@@ -80,9 +80,9 @@ impl<'r> Posted<'r> {
     /// Posts a buffer for the next message that finds no other one.
     ///
     /// # Errors
-    /// [`WouldBlock`](ErrorKind::WouldBlock): the stream's ring is full of keys, those among them that the
-    /// peer has taken and not told of yet (it tells after each chunk); or the peer has not accepted the stream
-    /// yet. The stream has ended.
+    /// [`WouldBlock`](ErrorKind::WouldBlock): the stream's ring is full of keys, with those that the peer has
+    /// taken and not told of yet (it tells after each chunk). Or the peer has not accepted the stream yet.
+    /// The stream has ended.
     pub fn post(&mut self, buffer: Vec<u8>) -> io::Result<()> {
         if self.stream.tx().room()? < KEY_BYTES {
             let (peer, n) = (self.stream.peer(), self.buffers.len());
