@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use netvm_fw::atomics::AtomicOp;
-use netvm_fw::host::{Host, HostAction, HostConfig, HostEvent, Segment};
+use netvm_fw::host::{Host, HostAction, HostConfig, HostEvent, KeySource, Segment};
 use netvm_fw::library::{Fence, Library, Transfer};
 use netvm_fw::nic::{HostReply, Nic, NicAction, NicConfig, NicEvent, NicStats};
 use netvm_fw::port::{Counter, Doorbell, PortMemory};
@@ -266,7 +266,7 @@ fn two_nodes_on_threads() {
     let mut segments = Vec::new();
     for n in 0..2u32 {
         let (host, nic) = make(n.into());
-        let mut host = Host::new(HostConfig::new(FRAMES), host, n.into());
+        let mut host = Host::new(HostConfig::new(FRAMES), host, KeySource::seeded(n.into()));
         segments.push(host.export(PORT, 1, 0, PAGES * P, &mut Vec::new()).expect("free memory"));
         hosts.push(host);
         let mut nic = Nic::new(NicConfig::new(Node(n), 2), nic);

@@ -14,7 +14,7 @@ use crate::time::Time;
 use crate::world::{Body, Left, World, WorldEvent};
 use core::any::Any;
 use firehose::Change;
-use netvm_fw::host::{Host, HostAction, HostConfig, HostEvent, HostStats, Segment};
+use netvm_fw::host::{Host, HostAction, HostConfig, HostEvent, HostStats, KeySource, Segment};
 use netvm_fw::nic::{HostReply, Interrupt, Nic, NicAction, NicConfig, NicEvent, OpId, Stretch};
 use netvm_fw::port::{Doorbell, PortMemory, Post};
 use netvm_fw::shadow::{Geometry, Lease, table};
@@ -193,7 +193,7 @@ impl SimCard {
         if costs.synchronous {
             config.batch = (allowed / 8).clamp(1, 32);
         }
-        let mut host = Host::new(config, host_table, u64::from(rank) << 32);
+        let mut host = Host::new(config, host_table, KeySource::seeded(rank.into()));
         let export = host.export(PORT, 0, 0, len + scratch_len, &mut Vec::new()).expect("whole pages, once");
         let mut card = SimCard {
             rank,

@@ -50,7 +50,7 @@ impl Backing {
     /// Makes the segment, and the NIC's side of its table.
     pub(crate) fn new(plan: Plan, card: &Arc<Card>) -> Result<(Backing, NicTable), Error> {
         let mut config = PagerConfig::new(plan.segment, plan.budget, plan.folder);
-        (config.extra, config.port, config.seed) = (plan.behind, PORT, gasnet_sys::random());
+        (config.extra, config.port) = (plan.behind, PORT);
         config.patience = FULL_STORE_LIMIT;
         let who = format!("gasnet: rank {} of {}: netvm: ", plan.rank, plan.size);
         let nic = Arc::downgrade(card);

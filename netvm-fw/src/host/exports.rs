@@ -3,7 +3,10 @@
 //! Exports consist of whole pages (the table has one key for a frame) and do not overlap. A page outside all
 //! exports has no key, and a message for it is refused.
 
+use siphasher::sip::SipHasher13;
 use std::collections::BTreeMap;
+use std::fmt;
+use std::hash::Hasher;
 use thiserror::Error;
 
 use crate::ids::{Key, PAGE, PortId, Vpn};
@@ -49,19 +52,54 @@ pub enum ExportError {
     Name,
 }
 
+/// The source of the keys of exports: one number for each.
+///
+/// Whoever imports a segment has its key. So a key must not tell the next one, as it would if both came from
+/// a generator whose state is its output.
+pub struct KeySource(Box<dyn FnMut() -> u64 + Send>);
+
+impl KeySource {
+    /// Calls `draw` for each key. Where keys must keep others out, that is the system's source of random
+    /// numbers.
+    pub fn drawn(draw: impl FnMut() -> u64 + Send + 'static) -> KeySource {
+        KeySource(Box::new(draw))
+    }
+
+    /// Keys that a seed decides, for simulated hosts: the same in each run. They are a keyed hash of their
+    /// number, so that keys tell nothing of each other to those who do not know the seed.
+    pub fn seeded(seed: u64) -> KeySource {
+        let mut number = 0u64;
+        KeySource::drawn(move || {
+            number += 1;
+            let mut hasher = SipHasher13::new_with_keys(seed, 0);
+            hasher.write_u64(number);
+            hasher.finish()
+        })
+    }
+
+    fn draw(&mut self) -> Key {
+        Key((self.0)())
+    }
+}
+
+impl fmt::Debug for KeySource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeySource").finish_non_exhaustive()
+    }
+}
+
 /// The export maps of all ports of a host.
 #[derive(Debug)]
 pub struct Exports {
     /// Segments by first page.
     segments: BTreeMap<u64, Segment>,
-    random: u64,
+    keys: KeySource,
 }
 
 impl Exports {
-    /// No exports. Keys come from a sequence that starts at `seed`; use a random seed where keys must keep
-    /// others out.
-    pub fn new(seed: u64) -> Exports {
-        Exports { segments: BTreeMap::new(), random: seed }
+    /// No exports yet.
+    pub fn new(keys: KeySource) -> Exports {
+        Exports { segments: BTreeMap::new(), keys }
     }
 
     /// Adds an export.
@@ -74,7 +112,7 @@ impl Exports {
         {
             return Err(ExportError::NotPages);
         }
-        let segment = Segment { port, name, address, size, key: Key(self.draw()) };
+        let mut segment = Segment { port, name, address, size, key: Key(0) };
         let (first, pages) = segment.pages();
         let before = self.segments.range(..first.0 + pages).next_back();
         if before.is_some_and(|(start, other)| start + other.pages().1 > first.0) {
@@ -83,6 +121,7 @@ impl Exports {
         if self.find(port, name).is_some() {
             return Err(ExportError::Name);
         }
+        segment.key = self.keys.draw();
         self.segments.insert(first.0, segment);
         Ok(segment)
     }
@@ -113,14 +152,5 @@ impl Exports {
         let end = Vpn::new(PortId(port.0.wrapping_add(1)), 0).0;
         let end = if end == 0 { u64::MAX } else { end };
         self.segments.range(Vpn::new(port, 0).0..end).map(|(_, s)| *s)
-    }
-
-    /// Not `fastrand`: traces of the simulator, which tests compare, depend on these draws.
-    fn draw(&mut self) -> u64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.random;
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ (x >> 31)
     }
 }

@@ -20,7 +20,7 @@ mod vm;
 
 use std::collections::{HashMap, VecDeque};
 
-pub use exports::{ExportError, Exports, Segment};
+pub use exports::{ExportError, Exports, KeySource, Segment};
 pub use vm::{Cleaned, Deactivated, FrameState, Vm};
 
 use crate::PageMemory;
@@ -205,12 +205,12 @@ pub struct Host {
 }
 
 impl Host {
-    /// A host that owns the host's side of the shadow table. Keys start from `seed`.
-    pub fn new(config: HostConfig, table: HostTable, seed: u64) -> Host {
+    /// A host that owns the host's side of the shadow table, and takes the keys of its exports from `keys`.
+    pub fn new(config: HostConfig, table: HostTable, keys: KeySource) -> Host {
         Host {
             config,
             vm: Vm::new(table),
-            exports: Exports::new(seed),
+            exports: Exports::new(keys),
             waiting: HashMap::new(),
             starved: VecDeque::new(),
             deferred: HashMap::new(),

@@ -1,7 +1,7 @@
 //! Items 1 to 11: memory management.
 
 use netvm_fw::host::{
-    Cleaned, Deactivated, FrameState, Host, HostAction, HostConfig, HostEvent, HostWork, Vm,
+    Cleaned, Deactivated, FrameState, Host, HostAction, HostConfig, HostEvent, HostWork, KeySource, Vm,
 };
 use netvm_fw::shadow::{Geometry, LockError, Unmap, table};
 use netvm_fw::{FrameAddress, Key, PageMemory, PortId, Ppn, Vpn};
@@ -331,7 +331,7 @@ impl Alone {
     fn new(frames: u32, batch: u32) -> Alone {
         let mut config = HostConfig::new(frames);
         config.batch = batch;
-        let host = Host::new(config, table(Geometry::new(frames), 1).0, 1);
+        let host = Host::new(config, table(Geometry::new(frames), 1).0, KeySource::seeded(1));
         Alone { host, full: false, groups: Vec::new(), ready: Vec::new() }
     }
 

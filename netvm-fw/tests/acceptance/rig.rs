@@ -7,7 +7,9 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 use std::sync::Arc;
 
-use netvm_fw::host::{FrameState, Host, HostAction, HostConfig, HostEvent, HostWork, Segment};
+use netvm_fw::host::{
+    FrameState, Host, HostAction, HostConfig, HostEvent, HostWork, KeySource, Segment,
+};
 use netvm_fw::library::{Fence, Handle, Library, Transfer};
 use netvm_fw::nic::{Interrupt, Nic, NicAction, NicConfig, NicEvent, NicWork, OpId, Stretch};
 use netvm_fw::port::{Counter, Doorbell, PortMemory, Post};
@@ -144,7 +146,11 @@ impl Rig {
             let (host, nic) = table(geometry, seed ^ 77);
             Computer {
                 nic: Nic::new(NicConfig::new(Node(n), nodes), nic),
-                host: Host::new(HostConfig::new(geometry.frames), host, seed.wrapping_add(n.into())),
+                host: Host::new(
+                    HostConfig::new(geometry.frames),
+                    host,
+                    KeySource::seeded(seed.wrapping_add(n.into())),
+                ),
                 memory: Memory(RefCell::new(vec![vec![0xee; PAGE as usize]; geometry.frames as usize])),
                 store: HashMap::new(),
                 bell: Arc::new(Doorbell::new(8)),

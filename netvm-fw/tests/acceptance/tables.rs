@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use netvm_fw::host::{Cleaned, Deactivated, ExportError, Exports, FrameState, Vm};
+use netvm_fw::host::{Cleaned, Deactivated, ExportError, Exports, FrameState, KeySource, Vm};
 use netvm_fw::shadow::{Geometry, Lease, LockError, Mapped, Unmap, table};
 use netvm_fw::{Key, PortId, Ppn, Vpn};
 use proptest::prelude::*;
@@ -248,7 +248,7 @@ proptest! {
 
     #[test]
     fn exports_are_found_by_page_and_name(ranges in prop::collection::vec((1u16..3, 0u64..30, 1u64..6, 0u64..12), 1..30)) {
-        let mut exports = Exports::new(1);
+        let mut exports = Exports::new(KeySource::seeded(1));
         let mut plain: Vec<netvm_fw::host::Segment> = Vec::new();
         for (port, page, pages, name) in ranges {
             let port = PortId(port);
@@ -280,4 +280,43 @@ proptest! {
             }
         }
     }
+}
+
+/// One key of a sequence gives none of the others: the mixing of a counter would, because it can be undone.
+#[test]
+fn reg_09_a_key_does_not_tell_the_next() {
+    let unmix = |key: u64| {
+        let unshift = |x: u64, by: u32| (0..64 / by).fold(x, |y, _| x ^ (y >> by));
+        let x = unshift(key, 31).wrapping_mul(0x3196_42b2_d24d_8ec3);
+        let x = unshift(x, 27).wrapping_mul(0x96de_1b17_3f11_9089);
+        unshift(x, 30)
+    };
+    let mix = |x: u64| {
+        let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ (x >> 31)
+    };
+    assert_eq!(unmix(mix(77)), 77, "the attack of this test works on such a generator");
+    for seed in [0, 1, 1 << 32] {
+        let mut exports = Exports::new(KeySource::seeded(seed));
+        let keys: Vec<u64> =
+            (0..50).map(|i| exports.add(PortId(1), i, i * 4096, 4096).expect("room for it").key.0).collect();
+        for pair in keys.windows(2) {
+            let step = unmix(pair[0]).wrapping_add(0x9e37_79b9_7f4a_7c15);
+            assert_ne!(mix(step), pair[1]);
+        }
+        let other = Exports::new(KeySource::seeded(seed)).add(PortId(1), 0, 0, 4096).expect("room").key.0;
+        assert_eq!(other, keys[0], "a seed decides them");
+    }
+}
+
+/// Each export takes one number of the source, and one that is refused takes none.
+#[test]
+fn reg_09_keys_are_drawn_one_by_one() {
+    let mut numbers = 100..200u64;
+    let mut exports = Exports::new(KeySource::drawn(move || numbers.next().expect("enough")));
+    assert_eq!(exports.add(PortId(1), 0, 0, 4096).map(|s| s.key.0), Ok(100));
+    assert_eq!(exports.add(PortId(1), 0, 8192, 4096), Err(ExportError::Name));
+    assert_eq!(exports.add(PortId(1), 1, 0, 8192), Err(ExportError::Overlap));
+    assert_eq!(exports.add(PortId(2), 0, 0, 4096).map(|s| s.key.0), Ok(101));
 }

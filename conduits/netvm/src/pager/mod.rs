@@ -60,7 +60,7 @@ use std::time::Duration;
 
 use firehose_live::uffd::{Feature, Uffd};
 use netvm_fw::PortId;
-use netvm_fw::host::{Host, HostConfig, Segment};
+use netvm_fw::host::{Host, HostConfig, KeySource, Segment};
 use netvm_fw::nic::{HostReply, Interrupt};
 use netvm_fw::shadow::{Geometry, NicTable, table};
 use netvm_fw::wire::Head;
@@ -90,8 +90,6 @@ pub struct PagerConfig {
     pub backing: PathBuf,
     /// The port that exports the segment.
     pub port: PortId,
-    /// The start of the sequence of keys.
-    pub seed: u64,
     /// Pages to read ahead of sequential faults.
     pub read_ahead: u32,
     /// How long pages may wait for room in a full backing store.
@@ -110,7 +108,6 @@ impl PagerConfig {
             budget,
             backing: backing.into(),
             port: PortId(1),
-            seed: 1,
             read_ahead: 16,
             patience: Duration::from_secs(30),
         }
@@ -203,8 +200,8 @@ impl Pager {
         let backing = |error| PagerError::Backing { dir: config.backing.clone(), error };
         let store = Store::new(&config.backing, paged).map_err(backing)?;
         let direct = store.is_direct();
-        let (host_table, nic_table) = table(Geometry::new(frames), config.seed);
-        let mut host = Host::new(host_config, host_table, config.seed);
+        let (host_table, nic_table) = table(Geometry::new(frames), gasnet_sys::random());
+        let mut host = Host::new(host_config, host_table, KeySource::drawn(gasnet_sys::random));
         let export = host
             .export(config.port, 0, 0, (paged + extra) * PAGE_BYTES, &mut Vec::new())
             .expect("whole pages, the first of this host");
