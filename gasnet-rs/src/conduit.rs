@@ -61,6 +61,18 @@ pub struct RemoteAddr {
     pub offset: u64,
 }
 
+/// How a rank will use a part of its own segment next ([`Conduit::advise`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Advice {
+    /// It will be used: bring it into memory as a whole.
+    Coming,
+    /// It will be overwritten as a whole before anybody reads it: what it holds now need not be kept or
+    /// brought in. Until they are overwritten its bytes are those that it held or zeros, in any mixture.
+    Overwrite,
+    /// It will not be used for a while: its memory is better given to others. Its bytes are kept.
+    Leaving,
+}
+
 /// What a segment's memory is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -225,6 +237,12 @@ pub unsafe trait Conduit: Send + Sync {
     fn attach(&self, segment: &SegmentDesc) -> Result<(), Error> {
         let _ = segment;
         Ok(())
+    }
+
+    /// The rank says how it will use `len` bytes at `offset` of its own segment, which are inside of it. What
+    /// a conduit without paged memory does with this is nothing.
+    fn advise(&self, offset: u64, len: u64, advice: Advice) {
+        let _ = (offset, len, advice);
     }
 
     /// Native one-sided operations, if the network has them. Asked once [`Conduit::attach`] has returned.

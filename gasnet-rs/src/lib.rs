@@ -110,6 +110,7 @@ mod wait;
 
 pub use am::{Handler, Message, Token};
 pub use boot::Boot;
+pub use conduit::Advice;
 pub use config::Config;
 pub use domain::AtomicDomain;
 pub use error::Error;

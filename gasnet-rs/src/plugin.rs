@@ -755,6 +755,8 @@ unsafe impl Conduit for Imported {
         Ok(None)
     }
 
+    fn advise(&self, _: u64, _: u64, _: crate::conduit::Advice) {}
+
     fn clock(&self) -> Option<Duration> {
         let t = &self.table;
         let mut now = 0;

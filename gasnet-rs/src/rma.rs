@@ -32,6 +32,7 @@
 )]
 
 use crate::bytes;
+use crate::conduit::Advice;
 use crate::event::{Categories, Event, Implicit, Local, Refused};
 use crate::prim::{Ordering, fence};
 use crate::segment::{GlobalPtr, Place, Shared};
@@ -610,6 +611,34 @@ impl Rank {
     pub fn read_slice<T: Shared>(&self, from: GlobalPtr<T>, values: &mut [T]) {
         // SAFETY: a slice is valid for its size; any bytes are a T.
         unsafe { self.get(values.as_mut_ptr().cast(), from.rank(), from.offset(), size_of_val(values)) }
+    }
+
+    /// Says how this rank will use `count` elements of its own segment next. Where segments are paged (netvm)
+    /// a block can so be brought in as a whole ahead of its use, or given up after it; elsewhere nothing
+    /// happens. Programs that stream through blocks name the next one `Coming`, or `Overwrite`, and the last
+    /// one `Leaving`; two blocks of 256 KiB are usual (Trapeze's mapped blocks).
+    ///
+    /// What there is no memory for stays out, and comes when it is used. `Coming` and `Leaving` change no
+    /// contents. After `Overwrite` the elements hold what they held or zeros until they are written, for
+    /// other ranks too; and so do those that others write while this call runs.
+    ///
+    /// # One-sided
+    /// # Completion
+    /// On return of `Overwrite` the elements may be written. `Coming` and `Leaving` do not wait.
+    ///
+    /// # Panics
+    /// Ends the job when the elements are not in this rank's segment.
+    pub fn advise<T: Shared>(&self, at: GlobalPtr<T>, count: usize, advice: Advice) {
+        let (owner, len) = (at.rank(), count.saturating_mul(size_of::<T>()));
+        if owner != self.id() {
+            self.fatal(&format!("advice on the segment of rank {owner}: a rank gives it on its own segment"));
+        }
+        if self.table().mapped_at(owner, at.offset(), len).is_none() {
+            self.fatal_outside("advice", owner, at.offset(), len);
+        }
+        if let Some(conduit) = &self.conduit {
+            conduit.advise(at.offset(), len as u64, advice);
+        }
     }
 
     /// Starts to write a buffer into another rank's segment. The handle owns the buffer until it is waited

@@ -70,6 +70,10 @@ macro_rules! forward {
             self.inner.segment_memory(len)
         }
 
+        fn advise(&self, offset: u64, len: u64, advice: gasnet::conduit::Advice) {
+            self.inner.advise(offset, len, advice);
+        }
+
         fn nic(&self) -> Option<&dyn gasnet::sync::port::NicPort> {
             self.inner.nic()
         }

@@ -7,7 +7,7 @@ use crate::modes::{Held, Holder};
 use crate::pager::{Calls, Hold, HoldError, Notice, PagedMemory, Pager, PagerConfig, PagerError, PagerStats};
 use crate::region::ExportedMemory;
 use firehose::PinError;
-use gasnet::Error;
+use gasnet::{Advice, Error};
 use netvm_fw::host::Segment;
 use netvm_fw::nic::Interrupt;
 use netvm_fw::shadow::NicTable;
@@ -110,6 +110,11 @@ impl Backing {
 
     pub(crate) fn memory(&self) -> Arc<PagedMemory> {
         self.pager.memory()
+    }
+
+    /// Passes advice on the segment to its pager.
+    pub(crate) fn advise(&self, range: Range<u64>, advice: Advice) {
+        self.pager.advise(range, advice);
     }
 
     pub(crate) fn stats(&self) -> PagerStats {

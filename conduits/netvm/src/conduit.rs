@@ -14,7 +14,8 @@ use crate::sys;
 use core::ptr::NonNull;
 use firehose::StrategyKind;
 use gasnet::conduit::{
-    Channel, Completion, Conduit, Frame, Limits, OpenContext, Peer, RawSlot, RemoteAddr, Rma, SegmentDesc,
+    Advice, Channel, Completion, Conduit, Frame, Limits, OpenContext, Peer, RawSlot, RemoteAddr, Rma,
+    SegmentDesc,
 };
 use gasnet::{Error, FrameGrid, RankId};
 use netvm_fw::library::Library;
@@ -396,6 +397,12 @@ unsafe impl Conduit for Live {
         Ok(())
     }
 
+    fn advise(&self, offset: u64, len: u64, advice: Advice) {
+        if let Some(at) = self.attached() {
+            at.backing.advise(offset..offset + len, advice);
+        }
+    }
+
     fn rma(&self) -> Option<&dyn Rma> {
         Some(self)
     }
@@ -448,6 +455,9 @@ unsafe impl Conduit for Live {
             ("page-ins", paged.page_ins),
             ("zero-fills", paged.zero_fills),
             ("page-outs", paged.page_outs),
+            ("pages announced", paged.announced),
+            ("pages forgotten", paged.forgotten),
+            ("pages given up", paged.given_up),
             ("pages dropped", paged.drops),
             ("lock waits", paged.locked),
             ("frame waits", paged.waits),

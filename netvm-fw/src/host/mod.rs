@@ -199,6 +199,8 @@ pub struct Host {
     /// Pages being written out, plus frames whose leases the NIC was told to end: both will be free soon.
     flushing: u32,
     recalling: u32,
+    /// Frames to be freed beyond those that must be: see [`Host::expect`].
+    expected: u32,
     stats: HostStats,
     now: Nanos,
     work: Vec<HostWork>,
@@ -220,6 +222,7 @@ impl Host {
             full: false,
             flushing: 0,
             recalling: 0,
+            expected: 0,
             stats: HostStats::default(),
             now: 0,
             work: Vec::new(),
@@ -370,6 +373,26 @@ impl Host {
             self.vm.unused(ppn);
         }
         fetched
+    }
+
+    /// So many pages will soon be [fetched](Self::fetch): frames are freed for them, without waiting for any.
+    /// A later call replaces the number.
+    pub fn expect(&mut self, pages: u32) {
+        self.expected = pages;
+    }
+
+    /// A page will not be used soon. It leaves at once, unless it is held, in use by the NIC, or dirty while
+    /// the backing store has no room. Returns whether it leaves.
+    pub fn leave(&mut self, vpn: Vpn, out: &mut Vec<HostAction>) -> bool {
+        let Some(ppn) = self.vm.place(vpn) else { return false };
+        let here = matches!(self.vm.state(ppn), FrameState::Active | FrameState::Inactive);
+        if !here || self.full && self.vm.is_dirty(ppn) {
+            return false;
+        }
+        let cleaned = self.vm.give_way(ppn, &mut self.work);
+        let leaves = self.cleaned(ppn, cleaned, out);
+        self.flush_work(out);
+        leaves
     }
 
     /// Frees frames after [`touch`](Self::touch)es and [`fetch`](Self::fetch)es.
@@ -724,7 +747,7 @@ impl Host {
     /// examined at most once. If pages still wait for frames, leases are taken back.
     fn balance(&mut self, out: &mut Vec<HostAction>) {
         let (active, inactive, cached, free) = self.vm.lengths();
-        let want = self.config.spare + self.starved.len() as u32;
+        let want = self.config.spare + self.starved.len() as u32 + self.expected;
         let mut have = cached + free;
         if have >= want {
             return;

@@ -28,12 +28,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use firehose_live::uffd::{Fault, UffdEvent};
+use gasnet::Advice;
 use netvm_fw::host::{FrameState, Host, HostAction, HostEvent};
 use netvm_fw::{FrameAddress, PageMemory, PortId, Ppn, Vpn};
 
 use super::error::{HoldError, Notice, PagerError};
 use super::memory::PagedMemory;
-use super::queue::{Command, Hold, HoldDone, Queue};
+use super::queue::{Command, Hold, HoldDone, Plan, Queue};
 use super::stats::Counts;
 use super::store::{MAX_RUN_PAGES, PAGE_BYTES, Store};
 use super::stream::Streams;
@@ -104,6 +105,10 @@ pub(super) struct Parts {
     /// Holds that wait for others to be released.
     queued: VecDeque<(Range<u64>, Hold, HoldDone)>,
     next_hold: u64,
+    /// Pages that the program has announced, and whether it will overwrite them.
+    announced: VecDeque<(u64, bool)>,
+    /// Turns in a row in which no announced page found a frame.
+    idle_turns: u32,
     /// Time since which the backing store has been full and pages have waited.
     full: Option<Instant>,
     /// Time of the next try.
@@ -171,7 +176,7 @@ impl Engine {
         loop {
             let hungry = !self.parts.queued.is_empty() || self.host.starved() > 0;
             let timeout = match (self.parts.full, self.host.next_deadline()) {
-                _ if self.queue.rest(hungry) => Some(Duration::ZERO),
+                _ if self.queue.rest(hungry) || !self.parts.announced.is_empty() => Some(Duration::ZERO),
                 (Some(_), _) => Some(FULL_RETRY_INTERVAL),
                 (None, Some(_)) => Some(RETRY_INTERVAL),
                 (None, None) => None,
@@ -206,6 +211,7 @@ impl Engine {
             if idle {
                 self.look_again()?;
             }
+            self.fetch_announced()?;
             self.carry_out(true)?;
             self.report();
         }
@@ -341,10 +347,93 @@ impl Engine {
             Command::Consumed(head) => HostEvent::Consumed(head),
             Command::Hold { pages, kind, wait, done } => return self.hold(pages, kind, wait, done),
             Command::Release { pages, kind } => return self.release(pages, kind),
+            Command::Advise(plan) => {
+                self.advise(plan);
+                return Ok(());
+            }
             Command::Stop => return Ok(()),
         };
         let mending = Mending { memory: &self.memory, store: &self.store };
         self.host.handle(0, event, &mending, &mut self.parts.out);
+        Ok(())
+    }
+
+    fn advise(&mut self, plan: Plan) {
+        let Plan { pages, whole, advice, done } = plan;
+        if advice == Advice::Leaving {
+            // Where all pages fit nobody needs their frames.
+            let leave = if self.fits() { whole.start..whole.start } else { whole };
+            for page in leave {
+                let left = self.host.leave(self.vpn(page), &mut self.parts.out);
+                self.counts.given_up.add(u64::from(left));
+            }
+            return;
+        }
+        let mut room = self.most_announced().saturating_sub(self.parts.announced.len() as u64);
+        for page in pages {
+            let vpn = self.vpn(page);
+            let overwrite = advice == Advice::Overwrite && whole.contains(&page);
+            match self.host.vm().place(vpn).map(|ppn| self.host.vm().state(ppn)) {
+                Some(FrameState::PagingIn | FrameState::PagingOut | FrameState::Leaving) => continue,
+                // It must not leave meanwhile.
+                Some(_) => {
+                    self.host.touch(vpn, false, TOKEN_READ, &mut self.parts.out);
+                    continue;
+                }
+                None => {}
+            }
+            if overwrite {
+                self.counts.forgotten.add(u64::from(self.store.forget(page)));
+            }
+            if room > 0 {
+                room -= 1;
+                self.parts.announced.push_back((page, overwrite));
+            }
+        }
+        // Who has stopped waiting is told nothing.
+        let _ = done.send(());
+    }
+
+    /// Whether the whole segment may be resident.
+    fn fits(&self) -> bool {
+        self.holdable >= self.memory.paged()
+    }
+
+    /// Pages that may be announced at the same time.
+    fn most_announced(&self) -> u64 {
+        if self.fits() { self.holdable } else { self.holdable / 2 }
+    }
+
+    /// Frees frames for announced pages, and fetches as many as can be read together: faults that come
+    /// meanwhile are served in between. Pages for which no frame can be freed wait for their faults.
+    fn fetch_announced(&mut self) -> Step {
+        let wanted = self.parts.announced.len().min(MAX_RUN_PAGES);
+        if wanted == 0 {
+            return Ok(());
+        }
+        self.host.expect(wanted as u32);
+        self.carry_out(true)?;
+        self.host.expect(0);
+        for done in 0..wanted {
+            let Some(&(page, overwrite)) = self.parts.announced.front() else { break };
+            let vpn = self.vpn(page);
+            if self.host.vm().place(vpn).is_none() {
+                if !self.host.fetch(vpn, overwrite, &mut self.parts.out) {
+                    self.parts.idle_turns = if done > 0 { 0 } else { self.parts.idle_turns + 1 };
+                    // In so many turns the host has looked at each frame a few times.
+                    if u64::from(self.parts.idle_turns) > 4 + self.holdable / 64 {
+                        self.parts.announced.clear();
+                        self.parts.idle_turns = 0;
+                    }
+                    break;
+                }
+                if overwrite {
+                    self.parts.for_writing.insert(page);
+                }
+                self.counts.announced.add(1);
+            }
+            self.parts.announced.pop_front();
+        }
         Ok(())
     }
 

@@ -55,10 +55,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use firehose_live::uffd::{Feature, Uffd};
+use gasnet::Advice;
 use netvm_fw::PortId;
 use netvm_fw::host::{Host, HostConfig, KeySource, Segment};
 use netvm_fw::nic::{HostReply, Interrupt};
@@ -71,7 +73,7 @@ pub use queue::{Hold, HoldDone};
 pub use stats::PagerStats;
 
 use engine::Engine;
-use queue::{Command, Queue};
+use queue::{Command, Plan, Queue};
 use stats::Counts;
 use store::PAGE_BYTES;
 use store::Store;
@@ -325,6 +327,33 @@ impl Pager {
     /// Ends a hold, at the latest with the next request to the paging thread.
     pub fn release(&self, pages: Range<u64>, kind: Hold) {
         let _ = self.queue.push_later(Command::Release { pages, kind });
+    }
+
+    /// Takes advice on a range of bytes of the segment, which it must be inside of.
+    ///
+    /// *Coming*: all its pages are fetched at once, whatever the read-ahead, as far as frames can be freed for
+    /// them; at most half of the pages that can be [held](Self::holdable). *Overwrite*: the same, and pages
+    /// that are wholly in the range are not read: those that are out of memory come as zeros (Linux gives no
+    /// page without filling it), those in memory stay as they are. Returns when the contents have been given
+    /// up, so that what is written afterwards stays. *Leaving*: pages that are wholly in the range are written
+    /// out if they are dirty, and their frames are reused first.
+    ///
+    /// In a child of a fork or after a crash, pages under `Overwrite` show old contents or zeros.
+    pub fn advise(&self, range: Range<u64>, advice: Advice) {
+        let inside = range.start.min(self.len)..range.end.min(self.len);
+        if inside.is_empty() {
+            return;
+        }
+        let pages = inside.start / PAGE_BYTES..inside.end.div_ceil(PAGE_BYTES);
+        // The rest of the last page belongs to nobody.
+        let end = if inside.end == self.len { pages.end } else { inside.end / PAGE_BYTES };
+        let whole = inside.start.div_ceil(PAGE_BYTES)..end;
+        let (done, wait) = sync_channel(1);
+        let asked = self.queue.push(Command::Advise(Plan { pages, whole, advice, done }));
+        if asked.is_ok() && advice == Advice::Overwrite {
+            // An error: the pager has ended.
+            let _ = wait.recv();
+        }
     }
 
     /// The counters.

@@ -8,8 +8,10 @@ use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::mpsc::SyncSender;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use gasnet::Advice;
 use gasnet_sys::fd::Bell;
 use netvm_fw::nic::Interrupt;
 use netvm_fw::wire::Head;
@@ -28,11 +30,24 @@ pub enum Hold {
     Pin,
 }
 
+/// Advice of a program, by page.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// Pages that are concerned at all.
+    pub(super) pages: Range<u64>,
+    /// Of these, pages that are concerned as a whole.
+    pub(super) whole: Range<u64>,
+    pub(super) advice: Advice,
+    /// Told when contents have been given up.
+    pub(super) done: SyncSender<()>,
+}
+
 pub(super) enum Command {
     Interrupt(Interrupt),
     Consumed(Head),
     Hold { pages: Range<u64>, kind: Hold, wait: bool, done: HoldDone },
     Release { pages: Range<u64>, kind: Hold },
+    Advise(Plan),
     Stop,
 }
 

@@ -38,6 +38,12 @@ stats! {
     zero_fills,
     /// Of both, pages that came with their neighbours.
     read_ahead,
+    /// Of both, pages that the program had announced.
+    announced,
+    /// Pages whose contents in the backing store were given up, because the program overwrites them.
+    forgotten,
+    /// Pages that left because the program had said that it does not need them for a while.
+    given_up,
     /// Reads of the backing store.
     reads,
     /// Pages written to the backing store.

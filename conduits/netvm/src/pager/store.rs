@@ -128,6 +128,16 @@ impl Store {
         &self.zeros[..count]
     }
 
+    /// Gives up what is stored of a page: it is zeros from now on. Returns whether there was something.
+    pub(super) fn forget(&mut self, page: u64) -> bool {
+        let slot = std::mem::take(&mut self.slots[page as usize]);
+        if slot != 0 {
+            self.used[(slot - 1) as usize / 64] &= !(1 << ((slot - 1) % 64));
+            self.stored -= 1;
+        }
+        slot != 0
+    }
+
     /// Writes the pages at these addresses. Nothing changes if it fails.
     ///
     /// # Safety

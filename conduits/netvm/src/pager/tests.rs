@@ -8,7 +8,7 @@ use std::process::{Command as Process, Output, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use netvm_fw::nic::OpId;
 use netvm_fw::shadow::LockError;
@@ -360,6 +360,167 @@ fn pages_that_are_held_stay() {
     let stats = pager.stats();
     assert_eq!((stats.pins, stats.unpins), (70, 70), "{stats:?}");
     assert!(stats.most_resident <= 256);
+}
+
+impl Pager {
+    /// Gives advice on pages, and waits until so many more of them have been brought in.
+    fn announce(&self, pages: Range<u64>, advice: Advice, brought: u64) {
+        let came = || self.stats().page_ins + self.stats().zero_fills;
+        let before = came();
+        self.advise(pages.start * PAGE_BYTES..pages.end * PAGE_BYTES, advice);
+        let begun = Instant::now();
+        while came() < before + brought {
+            assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", self.stats());
+            thread::yield_now();
+        }
+    }
+}
+
+/// The difference of a counter.
+fn more(pager: &Pager, before: PagerStats, of: impl Fn(PagerStats) -> u64) -> u64 {
+    of(pager.stats()) - of(before)
+}
+
+#[test]
+fn gms_08_blocks_come_as_a_whole_and_overwritten_ones_are_not_read() {
+    const BLOCK: u64 = 64;
+    let pager = pager(SEGMENT, 512 * PAGE_BYTES);
+    let pages = SEGMENT / PAGE_BYTES;
+    (0..pages).for_each(|page| pager.store(page * WORDS, page + 1));
+    let faults = |s: PagerStats| s.faults + s.write_protect_faults;
+
+    let before = pager.stats();
+    pager.announce(0..BLOCK, Advice::Coming, BLOCK);
+    (0..BLOCK).for_each(|page| assert_eq!(pager.load(page * WORDS), page + 1));
+    assert_eq!((more(&pager, before, |s| s.page_ins), more(&pager, before, faults)), (BLOCK, 0));
+    assert_eq!(more(&pager, before, |s| s.announced), BLOCK);
+    assert!(more(&pager, before, |s| s.reads) <= BLOCK / 8, "{:?}", pager.stats());
+
+    let before = pager.stats();
+    pager.announce(BLOCK..2 * BLOCK, Advice::Overwrite, BLOCK);
+    (BLOCK * WORDS..2 * BLOCK * WORDS).for_each(|at| pager.store(at, at));
+    let after = pager.stats();
+    assert_eq!((after.page_ins, after.reads), (before.page_ins, before.reads), "no page is read");
+    assert_eq!((more(&pager, before, |s| s.forgotten), more(&pager, before, faults)), (BLOCK, 0));
+
+    // Without advice all of them are read.
+    let before = pager.stats();
+    (2 * BLOCK * WORDS..3 * BLOCK * WORDS).for_each(|at| pager.store(at, at));
+    assert_eq!(more(&pager, before, |s| s.page_ins), BLOCK);
+
+    // All that was written is there, and nothing else has changed.
+    for at in 0..SEGMENT / 8 {
+        let page = at / WORDS;
+        let plain = if at % WORDS == 0 { page + 1 } else { 0 };
+        let expect = if (BLOCK..3 * BLOCK).contains(&page) { at } else { plain };
+        assert_eq!(pager.load(at), expect, "word {at}");
+    }
+}
+
+#[test]
+fn gms_08_bytes_beside_an_overwritten_range_stay() {
+    let pager = pager(SEGMENT, 64 * PAGE_BYTES);
+    (0..SEGMENT / 8).for_each(|at| pager.store(at, at + 1));
+    pager.advise(3 * PAGE_BYTES + 8..6 * PAGE_BYTES + 16, Advice::Overwrite);
+    pager.advise(7 * PAGE_BYTES..7 * PAGE_BYTES, Advice::Overwrite);
+    // What is written after the call stays, whatever the pager still does.
+    pager.store(4 * WORDS + 5, 7);
+    for at in 0..20 * WORDS {
+        match (at / WORDS, pager.load(at)) {
+            (4, value) if at == 4 * WORDS + 5 => assert_eq!(value, 7),
+            (4 | 5, value) => assert!(value == 0 || value == at + 1, "word {at}: {value}"),
+            (_, value) => assert_eq!(value, at + 1, "word {at}"),
+        }
+    }
+    assert_eq!(pager.stats().forgotten, 2);
+    // Beyond the end there is nothing to advise on.
+    pager.advise(SEGMENT - 8..u64::MAX, Advice::Overwrite);
+    pager.advise(SEGMENT..SEGMENT + 1, Advice::Coming);
+    assert!((SEGMENT / 8 - 10..SEGMENT / 8 - 1).all(|at| pager.load(at) == at + 1));
+}
+
+#[test]
+fn what_leaves_is_kept_and_its_frames_are_free() {
+    let small = pager(SEGMENT, 512 * PAGE_BYTES);
+    (0..448).for_each(|page| small.store(page * WORDS, page + 1));
+    let before = small.stats();
+    small.advise(100 * PAGE_BYTES..356 * PAGE_BYTES, Advice::Leaving);
+    let begun = Instant::now();
+    while more(&small, before, |s| s.page_outs) < 256 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", small.stats());
+        thread::yield_now();
+    }
+    assert_eq!(more(&small, before, |s| s.given_up), 256);
+    // Their frames are taken before those of pages that are in use.
+    let before = small.stats();
+    (448..648).for_each(|page| small.store(page * WORDS, page + 1));
+    let faults = small.stats().faults;
+    for page in (0..100).chain(356..448) {
+        assert_eq!(small.load(page * WORDS), page + 1);
+    }
+    assert_eq!(small.stats().faults, faults, "they stayed: {:?}", small.stats());
+    assert_eq!(more(&small, before, |s| s.waits), 0);
+    (0..648).for_each(|page| assert_eq!(small.load(page * WORDS), page + 1));
+
+    // Where all fits there is nothing to gain.
+    let whole = pager(SEGMENT, SEGMENT);
+    whole.store(0, 5);
+    whole.advise(0..SEGMENT, Advice::Leaving);
+    whole.announce(0..SEGMENT / PAGE_BYTES, Advice::Coming, SEGMENT / PAGE_BYTES - 1);
+    assert_eq!((whole.load(0), whole.stats().given_up, whole.stats().page_outs), (5, 0, 0));
+}
+
+/// Two threads give advice on their halves at random while they use them, with little memory.
+#[test]
+fn advice_and_faults_at_the_same_time() {
+    const PAGES: u64 = 400;
+    for (seed, percent) in [(1, 16), (2, 30), (3, 80), (4, 150)] {
+        let pager = pager(PAGES * PAGE_BYTES, (PAGES * PAGE_BYTES * percent / 100).max(64 * PAGE_BYTES));
+        thread::scope(|scope| {
+            for me in 0..2u64 {
+                let pager = &pager;
+                scope.spawn(move || {
+                    let mut random = fastrand::Rng::with_seed(seed * 2 + me);
+                    let base = me * PAGES / 2;
+                    let mut facts = vec![0u64; PAGES as usize / 2];
+                    for round in 1..=1500u64 {
+                        let first = random.u64(..PAGES / 2);
+                        let block = first..(first + random.u64(1..40)).min(PAGES / 2);
+                        let bytes = (base + block.start) * PAGE_BYTES..(base + block.end) * PAGE_BYTES;
+                        match random.u64(..6) {
+                            0 => pager.advise(bytes, Advice::Coming),
+                            1 => pager.advise(bytes, Advice::Leaving),
+                            2 => {
+                                pager.advise(bytes, Advice::Overwrite);
+                                for page in block {
+                                    let at = (base + page) * WORDS;
+                                    (at..at + WORDS).for_each(|at| pager.store(at, round));
+                                    facts[page as usize] = round;
+                                }
+                            }
+                            _ => {
+                                for page in block.take(8) {
+                                    let at = (base + page) * WORDS;
+                                    let fact = facts[page as usize];
+                                    for word in [0, 100, WORDS - 1] {
+                                        assert_eq!(pager.load(at + word), fact, "page {page}, round {round}");
+                                    }
+                                }
+                            }
+                        }
+                    }
+                    for page in 0..PAGES / 2 {
+                        let at = (base + page) * WORDS;
+                        let fact = facts[page as usize];
+                        assert!((at..at + WORDS).all(|at| pager.load(at) == fact), "page {page} of {me}");
+                    }
+                });
+            }
+        });
+        let stats = pager.stats();
+        assert!(stats.most_resident * PAGE_BYTES <= pager.budget(), "{stats:?}");
+        assert!(stats.announced > 0 && (percent > 100 || stats.given_up > 0 && stats.forgotten > 0), "{stats:?}");
+    }
 }
 
 #[test]

@@ -37,6 +37,7 @@ type Section = (&'static str, fn(&Cx));
 const SECTIONS: &[Section] = &[
     ("rma", rma::families),
     ("huge", rma::huge),
+    ("advice", rma::advice),
     ("events", rma::many_events),
     ("vis", vis::shapes),
     ("regions", rma::regions),

@@ -3,7 +3,7 @@
 
 use crate::support::{Cx, Rng, same};
 use gasnet::am::MAX_MEDIUM;
-use gasnet::{Categories, Event, GlobalPtr, Local, RankId, Refused};
+use gasnet::{Advice, Categories, Event, GlobalPtr, Local, RankId, Refused};
 
 /// How a transfer is made and completed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -360,6 +360,40 @@ pub fn huge(cx: &Cx) {
     let left = cx.right(cx.size() - 1).0;
     let theirs = cx.rng_of("huge", left).bytes(n);
     same(&get(cx, Way::Event, cx.rank.id(), at + len as u64, n, 0), &theirs, "segment to segment");
+}
+
+/// Advice on the own segment changes nothing but bytes that are about to be overwritten, whatever peers do
+/// meanwhile.
+pub fn advice(cx: &Cx) {
+    let (len, third) = if cx.quick { (96 << 10, 32 << 10) } else { (1536 << 10, 512 << 10) };
+    let at = cx.take(len as u64 + 16) + 5;
+    let me = cx.rank.id();
+    let part = |n: usize| GlobalPtr::<u8>::new(me, at + (n * third) as u64);
+    let mut data = cx.rng("advice").bytes(len);
+    put(cx, Way::Blocking, me, at, &data);
+    cx.rank.barrier();
+    let (left, right) = (cx.right(cx.size() - 1), cx.right(1));
+    let theirs = cx.rng_of("advice", right.0).bytes(len);
+    for advice in [Advice::Leaving, Advice::Coming, Advice::Leaving] {
+        cx.rank.advise(part(0), len, advice);
+        same(&get(cx, Way::Event, right, at, len, 0), &theirs, "what a peer has advised on");
+        cx.rank.advise(part(2), 100, advice);
+        cx.rank.advise(part(1), 0, advice);
+    }
+    cx.rank.barrier();
+    // The second third is overwritten; a peer writes to the last one meanwhile.
+    cx.rank.advise(part(1), third, Advice::Overwrite);
+    let news = cx.rng_of("advice", me.0 + 1000).bytes(third);
+    put(cx, Way::Blocking, me, at + third as u64, &news);
+    put(cx, Way::Event, right, at + 2 * third as u64, &vec![7; third]);
+    cx.rank.advise(part(0), len, Advice::Leaving);
+    cx.rank.barrier();
+    data[third..2 * third].copy_from_slice(&news);
+    data[2 * third..].fill(7);
+    same(&get(cx, Way::Blocking, me, at, len, 0), &data, "what was overwritten");
+    let of_left = cx.rng_of("advice", left.0).bytes(len);
+    same(&get(cx, Way::Blocking, left, at, third, 0), &of_left[..third], "what was not");
+    cx.rank.barrier();
 }
 
 /// More than 2^16 events outstanding at once, completed in another order.
