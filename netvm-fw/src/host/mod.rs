@@ -126,12 +126,15 @@ pub struct HostConfig {
     pub batch: u32,
     /// Time after which a page that the NIC was using is tried again.
     pub retry: Nanos,
+    /// Whether frames whose pages are being written out count as free. That is right when other events come
+    /// while pages are written; else each of them would have more pages written.
+    pub counts_flushing: bool,
 }
 
 impl HostConfig {
     /// The usual settings for this many frames.
     pub fn new(frames: u32) -> HostConfig {
-        HostConfig { spare: (frames / 16).clamp(1, 64), batch: 0, retry: 5_000 }
+        HostConfig { spare: (frames / 16).clamp(1, 64), batch: 0, retry: 5_000, counts_flushing: false }
     }
 }
 
@@ -748,7 +751,7 @@ impl Host {
     fn balance(&mut self, out: &mut Vec<HostAction>) {
         let (active, inactive, cached, free) = self.vm.lengths();
         let want = self.config.spare + self.starved.len() as u32 + self.expected;
-        let mut have = cached + free;
+        let mut have = cached + free + if self.config.counts_flushing { self.flushing } else { 0 };
         if have >= want {
             return;
         }

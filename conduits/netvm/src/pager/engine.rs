@@ -7,12 +7,15 @@
 //!
 //! | host | page in the segment | stores to it |
 //! |---|---|---|
-//! | paging in | missing | wait |
+//! | paging in, until the store has it | missing | wait |
 //! | active, inactive: clean | present, write-protected | fault; then it is dirty |
 //! | active, inactive: dirty | present | are not noticed |
 //! | paging out | present; write-protected **before** it is copied | from then on fault, and wait until it has been written |
 //! | cache | present, write-protected, as in the backing store | fault; then it is active and dirty |
 //! | none | missing | wait |
+//!
+//! A backing store may finish reads and writes later. Then the page is on its way for as long, and other
+//! events are handled meanwhile.
 //!
 //! Only pages in the *cache* are dropped. The contents of such a page are in the backing store. A store to
 //! the page either faulted before, so that the page left the cache, or finds the page missing.
@@ -31,12 +34,13 @@ use firehose_live::uffd::{Fault, UffdEvent};
 use gasnet::Advice;
 use netvm_fw::host::{FrameState, Host, HostAction, HostEvent};
 use netvm_fw::{FrameAddress, PageMemory, PortId, Ppn, Vpn};
+use slab::Slab;
 
 use super::error::{HoldError, Notice, PagerError};
 use super::memory::PagedMemory;
 use super::queue::{Command, Hold, HoldDone, Plan, Queue};
 use super::stats::Counts;
-use super::store::{MAX_RUN_PAGES, PAGE_BYTES, Store};
+use super::store::{Begun, MAX_RUN_PAGES, PAGE_BYTES, Page, Store, Tag, is_no_room};
 use super::stream::Streams;
 use super::{Calls, wait};
 
@@ -49,6 +53,20 @@ const FULL_RETRY_INTERVAL: Duration = Duration::from_millis(10);
 const TOKEN_READ: u64 = 0;
 const TOKEN_WRITE: u64 = 1;
 const TOKEN_HOLD: u64 = 2;
+
+/// A read or write of the backing store that finishes later: its pages and their frames.
+#[derive(Debug)]
+enum Move {
+    In(Vec<(u64, Ppn)>),
+    Out(Vec<(u64, Ppn)>),
+}
+
+/// What has become of pages that are written out.
+enum Written {
+    Done,
+    Later,
+    NoRoom,
+}
 
 /// A hold that waits for its pages.
 struct Holding {
@@ -69,7 +87,8 @@ struct Held {
 pub(super) struct Engine {
     pub(super) host: Host,
     pub(super) memory: Arc<PagedMemory>,
-    pub(super) store: Store,
+    pub(super) store: Box<dyn Store>,
+    zeros: Box<[Page]>,
     pub(super) queue: Arc<Queue>,
     pub(super) counts: Arc<Counts>,
     pub(super) calls: Calls,
@@ -93,6 +112,9 @@ pub(super) struct Parts {
     /// Pages being brought in: (page, frame).
     ins: Vec<(u64, Ppn)>,
     outs: Vec<(u64, Ppn)>,
+    /// Reads and writes under way, by tag, and how many of them are writes.
+    moves: Slab<Move>,
+    writes: u32,
     drops: Vec<u64>,
     /// Pages of `ins` that will be stored to.
     for_writing: HashSet<u64>,
@@ -132,7 +154,7 @@ impl Engine {
     pub(super) fn new(
         host: Host,
         memory: Arc<PagedMemory>,
-        store: Store,
+        store: Box<dyn Store>,
         queue: Arc<Queue>,
         counts: Arc<Counts>,
         calls: Calls,
@@ -148,6 +170,7 @@ impl Engine {
             host,
             memory,
             store,
+            zeros: vec![ZERO; MAX_RUN_PAGES].into(),
             queue,
             counts,
             calls,
@@ -176,7 +199,9 @@ impl Engine {
         loop {
             let hungry = !self.parts.queued.is_empty() || self.host.starved() > 0;
             let timeout = match (self.parts.full, self.host.next_deadline()) {
-                _ if self.queue.rest(hungry) || !self.parts.announced.is_empty() => Some(Duration::ZERO),
+                _ if self.queue.rest(hungry) => Some(Duration::ZERO),
+                // A write that ends frees frames for them.
+                _ if !self.parts.announced.is_empty() && self.parts.writes == 0 => Some(Duration::ZERO),
                 (Some(_), _) => Some(FULL_RETRY_INTERVAL),
                 (None, Some(_)) => Some(RETRY_INTERVAL),
                 (None, None) => None,
@@ -187,6 +212,9 @@ impl Engine {
             // need.
             self.queue.take(rung, &mut commands);
             let idle = !faulted && commands.is_empty();
+            if self.finish()? {
+                self.carry_out(false)?;
+            }
             for command in commands.drain(..) {
                 if matches!(command, Command::Stop) {
                     return Ok(());
@@ -266,7 +294,7 @@ impl Engine {
     fn here_already(&mut self, page: u64, fault: Fault) -> Step {
         if !fault.protected {
             self.counts.late_faults.add(1);
-            let mended = mend(&self.memory, &self.store, page, 1);
+            let mended = mend(&self.memory, page, 1);
             if mended.map_err(system("cannot put a page in place"))? {
                 // The page now differs from the backing store.
                 self.host.touch(self.vpn(page), true, TOKEN_WRITE, &mut self.parts.out);
@@ -351,11 +379,15 @@ impl Engine {
                 self.advise(plan);
                 return Ok(());
             }
-            Command::Stop => return Ok(()),
+            Command::Stored | Command::Stop => return Ok(()),
         };
-        let mending = Mending { memory: &self.memory, store: &self.store };
-        self.host.handle(0, event, &mending, &mut self.parts.out);
+        self.tell(event);
         Ok(())
+    }
+
+    /// Tells the host what has happened.
+    fn tell(&mut self, event: HostEvent) {
+        self.host.handle(0, event, &Mending { memory: &self.memory }, &mut self.parts.out);
     }
 
     fn advise(&mut self, plan: Plan) {
@@ -419,7 +451,8 @@ impl Engine {
             let vpn = self.vpn(page);
             if self.host.vm().place(vpn).is_none() {
                 if !self.host.fetch(vpn, overwrite, &mut self.parts.out) {
-                    self.parts.idle_turns = if done > 0 { 0 } else { self.parts.idle_turns + 1 };
+                    let idle = done == 0 && self.parts.writes == 0;
+                    self.parts.idle_turns = if idle { self.parts.idle_turns + 1 } else { 0 };
                     // In so many turns the host has looked at each frame a few times.
                     if u64::from(self.parts.idle_turns) > 4 + self.holdable / 64 {
                         self.parts.announced.clear();
@@ -431,6 +464,7 @@ impl Engine {
                     self.parts.for_writing.insert(page);
                 }
                 self.counts.announced.add(1);
+                self.parts.idle_turns = 0;
             }
             self.parts.announced.pop_front();
         }
@@ -652,7 +686,7 @@ impl Engine {
             self.parts.written[ppn.index()] = false;
             if page >= self.memory.paged() {
                 self.memory.set_page(ppn, page, true);
-                self.paged_in(ppn);
+                self.tell(HostEvent::PagedIn(ppn));
                 rest = &rest[1..];
                 continue;
             }
@@ -666,16 +700,16 @@ impl Engine {
             let count = self.store.run(page, follow);
             let (run, later) = rest.split_at(count);
             rest = later;
-            for &(page, ppn) in run {
-                // Before programs can store to it, and before the NIC can find it.
-                self.memory.set_page(ppn, page, write);
-                self.parts.written[ppn.index()] = false;
-                self.parts.for_writing.remove(&page);
-                self.parts.fresh.push(page);
+            if !self.store.has(page) {
+                self.arrive(run, None)?;
+                continue;
             }
-            self.fill(page, count, !write)?;
-            for &(_, ppn) in run {
-                self.paged_in(ppn);
+            self.counts.reads.add(1);
+            let tag = Tag(self.parts.moves.vacant_key());
+            match self.store.read(page, count, tag) {
+                Ok(Begun::Done) => self.arrive(run, Some(tag))?,
+                Ok(Begun::Later) => _ = self.parts.moves.insert(Move::In(run.to_vec())),
+                Err(error) => return Err(self.failed("read", error)),
             }
         }
         ins.clear();
@@ -683,31 +717,63 @@ impl Engine {
         Ok(())
     }
 
-    /// Puts pages in place, and wakes the threads that wait for them.
-    fn fill(&mut self, page: u64, count: usize, protect: bool) -> Step {
-        let pages = if self.store.has(page) {
-            self.counts.page_ins.add(count as u64);
-            self.counts.reads.add(1);
-            match self.store.read(page, count) {
-                Ok(()) => self.store.buffer(count),
-                Err(error) => {
-                    return Err(PagerError::Io { what: "read", dir: self.store.dir().to_path_buf(), error });
-                }
+    fn failed(&self, what: &'static str, error: io::Error) -> PagerError {
+        PagerError::Io { what, dir: self.store.dir().to_path_buf(), error }
+    }
+
+    /// Puts pages in place, from a read of the store or as zeros, and wakes the threads that wait for them.
+    fn arrive(&mut self, run: &[(u64, Ppn)], read: Option<Tag>) -> Step {
+        let mut done = 0;
+        let for_writing = |parts: &Parts, page: u64| parts.for_writing.contains(&page);
+        while done < run.len() {
+            let page = run[done].0;
+            // A store may have come for some of them while they were read.
+            let write = for_writing(&self.parts, page);
+            let alike = run[done..].iter().take_while(|(p, _)| for_writing(&self.parts, *p) == write).count();
+            let part = &run[done..done + alike];
+            for &(page, ppn) in part {
+                // Before programs can store to it, and before the NIC can find it.
+                self.memory.set_page(ppn, page, write);
+                self.parts.written[ppn.index()] = false;
+                self.parts.for_writing.remove(&page);
+                self.parts.fresh.push(page);
             }
-        } else {
-            self.counts.zero_fills.add(count as u64);
-            self.store.zeros(count)
-        };
-        self.memory.put(page, pages, protect).map_err(system("cannot put a page in place"))?;
-        let resident = self.counts.resident.get() + count as u64;
-        self.counts.resident.set(resident);
-        self.counts.most_resident.set(self.counts.most_resident.get().max(resident));
+            let pages = match read {
+                Some(tag) => &self.store.pages(tag)[done..done + alike],
+                None => &self.zeros[..alike],
+            };
+            // Before threads that wait for them can look at the counters.
+            let came = if read.is_some() { &self.counts.page_ins } else { &self.counts.zero_fills };
+            came.add(alike as u64);
+            self.memory.put(page, pages, !write).map_err(system("cannot put a page in place"))?;
+            let resident = self.counts.resident.get() + alike as u64;
+            self.counts.resident.set(resident);
+            self.counts.most_resident.set(self.counts.most_resident.get().max(resident));
+            part.iter().for_each(|&(_, ppn)| self.tell(HostEvent::PagedIn(ppn)));
+            done += alike;
+        }
         Ok(())
     }
 
-    fn paged_in(&mut self, ppn: Ppn) {
-        let mending = Mending { memory: &self.memory, store: &self.store };
-        self.host.handle(0, HostEvent::PagedIn(ppn), &mending, &mut self.parts.out);
+    /// Handles what the store has finished. Returns whether there was something.
+    fn finish(&mut self) -> Result<bool, PagerError> {
+        let mut any = false;
+        while let Some((tag, result)) = self.store.finished() {
+            any = true;
+            match self.parts.moves.remove(tag.0) {
+                Move::In(run) => {
+                    result.map_err(|error| self.failed("read", error))?;
+                    self.arrive(&run, Some(tag))?;
+                }
+                Move::Out(run) => {
+                    self.parts.writes -= 1;
+                    let written = self.written(result.map(|()| Begun::Done), run.len())?;
+                    self.told(&run, &written);
+                    self.room(matches!(written, Written::Done));
+                }
+            }
+        }
+        Ok(any)
     }
 
     fn page_out(&mut self) -> Step {
@@ -719,23 +785,36 @@ impl Engine {
         let was_full = self.parts.again.is_some_and(|again| Instant::now() < again);
         let mut room = !was_full;
         for chunk in outs.chunks(MAX_RUN_PAGES) {
-            room = room && self.write(chunk)?;
-            for &(_, ppn) in chunk {
-                if room {
+            let written = if room { self.write(chunk)? } else { Written::NoRoom };
+            room = !matches!(written, Written::NoRoom);
+            self.told(chunk, &written);
+        }
+        self.room(room && self.parts.writes == 0);
+        outs.clear();
+        self.parts.outs = outs;
+        Ok(())
+    }
+
+    /// Tells the host what has become of pages on their way out.
+    fn told(&mut self, pages: &[(u64, Ppn)], written: &Written) {
+        for &(_, ppn) in pages {
+            match written {
+                Written::Done => {
                     self.parts.written[ppn.index()] = true;
+                    self.tell(HostEvent::PagedOut(ppn));
                 }
-                let event = if room { HostEvent::PagedOut(ppn) } else { HostEvent::PageOutFailed(ppn) };
-                let mending = Mending { memory: &self.memory, store: &self.store };
-                self.host.handle(0, event, &mending, &mut self.parts.out);
+                Written::NoRoom => self.tell(HostEvent::PageOutFailed(ppn)),
+                Written::Later => {}
             }
         }
+    }
+
+    /// Reports that a store that was full has room again, if it has.
+    fn room(&mut self, room: bool) {
         if room && self.parts.full.take().is_some() {
             self.parts.again = None;
             (self.calls.notice)(Notice::Room);
         }
-        outs.clear();
-        self.parts.outs = outs;
-        Ok(())
     }
 
     /// From here on a store to one of these pages faults and waits, so what is written out is what the page
@@ -743,8 +822,7 @@ impl Engine {
     fn protect(&mut self, outs: &[(u64, Ppn)]) -> Step {
         for run in outs.chunk_by(|a, b| a.0 + 1 == b.0) {
             // If the program has dropped one of them, the copy would fault.
-            mend(&self.memory, &self.store, run[0].0, run.len() as u64)
-                .map_err(system("cannot put a page in place"))?;
+            mend(&self.memory, run[0].0, run.len() as u64).map_err(system("cannot put a page in place"))?;
             if run.iter().any(|&(_, ppn)| self.memory.writable(ppn)) {
                 let (to, len) = (self.memory.address(run[0].0), run.len() as u64 * PAGE_BYTES);
                 self.memory.uffd().protect(to, len, true).map_err(system("cannot write-protect pages"))?;
@@ -754,17 +832,30 @@ impl Engine {
         Ok(())
     }
 
-    /// Writes pages out. Returns false if there is no room.
-    fn write(&mut self, pages: &[(u64, Ppn)]) -> Result<bool, PagerError> {
+    /// Writes pages out.
+    fn write(&mut self, pages: &[(u64, Ppn)]) -> Result<Written, PagerError> {
         let list: Vec<u64> = pages.iter().map(|&(page, _)| page).collect();
-        match self.memory.write_out(&mut self.store, &list) {
-            Ok(()) => {
-                self.counts.page_outs.add(pages.len() as u64);
+        let tag = Tag(self.parts.moves.vacant_key());
+        let begun = self.memory.write_out(&mut *self.store, &list, tag);
+        let written = self.written(begun, pages.len())?;
+        if matches!(written, Written::Later) {
+            self.parts.moves.insert(Move::Out(pages.to_vec()));
+            self.parts.writes += 1;
+        }
+        Ok(written)
+    }
+
+    /// Counts what has become of a write of so many pages.
+    fn written(&mut self, result: io::Result<Begun>, pages: usize) -> Result<Written, PagerError> {
+        match result {
+            Ok(Begun::Later) => Ok(Written::Later),
+            Ok(Begun::Done) => {
+                self.counts.page_outs.add(pages as u64);
                 self.counts.writes.add(1);
                 self.host.set_full(false);
-                Ok(true)
+                Ok(Written::Done)
             }
-            Err(error) if matches!(error.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG)) => {
+            Err(error) if is_no_room(&error) => {
                 self.counts.full.add(1);
                 self.host.set_full(true);
                 let now = Instant::now();
@@ -774,19 +865,22 @@ impl Engine {
                     let dir = self.store.dir().to_path_buf();
                     (self.calls.notice)(Notice::Full { dir, stored: self.store.stored() * PAGE_BYTES });
                 }
-                Ok(false)
+                Ok(Written::NoRoom)
             }
-            Err(error) => Err(PagerError::Io { what: "write", dir: self.store.dir().to_path_buf(), error }),
+            Err(error) => Err(self.failed("write", error)),
         }
     }
 }
 
+/// A page of zeros.
+static ZERO: Page = Page([0; PAGE_BYTES as usize]);
+
 /// A page that should be present may be missing because the program has dropped it with `madvise`. Then it is
 /// zeros, and this thread must not find it missing.
-fn mend(memory: &PagedMemory, store: &Store, page: u64, count: u64) -> io::Result<bool> {
+fn mend(memory: &PagedMemory, page: u64, count: u64) -> io::Result<bool> {
     let missing = memory.missing(page, count)?;
     for &page in &missing {
-        match memory.put(page, store.zeros(1), true) {
+        match memory.put(page, std::slice::from_ref(&ZERO), true) {
             Err(error) if error.raw_os_error() != Some(libc::EEXIST) => return Err(error),
             _ => {}
         }
@@ -797,7 +891,6 @@ fn mend(memory: &PagedMemory, store: &Store, page: u64, count: u64) -> io::Resul
 /// The segment, for the host's copies of bounced messages.
 struct Mending<'a> {
     memory: &'a PagedMemory,
-    store: &'a Store,
 }
 
 impl PageMemory for Mending<'_> {
@@ -807,7 +900,7 @@ impl PageMemory for Mending<'_> {
 
     fn write(&self, at: FrameAddress, from: &[u8]) {
         let page = self.memory.page(at.ppn);
-        if page < self.memory.paged() && mend(self.memory, self.store, page, 1).unwrap_or(false) {
+        if page < self.memory.paged() && mend(self.memory, page, 1).unwrap_or(false) {
             self.memory.set_writable(at.ppn, false);
         }
         self.memory.write(at, from);

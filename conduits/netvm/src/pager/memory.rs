@@ -9,7 +9,7 @@ use firehose_live::uffd::{Mode, Uffd};
 use netvm_fw::{FrameAddress, PageMemory, Ppn};
 
 use super::error::PagerError;
-use super::store::{PAGE_BYTES, Page, Store};
+use super::store::{Begun, PAGE_BYTES, Page, Store, Tag};
 
 /// The memory of a pager by frame.
 ///
@@ -176,12 +176,13 @@ impl PagedMemory {
         }
     }
 
-    /// Writes pages that are present to the backing store.
-    pub(super) fn write_out(&self, store: &mut Store, pages: &[u64]) -> io::Result<()> {
+    /// Writes pages that are present to the backing store. They stay present until it has finished (owed by
+    /// the caller: the host takes no frame of a page on its way out).
+    pub(super) fn write_out(&self, store: &mut dyn Store, pages: &[u64], tag: Tag) -> io::Result<Begun> {
         let list: Vec<(u64, u64)> = pages.iter().map(|&page| (page, self.address(page))).collect();
         debug_assert!(pages.iter().all(|&page| page < self.paged()));
-        // SAFETY: our own mapping.
-        unsafe { store.write(&list) }
+        // SAFETY: our own mapping, which lives as long as the thread that has the store.
+        unsafe { store.write(&list, tag) }
     }
 
     /// Drops the contents of some pages: the next access faults.

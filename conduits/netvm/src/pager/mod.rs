@@ -75,8 +75,7 @@ pub use stats::PagerStats;
 use engine::Engine;
 use queue::{Command, Plan, Queue};
 use stats::Counts;
-use store::PAGE_BYTES;
-use store::Store;
+use store::{FileStore, PAGE_BYTES, Store};
 
 /// Settings of a pager.
 #[derive(Debug, Clone)]
@@ -172,13 +171,15 @@ impl Pager {
     /// The budget is too small, the kernel lacks something or does not allow it, or there is no backing
     /// store.
     pub fn start(config: PagerConfig, calls: Calls) -> Result<(Pager, NicTable), PagerError> {
-        Pager::start_with(config, calls, true)
+        Pager::start_with(config, calls, true, |file, _| Box::new(file))
     }
 
+    /// `store`: makes the backing store, around a file; it may wake the thread by the queue.
     fn start_with(
         config: PagerConfig,
         calls: Calls,
         protects: bool,
+        store: impl FnOnce(FileStore, Arc<Queue>) -> Box<dyn Store>,
     ) -> Result<(Pager, NicTable), PagerError> {
         let paged = config.segment.div_ceil(PAGE_BYTES);
         // An export has at least one page.
@@ -200,14 +201,16 @@ impl Pager {
         let uffd = Uffd::open(Feature::WRITE_PROTECT).map_err(PagerError::NoUserfaultfd)?;
         let memory = Arc::new(PagedMemory::map(uffd, paged * PAGE_BYTES, extra * PAGE_BYTES, frames)?);
         let backing = |error| PagerError::Backing { dir: config.backing.clone(), error };
-        let store = Store::new(&config.backing, paged).map_err(backing)?;
+        let queue = Arc::new(Queue::new().map_err(PagerError::Thread)?);
+        let file = FileStore::new(&config.backing, paged).map_err(backing)?;
+        let store = store(file, queue.clone());
         let direct = store.is_direct();
+        host_config.counts_flushing = store.is_slow();
         let (host_table, nic_table) = table(Geometry::new(frames), gasnet_sys::random());
         let mut host = Host::new(host_config, host_table, KeySource::drawn(gasnet_sys::random));
         let export = host
             .export(config.port, 0, 0, (paged + extra) * PAGE_BYTES, &mut Vec::new())
             .expect("whole pages, the first of this host");
-        let queue = Arc::new(Queue::new().map_err(PagerError::Thread)?);
         let counts = Arc::new(Counts::default());
         let mut fatal = Box::new(|_: &PagerError| {}) as Box<dyn FnMut(&PagerError) + Send>;
         let mut calls = calls;
@@ -331,12 +334,13 @@ impl Pager {
 
     /// Takes advice on a range of bytes of the segment, which it must be inside of.
     ///
-    /// *Coming*: all its pages are fetched at once, whatever the read-ahead, as far as frames can be freed for
-    /// them; at most half of the pages that can be [held](Self::holdable). *Overwrite*: the same, and pages
-    /// that are wholly in the range are not read: those that are out of memory come as zeros (Linux gives no
-    /// page without filling it), those in memory stay as they are. Returns when the contents have been given
-    /// up, so that what is written afterwards stays. *Leaving*: pages that are wholly in the range are written
-    /// out if they are dirty, and their frames are reused first.
+    /// - *Coming*: all its pages are fetched at once, whatever the read-ahead, as far as frames can be freed
+    ///   for them; at most half of the pages that can be [held](Self::holdable).
+    /// - *Overwrite*: the same, and pages that are wholly in the range are not read: those that are out of
+    ///   memory come as zeros (Linux gives no page without filling it), those in memory stay as they are.
+    ///   Returns when the contents have been given up, so that what is written afterwards stays.
+    /// - *Leaving*: pages that are wholly in the range are written out if they are dirty; their frames can
+    ///   then be reused.
     ///
     /// In a child of a fork or after a crash, pages under `Overwrite` show old contents or zeros.
     pub fn advise(&self, range: Range<u64>, advice: Advice) {

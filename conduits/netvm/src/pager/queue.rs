@@ -45,9 +45,23 @@ pub(super) struct Plan {
 pub(super) enum Command {
     Interrupt(Interrupt),
     Consumed(Head),
-    Hold { pages: Range<u64>, kind: Hold, wait: bool, done: HoldDone },
-    Release { pages: Range<u64>, kind: Hold },
+    Hold {
+        pages: Range<u64>,
+        kind: Hold,
+        wait: bool,
+        done: HoldDone,
+    },
+    Release {
+        pages: Range<u64>,
+        kind: Hold,
+    },
     Advise(Plan),
+    /// The backing store has finished something.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "a file finishes at once, the store of the tests later")
+    )]
+    Stored,
     Stop,
 }
 

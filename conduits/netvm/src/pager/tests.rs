@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command as Process, Output, Stdio};
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -15,6 +16,7 @@ use netvm_fw::shadow::LockError;
 use netvm_fw::wire::Span;
 use netvm_fw::{FrameAddress, PageMemory};
 
+use super::store::slow::Slow;
 use super::*;
 
 /// Bytes of the segments, unless a test says otherwise.
@@ -26,7 +28,64 @@ fn config(segment: u64, budget: u64) -> PagerConfig {
 }
 
 fn pager(segment: u64, budget: u64) -> Pager {
-    Pager::start(config(segment, budget), Calls::default()).expect("a pager").0
+    pager_on(Kind::File, segment, budget)
+}
+
+/// What is behind a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A file.
+    File,
+    /// A file whose reads and writes finish later.
+    Slow,
+}
+
+fn start(kind: Kind, config: PagerConfig, calls: Calls, protects: bool) -> (Pager, NicTable) {
+    let store = |file, queue: Arc<Queue>| match kind {
+        Kind::File => Box::new(file) as Box<dyn Store>,
+        Kind::Slow => Box::new(Slow::new(file, &queue, 1)),
+    };
+    Pager::start_with(config, calls, protects, store).expect("a pager")
+}
+
+fn pager_on(kind: Kind, segment: u64, budget: u64) -> Pager {
+    start(kind, config(segment, budget), Calls::default(), true).0
+}
+
+/// Tests that hold whatever the backing store.
+macro_rules! on_all_stores {
+    ($($name:ident,)*) => {
+        mod on_a_file {
+            $(#[test]
+            fn $name() {
+                super::$name(super::Kind::File);
+            })*
+        }
+
+        mod on_a_slow_store {
+            $(#[test]
+            fn $name() {
+                super::$name(super::Kind::Slow);
+            })*
+        }
+    };
+}
+
+on_all_stores! {
+    memory_is_memory_whatever_the_budget,
+    no_store_is_lost_to_an_eviction,
+    without_write_protection_stores_are_lost,
+    dma_and_paging_at_the_same_time,
+    a_nic_that_writes_to_a_clean_page_does_not_fault,
+    pages_that_are_held_stay,
+    gms_08_blocks_come_as_a_whole_and_overwritten_ones_are_not_read,
+    gms_08_bytes_beside_an_overwritten_range_stay,
+    what_leaves_is_kept_and_its_frames_are_free,
+    advice_and_faults_at_the_same_time,
+    system_calls_use_pages_that_are_out,
+    pages_that_the_program_drops_are_zeros,
+    extra_memory_stays_and_is_exported,
+    gms_05_a_page_under_way_is_fetched_once,
 }
 
 impl Pager {
@@ -69,10 +128,9 @@ impl Pager {
     }
 }
 
-#[test]
-fn memory_is_memory_whatever_the_budget() {
+fn memory_is_memory_whatever_the_budget(kind: Kind) {
     for percent in [5, 20, 60, 100, 200] {
-        let pager = pager(SEGMENT, SEGMENT * percent / 100);
+        let pager = pager_on(kind, SEGMENT, SEGMENT * percent / 100);
         let mut facts = vec![0u64; (SEGMENT / 8) as usize];
         let mut random = fastrand::Rng::with_seed(percent);
         // In order, backwards in strides, at random.
@@ -106,9 +164,9 @@ fn memory_is_memory_whatever_the_budget() {
 
 /// Threads keep storing to their words of some pages, while another thread pushes those pages out by so many
 /// faults. Returns how many stores were lost.
-fn racing_stores(protects: bool, faults: u64) -> (u64, PagerStats) {
+fn racing_stores(kind: Kind, protects: bool, faults: u64) -> (u64, PagerStats) {
     let settings = config(256 * PAGE_BYTES, PagerConfig::MIN_BUDGET);
-    let pager = Pager::start_with(settings, Calls::default(), protects).expect("a pager").0;
+    let pager = start(kind, settings, Calls::default(), protects).0;
     let (lost, done) = (AtomicU64::new(0), AtomicBool::new(false));
     thread::scope(|scope| {
         for me in 0..2 {
@@ -132,16 +190,14 @@ fn racing_stores(protects: bool, faults: u64) -> (u64, PagerStats) {
     (lost.into_inner(), pager.stats())
 }
 
-#[test]
-fn no_store_is_lost_to_an_eviction() {
-    let (lost, stats) = racing_stores(true, 3000);
+fn no_store_is_lost_to_an_eviction(kind: Kind) {
+    let (lost, stats) = racing_stores(kind, true, 3000);
     assert_eq!(lost, 0, "{stats:?}");
     assert!(stats.page_outs > 1000 && stats.write_protect_faults > 50, "{stats:?}");
 }
 
-#[test]
-fn without_write_protection_stores_are_lost() {
-    let lost = (0..20).map(|_| racing_stores(false, 1000).0).find(|&lost| lost > 0);
+fn without_write_protection_stores_are_lost(kind: Kind) {
+    let lost = (0..20).map(|_| racing_stores(kind, false, 1000).0).find(|&lost| lost > 0);
     assert!(lost.is_some(), "the test above could not fail");
 }
 
@@ -192,9 +248,9 @@ fn replies() -> (Calls, Receiver<HostReply>) {
 
 /// Two program threads and a NIC, each with its own third of every page; returns the bytes that were
 /// compared.
-fn dma_and_paging(segment: u64, budget: u64, rounds: u64, seed: u64) -> u64 {
+fn dma_and_paging(kind: Kind, segment: u64, budget: u64, rounds: u64, seed: u64) -> u64 {
     let (calls, replies) = replies();
-    let (pager, table) = Pager::start(config(segment, budget), calls).expect("a pager");
+    let (pager, table) = start(kind, config(segment, budget), calls, true);
     let pages = segment / PAGE_BYTES;
     let third = WORDS / 3;
     let (bytes, done) = (AtomicU64::new(0), AtomicBool::new(false));
@@ -272,12 +328,12 @@ fn dma_and_paging(segment: u64, budget: u64, rounds: u64, seed: u64) -> u64 {
     bytes.into_inner()
 }
 
-#[test]
-fn dma_and_paging_at_the_same_time() {
+fn dma_and_paging_at_the_same_time(kind: Kind) {
     for (seed, percent) in [(1, 6), (2, 30), (3, 80), (4, 150)] {
         let segment = 1200 * PAGE_BYTES;
         assert!(
-            dma_and_paging(segment, (segment * percent / 100).max(64 * PAGE_BYTES), 6500, seed) > 26_000_000
+            dma_and_paging(kind, segment, (segment * percent / 100).max(64 * PAGE_BYTES), 6500, seed)
+                > 26_000_000
         );
     }
 }
@@ -291,7 +347,8 @@ fn soak_dma_and_paging() {
     for seed in first % (1 << 40) + 1.. {
         let segment = (400 + seed * 1117 % 6000) * PAGE_BYTES;
         let percent = 5 + seed * 61 % 97;
-        bytes += dma_and_paging(segment, (segment * percent / 100).max(64 * PAGE_BYTES), 20_000, seed);
+        let kind = if seed % 2 == 0 { Kind::File } else { Kind::Slow };
+        bytes += dma_and_paging(kind, segment, (segment * percent / 100).max(64 * PAGE_BYTES), 20_000, seed);
         if bytes > wanted {
             println!("{bytes} bytes compared");
             break;
@@ -299,10 +356,9 @@ fn soak_dma_and_paging() {
     }
 }
 
-#[test]
-fn a_nic_that_writes_to_a_clean_page_does_not_fault() {
+fn a_nic_that_writes_to_a_clean_page_does_not_fault(kind: Kind) {
     let (calls, replies) = replies();
-    let (pager, table) = Pager::start(config(SEGMENT, 64 * PAGE_BYTES), calls).expect("a pager");
+    let (pager, table) = start(kind, config(SEGMENT, 64 * PAGE_BYTES), calls, true);
     let mut nic = Nic { pager: &pager, table, replies, misses: 0, locks: 0 };
     assert_eq!(pager.load(0), 0);
     nic.with(0, true, |memory, place| memory.write(place, &9u64.to_ne_bytes()));
@@ -313,9 +369,8 @@ fn a_nic_that_writes_to_a_clean_page_does_not_fault() {
     assert!(pager.stats().page_outs > 0);
 }
 
-#[test]
-fn pages_that_are_held_stay() {
-    let pager = pager(SEGMENT, 256 * PAGE_BYTES);
+fn pages_that_are_held_stay(kind: Kind) {
+    let pager = pager_on(kind, SEGMENT, 256 * PAGE_BYTES);
     let most = pager.holdable();
     assert!((128..256).contains(&most));
     pager.hold_now(10..74, Hold::Pin, false).expect("room");
@@ -333,7 +388,7 @@ fn pages_that_are_held_stay() {
     assert_eq!(pager.stats().faults, before.faults, "they were here");
     assert!(before.page_outs > 0);
     // Holds alone make no page dirty.
-    let clean = Pager::start(config(SEGMENT, 256 * PAGE_BYTES), Calls::default()).expect("a pager").0;
+    let clean = start(kind, config(SEGMENT, 256 * PAGE_BYTES), Calls::default(), true).0;
     for first in (0..SEGMENT / PAGE_BYTES).step_by(64) {
         clean.hold_now(first..first + 64, Hold::Pin, false).expect("room");
         clean.release(first..first + 64, Hold::Pin);
@@ -373,6 +428,9 @@ impl Pager {
             assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", self.stats());
             thread::yield_now();
         }
+        // The thread has counted them; when it takes the next command they are in place.
+        self.hold_now(pages.start..pages.start + 1, Hold::Stay, true).expect("room");
+        self.release(pages.start..pages.start + 1, Hold::Stay);
     }
 }
 
@@ -381,10 +439,9 @@ fn more(pager: &Pager, before: PagerStats, of: impl Fn(PagerStats) -> u64) -> u6
     of(pager.stats()) - of(before)
 }
 
-#[test]
-fn gms_08_blocks_come_as_a_whole_and_overwritten_ones_are_not_read() {
+fn gms_08_blocks_come_as_a_whole_and_overwritten_ones_are_not_read(kind: Kind) {
     const BLOCK: u64 = 64;
-    let pager = pager(SEGMENT, 512 * PAGE_BYTES);
+    let pager = pager_on(kind, SEGMENT, 512 * PAGE_BYTES);
     let pages = SEGMENT / PAGE_BYTES;
     (0..pages).for_each(|page| pager.store(page * WORDS, page + 1));
     let faults = |s: PagerStats| s.faults + s.write_protect_faults;
@@ -394,7 +451,7 @@ fn gms_08_blocks_come_as_a_whole_and_overwritten_ones_are_not_read() {
     (0..BLOCK).for_each(|page| assert_eq!(pager.load(page * WORDS), page + 1));
     assert_eq!((more(&pager, before, |s| s.page_ins), more(&pager, before, faults)), (BLOCK, 0));
     assert_eq!(more(&pager, before, |s| s.announced), BLOCK);
-    assert!(more(&pager, before, |s| s.reads) <= BLOCK / 8, "{:?}", pager.stats());
+    assert!(more(&pager, before, |s| s.reads) <= BLOCK / 2, "many together: {:?}", pager.stats());
 
     let before = pager.stats();
     pager.announce(BLOCK..2 * BLOCK, Advice::Overwrite, BLOCK);
@@ -403,10 +460,10 @@ fn gms_08_blocks_come_as_a_whole_and_overwritten_ones_are_not_read() {
     assert_eq!((after.page_ins, after.reads), (before.page_ins, before.reads), "no page is read");
     assert_eq!((more(&pager, before, |s| s.forgotten), more(&pager, before, faults)), (BLOCK, 0));
 
-    // Without advice all of them are read.
+    // Without advice all of them are read, and perhaps some behind them.
     let before = pager.stats();
     (2 * BLOCK * WORDS..3 * BLOCK * WORDS).for_each(|at| pager.store(at, at));
-    assert_eq!(more(&pager, before, |s| s.page_ins), BLOCK);
+    assert!(more(&pager, before, |s| s.page_ins) >= BLOCK);
 
     // All that was written is there, and nothing else has changed.
     for at in 0..SEGMENT / 8 {
@@ -417,9 +474,8 @@ fn gms_08_blocks_come_as_a_whole_and_overwritten_ones_are_not_read() {
     }
 }
 
-#[test]
-fn gms_08_bytes_beside_an_overwritten_range_stay() {
-    let pager = pager(SEGMENT, 64 * PAGE_BYTES);
+fn gms_08_bytes_beside_an_overwritten_range_stay(kind: Kind) {
+    let pager = pager_on(kind, SEGMENT, 64 * PAGE_BYTES);
     (0..SEGMENT / 8).for_each(|at| pager.store(at, at + 1));
     pager.advise(3 * PAGE_BYTES + 8..6 * PAGE_BYTES + 16, Advice::Overwrite);
     pager.advise(7 * PAGE_BYTES..7 * PAGE_BYTES, Advice::Overwrite);
@@ -439,9 +495,8 @@ fn gms_08_bytes_beside_an_overwritten_range_stay() {
     assert!((SEGMENT / 8 - 10..SEGMENT / 8 - 1).all(|at| pager.load(at) == at + 1));
 }
 
-#[test]
-fn what_leaves_is_kept_and_its_frames_are_free() {
-    let small = pager(SEGMENT, 512 * PAGE_BYTES);
+fn what_leaves_is_kept_and_its_frames_are_free(kind: Kind) {
+    let small = pager_on(kind, SEGMENT, 512 * PAGE_BYTES);
     (0..448).for_each(|page| small.store(page * WORDS, page + 1));
     let before = small.stats();
     small.advise(100 * PAGE_BYTES..356 * PAGE_BYTES, Advice::Leaving);
@@ -463,19 +518,46 @@ fn what_leaves_is_kept_and_its_frames_are_free() {
     (0..648).for_each(|page| assert_eq!(small.load(page * WORDS), page + 1));
 
     // Where all fits there is nothing to gain.
-    let whole = pager(SEGMENT, SEGMENT);
+    let whole = pager_on(kind, SEGMENT, SEGMENT);
     whole.store(0, 5);
     whole.advise(0..SEGMENT, Advice::Leaving);
     whole.announce(0..SEGMENT / PAGE_BYTES, Advice::Coming, SEGMENT / PAGE_BYTES - 1);
     assert_eq!((whole.load(0), whole.stats().given_up, whole.stats().page_outs), (5, 0, 0));
 }
 
+/// Threads that touch the same page while it is on its way wait for the one read.
+fn gms_05_a_page_under_way_is_fetched_once(kind: Kind) {
+    const THREADS: u64 = 8;
+    let pager = pager_on(kind, SEGMENT, 64 * PAGE_BYTES);
+    let pages = SEGMENT / PAGE_BYTES;
+    (0..pages).for_each(|page| pager.store(page * WORDS, page + 1));
+    let before = pager.stats();
+    let meeting = Barrier::new(THREADS as usize);
+    thread::scope(|scope| {
+        for me in 0..THREADS {
+            let (pager, meeting) = (&pager, &meeting);
+            scope.spawn(move || {
+                // None of them in order, so that none is read ahead.
+                for page in (0..1000).step_by(50) {
+                    meeting.wait();
+                    assert_eq!(pager.load(page * WORDS), page + 1, "thread {me}");
+                    if me == 0 {
+                        pager.store(page * WORDS + 1, page);
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(more(&pager, before, |s| s.page_ins), 20, "{:?}", pager.stats());
+    assert!((0..1000).step_by(50).all(|page| pager.load(page * WORDS + 1) == page));
+}
+
 /// Two threads give advice on their halves at random while they use them, with little memory.
-#[test]
-fn advice_and_faults_at_the_same_time() {
+fn advice_and_faults_at_the_same_time(kind: Kind) {
     const PAGES: u64 = 400;
     for (seed, percent) in [(1, 16), (2, 30), (3, 80), (4, 150)] {
-        let pager = pager(PAGES * PAGE_BYTES, (PAGES * PAGE_BYTES * percent / 100).max(64 * PAGE_BYTES));
+        let pager =
+            pager_on(kind, PAGES * PAGE_BYTES, (PAGES * PAGE_BYTES * percent / 100).max(64 * PAGE_BYTES));
         thread::scope(|scope| {
             for me in 0..2u64 {
                 let pager = &pager;
@@ -519,13 +601,15 @@ fn advice_and_faults_at_the_same_time() {
         });
         let stats = pager.stats();
         assert!(stats.most_resident * PAGE_BYTES <= pager.budget(), "{stats:?}");
-        assert!(stats.announced > 0 && (percent > 100 || stats.given_up > 0 && stats.forgotten > 0), "{stats:?}");
+        assert!(
+            stats.announced > 0 && (percent > 100 || stats.given_up > 0 && stats.forgotten > 0),
+            "{stats:?}"
+        );
     }
 }
 
-#[test]
-fn system_calls_use_pages_that_are_out() {
-    let pager = pager(SEGMENT, 64 * PAGE_BYTES);
+fn system_calls_use_pages_that_are_out(kind: Kind) {
+    let pager = pager_on(kind, SEGMENT, 64 * PAGE_BYTES);
     if !pager.serves_system_calls() {
         return;
     }
@@ -561,9 +645,8 @@ fn system_calls_use_pages_that_are_out() {
     assert!(back == pattern);
 }
 
-#[test]
-fn pages_that_the_program_drops_are_zeros() {
-    let pager = pager(SEGMENT, 64 * PAGE_BYTES);
+fn pages_that_the_program_drops_are_zeros(kind: Kind) {
+    let pager = pager_on(kind, SEGMENT, 64 * PAGE_BYTES);
     (0..200).for_each(|page| pager.store(page * WORDS, 5));
     (0..3).for_each(|page| pager.store(page * WORDS, 5));
     // SAFETY: inside of the segment, and no thread uses it.
@@ -587,12 +670,11 @@ fn what_cannot_be_is_said() {
     assert_eq!(none.export().size, PAGE_BYTES);
 }
 
-#[test]
-fn extra_memory_stays_and_is_exported() {
+fn extra_memory_stays_and_is_exported(kind: Kind) {
     let (calls, replies) = replies();
     let mut settings = config(SEGMENT, 64 * PAGE_BYTES);
     settings.extra = 10 * PAGE_BYTES;
-    let (pager, table) = Pager::start(settings, calls).expect("a pager");
+    let (pager, table) = start(kind, settings, calls, true);
     assert_eq!(pager.export().size, SEGMENT + 10 * PAGE_BYTES);
     let mut nic = Nic { pager: &pager, table, replies, misses: 0, locks: 0 };
     for page in SEGMENT / PAGE_BYTES..SEGMENT / PAGE_BYTES + 10 {

@@ -1,8 +1,9 @@
-//! The backing store: a nameless file for the pages that leave memory.
+//! A nameless file for the pages that leave memory.
 //!
 //! It ends with the process, however the process ends. I/O bypasses the page cache (`O_DIRECT`), or pages
 //! that left would still be in memory. On a file system that refuses `O_DIRECT`, the kernel is told to write
-//! and forget after each write ([`Store::is_direct`] says which it is).
+//! and forget after each write ([`Store::is_direct`] says which it is). Requests are over when the call
+//! returns.
 //!
 //! **Slots.** A page has no fixed slot in the file: pages that leave together are written together, to
 //! consecutive slots. A page that is written again gets another slot, and its old one becomes free when the
@@ -17,23 +18,14 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use netvm_fw::PAGE;
+use super::{Begun, MAX_RUN_PAGES, PAGE_BYTES, Page, Store, Tag};
 
-/// Bytes of a page.
-pub(super) const PAGE_BYTES: u64 = PAGE as u64;
-/// Most pages of one read or write.
-pub(super) const MAX_RUN_PAGES: usize = 64;
 /// Fewest slots that the file grows by.
 const MIN_GROWTH_SLOTS: u64 = 256;
 
-/// A buffer for direct I/O.
-#[derive(Debug, Clone, Copy)]
-#[repr(C, align(4096))]
-pub(super) struct Page(pub(super) [u8; PAGE_BYTES as usize]);
-
 /// The file, and its contents.
 #[derive(Debug)]
-pub(super) struct Store {
+pub(in crate::pager) struct FileStore {
     file: File,
     dir: PathBuf,
     direct: bool,
@@ -46,20 +38,22 @@ pub(super) struct Store {
     stored: u64,
     /// Where the search for free slots begins.
     cursor: u64,
+    /// The pages that were read last.
     buffer: Box<[Page]>,
-    zeros: Box<[Page]>,
+    /// How many those are.
+    filled: usize,
 }
 
-impl Store {
+impl FileStore {
     /// A file in `dir` for `pages` pages.
-    pub(super) fn new(dir: &Path, pages: u64) -> io::Result<Store> {
-        Store::with(dir, pages, &[libc::O_DIRECT, 0])
+    pub(in crate::pager) fn new(dir: &Path, pages: u64) -> io::Result<FileStore> {
+        FileStore::with(dir, pages, &[libc::O_DIRECT, 0])
     }
 
     /// Like `new`, with the first kind of I/O that works.
-    fn with(dir: &Path, pages: u64, kinds: &[i32]) -> io::Result<Store> {
+    fn with(dir: &Path, pages: u64, kinds: &[i32]) -> io::Result<FileStore> {
         let (file, direct) = open(dir, kinds)?;
-        Ok(Store {
+        Ok(FileStore {
             file,
             dir: dir.to_path_buf(),
             direct,
@@ -69,100 +63,8 @@ impl Store {
             stored: 0,
             cursor: 0,
             buffer: vec![Page([0; PAGE_BYTES as usize]); MAX_RUN_PAGES].into(),
-            zeros: vec![Page([0; PAGE_BYTES as usize]); MAX_RUN_PAGES].into(),
+            filled: 0,
         })
-    }
-
-    /// Its directory.
-    pub(super) fn dir(&self) -> &Path {
-        &self.dir
-    }
-
-    /// Whether it bypasses the page cache.
-    pub(super) fn is_direct(&self) -> bool {
-        self.direct
-    }
-
-    /// Pages that are in it.
-    pub(super) fn stored(&self) -> u64 {
-        self.stored
-    }
-
-    /// Whether a page is in the store; if not it is zeros.
-    pub(super) fn has(&self, page: u64) -> bool {
-        self.slots[page as usize] != 0
-    }
-
-    /// How many of the `most` pages from `page` on can be read at once: they are in consecutive slots, or all
-    /// zeros.
-    pub(super) fn run(&self, page: u64, most: usize) -> usize {
-        let slots = &self.slots[page as usize..];
-        let step = u32::from(slots[0] != 0);
-        let follows = |(i, slot): (usize, &u32)| *slot == slots[0] + i as u32 * step;
-        slots
-            .iter()
-            .enumerate()
-            .take(most.min(MAX_RUN_PAGES))
-            .take_while(|&(i, slot)| follows((i, slot)))
-            .count()
-    }
-
-    /// Reads a [`run`](Store::run) of pages that are in the store into the [buffer](Store::buffer).
-    pub(super) fn read(&mut self, page: u64, count: usize) -> io::Result<()> {
-        let slot = u64::from(self.slots[page as usize]) - 1;
-        let buffer = &mut self.buffer[..count];
-        // SAFETY: pages are bytes without padding.
-        let bytes = unsafe {
-            std::slice::from_raw_parts_mut(buffer.as_mut_ptr().cast(), count * PAGE_BYTES as usize)
-        };
-        self.file.read_exact_at(bytes, slot * PAGE_BYTES)
-    }
-
-    /// The pages that were read last.
-    pub(super) fn buffer(&self, count: usize) -> &[Page] {
-        &self.buffer[..count]
-    }
-
-    /// Pages of zeros.
-    pub(super) fn zeros(&self, count: usize) -> &[Page] {
-        &self.zeros[..count]
-    }
-
-    /// Gives up what is stored of a page: it is zeros from now on. Returns whether there was something.
-    pub(super) fn forget(&mut self, page: u64) -> bool {
-        let slot = std::mem::take(&mut self.slots[page as usize]);
-        if slot != 0 {
-            self.used[(slot - 1) as usize / 64] &= !(1 << ((slot - 1) % 64));
-            self.stored -= 1;
-        }
-        slot != 0
-    }
-
-    /// Writes the pages at these addresses. Nothing changes if it fails.
-    ///
-    /// # Safety
-    /// 1. Each address is that of a mapped page (owed by the caller).
-    pub(super) unsafe fn write(&mut self, pages: &[(u64, u64)]) -> io::Result<()> {
-        let mut rest = pages;
-        while !rest.is_empty() {
-            let (slot, count) =
-                match (self.claim(rest.len().min(MAX_RUN_PAGES) as u64), self.slots[rest[0].0 as usize]) {
-                    (Ok(found), _) => found,
-                    (Err(error), 0) => return Err(error),
-                    // The contents of its old slot are out of date: until this has succeeded the page is
-                    // still in memory.
-                    (Err(_), old) => (u64::from(old - 1), 1),
-                };
-            let (now, later) = rest.split_at(count as usize);
-            // SAFETY: passed on to the caller.
-            unsafe { self.write_at(slot, now) }?;
-            for (i, &(page, _)) in now.iter().enumerate() {
-                self.settle(page, slot + i as u64);
-            }
-            self.cursor = slot + count;
-            rest = later;
-        }
-        Ok(())
     }
 
     unsafe fn write_at(&self, slot: u64, pages: &[(u64, u64)]) -> io::Result<()> {
@@ -284,6 +186,93 @@ impl Store {
     }
 }
 
+impl Store for FileStore {
+    fn has(&self, page: u64) -> bool {
+        self.slots[page as usize] != 0
+    }
+
+    /// The pages are in consecutive slots, or all zeros.
+    fn run(&self, page: u64, most: usize) -> usize {
+        let slots = &self.slots[page as usize..];
+        let step = u32::from(slots[0] != 0);
+        let follows = |(i, slot): (usize, &u32)| *slot == slots[0] + i as u32 * step;
+        slots
+            .iter()
+            .enumerate()
+            .take(most.min(MAX_RUN_PAGES))
+            .take_while(|&(i, slot)| follows((i, slot)))
+            .count()
+    }
+
+    fn read(&mut self, page: u64, count: usize, _: Tag) -> io::Result<Begun> {
+        let slot = u64::from(self.slots[page as usize]) - 1;
+        let buffer = &mut self.buffer[..count];
+        // SAFETY: pages are bytes without padding.
+        let bytes = unsafe {
+            std::slice::from_raw_parts_mut(buffer.as_mut_ptr().cast(), count * PAGE_BYTES as usize)
+        };
+        self.file.read_exact_at(bytes, slot * PAGE_BYTES)?;
+        self.filled = count;
+        Ok(Begun::Done)
+    }
+
+    fn pages(&self, _: Tag) -> &[Page] {
+        &self.buffer[..self.filled]
+    }
+
+    unsafe fn write(&mut self, pages: &[(u64, u64)], _: Tag) -> io::Result<Begun> {
+        let mut rest = pages;
+        while !rest.is_empty() {
+            let (slot, count) =
+                match (self.claim(rest.len().min(MAX_RUN_PAGES) as u64), self.slots[rest[0].0 as usize]) {
+                    (Ok(found), _) => found,
+                    (Err(error), 0) => return Err(error),
+                    // The contents of its old slot are out of date: until this has succeeded the page is
+                    // still in memory.
+                    (Err(_), old) => (u64::from(old - 1), 1),
+                };
+            let (now, later) = rest.split_at(count as usize);
+            // SAFETY: passed on to the caller.
+            unsafe { self.write_at(slot, now) }?;
+            for (i, &(page, _)) in now.iter().enumerate() {
+                self.settle(page, slot + i as u64);
+            }
+            self.cursor = slot + count;
+            rest = later;
+        }
+        Ok(Begun::Done)
+    }
+
+    fn forget(&mut self, page: u64) -> bool {
+        let slot = std::mem::take(&mut self.slots[page as usize]);
+        if slot != 0 {
+            self.used[(slot - 1) as usize / 64] &= !(1 << ((slot - 1) % 64));
+            self.stored -= 1;
+        }
+        slot != 0
+    }
+
+    fn finished(&mut self) -> Option<(Tag, io::Result<()>)> {
+        None
+    }
+
+    fn stored(&self) -> u64 {
+        self.stored
+    }
+
+    fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    fn is_direct(&self) -> bool {
+        self.direct
+    }
+
+    fn is_slow(&self) -> bool {
+        false
+    }
+}
+
 /// Opens a file that has no name, or loses it at once; and returns whether its I/O is direct.
 fn open(dir: &Path, kinds: &[i32]) -> io::Result<(File, bool)> {
     let options = |flags| {
@@ -343,27 +332,27 @@ mod tests {
 
     /// # Panics
     /// If the store has no room.
-    fn put(store: &mut Store, pages: &[(u64, u8)]) -> io::Result<()> {
+    fn put(store: &mut FileStore, pages: &[(u64, u8)]) -> io::Result<()> {
         let data: Vec<Box<Page>> = pages.iter().map(|&(_, fill)| page(fill)).collect();
         let list: Vec<(u64, u64)> =
             pages.iter().zip(&data).map(|(&(page, _), data)| (page, data.0.as_ptr() as u64)).collect();
         // SAFETY: the addresses are those of `data`.
-        unsafe { store.write(&list) }
+        unsafe { store.write(&list, Tag(0)) }.map(drop)
     }
 
     #[test]
     fn pages_come_back_as_they_were_last_written() {
         // With the file system's own choice, and without direct I/O.
         for kinds in [&[libc::O_DIRECT, 0][..], &[0]] {
-            come_back(Store::with(&std::env::temp_dir(), 300, kinds).expect("a file"));
+            come_back(FileStore::with(&std::env::temp_dir(), 300, kinds).expect("a file"));
         }
         // A file system that may or may not allow it.
-        if let Ok(store) = Store::new(Path::new("/dev/shm"), 300) {
+        if let Ok(store) = FileStore::new(Path::new("/dev/shm"), 300) {
             come_back(store);
         }
     }
 
-    fn come_back(mut store: Store) {
+    fn come_back(mut store: FileStore) {
         let mut facts = [0u8; 300];
         let mut random = 1u64;
         for round in 0..200 {
@@ -382,10 +371,14 @@ mod tests {
             while at < 300 {
                 let run = store.run(at, 16);
                 assert!(run > 0);
-                if store.has(at) {
-                    store.read(at, run).expect("what was written");
-                }
-                let pages = if store.has(at) { store.buffer(run) } else { store.zeros(run) };
+                let zeros = [Page([0; PAGE_BYTES as usize]); 16];
+                let pages = if store.has(at) {
+                    assert_eq!(store.read(at, run, Tag(0)).expect("what was written"), Begun::Done);
+                    store.pages(Tag(0))
+                } else {
+                    &zeros[..run]
+                };
+                assert_eq!(pages.len(), run);
                 for (i, page) in pages.iter().enumerate() {
                     assert_eq!(
                         page.0,
@@ -407,7 +400,7 @@ mod tests {
 
     #[test]
     fn pages_that_left_together_come_back_together() {
-        let mut store = Store::new(&std::env::temp_dir(), 64).expect("a file");
+        let mut store = FileStore::new(&std::env::temp_dir(), 64).expect("a file");
         assert_eq!(store.run(0, 64), 64, "zeros");
         let batch: Vec<(u64, u8)> = (8..24).map(|page| (page, page as u8)).collect();
         put(&mut store, &batch).expect("room");
