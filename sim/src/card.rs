@@ -165,6 +165,19 @@ pub(crate) struct SimCard {
     pub(crate) worked: Time,
     /// How often the host has woken the port's program.
     pub(crate) wakes: u64,
+    /// When stages of transfers ended, if somebody wants to know.
+    pub(crate) stages: Option<Vec<(Stage, Time)>>,
+}
+
+/// The end of a stage of a fragment's way from memory to memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Stage {
+    /// Its bytes are in the sender's NIC.
+    Fetched,
+    /// They are in the receiver's NIC.
+    Sent,
+    /// They are in the receiver's memory.
+    Stored,
 }
 
 impl SimCard {
@@ -224,6 +237,7 @@ impl SimCard {
             later: Slab::new(),
             worked: Time::ZERO,
             wakes: 0,
+            stages: None,
         };
         card.bring_in(pages.min(frames.saturating_sub(spare)));
         if costs.synchronous {
@@ -264,11 +278,19 @@ impl SimCard {
         self.at(w, w.now, Later::Bell);
     }
 
+    /// Notes the end of a stage.
+    fn ended(&mut self, stage: Stage, at: Time) {
+        if let Some(stages) = &mut self.stages {
+            stages.push((stage, at));
+        }
+    }
+
     fn happen(&mut self, w: &mut World, later: Later) {
         match later {
             Later::Ready => self.busy = false,
             Later::HostReady => self.host_busy = false,
             Later::Read { op, from, mut into } => {
+                self.ended(Stage::Fetched, w.now);
                 into.resize(from.len as usize, 0);
                 self.pages.read(from.at, &mut into);
                 self.queue.push_back(NicEvent::DmaRead { op, data: into });
@@ -278,6 +300,7 @@ impl SimCard {
                 w.tell(self.rank);
                 self.queue.push_back(NicEvent::DmaWritten { op, data });
                 if let Some(i) = self.storing.iter().position(|o| *o == op) {
+                    self.ended(Stage::Stored, w.now);
                     self.storing.swap_remove(i);
                     self.received(w);
                 }
@@ -382,7 +405,7 @@ impl SimCard {
         let (head, bytes) = (p.head, p.payload.len());
         let body = Body::Firmware(Box::new((p.head, p.payload)));
         let start = p.ready.since(p.lead).max(w.now.since(p.lead));
-        let arrives = w.send_at(start, p.from, self.rank, HEAD_BYTES + bytes, body);
+        let arrives = w.send_at(start, p.from, self.rank, self.costs.head_bytes as usize + bytes, body);
         if bytes >= MIN_EARLY_HEAD_BYTES {
             let head_in = arrives.since(w.network.per_byte.bytes(bytes)).max(w.now);
             self.at(w, head_in, Later::Head(head));
@@ -434,7 +457,8 @@ impl SimCard {
 
     fn send(&mut self, w: &mut World, ready: Time, head: Head, payload: Vec<u8>, overlapped: bool) {
         // The head left while the bytes were on their way to the NIC.
-        let lead = if overlapped { w.network.per_byte.bytes(HEAD_BYTES) } else { Time::ZERO };
+        let head_bytes = self.costs.head_bytes as usize;
+        let lead = if overlapped { w.network.per_byte.bytes(head_bytes) } else { Time::ZERO };
         let to = head.to.0;
         let parcel = Parcel { from: self.rank, ready, lead, head, payload };
         if to == self.rank {
@@ -667,6 +691,9 @@ impl World {
             }
             Left::Firmware { message, .. } => {
                 if let Some((head, payload)) = unpack(message) {
+                    if !payload.is_empty() {
+                        card.ended(Stage::Sent, self.now);
+                    }
                     card.packets.push_back((head, payload));
                     card.run(self);
                     card.run_host(self);

@@ -79,6 +79,11 @@ pub struct FirmwareCosts {
     pub signal: Time,
     /// The host: copying a byte.
     pub copy: Time,
+    /// Bytes of a packet's head on the wire.
+    pub head_bytes: u32,
+    /// Most bytes of a fragment, if the library cuts pages
+    /// ([`Library::split`](netvm_fw::library::Library::split)).
+    pub split: Option<u32>,
     /// Packets that the NIC can receive and store at the same time; others wait at their senders.
     pub receive_buffers: u32,
     /// Whether the NIC takes one packet after the other: the next one when the bytes of the one before are in
@@ -207,6 +212,8 @@ impl FirmwareCosts {
             wake: us(5.0),
             signal: us(10.0),
             copy: Time::ns(3),
+            head_bytes: netvm_fw::wire::HEAD_BYTES as u32,
+            split: None,
             // 4100 bytes are slower than 4096 because the second fragment waits for the first one's DMA, and
             // both buffers are taken in the meantime.
             receive_buffers: 2,
@@ -252,6 +259,8 @@ impl FirmwareCosts {
             wake: Time::us(2.0),
             signal: Time::us(3.0),
             copy: Time::ps(100),
+            head_bytes: netvm_fw::wire::HEAD_BYTES as u32,
+            split: None,
             receive_buffers: 256,
             serial: false,
         }
@@ -261,6 +270,27 @@ impl FirmwareCosts {
     pub fn pinned(self) -> FirmwareCosts {
         let (lock, unlock, unlock_dirty) = (Time::ZERO, Time::ZERO, Time::ZERO);
         FirmwareCosts { lock, unlock, unlock_dirty, ..self }
+    }
+
+    /// The NIC of the thesis's Appendix A: DMA at the rates of the inputs, each engine taking one fragment
+    /// after the other. Processors take no time, and packets have no heads.
+    pub fn stages(inputs: &LanaiInputs) -> FirmwareCosts {
+        let none = FirmwareCosts::lanai(inputs).scaled(0.0);
+        let zero = Time::ZERO;
+        FirmwareCosts {
+            interrupt: zero,
+            map: zero,
+            unmap: zero,
+            unmap_locked: zero,
+            clean: zero,
+            dirty: zero,
+            wake: zero,
+            signal: zero,
+            copy: zero,
+            head_bytes: 0,
+            serial: false,
+            ..none
+        }
     }
 
     /// A NIC whose steps, and whose host's commands, take `factor` times as long.

@@ -42,6 +42,7 @@ mod turn;
 mod watchdog;
 mod world;
 
+pub use card::Stage;
 pub use cell::{Bound, Cell};
 pub use cluster::{Cluster, Failure, Report, Waiting, What};
 pub use cost::{CostModel, GmComponents, HostCosts, PinCosts};

@@ -5,7 +5,7 @@
 //! exported. Other memory goes through a *slot*, memory that the library exports for itself, at the cost of a
 //! copy.
 
-use crate::card::{PORT, SimCard};
+use crate::card::{PORT, SimCard, Stage};
 use crate::cluster::Cluster;
 use crate::conduit::SimConduit;
 use crate::firmware::FirmwareCosts;
@@ -86,6 +86,7 @@ impl Paging {
         let memory = (segment, len as u64);
         let card = SimCard::new(at.rank, self.ranks, memory, scratch, self.frames, self.costs);
         let mut library = Library::new(Node(at.rank), PORT, card.port.clone(), card.bell.clone());
+        library.split(self.costs.split);
         let own = library.add_segment(Node(at.rank), card.export);
         *self.state() = Some(PagingState {
             library,
@@ -493,6 +494,19 @@ impl Netvm {
     pub fn firmware(&self, rank: u32) -> (netvm_fw::nic::NicStats, Time) {
         let w = self.shared.world();
         w.cards[rank as usize].as_ref().map_or_else(Default::default, |card| (card.nic_stats(), card.worked))
+    }
+
+    /// Notes from now on when stages of fragments end in a rank's NIC.
+    pub fn note_stages(&self, rank: u32) {
+        if let Some(card) = self.shared.world().cards[rank as usize].as_mut() {
+            card.stages = Some(Vec::new());
+        }
+    }
+
+    /// What was [noted](Self::note_stages) since, in order; nothing more is noted.
+    pub fn stages(&self, rank: u32) -> Vec<(Stage, Time)> {
+        let mut w = self.shared.world();
+        w.cards[rank as usize].as_mut().and_then(|card| card.stages.take()).unwrap_or_default()
     }
 
     /// The counters of a rank's host half.

@@ -77,11 +77,14 @@ fn registration(options: &Options) -> Result<Outcome, String> {
 
 fn netvm(options: &Options) -> Result<Outcome, String> {
     let setup = netvm::Setup::paper(options.quick);
-    let mut progress = Progress::new(5 + 38 + 33);
+    let mut progress = Progress::new(5 + 38 + 33 + 1);
     let mut rows = netvm::memory_rows(&setup);
     rows.extend(netvm::transfer_rows(&setup, &mut progress)?);
     let mut charts = netvm::figures(&setup, &mut progress)?;
     rows.extend(netvm::figure_rows(&charts));
+    charts.extend(netvm::appendix_figures(&setup, &mut progress)?);
+    rows.extend(netvm::appendix_rows(&setup)?);
+    rows.extend(netvm::split_rows(&setup)?);
     charts.splice(0..0, [netvm::figure_9(), netvm::figure_22(&setup)]);
     rows.extend(netvm::figure_9_rows(&charts[0]));
     charts.push(netvm::figure_28(&rows));

@@ -5,7 +5,10 @@
 //! `paper`. What operating system, library and signals cost is not published as a component; rows that need
 //! it say so.
 
+mod appendix;
 mod atomics;
+
+pub use appendix::{figures as appendix_figures, rows as appendix_rows, split_rows};
 
 use super::table::{Chart, Curve, Progress, Row};
 use gasnet::Rank;
@@ -23,16 +26,18 @@ pub struct Setup {
     pub inputs: LanaiInputs,
     /// Repetitions.
     pub times: u64,
+    /// Most bytes of a fragment, if the library cuts pages.
+    pub split: Option<u32>,
 }
 
 impl Setup {
     /// The thesis's inputs.
     pub fn paper(quick: bool) -> Setup {
-        Setup { inputs: LanaiInputs::PAPER, times: if quick { 20 } else { 200 } }
+        Setup { inputs: LanaiInputs::PAPER, times: if quick { 20 } else { 200 }, split: None }
     }
 
     fn cluster(&self, pinned: bool) -> Cluster {
-        let firmware = FirmwareCosts::lanai(&self.inputs);
+        let firmware = FirmwareCosts { split: self.split, ..FirmwareCosts::lanai(&self.inputs) };
         let firmware = if pinned { firmware.pinned() } else { firmware };
         let mut model = CostModel { firmware, ..CostModel::lanai9_netvm() };
         model.network.per_byte = Time::us(1.0 / self.inputs.rates[2]);
@@ -539,7 +544,7 @@ fn channel(s: &Setup, len: u64, detect: Detect) -> Result<(f64, f64), String> {
     Ok((latency, rate))
 }
 
-/// Figures 23 and 24: latency and throughput against size; Figures 25 to 27: the same of 4 KiB against
+/// Figures 23 and 24: latency and throughput against size; Figures 25 and 27: the same of 4 KiB against
 /// misalignment.
 pub fn figures(s: &Setup, progress: &mut Progress) -> Result<Vec<Chart>, String> {
     let mut sizes: Vec<u64> = (0..=32).map(|k| (k * 256).max(4)).collect();
@@ -559,7 +564,7 @@ pub fn figures(s: &Setup, progress: &mut Progress) -> Result<Vec<Chart>, String>
         curves[9].push((x, read_rate(s, true, len)?));
     }
     for offset in (0..=4096).step_by(128) {
-        progress.step(&format!("Figures 25 to 27: offset {offset}"));
+        progress.step(&format!("Figures 25, 27: offset {offset}"));
         let x = f64::from(offset);
         curves[4].push((x, write_latency(s, false, 4096, offset as u64 % 4096, Detect::Data)?));
         curves[5].push((x, write_rate(s, false, 4096, offset as u64 % 4096)?));
@@ -612,21 +617,7 @@ pub fn figures(s: &Setup, progress: &mut Progress) -> Result<Vec<Chart>, String>
             "4 KiB writes: latency against misalignment",
             "offset in the page (bytes)",
             latency,
-            vec![("write", trough), ("model of Appendix A", appendix_a(|m| m.stored[1]))],
-        ),
-        chart(
-            "netvm-fig26",
-            "4 KiB writes in two fragments: when each stage ends, as Appendix A has it",
-            "offset in the page (bytes)",
-            "time (us)",
-            vec![
-                ("first fragment on the NIC", appendix_a(|m| m.fetched[0])),
-                ("first fragment sent", appendix_a(|m| m.sent[0])),
-                ("first fragment in memory", appendix_a(|m| m.stored[0])),
-                ("second fragment on the NIC", appendix_a(|m| m.fetched[1])),
-                ("second fragment sent", appendix_a(|m| m.sent[1])),
-                ("second fragment in memory", appendix_a(|m| m.stored[1])),
-            ],
+            vec![("write", trough), ("model of Appendix A", appendix::latency_by_formula())],
         ),
         chart(
             "netvm-fig27",
@@ -636,30 +627,6 @@ pub fn figures(s: &Setup, progress: &mut Progress) -> Result<Vec<Chart>, String>
             vec![("write", trough_rates)],
         ),
     ])
-}
-
-/// When the stages of two fragments end.
-struct Stages {
-    fetched: [f64; 2],
-    sent: [f64; 2],
-    stored: [f64; 2],
-}
-
-/// The thesis's own model of a 4 KiB write in two fragments, in which processors take no time.
-fn appendix_a(which: fn(&Stages) -> f64) -> Vec<(f64, f64)> {
-    (0..=64)
-        .map(|k| {
-            let off = f64::from(k) * 64.0;
-            let (s1, s2) = (4096.0 - off, off);
-            let (h1, w) = (s1 / 437.0, 160.0);
-            let w1 = h1 + s1 / w;
-            let d1 = w1 + s1 / 492.0;
-            let h2 = h1 + s2 / 437.0;
-            let w2 = h2.max(w1) + s2 / w;
-            let d2 = if s2 > 0.0 { w2.max(d1) + s2 / 492.0 } else { d1 };
-            (off, which(&Stages { fetched: [h1, h2], sent: [w1, w2], stored: [d1, d2] }))
-        })
-        .collect()
 }
 
 const STEP: &str = "the second fragment is received when the first one is in memory; how long that takes in processor steps follows \
