@@ -111,7 +111,19 @@ pub const LEASED: u16 = 4;
 /// Flag of a command: carry it out when an event count reaches a threshold. Allowed for raises, and for
 /// writes and combining writes without acknowledgement.
 pub const TRIGGERED: u16 = 8;
-const FLAGS: u16 = INLINED | ACKNOWLEDGE | LEASED | TRIGGERED;
+/// Flag: the traffic of a pager. The NIC sets it in the commands of a [pager's
+/// port](crate::nic::Nic::open_pager_port), and in what answers them.
+pub const PAGING: u16 = 16;
+const FLAGS: u16 = INLINED | ACKNOWLEDGE | LEASED | TRIGGERED | PAGING;
+
+/// What has windows of its own between this node and another: the traffic of programs, or that of pagers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Traffic {
+    /// The other node.
+    pub node: Node,
+    /// Whether it is that of pagers.
+    pub paging: bool,
+}
 
 /// A range of at most a page's bytes, at one end of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -229,6 +241,16 @@ pub enum BadHead {
 }
 
 impl Head {
+    /// The traffic that it belongs to, for its sender.
+    pub fn traffic_to(&self) -> Traffic {
+        Traffic { node: self.to, paging: self.flags & PAGING != 0 }
+    }
+
+    /// The traffic that it belongs to, for its receiver.
+    pub fn traffic_from(&self) -> Traffic {
+        Traffic { node: self.from, paging: self.flags & PAGING != 0 }
+    }
+
     /// A head with only its kind and addresses set.
     pub fn new(kind: HeadKind, port: PortId, from: Node, to: Node) -> Head {
         let (src, dst) = (Span::NONE, Span::NONE);

@@ -12,8 +12,8 @@
 //! key, is refused, and its sequence number is completed all the same. The same happens to messages that wait
 //! for a page when it is unexported.
 //!
-//! **Room.** The bounce buffer has 64 slots for every peer, and the windows ensure that one is free. Deferred
-//! reads are stored outside it. Nothing here waits for credits.
+//! **Room.** The bounce buffer has 64 slots for every window, and the windows ensure that one is free.
+//! Deferred reads are stored outside it. Nothing here waits for credits.
 
 mod exports;
 mod vm;
@@ -28,7 +28,7 @@ use crate::ids::{FrameAddress, Key, Node, PortId, Ppn, Vpn};
 use crate::nic::{HostReply, Interrupt, Nanos, OpId};
 use crate::shadow::{HostTable, Unmap};
 use crate::window::WINDOW_MESSAGES;
-use crate::wire::{Head, HeadKind};
+use crate::wire::{Head, HeadKind, Traffic};
 
 /// An event at the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -191,12 +191,12 @@ pub struct Host {
     waiting: HashMap<Vpn, Vec<PageWaiter>>,
     /// Pages that wait for a frame.
     starved: VecDeque<Vpn>,
-    deferred: HashMap<Node, VecDeque<Head>>,
+    deferred: HashMap<Traffic, VecDeque<Head>>,
     /// Frames that are being freed while the NIC still uses them.
     leaving: Vec<Ppn>,
     /// Exports that are ending, each with the frames that the NIC still uses.
     ending: Vec<(Segment, Vec<Ppn>)>,
-    bounced: HashMap<Node, u32>,
+    bounced: HashMap<Traffic, u32>,
     /// The backing store has no room.
     full: bool,
     /// Pages being written out, plus frames whose leases the NIC was told to end: both will be free soon.
@@ -253,9 +253,9 @@ impl Host {
         retry.then_some(self.now + self.config.retry)
     }
 
-    /// Slots of the bounce buffer that a peer uses.
+    /// Slots of the bounce buffer that the programs of a peer use.
     pub fn bounced(&self, node: Node) -> u32 {
-        self.bounced.get(&node).copied().unwrap_or(0)
+        self.bounced.get(&Traffic { node, paging: false }).copied().unwrap_or(0)
     }
 
     /// Exports a port's memory. The NIC can find resident pages at once, others when they are paged in.
@@ -497,7 +497,7 @@ impl Host {
         }
         let (vpn, waiter) = match interrupt {
             Interrupt::Bounced { head, payload } => {
-                let slots = self.bounced.entry(head.from).or_default();
+                let slots = self.bounced.entry(head.traffic_from()).or_default();
                 *slots += 1;
                 assert!(*slots <= WINDOW_MESSAGES, "node {} has more than its slots", head.from.0);
                 self.stats.most_bounced = self.stats.most_bounced.max(*slots);
@@ -513,7 +513,7 @@ impl Host {
             }
             Interrupt::StillMissing { head, deferred } => {
                 if !deferred {
-                    *self.bounced.entry(head.from).or_default() += 1;
+                    *self.bounced.entry(head.traffic_from()).or_default() += 1;
                 }
                 let vpn = if head.kind == HeadKind::Read { head.src.vpn } else { head.dst.vpn };
                 (vpn, PageWaiter::Serve { head, deferred })
@@ -521,10 +521,10 @@ impl Host {
             Interrupt::SourceMissing { op, span } => (span.vpn, PageWaiter::Command { op, key: span.key }),
             Interrupt::Settled(vpn) => return self.vm.release(vpn),
             Interrupt::Deferred(head) => {
-                return self.deferred.entry(head.from).or_default().push_back(head);
+                return self.deferred.entry(head.traffic_from()).or_default().push_back(head);
             }
-            Interrupt::Credits { node, reads } => {
-                let waiting = self.deferred.entry(node).or_default();
+            Interrupt::Credits { of, reads } => {
+                let waiting = self.deferred.entry(of).or_default();
                 let ready = waiting.drain(..(reads as usize).min(waiting.len()));
                 return out.extend(ready.map(|head| HostAction::Nic(HostReply::Undefer(head))));
             }
@@ -719,7 +719,7 @@ impl Host {
     }
 
     fn leave_slot(&mut self, head: &Head) {
-        let slots = self.bounced.get_mut(&head.from).expect("it is in a slot");
+        let slots = self.bounced.get_mut(&head.traffic_from()).expect("it is in a slot");
         *slots -= 1;
     }
 

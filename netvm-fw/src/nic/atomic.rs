@@ -31,7 +31,7 @@ impl Nic {
             },
             Err(LockError::Missing) => {
                 if head.kind == HeadKind::Combine {
-                    self.parked.push((head.from, head.seq, payload));
+                    self.parked.push((head.traffic_from(), head.seq, payload));
                 }
                 if origin == Origin::Packet {
                     self.bounce(head, Vec::new(), out);
@@ -45,7 +45,7 @@ impl Nic {
 
     /// The payload of a combining write whose page was missing.
     pub(super) fn unpark(&mut self, head: &Head) -> Option<Vec<u8>> {
-        let i = self.parked.iter().position(|p| (p.0, p.1) == (head.from, head.seq))?;
+        let i = self.parked.iter().position(|p| (p.0, p.1) == (head.traffic_from(), head.seq))?;
         Some(self.parked.swap_remove(i).2)
     }
 

@@ -60,10 +60,12 @@ pub(super) struct PortState {
     pub(super) atomics: Vec<u32>,
     pub(super) refused: u32,
     pub(super) triggers: Triggers,
+    /// Whether it is a pager's.
+    pub(super) paging: bool,
 }
 
 impl PortState {
-    pub(super) fn new(memory: Arc<PortMemory>) -> PortState {
+    pub(super) fn new(memory: Arc<PortMemory>, paging: bool) -> PortState {
         let triggers = Triggers::default();
         PortState {
             memory,
@@ -72,6 +74,7 @@ impl PortState {
             atomics: Vec::new(),
             refused: 0,
             triggers,
+            paging,
         }
     }
 

@@ -35,7 +35,7 @@ use crate::atomics::{AtomicOp, MAX_OPERAND_WORDS};
 use crate::ids::{FrameAddress, Node, PAGE, PortId, Ppn, Vpn};
 use crate::port::{PortMemory, Post};
 use crate::shadow::{Lease, LockError, NicTable};
-use crate::wire::{BadHead, Head, Span};
+use crate::wire::{BadHead, Head, Span, Traffic};
 use count::PortState;
 use send::Peer;
 
@@ -147,10 +147,10 @@ pub enum Interrupt {
     },
     /// A read came from a node that this NIC has no credit for. Keep it until [`Interrupt::Credits`].
     Deferred(Head),
-    /// This many deferred reads of the node may continue: answer with `Undefer` for each.
+    /// This many deferred reads of a node may continue: answer with `Undefer` for each.
     Credits {
-        /// The node.
-        node: Node,
+        /// The node, and whether they are a pager's.
+        of: Traffic,
         /// How many.
         reads: u32,
     },
@@ -344,14 +344,15 @@ pub struct Nic {
     config: NicConfig,
     table: NicTable,
     ports: HashMap<PortId, PortState>,
+    /// Two for each node: traffic of programs, traffic of pagers.
     peers: Vec<Option<Box<Peer>>>,
     pending: Slab<Pending>,
     /// Locks taken when only the head had arrived.
-    early: Vec<(Node, u32, Result<Ppn, LockError>)>,
+    early: Vec<(Traffic, u32, Result<Ppn, LockError>)>,
     /// Frames with an atomic or combining write under way, and the operations that wait for the frame.
     atomics: HashMap<Ppn, VecDeque<(Head, Vec<u8>)>>,
     /// Payloads of combining writes whose page is missing; the host cannot carry them out.
-    parked: Vec<(Node, u32, Vec<u8>)>,
+    parked: Vec<(Traffic, u32, Vec<u8>)>,
     buffers: Vec<Vec<u8>>,
     stats: NicStats,
     now: Nanos,
@@ -364,7 +365,7 @@ impl Nic {
             config,
             table,
             ports: HashMap::new(),
-            peers: (0..config.nodes).map(|_| None).collect(),
+            peers: (0..2 * config.nodes).map(|_| None).collect(),
             pending: Slab::new(),
             early: Vec::new(),
             atomics: HashMap::new(),
@@ -377,7 +378,22 @@ impl Nic {
 
     /// Opens a port. Its number must not be in use.
     pub fn open_port(&mut self, port: PortId, memory: Arc<PortMemory>) {
-        let old = self.ports.insert(port, PortState::new(memory));
+        self.open(port, PortState::new(memory, false));
+    }
+
+    /// Opens a port for the host's pager, whose backing store is memory of other nodes.
+    ///
+    /// Its messages have windows of their own, apart from those of programs. A window ends at the first
+    /// message that is not complete. So if a program's write waits for a page, and the page for a read, a
+    /// read in the same window would wait for the write: between two nodes for ever, and no number of credits
+    /// that are set aside is enough. Messages of a pager must not wait for pages in turn: both ends of its
+    /// transfers are memory that stays resident.
+    pub fn open_pager_port(&mut self, port: PortId, memory: Arc<PortMemory>) {
+        self.open(port, PortState::new(memory, true));
+    }
+
+    fn open(&mut self, port: PortId, state: PortState) {
+        let old = self.ports.insert(port, state);
         assert!(old.is_none(), "port {} is open", port.0);
     }
 
@@ -397,9 +413,11 @@ impl Nic {
         self.now
     }
 
-    /// Credits for messages to a node.
+    /// Credits for messages of programs to a node.
     pub fn credits(&self, node: Node) -> u32 {
-        self.peers[node.0 as usize].as_ref().map_or(crate::window::WINDOW_MESSAGES, |peer| peer.credits())
+        self.peers[Self::index(Traffic { node, paging: false })]
+            .as_ref()
+            .map_or(crate::window::WINDOW_MESSAGES, |peer| peer.credits())
     }
 
     /// Whether nothing is under way: no DMA, no missing page, nothing waiting for a credit.
@@ -498,8 +516,12 @@ impl Nic {
         self.pending.try_remove(op.0 as usize).expect("a driver answers what is under way")
     }
 
-    fn peer(&mut self, node: Node) -> &mut Peer {
-        self.peers[node.0 as usize].get_or_insert_default()
+    fn index(of: Traffic) -> usize {
+        2 * of.node.0 as usize + usize::from(of.paging)
+    }
+
+    fn peer(&mut self, of: Traffic) -> &mut Peer {
+        self.peers[Self::index(of)].get_or_insert_default()
     }
 
     /// Locks the page of a span; `lease` is the break count if the span is under a lease.

@@ -22,16 +22,16 @@ impl Nic {
         let usable =
             head.check_packet(self.config.nodes, head.payload_len()).is_ok() && head.to == self.config.node;
         let early = usable && matches!(head.kind, HeadKind::Write | HeadKind::ReadReply);
-        let known = self.early.iter().any(|e| (e.0, e.1) == (head.from, head.seq));
-        if !early || known || !self.peer(head.from).recv.expects(head.seq) {
+        let known = self.early.iter().any(|e| (e.0, e.1) == (head.traffic_from(), head.seq));
+        if !early || known || !self.peer(head.traffic_from()).recv.expects(head.seq) {
             return;
         }
         let locked = self.lock(head.dst, lease(&head), out);
-        self.early.push((head.from, head.seq, locked));
+        self.early.push((head.traffic_from(), head.seq, locked));
     }
 
     fn lock_needed(&mut self, head: &Head, out: &mut Vec<NicAction>) -> Result<Ppn, LockError> {
-        match self.early.iter().position(|e| (e.0, e.1) == (head.from, head.seq)) {
+        match self.early.iter().position(|e| (e.0, e.1) == (head.traffic_from(), head.seq)) {
             Some(i) => self.early.swap_remove(i).2,
             None => self.lock(needed(head), lease(head), out),
         }
@@ -45,7 +45,7 @@ impl Nic {
             .check_packet(self.config.nodes, payload.len())
             .and_then(|()| if head.to == self.config.node { Ok(()) } else { Err(BadHead::Node) });
         if let Err(why) = good {
-            if let Some(i) = self.early.iter().position(|e| (e.0, e.1) == (head.from, head.seq))
+            if let Some(i) = self.early.iter().position(|e| (e.0, e.1) == (head.traffic_from(), head.seq))
                 && let Ok(ppn) = self.early.swap_remove(i).2
             {
                 self.unlock(ppn, false, out);
@@ -53,7 +53,7 @@ impl Nic {
             return self.malformed(why);
         }
         if head.kind.sequenced() {
-            match self.peer(head.from).recv.arrive(head.seq) {
+            match self.peer(head.traffic_from()).recv.arrive(head.seq) {
                 Arrival::Fresh => {}
                 Arrival::Duplicate | Arrival::Outside => {
                     self.stats.duplicates += 1;
@@ -66,7 +66,7 @@ impl Nic {
             HeadKind::Read => self.serve_read(head, Origin::Packet, out),
             HeadKind::Atomic | HeadKind::Combine => self.serve_atomic(head, payload, Origin::Packet, out),
             HeadKind::Message => out.push(NicAction::Interrupt(Interrupt::Bounced { head, payload })),
-            HeadKind::Ack => self.acknowledged(head.from, head.seq, out),
+            HeadKind::Ack => self.acknowledged(head.traffic_from(), head.seq, out),
             HeadKind::Done => {
                 self.count(head.port, Counter::Written, head.cookie, out);
             }
@@ -94,7 +94,7 @@ impl Nic {
 
     /// Carries out a read, or hands it to the host.
     fn serve_read(&mut self, head: Head, origin: Origin, out: &mut Vec<NicAction>) {
-        if !self.reserve(head.from) {
+        if !self.reserve(head.traffic_from()) {
             // The host keeps it outside of the bounce buffer, so its number is done.
             self.defer(head, out);
             return self.complete(head, false, out);
@@ -110,7 +110,7 @@ impl Nic {
             Ok(ppn) => self.fetch(Pending::Fetch { head, ppn, origin }, ppn, head.src, out),
             Err(LockError::Missing) => {
                 if !deferred {
-                    self.unreserve(head.from);
+                    self.unreserve(head.traffic_from());
                 }
                 match origin {
                     Origin::Packet => self.bounce(head, Vec::new(), out),
@@ -119,7 +119,7 @@ impl Nic {
             }
             Err(LockError::Refused) if deferred => self.give_back(head, true, out),
             Err(LockError::Refused) => {
-                self.unreserve(head.from);
+                self.unreserve(head.traffic_from());
                 self.refuse(head, out);
             }
         }
@@ -147,10 +147,10 @@ impl Nic {
     /// The host refuses a bounced or deferred message.
     pub(super) fn give_back(&mut self, head: Head, deferred: bool, out: &mut Vec<NicAction>) {
         if deferred {
-            self.unreserve(head.from);
+            self.unreserve(head.traffic_from());
             self.stats.refused += 1;
             self.tell_refusal(&head, out);
-            return self.pump(head.from, out);
+            return self.pump(head.traffic_from(), out);
         }
         self.refuse(head, out);
     }
@@ -161,7 +161,7 @@ impl Nic {
         let to = if head.kind == HeadKind::Message { head.port } else { head.dst.vpn.port() };
         let note = (raise && head.notification != 0).then_some((to, head.notification));
         let mut notes = Vec::new();
-        let floor = self.peer(head.from).recv.complete(head.seq, note, |note| notes.push(note));
+        let floor = self.peer(head.traffic_from()).recv.complete(head.seq, note, |note| notes.push(note));
         for (port, number) in notes {
             self.raise(port, number, out);
         }

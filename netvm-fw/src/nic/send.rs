@@ -7,11 +7,11 @@
 use std::collections::VecDeque;
 
 use super::{Interrupt, Nic, NicAction, NicWork, OpId, Pending};
-use crate::ids::{Node, PortId};
+use crate::ids::PortId;
 use crate::port::Counter;
 use crate::shadow::{Lease, LockError};
 use crate::window::{RecvWindow, SendWindow};
-use crate::wire::{ACKNOWLEDGE, Head, HeadKind, INLINED, LEASED, TRIGGERED};
+use crate::wire::{ACKNOWLEDGE, Head, HeadKind, INLINED, LEASED, PAGING, TRIGGERED, Traffic};
 
 /// An entry of a lane.
 #[derive(Debug)]
@@ -89,6 +89,8 @@ impl Nic {
         let head = Head::decode(&words).and_then(|mut head| {
             trigger = (head.flags & TRIGGERED != 0).then_some((head.from.0, head.seq));
             (head.from, head.seq) = (self.config.node, 0);
+            // A program must not take the windows of the pager.
+            head.flags = head.flags & !PAGING | if state.paging { PAGING } else { 0 };
             match head.kind {
                 HeadKind::Message => head.op = port.0.into(),
                 _ => head.port = port,
@@ -140,7 +142,7 @@ impl Nic {
             return;
         }
         self.enqueue(head, payload, command, out);
-        self.pump(head.to, out);
+        self.pump(head.traffic_to(), out);
     }
 
     /// Completes a command that will not be carried out.
@@ -157,7 +159,7 @@ impl Nic {
     pub(super) fn enqueue(&mut self, head: Head, payload: Vec<u8>, command: u32, out: &mut Vec<NicAction>) {
         let staged = self.config.staged;
         let port = Self::lane_port(&head);
-        let peer = self.peer(head.to);
+        let peer = self.peer(head.traffic_to());
         let room = peer.staged < staged && peer.lane(port).outside == 0;
         if room {
             peer.staged += 1;
@@ -167,12 +169,12 @@ impl Nic {
         let entry = lane.first.wrapping_add(lane.entries.len() as u32);
         lane.entries.push_back(LaneEntry::Outside { head, payload, command });
         if room {
-            self.load(head.to, port, entry, out);
+            self.load(head.traffic_to(), port, entry, out);
         }
     }
 
     /// Loads an entry into the NIC. It is counted as staged already.
-    fn load(&mut self, to: Node, port: PortId, entry: u32, out: &mut Vec<NicAction>) {
+    fn load(&mut self, to: Traffic, port: PortId, entry: u32, out: &mut Vec<NicAction>) {
         let place = self.peer(to).lane(port).entry(entry);
         let LaneEntry::Outside { head, payload, command } = core::mem::replace(place, LaneEntry::Loading)
         else {
@@ -202,7 +204,7 @@ impl Nic {
     /// Drops a command whose own page is not accessible to it.
     fn give_up(&mut self, head: Head, command: u32, entry: u32, out: &mut Vec<NicAction>) {
         let port = Self::lane_port(&head);
-        let peer = self.peer(head.to);
+        let peer = self.peer(head.traffic_to());
         peer.staged -= 1;
         *peer.lane(port).entry(entry) = LaneEntry::Gone;
         self.stats.refused += 1;
@@ -211,7 +213,7 @@ impl Nic {
             self.count(port, Counter::Written, head.cookie, out);
         }
         self.count(port, Counter::Commands, command, out);
-        self.pump(head.to, out);
+        self.pump(head.traffic_to(), out);
     }
 
     /// The source bytes have arrived.
@@ -224,9 +226,10 @@ impl Nic {
         out: &mut Vec<NicAction>,
     ) {
         let port = Self::lane_port(&head);
-        *self.peer(head.to).lane(port).entry(entry) = LaneEntry::Ready { head, payload, overlapped: true };
+        *self.peer(head.traffic_to()).lane(port).entry(entry) =
+            LaneEntry::Ready { head, payload, overlapped: true };
         self.count(port, Counter::Commands, command, out);
-        self.pump(head.to, out);
+        self.pump(head.traffic_to(), out);
     }
 
     /// The host has brought the page that a command needs, or reports that there is none.
@@ -283,7 +286,7 @@ impl Nic {
     }
 
     /// Sends what can be sent to a peer, then loads the entries that have room.
-    pub(super) fn pump(&mut self, to: Node, out: &mut Vec<NicAction>) {
+    pub(super) fn pump(&mut self, to: Traffic, out: &mut Vec<NicAction>) {
         loop {
             self.let_in(to, out);
             let peer = self.peer(to);
@@ -314,7 +317,7 @@ impl Nic {
     }
 
     /// Loads entries while there is room, one lane after the other.
-    fn let_in(&mut self, to: Node, out: &mut Vec<NicAction>) {
+    fn let_in(&mut self, to: Traffic, out: &mut Vec<NicAction>) {
         loop {
             let staged = self.config.staged;
             let peer = self.peer(to);
@@ -349,13 +352,13 @@ impl Nic {
         out: &mut Vec<NicAction>,
     ) {
         let mut head = Head::new(kind, to.port, self.config.node, to.from);
-        head.cookie = to.cookie;
+        (head.cookie, head.flags) = (to.cookie, to.flags & PAGING);
         fill(&mut head);
         self.send(head, Vec::new(), false, out);
     }
 
     /// Reserves a credit for the reply to a read, which uses it when its bytes have arrived.
-    pub(super) fn reserve(&mut self, to: Node) -> bool {
+    pub(super) fn reserve(&mut self, to: Traffic) -> bool {
         let peer = self.peer(to);
         let free = peer.credits() > 0;
         peer.reserved += u32::from(free);
@@ -363,13 +366,13 @@ impl Nic {
     }
 
     /// Gives back a reserved credit.
-    pub(super) fn unreserve(&mut self, to: Node) {
+    pub(super) fn unreserve(&mut self, to: Traffic) {
         self.peer(to).reserved -= 1;
     }
 
     /// The bytes of a read have arrived; its credit is reserved.
     pub(super) fn read_reply(&mut self, request: Head, payload: Vec<u8>, out: &mut Vec<NicAction>) {
-        let peer = self.peer(request.from);
+        let peer = self.peer(request.traffic_from());
         peer.reserved -= 1;
         let seq = peer.send.take().expect("the credit is reserved");
         let (from, to) = (self.config.node, request.from);
@@ -381,13 +384,13 @@ impl Nic {
     /// There is no credit for a reply: hands the request to the host.
     pub(super) fn defer(&mut self, request: Head, out: &mut Vec<NicAction>) {
         self.stats.deferred += 1;
-        self.peer(request.from).deferred += 1;
+        self.peer(request.traffic_from()).deferred += 1;
         out.push(NicAction::Interrupt(Interrupt::Deferred(request)));
     }
 
     /// An acknowledgement came: deferred reads get credits first.
-    pub(super) fn acknowledged(&mut self, node: Node, floor: u32, out: &mut Vec<NicAction>) {
-        let peer = self.peer(node);
+    pub(super) fn acknowledged(&mut self, of: Traffic, floor: u32, out: &mut Vec<NicAction>) {
+        let peer = self.peer(of);
         if peer.send.acknowledge(floor) == 0 {
             return;
         }
@@ -395,8 +398,8 @@ impl Nic {
         peer.deferred -= reads;
         peer.reserved += reads;
         if reads > 0 {
-            out.push(NicAction::Interrupt(Interrupt::Credits { node, reads }));
+            out.push(NicAction::Interrupt(Interrupt::Credits { of, reads }));
         }
-        self.pump(node, out);
+        self.pump(of, out);
     }
 }

@@ -124,7 +124,7 @@ impl Nic {
                 } else {
                     // It was counted as taken when it was armed; counting it again has no effect.
                     self.enqueue(head, armed.payload, armed.command, out);
-                    self.pump(head.to, out);
+                    self.pump(head.traffic_to(), out);
                 }
             }
         }

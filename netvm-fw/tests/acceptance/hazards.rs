@@ -7,6 +7,7 @@ use netvm_fw::nic::{HostReply, Interrupt};
 use netvm_fw::port::{Counter, PortMemory, reached};
 use netvm_fw::shadow::{Geometry, LockError, Unmap, table};
 use netvm_fw::sync::{Machine, Need, SemSignal, SyncObject, Word};
+use netvm_fw::wire::{ACKNOWLEDGE, Head, HeadKind, PAGING, Span};
 use netvm_fw::{Key, Node, PortId, Ppn, Vpn};
 
 use crate::rig::{Area, P, Rig, Weather, seeds};
@@ -527,4 +528,88 @@ fn what_is_being_unexported_cannot_be_exported() {
     rig.run();
     assert_eq!(rig.nodes[1].unexported, [b.segment]);
     assert!(again(&mut rig).is_ok());
+}
+
+/// Two nodes whose pages are out, each with its window full of writes to pages of the other, and each with a
+/// port whose pages stay. Whether reads between those ports come to an end.
+fn reads_behind_full_windows(pager: bool, seed: u64) -> bool {
+    const READS: u64 = 200;
+    let mut rig = Rig::new(2, 64, Weather::ROUGH, seed);
+    let ends = [0, 1].map(|node| {
+        let area = rig.port(node, 1, 4);
+        let stays = if pager { rig.pager_port(node, 2, 4) } else { rig.port(node, 2, 4) };
+        rig.touch(area, P, P);
+        rig.touch(stays, 0, 4 * P);
+        rig.poke(stays, 0, &[node as u8 + 1; P as usize]);
+        rig.nodes[node].stuck.insert(Rig::vpn(area, 0));
+        (area, stays)
+    });
+    let [(a, a_stays), (b, b_stays)] = ends;
+    for _ in 0..100 {
+        rig.write(a, P, b, 0, 300);
+        rig.write(b, P, a, 0, 300);
+    }
+    rig.run();
+    assert!([0, 1].iter().all(|&n| rig.nodes[n].nic.credits(Node(1 - n as u32)) == 0));
+    // What a pager does: it reads its pages from the other node, and writes others there.
+    for n in 0..READS {
+        for (me, other) in [(a_stays, b_stays), (b_stays, a_stays)] {
+            let mut read = rig.read_of(me, P + n * 16, other, n * 16, 16);
+            let mut write = rig.write_of(me, 0, other, 2 * P + n * 10, 10).acknowledge();
+            while !(rig.try_issue(me, &mut read) && rig.try_issue(me, &mut write)) {
+                let room = rig.library(me).wait_for_room();
+                rig.library(me).want(room);
+                if !rig.step() {
+                    return false;
+                }
+            }
+        }
+    }
+    rig.run();
+    let done = [a_stays, b_stays].map(|me| {
+        [Counter::Reads, Counter::Written].map(|which| {
+            let fence = rig.library(me).fence(which);
+            rig.library(me).want(fence)
+        })
+    });
+    let done = done.concat().into_iter().all(|done| done);
+    if done {
+        assert_eq!(rig.peek(a_stays, P, READS as usize * 16), [2; READS as usize * 16]);
+        assert_eq!(rig.peek(b_stays, 2 * P, READS as usize * 10), [1; READS as usize * 10]);
+    }
+    // The pages come: what programs had begun ends too, and nothing is left.
+    [0, 1].into_iter().for_each(|node| rig.unstick(node));
+    rig.run();
+    assert!(rig.nodes.iter().all(|n| n.nic.is_idle() && n.nic.stats().refused == 0), "seed {seed}");
+    done
+}
+
+#[test]
+fn h17_a_pager_does_not_wait_for_the_writes_that_wait_for_it() {
+    for seed in seeds(30) {
+        assert!(reads_behind_full_windows(true, seed), "seed {seed}");
+    }
+}
+
+#[test]
+fn h17_in_the_windows_of_programs_it_would_wait_for_ever() {
+    assert!((0..30).all(|seed| !reads_behind_full_windows(false, seed)), "the test above could not fail");
+}
+
+/// A program cannot use the windows of the pager, whatever its commands say.
+#[test]
+fn h17_the_nic_says_what_a_pagers_traffic_is() {
+    let (mut rig, a, b) = pair(Weather::CALM, 3);
+    rig.touch(b, 0, P);
+    let mut head = Head::new(HeadKind::Write, a.port, Node(0), Node(1));
+    head.flags = PAGING | ACKNOWLEDGE;
+    head.src = Span::new(Rig::vpn(a, 0), a.segment.key, 0, 200);
+    head.dst = Span::new(Rig::vpn(b, 0), b.segment.key, 0, 200);
+    let memory = rig.nodes[0].ports[&a.port].clone();
+    memory.put_command(0, &head.encode(), &[]);
+    rig.nodes[0].bell.ring(a.port);
+    rig.ring(0);
+    rig.run();
+    let sent: Vec<u16> = rig.packets.iter().filter(|h| h.kind == HeadKind::Write).map(|h| h.flags).collect();
+    assert_eq!(sent, [ACKNOWLEDGE]);
 }

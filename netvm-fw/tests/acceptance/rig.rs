@@ -7,9 +7,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 use std::sync::Arc;
 
-use netvm_fw::host::{
-    FrameState, Host, HostAction, HostConfig, HostEvent, HostWork, KeySource, Segment,
-};
+use netvm_fw::host::{FrameState, Host, HostAction, HostConfig, HostEvent, HostWork, KeySource, Segment};
 use netvm_fw::library::{Fence, Handle, Library, Transfer};
 use netvm_fw::nic::{Interrupt, Nic, NicAction, NicConfig, NicEvent, NicWork, OpId, Stretch};
 use netvm_fw::port::{Counter, Doorbell, PortMemory, Post};
@@ -190,11 +188,26 @@ impl Rig {
 
     /// Opens a port with an exported area of so many pages, at 16 pages above 0.
     pub fn port(&mut self, node: usize, port: u16, pages: u64) -> Area {
+        self.open(node, port, pages, Nic::open_port)
+    }
+
+    /// The same, for the host's pager.
+    pub fn pager_port(&mut self, node: usize, port: u16, pages: u64) -> Area {
+        self.open(node, port, pages, Nic::open_pager_port)
+    }
+
+    fn open(
+        &mut self,
+        node: usize,
+        port: u16,
+        pages: u64,
+        how: fn(&mut Nic, PortId, Arc<PortMemory>),
+    ) -> Area {
         let id = PortId(port);
         let memory = Arc::new(PortMemory::new(1024, 64));
         let mut out = Vec::new();
         let computer = &mut self.nodes[node];
-        computer.nic.open_port(id, memory.clone());
+        how(&mut computer.nic, id, memory.clone());
         computer.ports.insert(id, memory.clone());
         let library = Library::new(Node(node as u32), id, memory, computer.bell.clone());
         computer.libraries.insert(id, library);
