@@ -644,7 +644,7 @@ impl Rank {
         let grid = self.grid.as_ref().expect("a neighbour has links");
         let carried = if out.kind == Kind::Medium { out.len } else { 0 };
         let placed = if out.kind == Kind::Long && out.len > 0 {
-            match self.table().mapped_at(to, out.dst, out.len) {
+            match self.segments.mapped_at(to, out.dst, out.len) {
                 Some(Place::Here(at)) => Some(at),
                 // SAFETY: owed by the caller.
                 Some(Place::Away) => return unsafe { self.send_long_unmapped(channel, to, *out, immediate) },
@@ -766,7 +766,7 @@ impl Rank {
                 to
             }
             Kind::Long if out.len == 0 => self.own_address(out.dst),
-            Kind::Long => match self.table().mapped_at(self.id(), out.dst, out.len) {
+            Kind::Long => match self.segments.mapped_at(self.id(), out.dst, out.len) {
                 Some(Place::Here(at)) => {
                     // SAFETY: inside the own segment; the source is owed by the caller.
                     unsafe { bytes::store(at, out.src, out.len) };
@@ -885,7 +885,7 @@ impl Rank {
                 f.from.rank
             )),
             Kind::Long if head.len == 0 => self.own_address(head.dst),
-            Kind::Long => match self.table().mapped_at(self.id(), head.dst, head.len) {
+            Kind::Long => match self.segments.mapped_at(self.id(), head.dst, head.len) {
                 Some(Place::Here(at)) => {
                     // SAFETY: inside the own segment and the frame.
                     unsafe { bytes::store(at, carried, head.len) };

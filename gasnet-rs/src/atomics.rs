@@ -102,7 +102,7 @@ impl Rank {
     /// Where a word is. Ends the job for an operation that there is not.
     #[inline]
     fn word_at(&self, rank: RankId, offset: u64, op: Operation) -> Place {
-        let place = self.table().mapped_at(rank, offset, op.width());
+        let place = self.segments.mapped_at(rank, offset, op.width());
         let address = match place {
             Some(Place::Here(at)) => at.addr(),
             _ => self.owners_address(rank, offset),

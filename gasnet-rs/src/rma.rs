@@ -49,7 +49,7 @@ fn granted<T>(started: Result<T, Refused>) -> T {
 
 impl Rank {
     pub(crate) fn check_range(&self, what: &str, rank: RankId, offset: u64, len: usize) -> Result<(), Error> {
-        if self.table().mapped_at(rank, offset, len).is_some() {
+        if self.segments.mapped_at(rank, offset, len).is_some() {
             return Ok(());
         }
         Err(Error::op(self.outside(what, rank, offset, len)))
@@ -87,7 +87,7 @@ impl Rank {
     ///    time in a way that is not also a runtime call or atomic (owed by the program).
     #[inline]
     pub unsafe fn put(&self, rank: RankId, offset: u64, src: *const u8, len: usize) {
-        match self.table().mapped_at(rank, offset, len) {
+        match self.segments.mapped_at(rank, offset, len) {
             Some(Place::Here(to)) => {
                 // SAFETY: the destination is inside a mapped segment; (1).
                 unsafe { bytes::store(to, src, len) };
@@ -120,7 +120,7 @@ impl Rank {
     /// 1. `dst` is valid for writes of `len` bytes (owed by the caller). 2. As for [`Rank::put`].
     #[inline]
     pub unsafe fn get(&self, dst: *mut u8, rank: RankId, offset: u64, len: usize) {
-        match self.table().mapped_at(rank, offset, len) {
+        match self.segments.mapped_at(rank, offset, len) {
             Some(Place::Here(from)) => {
                 // ORDER: Acquire; pairs with the Release of whatever told us that the data is there.
                 fence(Ordering::Acquire);
@@ -209,7 +209,7 @@ impl Rank {
         if local == Local::Group {
             self.wrong_local("a put with an event", "with those of the thread (GROUP)");
         }
-        match self.table().mapped_at(rank, offset, len) {
+        match self.segments.mapped_at(rank, offset, len) {
             Some(Place::Here(to)) => {
                 // SAFETY: as in `put`.
                 unsafe { bytes::store(to, src, len) };
@@ -257,7 +257,7 @@ impl Rank {
         len: usize,
         immediate: bool,
     ) -> Result<Event, Refused> {
-        match self.table().mapped_at(rank, offset, len) {
+        match self.segments.mapped_at(rank, offset, len) {
             Some(Place::Here(from)) => {
                 // ORDER: Acquire; as in `get`.
                 fence(Ordering::Acquire);
@@ -278,7 +278,7 @@ impl Rank {
     /// # Safety
     /// As [`Rank::memset`].
     pub unsafe fn memset_nb(&self, rank: RankId, offset: u64, value: u8, len: usize) -> Event {
-        match self.table().mapped_at(rank, offset, len) {
+        match self.segments.mapped_at(rank, offset, len) {
             Some(Place::Here(to)) => {
                 // SAFETY: inside a mapped segment.
                 unsafe { bytes::fill(to, value, len) };
@@ -344,7 +344,7 @@ impl Rank {
         if local == Local::Leaf {
             self.wrong_local("an implicit put", "in a leaf event");
         }
-        match self.table().mapped_at(rank, offset, len) {
+        match self.segments.mapped_at(rank, offset, len) {
             Some(Place::Here(to)) => {
                 // SAFETY: as in `put`.
                 unsafe { bytes::store(to, src, len) };
@@ -387,7 +387,7 @@ impl Rank {
         len: usize,
         immediate: bool,
     ) -> Result<(), Refused> {
-        match self.table().mapped_at(rank, offset, len) {
+        match self.segments.mapped_at(rank, offset, len) {
             Some(Place::Here(from)) => {
                 // ORDER: Acquire; as in `get`.
                 fence(Ordering::Acquire);
@@ -409,7 +409,7 @@ impl Rank {
     /// # Safety
     /// As [`Rank::memset`].
     pub unsafe fn memset_nbi(&self, rank: RankId, offset: u64, value: u8, len: usize) {
-        match self.table().mapped_at(rank, offset, len) {
+        match self.segments.mapped_at(rank, offset, len) {
             Some(Place::Here(to)) => {
                 // SAFETY: inside a mapped segment.
                 unsafe { bytes::fill(to, value, len) };
@@ -568,7 +568,7 @@ impl Rank {
     #[inline]
     pub fn read<T: Shared>(&self, from: GlobalPtr<T>) -> T {
         let (rank, offset, len) = (from.rank(), from.offset(), size_of::<T>());
-        match self.table().mapped_at(rank, offset, len) {
+        match self.segments.mapped_at(rank, offset, len) {
             Some(Place::Here(at)) => {
                 // ORDER: Acquire; as in `get`.
                 fence(Ordering::Acquire);

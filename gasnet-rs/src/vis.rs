@@ -349,7 +349,7 @@ impl Rank {
         packet: &mut Packet,
     ) {
         // The local memory is owed by the caller, the remote range is checked here.
-        match (self.table().mapped_at(rank, offset as u64, n), way) {
+        match (self.segments.mapped_at(rank, offset as u64, n), way) {
             // SAFETY: see above.
             (Some(Place::Here(_)), Way::Put(_)) => unsafe { self.put(rank, offset as u64, at, n) },
             // SAFETY: see above.

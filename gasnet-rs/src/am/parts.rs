@@ -134,7 +134,7 @@ impl Rank {
         };
         let Some((part, data)) = PartHead::parse(payload) else { wrong("without its head") };
         let Some((whole, number)) = check(head, &part, data) else { wrong("that is none of it") };
-        let Some(Place::Here(base)) = self.table().mapped_at(self.id(), whole.dst, whole.len) else {
+        let Some(Place::Here(base)) = self.segments.mapped_at(self.id(), whole.dst, whole.len) else {
             wrong("outside this segment");
         };
         let key = Key { from, channel: f.channel, number: part.number };
