@@ -98,8 +98,10 @@ use tasks::Tasks;
 use threads::{Inbox, Servers};
 use wire::To;
 
-/// The handler of batches: the last of the libraries'.
+/// The handler of batches that have answers in them: the last of the libraries'.
 const BATCH: u8 = FIRST_CLIENT_HANDLER - 1;
+/// The handler of batches that have none: nothing of them concerns the handler, so it does not look into them.
+const RECORDS: u8 = FIRST_CLIENT_HANDLER - 5;
 /// The handler of a rank's word that it has served so many bytes of the sender's.
 const SERVED: u8 = FIRST_CLIENT_HANDLER - 2;
 /// The handler of offers of payloads, and that of the keys they are answered with.
@@ -115,8 +117,8 @@ thread_local! {
     static SERVING: Cell<bool> = const { Cell::new(false) };
     /// The thread serves several records that came together: their answers travel together, too.
     static TOGETHER: Cell<bool> = const { Cell::new(false) };
-    /// For records that travel alone; taken while it is used.
-    static ALONE: Cell<wire::Buffer> = const { Cell::new(wire::Buffer::new()) };
+    /// For records that travel alone; taken while it is used. In a box, as that is taken by one word.
+    static ALONE: Cell<Option<Box<wire::Buffer>>> = const { Cell::new(None) };
 }
 
 /// A batch that has arrived.
@@ -142,8 +144,9 @@ impl Here {
     #[inline]
     fn serve(&self, engine: &'static Engine) -> usize {
         match self.0 {
+            // Most turns of a wait find nothing: they are to cost little.
+            _ if !engine.has_work() => 0,
             None => engine.serve(),
-            Some(_) if !engine.has_work() => 0,
             Some(_) => engine.servers.serve_in_wait(|| engine.serve()),
         }
     }
@@ -248,6 +251,7 @@ impl Engine {
             context: OnceLock::new(),
         }));
         rank.register_library(BATCH, Handler::new(|token, m| engine.receive(token.source(), m)))?;
+        rank.register_library(RECORDS, Handler::new(|token, m| engine.keep(token.source(), m.bytes())))?;
         rank.register_library(OFFER, Handler::new(|token, m| engine.offered(token, m)))?;
         rank.register_library(GRANT, Handler::new(|token, m| engine.granted(token.source(), m)))?;
         rank.register_library(
@@ -407,12 +411,12 @@ impl Engine {
         if body.len() > outbox::LARGEST_IN_BATCH || !payloads.is_empty() {
             return self.post(to, what, body, payloads);
         }
-        let mut record = ALONE.take();
+        let mut record = ALONE.take().unwrap_or_default();
         record.clear();
         wire::append(&mut record, &what, &[], false, body);
         self.outbox.count(to, record.len());
         self.send_batch(to, &record);
-        ALONE.set(record);
+        ALONE.set(Some(record));
     }
 
     /// Queues a record.
@@ -508,7 +512,8 @@ impl Engine {
             // Relaxed: a count.
             messages.fetch_add(1, Ordering::Relaxed);
         }
-        self.sent_or_fatal(self.rank.request_medium(to, BATCH, &[], batch.bytes()));
+        let handler = if batch.has_answers() { BATCH } else { RECORDS };
+        self.sent_or_fatal(self.rank.request_medium(to, handler, &[], batch.bytes()));
     }
 
     /// Sends everything that is queued.
@@ -524,24 +529,25 @@ impl Engine {
         }
     }
 
+    /// Handler: a batch without answers, or with answers that are done with.
+    fn keep(&self, from: RankId, batch: &[u8]) {
+        let mut bytes = self.outbox.buffer();
+        bytes.copy_from(batch);
+        self.inbox.push(Arrived { from, bytes });
+        self.servers.work();
+    }
+
     /// Handler: a batch.
     fn receive(&self, from: RankId, m: &Message<'_>) {
         let bytes = m.bytes();
         let mut for_services = 0;
         for record in wire::records(bytes) {
-            match record.map(|record| record.to) {
-                Ok(To::Call { .. }) => {}
-                Ok(_) => for_services += 1,
-                Err(why) => return self.garbled(from, why),
-            }
-        }
-        let mut kept = (for_services > 0).then(|| self.outbox.buffer());
-        for record in wire::records(bytes).flatten() {
-            let To::Call { answer, outcome } = record.to else { continue };
-            let (long_body, payloads) = match self.take_payloads(from, &record) {
-                Ok(taken) => taken,
-                Err(why) => return self.garbled(from, why),
+            let record = record.unwrap_or_else(|why| self.garbled(from, why));
+            let To::Call { answer, outcome } = record.to else {
+                for_services += 1;
+                continue;
             };
+            let (long_body, payloads) = self.take_payloads(from, &record);
             self.calls.complete(
                 from,
                 answer,
@@ -549,13 +555,10 @@ impl Engine {
                 Answered { body: record.body.to_vec(), long_body, payloads },
             );
         }
-        match &mut kept {
-            None => self.outbox.has_served(from, bytes.len()),
-            Some(buffer) => buffer.copy_from(bytes),
+        if for_services > 0 {
+            return self.keep(from, bytes);
         }
-        if let Some(bytes) = kept {
-            self.inbox.push(Arrived { from, bytes });
-        }
+        self.outbox.has_served(from, bytes.len());
         self.servers.work();
     }
 
@@ -563,7 +566,7 @@ impl Engine {
     fn offered(&'static self, token: &Token<'_>, m: &Message<'_>) {
         let from = token.source();
         let (&[number], true) = (m.args, m.len <= 8 * (MOST_PAYLOADS + 1)) else {
-            return self.garbled(from, "an offer that is none");
+            self.garbled(from, "an offer that is none");
         };
         let keys = self.payloads.make_rooms(self.rank, from, m.bytes()).unwrap_or_default();
         self.sent_or_fatal(token.reply_medium(GRANT, &[number], bytemuck::cast_slice(&keys)));
@@ -583,28 +586,24 @@ impl Engine {
     }
 
     /// The long body and the other payloads of a record.
-    fn take_payloads(
-        &self,
-        from: RankId,
-        record: &wire::Record<'_>,
-    ) -> Result<(Option<Payload>, Vec<Payload>), &'static str> {
+    fn take_payloads(&self, from: RankId, record: &wire::Record<'_>) -> (Option<Payload>, Vec<Payload>) {
         let mut payloads = Vec::new();
         for key in record.keys() {
-            let payload = self.payloads.take(from, key).ok_or("a record whose payload is not here")?;
+            let Some(payload) = self.payloads.take(from, key) else {
+                self.garbled(from, "a record whose payload is not here");
+            };
             self.outbox.has_served(from, payload.bytes().len());
             payloads.push(payload);
         }
-        if !record.whole {
-            return Ok((None, payloads));
+        match record.whole {
+            false => (None, payloads),
+            true if payloads.is_empty() => self.garbled(from, "a record without its body"),
+            true => (Some(payloads.remove(0)), payloads),
         }
-        if payloads.is_empty() {
-            return Err("a record without its body");
-        }
-        Ok((Some(payloads.remove(0)), payloads))
     }
 
     #[cold]
-    fn garbled(&self, from: RankId, why: &str) {
+    fn garbled(&self, from: RankId, why: &str) -> ! {
         self.rank.fatal(&format!("remote calls: rank {from} has sent {why}"));
     }
 
@@ -629,6 +628,7 @@ impl Engine {
     }
 
     /// Whether there is something for [`Engine::serve`] to do, as far as can be told without locks.
+    #[inline]
     fn has_work(&self) -> bool {
         // Relaxed: hints; who relies on them has a fence.
         !self.inbox.is_empty()
@@ -636,13 +636,23 @@ impl Engine {
             || self.tasks.can_go_on()
             || self.payloads.is_busy()
             || self.outbox.is_dirty()
+            || self.outbox.owes()
     }
 
     fn serve_batch(&'static self, batch: Arrived) {
-        let mut bytes = batch.bytes.len();
-        let several = wire::records(batch.bytes.bytes()).nth(1).is_some();
-        let before = TOGETHER.replace(several);
-        for record in wire::records(batch.bytes.bytes()).flatten() {
+        let own_bytes = Engine::without_waiting(|| self.serve_records(&batch));
+        self.outbox.has_served(batch.from, own_bytes);
+        self.outbox.recycle(batch.bytes);
+    }
+
+    /// Serves the records of a batch; the bytes of those that do not go on to other ranks.
+    fn serve_records(&'static self, batch: &Arrived) -> usize {
+        let (mut bytes, mut served) = (batch.bytes.len(), 0);
+        let several = |record: &wire::Record<'_>| record.size() < batch.bytes.len();
+        let before = TOGETHER.get();
+        for record in wire::records(batch.bytes.bytes()) {
+            let record = record.unwrap_or_else(|why| self.garbled(batch.from, why));
+            TOGETHER.set(several(&record));
             let (service, from, answer) = match record.to {
                 To::Service { service, answer } => (service, batch.from, answer),
                 To::From { service, from } => (service, from, None),
@@ -656,33 +666,28 @@ impl Engine {
                     self.go_on(Parked { by, bytes: own, from, to, service, body });
                     continue;
                 }
+                // The handler has seen to it.
                 To::Call { .. } => continue,
             };
             let Some(service) = service::find(service) else {
                 self.garbled(batch.from, "a record for a function that this program does not have");
-                return;
             };
-            let (long_body, payloads) = match self.take_payloads(batch.from, &record) {
-                Ok(taken) => taken,
-                Err(why) => return self.garbled(batch.from, why),
-            };
+            let (long_body, payloads) = self.take_payloads(batch.from, &record);
             let reply = answer.map(|answer| Reply::new(self, answer));
             let body = long_body.as_ref().map_or(record.body, Payload::bytes);
             let incoming = Incoming { engine: self, from, reply, body, payloads };
-            let outcome =
-                Engine::without_waiting(|| catch_unwind(AssertUnwindSafe(|| service.run(incoming))));
-            if outcome.is_err() {
+            if catch_unwind(AssertUnwindSafe(|| service.run(incoming))).is_err() {
                 let me = self.rank.id();
                 let name = service.name();
                 self.rank.fatal(&format!(
                     "a function that rank {from} has sent to rank {me} has panicked there: {name}"
                 ));
             }
-            self.has_served_one();
+            served += 1;
         }
         TOGETHER.set(before);
-        self.outbox.has_served(batch.from, bytes);
-        self.outbox.recycle(batch.bytes);
+        self.have_served(served);
+        bytes
     }
 
     /// Sends a record on, or keeps it until there is room.
@@ -717,9 +722,13 @@ impl Engine {
 
     /// One record less to be served.
     pub(crate) fn has_served_one(&self) {
+        self.have_served(1);
+    }
+
+    fn have_served(&self, records: u64) {
         // ORDER: Release; pairs with Acquire in `settle`: what the service has sent is counted before it
         // counts as served.
-        self.served.fetch_add(1, Ordering::Release);
+        self.served.fetch_add(records, Ordering::Release);
     }
 
     /// Runs something that may not wait: what it sends is queued, whatever is under way.

@@ -155,10 +155,15 @@ impl Outbox {
         }
     }
 
+    /// Whether some rank is to be told what has been served of it.
+    pub(crate) fn owes(&self) -> bool {
+        // Relaxed: a hint, as where it is stored.
+        self.owed_count.load(Ordering::Relaxed) > 0
+    }
+
     /// Tells ranks what has been served of theirs. Not in a handler.
     pub(crate) fn tell_served(&self, rank: &Rank, handler: u8) {
-        // Relaxed: a hint, as where it is stored.
-        while self.owed_count.load(Ordering::Relaxed) > 0 {
+        while self.owes() {
             let next = {
                 let mut owed = lock(&self.owed);
                 let next = owed.pop();

@@ -24,13 +24,11 @@ const WHOLE: u32 = 1 << 23;
 pub(crate) struct Buffer {
     words: Vec<u64>,
     len: usize,
+    /// Whether some record is an answer.
+    answers: bool,
 }
 
 impl Buffer {
-    pub(crate) const fn new() -> Buffer {
-        Buffer { words: Vec::new(), len: 0 }
-    }
-
     pub(crate) fn len(&self) -> usize {
         self.len
     }
@@ -38,6 +36,12 @@ impl Buffer {
     pub(crate) fn clear(&mut self) {
         self.words.clear();
         self.len = 0;
+        self.answers = false;
+    }
+
+    /// Whether a record that was appended is an answer.
+    pub(crate) fn has_answers(&self) -> bool {
+        self.answers
     }
 
     /// Words that there is room for without another allocation.
@@ -140,6 +144,7 @@ pub(crate) fn append(buffer: &mut Buffer, to: &To, keys: &[RegionKey], whole: bo
         To::Call { answer, outcome } => ([0, u32::from(outcome)], answer.words()),
     };
     let pair = |low: u32, high: u32| bytemuck::cast::<[u32; 2], u64>([low, high]);
+    buffer.answers |= matches!(to, To::Call { .. });
     buffer.words.extend([pair(first, second), pair(len, place), pair(generation, origin)]);
     buffer.append(bytemuck::cast_slice(keys));
     buffer.append(body);
@@ -160,10 +165,10 @@ pub(crate) fn records(bytes: &[u8]) -> impl Iterator<Item = Result<Record<'_>, &
     })
 }
 
+#[inline]
 fn take<'a>(rest: &mut &'a [u8]) -> Result<Record<'a>, &'static str> {
     let (head, after) = rest.split_at_checked(HEAD).ok_or("a record that is cut off")?;
-    let word = |i: usize| u32::from_ne_bytes(head[4 * i..4 * i + 4].try_into().unwrap_or_default());
-    let [first, second, len, place, generation, origin] = [0, 1, 2, 3, 4, 5].map(word);
+    let [first, second, len, place, generation, origin]: [u32; 6] = bytemuck::pod_read_unaligned(head);
     let (payloads, whole, len) = (len >> PAYLOADS_SHIFT, len & WHOLE != 0, (len & (WHOLE - 1)) as usize);
     let (keys, after) =
         after.split_at_checked(payloads as usize * KEY).ok_or("a record longer than its message")?;
