@@ -8,10 +8,20 @@ use std::sync::Arc;
 thread_local! {
     /// Where bodies are written; taken while it is used.
     static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
-    /// While a body is written: what is to be put in place beside it.
-    static SOURCES: RefCell<Option<Vec<Arc<dyn Source>>>> = const { RefCell::new(None) };
-    /// While a body is read: what came with it.
+    /// Whether a body is written.
+    static WRITTEN: Cell<bool> = const { Cell::new(false) };
+    /// While a body is written: what is to be put in place beside it, and how much of it there is. Most bodies
+    /// have nothing: the number tells so without a look at the list.
+    static SOURCES: RefCell<Vec<Arc<dyn Source>>> = const { RefCell::new(Vec::new()) };
+    static SOURCE_COUNT: Cell<usize> = const { Cell::new(0) };
+    /// While a body is read: what came with it, and how much that was.
     static PAYLOADS: RefCell<Vec<Option<Payload>>> = const { RefCell::new(Vec::new()) };
+    static PAYLOAD_COUNT: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Takes what was attached.
+fn take_sources() -> Vec<Arc<dyn Source>> {
+    if SOURCE_COUNT.take() == 0 { Vec::new() } else { SOURCES.take() }
 }
 
 /// Writes a body, and gives it on together with what was attached.
@@ -19,17 +29,24 @@ pub(crate) fn write<T>(
     write: impl FnOnce(&mut Vec<u8>) -> Result<(), String>,
     send: impl FnOnce(&mut Vec<u8>, Vec<Arc<dyn Source>>) -> T,
 ) -> Result<T, String> {
+    /// What was attached to the body around this one, if a type writes a body while it is written itself.
     struct Restore(Option<Vec<Arc<dyn Source>>>);
     impl Drop for Restore {
         fn drop(&mut self) {
-            SOURCES.set(self.0.take());
+            WRITTEN.set(self.0.is_some());
+            // Nothing is left of this body, unless a panic has ended it.
+            if self.0.is_some() || SOURCE_COUNT.get() > 0 {
+                let outer = self.0.take().unwrap_or_default();
+                SOURCE_COUNT.set(outer.len());
+                SOURCES.set(outer);
+            }
         }
     }
     let mut scratch = SCRATCH.take();
     scratch.clear();
-    let restore = Restore(SOURCES.replace(Some(Vec::new())));
+    let restore = Restore(WRITTEN.replace(true).then(take_sources));
     let written = write(&mut scratch);
-    let sources = SOURCES.take().unwrap_or_default();
+    let sources = take_sources();
     drop(restore);
     let value = written.map(|()| send(&mut scratch, sources));
     SCRATCH.set(scratch);
@@ -39,23 +56,32 @@ pub(crate) fn write<T>(
 /// Attaches a payload to the body that the thread writes; its number. `None` if it writes none, or one that
 /// has too many already.
 pub(crate) fn attach<S: Source + 'static>(source: impl FnOnce() -> Arc<S>) -> Option<u32> {
-    SOURCES.with_borrow_mut(|sources| {
-        let sources = sources.as_mut().filter(|sources| sources.len() < MOST_PAYLOADS)?;
-        sources.push(source());
-        Some(sources.len() as u32 - 1)
-    })
+    let number = SOURCE_COUNT.get();
+    if !is_written() || number == MOST_PAYLOADS {
+        return None;
+    }
+    let source = source();
+    SOURCES.with_borrow_mut(|sources| sources.push(source));
+    SOURCE_COUNT.set(number + 1);
+    Some(number as u32)
 }
 
 /// Whether the thread writes a body.
 pub(crate) fn is_written() -> bool {
-    SOURCES.with_borrow(Option::is_some)
+    WRITTEN.get()
 }
 
 /// Reads a body with which these payloads have come.
 pub(crate) fn read<T>(payloads: Vec<Payload>, read: impl FnOnce() -> T) -> T {
+    let (count, outer) = (payloads.len(), PAYLOAD_COUNT.get());
+    if count + outer == 0 {
+        return read();
+    }
+    PAYLOAD_COUNT.set(count);
     let before = PAYLOADS.replace(payloads.into_iter().map(Some).collect());
     let value = read();
     PAYLOADS.set(before);
+    PAYLOAD_COUNT.set(outer);
     value
 }
 

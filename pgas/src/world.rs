@@ -19,15 +19,15 @@ use core::pin::pin;
 use core::task::{Context, Poll};
 use gasnet::{Rank, RankId};
 use gasnet_rpc::{Engine, Payload};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
 use std::task::{Wake, Waker};
 
 pub(crate) struct Inner {
     pub(crate) rank: &'static Rank,
     pub(crate) engine: &'static Engine,
     pub(crate) remotes: Objects,
-    objects: RwLock<Vec<&'static (dyn Any + Send + Sync)>>,
+    objects: boxcar::Vec<&'static (dyn Any + Send + Sync)>,
     pub(crate) arrays: Arrays,
 }
 
@@ -74,7 +74,7 @@ impl World {
             rank,
             engine,
             remotes: Objects::default(),
-            objects: RwLock::default(),
+            objects: boxcar::Vec::new(),
             arrays: Arrays::default(),
         }));
         engine.set_context(inner);
@@ -320,15 +320,12 @@ impl World {
 
     pub(crate) fn register<T: Send + Sync + 'static>(self, value: T) -> u32 {
         let object: &'static T = Box::leak(Box::new(value));
-        let mut objects = self.0.objects.write().unwrap_or_else(PoisonError::into_inner);
-        objects.push(object);
-        (objects.len() - 1) as u32
+        self.0.objects.push(object) as u32
     }
 
     /// An object by its name. The type is the one it was shared with: names have it.
     pub(crate) fn object<T: 'static>(self, number: u32) -> Option<&'static T> {
-        let objects = self.0.objects.read().unwrap_or_else(PoisonError::into_inner);
-        objects.get(number as usize).and_then(|&object| object.downcast_ref())
+        self.0.objects.get(number as usize).and_then(|&object| object.downcast_ref())
     }
 
     /// Makes an array of `len` elements, all zero, spread over the ranks.
