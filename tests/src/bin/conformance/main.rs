@@ -25,6 +25,7 @@ mod rules;
 mod streams;
 mod support;
 mod threads;
+mod via;
 mod vis;
 
 use gasnet::Rank;
@@ -83,6 +84,11 @@ const SECTIONS: &[Section] = &[
     ("streams-end", streams::streams_end),
     ("posted", streams::clan_14_messages_land_in_posted_buffers),
     ("posted-overrun", streams::clan_15_overrun_is_found_by_the_sender),
+    ("via", via::via_02_messages_come_in_order),
+    ("via-rdma", via::via_05_rdma_needs_no_call_of_the_target),
+    ("via-faults", via::via_09_unreliable_messages_come_at_most_once),
+    ("via-credits", via::via_12_credits_neither_overrun_nor_stop),
+    ("via-connect", via::via_14_answers_are_told_apart),
     ("oracle", oracle::random_programs),
     ("threads", threads::threads),
     ("rules", rules::rules),

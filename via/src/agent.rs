@@ -1,0 +1,280 @@
+//! The agent of a rank: carries packets and RDMA operations between the machine and the runtime.
+//!
+//! **Who runs the machine.** Whoever has its lock: a call of the program, or the handler of a packet. A
+//! handler that does not get the lock leaves its packet in the inbox; whoever has the lock looks there again
+//! after giving it up. So packets are taken in whenever the rank polls, whatever the program is doing.
+//!
+//! **What a handler may not do** is to send anything but one answer to the sender. The rest waits in the
+//! machine for the next call of the program.
+
+use crate::machine::{Action, Machine};
+use crate::nic::Nic;
+use crate::region::Registered;
+use crate::terms::ViaError;
+use core::time::Duration;
+use gasnet::am::FIRST_CLIENT_HANDLER;
+use gasnet::region::RegionOp;
+use gasnet::{Error, Handler, Message, Rank, RankId, Token};
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The handlers of packets and of datagrams: below those of remote calls.
+const PACKET: u8 = FIRST_CLIENT_HANDLER - 5;
+const DATAGRAM: u8 = FIRST_CLIENT_HANDLER - 6;
+/// How often the agent looks at the clock, and for ranks that have left.
+const TICK: Duration = Duration::from_millis(1);
+
+/// What the network does to datagrams: the packets of unreliable connections. Conduits lose nothing, so the
+/// agent of the sender does it. Each number is out of 1000 datagrams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Faults {
+    /// Are lost.
+    pub lose: u16,
+    /// Come twice.
+    pub duplicate: u16,
+    /// Have a bit changed.
+    pub corrupt: u16,
+    /// Come after the next one.
+    pub reorder: u16,
+    /// Begins the sequence of faults.
+    pub seed: u64,
+}
+
+struct Wire {
+    faults: Faults,
+    rng: fastrand::Rng,
+    held: Vec<(u32, Vec<u8>)>,
+}
+
+struct Packet {
+    from: u32,
+    datagram: bool,
+    bytes: Vec<u8>,
+}
+
+pub(crate) struct State {
+    pub(crate) machine: Machine<Registered>,
+    /// RDMA operations under way, by ticket.
+    moving: Vec<(u32, RegionOp<'static, u8>)>,
+    wire: Wire,
+    looked: Duration,
+}
+
+/// Provider and kernel agent of a rank; it lives as long as the process.
+///
+/// All VIs of the rank belong to it. Several threads may call it and the [`Nic`]s that it opens.
+pub struct Agent {
+    pub(crate) rank: &'static Rank,
+    state: Mutex<State>,
+    inbox: Mutex<VecDeque<Packet>>,
+}
+
+impl core::fmt::Debug for Agent {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Agent").field("rank", &self.rank.id()).finish_non_exhaustive()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Agent {
+    /// Starts the agent of this rank.
+    ///
+    /// # Collective
+    /// Over all ranks; acts as a barrier.
+    ///
+    /// # Errors
+    /// There is one already.
+    pub fn start(rank: &'static Rank) -> Result<&'static Agent, Error> {
+        let state = State {
+            machine: Machine::new(rank.id().0, rank.size()),
+            moving: Vec::new(),
+            wire: Wire { faults: Faults::default(), rng: fastrand::Rng::with_seed(0), held: Vec::new() },
+            looked: Duration::ZERO,
+        };
+        let agent: &'static Agent =
+            Box::leak(Box::new(Agent { rank, state: Mutex::new(state), inbox: Mutex::default() }));
+        for (index, datagram) in [(PACKET, false), (DATAGRAM, true)] {
+            rank.register_library(index, Handler::new(move |token, m| agent.receive(token, m, datagram)))?;
+        }
+        rank.barrier();
+        Ok(agent)
+    }
+
+    /// Handler: a packet.
+    fn receive(&self, token: &Token<'_>, m: &Message<'_>, datagram: bool) {
+        let packet = Packet { from: token.source().0, datagram, bytes: m.bytes().to_vec() };
+        lock(&self.inbox).push_back(packet);
+        while !lock(&self.inbox).is_empty()
+            && let Ok(mut state) = self.state.try_lock()
+        {
+            self.take_in(&mut state);
+            if token.is_request()
+                && !token.has_replied()
+                && let Some(bytes) = state.machine.answer_to(token.source().0)
+                && let Err(e) = token.reply_medium(PACKET, &[], &bytes)
+            {
+                self.rank.fatal(&format!("a packet of a VI to rank {}: {e}", token.source()));
+            }
+        }
+    }
+
+    /// The machine takes in what has come. Returns how many packets.
+    fn take_in(&self, state: &mut State) -> usize {
+        let packets = std::mem::take(&mut *lock(&self.inbox));
+        let count = packets.len();
+        for Packet { from, datagram, bytes } in packets {
+            state.machine.packet(from, bytes, datagram);
+        }
+        count
+    }
+
+    /// Does something with the machine, and then what handlers have left to whoever has it.
+    fn with<T>(&self, run: impl FnOnce(&mut State) -> T) -> T {
+        let result = run(&mut lock(&self.state));
+        while !lock(&self.inbox).is_empty()
+            && let Ok(mut state) = self.state.try_lock()
+        {
+            self.progress(&mut state);
+        }
+        result
+    }
+
+    /// The rank.
+    pub fn rank(&self) -> &'static Rank {
+        self.rank
+    }
+
+    /// Opens the network interface once more. Dropping a [`Nic`] closes it.
+    pub fn open(&'static self) -> Nic {
+        let id = self.slow(|machine| machine.open_nic());
+        Nic::new(self, id)
+    }
+
+    /// Sets what happens to the datagrams that this rank sends from now on.
+    pub fn set_faults(&self, faults: Faults) {
+        let mut state = lock(&self.state);
+        state.wire.faults = faults;
+        state.wire.rng = fastrand::Rng::with_seed(faults.seed);
+    }
+
+    /// How many calls were made that hardware would leave to the kernel: all but posts and looks at queues.
+    pub fn slow_calls(&self) -> u64 {
+        lock(&self.state).machine.slow_calls
+    }
+
+    /// A call of the machine, and what it wants to be done.
+    pub(crate) fn slow<T>(&self, call: impl FnOnce(&mut Machine<Registered>) -> T) -> T {
+        self.with(|state| {
+            let result = call(&mut state.machine);
+            self.carry_out(state);
+            result
+        })
+    }
+
+    /// Makes progress, and then a call of the machine.
+    pub(crate) fn look<T>(&self, call: impl FnOnce(&mut Machine<Registered>) -> T) -> T {
+        self.rank.poll();
+        self.with(|state| {
+            self.progress(state);
+            call(&mut state.machine)
+        })
+    }
+
+    /// Makes progress until a call of the machine has a result, or the time is up.
+    pub(crate) fn wait<T>(
+        &self,
+        what: &'static str,
+        timeout: Option<Duration>,
+        mut call: impl FnMut(&mut Machine<Registered>) -> Option<T>,
+    ) -> Result<T, ViaError> {
+        let until = timeout.map(|timeout| self.rank.now().saturating_add(timeout));
+        let mut result = None;
+        self.rank.wait_until(what, || {
+            // Between its looks, other threads have the machine.
+            result = self.with(|state| {
+                self.progress(state);
+                call(&mut state.machine)
+            });
+            result.is_some() || until.is_some_and(|until| self.rank.now() >= until)
+        });
+        result.ok_or(ViaError::Timeout)
+    }
+
+    /// Takes in what has come, and carries out what follows of it.
+    fn progress(&self, state: &mut State) {
+        loop {
+            let mut done = self.take_in(state);
+            for (ticket, op) in state.moving.extract_if(.., |(_, op)| op.test()) {
+                state.machine.moved(ticket, op.wait());
+                done += 1;
+            }
+            self.carry_out(state);
+            if done == 0 {
+                break;
+            }
+        }
+        let now = self.rank.now();
+        if now.saturating_sub(state.looked) >= TICK {
+            state.looked = now;
+            state.machine.tick(now);
+            let ranks: BTreeSet<u32> = state.machine.ranks().collect();
+            for rank in ranks.into_iter().filter(|r| self.rank.has_departed(RankId(*r))) {
+                state.machine.rank_gone(rank);
+            }
+            for (to, bytes) in std::mem::take(&mut state.wire.held) {
+                self.send(to, DATAGRAM, &bytes);
+            }
+            self.carry_out(state);
+        }
+    }
+
+    fn carry_out(&self, state: &mut State) {
+        while let Some(action) = state.machine.next_action() {
+            match action {
+                Action::Packet { to, bytes, datagram: false } => self.send(to, PACKET, &bytes),
+                Action::Packet { to, bytes, datagram: true } => {
+                    self.send_datagram(&mut state.wire, to, bytes)
+                }
+                Action::Write { ticket, key, at, bytes } => {
+                    state.moving.push((ticket, self.rank.region_write_nb(&key, at, bytes)));
+                }
+                Action::Read { ticket, key, at, len } => {
+                    state.moving.push((ticket, self.rank.region_read_nb(&key, at, len as usize)));
+                }
+            }
+        }
+    }
+
+    fn send(&self, to: u32, handler: u8, bytes: &[u8]) {
+        // To a rank that has left: the machine hears of it.
+        if !self.rank.has_departed(RankId(to))
+            && let Err(e) = self.rank.request_medium(RankId(to), handler, &[], bytes)
+        {
+            self.rank.fatal(&format!("a packet of a VI to rank {to}: {e}"));
+        }
+    }
+
+    fn send_datagram(&self, wire: &mut Wire, to: u32, mut bytes: Vec<u8>) {
+        let Faults { lose, duplicate, corrupt, reorder, .. } = wire.faults;
+        let mut happens = |of: u16| of > 0 && wire.rng.u16(..1000) < of;
+        let (lose, twice, late) = (happens(lose), happens(duplicate), happens(reorder));
+        if happens(corrupt) {
+            let bit = wire.rng.usize(..8 * bytes.len());
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+        if lose {
+            return;
+        }
+        if late {
+            wire.held.push((to, bytes));
+            return;
+        }
+        (0..1 + u32::from(twice)).for_each(|_| self.send(to, DATAGRAM, &bytes));
+        for (to, bytes) in std::mem::take(&mut wire.held) {
+            self.send(to, DATAGRAM, &bytes);
+        }
+    }
+}
