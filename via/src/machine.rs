@@ -24,9 +24,8 @@ use crate::memory::{Protection, Region};
 use crate::queue::{CompletionQueue, Entry, Queue, Stage, failed, succeeded};
 use crate::table::Table;
 use crate::terms::{
-    Address, Completed, CqId, Descriptor, Done, ErrorReport, Errors, MAX_POSTED, MAX_SEGMENTS, MAX_TRANSFER,
-    NicId, Operation, Overrun, Reliability, Remote, RemoteAttributes, Report, TagId, ViAttributes, ViId,
-    ViState, ViaError,
+    Completed, CqId, Descriptor, Done, ErrorReport, Errors, MAX_POSTED, MAX_SEGMENTS, MAX_TRANSFER, NicId,
+    Operation, Overrun, Reliability, Remote, RemoteAttributes, Report, ViAttributes, ViId, ViState, ViaError,
 };
 use crate::wire::{self, Packet};
 use gasnet::{RegionError, RegionKey};

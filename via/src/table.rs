@@ -42,10 +42,6 @@ impl<T> Table<T> {
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         self.items.iter().map(|(number, item)| (*number, item))
     }
-
-    pub(crate) fn len(&self) -> usize {
-        self.items.len()
-    }
 }
 
 #[cfg(test)]
