@@ -177,8 +177,7 @@ impl<R: Region> Machine<R> {
             self.forget_vi(ViId(id));
         }
         self.close_doors(nic);
-        let cqs: Vec<u32> = self.cqs.iter().filter(|(_, cq)| cq.nic == nic).map(|(id, _)| id).collect();
-        cqs.into_iter().for_each(|id| drop(self.cqs.remove(id)));
+        self.cqs.retain(|cq| cq.nic != nic);
         self.protection.close(nic);
         self.reports.retain(|r| r.nic != nic);
         self.nics.remove(nic.0);

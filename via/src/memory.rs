@@ -138,11 +138,8 @@ impl<R: Region> Protection<R> {
 
     /// Everything of a NIC handle, whose VIs are gone, is given up.
     pub(crate) fn close(&mut self, nic: NicId) {
-        let of = |m: &Memory<R>| m.nic == nic;
-        let gone: Vec<u32> = self.memories.iter().filter(|(_, m)| of(m)).map(|(id, _)| id).collect();
-        gone.into_iter().for_each(|id| drop(self.memories.remove(id)));
-        let gone: Vec<u32> = self.tags.iter().filter(|(_, t)| t.nic == nic).map(|(id, _)| id).collect();
-        gone.into_iter().for_each(|id| drop(self.tags.remove(id)));
+        self.memories.retain(|memory| memory.nic != nic);
+        self.tags.retain(|tag| tag.nic != nic);
     }
 
     /// Keeps the memory of a descriptor that is posted. False: there is no such memory, and nothing is kept.

@@ -17,7 +17,7 @@ const CHECK_BYTES: usize = 8;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum No {
     Rejected,
-    NoMatch,
+    Nobody,
     Reliability,
     TransferSize,
     Qos,

@@ -79,7 +79,7 @@ impl No {
             ViaError::Reliability => No::Reliability,
             ViaError::TransferSize => No::TransferSize,
             ViaError::Qos => No::Qos,
-            ViaError::NoMatch => No::NoMatch,
+            ViaError::NoMatch => No::Nobody,
             _ => No::Rejected,
         }
     }
@@ -89,7 +89,7 @@ impl No {
             No::Reliability => ViaError::Reliability,
             No::TransferSize => ViaError::TransferSize,
             No::Qos => ViaError::Qos,
-            No::NoMatch => ViaError::NoMatch,
+            No::Nobody => ViaError::NoMatch,
             No::Rejected => ViaError::Rejected,
         }
     }
@@ -325,9 +325,7 @@ impl<R: Region> Machine<R> {
     pub(crate) fn rank_gone(&mut self, rank: u32) {
         let of = |incoming: &Incoming| incoming.from == rank;
         self.doors.peers.retain(|p| !of(p));
-        let gone: Vec<u32> =
-            self.doors.requests.iter().filter(|(_, r)| of(r)).map(|(number, _)| number).collect();
-        gone.into_iter().for_each(|number| drop(self.doors.requests.remove(number)));
+        self.doors.requests.retain(|r| !of(r));
         let ends: Vec<(u32, bool)> = self
             .vis
             .iter()
@@ -443,7 +441,7 @@ impl<R: Region> Machine<R> {
             }
             None => {
                 let (from, link) = (incoming.from, incoming.link);
-                send(&mut self.out, from, &Packet::Refuse { link, why: No::NoMatch });
+                send(&mut self.out, from, &Packet::Refuse { link, why: No::Nobody });
             }
         }
     }

@@ -98,7 +98,7 @@ pub fn via_02_messages_come_in_order(cx: &Cx) {
     for level in [Reliability::Delivery, Reliability::Reception] {
         let ring = Ring::new(cx, level, |_| ());
         let nic = &ring.nic;
-        let messages = if cx.quick { 30 } else { 200 };
+        let messages = if cx.quick { 30 } else { 100 };
         let source = ring.memory(vec![0; MOST], false);
         let target = ring.memory(vec![0xee; ROOM * MOST], false);
         let left = cx.right(cx.size() - 1);
@@ -217,7 +217,9 @@ pub fn via_05_rdma_needs_no_call_of_the_target(cx: &Cx) {
 /// VIA-9: over a bad network unreliable messages come at most once, intact; some are lost.
 pub fn via_09_unreliable_messages_come_at_most_once(cx: &Cx) {
     const LEN: usize = 100;
-    let messages = if cx.quick { 300 } else { 3000 };
+    /// Messages after which ranks wait for each other; divides their number.
+    const IN_TURN: u32 = 30;
+    let messages: u32 = if cx.quick { 300 } else { 3000 };
     let agent = agent(cx);
     for faults in [
         Faults::default(),
@@ -237,29 +239,41 @@ pub fn via_09_unreliable_messages_come_at_most_once(cx: &Cx) {
         let (nic, target) = (&ring.nic, target.expect("made"));
         let source = ring.memory(vec![0; LEN], false);
         let text = |from: RankId, i: u32| Rng::new(u64::from(from.0) << 32 | u64::from(i)).bytes(LEN);
-        for i in 0..messages {
-            nic.write(source, 0, &text(cx.rank.id(), i)).expect("inside");
-            nic.post_send(ring.right, message(source, 0, LEN).with_immediate(i)).expect("room");
-            assert!(matches!(nic.send_done(ring.right), Ok(Polled::Done(c)) if c.errors.is_none()));
-        }
-        // What is held back for later goes with the clock.
-        let until = cx.rank.now() + Duration::from_millis(20);
-        while cx.rank.now() < until {
-            nic.next_report();
-        }
-        cx.rank.barrier();
-        let mut seen = vec![false; all];
-        while let Polled::Done(c) = nic.receive_done(ring.left).expect("a VI") {
+        let (mut seen, mut come) = (vec![false; all], 0);
+        let mut take = || {
+            let Polled::Done(c) = nic.receive_done(ring.left).expect("a VI") else { return come };
             let i = c.immediate.expect("a number");
             let expected = text(cx.right(cx.size() - 1), i);
             same(&ring.read(target, c.cookie * LEN as u64, LEN), &expected, "a datagram");
             assert!(!std::mem::replace(&mut seen[i as usize], true), "{i} has come twice");
+            come += 1;
+            come
+        };
+        for i in 0..messages {
+            nic.write(source, 0, &text(cx.rank.id(), i)).expect("inside");
+            nic.post_send(ring.right, message(source, 0, LEN).with_immediate(i)).expect("room");
+            assert!(matches!(nic.send_done(ring.right), Ok(Polled::Done(c)) if c.errors.is_none()));
+            // Conduits lose nothing, but may be late, and what is too late counts as seen.
+            if faults.lose == 0 && i % IN_TURN == IN_TURN - 1 {
+                while take() <= i {}
+                cx.rank.barrier();
+            }
         }
-        let come = seen.iter().filter(|s| **s).count();
-        match faults.lose {
-            0 => assert_eq!(come, all, "conduits lose nothing"),
-            _ => assert!(come > all / 2 && come < all, "{come} of {all} have come"),
+        // What is held back for later goes with the clock.
+        let until = cx.rank.now() + Duration::from_millis(20);
+        while cx.rank.now() < until {
+            take();
         }
+        cx.rank.barrier();
+        let mut before = take();
+        loop {
+            let now = take();
+            if now == std::mem::replace(&mut before, now) {
+                break;
+            }
+        }
+        assert_eq!(before == messages, faults.lose == 0, "{before} of {messages} have come");
+        assert!(before > messages / 10, "{before} of {messages} have come");
         agent.set_faults(Faults::default());
         ring.end(cx);
     }
@@ -327,7 +341,7 @@ pub fn via_12_credits_neither_overrun_nor_stop(cx: &Cx) {
     let messages = match std::env::var("VIA_MESSAGES").ok().and_then(|n| n.parse().ok()) {
         Some(n) => n,
         None if cx.quick => 500,
-        None => 20_000,
+        None => 5000,
     };
     agent(cx);
     let mut made = None;
