@@ -8,7 +8,6 @@
 //! machine for the next call of the program.
 
 use crate::machine::{Action, Machine};
-use crate::nic::Nic;
 use crate::region::Registered;
 use crate::terms::ViaError;
 use core::time::Duration;
@@ -62,7 +61,8 @@ pub(crate) struct State {
 
 /// Provider and kernel agent of a rank; it lives as long as the process.
 ///
-/// All VIs of the rank belong to it. Several threads may call it and the [`Nic`]s that it opens.
+/// All VIs of the rank belong to it. Several threads may call it and the [`Nic`](crate::Nic)s
+/// that it opens.
 pub struct Agent {
     pub(crate) rank: &'static Rank,
     state: Mutex<State>,
@@ -145,12 +145,6 @@ impl Agent {
     /// The rank.
     pub fn rank(&self) -> &'static Rank {
         self.rank
-    }
-
-    /// Opens the network interface once more. Dropping a [`Nic`] closes it.
-    pub fn open(&'static self) -> Nic {
-        let id = self.slow(|machine| machine.open_nic());
-        Nic::new(self, id)
     }
 
     /// Sets what happens to the datagrams that this rank sends from now on.

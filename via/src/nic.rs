@@ -21,6 +21,13 @@ pub struct Nic {
     id: NicId,
 }
 
+impl Agent {
+    /// Opens the network interface once more. Dropping a [`Nic`] closes it.
+    pub fn open(&'static self) -> Nic {
+        Nic { agent: self, id: self.slow(|machine| machine.open_nic()) }
+    }
+}
+
 impl Drop for Nic {
     fn drop(&mut self) {
         self.agent.slow(|machine| machine.close_nic(self.id));
@@ -28,10 +35,6 @@ impl Drop for Nic {
 }
 
 impl Nic {
-    pub(crate) fn new(agent: &'static Agent, id: NicId) -> Nic {
-        Nic { agent, id }
-    }
-
     /// The agent that opened it.
     pub fn agent(&self) -> &'static Agent {
         self.agent

@@ -38,8 +38,8 @@ pub(crate) enum Packet {
     /// The requester does not wait any more.
     Gone { link: u32 },
     /// The piece of message `number` that begins at byte `at`; the bytes follow the packet. `posted` is the
-    /// number of receives that the sender has posted. `written`: the message tells of an RDMA write of so many
-    /// bytes.
+    /// number of receives that the sender has posted. `written`: the message tells of an RDMA write of so
+    /// many bytes.
     Data {
         link: u32,
         number: u64,

@@ -89,8 +89,8 @@ fn text(shared: &mut Rng, most: usize) -> Vec<u8> {
     shared.bytes(len)
 }
 
-/// VIA-2, VIA-3, VIA-8: messages of all sizes come once, in order, on reliable VIs both ways at once, gathered
-/// from and scattered to several pieces; descriptors come back in order.
+/// VIA-2, VIA-3, VIA-8: messages of all sizes come once, in order, on reliable VIs both ways at once,
+/// scattered to several pieces; descriptors come back in order.
 pub fn via_02_messages_come_in_order(cx: &Cx) {
     const MOST: usize = 200_000;
     const ROOM: usize = 4;
